@@ -1,0 +1,48 @@
+/**
+ * <crunloop/base.h>: what every part of the C core shares: errors, times, tokens, readiness bits.
+ *
+ * Conventions of the whole core
+ *   - Functions return >= 0, or -errno. Outputs come last, are named ret_..., and are untouched on failure.
+ *   - Times are absolute nanoseconds, saturating; RLC_TIME_FOREVER means never.
+ *   - Thread tags: [loop] the owner's thread only. [locked] any thread that holds the lock which the embedder uses for
+ *     this object (an owner-only embedder needs none). [any] any thread. [signal] any thread, and signal handlers.
+ *   - No locks inside, no logging, no allocation after registration. Every descriptor is CLOEXEC and NONBLOCK.
+ */
+#ifndef CRUNLOOP_BASE_H
+#define CRUNLOOP_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define RLC_BEGIN_DECLS extern "C" {
+#define RLC_END_DECLS }
+#else
+#define RLC_BEGIN_DECLS
+#define RLC_END_DECLS
+#endif
+
+/** Visible from the shared library, which hides everything else. */
+#define RLC_API __attribute__((visibility("default")))
+
+RLC_BEGIN_DECLS
+
+/** Never. Larger than every deadline. */
+#define RLC_TIME_FOREVER UINT64_MAX
+
+/** Identity of a member of a port set or a deadline heap: generation << 32 | slot. 0 is never valid; stale answers -ENOENT. */
+typedef struct rlc_token {
+    uint64_t bits;
+} rlc_token;
+
+/** What a port is interested in, or is ready for. HANGUP and ERROR are always reported. */
+enum {
+    RLC_READABLE = 1,
+    RLC_WRITABLE = 2,
+    RLC_HANGUP = 4,
+    RLC_ERROR = 8,
+};
+
+RLC_END_DECLS
+#endif

@@ -1,0 +1,16 @@
+/** <crunloop/crunloop.h>: the C core of RunLoopKit. */
+#ifndef CRUNLOOP_CRUNLOOP_H
+#define CRUNLOOP_CRUNLOOP_H
+
+#include <crunloop/base.h>
+#include <crunloop/clock.h>
+#include <crunloop/kernel.h>
+#include <crunloop/loop.h>
+#include <crunloop/main_queue.h>
+#include <crunloop/port_set.h>
+#include <crunloop/post_queue.h>
+#include <crunloop/timer_heap.h>
+#include <crunloop/timer_port.h>
+#include <crunloop/wakeup_port.h>
+
+#endif

@@ -1,0 +1,49 @@
+/** <crunloop/kernel.h>: the table through which the core reaches the kernel and the clock, so that tests can script both. */
+#ifndef CRUNLOOP_KERNEL_H
+#define CRUNLOOP_KERNEL_H
+
+#include <crunloop/clock.h>
+#include <sys/epoll.h>
+
+RLC_BEGIN_DECLS
+
+/**
+ * Every entry gets `context` first and answers >= 0 or -errno. A table must outlive what was made with it; entries are
+ * called from any thread. EINTR is not hidden: the core decides what to do about it.
+ */
+typedef struct rlc_kernel {
+    void *context;
+    uint64_t (*now)(void *context, rlc_clock clock);
+    int (*epoll_create)(void *context);
+    int (*epoll_control)(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event);
+    /** Waits until deadline_ns on the monotonic clock (0: only look; RLC_TIME_FOREVER: without limit); count of events. */
+    int (*epoll_wait)(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns);
+    int (*eventfd_create)(void *context);
+    int (*timerfd_create)(void *context, rlc_clock clock);
+    /** Absolute; RLC_TIME_FOREVER disarms. Erases an expiry that nobody has seen. */
+    int (*timerfd_set)(void *context, int fd, uint64_t deadline_ns);
+    int64_t (*read)(void *context, int fd, void *buffer, size_t size);
+    int64_t (*write)(void *context, int fd, const void *buffer, size_t size);
+    /** poll(2) on one descriptor without waiting: POLL... bits, 0 if nothing. */
+    int (*poll)(void *context, int fd, int events);
+    /** Bytes that can be read at once (FIONREAD). */
+    int (*readable_bytes)(void *context, int fd);
+    /** 1 if one eight-byte read always empties fd (an eventfd that is no semaphore, a timerfd), else 0. */
+    int (*counter_empties)(void *context, int fd);
+    int (*close)(void *context, int fd);
+} rlc_kernel;
+
+/**
+ * The table that calls the C library. epoll_wait uses epoll_pwait2(2) and falls back at run time to epoll_wait(2) with
+ * milliseconds rounded up where the kernel lacks it (valgrind, qemu). [any]
+ */
+RLC_API const rlc_kernel *rlc_kernel_default(void);
+
+/**
+ * A number that differs between a process and its children: bump-on-fork, by a page that fork(2) wipes (MADV_WIPEONFORK,
+ * else pthread_atfork). No system call after the first use. [signal] after the first use, which is not.
+ */
+RLC_API uint32_t rlc_fork_generation(void);
+
+RLC_END_DECLS
+#endif
