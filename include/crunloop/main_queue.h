@@ -10,6 +10,8 @@
 
 RLC_BEGIN_DECLS
 
+/** True on the process's first thread; in a child of fork(2) on the thread that called it. One system call. [any] */
+RLC_API bool rlc_is_main_thread(void);
 /** The handle, for rlc_port_set_insert as a hint; -ENOSYS without libdispatch. It belongs to libdispatch. [any] */
 RLC_API int rlc_main_queue_fd(void);
 /**

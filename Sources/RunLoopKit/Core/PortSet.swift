@@ -1,0 +1,86 @@
+internal import CRunLoopCore
+
+/// The descriptors of one mode: a thin owner of `rlc_port_set`.
+struct PortSet {
+  /// Markers in the order of readiness whose truth is elsewhere.
+  enum Hint: Int {
+    case wakeup = 1
+    case timer = 2
+    case mainQueue = 3
+  }
+
+  enum Event {
+    case hint(Hint)
+    /// The member's context pointer and its `RLC_` readiness bits.
+    case port(UnsafeMutableRawPointer, ready: UInt32)
+  }
+
+  private let set: OpaquePointer
+
+  init() throws(RunLoopError) {
+    var set: OpaquePointer?
+    try RunLoopError.check(rlc_port_set_create(Kernel.table, &set), "epoll_create1")
+    self.set = set!
+  }
+
+  func destroy() { rlc_port_set_destroy(set) }
+
+  var fileDescriptor: Int32 { rlc_port_set_fd(set) }
+
+  func insertHint(_ hint: Hint, fileDescriptor: Int32) throws(RunLoopError) {
+    var token = rlc_token()
+    let context = UnsafeMutableRawPointer(bitPattern: hint.rawValue)
+    try RunLoopError.check(
+      rlc_port_set_insert(set, fileDescriptor, RLC_PORT_HINT, UInt32(RLC_READABLE), context, &token), "epoll_ctl")
+  }
+
+  func insert(_ port: PortRegistration, context: UnsafeMutableRawPointer) throws(RunLoopError) -> UInt64 {
+    var token = rlc_token()
+    let kind = port.isCounter ? RLC_PORT_COUNTER : RLC_PORT_READINESS
+    try RunLoopError.check(
+      rlc_port_set_insert(set, port.fileDescriptor, kind, port.interest, context, &token), "epoll_ctl")
+    return token.bits
+  }
+
+  func setInterest(_ interest: UInt32, token: UInt64) throws(RunLoopError) {
+    try RunLoopError.check(rlc_port_set_set_interest(set, rlc_token(bits: token), interest), "epoll_ctl")
+  }
+
+  func setMuted(_ isMuted: Bool, token: UInt64) {
+    _ = rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted)
+  }
+
+  func remove(token: UInt64) {
+    _ = rlc_port_set_remove(set, rlc_token(bits: token))
+  }
+
+  var hasBatch: Bool { rlc_port_set_has_batch(set) }
+
+  /// Fetches events; nothing to be locked. The only place where a loop sleeps.
+  @inline(never)
+  func blockingWait(until deadline: UInt64) {
+    _ = rlc_port_set_wait(set, deadline)
+  }
+
+  func look() {
+    _ = rlc_port_set_wait(set, 0)
+  }
+
+  func take() -> Event? {
+    var event = rlc_port_event()
+    guard rlc_port_set_take(set, &event) else { return nil }
+    if event.kind == RLC_PORT_HINT {
+      return .hint(Hint(rawValue: Int(bitPattern: event.context))!)
+    }
+    return .port(event.context, ready: event.ready)
+  }
+}
+
+/// How a port wants to be registered.
+struct PortRegistration {
+  let fileDescriptor: Int32
+  let isCounter: Bool
+  let interest: UInt32
+
+  static let readable = UInt32(RLC_READABLE)
+}

@@ -1,0 +1,8 @@
+internal import Glibc
+
+enum StandardError {
+  static func write(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+  }
+}

@@ -1,0 +1,31 @@
+internal import CRunLoopCore
+
+/// Arithmetic on absolute nanoseconds that saturates; `forever` means never.
+enum Time {
+  static let forever = UInt64.max
+
+  static func add(_ time: UInt64, _ delta: UInt64) -> UInt64 { rlc_time_add(time, delta) }
+
+  /// The first `phase + n * interval` (n >= 1) after `now`, in closed form.
+  static func nextInPhase(_ phase: UInt64, _ interval: UInt64, after now: UInt64) -> UInt64 {
+    rlc_time_next_in_phase(phase, interval, now)
+  }
+}
+
+extension Duration {
+  private static let largest = Duration(secondsComponent: Int64(UInt64.max / 1_000_000_000), attosecondsComponent: 0)
+
+  /// Whole nanoseconds, rounded up (late is allowed, early is not); 0 for negative values, saturating.
+  var nanosecondsRoundedUp: UInt64 {
+    if self <= .zero { return 0 }
+    if self >= Self.largest { return Time.forever }
+    let (seconds, attoseconds) = components
+    return UInt64(seconds) * 1_000_000_000 + UInt64((attoseconds + 999_999_999) / 1_000_000_000)
+  }
+
+  init(nanoseconds: UInt64) {
+    self.init(
+      secondsComponent: Int64(nanoseconds / 1_000_000_000),
+      attosecondsComponent: Int64(nanoseconds % 1_000_000_000) * 1_000_000_000)
+  }
+}

@@ -1,0 +1,69 @@
+internal import CRunLoopCore
+
+/// The deadlines of one mode: a thin owner of `rlc_timer_heap`.
+struct TimerHeap {
+  private let heap: OpaquePointer
+
+  init() throws(RunLoopError) {
+    var heap: OpaquePointer?
+    try RunLoopError.check(rlc_timer_heap_create(&heap), "malloc")
+    self.heap = heap!
+  }
+
+  func destroy() { rlc_timer_heap_destroy(heap) }
+
+  var count: Int { rlc_timer_heap_count(heap) }
+
+  func insert(context: UnsafeMutableRawPointer) throws(RunLoopError) -> UInt64 {
+    var token = rlc_token()
+    try RunLoopError.check(rlc_timer_heap_insert(heap, context, &token), "malloc")
+    return token.bits
+  }
+
+  func arm(token: UInt64, deadline: UInt64, tolerance: UInt64) {
+    _ = rlc_timer_heap_arm(heap, rlc_token(bits: token), deadline, tolerance)
+  }
+
+  func disarm(token: UInt64) {
+    _ = rlc_timer_heap_arm(heap, rlc_token(bits: token), Time.forever, 0)
+  }
+
+  func remove(token: UInt64) {
+    _ = rlc_timer_heap_remove(heap, rlc_token(bits: token))
+  }
+
+  /// Earliest deadline.
+  var first: UInt64 { rlc_timer_heap_first(heap) }
+  /// The latest moment at which no timer is later than its tolerance.
+  var wakeAt: UInt64 { rlc_timer_heap_wake_at(heap) }
+
+  /// Takes out the first timer whose deadline has come: its context and token.
+  func takeDue(now: UInt64) -> (context: UnsafeMutableRawPointer, token: UInt64)? {
+    var context: UnsafeMutableRawPointer?
+    var token = rlc_token()
+    guard rlc_timer_heap_take_due(heap, now, &context, &token) else { return nil }
+    return (context!, token.bits)
+  }
+}
+
+/// The loop's timerfd: a thin owner of `rlc_timer_port`.
+struct TimerPort {
+  private let port: OpaquePointer
+
+  init() throws(RunLoopError) {
+    var port: OpaquePointer?
+    try RunLoopError.check(rlc_timer_port_create(Kernel.table, RLC_CLOCK_MONOTONIC, &port), "timerfd_create")
+    self.port = port!
+  }
+
+  func destroy() { rlc_timer_port_destroy(port) }
+
+  var fileDescriptor: Int32 { rlc_timer_port_fd(port) }
+  var armed: UInt64 { rlc_timer_port_armed(port) }
+
+  /// No system call unless `deadline` is earlier than what is armed.
+  func want(_ deadline: UInt64) { _ = rlc_timer_port_want(port, deadline) }
+  /// An expiry has been taken from a set.
+  func harvested() { rlc_timer_port_harvested(port) }
+  func disarm() { _ = rlc_timer_port_disarm(port) }
+}

@@ -1,0 +1,55 @@
+internal import CRunLoopCore
+internal import Synchronization
+
+/// The way to wake a loop: a thin owner of `rlc_wakeup_port`, made when the loop gets its first port set.
+///
+/// Before that nobody can sleep, so a wake has nothing to do. The port lives as long as this object, hence as long as
+/// anybody can wake: a preempted waker never writes into a stranger's descriptor.
+struct WakeWord: ~Copyable {
+  private let port = Atomic<UnsafeRawPointer?>(nil)
+
+  private var pointer: OpaquePointer? {
+    OpaquePointer(port.load(ordering: .acquiring))
+  }
+
+  /// Under the loop's lock.
+  func make() throws(RunLoopError) -> Int32 {
+    if let pointer { return rlc_wakeup_port_fd(pointer) }
+    var made: OpaquePointer?
+    try RunLoopError.check(rlc_wakeup_port_create(Kernel.table, &made), "eventfd")
+    port.store(UnsafeRawPointer(made!), ordering: .releasing)
+    return rlc_wakeup_port_fd(made)
+  }
+
+  var fileDescriptor: Int32? { pointer.map { rlc_wakeup_port_fd($0) } }
+
+  /// A wake in the sense of rule 15.
+  func signal() { if let pointer { _ = rlc_wakeup_port_signal(pointer) } }
+
+  /// Makes the loop look as well, but is nobody's message: never owed to an enclosing run.
+  func kick() { if let pointer { _ = rlc_wakeup_port_kick(pointer) } }
+
+  /// RUNNING -> ASLEEP; false if something was posted. [loop]
+  func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
+
+  /// Ends a wait, or drops what came while no wake was accepted; what its sender published before is visible after. [loop]
+  func take() -> Posted {
+    guard let pointer else { return .none }
+    return Posted(rawValue: rlc_wakeup_port_take(pointer).rawValue)!
+  }
+
+  enum Posted: UInt32 {
+    case none, kick, wake
+  }
+
+  var isAsleep: Bool {
+    guard let pointer else { return false }
+    return rlc_wakeup_port_is_asleep(pointer)
+  }
+
+  func close() { if let pointer { rlc_wakeup_port_close(pointer) } }
+
+  deinit {
+    if let pointer { rlc_wakeup_port_release(pointer) }
+  }
+}

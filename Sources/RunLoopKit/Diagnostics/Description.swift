@@ -1,0 +1,110 @@
+extension RunLoop {
+  /// The loop as text: its state, the common modes and their items, and for each mode its name, port set, timer port,
+  /// sources, port sources, observers and timers, and how far off its deadlines are. From any thread, without waiting for a
+  /// callout.
+  public var description: String {
+    guard isInThisProcess else { return "<RunLoop of the parent process>" }
+    guard !hasEnded else { return "<RunLoop, ended>" }
+    let snapshot = lock.withLock { LoopSnapshot(self) }
+    // Items describe themselves with the help of user code: outside the lock.
+    return snapshot.text
+  }
+}
+
+/// What a description needs, taken under the lock.
+private struct LoopSnapshot {
+  struct Mode {
+    let name: String
+    let isCommon: Bool
+    let portSet: Int32?
+    let sources: [RunLoop.Item]
+    let ports: [RunLoop.Item]
+    let observers: [RunLoop.Item]
+    let timers: [RunLoop.Item]
+    let pendingBlocks: Int
+    let softDeadline: UInt64
+    let hardDeadline: UInt64
+  }
+
+  let loop: RunLoop
+  let now = Kernel.now()
+  let head: String
+  let commonNames: [String]
+  let commonItems: [RunLoop.Item]
+  let timerPort: String
+  let modes: [Mode]
+
+  init(_ loop: RunLoop) {
+    self.loop = loop
+    let state = loop.state
+    let wakeup = loop.wakeWord.fileDescriptor.map { "descriptor \($0)" } ?? "none yet"
+    let current = state.pointee.currentMode?.pointee.name.rawValue ?? "none"
+    let activation = loop.stopWord.load(ordering: .sequentiallyConsistent)
+    head = """
+      RunLoop {\(loop.isMain ? " main" : "")
+        wakeup port: \(wakeup), stopped: \(activation & 1 != 0 ? "yes" : "no"), \
+      ignoring wakeups: \(activation == 0 ? "yes (not running)" : "no"), \
+      waiting: \(loop.wakeWord.isAsleep ? "yes" : "no")
+        current mode: \(current)
+
+      """
+    commonNames = Set(
+      state.pointee.commonNames.map(\.rawValue)
+        + state.pointee.modes.filter { $0.pointee.isCommon }.map { $0.pointee.name.rawValue }
+    ).sorted()
+    commonItems = state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item)
+    if let port = state.pointee.timerPort {
+      let armed = port.armed == Time.forever ? "not armed" : "armed for \(Self.distance(port.armed, now))"
+      timerPort = "descriptor \(port.fileDescriptor), \(armed)"
+    } else {
+      timerPort = "none"
+    }
+    modes = state.pointee.modes.map { Mode($0) }
+  }
+
+  static func distance(_ deadline: UInt64, _ now: UInt64) -> String {
+    deadline == Time.forever ? "never" : "\(RunLoop.Instant(nanoseconds: now).duration(to: .init(nanoseconds: deadline)))"
+  }
+
+  var text: String {
+    var text = head
+    text += "  timer port: \(timerPort)\n"
+    text += "  common modes: \(commonNames.joined(separator: ", "))\n"
+    text += section("common items", commonItems, indent: "  ")
+    for mode in modes { text += describe(mode) }
+    return text + "}"
+  }
+
+  private func describe(_ mode: Mode) -> String {
+    var text = "  mode \(mode.name)\(mode.isCommon ? " (common)" : "") {\n"
+    text += "    port set: \(mode.portSet.map { "descriptor \($0)" } ?? "none yet"), timer port: \(timerPort)\n"
+    text += section("signalled sources", mode.sources, indent: "    ")
+    text += section("port sources", mode.ports, indent: "    ")
+    text += section("observers", mode.observers, indent: "    ")
+    text += section("timers", mode.timers, indent: "    ")
+    text += "    pending blocks: \(mode.pendingBlocks)\n"
+    text += "    soft deadline: \(Self.distance(mode.softDeadline, now))"
+    text += ", hard deadline: \(Self.distance(mode.hardDeadline, now))\n"
+    return text + "  }\n"
+  }
+
+  private func section(_ title: String, _ items: [RunLoop.Item], indent: String) -> String {
+    let lines = items.map { "\(indent)  \($0.description)\n" }.joined()
+    return "\(indent)\(title): \(items.count)\n\(lines)"
+  }
+}
+
+extension LoopSnapshot.Mode {
+  init(_ mode: ModePointer) {
+    name = mode.pointee.name.rawValue
+    isCommon = mode.pointee.isCommon
+    portSet = mode.pointee.portSet?.fileDescriptor
+    sources = mode.pointee.sources.map(\.source)
+    ports = mode.pointee.ports.all
+    observers = mode.pointee.observers.map(\.observer)
+    timers = mode.pointee.timers.all
+    pendingBlocks = mode.pointee.pendingBlockCount.load(ordering: .relaxed)
+    softDeadline = mode.pointee.timerHeap?.first ?? Time.forever
+    hardDeadline = mode.pointee.timerHeap?.wakeAt ?? Time.forever
+  }
+}

@@ -1,0 +1,68 @@
+internal import Synchronization
+
+extension RunLoop {
+  /// A descriptor's readiness, level-triggered: the handler does the reading and writing.
+  ///
+  /// While its own callout is on the stack it is not served by nested runs. After a hang-up or end of file with nothing
+  /// left to read it is called once and rests until `interest` is set again. Source: `CFFileDescriptorRef`.
+  public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
+    /// What the handler wants to know, or is told.
+    public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
+      public let rawValue: UInt32
+
+      public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+      public static let readable = Readiness(rawValue: 1)
+      public static let writable = Readiness(rawValue: 2)
+      /// The other end is gone. Always reported.
+      public static let hangup = Readiness(rawValue: 4)
+      /// Always reported.
+      public static let error = Readiness(rawValue: 8)
+
+      public var description: String {
+        let names: [(Readiness, String)] = [
+          (.readable, "readable"), (.writable, "writable"), (.hangup, "hang-up"), (.error, "error"),
+        ]
+        let named = names.filter { contains($0.0) }.map(\.1)
+        return named.isEmpty ? "nothing" : named.joined(separator: "|")
+      }
+    }
+
+    let body: (FileDescriptorSource, Readiness) -> Void
+    private let wanted: Atomic<UInt32>
+
+    /// - Throws: `.systemCall` with `EBADF` if the descriptor is not open. A regular file is refused by `add` (`EPERM`).
+    public convenience init(
+      fileDescriptor: Int32, interest: Readiness, order: Int = 0,
+      _ body: @escaping @Sendable (FileDescriptorSource, Readiness) -> Void
+    ) throws(RunLoopError) {
+      try self.init(fileDescriptor: fileDescriptor, interest: interest, order: order, onlyHost: nil, unchecked: body)
+    }
+
+    init(
+      fileDescriptor: Int32, interest: Readiness, order: Int, onlyHost: RunLoop?,
+      unchecked body: @escaping (FileDescriptorSource, Readiness) -> Void
+    ) throws(RunLoopError) {
+      self.body = body
+      wanted = Atomic(interest.rawValue)
+      try super.init(fileDescriptor: fileDescriptor, isCounter: false, order: order, onlyHost: onlyHost)
+    }
+
+    /// What is waited for; hang-up and error always are. Setting it, also to the same value, wakes a source that rests.
+    /// Takes effect at once, also while a loop sleeps.
+    public var interest: Readiness {
+      get { Readiness(rawValue: wanted.load(ordering: .acquiring)) }
+      set {
+        wanted.store(newValue.rawValue, ordering: .sequentiallyConsistent)
+        guard !isForked else { return }
+        for host in links.withLock({ $0.map(\.host) }) { try? host.interestChanged(self) }
+      }
+    }
+
+    override var wantedReadiness: UInt32 { wanted.load(ordering: .acquiring) }
+
+    public override var description: String {
+      "<descriptor source order \(order), descriptor \(fileDescriptor), \(interest), \(isValid ? "valid" : "invalid")>"
+    }
+  }
+}

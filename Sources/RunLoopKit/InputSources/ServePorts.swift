@@ -1,0 +1,51 @@
+extension RunLoop {
+  /// True if a source was called: it may have left the mode since the port became ready.
+  func serve(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
+    guard item.isValid, item.isMember(of: activation.pointee.mode) else { return false }
+    if let source = item as? PortSource {
+      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(source)
+      return true
+    }
+    guard let source = item as? FileDescriptorSource else { return false }
+    activation.pointee.serving = source
+    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(source, FileDescriptorSource.Readiness(rawValue: ready))
+    activation.pointee.serving = nil
+    lock.withLock { setMuted(false, source) }
+    return true
+  }
+
+  /// A nested run begins: the readiness sources whose callouts are on the stack are taken out of its set. Removed, not
+  /// masked: a hang-up would be reported all the same. Under the lock.
+  func muteServedPorts(in mode: ModePointer) {
+    var enclosing = state.pointee.activation?.pointee.parent
+    while let activation = enclosing {
+      if let source = activation.pointee.serving, let token = source.link(in: mode)?.token {
+        mode.pointee.portSet?.setMuted(true, token: token)
+      }
+      enclosing = activation.pointee.parent
+    }
+  }
+
+  private func setMuted(_ isMuted: Bool, _ source: FileDescriptorSource) {
+    source.links.withLock { links in
+      for link in links where link.host === self { link.mode?.pointee.portSet?.setMuted(isMuted, token: link.token) }
+    }
+  }
+
+  func interestChanged(_ source: FileDescriptorSource) throws(RunLoopError) {
+    guard isUsable else { return }
+    lock.lock()
+    defer { lock.unlock() }
+    var failure: RunLoopError?
+    source.links.withLock { links in
+      for link in links where link.host === self {
+        do throws(RunLoopError) {
+          try link.mode?.pointee.portSet?.setInterest(source.interest.rawValue, token: link.token)
+        } catch {
+          failure = error
+        }
+      }
+    }
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,88 @@
+internal import Synchronization
+
+extension RunLoop {
+  /// A signalled source (version 0): marked by hand, performed by the next pass of whoever runs a mode that holds it.
+  ///
+  /// Signalling does not wake: `signal()`, then `wakeUp()`. May be in several loops; one signal is performed once.
+  /// Source: `CFRunLoopSourceRef` with a version 0 context.
+  public final class Source: Item, @unchecked Sendable {
+    /// Called when the source becomes, or ceases to be, a member of a mode, and what makes two sources equal.
+    public struct Hooks: Sendable {
+      /// Per loop and mode, on the thread that added it, with no lock held.
+      public var schedule: (@Sendable (RunLoop, Mode) -> Void)?
+      /// Per loop and mode, on the thread that removed or invalidated it, or whose loop ends.
+      public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
+      /// Sources with equal identity and equal order are one member of a mode. Nil: the object itself.
+      public var identity: (any Hashable & Sendable)?
+
+      public init() {}
+    }
+
+    let hooks: Hooks
+    private let identity: AnyHashable?
+    let body: (Source) -> Void
+    let context: HeldContext?
+    /// 0: not signalled; else when it was signalled first, as a number that grows.
+    private let signalled = Atomic<UInt64>(0)
+    private static let clock = Atomic<UInt64>(0)
+
+    /// - Parameter perform: Called on the thread of the loop that runs, with no lock held.
+    public convenience init(
+      order: Int = 0, context: Context? = nil, hooks: Hooks = Hooks(), perform: @escaping @Sendable (Source) -> Void
+    ) {
+      self.init(order: order, context: context, hooks: hooks, onlyHost: nil, unchecked: perform)
+    }
+
+    init(order: Int, context: Context?, hooks: Hooks, onlyHost: RunLoop?, unchecked body: @escaping (Source) -> Void) {
+      self.hooks = hooks
+      identity = hooks.identity.map { AnyHashable($0) }
+      self.body = body
+      self.context = context.map { HeldContext($0) }
+      super.init(order: order, onlyHost: onlyHost)
+    }
+
+    deinit { context?.release() }
+
+    /// Marks the source. It stays marked until it is performed or invalidated, whatever modes it enters and leaves.
+    /// Nothing happens if it is invalid. Does not wake any loop.
+    ///
+    /// - Thread: Any. - Blocks: No; lock-free. - SeeAlso: `CFRunLoopSourceSignal`.
+    public func signal() {
+      guard isValid, signalled.load(ordering: .relaxed) == 0 else { return }
+      let stamp = Source.clock.wrappingAdd(1, ordering: .relaxed).newValue
+      _ = signalled.compareExchange(expected: 0, desired: stamp, ordering: .sequentiallyConsistent)
+    }
+
+    /// True from `signal()` until directly before its callout.
+    public var isSignalled: Bool { signalStamp != 0 }
+
+    var signalStamp: UInt64 {
+      let stamp = signalled.load(ordering: .acquiring)
+      return stamp != 0 && isValid ? stamp : 0
+    }
+
+    /// Clears the mark; true if this call did it, which is how one signal is performed by one loop.
+    func takeSignal() -> Bool {
+      guard isValid else { return false }
+      return signalled.exchange(0, ordering: .sequentiallyConsistent) != 0
+    }
+
+    override func willLeave() { signalled.store(0, ordering: .sequentiallyConsistent) }
+
+    override var isPlain: Bool { identity == nil }
+
+    override func isEqual(to other: Item) -> Bool {
+      guard let identity, let other = other as? Source, let theirs = other.identity else { return false }
+      return order == other.order && identity == theirs
+    }
+
+    public override func hash(into hasher: inout Hasher) {
+      if let identity { hasher.combine(identity) } else { super.hash(into: &hasher) }
+    }
+
+    public override var description: String {
+      let detail = context?.description.map { ", context \($0)" } ?? ""
+      return "<source order \(order), \(isValid ? "valid" : "invalid")\(isSignalled ? ", signalled" : "")\(detail)>"
+    }
+  }
+}

@@ -1,0 +1,50 @@
+internal import Synchronization
+
+extension RunLoop {
+  /// The context of the C model, for ported code and C hosts; closures need none.
+  ///
+  /// `retain` is called when the item is made and its result becomes the info pointer; `release` once at the end: of an
+  /// observer and a timer when they are invalidated, of a source when it is destroyed. A timer is also retained around each
+  /// callout. All on the thread that causes it, with no lock held. Source: `CFRunLoopTimerContext` and its kin.
+  public struct Context: @unchecked Sendable {
+    public typealias Info = UnsafeMutableRawPointer
+    public var info: Info?
+    public var retain: (@Sendable (Info?) -> Info?)?
+    public var release: (@Sendable (Info?) -> Void)?
+    public var description: (@Sendable (Info?) -> String)?
+
+    public init(info: Info? = nil) { self.info = info }
+  }
+
+  /// A context that is retained at creation and released exactly once.
+  final class HeldContext: @unchecked Sendable {
+    private let context: Context
+    private let isReleased = Atomic<Bool>(false)
+
+    init(_ context: Context) {
+      var held = context
+      if let retain = context.retain { held.info = retain(context.info) }
+      self.context = held
+    }
+
+    var info: Context.Info? { context.info }
+    var description: String? { context.description?(context.info) }
+
+    func release() {
+      guard !isReleased.exchange(true, ordering: .sequentiallyConsistent) else { return }
+      context.release?(context.info)
+    }
+
+    /// Around one callout; the answer is to be given to `releaseCallout`. Nil if the context is not counted.
+    func retainForCallout() -> Context.Info?? {
+      guard let retain = context.retain else { return nil }
+      return .some(retain(context.info))
+    }
+
+    func releaseCallout(_ info: Context.Info??) {
+      if case .some(let info) = info { context.release?(info) }
+    }
+
+    deinit { release() }
+  }
+}

@@ -1,0 +1,95 @@
+internal import Synchronization
+
+/// What a mode holds. Lives as long as its loop; guarded by the loop's lock, but for the atomics.
+struct ModeState: ~Copyable {
+  let name: RunLoop.Mode
+  var isCommon: Bool
+
+  /// Sorted by order, equal ones by time of adding.
+  var observers: ContiguousArray<ObserverEntry> = []
+  /// Changes whenever `observers` does.
+  var observersVersion: UInt64 = 0
+  /// The activities that any observer is interested in; read without the lock, to pass by a notification that nobody wants.
+  let observedActivities = Atomic<UInt>(0)
+
+  var sources: ContiguousArray<SourceEntry> = []
+  /// Read without the lock; so is `pendingBlockCount`.
+  let sourceCount = Atomic<Int>(0)
+  /// Sources whose equality is more than identity.
+  var sourcesWithIdentity = 0
+
+  var ports = MemberTable<RunLoop.DescriptorItem>()
+  var timers = MemberTable<RunLoop.Timer>()
+  var timerHeap: TimerHeap?
+
+  /// Blocks in the loop's queue that name this mode.
+  let pendingBlockCount = Atomic<Int>(0)
+
+  var portSet: PortSet?
+  var hasTimerHint = false
+  var hasMainQueueHint = false
+
+  struct ObserverEntry {
+    let observer: RunLoop.Observer
+    let stamp: UInt64
+  }
+
+  struct SourceEntry {
+    let source: RunLoop.Source
+    let stamp: UInt64
+  }
+
+  init(name: RunLoop.Mode, isCommon: Bool) {
+    self.name = name
+    self.isCommon = isCommon
+  }
+
+  /// Rule 2, without blocks and the main queue. A firing timer is still a member.
+  var hasNoItems: Bool { sources.isEmpty && ports.isEmpty && timers.isEmpty }
+
+  deinit {
+    portSet?.destroy()
+    timerHeap?.destroy()
+  }
+}
+
+typealias ModePointer = UnsafeMutablePointer<ModeState>
+
+extension ModeState {
+  mutating func insert(_ observer: RunLoop.Observer, stamp: UInt64) {
+    let index = observers.firstIndex { $0.observer.order > observer.order } ?? observers.endIndex
+    observers.insert(ObserverEntry(observer: observer, stamp: stamp), at: index)
+    observersChanged()
+  }
+
+  mutating func remove(_ observer: RunLoop.Observer) {
+    guard let index = observers.firstIndex(where: { $0.observer === observer }) else { return }
+    observers.remove(at: index)
+    observersChanged()
+  }
+
+  private mutating func observersChanged() {
+    observersVersion &+= 1
+    let mask = observers.reduce(into: UInt(0)) { $0 |= $1.observer.activities.rawValue }
+    observedActivities.store(mask, ordering: .releasing)
+  }
+
+  mutating func insert(_ source: RunLoop.Source, stamp: UInt64) {
+    sources.append(SourceEntry(source: source, stamp: stamp))
+    if !source.isPlain { sourcesWithIdentity += 1 }
+    sourceCount.store(sources.count, ordering: .releasing)
+  }
+
+  mutating func remove(_ source: RunLoop.Source) {
+    guard let index = sources.firstIndex(where: { $0.source === source }) else { return }
+    sources.remove(at: index)
+    if !source.isPlain { sourcesWithIdentity -= 1 }
+    sourceCount.store(sources.count, ordering: .releasing)
+  }
+
+  /// The member that counts as `source` (rule 28).
+  func member(equalTo source: RunLoop.Source) -> RunLoop.Source? {
+    guard !source.isPlain, sourcesWithIdentity > 0 else { return nil }
+    return sources.first { $0.source == source }?.source
+  }
+}

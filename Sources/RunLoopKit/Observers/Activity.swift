@@ -1,0 +1,32 @@
+extension RunLoop {
+  /// The moments of a pass that observers are told of. The numbers are `CFRunLoopActivity`'s.
+  public struct Activity: OptionSet, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt
+
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    /// A run begins.
+    public static let entry = Activity(rawValue: 1)
+    /// A pass begins.
+    public static let beforeTimers = Activity(rawValue: 2)
+    public static let beforeSources = Activity(rawValue: 4)
+    /// The loop is about to sleep; not in a pass that polls.
+    public static let beforeWaiting = Activity(rawValue: 32)
+    /// The loop has slept, also if only for a moment.
+    public static let afterWaiting = Activity(rawValue: 64)
+    /// A run ends.
+    public static let exit = Activity(rawValue: 128)
+    public static let all = Activity(rawValue: 0x0FFF_FFFF)
+
+    private static let names: [(Activity, String)] = [
+      (.entry, "entry"), (.beforeTimers, "before-timers"), (.beforeSources, "before-sources"),
+      (.beforeWaiting, "before-waiting"), (.afterWaiting, "after-waiting"), (.exit, "exit"),
+    ]
+
+    public var description: String {
+      if self == .all { return "all" }
+      let named = Self.names.filter { contains($0.0) }.map(\.1)
+      return named.isEmpty ? "none" : named.joined(separator: "|")
+    }
+  }
+}

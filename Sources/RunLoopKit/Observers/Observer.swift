@@ -1,0 +1,51 @@
+internal import Synchronization
+
+extension RunLoop {
+  /// Is told when a loop enters and leaves a mode, and of the moments of each pass.
+  ///
+  /// Called in the order of `order`, equal ones in the order of adding; not while its own callout runs further up the stack.
+  /// Belongs to one loop at a time. Source: `CFRunLoopObserverRef`.
+  public final class Observer: Item, @unchecked Sendable {
+    /// What it is told of. Never changes.
+    public let activities: Activity
+    /// False: invalidated after its first call.
+    public let repeats: Bool
+
+    let body: (Observer, Activity) -> Void
+    let context: HeldContext?
+    let firing = Atomic<Bool>(false)
+
+    /// - Parameter body: Called on the loop's thread, with no lock held; kept until the observer is destroyed.
+    public convenience init(
+      _ activities: Activity, order: Int = 0, repeats: Bool = true, context: Context? = nil,
+      _ body: @escaping @Sendable (Observer, Activity) -> Void
+    ) {
+      self.init(activities, order: order, repeats: repeats, context: context, onlyHost: nil, unchecked: body)
+    }
+
+    init(
+      _ activities: Activity, order: Int, repeats: Bool, context: Context?, onlyHost: RunLoop?,
+      unchecked body: @escaping (Observer, Activity) -> Void
+    ) {
+      self.activities = activities
+      self.repeats = repeats
+      self.body = body
+      self.context = context.map { HeldContext($0) }
+      super.init(order: order, onlyHost: onlyHost)
+    }
+
+    deinit { context?.release() }
+
+    override var isExclusive: Bool { true }
+    override func didInvalidate() { context?.release() }
+
+    /// True while its callout runs.
+    public var isFiring: Bool { firing.load(ordering: .relaxed) }
+
+    public override var description: String {
+      let detail = context?.description.map { ", context \($0)" } ?? ""
+      return "<observer order \(order), \(activities), \(repeats ? "repeats" : "once"), "
+        + "\(isValid ? "valid" : "invalid")\(isFiring ? ", firing" : "")\(detail)>"
+    }
+  }
+}

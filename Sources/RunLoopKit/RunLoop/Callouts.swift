@@ -1,0 +1,45 @@
+// The only file that calls user code while a loop runs. One function a kind, never inlined: stack traces and profiles
+// explain themselves by these names, so do not rename them.
+
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(_ block: () -> Void) {
+  block()
+}
+
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_OBSERVER__(_ observer: RunLoop.Observer, _ activity: RunLoop.Activity) {
+  observer.body(observer, activity)
+}
+
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(_ source: RunLoop.Source) {
+  source.body(source)
+}
+
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(_ source: RunLoop.PortSource) {
+  source.body(source)
+}
+
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(
+  _ source: RunLoop.FileDescriptorSource, _ readiness: RunLoop.FileDescriptorSource.Readiness
+) {
+  source.body(source, readiness)
+}
+
+/// The context is retained around each callout (rule 55).
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(_ timer: RunLoop.Timer) {
+  timer.body(timer)
+}
+
+@inline(never)
+func __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__() {
+  MainQueuePort.drain()
+}
+
+@inline(never)
+func __RUNLOOPKIT_IS_DRAINING_A_SCOPE__(_ action: () -> Void) {
+  action()
+}

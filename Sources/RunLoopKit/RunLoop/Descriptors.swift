@@ -1,0 +1,41 @@
+// Descriptors are made when an item is added, so that arming cannot fail; a mode without ports gets its set by its first run.
+// All under the lock.
+
+extension RunLoop {
+  func makePortSet(of mode: ModePointer) throws(RunLoopError) {
+    if mode.pointee.portSet == nil {
+      let wakeup = try wakeWord.make()
+      let set = try PortSet()
+      do throws(RunLoopError) {
+        try set.insertHint(.wakeup, fileDescriptor: wakeup)
+      } catch {
+        set.destroy()
+        throw error
+      }
+      mode.pointee.portSet = set
+    }
+    try insertTimerHint(in: mode)
+    try insertMainQueueHint(in: mode)
+  }
+
+  /// The timerfd and the heap, made with a mode's first timer.
+  func makeTimerHeap(of mode: ModePointer) throws(RunLoopError) {
+    if state.pointee.timerPort == nil { state.pointee.timerPort = try TimerPort() }
+    if mode.pointee.timerHeap == nil { mode.pointee.timerHeap = try TimerHeap() }
+    try insertTimerHint(in: mode)
+  }
+
+  private func insertTimerHint(in mode: ModePointer) throws(RunLoopError) {
+    guard !mode.pointee.hasTimerHint, mode.pointee.timerHeap != nil, let set = mode.pointee.portSet else { return }
+    try set.insertHint(.timer, fileDescriptor: state.pointee.timerPort!.fileDescriptor)
+    mode.pointee.hasTimerHint = true
+  }
+
+  func insertMainQueueHint(in mode: ModePointer) throws(RunLoopError) {
+    guard isMain, mode.pointee.isCommon, !mode.pointee.hasMainQueueHint, let set = mode.pointee.portSet,
+      let descriptor = MainQueuePort.fileDescriptor
+    else { return }
+    try set.insertHint(.mainQueue, fileDescriptor: descriptor)
+    mode.pointee.hasMainQueueHint = true
+  }
+}

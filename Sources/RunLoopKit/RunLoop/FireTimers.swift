@@ -1,0 +1,135 @@
+internal import Synchronization
+
+extension RunLoop {
+  /// Rules 32-36: the due timers of the mode are collected and fired in the order of their dates, each checked once more.
+  func fireTimers(in mode: ModePointer) {
+    let base = state.pointee.collectedTimers.count
+    let limit = Kernel.now()
+    let end = lock.withLock { collectTimers(in: mode, limit: limit) }
+    for index in base..<end {
+      let timer = state.pointee.collectedTimers[index].timer
+      guard let fired = lock.withLock({ beginFiring(index, limit: limit) }) else { continue }
+      let context = timer.context?.retainForCallout()
+      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(timer)
+      if timer.intervalNanoseconds == 0 { timer.invalidate() }
+      if let context { timer.context?.releaseCallout(context) }
+      lock.withLock { endFiring(timer, fired: fired) }
+    }
+    removeCollectedTimers(from: base)
+  }
+
+  /// Outside the lock: the last reference to a timer may go here.
+  private func removeCollectedTimers(from base: Int) {
+    while state.pointee.collectedTimers.count > base {
+      let last = lock.withLock { state.pointee.collectedTimers.removeLast() }
+      withExtendedLifetime(last) {}
+    }
+  }
+
+  /// Takes the due timers out of the heap and arms the port for what comes after them. The array's new end.
+  private func collectTimers(in mode: ModePointer, limit: UInt64) -> Int {
+    guard let heap = mode.pointee.timerHeap else { return state.pointee.collectedTimers.count }
+    while let due = heap.takeDue(now: limit) {
+      let timer = Unmanaged<Timer>.fromOpaque(due.context).takeUnretainedValue()
+      state.pointee.collectedTimers.append(LoopState.CollectedTimer(timer: timer, mode: mode, token: due.token))
+    }
+    armTimer()
+    return state.pointee.collectedTimers.count
+  }
+
+  /// The date that fires; nil if the timer's turn has been taken by a nested run, or it is not due here any more.
+  private func beginFiring(_ index: Int, limit: UInt64) -> UInt64? {
+    let collected = state.pointee.collectedTimers[index]
+    let timer = collected.timer
+    guard !collected.isDone else { return nil }
+    state.pointee.collectedTimers[index].isDone = true
+    guard timer.isValid, !timer.isFiring, timer.link(in: collected.mode)?.token == collected.token else { return nil }
+    let date = timer.scheduledDate
+    guard date <= limit || date <= Kernel.now() else { return nil }
+    timer.firing.store(true, ordering: .relaxed)
+    disarm(timer)
+    return date
+  }
+
+  private func endFiring(_ timer: Timer, fired: UInt64) {
+    timer.firing.store(false, ordering: .relaxed)
+    guard timer.isValid else { return }
+    let now = Kernel.now()
+    timer.withSchedule { $0.advance(fired: fired, interval: timer.intervalNanoseconds, now: now) }
+    arm(timer)
+  }
+
+  /// A nested run fires what the passes on the stack have collected and not reached (rule 33): back into the heaps. What
+  /// has been given another date meanwhile is there already.
+  func releaseCollectedTimers() {
+    for collected in state.pointee.collectedTimers where !collected.isDone {
+      let timer = collected.timer
+      guard timer.isValid, !timer.isFiring, timer.link(in: collected.mode)?.token == collected.token else { continue }
+      let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
+      collected.mode.pointee.timerHeap?.arm(token: collected.token, deadline: date, tolerance: tolerance)
+    }
+  }
+}
+
+// MARK: Arming, under the lock
+
+extension RunLoop {
+  /// Wants the timerfd to expire for the first timer of the current mode. At once, also during a callout: its place among
+  /// the ready ports is the moment of its expiry (rule 10). Nothing is armed while the loop does not run.
+  func armTimer() {
+    guard let mode = state.pointee.currentMode ?? state.pointee.hostedMode, let heap = mode.pointee.timerHeap else { return }
+    let wakeAt = heap.wakeAt
+    guard wakeAt != Time.forever else { return }
+    state.pointee.timerPort?.want(wakeAt)
+  }
+
+  /// `soft`: the expiry has come, so that everything whose date has come may fire; else only what must.
+  func hasDueTimers(in mode: ModePointer, soft: Bool) -> Bool {
+    guard let heap = mode.pointee.timerHeap else { return false }
+    let date = soft ? heap.first : heap.wakeAt
+    return date != Time.forever && date <= Kernel.now()
+  }
+
+  /// In every mode of this loop that the timer is in.
+  private func arm(_ timer: Timer) {
+    let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
+    timer.links.withLock { links in
+      for link in links where link.host === self {
+        link.mode?.pointee.timerHeap?.arm(token: link.token, deadline: date, tolerance: tolerance)
+      }
+    }
+    armTimer()
+  }
+
+  private func disarm(_ timer: Timer) {
+    timer.links.withLock { links in
+      for link in links where link.host === self { link.mode?.pointee.timerHeap?.disarm(token: link.token) }
+    }
+  }
+
+  /// The earliest date among the mode's timers, as reported, firing and collected ones included; nil if it has none.
+  func firstDate(in mode: ModePointer) -> UInt64? {
+    guard !mode.pointee.timers.isEmpty, let heap = mode.pointee.timerHeap else { return nil }
+    var first = heap.first
+    for collected in state.pointee.collectedTimers where collected.timer.isMember(of: mode) {
+      first = min(first, collected.timer.scheduledDate)
+    }
+    // Only a date that was in the past when it was set is reported otherwise than it counts (A14).
+    if first > Kernel.now() { return first }
+    return mode.pointee.timers.all.map { $0.withSchedule { ($0.date, $0.reported) } }.min { $0.0 < $1.0 }?.1
+  }
+
+  /// A change of date or tolerance by any thread; false if the timer has left this loop.
+  func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
+    lock.lock()
+    guard timer.isMember(ofAnyModeOf: self) else {
+      lock.unlock()
+      return false
+    }
+    timer.apply(change)
+    if !timer.isFiring { arm(timer) }
+    lock.unlock()
+    if case .date = change, !isCurrent { wakeWord.kick() }  // rule 18
+    return true
+  }
+}

@@ -1,0 +1,65 @@
+extension RunLoop {
+  /// The door for closures over a thread's own state: what is made through `Local` can join this loop only, and its closure
+  /// runs on this thread only, so that it need not be Sendable. Traps on another thread than the loop's own.
+  public func assumeOnLoop<R, E: Error>(_ body: (borrowing Local) throws(E) -> R) throws(E) -> R {
+    precondition(isCurrent, "assumeOnLoop: call this on the run loop's own thread, or post it with perform(in:block:)")
+    return try body(Local(loop: self))
+  }
+
+  /// Makes items whose closures may capture what belongs to the loop's thread. Exists on that thread only.
+  public struct Local: ~Copyable {
+    let loop: RunLoop
+
+    /// A timer that is added to `mode`. - Throws: As `add(_:to:)`.
+    @discardableResult
+    public func timer(
+      after delay: Duration, every interval: Duration = .zero, tolerance: Duration = .zero, in mode: Mode = .default,
+      _ body: @escaping (Timer) -> Void
+    ) throws(RunLoopError) -> Timer {
+      let timer = Timer(
+        fireDate: Instant.now.advanced(by: delay), interval: interval, tolerance: tolerance, order: 0, context: nil,
+        onlyHost: loop, unchecked: body)
+      try loop.add(timer, to: mode)
+      return timer
+    }
+
+    /// An observer that is added to `mode`. - Throws: As `add(_:to:)`.
+    @discardableResult
+    public func observer(
+      _ activities: Activity, order: Int = 0, in mode: Mode = .default, _ body: @escaping (Activity) -> Void
+    ) throws(RunLoopError) -> Observer {
+      let observer = Observer(activities, order: order, repeats: true, context: nil, onlyHost: loop) { body($1) }
+      try loop.add(observer, to: mode)
+      return observer
+    }
+
+    /// A signalled source that is added to `mode`. It may be signalled from any thread. - Throws: As `add(_:to:)`.
+    @discardableResult
+    public func source(
+      order: Int = 0, in mode: Mode = .default, _ body: @escaping (Source) -> Void
+    ) throws(RunLoopError) -> Source {
+      let source = Source(order: order, context: nil, hooks: Source.Hooks(), onlyHost: loop, unchecked: body)
+      try loop.add(source, to: mode)
+      return source
+    }
+
+    /// A descriptor source that is added to `mode`. - Throws: As its initialiser and `add(_:to:)`.
+    @discardableResult
+    public func descriptor(
+      _ fileDescriptor: Int32, interest: FileDescriptorSource.Readiness, order: Int = 0, in mode: Mode = .default,
+      _ body: @escaping (FileDescriptorSource, FileDescriptorSource.Readiness) -> Void
+    ) throws(RunLoopError) -> FileDescriptorSource {
+      let source = try FileDescriptorSource(
+        fileDescriptor: fileDescriptor, interest: interest, order: order, onlyHost: loop, unchecked: body)
+      try loop.add(source, to: mode)
+      return source
+    }
+
+    /// As `RunLoop.perform(in:block:)`. No modes: the default mode.
+    public func perform(in modes: Mode..., block: @escaping () -> Void) throws(RunLoopError) {
+      // Stays on this thread: the loop runs its blocks on its own thread, which is this one.
+      nonisolated(unsafe) let block = block
+      try loop.perform(in: modes.isEmpty ? [.default] : modes, block: block)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+/// The mutable state of a loop. Guarded by the loop's lock, but for the part that only the owner's thread touches.
+struct LoopState: ~Copyable {
+  var modes: ContiguousArray<ModePointer>
+  /// Names that are common without a mode of that name having been made yet (A20).
+  var commonNames: Set<RunLoop.Mode> = []
+  /// The record of items that were added to the common modes (rule 52), by identity.
+  var commonItems: [ObjectIdentifier: CommonItem] = [:]
+  var currentMode: ModePointer?
+  var blocks = BlockQueue()
+  var timerPort: TimerPort?
+  /// Grows with every membership.
+  var lastStamp: UInt64 = 0
+  /// The host has called `prepare` for this mode and not yet `dispatch`.
+  var hostedMode: ModePointer?
+
+  // Owner only, no lock.
+
+  /// The innermost run.
+  var activation: UnsafeMutablePointer<Activation>?
+  var lastSerial: UInt64 = 0
+  /// The main queue was signalled, and has not been looked at since.
+  var isMainQueuePending = false
+  /// Inside a function of the main queue, which is not entered again.
+  var isInMainQueue = false
+  /// Signalled sources collected by the passes on the stack, the innermost one's last.
+  var collectedSources: ContiguousArray<CollectedSource> = []
+
+  // Owner writes under the lock.
+
+  /// Due timers collected by the passes on the stack, the innermost one's last.
+  var collectedTimers: ContiguousArray<CollectedTimer> = []
+
+  struct CommonItem {
+    let item: RunLoop.Item
+    let stamp: UInt64
+  }
+
+  struct CollectedSource {
+    let source: RunLoop.Source
+    let signalStamp: UInt64
+    let memberStamp: UInt64
+  }
+
+  struct CollectedTimer {
+    let timer: RunLoop.Timer
+    let mode: ModePointer
+    let token: UInt64
+    /// Its turn has come, or a nested run has taken it.
+    var isDone = false
+  }
+
+  init() {
+    let defaultMode = ModePointer.allocate(capacity: 1)
+    defaultMode.initialize(to: ModeState(name: .default, isCommon: true))
+    modes = [defaultMode]
+  }
+
+  func mode(_ name: RunLoop.Mode) -> ModePointer? {
+    for mode in modes where mode.pointee.name == name { return mode }
+    return nil
+  }
+
+  /// Makes the mode if there is none (rule 51).
+  mutating func makeMode(_ name: RunLoop.Mode) -> ModePointer {
+    if let mode = mode(name) { return mode }
+    let mode = ModePointer.allocate(capacity: 1)
+    mode.initialize(to: ModeState(name: name, isCommon: commonNames.contains(name)))
+    modes.append(mode)
+    return mode
+  }
+
+  mutating func nextStamp() -> UInt64 {
+    lastStamp += 1
+    return lastStamp
+  }
+
+  /// True if a queued block would run in the mode: it names the mode, or the common modes and the mode is one.
+  func hasBlocks(for mode: ModePointer) -> Bool {
+    if blocks.isEmpty { return false }
+    if mode.pointee.pendingBlockCount.load(ordering: .relaxed) > 0 { return true }
+    guard mode.pointee.isCommon, let common = self.mode(.common) else { return false }
+    return common.pointee.pendingBlockCount.load(ordering: .relaxed) > 0
+  }
+
+  deinit {
+    for mode in modes {
+      mode.deinitialize(count: 1)
+      mode.deallocate()
+    }
+    timerPort?.destroy()
+  }
+}

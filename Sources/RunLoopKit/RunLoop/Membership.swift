@@ -1,0 +1,142 @@
+extension RunLoop {
+  /// Adds an item to a mode, which is made if need be; to `.common`: to all common modes, now and later.
+  ///
+  /// - Returns: True if anything changed. False for what the C model ignores: an item that is invalid, a member already, equal
+  ///   to a member (sources), or in another loop (timers and observers).
+  /// - Throws: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's `assumeOnLoop`; `.systemCall`
+  ///   if a descriptor is refused or none is left. The item is in no mode then that it was not in before.
+  /// - Thread: Any; a sleeping loop serves the item at once. A source's `schedule` is called before the return.
+  /// - SeeAlso: `CFRunLoopAddSource`, `CFRunLoopAddTimer`, `CFRunLoopAddObserver`.
+  @discardableResult
+  public func add(_ item: Item, to mode: Mode = .default) throws(RunLoopError) -> Bool {
+    try checkUsable()
+    if let only = item.onlyHost, only != ObjectIdentifier(self) { throw .itemInOtherLoop }
+    var scheduled: [Mode] = []
+    lock.lock()
+    let outcome: Result<Bool, RunLoopError>
+    do throws(RunLoopError) {
+      outcome = .success(try addLocked(item, to: mode, &scheduled))
+    } catch {
+      outcome = .failure(error)
+    }
+    lock.unlock()
+    callSchedule(item, scheduled)
+    // Invalidated by another thread while it was added: it may have missed this membership.
+    if !item.isValid { detach(item) }
+    return try outcome.get()
+  }
+
+  private func addLocked(_ item: Item, to name: Mode, _ scheduled: inout [Mode]) throws(RunLoopError) -> Bool {
+    guard !hasEnded else { throw .loopEnded }
+    guard item.isValid, item.isFree(for: self) else { return false }
+    guard name == .common else {
+      let mode = state.pointee.makeMode(name)
+      guard try insert(item, in: mode) else { return false }
+      scheduled.append(name)
+      return true
+    }
+    if let source = item as? Source, !source.isPlain, commonItem(equalTo: source) != nil { return false }
+    let isNew = record(item)
+    do throws(RunLoopError) {
+      for mode in commonModes() where try insert(item, in: mode) { scheduled.append(mode.pointee.name) }
+    } catch {
+      for name in scheduled { if let mode = state.pointee.mode(name) { _ = removeMember(item, from: mode) } }
+      scheduled = []
+      if isNew { eraseRecord(of: item) }
+      throw error
+    }
+    return isNew || !scheduled.isEmpty
+  }
+
+  /// Takes an item out of a mode; from `.common`: out of the record and of all common modes. True if anything changed.
+  ///
+  /// - Thread: Any. A source's `cancel` is called before the return. - SeeAlso: `CFRunLoopRemoveSource` and its kin.
+  @discardableResult
+  public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
+    guard isUsable, !item.isForked else { return false }
+    var left: [Member] = []
+    let hasChanged = lock.withLock { removeLocked(item, from: mode, &left) }
+    callCancel(item, left)
+    return hasChanged
+  }
+
+  private func removeLocked(_ item: Item, from name: Mode, _ left: inout [Member]) -> Bool {
+    guard name == .common else {
+      guard let mode = state.pointee.mode(name), let member = removeMember(item, from: mode) else { return false }
+      left.append(member)
+      return true
+    }
+    guard let recorded = commonItem(equalTo: item) else { return false }
+    eraseRecord(of: recorded)
+    for mode in commonModes() { if let member = removeMember(item, from: mode) { left.append(member) } }
+    return true
+  }
+
+  /// True if the item, or an equal source, is in the mode; for `.common`: in the record.
+  /// - SeeAlso: `CFRunLoopContainsSource` and its kin.
+  public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
+    guard isUsable, !item.isForked else { return false }
+    return lock.withLock {
+      guard mode == .common else {
+        guard let mode = state.pointee.mode(mode) else { return false }
+        if item.isMember(of: mode) { return true }
+        return (item as? Source).flatMap { mode.pointee.member(equalTo: $0) } != nil
+      }
+      guard commonItem(equalTo: item) != nil else { return false }
+      return !(item is Timer) || item.isMember(ofAnyModeOf: self)  // rule 53
+    }
+  }
+
+  /// Makes a mode common, for good: it receives all items of the common modes. Alone it does not make the mode.
+  /// - SeeAlso: `CFRunLoopAddCommonMode`.
+  public func makeCommon(_ mode: Mode) {
+    guard isUsable, mode != .common else { return }
+    var scheduled: [Item] = []
+    lock.withLock { makeCommonLocked(mode, &scheduled) }
+    for item in scheduled { callSchedule(item, [mode]) }
+  }
+
+  private func makeCommonLocked(_ name: Mode, _ scheduled: inout [Item]) {
+    guard !isCommonLocked(name) else { return }
+    state.pointee.commonNames.insert(name)
+    let items = state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }
+    guard let mode = items.isEmpty ? state.pointee.mode(name) : state.pointee.makeMode(name) else { return }
+    mode.pointee.isCommon = true
+    try? insertMainQueueHint(in: mode)
+    for common in items where common.item.isValid && common.item.isFree(for: self) {
+      // A mode's set that cannot be made now is made, or refused, by the mode's first run or next port.
+      if (try? insert(common.item, in: mode)) == true { scheduled.append(common.item) }
+    }
+  }
+
+  /// True if items of the common modes are in this mode.
+  public func isCommon(_ mode: Mode) -> Bool {
+    guard isUsable else { return false }
+    return lock.withLock { isCommonLocked(mode) }
+  }
+
+  private func isCommonLocked(_ name: Mode) -> Bool {
+    state.pointee.mode(name)?.pointee.isCommon ?? state.pointee.commonNames.contains(name)
+  }
+}
+
+// MARK: Schedule and cancel (rule 27): on the caller's thread, outside the lock
+
+extension RunLoop {
+  /// A membership that has ended.
+  struct Member {
+    let mode: Mode
+    /// What was the member: the item, or a source equal to it.
+    let item: Item
+  }
+
+  func callSchedule(_ item: Item, _ modes: [Mode]) {
+    guard let hook = (item as? Source)?.hooks.schedule else { return }
+    for mode in modes { hook(self, mode) }
+  }
+
+  func callCancel(_ item: Item, _ members: [Member]) {
+    guard let hook = (item as? Source)?.hooks.cancel else { return }
+    for member in members { hook(self, member.mode) }
+  }
+}

@@ -1,0 +1,84 @@
+/// What a pass has to serve: at most one.
+enum PassEvent {
+  case none
+  case timer
+  case mainQueue
+  case port(RunLoop.Item, ready: UInt32)
+}
+
+extension RunLoop {
+  /// The passes of one run. The letters are those of rule 7; rule 8 is the decision.
+  func runPasses(
+    _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
+  ) -> RunResult {
+    let mode = activation.pointee.mode
+    let scopes = ThreadRecord.current.scopes
+    let scope = scopes.height
+    let deadline = limit.deadline()
+    var hasJustServedMainQueue = true  // it gets its turn by (g) from the second pass on
+
+    while true {
+      acceptWakes(activation)  // (a)
+      notify(mode, .beforeTimers)  // (b)
+      notify(mode, .beforeSources)  // (c)
+      performBlocks(in: mode)  // (d)
+      var hasHandled = performSources(in: mode, onlyOne: returnAfterSourceHandled)  // (e)
+      if hasHandled { performBlocks(in: mode) }
+      let isPolling = hasHandled || limit.isPoll  // (f)
+
+      var event = PassEvent.none
+      if !hasJustServedMainQueue, servesMainQueue(in: mode), MainQueuePort.take() {  // (g)
+        keepWakes(activation)
+        event = .mainQueue
+      } else {
+        if !isPolling {
+          notify(mode, .beforeWaiting)  // (h)
+          scopes.drain(to: scope)
+        }
+        event = awaitEvent(activation, isPolling: isPolling, deadline: deadline)  // (i), (j)
+        if !isPolling { notify(mode, .afterWaiting) }  // (k)
+      }
+
+      if serve(event, activation) { hasHandled = true }  // (l)
+      if case .mainQueue = event { hasJustServedMainQueue = true } else { hasJustServedMainQueue = false }
+      performBlocks(in: mode)  // (m)
+      if isPolling { scopes.drain(to: scope) }
+
+      if !isInThisProcess { return .stopped }  // a callout has forked, and this is the child
+      if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)
+      if limit.isPoll || (deadline != Time.forever && deadline <= Kernel.now()) { return .timedOut }
+      if takeStop() { return .stopped }
+      if lock.withLock({ isEmpty(mode) }) { return .finished }
+    }
+  }
+
+  /// (a): from here to the wait a wake is remembered; what was posted before is dropped, since a pass follows.
+  private func acceptWakes(_ activation: UnsafeMutablePointer<Activation>) {
+    guard !activation.pointee.isAccepting else { return }
+    dropWakes(of: activation)
+    activation.pointee.isAccepting = true
+  }
+
+  /// A pass that goes to the main queue directly has no wait that could take a wake: it is the next one's.
+  private func keepWakes(_ activation: UnsafeMutablePointer<Activation>) {
+    let posted = wakeWord.take()
+    if posted.rawValue > activation.pointee.heldWake.rawValue { activation.pointee.heldWake = posted }
+    activation.pointee.isAccepting = false
+  }
+
+  /// (l): true if a source was called or the main queue served.
+  private func serve(_ event: PassEvent, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
+    switch event {
+    case .none:
+      return false
+    case .timer:
+      fireTimers(in: activation.pointee.mode)
+      return false
+    case .mainQueue:
+      serveMainQueue()
+      return true
+    case .port(let item, let ready):
+      return serve(item, ready: ready, activation)
+    }
+  }
+}

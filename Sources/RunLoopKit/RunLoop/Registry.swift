@@ -1,0 +1,78 @@
+internal import Glibc
+internal import Synchronization
+
+/// What a thread owns: its loop and its scopes. Made on first use, ended by the thread's end.
+final class ThreadRecord {
+  let scopes = ScopeStack()
+  private(set) var loop: RunLoop?
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let status = pthread_key_create(&key, threadRecordEnds)
+    precondition(status == 0, "RunLoopKit: no thread-specific key is left (pthread_key_create: \(status))")
+    return key
+  }()
+
+  /// Nil if the thread has not used loops or scopes.
+  static var existing: ThreadRecord? {
+    guard let pointer = pthread_getspecific(key) else { return nil }
+    return Unmanaged<ThreadRecord>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  static var current: ThreadRecord {
+    if let existing { return existing }
+    let record = ThreadRecord()
+    pthread_setspecific(key, Unmanaged.passRetained(record).toOpaque())
+    return record
+  }
+
+  /// The thread's loop, made on first use; in a child of fork(2) a new one.
+  var currentLoop: RunLoop {
+    if let loop, loop.isInThisProcess { return loop }
+    let made = MainThread.isCurrent ? Registry.mainLoop : RunLoop(isMain: false)
+    loop = made
+    return made
+  }
+
+  /// The thread ends: the destructor of its thread-specific data. Callbacks find the loop in its place until all is over.
+  fileprivate func end(_ pointer: UnsafeMutableRawPointer) {
+    pthread_setspecific(Self.key, pointer)
+    scopes.drain(to: 0)
+    if let loop, loop.isInThisProcess {
+      loop.tearDown()
+      scopes.drain(to: 0)
+    }
+    loop = nil
+    pthread_setspecific(Self.key, nil)
+  }
+}
+
+/// A C callback: a closure would inherit an isolation that it must not have.
+private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
+  guard let pointer else { return }
+  let record = Unmanaged<ThreadRecord>.fromOpaque(pointer).takeRetainedValue()
+  record.end(pointer)
+}
+
+/// The loop of the main thread, which any thread may be the first to ask for.
+enum Registry {
+  /// Lock-free, since a child of fork(2) reads it too.
+  /// An address, retained for ever.
+  private static let main = Atomic<UInt>(0)
+
+  static var mainLoop: RunLoop {
+    while true {
+      let address = main.load(ordering: .acquiring)
+      if let pointer = UnsafeRawPointer(bitPattern: address) {
+        let loop = Unmanaged<RunLoop>.fromOpaque(pointer).takeUnretainedValue()
+        if loop.isInThisProcess { return loop }
+      }
+      let made = Unmanaged.passRetained(RunLoop(isMain: true))
+      let (exchanged, _) = main.compareExchange(
+        expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
+      // The loop that it replaces is the parent process's: kept, since it may be in use further up the stack.
+      if exchanged { return made.takeUnretainedValue() }
+      made.release()
+    }
+  }
+}

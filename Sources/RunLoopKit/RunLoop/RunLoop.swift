@@ -1,0 +1,147 @@
+internal import Synchronization
+
+/// A run loop: one per thread, made on first use, ended with its thread. The object may outlive both.
+///
+/// - Thread: Any, unless a declaration says "the loop's own". A loop that has ended, or was inherited through fork(2): calls
+///   that can throw throw `.loopEnded` or `.forked`, the others do nothing and answer false, nil or empty.
+/// - Re-entry: Everything is allowed from every callout; no lock is held in user code.
+/// - SeeAlso: `CFRunLoopRef`.
+public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
+  /// Guards `state`, but for its owner-only part. Never two loops' locks at once; items' locks are inside it.
+  let lock = Lock()
+  let state: UnsafeMutablePointer<LoopState>
+  let wakeWord = WakeWord()
+  /// The innermost activation's serial << 1 | stop requested; 0 while none runs. `stop()` is a cas on it.
+  let stopWord = Atomic<UInt64>(0)
+  private let ended = Atomic<Bool>(false)
+  private let forkGeneration = Kernel.forkGeneration
+
+  /// True for the loop of the process's first thread.
+  public let isMain: Bool
+
+  init(isMain: Bool) {
+    self.isMain = isMain
+    state = .allocate(capacity: 1)
+    state.initialize(to: LoopState())
+  }
+
+  deinit {
+    state.deinitialize(count: 1)
+    state.deallocate()
+  }
+
+  /// The calling thread's loop, made on first use.
+  ///
+  /// - Complexity: O(1), no system call after the first. - SeeAlso: `CFRunLoopGetCurrent`.
+  @available(*, noasync, message: "a task has no thread of its own: use it from a synchronous main or a thread of yours")
+  public static var current: RunLoop { ThreadRecord.current.currentLoop }
+
+  /// The main thread's loop, whoever asks. - SeeAlso: `CFRunLoopGetMain`.
+  public static var main: RunLoop { Registry.mainLoop }
+
+  /// True on the loop's own thread.
+  public var isCurrent: Bool { ThreadRecord.existing?.loop === self && isInThisProcess }
+
+  /// True once the loop's thread has ended.
+  public var hasEnded: Bool { ended.load(ordering: .acquiring) }
+
+  /// False in a child of fork(2) that inherited the loop: its locks and descriptors are the parent's.
+  var isInThisProcess: Bool { forkGeneration == Kernel.forkGeneration }
+
+  var isUsable: Bool { isInThisProcess && !hasEnded }
+
+  func checkUsable() throws(RunLoopError) {
+    guard isInThisProcess else { throw .forked }
+    guard !hasEnded else { throw .loopEnded }
+  }
+
+  func checkOwner(_ call: String) throws(RunLoopError) {
+    try checkUsable()
+    guard isCurrent else { throw .wrongThread(call: call) }
+  }
+
+  func markEnded() { ended.store(true, ordering: .sequentiallyConsistent) }
+}
+
+// MARK: Stopping and waking
+
+extension RunLoop {
+  /// Ends the innermost run after its pass, which is not cut short; does nothing if the loop does not run.
+  ///
+  /// It never reaches an enclosing run, and several stops are one. Wakes the loop.
+  /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
+  public func stop() {
+    guard isInThisProcess else { return }
+    var word = stopWord.load(ordering: .sequentiallyConsistent)
+    while word != 0 {
+      let (exchanged, original) = stopWord.weakCompareExchange(
+        expected: word, desired: word | 1, ordering: .sequentiallyConsistent)
+      if exchanged { return wakeWord.kick() }
+      word = original
+    }
+  }
+
+  /// Makes a waiting loop go on, or the coming wait of the running pass not block. Dropped while the loop does not run, and
+  /// from the end of a wait until the next pass begins, since a pass follows anyway: whatever was published before is seen.
+  ///
+  /// - Thread: Any. - Blocks: No; lock-free, one write(2) if the loop sleeps, else none. - SeeAlso: `CFRunLoopWakeUp`.
+  public func wakeUp() {
+    guard isInThisProcess else { return }
+    wakeWord.signal()
+  }
+
+  /// True while the loop sleeps, and nothing has woken it yet. - SeeAlso: `CFRunLoopIsWaiting`.
+  public var isWaiting: Bool { isUsable && wakeWord.isAsleep }
+
+  var isStopRequested: Bool { stopWord.load(ordering: .sequentiallyConsistent) & 1 != 0 }
+
+  /// Clears the innermost activation's stop; true if there was one. [loop]
+  func takeStop() -> Bool {
+    guard isStopRequested else { return false }
+    let word = stopWord.load(ordering: .relaxed)
+    stopWord.store(word & ~1, ordering: .sequentiallyConsistent)
+    return true
+  }
+}
+
+// MARK: Modes
+
+extension RunLoop {
+  /// The mode in which the loop runs; nil if it does not run. - SeeAlso: `CFRunLoopCopyCurrentMode`.
+  public var currentMode: Mode? {
+    guard isUsable else { return nil }
+    return lock.withLock { state.pointee.currentMode?.pointee.name }
+  }
+
+  /// All modes: the default mode, and every one that an item or a block was added to. They never vanish.
+  /// - SeeAlso: `CFRunLoopCopyAllModes`.
+  public var modes: Set<Mode> {
+    guard isUsable else { return [] }
+    return lock.withLock { Set(state.pointee.modes.map { $0.pointee.name }) }
+  }
+
+  /// True if no run of the mode would start now: there is no such mode, or nothing in it (observers do not count).
+  public func wouldFinish(in mode: Mode) -> Bool {
+    guard isUsable, mode != .common else { return true }
+    return lock.withLock {
+      guard let mode = state.pointee.mode(mode) else { return true }
+      return isEmpty(mode)
+    }
+  }
+
+  /// The earliest date among the mode's timers, firing ones included; nil if it has none.
+  /// - SeeAlso: `CFRunLoopGetNextTimerFireDate`. - Complexity: O(1) while none is due, else O(timers).
+  public func nextFireDate(in mode: Mode) -> Instant? {
+    guard isUsable else { return nil }
+    return lock.withLock {
+      guard let mode = state.pointee.mode(mode) else { return nil }
+      return firstDate(in: mode).map { Instant(nanoseconds: $0) }
+    }
+  }
+
+  /// Rule 2. Under the lock.
+  func isEmpty(_ mode: ModePointer) -> Bool {
+    if servesMainQueue(in: mode) { return false }
+    return mode.pointee.hasNoItems && !state.pointee.hasBlocks(for: mode)
+  }
+}

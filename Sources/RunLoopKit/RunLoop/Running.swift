@@ -1,0 +1,143 @@
+internal import Synchronization
+
+extension RunLoop {
+  /// Runs the loop in one mode until nothing is left to wait for, `stop()`, the limit, or, if asked, a source was handled.
+  ///
+  /// Nested runs are allowed from every callout. The common pseudo mode, an unknown and an empty mode are finished at once,
+  /// without a notification.
+  /// - Parameters:
+  ///   - limit: Nil, and more than about 16 years: none. Zero or less: one pass that does not wait.
+  ///   - returnAfterSourceHandled: Return after the first pass in which a source was performed, a port source called or the
+  ///     main queue served. Timers and blocks do not count.
+  /// - Returns: The first that applies: handled, timed out, stopped, finished.
+  /// - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.systemCall` if the mode has no port set
+  ///   yet and none can be made.
+  /// - SeeAlso: `CFRunLoopRunInMode`.
+  @available(*, noasync, message: "run loops block their thread: run them from a synchronous main or a thread of your own")
+  @discardableResult
+  public func run(
+    in mode: Mode = .default, for limit: Duration? = nil, returnAfterSourceHandled: Bool = false
+  ) throws(RunLoopError) -> RunResult {
+    try checkOwner("run(in:for:returnAfterSourceHandled:)")
+    return try run(in: mode, limit: RunLimit(limit), returnAfterSourceHandled)
+  }
+
+  /// As `run(in:for:returnAfterSourceHandled:)`, with the limit as a moment.
+  @available(*, noasync, message: "run loops block their thread: run them from a synchronous main or a thread of your own")
+  @discardableResult
+  public func run(
+    in mode: Mode = .default, until: Instant, returnAfterSourceHandled: Bool = false
+  ) throws(RunLoopError) -> RunResult {
+    try checkOwner("run(in:until:returnAfterSourceHandled:)")
+    let limit: Duration? = until == .distantFuture ? nil : Instant.now.duration(to: until)
+    return try run(in: mode, limit: RunLimit(limit), returnAfterSourceHandled)
+  }
+
+  /// Runs the default mode again and again, until it is stopped or finished. - SeeAlso: `CFRunLoopRun`.
+  @available(*, noasync, message: "run loops block their thread: run them from a synchronous main or a thread of your own")
+  @discardableResult
+  public func runUntilStopped() throws(RunLoopError) -> RunResult {
+    try checkOwner("runUntilStopped()")
+    while true {
+      let result = try run(in: .default, limit: RunLimit(nil), false)
+      if result == .stopped || result == .finished { return result }
+    }
+  }
+
+  func run(in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool) throws(RunLoopError) -> RunResult {
+    guard name != .common else {
+      PseudoMode.warnOnce()
+      return .finished
+    }
+    lock.lock()
+    guard let mode = state.pointee.mode(name), !isEmpty(mode) else {
+      lock.unlock()
+      return .finished
+    }
+    do throws(RunLoopError) {
+      try makePortSet(of: mode)
+      lock.unlock()
+    } catch {
+      lock.unlock()
+      throw error
+    }
+    var activation = Activation(parent: state.pointee.activation, mode: mode)
+    return withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
+  }
+
+  /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back.
+  private func activate(
+    _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
+  ) -> RunResult {
+    let scopes = ThreadRecord.current.scopes
+    let scope = scopes.height
+    let mode = activation.pointee.mode
+    let parent = activation.pointee.parent
+    if parent == nil || !parent!.pointee.isAccepting { dropWakes(of: parent) }
+    let outerStop = beginStops()
+    state.pointee.activation = activation
+    let outerMode = enter(mode)
+
+    notify(mode, .entry)
+    let result = takeStop() ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
+    notify(mode, .exit)
+    scopes.drain(to: scope)
+
+    dropWakes(of: activation)
+    if activation.pointee.isOwedWake { oweWake(to: parent) }
+    state.pointee.activation = parent
+    leave(for: outerMode)
+    stopWord.store(outerStop, ordering: .sequentiallyConsistent)
+    return result
+  }
+
+  /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).
+  private func beginStops() -> UInt64 {
+    state.pointee.lastSerial += 1
+    return stopWord.exchange(state.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
+  }
+
+  private func enter(_ mode: ModePointer) -> ModePointer? {
+    lock.withLock {
+      let outer = state.pointee.currentMode
+      state.pointee.currentMode = mode
+      releaseCollectedTimers()
+      muteServedPorts(in: mode)
+      armTimer()
+      return outer
+    }
+  }
+
+  private func leave(for outer: ModePointer?) {
+    lock.withLock {
+      state.pointee.currentMode = outer
+      armTimer()
+    }
+  }
+}
+
+// MARK: Wakes (rules 15-17)
+
+extension RunLoop {
+  /// Forgets what was posted while the activation did not accept; one that encloses it may have been meant.
+  func dropWakes(of activation: UnsafeMutablePointer<Activation>?) {
+    if wakeWord.take() == .wake { oweWake(to: activation?.pointee.parent) }
+  }
+
+  /// The enclosing run is owed a wake if it was between the top of its pass and its wait.
+  func oweWake(to enclosing: UnsafeMutablePointer<Activation>?) {
+    guard let enclosing, enclosing.pointee.isAccepting else { return }
+    enclosing.pointee.isOwedWake = true
+  }
+}
+
+/// The common pseudo mode is no mode to run in (A18).
+private enum PseudoMode {
+  private static let isWarned = Atomic<Bool>(false)
+
+  static func warnOnce() {
+    guard !isWarned.exchange(true, ordering: .relaxed) else { return }
+    StandardError.write(
+      "RunLoopKit: a run loop cannot run in the common pseudo mode; this is printed once.\n")
+  }
+}

@@ -1,0 +1,84 @@
+/// Step (i) of the pass: waits for one event, or looks for one.
+extension RunLoop {
+  /// A wake keeps the wait from blocking and is taken by the look that follows; it is no event (rule 10). Edges without a
+  /// truth behind them, of the wakeup port, the timer and the main queue, are waited through.
+  func awaitEvent(
+    _ activation: UnsafeMutablePointer<Activation>, isPolling: Bool, deadline: UInt64
+  ) -> PassEvent {
+    guard isInThisProcess else { return .none }
+    let mode = activation.pointee.mode
+    var posted = activation.pointee.heldWake
+    activation.pointee.heldWake = .none
+    if activation.pointee.isOwedWake {
+      activation.pointee.isOwedWake = false
+      posted = .wake
+    }
+    var event = takeEvent(in: mode)
+    while event == nil {
+      let mayBlock = !isPolling && posted == .none && !canServeMainQueue(in: mode)
+      fetch(in: mode, mayBlock: mayBlock, deadline: deadline, &posted)
+      event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode)
+      if event != nil || isPolling || posted != .none || isStopRequested { break }
+      if deadline != Time.forever && deadline <= Kernel.now() { break }
+    }
+    if posted == .none { posted = wakeWord.take() }
+    if posted == .wake { oweWake(to: activation.pointee.parent) }
+    activation.pointee.isAccepting = false  // (j)
+    return event ?? .none
+  }
+
+  /// One system call: sleeps if nothing has been posted, else only looks.
+  private func fetch(in mode: ModePointer, mayBlock: Bool, deadline: UInt64, _ posted: inout WakeWord.Posted) {
+    let set = mode.pointee.portSet!
+    if mayBlock { lock.withLock { armTimer() } }
+    // A stop whose kick was dropped at the top of the pass is seen by the second reading, at the latest.
+    if mayBlock, wakeWord.beginWait(), !isStopRequested {
+      set.blockingWait(until: deadline)
+    } else {
+      set.look()
+    }
+    posted = max(posted, wakeWord.take())
+  }
+
+  /// The oldest fetched event that is still true.
+  private func takeEvent(in mode: ModePointer) -> PassEvent? {
+    let set = mode.pointee.portSet!
+    guard set.hasBatch else { return nil }
+    lock.lock()
+    defer { lock.unlock() }
+    while let event = set.take() {
+      switch event {
+      case .port(let context, let ready):
+        return .port(Unmanaged<Item>.fromOpaque(context).takeUnretainedValue(), ready: ready)
+      case .hint(.wakeup):
+        continue
+      case .hint(.mainQueue):
+        state.pointee.isMainQueuePending = true
+      case .hint(.timer):
+        state.pointee.timerPort?.harvested()
+        if hasDueTimers(in: mode, soft: true) { return .timer }
+        armTimer()
+      }
+    }
+    return nil
+  }
+
+  /// What the kernel's answer does not show: a timer whose expiry was harvested by another mode or has not come through
+  /// yet, and the main queue, which comes after all ports and timers (A8).
+  private func takeHiddenEvent(in mode: ModePointer) -> PassEvent? {
+    if lock.withLock({ hasDueTimers(in: mode, soft: false) }) { return .timer }
+    if canServeMainQueue(in: mode) {
+      state.pointee.isMainQueuePending = false
+      if MainQueuePort.take() { return .mainQueue }
+    }
+    return nil
+  }
+
+  private func canServeMainQueue(in mode: ModePointer) -> Bool {
+    state.pointee.isMainQueuePending && servesMainQueue(in: mode)
+  }
+}
+
+extension WakeWord.Posted: Comparable {
+  static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}

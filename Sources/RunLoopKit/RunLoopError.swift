@@ -1,0 +1,41 @@
+internal import Glibc
+
+/// What keeps a call from being carried out. Nothing is half done when one is thrown.
+public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// `call` belongs to the loop's own thread, and was made on another one.
+  case wrongThread(call: String)
+  /// The loop's thread has ended.
+  case loopEnded
+  /// The loop was inherited through fork(2); it belongs to the parent process.
+  case forked
+  /// The item was invalidated.
+  case invalidItem
+  /// The item was made for another loop (`assumeOnLoop`).
+  case itemInOtherLoop
+  /// No mode was named.
+  case noMode
+  /// A call that needs `prepare` or a run to be over was made inside one.
+  case busy(call: String)
+  /// The system refused: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EBADF`, `EPERM`...
+  case systemCall(name: String, errno: Int32)
+
+  public var description: String {
+    switch self {
+    case .wrongThread(let call): "\(call): call this on the run loop's own thread, or post it with perform(in:block:)"
+    case .loopEnded: "the run loop's thread has ended"
+    case .forked: "the run loop belongs to the parent process; RunLoop.current makes one for this process"
+    case .invalidItem: "the item has been invalidated"
+    case .itemInOtherLoop: "the item was made for another run loop"
+    case .noMode: "no mode was named"
+    case .busy(let call): "\(call): not while the loop runs or is prepared"
+    case .systemCall(let name, let errno): "\(name): \(String(cString: strerror(errno)))"
+    }
+  }
+
+  /// A C status: `>= 0`, or `-errno`.
+  @discardableResult
+  static func check(_ status: Int32, _ name: String) throws(RunLoopError) -> Int32 {
+    guard status >= 0 else { throw .systemCall(name: name, errno: -status) }
+    return status
+  }
+}

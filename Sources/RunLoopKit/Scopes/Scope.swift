@@ -1,0 +1,31 @@
+extension RunLoop {
+  /// Autorelease-style scopes: what is put into one is released, or run, when it ends; last in, first out.
+  ///
+  /// Every run opens a scope before its entry observers. It is emptied after the before-waiting observers, at the end of a
+  /// pass that polls, and after the exit observers; nested runs nest scopes. Outside of any scope things wait for the
+  /// thread's end. These are fixed steps of the pass: no order of observers comes before or after them.
+  public enum Scope {
+    /// Runs `body` in a scope of its own, which ends when it returns or throws.
+    ///
+    /// - Thread: Any; the scope is the calling thread's.
+    @available(*, noasync, message: "scopes belong to a thread: use them from synchronous code")
+    public static func with<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+      let scopes = ThreadRecord.current.scopes
+      let height = scopes.height
+      defer { scopes.drain(to: height) }
+      return try body()
+    }
+
+    /// Runs `action` when the innermost scope of this thread ends.
+    @available(*, noasync, message: "scopes belong to a thread: use them from synchronous code")
+    public static func deferred(_ action: @escaping () -> Void) {
+      ThreadRecord.current.scopes.push(.action(action))
+    }
+
+    /// Releases `object` when the innermost scope of this thread ends.
+    @available(*, noasync, message: "scopes belong to a thread: use them from synchronous code")
+    public static func autorelease(_ object: AnyObject) {
+      ThreadRecord.current.scopes.push(.object(object))
+    }
+  }
+}

@@ -1,0 +1,29 @@
+extension RunLoop {
+  /// A moment on the monotonic clock, which stands still while the machine is suspended. Saturates at both ends.
+  public struct Instant: InstantProtocol, Hashable, Sendable, CustomStringConvertible {
+    /// Since the machine was started.
+    public var nanoseconds: UInt64
+
+    public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+    public static var now: Instant { Instant(nanoseconds: Kernel.now()) }
+    /// Never.
+    public static var distantFuture: Instant { Instant(nanoseconds: .max) }
+
+    public func advanced(by duration: Duration) -> Instant {
+      if duration >= .zero { return Instant(nanoseconds: Time.add(nanoseconds, duration.nanosecondsRoundedUp)) }
+      let back = (Duration.zero - duration).nanosecondsRoundedUp
+      return Instant(nanoseconds: nanoseconds > back ? nanoseconds - back : 0)
+    }
+
+    public func duration(to other: Instant) -> Duration {
+      other.nanoseconds >= nanoseconds
+        ? Duration(nanoseconds: other.nanoseconds - nanoseconds)
+        : Duration.zero - Duration(nanoseconds: nanoseconds - other.nanoseconds)
+    }
+
+    public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+
+    public var description: String { "\(nanoseconds) ns" }
+  }
+}

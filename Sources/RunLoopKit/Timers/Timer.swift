@@ -1,0 +1,120 @@
+internal import Synchronization
+
+extension RunLoop {
+  /// Fires at a date, once or again and again.
+  ///
+  /// Never early; late by at most the tolerance, and by what the loop is busy or runs in other modes: then it fires once on
+  /// the next occasion, dates missed meanwhile are skipped, and the phase is kept. Belongs to one loop at a time; equal
+  /// dates fire in the order in which they were set. Source: `CFRunLoopTimerRef`.
+  public final class Timer: Item, @unchecked Sendable {
+    let body: (Timer) -> Void
+    let context: HeldContext?
+    /// In nanoseconds; 0: one-shot.
+    let intervalNanoseconds: UInt64
+    let firing = Atomic<Bool>(false)
+    private let schedule: Mutex<TimerSchedule>
+
+    /// A change of the schedule, to be carried out under the lock of the loop that the timer is in.
+    enum Change {
+      case date(UInt64)
+      case tolerance(UInt64)
+    }
+
+    /// - Parameters:
+    ///   - fireDate: The first date; one in the past means now, and is reported as given until the timer has fired.
+    ///   - interval: Zero or less: fires once and is invalid after its callout.
+    ///   - tolerance: See `tolerance`.
+    ///   - body: Called on the loop's thread, with no lock held; kept until the timer is destroyed.
+    public convenience init(
+      fireDate: Instant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+      context: Context? = nil, _ body: @escaping @Sendable (Timer) -> Void
+    ) {
+      self.init(
+        fireDate: fireDate, interval: interval, tolerance: tolerance, order: order, context: context, onlyHost: nil,
+        unchecked: body)
+    }
+
+    init(
+      fireDate: Instant, interval: Duration, tolerance: Duration, order: Int, context: Context?, onlyHost: RunLoop?,
+      unchecked body: @escaping (Timer) -> Void
+    ) {
+      self.body = body
+      self.context = context.map { HeldContext($0) }
+      intervalNanoseconds = interval.nanosecondsRoundedUp
+      var schedule = TimerSchedule(date: fireDate.nanoseconds, now: Kernel.now())
+      schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds)
+      self.schedule = Mutex(schedule)
+      super.init(order: order, onlyHost: onlyHost)
+    }
+
+    deinit { context?.release() }
+
+    override var isExclusive: Bool { true }
+    override func didInvalidate() { context?.release() }
+
+    /// A leaf lock, like the one of the item's links.
+    func withSchedule<R>(_ body: (inout sending TimerSchedule) -> sending R) -> sending R { schedule.withLock(body) }
+
+    var scheduledDate: UInt64 { withSchedule { $0.date } }
+
+    /// The next date; nil once the timer is invalid. During its callout still the date that fires. Setting it moves the
+    /// phase of a repeating timer; a date in the past means now; a later date set in the callout is the next one. Setting it
+    /// on another thread than the loop's wakes the loop.
+    ///
+    /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`.
+    public var fireDate: Instant? {
+      get { isValid ? Instant(nanoseconds: withSchedule { $0.reported }) : nil }
+      set {
+        guard let newValue, isValid else { return }
+        change(.date(newValue.nanoseconds))
+      }
+    }
+
+    /// How much later than its date the timer may fire, so that wakes can be shared. At most half the interval of a
+    /// repeating timer, at least zero; the phase does not shift.
+    public var tolerance: Duration {
+      get { Duration(nanoseconds: withSchedule { $0.tolerance }) }
+      set {
+        guard isValid else { return }
+        change(.tolerance(newValue.nanosecondsRoundedUp))
+      }
+    }
+
+    /// Zero for a one-shot timer.
+    public var interval: Duration { Duration(nanoseconds: intervalNanoseconds) }
+
+    /// True while its callout runs; nested runs skip it then.
+    public var isFiring: Bool { firing.load(ordering: .relaxed) }
+
+    private func change(_ change: Change) {
+      while let host = owner {
+        if host.reschedule(self, change) { return }
+      }
+      apply(change)
+      // A loop that has added the timer meanwhile may have armed the old date.
+      _ = owner?.reschedule(self, change)
+    }
+
+    private var owner: (any ItemHost)? {
+      links.withLock { links in links.first { $0.mode != nil && $0.host.isInThisProcess }?.host }
+    }
+
+    func apply(_ change: Change) {
+      let now = Kernel.now()
+      withSchedule { schedule in
+        switch change {
+        case .date(let date): schedule.setDate(date, now: now)
+        case .tolerance(let tolerance): schedule.setTolerance(tolerance, interval: intervalNanoseconds)
+        }
+      }
+    }
+
+    public override var description: String {
+      let now = Instant.now
+      let detail = context?.description.map { ", context \($0)" } ?? ""
+      let next = fireDate.map { "next in \(now.duration(to: $0))" } ?? "invalid"
+      return "<timer order \(order), \(next), interval \(interval), tolerance \(tolerance)"
+        + "\(isFiring ? ", firing" : "")\(detail)>"
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/// When a timer fires, as pure arithmetic on nanoseconds.
+struct TimerSchedule {
+  /// What is reported; a date in the past is reported until the timer has fired once (A14).
+  var reported: UInt64
+  /// What counts: a date in the past means now.
+  var date: UInt64
+  var tolerance: UInt64
+
+  init(date: UInt64, now: UInt64) {
+    reported = date
+    self.date = max(date, now)
+    tolerance = 0
+  }
+
+  mutating func setDate(_ date: UInt64, now: UInt64) {
+    reported = date
+    self.date = max(date, now)
+  }
+
+  /// At most half the interval for a repeating timer (A2).
+  mutating func setTolerance(_ tolerance: UInt64, interval: UInt64) {
+    self.tolerance = interval > 0 ? min(tolerance, interval / 2) : tolerance
+  }
+
+  /// After the callout of the date `fired`: a date that the callout has set later than that one is kept; else the first
+  /// of the phase that lies after `now`, so that missed ones are skipped.
+  mutating func advance(fired: UInt64, interval: UInt64, now: UInt64) {
+    guard date <= fired else { return }
+    date = Time.nextInPhase(fired, interval, after: now)
+    reported = date
+  }
+}
