@@ -31,6 +31,8 @@ typedef struct rlc_kernel {
     /** 1 if one eight-byte read always empties fd (an eventfd that is no semaphore, a timerfd), else 0. */
     int (*counter_empties)(void *context, int fd);
     int (*close)(void *context, int fd);
+    /** Puts fd's description behind `number` too, in one step (dup3(2)). NULL: a port set cannot be rebuilt. */
+    int (*replace)(void *context, int fd, int number);
 } rlc_kernel;
 
 /**

@@ -1,0 +1,175 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <crunloop/kernel.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+static int status_of(int result) {
+    return result < 0 ? -errno : result;
+}
+
+static struct timespec timespec_of(uint64_t ns) {
+    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_SECOND), .tv_nsec = (long)(ns % NS_PER_SECOND)};
+}
+
+static uint64_t system_now(void *context, rlc_clock clock) {
+    (void)context;
+    return rlc_now(clock);
+}
+
+static int system_epoll_create(void *context) {
+    (void)context;
+    return status_of(epoll_create1(EPOLL_CLOEXEC));
+}
+
+static int system_epoll_control(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event) {
+    (void)context;
+    return status_of(epoll_ctl(epoll_fd, operation, fd, event));
+}
+
+#if defined(SYS_epoll_pwait2) && __SIZEOF_LONG__ == 8
+/* By number: the C library has the wrapper since 2.35 only, and having it says nothing about the running kernel. */
+static int wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, const struct timespec *timeout) {
+    return (int)syscall(SYS_epoll_pwait2, epoll_fd, events, capacity, timeout, NULL, (size_t)0);
+}
+#else
+static int wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, const struct timespec *timeout) {
+    (void)epoll_fd, (void)events, (void)capacity, (void)timeout;
+    errno = ENOSYS;
+    return -1;
+}
+#endif
+
+__attribute__((noinline)) /* Profiles filter idle time by this name. */
+static int rlc_kernel_blocking_wait(int epoll_fd, struct epoll_event *events, int capacity, uint64_t timeout_ns) {
+    static _Atomic bool lacks_pwait2;
+    if (timeout_ns != 0 && timeout_ns != RLC_TIME_FOREVER && !atomic_load_explicit(&lacks_pwait2, memory_order_relaxed)) {
+        struct timespec timeout = timespec_of(timeout_ns);
+        int count = wait_in_ns(epoll_fd, events, capacity, &timeout);
+        if (count >= 0 || errno != ENOSYS) return status_of(count);
+        atomic_store_explicit(&lacks_pwait2, true, memory_order_relaxed);
+    }
+    int count = status_of(epoll_wait(epoll_fd, events, capacity, rlc_timeout_ms(timeout_ns)));
+    __asm__ volatile(""); /* no tail call: the frame stays */
+    return count;
+}
+
+static int system_epoll_wait(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
+    (void)context;
+    uint64_t timeout_ns = deadline_ns;
+    if (deadline_ns != 0 && deadline_ns != RLC_TIME_FOREVER) {
+        timeout_ns = rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC));
+    }
+    return rlc_kernel_blocking_wait(epoll_fd, events, capacity, timeout_ns);
+}
+
+static int system_eventfd_create(void *context) {
+    (void)context;
+    return status_of(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+static int system_timerfd_create(void *context, rlc_clock clock) {
+    (void)context;
+    clockid_t id = CLOCK_MONOTONIC;
+    if (clock == RLC_CLOCK_BOOTTIME) id = CLOCK_BOOTTIME;
+    if (clock == RLC_CLOCK_REALTIME) id = CLOCK_REALTIME;
+    return status_of(timerfd_create(id, TFD_CLOEXEC | TFD_NONBLOCK));
+}
+
+static int system_timerfd_set(void *context, int fd, uint64_t deadline_ns) {
+    (void)context;
+    struct itimerspec setting = {.it_value = {0, 0}}; /* all zero disarms */
+    if (deadline_ns != RLC_TIME_FOREVER) setting.it_value = timespec_of(deadline_ns == 0 ? 1 : deadline_ns);
+    /* CANCEL_ON_SET counts for the wall clock only; the kernel ignores it for the others. */
+    int status = status_of(timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &setting, NULL));
+    return status == -ECANCELED ? 0 : status; /* the clock was set meanwhile; the timer is armed all the same */
+}
+
+static int64_t system_read(void *context, int fd, void *buffer, size_t size) {
+    (void)context;
+    ssize_t count = read(fd, buffer, size);
+    return count < 0 ? -errno : count;
+}
+
+static int64_t system_write(void *context, int fd, const void *buffer, size_t size) {
+    (void)context;
+    ssize_t count = write(fd, buffer, size);
+    return count < 0 ? -errno : count;
+}
+
+static int system_poll(void *context, int fd, int events) {
+    (void)context;
+    struct pollfd entry = {.fd = fd, .events = (short)events};
+    int count = status_of(poll(&entry, 1, 0));
+    return count <= 0 ? count : entry.revents;
+}
+
+static int system_readable_bytes(void *context, int fd) {
+    (void)context;
+    int count = 0;
+    int status = status_of(ioctl(fd, FIONREAD, &count));
+    return status < 0 ? status : count;
+}
+
+static int system_counter_empties(void *context, int fd) {
+    (void)context;
+    char path[64], text[1024];
+    (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+    int info = open(path, O_RDONLY | O_CLOEXEC);
+    if (info < 0) return 0;
+    ssize_t size = read(info, text, sizeof text - 1);
+    (void)close(info);
+    if (size <= 0) return 0;
+    text[size] = '\0';
+    if (strstr(text, "\nclockid:") != NULL) return 1;
+    /* Kernels before 6.7 do not say whether an eventfd is a semaphore: asking once more than needed is safe. */
+    return strstr(text, "\neventfd-count:") != NULL && strstr(text, "\neventfd-semaphore: 0") != NULL;
+}
+
+static int system_close(void *context, int fd) {
+    (void)context;
+    return status_of(close(fd));
+}
+
+static int system_replace(void *context, int fd, int number) {
+    (void)context;
+    int status;
+    do status = status_of(dup3(fd, number, O_CLOEXEC));
+    while (status == -EBUSY || status == -EINTR); /* EBUSY: Linux, while another thread opens that number */
+    return status < 0 ? status : 0;
+}
+
+const rlc_kernel *rlc_kernel_default(void) {
+    static const rlc_kernel table = {
+        .now = system_now,
+        .epoll_create = system_epoll_create,
+        .epoll_control = system_epoll_control,
+        .epoll_wait = system_epoll_wait,
+        .eventfd_create = system_eventfd_create,
+        .timerfd_create = system_timerfd_create,
+        .timerfd_set = system_timerfd_set,
+        .read = system_read,
+        .write = system_write,
+        .poll = system_poll,
+        .readable_bytes = system_readable_bytes,
+        .counter_empties = system_counter_empties,
+        .close = system_close,
+        .replace = system_replace,
+    };
+    return &table;
+}

@@ -1,0 +1,260 @@
+#include "port_set_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BATCH = 4, FIRST_BUCKETS = 4 };
+
+static uint32_t events_of(const rlc_port *port) {
+    if (port->kind != RLC_PORT_READINESS) return EPOLLIN | EPOLLET;
+    bool reads = (port->interest & RLC_READABLE) != 0 && !rlc_port_has(port, RLC_PORT_READ_ENDED);
+    uint32_t events = reads ? EPOLLIN | EPOLLRDHUP : 0;
+    if ((port->interest & RLC_WRITABLE) != 0) events |= EPOLLOUT;
+    if (rlc_port_has(port, RLC_PORT_IN_ERROR)) events |= EPOLLET;
+    return events;
+}
+
+int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port) {
+    if (rlc_port_set_is_forked(set)) return -ECHILD; /* the epoll descriptor's interest list is the parent's */
+    struct epoll_event event = {.events = events_of(port)};
+    event.data.u64 = (uint64_t)port->serial << 32 | (uint32_t)port->fd;
+    return set->kernel->epoll_control(set->kernel->context, epoll_fd, operation, port->fd, &event);
+}
+
+/* ---- number -> ports ---- */
+
+static uint32_t *bucket_of(const rlc_port_set *set, int fd) {
+    return &set->buckets[(uint32_t)fd & (set->bucket_count - 1)];
+}
+
+static rlc_port *port_at(const rlc_port_set *set, uint32_t slot) {
+    return rlc_slot_table_at(&set->ports, slot);
+}
+
+static rlc_port *owner_from(const rlc_port_set *set, uint32_t slot, int fd) {
+    for (; slot != RLC_NO_SLOT; slot = port_at(set, slot)->next) {
+        rlc_port *port = port_at(set, slot);
+        if (port->fd == fd && !rlc_port_has(port, RLC_PORT_ORPHAN)) return port;
+    }
+    return NULL;
+}
+
+rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
+    return set->bucket_count == 0 ? NULL : owner_from(set, *bucket_of(set, fd), fd);
+}
+
+static void unlink_port(rlc_port_set *set, uint32_t slot) {
+    uint32_t *link = bucket_of(set, port_at(set, slot)->fd);
+    while (*link != slot) link = &port_at(set, *link)->next;
+    *link = port_at(set, slot)->next;
+}
+
+static void orphan_all_at(rlc_port_set *set, int fd) {
+    for (rlc_port *port; (port = rlc_port_set_owner(set, fd)) != NULL;) {
+        rlc_port_assign(port, RLC_PORT_ORPHAN, true);
+        rlc_port_assign(port, RLC_PORT_REGISTERED, false);
+    }
+    set->has_strays = true;
+}
+
+/** Doubles the buckets until there is one per port; each chain keeps its order, newest first. */
+static int reserve_buckets(rlc_port_set *set) {
+    uint32_t count = set->bucket_count == 0 ? FIRST_BUCKETS : set->bucket_count;
+    while (count < set->ports.capacity) count *= 2;
+    if (count == set->bucket_count) return 0;
+    uint32_t *buckets = malloc(count * sizeof *buckets);
+    if (buckets == NULL) return -ENOMEM;
+    memset(buckets, 0xff, count * sizeof *buckets); /* RLC_NO_SLOT */
+    for (uint32_t old = 0; old < set->bucket_count; old++) {
+        for (uint32_t slot = set->buckets[old], next; slot != RLC_NO_SLOT; slot = next) {
+            rlc_port *port = port_at(set, slot);
+            next = port->next;
+            uint32_t *link = &buckets[(uint32_t)port->fd & (count - 1)];
+            while (*link != RLC_NO_SLOT) link = &port_at(set, *link)->next;
+            *link = slot;
+            port->next = RLC_NO_SLOT;
+        }
+    }
+    free(set->buckets);
+    set->buckets = buckets;
+    set->bucket_count = count;
+    return 0;
+}
+
+/** A larger batch for the owner to move into at its next wait. Without memory the old one serves as well. */
+static void offer_batch(rlc_port_set *set, uint32_t members) {
+    uint32_t wanted = members > RLC_BATCH_MAX ? RLC_BATCH_MAX : members;
+    if (wanted <= set->next_capacity) return;
+    uint32_t capacity = set->next_capacity;
+    while (capacity < wanted) capacity *= 2;
+    rlc_batch *batch = malloc(sizeof *batch + capacity * sizeof batch->events[0]);
+    if (batch == NULL) return;
+    batch->capacity = capacity;
+    set->next_capacity = capacity;
+    free(atomic_exchange(&set->next_batch, batch));
+}
+
+int rlc_port_set_reserve(rlc_port_set *set, uint32_t extra) {
+    int status = rlc_slot_table_reserve(&set->ports, extra);
+    if (status == 0) status = reserve_buckets(set);
+    if (status == 0) offer_batch(set, set->ports.count + extra);
+    return status;
+}
+
+/* ---- life ---- */
+
+int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set) {
+    if (kernel == NULL) kernel = rlc_kernel_default();
+    rlc_port_set *set = calloc(1, sizeof *set);
+    if (set == NULL) return -ENOMEM;
+    set->batch = malloc(sizeof *set->batch + FIRST_BATCH * sizeof set->batch->events[0]);
+    int fd = set->batch == NULL ? -ENOMEM : kernel->epoll_create(kernel->context);
+    if (fd < 0) {
+        free(set->batch);
+        free(set);
+        return fd;
+    }
+    set->batch->capacity = set->next_capacity = FIRST_BATCH;
+    set->kernel = kernel;
+    rlc_slot_table_init(&set->ports, sizeof(rlc_port));
+    set->fork_generation = rlc_fork_generation();
+    set->epoll_fd = fd;
+    *ret_set = set;
+    return 0;
+}
+
+void rlc_port_set_destroy(rlc_port_set *set) {
+    if (set == NULL) return;
+    if (!rlc_port_set_is_forked(set)) set->kernel->close(set->kernel->context, set->epoll_fd);
+    rlc_slot_table_finish(&set->ports);
+    free(set->buckets);
+    free(set->batch);
+    free(atomic_load(&set->next_batch));
+    free(set);
+}
+
+int rlc_port_set_fd(const rlc_port_set *set) {
+    return set->epoll_fd;
+}
+
+size_t rlc_port_set_count(const rlc_port_set *set) {
+    return set->ports.count - set->hint_count;
+}
+
+uint64_t rlc_port_set_rebuilds(const rlc_port_set *set) {
+    return atomic_load(&set->rebuilds);
+}
+
+/* ---- members ---- */
+
+static int add_or_take_over(rlc_port_set *set, rlc_port *port) {
+    int status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_ADD, port);
+    if (status == -EEXIST) status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+    if (status < 0) return status;
+    rlc_port_assign(port, RLC_PORT_REGISTERED, true);
+    return 0;
+}
+
+static void drop_registration(rlc_port_set *set, rlc_port *port) {
+    if (!rlc_port_has(port, RLC_PORT_REGISTERED)) return;
+    /* ENOENT, EBADF: the number was closed. Most likely that removed the registration, but a duplicate keeps it. */
+    if (rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_DEL, port) < 0) set->has_strays = true;
+    rlc_port_assign(port, RLC_PORT_REGISTERED, false);
+}
+
+int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
+    int status = 0;
+    if (rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_RESTING | RLC_PORT_ORPHAN)) {
+        drop_registration(set, port);
+    } else if (!rlc_port_has(port, RLC_PORT_REGISTERED)) {
+        status = add_or_take_over(set, port);
+    } else {
+        status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+    }
+    atomic_fetch_add(&set->changes, 1);
+    if (status != -EBADF && status != -ENOENT) return status;
+    orphan_all_at(set, port->fd); /* closed behind our back; the number is nobody's or a stranger's */
+    return -EBADF;
+}
+
+static void forget_new(rlc_port_set *set, uint32_t slot) {
+    unlink_port(set, slot);
+    rlc_slot_table_release(&set->ports, slot);
+}
+
+int rlc_port_set_insert(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token) {
+    if (fd < 0) return -EBADF;
+    int status = rlc_port_set_reserve(set, 1);
+    if (status < 0) return status;
+    rlc_port *older = rlc_port_set_owner(set, fd);
+    uint32_t slot = rlc_slot_table_claim(&set->ports);
+    rlc_port *port = port_at(set, slot);
+    port->context = context;
+    port->fd = fd;
+    port->serial = ++set->last_serial;
+    port->kind = (uint8_t)kind;
+    port->interest = (uint8_t)interest;
+    port->next = *bucket_of(set, fd);
+    *bucket_of(set, fd) = slot;
+
+    status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_ADD, port);
+    if (status == 0 && older != NULL && rlc_port_has(older, RLC_PORT_REGISTERED)) {
+        /* A registered number cannot be added again: it was closed and opened anew since. */
+        rlc_port_assign(port, RLC_PORT_ORPHAN, true);
+        orphan_all_at(set, fd);
+        rlc_port_assign(port, RLC_PORT_ORPHAN, false);
+    } else if (status == -EEXIST) {
+        status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+        if (status == 0 && older != NULL) rlc_port_assign(older, RLC_PORT_REGISTERED, false);
+    }
+    if (status < 0) {
+        forget_new(set, slot);
+        return status;
+    }
+    rlc_port_assign(port, RLC_PORT_REGISTERED, true);
+    if (kind == RLC_PORT_COUNTER && set->kernel->counter_empties(set->kernel->context, fd) > 0) {
+        rlc_port_assign(port, RLC_PORT_EMPTIES, true);
+    }
+    if (kind == RLC_PORT_HINT) set->hint_count++;
+    atomic_fetch_add(&set->changes, 1);
+    *ret_token = rlc_slot_table_token(&set->ports, slot);
+    return 0;
+}
+
+int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest) {
+    rlc_port *port = rlc_slot_table_find(&set->ports, token);
+    if (port == NULL) return -ENOENT;
+    bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_RESTING);
+    port->interest = (uint8_t)interest;
+    rlc_port_assign(port, RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR, false);
+    if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || rlc_port_set_owner(set, port->fd) != port) return 0;
+    return rlc_port_set_update(set, port);
+}
+
+int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted) {
+    rlc_port *port = rlc_slot_table_find(&set->ports, token);
+    if (port == NULL) return -ENOENT;
+    if (rlc_port_has(port, RLC_PORT_MUTED) == muted) return 0;
+    rlc_port_assign(port, RLC_PORT_MUTED, muted);
+    if (rlc_port_set_owner(set, port->fd) != port) return 0;
+    return rlc_port_set_update(set, port);
+}
+
+int rlc_port_set_remove(rlc_port_set *set, rlc_token token) {
+    rlc_port *port = rlc_slot_table_find(&set->ports, token);
+    if (port == NULL) return -ENOENT;
+    bool was_owner = rlc_port_set_owner(set, port->fd) == port;
+    rlc_port *earlier = was_owner ? owner_from(set, port->next, port->fd) : NULL;
+    if (earlier == NULL) {
+        drop_registration(set, port);
+    } else {
+        rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
+        (void)rlc_port_set_update(set, earlier); /* its failure is the earlier one's: an orphan now, or it rests */
+    }
+    if (port->kind == RLC_PORT_HINT) set->hint_count--;
+    unlink_port(set, rlc_token_slot(token));
+    rlc_slot_table_release(&set->ports, rlc_token_slot(token));
+    atomic_fetch_add(&set->changes, 1);
+    return 0;
+}

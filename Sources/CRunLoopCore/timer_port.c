@@ -1,0 +1,66 @@
+#include <crunloop/timer_port.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct rlc_timer_port {
+    const rlc_kernel *kernel;
+    uint64_t armed_ns;
+    uint32_t fork_generation;
+    int timer_fd;
+};
+
+int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port) {
+    if (kernel == NULL) kernel = rlc_kernel_default();
+    rlc_timer_port *port = malloc(sizeof *port);
+    if (port == NULL) return -ENOMEM;
+    int fd = kernel->timerfd_create(kernel->context, clock);
+    if (fd < 0) {
+        free(port);
+        return fd;
+    }
+    *port = (rlc_timer_port){
+        .kernel = kernel, .armed_ns = RLC_TIME_FOREVER, .fork_generation = rlc_fork_generation(), .timer_fd = fd};
+    *ret_port = port;
+    return 0;
+}
+
+static bool is_forked(const rlc_timer_port *port) {
+    return port->fork_generation != rlc_fork_generation();
+}
+
+void rlc_timer_port_destroy(rlc_timer_port *port) {
+    if (port == NULL) return;
+    if (!is_forked(port)) port->kernel->close(port->kernel->context, port->timer_fd);
+    free(port);
+}
+
+int rlc_timer_port_fd(const rlc_timer_port *port) {
+    return port->timer_fd;
+}
+
+int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns) {
+    if (deadline_ns >= port->armed_ns) return 0;
+    if (is_forked(port)) return -ECHILD; /* the timer is the parent's too */
+    int status = port->kernel->timerfd_set(port->kernel->context, port->timer_fd, deadline_ns);
+    if (status < 0) return status;
+    port->armed_ns = deadline_ns;
+    return 1;
+}
+
+void rlc_timer_port_harvested(rlc_timer_port *port) {
+    port->armed_ns = RLC_TIME_FOREVER;
+}
+
+int rlc_timer_port_disarm(rlc_timer_port *port) {
+    if (port->armed_ns == RLC_TIME_FOREVER) return 0;
+    if (is_forked(port)) return -ECHILD;
+    int status = port->kernel->timerfd_set(port->kernel->context, port->timer_fd, RLC_TIME_FOREVER);
+    if (status < 0) return status;
+    port->armed_ns = RLC_TIME_FOREVER;
+    return 0;
+}
+
+uint64_t rlc_timer_port_armed(const rlc_timer_port *port) {
+    return port->armed_ns;
+}
