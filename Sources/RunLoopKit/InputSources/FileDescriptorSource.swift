@@ -55,7 +55,7 @@ extension RunLoop {
       set {
         wanted.store(newValue.rawValue, ordering: .sequentiallyConsistent)
         guard !isForked else { return }
-        for host in links.withLock({ $0.map(\.host) }) { try? host.interestChanged(self) }
+        for host in withLinks({ $0.map(\.host) }) { try? host.interestChanged(self) }
       }
     }
 

@@ -27,7 +27,7 @@ extension RunLoop {
   }
 
   private func setMuted(_ isMuted: Bool, _ source: FileDescriptorSource) {
-    source.links.withLock { links in
+    source.withLinks { links in
       for link in links where link.host === self { link.mode?.pointee.portSet?.setMuted(isMuted, token: link.token) }
     }
   }
@@ -37,7 +37,7 @@ extension RunLoop {
     lock.lock()
     defer { lock.unlock() }
     var failure: RunLoopError?
-    source.links.withLock { links in
+    source.withLinks { links in
       for link in links where link.host === self {
         do throws(RunLoopError) {
           try link.mode?.pointee.portSet?.setInterest(source.interest.rawValue, token: link.token)

@@ -10,8 +10,10 @@ extension RunLoop {
     public final let order: Int
 
     final let validity = Atomic<Bool>(true)
-    /// Where the item is a member. A leaf lock: taken under a loop's lock, never around one.
-    final let links = Mutex<[ItemLink]>([])
+    /// A leaf lock: taken under a loop's lock, never around one.
+    private final let leaf = Lock()
+    /// Where the item is a member. Guarded by `leaf`.
+    private final var links: [ItemLink] = []
     /// The process that made it; in a child of fork(2) an inherited item is dead, and its locks are not to be touched.
     final let forkGeneration = Kernel.forkGeneration
     /// The only loop that the item may join, if it was made for one.
@@ -44,8 +46,13 @@ extension RunLoop {
     /// Releases the context where invalidation does so. No lock is held.
     func didInvalidate() {}
 
+    final func withLinks<R>(_ body: (inout [ItemLink]) -> R) -> R { leaf.withLock { body(&links) } }
+
+    /// For what else subclasses keep under the leaf lock.
+    final func withLeafLock<R>(_ body: () -> R) -> R { leaf.withLock(body) }
+
     private final func hosts() -> [any ItemHost] {
-      links.withLock { links in
+      withLinks { links in
         var seen: [any ItemHost] = []
         for link in links where !seen.contains(where: { $0 === link.host }) { seen.append(link.host) }
         return seen
@@ -80,29 +87,29 @@ struct ItemLink {
 
 extension RunLoop.Item {
   final func link(in mode: ModePointer) -> ItemLink? {
-    links.withLock { $0.first { $0.mode == mode } }
+    withLinks { $0.first { $0.mode == mode } }
   }
 
   final func isMember(of mode: ModePointer) -> Bool {
-    links.withLock { $0.contains { $0.mode == mode } }
+    withLinks { $0.contains { $0.mode == mode } }
   }
 
   final func isMember(ofAnyModeOf host: any ItemHost) -> Bool {
-    links.withLock { $0.contains { $0.host === host && $0.mode != nil } }
+    withLinks { $0.contains { $0.host === host && $0.mode != nil } }
   }
 
   final func isRecorded(by host: any ItemHost) -> Bool {
-    links.withLock { $0.contains { $0.host === host && $0.mode == nil } }
+    withLinks { $0.contains { $0.host === host && $0.mode == nil } }
   }
 
   /// A timer or an observer belongs to one loop while it is in any of its modes (rules 39, 46).
   final func isFree(for host: any ItemHost) -> Bool {
-    !isExclusive || links.withLock { $0.allSatisfy { $0.mode == nil || $0.host === host } }
+    !isExclusive || withLinks { $0.allSatisfy { $0.mode == nil || $0.host === host } }
   }
 
   /// Links the item; false if it belongs to one loop only and another one was faster.
   final func link(_ link: ItemLink) -> Bool {
-    links.withLock { links in
+    withLinks { links in
       if isExclusive, link.mode != nil, !links.allSatisfy({ $0.mode == nil || $0.host === link.host }) { return false }
       links.append(link)
       return true
@@ -110,10 +117,10 @@ extension RunLoop.Item {
   }
 
   final func unlink(mode: ModePointer) {
-    links.withLock { $0.removeAll { $0.mode == mode } }
+    withLinks { $0.removeAll { $0.mode == mode } }
   }
 
   final func unlinkRecord(of host: any ItemHost) {
-    links.withLock { $0.removeAll { $0.host === host && $0.mode == nil } }
+    withLinks { $0.removeAll { $0.host === host && $0.mode == nil } }
   }
 }

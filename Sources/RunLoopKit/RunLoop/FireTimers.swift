@@ -93,7 +93,7 @@ extension RunLoop {
   /// In every mode of this loop that the timer is in.
   private func arm(_ timer: Timer) {
     let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
-    timer.links.withLock { links in
+    timer.withLinks { links in
       for link in links where link.host === self {
         link.mode?.pointee.timerHeap?.arm(token: link.token, deadline: date, tolerance: tolerance)
       }
@@ -102,7 +102,7 @@ extension RunLoop {
   }
 
   private func disarm(_ timer: Timer) {
-    timer.links.withLock { links in
+    timer.withLinks { links in
       for link in links where link.host === self { link.mode?.pointee.timerHeap?.disarm(token: link.token) }
     }
   }

@@ -12,7 +12,8 @@ extension RunLoop {
     /// In nanoseconds; 0: one-shot.
     let intervalNanoseconds: UInt64
     let firing = Atomic<Bool>(false)
-    private let schedule: Mutex<TimerSchedule>
+    /// Guarded by the item's leaf lock.
+    private var schedule: TimerSchedule
 
     /// A change of the schedule, to be carried out under the lock of the loop that the timer is in.
     enum Change {
@@ -43,7 +44,7 @@ extension RunLoop {
       intervalNanoseconds = interval.nanosecondsRoundedUp
       var schedule = TimerSchedule(date: fireDate.nanoseconds, now: Kernel.now())
       schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds)
-      self.schedule = Mutex(schedule)
+      self.schedule = schedule
       super.init(order: order, onlyHost: onlyHost)
     }
 
@@ -52,8 +53,7 @@ extension RunLoop {
     override var isExclusive: Bool { true }
     override func didInvalidate() { context?.release() }
 
-    /// A leaf lock, like the one of the item's links.
-    func withSchedule<R>(_ body: (inout sending TimerSchedule) -> sending R) -> sending R { schedule.withLock(body) }
+    func withSchedule<R>(_ body: (inout TimerSchedule) -> R) -> R { withLeafLock { body(&schedule) } }
 
     var scheduledDate: UInt64 { withSchedule { $0.date } }
 
@@ -96,7 +96,7 @@ extension RunLoop {
     }
 
     private var owner: (any ItemHost)? {
-      links.withLock { links in links.first { $0.mode != nil && $0.host.isInThisProcess }?.host }
+      withLinks { links in links.first { $0.mode != nil && $0.host.isInThisProcess }?.host }
     }
 
     func apply(_ change: Change) {
