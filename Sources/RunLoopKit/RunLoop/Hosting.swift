@@ -22,27 +22,19 @@ extension RunLoop {
     guard state.pointee.activation == nil else { throw .busy(call: "prepare(_:)") }
     let hosted = try hostedMode(mode)
     endHostedWait()
-    if hasHostedWork(in: hosted, stopped: false) { return true }
+    if hasHostedWork(in: hosted) { return true }
     let scopes = ThreadRecord.current.scopes
     let scope = scopes.height
     notify(hosted, .beforeWaiting)
     scopes.drain(to: scope)
-    lock.withLock {
-      state.pointee.hostedMode = hosted
-      state.pointee.currentMode = hosted
-      armTimer()
-    }
-    state.pointee.lastSerial += 1
-    stopWord.store(state.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
-    let isAsleep = wakeWord.beginWait()
-    return !isAsleep || hasHostedWork(in: hosted, stopped: isStopRequested)
+    beginHostedWait(hosted)
+    return !wakeWord.beginWait() || isStopRequested || hasHostedWork(in: hosted)
   }
 
   /// After the descriptor was readable, or `prepare` said true: one run of one pass that does not wait. Without work: no
   /// pass, and `.timedOut`.
   ///
-  /// - Returns: `.stopped` after a `stop()` since `prepare`; else as `run(in:for:)` with a limit of zero that returns after a
-  ///   source was handled.
+  /// - Returns: `.stopped` after a `stop()` since `prepare`; else as `run(in:for:)` with a limit of zero.
   /// - Thread: The loop's own. - Throws: As `prepare`.
   @available(*, noasync, message: "hosting belongs to a thread")
   @discardableResult
@@ -50,11 +42,16 @@ extension RunLoop {
     try checkOwner("dispatch(_:)")
     guard state.pointee.activation == nil else { throw .busy(call: "dispatch(_:)") }
     let hosted = try hostedMode(mode)
-    let wasPrepared = state.pointee.hostedMode != nil
-    let (posted, isStopped) = endHostedWait()
-    if wasPrepared { notify(hosted, .afterWaiting) }
-    if posted == .none, !isStopped, !hasHostedWork(in: hosted, stopped: false) { return .timedOut }
-    let result = try run(in: mode, limit: RunLimit(.zero), true)
+    if state.pointee.hostedMode != nil {
+      endHostedWait()
+      notify(hosted, .afterWaiting)
+    }
+    let hasWork = hasHostedWork(in: hosted)
+    let isStopped = state.pointee.isHostedStop
+    state.pointee.hostedWake = .none
+    state.pointee.isHostedStop = false
+    guard hasWork else { return .timedOut }
+    let result = try run(in: mode, limit: RunLimit(.zero), false)
     return isStopped ? .stopped : result
   }
 
@@ -67,28 +64,48 @@ extension RunLoop {
     return mode
   }
 
-  @discardableResult
-  private func endHostedWait() -> (posted: WakeWord.Posted, isStopped: Bool) {
-    guard state.pointee.hostedMode != nil else { return (.none, false) }
-    let posted = wakeWord.take()
-    let word = stopWord.exchange(0, ordering: .sequentiallyConsistent)
+  /// From here on wakes and stops are the host's (rules 15, 19).
+  private func beginHostedWait(_ mode: ModePointer) {
+    state.pointee.lastSerial += 1
+    stopWord.store(state.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
+    _ = wakeWord.take()
+    lock.withLock {
+      state.pointee.hostedMode = mode
+      state.pointee.currentMode = mode
+      armTimer()
+    }
+  }
+
+  /// Nothing is lost between two calls of `prepare`: what was posted is kept for `dispatch`.
+  private func endHostedWait() {
+    guard state.pointee.hostedMode != nil else { return }
+    state.pointee.hostedWake = max(state.pointee.hostedWake, wakeWord.take())
+    if stopWord.exchange(0, ordering: .sequentiallyConsistent) & 1 != 0 { state.pointee.isHostedStop = true }
     lock.withLock {
       state.pointee.hostedMode = nil
       state.pointee.currentMode = nil
     }
-    return (posted, word & 1 != 0)
   }
 
-  /// What would not show on the descriptor, or not yet: fetched events, blocks, signalled sources, due timers.
-  private func hasHostedWork(in mode: ModePointer, stopped: Bool) -> Bool {
-    if stopped { return true }
-    let set = mode.pointee.portSet!
-    if !set.hasBatch { set.look() }
-    if set.hasBatch { return true }
-    if state.pointee.isMainQueuePending && servesMainQueue(in: mode) { return true }
+  /// What does not show on the descriptor, or not yet: a wake, fetched events, blocks, signalled sources, due timers.
+  private func hasHostedWork(in mode: ModePointer) -> Bool {
+    if state.pointee.hostedWake != .none || state.pointee.isHostedStop { return true }
+    if hasHostedEvent(in: mode) { return true }
     return lock.withLock {
       state.pointee.hasBlocks(for: mode) || mode.pointee.sources.contains { $0.source.isSignalled }
         || hasDueTimers(in: mode, soft: false)
+        || (state.pointee.isMainQueuePending && servesMainQueue(in: mode))
     }
+  }
+
+  /// An event that is true, not the edge of a wake or an expiry that is over: held for the pass that follows.
+  private func hasHostedEvent(in mode: ModePointer) -> Bool {
+    if mode.pointee.heldEvent != nil { return true }
+    mode.pointee.heldEvent = takeEvent(in: mode)
+    if mode.pointee.heldEvent == nil {
+      mode.pointee.portSet!.look()
+      mode.pointee.heldEvent = takeEvent(in: mode)
+    }
+    return mode.pointee.heldEvent != nil
   }
 }

@@ -12,6 +12,9 @@ struct LoopState: ~Copyable {
   var lastStamp: UInt64 = 0
   /// The host has called `prepare` for this mode and not yet `dispatch`.
   var hostedMode: ModePointer?
+  /// What reached the hosted loop before its `dispatch`: owner only.
+  var hostedWake = WakeWord.Posted.none
+  var isHostedStop = false
 
   // Owner only, no lock.
 

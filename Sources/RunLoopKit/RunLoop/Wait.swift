@@ -13,7 +13,7 @@ extension RunLoop {
       activation.pointee.isOwedWake = false
       posted = .wake
     }
-    var event = takeEvent(in: mode)
+    var event = mode.pointee.heldEvent.take() ?? takeEvent(in: mode)
     while event == nil {
       let mayBlock = !isPolling && posted == .none && !canServeMainQueue(in: mode)
       fetch(in: mode, mayBlock: mayBlock, deadline: deadline, &posted)
@@ -41,7 +41,7 @@ extension RunLoop {
   }
 
   /// The oldest fetched event that is still true.
-  private func takeEvent(in mode: ModePointer) -> PassEvent? {
+  func takeEvent(in mode: ModePointer) -> PassEvent? {
     let set = mode.pointee.portSet!
     guard set.hasBatch else { return nil }
     lock.lock()
