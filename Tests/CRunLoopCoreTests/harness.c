@@ -1,0 +1,212 @@
+#include "harness.h"
+
+#include <dirent.h>
+
+_Noreturn void check_failed(const char *file, int line, const char *condition) {
+    (void)fprintf(stderr, "%s:%d: not true: %s\n", file, line, condition);
+    _Exit(1);
+}
+
+void check_equal(const char *file, int line, const char *text, long long left, long long right) {
+    if (left == right) return;
+    (void)fprintf(stderr, "%s:%d: not true: %s (%lld, %lld)\n", file, line, text, left, right);
+    _Exit(1);
+}
+
+int open_descriptors(void) {
+    DIR *directory = opendir("/proc/self/fd");
+    CHECK(directory != NULL);
+    int count = 0;
+    while (readdir(directory) != NULL) count++;
+    (void)closedir(directory);
+    return count;
+}
+
+void run_case(const char *name, void (*test)(void)) {
+    (void)rlc_fork_generation();
+    int before = open_descriptors();
+    test();
+    fail_allocation(0);
+    int after = open_descriptors();
+    if (before != after) {
+        (void)fprintf(stderr, "%s: %d descriptors before, %d after\n", name, before, after);
+        _Exit(1);
+    }
+    if (getenv("TEST_VERBOSE") != NULL) (void)printf("  %s\n", name);
+}
+
+/* ---- allocation: the linker's --wrap sends every call of the program here ---- */
+
+static atomic_ulong allocation_count, allocation_to_fail;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+static bool must_fail(void) {
+    atomic_fetch_add(&allocation_count, 1);
+    unsigned long left = atomic_load(&allocation_to_fail);
+    return left > 0 && atomic_fetch_sub(&allocation_to_fail, 1) == 1;
+}
+
+void *__wrap_malloc(size_t size) {
+    return must_fail() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return must_fail() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *block, size_t size) {
+    return must_fail() ? NULL : __real_realloc(block, size);
+}
+
+unsigned long allocations(void) {
+    return atomic_load(&allocation_count);
+}
+
+void fail_allocation(unsigned long k) {
+    atomic_store(&allocation_to_fail, k);
+}
+
+/* ---- kernel ---- */
+
+#define REAL rlc_kernel_default()
+
+static int injected_failure(spy *spy) {
+    unsigned long left = atomic_load(&spy->fail_at);
+    if (left == 0 || atomic_fetch_sub(&spy->fail_at, 1) != 1) return 0;
+    return spy->fail_with;
+}
+
+static spy *called(void *context, size_t counter) {
+    spy *spy = context;
+    atomic_fetch_add(&spy->calls, 1);
+    if (counter != 0) atomic_fetch_add((atomic_ulong *)(void *)((char *)context + counter), 1);
+    return spy;
+}
+
+static uint64_t spy_now(void *context, rlc_clock clock) {
+    spy *spy = context;
+    return spy->keeps_time ? spy->time_ns : REAL->now(NULL, clock);
+}
+
+static int spy_epoll_create(void *context) {
+    int failure = injected_failure(called(context, 0));
+    return failure != 0 ? failure : REAL->epoll_create(NULL);
+}
+
+static int spy_epoll_control(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event) {
+    spy *spy = called(context, offsetof(struct spy, controls));
+    int failure = operation == EPOLL_CTL_DEL ? 0 : injected_failure(spy);
+    return failure != 0 ? failure : REAL->epoll_control(NULL, epoll_fd, operation, fd, event);
+}
+
+void spy_advance(spy *spy, uint64_t to_ns) {
+    if (to_ns > spy->time_ns) spy->time_ns = to_ns;
+    if (spy->timer_ns > spy->time_ns) return;
+    spy->timer_ns = RLC_TIME_FOREVER;
+    bump(spy->timer_fd);
+}
+
+static int spy_epoll_wait(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
+    spy *spy = called(context, offsetof(struct spy, waits));
+    if (!spy->keeps_time) return REAL->epoll_wait(NULL, epoll_fd, events, capacity, deadline_ns);
+    int count = REAL->epoll_wait(NULL, epoll_fd, events, capacity, 0);
+    if (count != 0 || deadline_ns == 0) return count;
+    uint64_t next_ns = spy->timer_ns < deadline_ns ? spy->timer_ns : deadline_ns;
+    CHECK(next_ns != RLC_TIME_FOREVER); /* it would sleep for ever */
+    spy_advance(spy, next_ns);
+    return REAL->epoll_wait(NULL, epoll_fd, events, capacity, 0);
+}
+
+static int spy_eventfd_create(void *context) {
+    int failure = injected_failure(called(context, 0));
+    return failure != 0 ? failure : REAL->eventfd_create(NULL);
+}
+
+static int spy_timerfd_create(void *context, rlc_clock clock) {
+    spy *spy = called(context, 0);
+    int failure = injected_failure(spy);
+    if (failure != 0) return failure;
+    if (!spy->keeps_time) return REAL->timerfd_create(NULL, clock);
+    return spy->timer_fd = REAL->eventfd_create(NULL);
+}
+
+static int spy_timerfd_set(void *context, int fd, uint64_t deadline_ns) {
+    spy *spy = called(context, offsetof(struct spy, sets));
+    if (!spy->keeps_time) return REAL->timerfd_set(NULL, fd, deadline_ns);
+    uint64_t erased;
+    (void)REAL->read(NULL, fd, &erased, sizeof erased);
+    spy->timer_ns = deadline_ns;
+    spy_advance(spy, 0);
+    return 0;
+}
+
+static int64_t spy_read(void *context, int fd, void *buffer, size_t size) {
+    (void)called(context, offsetof(struct spy, reads));
+    return REAL->read(NULL, fd, buffer, size);
+}
+
+static int64_t spy_write(void *context, int fd, const void *buffer, size_t size) {
+    (void)called(context, offsetof(struct spy, writes));
+    return REAL->write(NULL, fd, buffer, size);
+}
+
+static int spy_poll(void *context, int fd, int events) {
+    (void)called(context, offsetof(struct spy, polls));
+    return REAL->poll(NULL, fd, events);
+}
+
+static int spy_readable_bytes(void *context, int fd) {
+    (void)called(context, 0);
+    return REAL->readable_bytes(NULL, fd);
+}
+
+static int spy_counter_empties(void *context, int fd) {
+    (void)called(context, 0);
+    return REAL->counter_empties(NULL, fd);
+}
+
+static int spy_close(void *context, int fd) {
+    (void)called(context, 0);
+    return REAL->close(NULL, fd);
+}
+
+static int spy_replace(void *context, int fd, int number) {
+    int failure = injected_failure(called(context, 0));
+    return failure != 0 ? failure : REAL->replace(NULL, fd, number);
+}
+
+void spy_init(spy *spy) {
+    memset(spy, 0, sizeof *spy);
+    spy->timer_fd = -1;
+    spy->timer_ns = RLC_TIME_FOREVER;
+    spy->fail_with = -EMFILE;
+    spy->table = (rlc_kernel){
+        .context = spy,
+        .now = spy_now,
+        .epoll_create = spy_epoll_create,
+        .epoll_control = spy_epoll_control,
+        .epoll_wait = spy_epoll_wait,
+        .eventfd_create = spy_eventfd_create,
+        .timerfd_create = spy_timerfd_create,
+        .timerfd_set = spy_timerfd_set,
+        .read = spy_read,
+        .write = spy_write,
+        .poll = spy_poll,
+        .readable_bytes = spy_readable_bytes,
+        .counter_empties = spy_counter_empties,
+        .close = spy_close,
+        .replace = spy_replace,
+    };
+}
+
+void spy_init_virtual(spy *spy, uint64_t start_ns) {
+    spy_init(spy);
+    spy->keeps_time = true;
+    spy->time_ns = start_ns;
+}

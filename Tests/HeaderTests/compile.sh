@@ -1,0 +1,26 @@
+#!/bin/sh
+# Compiles each public header alone, as C11 and C++17, with every compiler there is. Arguments: compiler flags.
+set -eu
+count=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+check() { # compiler, language, standard
+    command -v "$1" >/dev/null 2>&1 || { echo "header-test: no $1, left out"; return 0; }
+    for header in include/crunloop/*.h include/runloopkit/*.h; do
+        [ -e "$header" ] || continue
+        extension=c
+        [ "$2" = c ] || extension=cpp
+        # Twice: the guard. In a file of its own: '#pragma once' in a main file would be diagnosed.
+        printf '#include <%s>\n#include <%s>\n' "${header#include/}" "${header#include/}" > "$scratch/header.$extension"
+        "$1" -x "$2" -std="$3" $flags "$scratch/header.$extension" || { echo "header-test: $header fails with $1 -std=$3"; exit 1; }
+        count=$((count + 1))
+    done
+}
+
+flags="$*"
+check gcc c c11
+check g++ c++ c++17
+check "$CLANG" c c11
+check "$CLANG++" c++ c++17
+echo "header-test: $count compilations"

@@ -1,0 +1,105 @@
+# The C core without SwiftPM: library, installation, tests. Included by the Makefile at the top; also stands alone:
+#   make -f scripts/core.mk core core-test SAN=address,undefined
+
+CC ?= gcc
+AR ?= ar
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+DESTDIR ?=
+SAN ?=
+CLANG ?= $(or $(wildcard /opt/swift/usr/bin/clang),clang)
+INSTALL ?= install
+
+CORE_VERSION := 0.1.0
+CORE_SONAME := libcrunloop.so.0
+CORE_BUILD := build/core
+CORE_STRICT := -std=c11 -Wall -Wextra -Wpedantic -Werror
+CORE_CPPFLAGS := -D_GNU_SOURCE -Iinclude -ISources/CRunLoopCore/internal
+CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c)
+CORE_HEADERS := $(wildcard include/crunloop/*.h)
+CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h)
+CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
+
+.PHONY: core core-install core-test header-test c-embed-test core-clean
+
+# ---- library ----
+
+core: $(CORE_BUILD)/libcrunloop.a $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION) $(CORE_BUILD)/crunloop.pc
+
+$(CORE_BUILD)/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
+	@mkdir -p $(@D)
+	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c $< -o $@
+
+$(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)
+	$(AR) rcs $@ $^
+
+$(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION): $(CORE_OBJECTS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -o $@ $^ -pthread
+
+# PREFIX may differ from one call to the next: written anew each time.
+.PHONY: $(CORE_BUILD)/crunloop.pc
+$(CORE_BUILD)/crunloop.pc: scripts/crunloop.pc.in
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(CORE_VERSION)|' $< > $@
+
+core-install: core
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/include/crunloop $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	$(INSTALL) -m 644 $(CORE_HEADERS) $(DESTDIR)$(PREFIX)/include/crunloop/
+	$(INSTALL) -m 644 $(CORE_BUILD)/libcrunloop.a $(DESTDIR)$(PREFIX)/lib/
+	$(INSTALL) -m 755 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION) $(DESTDIR)$(PREFIX)/lib/
+	ln -sf libcrunloop.so.$(CORE_VERSION) $(DESTDIR)$(PREFIX)/lib/$(CORE_SONAME)
+	ln -sf $(CORE_SONAME) $(DESTDIR)$(PREFIX)/lib/libcrunloop.so
+	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+
+# ---- tests: one program per file, built with the internal checks ----
+
+comma := ,
+TEST_BUILD := build/core-test/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+TEST_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -DRLC_INTERNAL_CHECKS -ITests/CRunLoopCoreTests -g -O1 \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+# The thread sanitizer of Swift's clang needs libraries that come with Swift.
+TEST_SWIFT_LIB := $(wildcard $(dir $(CLANG))../lib/swift/linux)
+TEST_LDFLAGS := -pthread -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
+	$(if $(and $(findstring clang,$(CC)),$(findstring thread,$(SAN)),$(TEST_SWIFT_LIB)),-L$(TEST_SWIFT_LIB) -ldispatch -lBlocksRuntime -Wl$(comma)-rpath$(comma)$(TEST_SWIFT_LIB))
+TEST_SOURCES := $(wildcard Tests/CRunLoopCoreTests/*_test.c)
+TEST_PROGRAMS := $(TEST_SOURCES:Tests/CRunLoopCoreTests/%.c=$(TEST_BUILD)/%)
+TEST_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(TEST_BUILD)/core/%.o) $(TEST_BUILD)/harness.o
+
+$(TEST_BUILD)/core/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
+	@mkdir -p $(@D)
+	@$(CC) $(TEST_FLAGS) -c $< -o $@
+
+$(TEST_BUILD)/harness.o: Tests/CRunLoopCoreTests/harness.c Tests/CRunLoopCoreTests/harness.h $(CORE_HEADERS)
+	@mkdir -p $(@D)
+	@$(CC) $(TEST_FLAGS) -c $< -o $@
+
+$(TEST_BUILD)/%_test: Tests/CRunLoopCoreTests/%_test.c $(TEST_OBJECTS) Tests/CRunLoopCoreTests/harness.h
+	@$(CC) $(TEST_FLAGS) $< $(TEST_OBJECTS) $(TEST_LDFLAGS) -o $@
+
+core-test: $(TEST_PROGRAMS)
+	@for test in $(TEST_PROGRAMS); do \
+		timeout -k 5 60 $$test </dev/null && echo "ok   $$(basename $$test)" || { echo "FAIL $$(basename $$test)"; exit 1; }; \
+	done
+
+# ---- headers: each alone, as C11 and C++17 ----
+
+HEADER_FLAGS := -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude
+
+header-test:
+	@CLANG="$(CLANG)" sh Tests/HeaderTests/compile.sh $(HEADER_FLAGS)
+
+# ---- a C host, built as a stranger would: from an installed prefix, through pkg-config ----
+
+EMBED := build/c-embed
+
+c-embed-test:
+	@rm -rf $(EMBED)
+	@$(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) core-install PREFIX=$(CURDIR)/$(EMBED)/prefix DESTDIR= >/dev/null
+	PKG_CONFIG_PATH=$(EMBED)/prefix/lib/pkgconfig; export PKG_CONFIG_PATH; \
+	gcc -std=c11 -Wall -Wextra -Werror -O2 Examples/c-embed/*.c $$(pkg-config --cflags --libs crunloop) -pthread \
+		-Wl,-rpath,$(CURDIR)/$(EMBED)/prefix/lib -o $(EMBED)/host && timeout 10 $(EMBED)/host && \
+	gcc -static -std=c11 -Wall -Wextra -Werror -O2 Examples/c-embed/*.c $$(pkg-config --static --cflags --libs crunloop) \
+		-o $(EMBED)/host-static && timeout 10 $(EMBED)/host-static
+
+core-clean:
+	rm -rf $(CORE_BUILD) build/core-test $(EMBED)
