@@ -1,0 +1,66 @@
+import Glibc
+import RunLoopKit
+import Synchronization
+
+extension VirtualTime {
+  /// A participant's thread, made by `start`.
+  public final class Thread: Sendable {
+    private let turns: Turns
+    private let hasLeft: Gate
+    private let handle: Mutex<pthread_t?>
+
+    init(turns: Turns, handle: pthread_t, hasLeft: Gate) {
+      self.turns = turns
+      self.hasLeft = hasLeft
+      self.handle = Mutex(handle)
+    }
+
+    deinit {
+      handle.withLock { if let handle = $0 { _ = pthread_detach(handle) } }
+    }
+
+    /// Waits for the complete end of the thread, the destruction of its loop included. A second join returns at once.
+    ///
+    /// - Thread: Any but the thread itself. - Blocks: Virtually.
+    public func join() {
+      hasLeft.wait()
+      // The thread has passed its turn on with the last of its destructors, so what is still to be waited for is short.
+      if let handle = handle.withLock({ $0.take() }) { pthread_join(handle, nil) }
+    }
+  }
+
+  /// Starts a thread that takes part; it runs when the turn comes to it, behind those that can run already.
+  ///
+  /// - Precondition: The system can make one more thread.
+  /// - Thread: Any. - Blocks: No.
+  public func start(_ body: @escaping @Sendable () -> Void) -> Thread {
+    let hasLeft = makeGate()
+    let participant = Participant(leaving: hasLeft)
+    let start = Unmanaged.passRetained(ThreadStart(turns: turns, participant: participant, body: body))
+    // In the queue before the thread exists: its place does not depend on how fast the system starts it.
+    turns.lock.withLock { turns.makeRunnable(participant) }
+    var handle = pthread_t()
+    let status = pthread_create(&handle, nil, threadMain, start.toOpaque())
+    precondition(status == 0, "pthread_create failed: error \(status)")
+    return Thread(turns: turns, handle: handle, hasLeft: hasLeft)
+  }
+}
+
+private final class ThreadStart: Sendable {
+  let turns: Turns
+  let participant: Participant
+  let body: @Sendable () -> Void
+
+  init(turns: Turns, participant: Participant, body: @escaping @Sendable () -> Void) {
+    self.turns = turns
+    self.participant = participant
+    self.body = body
+  }
+}
+
+private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  let start = Unmanaged<ThreadStart>.fromOpaque(argument!).takeRetainedValue()
+  start.turns.adopt(start.participant)
+  start.body()
+  return nil
+}

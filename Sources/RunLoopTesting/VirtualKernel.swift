@@ -1,0 +1,69 @@
+import CRunLoopCore
+import Glibc
+import RunLoopKit
+
+/// The kernel table with the clock, the timer descriptors and the waits replaced. All else is the C library's.
+///
+/// The context stays that of the default table, whose functions are called with it.
+enum VirtualKernel {
+  /// The virtual wall clock is that much ahead of the monotonic one: 2001-01-01 plus the start value.
+  static let realtimeOffset: UInt64 = 978_307_200_000_000_000
+
+  static func install(_ turns: Turns) {
+    let table = UnsafeMutablePointer<rlc_kernel>.allocate(capacity: 1)  // lives as long as the process
+    table.initialize(to: rlc_kernel_default().pointee)
+    table.pointee.now = virtualNow
+    table.pointee.epoll_wait = virtualEpollWait
+    table.pointee.timerfd_create = virtualTimerCreate
+    table.pointee.timerfd_set = virtualTimerSet
+    table.pointee.close = virtualClose
+    RunLoop.installKernel(UnsafePointer(table))
+  }
+}
+
+private func virtualNow(_ context: UnsafeMutableRawPointer?, _ clock: rlc_clock) -> UInt64 {
+  let now = Turns.shared.value.now
+  return clock == RLC_CLOCK_REALTIME ? now + VirtualKernel.realtimeOffset : now
+}
+
+private func virtualEpollWait(
+  _ context: UnsafeMutableRawPointer?, _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, _ capacity: Int32,
+  _ deadline: UInt64
+) -> Int32 {
+  let turns = Turns.shared.value
+  func look() -> Int32 { rlc_kernel_default().pointee.epoll_wait(context, epoll, events, capacity, 0) }
+  let found = look()
+  if found != 0 || deadline == 0 {
+    turns.countLook()
+    return found
+  }
+  let participant = turns.enterCurrentThread()
+  while turns.now < deadline {
+    turns.block(participant, epoll: epoll, until: deadline)
+    let found = look()
+    if found != 0 { return found }
+  }
+  return 0
+}
+
+private func virtualTimerCreate(_ context: UnsafeMutableRawPointer?, _ clock: rlc_clock) -> Int32 {
+  let turns = Turns.shared.value
+  let fd = rlc_kernel_default().pointee.eventfd_create(context)
+  if fd >= 0 { turns.lock.withLock { turns.timers.register(fd, clock: clock) } }
+  return fd
+}
+
+private func virtualTimerSet(_ context: UnsafeMutableRawPointer?, _ fd: Int32, _ deadline: UInt64) -> Int32 {
+  let turns = Turns.shared.value
+  turns.lock.withLock {
+    turns.timers.set(fd, to: deadline, now: turns.now)
+    turns.interrupt()
+  }
+  return 0
+}
+
+private func virtualClose(_ context: UnsafeMutableRawPointer?, _ fd: Int32) -> Int32 {
+  let turns = Turns.shared.value
+  turns.lock.withLock { turns.timers.forget(fd) }
+  return rlc_kernel_default().pointee.close(context, fd)
+}

@@ -1,0 +1,103 @@
+import CRunLoopCore
+import RunLoopKit
+
+/// A clock that stands still while anybody works and jumps to the next deadline when everybody sleeps.
+///
+/// It drives the production pass: loops made after `install` take their clock, their timer descriptors and their waits
+/// from it, while epoll, eventfds and pipes stay real, so that the order of readiness is still the kernel's. Hours of
+/// loop time pass in no real time, and a program whose threads all take part runs the same way every time:
+///
+/// ```swift
+/// let time = VirtualTime.install()
+/// let timer = RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(3600))) { _ in print("an hour later") }
+/// try RunLoop.current.add(timer)
+/// try RunLoop.current.run(for: .seconds(7200))  // returns at once
+/// ```
+///
+/// **Participants.** The thread that installs takes part; so do threads made by `start`, threads that called `enter`, and
+/// any other thread from its first wait in a loop on. One participant runs at a time: it holds the turn until it blocks in
+/// a loop's wait, in `sleep`, in a `Gate`, in `Thread.join` or leaves; then the one that has been able to run for longest
+/// goes on. A participant must wait for another one only in these ways, never in a lock or a semaphore that the other
+/// would have to release (`leave` before such a wait, `enter` after it).
+///
+/// **The clock** moves only when no participant can run. It then goes to the earliest of the armed timers and the
+/// deadlines of the blocked participants (timers first when they tie, otherwise first come, first served) and serves
+/// that one. When there is none, `IdlePolicy` decides.
+///
+/// **Spinning.** A loop whose waits find an event again and again without ever blocking would stop the clock for ever:
+/// after 64 looks at one instant a participant sleeps for half a millisecond.
+///
+/// **Other threads** may post, wake, write and call `Gate.open` at any time. As the clock does not wait for them, whatever
+/// they do happens at an arbitrary virtual time, unless nothing else was pending.
+public final class VirtualTime: Sendable {
+  /// What happens when all participants are blocked and none of them has a deadline.
+  public enum IdlePolicy: Sendable {
+    /// Wait until a thread that does not take part, or another process, makes something ready.
+    case waitForReality
+    /// Call this (on a blocked participant's thread, no lock held), once for each such moment; then wait for reality.
+    case report(@Sendable () -> Void)
+  }
+
+  let turns: Turns
+
+  private init(start: UInt64, idlePolicy: IdlePolicy) {
+    turns = Turns(start: start, idlePolicy: idlePolicy)
+  }
+
+  /// Replaces the kernel and the clock of all loops that this process will make, and makes the calling thread a participant.
+  ///
+  /// Call it once, before the first loop exists; there is no way back. Tests of virtual time therefore run in processes of
+  /// their own (an exit test, or an executable).
+  ///
+  /// - Parameters:
+  ///   - start: The monotonic clock's first value. The boot-time clock shows the same, the wall clock a fixed day.
+  ///   - whenIdle: What to do when nothing can ever happen by itself.
+  /// - Precondition: It was not called before.
+  /// - Thread: Any. - Blocks: No.
+  public static func install(
+    startingAt start: RunLoop.Instant = RunLoop.Instant(nanoseconds: 1_000_000_000_000_000),
+    whenIdle: IdlePolicy = .waitForReality
+  ) -> VirtualTime {
+    let time = VirtualTime(start: start.nanoseconds, idlePolicy: whenIdle)
+    VirtualKernel.install(time.turns)
+    time.enter()
+    return time
+  }
+
+  /// The virtual monotonic clock; `RunLoop.Instant.now` answers the same. Thread: any.
+  public var now: RunLoop.Instant { RunLoop.Instant(nanoseconds: turns.now) }
+
+  /// Makes the calling thread a participant and waits for its turn; nothing if it is one already.
+  ///
+  /// It stays one until `leave`, or until the thread ends: the turn is then passed on after the thread's loop is gone.
+  ///
+  /// - Thread: Any. - Blocks: Until the turn comes.
+  public func enter() {
+    _ = turns.enterCurrentThread()
+  }
+
+  /// Ends the calling thread's part and passes the turn on; nothing if it takes no part. Thread: any. Blocks: no.
+  public func leave() {
+    turns.leaveCurrentThread()
+  }
+
+  /// Lets the clock run to `deadline` while the calling thread sleeps; other participants and timers get theirs meanwhile.
+  ///
+  /// A deadline in the past only passes the turn to those who could run. The calling thread becomes a participant.
+  ///
+  /// - Thread: Any. - Blocks: Virtually. - Re-entry: Allowed from a callout; the loop is late then, as after a long one.
+  public func sleep(until deadline: RunLoop.Instant) {
+    turns.block(turns.enterCurrentThread(), until: deadline.nanoseconds)
+  }
+
+  /// `sleep(until: now + duration)`.
+  public func advance(by duration: Duration) {
+    sleep(until: now.advanced(by: duration))
+  }
+
+  /// Says that the caller looks for something in a loop of its own, without waiting: counts as a look (see Spinning).
+  /// Thread: any participant; nothing on other threads.
+  public func spin() {
+    turns.countLook()
+  }
+}
