@@ -1,0 +1,123 @@
+import Glibc
+import RunLoopKit
+import Synchronization
+
+extension Demo {
+  /// The ten steps of the classic description, printed while one run makes three passes.
+  struct PassStory: Story {
+    let name = "pass"
+    let title = "the ten steps of a pass, as they happen"
+
+    /// What the rules of the model say will be seen.
+    private let told: [Step] = [
+      .entry,
+      .beforeTimers, .beforeSources, .block, .beforeWaiting, .asleep, .afterWaiting, .port,
+      .beforeTimers, .beforeSources, .source,
+      .beforeTimers, .beforeSources, .beforeWaiting, .afterWaiting, .timer,
+      .exit,
+    ]
+
+    func tell(on stage: Stage) throws -> Outcome {
+      stage.say(
+        "One observer of every activity, a block, a source, a port and a timer in one run of the default mode. The "
+          + "numbers are those of the ten steps; steps that a pass does not need are left out.")
+      let loop = RunLoop.current
+      let counter = try EventCounter()
+      let journal = Journal(stage: stage)
+
+      let observer = RunLoop.Observer(.all) { _, activity in journal.notified(activity) }
+      let source = RunLoop.Source { _ in journal.happened(.source) }
+      let timer = RunLoop.Timer(fireDate: .distantFuture) { _ in
+        journal.happened(.timer)
+        RunLoop.current.stop()
+      }
+      // What the port's callout sets up decides the rest: pass two performs the source, pass three waits for the timer.
+      let port = try RunLoop.PortSource(fileDescriptor: counter.descriptor) { _ in
+        journal.happened(.port)
+        source.signal()
+        timer.fireDate = RunLoop.Instant.now.advanced(by: .milliseconds(60))
+      }
+      let items = [observer, source, timer, port]
+      defer { items.forEach { $0.invalidate() } }
+      for item in items { try loop.add(item) }
+      try loop.enqueue(in: [.default]) { journal.happened(.block) }
+
+      let friend = try Worker {
+        Demo.wait { loop.isWaiting }
+        journal.happened(.asleep)
+        counter.add(1)
+      }
+      let result = try loop.run(for: patience)
+      friend.join()
+
+      let (seen, slept) = journal.read()
+      var outcome = Outcome()
+      outcome.expect("the order is the order that was told", seen == told, seen: firstDifference(seen))
+      outcome.expect("the timer's stop() ended the run", .stopped, seen: result)
+      outcome.expect("the loop took the port's count before its callout", 0, seen: counter.take())
+      outcome.figure = "\(seen.count) steps in 3 passes, \(described(slept)) of them asleep"
+      return outcome
+    }
+
+    private func firstDifference(_ seen: [Step]) -> String {
+      if seen == told { return "\(seen.count) of \(told.count) steps" }
+      let index = zip(seen, told).enumerated().first { $1.0 != $1.1 }?.offset ?? min(seen.count, told.count)
+      let found = index < seen.count ? "\(seen[index])" : "the end"
+      let wanted = index < told.count ? "\(told[index])" : "the end"
+      return "as event \(index + 1) \(found), not \(wanted)"
+    }
+  }
+
+  private enum Step: String {
+    case entry = "1   entry: observers hear that the run begins"
+    case beforeTimers = "2   before timers: observers hear that timers will be looked at"
+    case beforeSources = "3   before sources: observers hear that sources are next"
+    case block = "4   a block that was queued runs"
+    case source = "4b  the signalled source is performed; so this pass will not sleep"
+    case beforeWaiting = "6   before waiting: the last chance to finish work"
+    case asleep = "7   asleep. Another thread sees it and adds 1 to the eventfd"
+    case afterWaiting = "8   after waiting: awake"
+    case port = "9   the port is served; it signals the source, sets the timer"
+    case timer = "9   the timer fires; it asks the run to stop"
+    case exit = "10  exit: observers hear that the run is over"
+  }
+
+  /// Writes down and prints what happens. (Step 5 is the main queue's short cut past the sleep; nobody uses it here.)
+  private final class Journal: Sendable {
+    private struct State: Sendable {
+      var steps: [Step] = []
+      var passes = 0
+      var fellAsleep: RunLoop.Instant?
+      var slept: Duration = .zero
+    }
+
+    private let stage: Stage
+    private let state = Mutex(State())
+
+    init(stage: Stage) { self.stage = stage }
+
+    func notified(_ activity: RunLoop.Activity) {
+      let steps: [RunLoop.Activity: Step] = [
+        .entry: .entry, .beforeTimers: .beforeTimers, .beforeSources: .beforeSources, .beforeWaiting: .beforeWaiting,
+        .afterWaiting: .afterWaiting, .exit: .exit,
+      ]
+      if let step = steps[activity] { happened(step) }
+    }
+
+    func happened(_ step: Step) {
+      let now = RunLoop.Instant.now
+      let pass = state.withLock { state -> Int? in
+        state.steps.append(step)
+        if step == .beforeWaiting { state.fellAsleep = now }
+        if step == .afterWaiting, let since = state.fellAsleep { state.slept += since.duration(to: now) }
+        guard step == .beforeTimers else { return nil }
+        state.passes += 1
+        return state.passes
+      }
+      if let pass { stage.put("   " + stage.styled("pass \(pass)", .bold)) }
+      stage.put("     " + step.rawValue)
+    }
+
+    func read() -> (steps: [Step], slept: Duration) { state.withLock { ($0.steps, $0.slept) } }
+  }
+}
