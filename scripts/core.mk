@@ -76,6 +76,8 @@ $(TEST_BUILD)/harness.o: Tests/CRunLoopCoreTests/harness.c Tests/CRunLoopCoreTes
 $(TEST_BUILD)/%_test: Tests/CRunLoopCoreTests/%_test.c $(TEST_OBJECTS) Tests/CRunLoopCoreTests/harness.h
 	@$(CC) $(TEST_FLAGS) $< $(TEST_OBJECTS) $(TEST_LDFLAGS) -o $@
 
+.SECONDARY: $(TEST_OBJECTS)
+
 core-test: $(TEST_PROGRAMS)
 	@for test in $(TEST_PROGRAMS); do \
 		timeout -k 5 60 $$test </dev/null && echo "ok   $$(basename $$test)" || { echo "FAIL $$(basename $$test)"; exit 1; }; \
