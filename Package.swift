@@ -23,7 +23,9 @@ let package = Package(
     .target(name: "RunLoopKit", dependencies: ["CRunLoopCore"], swiftSettings: strictSwift),
     .target(name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore"], swiftSettings: strictSwift),
     .executableTarget(
-      name: "runloop", dependencies: ["RunLoopKit", "RunLoopTesting"], swiftSettings: strictSwift),
+      name: "runloop", dependencies: ["RunLoopKit", "RunLoopTesting", "CRunLoopCore"], swiftSettings: strictSwift),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .testTarget(name: "RunLoopKitTests", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

@@ -1,0 +1,56 @@
+import Glibc
+
+/// The `runloop` command. Its main is synchronous: after a suspension an asynchronous one would leave the main thread to
+/// libdispatch, and the main loop would be on none.
+@main
+enum RunLoopTool {
+  private struct Subcommand: Sendable {
+    let name: String
+    let summary: String
+    let run: @Sendable ([String]) -> Int32
+  }
+
+  private static let subcommands = [
+    Subcommand(name: "scenario", summary: "run a scenario file and print its trace", run: ScenarioCommand.run),
+    Subcommand(name: "demo", summary: "run loops told in stories, by a program that does what it says", run: Demo.run),
+  ]
+
+  static func main() {
+    exit(run(Array(CommandLine.arguments.dropFirst())))
+  }
+
+  private static func run(_ arguments: [String]) -> Int32 {
+    guard let name = arguments.first else {
+      Output.complain(usage)
+      return 2
+    }
+    if name == "--help" || name == "-h" || name == "help" { return help(about: arguments.dropFirst().first) }
+    guard let subcommand = subcommands.first(where: { $0.name == name }) else {
+      Output.complain("runloop: unknown \(name.hasPrefix("-") ? "option" : "subcommand") '\(name)'\n\n\(usage)")
+      return 2
+    }
+    return subcommand.run(Array(arguments.dropFirst()))
+  }
+
+  private static func help(about name: String?) -> Int32 {
+    guard let name else {
+      Output.write(usage + "\n")
+      return 0
+    }
+    return run([name, "--help"])
+  }
+
+  private static var usage: String {
+    let width = subcommands.map(\.name.count).max() ?? 0
+    let lines = subcommands.map { subcommand in
+      "  \(subcommand.name)\(String(repeating: " ", count: width - subcommand.name.count + 2))\(subcommand.summary)"
+    }
+    return """
+      usage: runloop SUBCOMMAND [ARGUMENTS]
+
+      \(lines.joined(separator: "\n"))
+
+      `runloop help SUBCOMMAND` says more.
+      """
+  }
+}

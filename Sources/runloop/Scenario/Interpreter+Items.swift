@@ -1,0 +1,124 @@
+import Dispatch
+import RunLoopKit
+
+extension Interpreter {
+  /// Creates the item if there is none; blocks need no creation.
+  func create(_ record: ItemRecord) {
+    guard record.item == nil else { return }
+    let declaration = record.declaration
+    switch declaration.kind {
+    case .observer:
+      record.store(
+        RunLoop.Observer(
+          declaration.activities, order: declaration.order, repeats: declaration.repeats, context: context(record)
+        ) { [self] _, activity in observerCallout(record, activity) })
+    case .source0:
+      record.store(
+        RunLoop.Source(order: declaration.order, context: context(record), hooks: hooks(record)) { [self] _ in
+          callout(record, "source0")
+        })
+    case .source1: createPortSource(record)
+    case .timer: createTimer(record)
+    case .block: break
+    }
+  }
+
+  private func createTimer(_ record: ItemRecord) {
+    let declaration = record.declaration
+    let timer = RunLoop.Timer(
+      fireDate: .now.advanced(by: time.duration(declaration.delay)), interval: time.duration(declaration.interval),
+      order: declaration.order, context: context(record)
+    ) { [self] _ in callout(record, "timer") }
+    if let tolerance = declaration.tolerance { timer.tolerance = time.duration(tolerance) }
+    record.store(timer)
+  }
+
+  private func createPortSource(_ record: ItemRecord) {
+    let declaration = record.declaration
+    if case .shared(let name) = declaration.port {
+      guard let other = items.first(where: { $0.name == name }), other.item != nil else {
+        fail(declaration.line, "share: '\(name)' has not been created")
+      }
+      record.store(other.ports)
+    } else {
+      switch ItemRecord.Ports.make(declaration.port) {
+      case .success(let ports): record.store(ports)
+      case .failure(let error): fail(declaration.line, "no port: error \(error.number)")
+      }
+    }
+    do {
+      record.store(
+        try RunLoop.PortSource(
+          fileDescriptor: record.ports.reading, order: declaration.order, context: context(record)
+        ) { [self] _ in callout(record, "source1") })
+    } catch {
+      fail(declaration.line, "\(error)")
+    }
+  }
+
+  private func context(_ record: ItemRecord) -> RunLoop.Context? {
+    guard record.declaration.hasContext else { return nil }
+    var context = RunLoop.Context(info: Unmanaged.passUnretained(record).toOpaque())
+    context.retain = { [self] info in
+      emit("retain \(name(of: info))", on: directory.current)
+      return info
+    }
+    context.release = { [self] info in
+      emit("release \(name(of: info))", group: .release, on: directory.current)
+    }
+    return context
+  }
+
+  private func name(of info: RunLoop.Context.Info?) -> String {
+    guard let info else { return "(null)" }
+    return Unmanaged<ItemRecord>.fromOpaque(info).takeUnretainedValue().name
+  }
+
+  private func hooks(_ record: ItemRecord) -> RunLoop.Source.Hooks {
+    var hooks = RunLoop.Source.Hooks()
+    hooks.identity = record.declaration.equalityGroup
+    if record.declaration.hasSchedule {
+      hooks.schedule = { [self] loop, mode in traceMembership("schedule", record, loop, mode) }
+      hooks.cancel = { [self] loop, mode in traceMembership("cancel", record, loop, mode) }
+    }
+    return hooks
+  }
+
+  private func traceMembership(_ verb: String, _ record: ItemRecord, _ loop: RunLoop, _ mode: RunLoop.Mode) {
+    emit(
+      "\(verb) \(record.name) mode=\(ModeName.traced(mode)) loop=\(name(of: loop))",
+      group: .membership("\(verb) \(record.name)"), on: directory.current)
+  }
+
+  // MARK: Blocks
+
+  /// Queues a block. No wake.
+  func enqueue(_ record: ItemRecord, in modes: [RunLoop.Mode], of loop: RunLoop) throws(RunLoopError) {
+    let ticket = BlockTicket(record: record, interpreter: self)
+    try loop.enqueue(in: modes) { ticket.run() }
+  }
+
+  func dispatch(_ record: ItemRecord) {
+    DispatchQueue.main.async { [self] in callout(record, "mainq") }
+  }
+}
+
+/// Lives as long as the queued block.
+private final class BlockTicket: Sendable {
+  private let record: ItemRecord
+  private let interpreter: Interpreter
+
+  init(record: ItemRecord, interpreter: Interpreter) {
+    self.record = record
+    self.interpreter = interpreter
+  }
+
+  deinit {
+    guard record.declaration.hasContext else { return }
+    interpreter.emit("release \(record.name)", group: .release, on: interpreter.directory.current)
+  }
+
+  func run() {
+    interpreter.callout(record, "block")
+  }
+}

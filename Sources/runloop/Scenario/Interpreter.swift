@@ -1,0 +1,162 @@
+import Glibc
+import RunLoopKit
+import RunLoopTesting
+import Synchronization
+
+/// Runs a scenario on the public interface of RunLoopKit.
+final class Interpreter: Sendable {
+  let file: String
+  let scenario: Scenario
+  let time: Timeline
+  let trace = Trace()
+  let items: [ItemRecord]
+  let threads: [ScenarioThread]
+  let directory = ThreadDirectory()
+  private let ext = ScenarioThread(name: "ext", prefix: "ext: ")
+  private let zero = Mutex(RunLoop.Instant(nanoseconds: 0))
+
+  init(file: String, scenario: Scenario, time: Timeline) {
+    self.file = file
+    self.scenario = scenario
+    self.time = time
+    items = scenario.items.enumerated().map { index, declaration in
+      ItemRecord(declaration: declaration, rules: scenario.rules.filter { $0.item == index })
+    }
+    threads = scenario.sections.enumerated().map { index, section in
+      ScenarioThread(name: section.name, prefix: index == 0 ? "" : section.name + ": ", program: section.program)
+    }
+  }
+
+  var primary: ScenarioThread { threads[0] }
+
+  /// Ends the process by itself only on an error or a hang. To be called on the main thread.
+  func run() -> String {
+    startWatchdog()
+    if primary.name == "main" {
+      runPrimary()
+    } else {
+      time.start { self.runPrimary() }.join()
+    }
+    return trace.finish(collapsingIdleWakes: scenario.settings.collapsesIdleWakes)
+  }
+
+  // MARK: Threads
+
+  private func runPrimary() {
+    directory.enter(primary)
+    _ = primary.markStarted()
+    primary.obtainLoop(RunLoop.current)
+    zero.withLock { $0 = .now }
+    for item in items where !item.declaration.isLazy { create(item) }
+    let ended = time.makeGate()
+    let timed = scenario.timed.isEmpty ? nil : time.start { self.executeTimed(until: ended) }
+    execute(primary.program, on: primary)
+    emit("end", on: primary)
+    trace.close()
+    ended.open()
+    timed?.join()
+  }
+
+  private func executeTimed(until ended: ThreadGate) {
+    directory.enter(ext)
+    for entry in scenario.timed {
+      if ended.wait(until: zero.withLock { $0 }.advanced(by: time.duration(entry.milliseconds))) { return }
+      execute(entry.actions, on: ext)
+    }
+  }
+
+  func spawn(_ name: String, line: Int) {
+    let thread = thread(name)
+    guard thread.markStarted() else { fail(line, "thread '\(name)' was started already") }
+    let hasLoop = time.makeGate()
+    let worker = time.start {
+      self.directory.enter(thread)
+      thread.obtainLoop(RunLoop.current)
+      hasLoop.open()
+      self.execute(thread.program, on: thread)
+      thread.giveUpLoop()
+    }
+    thread.setWorker(worker)
+    hasLoop.wait()
+  }
+
+  func join(_ name: String, line: Int) {
+    let thread = thread(name)
+    guard thread.hasStarted else { fail(line, "thread '\(name)' was not started") }
+    thread.join()
+  }
+
+  func thread(_ name: String) -> ScenarioThread {
+    threads.first { $0.name == name }!  // the parser has checked the name
+  }
+
+  /// Prints what there is, and HANG, when the scenario takes too long.
+  private func startWatchdog() {
+    _ = time.start {
+      self.time.sleep(self.scenario.settings.watchdog)
+      self.hang()
+    }
+    time.startBackstop { self.hang() }
+  }
+
+  private func hang() -> Never {
+    Output.write(trace.finish(collapsingIdleWakes: scenario.settings.collapsesIdleWakes) + "HANG\n")
+    _exit(3)
+  }
+
+  /// An error that shows only now. Ends the process.
+  func fail(_ line: Int, _ text: String) -> Never {
+    Output.complain("\(file):\(line): error: \(text)")
+    _exit(2)
+  }
+
+  // MARK: Tracing
+
+  func emit(
+    _ text: String, activity: RunLoop.Activity = [], group: Trace.Line.Group = .none, on thread: ScenarioThread?
+  ) {
+    trace.append(Trace.Line(text: (thread?.prefix ?? "") + text, activity: activity, group: group))
+  }
+
+  /// ` at=N` of the time since zero.
+  func stamp() -> String {
+    " at=\(time.bucket(zero.withLock { $0 }.duration(to: .now)))"
+  }
+
+  func name(of loop: RunLoop) -> String {
+    threads.first { $0.loopIdentity == ObjectIdentifier(loop) }?.name ?? "?"
+  }
+
+  // MARK: Callouts
+
+  /// An item was called: counts, traces, and does what the rules say.
+  func callout(_ record: ItemRecord, _ label: String) {
+    let numbers = record.countCall([])
+    let thread = directory.current
+    if !record.declaration.isQuiet {
+      let mode = ModeName.traced(RunLoop.current.currentMode)
+      emit("\(label) \(record.name) mode=\(mode)\(record.declaration.isStamped ? stamp() : "")", on: thread)
+    }
+    for rule in record.rules where rule.calls.contains(numbers.total) { execute(rule.actions, on: thread) }
+  }
+
+  func observerCallout(_ record: ItemRecord, _ activity: RunLoop.Activity) {
+    let numbers = record.countCall(activity)
+    let thread = directory.current
+    if scenario.settings.tracesObservers && !record.declaration.isQuiet {
+      let mode = ModeName.traced(RunLoop.current.currentMode)
+      let stamp = record.declaration.isStamped ? stamp() : ""
+      emit(
+        "observer \(record.name) \(ActivityName.name(of: activity)) mode=\(mode)\(stamp)", activity: activity,
+        on: thread)
+    }
+    for rule in record.rules {
+      if let restriction = rule.activity {
+        guard restriction.contains(activity), rule.calls.contains(numbers.ofActivity) else { continue }
+      } else {
+        guard rule.calls.contains(numbers.total) else { continue }
+      }
+      execute(rule.actions, on: thread)
+    }
+  }
+}

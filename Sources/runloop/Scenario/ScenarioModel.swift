@@ -1,0 +1,138 @@
+import RunLoopKit
+
+/// A parsed scenario file. Items are named by their index in `items`, threads by their name.
+struct Scenario: Sendable {
+  var settings = Settings()
+  var items: [ItemDeclaration] = []
+  var rules: [Rule] = []
+  /// The first is the primary one.
+  var sections = [Section(name: "A")]
+  var timed: [TimedActions] = []
+
+  struct Settings: Sendable {
+    var tracesObservers = true
+    var collapsesIdleWakes = false
+    /// Milliseconds.
+    var quantum = 50.0
+    var watchdog = 5000.0
+    /// The product of the `slow` factors.
+    var slowness = 1.0
+  }
+
+  /// A thread and its program.
+  struct Section: Sendable {
+    var name: String
+    var program: [Statement] = []
+  }
+
+  /// `at MS: ...`
+  struct TimedActions: Sendable {
+    let milliseconds: Double
+    let actions: [Statement]
+  }
+
+  /// `on ITEM [ACTIVITY] [#N | #N+] : ...`
+  struct Rule: Sendable {
+    let item: Int
+    let activity: RunLoop.Activity?
+    let calls: ClosedRange<Int>
+    let actions: [Statement]
+  }
+}
+
+/// One line of the section 3 kind: what an item is, before it exists.
+struct ItemDeclaration: Sendable {
+  enum Kind: String, Sendable, CaseIterable {
+    case observer, source0, source1, timer, block
+  }
+
+  enum Port: Sendable {
+    case eventfd, pipe
+    case shared(name: String)
+  }
+
+  let kind: Kind
+  let name: String
+  let line: Int
+  var order = 0
+  var hasContext = false
+  var isStamped = false
+  var isQuiet = false
+  var isLazy = false
+  // Observers.
+  var activities: RunLoop.Activity = []
+  var repeats = true
+  // Version 0 sources.
+  var hasSchedule = false
+  var equalityGroup: String?
+  // Version 1 sources.
+  var port = Port.eventfd
+  // Timers, in milliseconds.
+  var delay = 0.0
+  var interval = 0.0
+  var tolerance: Double?
+
+  init(kind: Kind, name: String, line: Int) {
+    self.kind = kind
+    self.name = name
+    self.line = line
+  }
+}
+
+/// A mode as a scenario writes it.
+struct ModeName: Sendable {
+  let written: String
+
+  /// The `-copy` names stand for strings equal to the constants: in Swift, for the constants.
+  var mode: RunLoop.Mode {
+    switch written {
+    case "default": .default
+    case "common": .common
+    case "default-copy": RunLoop.Mode(rawValue: RunLoop.Mode.default.rawValue)
+    case "common-copy": RunLoop.Mode(rawValue: RunLoop.Mode.common.rawValue)
+    default: RunLoop.Mode(rawValue: written)
+    }
+  }
+
+  /// How `run` lines show it: the copies by the word that was written.
+  var shown: String {
+    written.hasSuffix("-copy") ? written : ModeName.traced(mode)
+  }
+
+  static func traced(_ mode: RunLoop.Mode?) -> String {
+    guard let mode else { return "none" }
+    if mode == .default { return "default" }
+    return mode == .common ? "common" : mode.rawValue
+  }
+}
+
+/// The six activities and the two masks by their words.
+enum ActivityName {
+  static let single: [(name: String, activity: RunLoop.Activity)] = [
+    ("entry", .entry), ("before-timers", .beforeTimers), ("before-sources", .beforeSources),
+    ("before-waiting", .beforeWaiting), ("after-waiting", .afterWaiting), ("exit", .exit),
+  ]
+
+  static func activity(named name: some StringProtocol) -> RunLoop.Activity? {
+    switch name {
+    case "all": .all
+    case "none": []
+    default: single.first { $0.name == name }?.activity
+    }
+  }
+
+  static func name(of activity: RunLoop.Activity) -> String {
+    single.first { $0.activity == activity }?.name ?? "?"
+  }
+}
+
+/// A mistake in a scenario.
+struct ScenarioError: Error {
+  let line: Int
+  let text: String
+
+  init(_ line: Int, _ text: String) {
+    self.line = line
+    self.text = text
+  }
+}

@@ -1,0 +1,76 @@
+import Glibc
+import RunLoopKit
+import Synchronization
+
+/// A thread of a scenario: a section's, or the one that executes the `at` lines.
+final class ScenarioThread: Sendable {
+  let name: String
+  /// Before the lines that this thread traces.
+  let prefix: String
+  let program: [Statement]
+  private let state = Mutex(State())
+
+  private struct State {
+    var hasStarted = false
+    var loop: RunLoop?
+    /// Kept beyond the thread's end, when its loop still cancels its sources.
+    var loopIdentity: ObjectIdentifier?
+    var worker: WorkerThread?
+  }
+
+  init(name: String, prefix: String, program: [Statement] = []) {
+    self.name = name
+    self.prefix = prefix
+    self.program = program
+  }
+
+  /// From its loop's creation to the end of its program.
+  var loop: RunLoop? { state.withLock { $0.loop } }
+
+  var loopIdentity: ObjectIdentifier? { state.withLock { $0.loopIdentity } }
+
+  var hasStarted: Bool { state.withLock { $0.hasStarted } }
+
+  /// False if it was started before.
+  func markStarted() -> Bool {
+    state.withLock { state in
+      defer { state.hasStarted = true }
+      return !state.hasStarted
+    }
+  }
+
+  func obtainLoop(_ loop: RunLoop) {
+    state.withLock {
+      $0.loop = loop
+      $0.loopIdentity = ObjectIdentifier(loop)
+    }
+  }
+
+  func giveUpLoop() {
+    // Released outside the lock.
+    _ = state.withLock { $0.loop.take() }
+  }
+
+  func setWorker(_ worker: WorkerThread) {
+    state.withLock { $0.worker = worker }
+  }
+
+  func join() {
+    state.withLock { $0.worker.take() }?.join()
+    state.withLock { $0.loopIdentity = nil }
+  }
+}
+
+/// Which of them the calling thread is.
+final class ThreadDirectory: Sendable {
+  private let threads = Mutex<[pthread_t: ScenarioThread]>([:])
+
+  func enter(_ thread: ScenarioThread) {
+    threads.withLock { $0[pthread_self()] = thread }
+  }
+
+  /// Nil on a thread that no section describes.
+  var current: ScenarioThread? {
+    threads.withLock { $0[pthread_self()] }
+  }
+}

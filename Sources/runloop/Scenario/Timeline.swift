@@ -1,0 +1,88 @@
+import Glibc
+import RunLoopKit
+import RunLoopTesting
+
+/// The time and the threads of a scenario: the machine's, or virtual ones.
+final class Timeline: Sendable {
+  private let virtual: VirtualTime?
+  /// Multiplies every time of the scenario.
+  private let scale: Double
+  private let quantum: Double
+
+  /// To be made on the process's main thread before any loop exists.
+  init(isVirtual: Bool, scale: Double, quantum: Double) {
+    virtual = isVirtual ? VirtualTime.install() : nil
+    self.scale = scale
+    self.quantum = quantum
+  }
+
+  // MARK: Scaled time
+
+  /// A scenario's milliseconds as a duration.
+  func duration(_ milliseconds: Double) -> Duration {
+    .milliseconds(milliseconds * scale)
+  }
+
+  /// The limit of a run of so many seconds; nil without one. Only what is meant as a time is scaled.
+  func runLimit(_ seconds: Double) -> Duration? {
+    if seconds.isNaN { return nil }
+    return .seconds(seconds > 0 && seconds < 1e6 ? seconds * scale : seconds)
+  }
+
+  /// The unscaled milliseconds of a duration.
+  func milliseconds(_ duration: Duration) -> Double {
+    duration / .milliseconds(1) / scale
+  }
+
+  /// The beginning of the bucket that holds the duration, in unscaled milliseconds.
+  func bucket(_ duration: Duration) -> Int {
+    Int(clamping: (milliseconds(duration) / quantum).rounded(.down) * quantum)
+  }
+
+  // MARK: Waiting
+
+  func sleep(_ milliseconds: Double) {
+    let deadline = RunLoop.Instant.now.advanced(by: duration(milliseconds))
+    if let virtual {
+      virtual.sleep(until: deadline)
+      return
+    }
+    var time = timespec(deadline)
+    while clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &time, nil) == EINTR {}
+  }
+
+  func burn(_ milliseconds: Double) {
+    let deadline = RunLoop.Instant.now.advanced(by: duration(milliseconds))
+    if let virtual {
+      virtual.sleep(until: deadline)
+    } else {
+      while RunLoop.Instant.now < deadline {}
+    }
+  }
+
+  /// One round of a program's loop: virtual time must not stand still because of it.
+  func loopedOnce() {
+    virtual?.spin()
+  }
+
+  func makeGate() -> ThreadGate {
+    if let virtual { return ThreadGate(virtual.makeGate()) }
+    return ThreadGate()
+  }
+
+  func start(_ body: @escaping @Sendable () -> Void) -> WorkerThread {
+    if let virtual { return .virtual(virtual.start(body)) }
+    return .real(startThread(body))
+  }
+
+  /// With virtual time: calls `body` after half a minute of the machine's. A virtual clock stands still while a thread
+  /// computes, so that no virtual watchdog finds a thread that computes for ever.
+  func startBackstop(_ body: @escaping @Sendable () -> Void) {
+    guard virtual != nil else { return }
+    let handle = startThread {
+      Glibc.sleep(30)
+      body()
+    }
+    pthread_detach(handle)
+  }
+}

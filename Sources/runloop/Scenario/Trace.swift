@@ -1,0 +1,98 @@
+import RunLoopKit
+import Synchronization
+
+/// The lines that a scenario produces, from all threads.
+final class Trace: Sendable {
+  struct Line: Equatable {
+    let text: String
+    /// Of an observer's line; empty for all others.
+    var activity: RunLoop.Activity = []
+    /// Neighbouring lines of one such group stand in no specified order.
+    var group = Group.none
+
+    enum Group: Equatable {
+      case none
+      case release
+      /// A verb and an item.
+      case membership(String)
+    }
+  }
+
+  private struct State {
+    var lines: [Line] = []
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Nothing once the trace is closed. Thread: any.
+  func append(_ line: Line) {
+    state.withLock { if !$0.isClosed { $0.lines.append(line) } }
+  }
+
+  /// What comes from now on is not traced.
+  func close() {
+    state.withLock { $0.isClosed = true }
+  }
+
+  /// Closes it; the normalised text, one line each.
+  func finish(collapsingIdleWakes: Bool) -> String {
+    let lines = state.withLock { state in
+      state.isClosed = true
+      return state.lines
+    }
+    let collapsed = collapsingIdleWakes ? TraceNormalisation.collapsingIdleWakes(lines) : lines
+    return TraceNormalisation.sortingUnordered(collapsed).map { $0.text + "\n" }.joined()
+  }
+}
+
+/// Section 7 of the language: what is taken out of a trace because it is allowed, or not specified.
+enum TraceNormalisation {
+  /// G(before-waiting) G(after-waiting) G(before-timers)? G(before-sources)? G(before-waiting) becomes its first group,
+  /// again and again, where G(x) is a maximal group of neighbouring lines of activity x.
+  static func collapsingIdleWakes(_ lines: [Trace.Line]) -> [Trace.Line] {
+    var result: [Trace.Line] = []
+    var index = 0
+    while index < lines.count {
+      guard lines[index].activity == .beforeWaiting else {
+        result.append(lines[index])
+        index += 1
+        continue
+      }
+      let groupEnd = end(of: .beforeWaiting, in: lines, from: index)
+      result += lines[index..<groupEnd]
+      index = groupEnd
+      while let next = endOfIdleWake(in: lines, from: index) { index = next }
+    }
+    return result
+  }
+
+  private static func end(of activity: RunLoop.Activity, in lines: [Trace.Line], from start: Int) -> Int {
+    lines[start...].firstIndex { $0.activity != activity } ?? lines.count
+  }
+
+  /// Where the idle wake ends that starts at `start` with after-waiting and ends with the next before-waiting group.
+  private static func endOfIdleWake(in lines: [Trace.Line], from start: Int) -> Int? {
+    let afterWaiting = end(of: .afterWaiting, in: lines, from: start)
+    guard afterWaiting > start else { return nil }
+    let beforeTimers = end(of: .beforeTimers, in: lines, from: afterWaiting)
+    let beforeSources = end(of: .beforeSources, in: lines, from: beforeTimers)
+    let beforeWaiting = end(of: .beforeWaiting, in: lines, from: beforeSources)
+    return beforeWaiting > beforeSources ? beforeWaiting : nil
+  }
+
+  /// Neighbouring lines of one group, sorted as byte strings with their thread prefix.
+  static func sortingUnordered(_ lines: [Trace.Line]) -> [Trace.Line] {
+    var result = lines
+    var start = 0
+    while start < result.count {
+      let group = result[start].group
+      let end = result[start...].firstIndex { $0.group != group } ?? result.count
+      if group != .none {
+        result[start..<end].sort { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+      }
+      start = end
+    }
+    return result
+  }
+}
