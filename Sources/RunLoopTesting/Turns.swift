@@ -12,6 +12,7 @@ final class Turns: @unchecked Sendable {
   let lock = TurnLock()
   var timers = VirtualTimers()
   private let clock: Atomic<UInt64>
+  private let tick: UInt64
   private let idlePolicy: VirtualTime.IdlePolicy
   private let threadKey: pthread_key_t
   private var holder: Participant?
@@ -26,8 +27,9 @@ final class Turns: @unchecked Sendable {
   private static let looksPerInstant = 64
   private static let spinSleep: UInt64 = 500_000
 
-  init(start: UInt64, idlePolicy: VirtualTime.IdlePolicy) {
+  init(start: UInt64, tick: UInt64, idlePolicy: VirtualTime.IdlePolicy) {
     clock = Atomic(start)
+    self.tick = tick
     self.idlePolicy = idlePolicy
     var key = pthread_key_t()
     let status = pthread_key_create(&key, participantThreadEnds)
@@ -38,6 +40,11 @@ final class Turns: @unchecked Sendable {
 
   /// The clock, in nanoseconds. Thread: any; no lock.
   var now: UInt64 { clock.load(ordering: .acquiring) }
+
+  /// The same for users, whose reading moves it by a tick.
+  func readClock() -> UInt64 {
+    tick == 0 ? now : clock.wrappingAdd(tick, ordering: .acquiringAndReleasing).newValue
+  }
 
   // MARK: Taking part
 
@@ -111,6 +118,14 @@ final class Turns: @unchecked Sendable {
       } else {
         lock.wait(participant.condition)
       }
+    }
+  }
+
+  /// Serves the timers that ticks have passed, before a look at the descriptors.
+  func fireDueTimers() {
+    guard tick != 0 else { return }  // else the clock never passes a deadline without serving it
+    lock.withLock {
+      while let timer = timers.next, timer.deadline <= now { timers.fire(timer) }
     }
   }
 

@@ -22,7 +22,7 @@ enum VirtualKernel {
 }
 
 private func virtualNow(_ context: UnsafeMutableRawPointer?, _ clock: rlc_clock) -> UInt64 {
-  let now = Turns.shared.value.now
+  let now = Turns.shared.value.readClock()
   return clock == RLC_CLOCK_REALTIME ? now + VirtualKernel.realtimeOffset : now
 }
 
@@ -32,6 +32,7 @@ private func virtualEpollWait(
 ) -> Int32 {
   let turns = Turns.shared.value
   func look() -> Int32 { rlc_kernel_default().pointee.epoll_wait(context, epoll, events, capacity, 0) }
+  turns.fireDueTimers()
   let found = look()
   if found != 0 || deadline == 0 {
     turns.countLook()

@@ -40,8 +40,8 @@ public final class VirtualTime: Sendable {
 
   let turns: Turns
 
-  private init(start: UInt64, idlePolicy: IdlePolicy) {
-    turns = Turns(start: start, idlePolicy: idlePolicy)
+  private init(start: UInt64, tick: UInt64, idlePolicy: IdlePolicy) {
+    turns = Turns(start: start, tick: tick, idlePolicy: idlePolicy)
   }
 
   /// Replaces the kernel and the clock of all loops that this process will make, and makes the calling thread a participant.
@@ -51,21 +51,25 @@ public final class VirtualTime: Sendable {
   ///
   /// - Parameters:
   ///   - start: The monotonic clock's first value. The boot-time clock shows the same, the wall clock a fixed day.
+  ///   - tick: How far each reading moves the clock. Zero makes every date exact; a real clock hardly ever shows the same
+  ///     time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
   ///   - whenIdle: What to do when nothing can ever happen by itself.
   /// - Precondition: It was not called before.
   /// - Thread: Any. - Blocks: No.
   public static func install(
     startingAt start: RunLoop.Instant = RunLoop.Instant(nanoseconds: 1_000_000_000_000_000),
+    tick: Duration = .zero,
     whenIdle: IdlePolicy = .waitForReality
   ) -> VirtualTime {
-    let time = VirtualTime(start: start.nanoseconds, idlePolicy: whenIdle)
+    let time = VirtualTime(
+      start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), idlePolicy: whenIdle)
     VirtualKernel.install(time.turns)
     time.enter()
     return time
   }
 
-  /// The virtual monotonic clock; `RunLoop.Instant.now` answers the same. Thread: any.
-  public var now: RunLoop.Instant { RunLoop.Instant(nanoseconds: turns.now) }
+  /// The virtual monotonic clock; `RunLoop.Instant.now` reads the same. Thread: any.
+  public var now: RunLoop.Instant { RunLoop.Instant(nanoseconds: turns.readClock()) }
 
   /// Makes the calling thread a participant and waits for its turn; nothing if it is one already.
   ///

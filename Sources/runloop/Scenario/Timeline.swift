@@ -11,7 +11,7 @@ final class Timeline: Sendable {
 
   /// To be made on the process's main thread before any loop exists.
   init(isVirtual: Bool, scale: Double, quantum: Double) {
-    virtual = isVirtual ? VirtualTime.install() : nil
+    virtual = isVirtual ? VirtualTime.install(tick: .nanoseconds(100)) : nil
     self.scale = scale
     self.quantum = quantum
   }
