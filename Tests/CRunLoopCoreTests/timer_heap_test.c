@@ -1,0 +1,286 @@
+#include "harness.h"
+#include "timer_heap_internal.h"
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint32_t random_below(uint32_t bound) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)(random_state >> 33) % bound;
+}
+
+static rlc_timer_heap *make_heap(void) {
+    rlc_timer_heap *heap;
+    CHECK_EQUAL(rlc_timer_heap_create(&heap), 0);
+    return heap;
+}
+
+static rlc_token insert(rlc_timer_heap *heap, void *context) {
+    rlc_token token;
+    CHECK_EQUAL(rlc_timer_heap_insert(heap, context, &token), 0);
+    return token;
+}
+
+static void check_next(rlc_timer_heap *heap, uint64_t now_ns, void *expected) {
+    void *context = NULL;
+    rlc_token token;
+    CHECK(rlc_timer_heap_take_due(heap, now_ns, &context, &token));
+    CHECK(context == expected);
+}
+
+static void check_none(rlc_timer_heap *heap, uint64_t now_ns) {
+    void *context;
+    rlc_token token;
+    CHECK(!rlc_timer_heap_take_due(heap, now_ns, &context, &token));
+}
+
+static int names[8];
+
+static void test_empty(void) {
+    rlc_timer_heap *heap = make_heap();
+    CHECK(rlc_timer_heap_first(heap) == RLC_TIME_FOREVER);
+    CHECK(rlc_timer_heap_wake_at(heap) == RLC_TIME_FOREVER);
+    check_none(heap, RLC_TIME_FOREVER);
+    CHECK_EQUAL(rlc_timer_heap_count(heap), 0);
+    rlc_timer_heap_destroy(heap);
+    rlc_timer_heap_destroy(NULL);
+}
+
+static void test_RLC_HEAP_1_never_early(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token token = insert(heap, &names[0]);
+    check_none(heap, RLC_TIME_FOREVER); /* a member, but not armed */
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, token, 100, 0), 0);
+    check_none(heap, 99);
+    check_next(heap, 100, &names[0]);
+    check_none(heap, RLC_TIME_FOREVER); /* taking disarms */
+    CHECK_EQUAL(rlc_timer_heap_count(heap), 1);
+    rlc_timer_heap_destroy(heap);
+}
+
+static void test_RLC_HEAP_2_equal_deadlines_in_order_of_arming(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token tokens[6];
+    for (int i = 0; i < 6; i++) tokens[i] = insert(heap, &names[i]);
+    const int order[] = {3, 0, 5, 1, 4, 2};
+    for (int i = 0; i < 6; i++) {
+        /* Tolerant ones and exact ones mixed: one order. */
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[order[i]], 100, (uint64_t)(order[i] % 2) * 50), 0);
+    }
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[0], 100, 0), 0); /* a new place: the last */
+    const int expected[] = {3, 5, 1, 4, 2, 0};
+    for (int i = 0; i < 6; i++) check_next(heap, 100, &names[expected[i]]);
+    rlc_timer_heap_destroy(heap);
+}
+
+static void test_RLC_HEAP_3_tolerances_merge(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token a = insert(heap, &names[0]), b = insert(heap, &names[1]), c = insert(heap, &names[2]);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100, 1000), 0);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, b, 200, 10), 0);
+    CHECK_EQUAL(rlc_timer_heap_first(heap), 100);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 210); /* one wake-up serves both */
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, c, 150, 0), 0);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 150);
+    check_next(heap, 210, &names[0]);
+    check_next(heap, 210, &names[2]);
+    check_next(heap, 210, &names[1]);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100, RLC_TIME_FOREVER), 0);
+    CHECK(rlc_timer_heap_wake_at(heap) == RLC_TIME_FOREVER); /* no hurry at all */
+    CHECK_EQUAL(rlc_timer_heap_first(heap), 100);
+    rlc_timer_heap_destroy(heap);
+}
+
+static void test_RLC_HEAP_4_push_out_surfaces_and_sinks(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token a = insert(heap, &names[0]), b = insert(heap, &names[1]);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100, 0), 0);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, b, 150, 0), 0);
+    for (uint64_t i = 1; i <= 10; i++) CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100 + i * 100, 0), 0);
+    CHECK_EQUAL(rlc_timer_heap_first(heap), 150);
+    check_next(heap, 1000, &names[1]);
+    check_none(heap, 1099);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 50, 0), 0); /* and back */
+    CHECK_EQUAL(rlc_timer_heap_first(heap), 50);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 60, 5), 0); /* from exact to tolerant */
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 65);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 70, 0), 0);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 70);
+    rlc_timer_heap_destroy(heap);
+}
+
+static void test_RLC_HEAP_5_forever_disarms(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token a = insert(heap, &names[0]);
+    for (uint64_t tolerance = 0; tolerance < 2; tolerance++) {
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100, tolerance), 0);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, a, RLC_TIME_FOREVER, tolerance), 0);
+        CHECK(rlc_timer_heap_first(heap) == RLC_TIME_FOREVER);
+        check_none(heap, RLC_TIME_FOREVER);
+    }
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, RLC_TIME_FOREVER - 1, 5), 0); /* far, but not never */
+    CHECK(rlc_timer_heap_first(heap) == RLC_TIME_FOREVER - 1);
+    rlc_timer_heap_destroy(heap);
+}
+
+static void test_RLC_HEAP_6_stale_tokens(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token a = insert(heap, &names[0]);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100, 3), 0);
+    CHECK_EQUAL(rlc_timer_heap_remove(heap, a), 0);
+    CHECK_EQUAL(rlc_timer_heap_remove(heap, a), -ENOENT);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 5, 0), -ENOENT);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, (rlc_token){0}, 5, 0), -ENOENT);
+    (void)insert(heap, &names[1]);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 5, 0), -ENOENT); /* the slot has a new owner */
+    check_none(heap, RLC_TIME_FOREVER);
+    rlc_timer_heap_destroy(heap);
+}
+
+static void test_RLC_HEAP_7_only_insert_allocates(void) {
+    enum { COUNT = 300 };
+    rlc_timer_heap *heap = make_heap();
+    rlc_token tokens[COUNT];
+    for (int i = 0; i < COUNT; i++) tokens[i] = insert(heap, NULL);
+    unsigned long before = allocations();
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < COUNT; i++) {
+            CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[i], random_below(1000), random_below(2) * random_below(500)), 0);
+        }
+        void *context;
+        rlc_token token;
+        while (rlc_timer_heap_take_due(heap, 600, &context, &token)) {}
+    }
+    CHECK_EQUAL(allocations(), before);
+    rlc_timer_heap_destroy(heap);
+}
+
+static void test_RLC_HEAP_8_insert_fails_cleanly(void) {
+    rlc_timer_heap *heap = NULL;
+    fail_allocation(1);
+    CHECK_EQUAL(rlc_timer_heap_create(&heap), -ENOMEM);
+    CHECK(heap == NULL);
+    for (unsigned long k = 1; k <= 2; k++) {
+        heap = make_heap();
+        rlc_token token = {.bits = 7};
+        fail_allocation(k);
+        CHECK_EQUAL(rlc_timer_heap_insert(heap, NULL, &token), -ENOMEM);
+        CHECK_EQUAL(token.bits, 7);
+        CHECK_EQUAL(rlc_timer_heap_count(heap), 0);
+        token = insert(heap, &names[0]);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, token, 1, 1), 0);
+        check_next(heap, 1, &names[0]);
+        rlc_timer_heap_destroy(heap);
+    }
+}
+
+static void test_RLC_HEAP_2_the_order_outlives_2_to_the_32_arms(void) {
+    enum { COUNT = 200 };
+    static int marks[COUNT];
+    rlc_timer_heap *heap = make_heap();
+    rlc_token tokens[COUNT];
+    for (int i = 0; i < COUNT; i++) tokens[i] = insert(heap, &marks[i]);
+    rlc_timer_heap_set_sequence(heap, UINT32_MAX - COUNT / 2); /* the number runs over half-way */
+    for (int i = 0; i < COUNT; i++) CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[i], 100, (uint64_t)(i % 3)), 0);
+    rlc_timer_heap_set_sequence(heap, UINT32_MAX);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[0], 100, 0), 0);
+    for (int i = 1; i < COUNT; i++) check_next(heap, 100, &marks[i]);
+    check_next(heap, 100, &marks[0]);
+    rlc_timer_heap_destroy(heap);
+}
+
+/* ---- against a model that is too simple to be wrong ---- */
+
+enum { MODEL = 64 };
+
+typedef struct model_timer {
+    rlc_token token;
+    uint64_t deadline, latest, sequence;
+    bool exists;
+} model_timer;
+
+static model_timer model[MODEL];
+static uint64_t model_sequence;
+
+static model_timer *model_first(void) {
+    model_timer *first = NULL;
+    for (int i = 0; i < MODEL; i++) {
+        model_timer *timer = &model[i];
+        if (!timer->exists || timer->deadline == RLC_TIME_FOREVER) continue;
+        if (first == NULL || timer->deadline < first->deadline ||
+            (timer->deadline == first->deadline && timer->sequence < first->sequence)) first = timer;
+    }
+    return first;
+}
+
+static uint64_t model_wake_at(void) {
+    uint64_t wake_at = RLC_TIME_FOREVER;
+    for (int i = 0; i < MODEL; i++) {
+        if (!model[i].exists || model[i].deadline == RLC_TIME_FOREVER) continue;
+        if (model[i].latest < wake_at) wake_at = model[i].latest;
+    }
+    return wake_at;
+}
+
+static void random_change(rlc_timer_heap *heap) {
+    model_timer *timer = &model[random_below(MODEL)];
+    uint32_t what = random_below(20);
+    if (!timer->exists) {
+        timer->token = insert(heap, timer);
+        timer->exists = true;
+        timer->deadline = RLC_TIME_FOREVER;
+    } else if (what == 0) {
+        CHECK_EQUAL(rlc_timer_heap_remove(heap, timer->token), 0);
+        timer->exists = false;
+    } else {
+        uint64_t tolerance = random_below(2) * random_below(40);
+        timer->deadline = what == 1 ? RLC_TIME_FOREVER : random_below(100);
+        timer->latest = timer->deadline + tolerance;
+        timer->sequence = ++model_sequence;
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, timer->token, timer->deadline, tolerance), 0);
+    }
+}
+
+static void take_all_due(rlc_timer_heap *heap, uint64_t now) {
+    void *context;
+    rlc_token token;
+    while (rlc_timer_heap_take_due(heap, now, &context, &token)) {
+        model_timer *expected = model_first();
+        CHECK(expected == context);
+        CHECK(expected->token.bits == token.bits && expected->deadline <= now);
+        expected->deadline = RLC_TIME_FOREVER;
+    }
+    model_timer *next = model_first();
+    CHECK(next == NULL || next->deadline > now);
+}
+
+static void test_random_operations_against_a_model(void) {
+    rlc_timer_heap *heap = make_heap();
+    for (int i = 0; i < 100000; i++) {
+        random_change(heap);
+        if (random_below(4) == 0) {
+            model_timer *first = model_first();
+            CHECK(rlc_timer_heap_first(heap) == (first == NULL ? RLC_TIME_FOREVER : first->deadline));
+            CHECK(rlc_timer_heap_wake_at(heap) == model_wake_at());
+        }
+        if (random_below(16) == 0) take_all_due(heap, random_below(60));
+        if (random_below(5000) == 0) rlc_timer_heap_set_sequence(heap, UINT32_MAX);
+    }
+    rlc_timer_heap_destroy(heap);
+}
+
+int main(void) {
+    RUN(test_empty);
+    RUN(test_RLC_HEAP_1_never_early);
+    RUN(test_RLC_HEAP_2_equal_deadlines_in_order_of_arming);
+    RUN(test_RLC_HEAP_3_tolerances_merge);
+    RUN(test_RLC_HEAP_4_push_out_surfaces_and_sinks);
+    RUN(test_RLC_HEAP_5_forever_disarms);
+    RUN(test_RLC_HEAP_6_stale_tokens);
+    RUN(test_RLC_HEAP_7_only_insert_allocates);
+    RUN(test_RLC_HEAP_8_insert_fails_cleanly);
+    RUN(test_RLC_HEAP_2_the_order_outlives_2_to_the_32_arms);
+    RUN(test_random_operations_against_a_model);
+    return 0;
+}
