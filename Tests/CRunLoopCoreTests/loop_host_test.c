@@ -1,0 +1,181 @@
+/* The small loop inside a host's poll(2) loop. */
+#include "harness.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+
+static spy kernel;
+static int watch_calls, timer_calls, post_calls;
+
+static void on_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+    (void)loop, (void)watch, (void)ready;
+    uint64_t value;
+    CHECK_EQUAL(read(*(int *)context, &value, sizeof value), 8);
+    watch_calls++;
+}
+
+static void on_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    (void)loop, (void)timer, (void)context;
+    CHECK(rlc_now(RLC_CLOCK_MONOTONIC) >= deadline_ns);
+    timer_calls++;
+}
+
+static void on_post(rlc_post_node *node, bool ran) {
+    (void)node;
+    CHECK(ran);
+    post_calls++;
+}
+
+static bool is_readable(rlc_loop *loop, int timeout_ms) {
+    struct pollfd entry = {.fd = rlc_loop_fd(loop), .events = POLLIN};
+    return poll(&entry, 1, timeout_ms) == 1;
+}
+
+static rlc_loop *make_loop(void) {
+    rlc_loop *loop;
+    spy_init(&kernel);
+    watch_calls = timer_calls = post_calls = 0;
+    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
+    return loop;
+}
+
+static void dispatch_all(rlc_loop *loop) {
+    int more, passes = 0;
+    while ((more = rlc_loop_dispatch(loop)) > 0) CHECK(++passes < 100);
+    CHECK_EQUAL(more, 0);
+}
+
+static void test_RLC_HOST_1_quiet_without_work(void) {
+    rlc_loop *loop = make_loop();
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, on_watch, &fd, &watch), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0); /* twice is allowed */
+    CHECK(!is_readable(loop, 0));
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0); /* without work: no pass */
+    CHECK_EQUAL(watch_calls, 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static void test_RLC_HOST_2_readable_whenever_there_is_work(void) {
+    rlc_loop *loop = make_loop();
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, on_watch, &fd, &watch), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    bump(fd);
+    CHECK(is_readable(loop, 0));
+    dispatch_all(loop);
+    CHECK_EQUAL(watch_calls, 1);
+
+    rlc_post_node node = {.post_fn = on_post};
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    CHECK(is_readable(loop, 0));
+    dispatch_all(loop);
+    CHECK_EQUAL(post_calls, 1);
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0); /* while the host is awake: prepare tells */
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1);
+    dispatch_all(loop);
+    CHECK_EQUAL(post_calls, 2);
+
+    rlc_timer *timer;
+    CHECK_EQUAL(rlc_loop_add_timer(loop, on_timer, NULL, &timer), 0);
+    CHECK_EQUAL(rlc_timer_arm(timer, rlc_now(RLC_CLOCK_MONOTONIC) + 2000000, 0, 0), 0);
+    for (int prepared = rlc_loop_prepare(loop); timer_calls == 0; prepared = rlc_loop_prepare(loop)) {
+        CHECK(prepared == 1 || is_readable(loop, 2000));
+        dispatch_all(loop);
+    }
+    CHECK_EQUAL(timer_calls, 1);
+    CHECK_EQUAL(rlc_timer_arm(timer, 1, 0, 0), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1); /* due already */
+    dispatch_all(loop);
+    CHECK_EQUAL(timer_calls, 2);
+
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    CHECK(is_readable(loop, 0));
+    dispatch_all(loop);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK(!is_readable(loop, 0)); /* all of it is used up */
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static void test_RLC_HOST_3_one_write_per_sleep(void) {
+    rlc_loop *loop = make_loop();
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    for (int i = 0; i < 10; i++) CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    CHECK_EQUAL(count_of(&kernel.writes), 1);
+    dispatch_all(loop);
+    for (int i = 0; i < 10; i++) CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    CHECK_EQUAL(count_of(&kernel.writes), 1); /* the host is awake */
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void run_inside(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+    (void)watch, (void)ready, (void)context;
+    watch_calls++;
+    CHECK_EQUAL(rlc_loop_run(loop, 0), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
+}
+
+static void test_RLC_HOST_4_nested_runs_inside_a_dispatch(void) {
+    rlc_loop *loop = make_loop();
+    int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, run_inside, &fd, &watch), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK(is_readable(loop, 0));
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
+    CHECK_EQUAL(watch_calls, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+enum { ROUNDS = 5000 };
+
+typedef struct ping {
+    rlc_post_node node; /* first */
+    atomic_int answered;
+} ping;
+
+static void answer(rlc_post_node *node, bool ran) {
+    CHECK(ran);
+    atomic_fetch_add(&((ping *)node)->answered, 1);
+    post_calls++;
+}
+
+static void *ping_loop(void *context) {
+    rlc_loop *loop = context;
+    ping ping = {.node = {.post_fn = answer}};
+    for (int i = 1; i <= ROUNDS; i++) {
+        CHECK_EQUAL(rlc_loop_post(loop, &ping.node), 0);
+        while (atomic_load(&ping.answered) != i) sched_yield();
+    }
+    return NULL;
+}
+
+static void test_RLC_HOST_5_no_post_is_lost(void) {
+    rlc_loop *loop = make_loop();
+    pthread_t thread;
+    CHECK_EQUAL(pthread_create(&thread, NULL, ping_loop, loop), 0);
+    while (post_calls < ROUNDS) {
+        if (rlc_loop_prepare(loop) == 0) CHECK(is_readable(loop, 5000));
+        dispatch_all(loop);
+    }
+    CHECK_EQUAL(pthread_join(thread, NULL), 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+int main(void) {
+    RUN(test_RLC_HOST_1_quiet_without_work);
+    RUN(test_RLC_HOST_2_readable_whenever_there_is_work);
+    RUN(test_RLC_HOST_3_one_write_per_sleep);
+    RUN(test_RLC_HOST_4_nested_runs_inside_a_dispatch);
+    RUN(test_RLC_HOST_5_no_post_is_lost);
+    return 0;
+}

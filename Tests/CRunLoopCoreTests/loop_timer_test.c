@@ -1,0 +1,233 @@
+/* Timers of the small loop, in virtual time: every date is exact. */
+#include "harness.h"
+
+static spy kernel;
+
+static rlc_loop *make_loop(void) {
+    rlc_loop *loop;
+    spy_init_virtual(&kernel, 1000);
+    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
+    return loop;
+}
+
+typedef struct alarm {
+    rlc_timer *timer;
+    int calls;
+    uint64_t dates[16], times[16];
+    void (*then)(rlc_loop *loop, struct alarm *alarm);
+} alarm_log;
+
+static void ring(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    alarm_log *alarm = context;
+    CHECK(timer == alarm->timer);
+    CHECK(kernel.time_ns >= deadline_ns); /* never early */
+    if (alarm->calls < 16) {
+        alarm->dates[alarm->calls] = deadline_ns;
+        alarm->times[alarm->calls] = kernel.time_ns;
+    }
+    alarm->calls++;
+    if (alarm->then != NULL) alarm->then(loop, alarm);
+}
+
+static void add(rlc_loop *loop, alarm_log *alarm) {
+    CHECK_EQUAL(rlc_loop_add_timer(loop, ring, alarm, &alarm->timer), 0);
+}
+
+static void test_RLC_DATE_1_once(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log alarm = {0};
+    add(loop, &alarm);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED); /* a timer that is not armed holds nothing */
+    CHECK_EQUAL(rlc_timer_arm(alarm.timer, 5000, 0, 0), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, 4999), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(alarm.calls, 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(alarm.calls, 1);
+    CHECK_EQUAL(alarm.times[0], 5000);
+    CHECK_EQUAL(rlc_timer_arm(alarm.timer, 1, 0, 0), 0); /* long past: at once */
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(alarm.calls, 2);
+    CHECK_EQUAL(kernel.time_ns, 5000);
+    CHECK_EQUAL(rlc_timer_arm(alarm.timer, 9000, 0, 0), 0);
+    CHECK_EQUAL(rlc_timer_arm(alarm.timer, RLC_TIME_FOREVER, 0, 0), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    rlc_timer_remove(alarm.timer);
+    rlc_timer_remove(NULL);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void sleep_long(rlc_loop *loop, alarm_log *alarm) {
+    if (alarm->calls == 2) spy_advance(&kernel, kernel.time_ns + 3500);
+    if (alarm->calls == 4) rlc_loop_stop(loop);
+}
+
+static void test_RLC_DATE_2_missed_dates_are_skipped_and_the_phase_is_kept(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log alarm = {.then = sleep_long};
+    add(loop, &alarm);
+    CHECK_EQUAL(rlc_timer_arm(alarm.timer, 2000, 1000, 0), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    const uint64_t dates[] = {2000, 3000, 7000, 8000}; /* 4000, 5000 and 6000 passed in one long call */
+    for (int i = 0; i < 4; i++) CHECK_EQUAL(alarm.dates[i], dates[i]);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void test_RLC_DATE_3_tolerance_saves_wake_ups(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log slack = {0}, tight = {0};
+    add(loop, &slack);
+    add(loop, &tight);
+    CHECK_EQUAL(rlc_timer_arm(slack.timer, 2000, 0, 5000), 0);
+    CHECK_EQUAL(rlc_timer_arm(tight.timer, 4000, 0, 0), 0);
+    unsigned long waits = count_of(&kernel.waits);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(slack.times[0], 4000); /* both at once, */
+    CHECK_EQUAL(tight.times[0], 4000);
+    CHECK_EQUAL(count_of(&kernel.waits), waits + 1); /* after one sleep */
+    CHECK_EQUAL(rlc_timer_arm(slack.timer, 5000, 0, 700), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(slack.times[1], 5700); /* never later than the tolerance */
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static alarm_log *other;
+
+static void remove_other(rlc_loop *loop, alarm_log *alarm) {
+    (void)loop;
+    rlc_timer_remove(other->timer);
+    rlc_timer_remove(alarm->timer);
+    rlc_timer_remove(alarm->timer);
+    CHECK_EQUAL(rlc_timer_arm(alarm->timer, 1, 0, 0), -ENOENT);
+}
+
+static void test_RLC_DATE_4_no_callout_after_removal(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log first = {.then = remove_other}, second = {0};
+    add(loop, &first);
+    add(loop, &second);
+    other = &second;
+    CHECK_EQUAL(rlc_timer_arm(first.timer, 2000, 1000, 0), 0);
+    CHECK_EQUAL(rlc_timer_arm(second.timer, 2000, 0, 0), 0); /* due in the same pass */
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(first.calls, 1);
+    CHECK_EQUAL(second.calls, 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void postpone_other(rlc_loop *loop, alarm_log *alarm) {
+    (void)loop, (void)alarm;
+    CHECK_EQUAL(rlc_timer_arm(other->timer, 9000, 0, 0), 0);
+}
+
+static void test_RLC_DATE_5_arming_anew_takes_back_what_is_due(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log first = {.then = postpone_other}, second = {0};
+    add(loop, &first);
+    add(loop, &second);
+    other = &second;
+    CHECK_EQUAL(rlc_timer_arm(first.timer, 2000, 0, 0), 0);
+    CHECK_EQUAL(rlc_timer_arm(second.timer, 2000, 0, 0), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(second.calls, 1);
+    CHECK_EQUAL(second.times[0], 9000);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void arm_for_now(rlc_loop *loop, alarm_log *alarm) {
+    (void)loop;
+    if (alarm->calls < 5) CHECK_EQUAL(rlc_timer_arm(alarm->timer, kernel.time_ns, 0, 0), 0);
+}
+
+static void test_RLC_DATE_6_armed_for_now_waits_for_the_next_pass(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log alarm = {.then = arm_for_now};
+    add(loop, &alarm);
+    CHECK_EQUAL(rlc_timer_arm(alarm.timer, 1, 0, 0), 0);
+    for (int i = 1; i <= 5; i++) {
+        CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+        CHECK_EQUAL(alarm.calls, i);
+    }
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void run_inside(rlc_loop *loop, alarm_log *alarm) {
+    int before = alarm->calls;
+    if (alarm->calls == 1) CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 5000), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(alarm->calls, before);
+    if (alarm->calls == 3) rlc_loop_stop(loop);
+}
+
+static void test_RLC_DATE_7_a_nested_run_does_not_enter_it_again(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log alarm = {.then = run_inside}, keeper = {0};
+    add(loop, &alarm);
+    add(loop, &keeper);
+    CHECK_EQUAL(rlc_timer_arm(keeper.timer, 1000000, 0, 0), 0);
+    CHECK_EQUAL(rlc_timer_arm(alarm.timer, 2000, 1000, 0), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    CHECK_EQUAL(alarm.dates[0], 2000);
+    CHECK_EQUAL(alarm.dates[1], 8000); /* the phase, after 5000 inside */
+    CHECK_EQUAL(alarm.dates[2], 9000);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void serve_others(rlc_loop *loop, alarm_log *alarm) {
+    if (alarm->calls == 1) CHECK_EQUAL(rlc_loop_run_once(loop, 0), RLC_RUN_HANDLED);
+    CHECK_EQUAL(other->calls, 1); /* it was due together with this one: the nested run called it */
+}
+
+static void test_RLC_DATE_8_a_nested_run_calls_what_was_due_before(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log first = {.then = serve_others}, second = {0};
+    add(loop, &first);
+    add(loop, &second);
+    other = &second;
+    CHECK_EQUAL(rlc_timer_arm(first.timer, 2000, 0, 0), 0);
+    CHECK_EQUAL(rlc_timer_arm(second.timer, 2000, 0, 0), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(second.calls, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void test_RLC_DATE_9_adding_fails_cleanly(void) {
+    rlc_timer *timer = NULL;
+    for (unsigned long k = 1; k <= 2; k++) { /* the timerfd, its place in the set */
+        rlc_loop *loop = make_loop();
+        atomic_store(&kernel.fail_at, k);
+        CHECK_EQUAL(rlc_loop_add_timer(loop, ring, NULL, &timer), -EMFILE);
+        CHECK(timer == NULL);
+        alarm_log alarm = {0};
+        add(loop, &alarm);
+        CHECK_EQUAL(rlc_timer_arm(alarm.timer, 2000, 0, 0), 0);
+        CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+        CHECK_EQUAL(alarm.calls, 1);
+        CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    }
+    for (unsigned long k = 1; k <= 8; k++) {
+        rlc_loop *loop = make_loop();
+        alarm_log alarm = {0};
+        fail_allocation(k);
+        int status = rlc_loop_add_timer(loop, ring, &alarm, &alarm.timer);
+        fail_allocation(0);
+        CHECK(status == 0 || status == -ENOMEM);
+        if (status < 0) add(loop, &alarm);
+        CHECK_EQUAL(rlc_timer_arm(alarm.timer, 2000, 0, 7), 0);
+        CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+        CHECK_EQUAL(alarm.calls, 1);
+        CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    }
+}
+
+int main(void) {
+    RUN(test_RLC_DATE_1_once);
+    RUN(test_RLC_DATE_2_missed_dates_are_skipped_and_the_phase_is_kept);
+    RUN(test_RLC_DATE_3_tolerance_saves_wake_ups);
+    RUN(test_RLC_DATE_4_no_callout_after_removal);
+    RUN(test_RLC_DATE_5_arming_anew_takes_back_what_is_due);
+    RUN(test_RLC_DATE_6_armed_for_now_waits_for_the_next_pass);
+    RUN(test_RLC_DATE_7_a_nested_run_does_not_enter_it_again);
+    RUN(test_RLC_DATE_8_a_nested_run_calls_what_was_due_before);
+    RUN(test_RLC_DATE_9_adding_fails_cleanly);
+    return 0;
+}

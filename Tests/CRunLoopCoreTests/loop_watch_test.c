@@ -1,0 +1,233 @@
+/* Watches: adding late, removing from anywhere, nested runs. */
+#include "harness.h"
+
+#include <sys/eventfd.h>
+
+static spy kernel;
+
+static rlc_loop *make_loop(void) {
+    rlc_loop *loop;
+    spy_init_virtual(&kernel, 1000);
+    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
+    return loop;
+}
+
+typedef struct probe {
+    rlc_watch *watch;
+    int calls;
+    uint32_t ready;
+    void (*then)(rlc_loop *loop, struct probe *probe);
+} probe;
+
+static void call_probe(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+    probe *probe = context;
+    CHECK(watch == probe->watch);
+    probe->calls++;
+    probe->ready = ready;
+    if (probe->then != NULL) probe->then(loop, probe);
+}
+
+static void add(rlc_loop *loop, int fd, uint32_t interest, probe *probe) {
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, interest, call_probe, probe, &probe->watch), 0);
+}
+
+static int ready_fd(void) {
+    return eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+static void test_RLC_WATCH_1_adding_waits_and_removing_cancels(void) {
+    rlc_loop *loop = make_loop();
+    int fd = ready_fd();
+    unsigned long made = count_of(&kernel.calls);
+    for (int i = 0; i < 10; i++) {
+        probe probe = {0};
+        add(loop, fd, RLC_READABLE, &probe);
+        CHECK_EQUAL(rlc_watch_set_interest(probe.watch, RLC_READABLE | RLC_WRITABLE), 0);
+        rlc_watch_remove(probe.watch);
+    }
+    CHECK_EQUAL(count_of(&kernel.calls), made); /* no system call at all */
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+    rlc_watch_remove(NULL);
+}
+
+static void test_RLC_WATCH_2_what_cannot_be_watched_is_told_late(void) {
+    rlc_loop *loop = make_loop();
+    probe probe = {0};
+    int ends[2];
+    make_pipe(ends);
+    int number = ends[0];
+    close(number);
+    add(loop, number, RLC_READABLE, &probe);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(probe.calls, 1);
+    CHECK_EQUAL(probe.ready, RLC_ERROR);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 10), RLC_RUN_TIMED_OUT); /* once */
+    CHECK_EQUAL(dup3(ends[1], number, O_CLOEXEC), number);
+    CHECK_EQUAL(rlc_watch_set_interest(probe.watch, RLC_WRITABLE), 0); /* tries again */
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK((probe.ready & RLC_WRITABLE) != 0);
+    rlc_watch_remove(probe.watch);
+    rlc_watch *watch = NULL;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, -1, RLC_READABLE, call_probe, NULL, &watch), -EBADF);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(ends[1]), close(number);
+}
+
+static void test_RLC_WATCH_3_adding_fails_cleanly_and_only_at_once(void) {
+    int fd = ready_fd();
+    for (unsigned long k = 1; k <= 8; k++) {
+        rlc_loop *loop = make_loop();
+        probe probe = {0};
+        for (int i = 0; i < 4; i++) add(loop, fd, RLC_READABLE, &probe), rlc_watch_remove(probe.watch);
+        fail_allocation(k);
+        int status = rlc_loop_add_watch(loop, fd, RLC_READABLE, call_probe, &probe, &probe.watch);
+        fail_allocation(0);
+        CHECK(status == 0 || status == -ENOMEM);
+        if (status < 0) add(loop, fd, RLC_READABLE, &probe);
+        unsigned long blocks = allocations();
+        CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+        CHECK_EQUAL(allocations(), blocks); /* what the late adding needs was reserved */
+        CHECK_EQUAL(probe.ready, RLC_READABLE);
+        CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    }
+    close(fd);
+}
+
+static void remove_itself(rlc_loop *loop, probe *probe) {
+    (void)loop;
+    rlc_watch_remove(probe->watch);
+    rlc_watch_remove(probe->watch); /* once more does no harm while it is on the stack */
+    CHECK_EQUAL(rlc_watch_set_interest(probe->watch, RLC_READABLE), -ENOENT);
+}
+
+static probe *victim;
+
+static void remove_victim(rlc_loop *loop, probe *probe) {
+    (void)loop, (void)probe;
+    rlc_watch_remove(victim->watch);
+}
+
+static void test_RLC_WATCH_4_no_callout_after_removal(void) {
+    rlc_loop *loop = make_loop();
+    int first_fd = ready_fd(), second_fd = ready_fd();
+    probe first = {.then = remove_victim}, second = {0}, third = {.then = remove_itself};
+    add(loop, first_fd, RLC_READABLE, &first);
+    add(loop, second_fd, RLC_READABLE, &second);
+    victim = &second; /* its event is fetched already */
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(first.calls, 1);
+    CHECK_EQUAL(second.calls, 0);
+    rlc_watch_remove(first.watch);
+    add(loop, first_fd, RLC_READABLE, &third);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(third.calls, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(first_fd), close(second_fd);
+}
+
+static int inner_calls;
+
+static void run_inside(rlc_loop *loop, probe *probe) {
+    int before = probe->calls;
+    CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(probe->calls, before); /* muted, although it stays readable: no call, no spinning */
+    inner_calls++;
+    if (inner_calls == 2) rlc_loop_stop(loop);
+}
+
+static void test_RLC_WATCH_5_muted_while_its_callout_runs_a_loop(void) {
+    rlc_loop *loop = make_loop();
+    int fd = ready_fd();
+    probe probe = {.then = run_inside};
+    add(loop, fd, RLC_READABLE, &probe);
+    inner_calls = 0;
+    unsigned long waits = count_of(&kernel.waits);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    CHECK_EQUAL(probe.calls, 2); /* and back afterwards */
+    CHECK(count_of(&kernel.waits) - waits <= 6);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static probe outer_probe, inner_probe;
+
+static void inner_removes_outer(rlc_loop *loop, probe *probe) {
+    rlc_watch_remove(outer_probe.watch); /* its callout is on the stack */
+    rlc_watch_remove(probe->watch);
+    rlc_loop_stop(loop);
+}
+
+static void outer_runs_inside(rlc_loop *loop, probe *probe) {
+    (void)probe;
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    CHECK_EQUAL(inner_probe.calls, 1);
+}
+
+static void test_RLC_WATCH_6_removal_from_a_nested_run(void) {
+    rlc_loop *loop = make_loop();
+    int first_fd = ready_fd(), second_fd = ready_fd();
+    outer_probe = (probe){.then = outer_runs_inside};
+    inner_probe = (probe){.then = inner_removes_outer};
+    add(loop, first_fd, RLC_READABLE, &outer_probe);
+    add(loop, second_fd, RLC_READABLE, &inner_probe);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(outer_probe.calls, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(first_fd), close(second_fd);
+}
+
+static void recurse(rlc_loop *loop, probe *probe) {
+    if (++inner_calls < 3) (void)rlc_loop_run_once(loop, kernel.time_ns);
+    (void)probe;
+}
+
+static void test_RLC_WATCH_7_fetched_events_go_to_nested_runs_once(void) {
+    enum { COUNT = 12 };
+    rlc_loop *loop = make_loop();
+    int fds[COUNT], total = 0;
+    probe probes[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        fds[i] = ready_fd();
+        probes[i] = (probe){.then = recurse};
+        add(loop, fds[i], RLC_READABLE, &probes[i]);
+    }
+    inner_calls = 0;
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(probes[i].calls == 1);
+        total += probes[i].calls;
+    }
+    CHECK_EQUAL(total, COUNT);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    for (int i = 0; i < COUNT; i++) close(fds[i]);
+}
+
+static void test_RLC_WATCH_8_interest(void) {
+    rlc_loop *loop = make_loop();
+    int fd = ready_fd();
+    probe probe = {0};
+    add(loop, fd, RLC_READABLE | RLC_WRITABLE, &probe);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(probe.ready, RLC_READABLE | RLC_WRITABLE);
+    CHECK_EQUAL(rlc_watch_set_interest(probe.watch, RLC_WRITABLE), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(probe.ready, RLC_WRITABLE);
+    CHECK_EQUAL(rlc_watch_set_interest(probe.watch, 0), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 10), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+int main(void) {
+    RUN(test_RLC_WATCH_1_adding_waits_and_removing_cancels);
+    RUN(test_RLC_WATCH_2_what_cannot_be_watched_is_told_late);
+    RUN(test_RLC_WATCH_3_adding_fails_cleanly_and_only_at_once);
+    RUN(test_RLC_WATCH_4_no_callout_after_removal);
+    RUN(test_RLC_WATCH_5_muted_while_its_callout_runs_a_loop);
+    RUN(test_RLC_WATCH_6_removal_from_a_nested_run);
+    RUN(test_RLC_WATCH_7_fetched_events_go_to_nested_runs_once);
+    RUN(test_RLC_WATCH_8_interest);
+    return 0;
+}
