@@ -2,6 +2,8 @@
 struct Activation {
   let parent: UnsafeMutablePointer<Activation>?
   let mode: ModePointer
+  /// Where its scope begins in the thread's scopes: before its entry observers.
+  let scope: Int
   /// Wakes are remembered: from the entry and from the top of each pass until the end of its wait (rule 15).
   var isAccepting = true
   /// A nested run took a wake that may have been meant for this one: the next wait does not block (rule 17).

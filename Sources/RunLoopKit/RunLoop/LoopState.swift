@@ -72,6 +72,12 @@ struct LoopState: ~Copyable {
     return mode
   }
 
+  /// All common modes; a common item makes those that are only names so far (A20).
+  mutating func makeCommonModes() -> [ModePointer] {
+    for name in commonNames { _ = makeMode(name) }
+    return modes.filter { $0.pointee.isCommon }
+  }
+
   mutating func nextStamp() -> UInt64 {
     lastStamp += 1
     return lastStamp

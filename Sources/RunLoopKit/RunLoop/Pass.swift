@@ -12,8 +12,6 @@ extension RunLoop {
     _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult {
     let mode = activation.pointee.mode
-    let scopes = ThreadRecord.current.scopes
-    let scope = scopes.height
     let deadline = limit.deadline()
     var hasJustServedMainQueue = true  // it gets its turn by (g) from the second pass on
 
@@ -33,7 +31,7 @@ extension RunLoop {
       } else {
         if !isPolling {
           notify(mode, .beforeWaiting)  // (h)
-          scopes.drain(to: scope)
+          drainScope(of: activation)
         }
         event = awaitEvent(activation, isPolling: isPolling, deadline: deadline)  // (i), (j)
         if !isPolling { notify(mode, .afterWaiting) }  // (k)
@@ -42,7 +40,7 @@ extension RunLoop {
       if serve(event, activation) { hasHandled = true }  // (l)
       if case .mainQueue = event { hasJustServedMainQueue = true } else { hasJustServedMainQueue = false }
       performBlocks(in: mode)  // (m)
-      if isPolling { scopes.drain(to: scope) }
+      if isPolling { drainScope(of: activation) }
 
       if !isInThisProcess { return .stopped }  // a callout has forked, and this is the child
       if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)

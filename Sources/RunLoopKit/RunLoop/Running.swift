@@ -61,7 +61,8 @@ extension RunLoop {
       lock.unlock()
       throw error
     }
-    var activation = Activation(parent: state.pointee.activation, mode: mode)
+    let scope = ThreadRecord.current.scopes.height
+    var activation = Activation(parent: state.pointee.activation, mode: mode, scope: scope)
     return withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
   }
 
@@ -69,8 +70,6 @@ extension RunLoop {
   private func activate(
     _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult {
-    let scopes = ThreadRecord.current.scopes
-    let scope = scopes.height
     let mode = activation.pointee.mode
     let parent = activation.pointee.parent
     if parent == nil || !parent!.pointee.isAccepting { dropWakes(of: parent) }
@@ -81,7 +80,7 @@ extension RunLoop {
     notify(mode, .entry)
     let result = takeStop() ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
     notify(mode, .exit)
-    scopes.drain(to: scope)
+    drainScope(of: activation)
 
     dropWakes(of: activation)
     if activation.pointee.isOwedWake { oweWake(to: parent) }
@@ -89,6 +88,10 @@ extension RunLoop {
     leave(for: outerMode)
     stopWord.store(outerStop, ordering: .sequentiallyConsistent)
     return result
+  }
+
+  func drainScope(of activation: UnsafeMutablePointer<Activation>) {
+    ThreadRecord.current.scopes.drain(to: activation.pointee.scope)
   }
 
   /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).

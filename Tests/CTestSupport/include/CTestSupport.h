@@ -1,0 +1,19 @@
+/* What Swift tests cannot say: fork(2), an eventfd, and how often this thread has allocated. */
+#ifndef CTESTSUPPORT_H
+#define CTESTSUPPORT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/** fork(2), which Swift hides. */
+pid_t test_fork(void);
+/** A non-blocking, close-on-exec eventfd. */
+int test_eventfd(int is_semaphore);
+/** pipe2(2): non-blocking, close-on-exec. */
+int test_pipe(int ret_ends[2]);
+/** Bytes that malloc has handed out and not got back, free memory given back to the system first. */
+int64_t test_memory_in_use(void);
+/** Allocations by the calling thread so far; -1 where malloc cannot be replaced (sanitizers). */
+int64_t test_allocations(void);
+
+#endif

@@ -1,0 +1,70 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "CTestSupport.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+pid_t test_fork(void) { return fork(); }
+
+int test_pipe(int ret_ends[2]) { return pipe2(ret_ends, O_NONBLOCK | O_CLOEXEC); }
+
+int64_t test_memory_in_use(void) {
+    malloc_trim(0);
+    return (int64_t)mallinfo2().uordblks;
+}
+
+int test_eventfd(int is_semaphore) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | (is_semaphore ? EFD_SEMAPHORE : 0));
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_OWN_MALLOC 1
+#endif
+#endif
+
+#ifdef HAS_OWN_MALLOC
+int64_t test_allocations(void) { return -1; }
+#else
+#include <stddef.h>
+
+/* glibc's allocator under its other names: the executable's definitions come before the library's. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+static _Thread_local int64_t allocations __attribute__((tls_model("initial-exec")));
+
+int64_t test_allocations(void) { return allocations; }
+
+void *malloc(size_t size) {
+    allocations++;
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    allocations++;
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size) {
+    allocations++;
+    return __libc_realloc(block, size);
+}
+
+int posix_memalign(void **ret_block, size_t alignment, size_t size) {
+    allocations++;
+    *ret_block = __libc_memalign(alignment, size);
+    return *ret_block == NULL ? 12 : 0;
+}
+
+void *aligned_alloc(size_t alignment, size_t size) {
+    allocations++;
+    return __libc_memalign(alignment, size);
+}
+#endif

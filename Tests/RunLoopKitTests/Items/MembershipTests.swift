@@ -1,0 +1,137 @@
+import Glibc
+import RunLoopKit
+import class RunLoopKit.RunLoop
+import XCTest
+
+final class MembershipTests: XCTestCase {
+  func test_RLK_ADD_1_theAnswerSaysWhetherAnythingChanged() {
+    onThread {
+      let loop = RunLoop.current
+      let source = RunLoop.Source { _ in }
+      XCTAssertTrue(try loop.add(source))
+      XCTAssertFalse(try loop.add(source))
+      XCTAssertTrue(loop.contains(source))
+      XCTAssertTrue(try loop.add(source, to: .common))
+      XCTAssertFalse(try loop.add(source, to: .common))
+      XCTAssertTrue(loop.remove(source, from: .common))
+      XCTAssertFalse(loop.remove(source))
+      source.invalidate()
+      XCTAssertFalse(try loop.add(source))
+      XCTAssertFalse(source.isValid)
+    }
+  }
+
+  func test_RLK_ADD_2_timersAndObserversBelongToOneLoop() {
+    let timer = RunLoop.Timer.never()
+    let observer = RunLoop.Observer(.all) { _, _ in }
+    let mine = RunLoop.current
+    XCTAssertTrue(try mine.add(timer, to: "ADD_2"))
+    XCTAssertTrue(try mine.add(observer, to: "ADD_2"))
+    onThread {
+      XCTAssertFalse(try RunLoop.current.add(timer))
+      XCTAssertFalse(try RunLoop.current.add(observer, to: .common))
+    }
+    mine.remove(timer, from: "ADD_2")
+    onThread { XCTAssertTrue(try RunLoop.current.add(timer)) }
+    XCTAssertTrue(timer.isValid)
+    observer.invalidate()
+  }
+
+  func test_RLK_ADD_3_badDescriptorsAreErrorsAndNothingIsHalfAdded() throws {
+    XCTAssertThrowsError(try RunLoop.PortSource(fileDescriptor: -1) { _ in }) {
+      XCTAssertEqual($0 as? RunLoopError, .systemCall(name: "fcntl", errno: EBADF))
+    }
+    let file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    let source = try RunLoop.FileDescriptorSource(fileDescriptor: file, interest: .readable) { _, _ in }
+    onThread {
+      let loop = RunLoop.current
+      loop.makeCommon("other")
+      XCTAssertThrowsError(try loop.add(source, to: .common)) {
+        XCTAssertEqual($0 as? RunLoopError, .systemCall(name: "epoll_ctl", errno: EPERM))
+      }
+      XCTAssertFalse(loop.contains(source, in: .common))
+      XCTAssertFalse(loop.contains(source))
+      XCTAssertTrue(loop.wouldFinish(in: .default))
+    }
+  }
+
+  func test_RLK_ADD_4_noDescriptorLeftIsAnError() {
+    onThread {
+      let loop = RunLoop.current
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      var none = limit
+      none.rlim_cur = 0
+      let timer = RunLoop.Timer.never()
+      let source = RunLoop.Source { _ in }
+      try loop.add(source)
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none)
+      let adding = Result { try loop.add(timer) }
+      let running = Result { try loop.run(for: .zero) }
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      XCTAssertThrowsError(try adding.get()) {
+        XCTAssertEqual($0 as? RunLoopError, .systemCall(name: "timerfd_create", errno: EMFILE))
+      }
+      XCTAssertThrowsError(try running.get()) {
+        XCTAssertEqual($0 as? RunLoopError, .systemCall(name: "eventfd", errno: EMFILE))
+      }
+      XCTAssertFalse(loop.contains(timer))
+      XCTAssertTrue(try loop.add(timer))
+      XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+    }
+  }
+
+  func test_RLK_ADD_5_equalSourcesAreOneMember() {
+    onThread {
+      let loop = RunLoop.current
+      let log = Box<[String]>([])
+      func make(_ name: String, _ group: String, order: Int = 0) -> RunLoop.Source {
+        var hooks = RunLoop.Source.Hooks()
+        hooks.identity = group
+        hooks.schedule = { _, mode in log.update { $0.append("schedule \(name)") } }
+        hooks.cancel = { _, mode in log.update { $0.append("cancel \(name)") } }
+        return RunLoop.Source(order: order, hooks: hooks) { _ in log.update { $0.append("perform \(name)") } }
+      }
+      let (first, second, other) = (make("first", "g"), make("second", "g"), make("other", "g", order: 1))
+      XCTAssertEqual(first, second)
+      XCTAssertNotEqual(first, other)
+      XCTAssertTrue(try loop.add(first))
+      XCTAssertFalse(try loop.add(second))
+      XCTAssertTrue(try loop.add(other))
+      XCTAssertTrue(loop.contains(second))
+      first.signal()
+      try loop.run(for: .zero)
+      XCTAssertTrue(loop.remove(second))
+      XCTAssertFalse(loop.contains(first))
+      XCTAssertEqual(log.value, ["schedule first", "schedule other", "perform first", "cancel second"])
+    }
+  }
+
+  func test_RLK_ADD_6_itemsOfAnotherThreadsDoorAreRefused() {
+    let foreign = Box<RunLoop.Source?>(nil)
+    let thread = RunLoop.current
+    onThread {
+      try RunLoop.current.assumeOnLoop { local in foreign.value = try local.source { _ in } }
+      XCTAssertThrowsError(try thread.add(foreign.value!)) { XCTAssertEqual($0 as? RunLoopError, .itemInOtherLoop) }
+    }
+  }
+
+  func test_RLK_ADD_7_anItemThatNobodyHoldsIsDestroyed() {
+    onThread {
+      let loop = RunLoop.current
+      weak var timer: RunLoop.Timer?
+      do {
+        let made = RunLoop.Timer.never()
+        timer = made
+        try loop.add(made)
+        try loop.add(made, to: "other")
+      }
+      XCTAssertNotNil(timer)
+      timer.map { _ = loop.remove($0) }
+      XCTAssertNotNil(timer)
+      timer.map { _ = loop.remove($0, from: "other") }
+      XCTAssertNil(timer)
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import class RunLoopKit.RunLoop
+import XCTest
+
+/// What a pass costs, counted.
+final class CostTests: XCTestCase {
+  override class func setUp() { _ = CountingKernel.install }
+
+  func test_RLK_COST_1_aPassThatOnlyWaitsIsOneSystemCall() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      try loop.run(for: .zero)
+      let counts = try CountingKernel.count { try loop.run(for: .milliseconds(1)) }
+      XCTAssertEqual(counts, CountingKernel.Counts(waits: 1))
+    }
+  }
+
+  func test_RLK_COST_2_aPollIsOneSystemCall() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      try loop.run(for: .zero)
+      let counts = try CountingKernel.count { for _ in 0..<10 { try loop.run(for: .zero) } }
+      XCTAssertEqual(counts, CountingKernel.Counts(waits: 10))
+    }
+  }
+
+  func test_RLK_COST_3_aWakeOfALoopThatIsAwakeWritesNothing() {
+    onThread {
+      let loop = RunLoop.current
+      let source = RunLoop.Source { _ in for _ in 0..<100 { loop.wakeUp() } }
+      try loop.add(source)
+      try loop.run(for: .zero)
+      source.signal()
+      let counts = try CountingKernel.count { try loop.run(for: .zero) }
+      XCTAssertEqual(counts, CountingKernel.Counts(waits: 1))
+    }
+  }
+
+  func test_RLK_COST_4_wakesOfASleepingLoopWriteOnceASleep() {
+    let asleep = Gate()
+    let loop = Box<RunLoop?>(nil)
+    let thread = TestThread {
+      loop.value = RunLoop.current
+      _ = try? RunLoop.current.add(RunLoop.Timer.never())
+      _ = try? RunLoop.current.add(RunLoop.Observer(.beforeWaiting) { _, _ in asleep.open() })
+      _ = try? RunLoop.current.run()
+    }
+    asleep.wait()
+    while loop.value?.isWaiting != true { sched_yield() }
+    let counts = CountingKernel.count {
+      for _ in 0..<50 { loop.value?.wakeUp() }
+      asleep.wait()
+    }
+    loop.value?.stop()
+    thread.join()
+    // The loop may have gone back to sleep between two of the wakes.
+    XCTAssertGreaterThanOrEqual(counts.writes, 1)
+    XCTAssertLessThanOrEqual(counts.writes, counts.waits + 1)
+    XCTAssertEqual(counts.reads, 0)
+  }
+
+  func test_RLK_COST_5_aTimerExpiryIsNotRead() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1))) { _ in loop.stop() })
+      let counts = try CountingKernel.count { try loop.run(for: .seconds(30)) }
+      XCTAssertEqual(counts.reads, 0)
+      XCTAssertLessThanOrEqual(counts.timers, 1)
+      XCTAssertLessThanOrEqual(counts.waits, 2)
+    }
+  }
+
+  func test_RLK_COST_6_aSteadyPassAllocatesNothing() throws {
+    try XCTSkipIf(test_allocations() < 0, "malloc belongs to a sanitizer")
+    onThread {
+      let loop = RunLoop.current
+      let counter = EventCounter()
+      let source = RunLoop.Source { _ in }
+      let fired = Box(0)
+      try loop.add(source)
+      try loop.add(PortSourceFactory.make(counter) {})
+      try loop.add(RunLoop.Observer(.all) { _, _ in })
+      try loop.add(RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1)) { _ in fired.value += 1 })
+      func pass() throws {
+        source.signal()
+        counter.add()
+        try loop.run(for: .zero)
+      }
+      for _ in 0..<20 { try pass() }
+      let before = test_allocations()
+      for _ in 0..<100 { try pass() }
+      XCTAssertEqual(test_allocations() - before, 0)
+      XCTAssertGreaterThan(fired.value, 0)
+    }
+  }
+
+  func test_RLK_COST_7_aLoopHasTwoDescriptorsThreeWithTimers() {
+    onThread {
+      let before = openDescriptors()
+      let loop = RunLoop.current
+      XCTAssertEqual(openDescriptors(), before)
+      let counter = EventCounter()
+      try loop.add(PortSourceFactory.make(counter) {})
+      try loop.run(for: .zero)
+      XCTAssertEqual(openDescriptors(), before + 1 + 2)
+      try loop.add(RunLoop.Timer.never())
+      XCTAssertEqual(openDescriptors(), before + 1 + 3)
+    }
+  }
+}

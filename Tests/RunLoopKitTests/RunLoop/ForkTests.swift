@@ -1,0 +1,69 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import class RunLoopKit.RunLoop
+import XCTest
+
+/// The child of fork(2) leaves the parent's loops alone.
+final class ForkTests: XCTestCase {
+  /// Runs `body` in a child and expects it to answer true.
+  private func inChild(_ body: () -> Bool, file: StaticString = #filePath, line: UInt = #line) {
+    let child = test_fork()
+    if child == 0 { _exit(body() ? 0 : 1) }
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0 {}
+    XCTAssertEqual(status, 0, file: file, line: line)
+  }
+
+  func test_RLK_FORK_1_theChildsCallsAreRefusedAndTheParentLosesNothing() {
+    onThread {
+      let loop = RunLoop.current
+      let (ticks, counter, wakes) = (Box(0), EventCounter(), Box(0))
+      let timer = RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(5)), interval: .milliseconds(5)) { _ in
+        ticks.value += 1
+        if ticks.value == 5 { loop.stop() }
+      }
+      let port = try PortSourceFactory.make(counter) { wakes.value += 1 }
+      let source = RunLoop.Source { _ in }
+      for item in [timer, port, source] as [RunLoop.Item] { try loop.add(item, to: .common) }
+      try loop.run(for: .zero)
+      self.inChild {
+        func isForked(_ body: () throws -> Void) -> Bool {
+          do { try body() } catch { return error as? RunLoopError == .forked }
+          return false
+        }
+        loop.wakeUp()
+        loop.stop()
+        loop.remove(port, from: .common)
+        timer.fireDate = .distantFuture
+        for item in [timer, port, source] as [RunLoop.Item] { item.invalidate() }
+        guard isForked({ try loop.run(for: .zero) }), isForked({ try loop.perform {} }),
+          isForked({ try loop.add(RunLoop.Timer.never()) }), loop.modes.isEmpty, !loop.contains(port), !timer.isValid
+        else { return false }
+        let fresh = RunLoop.current
+        let mine = RunLoop.Timer(fireDate: .now) { _ in fresh.stop() }
+        return fresh !== loop && (try? fresh.add(mine)) == true && (try? fresh.run(for: .seconds(30))) == .stopped
+      }
+      counter.add()
+      XCTAssertEqual(try loop.run(for: .seconds(60)), .stopped)
+      XCTAssertEqual(ticks.value, 5)
+      XCTAssertEqual(wakes.value, 1)
+    }
+  }
+
+  func test_RLK_FORK_2_aForkInACalloutLeavesTheChildsRun() {
+    onThread {
+      let loop = RunLoop.current
+      let child = Box<pid_t>(-1)
+      let source = RunLoop.Source { _ in child.value = test_fork() }
+      try loop.add(source)
+      source.signal()
+      let result = try loop.run(for: .milliseconds(20))
+      if child.value == 0 { _exit(result == .stopped ? 0 : 1) }
+      var status: Int32 = 0
+      while waitpid(child.value, &status, 0) < 0 {}
+      XCTAssertEqual(status, 0)
+      XCTAssertEqual(result, .timedOut)
+    }
+  }
+}

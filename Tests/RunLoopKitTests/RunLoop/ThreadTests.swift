@@ -1,0 +1,125 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import class RunLoopKit.RunLoop
+import XCTest
+
+final class ThreadTests: XCTestCase {
+  func test_RLK_THREAD_1_oneLoopAThreadMadeOnFirstUse() {
+    XCTAssertTrue(RunLoop.current === RunLoop.main)
+    XCTAssertTrue(RunLoop.current.isMain)
+    onThread {
+      XCTAssertTrue(RunLoop.current === RunLoop.current)
+      XCTAssertFalse(RunLoop.current === RunLoop.main)
+      XCTAssertTrue(RunLoop.current.isCurrent)
+      XCTAssertFalse(RunLoop.main.isCurrent)
+    }
+  }
+
+  func test_RLK_THREAD_2_tenThousandLoopsLeaveNothing() {
+    func wave(_ count: Int) {
+      let threads = (0..<count).map { _ in
+        TestThread {
+          let loop = RunLoop.current
+          _ = try? loop.add(RunLoop.Timer.never())
+          let source = RunLoop.Source { _ in loop.stop() }
+          _ = try? loop.add(source, to: .common)
+          source.signal()
+          XCTAssertEqual(try? loop.run(for: .seconds(60)), .stopped)
+        }
+      }
+      for thread in threads { thread.join() }
+    }
+    wave(100)
+    let descriptors = openDescriptors()
+    for _ in 0..<2 { wave(500) }
+    let memory = test_memory_in_use()
+    for _ in 0..<18 { wave(500) }
+    XCTAssertEqual(openDescriptors(), descriptors)
+    XCTAssertLessThan(test_memory_in_use() - memory, 256 * 1024)
+  }
+
+  func test_RLK_THREAD_3_eightThreadsEditLoopsThatRunAndEnd() {
+    let loops = Box<[RunLoop]>([])
+    let isOver = Box(false)
+    let shared = (0..<4).map { _ in RunLoop.Source { _ in } }
+    let editors = (0..<8).map { seed in TestThread {
+        var editor = StressEditor(seed: seed, loops, shared)
+        editor.work(until: isOver)
+      } }
+    for _ in 0..<10 {
+      let running = (0..<3).map { _ in
+        TestThread {
+          let loop = RunLoop.current
+          _ = try? loop.add(RunLoop.Timer.never())
+          loops.update { $0.append(loop) }
+          for _ in 0..<10 { _ = try? loop.run(for: .milliseconds(1)) }
+          loops.update { $0.removeAll { $0 === loop } }
+        }
+      }
+      for thread in running { thread.join() }
+    }
+    isOver.value = true
+    for thread in editors { thread.join() }
+  }
+}
+
+/// Adds, removes, signals, posts, stops and invalidates, whatever comes.
+private struct StressEditor {
+  private let loops: Box<[RunLoop]>
+  private let shared: [RunLoop.Source]
+  private var state: UInt64
+
+  init(seed: Int, _ loops: Box<[RunLoop]>, _ shared: [RunLoop.Source]) {
+    (self.loops, self.shared) = (loops, shared)
+    state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1
+  }
+
+  private mutating func next(_ bound: Int) -> Int {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Int(state % UInt64(bound))
+  }
+
+  mutating func work(until isOver: Box<Bool>) {
+    let counter = EventCounter()
+    while !isOver.value {
+      let all = loops.value
+      guard !all.isEmpty else {
+        sched_yield()
+        continue
+      }
+      edit(all[next(all.count)], counter)
+    }
+  }
+
+  private mutating func edit(_ loop: RunLoop, _ counter: EventCounter) {
+    let source = shared[next(shared.count)]
+    let mode: RunLoop.Mode = next(3) == 0 ? .common : .default
+    switch next(12) {
+    case 0: _ = try? loop.add(source, to: mode)
+    case 1: loop.remove(source, from: mode)
+    case 2: source.signal()
+    case 3: loop.wakeUp()
+    case 4: loop.stop()
+    case 5: try? loop.perform { loop.wakeUp() }
+    case 6: try? loop.enqueue(in: ["other", .common]) {}
+    case 7:
+      let timer = RunLoop.Timer(fireDate: .now, interval: .milliseconds(2)) { _ in }
+      _ = try? loop.add(timer, to: mode)
+      timer.fireDate = .now.advanced(by: .microseconds(20))
+      if next(2) == 0 { timer.invalidate() }
+    case 8:
+      let observer = RunLoop.Observer(.all, order: next(3)) { observer, _ in observer.invalidate() }
+      _ = try? loop.add(observer, to: mode)
+    case 9:
+      guard let port = try? PortSourceFactory.make(counter, {}) else { return }
+      _ = try? loop.add(port, to: mode)
+      counter.add()
+      port.invalidate()
+    case 10: loop.makeCommon("other")
+    default: _ = loop.description.count + loop.modes.count + (loop.isWaiting ? 1 : 0)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import CRunLoopCore
+import RunLoopKit
+import class RunLoopKit.RunLoop
+import Synchronization
+
+/// The production kernel, counting: which calls the loops of this thread have made.
+enum CountingKernel {
+  struct Counts: Equatable {
+    var waits = 0
+    var writes = 0
+    var reads = 0
+    var controls = 0
+    var timers = 0
+  }
+
+  private static let waits = Atomic<Int>(0)
+  private static let writes = Atomic<Int>(0)
+  private static let reads = Atomic<Int>(0)
+  private static let controls = Atomic<Int>(0)
+  private static let timers = Atomic<Int>(0)
+
+  static var counts: Counts {
+    Counts(
+      waits: waits.load(ordering: .relaxed), writes: writes.load(ordering: .relaxed),
+      reads: reads.load(ordering: .relaxed), controls: controls.load(ordering: .relaxed),
+      timers: timers.load(ordering: .relaxed))
+  }
+
+  static func count(_ body: () throws -> Void) rethrows -> Counts {
+    let before = counts
+    try body()
+    let after = counts
+    return Counts(
+      waits: after.waits - before.waits, writes: after.writes - before.writes, reads: after.reads - before.reads,
+      controls: after.controls - before.controls, timers: after.timers - before.timers)
+  }
+
+  /// For all loops made from now on. Passes everything through.
+  static let install: Void = {
+    let table = UnsafeMutablePointer<rlc_kernel>.allocate(capacity: 1)
+    table.initialize(to: rlc_kernel_default().pointee)
+    table.pointee.epoll_wait = { context, set, events, capacity, deadline in
+      waits.add(1, ordering: .relaxed)
+      return rlc_kernel_default().pointee.epoll_wait(context, set, events, capacity, deadline)
+    }
+    table.pointee.epoll_control = { context, set, operation, descriptor, event in
+      controls.add(1, ordering: .relaxed)
+      return rlc_kernel_default().pointee.epoll_control(context, set, operation, descriptor, event)
+    }
+    table.pointee.timerfd_set = { context, descriptor, deadline in
+      timers.add(1, ordering: .relaxed)
+      return rlc_kernel_default().pointee.timerfd_set(context, descriptor, deadline)
+    }
+    table.pointee.read = { context, descriptor, buffer, size in
+      reads.add(1, ordering: .relaxed)
+      return rlc_kernel_default().pointee.read(context, descriptor, buffer, size)
+    }
+    table.pointee.write = { context, descriptor, buffer, size in
+      writes.add(1, ordering: .relaxed)
+      return rlc_kernel_default().pointee.write(context, descriptor, buffer, size)
+    }
+    RunLoop.installKernel(table)
+  }()
+}

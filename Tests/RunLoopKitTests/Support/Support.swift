@@ -1,0 +1,113 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import class RunLoopKit.RunLoop
+import Synchronization
+import XCTest
+
+/// A value that threads share.
+final class Box<Value>: @unchecked Sendable {
+  private let mutex = Mutex<Void>(())
+  private var stored: Value
+
+  init(_ value: Value) { stored = value }
+
+  var value: Value {
+    get { mutex.withLock { _ in stored } }
+    set { mutex.withLock { _ in stored = newValue } }
+  }
+
+  func update<R>(_ body: (inout Value) -> R) -> R { mutex.withLock { _ in body(&stored) } }
+}
+
+/// A thread that can be joined: what the loop of a thread does at its end has happened then.
+final class TestThread: @unchecked Sendable {
+  private var id = pthread_t()
+  fileprivate let body: () -> Void
+
+  init(_ body: @escaping () -> Void) {
+    self.body = body
+    let status = pthread_create(&id, nil, threadMain, Unmanaged.passRetained(self).toOpaque())
+    precondition(status == 0, "pthread_create: \(status)")
+  }
+
+  func join() { pthread_join(id, nil) }
+}
+
+private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  Unmanaged<TestThread>.fromOpaque(argument!).takeRetainedValue().body()
+  return nil
+}
+
+/// Runs `body` on a thread of its own, hence with a loop of its own, to the end of both.
+func onThread(_ body: @escaping () throws -> Void, file: StaticString = #filePath, line: UInt = #line) {
+  let failure = Box<(any Error)?>(nil)
+  TestThread {
+    do { try body() } catch { failure.value = error }
+  }.join()
+  if let error = failure.value { XCTFail("\(error)", file: file, line: line) }
+}
+
+/// A gate that one thread opens and others wait at: an event, no sleeping.
+final class Gate: @unchecked Sendable {
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init() { sem_init(semaphore, 0, 0) }
+  deinit {
+    sem_destroy(semaphore)
+    semaphore.deallocate()
+  }
+
+  func open() { sem_post(semaphore) }
+  func wait() { while sem_wait(semaphore) != 0 {} }
+}
+
+/// An eventfd that is closed with its owner.
+final class EventCounter: @unchecked Sendable {
+  let descriptor: Int32
+
+  init(isSemaphore: Bool = false) { descriptor = test_eventfd(isSemaphore ? 1 : 0) }
+  deinit { close(descriptor) }
+
+  func add(_ count: UInt64 = 1) {
+    var count = count
+    _ = write(descriptor, &count, 8)
+  }
+}
+
+struct Pipe {
+  let reading: Int32
+  let writing: Int32
+
+  init() {
+    var ends: [Int32] = [-1, -1]
+    precondition(test_pipe(&ends) == 0)
+    (reading, writing) = (ends[0], ends[1])
+  }
+
+  func send(_ text: String) { _ = text.withCString { write(writing, $0, strlen($0)) } }
+
+  func receive() -> String {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = read(reading, &buffer, buffer.count)
+    return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
+  }
+
+  func closeBoth() {
+    close(reading)
+    close(writing)
+  }
+}
+
+func openDescriptors() -> Int {
+  guard let folder = opendir("/proc/self/fd") else { return -1 }
+  defer { closedir(folder) }
+  var count = 0
+  while readdir(folder) != nil { count += 1 }
+  return count - 3  // ".", ".." and the folder's own
+}
+
+extension RunLoop.Timer {
+  /// Never fires within a test; keeps its mode from being empty.
+  static func never() -> RunLoop.Timer { RunLoop.Timer(fireDate: .distantFuture) { _ in } }
+}
