@@ -7,11 +7,11 @@ enum Demo {
     usage: runloop demo [--text FILE] [STORY...]
            runloop demo --list
 
-    Tells the named stories, or all of them. Exit status: 0 if every story came out as told, 1 if one did
-    not, 2 if the command line is wrong.
+    Tells the named stories, or all of them. Exit status: 0 if every story came
+    out as told, 1 if one did not, 2 if the command line is wrong.
 
       --list        name the stories and stop
-      --text FILE   the lines that the echo clients send (by default a licence text of the system)
+      --text FILE   what the echo clients send (else a licence text of the system)
       --help        this text
     """
 
@@ -81,17 +81,16 @@ enum Demo {
     let checks = results.reduce(0) { $0 + $1.outcome.checks.count }
     stage.put("")
     stage.table(
-      columns: [("story", 10), ("verdict", 9), ("measured", 51)],
+      columns: [("story", 9), ("verdict", 8), ("measured", 53)],
       rows: results.map { result in
         let holds = result.outcome.cameOutAsTold
         return [
           .plain(result.story.name), holds ? .good("as told") : .bad("NOT SO"), .plain(result.outcome.figure),
         ]
       })
-    let told = results.count - failures
+    let told = "\(results.count - failures) of \(results.count) as told"
     stage.put("")
-    stage.put(
-      " \(told) of \(results.count) as told, \(checks) checks, \(described(took)), one waiting thread per loop.")
+    stage.put(" " + stage.styled(told, failures == 0 ? .green : .red) + ": \(checks) checks, \(described(took)).")
     return failures == 0
   }
 }

@@ -22,7 +22,7 @@ extension Demo {
 
       let start = RunLoop.Instant.now
       // About as much work whatever the length of the text.
-      let rounds = max(1, 8000 / lines.count)
+      let rounds = max(1, 40_000 / lines.count)
       let clients = try manners.map { manner in
         let report = Handover<EchoClient.Report>()
         let client = EchoClient(manner: manner, lines: lines, rounds: rounds, server: server)

@@ -44,17 +44,19 @@ extension Demo {
       let took = start.duration(to: .now)
 
       var outcome = Outcome()
-      outcome.expect("the dialog ran in its own mode", Self.dialog, seen: page.modeInDialog, as: \.rawValue)
+      outcome.expect("the dialog ran in its own mode", Self.dialog, seen: page.modeInDialog, as: spelled)
       outcome.expect("its stop() ended the inner run", .stopped, seen: page.dialogResult)
       outcome.expect("the page did not tick meanwhile", 0, seen: page.ticksInDialog)
-      outcome.expect("the outer run was back in its mode", .default, seen: page.modeAfterDialog, as: \.rawValue)
+      outcome.expect("the outer run was back in its mode", .default, seen: page.modeAfterDialog, as: spelled)
       outcome.expect("the outer run went on", 3, seen: page.ticksAfterDialog)
       outcome.expect("until a stop() of its own", .stopped, seen: result)
-      outcome.expect("now no run is left", loop.currentMode == nil, seen: loop.currentMode?.rawValue ?? "none")
+      outcome.expect("now no run is left", loop.currentMode == nil, seen: loop.currentMode.map(spelled) ?? "none")
       outcome.figure = "two runs deep, two stops, \(described(took))"
       return outcome
     }
   }
+
+  fileprivate static func spelled(_ mode: RunLoop.Mode) -> String { mode == .default ? ".default" : mode.rawValue }
 
   /// Belongs to the thread of one loop.
   private final class Page {

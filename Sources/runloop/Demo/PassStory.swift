@@ -114,8 +114,17 @@ extension Demo {
         state.passes += 1
         return state.passes
       }
-      if let pass { stage.put("   " + stage.styled("pass \(pass)", .bold)) }
-      stage.put("     " + step.rawValue)
+      if let pass { stage.put("   " + stage.styled("pass \(pass)", .bold) + character(ofPass: pass)) }
+      stage.put("     " + stage.styled(String(step.rawValue.prefix(4)), .cyan) + step.rawValue.dropFirst(4))
+    }
+
+    private func character(ofPass number: Int) -> String {
+      switch number {
+      case 1: ": nothing is ready, so it sleeps, until the port is"
+      case 2: ": a source is signalled, so it only looks at the ports"
+      case 3: ": nothing is ready, so it sleeps, until the timer is due"
+      default: ""
+      }
     }
 
     func read() -> (steps: [Step], slept: Duration) { state.withLock { ($0.steps, $0.slept) } }

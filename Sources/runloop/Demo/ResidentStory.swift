@@ -14,7 +14,7 @@ extension Demo {
     func tell(on stage: Stage) throws -> Outcome {
       stage.say(
         "A thread runs its loop and nothing else; a source without work keeps its mode from being empty. Others give "
-          + "it blocks with perform, which wakes it. It never needs a lock for what only it touches.")
+          + "it blocks with perform, which wakes it.")
       let resident = try ResidentThread()
       let ledger = Ledger()
       stage.note("\(posters) threads post \(grouped(jobsEach)) blocks each")

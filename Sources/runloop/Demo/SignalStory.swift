@@ -17,7 +17,7 @@ extension Demo {
       var outcome = Outcome()
       let delay = try signalThenWake(on: stage, &outcome)
       let perRound = try rally(on: stage, &outcome)
-      outcome.figure = "wake to work \(described(delay)); between two loops and back \(described(perRound))"
+      outcome.figure = "wake to work \(described(delay)), to a loop and back \(described(perRound))"
       return outcome
     }
 

@@ -109,7 +109,9 @@ extension Demo {
     }
 
     /// For options whose failure changes speed or patience, never what is sent.
-    private static func set<Value>(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Value) {
+    private static func set<Value: BitwiseCopyable>(
+      _ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Value
+    ) {
       var value = value
       setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Value>.size))
     }

@@ -49,9 +49,9 @@ extension Demo {
     }
 
     func heading(_ number: String, _ name: String, _ title: String) {
-      let rule = String(repeating: "─", count: max(0, Self.width - 8 - number.count - name.count - title.count))
+      let rule = String(repeating: "─", count: max(0, Self.width - 7 - number.count - name.count - title.count))
       put("")
-      put("── \(number) " + styled(name, .cyan) + " " + styled(title, .bold) + " " + rule)
+      put("── \(number) " + styled(name, .cyan) + ": " + styled(title, .bold) + " " + rule)
     }
 
     /// A paragraph, wrapped.

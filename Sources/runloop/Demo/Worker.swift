@@ -70,9 +70,10 @@ extension Demo {
   }
 
   static func sleep(_ duration: Duration) {
-    var rest = timespec(
-      tv_sec: Int(duration.components.seconds), tv_nsec: Int(duration.components.attoseconds / 1_000_000_000))
-    while nanosleep(&rest, &rest) != 0 && errno == EINTR {}
+    let (seconds, attoseconds) = duration.components
+    var request = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+    var rest = timespec()
+    while nanosleep(&request, &rest) != 0 && errno == EINTR { request = rest }
   }
 
   /// Looks every millisecond until the condition holds; false when patience ended first.
