@@ -1,5 +1,6 @@
 /* Passes and runs: results, posts, wakes, stops, nesting, what a pass costs. */
 #include "harness.h"
+#include "loop_internal.h"
 
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -279,6 +280,42 @@ static void test_RLC_LOOP_10_interruptions_and_errors(void) {
     close(fd);
 }
 
+/* A poster that is preempted between its push and its wake must not hold up those who post after it, nor the loop. */
+
+static rlc_post_node *push_silently;
+static rlc_post_queue *silent_queue;
+
+static uint64_t push_and_tell_time(void *context, rlc_clock clock) {
+    (void)context, (void)clock;
+    if (push_silently != NULL) CHECK(rlc_post_queue_push(silent_queue, push_silently) >= 0);
+    push_silently = NULL;
+    return kernel.time_ns;
+}
+
+static void test_RLC_LOOP_13_a_preempted_poster_delays_nobody(void) {
+    rlc_loop *loop = make_loop();
+    job silent = make_job(loop), second = make_job(loop);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0); /* asleep */
+    CHECK_EQUAL(rlc_post_queue_push(&loop->posts, &silent.node), 1); /* ... and preempted */
+    CHECK_EQUAL(rlc_loop_post(loop, &second.node), 0);
+    CHECK_EQUAL(count_of(&kernel.writes), 1); /* the second one wakes for both */
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
+    CHECK_EQUAL(silent.runs + second.runs, 2);
+
+    rlc_timer *timer;
+    int fired = 0;
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, &fired, &timer), 0);
+    CHECK_EQUAL(rlc_timer_arm(timer, 100000, 0, 0), 0);
+    kernel.table.now = push_and_tell_time; /* the clock is read between the first look at the queue and falling asleep */
+    silent_queue = &loop->posts;
+    push_silently = &silent.node;
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(silent.runs, 2);
+    CHECK_EQUAL(fired, 0);
+    CHECK_EQUAL(kernel.time_ns, 1000); /* it did not sleep */
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 /* ---- what a pass costs ---- */
 
 static void test_RLC_COST_1_a_pass_is_one_call_and_no_allocation(void) {
@@ -414,5 +451,6 @@ int main(void) {
     RUN(test_RLC_COST_3_a_timer_pass_is_two_calls);
     RUN(test_RLC_LOOP_11_posts_from_threads_are_never_lost);
     RUN(test_RLC_LOOP_12_stops_from_a_thread);
+    RUN(test_RLC_LOOP_13_a_preempted_poster_delays_nobody);
     return 0;
 }

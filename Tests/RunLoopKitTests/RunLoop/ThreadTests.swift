@@ -43,31 +43,36 @@ final class ThreadTests: XCTestCase {
     let loops = Box<[RunLoop]>([])
     let isOver = Box(false)
     let shared = (0..<4).map { _ in RunLoop.Source { _ in } }
-    let editors = (0..<8).map { seed in TestThread {
+    let runners = (0..<3).map { _ in TestThread { while !isOver.value { runOneLoop(listedIn: loops) } } }
+    let editors = (0..<8).map { seed in
+      TestThread {
         var editor = StressEditor(seed: seed, loops, shared)
-        editor.work(until: isOver)
-      } }
-    for _ in 0..<10 {
-      let running = (0..<3).map { _ in
-        TestThread {
-          let loop = RunLoop.current
-          _ = try? loop.add(RunLoop.Timer.never())
-          loops.update { $0.append(loop) }
-          for _ in 0..<10 { _ = try? loop.run(for: .milliseconds(1)) }
-          loops.update { $0.removeAll { $0 === loop } }
-        }
+        for _ in 0..<2000 { editor.edit() }
       }
-      for thread in running { thread.join() }
     }
-    isOver.value = true
     for thread in editors { thread.join() }
+    isOver.value = true
+    for thread in runners { thread.join() }
+    XCTAssertEqual(loops.value.count, 0)
   }
+}
+
+/// A loop on a thread of its own that runs a few times and ends.
+private func runOneLoop(listedIn loops: Box<[RunLoop]>) {
+  TestThread {
+    let loop = RunLoop.current
+    _ = try? loop.add(RunLoop.Timer.never())
+    loops.update { $0.append(loop) }
+    for _ in 0..<10 { _ = try? loop.run(for: .microseconds(200)) }
+    loops.update { $0.removeAll { $0 === loop } }
+  }.join()
 }
 
 /// Adds, removes, signals, posts, stops and invalidates, whatever comes.
 private struct StressEditor {
   private let loops: Box<[RunLoop]>
   private let shared: [RunLoop.Source]
+  private let counter = EventCounter()
   private var state: UInt64
 
   init(seed: Int, _ loops: Box<[RunLoop]>, _ shared: [RunLoop.Source]) {
@@ -82,19 +87,16 @@ private struct StressEditor {
     return Int(state % UInt64(bound))
   }
 
-  mutating func work(until isOver: Box<Bool>) {
-    let counter = EventCounter()
-    while !isOver.value {
-      let all = loops.value
-      guard !all.isEmpty else {
-        sched_yield()
-        continue
-      }
-      edit(all[next(all.count)], counter)
+  mutating func edit() {
+    let all = loops.value
+    guard !all.isEmpty else {
+      sched_yield()
+      return
     }
+    edit(all[next(all.count)])
   }
 
-  private mutating func edit(_ loop: RunLoop, _ counter: EventCounter) {
+  private mutating func edit(_ loop: RunLoop) {
     let source = shared[next(shared.count)]
     let mode: RunLoop.Mode = next(3) == 0 ? .common : .default
     switch next(12) {
