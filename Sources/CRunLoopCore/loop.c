@@ -202,10 +202,9 @@ static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
     int status = look(loop, deadline_ns, outcome);
     if (status < 0) return status;
     if (rlc_loop_first_deadline(loop) != RLC_TIME_FOREVER) rlc_loop_collect_due_timers(loop, now_ns(loop));
-    size_t due_count = loop->due_count;
     if (loop->taken == NULL) loop->taken = rlc_post_queue_take_all(&loop->posts);
     outcome->called |= rlc_loop_call_failed_watches(loop);
-    outcome->called |= rlc_loop_call_due_timers(loop, due_count);
+    outcome->called |= rlc_loop_call_due_timers(loop);
     outcome->called |= call_events(loop);
     outcome->called |= call_posts(loop);
     return 0;
@@ -280,6 +279,7 @@ int rlc_loop_prepare(rlc_loop *loop) {
 int rlc_loop_dispatch(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop)) return -ECHILD;
     outcome outcome = {false, false};
+    loop->skipped_looks = LOOKS_SKIPPED_MAX; /* look: until then the host finds the descriptor readable */
     enter(loop);
     int status = pass(loop, 0, &outcome);
     leave(loop);

@@ -115,10 +115,10 @@ static void call_timer(rlc_loop *loop, rlc_timer *timer) {
     (void)rlc_timer_arm(timer, next_ns, timer->interval_ns, timer->tolerance_ns);
 }
 
-bool rlc_loop_call_due_timers(rlc_loop *loop, size_t limit) {
+bool rlc_loop_call_due_timers(rlc_loop *loop) {
     bool called = false;
     rlc_timer *timer;
-    for (; limit > 0 && (timer = TAILQ_FIRST(&loop->due)) != NULL; limit--) {
+    while ((timer = TAILQ_FIRST(&loop->due)) != NULL) {
         leave_due(timer);
         call_timer(loop, timer);
         called = true;

@@ -299,8 +299,10 @@ static void test_RLC_LOOP_13_a_preempted_poster_delays_nobody(void) {
     CHECK_EQUAL(rlc_post_queue_push(&loop->posts, &silent.node), 1); /* ... and preempted */
     CHECK_EQUAL(rlc_loop_post(loop, &second.node), 0);
     CHECK_EQUAL(count_of(&kernel.writes), 1); /* the second one wakes for both */
+    unsigned long waits = count_of(&kernel.waits);
     CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
     CHECK_EQUAL(silent.runs + second.runs, 2);
+    CHECK_EQUAL(count_of(&kernel.waits), waits + 1); /* a host's pass always looks */
 
     rlc_timer *timer;
     int fired = 0;

@@ -190,6 +190,24 @@ static void test_RLC_DATE_8_a_nested_run_calls_what_was_due_before(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+static void choose_next(rlc_loop *loop, alarm_log *alarm) {
+    if (alarm->calls == 1) CHECK_EQUAL(rlc_timer_arm(alarm->timer, 7500, 1000, 0), 0);
+    if (alarm->calls == 3) CHECK_EQUAL(rlc_timer_arm(alarm->timer, RLC_TIME_FOREVER, 0, 0), 0);
+    (void)loop;
+}
+
+static void test_RLC_DATE_10_its_own_arming_wins_over_the_interval(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log alarm = {.then = choose_next};
+    add(loop, &alarm);
+    CHECK_EQUAL(rlc_timer_arm(alarm.timer, 2000, 1000, 0), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    const uint64_t dates[] = {2000, 7500, 8500};
+    CHECK_EQUAL(alarm.calls, 3);
+    for (int i = 0; i < 3; i++) CHECK_EQUAL(alarm.dates[i], dates[i]);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 static void test_RLC_DATE_9_adding_fails_cleanly(void) {
     rlc_timer *timer = NULL;
     for (unsigned long k = 1; k <= 2; k++) { /* the timerfd, its place in the set */
@@ -229,5 +247,6 @@ int main(void) {
     RUN(test_RLC_DATE_7_a_nested_run_does_not_enter_it_again);
     RUN(test_RLC_DATE_8_a_nested_run_calls_what_was_due_before);
     RUN(test_RLC_DATE_9_adding_fails_cleanly);
+    RUN(test_RLC_DATE_10_its_own_arming_wins_over_the_interval);
     return 0;
 }

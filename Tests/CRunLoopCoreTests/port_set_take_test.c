@@ -328,6 +328,25 @@ static void test_RLC_TAKE_4_one_call_per_wait_and_no_allocation(void) {
     rlc_port_set_destroy(set);
 }
 
+static void test_RLC_TAKE_5_a_late_event_is_no_stray(void) {
+    rlc_port_set *set = make_set();
+    int ends[2], gone[2];
+    make_pipe(ends);
+    make_pipe(gone);
+    rlc_token closed = add(set, gone[0], RLC_PORT_READINESS, RLC_READABLE, &tags[0]);
+    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, &tags[1]);
+    close(gone[0]);
+    CHECK_EQUAL(rlc_port_set_remove(set, closed), 0); /* after its close: the set has to be on its guard */
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(rlc_port_set_wait(set, 0), 1);
+    CHECK_EQUAL(rlc_port_set_remove(set, token), 0); /* another thread's doing, between wait and take */
+    rlc_port_event event;
+    CHECK(!rlc_port_set_take(set, &event));
+    CHECK_EQUAL(rlc_port_set_rebuilds(set), 0);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]), close(gone[1]);
+}
+
 /* ---- members come and go, under a lock, while the owner sleeps without it ---- */
 
 enum { CHURN = 3000 };
@@ -402,6 +421,7 @@ int main(void) {
     RUN(test_RLC_TAKE_2_a_new_member_never_gets_an_old_event);
     RUN(test_RLC_TAKE_3_interest_narrowed_after_the_fetch);
     RUN(test_RLC_TAKE_4_one_call_per_wait_and_no_allocation);
+    RUN(test_RLC_TAKE_5_a_late_event_is_no_stray);
     RUN(test_RLC_SET_1_other_threads_change_a_set_that_sleeps);
     return 0;
 }

@@ -77,8 +77,10 @@ void rlc_loop_free_watches(rlc_loop *loop, struct rlc_watch_list *list);
 uint64_t rlc_loop_first_deadline(rlc_loop *loop);
 /** Moves what is due at now_ns from the heap to the list. */
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
-/** Calls at most `limit` of them. True if there was one. */
-bool rlc_loop_call_due_timers(rlc_loop *loop, size_t limit);
+/**
+ * Calls them. True if there was one. Bounded: only a pass collects, and a nested one calls all that it collects.
+ */
+bool rlc_loop_call_due_timers(rlc_loop *loop);
 void rlc_loop_free_timers(rlc_loop *loop, struct rlc_timer_list *list);
 
 #endif
