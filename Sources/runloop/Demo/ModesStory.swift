@@ -7,8 +7,8 @@ extension Demo {
     let name = "modes"
     let title = "a timer that pauses, a timer that does not"
 
-    private let beat: Duration = .milliseconds(40)
-    private let phase: Duration = .milliseconds(600)
+    private let beat: Duration = .milliseconds(100)
+    private let phase: Duration = .milliseconds(720)
 
     func tell(on stage: Stage) throws -> Outcome {
       stage.say(
