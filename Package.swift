@@ -25,6 +25,8 @@ let package = Package(
     .executableTarget(
       name: "runloop", dependencies: ["RunLoopKit", "RunLoopTesting", "CRunLoopCore"], swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .testTarget(name: "ConformanceTests", dependencies: ["runloop"], exclude: ["Corpus"]),
+    .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(name: "RunLoopKitTests", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"]),
   ],
   swiftLanguageModes: [.v6],

@@ -65,7 +65,7 @@ struct Arguments {
     guard let index = names.items[name] else { throw error("unknown item '\(name)'") }
     let kind = names.kinds[index]
     guard kinds.contains(kind) else {
-      throw error("'\(name)' is a \(kind.rawValue), not a \(kinds.map(\.rawValue).joined(separator: " or "))")
+      throw error("expected \(kinds.map(\.rawValue).joined(separator: " or ")), but '\(name)' is a \(kind.rawValue)")
     }
     return index
   }

@@ -1,0 +1,102 @@
+import Testing
+
+/// Mistakes in a scenario: where they are, and that nothing is run.
+@Suite struct ParserTests {
+  @Test(
+    arguments: [
+      ("frobnicate S", "unknown action 'frobnicate'"),
+      ("source0 S colour=red", "source0: unknown option 'colour=red'"),
+      ("source0 S\nsource0 S", "duplicate item 'S'"),
+      ("source0", "source0: missing name"),
+      ("observer O", "observer: missing activities"),
+      ("observer O entry|leave", "unknown activity 'leave'"),
+      ("observer O all repeats=maybe", "observer: repeats is yes or no, not 'maybe'"),
+      ("timer T delay=soon", "bad number 'soon'"),
+      ("source1 P port=socket", "unknown port kind 'socket'"),
+      ("source0 S\nsource1 P share=S", "share: bad source 'S'"),
+      ("add S default", "add: unknown item 'S'"),
+      ("source0 S\nadd S", "add: missing mode"),
+      ("source0 S\nadd S default now", "add: unexpected 'now'"),
+      ("block B\nadd B default", "add: expected observer or source0 or source1 or timer, but 'B' is a block"),
+      ("source0 S\nsetfire S 10", "setfire: expected timer, but 'S' is a source0"),
+      ("run default", "run: missing number"),
+      ("run default soon no", "run: bad number 'soon'"),
+      ("run default 1 maybe", "run: expected yes or no, got 'maybe'"),
+      ("spawn B", "spawn: unknown thread 'B'"),
+      ("wake loop=B", "wake: unknown thread 'B'"),
+      ("thread A", "expected: thread NAME:"),
+      ("thread B:\nnote b\nthread B:", "duplicate thread 'B'"),
+      ("on S note x", "on: missing ':'"),
+      ("on S: note x", "on: unknown item 'S'"),
+      ("source0 S\non S entry: note x", "on: unexpected 'entry'"),
+      ("source0 S\non S #0: note x", "bad count '#0'"),
+      ("source0 S\non S #1: repeat 2", "repeat: only at the start of a line of a program"),
+      ("repeat 2 note x", "repeat: missing ':'"),
+      ("at noon: wake", "bad number 'noon'"),
+      ("trace loud", "trace: unknown mode 'loud'"),
+      ("quantum 0", "quantum: too small"),
+      ("slow 0", "slow: too small"),
+      ("quantum", "quantum: expected one word"),
+    ])
+  func mistakeIsReported(_ text: String, _ message: String) {
+    let line = text.split(separator: "\n").count
+    let outcome = interpret("note never\n" + text + "\n")
+    #expect(outcome.complaint == "FILE:\(line + 1): error: \(message)\n")
+    #expect(outcome.status == 2)
+    #expect(outcome.output.isEmpty)
+  }
+
+  @Test func allMistakesAreReportedInOrder() {
+    let outcome = interpret("add X default\nsource0 S odd\n\n# comment\nfrobnicate\n")
+    #expect(
+      outcome.complaint == """
+        FILE:1: error: add: unknown item 'X'
+        FILE:2: error: source0: unknown option 'odd'
+        FILE:5: error: unknown action 'frobnicate'
+
+        """)
+  }
+
+  @Test func mistakesThatShowOnlyAtRunTimeExitWith2() {
+    let outcome = interpret("source0 S lazy\nnote before\nadd S default\n")
+    #expect(outcome.complaint == "FILE:3: error: 'S' has not been created\n")
+    #expect(outcome.status == 2)
+  }
+
+  @Test func commentsStandAtTheStartOrAfterABlankUnlessADigitFollows() {
+    let outcome = interpret(
+      """
+      # comment
+      \ttimer T interval=10   # comment
+      on T #2: note second # comment
+      on T #3+: note later; stop
+      note a#b #c
+      add T default;; run default 1 no\r
+
+      """)
+    #expect(
+      outcome.output == """
+        note a#b
+        run default
+        timer T mode=default
+        timer T mode=default
+        note second
+        timer T mode=default
+        note later
+        ran default STOPPED
+        end
+
+        """)
+  }
+
+  @Test func linesMayNameLaterItemsAndThreads() {
+    let outcome = interpret("on T: note fired\nspawn B\njoin B\nthread B:\nadd T default\nrun default 1 no\ntimer T\n")
+    #expect(
+      outcome.output == "B: run default\nB: timer T mode=default\nB: note fired\nB: ran default FINISHED\nend\n")
+  }
+
+  @Test func programBeforeTheFirstSectionIsThreadAs() {
+    let outcome = interpret("note first\nspawn B\njoin B\nthread B:\nsameloop A\nsameloop B\n")
+    #expect(outcome.output == "note first\nB: sameloop A = no\nB: sameloop B = yes\nend\n")
+  }
+}

@@ -1,0 +1,31 @@
+import Testing
+
+/// Some scenarios on the machine's clock: what virtual time replaces works too.
+@Suite struct RealTimeTests {
+  private static let names = [
+    "activities-timer-then-source1", "block-self-requeue", "mainq-does-not-starve-ports",
+    "nested-outer-timeout-swallowed",
+    "pattern-resident-thread", "source1-two-loops", "stop-other-loop", "thread-common-observer-destroyed",
+    "thread-kept-alive-by-port", "timer-date-order", "timer-missed-are-skipped", "wake-other-thread-during-callback",
+  ]
+
+  /// A busy machine may spoil one of them once; a second one would be no accident.
+  @Test func realTimeTraces() throws {
+    var retried: [String] = []
+    for name in Self.names {
+      let expected = try #require(Corpus.own.expectedTrace(name), "no trace of \(name)")
+      var output = trace(of: name)
+      if output != expected {
+        print("\(name): retried in real time\n\(Difference.between(expected, output))")
+        retried.append(name)
+        output = trace(of: name)
+      }
+      #expect(output == expected, "\(name) (- expected, + got)\n\(Difference.between(expected, output))")
+    }
+    #expect(retried.count <= 1, "retried: \(retried.joined(separator: ", "))")
+  }
+
+  private func trace(of name: String) -> String {
+    Tool().run(["scenario", Corpus.own.scenarioPath(name)], environment: ["RLSCALE": "4"]).output
+  }
+}
