@@ -2,8 +2,8 @@
  * A C program with an event loop of its own (here: poll(2)) that hosts an rlc_loop.
  *
  * The host needs three calls: rlc_loop_fd() once, rlc_loop_prepare() before each sleep, rlc_loop_dispatch() when the
- * descriptor was readable or prepare said that there is work already. The loop brings a watched pipe, a timer, a function
- * posted by another thread, and a plain wake-up.
+ * descriptor was readable or prepare said that there is work already. The loop brings a watched pipe, a timer, a
+ * function posted by another thread, and a plain wake-up.
  *
  *   cc main.c $(pkg-config --cflags --libs crunloop) -pthread
  */
@@ -20,7 +20,8 @@
 #define MS UINT64_C(1000000)
 
 static void require(bool condition, const char *what) {
-    if (condition) return;
+    if (condition)
+        return;
     fprintf(stderr, "c-embed: %s failed\n", what);
     exit(1);
 }
@@ -54,7 +55,8 @@ static void timer_fires(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, 
     program *program = context;
     require(rlc_now(RLC_CLOCK_MONOTONIC) >= deadline_ns, "never early");
     printf("timer: tick %d\n", ++program->ticks);
-    if (program->ticks == 3) rlc_timer_arm(timer, RLC_TIME_FOREVER, 0, 0);
+    if (program->ticks == 3)
+        rlc_timer_arm(timer, RLC_TIME_FOREVER, 0, 0);
 }
 
 /* A post is a node in an object of ours; the loop allocates nothing. */
@@ -65,7 +67,8 @@ typedef struct message {
 
 static void message_arrives(rlc_post_node *node, bool ran) {
     message *message = (struct message *)node;
-    if (ran) puts("post:  a message from the worker");
+    if (ran)
+        puts("post:  a message from the worker");
     message->program->has_posted = ran;
     free(message);
 }
@@ -107,7 +110,8 @@ int main(void) {
     pthread_t thread;
     require(pipe(program.pipe) == 0, "pipe");
     require(rlc_loop_create(NULL, &program.loop) == 0, "create");
-    require(rlc_loop_add_watch(program.loop, program.pipe[0], RLC_READABLE, pipe_is_ready, &program, &watch) == 0, "add_watch");
+    require(rlc_loop_add_watch(program.loop, program.pipe[0], RLC_READABLE, pipe_is_ready, &program, &watch) == 0,
+        "add_watch");
     require(rlc_loop_add_timer(program.loop, timer_fires, &program, &timer) == 0, "add_timer");
     require(rlc_timer_arm(timer, rlc_now(RLC_CLOCK_MONOTONIC) + 5 * MS, 5 * MS, 1 * MS) == 0, "arm");
     require(pthread_create(&thread, NULL, worker, &program) == 0, "pthread_create");

@@ -21,7 +21,8 @@ static void forget_in_child(void) {
 static void set_up(void) {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page != MAP_FAILED) (void)madvise(page, size, MADV_WIPEONFORK);
+    if (page != MAP_FAILED)
+        (void)madvise(page, size, MADV_WIPEONFORK);
     /* The page also covers _Fork(3) and clone(2); the handler also covers kernels before 4.14 and emulators that
      * accept the advice and ignore it. Both together do no harm. */
     (void)pthread_atfork(NULL, NULL, forget_in_child);
@@ -35,7 +36,8 @@ uint32_t rlc_fork_generation(void) {
         word = atomic_load(&current);
     }
     uint32_t generation = atomic_load(word);
-    if (generation != 0) return generation;
+    if (generation != 0)
+        return generation;
     /* Two threads may both come here and skip a number; the first one to publish decides for both. */
     uint32_t next = atomic_fetch_add(&last_generation, 1) + 1;
     return atomic_compare_exchange_strong(word, &generation, next) ? next : generation;

@@ -56,12 +56,15 @@ static int wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, co
 #endif
 
 __attribute__((noinline)) /* Profiles filter idle time by this name. */
-static int rlc_kernel_blocking_wait(int epoll_fd, struct epoll_event *events, int capacity, uint64_t timeout_ns) {
+static int
+rlc_kernel_blocking_wait(int epoll_fd, struct epoll_event *events, int capacity, uint64_t timeout_ns) {
     static _Atomic bool lacks_pwait2;
-    if (timeout_ns != 0 && timeout_ns != RLC_TIME_FOREVER && !atomic_load_explicit(&lacks_pwait2, memory_order_relaxed)) {
+    if (timeout_ns != 0 && timeout_ns != RLC_TIME_FOREVER &&
+        !atomic_load_explicit(&lacks_pwait2, memory_order_relaxed)) {
         struct timespec timeout = timespec_of(timeout_ns);
         int count = wait_in_ns(epoll_fd, events, capacity, &timeout);
-        if (count >= 0 || errno != ENOSYS) return status_of(count);
+        if (count >= 0 || errno != ENOSYS)
+            return status_of(count);
         atomic_store_explicit(&lacks_pwait2, true, memory_order_relaxed);
     }
     int count = status_of(epoll_wait(epoll_fd, events, capacity, rlc_timeout_ms(timeout_ns)));
@@ -69,7 +72,8 @@ static int rlc_kernel_blocking_wait(int epoll_fd, struct epoll_event *events, in
     return count;
 }
 
-static int system_epoll_wait(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
+static int system_epoll_wait(
+    void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     (void)context;
     uint64_t timeout_ns = deadline_ns;
     if (deadline_ns != 0 && deadline_ns != RLC_TIME_FOREVER) {
@@ -86,15 +90,18 @@ static int system_eventfd_create(void *context) {
 static int system_timerfd_create(void *context, rlc_clock clock) {
     (void)context;
     clockid_t id = CLOCK_MONOTONIC;
-    if (clock == RLC_CLOCK_BOOTTIME) id = CLOCK_BOOTTIME;
-    if (clock == RLC_CLOCK_REALTIME) id = CLOCK_REALTIME;
+    if (clock == RLC_CLOCK_BOOTTIME)
+        id = CLOCK_BOOTTIME;
+    if (clock == RLC_CLOCK_REALTIME)
+        id = CLOCK_REALTIME;
     return status_of(timerfd_create(id, TFD_CLOEXEC | TFD_NONBLOCK));
 }
 
 static int system_timerfd_set(void *context, int fd, uint64_t deadline_ns) {
     (void)context;
     struct itimerspec setting = {.it_value = {0, 0}}; /* all zero disarms */
-    if (deadline_ns != RLC_TIME_FOREVER) setting.it_value = timespec_of(deadline_ns == 0 ? 1 : deadline_ns);
+    if (deadline_ns != RLC_TIME_FOREVER)
+        setting.it_value = timespec_of(deadline_ns == 0 ? 1 : deadline_ns);
     /* CANCEL_ON_SET counts for the wall clock only; the kernel ignores it for the others. */
     int status = status_of(timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &setting, NULL));
     return status == -ECANCELED ? 0 : status; /* the clock was set meanwhile; the timer is armed all the same */
@@ -131,12 +138,15 @@ static int system_counter_empties(void *context, int fd) {
     char path[64], text[1024];
     (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
     int info = open(path, O_RDONLY | O_CLOEXEC);
-    if (info < 0) return 0;
+    if (info < 0)
+        return 0;
     ssize_t size = read(info, text, sizeof text - 1);
     (void)close(info);
-    if (size <= 0) return 0;
+    if (size <= 0)
+        return 0;
     text[size] = '\0';
-    if (strstr(text, "\nclockid:") != NULL) return 1;
+    if (strstr(text, "\nclockid:") != NULL)
+        return 1;
     /* Kernels before 6.7 do not say whether an eventfd is a semaphore: asking once more than needed is safe. */
     return strstr(text, "\neventfd-count:") != NULL && strstr(text, "\neventfd-semaphore: 0") != NULL;
 }
@@ -149,7 +159,8 @@ static int system_close(void *context, int fd) {
 static int system_replace(void *context, int fd, int number) {
     (void)context;
     int status;
-    do status = status_of(dup3(fd, number, O_CLOEXEC));
+    do
+        status = status_of(dup3(fd, number, O_CLOEXEC));
     while (status == -EBUSY || status == -EINTR); /* EBUSY: Linux, while another thread opens that number */
     return status < 0 ? status : 0;
 }

@@ -11,12 +11,15 @@ static void move_timer(rlc_timer *timer, struct rlc_timer_list *from, struct rlc
 /** What the first timer needs. Half of it may stay after a failure: the next timer finishes the rest. */
 static int set_up_timers(rlc_loop *loop) {
     int status = 0;
-    if (loop->heap == NULL) status = rlc_timer_heap_create(&loop->heap);
-    if (status < 0 || loop->timer_port != NULL) return status;
+    if (loop->heap == NULL)
+        status = rlc_timer_heap_create(&loop->heap);
+    if (status < 0 || loop->timer_port != NULL)
+        return status;
     rlc_timer_port *port;
     rlc_token token;
     status = rlc_timer_port_create(loop->kernel, RLC_CLOCK_MONOTONIC, &port);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     status = rlc_port_set_insert(loop->set, rlc_timer_port_fd(port), RLC_PORT_HINT, RLC_READABLE, port, &token);
     if (status < 0) {
         rlc_timer_port_destroy(port);
@@ -27,11 +30,14 @@ static int set_up_timers(rlc_loop *loop) {
 }
 
 int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer) {
-    if (rlc_loop_is_forked(loop)) return -ECHILD;
+    if (rlc_loop_is_forked(loop))
+        return -ECHILD;
     int status = set_up_timers(loop);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     rlc_timer *timer = malloc(sizeof *timer);
-    if (timer == NULL) return -ENOMEM;
+    if (timer == NULL)
+        return -ENOMEM;
     *timer = (rlc_timer){.loop = loop, .timer_fn = timer_fn, .context = context};
     status = rlc_timer_heap_insert(loop->heap, timer, &timer->token);
     if (status < 0) {
@@ -44,23 +50,28 @@ int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc
 }
 
 static void leave_due(rlc_timer *timer) {
-    if (!timer->is_due) return;
+    if (!timer->is_due)
+        return;
     move_timer(timer, &timer->loop->due, &timer->loop->timers);
     timer->is_due = false;
     timer->loop->due_count--;
 }
 
 static void set_armed(rlc_timer *timer, bool is_armed) {
-    if (timer->is_armed != is_armed) timer->loop->armed_count += is_armed ? (size_t)1 : (size_t)-1;
+    if (timer->is_armed != is_armed)
+        timer->loop->armed_count += is_armed ? (size_t)1 : (size_t)-1;
     timer->is_armed = is_armed;
 }
 
 int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns) {
     rlc_loop *loop = timer->loop;
-    if (rlc_loop_is_forked(loop)) return -ECHILD;
-    if (timer->is_removed) return -ENOENT;
+    if (rlc_loop_is_forked(loop))
+        return -ECHILD;
+    if (timer->is_removed)
+        return -ENOENT;
     int status = rlc_timer_heap_arm(loop->heap, timer->token, deadline_ns, tolerance_ns);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     leave_due(timer);
     timer->deadline_ns = deadline_ns;
     timer->interval_ns = interval_ns;
@@ -71,15 +82,18 @@ int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, 
 }
 
 void rlc_timer_remove(rlc_timer *timer) {
-    if (timer == NULL || timer->is_removed) return;
+    if (timer == NULL || timer->is_removed)
+        return;
     rlc_loop *loop = timer->loop;
     (void)rlc_timer_heap_remove(loop->heap, timer->token);
     leave_due(timer);
     set_armed(timer, false);
     timer->is_removed = true;
     TAILQ_REMOVE(&loop->timers, timer, link);
-    if (loop->depth == 0) free(timer);
-    else TAILQ_INSERT_TAIL(&loop->dead_timers, timer, link);
+    if (loop->depth == 0)
+        free(timer);
+    else
+        TAILQ_INSERT_TAIL(&loop->dead_timers, timer, link);
 }
 
 uint64_t rlc_loop_first_deadline(rlc_loop *loop) {
@@ -98,7 +112,8 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
 }
 
 __attribute__((noinline)) /* Stack traces and profiles tell the kinds of callouts apart by these names. */
-static void rlc_calling_out_to_a_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns) {
+static void
+rlc_calling_out_to_a_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns) {
     timer->timer_fn(loop, timer, deadline_ns, timer->context);
     __asm__ volatile(""); /* no tail call: the frame stays */
 }
@@ -109,7 +124,8 @@ static void call_timer(rlc_loop *loop, rlc_timer *timer) {
     set_armed(timer, false);
     rlc_calling_out_to_a_timer(loop, timer, deadline_ns);
     /* Armed anew after the callout only, so that a run inside it does not call it again. */
-    if (timer->is_removed || timer->arms != arms || timer->interval_ns == 0) return;
+    if (timer->is_removed || timer->arms != arms || timer->interval_ns == 0)
+        return;
     uint64_t now_ns = loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
     uint64_t next_ns = rlc_time_next_in_phase(deadline_ns, timer->interval_ns, now_ns);
     (void)rlc_timer_arm(timer, next_ns, timer->interval_ns, timer->tolerance_ns);

@@ -11,24 +11,31 @@
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
-bool rlc_is_main_thread(void) { return getpid() == (pid_t)syscall(SYS_gettid); }
+bool rlc_is_main_thread(void) {
+    return getpid() == (pid_t)syscall(SYS_gettid);
+}
 
 int rlc_main_queue_fd(void) {
-    if (_dispatch_get_main_queue_handle_4CF == NULL || _dispatch_main_queue_callback_4CF == NULL) return -ENOSYS;
+    if (_dispatch_get_main_queue_handle_4CF == NULL || _dispatch_main_queue_callback_4CF == NULL)
+        return -ENOSYS;
     return _dispatch_get_main_queue_handle_4CF();
 }
 
 bool rlc_main_queue_take(const rlc_kernel *kernel) {
     int fd = rlc_main_queue_fd();
-    if (fd < 0) return false;
-    if (kernel == NULL) kernel = rlc_kernel_default();
+    if (fd < 0)
+        return false;
+    if (kernel == NULL)
+        kernel = rlc_kernel_default();
     uint64_t count = 0;
     int64_t size;
-    do size = kernel->read(kernel->context, fd, &count, sizeof count);
+    do
+        size = kernel->read(kernel->context, fd, &count, sizeof count);
     while (size == -EINTR);
     return size > 0;
 }
 
 void rlc_main_queue_drain(void) {
-    if (_dispatch_main_queue_callback_4CF != NULL) _dispatch_main_queue_callback_4CF(NULL);
+    if (_dispatch_main_queue_callback_4CF != NULL)
+        _dispatch_main_queue_callback_4CF(NULL);
 }

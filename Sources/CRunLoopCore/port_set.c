@@ -7,16 +7,20 @@
 enum { FIRST_BATCH = 4, FIRST_BUCKETS = 4 };
 
 static uint32_t events_of(const rlc_port *port) {
-    if (port->kind != RLC_PORT_READINESS) return EPOLLIN | EPOLLET;
+    if (port->kind != RLC_PORT_READINESS)
+        return EPOLLIN | EPOLLET;
     bool reads = (port->interest & RLC_READABLE) != 0 && !rlc_port_has(port, RLC_PORT_READ_ENDED);
     uint32_t events = reads ? EPOLLIN | EPOLLRDHUP : 0;
-    if ((port->interest & RLC_WRITABLE) != 0) events |= EPOLLOUT;
-    if (rlc_port_has(port, RLC_PORT_IN_ERROR)) events |= EPOLLET;
+    if ((port->interest & RLC_WRITABLE) != 0)
+        events |= EPOLLOUT;
+    if (rlc_port_has(port, RLC_PORT_IN_ERROR))
+        events |= EPOLLET;
     return events;
 }
 
 int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port) {
-    if (rlc_port_set_is_forked(set)) return -ECHILD; /* the epoll descriptor's interest list is the parent's */
+    if (rlc_port_set_is_forked(set))
+        return -ECHILD; /* the epoll descriptor's interest list is the parent's */
     struct epoll_event event = {.events = events_of(port)};
     event.data.u64 = (uint64_t)port->serial << 32 | (uint32_t)port->fd;
     return set->kernel->epoll_control(set->kernel->context, epoll_fd, operation, port->fd, &event);
@@ -35,7 +39,8 @@ static rlc_port *port_at(const rlc_port_set *set, uint32_t slot) {
 static rlc_port *owner_from(const rlc_port_set *set, uint32_t slot, int fd) {
     for (; slot != RLC_NO_SLOT; slot = port_at(set, slot)->next) {
         rlc_port *port = port_at(set, slot);
-        if (port->fd == fd && !rlc_port_has(port, RLC_PORT_ORPHAN)) return port;
+        if (port->fd == fd && !rlc_port_has(port, RLC_PORT_ORPHAN))
+            return port;
     }
     return NULL;
 }
@@ -46,7 +51,8 @@ rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
 
 static void unlink_port(rlc_port_set *set, uint32_t slot) {
     uint32_t *link = bucket_of(set, port_at(set, slot)->fd);
-    while (*link != slot) link = &port_at(set, *link)->next;
+    while (*link != slot)
+        link = &port_at(set, *link)->next;
     *link = port_at(set, slot)->next;
 }
 
@@ -61,17 +67,21 @@ static void orphan_all_at(rlc_port_set *set, int fd) {
 /** Doubles the buckets until there is one per port; each chain keeps its order, newest first. */
 static int reserve_buckets(rlc_port_set *set) {
     uint32_t count = set->bucket_count == 0 ? FIRST_BUCKETS : set->bucket_count;
-    while (count < set->ports.capacity) count *= 2;
-    if (count == set->bucket_count) return 0;
+    while (count < set->ports.capacity)
+        count *= 2;
+    if (count == set->bucket_count)
+        return 0;
     uint32_t *buckets = malloc(count * sizeof *buckets);
-    if (buckets == NULL) return -ENOMEM;
+    if (buckets == NULL)
+        return -ENOMEM;
     memset(buckets, 0xff, count * sizeof *buckets); /* RLC_NO_SLOT */
     for (uint32_t old = 0; old < set->bucket_count; old++) {
         for (uint32_t slot = set->buckets[old], next; slot != RLC_NO_SLOT; slot = next) {
             rlc_port *port = port_at(set, slot);
             next = port->next;
             uint32_t *link = &buckets[(uint32_t)port->fd & (count - 1)];
-            while (*link != RLC_NO_SLOT) link = &port_at(set, *link)->next;
+            while (*link != RLC_NO_SLOT)
+                link = &port_at(set, *link)->next;
             *link = slot;
             port->next = RLC_NO_SLOT;
         }
@@ -85,11 +95,14 @@ static int reserve_buckets(rlc_port_set *set) {
 /** A larger batch for the owner to move into at its next wait. Without memory the old one serves as well. */
 static void offer_batch(rlc_port_set *set, uint32_t members) {
     uint32_t wanted = members > RLC_BATCH_MAX ? RLC_BATCH_MAX : members;
-    if (wanted <= set->next_capacity) return;
+    if (wanted <= set->next_capacity)
+        return;
     uint32_t capacity = set->next_capacity;
-    while (capacity < wanted) capacity *= 2;
+    while (capacity < wanted)
+        capacity *= 2;
     rlc_batch *batch = malloc(sizeof *batch + capacity * sizeof batch->events[0]);
-    if (batch == NULL) return;
+    if (batch == NULL)
+        return;
     batch->capacity = capacity;
     set->next_capacity = capacity;
     free(atomic_exchange(&set->next_batch, batch));
@@ -97,17 +110,21 @@ static void offer_batch(rlc_port_set *set, uint32_t members) {
 
 int rlc_port_set_reserve(rlc_port_set *set, uint32_t extra) {
     int status = rlc_slot_table_reserve(&set->ports, extra);
-    if (status == 0) status = reserve_buckets(set);
-    if (status == 0) offer_batch(set, set->ports.count + extra);
+    if (status == 0)
+        status = reserve_buckets(set);
+    if (status == 0)
+        offer_batch(set, set->ports.count + extra);
     return status;
 }
 
 /* ---- life ---- */
 
 int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set) {
-    if (kernel == NULL) kernel = rlc_kernel_default();
+    if (kernel == NULL)
+        kernel = rlc_kernel_default();
     rlc_port_set *set = calloc(1, sizeof *set);
-    if (set == NULL) return -ENOMEM;
+    if (set == NULL)
+        return -ENOMEM;
     set->batch = malloc(sizeof *set->batch + FIRST_BATCH * sizeof set->batch->events[0]);
     int fd = set->batch == NULL ? -ENOMEM : kernel->epoll_create(kernel->context);
     if (fd < 0) {
@@ -125,8 +142,10 @@ int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set) {
 }
 
 void rlc_port_set_destroy(rlc_port_set *set) {
-    if (set == NULL) return;
-    if (!rlc_port_set_is_forked(set)) set->kernel->close(set->kernel->context, set->epoll_fd);
+    if (set == NULL)
+        return;
+    if (!rlc_port_set_is_forked(set))
+        set->kernel->close(set->kernel->context, set->epoll_fd);
     rlc_slot_table_finish(&set->ports);
     free(set->buckets);
     free(set->batch);
@@ -150,16 +169,20 @@ uint64_t rlc_port_set_rebuilds(const rlc_port_set *set) {
 
 static int add_or_take_over(rlc_port_set *set, rlc_port *port) {
     int status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_ADD, port);
-    if (status == -EEXIST) status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
-    if (status < 0) return status;
+    if (status == -EEXIST)
+        status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+    if (status < 0)
+        return status;
     rlc_port_assign(port, RLC_PORT_REGISTERED, true);
     return 0;
 }
 
 static void drop_registration(rlc_port_set *set, rlc_port *port) {
-    if (!rlc_port_has(port, RLC_PORT_REGISTERED)) return;
+    if (!rlc_port_has(port, RLC_PORT_REGISTERED))
+        return;
     /* ENOENT, EBADF: the number was closed. Most likely that removed the registration, but a duplicate keeps it. */
-    if (rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_DEL, port) < 0) set->has_strays = true;
+    if (rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_DEL, port) < 0)
+        set->has_strays = true;
     rlc_port_assign(port, RLC_PORT_REGISTERED, false);
 }
 
@@ -173,7 +196,8 @@ int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
         status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
     }
     atomic_fetch_add(&set->changes, 1);
-    if (status != -EBADF && status != -ENOENT) return status;
+    if (status != -EBADF && status != -ENOENT)
+        return status;
     orphan_all_at(set, port->fd); /* closed behind our back; the number is nobody's or a stranger's */
     return -EBADF;
 }
@@ -183,10 +207,13 @@ static void forget_new(rlc_port_set *set, uint32_t slot) {
     rlc_slot_table_release(&set->ports, slot);
 }
 
-int rlc_port_set_insert(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token) {
-    if (fd < 0) return -EBADF;
+int rlc_port_set_insert(
+    rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token) {
+    if (fd < 0)
+        return -EBADF;
     int status = rlc_port_set_reserve(set, 1);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     rlc_port *older = rlc_port_set_owner(set, fd);
     uint32_t slot = rlc_slot_table_claim(&set->ports);
     rlc_port *port = port_at(set, slot);
@@ -206,7 +233,8 @@ int rlc_port_set_insert(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t 
         rlc_port_assign(port, RLC_PORT_ORPHAN, false);
     } else if (status == -EEXIST) {
         status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
-        if (status == 0 && older != NULL) rlc_port_assign(older, RLC_PORT_REGISTERED, false);
+        if (status == 0 && older != NULL)
+            rlc_port_assign(older, RLC_PORT_REGISTERED, false);
     }
     if (status < 0) {
         forget_new(set, slot);
@@ -216,7 +244,8 @@ int rlc_port_set_insert(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t 
     if (kind == RLC_PORT_COUNTER && set->kernel->counter_empties(set->kernel->context, fd) > 0) {
         rlc_port_assign(port, RLC_PORT_EMPTIES, true);
     }
-    if (kind == RLC_PORT_HINT) set->hint_count++;
+    if (kind == RLC_PORT_HINT)
+        set->hint_count++;
     atomic_fetch_add(&set->changes, 1);
     *ret_token = rlc_slot_table_token(&set->ports, slot);
     return 0;
@@ -224,26 +253,32 @@ int rlc_port_set_insert(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t 
 
 int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest) {
     rlc_port *port = rlc_slot_table_find(&set->ports, token);
-    if (port == NULL) return -ENOENT;
+    if (port == NULL)
+        return -ENOENT;
     bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_RESTING);
     port->interest = (uint8_t)interest;
     rlc_port_assign(port, RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR, false);
-    if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || rlc_port_set_owner(set, port->fd) != port) return 0;
+    if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || rlc_port_set_owner(set, port->fd) != port)
+        return 0;
     return rlc_port_set_update(set, port);
 }
 
 int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted) {
     rlc_port *port = rlc_slot_table_find(&set->ports, token);
-    if (port == NULL) return -ENOENT;
-    if (rlc_port_has(port, RLC_PORT_MUTED) == muted) return 0;
+    if (port == NULL)
+        return -ENOENT;
+    if (rlc_port_has(port, RLC_PORT_MUTED) == muted)
+        return 0;
     rlc_port_assign(port, RLC_PORT_MUTED, muted);
-    if (rlc_port_set_owner(set, port->fd) != port) return 0;
+    if (rlc_port_set_owner(set, port->fd) != port)
+        return 0;
     return rlc_port_set_update(set, port);
 }
 
 int rlc_port_set_remove(rlc_port_set *set, rlc_token token) {
     rlc_port *port = rlc_slot_table_find(&set->ports, token);
-    if (port == NULL) return -ENOENT;
+    if (port == NULL)
+        return -ENOENT;
     bool was_owner = rlc_port_set_owner(set, port->fd) == port;
     rlc_port *earlier = was_owner ? owner_from(set, port->next, port->fd) : NULL;
     if (earlier == NULL) {
@@ -252,7 +287,8 @@ int rlc_port_set_remove(rlc_port_set *set, rlc_token token) {
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
         (void)rlc_port_set_update(set, earlier); /* its failure is the earlier one's: an orphan now, or it rests */
     }
-    if (port->kind == RLC_PORT_HINT) set->hint_count--;
+    if (port->kind == RLC_PORT_HINT)
+        set->hint_count--;
     unlink_port(set, rlc_token_slot(token));
     rlc_slot_table_release(&set->ports, rlc_token_slot(token));
     atomic_fetch_add(&set->changes, 1);

@@ -16,7 +16,8 @@ bool rlc_port_set_has_batch(const rlc_port_set *set) {
 }
 
 static void move_into_larger_batch(rlc_port_set *set) {
-    if (atomic_load_explicit(&set->next_batch, memory_order_relaxed) == NULL) return;
+    if (atomic_load_explicit(&set->next_batch, memory_order_relaxed) == NULL)
+        return;
     rlc_batch *larger = atomic_exchange(&set->next_batch, NULL);
     free(set->batch);
     set->batch = larger;
@@ -24,7 +25,8 @@ static void move_into_larger_batch(rlc_port_set *set) {
 
 int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
     assert(!rlc_port_set_has_batch(set)); /* waiting now would overwrite events that nobody has taken */
-    if (rlc_port_set_is_forked(set)) return -ECHILD;
+    if (rlc_port_set_is_forked(set))
+        return -ECHILD;
     move_into_larger_batch(set);
     set->changes_at_wait = atomic_load(&set->changes);
     const rlc_kernel *kernel = set->kernel;
@@ -40,14 +42,16 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
 
 static rlc_port *live_port(const rlc_port_set *set, struct epoll_event event) {
     rlc_port *port = rlc_port_set_owner(set, (int)(uint32_t)event.data.u64);
-    if (port == NULL || port->serial != (uint32_t)(event.data.u64 >> 32)) return NULL;
+    if (port == NULL || port->serial != (uint32_t)(event.data.u64 >> 32))
+        return NULL;
     return rlc_port_has(port, RLC_PORT_REGISTERED) ? port : NULL;
 }
 
 static int copy_registrations(rlc_port_set *set, int epoll_fd) {
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);
-        if (!rlc_slot_table_is_live(&set->ports, slot) || !rlc_port_has(port, RLC_PORT_REGISTERED)) continue;
+        if (!rlc_slot_table_is_live(&set->ports, slot) || !rlc_port_has(port, RLC_PORT_REGISTERED))
+            continue;
         int status = rlc_port_set_control(set, epoll_fd, EPOLL_CTL_ADD, port);
         if (status == -EBADF || status == -EPERM) {
             /* Closed behind our back, too: only the old set could still hear it. */
@@ -63,13 +67,17 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
 /** A new epoll description behind the old number: the only way to lose a registration that no number reaches. */
 static int rebuild(rlc_port_set *set) {
     const rlc_kernel *kernel = set->kernel;
-    if (kernel->replace == NULL) return -ENOSYS;
+    if (kernel->replace == NULL)
+        return -ENOSYS;
     int fd = kernel->epoll_create(kernel->context);
-    if (fd < 0) return fd;
+    if (fd < 0)
+        return fd;
     int status = copy_registrations(set, fd);
-    if (status == 0) status = kernel->replace(kernel->context, fd, set->epoll_fd);
+    if (status == 0)
+        status = kernel->replace(kernel->context, fd, set->epoll_fd);
     kernel->close(kernel->context, fd);
-    if (status < 0) return status; /* the stray stays for now; its next event tries again */
+    if (status < 0)
+        return status; /* the stray stays for now; its next event tries again */
     set->has_strays = false;
     atomic_fetch_add(&set->rebuilds, 1);
     return 0;
@@ -77,14 +85,17 @@ static int rebuild(rlc_port_set *set) {
 
 static void drop_strays(rlc_port_set *set) {
     /* After a change by another thread a dead event may just be late. A true stray will be back. */
-    if (!set->has_strays || atomic_load(&set->changes) != set->changes_at_wait) return;
+    if (!set->has_strays || atomic_load(&set->changes) != set->changes_at_wait)
+        return;
     for (uint32_t i = set->cursor; i < set->fetched; i++) {
         struct epoll_event event = set->batch->events[i];
-        if (live_port(set, event) != NULL) continue;
+        if (live_port(set, event) != NULL)
+            continue;
         rlc_port stray = {.fd = (int)(uint32_t)event.data.u64};
         rlc_port *owner = rlc_port_set_owner(set, stray.fd);
         bool is_ours = owner != NULL && rlc_port_has(owner, RLC_PORT_REGISTERED);
-        if (!is_ours && rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_DEL, &stray) == 0) continue;
+        if (!is_ours && rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_DEL, &stray) == 0)
+            continue;
         (void)rebuild(set);
         return;
     }
@@ -101,13 +112,16 @@ static void rest(rlc_port_set *set, rlc_port *port) {
 static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
     uint64_t value;
     int64_t size;
-    do size = set->kernel->read(set->kernel->context, port->fd, &value, sizeof value);
+    do
+        size = set->kernel->read(set->kernel->context, port->fd, &value, sizeof value);
     while (size == -EINTR);
-    if (size == -EAGAIN) return 0;
+    if (size == -EAGAIN)
+        return 0;
     if (size > 0 || size == -ECANCELED) {
         /* ECANCELED: a timerfd on the wall clock, which was set. More messages make no new edge; a MOD looks again,
          * and queues the port behind those that became ready meanwhile. */
-        if (!rlc_port_has(port, RLC_PORT_EMPTIES)) (void)rlc_port_set_update(set, port);
+        if (!rlc_port_has(port, RLC_PORT_EMPTIES))
+            (void)rlc_port_set_update(set, port);
         return size > 0 ? RLC_READABLE : RLC_READABLE | RLC_ERROR;
     }
     rest(set, port);
@@ -116,18 +130,25 @@ static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
 
 static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
     uint32_t ready = 0;
-    if ((events & (EPOLLIN | EPOLLRDHUP)) != 0) ready |= RLC_READABLE;
-    if ((events & EPOLLOUT) != 0) ready |= RLC_WRITABLE;
-    if (rlc_port_has(port, RLC_PORT_READ_ENDED)) ready &= ~(uint32_t)RLC_READABLE;
+    if ((events & (EPOLLIN | EPOLLRDHUP)) != 0)
+        ready |= RLC_READABLE;
+    if ((events & EPOLLOUT) != 0)
+        ready |= RLC_WRITABLE;
+    if (rlc_port_has(port, RLC_PORT_READ_ENDED))
+        ready &= ~(uint32_t)RLC_READABLE;
     ready &= port->interest;
-    if ((events & ENDED) != 0 && !rlc_port_has(port, RLC_PORT_READ_ENDED)) ready |= RLC_HANGUP;
-    if ((events & EPOLLHUP) != 0) ready |= RLC_HANGUP;
-    if ((events & EPOLLERR) != 0) ready |= RLC_ERROR;
+    if ((events & ENDED) != 0 && !rlc_port_has(port, RLC_PORT_READ_ENDED))
+        ready |= RLC_HANGUP;
+    if ((events & EPOLLHUP) != 0)
+        ready |= RLC_HANGUP;
+    if ((events & EPOLLERR) != 0)
+        ready |= RLC_ERROR;
     return ready;
 }
 
 static bool has_unread(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
-    if ((port->interest & RLC_READABLE) == 0 || (events & EPOLLIN) == 0) return false;
+    if ((port->interest & RLC_READABLE) == 0 || (events & EPOLLIN) == 0)
+        return false;
     return set->kernel->readable_bytes(set->kernel->context, port->fd) > 0;
 }
 
@@ -150,28 +171,32 @@ static int look_again(const rlc_port_set *set, const rlc_port *port) {
 }
 
 /**
- * A hang-up with nothing left to read ends a port. An error without one may pass (a datagram that was refused) or stay (a
- * pipe without readers): it is reported once, and the port is edge-triggered until the error is gone.
+ * A hang-up with nothing left to read ends a port. An error without one may pass (a datagram that was refused) or stay
+ * (a pipe without readers): it is reported once, and the port is edge-triggered until the error is gone.
  */
 static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_fresh) {
     bool was_in_error = rlc_port_has(port, RLC_PORT_IN_ERROR);
-    if (!is_fresh || was_in_error) events = (uint32_t)look_again(set, port);
+    if (!is_fresh || was_in_error)
+        events = (uint32_t)look_again(set, port);
     bool is_in_error = (events & EPOLLERR) != 0;
     if (was_in_error && !is_in_error) {
         rlc_port_assign(port, RLC_PORT_IN_ERROR, false);
         (void)rlc_port_set_update(set, port);
     }
     uint32_t ready = ready_bits(port, events);
-    if (ready == 0 || (events & (ENDED | EPOLLERR)) == 0) return ready;
+    if (ready == 0 || (events & (ENDED | EPOLLERR)) == 0)
+        return ready;
     if (has_unread(set, port, events)) {
-        if (was_in_error && is_in_error) (void)rlc_port_set_update(set, port); /* no edge will tell of the rest */
+        if (was_in_error && is_in_error)
+            (void)rlc_port_set_update(set, port); /* no edge will tell of the rest */
         return ready;
     }
     if ((events & ENDED) != 0) {
         settle_ended(set, port, events);
         return ready;
     }
-    if (was_in_error) return 0;
+    if (was_in_error)
+        return 0;
     rlc_port_assign(port, RLC_PORT_IN_ERROR, true);
     (void)rlc_port_set_update(set, port);
     return ready;
@@ -179,17 +204,23 @@ static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t event
 
 bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     bool is_fresh = set->is_fresh;
-    if (!rlc_port_set_has_batch(set) || rlc_port_set_is_forked(set)) return false;
-    if (is_fresh) drop_strays(set);
+    if (!rlc_port_set_has_batch(set) || rlc_port_set_is_forked(set))
+        return false;
+    if (is_fresh)
+        drop_strays(set);
     set->is_fresh = false;
     while (rlc_port_set_has_batch(set)) {
         struct epoll_event event = set->batch->events[set->cursor++];
         rlc_port *port = live_port(set, event);
-        if (port == NULL) continue;
+        if (port == NULL)
+            continue;
         uint32_t ready = RLC_READABLE;
-        if (port->kind == RLC_PORT_COUNTER) ready = take_counter(set, port);
-        if (port->kind == RLC_PORT_READINESS) ready = take_readiness(set, port, event.events, is_fresh);
-        if (ready == 0) continue;
+        if (port->kind == RLC_PORT_COUNTER)
+            ready = take_counter(set, port);
+        if (port->kind == RLC_PORT_READINESS)
+            ready = take_readiness(set, port, event.events, is_fresh);
+        if (ready == 0)
+            continue;
         *ret_event = (rlc_port_event){
             .token = rlc_slot_table_token(&set->ports, rlc_slot_table_slot(&set->ports, port)),
             .context = port->context,

@@ -21,9 +21,11 @@ static rlc_post_node *oldest_first(uintptr_t head) {
 int rlc_post_queue_push(rlc_post_queue *queue, rlc_post_node *node) {
     uintptr_t head = __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST);
     do {
-        if (head == CLOSED) return -ESHUTDOWN;
+        if (head == CLOSED)
+            return -ESHUTDOWN;
         node->next = (rlc_post_node *)head;
-    } while (!__atomic_compare_exchange_n(&queue->head, &head, (uintptr_t)node, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    } while (
+        !__atomic_compare_exchange_n(&queue->head, &head, (uintptr_t)node, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     return head == 0;
 }
 
@@ -33,7 +35,8 @@ bool rlc_post_queue_has_posts(const rlc_post_queue *queue) {
 }
 
 rlc_post_node *rlc_post_queue_take_all(rlc_post_queue *queue) {
-    if (!rlc_post_queue_has_posts(queue)) return NULL; /* only this thread closes, so the exchange cannot reopen */
+    if (!rlc_post_queue_has_posts(queue))
+        return NULL; /* only this thread closes, so the exchange cannot reopen */
     return oldest_first(__atomic_exchange_n(&queue->head, 0, __ATOMIC_SEQ_CST));
 }
 

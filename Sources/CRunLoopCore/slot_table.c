@@ -17,12 +17,16 @@ void rlc_slot_table_finish(rlc_slot_table *table) {
 
 int rlc_slot_table_reserve(rlc_slot_table *table, uint32_t extra) {
     uint64_t needed = (uint64_t)table->count + extra;
-    if (needed <= table->capacity) return 0;
-    if (needed > INT32_MAX) return -ENOMEM;
+    if (needed <= table->capacity)
+        return 0;
+    if (needed > INT32_MAX)
+        return -ENOMEM;
     uint32_t capacity = table->capacity == 0 ? FIRST_CAPACITY : table->capacity;
-    while (capacity < needed) capacity *= 2;
+    while (capacity < needed)
+        capacity *= 2;
     unsigned char *records = realloc(table->records, (size_t)capacity * table->record_size);
-    if (records == NULL) return -ENOMEM;
+    if (records == NULL)
+        return -ENOMEM;
     table->records = records;
     table->capacity = capacity;
     return 0;

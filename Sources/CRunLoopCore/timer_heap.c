@@ -49,28 +49,32 @@ static timer *timer_at(const rlc_timer_heap *heap, uint32_t slot) {
 }
 
 static bool is_before(entry left, entry right) {
-    if (left.deadline_ns != right.deadline_ns) return left.deadline_ns < right.deadline_ns;
+    if (left.deadline_ns != right.deadline_ns)
+        return left.deadline_ns < right.deadline_ns;
     return left.order < right.order;
 }
 
 static entry wanted(const rlc_timer_heap *heap, unsigned which, uint32_t slot) {
     const timer *timer = timer_at(heap, slot);
     return (entry){.deadline_ns = which == LATEST ? timer->latest_ns : timer->deadline_ns,
-                   .order = (uint64_t)timer->sequence << 32 | slot};
+        .order = (uint64_t)timer->sequence << 32 | slot};
 }
 
 static void put(rlc_timer_heap *heap, unsigned which, uint32_t position, entry moved) {
     entries_of(heap, which)[position] = moved;
     timer *timer = timer_at(heap, (uint32_t)moved.order);
-    if (which == LATEST) timer->latest_position = position;
-    else timer->slot.link = position;
+    if (which == LATEST)
+        timer->latest_position = position;
+    else
+        timer->slot.link = position;
 }
 
 static void sift_up(rlc_timer_heap *heap, unsigned which, uint32_t position, entry moved) {
     const entry *entries = entries_of(heap, which);
     while (position > 0) {
         uint32_t parent = (position - 1) / ARITY;
-        if (!is_before(moved, entries[parent])) break;
+        if (!is_before(moved, entries[parent]))
+            break;
         put(heap, which, position, entries[parent]);
         position = parent;
     }
@@ -82,12 +86,15 @@ static void sift_down(rlc_timer_heap *heap, unsigned which, uint32_t position, e
     uint32_t count = heap->counts[which];
     for (;;) {
         uint64_t first = (uint64_t)position * ARITY + 1;
-        if (first >= count) break;
+        if (first >= count)
+            break;
         uint32_t best = (uint32_t)first, end = count - best > ARITY ? best + ARITY : count;
         for (uint32_t child = best + 1; child < end; child++) {
-            if (is_before(entries[child], entries[best])) best = child;
+            if (is_before(entries[child], entries[best]))
+                best = child;
         }
-        if (!is_before(entries[best], moved)) break;
+        if (!is_before(entries[best], moved))
+            break;
         put(heap, which, position, entries[best]);
         position = best;
     }
@@ -97,9 +104,12 @@ static void sift_down(rlc_timer_heap *heap, unsigned which, uint32_t position, e
 static void take_out(rlc_timer_heap *heap, unsigned which, uint32_t position) {
     const entry *entries = entries_of(heap, which);
     entry last = entries[--heap->counts[which]];
-    if (position == heap->counts[which]) return;
-    if (is_before(last, entries[position])) sift_up(heap, which, position, last);
-    else sift_down(heap, which, position, last);
+    if (position == heap->counts[which])
+        return;
+    if (is_before(last, entries[position]))
+        sift_up(heap, which, position, last);
+    else
+        sift_down(heap, which, position, last);
 }
 
 static bool is_armed(const timer *timer) {
@@ -111,9 +121,11 @@ static bool is_tolerant(const timer *timer) {
 }
 
 static void disarm(rlc_timer_heap *heap, timer *timer) {
-    if (!is_armed(timer)) return;
+    if (!is_armed(timer))
+        return;
     take_out(heap, is_tolerant(timer) ? TOLERANT : EXACT, timer->slot.link);
-    if (is_tolerant(timer)) take_out(heap, LATEST, timer->latest_position);
+    if (is_tolerant(timer))
+        take_out(heap, LATEST, timer->latest_position);
     timer->slot.link = timer->latest_position = NOT_QUEUED;
 }
 
@@ -122,7 +134,8 @@ static const entry *settle(rlc_timer_heap *heap, unsigned which) {
     while (heap->counts[which] > 0) {
         const entry *first = entries_of(heap, which);
         entry real = wanted(heap, which, (uint32_t)first->order);
-        if (!is_before(*first, real)) return first;
+        if (!is_before(*first, real))
+            return first;
         sift_down(heap, which, 0, real);
     }
     return NULL;
@@ -134,7 +147,8 @@ static void sort_entries(entry *entries, uint32_t count) {
         for (uint32_t i = gap; i < count; i++) {
             entry moved = entries[i];
             uint32_t hole = i;
-            for (; hole >= gap && is_before(moved, entries[hole - gap]); hole -= gap) entries[hole] = entries[hole - gap];
+            for (; hole >= gap && is_before(moved, entries[hole - gap]); hole -= gap)
+                entries[hole] = entries[hole - gap];
             entries[hole] = moved;
         }
     }
@@ -145,9 +159,11 @@ static void sort_heaps(rlc_timer_heap *heap) {
     for (unsigned which = 0; which < HEAPS; which++) {
         entry *entries = entries_of(heap, which);
         uint32_t count = heap->counts[which];
-        for (uint32_t i = 0; i < count; i++) entries[i] = wanted(heap, which, (uint32_t)entries[i].order);
+        for (uint32_t i = 0; i < count; i++)
+            entries[i] = wanted(heap, which, (uint32_t)entries[i].order);
         sort_entries(entries, count);
-        for (uint32_t i = 0; i < count; i++) put(heap, which, i, entries[i]);
+        for (uint32_t i = 0; i < count; i++)
+            put(heap, which, i, entries[i]);
     }
 }
 
@@ -175,14 +191,16 @@ static void verify_if_asked(const rlc_timer_heap *heap) {
 
 int rlc_timer_heap_create(rlc_timer_heap **ret_heap) {
     rlc_timer_heap *heap = calloc(1, sizeof *heap);
-    if (heap == NULL) return -ENOMEM;
+    if (heap == NULL)
+        return -ENOMEM;
     rlc_slot_table_init(&heap->timers, sizeof(timer));
     *ret_heap = heap;
     return 0;
 }
 
 void rlc_timer_heap_destroy(rlc_timer_heap *heap) {
-    if (heap == NULL) return;
+    if (heap == NULL)
+        return;
     rlc_slot_table_finish(&heap->timers);
     free(heap->block);
     free(heap);
@@ -190,13 +208,16 @@ void rlc_timer_heap_destroy(rlc_timer_heap *heap) {
 
 static int reserve_one(rlc_timer_heap *heap) {
     int status = rlc_slot_table_reserve(&heap->timers, 1);
-    if (status < 0 || heap->timers.count < heap->capacity) return status;
+    if (status < 0 || heap->timers.count < heap->capacity)
+        return status;
     uint32_t capacity = heap->capacity == 0 ? FIRST_CAPACITY : heap->capacity * 2;
     /* No realloc: it would copy, and so touch, the unused parts. */
     entry *block = malloc((size_t)capacity * HEAPS * sizeof *block);
-    if (block == NULL) return -ENOMEM;
+    if (block == NULL)
+        return -ENOMEM;
     for (unsigned which = 0; which < HEAPS; which++) {
-        if (heap->counts[which] == 0) continue;
+        if (heap->counts[which] == 0)
+            continue;
         memcpy(block + (size_t)which * capacity, entries_of(heap, which), heap->counts[which] * sizeof *block);
     }
     free(heap->block);
@@ -207,7 +228,8 @@ static int reserve_one(rlc_timer_heap *heap) {
 
 int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_token) {
     int status = reserve_one(heap);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     uint32_t slot = rlc_slot_table_claim(&heap->timers);
     timer *timer = timer_at(heap, slot);
     timer->context = context;
@@ -218,34 +240,41 @@ int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_to
 
 static void queue_or_move(rlc_timer_heap *heap, unsigned which, uint32_t position, uint32_t slot) {
     entry key = wanted(heap, which, slot);
-    if (position == NOT_QUEUED) sift_up(heap, which, heap->counts[which]++, key);
-    else if (is_before(key, entries_of(heap, which)[position])) sift_up(heap, which, position, key);
+    if (position == NOT_QUEUED)
+        sift_up(heap, which, heap->counts[which]++, key);
+    else if (is_before(key, entries_of(heap, which)[position]))
+        sift_up(heap, which, position, key);
 }
 
 int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_ns, uint64_t tolerance_ns) {
     timer *timer = rlc_slot_table_find(&heap->timers, token);
-    if (timer == NULL) return -ENOENT;
+    if (timer == NULL)
+        return -ENOENT;
     if (deadline_ns == RLC_TIME_FOREVER) {
         disarm(heap, timer);
         verify_if_asked(heap);
         return 0;
     }
-    if (heap->sequence == UINT32_MAX) renumber(heap);
+    if (heap->sequence == UINT32_MAX)
+        renumber(heap);
     bool tolerates = tolerance_ns > 0;
-    if (is_armed(timer) && is_tolerant(timer) != tolerates) disarm(heap, timer);
+    if (is_armed(timer) && is_tolerant(timer) != tolerates)
+        disarm(heap, timer);
     timer->deadline_ns = deadline_ns;
     timer->latest_ns = rlc_time_add(deadline_ns, tolerance_ns);
     timer->sequence = ++heap->sequence;
     uint32_t slot = rlc_token_slot(token);
     queue_or_move(heap, tolerates ? TOLERANT : EXACT, timer->slot.link, slot);
-    if (tolerates) queue_or_move(heap, LATEST, timer->latest_position, slot);
+    if (tolerates)
+        queue_or_move(heap, LATEST, timer->latest_position, slot);
     verify_if_asked(heap);
     return 0;
 }
 
 int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token) {
     timer *timer = rlc_slot_table_find(&heap->timers, token);
-    if (timer == NULL) return -ENOENT;
+    if (timer == NULL)
+        return -ENOENT;
     disarm(heap, timer);
     rlc_slot_table_release(&heap->timers, rlc_token_slot(token));
     verify_if_asked(heap);
@@ -259,7 +288,8 @@ size_t rlc_timer_heap_count(const rlc_timer_heap *heap) {
 /** The timer that fires first, or NULL. */
 static const entry *first_entry(rlc_timer_heap *heap) {
     const entry *exact = settle(heap, EXACT), *tolerant = settle(heap, TOLERANT);
-    if (exact == NULL || tolerant == NULL) return exact == NULL ? tolerant : exact;
+    if (exact == NULL || tolerant == NULL)
+        return exact == NULL ? tolerant : exact;
     return is_before(*exact, *tolerant) ? exact : tolerant;
 }
 
@@ -277,7 +307,8 @@ uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap) {
 
 bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_context, rlc_token *ret_token) {
     const entry *first = first_entry(heap);
-    if (first == NULL || first->deadline_ns > now_ns) return false;
+    if (first == NULL || first->deadline_ns > now_ns)
+        return false;
     uint32_t slot = (uint32_t)first->order;
     timer *timer = timer_at(heap, slot);
     disarm(heap, timer);
@@ -294,7 +325,8 @@ void rlc_timer_heap_set_sequence(rlc_timer_heap *heap, uint32_t sequence) {
 #ifdef RLC_INTERNAL_CHECKS
 void rlc_timer_heap_verify(const rlc_timer_heap *heap) {
     for (unsigned which = 0; which < HEAPS; which++) {
-        if (heap->counts[which] == 0) continue;
+        if (heap->counts[which] == 0)
+            continue;
         const entry *entries = entries_of(heap, which);
         for (uint32_t i = 0; i < heap->counts[which]; i++) {
             uint32_t slot = (uint32_t)entries[i].order;

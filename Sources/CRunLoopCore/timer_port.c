@@ -11,9 +11,11 @@ struct rlc_timer_port {
 };
 
 int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port) {
-    if (kernel == NULL) kernel = rlc_kernel_default();
+    if (kernel == NULL)
+        kernel = rlc_kernel_default();
     rlc_timer_port *port = malloc(sizeof *port);
-    if (port == NULL) return -ENOMEM;
+    if (port == NULL)
+        return -ENOMEM;
     int fd = kernel->timerfd_create(kernel->context, clock);
     if (fd < 0) {
         free(port);
@@ -30,8 +32,10 @@ static bool is_forked(const rlc_timer_port *port) {
 }
 
 void rlc_timer_port_destroy(rlc_timer_port *port) {
-    if (port == NULL) return;
-    if (!is_forked(port)) port->kernel->close(port->kernel->context, port->timer_fd);
+    if (port == NULL)
+        return;
+    if (!is_forked(port))
+        port->kernel->close(port->kernel->context, port->timer_fd);
     free(port);
 }
 
@@ -40,10 +44,13 @@ int rlc_timer_port_fd(const rlc_timer_port *port) {
 }
 
 int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns) {
-    if (deadline_ns >= port->armed_ns) return 0;
-    if (is_forked(port)) return -ECHILD; /* the timer is the parent's too */
+    if (deadline_ns >= port->armed_ns)
+        return 0;
+    if (is_forked(port))
+        return -ECHILD; /* the timer is the parent's too */
     int status = port->kernel->timerfd_set(port->kernel->context, port->timer_fd, deadline_ns);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     port->armed_ns = deadline_ns;
     return 1;
 }
@@ -53,10 +60,13 @@ void rlc_timer_port_harvested(rlc_timer_port *port) {
 }
 
 int rlc_timer_port_disarm(rlc_timer_port *port) {
-    if (port->armed_ns == RLC_TIME_FOREVER) return 0;
-    if (is_forked(port)) return -ECHILD;
+    if (port->armed_ns == RLC_TIME_FOREVER)
+        return 0;
+    if (is_forked(port))
+        return -ECHILD;
     int status = port->kernel->timerfd_set(port->kernel->context, port->timer_fd, RLC_TIME_FOREVER);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     port->armed_ns = RLC_TIME_FOREVER;
     return 0;
 }

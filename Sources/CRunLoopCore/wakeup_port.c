@@ -18,9 +18,11 @@ struct rlc_wakeup_port {
 };
 
 int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
-    if (kernel == NULL) kernel = rlc_kernel_default();
+    if (kernel == NULL)
+        kernel = rlc_kernel_default();
     rlc_wakeup_port *port = malloc(sizeof *port);
-    if (port == NULL) return -ENOMEM;
+    if (port == NULL)
+        return -ENOMEM;
     int fd = kernel->eventfd_create(kernel->context);
     if (fd < 0) {
         free(port);
@@ -41,8 +43,10 @@ rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port) {
 }
 
 void rlc_wakeup_port_release(rlc_wakeup_port *port) {
-    if (port == NULL || atomic_fetch_sub(&port->references, 1) != 1) return;
-    if (port->fork_generation == rlc_fork_generation()) port->kernel->close(port->kernel->context, port->event_fd);
+    if (port == NULL || atomic_fetch_sub(&port->references, 1) != 1)
+        return;
+    if (port->fork_generation == rlc_fork_generation())
+        port->kernel->close(port->kernel->context, port->event_fd);
     free(port);
 }
 
@@ -54,17 +58,20 @@ static int wake_sleeper(const rlc_wakeup_port *port) {
     static const uint64_t one = 1;
     int saved_errno = errno;
     int64_t size;
-    do size = port->kernel->write(port->kernel->context, port->event_fd, &one, sizeof one);
+    do
+        size = port->kernel->write(port->kernel->context, port->event_fd, &one, sizeof one);
     while (size == -EINTR);
     errno = saved_errno;
     return size < 0 && size != -EAGAIN ? (int)size : 1; /* EAGAIN: full, so it is readable */
 }
 
 static int post(rlc_wakeup_port *port, uint32_t posted) {
-    if (port->fork_generation != rlc_fork_generation()) return -ECHILD;
+    if (port->fork_generation != rlc_fork_generation())
+        return -ECHILD;
     uint32_t seen = atomic_load(&port->word), next;
     do {
-        if (seen == CLOSED) return -ESHUTDOWN;
+        if (seen == CLOSED)
+            return -ESHUTDOWN;
         next = seen == POSTED ? POSTED : posted;
     } while (!atomic_compare_exchange_weak(&port->word, &seen, next));
     return seen == ASLEEP ? wake_sleeper(port) : 0;
@@ -84,10 +91,13 @@ bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port) {
 }
 
 rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port) {
-    if (atomic_load(&port->word) == CLOSED) return RLC_WAKE_NONE; /* only the owner closes */
+    if (atomic_load(&port->word) == CLOSED)
+        return RLC_WAKE_NONE; /* only the owner closes */
     switch (atomic_exchange(&port->word, RUNNING)) {
-    case KICKED: return RLC_WAKE_KICKED;
-    case POSTED: return RLC_WAKE_POSTED;
+    case KICKED:
+        return RLC_WAKE_KICKED;
+    case POSTED:
+        return RLC_WAKE_POSTED;
     }
     return RLC_WAKE_NONE;
 }

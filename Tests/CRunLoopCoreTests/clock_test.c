@@ -27,7 +27,7 @@ static void test_RLC_TIME_2_timeout_rounds_up(void) {
 }
 
 static void test_RLC_TIME_3_next_keeps_phase(void) {
-    CHECK_EQUAL(rlc_time_next_in_phase(100, 10, 0), 110);   /* n >= 1, also before the phase */
+    CHECK_EQUAL(rlc_time_next_in_phase(100, 10, 0), 110); /* n >= 1, also before the phase */
     CHECK_EQUAL(rlc_time_next_in_phase(100, 10, 100), 110);
     CHECK_EQUAL(rlc_time_next_in_phase(100, 10, 109), 110);
     CHECK_EQUAL(rlc_time_next_in_phase(100, 10, 110), 120); /* after now, not at it */
@@ -42,7 +42,8 @@ static void test_RLC_TIME_3_next_against_counting(void) {
         for (uint64_t interval = 1; interval < 7; interval++) {
             for (uint64_t now = 0; now < 60; now++) {
                 uint64_t expected = phase + interval;
-                while (expected <= now) expected += interval;
+                while (expected <= now)
+                    expected += interval;
                 CHECK_EQUAL(rlc_time_next_in_phase(phase, interval, now), expected);
             }
         }
@@ -51,7 +52,8 @@ static void test_RLC_TIME_3_next_against_counting(void) {
 
 static void test_clocks_do_not_go_back(void) {
     const rlc_clock clocks[] = {RLC_CLOCK_MONOTONIC, RLC_CLOCK_BOOTTIME, RLC_CLOCK_REALTIME};
-    for (size_t i = 0; i < 3; i++) CHECK(rlc_now(clocks[i]) > 0);
+    for (size_t i = 0; i < 3; i++)
+        CHECK(rlc_now(clocks[i]) > 0);
     uint64_t first = rlc_now(RLC_CLOCK_MONOTONIC);
     CHECK(rlc_now(RLC_CLOCK_MONOTONIC) >= first);
 }

@@ -41,7 +41,8 @@ static void test_RLC_FORK_1_child_and_grandchild_differ(void) {
 static void test_RLC_FORK_1_without_handlers(void) {
     uint32_t mine = rlc_fork_generation();
     pid_t child = (pid_t)syscall(SYS_clone, 17 /* SIGCHLD */, NULL, NULL, NULL, NULL);
-    if (child == 0) _exit(rlc_fork_generation() == mine);
+    if (child == 0)
+        _exit(rlc_fork_generation() == mine);
     wait_for(child);
 }
 

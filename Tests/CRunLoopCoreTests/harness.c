@@ -8,7 +8,8 @@ _Noreturn void check_failed(const char *file, int line, const char *condition) {
 }
 
 void check_equal(const char *file, int line, const char *text, long long left, long long right) {
-    if (left == right) return;
+    if (left == right)
+        return;
     (void)fprintf(stderr, "%s:%d: not true: %s (%lld, %lld)\n", file, line, text, left, right);
     _Exit(1);
 }
@@ -17,7 +18,8 @@ int open_descriptors(void) {
     DIR *directory = opendir("/proc/self/fd");
     CHECK(directory != NULL);
     int count = 0;
-    while (readdir(directory) != NULL) count++;
+    while (readdir(directory) != NULL)
+        count++;
     (void)closedir(directory);
     return count;
 }
@@ -32,7 +34,8 @@ void run_case(const char *name, void (*test)(void)) {
         (void)fprintf(stderr, "%s: %d descriptors before, %d after\n", name, before, after);
         _Exit(1);
     }
-    if (getenv("TEST_VERBOSE") != NULL) (void)printf("  %s\n", name);
+    if (getenv("TEST_VERBOSE") != NULL)
+        (void)printf("  %s\n", name);
 }
 
 /* ---- allocation: the linker's --wrap sends every call of the program here ---- */
@@ -78,14 +81,16 @@ void fail_allocation(unsigned long k) {
 
 static int injected_failure(spy *spy) {
     unsigned long left = atomic_load(&spy->fail_at);
-    if (left == 0 || atomic_fetch_sub(&spy->fail_at, 1) != 1) return 0;
+    if (left == 0 || atomic_fetch_sub(&spy->fail_at, 1) != 1)
+        return 0;
     return spy->fail_with;
 }
 
 static spy *called(void *context, size_t counter) {
     spy *spy = context;
     atomic_fetch_add(&spy->calls, 1);
-    if (counter != 0) atomic_fetch_add((atomic_ulong *)(void *)((char *)context + counter), 1);
+    if (counter != 0)
+        atomic_fetch_add((atomic_ulong *)(void *)((char *)context + counter), 1);
     return spy;
 }
 
@@ -106,17 +111,21 @@ static int spy_epoll_control(void *context, int epoll_fd, int operation, int fd,
 }
 
 void spy_advance(spy *spy, uint64_t to_ns) {
-    if (to_ns > spy->time_ns) spy->time_ns = to_ns;
-    if (spy->timer_ns > spy->time_ns) return;
+    if (to_ns > spy->time_ns)
+        spy->time_ns = to_ns;
+    if (spy->timer_ns > spy->time_ns)
+        return;
     spy->timer_ns = RLC_TIME_FOREVER;
     bump(spy->timer_fd);
 }
 
 static int spy_epoll_wait(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     spy *spy = called(context, offsetof(struct spy, waits));
-    if (!spy->keeps_time) return REAL->epoll_wait(NULL, epoll_fd, events, capacity, deadline_ns);
+    if (!spy->keeps_time)
+        return REAL->epoll_wait(NULL, epoll_fd, events, capacity, deadline_ns);
     int count = REAL->epoll_wait(NULL, epoll_fd, events, capacity, 0);
-    if (count != 0 || deadline_ns == 0) return count;
+    if (count != 0 || deadline_ns == 0)
+        return count;
     uint64_t next_ns = spy->timer_ns < deadline_ns ? spy->timer_ns : deadline_ns;
     CHECK(next_ns != RLC_TIME_FOREVER); /* it would sleep for ever */
     spy_advance(spy, next_ns);
@@ -131,14 +140,17 @@ static int spy_eventfd_create(void *context) {
 static int spy_timerfd_create(void *context, rlc_clock clock) {
     spy *spy = called(context, 0);
     int failure = injected_failure(spy);
-    if (failure != 0) return failure;
-    if (!spy->keeps_time) return REAL->timerfd_create(NULL, clock);
+    if (failure != 0)
+        return failure;
+    if (!spy->keeps_time)
+        return REAL->timerfd_create(NULL, clock);
     return spy->timer_fd = REAL->eventfd_create(NULL);
 }
 
 static int spy_timerfd_set(void *context, int fd, uint64_t deadline_ns) {
     spy *spy = called(context, offsetof(struct spy, sets));
-    if (!spy->keeps_time) return REAL->timerfd_set(NULL, fd, deadline_ns);
+    if (!spy->keeps_time)
+        return REAL->timerfd_set(NULL, fd, deadline_ns);
     uint64_t erased;
     (void)REAL->read(NULL, fd, &erased, sizeof erased);
     spy->timer_ns = deadline_ns;

@@ -18,8 +18,9 @@
 #include <unistd.h>
 
 #define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
-#define CHECK_EQUAL(left, right) check_equal(__FILE__, __LINE__, #left " == " #right, (long long)(left), (long long)(right))
-/** Runs a case and checks that it leaves no descriptor behind. Names carry the number of the promise where there is one. */
+#define CHECK_EQUAL(left, right)                                                                                       \
+    check_equal(__FILE__, __LINE__, #left " == " #right, (long long)(left), (long long)(right))
+/** Runs a case; it must leave no descriptor behind. Names carry the number of the promise where there is one. */
 #define RUN(test) run_case(#test, test)
 
 _Noreturn void check_failed(const char *file, int line, const char *condition);

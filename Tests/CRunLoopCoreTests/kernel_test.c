@@ -8,7 +8,7 @@
 
 static void test_descriptors_are_cloexec_and_nonblocking(void) {
     int fds[] = {KERNEL->eventfd_create(NULL), KERNEL->timerfd_create(NULL, RLC_CLOCK_MONOTONIC),
-                 KERNEL->timerfd_create(NULL, RLC_CLOCK_BOOTTIME), KERNEL->timerfd_create(NULL, RLC_CLOCK_REALTIME)};
+        KERNEL->timerfd_create(NULL, RLC_CLOCK_BOOTTIME), KERNEL->timerfd_create(NULL, RLC_CLOCK_REALTIME)};
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
         CHECK(fds[i] >= 0);
         CHECK((fcntl(fds[i], F_GETFD) & FD_CLOEXEC) != 0);
@@ -59,7 +59,7 @@ static void test_timerfd_past_deadline_and_disarm(void) {
 
 static void test_counter_empties(void) {
     int fds[] = {eventfd(3, EFD_CLOEXEC), eventfd(3, EFD_CLOEXEC | EFD_SEMAPHORE), timerfd_create(CLOCK_MONOTONIC, 0),
-                 open("/dev/null", O_RDONLY | O_CLOEXEC)};
+        open("/dev/null", O_RDONLY | O_CLOEXEC)};
     FILE *info;
     char path[64], text[512] = "";
     (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fds[0]);
@@ -72,7 +72,8 @@ static void test_counter_empties(void) {
     CHECK_EQUAL(KERNEL->counter_empties(NULL, fds[1]), 0);
     CHECK_EQUAL(KERNEL->counter_empties(NULL, fds[2]), 1);
     CHECK_EQUAL(KERNEL->counter_empties(NULL, fds[3]), 0);
-    for (size_t i = 0; i < 4; i++) close(fds[i]);
+    for (size_t i = 0; i < 4; i++)
+        close(fds[i]);
 }
 
 static void test_replace_keeps_cloexec(void) {

@@ -42,7 +42,8 @@ static rlc_loop *make_loop(void) {
 
 static void dispatch_all(rlc_loop *loop) {
     int more, passes = 0;
-    while ((more = rlc_loop_dispatch(loop)) > 0) CHECK(++passes < 100);
+    while ((more = rlc_loop_dispatch(loop)) > 0)
+        CHECK(++passes < 100);
     CHECK_EQUAL(more, 0);
 }
 
@@ -108,10 +109,12 @@ static void test_RLC_HOST_2_readable_whenever_there_is_work(void) {
 static void test_RLC_HOST_3_one_write_per_sleep(void) {
     rlc_loop *loop = make_loop();
     CHECK_EQUAL(rlc_loop_prepare(loop), 0);
-    for (int i = 0; i < 10; i++) CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    for (int i = 0; i < 10; i++)
+        CHECK_EQUAL(rlc_loop_wake(loop), 0);
     CHECK_EQUAL(count_of(&kernel.writes), 1);
     dispatch_all(loop);
-    for (int i = 0; i < 10; i++) CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    for (int i = 0; i < 10; i++)
+        CHECK_EQUAL(rlc_loop_wake(loop), 0);
     CHECK_EQUAL(count_of(&kernel.writes), 1); /* the host is awake */
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
@@ -154,7 +157,8 @@ static void *ping_loop(void *context) {
     ping ping = {.node = {.post_fn = answer}};
     for (int i = 1; i <= ROUNDS; i++) {
         CHECK_EQUAL(rlc_loop_post(loop, &ping.node), 0);
-        while (atomic_load(&ping.answered) != i) sched_yield();
+        while (atomic_load(&ping.answered) != i)
+            sched_yield();
     }
     return NULL;
 }
@@ -164,7 +168,8 @@ static void test_RLC_HOST_5_no_post_is_lost(void) {
     pthread_t thread;
     CHECK_EQUAL(pthread_create(&thread, NULL, ping_loop, loop), 0);
     while (post_calls < ROUNDS) {
-        if (rlc_loop_prepare(loop) == 0) CHECK(is_readable(loop, 5000));
+        if (rlc_loop_prepare(loop) == 0)
+            CHECK(is_readable(loop, 5000));
         dispatch_all(loop);
     }
     CHECK_EQUAL(pthread_join(thread, NULL), 0);

@@ -26,7 +26,8 @@ static void ring(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *c
         alarm->times[alarm->calls] = kernel.time_ns;
     }
     alarm->calls++;
-    if (alarm->then != NULL) alarm->then(loop, alarm);
+    if (alarm->then != NULL)
+        alarm->then(loop, alarm);
 }
 
 static void add(rlc_loop *loop, alarm_log *alarm) {
@@ -57,8 +58,10 @@ static void test_RLC_DATE_1_once(void) {
 }
 
 static void sleep_long(rlc_loop *loop, alarm_log *alarm) {
-    if (alarm->calls == 2) spy_advance(&kernel, kernel.time_ns + 3500);
-    if (alarm->calls == 4) rlc_loop_stop(loop);
+    if (alarm->calls == 2)
+        spy_advance(&kernel, kernel.time_ns + 3500);
+    if (alarm->calls == 4)
+        rlc_loop_stop(loop);
 }
 
 static void test_RLC_DATE_2_missed_dates_are_skipped_and_the_phase_is_kept(void) {
@@ -68,7 +71,8 @@ static void test_RLC_DATE_2_missed_dates_are_skipped_and_the_phase_is_kept(void)
     CHECK_EQUAL(rlc_timer_arm(alarm.timer, 2000, 1000, 0), 0);
     CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
     const uint64_t dates[] = {2000, 3000, 7000, 8000}; /* 4000, 5000 and 6000 passed in one long call */
-    for (int i = 0; i < 4; i++) CHECK_EQUAL(alarm.dates[i], dates[i]);
+    for (int i = 0; i < 4; i++)
+        CHECK_EQUAL(alarm.dates[i], dates[i]);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
@@ -135,7 +139,8 @@ static void test_RLC_DATE_5_arming_anew_takes_back_what_is_due(void) {
 
 static void arm_for_now(rlc_loop *loop, alarm_log *alarm) {
     (void)loop;
-    if (alarm->calls < 5) CHECK_EQUAL(rlc_timer_arm(alarm->timer, kernel.time_ns, 0, 0), 0);
+    if (alarm->calls < 5)
+        CHECK_EQUAL(rlc_timer_arm(alarm->timer, kernel.time_ns, 0, 0), 0);
 }
 
 static void test_RLC_DATE_6_armed_for_now_waits_for_the_next_pass(void) {
@@ -153,9 +158,11 @@ static void test_RLC_DATE_6_armed_for_now_waits_for_the_next_pass(void) {
 
 static void run_inside(rlc_loop *loop, alarm_log *alarm) {
     int before = alarm->calls;
-    if (alarm->calls == 1) CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 5000), RLC_RUN_TIMED_OUT);
+    if (alarm->calls == 1)
+        CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 5000), RLC_RUN_TIMED_OUT);
     CHECK_EQUAL(alarm->calls, before);
-    if (alarm->calls == 3) rlc_loop_stop(loop);
+    if (alarm->calls == 3)
+        rlc_loop_stop(loop);
 }
 
 static void test_RLC_DATE_7_a_nested_run_does_not_enter_it_again(void) {
@@ -173,7 +180,8 @@ static void test_RLC_DATE_7_a_nested_run_does_not_enter_it_again(void) {
 }
 
 static void serve_others(rlc_loop *loop, alarm_log *alarm) {
-    if (alarm->calls == 1) CHECK_EQUAL(rlc_loop_run_once(loop, 0), RLC_RUN_HANDLED);
+    if (alarm->calls == 1)
+        CHECK_EQUAL(rlc_loop_run_once(loop, 0), RLC_RUN_HANDLED);
     CHECK_EQUAL(other->calls, 1); /* it was due together with this one: the nested run called it */
 }
 
@@ -191,8 +199,10 @@ static void test_RLC_DATE_8_a_nested_run_calls_what_was_due_before(void) {
 }
 
 static void choose_next(rlc_loop *loop, alarm_log *alarm) {
-    if (alarm->calls == 1) CHECK_EQUAL(rlc_timer_arm(alarm->timer, 7500, 1000, 0), 0);
-    if (alarm->calls == 3) CHECK_EQUAL(rlc_timer_arm(alarm->timer, RLC_TIME_FOREVER, 0, 0), 0);
+    if (alarm->calls == 1)
+        CHECK_EQUAL(rlc_timer_arm(alarm->timer, 7500, 1000, 0), 0);
+    if (alarm->calls == 3)
+        CHECK_EQUAL(rlc_timer_arm(alarm->timer, RLC_TIME_FOREVER, 0, 0), 0);
     (void)loop;
 }
 
@@ -204,7 +214,8 @@ static void test_RLC_DATE_10_its_own_arming_wins_over_the_interval(void) {
     CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
     const uint64_t dates[] = {2000, 7500, 8500};
     CHECK_EQUAL(alarm.calls, 3);
-    for (int i = 0; i < 3; i++) CHECK_EQUAL(alarm.dates[i], dates[i]);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQUAL(alarm.dates[i], dates[i]);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
@@ -229,7 +240,8 @@ static void test_RLC_DATE_9_adding_fails_cleanly(void) {
         int status = rlc_loop_add_timer(loop, ring, &alarm, &alarm.timer);
         fail_allocation(0);
         CHECK(status == 0 || status == -ENOMEM);
-        if (status < 0) add(loop, &alarm);
+        if (status < 0)
+            add(loop, &alarm);
         CHECK_EQUAL(rlc_timer_arm(alarm.timer, 2000, 0, 7), 0);
         CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
         CHECK_EQUAL(alarm.calls, 1);

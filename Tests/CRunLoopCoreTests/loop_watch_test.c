@@ -24,7 +24,8 @@ static void call_probe(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *c
     CHECK(watch == probe->watch);
     probe->calls++;
     probe->ready = ready;
-    if (probe->then != NULL) probe->then(loop, probe);
+    if (probe->then != NULL)
+        probe->then(loop, probe);
 }
 
 static void add(rlc_loop *loop, int fd, uint32_t interest, probe *probe) {
@@ -80,12 +81,14 @@ static void test_RLC_WATCH_3_adding_fails_cleanly_and_only_at_once(void) {
     for (unsigned long k = 1; k <= 8; k++) {
         rlc_loop *loop = make_loop();
         probe probe = {0};
-        for (int i = 0; i < 4; i++) add(loop, fd, RLC_READABLE, &probe), rlc_watch_remove(probe.watch);
+        for (int i = 0; i < 4; i++)
+            add(loop, fd, RLC_READABLE, &probe), rlc_watch_remove(probe.watch);
         fail_allocation(k);
         int status = rlc_loop_add_watch(loop, fd, RLC_READABLE, call_probe, &probe, &probe.watch);
         fail_allocation(0);
         CHECK(status == 0 || status == -ENOMEM);
-        if (status < 0) add(loop, fd, RLC_READABLE, &probe);
+        if (status < 0)
+            add(loop, fd, RLC_READABLE, &probe);
         unsigned long blocks = allocations();
         CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
         CHECK_EQUAL(allocations(), blocks); /* what the late adding needs was reserved */
@@ -134,7 +137,8 @@ static void run_inside(rlc_loop *loop, probe *probe) {
     CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
     CHECK_EQUAL(probe->calls, before); /* muted, although it stays readable: no call, no spinning */
     inner_calls++;
-    if (inner_calls == 2) rlc_loop_stop(loop);
+    if (inner_calls == 2)
+        rlc_loop_stop(loop);
 }
 
 static void test_RLC_WATCH_5_muted_while_its_callout_runs_a_loop(void) {
@@ -179,7 +183,8 @@ static void test_RLC_WATCH_6_removal_from_a_nested_run(void) {
 }
 
 static void recurse(rlc_loop *loop, probe *probe) {
-    if (++inner_calls < 3) (void)rlc_loop_run_once(loop, kernel.time_ns);
+    if (++inner_calls < 3)
+        (void)rlc_loop_run_once(loop, kernel.time_ns);
     (void)probe;
 }
 
@@ -201,7 +206,8 @@ static void test_RLC_WATCH_7_fetched_events_go_to_nested_runs_once(void) {
     }
     CHECK_EQUAL(total, COUNT);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
-    for (int i = 0; i < COUNT; i++) close(fds[i]);
+    for (int i = 0; i < COUNT; i++)
+        close(fds[i]);
 }
 
 static void test_RLC_WATCH_8_interest(void) {

@@ -1,7 +1,6 @@
-/* Events: order, counters, ends, stale batches, other threads. */
+/* Events: order, counters, stale batches, other threads. The ends of ports: port_set_end_test.c. */
 #include "harness.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -25,7 +24,8 @@ static rlc_token add(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t int
 
 static bool next(rlc_port_set *set, rlc_port_event *ret_event) {
     memset(ret_event, 0, sizeof *ret_event);
-    if (!rlc_port_set_has_batch(set)) (void)rlc_port_set_wait(set, 0);
+    if (!rlc_port_set_has_batch(set))
+        (void)rlc_port_set_wait(set, 0);
     return rlc_port_set_take(set, ret_event);
 }
 
@@ -59,7 +59,8 @@ static void test_RLC_ORDER_1_in_order_of_readiness(void) {
     CHECK(next_context(set) == &tags[2]);
     CHECK(next_context(set) == &tags[0]);
     CHECK(next_context(set) == &tags[1]);
-    for (int i = 0; i < 3; i++) close(ends[i][0]), close(ends[i][1]);
+    for (int i = 0; i < 3; i++)
+        close(ends[i][0]), close(ends[i][1]);
     rlc_port_set_destroy(set);
 }
 
@@ -105,7 +106,8 @@ static void test_RLC_COUNTER_2_semaphore_is_one_event_each(void) {
     (void)add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, &tags[0]);
     uint64_t three = 3;
     write_all(fd, &three, sizeof three);
-    for (int i = 0; i < 3; i++) CHECK_EQUAL(next_ready(set), RLC_READABLE);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQUAL(next_ready(set), RLC_READABLE);
     check_quiet(set);
     close(fd);
     rlc_port_set_destroy(set);
@@ -155,108 +157,6 @@ static void test_RLC_COUNTER_5_interrupted_and_failing_reads(void) {
     rlc_port_set_destroy(set);
 }
 
-static void test_RLC_END_1_hang_up_is_reported_once(void) {
-    rlc_port_set *set = make_set();
-    int ends[2];
-    char byte;
-    make_pipe(ends);
-    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, &tags[0]);
-    write_all(ends[1], "xy", 2);
-    close(ends[1]);
-    CHECK((next_ready(set) & RLC_READABLE) != 0); /* level-triggered while there is something to read */
-    CHECK((next_ready(set) & RLC_READABLE) != 0);
-    CHECK_EQUAL(read(ends[0], &byte, 1), 1);
-    CHECK((next_ready(set) & RLC_READABLE) != 0);
-    CHECK_EQUAL(read(ends[0], &byte, 1), 1);
-    CHECK((next_ready(set) & RLC_HANGUP) != 0);
-    check_quiet(set);
-    CHECK_EQUAL(rlc_port_set_set_interest(set, token, RLC_READABLE), 0);
-    CHECK((next_ready(set) & RLC_HANGUP) != 0);
-    check_quiet(set);
-    close(ends[0]);
-    rlc_port_set_destroy(set);
-}
-
-static void test_RLC_END_2_half_closed_socket_still_writes(void) {
-    rlc_port_set *set = make_set();
-    int ends[2];
-    char byte;
-    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_WRITABLE, &tags[0]);
-    write_all(ends[1], "x", 1);
-    CHECK_EQUAL(shutdown(ends[1], SHUT_WR), 0);
-    CHECK((next_ready(set) & (RLC_READABLE | RLC_WRITABLE)) == (RLC_READABLE | RLC_WRITABLE));
-    CHECK_EQUAL(read(ends[0], &byte, 1), 1);
-    CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_WRITABLE | RLC_HANGUP);
-    CHECK_EQUAL(next_ready(set), RLC_WRITABLE); /* only writing is left */
-    CHECK_EQUAL(next_ready(set), RLC_WRITABLE);
-    CHECK_EQUAL(rlc_port_set_set_interest(set, token, RLC_READABLE), 0);
-    CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_HANGUP);
-    check_quiet(set);
-    CHECK_EQUAL(rlc_port_set_set_interest(set, token, RLC_WRITABLE), 0);
-    CHECK_EQUAL(next_ready(set), RLC_WRITABLE);
-    close(ends[1]); /* now both sides are gone */
-    CHECK((next_ready(set) & RLC_HANGUP) != 0);
-    check_quiet(set);
-    close(ends[0]);
-    rlc_port_set_destroy(set);
-}
-
-static void test_RLC_END_3_writer_without_readers(void) {
-    rlc_port_set *set = make_set();
-    int ends[2];
-    make_pipe(ends);
-    rlc_token token = add(set, ends[1], RLC_PORT_READINESS, RLC_WRITABLE, &tags[0]);
-    CHECK_EQUAL(next_ready(set), RLC_WRITABLE);
-    close(ends[0]);
-    CHECK_EQUAL(next_ready(set), RLC_WRITABLE | RLC_ERROR);
-    CHECK_EQUAL(next_ready(set), 0);
-    check_quiet(set);
-    CHECK_EQUAL(rlc_port_set_set_interest(set, token, 0), 0);
-    CHECK_EQUAL(next_ready(set), RLC_ERROR); /* always reported */
-    CHECK_EQUAL(next_ready(set), 0);
-    check_quiet(set);
-    close(ends[1]);
-    rlc_port_set_destroy(set);
-}
-
-static uint32_t pretended_events;
-
-static int pretend_wait(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
-    int count = rlc_kernel_default()->epoll_wait(NULL, epoll_fd, events, capacity, deadline_ns);
-    (void)context;
-    if (count == 1) events[0].events |= pretended_events;
-    return count;
-}
-
-static int pretend_poll(void *context, int fd, int events) {
-    (void)context;
-    return rlc_kernel_default()->poll(NULL, fd, events) | (int)pretended_events;
-}
-
-/* A datagram that was refused: an error that passes. No real network: the kernel's answers are edited. */
-static void test_RLC_END_4_an_error_that_passes(void) {
-    rlc_port_set *set = make_set();
-    int ends[2];
-    char byte;
-    kernel.table.epoll_wait = pretend_wait;
-    kernel.table.poll = pretend_poll;
-    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-    (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_WRITABLE, &tags[0]);
-    pretended_events = EPOLLERR;
-    CHECK_EQUAL(next_ready(set), RLC_WRITABLE | RLC_ERROR);
-    CHECK_EQUAL(next_ready(set), 0); /* once */
-    CHECK_EQUAL(rlc_port_set_wait(set, 0), 0);
-    pretended_events = 0;
-    write_all(ends[1], "x", 1);
-    CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_WRITABLE);
-    CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_WRITABLE); /* level-triggered again */
-    CHECK_EQUAL(read(ends[0], &byte, 1), 1);
-    CHECK_EQUAL(next_ready(set), RLC_WRITABLE);
-    close(ends[0]), close(ends[1]);
-    rlc_port_set_destroy(set);
-}
-
 static void test_RLC_TAKE_1_what_became_stale_is_dropped(void) {
     rlc_port_set *set = make_set();
     int ends[4][2];
@@ -274,7 +174,8 @@ static void test_RLC_TAKE_1_what_became_stale_is_dropped(void) {
     CHECK_EQUAL(count_of(&kernel.polls), 0); /* a fresh event is believed */
     CHECK(next_context(set) == &tags[3]);
     CHECK(!rlc_port_set_has_batch(set));
-    for (int i = 0; i < 4; i++) close(ends[i][0]), close(ends[i][1]);
+    for (int i = 0; i < 4; i++)
+        close(ends[i][0]), close(ends[i][1]);
     rlc_port_set_destroy(set);
 }
 
@@ -383,7 +284,8 @@ static void *come_and_go(void *context) {
 }
 
 static void test_RLC_SET_1_other_threads_change_a_set_that_sleeps(void) {
-    churn churn = {.set = make_set(), .lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    churn churn = {
+        .set = make_set(), .lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     (void)add(churn.set, churn.wake_fd, RLC_PORT_HINT, RLC_READABLE, &tags[0]);
     pthread_t thread;
     CHECK_EQUAL(pthread_create(&thread, NULL, come_and_go, &churn), 0);
@@ -413,10 +315,6 @@ int main(void) {
     RUN(test_RLC_COUNTER_3_timerfd);
     RUN(test_RLC_COUNTER_4_end_of_file_rests);
     RUN(test_RLC_COUNTER_5_interrupted_and_failing_reads);
-    RUN(test_RLC_END_1_hang_up_is_reported_once);
-    RUN(test_RLC_END_2_half_closed_socket_still_writes);
-    RUN(test_RLC_END_3_writer_without_readers);
-    RUN(test_RLC_END_4_an_error_that_passes);
     RUN(test_RLC_TAKE_1_what_became_stale_is_dropped);
     RUN(test_RLC_TAKE_2_a_new_member_never_gets_an_old_event);
     RUN(test_RLC_TAKE_3_interest_narrowed_after_the_fetch);

@@ -24,13 +24,15 @@ static rlc_token watch(rlc_port_set *set, int fd, void *context) {
 /** The context of the next event; NULL if there is none. */
 static void *next_context(rlc_port_set *set) {
     rlc_port_event event;
-    if (!rlc_port_set_has_batch(set)) (void)rlc_port_set_wait(set, 0);
+    if (!rlc_port_set_has_batch(set))
+        (void)rlc_port_set_wait(set, 0);
     return rlc_port_set_take(set, &event) ? event.context : NULL;
 }
 
 static void drain(rlc_port_set *set) {
     rlc_port_event event;
-    while (rlc_port_set_take(set, &event)) {}
+    while (rlc_port_set_take(set, &event)) {
+    }
 }
 
 static void test_RLC_PORT_1_insert_take_remove(void) {
@@ -86,7 +88,8 @@ static void test_RLC_PORT_3_every_failure_leaves_nothing_half_added(void) {
         fail_allocation(0);
         CHECK(status == 0 || status == -ENOMEM);
         CHECK_EQUAL(rlc_port_set_count(set), status == 0);
-        if (status != 0) (void)watch(set, ends[0], &tags[0]);
+        if (status != 0)
+            (void)watch(set, ends[0], &tags[0]);
         write_all(ends[1], "x", 1);
         CHECK(next_context(set) == &tags[0]);
         char byte;
@@ -212,7 +215,7 @@ static void test_RLC_PORT_6_a_duplicate_outlives_its_member(void) {
     rlc_token token = watch(set, ends[0], &tags[0]);
     close(ends[0]);
     write_all(ends[1], "x", 1);
-    CHECK(next_context(set) == &tags[0]); /* it is alive as long as it is a member */
+    CHECK(next_context(set) == &tags[0]);            /* it is alive as long as it is a member */
     CHECK_EQUAL(rlc_port_set_remove(set, token), 0); /* too late for EPOLL_CTL_DEL by this number */
     CHECK(next_context(set) == NULL);
     CHECK_EQUAL(rlc_port_set_rebuilds(set), 1);
@@ -321,16 +324,21 @@ static void test_RLC_PORT_8_many_members_and_a_batch_that_grows(void) {
         CHECK_EQUAL(rlc_port_set_insert(set, fds[i], RLC_PORT_COUNTER, RLC_READABLE, &tags[i], &tokens[i]), 0);
     }
     unsigned long waits = count_of(&kernel.waits), blocks = allocations();
-    for (int i = 0; i < COUNT; i++) CHECK(next_context(set) == &tags[i]); /* in the order in which they became ready */
+    for (int i = 0; i < COUNT; i++)
+        CHECK(next_context(set) == &tags[i]);        /* in the order in which they became ready */
     CHECK_EQUAL(count_of(&kernel.waits), waits + 3); /* 64 + 64 + 22 */
     CHECK_EQUAL(allocations(), blocks);
-    for (int i = 0; i < COUNT; i += 2) CHECK_EQUAL(rlc_port_set_remove(set, tokens[i]), 0);
+    for (int i = 0; i < COUNT; i += 2)
+        CHECK_EQUAL(rlc_port_set_remove(set, tokens[i]), 0);
     CHECK_EQUAL(rlc_port_set_count(set), COUNT / 2);
-    for (int i = COUNT - 1; i >= 0; i--) bump(fds[i]);
-    for (int i = COUNT - 1; i >= 0; i -= 2) CHECK(next_context(set) == &tags[i]);
+    for (int i = COUNT - 1; i >= 0; i--)
+        bump(fds[i]);
+    for (int i = COUNT - 1; i >= 0; i -= 2)
+        CHECK(next_context(set) == &tags[i]);
     CHECK(next_context(set) == NULL);
     rlc_port_set_destroy(set);
-    for (int i = 0; i < COUNT; i++) close(fds[i]);
+    for (int i = 0; i < COUNT; i++)
+        close(fds[i]);
 }
 
 static void test_RLC_PORT_9_hints_do_not_count(void) {

@@ -18,7 +18,8 @@ static void test_RLC_POST_1_order_and_wake(void) {
     CHECK(rlc_post_queue_has_posts(&queue));
     rlc_post_node *node = rlc_post_queue_take_all(&queue);
     CHECK_EQUAL(rlc_post_queue_push(&queue, &nodes[3].node), 1); /* waits for the next take */
-    for (int i = 0; i < 3; i++, node = node->next) CHECK(node == &nodes[i].node);
+    for (int i = 0; i < 3; i++, node = node->next)
+        CHECK(node == &nodes[i].node);
     CHECK(node == NULL);
     CHECK(rlc_post_queue_take_all(&queue) == &nodes[3].node);
 }
@@ -37,7 +38,7 @@ static void test_RLC_POST_2_closed_refuses(void) {
     CHECK(rlc_post_queue_close(&queue) == NULL);
 }
 
-/* ---- many producers against one consumer that closes in the middle: every node exactly once, in its producer's order ---- */
+/* ---- many producers against a consumer that closes in the middle: each node once, in its producer's order ---- */
 
 enum { PRODUCERS = 3, PER_PRODUCER = 20000 };
 
@@ -49,7 +50,8 @@ static void *produce(void *context) {
     int producer = (int)(intptr_t)context;
     for (int i = 0; i < PER_PRODUCER; i++) {
         pool[producer][i] = (numbered){.producer = producer, .number = i};
-        if (rlc_post_queue_push(&shared, &pool[producer][i].node) == -ESHUTDOWN) refused[producer]++;
+        if (rlc_post_queue_push(&shared, &pool[producer][i].node) == -ESHUTDOWN)
+            refused[producer]++;
     }
     return NULL;
 }
@@ -67,8 +69,10 @@ static int consume(rlc_post_node *chain, int next[]) {
 static void test_RLC_POST_3_producers_against_close(void) {
     pthread_t threads[PRODUCERS];
     int next[PRODUCERS] = {0}, taken = 0;
-    for (int i = 0; i < PRODUCERS; i++) CHECK_EQUAL(pthread_create(&threads[i], NULL, produce, (void *)(intptr_t)i), 0);
-    while (taken < PRODUCERS * PER_PRODUCER / 2) taken += consume(rlc_post_queue_take_all(&shared), next);
+    for (int i = 0; i < PRODUCERS; i++)
+        CHECK_EQUAL(pthread_create(&threads[i], NULL, produce, (void *)(intptr_t)i), 0);
+    while (taken < PRODUCERS * PER_PRODUCER / 2)
+        taken += consume(rlc_post_queue_take_all(&shared), next);
     taken += consume(rlc_post_queue_close(&shared), next);
     int total_refused = 0;
     for (int i = 0; i < PRODUCERS; i++) {

@@ -53,7 +53,8 @@ static void test_reserve_reports_no_memory(void) {
     CHECK_EQUAL(rlc_slot_table_reserve(&table, UINT32_MAX), -ENOMEM);
     CHECK_EQUAL(rlc_slot_table_reserve(&table, 10), 0);
     unsigned long before = allocations();
-    for (int i = 0; i < 10; i++) (void)rlc_slot_table_claim(&table);
+    for (int i = 0; i < 10; i++)
+        (void)rlc_slot_table_claim(&table);
     CHECK_EQUAL(allocations(), before);
     rlc_slot_table_finish(&table);
 }

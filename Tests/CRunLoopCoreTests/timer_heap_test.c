@@ -62,7 +62,8 @@ static void test_RLC_HEAP_1_never_early(void) {
 static void test_RLC_HEAP_2_equal_deadlines_in_order_of_arming(void) {
     rlc_timer_heap *heap = make_heap();
     rlc_token tokens[6];
-    for (int i = 0; i < 6; i++) tokens[i] = insert(heap, &names[i]);
+    for (int i = 0; i < 6; i++)
+        tokens[i] = insert(heap, &names[i]);
     const int order[] = {3, 0, 5, 1, 4, 2};
     for (int i = 0; i < 6; i++) {
         /* Tolerant ones and exact ones mixed: one order. */
@@ -70,7 +71,8 @@ static void test_RLC_HEAP_2_equal_deadlines_in_order_of_arming(void) {
     }
     CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[0], 100, 0), 0); /* a new place: the last */
     const int expected[] = {3, 5, 1, 4, 2, 0};
-    for (int i = 0; i < 6; i++) check_next(heap, 100, &names[expected[i]]);
+    for (int i = 0; i < 6; i++)
+        check_next(heap, 100, &names[expected[i]]);
     rlc_timer_heap_destroy(heap);
 }
 
@@ -97,7 +99,8 @@ static void test_RLC_HEAP_4_push_out_surfaces_and_sinks(void) {
     rlc_token a = insert(heap, &names[0]), b = insert(heap, &names[1]);
     CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100, 0), 0);
     CHECK_EQUAL(rlc_timer_heap_arm(heap, b, 150, 0), 0);
-    for (uint64_t i = 1; i <= 10; i++) CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100 + i * 100, 0), 0);
+    for (uint64_t i = 1; i <= 10; i++)
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100 + i * 100, 0), 0);
     CHECK_EQUAL(rlc_timer_heap_first(heap), 150);
     check_next(heap, 1000, &names[1]);
     check_none(heap, 1099);
@@ -142,15 +145,18 @@ static void test_RLC_HEAP_7_only_insert_allocates(void) {
     enum { COUNT = 300 };
     rlc_timer_heap *heap = make_heap();
     rlc_token tokens[COUNT];
-    for (int i = 0; i < COUNT; i++) tokens[i] = insert(heap, NULL);
+    for (int i = 0; i < COUNT; i++)
+        tokens[i] = insert(heap, NULL);
     unsigned long before = allocations();
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < COUNT; i++) {
-            CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[i], random_below(1000), random_below(2) * random_below(500)), 0);
+            CHECK_EQUAL(
+                rlc_timer_heap_arm(heap, tokens[i], random_below(1000), random_below(2) * random_below(500)), 0);
         }
         void *context;
         rlc_token token;
-        while (rlc_timer_heap_take_due(heap, 600, &context, &token)) {}
+        while (rlc_timer_heap_take_due(heap, 600, &context, &token)) {
+        }
     }
     CHECK_EQUAL(allocations(), before);
     rlc_timer_heap_destroy(heap);
@@ -180,12 +186,15 @@ static void test_RLC_HEAP_2_the_order_outlives_2_to_the_32_arms(void) {
     static int marks[COUNT];
     rlc_timer_heap *heap = make_heap();
     rlc_token tokens[COUNT];
-    for (int i = 0; i < COUNT; i++) tokens[i] = insert(heap, &marks[i]);
+    for (int i = 0; i < COUNT; i++)
+        tokens[i] = insert(heap, &marks[i]);
     rlc_timer_heap_set_sequence(heap, UINT32_MAX - COUNT / 2); /* the number runs over half-way */
-    for (int i = 0; i < COUNT; i++) CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[i], 100, (uint64_t)(i % 3)), 0);
+    for (int i = 0; i < COUNT; i++)
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[i], 100, (uint64_t)(i % 3)), 0);
     rlc_timer_heap_set_sequence(heap, UINT32_MAX);
     CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[0], 100, 0), 0);
-    for (int i = 1; i < COUNT; i++) check_next(heap, 100, &marks[i]);
+    for (int i = 1; i < COUNT; i++)
+        check_next(heap, 100, &marks[i]);
     check_next(heap, 100, &marks[0]);
     rlc_timer_heap_destroy(heap);
 }
@@ -207,9 +216,11 @@ static model_timer *model_first(void) {
     model_timer *first = NULL;
     for (int i = 0; i < MODEL; i++) {
         model_timer *timer = &model[i];
-        if (!timer->exists || timer->deadline == RLC_TIME_FOREVER) continue;
+        if (!timer->exists || timer->deadline == RLC_TIME_FOREVER)
+            continue;
         if (first == NULL || timer->deadline < first->deadline ||
-            (timer->deadline == first->deadline && timer->sequence < first->sequence)) first = timer;
+            (timer->deadline == first->deadline && timer->sequence < first->sequence))
+            first = timer;
     }
     return first;
 }
@@ -217,8 +228,10 @@ static model_timer *model_first(void) {
 static uint64_t model_wake_at(void) {
     uint64_t wake_at = RLC_TIME_FOREVER;
     for (int i = 0; i < MODEL; i++) {
-        if (!model[i].exists || model[i].deadline == RLC_TIME_FOREVER) continue;
-        if (model[i].latest < wake_at) wake_at = model[i].latest;
+        if (!model[i].exists || model[i].deadline == RLC_TIME_FOREVER)
+            continue;
+        if (model[i].latest < wake_at)
+            wake_at = model[i].latest;
     }
     return wake_at;
 }
@@ -264,8 +277,10 @@ static void test_random_operations_against_a_model(void) {
             CHECK(rlc_timer_heap_first(heap) == (first == NULL ? RLC_TIME_FOREVER : first->deadline));
             CHECK(rlc_timer_heap_wake_at(heap) == model_wake_at());
         }
-        if (random_below(16) == 0) take_all_due(heap, random_below(60));
-        if (random_below(5000) == 0) rlc_timer_heap_set_sequence(heap, UINT32_MAX);
+        if (random_below(16) == 0)
+            take_all_due(heap, random_below(60));
+        if (random_below(5000) == 0)
+            rlc_timer_heap_set_sequence(heap, UINT32_MAX);
     }
     rlc_timer_heap_destroy(heap);
 }

@@ -4,9 +4,16 @@
  * Conventions of the whole core
  *   - Functions return >= 0, or -errno. Outputs come last, are named ret_..., and are untouched on failure.
  *   - Times are absolute nanoseconds, saturating; RLC_TIME_FOREVER means never.
- *   - Thread tags: [loop] the owner's thread only. [locked] any thread that holds the lock which the embedder uses for
- *     this object (an owner-only embedder needs none). [any] any thread. [signal] any thread, and signal handlers.
+ *   - Thread: who may call. [loop] the owner's thread only. [locked] any thread that holds the lock which the embedder
+ *     uses for this object (an owner-only embedder needs none). [any] any thread. [signal] any thread, and signal
+ *     handlers.
+ *   - Unless a declaration says otherwise, a function may be called from a callout (re-entry), does not block, keeps
+ *     no pointer beyond the call, and exists since 0.1.
+ *   - Cost: without a word, no system call and O(1).
  *   - No locks inside, no logging, no allocation after registration. Every descriptor is CLOEXEC and NONBLOCK.
+ *   - In a child of fork(2) nothing touches a descriptor that belongs to the parent: what would answers -ECHILD, and
+ *     the destroy functions free memory only [RLC-FORK-2].
+ *   - [RLC-...] numbers a promise; the test that proves it carries the number in its name.
  */
 #ifndef CRUNLOOP_BASE_H
 #define CRUNLOOP_BASE_H
@@ -31,7 +38,11 @@ RLC_BEGIN_DECLS
 /** Never. Larger than every deadline. */
 #define RLC_TIME_FOREVER UINT64_MAX
 
-/** Identity of a member of a port set or a deadline heap: generation << 32 | slot. 0 is never valid; stale answers -ENOENT. */
+/**
+ * Identity of a member of a port set or a deadline heap: generation << 32 | slot.
+ *
+ * 0 is never valid. A stale token answers -ENOENT, also when its slot has a new owner [RLC-TOKEN-1].
+ */
 typedef struct rlc_token {
     uint64_t bits;
 } rlc_token;
@@ -40,7 +51,7 @@ typedef struct rlc_token {
 enum {
     RLC_READABLE = 1,
     RLC_WRITABLE = 2,
-    RLC_HANGUP = 4,
+    RLC_HANGUP = 4, /**< The other side has ended, or at least its writing has. There may still be something to read. */
     RLC_ERROR = 8,
 };
 

@@ -1,4 +1,4 @@
-/** <crunloop/kernel.h>: the table through which the core reaches the kernel and the clock, so that tests can script both. */
+/** <crunloop/kernel.h>: the table through which the core reaches kernel and clock, so that tests can script both. */
 #ifndef CRUNLOOP_KERNEL_H
 #define CRUNLOOP_KERNEL_H
 
@@ -8,15 +8,20 @@
 RLC_BEGIN_DECLS
 
 /**
- * Every entry gets `context` first and answers >= 0 or -errno. A table must outlive what was made with it; entries are
- * called from any thread. EINTR is not hidden: the core decides what to do about it.
+ * The system calls of the core. Every entry gets `context` first and answers >= 0 or -errno.
+ *
+ * A table must outlive what was made with it. Entries are called from any thread, `write` from signal handlers too.
+ * EINTR is not hidden: the core decides what to do about it.
  */
 typedef struct rlc_kernel {
     void *context;
     uint64_t (*now)(void *context, rlc_clock clock);
     int (*epoll_create)(void *context);
     int (*epoll_control)(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event);
-    /** Waits until deadline_ns on the monotonic clock (0: only look; RLC_TIME_FOREVER: without limit); count of events. */
+    /**
+     * Waits until deadline_ns on the monotonic clock (0: only looks; RLC_TIME_FOREVER: without limit). The count of
+     * events; 0 at the deadline, never early [RLC-TIME-4], but perhaps after INT_MAX milliseconds.
+     */
     int (*epoll_wait)(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns);
     int (*eventfd_create)(void *context);
     int (*timerfd_create)(void *context, rlc_clock clock);
@@ -36,14 +41,26 @@ typedef struct rlc_kernel {
 } rlc_kernel;
 
 /**
- * The table that calls the C library. epoll_wait uses epoll_pwait2(2) and falls back at run time to epoll_wait(2) with
- * milliseconds rounded up where the kernel lacks it (valgrind, qemu). [any]
+ * The table that calls the C library.
+ *
+ * epoll_wait uses epoll_pwait2(2) and falls back at run time to epoll_wait(2), with milliseconds rounded up, where the
+ * kernel lacks it (before 5.11, valgrind, qemu).
+ *
+ * @return A constant; never NULL.
+ *
+ * Thread: [any].
  */
 RLC_API const rlc_kernel *rlc_kernel_default(void);
 
 /**
- * A number that differs between a process and its children: bump-on-fork, by a page that fork(2) wipes (MADV_WIPEONFORK,
- * else pthread_atfork). No system call after the first use. [signal] after the first use, which is not.
+ * A number that differs between a process and its children, and theirs [RLC-FORK-1].
+ *
+ * A page that fork(2) wipes (MADV_WIPEONFORK), and pthread_atfork(3) for kernels and emulators without it.
+ *
+ * @return Not 0.
+ *
+ * Thread: [signal] after the first use, which is [any] and maps the page.  Cost: one load; no system call after the
+ * first use in a process.
  */
 RLC_API uint32_t rlc_fork_generation(void);
 

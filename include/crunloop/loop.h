@@ -2,7 +2,20 @@
  * <crunloop/loop.h>: rlc_loop, the parts of the core as a small loop without modes, for C hosts.
  *
  * One thread owns it: the creating one. Only post, wake and stop come from elsewhere. It promises no order between
- * watches, timers and posts; work queued by work waits for the next pass; no kind can starve another.
+ * watches, timers and posts; work queued by work waits for the next pass [RLC-LOOP-6]; no kind can starve another
+ * [RLC-LOOP-7].
+ *
+ * A pass adds what was added, looks at the kernel (or sleeps), then calls due timers, ready watches and posts. It costs
+ * one system call, one more when a timer has to be set, and allocates nothing [RLC-COST-1, RLC-COST-3]; passes that
+ * only serve this thread's own posts look at the kernel at least every 64 passes or 50 us [RLC-COST-2].
+ *
+ * Runs nest: a callout may run the loop again. Events, timers and posts that the outer pass has fetched go to the inner
+ * one, each once [RLC-WATCH-7, RLC-DATE-8]; a watch or a repeating timer whose callout is on the stack is not entered
+ * again [RLC-WATCH-5, RLC-DATE-7]. Anything may be removed from any callout [RLC-WATCH-4, RLC-WATCH-6, RLC-DATE-4].
+ *
+ * Descriptors: two, and one more with the first timer. Memory: about 1.3 kB.
+ *
+ * Unless said otherwise: thread [loop], and -ECHILD in a child of fork(2) [RLC-FORK-3].
  */
 #ifndef CRUNLOOP_LOOP_H
 #define CRUNLOOP_LOOP_H
@@ -20,37 +33,179 @@ typedef enum rlc_run_result {
     RLC_RUN_FINISHED = 1, /**< No watch, no timer that is armed, no post. */
     RLC_RUN_STOPPED,
     RLC_RUN_TIMED_OUT,
-    RLC_RUN_HANDLED, /**< Only rlc_loop_run_once: the pass called something. */
+    RLC_RUN_HANDLED, /**< Only rlc_loop_run_once: the pass called something, or rlc_loop_wake asked for it. */
 } rlc_run_result;
 
+/** @param ready RLC_READABLE... Level-triggered: called again in the next pass if nothing was done about it. */
 typedef void (*rlc_watch_fn)(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context);
+/** @param deadline_ns The date it was armed for; now may be later. */
 typedef void (*rlc_timer_fn)(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context);
 
+/**
+ * Makes a loop; the calling thread owns it.
+ *
+ * @param kernel   NULL = rlc_kernel_default(); must outlive the loop.
+ * @param ret_loop The caller's, until rlc_loop_destroy.
+ * @return 0; -EMFILE, -ENFILE, -ENOMEM, with nothing left behind [RLC-LOOP-2].
+ *
+ * Thread: [any].  Cost: three system calls.
+ */
 RLC_API int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop);
-/** Not from a callout (-EBUSY). Removes what is left; posts that did not run get ran = false. [loop] */
+
+/**
+ * Ends the loop: frees it, its watches and its timers. Descriptors that were watched stay the caller's.
+ *
+ * Posts that did not run get ran = false [RLC-LOOP-8]; from then on post and wake answer -ESHUTDOWN. Whoever may still
+ * call them keeps the loop from being destroyed. In a child of fork(2) it frees memory only, and calls nothing.
+ *
+ * @param loop NULL is allowed.
+ * @return 0; -EBUSY from a callout [RLC-LOOP-9].
+ */
 RLC_API int rlc_loop_destroy(rlc_loop *loop);
-RLC_API int rlc_loop_add_watch(rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch);
+
+/**
+ * Watches a descriptor; a loop with a watch is not finished.
+ *
+ * The descriptor reaches the kernel with the next pass, and one that is removed before never does [RLC-WATCH-1]. So a
+ * refusal comes late: a descriptor that is closed, or a regular file, is called once with RLC_ERROR alone, and stays
+ * silent until its interest is set again [RLC-WATCH-2]. For hang-ups and errors see RLC_PORT_READINESS.
+ *
+ * @param fd        Stays the caller's. Remove the watch before closing it.
+ * @param interest  RLC_READABLE | RLC_WRITABLE; 0 still reports HANGUP and ERROR.
+ * @param watch_fn  Called on the loop's thread.
+ * @param context   For watch_fn; not touched.
+ * @param ret_watch The loop's; valid until rlc_watch_remove or rlc_loop_destroy.
+ * @return 0; -EBADF if fd is negative, -ENOMEM. What the late adding needs is reserved here [RLC-WATCH-3].
+ *
+ * Cost: no system call; one in the next pass.
+ */
+RLC_API int rlc_loop_add_watch(
+    rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch);
+
+/**
+ * Changes the interest [RLC-WATCH-8], and wakes a watch that rests after a hang-up or a refusal.
+ *
+ * @return 0; -ENOENT if it was removed (from its own callout), -EBADF, -ENOMEM.
+ *
+ * Cost: one system call; none before its first pass or while a nested run leaves it out.
+ */
 RLC_API int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest);
-/** Also from its own callout; no callout afterwards. */
+
+/**
+ * Ends the watch; also from its own callout. No callout afterwards [RLC-WATCH-4]. NULL is allowed.
+ *
+ * The watch is gone: valid at most until the callout that removes it returns. In a child of fork(2) it frees memory
+ * only.
+ *
+ * Cost: one system call; none before its first pass.
+ */
 RLC_API void rlc_watch_remove(rlc_watch *watch);
+
+/**
+ * A new timer, not armed.
+ *
+ * @param ret_timer The loop's; valid until rlc_timer_remove or rlc_loop_destroy.
+ * @return 0; -ENOMEM; with the first timer also -EMFILE, -ENFILE, -ENOSPC. Nothing is half added [RLC-DATE-9].
+ *
+ * Cost: two system calls with the first timer, then none.
+ */
 RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer);
-/** interval_ns 0: once. Never early, at most tolerance_ns late; missed dates of a repeating timer are skipped. */
+
+/**
+ * Arms or re-arms; a loop with an armed timer is not finished.
+ *
+ * Never early, at most tolerance_ns late by the loop's own doing [RLC-DATE-1, RLC-DATE-3]. A repeating timer is armed
+ * anew after its callout; missed dates are skipped and the phase is kept [RLC-DATE-2], unless the callout armed it
+ * itself [RLC-DATE-10]. Armed for a date that has passed, it is called in the next pass [RLC-DATE-6]; one that is due
+ * and not called yet is taken back [RLC-DATE-5].
+ *
+ * @param deadline_ns  On the monotonic clock; RLC_TIME_FOREVER disarms.
+ * @param interval_ns  0: once.
+ * @param tolerance_ns 0: exact. More lets it share a wake-up.
+ * @return 0; -ENOENT if it was removed (from its own callout). Never -ENOMEM.
+ *
+ * Cost: O(log n), no system call; before the next sleep one, if it is earlier than what is armed.
+ */
 RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns);
+
+/** Ends the timer, as rlc_watch_remove [RLC-DATE-4]. NULL is allowed.  Cost: O(log n), no system call. */
 RLC_API void rlc_timer_remove(rlc_timer *timer);
-/** Runs node->post_fn on the loop's thread, and wakes. -ESHUTDOWN after destroy began. The caller keeps the loop alive. [any] */
+
+/**
+ * Runs node->post_fn on the loop's thread, and wakes it. Posts of one thread run in the order of posting.
+ *
+ * @param node The loop's until post_fn is called, unless the post fails.
+ * @return 0; -ESHUTDOWN after destroy began [RLC-LOOP-8], -ECHILD: the node stays the caller's.
+ *
+ * Thread: [signal]; the caller keeps the loop alive.  Cost: at most one write(2), none while the loop is awake. None is
+ * lost, and none waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13].
+ */
 RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
-RLC_API int rlc_loop_wake(rlc_loop *loop); /**< One pass, also if there is nothing to do. [signal] */
-RLC_API int rlc_loop_stop(rlc_loop *loop); /**< Ends the innermost run after its pass; nothing if none runs. [signal] */
-/** Passes until finished, stopped or the deadline. Nesting allowed. rlc_run_result or -errno. [loop] */
+
+/**
+ * Makes the loop do one pass, also if there is nothing to do [RLC-LOOP-5].
+ *
+ * @return 0; -ESHUTDOWN after destroy began, -ECHILD.
+ *
+ * Thread: [signal]; the caller keeps the loop alive.  Cost: as rlc_loop_post.
+ */
+RLC_API int rlc_loop_wake(rlc_loop *loop);
+
+/**
+ * Ends the innermost run after its pass; does nothing if none runs [RLC-LOOP-3, RLC-LOOP-4].
+ *
+ * @return 0; -ESHUTDOWN after destroy began, -ECHILD.
+ *
+ * Thread: [signal]; the caller keeps the loop alive [RLC-LOOP-12].  Cost: as rlc_loop_post.
+ */
+RLC_API int rlc_loop_stop(rlc_loop *loop);
+
+/**
+ * Passes until finished, stopped or the deadline; always at least one, unless finished [RLC-LOOP-1].
+ *
+ * @param deadline_ns On the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
+ * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED, RLC_RUN_TIMED_OUT, or -errno from the wait. A signal (EINTR) is no reason
+ *         to return [RLC-LOOP-10].
+ *
+ * Blocks.  Re-entry: allowed from a callout, see above.
+ */
 RLC_API int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns);
-/** One pass; waits for it until deadline_ns (0: does not). [loop] */
+
+/**
+ * Waits for one pass that calls something, and returns after it.
+ *
+ * @param deadline_ns As for rlc_loop_run.
+ * @return RLC_RUN_HANDLED; else as rlc_loop_run.
+ *
+ * Blocks.  Re-entry: allowed from a callout.
+ */
 RLC_API int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns);
 
-/* Inside a host's loop. [loop] The host polls the descriptor for reading, level-triggered. */
+/**
+ * The descriptor that a host polls for reading, level-triggered; it stays the loop's and never changes.
+ *
+ * Inside a host's loop: prepare before every sleep of the host, dispatch when the descriptor was readable or prepare
+ * answered 1. Between the two the loop counts as sleeping, so that wakes and posts reach it through the descriptor,
+ * with one write per sleep [RLC-HOST-3, RLC-HOST-5]. It is readable whenever there is work [RLC-HOST-2].
+ */
 RLC_API int rlc_loop_fd(const rlc_loop *loop);
-/** Before every host sleep: arms the timer, marks the loop asleep. 1: dispatch at once; 0: sleep. Twice is allowed. */
+
+/**
+ * Before every host sleep: adds watches, arms the timer, marks the loop asleep. Twice is allowed [RLC-HOST-1].
+ *
+ * @return 1: dispatch at once; 0: sleep; -errno.
+ *
+ * Cost: one system call per watch added since, and one if the timer has to be set.
+ */
 RLC_API int rlc_loop_prepare(rlc_loop *loop);
-/** After the descriptor was readable, or prepare said 1: one pass. 1: more is pending, 0: not. Without work: no pass. */
+
+/**
+ * One pass that does not wait; nothing happens without work. Nested runs are allowed in its callouts [RLC-HOST-4].
+ *
+ * @return 1: more is pending; 0: not; -errno.
+ *
+ * Cost: one look at the kernel.
+ */
 RLC_API int rlc_loop_dispatch(rlc_loop *loop);
 
 RLC_END_DECLS

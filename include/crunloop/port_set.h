@@ -1,9 +1,16 @@
 /**
  * <crunloop/port_set.h>: descriptors to wait for; one epoll descriptor.
  *
- * insert, set_interest, mute and remove reach the kernel before they return, also while the owner sleeps in wait. Interest
- * is registered by token, never by descriptor or pointer. A wait fetches up to 64 events into the set; take hands them out
- * one by one, in the order in which they became ready, also to a later run, and drops what has become stale meanwhile.
+ * insert, set_interest, mute and remove reach the kernel before they return, also while the owner sleeps in wait
+ * [RLC-SET-1]. Interest is registered by number and serial, never by a bare descriptor or pointer: what happens to a
+ * number after its member is gone is not the member's business. A wait fetches up to 64 events into the set; take hands
+ * them out one by one, in the order in which they became ready [RLC-ORDER-1], also to a later run, and drops what has
+ * become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
+ *
+ * A registration that no number reaches any more (its number was closed while a duplicate stayed open) would shout for
+ * ever. Its events are never reported; it is deleted by number, or else the set is rebuilt: a new epoll descriptor
+ * behind the old number [RLC-PORT-6]. A host that has the set in an epoll of its own must add the number again then:
+ * see rlc_port_set_rebuilds. See epoll(7), question 6.
  */
 #ifndef CRUNLOOP_PORT_SET_H
 #define CRUNLOOP_PORT_SET_H
@@ -15,54 +22,135 @@ RLC_BEGIN_DECLS
 typedef struct rlc_port_set rlc_port_set;
 
 typedef enum rlc_port_kind {
-    /** Level-triggered. After a hang-up or end of file with nothing left to read: reported once, then it rests. */
+    /**
+     * Level-triggered. After a hang-up or end of file with nothing left to read: reported once, then it rests
+     * [RLC-END-1]; if only reading has ended and it also wants to write, it goes on with that [RLC-END-2]. An error
+     * without a hang-up is reported once, and again when something changes [RLC-END-3, RLC-END-4].
+     */
     RLC_PORT_READINESS,
     /**
-     * A counter (eventfd, timerfd, pipe of 8-byte messages): edge-triggered, take reads eight bytes before it reports, and
-     * asks again when more may be there. A short message is taken whole; end of file is reported once (HANGUP), then it rests.
+     * A counter (eventfd, timerfd, pipe of 8-byte messages): edge-triggered, take reads eight bytes before it reports
+     * [RLC-COUNTER-1, RLC-COUNTER-3], and asks again when more may be there: behind the ports that became ready
+     * meanwhile [RLC-ORDER-2, RLC-COUNTER-2]. Nothing to read is no event. A short message is taken whole. End of file
+     * is reported once as HANGUP, a failing read as ERROR; then it rests [RLC-COUNTER-4, RLC-COUNTER-5].
      */
     RLC_PORT_COUNTER,
-    /** Edge-triggered, never read: a marker in the order of readiness whose truth is elsewhere (wakeup, timer, main queue). */
+    /** Edge-triggered, never read: a marker in the order of readiness whose truth is elsewhere [RLC-PORT-9]. */
     RLC_PORT_HINT,
 } rlc_port_kind;
 
 typedef struct rlc_port_event {
     rlc_token token;
-    void *context;
+    void *context; /**< As given to rlc_port_set_insert. */
     rlc_port_kind kind;
     uint32_t ready; /**< RLC_READABLE... */
 } rlc_port_event;
 
-/** Makes the epoll descriptor. kernel NULL = default. -EMFILE, -ENFILE, -ENOMEM. [any] */
-RLC_API int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set);
-/** Closes the epoll descriptor only (not in a child of fork(2)). NULL is allowed. [loop] */
-RLC_API void rlc_port_set_destroy(rlc_port_set *set);
-/** The epoll descriptor, which a host may poll for reading; events already fetched do not show on it. [any] */
-RLC_API int rlc_port_set_fd(const rlc_port_set *set);
 /**
- * Starts to watch fd, which stays the caller's. Two members with one descriptor: the later one takes the port, and when it
- * goes the earlier one is live again. A number that was closed and reused is a new port.
- * -EBADF, -EPERM (a regular file), -ENOSPC, -ENOMEM: nothing is half added. [locked]
+ * Makes the epoll descriptor.
+ *
+ * @param kernel  NULL = rlc_kernel_default(); must outlive the set.
+ * @param ret_set The caller's, until rlc_port_set_destroy.
+ * @return 0; -EMFILE, -ENFILE, -ENOMEM.
+ *
+ * Thread: [any].  Cost: one system call.
  */
-RLC_API int rlc_port_set_insert(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
-/** Changes a readiness port's interest and wakes a resting port of any kind. -ENOENT. [locked] */
-RLC_API int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
-/** Takes a port out of the wait while its own callout runs, and back in. Calls do not nest. -ENOENT. [locked] */
-RLC_API int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted);
-/** Stops to watch. The descriptor may have been closed before; a reused number is left alone. -ENOENT. [locked] */
-RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
-/** Members, hints not counted. [locked] */
-RLC_API size_t rlc_port_set_count(const rlc_port_set *set);
+RLC_API int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set);
+
 /**
- * Fetches events, waiting until deadline_ns on the monotonic clock (0: only looks; RLC_TIME_FOREVER: no limit). The count
- * fetched, 0 at the deadline, -EINTR. At most one system call. Only when the batch is empty. Not under the lock. [loop]
+ * Closes the epoll descriptor only (not in a child of fork(2)). Members need not be removed before. NULL is allowed.
+ *
+ * Thread: [loop], and nobody else uses it any more.
+ */
+RLC_API void rlc_port_set_destroy(rlc_port_set *set);
+
+/**
+ * The epoll descriptor, which a host may poll for reading; events already fetched do not show on it.
+ *
+ * Thread: [any].
+ */
+RLC_API int rlc_port_set_fd(const rlc_port_set *set);
+
+/**
+ * Starts to watch a descriptor.
+ *
+ * Two members with one descriptor: the later one takes the port, and when it goes the earlier one is live again
+ * [RLC-PORT-4]. A number that was closed and reused is a new port: the earlier member gets no events any more
+ * [RLC-PORT-5].
+ *
+ * @param fd        Stays the caller's. Best removed before it is closed.
+ * @param interest  RLC_READABLE | RLC_WRITABLE for readiness; 0 still reports HANGUP and ERROR. Otherwise ignored.
+ * @param context   Comes with each event; not touched.
+ * @param ret_token The caller's, until rlc_port_set_remove.
+ * @return 0; -EBADF, -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC (max_user_watches), -ENOMEM,
+ *         -ECHILD: nothing is half added [RLC-PORT-1, RLC-PORT-2, RLC-PORT-3].
+ *
+ * Thread: [locked].  Cost: one system call, two for a taken-over number; a counter reads its /proc entry once.
+ * Allocates; later calls for this member do not.
+ */
+RLC_API int rlc_port_set_insert(
+    rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
+
+/**
+ * Changes a readiness port's interest, and wakes a resting port of any kind.
+ *
+ * @return 0; -ENOENT if the token is stale; -EBADF if the number was closed or now belongs to a stranger; -ENOMEM,
+ *         -ECHILD.
+ *
+ * Thread: [locked].  Cost: one system call; none while muted.
+ */
+RLC_API int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
+
+/**
+ * Takes a port out of the wait, e.g. while its own callout runs, and back in [RLC-PORT-7].
+ *
+ * Out means out: not even a hang-up is reported. Calls do not nest.
+ *
+ * @return As rlc_port_set_set_interest.
+ *
+ * Thread: [locked].  Cost: one system call if it changes anything.
+ */
+RLC_API int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted);
+
+/**
+ * Stops to watch. The descriptor may have been closed before; a reused number is left alone [RLC-PORT-5].
+ *
+ * No event of this member is taken afterwards.
+ *
+ * @return 0; -ENOENT if the token is stale.
+ *
+ * Thread: [locked].  Cost: at most one system call.
+ */
+RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
+
+/** Members, hints not counted; resting and muted ones are.  Thread: [locked]. */
+RLC_API size_t rlc_port_set_count(const rlc_port_set *set);
+
+/**
+ * Fetches events, waiting if there are none.
+ *
+ * @param deadline_ns On the monotonic clock; 0: only looks; RLC_TIME_FOREVER: no limit.
+ * @return The count fetched, 0 at the deadline, -EINTR (look at the clock and wait again), -ECHILD, or -errno.
+ *
+ * Thread: [loop], not under the lock, and only when rlc_port_set_has_batch is false.  Blocks.  Cost: one system call,
+ * no allocation [RLC-TAKE-4].
  */
 RLC_API int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
-/** True while fetched events have not been taken; some may turn out stale. [loop] */
+
+/** True while fetched events have not been taken; some may turn out stale.  Thread: [loop]. */
 RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
-/** The oldest fetched event that is still true; false when there is none. Counters are read here. [locked] */
+
+/**
+ * The oldest fetched event that is still true.
+ *
+ * @return False when there is none left: wait again.
+ *
+ * Thread: [locked], by the owner's thread.  Cost: a counter is read here; an event that is not the first of its batch
+ * is verified with poll(2), since an earlier callout may have made it stale.
+ */
 RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
-/** How often a foreign registration forced a new epoll descriptor (same number, by dup3(2)). [any] */
+
+/** How often the set had to be rebuilt: a new epoll descriptor behind the same number.  Thread: [any]. */
 RLC_API uint64_t rlc_port_set_rebuilds(const rlc_port_set *set);
 
 RLC_END_DECLS

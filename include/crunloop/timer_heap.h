@@ -2,8 +2,11 @@
  * <crunloop/timer_heap.h>: deadlines with tolerance, in order.
  *
  * Exact timers live in one 4-ary heap of 16-byte entries; timers with tolerance in two (by deadline, by deadline +
- * tolerance), since one heap cannot answer when to wake. Equal deadlines: in order of arming. Pushing a deadline out does
- * not touch the heap: the entry surfaces at the old time and sinks then.
+ * tolerance), since one heap cannot answer when to wake. Equal deadlines: in order of arming. Pushing a deadline out
+ * does not touch the heap: the entry surfaces at the old time and sinks then.
+ *
+ * The heap knows no clock: deadlines are numbers, on whichever clock the embedder uses. About 56 bytes per exact timer,
+ * 72 with tolerance.
  */
 #ifndef CRUNLOOP_TIMER_HEAP_H
 #define CRUNLOOP_TIMER_HEAP_H
@@ -14,23 +17,61 @@ RLC_BEGIN_DECLS
 
 typedef struct rlc_timer_heap rlc_timer_heap;
 
-/** -ENOMEM. [any] */
+/** An empty heap, the caller's until rlc_timer_heap_destroy. @return 0; -ENOMEM.  Thread: [any]. */
 RLC_API int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
-/** NULL is allowed. [locked] */
+
+/** Frees the heap; contexts are the caller's. NULL is allowed.  Thread: [locked]. */
 RLC_API void rlc_timer_heap_destroy(rlc_timer_heap *heap);
-/** A new member, not armed. The only allocation of a timer's life, also for tolerance. -ENOMEM. [locked] O(1) amortized */
+
+/**
+ * A new member, not armed. The only allocation of a timer's life, also for tolerance [RLC-HEAP-7].
+ *
+ * @param context   What rlc_timer_heap_take_due returns; not touched.
+ * @param ret_token The caller's, until rlc_timer_heap_remove.
+ * @return 0; -ENOMEM, with nothing half added [RLC-HEAP-8].
+ *
+ * Thread: [locked].  Cost: O(1) amortized.
+ */
 RLC_API int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_token);
-/** Arms or re-arms; RLC_TIME_FOREVER disarms. A new place among equal deadlines. -ENOENT. [locked] O(log n), a push-out O(1) */
+
+/**
+ * Arms or re-arms, with a new place among equal deadlines: the last [RLC-HEAP-2].
+ *
+ * @param deadline_ns  Absolute; RLC_TIME_FOREVER disarms [RLC-HEAP-5].
+ * @param tolerance_ns How much later is still in time; 0 = exact.
+ * @return 0; -ENOENT if the token is stale [RLC-HEAP-6]. Never -ENOMEM: space was reserved at insert.
+ *
+ * Thread: [locked].  Cost: O(log n); O(1) for a later deadline [RLC-HEAP-4]. Once in 2^32 arms O(n log n).
+ * See: CFRunLoopTimerSetNextFireDate, CFRunLoopTimerSetTolerance.
+ */
 RLC_API int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_ns, uint64_t tolerance_ns);
-/** -ENOENT. [locked] O(log n) */
+
+/** Removes a member, armed or not. @return 0; -ENOENT [RLC-HEAP-6].  Thread: [locked].  Cost: O(log n). */
 RLC_API int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
-/** Members, armed or not. [locked] */
+
+/** Members, armed or not.  Thread: [locked]. */
 RLC_API size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
-/** Earliest deadline, or RLC_TIME_FOREVER. [locked] */
+
+/** Earliest deadline, or RLC_TIME_FOREVER.  Thread: [locked].  Cost: O(1), O(log n) for each push-out that surfaces. */
 RLC_API uint64_t rlc_timer_heap_first(rlc_timer_heap *heap);
-/** Earliest deadline + tolerance: the latest moment at which all are still in time. RLC_TIME_FOREVER if none. [locked] */
+
+/**
+ * Earliest deadline + tolerance: the latest moment at which all are still in time, so that one wake-up serves as many
+ * as possible [RLC-HEAP-3].
+ *
+ * @return The moment; RLC_TIME_FOREVER if nothing is armed or nothing is in a hurry.
+ *
+ * Thread: [locked].  Cost: as rlc_timer_heap_first.
+ */
 RLC_API uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
-/** Takes out and disarms the first timer whose deadline is <= now_ns: by deadline, then order of arming. [locked] */
+
+/**
+ * Takes out and disarms the first timer whose deadline is <= now_ns: by deadline, then order of arming.
+ *
+ * @return False if none is due: never early [RLC-HEAP-1].
+ *
+ * Thread: [locked].  Cost: O(log n).
+ */
 RLC_API bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_context, rlc_token *ret_token);
 
 RLC_END_DECLS

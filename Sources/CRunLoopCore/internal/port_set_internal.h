@@ -7,7 +7,9 @@
 #include <crunloop/port_set.h>
 #include <stdatomic.h>
 
-enum { RLC_BATCH_MAX = 64 }; /* epoll_wait(2) copies at most this many; the rest stay queued in the kernel, none is lost */
+enum {
+    RLC_BATCH_MAX = 64
+}; /* epoll_wait(2) copies at most this many; the rest stay queued in the kernel, none is lost */
 
 /** Only the owner of a number, its newest member that is no orphan, can be registered. */
 enum {

@@ -55,7 +55,8 @@ static inline uint32_t rlc_token_slot(rlc_token token) {
 static inline void *rlc_slot_table_find(const rlc_slot_table *table, rlc_token token) {
     uint32_t slot = rlc_token_slot(token);
     uint32_t generation = (uint32_t)(token.bits >> 32);
-    if (slot >= table->touched || (generation & 1) == 0) return NULL;
+    if (slot >= table->touched || (generation & 1) == 0)
+        return NULL;
     rlc_slot *header = rlc_slot_table_at(table, slot);
     return header->generation == generation ? header : NULL;
 }

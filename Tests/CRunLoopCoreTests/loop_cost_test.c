@@ -1,0 +1,232 @@
+/* What a pass of the small loop costs, and what other threads do to it. */
+#include "harness.h"
+#include "loop_internal.h"
+
+#include <pthread.h>
+#include <sys/eventfd.h>
+
+static spy kernel;
+
+static rlc_loop *make_loop(void) {
+    rlc_loop *loop;
+    spy_init_virtual(&kernel, 1000);
+    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
+    return loop;
+}
+
+/** A post that counts, and goes on posting itself while `again` says so. */
+typedef struct job {
+    rlc_post_node node; /* first */
+    rlc_loop *loop;
+    int runs, refusals, again;
+    void (*then)(struct job *job);
+} job;
+
+static void run_job(rlc_post_node *node, bool ran) {
+    job *job = (struct job *)node;
+    if (!ran) {
+        job->refusals++;
+        return;
+    }
+    job->runs++;
+    if (job->again-- > 0)
+        CHECK_EQUAL(rlc_loop_post(job->loop, node), 0);
+    if (job->then != NULL)
+        job->then(job);
+}
+
+static job make_job(rlc_loop *loop) {
+    return (job){.node = {.post_fn = run_job}, .loop = loop};
+}
+
+static int calls;
+
+static void count_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+    (void)loop, (void)watch, (void)ready, (void)context;
+    calls++;
+}
+
+static rlc_watch *idle_watch(rlc_loop *loop, int fd) {
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, count_watch, NULL, &watch), 0);
+    return watch;
+}
+
+static void count_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    (void)loop, (void)timer, (void)deadline_ns;
+    ++*(int *)context;
+}
+
+/* ---- what a pass costs ---- */
+
+static void test_RLC_COST_1_a_pass_is_one_call_and_no_allocation(void) {
+    rlc_loop *loop = make_loop();
+    int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK); /* readable for ever */
+    (void)idle_watch(loop, fd);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    unsigned long blocks = allocations(), made = count_of(&kernel.calls);
+    calls = 0;
+    for (int i = 0; i < 100; i++)
+        CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(calls, 100);
+    CHECK_EQUAL(count_of(&kernel.calls), made + 100);
+    CHECK_EQUAL(allocations(), blocks);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static void test_RLC_COST_2_a_post_to_itself_mostly_needs_no_call(void) {
+    rlc_loop *loop = make_loop();
+    job job = make_job(loop);
+    job.again = 640;
+    CHECK_EQUAL(rlc_loop_post(loop, &job.node), 0);
+    unsigned long blocks = allocations(), made = count_of(&kernel.calls);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(job.runs, 641);
+    CHECK(count_of(&kernel.calls) - made <= 11);
+    CHECK_EQUAL(allocations(), blocks);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void test_RLC_COST_3_a_timer_pass_is_two_calls(void) {
+    rlc_loop *loop = make_loop();
+    int fired = 0;
+    rlc_timer *timer;
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, &fired, &timer), 0);
+    CHECK_EQUAL(rlc_timer_arm(timer, 2000, 1000, 0), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    unsigned long blocks = allocations(), made = count_of(&kernel.calls);
+    for (int i = 0; i < 100; i++)
+        CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(fired, 101);
+    CHECK_EQUAL(kernel.time_ns, 102000); /* to the nanosecond */
+    CHECK_EQUAL(count_of(&kernel.calls), made + 200);
+    CHECK_EQUAL(allocations(), blocks);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+/* ---- other threads ---- */
+
+enum { POSTERS = 3, POSTS = 4000 };
+
+typedef struct poster {
+    rlc_loop *loop;
+    rlc_post_node nodes[POSTS];
+} poster;
+
+static int arrived;
+
+static void arrive(rlc_post_node *node, bool ran) {
+    (void)node;
+    CHECK(ran);
+    arrived++; /* plain: only the loop's thread comes here */
+}
+
+static void *post_all(void *context) {
+    poster *poster = context;
+    for (int i = 0; i < POSTS; i++) {
+        poster->nodes[i].post_fn = arrive;
+        CHECK_EQUAL(rlc_loop_post(poster->loop, &poster->nodes[i]), 0);
+        if (i % 7 == 0)
+            CHECK_EQUAL(rlc_loop_wake(poster->loop), 0);
+        if (i % 64 == 0)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void test_RLC_LOOP_11_posts_from_threads_are_never_lost(void) {
+    static poster posters[POSTERS];
+    pthread_t threads[POSTERS];
+    rlc_loop *loop;
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    spy_init(&kernel);
+    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
+    (void)idle_watch(loop, fd);
+    for (int i = 0; i < POSTERS; i++) {
+        posters[i].loop = loop;
+        CHECK_EQUAL(pthread_create(&threads[i], NULL, post_all, &posters[i]), 0);
+    }
+    uint64_t limit_ns = rlc_now(RLC_CLOCK_MONOTONIC) + UINT64_C(20000000000);
+    while (arrived < POSTERS * POSTS)
+        CHECK_EQUAL(rlc_loop_run_once(loop, limit_ns), RLC_RUN_HANDLED);
+    for (int i = 0; i < POSTERS; i++)
+        CHECK_EQUAL(pthread_join(threads[i], NULL), 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static atomic_bool enough;
+
+static void *stop_from_thread(void *context) {
+    while (!atomic_load(&enough)) {
+        CHECK_EQUAL(rlc_loop_stop(context), 0);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void test_RLC_LOOP_12_stops_from_a_thread(void) {
+    rlc_loop *loop;
+    pthread_t thread;
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    CHECK_EQUAL(rlc_loop_create(NULL, &loop), 0);
+    (void)idle_watch(loop, fd);
+    CHECK_EQUAL(pthread_create(&thread, NULL, stop_from_thread, loop), 0);
+    for (int i = 0; i < 1000; i++)
+        CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    atomic_store(&enough, true);
+    CHECK_EQUAL(pthread_join(thread, NULL), 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+/* A poster that is preempted between its push and its wake must not hold up those who post after it, nor the loop. */
+
+static rlc_post_node *push_silently;
+static rlc_post_queue *silent_queue;
+
+static uint64_t push_and_tell_time(void *context, rlc_clock clock) {
+    (void)context, (void)clock;
+    if (push_silently != NULL)
+        CHECK(rlc_post_queue_push(silent_queue, push_silently) >= 0);
+    push_silently = NULL;
+    return kernel.time_ns;
+}
+
+static void test_RLC_LOOP_13_a_preempted_poster_delays_nobody(void) {
+    rlc_loop *loop = make_loop();
+    job silent = make_job(loop), second = make_job(loop);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);                          /* asleep */
+    CHECK_EQUAL(rlc_post_queue_push(&loop->posts, &silent.node), 1); /* ... and preempted */
+    CHECK_EQUAL(rlc_loop_post(loop, &second.node), 0);
+    CHECK_EQUAL(count_of(&kernel.writes), 1); /* the second one wakes for both */
+    unsigned long waits = count_of(&kernel.waits);
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
+    CHECK_EQUAL(silent.runs + second.runs, 2);
+    CHECK_EQUAL(count_of(&kernel.waits), waits + 1); /* a host's pass always looks */
+
+    rlc_timer *timer;
+    int fired = 0;
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, &fired, &timer), 0);
+    CHECK_EQUAL(rlc_timer_arm(timer, 100000, 0, 0), 0);
+    kernel.table.now =
+        push_and_tell_time; /* the clock is read between the first look at the queue and falling asleep */
+    silent_queue = &loop->posts;
+    push_silently = &silent.node;
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(silent.runs, 2);
+    CHECK_EQUAL(fired, 0);
+    CHECK_EQUAL(kernel.time_ns, 1000); /* it did not sleep */
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+int main(void) {
+    RUN(test_RLC_COST_1_a_pass_is_one_call_and_no_allocation);
+    RUN(test_RLC_COST_2_a_post_to_itself_mostly_needs_no_call);
+    RUN(test_RLC_COST_3_a_timer_pass_is_two_calls);
+    RUN(test_RLC_LOOP_11_posts_from_threads_are_never_lost);
+    RUN(test_RLC_LOOP_12_stops_from_a_thread);
+    RUN(test_RLC_LOOP_13_a_preempted_poster_delays_nobody);
+    return 0;
+}
