@@ -90,7 +90,9 @@ enum Demo {
       })
     let told = "\(results.count - failures) of \(results.count) as told"
     stage.put("")
-    stage.put(" " + stage.styled(told, failures == 0 ? .green : .red) + ": \(checks) checks, \(described(took)).")
+    stage.put(
+      " " + stage.styled(told, failures == 0 ? .green : .red)
+        + ": \(checks) check\(checks == 1 ? "" : "s"), \(described(took)).")
     return failures == 0
   }
 }

@@ -8,7 +8,7 @@ extension Demo {
       /// Sends some lines in odd pieces, then reads them back, again and again.
       case reader
       /// Sends a line, waits for it, sends the next.
-      case pingPong(lines: Int)
+      case pingPong
       /// Sends and does not read until the server has had enough of it.
       case glutton
       /// Leaves in the middle of a line, with a reset.
@@ -25,7 +25,8 @@ extension Demo {
 
     let manner: Manner
     let lines: [[UInt8]]
-    let rounds: Int
+    /// When the patient ones have sent enough.
+    let deadline: RunLoop.Instant
     let server: EchoServer
 
     func run() -> Report {
@@ -41,7 +42,7 @@ extension Demo {
         defer { close(descriptor) }
         switch manner {
         case .reader: try read(descriptor, &report)
-        case .pingPong(let count): try pingPong(descriptor, count, &report)
+        case .pingPong: try pingPong(descriptor, &report)
         case .glutton: try devour(descriptor, &report)
         case .rude: break
         }
@@ -56,39 +57,39 @@ extension Demo {
 
     private func read(_ descriptor: Int32, _ report: inout Report) throws {
       var pieces = OddLengths()
-      for _ in 0..<rounds {
-        for start in stride(from: 0, to: lines.count, by: 24) {
-          let batch = lines[start..<min(start + 24, lines.count)]
-          let text = Array(batch.joined())
-          var rest = text[...]
-          while !rest.isEmpty {
-            let piece = rest.prefix(pieces.next())
-            try sendAll(descriptor, piece)
-            rest = rest.dropFirst(piece.count)
-          }
-          try expect(descriptor, text, &report)
-          report.lines += batch.count
+      var next = 0
+      repeat {
+        let batch = lines[next...].prefix(24)
+        next = batch.endIndex % lines.count
+        let text = Array(batch.joined())
+        var rest = text[...]
+        while !rest.isEmpty {
+          let piece = rest.prefix(pieces.next())
+          try sendAll(descriptor, piece)
+          rest = rest.dropFirst(piece.count)
         }
-      }
+        try expect(descriptor, text, &report)
+        report.lines += batch.count
+      } while RunLoop.Instant.now < deadline
       try farewell(descriptor, &report)
     }
 
-    private func pingPong(_ descriptor: Int32, _ count: Int, _ report: inout Report) throws {
-      for number in 0..<count {
-        let line = lines[number % lines.count]
+    private func pingPong(_ descriptor: Int32, _ report: inout Report) throws {
+      repeat {
+        let line = lines[report.lines % lines.count]
         let sent = RunLoop.Instant.now
         try sendAll(descriptor, line[...])
         try expect(descriptor, line, &report)
         report.roundTrips.append(sent.duration(to: .now))
         report.lines += 1
-      }
+      } while RunLoop.Instant.now < deadline
       try farewell(descriptor, &report)
     }
 
     private func devour(_ descriptor: Int32, _ report: inout Report) throws {
       let text = Array(lines.joined())
       var sent: [UInt8] = []
-      let limit = 8 << 20
+      let limit = 1 << 20  // far more than all the buffers on the way back hold
       while server.counts.withLock({ $0.pauses }) == 0 && sent.count < limit {
         let piece = text[(sent.count % text.count)...].prefix(8192)
         switch Socket.write(descriptor, piece, waiting: false) {
@@ -98,6 +99,7 @@ extension Demo {
         case .ended: return
         }
       }
+      Demo.wait { server.counts.withLock { $0.pauses } > 0 }
       shutdown(descriptor, Int32(SHUT_WR))
       try expect(descriptor, sent, &report)
       report.lines = sent.count { $0 == UInt8(ascii: "\n") }

@@ -21,6 +21,7 @@ extension Demo {
     private let loop: RunLoop
     private let listener: Int32
     private let expectedClients: Int
+    private let connections = Mutex<[Int32: RunLoop.FileDescriptorSource]>([:])
 
     /// Stops the loop's run when that many clients have come and gone.
     init(on loop: RunLoop, expectedClients: Int) throws {
@@ -40,12 +41,26 @@ extension Demo {
 
     deinit { close(listener) }
 
+    /// Hangs up on whoever is still there. On the loop's thread.
+    func hangUp() {
+      let left = connections.withLock { connections in
+        defer { connections = [:] }
+        return connections
+      }
+      for (descriptor, source) in left {
+        source.invalidate()
+        close(descriptor)
+      }
+    }
+
     /// One per callout is enough: while another connection waits, the listener stays readable.
     private func acceptOne() {
       guard let descriptor = try? Socket.accept(listener, sendBuffer: 32 << 10) else { return }
       counts.withLock { $0.accepted += 1 }
       do {
-        try loop.add(makeSource(descriptor, connection: Shared(EchoConnection(descriptor: descriptor))))
+        let source = try makeSource(descriptor, connection: Shared(EchoConnection(descriptor: descriptor)))
+        try loop.add(source)
+        connections.withLock { $0[descriptor] = source }
       } catch {
         close(descriptor)
         leave { _ in }
@@ -64,6 +79,7 @@ extension Demo {
           if source.interest != interest { source.interest = interest }
         case .close(let wasReset):
           // In this order: a closed number may be given to the next connection.
+          self.connections.withLock { $0[descriptor] = nil }
           source.invalidate()
           close(descriptor)
           self.leave { if wasReset { $0.resets += 1 } }

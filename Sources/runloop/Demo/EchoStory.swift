@@ -8,10 +8,12 @@ extension Demo {
     let title = "a TCP echo service on one loop"
     let textFile: String?
 
+    private let length: Duration = .milliseconds(800)
+
     func tell(on stage: Stage) throws -> Outcome {
       let lines = try readLines()
       let loop = RunLoop.current
-      let manners: [EchoClient.Manner] = [.reader, .reader, .reader, .pingPong(lines: 3000), .glutton, .rude]
+      let manners: [EchoClient.Manner] = [.reader, .reader, .reader, .pingPong, .glutton, .rude]
       let server = try EchoServer(on: loop, expectedClients: manners.count)
       let listening = try server.start()
       defer { listening.invalidate() }
@@ -21,11 +23,9 @@ extension Demo {
       stage.note("listening on 127.0.0.1:\(server.port); the text has \(grouped(lines.count)) lines")
 
       let start = RunLoop.Instant.now
-      // About as much work whatever the length of the text.
-      let rounds = max(1, 40_000 / lines.count)
       let clients = try manners.map { manner in
         let report = Handover<EchoClient.Report>()
-        let client = EchoClient(manner: manner, lines: lines, rounds: rounds, server: server)
+        let client = EchoClient(manner: manner, lines: lines, deadline: start.advanced(by: length), server: server)
         return (worker: try Worker { report.give(client.run()) }, report: report)
       }
       let result = try loop.run(for: patience)
@@ -34,6 +34,7 @@ extension Demo {
         client.worker.join()
         return client.report.take()
       }
+      server.hangUp()
       introduce(manners, reports, on: stage)
       return judge(reports, server.counts.withLock { $0 }, result, took)
     }
