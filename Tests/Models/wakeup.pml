@@ -46,6 +46,7 @@ bool deadline_seen = true; /* the wait was computed with the deadline as it is n
 byte level;
 bool accepting[DEPTH];
 bool owed[DEPTH];
+byte held[DEPTH];    /* taken in a pass without a wait (rule 7(g)): the next wait's */
 byte saved_stop[DEPTH];
 byte mode[DEPTH];
 byte site[DEPTH];
@@ -54,7 +55,6 @@ byte site[DEPTH];
 byte g_work[PUBLISHERS + 1];      /* 0: none, 1: published, 2: its wake was sent, 3: seen by the owner */
 byte g_target[PUBLISHERS + 1];    /* the mode it is for */
 bool g_window_has_wake[DEPTH]; /* a wake was sent since this activation's window opened */
-byte g_running;                /* activations, as the stop word has them */
 byte g_serial[DEPTH];
 bool g_hit[DEPTH];             /* a stop hit this activation */
 byte g_unwritten;              /* wakers between their change of the word and their write */
@@ -177,7 +177,7 @@ proctype stopper() {
            if
            :: stop_word == stop ->
               stop_word = stop | 1;
-              g_hit[g_running - 1] = true;
+              g_hit[top] = true;
               g_unkicked++;
               hit = true
            :: else
@@ -208,11 +208,17 @@ proctype stopper() {
 inline take(opens) {
 #ifdef BUG_TAKE_STORE
     taken = word;
-    atomic { word = RUNNING; accepting[top] = opens; g_window_has_wake[top] = false };
+    atomic { word = RUNNING; accepting[top] = opens };
 #else
-    atomic { taken = word; word = RUNNING; accepting[top] = opens; g_window_has_wake[top] = false };
+    atomic { taken = word; word = RUNNING; accepting[top] = opens };
 #endif
 }
+
+#ifdef BUG_NO_HELD_AT_END
+#define left_held false
+#else
+#define left_held is_wake(held[top])
+#endif
 
 #ifdef BUG_KICK_IS_WAKE
 #define is_wake(t) (t == POSTED || t == KICKED)
@@ -287,6 +293,28 @@ idle:
 
     /* ---- run entry */
 enter:
+    if
+#ifndef BUG_DROP_AT_ENTRY
+    :: level > 0 && accepting[top] /* the word is kept */
+#endif
+    :: else ->
+       /* What came while the encloser ignored wakes is dropped for the encloser. */
+#ifdef BUG_TAKE_STORE
+       taken = word;
+       word = RUNNING;
+#else
+       d_step { taken = word; word = RUNNING };
+#endif
+       atomic {
+           if
+#ifndef BUG_DROP_AT_ENTRY
+           :: level > 0 && is_wake(taken) -> owe_encloser_of(top)
+#endif
+           :: else
+           fi;
+           taken = 0
+       }
+    fi;
     atomic {
         serial++;
 #ifdef BUG_STOP_NOT_SAVED
@@ -296,34 +324,14 @@ enter:
 #endif
         stop_word = serial << 1;
         level++;
+        accepting[top] = true;
+        g_window_has_wake[top] = (word == POSTED);
         g_serial[top] = serial;
-        g_hit[top] = false;
-        g_running = level;
         if
         :: mode[top] = 0
         :: mode[top] = 1
         fi
     };
-    if
-#ifndef BUG_DROP_AT_ENTRY
-    :: atomic {
-           level > 1 && accepting[level - 2] -> /* the word is kept */
-           accepting[top] = true;
-           g_window_has_wake[top] = (word == POSTED)
-       }
-#endif
-    :: else ->
-       take(true);
-       atomic {
-           if /* What came while the encloser ignored wakes is dropped for the encloser, not for the new run. */
-#ifndef BUG_DROP_AT_ENTRY
-           :: level > 1 && is_wake(taken) -> owe_encloser_of(level - 2)
-#endif
-           :: else
-           fi;
-           taken = 0
-       }
-    fi;
     callout(IN_ENTRY);
 entered:
     if
@@ -354,14 +362,23 @@ pass:
     drain();
 #endif
     callout(IN_WINDOW);
+    if
+    :: atomic { /* the main queue's turn, by 7(g): a pass without a wait */
+           if :: word > held[top] -> held[top] = word :: else fi;
+           word = RUNNING;
+           accepting[top] = false;
+           goto served
+       }
+    :: true
+    fi;
 
 window:
     atomic {
         deadline_seen = true;
         if
-        :: !owed[top] -> blocks = true
-        :: blocks = false /* owed, a poll, or events of the last fetch are left */
-        fi
+        :: !owed[top] && held[top] == 0 -> blocks = true
+        :: blocks = false /* owed, held, a poll, or events of the last fetch are left */
+        fi;
     };
     if
     :: blocks -> /* begin_wait */
@@ -410,16 +427,17 @@ window:
         is_stale = (is_stale && taken < KICKED);
         if
         :: is_stale -> is_stale = false; taken = 0; goto window /* the word is the truth: no pass */
-        :: taken == KICKED && !owed[top] -> taken = 0; goto window /* looks again; the next option is a pass */
+        :: taken == KICKED && !owed[top] && held[top] == 0 -> taken = 0; goto window /* looks again; the next option is a pass */
         :: !is_stale -> accepting[top] = false
         fi;
         if
 #ifndef BUG_NO_OWED
-        :: is_wake(taken) || owed[top] -> owe_encloser_of(top)
+        :: is_wake(taken) || is_wake(held[top]) || owed[top] -> owe_encloser_of(top)
 #endif
         :: else
         fi;
         taken = 0;
+        held[top] = 0;
         owed[top] = false;
         g_window_has_wake[top] = false
     };
@@ -440,6 +458,19 @@ stopped:
 
     /* ---- run end */
 leave:
+    take(false);
+    atomic {
+        if
+#ifndef BUG_NO_OWED_AT_END
+        :: is_wake(taken) || owed[top] || left_held -> owe_encloser_of(top)
+#endif
+        :: else
+        fi;
+        taken = 0;
+        held[top] = 0;
+        owed[top] = false;
+        g_window_has_wake[top] = false
+    };
     atomic {
 #ifdef BUG_STOP_REACHES_OUTER
         stop_word = saved_stop[top] | (stop_word & 1);
@@ -447,22 +478,9 @@ leave:
         stop_word = saved_stop[top];
 #endif
         saved_stop[top] = 0;
+        mode[top] = 0;
         g_serial[top] = 0;
         g_hit[top] = false;
-        g_running = level - 1
-    };
-    take(false);
-    atomic {
-        if
-#ifndef BUG_NO_OWED_AT_END
-        :: is_wake(taken) || owed[top] -> owe_encloser_of(top)
-#endif
-        :: else
-        fi;
-        taken = 0;
-        owed[top] = false;
-        mode[top] = 0;
-        site[top] = 0;
         level--;
         if
         :: level == 0 -> goto idle
