@@ -1,7 +1,9 @@
 # The C core without SwiftPM: library, installation, tests. Included by the Makefile at the top; also stands alone:
 #   make -f scripts/core.mk core core-test SAN=address,undefined
 
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 AR ?= ar
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
@@ -59,7 +61,8 @@ TEST_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -DRLC_INTERNAL_CHECKS -ITests/CRun
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # The thread sanitizer of Swift's clang needs libraries that come with Swift.
 TEST_SWIFT_LIB := $(wildcard $(dir $(CLANG))../lib/swift/linux)
-TEST_LDFLAGS := -pthread -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
+# bfd: gold, clang's default here, warns about each symbol of the address sanitizer.
+TEST_LDFLAGS := -pthread $(if $(findstring clang,$(CC)),-fuse-ld=bfd) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
 	$(if $(and $(findstring clang,$(CC)),$(findstring thread,$(SAN)),$(TEST_SWIFT_LIB)),-L$(TEST_SWIFT_LIB) -ldispatch -lBlocksRuntime -Wl$(comma)-rpath$(comma)$(TEST_SWIFT_LIB))
 TEST_SOURCES := $(wildcard Tests/CRunLoopCoreTests/*_test.c)
 TEST_PROGRAMS := $(TEST_SOURCES:Tests/CRunLoopCoreTests/%.c=$(TEST_BUILD)/%)

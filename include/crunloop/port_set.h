@@ -4,13 +4,13 @@
  * insert, set_interest, mute and remove reach the kernel before they return, also while the owner sleeps in wait
  * [RLC-SET-1]. Interest is registered by number and serial, never by a bare descriptor or pointer: what happens to a
  * number after its member is gone is not the member's business. A wait fetches up to 64 events into the set; take hands
- * them out one by one, in the order in which they became ready [RLC-ORDER-1], also to a later run, and drops what has
- * become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
+ * them out one by one, in the order in which they became ready [RLC-ORDER-1, RLC-PORT-8], also to a later run, and
+ * drops what has become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
  *
  * A registration that no number reaches any more (its number was closed while a duplicate stayed open) would shout for
  * ever. Its events are never reported; it is deleted by number, or else the set is rebuilt: a new epoll descriptor
- * behind the old number [RLC-PORT-6]. A host that has the set in an epoll of its own must add the number again then:
- * see rlc_port_set_rebuilds. See epoll(7), question 6.
+ * behind the old number [RLC-PORT-6]. An event that is merely late is just dropped [RLC-TAKE-5]. A host that has the
+ * set in an epoll of its own must add the number again after a rebuild: see rlc_port_set_rebuilds. See epoll(7), question 6.
  */
 #ifndef CRUNLOOP_PORT_SET_H
 #define CRUNLOOP_PORT_SET_H

@@ -1,0 +1,39 @@
+/* The other half of kernel.c: a kernel without epoll_pwait2(2), as under valgrind and qemu. */
+#include "harness.h"
+
+static int refusals;
+
+static long refuse(long number, ...) {
+    (void)number;
+    refusals++;
+    errno = ENOSYS;
+    return -1;
+}
+
+#define syscall refuse
+#define rlc_kernel_default old_kernel
+const rlc_kernel *old_kernel(void);
+#include "../../Sources/CRunLoopCore/kernel.c"
+
+static void test_RLC_TIME_4_wait_in_milliseconds_is_never_early(void) {
+    const rlc_kernel *kernel = old_kernel();
+    int epoll_fd = kernel->epoll_create(NULL), fd = kernel->eventfd_create(NULL);
+    struct epoll_event event = {.events = EPOLLIN};
+    for (uint64_t ns = 1; ns < 3000000; ns = ns * 5 + 7) {
+        uint64_t deadline = rlc_now(RLC_CLOCK_MONOTONIC) + ns;
+        CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, deadline), 0);
+        CHECK(rlc_now(RLC_CLOCK_MONOTONIC) >= deadline);
+    }
+    CHECK_EQUAL(refusals, 1); /* asked once, remembered */
+    CHECK_EQUAL(kernel->epoll_control(NULL, epoll_fd, EPOLL_CTL_ADD, fd, &event), 0);
+    bump(fd);
+    CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, RLC_TIME_FOREVER), 1);
+    CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, rlc_now(RLC_CLOCK_MONOTONIC) + 1), 1);
+    CHECK_EQUAL(kernel->close(NULL, epoll_fd), 0);
+    CHECK_EQUAL(kernel->close(NULL, fd), 0);
+}
+
+int main(void) {
+    RUN(test_RLC_TIME_4_wait_in_milliseconds_is_never_early);
+    return 0;
+}
