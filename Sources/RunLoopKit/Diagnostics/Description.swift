@@ -17,6 +17,7 @@ private struct LoopSnapshot {
     let name: String
     let isCommon: Bool
     let portSet: Int32?
+    let timerPort: String
     let sources: [RunLoop.Item]
     let ports: [RunLoop.Item]
     let observers: [RunLoop.Item]
@@ -31,7 +32,6 @@ private struct LoopSnapshot {
   let head: String
   let commonNames: [String]
   let commonItems: [RunLoop.Item]
-  let timerPort: String
   let modes: [Mode]
 
   init(_ loop: RunLoop) {
@@ -53,13 +53,8 @@ private struct LoopSnapshot {
         + state.pointee.modes.filter { $0.pointee.isCommon }.map { $0.pointee.name.rawValue }
     ).sorted()
     commonItems = state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item)
-    if let port = state.pointee.timerPort {
-      let armed = port.armed == Time.forever ? "not armed" : "armed for \(Self.distance(port.armed, now))"
-      timerPort = "descriptor \(port.fileDescriptor), \(armed)"
-    } else {
-      timerPort = "none"
-    }
-    modes = state.pointee.modes.map { Mode($0) }
+    let now = now
+    modes = state.pointee.modes.map { Mode($0, now) }
   }
 
   static func distance(_ deadline: UInt64, _ now: UInt64) -> String {
@@ -68,7 +63,6 @@ private struct LoopSnapshot {
 
   var text: String {
     var text = head
-    text += "  timer port: \(timerPort)\n"
     text += "  common modes: \(commonNames.joined(separator: ", "))\n"
     text += section("common items", commonItems, indent: "  ")
     for mode in modes { text += describe(mode) }
@@ -77,7 +71,7 @@ private struct LoopSnapshot {
 
   private func describe(_ mode: Mode) -> String {
     var text = "  mode \(mode.name)\(mode.isCommon ? " (common)" : "") {\n"
-    text += "    port set: \(mode.portSet.map { "descriptor \($0)" } ?? "none yet"), timer port: \(timerPort)\n"
+    text += "    port set: \(mode.portSet.map { "descriptor \($0)" } ?? "none yet"), timer port: \(mode.timerPort)\n"
     text += section("signalled sources", mode.sources, indent: "    ")
     text += section("port sources", mode.ports, indent: "    ")
     text += section("observers", mode.observers, indent: "    ")
@@ -95,10 +89,11 @@ private struct LoopSnapshot {
 }
 
 extension LoopSnapshot.Mode {
-  init(_ mode: ModePointer) {
+  init(_ mode: ModePointer, _ now: UInt64) {
     name = mode.pointee.name.rawValue
     isCommon = mode.pointee.isCommon
     portSet = mode.pointee.portSet?.fileDescriptor
+    timerPort = Self.describe(mode.pointee.timerPort, now)
     sources = mode.pointee.sources.map(\.source)
     ports = mode.pointee.ports.all
     observers = mode.pointee.observers.map(\.observer)
@@ -106,5 +101,11 @@ extension LoopSnapshot.Mode {
     pendingBlocks = mode.pointee.pendingBlockCount.load(ordering: .relaxed)
     softDeadline = mode.pointee.timerHeap?.first ?? Time.forever
     hardDeadline = mode.pointee.timerHeap?.wakeAt ?? Time.forever
+  }
+
+  private static func describe(_ port: TimerPort?, _ now: UInt64) -> String {
+    guard let port else { return "none" }
+    let armed = port.armed == Time.forever ? "not armed" : "armed for \(LoopSnapshot.distance(port.armed, now))"
+    return "descriptor \(port.fileDescriptor), \(armed)"
   }
 }

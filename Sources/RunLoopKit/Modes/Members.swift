@@ -62,7 +62,7 @@ extension RunLoop {
     if !timer.isFiring {
       let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
       heap.arm(token: token, deadline: date, tolerance: tolerance)
-      armTimer()
+      armTimer(of: mode)
     }
     return true
   }
@@ -80,18 +80,12 @@ extension RunLoop {
     case is Timer:
       mode.pointee.timerHeap?.remove(token: link.token)
       mode.pointee.timers.remove(token: link.token)
-      disarmIfIdle()
+      armTimer(of: mode)
     case is DescriptorItem:
       mode.pointee.portSet?.remove(token: link.token)
       mode.pointee.ports.remove(token: link.token)
     default: break
     }
     return Member(mode: mode.pointee.name, item: item)
-  }
-
-  /// No timer is left in any mode that could expire: no idle wake at the old date (A1).
-  private func disarmIfIdle() {
-    guard state.pointee.modes.allSatisfy({ $0.pointee.timers.isEmpty }) else { return }
-    state.pointee.timerPort?.disarm()
   }
 }

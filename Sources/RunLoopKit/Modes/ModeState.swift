@@ -21,6 +21,10 @@ struct ModeState: ~Copyable {
   var ports = MemberTable<RunLoop.DescriptorItem>()
   var timers = MemberTable<RunLoop.Timer>()
   var timerHeap: TimerHeap?
+  /// The mode's own timerfd, so that an expiry has its place among the mode's ready ports, whatever runs at that moment.
+  var timerPort: TimerPort?
+  /// A pass has taken the expiry of the timers up to this date and is about to fire them: no nested run is woken for them.
+  var takenExpiry: UInt64 = 0
 
   /// Blocks in the loop's queue that name this mode.
   let pendingBlockCount = Atomic<Int>(0)
@@ -52,6 +56,7 @@ struct ModeState: ~Copyable {
   deinit {
     portSet?.destroy()
     timerHeap?.destroy()
+    timerPort?.destroy()
   }
 }
 

@@ -18,16 +18,16 @@ extension RunLoop {
     try insertMainQueueHint(in: mode)
   }
 
-  /// The timerfd and the heap, made with a mode's first timer.
+  /// The mode's timerfd and heap, made with its first timer.
   func makeTimerHeap(of mode: ModePointer) throws(RunLoopError) {
-    if state.pointee.timerPort == nil { state.pointee.timerPort = try TimerPort() }
+    if mode.pointee.timerPort == nil { mode.pointee.timerPort = try TimerPort() }
     if mode.pointee.timerHeap == nil { mode.pointee.timerHeap = try TimerHeap() }
     try insertTimerHint(in: mode)
   }
 
   private func insertTimerHint(in mode: ModePointer) throws(RunLoopError) {
-    guard !mode.pointee.hasTimerHint, mode.pointee.timerHeap != nil, let set = mode.pointee.portSet else { return }
-    try set.insertHint(.timer, fileDescriptor: state.pointee.timerPort!.fileDescriptor)
+    guard !mode.pointee.hasTimerHint, let port = mode.pointee.timerPort, let set = mode.pointee.portSet else { return }
+    try set.insertHint(.timer, fileDescriptor: port.fileDescriptor)
     mode.pointee.hasTimerHint = true
   }
 

@@ -48,8 +48,8 @@ extension RunLoop: ItemHost {
       mode.pointee.portSet = nil
       mode.pointee.timerHeap?.destroy()
       mode.pointee.timerHeap = nil
+      mode.pointee.timerPort?.destroy()
+      mode.pointee.timerPort = nil
     }
-    state.pointee.timerPort?.destroy()
-    state.pointee.timerPort = nil
   }
 }

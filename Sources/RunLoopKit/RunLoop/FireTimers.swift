@@ -26,15 +26,19 @@ extension RunLoop {
     }
   }
 
-  /// Takes the due timers out of the heap and arms the port for what comes after them. The array's new end.
+  /// Takes the due timers out of the heap. The array's new end.
   private func collectTimers(in mode: ModePointer, limit: UInt64) -> Int {
-    guard let heap = mode.pointee.timerHeap else { return state.pointee.collectedTimers.count }
+    mode.pointee.takenExpiry = 0
+    let base = state.pointee.collectedTimers.count
+    guard let heap = mode.pointee.timerHeap else { return base }
     while let due = heap.takeDue(now: limit) {
       let timer = Unmanaged<Timer>.fromOpaque(due.context).takeUnretainedValue()
       state.pointee.collectedTimers.append(LoopState.CollectedTimer(timer: timer, mode: mode, token: due.token))
     }
-    armTimer()
-    return state.pointee.collectedTimers.count
+    let end = state.pointee.collectedTimers.count
+    // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once.
+    if end - base > 1 { mode.pointee.timerPort?.want(limit) }
+    return end
   }
 
   /// The date that fires; nil if the timer's turn has been taken by a nested run, or it is not due here any more.
@@ -48,6 +52,8 @@ extension RunLoop {
     guard date <= limit || date <= Kernel.now() else { return nil }
     timer.firing.store(true, ordering: .relaxed)
     disarm(timer)
+    // The next timer's expiry may come during this callout; but what is collected still comes first.
+    if index == state.pointee.collectedTimers.count - 1 { armTimer(of: collected.mode) }
     return date
   }
 
@@ -74,20 +80,35 @@ extension RunLoop {
 // MARK: Arming, under the lock
 
 extension RunLoop {
-  /// Wants the timerfd to expire for the first timer of the current mode. At once, also during a callout: its place among
-  /// the ready ports is the moment of its expiry (rule 10). Nothing is armed while the loop does not run.
-  func armTimer() {
-    guard let mode = state.pointee.currentMode ?? state.pointee.hostedMode, let heap = mode.pointee.timerHeap else { return }
+  /// Wants the mode's timerfd to expire for its first timer. At once, also during a callout and while the loop does not run:
+  /// its place among the ready ports is the moment of its expiry (rule 10).
+  func armTimer(of mode: ModePointer) {
+    guard let heap = mode.pointee.timerHeap, let port = mode.pointee.timerPort else { return }
     let wakeAt = heap.wakeAt
-    guard wakeAt != Time.forever else { return }
-    state.pointee.timerPort?.want(wakeAt)
+    // The expiry that a pass has taken is not asked for again.
+    if wakeAt <= mode.pointee.takenExpiry { return }
+    let armed = port.armed
+    if wakeAt > armed, mode == state.pointee.currentMode ?? mode, armed <= Kernel.now() {
+      // Expired for a timer that is not pending any more: erased (A1). A later date that has not come is left armed.
+      if wakeAt == Time.forever { return port.disarm() }
+      port.harvested()
+    }
+    if wakeAt != Time.forever { port.want(wakeAt) }
   }
 
   /// `soft`: the expiry has come, so that everything whose date has come may fire; else only what must.
-  func hasDueTimers(in mode: ModePointer, soft: Bool) -> Bool {
+  func isTimerDue(in mode: ModePointer, soft: Bool) -> Bool {
     guard let heap = mode.pointee.timerHeap else { return false }
     let date = soft ? heap.first : heap.wakeAt
-    return date != Time.forever && date <= Kernel.now()
+    guard date != Time.forever, soft || date > mode.pointee.takenExpiry else { return false }
+    return date <= Kernel.now()
+  }
+
+  /// True if timers are due, which the caller is about to fire.
+  func takeExpiry(in mode: ModePointer, soft: Bool) -> Bool {
+    guard isTimerDue(in: mode, soft: soft) else { return false }
+    mode.pointee.takenExpiry = Kernel.now()
+    return true
   }
 
   /// In every mode of this loop that the timer is in.
@@ -95,10 +116,11 @@ extension RunLoop {
     let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
     timer.withLinks { links in
       for link in links where link.host === self {
-        link.mode?.pointee.timerHeap?.arm(token: link.token, deadline: date, tolerance: tolerance)
+        guard let mode = link.mode else { continue }
+        mode.pointee.timerHeap?.arm(token: link.token, deadline: date, tolerance: tolerance)
+        armTimer(of: mode)
       }
     }
-    armTimer()
   }
 
   private func disarm(_ timer: Timer) {

@@ -72,7 +72,7 @@ extension RunLoop {
     lock.withLock {
       state.pointee.hostedMode = mode
       state.pointee.currentMode = mode
-      armTimer()
+      armTimer(of: mode)
     }
   }
 
@@ -93,7 +93,7 @@ extension RunLoop {
     if hasHostedEvent(in: mode) { return true }
     return lock.withLock {
       state.pointee.hasBlocks(for: mode) || mode.pointee.sources.contains { $0.source.isSignalled }
-        || hasDueTimers(in: mode, soft: false)
+        || isTimerDue(in: mode, soft: false)
         || (state.pointee.isMainQueuePending && servesMainQueue(in: mode))
     }
   }

@@ -7,7 +7,6 @@ struct LoopState: ~Copyable {
   var commonItems: [ObjectIdentifier: CommonItem] = [:]
   var currentMode: ModePointer?
   var blocks = BlockQueue()
-  var timerPort: TimerPort?
   /// Grows with every membership.
   var lastStamp: UInt64 = 0
   /// The host has called `prepare` for this mode and not yet `dispatch`.
@@ -96,6 +95,5 @@ struct LoopState: ~Copyable {
       mode.deinitialize(count: 1)
       mode.deallocate()
     }
-    timerPort?.destroy()
   }
 }

@@ -55,6 +55,8 @@ extension RunLoop {
     guard !activation.pointee.isAccepting else { return }
     dropWakes(of: activation)
     activation.pointee.isAccepting = true
+    // A stop since the decision at (n): its kick may be among what was dropped. One from now on is remembered.
+    if isStopRequested { activation.pointee.heldWake = max(activation.pointee.heldWake, .kick) }
   }
 
   /// A pass that goes to the main queue directly has no wait that could take a wake: it is the next one's.

@@ -106,7 +106,7 @@ extension RunLoop {
       state.pointee.currentMode = mode
       releaseCollectedTimers()
       muteServedPorts(in: mode)
-      armTimer()
+      armTimer(of: mode)
       return outer
     }
   }
@@ -114,7 +114,7 @@ extension RunLoop {
   private func leave(for outer: ModePointer?) {
     lock.withLock {
       state.pointee.currentMode = outer
-      armTimer()
+      if let outer { armTimer(of: outer) }
     }
   }
 }

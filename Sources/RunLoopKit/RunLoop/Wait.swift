@@ -18,7 +18,7 @@ extension RunLoop {
       let mayBlock = !isPolling && posted == .none && !canServeMainQueue(in: mode)
       fetch(in: mode, mayBlock: mayBlock, deadline: deadline, &posted)
       event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode)
-      if event != nil || isPolling || posted != .none || isStopRequested { break }
+      if event != nil || isPolling || posted != .none { break }
       if deadline != Time.forever && deadline <= Kernel.now() { break }
     }
     if posted == .none { posted = wakeWord.take() }
@@ -30,9 +30,8 @@ extension RunLoop {
   /// One system call: sleeps if nothing has been posted, else only looks.
   private func fetch(in mode: ModePointer, mayBlock: Bool, deadline: UInt64, _ posted: inout WakeWord.Posted) {
     let set = mode.pointee.portSet!
-    if mayBlock { lock.withLock { armTimer() } }
-    // A stop whose kick was dropped at the top of the pass is seen by the second reading, at the latest.
-    if mayBlock, wakeWord.beginWait(), !isStopRequested {
+    if mayBlock { lock.withLock { armTimer(of: mode) } }
+    if mayBlock, wakeWord.beginWait() {
       set.blockingWait(until: deadline)
     } else {
       set.look()
@@ -55,9 +54,9 @@ extension RunLoop {
       case .hint(.mainQueue):
         state.pointee.isMainQueuePending = true
       case .hint(.timer):
-        state.pointee.timerPort?.harvested()
-        if hasDueTimers(in: mode, soft: true) { return .timer }
-        armTimer()
+        mode.pointee.timerPort?.harvested()
+        if takeExpiry(in: mode, soft: true) { return .timer }
+        armTimer(of: mode)
       }
     }
     return nil
@@ -66,7 +65,7 @@ extension RunLoop {
   /// What the kernel's answer does not show: a timer whose expiry was harvested by another mode or has not come through
   /// yet, and the main queue, which comes after all ports and timers (A8).
   private func takeHiddenEvent(in mode: ModePointer) -> PassEvent? {
-    if lock.withLock({ hasDueTimers(in: mode, soft: false) }) { return .timer }
+    if lock.withLock({ takeExpiry(in: mode, soft: false) }) { return .timer }
     if canServeMainQueue(in: mode) {
       state.pointee.isMainQueuePending = false
       if MainQueuePort.take() { return .mainQueue }
