@@ -26,6 +26,7 @@ final class Turns: @unchecked Sendable {
   /// A participant that has looked so often without blocking is spinning.
   private static let looksPerInstant = 64
   private static let spinSleep: UInt64 = 500_000
+  private static let lastDestructorRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
   init(start: UInt64, tick: UInt64, idlePolicy: VirtualTime.IdlePolicy) {
     clock = Atomic(start)
@@ -84,12 +85,12 @@ final class Turns: @unchecked Sendable {
     participant.release()
   }
 
-  /// glibc calls destructors in up to four rounds as long as values are set anew; the last is behind the loop's own, so that
-  /// what a loop does at its thread's end is still done in turn.
+  /// glibc calls destructors in up to four rounds as long as values are set anew. The third is behind the loop's own, so
+  /// that what a loop does at its thread's end is still done in turn; in the fourth ThreadSanitizer gives the thread up.
   fileprivate func threadEnds(_ value: UnsafeMutableRawPointer) {
     let participant = Unmanaged<Participant>.fromOpaque(value)
     participant.takeUnretainedValue().destructorRounds += 1
-    if participant.takeUnretainedValue().destructorRounds < PTHREAD_DESTRUCTOR_ITERATIONS {
+    if participant.takeUnretainedValue().destructorRounds < Turns.lastDestructorRound {
       pthread_setspecific(threadKey, value)
     } else {
       leave(participant)
