@@ -4,6 +4,7 @@
 
 #include <crunloop/base.h>
 #include <crunloop/clock.h>
+#include <crunloop/futex.h>
 #include <crunloop/kernel.h>
 #include <crunloop/loop.h>
 #include <crunloop/main_queue.h>

@@ -1,12 +1,17 @@
 extension RunLoop {
-  /// Rule 58: only the main loop, only in common modes, not inside one of the queue's own functions.
+  /// Rule 58: only the main loop, only in common modes, not inside one of the queue's own functions. Under the lock.
   func servesMainQueue(in mode: ModePointer) -> Bool {
     isMain && !state.pointee.isInMainQueue && mode.pointee.isCommon && MainQueuePort.fileDescriptor != nil
   }
 
+  /// The same without the lock; nothing is locked on another loop than the main one.
+  func mayServeMainQueue(in mode: ModePointer) -> Bool {
+    isMain && lock.withLock { servesMainQueue(in: mode) }
+  }
+
   func serveMainQueue() {
-    state.pointee.isInMainQueue = true
+    lock.withLock { state.pointee.isInMainQueue = true }
     __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
-    state.pointee.isInMainQueue = false
+    lock.withLock { state.pointee.isInMainQueue = false }
   }
 }

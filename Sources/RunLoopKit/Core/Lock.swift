@@ -1,21 +1,31 @@
+internal import CRunLoopCore
 internal import Synchronization
 
 /// A futex lock. Not recursive, and never held while user code runs.
 ///
+/// Our own, since the standard library's is a priority-inheritance futex behind calls that ThreadSanitizer cannot see into.
 /// In a child of fork(2) it does nothing: a thread of the parent may have held it at that moment, and the child has no other
 /// thread that could use what it guards. (A callout that forks returns into its pass in both processes.)
 struct Lock: ~Copyable, Sendable {
-  private let mutex = Mutex<Void>(())
+  private static let free: UInt32 = 0
+  private static let held: UInt32 = 1
+  /// Somebody may sleep: whoever unlocks wakes one.
+  private static let contended: UInt32 = 2
+  /// A section is a few hundred instructions: its holder, if it runs, is done before a sleep would have begun.
+  private static let spins = 40
+
+  private let word = Atomic<UInt32>(Lock.free)
   private let forkGeneration = Kernel.forkGeneration
 
   @inline(__always)
   borrowing func lock() {
-    if forkGeneration == Kernel.forkGeneration { mutex._unsafeLock() }
+    if word.compareExchange(expected: Lock.free, desired: Lock.held, ordering: .acquiring).exchanged { return }
+    lockContended()
   }
 
   @inline(__always)
   borrowing func unlock() {
-    if forkGeneration == Kernel.forkGeneration { mutex._unsafeUnlock() }
+    if word.exchange(Lock.free, ordering: .releasing) == Lock.contended { wakeOne() }
   }
 
   @inline(__always)
@@ -23,5 +33,23 @@ struct Lock: ~Copyable, Sendable {
     lock()
     defer { unlock() }
     return try body()
+  }
+
+  @inline(never)
+  private borrowing func lockContended() {
+    guard forkGeneration == Kernel.forkGeneration else { return }
+    for _ in 0..<Lock.spins {
+      if word.load(ordering: .relaxed) == Lock.free,
+        word.compareExchange(expected: Lock.free, desired: Lock.held, ordering: .acquiring).exchanged
+      { return }
+    }
+    while word.exchange(Lock.contended, ordering: .acquiring) != Lock.free {
+      withUnsafePointer(to: word) { rlc_futex_wait($0, Lock.contended) }
+    }
+  }
+
+  @inline(never)
+  private borrowing func wakeOne() {
+    withUnsafePointer(to: word) { rlc_futex_wake($0, 1) }
   }
 }

@@ -32,8 +32,6 @@ struct ModeState: ~Copyable {
   var portSet: PortSet?
   var hasTimerHint = false
   var hasMainQueueHint = false
-  /// An event that a hosted loop has found before its pass. Owner only.
-  var heldEvent: PassEvent?
 
   struct ObserverEntry {
     let observer: RunLoop.Observer

@@ -19,7 +19,7 @@ extension RunLoop {
   @available(*, noasync, message: "hosting belongs to a thread")
   public func prepare(_ mode: Mode = .default) throws(RunLoopError) -> Bool {
     try checkOwner("prepare(_:)")
-    guard state.pointee.activation == nil else { throw .busy(call: "prepare(_:)") }
+    guard owner.pointee.activation == nil else { throw .busy(call: "prepare(_:)") }
     let hosted = try hostedMode(mode)
     endHostedWait()
     if hasHostedWork(in: hosted) { return true }
@@ -40,16 +40,16 @@ extension RunLoop {
   @discardableResult
   public func dispatch(_ mode: Mode = .default) throws(RunLoopError) -> RunResult {
     try checkOwner("dispatch(_:)")
-    guard state.pointee.activation == nil else { throw .busy(call: "dispatch(_:)") }
+    guard owner.pointee.activation == nil else { throw .busy(call: "dispatch(_:)") }
     let hosted = try hostedMode(mode)
-    if state.pointee.hostedMode != nil {
+    if owner.pointee.isHostWaiting {
       endHostedWait()
       notify(hosted, .afterWaiting)
     }
     let hasWork = hasHostedWork(in: hosted)
-    let isStopped = state.pointee.isHostedStop
-    state.pointee.hostedWake = .none
-    state.pointee.isHostedStop = false
+    let isStopped = owner.pointee.isHostedStop
+    owner.pointee.hostedWake = .none
+    owner.pointee.isHostedStop = false
     guard hasWork else { return .timedOut }
     let result = try run(in: mode, limit: RunLimit(.zero), false)
     return isStopped ? .stopped : result
@@ -66,11 +66,11 @@ extension RunLoop {
 
   /// From here on wakes and stops are the host's (rules 15, 19).
   private func beginHostedWait(_ mode: ModePointer) {
-    state.pointee.lastSerial += 1
-    stopWord.store(state.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
+    owner.pointee.lastSerial += 1
+    stopWord.store(owner.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
     _ = wakeWord.take()
+    owner.pointee.isHostWaiting = true
     lock.withLock {
-      state.pointee.hostedMode = mode
       state.pointee.currentMode = mode
       armTimer(of: mode)
     }
@@ -78,34 +78,33 @@ extension RunLoop {
 
   /// Nothing is lost between two calls of `prepare`: what was posted is kept for `dispatch`.
   private func endHostedWait() {
-    guard state.pointee.hostedMode != nil else { return }
-    state.pointee.hostedWake = max(state.pointee.hostedWake, wakeWord.take())
-    if stopWord.exchange(0, ordering: .sequentiallyConsistent) & 1 != 0 { state.pointee.isHostedStop = true }
-    lock.withLock {
-      state.pointee.hostedMode = nil
-      state.pointee.currentMode = nil
-    }
+    guard owner.pointee.isHostWaiting else { return }
+    owner.pointee.hostedWake = max(owner.pointee.hostedWake, wakeWord.take())
+    if stopWord.exchange(0, ordering: .sequentiallyConsistent) & 1 != 0 { owner.pointee.isHostedStop = true }
+    owner.pointee.isHostWaiting = false
+    lock.withLock { state.pointee.currentMode = nil }
   }
 
   /// What does not show on the descriptor, or not yet: a wake, fetched events, blocks, signalled sources, due timers.
   private func hasHostedWork(in mode: ModePointer) -> Bool {
-    if state.pointee.hostedWake != .none || state.pointee.isHostedStop { return true }
+    if owner.pointee.hostedWake != .none || owner.pointee.isHostedStop { return true }
     if hasHostedEvent(in: mode) { return true }
     return lock.withLock {
       state.pointee.hasBlocks(for: mode) || mode.pointee.sources.contains { $0.source.isSignalled }
         || isTimerDue(in: mode, soft: false)
-        || (state.pointee.isMainQueuePending && servesMainQueue(in: mode))
+        || (owner.pointee.isMainQueuePending && servesMainQueue(in: mode))
     }
   }
 
   /// An event that is true, not the edge of a wake or an expiry that is over: held for the pass that follows.
   private func hasHostedEvent(in mode: ModePointer) -> Bool {
-    if mode.pointee.heldEvent != nil { return true }
-    mode.pointee.heldEvent = takeEvent(in: mode)
-    if mode.pointee.heldEvent == nil {
+    if owner.pointee.hasHeldEvent(for: mode) { return true }
+    var event = takeEvent(in: mode)
+    if event == nil {
       mode.pointee.portSet!.look()
-      mode.pointee.heldEvent = takeEvent(in: mode)
+      event = takeEvent(in: mode)
     }
-    return mode.pointee.heldEvent != nil
+    if let event { owner.pointee.heldEvents.append((mode, event)) }
+    return event != nil
   }
 }

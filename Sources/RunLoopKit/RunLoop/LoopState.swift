@@ -1,4 +1,4 @@
-/// The mutable state of a loop. Guarded by the loop's lock, but for the part that only the owner's thread touches.
+/// The mutable state of a loop that any thread may need. Guarded by the loop's lock.
 struct LoopState: ~Copyable {
   var modes: ContiguousArray<ModePointer>
   /// Names that are common without a mode of that name having been made yet (A20).
@@ -9,25 +9,8 @@ struct LoopState: ~Copyable {
   var blocks = BlockQueue()
   /// Grows with every membership.
   var lastStamp: UInt64 = 0
-  /// The host has called `prepare` for this mode and not yet `dispatch`.
-  var hostedMode: ModePointer?
-  /// What reached the hosted loop before its `dispatch`: owner only.
-  var hostedWake = WakeWord.Posted.none
-  var isHostedStop = false
-
-  // Owner only, no lock.
-
-  /// The innermost run.
-  var activation: UnsafeMutablePointer<Activation>?
-  var lastSerial: UInt64 = 0
-  /// The main queue was signalled, and has not been looked at since.
-  var isMainQueuePending = false
   /// Inside a function of the main queue, which is not entered again.
   var isInMainQueue = false
-  /// Signalled sources collected by the passes on the stack, the innermost one's last.
-  var collectedSources: ContiguousArray<CollectedSource> = []
-
-  // Owner writes under the lock.
 
   /// Due timers collected by the passes on the stack, the innermost one's last.
   var collectedTimers: ContiguousArray<CollectedTimer> = []
@@ -35,12 +18,6 @@ struct LoopState: ~Copyable {
   struct CommonItem {
     let item: RunLoop.Item
     let stamp: UInt64
-  }
-
-  struct CollectedSource {
-    let source: RunLoop.Source
-    let signalStamp: UInt64
-    let memberStamp: UInt64
   }
 
   struct CollectedTimer {

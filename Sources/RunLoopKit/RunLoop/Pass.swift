@@ -25,7 +25,7 @@ extension RunLoop {
       let isPolling = hasHandled || limit.isPoll  // (f)
 
       var event = PassEvent.none
-      if !hasJustServedMainQueue, servesMainQueue(in: mode), MainQueuePort.take() {  // (g)
+      if !hasJustServedMainQueue, mayServeMainQueue(in: mode), MainQueuePort.take() {  // (g)
         keepWakes(activation)
         event = .mainQueue
       } else {

@@ -5,13 +5,13 @@ extension RunLoop {
   /// stays signalled.
   func performSources(in mode: ModePointer, onlyOne: Bool) -> Bool {
     guard mode.pointee.sourceCount.load(ordering: .acquiring) > 0 else { return false }
-    let base = state.pointee.collectedSources.count
+    let base = owner.pointee.collectedSources.count
     let end = collectSources(in: mode, base: base)
     guard end > base else { return false }
     defer { removeCollectedSources(from: base) }
     var hasPerformed = false
     for index in base..<end {
-      let collected = state.pointee.collectedSources[index]
+      let collected = owner.pointee.collectedSources[index]
       guard takeSignal(of: collected, in: mode) else { continue }
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(collected.source)
       hasPerformed = true
@@ -22,8 +22,8 @@ extension RunLoop {
 
   /// One by one: the last reference to a source may go, and its context's release may run this loop.
   private func removeCollectedSources(from base: Int) {
-    while state.pointee.collectedSources.count > base {
-      let last = state.pointee.collectedSources.removeLast()
+    while owner.pointee.collectedSources.count > base {
+      let last = owner.pointee.collectedSources.removeLast()
       withExtendedLifetime(last) {}
     }
   }
@@ -33,13 +33,13 @@ extension RunLoop {
       for entry in mode.pointee.sources {
         let stamp = entry.source.signalStamp
         guard stamp != 0 else { continue }
-        state.pointee.collectedSources.append(
-          LoopState.CollectedSource(source: entry.source, signalStamp: stamp, memberStamp: entry.stamp))
+        owner.pointee.collectedSources.append(
+          OwnerState.CollectedSource(source: entry.source, signalStamp: stamp, memberStamp: entry.stamp))
       }
     }
-    let end = state.pointee.collectedSources.count
+    let end = owner.pointee.collectedSources.count
     if end - base > 1 {
-      state.pointee.collectedSources.withUnsafeMutableBufferPointer { all in
+      owner.pointee.collectedSources.withUnsafeMutableBufferPointer { all in
         var collected = UnsafeMutableBufferPointer(rebasing: all[base...])
         collected.sort { ($0.source.order, $0.signalStamp) < ($1.source.order, $1.signalStamp) }
       }
@@ -48,7 +48,7 @@ extension RunLoop {
   }
 
   /// Cleared directly before the callout (rule 22), unless the source has left the mode meanwhile.
-  private func takeSignal(of collected: LoopState.CollectedSource, in mode: ModePointer) -> Bool {
+  private func takeSignal(of collected: OwnerState.CollectedSource, in mode: ModePointer) -> Bool {
     lock.withLock {
       let link = collected.source.link(in: mode)
       return link?.stamp == collected.memberStamp && collected.source.takeSignal()

@@ -7,9 +7,10 @@ internal import Synchronization
 /// - Re-entry: Everything is allowed from every callout; no lock is held in user code.
 /// - SeeAlso: `CFRunLoopRef`.
 public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
-  /// Guards `state`, but for its owner-only part. Never two loops' locks at once; items' locks are inside it.
+  /// Guards `state`. Never two loops' locks at once; items' locks are inside it.
   let lock = Lock()
   let state: UnsafeMutablePointer<LoopState>
+  let owner: UnsafeMutablePointer<OwnerState>
   let wakeWord = WakeWord()
   /// The innermost activation's serial << 1 | stop requested; 0 while none runs. `stop()` is a cas on it.
   let stopWord = Atomic<UInt64>(0)
@@ -23,9 +24,13 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     self.isMain = isMain
     state = .allocate(capacity: 1)
     state.initialize(to: LoopState())
+    owner = .allocate(capacity: 1)
+    owner.initialize(to: OwnerState())
   }
 
   deinit {
+    owner.deinitialize(count: 1)
+    owner.deallocate()
     state.deinitialize(count: 1)
     state.deallocate()
   }

@@ -62,7 +62,7 @@ extension RunLoop {
       throw error
     }
     let scope = ThreadRecord.current.scopes.height
-    var activation = Activation(parent: state.pointee.activation, mode: mode, scope: scope)
+    var activation = Activation(parent: owner.pointee.activation, mode: mode, scope: scope)
     return withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
   }
 
@@ -74,7 +74,7 @@ extension RunLoop {
     let parent = activation.pointee.parent
     if parent == nil || !parent!.pointee.isAccepting { dropWakes(of: parent) }
     let outerStop = beginStops()
-    state.pointee.activation = activation
+    owner.pointee.activation = activation
     let outerMode = enter(mode)
 
     notify(mode, .entry)
@@ -84,7 +84,7 @@ extension RunLoop {
 
     dropWakes(of: activation)
     if activation.pointee.isOwedWake { oweWake(to: parent) }
-    state.pointee.activation = parent
+    owner.pointee.activation = parent
     leave(for: outerMode)
     stopWord.store(outerStop, ordering: .sequentiallyConsistent)
     return result
@@ -96,8 +96,8 @@ extension RunLoop {
 
   /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).
   private func beginStops() -> UInt64 {
-    state.pointee.lastSerial += 1
-    return stopWord.exchange(state.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
+    owner.pointee.lastSerial += 1
+    return stopWord.exchange(owner.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
   }
 
   private func enter(_ mode: ModePointer) -> ModePointer? {

@@ -13,7 +13,7 @@ extension RunLoop {
       activation.pointee.isOwedWake = false
       posted = .wake
     }
-    var event = mode.pointee.heldEvent.take() ?? takeEvent(in: mode)
+    var event = owner.pointee.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
     while event == nil {
       let mayBlock = !isPolling && posted == .none && !canServeMainQueue(in: mode)
       fetch(in: mode, mayBlock: mayBlock, deadline: deadline, &posted)
@@ -52,7 +52,7 @@ extension RunLoop {
       case .hint(.wakeup):
         continue
       case .hint(.mainQueue):
-        state.pointee.isMainQueuePending = true
+        owner.pointee.isMainQueuePending = true
       case .hint(.timer):
         mode.pointee.timerPort?.harvested()
         if takeExpiry(in: mode, soft: true) { return .timer }
@@ -67,14 +67,14 @@ extension RunLoop {
   private func takeHiddenEvent(in mode: ModePointer) -> PassEvent? {
     if lock.withLock({ takeExpiry(in: mode, soft: false) }) { return .timer }
     if canServeMainQueue(in: mode) {
-      state.pointee.isMainQueuePending = false
+      owner.pointee.isMainQueuePending = false
       if MainQueuePort.take() { return .mainQueue }
     }
     return nil
   }
 
   private func canServeMainQueue(in mode: ModePointer) -> Bool {
-    state.pointee.isMainQueuePending && servesMainQueue(in: mode)
+    owner.pointee.isMainQueuePending && mayServeMainQueue(in: mode)
   }
 }
 

@@ -2,22 +2,21 @@ import CTestSupport
 import Glibc
 import RunLoopKit
 import class RunLoopKit.RunLoop
-import Synchronization
 import XCTest
 
 /// A value that threads share.
 final class Box<Value>: @unchecked Sendable {
-  private let mutex = Mutex<Void>(())
+  private let mutex = NSLock()  // ThreadSanitizer knows it
   private var stored: Value
 
   init(_ value: Value) { stored = value }
 
   var value: Value {
-    get { mutex.withLock { _ in stored } }
-    set { mutex.withLock { _ in stored = newValue } }
+    get { mutex.withLock { stored } }
+    set { mutex.withLock { stored = newValue } }
   }
 
-  func update<R>(_ body: (inout Value) -> R) -> R { mutex.withLock { _ in body(&stored) } }
+  func update<R>(_ body: (inout Value) -> R) -> R { mutex.withLock { body(&stored) } }
 }
 
 /// A thread that can be joined: what the loop of a thread does at its end has happened then.

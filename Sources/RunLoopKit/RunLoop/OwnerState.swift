@@ -1,0 +1,32 @@
+/// The mutable state of a loop that only its own thread touches, without a lock. Apart from `LoopState`, since changing one
+/// part of a Swift value counts as access to the whole.
+struct OwnerState {
+  /// The innermost run.
+  var activation: UnsafeMutablePointer<Activation>?
+  /// Of the last activation, for the stop word.
+  var lastSerial: UInt64 = 0
+  /// The main queue was signalled, and has not been looked at since.
+  var isMainQueuePending = false
+  /// Signalled sources collected by the passes on the stack, the innermost one's last.
+  var collectedSources: ContiguousArray<CollectedSource> = []
+  /// The host has called `prepare` and not yet `dispatch`.
+  var isHostWaiting = false
+  /// What a hosted loop has found before its pass; events belong to their modes.
+  var heldEvents: [(mode: ModePointer, event: PassEvent)] = []
+  /// What reached a hosted loop before its `dispatch`.
+  var hostedWake = WakeWord.Posted.none
+  var isHostedStop = false
+
+  struct CollectedSource {
+    let source: RunLoop.Source
+    let signalStamp: UInt64
+    let memberStamp: UInt64
+  }
+
+  func hasHeldEvent(for mode: ModePointer) -> Bool { heldEvents.contains { $0.mode == mode } }
+
+  mutating func takeHeldEvent(for mode: ModePointer) -> PassEvent? {
+    guard let index = heldEvents.firstIndex(where: { $0.mode == mode }) else { return nil }
+    return heldEvents.remove(at: index).event
+  }
+}
