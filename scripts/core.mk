@@ -9,7 +9,7 @@ CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 DESTDIR ?=
 SAN ?=
-CLANG ?= $(or $(wildcard /opt/swift/usr/bin/clang),clang)
+CLANG ?= $(or $(wildcard $(dir $(realpath $(shell command -v swiftc)))clang),clang)
 INSTALL ?= install
 
 CORE_VERSION := 0.1.0

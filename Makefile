@@ -1,0 +1,29 @@
+# The commands of the README. Each does its own set-up.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check install clean setup
+
+help:
+	@echo "make demo      stories about run loops, told by a program that checks what it says"
+	@echo "make test      the tests of the core and of the kit, and the scenarios"
+	@echo "make check     formatting, sizes, headers, models and the tests under sanitizers"
+	@echo "make install   the C core without SwiftPM: PREFIX=/usr/local DESTDIR="
+	@echo "make clean     removes what was built"
+
+setup:
+	@scripts/setup
+
+demo: setup
+	swift run -c release runloop demo
+
+test: setup
+	@scripts/test
+
+check: setup
+	@scripts/check
+
+install: core-install
+
+clean:
+	rm -rf .build build
+
+include scripts/core.mk
