@@ -19,6 +19,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The system refused: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EBADF`, `EPERM`...
   case systemCall(name: String, errno: Int32)
 
+  /// What went wrong and, for a mistake of the caller, what to do instead.
   public var description: String {
     switch self {
     case .wrongThread(let call): "\(call): call this on the run loop's own thread, or post it with perform(in:block:)"

@@ -41,7 +41,9 @@ struct Lock: ~Copyable, Sendable {
     for _ in 0..<Lock.spins {
       if word.load(ordering: .relaxed) == Lock.free,
         word.compareExchange(expected: Lock.free, desired: Lock.held, ordering: .acquiring).exchanged
-      { return }
+      {
+        return
+      }
     }
     while word.exchange(Lock.contended, ordering: .acquiring) != Lock.free {
       withUnsafePointer(to: word) { rlc_futex_wait($0, Lock.contended) }

@@ -58,7 +58,8 @@ private struct LoopSnapshot {
   }
 
   static func distance(_ deadline: UInt64, _ now: UInt64) -> String {
-    deadline == Time.forever ? "never" : "\(RunLoop.Instant(nanoseconds: now).duration(to: .init(nanoseconds: deadline)))"
+    deadline == Time.forever
+      ? "never" : "\(RunLoop.Instant(nanoseconds: now).duration(to: .init(nanoseconds: deadline)))"
   }
 
   var text: String {

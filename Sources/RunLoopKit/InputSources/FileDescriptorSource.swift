@@ -8,17 +8,22 @@ extension RunLoop {
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What the handler wants to know, or is told.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
+      /// The bits of the C core: `RLC_READABLE` and its kin.
       public let rawValue: UInt32
 
+      /// From the bits of the C core.
       public init(rawValue: UInt32) { self.rawValue = rawValue }
 
+      /// A read would not block: there is data, or the end of file.
       public static let readable = Readiness(rawValue: 1)
+      /// A write of some bytes would not block.
       public static let writable = Readiness(rawValue: 2)
       /// The other end is gone. Always reported.
       public static let hangup = Readiness(rawValue: 4)
-      /// Always reported.
+      /// The descriptor has an error pending, or the reading end is gone. Always reported.
       public static let error = Readiness(rawValue: 8)
 
+      /// The names of what is set.
       public var description: String {
         let names: [(Readiness, String)] = [
           (.readable, "readable"), (.writable, "writable"), (.hangup, "hang-up"), (.error, "error"),

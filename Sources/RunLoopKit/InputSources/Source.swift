@@ -15,6 +15,7 @@ extension RunLoop {
       /// Sources with equal identity and equal order are one member of a mode. Nil: the object itself.
       public var identity: (any Hashable & Sendable)?
 
+      /// No hooks, and no equality but identity.
       public init() {}
     }
 

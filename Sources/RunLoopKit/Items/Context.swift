@@ -7,12 +7,18 @@ extension RunLoop {
   /// observer and a timer when they are invalidated, of a source when it is destroyed. A timer is also retained around each
   /// callout. All on the thread that causes it, with no lock held. Source: `CFRunLoopTimerContext` and its kin.
   public struct Context: @unchecked Sendable {
+    /// What the callbacks are given: an object of the caller's, or nothing.
     public typealias Info = UnsafeMutableRawPointer
+    /// Handed to `retain` first, whose answer takes its place.
     public var info: Info?
+    /// Counts one more reference, and answers what to keep. Nil: the context is not counted.
     public var retain: (@Sendable (Info?) -> Info?)?
+    /// Gives one reference back.
     public var release: (@Sendable (Info?) -> Void)?
+    /// Words for the description of the item.
     public var description: (@Sendable (Info?) -> String)?
 
+    /// A context without callbacks.
     public init(info: Info? = nil) { self.info = info }
   }
 

@@ -59,13 +59,16 @@ extension RunLoop {
       }
     }
 
+    /// Kind, order, validity and what matters besides; with the words of its context.
     public var description: String { "<item \(order)>" }
 
+    /// Identity; of signalled sources also equal identity hooks and order (rule 28).
     public static func == (a: Item, b: Item) -> Bool { a === b || a.isEqual(to: b) }
 
     /// Equality beyond identity; only signalled sources have it (rule 28).
     func isEqual(to other: Item) -> Bool { false }
 
+    /// In accordance with equality.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
     /// True if equality is identity.

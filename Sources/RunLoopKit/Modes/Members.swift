@@ -41,7 +41,8 @@ extension RunLoop {
       return try insert(timer, in: mode, stamp)
     case let port as DescriptorItem:
       try makePortSet(of: mode)
-      let token = try mode.pointee.portSet!.insert(port.registration, context: Unmanaged.passUnretained(port).toOpaque())
+      let token = try mode.pointee.portSet!.insert(
+        port.registration, context: Unmanaged.passUnretained(port).toOpaque())
       _ = port.link(ItemLink(host: self, mode: mode, token: token, stamp: stamp))
       mode.pointee.ports.insert(port, token: token)
     default:

@@ -1,9 +1,12 @@
 extension RunLoop {
   /// The name of a mode: a set of items that are served together. Equal by content, like the strings of the C model.
   public struct Mode: Hashable, Sendable, RawRepresentable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The name.
     public let rawValue: String
 
+    /// Any name; equal names are one mode.
     public init(rawValue: String) { self.rawValue = rawValue }
+    /// A name written in the source, as in `run(in: "panel")`.
     public init(stringLiteral value: String) { rawValue = value }
 
     /// The mode of everyday work; the only one that is common from the start.
@@ -13,6 +16,7 @@ extension RunLoop {
     /// The mode of user interaction. Not common by itself: `makeCommon(.tracking)`.
     public static let tracking = Mode(rawValue: "UITrackingRunLoopMode")
 
+    /// The name.
     public var description: String { rawValue }
   }
 }

@@ -1,14 +1,17 @@
 extension RunLoop {
   /// The moments of a pass that observers are told of. The numbers are `CFRunLoopActivity`'s.
   public struct Activity: OptionSet, Hashable, Sendable, CustomStringConvertible {
+    /// A sum of the bits of `CFRunLoopActivity`.
     public let rawValue: UInt
 
+    /// Bits without a name are kept and never sent.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// A run begins.
     public static let entry = Activity(rawValue: 1)
     /// A pass begins.
     public static let beforeTimers = Activity(rawValue: 2)
+    /// The signalled sources are next; blocks run before them.
     public static let beforeSources = Activity(rawValue: 4)
     /// The loop is about to sleep; not in a pass that polls.
     public static let beforeWaiting = Activity(rawValue: 32)
@@ -16,6 +19,7 @@ extension RunLoop {
     public static let afterWaiting = Activity(rawValue: 64)
     /// A run ends.
     public static let exit = Activity(rawValue: 128)
+    /// Every activity, also those that may be added.
     public static let all = Activity(rawValue: 0x0FFF_FFFF)
 
     private static let names: [(Activity, String)] = [
@@ -23,6 +27,7 @@ extension RunLoop {
       (.beforeWaiting, "before-waiting"), (.afterWaiting, "after-waiting"), (.exit, "exit"),
     ]
 
+    /// The names, as the scenario language has them.
     public var description: String {
       if self == .all { return "all" }
       let named = Self.names.filter { contains($0.0) }.map(\.1)

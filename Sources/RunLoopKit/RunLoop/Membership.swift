@@ -38,7 +38,9 @@ extension RunLoop {
     if let source = item as? Source, !source.isPlain, commonItem(equalTo: source) != nil { return false }
     let isNew = record(item)
     do throws(RunLoopError) {
-      for mode in state.pointee.makeCommonModes() where try insert(item, in: mode) { scheduled.append(mode.pointee.name) }
+      for mode in state.pointee.makeCommonModes() where try insert(item, in: mode) {
+        scheduled.append(mode.pointee.name)
+      }
     } catch {
       for name in scheduled { if let mode = state.pointee.mode(name) { _ = removeMember(item, from: mode) } }
       scheduled = []

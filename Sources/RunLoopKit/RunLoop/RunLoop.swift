@@ -38,7 +38,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// The calling thread's loop, made on first use.
   ///
   /// - Complexity: O(1), no system call after the first. - SeeAlso: `CFRunLoopGetCurrent`.
-  @available(*, noasync, message: "a task has no thread of its own: use it from a synchronous main or a thread of yours")
+  @available(*, noasync, message: "a task has no thread: call it from a synchronous main or a thread of your own")
   public static var current: RunLoop { ThreadRecord.current.currentLoop }
 
   /// The main thread's loop, whoever asks. - SeeAlso: `CFRunLoopGetMain`.

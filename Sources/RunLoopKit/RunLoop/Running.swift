@@ -13,7 +13,7 @@ extension RunLoop {
   /// - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.systemCall` if the mode has no port set
   ///   yet and none can be made.
   /// - SeeAlso: `CFRunLoopRunInMode`.
-  @available(*, noasync, message: "run loops block their thread: run them from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
   public func run(
     in mode: Mode = .default, for limit: Duration? = nil, returnAfterSourceHandled: Bool = false
@@ -23,7 +23,7 @@ extension RunLoop {
   }
 
   /// As `run(in:for:returnAfterSourceHandled:)`, with the limit as a moment.
-  @available(*, noasync, message: "run loops block their thread: run them from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
   public func run(
     in mode: Mode = .default, until: Instant, returnAfterSourceHandled: Bool = false
@@ -34,7 +34,7 @@ extension RunLoop {
   }
 
   /// Runs the default mode again and again, until it is stopped or finished. - SeeAlso: `CFRunLoopRun`.
-  @available(*, noasync, message: "run loops block their thread: run them from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
   public func runUntilStopped() throws(RunLoopError) -> RunResult {
     try checkOwner("runUntilStopped()")

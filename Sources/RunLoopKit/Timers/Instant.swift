@@ -4,26 +4,32 @@ extension RunLoop {
     /// Since the machine was started.
     public var nanoseconds: UInt64
 
+    /// From nanoseconds since the machine was started; `.max` is never.
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
+    /// This moment, by one reading of the clock.
     public static var now: Instant { Instant(nanoseconds: Kernel.now()) }
     /// Never.
     public static var distantFuture: Instant { Instant(nanoseconds: .max) }
 
+    /// Later by a duration, rounded up to whole nanoseconds; earlier by a negative one.
     public func advanced(by duration: Duration) -> Instant {
       if duration >= .zero { return Instant(nanoseconds: Time.add(nanoseconds, duration.nanosecondsRoundedUp)) }
       let back = (Duration.zero - duration).nanosecondsRoundedUp
       return Instant(nanoseconds: nanoseconds > back ? nanoseconds - back : 0)
     }
 
+    /// How much later the other one is; negative if it is earlier.
     public func duration(to other: Instant) -> Duration {
       other.nanoseconds >= nanoseconds
         ? Duration(nanoseconds: other.nanoseconds - nanoseconds)
         : Duration.zero - Duration(nanoseconds: nanoseconds - other.nanoseconds)
     }
 
+    /// Earlier.
     public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 
+    /// Nanoseconds.
     public var description: String { "\(nanoseconds) ns" }
   }
 }

@@ -1,7 +1,8 @@
 import Glibc
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 final class DescriptorTests: XCTestCase {
   func test_RLK_PORT_1_oneCalloutAMessage() {
@@ -140,7 +141,9 @@ final class DescriptorTests: XCTestCase {
       let loop = RunLoop.current
       let (old, new) = (Box(0), Box(0))
       let first = Pipe()
-      let stale = try RunLoop.FileDescriptorSource(fileDescriptor: first.reading, interest: .readable) { _, _ in old.value += 1 }
+      let stale = try RunLoop.FileDescriptorSource(fileDescriptor: first.reading, interest: .readable) { _, _ in
+        old.value += 1
+      }
       try loop.add(stale)
       try loop.add(RunLoop.Timer.never())
       first.send("old")
@@ -148,7 +151,9 @@ final class DescriptorTests: XCTestCase {
       let second = Pipe()
       defer { second.closeBoth() }
       XCTAssertEqual(first.reading, second.reading)
-      let live = try RunLoop.FileDescriptorSource(fileDescriptor: second.reading, interest: .readable) { _, _ in new.value += 1 }
+      let live = try RunLoop.FileDescriptorSource(fileDescriptor: second.reading, interest: .readable) { _, _ in
+        new.value += 1
+      }
       try loop.add(live)
       loop.remove(stale)
       second.send("new")

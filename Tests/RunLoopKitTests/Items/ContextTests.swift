@@ -1,6 +1,7 @@
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 /// Contexts are retained and released in balance, the last time exactly once.
 final class ContextTests: XCTestCase {
@@ -45,7 +46,8 @@ final class ContextTests: XCTestCase {
     let (balance, releases, during) = (Box(0), Box(0), Box<[Int]>([]))
     onThread {
       let loop = RunLoop.current
-      let timer = RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1), context: self.counted(balance, releases)) { timer in
+      let timer = RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1), context: self.counted(balance, releases)) {
+        timer in
         during.update { $0.append(balance.value) }
         if during.value.count == 3 { timer.invalidate() }
       }

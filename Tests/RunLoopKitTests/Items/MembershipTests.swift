@@ -1,7 +1,8 @@
 import Glibc
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 final class MembershipTests: XCTestCase {
   func test_RLK_ADD_1_theAnswerSaysWhetherAnythingChanged() {

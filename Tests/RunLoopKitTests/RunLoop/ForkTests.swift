@@ -1,8 +1,9 @@
 import CTestSupport
 import Glibc
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 /// The child of fork(2) leaves the parent's loops alone.
 final class ForkTests: XCTestCase {

@@ -1,7 +1,8 @@
 import Glibc
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 /// A loop inside a plain poll(2) loop.
 final class HostingTests: XCTestCase {
@@ -40,7 +41,8 @@ final class HostingTests: XCTestCase {
       XCTAssertTrue(self.isReadable(descriptor))
       try loop.dispatch()
 
-      try loop.add(RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1))) { _ in log.update { $0.append("timer") } })
+      try loop.add(
+        RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1))) { _ in log.update { $0.append("timer") } })
       XCTAssertFalse(try loop.prepare() && log.value.count > 3)
       XCTAssertTrue(self.isReadable(descriptor, 30_000))
       try loop.dispatch()

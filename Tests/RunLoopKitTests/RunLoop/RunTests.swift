@@ -1,6 +1,7 @@
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 final class RunTests: XCTestCase {
   func test_RLK_RUN_1_emptyUnknownAndPseudoModesFinishAtOnce() {
@@ -114,7 +115,10 @@ final class RunTests: XCTestCase {
       let counter = EventCounter()
       let served = Box(0)
       @Sendable func again() { try? loop.perform(block: again) }
-      try loop.add(PortSourceFactory.make(counter) { served.value += 1; if served.value < 3 { counter.add() } else { loop.stop() } })
+      try loop.add(
+        PortSourceFactory.make(counter) {
+          served.value += 1; if served.value < 3 { counter.add() } else { loop.stop() }
+        })
       again()
       counter.add()
       XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)

@@ -1,8 +1,9 @@
 import CTestSupport
 import Glibc
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 final class ThreadTests: XCTestCase {
   func test_RLK_THREAD_1_oneLoopAThreadMadeOnFirstUse() {

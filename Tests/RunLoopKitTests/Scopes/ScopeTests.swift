@@ -1,6 +1,7 @@
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 final class ScopeTests: XCTestCase {
   func test_RLK_SCOPE_1_lastInFirstOutAndNested() {
@@ -23,7 +24,8 @@ final class ScopeTests: XCTestCase {
       let loop = RunLoop.current
       let log = Box<[String]>([])
       try loop.add(
-        RunLoop.Observer(.entry, order: .min) { _, _ in RunLoop.Scope.deferred { log.update { $0.append("drained") } } })
+        RunLoop.Observer(.entry, order: .min) { _, _ in RunLoop.Scope.deferred { log.update { $0.append("drained") } } }
+      )
       try loop.add(
         RunLoop.Observer([.beforeWaiting, .exit], order: .max) { _, activity in
           log.update { $0.append("\(activity)") }

@@ -1,7 +1,8 @@
 import CRunLoopCore
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import Synchronization
+
+import class RunLoopKit.RunLoop
 
 /// The production kernel, counting: which calls the loops of this thread have made.
 enum CountingKernel {

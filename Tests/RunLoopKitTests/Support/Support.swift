@@ -1,8 +1,9 @@
 import CTestSupport
 import Glibc
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 /// A value that threads share.
 final class Box<Value>: @unchecked Sendable {

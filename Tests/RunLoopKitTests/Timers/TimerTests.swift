@@ -1,6 +1,7 @@
 import RunLoopKit
-import class RunLoopKit.RunLoop
 import XCTest
+
+import class RunLoopKit.RunLoop
 
 final class TimerTests: XCTestCase {
   func test_RLK_TIMER_1_neverEarly() {
@@ -17,7 +18,8 @@ final class TimerTests: XCTestCase {
   }
 
   func test_RLK_TIMER_2_toleranceIsClamped() {
-    let repeating = RunLoop.Timer(fireDate: .distantFuture, interval: .milliseconds(100), tolerance: .seconds(1)) { _ in }
+    let repeating = RunLoop.Timer(fireDate: .distantFuture, interval: .milliseconds(100), tolerance: .seconds(1)) { _ in
+    }
     XCTAssertEqual(repeating.tolerance, .milliseconds(50))
     repeating.tolerance = .milliseconds(-3)
     XCTAssertEqual(repeating.tolerance, .zero)
@@ -32,7 +34,9 @@ final class TimerTests: XCTestCase {
       let loop = RunLoop.current
       let log = Box<[Int]>([])
       let date = RunLoop.Instant.now.advanced(by: .milliseconds(2))
-      let timers = (0..<100).map { index in RunLoop.Timer(fireDate: date, order: -index) { _ in log.update { $0.append(index) } } }
+      let timers = (0..<100).map { index in
+        RunLoop.Timer(fireDate: date, order: -index) { _ in log.update { $0.append(index) } }
+      }
       for timer in timers { try loop.add(timer) }
       XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
       XCTAssertEqual(log.value, Array(0..<100))
@@ -43,10 +47,13 @@ final class TimerTests: XCTestCase {
     onThread {
       let loop = RunLoop.current
       let fired = Box(0)
-      let dates: [RunLoop.Instant] = [.init(nanoseconds: 0), .init(nanoseconds: .max), .init(nanoseconds: .max - 1), .now]
+      let dates: [RunLoop.Instant] = [
+        .init(nanoseconds: 0), .init(nanoseconds: .max), .init(nanoseconds: .max - 1), .now,
+      ]
       for date in dates {
         for interval: Duration in [.zero, .seconds(-1), .seconds(Int64.max), .nanoseconds(1)] {
-          try loop.add(RunLoop.Timer(fireDate: date, interval: interval, tolerance: .seconds(-7)) { _ in fired.value += 1 })
+          try loop.add(
+            RunLoop.Timer(fireDate: date, interval: interval, tolerance: .seconds(-7)) { _ in fired.value += 1 })
         }
       }
       XCTAssertEqual(try loop.run(for: .zero), .timedOut)
@@ -81,6 +88,8 @@ final class TimerTests: XCTestCase {
     XCTAssertEqual(RunLoop.Instant.distantFuture.advanced(by: .seconds(1)), .distantFuture)
     XCTAssertEqual(RunLoop.Instant(nanoseconds: 1).advanced(by: .seconds(Int64.max)), .distantFuture)
     XCTAssertEqual(RunLoop.Instant(nanoseconds: 10).duration(to: .init(nanoseconds: 4)), .nanoseconds(-6))
-    XCTAssertEqual(RunLoop.Instant(nanoseconds: 10).advanced(by: Duration(secondsComponent: 0, attosecondsComponent: 1)).nanoseconds, 11)
+    XCTAssertEqual(
+      RunLoop.Instant(nanoseconds: 10).advanced(by: Duration(secondsComponent: 0, attosecondsComponent: 1)).nanoseconds,
+      11)
   }
 }
