@@ -9,8 +9,10 @@ struct BlockQueue {
     var body: (() -> Void)?
 
     /// Called for each mode once: a list may name one twice.
+    @inline(__always)
     func forEachMode(_ body: (ModePointer) -> Void) {
       body(mode)
+      if others.isEmpty { return }
       for (index, other) in others.enumerated() where other != mode && !others[..<index].contains(other) { body(other) }
     }
   }
@@ -24,9 +26,9 @@ struct BlockQueue {
   var isEmpty: Bool { entries.isEmpty }
   var count: Int { entries.count }
 
-  mutating func append(_ entry: Entry) {
+  mutating func append(_ entry: consuming Entry) {
     entries.append(entry)
-    entry.forEachMode { $0.pointee.pendingBlockCount.add(1, ordering: .releasing) }
+    entries[entries.count - 1].forEachMode { $0.pointee.pendingBlockCount.add(1, ordering: .relaxed) }
   }
 
   /// Takes the whole queue; what is queued from now on waits for the next drain.
@@ -34,13 +36,15 @@ struct BlockQueue {
     var detached = Entries()
     swap(&detached, &spare)
     swap(&detached, &entries)
-    for entry in detached { entry.forEachMode { $0.pointee.pendingBlockCount.subtract(1, ordering: .releasing) } }
+    for index in detached.indices {
+      detached[index].forEachMode { $0.pointee.pendingBlockCount.subtract(1, ordering: .relaxed) }
+    }
     return detached
   }
 
   /// Puts what did not match back, before anything queued meanwhile.
   mutating func putBack(_ kept: Entries) {
-    for entry in kept { entry.forEachMode { $0.pointee.pendingBlockCount.add(1, ordering: .releasing) } }
+    for entry in kept { entry.forEachMode { $0.pointee.pendingBlockCount.add(1, ordering: .relaxed) } }
     entries.insert(contentsOf: kept, at: 0)
   }
 

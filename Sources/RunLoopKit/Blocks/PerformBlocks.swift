@@ -1,13 +1,15 @@
 extension RunLoop {
   /// Rules 47, 48: the whole queue is detached; what matches runs, the rest goes back before anything queued meanwhile.
   func performBlocks(in mode: ModePointer) {
+    guard queuedBlocks.load(ordering: .acquiring) > 0 else { return }
     lock.lock()
     guard state.pointee.hasBlocks(for: mode) else { return lock.unlock() }
     var detached = state.pointee.blocks.detach()
+    queuedBlocks.store(0, ordering: .releasing)
     lock.unlock()
     var kept = BlockQueue.Entries()
     for index in detached.indices {
-      if matches(detached[index], mode) {
+      if detached[index].mode == mode || matches(detached[index], mode) {
         // Released right after it ran (rule 50).
         if let body = detached[index].body.take() { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(body) }
       } else {
@@ -16,7 +18,10 @@ extension RunLoop {
     }
     detached.removeAll(keepingCapacity: true)
     lock.withLock {
-      if !kept.isEmpty { state.pointee.blocks.putBack(kept) }
+      if !kept.isEmpty {
+        state.pointee.blocks.putBack(kept)
+        queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
+      }
       state.pointee.blocks.recycle(&detached)
     }
   }

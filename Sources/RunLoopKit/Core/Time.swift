@@ -13,13 +13,14 @@ enum Time {
 }
 
 extension Duration {
-  private static let largest = Duration(secondsComponent: Int64(UInt64.max / 1_000_000_000), attosecondsComponent: 0)
+  private static let largest = Int64(UInt64.max / 1_000_000_000)
 
   /// Whole nanoseconds, rounded up (late is allowed, early is not); 0 for negative values, saturating.
   var nanosecondsRoundedUp: UInt64 {
-    if self <= .zero { return 0 }
-    if self >= Self.largest { return Time.forever }
+    if self == .zero { return 0 }  // the polls' way: splitting costs a 128-bit division
     let (seconds, attoseconds) = components
+    if seconds < 0 || attoseconds < 0 { return 0 }
+    if seconds >= Self.largest { return Time.forever }
     return UInt64(seconds) * 1_000_000_000 + UInt64((attoseconds + 999_999_999) / 1_000_000_000)
   }
 

@@ -17,7 +17,7 @@ extension RunLoop {
   /// A nested run begins: the readiness sources whose callouts are on the stack are taken out of its set. Removed, not
   /// masked: a hang-up would be reported all the same. Under the lock.
   func muteServedPorts(in mode: ModePointer) {
-    var enclosing = owner.pointee.activation?.pointee.parent
+    var enclosing = owner.pointee.activation
     while let activation = enclosing {
       if let source = activation.pointee.serving, let token = source.link(in: mode)?.token {
         mode.pointee.portSet?.setMuted(true, token: token)

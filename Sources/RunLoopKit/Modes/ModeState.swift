@@ -4,6 +4,8 @@ internal import Synchronization
 struct ModeState: ~Copyable {
   let name: RunLoop.Mode
   var isCommon: Bool
+  /// The common modes' pseudo mode, which exists once a block was queued for it, and in which nothing runs.
+  let isPseudoMode: Bool
 
   /// Sorted by order, equal ones by time of adding.
   var observers: ContiguousArray<ObserverEntry> = []
@@ -46,6 +48,7 @@ struct ModeState: ~Copyable {
   init(name: RunLoop.Mode, isCommon: Bool) {
     self.name = name
     self.isCommon = isCommon
+    isPseudoMode = name == .common
   }
 
   /// Rule 2, without blocks and the main queue. A firing timer is still a member.

@@ -2,6 +2,8 @@
 struct Activation {
   let parent: UnsafeMutablePointer<Activation>?
   let mode: ModePointer
+  /// The current mode before.
+  let outerMode: ModePointer?
   /// Where its scope begins in the thread's scopes: before its entry observers.
   let scope: Int
   /// Wakes are remembered: from the entry and from the top of each pass until the end of its wait (rule 15).
@@ -17,20 +19,28 @@ struct Activation {
 /// How long a run may take (rule 5).
 struct RunLimit {
   /// Seconds beyond this are no limit, about 16 years.
-  private static let longest = Duration.seconds(504_911_232)
+  private static let longest: UInt64 = 504_911_232 * 1_000_000_000
 
-  let duration: Duration?
+  /// 0: one pass that does not wait. Never: no limit.
+  private let nanoseconds: UInt64
+
+  static let poll = RunLimit(nanoseconds: 0)
+
+  private init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   init(_ duration: Duration?) {
-    self.duration = duration.flatMap { $0 > Self.longest ? nil : $0 }
+    guard let duration else {
+      nanoseconds = Time.forever
+      return
+    }
+    let limit = duration.nanosecondsRoundedUp
+    nanoseconds = limit > Self.longest ? Time.forever : limit
   }
 
-  /// One pass that does not wait.
-  var isPoll: Bool { duration.map { $0 <= .zero } ?? false }
+  var isPoll: Bool { nanoseconds == 0 }
 
-  /// Taken after the entry observers.
+  /// Taken after the entry observers. Of no use for a poll.
   func deadline() -> UInt64 {
-    guard let duration else { return Time.forever }
-    return Time.add(Kernel.now(), duration.nanosecondsRoundedUp)
+    isPoll || nanoseconds == Time.forever ? Time.forever : Time.add(Kernel.now(), nanoseconds)
   }
 }

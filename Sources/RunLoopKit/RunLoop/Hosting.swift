@@ -23,10 +23,9 @@ extension RunLoop {
     let hosted = try hostedMode(mode)
     endHostedWait()
     if hasHostedWork(in: hosted) { return true }
-    let scopes = ThreadRecord.current.scopes
-    let scope = scopes.height
+    let scope = owner.pointee.scopes!.height
     notify(hosted, .beforeWaiting)
-    scopes.drain(to: scope)
+    owner.pointee.scopes!.drain(to: scope)
     beginHostedWait(hosted)
     return !wakeWord.beginWait() || isStopRequested || hasHostedWork(in: hosted)
   }
@@ -51,7 +50,7 @@ extension RunLoop {
     owner.pointee.hostedWake = .none
     owner.pointee.isHostedStop = false
     guard hasWork else { return .timedOut }
-    let result = try run(in: mode, limit: RunLimit(.zero), false)
+    let result = try run(in: mode, limit: .poll, false)
     return isStopped ? .stopped : result
   }
 

@@ -55,11 +55,11 @@ extension RunLoop {
       return source
     }
 
-    /// As `RunLoop.perform(in:block:)`. No modes: the default mode.
-    public func perform(in modes: Mode..., block: @escaping () -> Void) throws(RunLoopError) {
+    /// As `RunLoop.perform(in:block:)`.
+    public func perform(in mode: Mode = .default, block: @escaping () -> Void) throws(RunLoopError) {
       // Stays on this thread: the loop runs its blocks on its own thread, which is this one.
       nonisolated(unsafe) let block = block
-      try loop.perform(in: modes.isEmpty ? [.default] : modes, block: block)
+      try loop.perform(in: mode, block: block)
     }
   }
 }

@@ -10,22 +10,28 @@ extension RunLoop {
     let collected = mode.pointee.observers
     // It may hold the last references: released after the lock.
     withExtendedLifetime(collected) {
-      call(collected, version: mode.pointee.observersVersion, mode, activity)
+      collected.withUnsafeBufferPointer {
+        call($0, version: mode.pointee.observersVersion, mode, activity)
+      }
       lock.unlock()
     }
   }
 
-  /// Under the lock, which is given up around each callout.
+  /// Under the lock, which is given up around each callout. The array keeps its observers alive: none is retained.
   private func call(
-    _ collected: ContiguousArray<ModeState.ObserverEntry>, version: UInt64, _ mode: ModePointer, _ activity: Activity
+    _ collected: UnsafeBufferPointer<ModeState.ObserverEntry>, version: UInt64, _ mode: ModePointer,
+    _ activity: Activity
   ) {
-    for entry in collected where entry.observer.activities.rawValue & activity.rawValue != 0 {
-      let observer = entry.observer
-      guard observer.isValid, !observer.isFiring else { continue }
-      if mode.pointee.observersVersion != version, !isMember(entry, of: mode) { continue }
-      lock.unlock()
-      call(observer, activity)
-      lock.lock()
+    for index in collected.indices {
+      Unmanaged.passUnretained(collected[index].observer)._withUnsafeGuaranteedRef { observer in
+        guard observer.activities.rawValue & activity.rawValue != 0, !observer.isFiring,
+          observer.validity.load(ordering: .acquiring),
+          mode.pointee.observersVersion == version || isMember(collected[index], of: mode)
+        else { return }
+        lock.unlock()
+        call(observer, activity)
+        lock.lock()
+      }
     }
   }
 

@@ -3,6 +3,8 @@
 struct OwnerState {
   /// The innermost run.
   var activation: UnsafeMutablePointer<Activation>?
+  /// The thread's.
+  var scopes: ScopeStack?
   /// Of the last activation, for the stop word.
   var lastSerial: UInt64 = 0
   /// The main queue was signalled, and has not been looked at since.

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// What a thread owns: its loop and its scopes. Made on first use, ended by the thread's end.
 final class ThreadRecord {
-  let scopes = ScopeStack()
+  let scopes = ScopeStack.make()
   private(set) var loop: RunLoop?
 
   private static let key: pthread_key_t = {
@@ -31,8 +31,11 @@ final class ThreadRecord {
     if let loop, loop.isInThisProcess { return loop }
     let made = MainThread.isCurrent ? Registry.mainLoop : RunLoop(isMain: false)
     loop = made
+    made.owner.pointee.scopes = scopes
     return made
   }
+
+  deinit { scopes.destroy() }
 
   /// The thread ends: the destructor of its thread-specific data. Callbacks find the loop in its place until all is over.
   fileprivate func end(_ pointer: UnsafeMutableRawPointer) {

@@ -14,6 +14,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let wakeWord = WakeWord()
   /// The innermost activation's serial << 1 | stop requested; 0 while none runs. `stop()` is a cas on it.
   let stopWord = Atomic<UInt64>(0)
+  /// How many blocks wait, in whatever modes; read without the lock, to pass by an empty queue.
+  let queuedBlocks = Atomic<Int>(0)
   private let ended = Atomic<Bool>(false)
   private let forkGeneration = Kernel.forkGeneration
 

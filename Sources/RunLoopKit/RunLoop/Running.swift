@@ -45,24 +45,23 @@ extension RunLoop {
   }
 
   func run(in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool) throws(RunLoopError) -> RunResult {
-    guard name != .common else {
-      PseudoMode.warnOnce()
-      return .finished
-    }
     lock.lock()
-    guard let mode = state.pointee.mode(name), !isEmpty(mode) else {
+    guard let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode, !isEmpty(mode) else {
       lock.unlock()
+      if name == .common { PseudoMode.warnOnce() }
       return .finished
     }
     do throws(RunLoopError) {
       try makePortSet(of: mode)
-      lock.unlock()
     } catch {
       lock.unlock()
       throw error
     }
-    let scope = ThreadRecord.current.scopes.height
-    var activation = Activation(parent: owner.pointee.activation, mode: mode, scope: scope)
+    let outer = state.pointee.currentMode
+    enter(mode)
+    lock.unlock()
+    let scope = owner.pointee.scopes!.height
+    var activation = Activation(parent: owner.pointee.activation, mode: mode, outerMode: outer, scope: scope)
     return withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
   }
 
@@ -75,7 +74,6 @@ extension RunLoop {
     if parent == nil || !parent!.pointee.isAccepting { dropWakes(of: parent) }
     let outerStop = beginStops()
     owner.pointee.activation = activation
-    let outerMode = enter(mode)
 
     notify(mode, .entry)
     let result = takeStop() ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
@@ -85,13 +83,13 @@ extension RunLoop {
     dropWakes(of: activation)
     if activation.pointee.isOwedWake { oweWake(to: parent) }
     owner.pointee.activation = parent
-    leave(for: outerMode)
+    leave(for: activation.pointee.outerMode)
     stopWord.store(outerStop, ordering: .sequentiallyConsistent)
     return result
   }
 
   func drainScope(of activation: UnsafeMutablePointer<Activation>) {
-    ThreadRecord.current.scopes.drain(to: activation.pointee.scope)
+    owner.pointee.scopes!.drain(to: activation.pointee.scope)
   }
 
   /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).
@@ -100,15 +98,14 @@ extension RunLoop {
     return stopWord.exchange(owner.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
   }
 
-  private func enter(_ mode: ModePointer) -> ModePointer? {
-    lock.withLock {
-      let outer = state.pointee.currentMode
-      state.pointee.currentMode = mode
+  /// Under the lock.
+  private func enter(_ mode: ModePointer) {
+    state.pointee.currentMode = mode
+    if owner.pointee.activation != nil {
       releaseCollectedTimers()
       muteServedPorts(in: mode)
-      armTimer(of: mode)
-      return outer
     }
+    armTimer(of: mode)
   }
 
   private func leave(for outer: ModePointer?) {

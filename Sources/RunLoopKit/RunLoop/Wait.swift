@@ -14,6 +14,7 @@ extension RunLoop {
       posted = .wake
     }
     var event = owner.pointee.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
+    let hasLooked = event == nil  // each look has taken what was posted
     while event == nil {
       let mayBlock = !isPolling && posted == .none && !canServeMainQueue(in: mode)
       fetch(in: mode, mayBlock: mayBlock, deadline: deadline, &posted)
@@ -21,7 +22,7 @@ extension RunLoop {
       if event != nil || isPolling || posted != .none { break }
       if deadline != Time.forever && deadline <= Kernel.now() { break }
     }
-    if posted == .none { posted = wakeWord.take() }
+    if !hasLooked { posted = max(posted, wakeWord.take()) }
     if posted == .wake { oweWake(to: activation.pointee.parent) }
     activation.pointee.isAccepting = false  // (j)
     return event ?? .none
