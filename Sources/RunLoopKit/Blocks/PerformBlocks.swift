@@ -9,7 +9,8 @@ extension RunLoop {
     lock.unlock()
     var kept = BlockQueue.Entries()
     for index in detached.indices {
-      if detached[index].mode == mode || matches(detached[index], mode) {
+      // The child of a block that forks runs none of the rest.
+      if isInThisProcess, detached[index].mode == mode || matches(detached[index], mode) {
         // Released right after it ran (rule 50).
         if let body = detached[index].body.take() { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(body) }
       } else {

@@ -18,9 +18,9 @@ extension Duration {
   /// Whole nanoseconds, rounded up (late is allowed, early is not); 0 for negative values, saturating.
   var nanosecondsRoundedUp: UInt64 {
     if self == .zero { return 0 }  // the polls' way: splitting costs a 128-bit division
+    if self < .zero { return 0 }
+    if self >= .seconds(Self.largest) { return Time.forever }  // `components` of more may trap
     let (seconds, attoseconds) = components
-    if seconds < 0 || attoseconds < 0 { return 0 }
-    if seconds >= Self.largest { return Time.forever }
     return UInt64(seconds) * 1_000_000_000 + UInt64((attoseconds + 999_999_999) / 1_000_000_000)
   }
 

@@ -7,6 +7,10 @@ extension RunLoop {
       return true
     }
     guard let source = item as? FileDescriptorSource else { return false }
+    if isServed(source, above: activation) {  // removed and added again in its own callout
+      lock.withLock { muteServedPorts(in: activation.pointee.mode) }
+      return false
+    }
     activation.pointee.serving = source
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(source, FileDescriptorSource.Readiness(rawValue: ready))
     activation.pointee.serving = nil
@@ -24,6 +28,15 @@ extension RunLoop {
       }
       enclosing = activation.pointee.parent
     }
+  }
+
+  private func isServed(_ source: FileDescriptorSource, above activation: UnsafeMutablePointer<Activation>) -> Bool {
+    var enclosing = activation.pointee.parent
+    while let activation = enclosing {
+      if activation.pointee.serving === source { return true }
+      enclosing = activation.pointee.parent
+    }
+    return false
   }
 
   private func setMuted(_ isMuted: Bool, _ source: FileDescriptorSource) {

@@ -13,6 +13,7 @@ extension RunLoop {
       /// Per loop and mode, on the thread that removed or invalidated it, or whose loop ends.
       public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
       /// Sources with equal identity and equal order are one member of a mode. Nil: the object itself.
+      /// Compared with the loop's lock held: its `==` must not call the loop.
       public var identity: (any Hashable & Sendable)?
 
       /// No hooks, and no equality but identity.
@@ -49,9 +50,16 @@ extension RunLoop {
     ///
     /// - Thread: Any. - Blocks: No; lock-free. - SeeAlso: `CFRunLoopSourceSignal`.
     public func signal() {
-      guard isValid, signalled.load(ordering: .relaxed) == 0 else { return }
-      let stamp = Source.clock.wrappingAdd(1, ordering: .relaxed).newValue
-      _ = signalled.compareExchange(expected: 0, desired: stamp, ordering: .sequentiallyConsistent)
+      guard isValid else { return }
+      // Writes also where it changes nothing: who takes the mark has then seen what every signaller published before.
+      var seen = signalled.load(ordering: .relaxed)
+      while true {
+        let stamp = seen != 0 ? seen : Source.clock.wrappingAdd(1, ordering: .relaxed).newValue
+        let (exchanged, original) = signalled.weakCompareExchange(
+          expected: seen, desired: stamp, ordering: .sequentiallyConsistent)
+        if exchanged { return }
+        seen = original
+      }
     }
 
     /// True from `signal()` until directly before its callout.

@@ -26,6 +26,8 @@ extension RunLoop {
   final class HeldContext: @unchecked Sendable {
     private let context: Context
     private let isReleased = Atomic<Bool>(false)
+    /// The item's own hold until `release`, and one for each use by another thread meanwhile; never grows again from 0.
+    private let holds = Atomic<Int>(1)
 
     init(_ context: Context) {
       var held = context
@@ -33,17 +35,39 @@ extension RunLoop {
       self.context = held
     }
 
-    var info: Context.Info? { context.info }
-    var description: String? { context.description?(context.info) }
+    /// Nil once the context was released.
+    var description: String? {
+      guard let describe = context.description, hold() else { return nil }
+      defer { endHold() }
+      return describe(context.info)
+    }
 
     func release() {
       guard !isReleased.exchange(true, ordering: .sequentiallyConsistent) else { return }
-      context.release?(context.info)
+      endHold()
     }
 
-    /// Around one callout; the answer is to be given to `releaseCallout`. Nil if the context is not counted.
+    /// False if the context was released: its info must not be touched any more.
+    private func hold() -> Bool {
+      var seen = holds.load(ordering: .relaxed)
+      while seen > 0 {
+        let (exchanged, original) = holds.weakCompareExchange(
+          expected: seen, desired: seen + 1, ordering: .acquiringAndReleasing)
+        if exchanged { return true }
+        seen = original
+      }
+      return false
+    }
+
+    private func endHold() {
+      if holds.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { context.release?(context.info) }
+    }
+
+    /// Around one callout; the answer is to be given to `releaseCallout`. Nil if the context is not counted, or was
+    /// released by another thread meanwhile.
     func retainForCallout() -> Context.Info?? {
-      guard let retain = context.retain else { return nil }
+      guard let retain = context.retain, hold() else { return nil }
+      defer { endHold() }
       return .some(retain(context.info))
     }
 

@@ -16,12 +16,12 @@ extension RunLoop {
     private final var links: [ItemLink] = []
     /// The process that made it; in a child of fork(2) an inherited item is dead, and its locks are not to be touched.
     final let forkGeneration = Kernel.forkGeneration
-    /// The only loop that the item may join, if it was made for one.
-    final let onlyHost: ObjectIdentifier?
+    /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
+    final let onlyHost: UInt64?
 
     init(order: Int, onlyHost: RunLoop? = nil) {
       self.order = order
-      self.onlyHost = onlyHost.map { ObjectIdentifier($0) }
+      self.onlyHost = onlyHost?.serial
     }
 
     final var isForked: Bool { forkGeneration != Kernel.forkGeneration }

@@ -4,6 +4,8 @@ protocol ItemHost: AnyObject, Sendable {
   func detach(_ item: RunLoop.Item)
   /// The timer's date or tolerance has changed: find its new place. False if it is no member here any more.
   func reschedule(_ timer: RunLoop.Timer, _ change: RunLoop.Timer.Change) -> Bool
+  /// The timer's callout in another loop, in which it came here, is over.
+  func rearm(_ timer: RunLoop.Timer)
   /// The interest of a readiness source has changed, in this host's modes.
   func interestChanged(_ source: RunLoop.FileDescriptorSource) throws(RunLoopError)
   /// False in a child of fork(2).

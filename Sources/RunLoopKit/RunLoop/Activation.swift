@@ -23,24 +23,31 @@ struct RunLimit {
 
   /// 0: one pass that does not wait. Never: no limit.
   private let nanoseconds: UInt64
+  /// Since the clock began, not since the start of the passes.
+  private let isMoment: Bool
 
   static let poll = RunLimit(nanoseconds: 0)
 
-  private init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
-
-  init(_ duration: Duration?) {
-    guard let duration else {
-      nanoseconds = Time.forever
-      return
-    }
-    let limit = duration.nanosecondsRoundedUp
-    nanoseconds = limit > Self.longest ? Time.forever : limit
+  private init(nanoseconds: UInt64, isMoment: Bool = false) {
+    self.nanoseconds = nanoseconds
+    self.isMoment = isMoment
   }
 
-  var isPoll: Bool { nanoseconds == 0 }
+  init(until moment: RunLoop.Instant) {
+    self.init(nanoseconds: moment.nanoseconds, isMoment: moment != .distantFuture)
+  }
 
-  /// Taken after the entry observers. Of no use for a poll.
+  init(_ duration: Duration?) {
+    let limit = duration?.nanosecondsRoundedUp ?? Time.forever
+    self.init(nanoseconds: limit > Self.longest ? Time.forever : limit)
+  }
+
+  /// Taken after the entry observers, like the deadline.
+  var isPoll: Bool { nanoseconds == 0 || (isMoment && nanoseconds <= Kernel.now()) }
+
+  /// Of no use for a poll.
   func deadline() -> UInt64 {
-    isPoll || nanoseconds == Time.forever ? Time.forever : Time.add(Kernel.now(), nanoseconds)
+    if isMoment { return nanoseconds }
+    return nanoseconds == 0 || nanoseconds == Time.forever ? Time.forever : Time.add(Kernel.now(), nanoseconds)
   }
 }

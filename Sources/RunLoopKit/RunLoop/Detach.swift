@@ -28,9 +28,11 @@ extension RunLoop: ItemHost {
     let blocks = state.pointee.blocks.detach()
     closeDescriptors()
     lock.unlock()
+    let held = owner.pointee.heldEvents
+    owner.pointee.heldEvents = []
 
     for (item, member) in items { callCancel(item, [member]) }
-    withExtendedLifetime((items, recorded, blocks)) {}
+    withExtendedLifetime((items, recorded, blocks, held)) {}
   }
 
   private func members(of mode: ModePointer) -> [Item] {

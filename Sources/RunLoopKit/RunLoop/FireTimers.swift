@@ -10,10 +10,13 @@ extension RunLoop {
       let timer = state.pointee.collectedTimers[index].timer
       guard let fired = lock.withLock({ beginFiring(index, limit: limit) }) else { continue }
       let context = timer.context?.retainForCallout()
-      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(timer)
+      // Again: another thread may have invalidated it before its context was retained.
+      if timer.isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(timer) }
       if timer.intervalNanoseconds == 0 { timer.invalidate() }
       if let context { timer.context?.releaseCallout(context) }
-      lock.withLock { endFiring(timer, fired: fired) }
+      let isHere = lock.withLock { endFiring(timer, fired: fired) }
+      // The loop to which its callout has moved it did not arm it while it fired.
+      if !isHere, let host = timer.owner, host !== self { host.rearm(timer) }
     }
     removeCollectedTimers(from: base)
   }
@@ -57,12 +60,17 @@ extension RunLoop {
     return date
   }
 
-  private func endFiring(_ timer: Timer, fired: UInt64) {
-    timer.firing.store(false, ordering: .relaxed)
-    guard timer.isValid else { return }
+  /// False if the timer is in no mode of this loop any more.
+  private func endFiring(_ timer: Timer, fired: UInt64) -> Bool {
+    guard timer.isValid else {
+      timer.firing.store(false, ordering: .relaxed)
+      return true
+    }
     let now = Kernel.now()
+    // In this order: a loop that adds the timer meanwhile arms the new date, or leaves that to `rearm`.
     timer.withSchedule { $0.advance(fired: fired, interval: timer.intervalNanoseconds, now: now) }
-    arm(timer)
+    timer.firing.store(false, ordering: .releasing)
+    return arm(timer)
   }
 
   /// A nested run fires what the passes on the stack have collected and not reached (rule 33): back into the heaps. What
@@ -111,15 +119,19 @@ extension RunLoop {
     return true
   }
 
-  /// In every mode of this loop that the timer is in.
-  private func arm(_ timer: Timer) {
+  /// In every mode of this loop that the timer is in; false if in none.
+  @discardableResult
+  private func arm(_ timer: Timer) -> Bool {
     let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
-    timer.withLinks { links in
+    return timer.withLinks { links in
+      var isHere = false
       for link in links where link.host === self {
         guard let mode = link.mode else { continue }
         mode.pointee.timerHeap?.arm(token: link.token, deadline: date, tolerance: tolerance)
         armTimer(of: mode)
+        isHere = true
       }
+      return isHere
     }
   }
 
@@ -153,5 +165,10 @@ extension RunLoop {
     lock.unlock()
     if case .date = change, !isCurrent { wakeWord.kick() }  // rule 18
     return true
+  }
+
+  /// The timer came here in its callout, which is over now.
+  func rearm(_ timer: Timer) {
+    lock.withLock { if !timer.isFiring { arm(timer) } }
   }
 }

@@ -27,7 +27,9 @@ extension RunLoop {
     notify(hosted, .beforeWaiting)
     owner.pointee.scopes!.drain(to: scope)
     beginHostedWait(hosted)
-    return !wakeWord.beginWait() || isStopRequested || hasHostedWork(in: hosted)
+    guard wakeWord.beginWait(), !isStopRequested, !hasHostedWork(in: hosted) else { return true }
+    // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
+    return !wakeWord.isAsleep
   }
 
   /// After the descriptor was readable, or `prepare` said true: one run of one pass that does not wait. Without work: no
@@ -51,6 +53,7 @@ extension RunLoop {
     owner.pointee.isHostedStop = false
     guard hasWork else { return .timedOut }
     let result = try run(in: mode, limit: .poll, false)
+    if result == .finished { forgetHeldEvent(of: hosted) }
     return isStopped ? .stopped : result
   }
 
@@ -105,5 +108,11 @@ extension RunLoop {
     }
     if let event { owner.pointee.heldEvents.append((mode, event)) }
     return event != nil
+  }
+
+  /// The mode has become empty: whom the event was for has left.
+  private func forgetHeldEvent(of mode: ModePointer) {
+    guard let event = owner.pointee.takeHeldEvent(for: mode) else { return }
+    if case .timer = event { lock.withLock { mode.pointee.takenExpiry = 0 } }
   }
 }

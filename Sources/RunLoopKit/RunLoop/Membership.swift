@@ -10,7 +10,7 @@ extension RunLoop {
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) throws(RunLoopError) -> Bool {
     try checkUsable()
-    if let only = item.onlyHost, only != ObjectIdentifier(self) { throw .itemInOtherLoop }
+    if let only = item.onlyHost, only != serial { throw .itemInOtherLoop }
     var scheduled: [Mode] = []
     lock.lock()
     let outcome: Result<Bool, RunLoopError>

@@ -26,7 +26,7 @@ extension RunLoop {
       Unmanaged.passUnretained(collected[index].observer)._withUnsafeGuaranteedRef { observer in
         guard observer.activities.rawValue & activity.rawValue != 0, !observer.isFiring,
           observer.validity.load(ordering: .acquiring),
-          mode.pointee.observersVersion == version || isMember(collected[index], of: mode)
+          mode.pointee.observersVersion == version || isMember(collected[index], of: mode), isInThisProcess
         else { return }
         lock.unlock()
         call(observer, activity)

@@ -13,6 +13,7 @@ extension RunLoop {
   ) -> RunResult {
     let mode = activation.pointee.mode
     let deadline = limit.deadline()
+    let isPoll = limit.isPoll
     var hasJustServedMainQueue = true  // it gets its turn by (g) from the second pass on
 
     while true {
@@ -22,7 +23,7 @@ extension RunLoop {
       performBlocks(in: mode)  // (d)
       var hasHandled = performSources(in: mode, onlyOne: returnAfterSourceHandled)  // (e)
       if hasHandled { performBlocks(in: mode) }
-      let isPolling = hasHandled || limit.isPoll  // (f)
+      let isPolling = hasHandled || isPoll  // (f)
 
       var event = PassEvent.none
       if !hasJustServedMainQueue, mayServeMainQueue(in: mode), MainQueuePort.take() {  // (g)
@@ -44,7 +45,7 @@ extension RunLoop {
 
       if !isInThisProcess { return .stopped }  // a callout has forked, and this is the child
       if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)
-      if limit.isPoll || (deadline != Time.forever && deadline <= Kernel.now()) { return .timedOut }
+      if isPoll || (deadline != Time.forever && deadline <= Kernel.now()) { return .timedOut }
       if takeStop() { return .stopped }
       if lock.withLock({ isEmpty(mode) }) { return .finished }
     }

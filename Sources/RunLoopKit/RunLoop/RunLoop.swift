@@ -19,6 +19,10 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   private let ended = Atomic<Bool>(false)
   private let forkGeneration = Kernel.forkGeneration
 
+  private static let lastSerial = Atomic<UInt64>(0)
+  /// No other loop's, ever.
+  let serial = RunLoop.lastSerial.add(1, ordering: .relaxed).newValue
+
   /// True for the loop of the process's first thread.
   public let isMain: Bool
 

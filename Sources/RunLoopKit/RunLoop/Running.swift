@@ -29,8 +29,7 @@ extension RunLoop {
     in mode: Mode = .default, until: Instant, returnAfterSourceHandled: Bool = false
   ) throws(RunLoopError) -> RunResult {
     try checkOwner("run(in:until:returnAfterSourceHandled:)")
-    let limit: Duration? = until == .distantFuture ? nil : Instant.now.duration(to: until)
-    return try run(in: mode, limit: RunLimit(limit), returnAfterSourceHandled)
+    return try run(in: mode, limit: RunLimit(until: until), returnAfterSourceHandled)
   }
 
   /// Runs the default mode again and again, until it is stopped or finished. - SeeAlso: `CFRunLoopRun`.
@@ -81,7 +80,7 @@ extension RunLoop {
     drainScope(of: activation)
 
     dropWakes(of: activation)
-    if activation.pointee.isOwedWake { oweWake(to: parent) }
+    if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: parent) }
     owner.pointee.activation = parent
     leave(for: activation.pointee.outerMode)
     stopWord.store(outerStop, ordering: .sequentiallyConsistent)
@@ -124,10 +123,14 @@ extension RunLoop {
     if wakeWord.take() == .wake { oweWake(to: activation?.pointee.parent) }
   }
 
-  /// The enclosing run is owed a wake if it was between the top of its pass and its wait.
+  /// The next enclosing run that is between the top of its pass and its wait is owed a wake. Those before it have a pass
+  /// to come anyway.
   func oweWake(to enclosing: UnsafeMutablePointer<Activation>?) {
-    guard let enclosing, enclosing.pointee.isAccepting else { return }
-    enclosing.pointee.isOwedWake = true
+    var next = enclosing
+    while let activation = next {
+      if activation.pointee.isAccepting { return activation.pointee.isOwedWake = true }
+      next = activation.pointee.parent
+    }
   }
 }
 

@@ -15,7 +15,8 @@ extension RunLoop {
     /// Later by a duration, rounded up to whole nanoseconds; earlier by a negative one.
     public func advanced(by duration: Duration) -> Instant {
       if duration >= .zero { return Instant(nanoseconds: Time.add(nanoseconds, duration.nanosecondsRoundedUp)) }
-      let back = (Duration.zero - duration).nanosecondsRoundedUp
+      // The most negative duration has no opposite.
+      let back = (Duration.zero - max(duration, .seconds(Int64.min))).nanosecondsRoundedUp
       return Instant(nanoseconds: nanoseconds > back ? nanoseconds - back : 0)
     }
 

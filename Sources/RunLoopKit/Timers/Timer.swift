@@ -84,7 +84,7 @@ extension RunLoop {
     public var interval: Duration { Duration(nanoseconds: intervalNanoseconds) }
 
     /// True while its callout runs; nested runs skip it then.
-    public var isFiring: Bool { firing.load(ordering: .relaxed) }
+    public var isFiring: Bool { firing.load(ordering: .acquiring) }
 
     private func change(_ change: Change) {
       while let host = owner {
@@ -95,7 +95,8 @@ extension RunLoop {
       _ = owner?.reschedule(self, change)
     }
 
-    private var owner: (any ItemHost)? {
+    /// The loop in whose modes it is.
+    var owner: (any ItemHost)? {
       withLinks { links in links.first { $0.mode != nil && $0.host.isInThisProcess }?.host }
     }
 

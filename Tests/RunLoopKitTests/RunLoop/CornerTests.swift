@@ -1,0 +1,213 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// What reading the code with suspicion has found.
+final class CornerTests: XCTestCase {
+  private func isReadable(_ descriptor: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, 0) == 1
+  }
+
+  func test_RLK_CORNER_1_aTimerThatMovesToAnotherLoopInItsCalloutFiresThere() {
+    let (other, ready, fired) = (Box<RunLoop?>(nil), Gate(), Box(0))
+    let thread = TestThread {
+      let loop = RunLoop.current
+      _ = try? loop.add(RunLoop.Source { _ in })
+      other.value = loop
+      ready.open()
+      XCTAssertEqual(try? loop.run(for: .seconds(30)), .stopped)
+    }
+    ready.wait()
+    onThread {
+      let loop = RunLoop.current
+      let timer = RunLoop.Timer(fireDate: .now, interval: .milliseconds(1)) { timer in
+        fired.value += 1
+        if other.value!.isCurrent { return other.value!.stop() }
+        loop.remove(timer)
+        XCTAssertTrue((try? other.value!.add(timer)) == true)
+      }
+      try loop.add(timer)
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
+    }
+    thread.join()
+    XCTAssertGreaterThanOrEqual(fired.value, 2)
+  }
+
+  func test_RLK_CORNER_2_anItemOfALoopThatIsGoneJoinsNoLaterOne() {
+    var orphans: [RunLoop.Source] = []
+    let made = Box<RunLoop.Source?>(nil)
+    for _ in 0..<50 {
+      onThread { try RunLoop.current.assumeOnLoop { local in made.value = try local.source { _ in } } }
+      orphans.append(made.value!)
+    }
+    for orphan in orphans {
+      onThread {
+        XCTAssertThrowsError(try RunLoop.current.add(orphan)) { XCTAssertEqual($0 as? RunLoopError, .itemInOtherLoop) }
+      }
+    }
+  }
+
+  func test_RLK_CORNER_3_aHostedEventWhoseItemHasLeftIsForgotten() {
+    onThread {
+      let loop = RunLoop.current
+      let counter = EventCounter()
+      weak var weakPort: RunLoop.PortSource?
+      do {
+        let port = try PortSourceFactory.make(counter) { XCTFail("removed") }
+        weakPort = port
+        try loop.add(port)
+        counter.add()
+        XCTAssertTrue(try loop.prepare())
+        loop.remove(port)
+      }
+      try loop.dispatch()
+      XCTAssertNil(weakPort)
+      XCTAssertFalse(try loop.prepare())
+      let timer = RunLoop.Timer(fireDate: .now) { _ in XCTFail("removed") }
+      try loop.add(timer)
+      XCTAssertTrue(try loop.prepare())
+      loop.remove(timer)
+      try loop.dispatch()
+      XCTAssertFalse(try loop.prepare())
+      let fired = Box(false)
+      try loop.add(RunLoop.Timer(fireDate: .now) { _ in fired.value = true })
+      XCTAssertTrue(try loop.prepare())
+      try loop.dispatch()
+      XCTAssertTrue(fired.value)
+    }
+  }
+
+  func test_RLK_CORNER_4_aReleasedContextDescribesNothing() {
+    let calls = Box(0)
+    var context = RunLoop.Context()
+    context.description = { _ in
+      calls.value += 1
+      return "alive"
+    }
+    let timer = RunLoop.Timer(fireDate: .distantFuture, context: context) { _ in }
+    let observer = RunLoop.Observer(.all, context: context) { _, _ in }
+    XCTAssertTrue(timer.description.contains("alive") && observer.description.contains("alive"))
+    timer.invalidate()
+    observer.invalidate()
+    XCTAssertFalse(timer.description.contains("alive") || observer.description.contains("alive"))
+    XCTAssertEqual(calls.value, 2)
+  }
+
+  func test_RLK_CORNER_5_aContextIsNeverRetainedAfterItsRelease() {
+    let isWrong = Box(false)
+    for _ in 0..<300 {
+      // 0 before the timer is made; -1 once the last reference has gone.
+      let references = Box(0)
+      var context = RunLoop.Context()
+      context.retain = { info in
+        references.update { count in
+          if count < 0 { isWrong.value = true }
+          count += 1
+        }
+        return info
+      }
+      context.release = { _ in references.update { $0 = $0 == 1 ? -1 : $0 - 1 } }
+      let timer = RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1), context: context) { _ in }
+      let running = Gate()
+      let thread = TestThread {
+        _ = try? RunLoop.current.add(timer)
+        running.open()
+        while timer.isValid { _ = try? RunLoop.current.run(for: .zero) }
+      }
+      running.wait()
+      timer.invalidate()
+      thread.join()
+      XCTAssertEqual(references.value, -1)
+    }
+    XCTAssertFalse(isWrong.value)
+  }
+
+  func test_RLK_CORNER_6_extremeDurationsSaturate() {
+    let moment = RunLoop.Instant(nanoseconds: 1000)
+    for lowest in [Duration(attoseconds: .min), .seconds(Int64.min), .seconds(-100)] {
+      XCTAssertEqual(moment.advanced(by: lowest).nanoseconds, 0)
+    }
+    XCTAssertEqual(moment.advanced(by: Duration(attoseconds: .max)), .distantFuture)
+    onThread {
+      let loop = RunLoop.current
+      let timer = RunLoop.Timer(
+        fireDate: .now, interval: Duration(attoseconds: .max), tolerance: Duration(attoseconds: .min)
+      ) { _ in loop.stop() }
+      try loop.add(timer)
+      XCTAssertEqual(try loop.run(for: Duration(attoseconds: .max)), .stopped)
+      XCTAssertEqual(timer.fireDate, .distantFuture)
+      XCTAssertEqual(try loop.run(for: Duration(attoseconds: .min)), .timedOut)
+      XCTAssertEqual(try loop.run(until: .init(nanoseconds: 0)), .timedOut)
+    }
+  }
+
+  func test_RLK_CORNER_7_aServedSourceThatIsAddedAnewIsStillLeftOut() {
+    onThread {
+      let loop = RunLoop.current
+      let (depth, calls, pipe) = (Box(0), Box(0), Pipe())
+      defer { pipe.closeBoth() }
+      try loop.add(RunLoop.Timer.never())
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { source, _ in
+        XCTAssertEqual(depth.value, 0)
+        calls.value += 1
+        depth.value += 1
+        defer { depth.value -= 1 }
+        if calls.value > 3 { return }
+        try? loop.enqueue {
+          loop.remove(source)
+          _ = try? loop.add(source)
+        }
+        for _ in 0..<3 { _ = try? loop.run(for: .milliseconds(1)) }
+      }
+      try loop.add(source)
+      pipe.send("x")
+      for expected in 1...2 {
+        XCTAssertEqual(try loop.run(for: .zero, returnAfterSourceHandled: true), .handledSource)
+        XCTAssertEqual(calls.value, expected)
+      }
+    }
+  }
+
+  func test_RLK_CORNER_8_theChildOfAForkingCalloutCallsNothingFurther() {
+    for isBlock in [true, false] {
+      onThread {
+        let loop = RunLoop.current
+        let (child, isInChild, later) = (Box<pid_t>(-1), Box(false), Box(0))
+        @Sendable func divide() {
+          child.value = test_fork()
+          isInChild.value = child.value == 0
+        }
+        if isBlock {
+          try loop.enqueue { divide() }
+        } else {
+          try loop.add(RunLoop.Observer(.entry) { _, _ in divide() })
+        }
+        try loop.enqueue { later.value += 1 }
+        try loop.add(RunLoop.Observer([.entry, .exit], order: 1) { _, _ in if child.value != -1 { later.value += 1 } })
+        _ = try loop.run(for: .zero)
+        if isInChild.value { _exit(later.value == 0 ? 0 : 1) }
+        var status: Int32 = 0
+        while waitpid(child.value, &status, 0) < 0 {}
+        XCTAssertEqual(status, 0)
+        XCTAssertEqual(later.value, isBlock ? 2 : 3)
+      }
+    }
+  }
+
+  func test_RLK_CORNER_9_theMomentOfALimitDoesNotMove() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      let moment = RunLoop.Instant.now.advanced(by: .milliseconds(3))
+      let passes = Box(0)
+      try loop.add(RunLoop.Observer(.entry) { _, _ in while RunLoop.Instant.now < moment {} })
+      try loop.add(RunLoop.Observer(.beforeWaiting) { _, _ in passes.value += 1 })
+      XCTAssertEqual(try loop.run(until: moment), .timedOut)
+      XCTAssertEqual(passes.value, 0)
+    }
+  }
+}
