@@ -8,9 +8,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-pid_t test_fork(void) { return fork(); }
+pid_t test_fork(void) {
+    return fork();
+}
 
-int test_pipe(int ret_ends[2]) { return pipe2(ret_ends, O_NONBLOCK | O_CLOEXEC); }
+int test_pipe(int ret_ends[2]) {
+    return pipe2(ret_ends, O_NONBLOCK | O_CLOEXEC);
+}
 
 int64_t test_memory_in_use(void) {
     malloc_trim(0);
@@ -28,7 +32,9 @@ int test_eventfd(int is_semaphore) {
 #endif
 
 #ifdef HAS_OWN_MALLOC
-int64_t test_allocations(void) { return -1; }
+int64_t test_allocations(void) {
+    return -1;
+}
 #else
 #include <stddef.h>
 
@@ -40,7 +46,9 @@ extern void *__libc_memalign(size_t alignment, size_t size);
 
 static _Thread_local int64_t allocations __attribute__((tls_model("initial-exec")));
 
-int64_t test_allocations(void) { return allocations; }
+int64_t test_allocations(void) {
+    return allocations;
+}
 
 void *malloc(size_t size) {
     allocations++;
