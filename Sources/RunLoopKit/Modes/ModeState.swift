@@ -65,20 +65,24 @@ typealias ModePointer = UnsafeMutablePointer<ModeState>
 
 extension ModeState {
   mutating func insert(_ observer: RunLoop.Observer, stamp: UInt64) {
-    let index = observers.firstIndex { $0.observer.order > observer.order } ?? observers.endIndex
+    var index = observers.endIndex
+    while index > 0, observers[index - 1].observer.order > observer.order { index -= 1 }
     observers.insert(ObserverEntry(observer: observer, stamp: stamp), at: index)
-    observersChanged()
+    observersVersion &+= 1
+    let mask = observedActivities.load(ordering: .relaxed) | observer.activities.rawValue
+    observedActivities.store(mask, ordering: .releasing)
   }
 
   mutating func remove(_ observer: RunLoop.Observer) {
     guard let index = observers.firstIndex(where: { $0.observer === observer }) else { return }
     observers.remove(at: index)
-    observersChanged()
-  }
-
-  private mutating func observersChanged() {
     observersVersion &+= 1
-    let mask = observers.reduce(into: UInt(0)) { $0 |= $1.observer.activities.rawValue }
+    let before = observedActivities.load(ordering: .relaxed)
+    var mask: UInt = 0
+    for entry in observers {
+      mask |= entry.observer.activities.rawValue
+      if mask == before { return }
+    }
     observedActivities.store(mask, ordering: .releasing)
   }
 

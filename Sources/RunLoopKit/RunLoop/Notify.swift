@@ -36,7 +36,7 @@ extension RunLoop {
   }
 
   private func isMember(_ entry: ModeState.ObserverEntry, of mode: ModePointer) -> Bool {
-    mode.pointee.observers.contains { $0.observer === entry.observer && $0.stamp == entry.stamp }
+    entry.observer.link(in: mode)?.stamp == entry.stamp
   }
 
   private func call(_ observer: Observer, _ activity: Activity) {

@@ -1,10 +1,11 @@
 import CRunLoopCore
+import Glibc
 import RunLoopKit
 import Synchronization
 
 import class RunLoopKit.RunLoop
 
-/// The production kernel, counting: which calls the loops of this thread have made.
+/// The production kernel, counting: which calls the loops of the process have made. Fails where `Faults` says so.
 enum CountingKernel {
   struct Counts: Equatable {
     var waits = 0
@@ -36,7 +37,7 @@ enum CountingKernel {
       controls: after.controls - before.controls, timers: after.timers - before.timers)
   }
 
-  /// For all loops made from now on. Passes everything through.
+  /// For all loops made from now on.
   static let install: Void = {
     let table = UnsafeMutablePointer<rlc_kernel>.allocate(capacity: 1)
     table.initialize(to: rlc_kernel_default().pointee)
@@ -46,6 +47,7 @@ enum CountingKernel {
     }
     table.pointee.epoll_control = { context, set, operation, descriptor, event in
       controls.add(1, ordering: .relaxed)
+      if operation != EPOLL_CTL_DEL, let fault = Faults.next(ENOSPC) { return fault }
       return rlc_kernel_default().pointee.epoll_control(context, set, operation, descriptor, event)
     }
     table.pointee.timerfd_set = { context, descriptor, deadline in
@@ -59,6 +61,15 @@ enum CountingKernel {
     table.pointee.write = { context, descriptor, buffer, size in
       writes.add(1, ordering: .relaxed)
       return rlc_kernel_default().pointee.write(context, descriptor, buffer, size)
+    }
+    table.pointee.epoll_create = { context in
+      Faults.next(EMFILE) ?? rlc_kernel_default().pointee.epoll_create(context)
+    }
+    table.pointee.eventfd_create = { context in
+      Faults.next(ENFILE) ?? rlc_kernel_default().pointee.eventfd_create(context)
+    }
+    table.pointee.timerfd_create = { context, clock in
+      Faults.next(EMFILE) ?? rlc_kernel_default().pointee.timerfd_create(context, clock)
     }
     RunLoop.installKernel(table)
   }()

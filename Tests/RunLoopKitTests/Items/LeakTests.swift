@@ -1,0 +1,129 @@
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// What nobody holds any more is gone: items, what their closures hold, and loops.
+final class LeakTests: XCTestCase {
+  private final class Token: Sendable {}
+
+  private struct Weak {
+    weak var object: AnyObject?
+
+    init(_ object: AnyObject) { self.object = object }
+  }
+
+  /// One item of each kind, whose closures hold `kept`.
+  private func makeItems(_ counter: EventCounter, holding kept: [any Sendable & AnyObject]) throws -> [RunLoop.Item] {
+    [
+      RunLoop.Timer(fireDate: .now) { _ in withExtendedLifetime(kept) {} },
+      RunLoop.Source { _ in withExtendedLifetime(kept) {} },
+      RunLoop.Observer(.all) { _, _ in withExtendedLifetime(kept) {} },
+      try RunLoop.PortSource(fileDescriptor: counter.descriptor) { _ in withExtendedLifetime(kept) {} },
+      try RunLoop.FileDescriptorSource(fileDescriptor: counter.descriptor, interest: []) { _, _ in
+        withExtendedLifetime(kept) {}
+      },
+    ]
+  }
+
+  func test_RLK_LEAK_1_theEndOfAThreadFreesItsLoopAndAllThatItHeld() {
+    for isRun in [false, true] {
+      let (weak, counter) = (Box<[Weak]>([]), EventCounter())
+      onThread {
+        let loop = RunLoop.current
+        let token = Token()
+        let items = try self.makeItems(counter, holding: [loop, token])
+        weak.value = items.map { Weak($0) } + [Weak(loop), Weak(token)]
+        loop.makeCommon("second")
+        for item in items {
+          try loop.add(item, to: .common)
+          try loop.add(item, to: "third")
+        }
+        if isRun { try loop.run(in: "third", for: .zero) }
+        for mode: RunLoop.Mode in [.default, .common, "fourth"] {
+          try loop.enqueue(in: [mode, "fifth"]) { withExtendedLifetime((loop, token, items)) {} }
+        }
+        RunLoop.Scope.deferred { withExtendedLifetime((loop, items)) {} }
+        RunLoop.Scope.autorelease(loop)
+      }
+      XCTAssertEqual(weak.value.compactMap { $0.object.map { "\($0)" } }, [])
+    }
+  }
+
+  func test_RLK_LEAK_2_removedAndInvalidatedItemsAreFreedWhileTheLoopLives() {
+    onThread {
+      let (loop, counter) = (RunLoop.current, EventCounter())
+      for isInvalidated in [false, true] {
+        var weak: [Weak] = []
+        do {
+          let token = Token()
+          let items = try self.makeItems(counter, holding: [token])
+          weak = items.map { Weak($0) } + [Weak(token)]
+          for item in items {
+            try loop.add(item, to: .common)
+            try loop.add(item, to: "other")
+          }
+          try loop.run(in: "other", for: .zero)
+          for item in items {
+            if isInvalidated {
+              item.invalidate()
+            } else {
+              loop.remove(item, from: .common)
+              loop.remove(item, from: "other")
+            }
+          }
+        }
+        XCTAssertEqual(weak.compactMap { $0.object.map { "\($0)" } }, [])
+      }
+      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.wouldFinish(in: "other"))
+    }
+  }
+
+  func test_RLK_LEAK_3_anItemThatInvalidatesItselfInItsCalloutIsFreed() {
+    onThread {
+      let (loop, counter, pipe, calls) = (RunLoop.current, EventCounter(), Pipe(), Box(0))
+      defer { pipe.closeBoth() }
+      var weak: [Weak] = []
+      do {
+        let token = Token()
+        @Sendable func end(_ item: RunLoop.Item) {
+          item.invalidate()
+          calls.value += 1
+          withExtendedLifetime(token) {}
+        }
+        let source = RunLoop.Source { end($0) }
+        let items: [RunLoop.Item] = [
+          source, RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1)) { end($0) },
+          RunLoop.Observer(.entry) { observer, _ in end(observer) },
+          try RunLoop.PortSource(fileDescriptor: counter.descriptor) { end($0) },
+          try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { source, _ in end(source)
+          },
+        ]
+        weak = items.map { Weak($0) } + [Weak(token)]
+        for item in items { try loop.add(item, to: .common) }
+        source.signal()
+      }
+      counter.add()
+      pipe.send("x")
+      for _ in 0..<20 where calls.value < 5 { try loop.run(for: .zero) }
+      XCTAssertEqual(calls.value, 5)
+      XCTAssertEqual(weak.compactMap { $0.object.map { "\($0)" } }, [])
+    }
+  }
+
+  func test_RLK_LEAK_4_whatAnEndedLoopRefusesIsFreed() {
+    let (ended, counter) = (Box<RunLoop?>(nil), EventCounter())
+    onThread { ended.value = RunLoop.current }
+    var weak: [Weak] = []
+    do {
+      let token = Token()
+      let items = (try? makeItems(counter, holding: [token])) ?? []
+      weak = items.map { Weak($0) } + [Weak(ended.value!), Weak(token)]
+      for item in items { XCTAssertThrowsError(try ended.value!.add(item, to: .common)) }
+      XCTAssertThrowsError(try ended.value!.perform { withExtendedLifetime(token) {} })
+      ended.value = nil
+    }
+    XCTAssertEqual(weak.compactMap { $0.object.map { "\($0)" } }, [])
+  }
+}
