@@ -57,6 +57,7 @@ byte g_target[PUBLISHERS + 1];    /* the mode it is for */
 bool g_window_has_wake[DEPTH]; /* a wake was sent since this activation's window opened */
 byte g_serial[DEPTH];
 bool g_hit[DEPTH];             /* a stop hit this activation */
+bool g_deferred[DEPTH];        /* ... between the top of a pass and its wait, before a nested run began there */
 byte g_unwritten;              /* wakers between their change of the word and their write */
 byte g_unkicked;               /* between a stop, or a move of a deadline, and its kick */
 byte g_sleep_answers;          /* changes from ASLEEP by wakers since the owner fell asleep */
@@ -277,7 +278,8 @@ inline callout(where) {
 inline g_check_sleep() {
     assert(!g_work_waits(mode[top]));           /* no lost wake: its work is seen */
     assert(!g_window_has_wake[top]);            /* nor one without work: rules 15, 17 */
-    assert(g_unkicked > 0 || !g_hit[top]);      /* no lost stop: rules 19, 20 */
+    /* No lost stop: rules 19, 20. One whose kick a nested run took waits for the end of its pass: rule 17. */
+    assert(g_unkicked > 0 || !g_hit[top] || g_deferred[top]);
     assert(g_unkicked > 0 || deadline_seen)     /* no lost kick */
 }
 
@@ -317,6 +319,12 @@ enter:
     fi;
     atomic {
         serial++;
+#ifndef REREADS
+        if
+        :: level > 0 && site[top] == IN_WINDOW && g_hit[top] -> g_deferred[top] = true
+        :: else
+        fi;
+#endif
 #ifdef BUG_STOP_NOT_SAVED
         saved_stop[level] = stop_word & 254;
 #else
@@ -356,6 +364,14 @@ pass:
            fi;
            taken = 0
        }
+#if !defined(BUG_NO_STOP_CHECK) && !defined(REREADS)
+       ;
+       /* Its kick may be among what was dropped; that of a later stop is remembered. */
+       if
+       :: (stop_word & 1) && held[top] == 0 -> held[top] = KICKED
+       :: else
+       fi
+#endif
     :: accepting[top]
     fi;
 #ifndef BUG_DROP_LATE
@@ -393,11 +409,14 @@ window:
            fi
 #endif
        };
-#ifndef BUG_NO_STOP_RECHECK
+#ifdef REREADS
+       /* The small loop of the C core: a stop never waits for the end of a pass, also if a nested run took its kick. */
+#ifndef BUG_NO_STOP_CHECK
        if
        :: blocks && (stop_word & 1) -> blocks = false
        :: else
        fi
+#endif
 #endif
     :: !blocks
     fi;
@@ -427,7 +446,9 @@ window:
         is_stale = (is_stale && taken < KICKED);
         if
         :: is_stale -> is_stale = false; taken = 0; goto window /* the word is the truth: no pass */
+#ifdef REREADS
         :: taken == KICKED && !owed[top] && held[top] == 0 -> taken = 0; goto window /* looks again; the next option is a pass */
+#endif
         :: !is_stale -> accepting[top] = false
         fi;
         if
@@ -481,6 +502,7 @@ leave:
         mode[top] = 0;
         g_serial[top] = 0;
         g_hit[top] = false;
+        g_deferred[top] = false;
         level--;
         if
         :: level == 0 -> goto idle
