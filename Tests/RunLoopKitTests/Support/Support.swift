@@ -73,6 +73,11 @@ final class EventCounter: @unchecked Sendable {
     var count = count
     _ = write(descriptor, &count, 8)
   }
+
+  func drain() {
+    var count: UInt64 = 0
+    _ = read(descriptor, &count, 8)
+  }
 }
 
 struct Pipe {
