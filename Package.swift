@@ -6,6 +6,28 @@ let isStrict = Context.environment["RLK_STRICT"] != nil
 let strictSwift: [SwiftSetting] = isStrict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 let strictC: [CSetting] = isStrict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Werror"])] : []
 
+/// The benchmarks' own: a package that depends on RunLoopKit resolves and builds none of it (docs/decisions/0005).
+let hasBenchmarks = Context.environment["RLK_NO_BENCHMARKS"] == nil
+let benchmarkDependencies: [Package.Dependency] =
+  hasBenchmarks
+  ? [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+  ] : []
+let benchmarkTargets: [Target] =
+  hasBenchmarks
+  ? [
+    .target(
+      name: "CPeers", dependencies: ["CRunLoopCore"], path: "Benchmarks/CPeers", cSettings: [.define("_GNU_SOURCE")]),
+    .executableTarget(
+      name: "benchmarks",
+      dependencies: [
+        "RunLoopKit", "CPeers", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
+      ],
+      path: "Benchmarks/benchmarks", swiftSettings: strictSwift),
+  ] : []
+
 let package = Package(
   name: "RunLoopKit",
   products: [
@@ -14,6 +36,7 @@ let package = Package(
     .library(name: "RunLoopTesting", targets: ["RunLoopTesting"]),
     .executable(name: "runloop", targets: ["runloop"]),
   ],
+  dependencies: benchmarkDependencies,
   targets: [
     .systemLibrary(name: "CBSD", path: "Sources/CBSD", pkgConfig: "libbsd", providers: [.apt(["libbsd-dev"])]),
     .target(
@@ -28,7 +51,7 @@ let package = Package(
     .testTarget(name: "ConformanceTests", dependencies: ["runloop"], exclude: ["Corpus"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(name: "RunLoopKitTests", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"]),
-  ],
+  ] + benchmarkTargets,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11
 )

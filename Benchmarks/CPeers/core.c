@@ -1,0 +1,192 @@
+/**
+ * RunLoopKit's C API: rlc_loop. A wake and a message are posts of the caller's own node; a timer is armed and disarmed,
+ * not made anew; dates are counted from a time the caller has read, as libuv and libev do; descriptors are watches.
+ */
+#include "subject.h"
+#include <crunloop/crunloop.h>
+
+typedef struct loop {
+    rlc_loop *loop;
+    rlc_timer *hold;
+    uint64_t now_ns;
+} loop;
+
+typedef struct timer {
+    rlc_timer *timer;
+} timer;
+
+typedef struct watch {
+    rlc_watch *watch;
+} watch;
+
+typedef struct message {
+    rlc_post_node node;
+} message;
+
+typedef struct waker {
+    rlc_post_node node;
+    loop *loop;
+    void (*fn)(struct waker *);
+} waker;
+
+typedef waker deferred;
+
+static void (*timer_hook)(timer *called);
+static void (*watch_hook)(watch *called);
+static void message_arrived(message *arrived);
+
+static const char *load(void) {
+    return NULL;
+}
+
+static void loop_open(loop *self) {
+    *self = (loop){.now_ns = rlc_now(RLC_CLOCK_MONOTONIC)};
+    require(rlc_loop_create(NULL, &self->loop) == 0, "rlc_loop_create");
+}
+
+static void loop_close(loop *self) {
+    rlc_loop_destroy(self->loop);
+}
+static void loop_stop(loop *self) {
+    rlc_loop_stop(self->loop);
+}
+static void loop_run(loop *self) {
+    rlc_loop_run(self->loop, RLC_TIME_FOREVER);
+}
+static void loop_pass(loop *self) {
+    rlc_loop_run(self->loop, 0);
+}
+static void loop_settle(loop *self) {
+    rlc_loop_run(self->loop, 0);
+}
+static void loop_refresh(loop *self) {
+    self->now_ns = rlc_now(RLC_CLOCK_MONOTONIC);
+}
+
+static void hold_called(rlc_loop *of, rlc_timer *called, uint64_t deadline_ns, void *context) {
+    (void)of, (void)called, (void)deadline_ns, (void)context;
+}
+
+/** A loop runs while it has something to wait for: here a timer that is far away. */
+static void loop_hold(loop *self) {
+    rlc_loop_add_timer(self->loop, hold_called, NULL, &self->hold);
+    rlc_timer_arm(self->hold, self->now_ns + 86400ull * SECOND_NS, 0, 0);
+}
+
+static void waker_posted(rlc_post_node *node, bool ran) {
+    waker *self = (waker *)node;
+    if (ran)
+        self->fn(self);
+}
+
+static void waker_open(loop *of, waker *opened, void (*fn)(waker *)) {
+    *opened = (waker){.node.post_fn = waker_posted, .loop = of, .fn = fn};
+}
+
+static void waker_close(waker *closed) {
+    (void)closed;
+}
+static void waker_wake(waker *to) {
+    rlc_loop_post(to->loop->loop, &to->node);
+}
+
+static void defer_open(loop *of, deferred *opened, void (*fn)(deferred *)) {
+    waker_open(of, opened, fn);
+}
+static void defer_close(deferred *closed) {
+    (void)closed;
+}
+static void defer_again(deferred *again) {
+    waker_wake(again);
+}
+
+static void message_posted(rlc_post_node *node, bool ran) {
+    if (ran)
+        message_arrived((message *)node);
+}
+
+static void post(loop *to, message *posted) {
+    posted->node.post_fn = message_posted;
+    rlc_loop_post(to->loop, &posted->node);
+}
+
+static void timer_called(rlc_loop *of, rlc_timer *called, uint64_t deadline_ns, void *context) {
+    (void)of, (void)called, (void)deadline_ns;
+    timer_hook(context);
+}
+
+static void timer_open(loop *of, timer *opened) {
+    rlc_loop_add_timer(of->loop, timer_called, opened, &opened->timer);
+}
+
+static void timer_close(loop *of, timer *closed) {
+    (void)of;
+    rlc_timer_remove(closed->timer);
+}
+
+static void timer_start(loop *of, timer *started, uint64_t delay_ns) {
+    rlc_timer_arm(started->timer, of->now_ns + delay_ns, 0, 0);
+}
+
+static void timer_stop(loop *of, timer *stopped) {
+    (void)of;
+    rlc_timer_arm(stopped->timer, RLC_TIME_FOREVER, 0, 0);
+}
+
+static void timer_repeat(loop *of, timer *started, uint64_t period_ns) {
+    rlc_timer_arm(started->timer, of->now_ns + period_ns, period_ns, 0);
+}
+
+static void watch_called(rlc_loop *of, rlc_watch *called, uint32_t ready, void *context) {
+    (void)of, (void)called, (void)ready;
+    watch_hook(context);
+}
+
+static void watch_add(loop *of, watch *added, int fd) {
+    rlc_loop_add_watch(of->loop, fd, RLC_READABLE, watch_called, added, &added->watch);
+}
+
+static void watch_remove(loop *of, watch *removed) {
+    (void)of;
+    rlc_watch_remove(removed->watch);
+}
+
+/* rlc_loop has no observers. */
+static void observers_open(loop *of, int64_t count) {
+    (void)of, (void)count;
+}
+static void observers_close(loop *of) {
+    (void)of;
+}
+
+#define HAS_WAKE 1
+#define HAS_POST 1
+#define HAS_DEFER 1
+#define HAS_TIMERS 1
+#define HAS_REPEATING_TIMERS 1
+#define TIMERS_ARE_REUSED 1
+#define HAS_WATCHES 1
+#define HAS_PASS 1
+#include "workloads.h"
+
+static const bench_workload workloads[] = {
+    WORKLOAD(wake_rtt),
+    WORKLOAD(post),
+    WORKLOAD(self_post),
+    WORKLOAD(timer_ic),
+    WORKLOAD(timer_rearm),
+    WORKLOAD(timer_fire),
+    WORKLOAD(timer_late),
+    WORKLOAD(timer_drift),
+    WORKLOAD(fd_dispatch),
+    WORKLOAD(echo),
+    WORKLOAD(fd_addrm),
+    WORKLOAD(startup),
+    WORKLOAD(iter, .only_without = true),
+    WORKLOAD(mem_loop),
+    WORKLOAD(mem_timer),
+    WORKLOAD(mem_fd),
+    {0},
+};
+
+const bench_subject bench_core = {"core", "RunLoopKit's C core, rlc_loop", load, workloads};

@@ -1,0 +1,209 @@
+/**
+ * libdispatch: a serial queue is the loop, whoever drains it the thread. dispatch_async_f with a function and a context
+ * to wake, post and run again; a dispatch source per timer and per descriptor. Its workers cannot be pinned one by one,
+ * and one may drain both queues, so that rows of two threads count only where both share a processor. A queue is no loop with a thread or descriptors of its own:
+ * startup and mem_loop are left out, and so is fd_addrm, whose calls return before epoll knows of them.
+ */
+#include "subject.h"
+
+#define SYMBOLS(X)                                                                                                     \
+    X(void *, dispatch_queue_create, (const char *, void *))                                                           \
+    X(void, dispatch_async_f, (void *, void *, void (*)(void *)))                                                      \
+    X(void, dispatch_sync_f, (void *, void *, void (*)(void *)))                                                       \
+    X(void, dispatch_release, (void *))                                                                                \
+    X(void *, dispatch_semaphore_create, (intptr_t))                                                                   \
+    X(intptr_t, dispatch_semaphore_wait, (void *, uint64_t))                                                           \
+    X(intptr_t, dispatch_semaphore_signal, (void *))                                                                   \
+    X(void *, dispatch_source_create, (const void *, uintptr_t, uintptr_t, void *))                                    \
+    X(void, dispatch_source_set_timer, (void *, uint64_t, uint64_t, uint64_t))                                         \
+    X(void, dispatch_source_set_event_handler_f, (void *, void (*)(void *)))                                           \
+    X(void, dispatch_source_cancel, (void *))                                                                          \
+    X(void, dispatch_set_context, (void *, void *))                                                                    \
+    X(void, dispatch_suspend, (void *))                                                                                \
+    X(void, dispatch_resume, (void *))                                                                                 \
+    X(uint64_t, dispatch_time, (uint64_t, int64_t))
+SYMBOLS(DECLARE)
+
+static const void *timer_type, *read_type;
+
+typedef struct loop {
+    void *queue, *stopped;
+    bool is_paused;
+} loop;
+
+typedef struct timer {
+    void *source;
+} timer;
+
+typedef struct watch {
+    void *source;
+} watch;
+
+typedef struct waker {
+    loop *loop;
+    void (*fn)(struct waker *);
+} waker;
+
+typedef waker deferred;
+
+typedef struct message {
+    char unused;
+} message;
+
+static void (*timer_hook)(timer *called);
+static void (*watch_hook)(watch *called);
+static void message_arrived(message *arrived);
+
+static const char *load(void) {
+    void *library = open_library((const char *const[]){"libdispatch.so", NULL});
+    if (library == NULL)
+        return "not installed (part of the Swift toolchain)";
+    SYMBOLS(FIND)
+    timer_type = dlsym(library, "_dispatch_source_type_timer");
+    read_type = dlsym(library, "_dispatch_source_type_read");
+    return timer_type == NULL || read_type == NULL ? "this version has no source types" : NULL;
+}
+
+static void nothing(void *context) {
+    (void)context;
+}
+
+static void loop_open(loop *self) {
+    self->is_paused = false;
+    self->queue = dispatch_queue_create("bench", NULL);
+    self->stopped = dispatch_semaphore_create(0);
+}
+
+static void loop_close(loop *self) {
+    dispatch_sync_f(self->queue, NULL, nothing);
+    dispatch_release(self->queue);
+    dispatch_release(self->stopped);
+}
+
+static void loop_hold(loop *self) {
+    (void)self;
+}
+static void loop_refresh(loop *self) {
+    (void)self;
+}
+static void loop_stop(loop *self) {
+    dispatch_semaphore_signal(self->stopped);
+}
+static void loop_run(loop *self) {
+    if (self->is_paused)
+        dispatch_resume(self->queue);
+    dispatch_semaphore_wait(self->stopped, UINT64_MAX);
+}
+/** A queue serves its timers as soon as they are due, run or not. */
+static void loop_pause(loop *self) {
+    self->is_paused = true;
+    dispatch_suspend(self->queue);
+}
+static void loop_settle(loop *self) {
+    dispatch_sync_f(self->queue, NULL, nothing);
+}
+
+static void waker_called(void *context) {
+    waker *self = context;
+    self->fn(self);
+}
+
+static void waker_open(loop *of, waker *opened, void (*fn)(waker *)) {
+    *opened = (waker){of, fn};
+}
+static void waker_close(waker *closed) {
+    (void)closed;
+}
+static void waker_wake(waker *to) {
+    dispatch_async_f(to->loop->queue, to, waker_called);
+}
+
+static void defer_open(loop *of, deferred *opened, void (*fn)(deferred *)) {
+    waker_open(of, opened, fn);
+}
+static void defer_close(deferred *closed) {
+    (void)closed;
+}
+static void defer_again(deferred *again) {
+    waker_wake(again);
+}
+
+static void message_called(void *context) {
+    message_arrived(context);
+}
+static void post(loop *to, message *posted) {
+    dispatch_async_f(to->queue, posted, message_called);
+}
+
+static void timer_called(void *context) {
+    timer_hook(context);
+}
+
+static void timer_open(loop *of, timer *opened) {
+    opened->source = dispatch_source_create(timer_type, 0, 0, of->queue);
+    dispatch_set_context(opened->source, opened);
+    dispatch_source_set_event_handler_f(opened->source, timer_called);
+    dispatch_source_set_timer(opened->source, UINT64_MAX, UINT64_MAX, 0);
+    dispatch_resume(opened->source);
+}
+
+static void timer_start(loop *of, timer *started, uint64_t delay_ns) {
+    (void)of;
+    dispatch_source_set_timer(started->source, dispatch_time(0, (int64_t)delay_ns), UINT64_MAX, 0);
+}
+
+static void timer_repeat(loop *of, timer *started, uint64_t period_ns) {
+    (void)of;
+    dispatch_source_set_timer(started->source, dispatch_time(0, (int64_t)period_ns), period_ns, 0);
+}
+
+static void timer_close(loop *of, timer *closed) {
+    (void)of;
+    dispatch_source_cancel(closed->source);
+    dispatch_release(closed->source);
+}
+
+static void watch_called(void *context) {
+    watch_hook(context);
+}
+
+static void watch_add(loop *of, watch *added, int fd) {
+    added->source = dispatch_source_create(read_type, (uintptr_t)fd, 0, of->queue);
+    dispatch_set_context(added->source, added);
+    dispatch_source_set_event_handler_f(added->source, watch_called);
+    dispatch_resume(added->source);
+}
+
+/** Without its cancel handler, since nobody reuses the number here. */
+static void watch_remove(loop *of, watch *removed) {
+    (void)of;
+    dispatch_source_cancel(removed->source);
+    dispatch_release(removed->source);
+}
+
+#define HAS_WAKE 1
+#define HAS_PAUSE 1
+#define HAS_POST 1
+#define HAS_DEFER 1
+#define HAS_TIMERS 1
+#define HAS_REPEATING_TIMERS 1
+#define HAS_WATCHES 1
+#include "workloads.h"
+
+static const bench_workload workloads[] = {
+    WORKLOAD(wake_rtt, .only_one_cpu = true),
+    WORKLOAD(post),
+    WORKLOAD(self_post),
+    WORKLOAD(timer_ic),
+    WORKLOAD(timer_rearm),
+    WORKLOAD(timer_fire),
+    WORKLOAD(timer_late),
+    WORKLOAD(timer_drift),
+    WORKLOAD(fd_dispatch, .divisor = 10),
+    WORKLOAD(echo, .only_one_cpu = true),
+    WORKLOAD(mem_timer),
+    WORKLOAD(mem_fd),
+    {0},
+};
+
+const bench_subject bench_dispatch = {"dispatch", "libdispatch, a serial queue", load, workloads};

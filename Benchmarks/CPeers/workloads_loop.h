@@ -1,0 +1,107 @@
+/** startup, iter, mem_loop, mem_timer. */
+#include "subject.h"
+
+static void *startup_thread(void *unused) {
+    loop of;
+    loop_open(&of);
+    loop_settle(&of);
+    loop_close(&of);
+    return unused;
+}
+
+/** Made, run empty, destroyed; with the thread it needs, if a library ties a loop to a thread. */
+static void run_startup(const bench_args *args, bench_result *result) {
+    startup_thread(NULL); /* what a library does once */
+    bench_begin(result);
+    for (int64_t i = 0; i < args->count; i++) {
+#ifdef LOOP_PER_THREAD
+        pthread_t thread;
+        require(pthread_create(&thread, NULL, startup_thread, NULL) == 0, "pthread_create");
+        pthread_join(thread, NULL);
+#else
+        startup_thread(NULL);
+#endif
+    }
+    bench_end(result);
+    result->operations = (uint64_t)args->count;
+}
+
+#ifdef HAS_PASS
+/** A pass that does not wait, with `size` observers of it. */
+static void run_iter(const bench_args *args, bench_result *result) {
+    loop of;
+    loop_open(&of);
+    loop_hold(&of);
+    observers_open(&of, args->size);
+    loop_pass(&of);
+
+    bench_begin(result);
+    for (int64_t i = 0; i < args->count; i++)
+        loop_pass(&of);
+    bench_end(result);
+
+    observers_close(&of);
+    loop_close(&of);
+    result->operations = (uint64_t)args->count;
+}
+#endif
+
+#ifdef LOOP_PER_THREAD
+static pthread_barrier_t is_open, is_measured;
+
+static void *memory_thread(void *argument) {
+    loop *of = argument;
+    loop_open(of);
+    loop_settle(of);
+    pthread_barrier_wait(&is_open);
+    pthread_barrier_wait(&is_measured);
+    loop_close(of);
+    return NULL;
+}
+#endif
+
+/** Memory and descriptors of `size` loops, each of which has made an empty pass. */
+static void run_mem_loop(const bench_args *args, bench_result *result) {
+    startup_thread(NULL);
+#ifdef LOOP_PER_THREAD
+    pthread_t *threads = require_memory((size_t)args->size, sizeof *threads);
+    pthread_barrier_init(&is_open, NULL, (unsigned)args->size + 1);
+    pthread_barrier_init(&is_measured, NULL, (unsigned)args->size + 1);
+#endif
+    bench_usage before = bench_usage_now();
+    loop *loops = require_memory((size_t)args->size, sizeof(loop));
+    for (int64_t i = 0; i < args->size; i++) {
+#ifdef LOOP_PER_THREAD
+        require(pthread_create(&threads[i], NULL, memory_thread, &loops[i]) == 0, "pthread_create");
+#else
+        loop_open(&loops[i]);
+        loop_settle(&loops[i]);
+#endif
+    }
+#ifdef LOOP_PER_THREAD
+    pthread_barrier_wait(&is_open);
+#endif
+    bench_usage_per_item(before, args->size, result);
+#ifdef LOOP_PER_THREAD
+    pthread_barrier_wait(&is_measured);
+    for (int64_t i = 0; i < args->size; i++)
+        pthread_join(threads[i], NULL);
+#endif
+}
+
+#ifdef HAS_TIMERS
+/** Memory of `size` timers, armed. */
+static void run_mem_timer(const bench_args *args, bench_result *result) {
+    loop of;
+    loop_open(&of);
+    loop_settle(&of);
+    bench_usage before = bench_usage_now();
+    timer *timers = require_memory((size_t)args->size, sizeof(timer));
+    for (int64_t i = 0; i < args->size; i++) {
+        timer_open(&of, &timers[i]);
+        timer_start(&of, &timers[i], 60ull * SECOND_NS + (uint64_t)i * MILLISECOND_NS);
+    }
+    loop_settle(&of);
+    bench_usage_per_item(before, args->size, result);
+}
+#endif

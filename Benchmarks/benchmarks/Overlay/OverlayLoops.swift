@@ -1,0 +1,79 @@
+import CPeers
+import Glibc
+import RunLoopKit
+
+extension Overlay {
+  static let startup: Body = { args, result in
+    let once: @Sendable () -> Void = { _ = try? RunLoop.current.run(for: .zero) }
+    LoopThread(once).join()
+
+    bench_begin(&result)
+    for _ in 0..<args.count { LoopThread(once).join() }
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
+  static let iterate: Body = { args, result in
+    let loop = RunLoop.current
+    try hold(loop)
+    let state = Shared(0)
+    for _ in 0..<args.size { try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in state.state.pointee += 1 }) }
+    try loop.run(for: .zero)
+
+    bench_begin(&result)
+    for _ in 0..<args.count { try loop.run(for: .zero) }
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
+  /// An event in the default mode, which watches 1000 descriptors, then one in another mode, which watches 4 of them.
+  static let modeSwitch: Body = { args, result in
+    let loop = RunLoop.current
+    var ends: [[Int32]] = []
+    let other: RunLoop.Mode = "benchmarks.other"
+    for index in 0..<1000 {
+      var pair: [Int32] = [0, 0]
+      require(pipe(&pair) == 0, "pipe")
+      let readEnd = pair[0]
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: readEnd, interest: .readable) { _, _ in
+        var byte: UInt8 = 0
+        require(read(readEnd, &byte, 1) == 1, "read")
+      }
+      try loop.add(source)
+      if index < 4 { try loop.add(source, to: other) }
+      ends.append(pair)
+    }
+    let first = ends[1][1]
+
+    bench_begin(&result)
+    for index in 0..<args.count {
+      var byte = UInt8(ascii: "e")
+      require(write(first, &byte, 1) == 1, "write")
+      try loop.run(in: index & 1 == 0 ? .default : other, returnAfterSourceHandled: true)
+    }
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
+  static let memoryOfLoops: Body = { args, result in
+    LoopThread { _ = try? RunLoop.current.run(for: .zero) }.join()
+    let ready = Gate()
+    let done = Gate()
+    let before = bench_usage_now()
+    for _ in 0..<args.size {
+      _ = LoopThread {
+        let loop = RunLoop.current
+        try? hold(loop)
+        _ = try? loop.run(for: .zero)
+        ready.open()
+        done.pass()
+      }
+    }
+    for _ in 0..<args.size { ready.pass() }
+    bench_usage_per_item(before, args.size, &result)
+    for _ in 0..<args.size { done.open() }
+  }
+}

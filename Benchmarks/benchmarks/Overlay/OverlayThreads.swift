@@ -1,0 +1,120 @@
+import CPeers
+import Glibc
+import RunLoopKit
+import Synchronization
+
+extension Overlay {
+  private struct RoundTrip {
+    var near: RunLoop.Source?
+    var far: RunLoop.Source?
+    var farLoop: RunLoop?
+    var sentAt: UInt64 = 0
+    var sampled = 0
+    let wanted: Int
+    let samples: UnsafeMutablePointer<UInt32>
+    var isOver = false
+  }
+
+  static let wakeRoundTrip: Body = { args, result in
+    let count = Int(args.count)
+    let samples = UnsafeMutablePointer<UInt32>(OpaquePointer(calloc(count, 4)))!
+    let shared = Shared(RoundTrip(wanted: count, samples: samples))
+    let gate = Gate()
+    bench_pin(args.placement, 0)
+    let loop = RunLoop.current
+    let near = RunLoop.Source { _ in nearWoken(shared.state, loop) }
+    shared.state.pointee.near = near
+    try loop.add(near)
+    let placement = args.placement
+    let thread = LoopThread {
+      bench_pin(placement, 1)
+      let farLoop = RunLoop.current
+      let far = RunLoop.Source { _ in
+        if shared.state.pointee.isOver { return farLoop.stop() }
+        shared.state.pointee.near!.signal()
+        loop.wakeUp()
+      }
+      shared.state.pointee.far = far
+      shared.state.pointee.farLoop = farLoop
+      do { try farLoop.add(far) } catch { fatalError("\(error)") }
+      gate.open()
+      _ = try? farLoop.run()
+    }
+    gate.pass()
+
+    bench_begin(&result)
+    shared.state.pointee.sentAt = bench_now()
+    shared.state.pointee.far!.signal()
+    shared.state.pointee.farLoop!.wakeUp()
+    try loop.run()
+    bench_end(&result)
+
+    shared.state.pointee.isOver = true
+    shared.state.pointee.far!.signal()
+    shared.state.pointee.farLoop!.wakeUp()
+    thread.join()
+    result.operations = UInt64(count)
+    result.samples = samples
+    result.sample_count = shared.state.pointee.sampled
+  }
+
+  private static func nearWoken(_ state: UnsafeMutablePointer<RoundTrip>, _ loop: RunLoop) {
+    let now = bench_now()
+    state.pointee.samples[state.pointee.sampled] = UInt32(truncatingIfNeeded: now - state.pointee.sentAt)
+    state.pointee.sampled += 1
+    if state.pointee.sampled == state.pointee.wanted { return loop.stop() }
+    state.pointee.sentAt = now
+    state.pointee.far!.signal()
+    state.pointee.farLoop!.wakeUp()
+  }
+
+  static let post: Body = { args, result in
+    let producers = Int(args.size)
+    let each = Int(args.count) / producers
+    let arrived = Shared((count: 0, wanted: each * producers))
+    let gate = Gate()
+    let placement = args.placement
+    bench_pin(placement, 0)
+    let loop = RunLoop.current
+    try hold(loop)
+    for _ in 0..<producers {
+      _ = LoopThread {
+        bench_pin(placement, 1)
+        gate.pass()
+        for _ in 0..<each {
+          try? loop.perform(in: .default) {
+            arrived.state.pointee.count += 1
+            if arrived.state.pointee.count == arrived.state.pointee.wanted { loop.stop() }
+          }
+        }
+      }
+    }
+
+    bench_begin(&result)
+    for _ in 0..<producers { gate.open() }
+    try loop.run()
+    bench_end(&result)
+
+    result.operations = UInt64(each * producers)
+  }
+
+  static let selfPost: Body = { args, result in
+    let loop = RunLoop.current
+    try hold(loop)
+    let state = Shared((count: 0, wanted: Int(args.count)))
+
+    bench_begin(&result)
+    again(loop, state)
+    try loop.run()
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
+  private static func again(_ loop: RunLoop, _ state: Shared<(count: Int, wanted: Int)>) {
+    try? loop.perform(in: .default) {
+      state.state.pointee.count += 1
+      if state.state.pointee.count == state.state.pointee.wanted { loop.stop() } else { again(loop, state) }
+    }
+  }
+}

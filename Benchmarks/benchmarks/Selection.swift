@@ -1,0 +1,47 @@
+import ArgumentParser
+
+/// Which workloads and subjects were asked for.
+struct Selection {
+  let workloads: [Workload]
+  let subjects: [Subject]
+
+  init(workloads: String?, subjects: String?) throws {
+    self.workloads = try Self.pick(workloads, from: Workload.all, "workload") { $0.name == $1 || $0.label == $1 }
+    self.subjects = try Self.pick(subjects, from: Subject.all, "subject") { $0.name == $1 }
+  }
+
+  private static func pick<T>(
+    _ list: String?, from all: [T], _ kind: String, matches: (T, String) -> Bool
+  ) throws -> [T] {
+    guard let list else { return all }
+    let names = list.split(separator: ",").map { String($0).trimmed }
+    for name in names where !all.contains(where: { matches($0, name) }) {
+      throw Failure("there is no \(kind) '\(name)'; --list prints them")
+    }
+    if names.isEmpty { throw Failure("--\(kind)s: the list is empty") }
+    return all.filter { each in names.contains { matches(each, $0) } }
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}
+
+enum Listing {
+  static func print() {
+    Swift.print("Workloads")
+    for workload in Workload.all { Swift.print("  \(workload.label.padded(to: 19)) \(workload.what)") }
+    Swift.print("\nSubjects")
+    for subject in Subject.all {
+      let note = subject.absence.map { " [left out: \($0)]" } ?? ""
+      Swift.print("  \(subject.name.padded(to: 19)) \(subject.title)\(note)")
+    }
+  }
+}
+
+extension String {
+  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+  func aligned(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+}
