@@ -8,7 +8,7 @@ enum Action: Sendable {
   case remove(Int, RunLoop.Mode)
   case contains(Int, RunLoop.Mode)
   case invalidate(Int)
-  /// Puts a new item of the same kind in the place of an invalid one.
+  /// Puts a new item of the same kind in the place of one that is let go, a member or not.
   case renew(Int)
   case makeCommon(RunLoop.Mode)
   case signal(Int)
@@ -84,7 +84,7 @@ final class Program: @unchecked Sendable {
   func callOut(_ name: String) {
     trace.append("\(indent)\(name)")
     depth += 1
-    while let action = nextAction(chance: depth <= Self.deepest ? 45 : 0) { perform(action) }
+    while let action = nextAction(chance: depth <= Self.deepest ? 50 : 0) { perform(action) }
     depth -= 1
   }
 
@@ -108,11 +108,18 @@ final class Program: @unchecked Sendable {
 }
 
 private struct RandomNumbers {
-  private static let names: [RunLoop.Mode] = [.default, "a", "b", "c"]
+  private static let names: [RunLoop.Mode] = [.default, .default, .default, "a", "a", "b", "c"]
 
   private var state: UInt64
+  /// Programs with ports and such with timers: never both ready, since which one comes first is the kernel's affair.
+  private let hasPorts: Bool
+  /// What is removed is often added again at once: nobody may take it for the member that it was.
+  private var following: Action?
 
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+  init(seed: UInt64) {
+    state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+    hasPorts = seed % 3 == 0
+  }
 
   mutating func next(_ bound: Int) -> Int {
     state ^= state << 13
@@ -125,30 +132,36 @@ private struct RandomNumbers {
 
   private mutating func place() -> RunLoop.Mode { next(3) == 0 ? .common : element(Self.names) }
 
-  /// Ports and timers are never ready together: which one comes first is the kernel's affair.
   mutating func action(_ model: ReferenceLoop, canRun: Bool) -> Action {
+    if let action = following.take() { return action }
     let item = next(ItemKind.all.count)
-    switch next(24) {
-    case 0...4: return .add(item, place())
-    case 5: return .remove(item, place())
+    switch next(26) {
+    case 0...3: return .add(item, place())
+    case 4, 5:
+      let place = place()
+      if next(3) > 0 { following = .add(item, next(2) == 0 ? place : self.place()) }
+      return .remove(item, place)
     case 6: return .contains(item, place())
-    case 7: return model.isValid(item) ? (next(2) == 0 ? .invalidate(item) : .add(item, place())) : .renew(item)
+    case 7: return model.isValid(item) && next(3) > 0 ? .invalidate(item) : .renew(element(model.invalidItems + [item]))
     case 8: return .makeCommon(element(Self.names))
-    case 9...11: return .signal(element(ItemKind.sources))
-    case 12, 13:
-      let descriptor = next(ItemKind.descriptors)
-      return model.mayPost(descriptor) ? .post(descriptor: descriptor) : .drain(descriptor: descriptor)
-    case 14, 15:
-      let timer = element(ItemKind.timers)
-      return model.mayFire && next(4) > 0 ? .fireNow(timer) : .fireNever(timer)
-    case 16, 17:
+    case 9...12: return .signal(element(ItemKind.sources))
+    case 13...16: return readiness(model)
+    case 17, 18:
       return .enqueue(next(2) == 0 ? [element(Self.names)] : [element(Self.names), .common, element(Self.names)])
-    case 18: return element([.stop, .wake, .modes])
-    case 19: return .wouldFinish(element(Self.names))
-    case 20: return .isCommon(element(Self.names))
+    case 19: return element([.stop, .wake, .modes])
+    case 20: return next(2) == 0 ? .wouldFinish(element(Self.names)) : .isCommon(element(Self.names))
     default:
-      let mode = next(8) == 0 ? RunLoop.Mode.common : element(Self.names)
-      return canRun ? .run(mode, returnAfterSourceHandled: next(2) == 0) : .signal(element(ItemKind.sources))
+      let mode = next(20) == 0 ? RunLoop.Mode.common : element(Self.names)
+      return canRun ? .run(mode, returnAfterSourceHandled: next(3) == 0) : .signal(element(ItemKind.sources))
     }
+  }
+
+  private mutating func readiness(_ model: ReferenceLoop) -> Action {
+    guard hasPorts else {
+      let timer = element(ItemKind.timers)
+      return next(5) > 0 ? .fireNow(timer) : .fireNever(timer)
+    }
+    let descriptor = next(ItemKind.descriptors)
+    return model.mayPost(descriptor) ? .post(descriptor: descriptor) : .drain(descriptor: descriptor)
   }
 }

@@ -86,9 +86,10 @@ final class ReferenceLoop: Subject {
 
   func isValid(_ item: Int) -> Bool { items[item].isValid }
 
-  private var isTimerDue: Bool { items.contains { $0.isValid && $0.date != nil } }
-  func mayPost(_ descriptor: Int) -> Bool { !isTimerDue && posted.isSubset(of: [descriptor]) }
-  var mayFire: Bool { posted.isEmpty }
+  var invalidItems: [Int] { items.indices.filter { !items[$0].isValid } }
+
+  /// One at a time: several are served in the order in which the kernel was told of them.
+  func mayPost(_ descriptor: Int) -> Bool { posted.isSubset(of: [descriptor]) }
 
   // MARK: Actions
 
