@@ -24,6 +24,6 @@ check: setup
 install: core-install
 
 clean:
-	rm -rf .build build
+	rm -rf .build .build-address .build-thread build
 
 include scripts/core.mk
