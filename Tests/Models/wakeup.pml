@@ -83,11 +83,16 @@ byte g_references = PUBLISHERS + STOPPERS + KICKERS + 1;
 
 /* ---------------------------------------------------------------- any thread */
 
-/* A wake counts for every activation on the stack whose window is open (rules 15, 17). */
+/*
+ * A wake counts for the innermost activation if its window is open, and for those around it as far as each next one was
+ * begun in the window of the one that encloses it (rules 15, 17): a callout after a wait is no window.
+ */
 inline g_wake_sent(id) {
-    old = 0;
+    old = level;
     do
-    :: old < level -> g_window_has_wake[old] = g_window_has_wake[old] || accepting[old]; old++
+    :: old > 0 && (old == level || accepting[old - 1]) ->
+       old--;
+       g_window_has_wake[old] = g_window_has_wake[old] || accepting[old]
     :: else -> break
     od;
     if :: g_work[id] == 1 -> g_work[id] = 2 :: else fi
@@ -240,11 +245,11 @@ inline owe_encloser_of(who) {
            assert(g_window_has_wake[k - 1]); /* never for a kick, never for a wake of an earlier window */
            k = 0;
            break
-#ifdef BUG_OWE_DIRECT
-        :: else -> k = 0; break
-#else
+#ifdef BUG_OWE_BEYOND
         :: k > 0 && !accepting[k - 1] -> k--
         :: k == 0 -> break
+#else
+        :: else -> k = 0; break
 #endif
         od
     }

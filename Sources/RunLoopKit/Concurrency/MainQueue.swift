@@ -9,9 +9,9 @@ extension RunLoop {
     isMain && lock.withLock { servesMainQueue(in: mode) }
   }
 
-  func serveMainQueue() {
+  func serveMainQueue() -> Bool {
     lock.withLock { state.pointee.isInMainQueue = true }
-    __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
-    lock.withLock { state.pointee.isInMainQueue = false }
+    defer { lock.withLock { state.pointee.isInMainQueue = false } }
+    return __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
   }
 }

@@ -78,6 +78,8 @@ extension RunLoop {
 
     override func willLeave() { signalled.store(0, ordering: .sequentiallyConsistent) }
 
+    override var hasHooks: Bool { hooks.schedule != nil || hooks.cancel != nil }
+
     override var isPlain: Bool { identity == nil }
 
     override func isEqual(to other: Item) -> Bool {

@@ -13,7 +13,7 @@ extension RunLoop {
     /// A leaf lock: taken under a loop's lock, never around one.
     private final let leaf = Lock()
     /// Where the item is a member. Guarded by `leaf`.
-    private final var links: [ItemLink] = []
+    @exclusivity(unchecked) private final var links: [ItemLink] = []
     /// The process that made it; in a child of fork(2) an inherited item is dead, and its locks are not to be touched.
     final let forkGeneration = Kernel.forkGeneration
     /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
@@ -53,6 +53,7 @@ extension RunLoop {
 
     private final func hosts() -> [any ItemHost] {
       withLinks { links in
+        if links.count == 1 { return [links[0].host] }
         var seen: [any ItemHost] = []
         for link in links where !seen.contains(where: { $0 === link.host }) { seen.append(link.host) }
         return seen
@@ -71,6 +72,8 @@ extension RunLoop {
     /// In accordance with equality.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
+    /// True if entering and leaving modes is told to somebody.
+    var hasHooks: Bool { false }
     /// True if equality is identity.
     var isPlain: Bool { true }
     /// Timers and observers belong to one loop at a time.

@@ -14,7 +14,9 @@ extension RunLoop {
   }
 
   func eraseRecord(of item: Item) {
-    guard state.pointee.commonItems.removeValue(forKey: ObjectIdentifier(item)) != nil else { return }
+    guard !state.pointee.commonItems.isEmpty,
+      state.pointee.commonItems.removeValue(forKey: ObjectIdentifier(item)) != nil
+    else { return }
     item.unlinkRecord(of: self)
   }
 

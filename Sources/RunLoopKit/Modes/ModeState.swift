@@ -25,7 +25,7 @@ struct ModeState: ~Copyable {
   var timerHeap: TimerHeap?
   /// The mode's own timerfd, so that an expiry has its place among the mode's ready ports, whatever runs at that moment.
   var timerPort: TimerPort?
-  /// A pass has taken the expiry of the timers up to this date and is about to fire them: no nested run is woken for them.
+  /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date again.
   var takenExpiry: UInt64 = 0
 
   /// Blocks in the loop's queue that name this mode.

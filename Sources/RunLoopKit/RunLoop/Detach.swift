@@ -5,7 +5,7 @@ extension RunLoop: ItemHost {
     var left: [Member] = []
     lock.withLock {
       for mode in state.pointee.modes where item.isMember(of: mode) {
-        if let member = removeMember(item, from: mode) { left.append(member) }
+        if let member = removeMember(item, from: mode), item.hasHooks { left.append(member) }
       }
       eraseRecord(of: item)
     }

@@ -94,7 +94,7 @@ extension RunLoop {
     guard let heap = mode.pointee.timerHeap, let port = mode.pointee.timerPort else { return }
     let wakeAt = heap.wakeAt
     // The expiry that a pass has taken is not asked for again.
-    if wakeAt <= mode.pointee.takenExpiry { return }
+    if wakeAt == mode.pointee.takenExpiry { return }
     let armed = port.armed
     if wakeAt > armed, mode == state.pointee.currentMode ?? mode, armed <= Kernel.now() {
       // Expired for a timer that is not pending any more: erased (A1). A later date that has not come is left armed.
@@ -108,14 +108,14 @@ extension RunLoop {
   func isTimerDue(in mode: ModePointer, soft: Bool) -> Bool {
     guard let heap = mode.pointee.timerHeap else { return false }
     let date = soft ? heap.first : heap.wakeAt
-    guard date != Time.forever, soft || date > mode.pointee.takenExpiry else { return false }
+    guard date != Time.forever, soft || date != mode.pointee.takenExpiry else { return false }
     return date <= Kernel.now()
   }
 
   /// True if timers are due, which the caller is about to fire.
   func takeExpiry(in mode: ModePointer, soft: Bool) -> Bool {
     guard isTimerDue(in: mode, soft: soft) else { return false }
-    mode.pointee.takenExpiry = Kernel.now()
+    mode.pointee.takenExpiry = mode.pointee.timerHeap!.wakeAt
     return true
   }
 

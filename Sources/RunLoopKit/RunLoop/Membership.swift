@@ -32,7 +32,7 @@ extension RunLoop {
     guard name == .common else {
       let mode = state.pointee.makeMode(name)
       guard try insert(item, in: mode) else { return false }
-      scheduled.append(name)
+      if item.hasHooks { scheduled.append(name) }
       return true
     }
     if let source = item as? Source, !source.isPlain, commonItem(equalTo: source) != nil { return false }
@@ -65,7 +65,7 @@ extension RunLoop {
   private func removeLocked(_ item: Item, from name: Mode, _ left: inout [Member]) -> Bool {
     guard name == .common else {
       guard let mode = state.pointee.mode(name), let member = removeMember(item, from: mode) else { return false }
-      left.append(member)
+      if item.hasHooks { left.append(member) }
       return true
     }
     guard let recorded = commonItem(equalTo: item) else { return false }
@@ -95,7 +95,10 @@ extension RunLoop {
     guard isUsable, mode != .common else { return }
     var scheduled: [Item] = []
     lock.withLock { makeCommonLocked(mode, &scheduled) }
-    for item in scheduled { callSchedule(item, [mode]) }
+    for item in scheduled {
+      callSchedule(item, [mode])
+      if !item.isValid { detach(item) }  // invalidated meanwhile: it may have missed this membership
+    }
   }
 
   private func makeCommonLocked(_ name: Mode, _ scheduled: inout [Item]) {

@@ -76,8 +76,7 @@ extension RunLoop {
       fireTimers(in: activation.pointee.mode)
       return false
     case .mainQueue:
-      serveMainQueue()
-      return true
+      return serveMainQueue()
     case .port(let item, let ready):
       return serve(item, ready: ready, activation)
     }

@@ -123,14 +123,11 @@ extension RunLoop {
     if wakeWord.take() == .wake { oweWake(to: activation?.pointee.parent) }
   }
 
-  /// The next enclosing run that is between the top of its pass and its wait is owed a wake. Those before it have a pass
-  /// to come anyway.
+  /// The enclosing run is owed a wake if it was between the top of its pass and its wait. What lies beyond one that was not
+  /// is owed nothing: rule 17 goes from run to run.
   func oweWake(to enclosing: UnsafeMutablePointer<Activation>?) {
-    var next = enclosing
-    while let activation = next {
-      if activation.pointee.isAccepting { return activation.pointee.isOwedWake = true }
-      next = activation.pointee.parent
-    }
+    guard let enclosing, enclosing.pointee.isAccepting else { return }
+    enclosing.pointee.isOwedWake = true
   }
 }
 

@@ -24,6 +24,8 @@ extension RunLoop {
     }
     if !hasLooked { posted = max(posted, wakeWord.take()) }
     if posted == .wake { oweWake(to: activation.pointee.parent) }
+    // A date that another thread has moved into the past is an expiry and, after it, a kick, which asks for a pass (rule 18).
+    if posted == .kick, case .timer? = event { activation.pointee.heldWake = .kick }
     activation.pointee.isAccepting = false  // (j)
     return event ?? .none
   }

@@ -37,7 +37,7 @@ struct ScopeStack {
       // Taken out before it is run or released: either may call back.
       switch entries.pointee.removeLast() {
       case .object: break
-      case .action(let action): __RUNLOOPKIT_IS_DRAINING_A_SCOPE__(action)
+      case .action(let action): _ = __RUNLOOPKIT_IS_DRAINING_A_SCOPE__(action)
       }
     }
   }

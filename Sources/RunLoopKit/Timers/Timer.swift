@@ -13,7 +13,7 @@ extension RunLoop {
     let intervalNanoseconds: UInt64
     let firing = Atomic<Bool>(false)
     /// Guarded by the item's leaf lock.
-    private var schedule: TimerSchedule
+    @exclusivity(unchecked) private var schedule: TimerSchedule
 
     /// A change of the schedule, to be carried out under the lock of the loop that the timer is in.
     enum Change {
