@@ -1,6 +1,7 @@
 #include "port_set_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +245,9 @@ int rlc_port_set_insert(
     if (kind == RLC_PORT_COUNTER && set->kernel->counter_empties(set->kernel->context, fd) > 0) {
         rlc_port_assign(port, RLC_PORT_EMPTIES, true);
     }
+    int flags = kind == RLC_PORT_COUNTER ? fcntl(fd, F_GETFL) : -1;
+    if (flags >= 0 && (flags & O_NONBLOCK) == 0)
+        rlc_port_assign(port, RLC_PORT_BLOCKS, true);
     if (kind == RLC_PORT_HINT)
         set->hint_count++;
     atomic_fetch_add(&set->changes, 1);

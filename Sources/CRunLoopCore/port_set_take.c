@@ -112,6 +112,8 @@ static void rest(rlc_port_set *set, rlc_port *port) {
 static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
     uint64_t value;
     int64_t size;
+    if (rlc_port_has(port, RLC_PORT_BLOCKS) && set->kernel->poll(set->kernel->context, port->fd, POLLIN) == 0)
+        return 0;
     do
         size = set->kernel->read(set->kernel->context, port->fd, &value, sizeof value);
     while (size == -EINTR);

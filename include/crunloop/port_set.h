@@ -85,7 +85,7 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  * @return 0; -EBADF, -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC (max_user_watches), -ENOMEM,
  *         -ECHILD: nothing is half added [RLC-PORT-1, RLC-PORT-2, RLC-PORT-3].
  *
- * Thread: [locked].  Cost: one system call, two for a taken-over number; a counter reads its /proc entry once.
+ * Thread: [locked].  Cost: one system call, two for a taken-over number; a counter reads its /proc entry and its flags once.
  * Allocates; later calls for this member do not.
  */
 RLC_API int rlc_port_set_insert(

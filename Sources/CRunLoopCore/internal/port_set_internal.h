@@ -20,6 +20,7 @@ enum {
     RLC_PORT_EMPTIES = 16,    /**< A counter that one read empties. */
     RLC_PORT_READ_ENDED = 32, /**< End of file was reported; still waits to write. */
     RLC_PORT_IN_ERROR = 64,   /**< An error without hang-up was reported: edge-triggered until it is gone. */
+    RLC_PORT_BLOCKS = 128, /**< A counter without O_NONBLOCK: a read may wait if the event is somebody else's by now. */
 };
 
 typedef struct rlc_port {

@@ -59,6 +59,29 @@ final class DescriptorTests: XCTestCase {
     }
   }
 
+  func test_RLK_PORT_4_aDescriptorThatBlocksIsNotReadTwiceForOneEvent() {
+    onThread {
+      let loop = RunLoop.current
+      let (first, second, calls) = (EventCounter(), EventCounter(), Box<[String]>([]))
+      for counter in [first, second] {
+        _ = fcntl(counter.descriptor, F_SETFL, fcntl(counter.descriptor, F_GETFL) & ~O_NONBLOCK)
+      }
+      // The outer run has fetched both events; the nested one takes the second.
+      let nested = try PortSourceFactory.make(second) { calls.update { $0.append("second") } }
+      let outer = try PortSourceFactory.make(first) {
+        calls.update { $0.append("first") }
+        _ = try? loop.run(in: "nested", for: .zero)
+      }
+      try loop.add(outer)
+      try loop.add(nested)
+      try loop.add(nested, to: "nested")
+      first.add()
+      second.add()
+      for _ in 0..<3 { try loop.run(for: .zero) }
+      XCTAssertEqual(calls.value, ["first", "second"])
+    }
+  }
+
   func test_RLK_FD_1_readinessIsLevelTriggeredAndSleepsOtherwise() {
     onThread {
       let loop = RunLoop.current

@@ -1,4 +1,5 @@
 import RunLoopKit
+import Synchronization
 import XCTest
 
 import class RunLoopKit.RunLoop
@@ -125,5 +126,43 @@ final class LeakTests: XCTestCase {
       ended.value = nil
     }
     XCTAssertEqual(weak.compactMap { $0.object.map { "\($0)" } }, [])
+  }
+
+  private final class Counted: Sendable {
+    static let living = Atomic<Int>(0)
+    init() { Self.living.add(1, ordering: .relaxed) }
+    deinit { Self.living.subtract(1, ordering: .relaxed) }
+  }
+
+  func test_RLK_LEAK_5_whatIsAddedWhileALoopEndsIsInNoModeAfterwards() {
+    for round in 0..<100 {
+      let (loop, isOver, ready, counter) = (Box<RunLoop?>(nil), Box(false), Gate(), EventCounter())
+      let thread = TestThread {
+        loop.value = RunLoop.current
+        ready.open()
+        _ = try? RunLoop.current.run(for: .zero)
+      }
+      ready.wait()
+      let editors = (0..<2).map { _ in
+        TestThread {
+          let loop = loop.value!
+          while !isOver.value {
+            guard let items = try? self.makeItems(counter, holding: [Counted(), loop]) else { return }
+            for item in items { _ = try? loop.add(item, to: .common) }
+            let kept = Counted()
+            try? loop.enqueue(in: ["second", .common]) { withExtendedLifetime((loop, kept)) {} }
+            loop.makeCommon(round % 2 == 0 ? "second" : "third")
+            if loop.hasEnded { return }
+          }
+        }
+      }
+      thread.join()
+      isOver.value = true
+      for editor in editors { editor.join() }
+      XCTAssertEqual(Counted.living.load(ordering: .relaxed), 0)
+      weak var weakLoop = loop.value
+      loop.value = nil
+      XCTAssertNil(weakLoop)
+    }
   }
 }
