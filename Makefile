@@ -13,7 +13,7 @@ setup:
 	@scripts/setup
 
 demo: setup
-	swift run -c release runloop demo
+	RLK_NO_BENCHMARKS=1 swift run -c release runloop demo
 
 test: setup
 	@scripts/test
