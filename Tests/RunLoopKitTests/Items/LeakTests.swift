@@ -160,7 +160,7 @@ final class LeakTests: XCTestCase {
       isOver.value = true
       for editor in editors { editor.join() }
       XCTAssertEqual(Counted.living.load(ordering: .relaxed), 0)
-      weak var weakLoop = loop.value
+      weak let weakLoop = loop.value
       loop.value = nil
       XCTAssertNil(weakLoop)
     }
