@@ -324,6 +324,25 @@ static void observers_close(loop *self) {
     free(self->observers);
 }
 
+/* One epoll descriptor per mode. */
+static int other_epoll_fd;
+static void modes_open(loop *self, const int *counters, int count) {
+    other_epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    for (int i = 0; i < count; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.fd = counters[i]};
+        epoll_ctl(self->epoll_fd, EPOLL_CTL_ADD, counters[i], &event);
+        if (i < COUNTERS_IN_OTHER)
+            epoll_ctl(other_epoll_fd, EPOLL_CTL_ADD, counters[i], &event);
+    }
+}
+
+static void modes_run_once(loop *self, bool in_other) {
+    struct epoll_event event;
+    uint64_t value;
+    require(epoll_wait(in_other ? other_epoll_fd : self->epoll_fd, &event, 1, -1) == 1, "epoll_wait");
+    require(read(event.data.fd, &value, sizeof value) == sizeof value, "read");
+}
+
 #define HAS_WAKE 1
 #define HAS_POST 1
 #define HAS_DEFER 1
@@ -332,6 +351,7 @@ static void observers_close(loop *self) {
 #define TIMERS_ARE_REUSED 1
 #define HAS_WATCHES 1
 #define HAS_PASS 1
+#define HAS_MODES 1
 #include "workloads.h"
 
 static const bench_workload workloads[] = {
@@ -348,6 +368,7 @@ static const bench_workload workloads[] = {
     WORKLOAD(fd_addrm),
     WORKLOAD(startup),
     WORKLOAD(iter),
+    WORKLOAD(mode_switch),
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),

@@ -67,4 +67,7 @@ static inline void *require_memory(size_t count, size_t size) {
 
 enum { SECOND_NS = 1000000000, MILLISECOND_NS = 1000000 };
 
+/** mode_switch: how many of its counters are in the other mode too. */
+enum { COUNTERS_IN_OTHER = 4 };
+
 #endif

@@ -2,10 +2,12 @@
 #include "CPeers.h"
 #include <string.h>
 
-extern const bench_subject bench_floor, bench_core, bench_dispatch, bench_libuv;
+extern const bench_subject bench_floor, bench_core, bench_cf, bench_dispatch, bench_libuv, bench_libev, bench_libevent,
+    bench_glib, bench_sd_event;
 
 const bench_subject *bench_subject_at(size_t index) {
-    static const bench_subject *const all[] = {&bench_floor, &bench_core, &bench_dispatch, &bench_libuv};
+    static const bench_subject *const all[] = {&bench_floor, &bench_core, &bench_cf, &bench_dispatch, &bench_libuv,
+        &bench_libev, &bench_libevent, &bench_glib, &bench_sd_event};
     return index < sizeof all / sizeof *all ? all[index] : NULL;
 }
 

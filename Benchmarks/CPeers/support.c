@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -61,6 +62,10 @@ uint64_t bench_random(uint64_t limit) {
     state ^= state >> 7;
     state ^= state << 17;
     return state % limit;
+}
+
+int bench_counter(void) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
 int64_t bench_raise_descriptor_limit(void) {

@@ -1,4 +1,4 @@
-/** startup, iter, mem_loop, mem_timer. */
+/** startup, iter, mode_switch, mem_loop, mem_timer. */
 #include "subject.h"
 
 static void *startup_thread(void *unused) {
@@ -41,6 +41,29 @@ static void run_iter(const bench_args *args, bench_result *result) {
     bench_end(result);
 
     observers_close(&of);
+    loop_close(&of);
+    result->operations = (uint64_t)args->count;
+}
+#endif
+
+#ifdef HAS_MODES
+/** `size` counters (eventfds) in the default mode, 4 of them in another; an event in this one, then in that one. */
+static void run_mode_switch(const bench_args *args, bench_result *result) {
+    static const uint64_t one = 1;
+    int *counters = require_memory((size_t)args->size, sizeof *counters);
+    for (int64_t i = 0; i < args->size; i++)
+        require((counters[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0, "eventfd");
+    loop of;
+    loop_open(&of);
+    modes_open(&of, counters, (int)args->size);
+
+    bench_begin(result);
+    for (int64_t i = 0; i < args->count; i++) {
+        require(write(counters[1], &one, sizeof one) == sizeof one, "write");
+        modes_run_once(&of, (i & 1) != 0);
+    }
+    bench_end(result);
+
     loop_close(&of);
     result->operations = (uint64_t)args->count;
 }

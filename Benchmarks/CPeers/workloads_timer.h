@@ -1,4 +1,4 @@
-/** timer_ic, timer_rearm, timer_fire, timer_late, timer_drift. */
+/** timer_ic, timer_rearm, timer_fire, timer_late, timer_drift. The process ends with them: what they made is left. */
 #include "subject.h"
 
 #ifdef HAS_TIMERS
@@ -51,14 +51,13 @@ static void timing_open(int64_t size) {
     loop_open(&timing.loop);
     for (int64_t i = 0; i < size; i++) {
         timer_open(&timing.loop, &timing.timers[i]);
+#ifdef ADDS_TIMERS_IN_ORDER
+        timer_start(
+            &timing.loop, &timing.timers[i], 60ull * SECOND_NS + (uint64_t)i * 3540 * SECOND_NS / (uint64_t)size);
+#else
         timer_start(&timing.loop, &timing.timers[i], far_delay());
+#endif
     }
-}
-
-static void timing_close(int64_t size) {
-    for (int64_t i = 0; i < size; i++)
-        timer_close(&timing.loop, &timing.timers[i]);
-    loop_close(&timing.loop);
 }
 
 /** With `size` timers pending, one more is started and cancelled. */
@@ -75,7 +74,6 @@ static void run_timer_ic(const bench_args *args, bench_result *result) {
     bench_end(result);
 
     timer_close_after_cancel(&timing.loop, extra);
-    timing_close(args->size);
     result->operations = (uint64_t)args->count;
 }
 
@@ -90,7 +88,6 @@ static void run_timer_rearm(const bench_args *args, bench_result *result) {
     }
     bench_end(result);
 
-    timing_close(args->size);
     result->operations = (uint64_t)args->count;
 }
 
@@ -119,7 +116,6 @@ static void run_timer_fire(const bench_args *args, bench_result *result) {
     loop_run(&timing.loop);
     bench_end(result);
 
-    timing_close(args->size);
     result->operations = (uint64_t)args->size;
 }
 
@@ -152,7 +148,6 @@ static void run_timer_late(const bench_args *args, bench_result *result) {
     loop_run(&timing.loop);
     bench_end(result);
 
-    timing_close(1);
     result->operations = timing.wanted;
     result->samples = timing.samples;
     result->sample_count = timing.fired;
@@ -177,7 +172,6 @@ static void run_timer_drift(const bench_args *args, bench_result *result) {
     uint64_t now = bench_now();
     bench_end(result);
 
-    timing_close(1);
     timing.samples[0] = now > due_at ? (uint32_t)(now - due_at) : 0;
     result->operations = timing.wanted;
     result->samples = timing.samples;

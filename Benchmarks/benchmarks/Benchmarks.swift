@@ -1,5 +1,6 @@
 import ArgumentParser
 import CPeers
+import Glibc
 
 @main
 struct Benchmarks: ParsableCommand {
@@ -12,6 +13,23 @@ struct Benchmarks: ParsableCommand {
       the table.
       """,
     subcommands: [Run.self, Measure.self], defaultSubcommand: Run.self)
+
+  /// A wrong argument or name: 2. Something could not be measured: 1.
+  static func main() {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch let failure as Failure {
+      Progress().note(failure.description)
+      Glibc.exit(failure.status)
+    } catch {
+      let code = exitCode(for: error)
+      if code == .success { return print(fullMessage(for: error)) }
+      let message = fullMessage(for: error)
+      if !message.isEmpty { Progress().note(message) }
+      Glibc.exit(code == .validationFailure ? 2 : code.rawValue)
+    }
+  }
 }
 
 struct Run: ParsableCommand {
@@ -75,8 +93,16 @@ struct Measure: ParsableCommand {
   }
 }
 
-/// What is printed, and ends the program with 2.
+/// What is printed, and ends the program.
 struct Failure: Error, CustomStringConvertible {
   let description: String
-  init(_ description: String) { self.description = description }
+  let status: Int32
+
+  /// The exit status of a process that may not count system calls.
+  static let cannotCount: Int32 = 3
+
+  init(_ description: String, status: Int32 = 2) {
+    self.description = description
+    self.status = status
+  }
 }

@@ -69,7 +69,7 @@ private struct Job {
     result.bytes_per_item = -1
     result.syscalls = -1
     if countsSystemCalls, let reason = bench_enable_counting() {
-      error = Failure(String(cString: reason))
+      error = Failure("system calls: \(String(cString: reason))", status: Failure.cannotCount)
       return
     }
     do { try subject.run(workload, args, &result) } catch { self.error = error }

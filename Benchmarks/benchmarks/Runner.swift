@@ -59,17 +59,17 @@ final class Runner {
   private func measure(_ workload: Workload, _ subjects: [Subject], _ place: String) -> [Series] {
     var series = subjects.map { Series(workload: workload, subject: $0) }
     for round in 0..<rounds {
-      for index in series.indices {
+      for index in series.indices where round == 0 || !series[index].rounds.isEmpty {
         progress.show("\(place): round \(round + 1)/\(rounds), \(series[index].subject.name)")
         series[index].rounds[round] = run(series[index], [])
       }
     }
     guard workload.metric != .memory else { return series }
-    for index in series.indices where canCountSystemCalls {
+    for index in series.indices where canCountSystemCalls && !series[index].rounds.isEmpty {
       progress.show("\(place): system calls, \(series[index].subject.name)")
       series[index].systemCalls = run(series[index], ["--count-system-calls"])?["syscalls_per_op"]
     }
-    for index in series.indices where countsInstructions {
+    for index in series.indices where countsInstructions && !series[index].rounds.isEmpty {
       progress.show("\(place): instructions, \(series[index].subject.name)")
       series[index].instructions = countInstructions(series[index])
     }
@@ -89,9 +89,8 @@ final class Runner {
     let command = command(series, divisor: isQuick ? series.workload.quickDivisor : 1) + options
     let (status, output) = Child.run(command, timeout: 60)
     if status == 0 { return Measurement(wireForm: output) }
-    if !options.isEmpty {
+    if status == Failure.cannotCount {
       canCountSystemCalls = false
-      progress.note("system calls are not counted: see the message above")
       return nil
     }
     fail(series, status)

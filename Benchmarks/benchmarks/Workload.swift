@@ -99,7 +99,7 @@ extension Workload {
     Workload("iter", "0", "a pass that does not wait, nothing to do", count: 50000),
     Workload("iter", "1", "the same with an observer", count: 50000, size: 1),
     Workload("iter", "10", "the same with 10 observers", count: 50000, size: 10),
-    Workload("mode_switch", "", "an event in one mode, one in another, in turn", count: 10000),
+    Workload("mode_switch", "", "an event in a mode of 1000 counters, one in a mode of 4", count: 10000, size: 1000),
     Workload("mem_loop", "100", "memory of a loop", .memory, size: 100),
     Workload("mem_timer", "100000", "memory of a timer, armed", .memory, size: 100_000),
     Workload("mem_fd", "5000", "memory of a watched descriptor", .memory, size: 5000),

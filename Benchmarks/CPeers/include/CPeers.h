@@ -95,6 +95,9 @@ void bench_on_thread(void (*body)(void *context), void *context);
 /** A reproducible random number below `limit`; xorshift, one state per thread. */
 uint64_t bench_random(uint64_t limit);
 
+/** An eventfd, which Swift cannot make by itself. */
+int bench_counter(void);
+
 /** The soft limit of descriptors is raised to the hard one; the limit. */
 int64_t bench_raise_descriptor_limit(void);
 

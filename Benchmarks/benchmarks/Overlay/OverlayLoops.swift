@@ -28,29 +28,24 @@ extension Overlay {
     result.operations = UInt64(args.count)
   }
 
-  /// An event in the default mode, which watches 1000 descriptors, then one in another mode, which watches 4 of them.
+  /// `size` counters in the default mode, 4 of them in another; an event in this one, then in that one.
   static let modeSwitch: Body = { args, result in
     let loop = RunLoop.current
-    var ends: [[Int32]] = []
     let other: RunLoop.Mode = "benchmarks.other"
-    for index in 0..<1000 {
-      var pair: [Int32] = [0, 0]
-      require(pipe(&pair) == 0, "pipe")
-      let readEnd = pair[0]
-      let source = try RunLoop.FileDescriptorSource(fileDescriptor: readEnd, interest: .readable) { _, _ in
-        var byte: UInt8 = 0
-        require(read(readEnd, &byte, 1) == 1, "read")
-      }
+    var counters: [Int32] = []
+    for index in 0..<args.size {
+      let counter = bench_counter()
+      let source = try RunLoop.PortSource(fileDescriptor: counter) { _ in }
       try loop.add(source)
       if index < 4 { try loop.add(source, to: other) }
-      ends.append(pair)
+      counters.append(counter)
     }
-    let first = ends[1][1]
+    let signalled = counters[1]
 
     bench_begin(&result)
     for index in 0..<args.count {
-      var byte = UInt8(ascii: "e")
-      require(write(first, &byte, 1) == 1, "write")
+      var one: UInt64 = 1
+      require(write(signalled, &one, 8) == 8, "write")
       try loop.run(in: index & 1 == 0 ? .default : other, returnAfterSourceHandled: true)
     }
     bench_end(&result)

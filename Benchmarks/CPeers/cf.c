@@ -1,0 +1,340 @@
+/**
+ * CFRunLoop, from the toolchain's libFoundation: a version-0 source, signalled, and CFRunLoopWakeUp to wake;
+ * CFRunLoopPerformBlock and CFRunLoopWakeUp to post and to run again; CFRunLoopTimer; CFSocket on descriptors, since a
+ * version-1 source reads eight bytes itself; version-1 sources on eventfds for mode_switch; an observer before timers.
+ * A loop belongs to its thread. Pending timers are added in the order of their dates, which is its cheap case.
+ */
+#include "subject.h"
+
+typedef const void *cf;
+
+#define SYMBOLS(X)                                                                                                     \
+    X(cf, CFRunLoopGetCurrent, (void))                                                                                 \
+    X(void, CFRunLoopStop, (cf))                                                                                       \
+    X(int32_t, CFRunLoopRunInMode, (cf, double, unsigned char))                                                        \
+    X(void, CFRunLoopWakeUp, (cf))                                                                                     \
+    X(void, CFRunLoopPerformBlock, (cf, cf, void *))                                                                   \
+    X(cf, CFRunLoopSourceCreate, (cf, long, void *))                                                                   \
+    X(void, CFRunLoopAddSource, (cf, cf, cf))                                                                          \
+    X(void, CFRunLoopRemoveSource, (cf, cf, cf))                                                                       \
+    X(void, CFRunLoopSourceSignal, (cf))                                                                               \
+    X(cf, CFRunLoopTimerCreate, (cf, double, double, unsigned long, long, void (*)(cf, void *), void *))               \
+    X(void, CFRunLoopAddTimer, (cf, cf, cf))                                                                           \
+    X(void, CFRunLoopTimerInvalidate, (cf))                                                                            \
+    X(void, CFRunLoopTimerSetNextFireDate, (cf, double))                                                               \
+    X(double, CFAbsoluteTimeGetCurrent, (void))                                                                        \
+    X(cf, CFRunLoopObserverCreate,                                                                                     \
+        (cf, unsigned long, unsigned char, long, void (*)(cf, unsigned long, void *), void *))                         \
+    X(void, CFRunLoopAddObserver, (cf, cf, cf))                                                                        \
+    X(cf, CFSocketCreateWithNative,                                                                                    \
+        (cf, int, unsigned long, void (*)(cf, unsigned long, cf, const void *, void *), void *))                       \
+    X(void, CFSocketSetSocketFlags, (cf, unsigned long))                                                               \
+    X(cf, CFSocketCreateRunLoopSource, (cf, cf, long))                                                                 \
+    X(void, CFSocketInvalidate, (cf))                                                                                  \
+    X(cf, CFStringCreateWithCString, (cf, const char *, uint32_t))                                                     \
+    X(void, CFRelease, (cf))
+SYMBOLS(DECLARE)
+
+static cf default_mode;
+static void *stack_block;
+
+/** CFRunLoopTimerContext and its kin begin so. */
+typedef struct context {
+    long version;
+    void *info;
+    const void *(*retain)(const void *);
+    void (*release)(const void *);
+    cf (*describe)(const void *);
+} context;
+
+typedef struct source_context {
+    context base;
+    unsigned char (*equal)(const void *, const void *);
+    unsigned long (*hash)(const void *);
+    void (*schedule)(void *, cf, cf);
+    void (*cancel)(void *, cf, cf);
+    void (*perform)(void *);
+} source_context;
+
+/** Of a version-1 source. */
+typedef struct port_context {
+    context base;
+    unsigned char (*equal)(const void *, const void *);
+    unsigned long (*hash)(const void *);
+    int (*port)(void *);
+    void (*perform)(void *);
+} port_context;
+
+/** A block as the compiler would lay it out: a function and one captured pointer. */
+typedef struct block {
+    void *isa;
+    int flags, reserved;
+    void (*invoke)(struct block *);
+    const struct block_descriptor { unsigned long reserved, size; } * descriptor;
+    void *captured;
+} block;
+
+static const struct block_descriptor block_descriptor = {0, sizeof(block)};
+
+typedef struct loop {
+    cf loop;
+    bool is_stopped;
+    double now;
+} loop;
+
+typedef struct timer {
+    cf timer;
+} timer;
+
+typedef struct watch {
+    cf socket, source;
+} watch;
+
+typedef struct waker {
+    loop *loop;
+    cf source;
+    void (*fn)(struct waker *);
+} waker;
+
+typedef struct deferred {
+    loop *loop;
+    void (*fn)(struct deferred *);
+} deferred;
+
+typedef struct message {
+    char unused;
+} message;
+
+static void (*timer_hook)(timer *called);
+static void (*watch_hook)(watch *called);
+static void message_arrived(message *arrived);
+
+static const char *load(void) {
+    void *library = open_library((const char *const[]){"libFoundation.so", NULL});
+    if (library == NULL)
+        return "not found (libFoundation.so, part of the Swift toolchain)";
+    SYMBOLS(FIND)
+    cf *name = dlsym(library, "kCFRunLoopDefaultMode");
+    stack_block = dlsym(library, "_NSConcreteStackBlock");
+    if (name == NULL || stack_block == NULL)
+        return "this version has no kCFRunLoopDefaultMode or no blocks";
+    default_mode = *name;
+    return NULL;
+}
+
+static void loop_refresh(loop *self) {
+    self->now = CFAbsoluteTimeGetCurrent();
+}
+static void loop_open(loop *self) {
+    *self = (loop){.loop = CFRunLoopGetCurrent()};
+    loop_refresh(self);
+}
+static void loop_close(loop *self) {
+    (void)self;
+}
+static void loop_pass(loop *self) {
+    (void)self, CFRunLoopRunInMode(default_mode, 0, 0);
+}
+static void loop_settle(loop *self) {
+    loop_pass(self);
+}
+
+static void loop_run(loop *self) {
+    for (self->is_stopped = false; !self->is_stopped;)
+        CFRunLoopRunInMode(default_mode, 1e10, 0);
+}
+
+static void loop_stop(loop *self) {
+    self->is_stopped = true;
+    CFRunLoopStop(self->loop);
+}
+
+static void timer_called(cf called, void *info) {
+    (void)called;
+    timer_hook(info);
+}
+
+static void add_timer(loop *to, cf *ret_timer, double delay, double interval, void *info, void (*callout)(cf, void *)) {
+    context context = {.info = info};
+    *ret_timer = CFRunLoopTimerCreate(NULL, to->now + delay, interval, 0, 0, callout, &context);
+    CFRunLoopAddTimer(to->loop, *ret_timer, default_mode);
+}
+
+static void hold_called(cf called, void *info) {
+    (void)called, (void)info;
+}
+static void loop_hold(loop *self) {
+    cf hold;
+    add_timer(self, &hold, 86400, 0, NULL, hold_called);
+}
+
+static void timer_open(loop *of, timer *opened) {
+    (void)of, opened->timer = NULL;
+}
+
+/** A timer that fired is invalid: one that is given dates again and again repeats, rarely. */
+static void timer_start(loop *of, timer *started, uint64_t delay_ns) {
+    if (started->timer == NULL)
+        add_timer(of, &started->timer, (double)delay_ns / SECOND_NS, 86400, started, timer_called);
+    else
+        CFRunLoopTimerSetNextFireDate(started->timer, of->now + (double)delay_ns / SECOND_NS);
+}
+
+static void timer_repeat(loop *of, timer *started, uint64_t period_ns) {
+    double period = (double)period_ns / SECOND_NS;
+    add_timer(of, &started->timer, period, period, started, timer_called);
+}
+
+static void timer_close(loop *of, timer *closed) {
+    (void)of;
+    CFRunLoopTimerInvalidate(closed->timer);
+    CFRelease(closed->timer);
+    closed->timer = NULL;
+}
+
+static void waker_called(void *info) {
+    waker *self = info;
+    self->fn(self);
+}
+
+static void waker_open(loop *of, waker *opened, void (*fn)(waker *)) {
+    source_context context = {.base = {.info = opened}, .perform = waker_called};
+    *opened = (waker){of, CFRunLoopSourceCreate(NULL, 0, &context), fn};
+    CFRunLoopAddSource(of->loop, opened->source, default_mode);
+}
+
+static void waker_close(waker *closed) {
+    CFRunLoopRemoveSource(closed->loop->loop, closed->source, default_mode);
+}
+
+static void waker_wake(waker *to) {
+    CFRunLoopSourceSignal(to->source);
+    CFRunLoopWakeUp(to->loop->loop);
+}
+
+static void perform(loop *on, void (*invoke)(block *), void *captured) {
+    block made = {stack_block, 0, 0, invoke, &block_descriptor, captured};
+    CFRunLoopPerformBlock(on->loop, default_mode, &made);
+    CFRunLoopWakeUp(on->loop);
+}
+
+static void defer_called(block *called) {
+    deferred *self = called->captured;
+    self->fn(self);
+}
+
+static void defer_open(loop *of, deferred *opened, void (*fn)(deferred *)) {
+    *opened = (deferred){of, fn};
+}
+static void defer_close(deferred *closed) {
+    (void)closed;
+}
+static void defer_again(deferred *again) {
+    perform(again->loop, defer_called, again);
+}
+
+static void message_called(block *called) {
+    message_arrived(called->captured);
+}
+static void post(loop *to, message *posted) {
+    perform(to, message_called, posted);
+}
+
+static void watch_called(cf socket, unsigned long type, cf address, const void *data, void *info) {
+    (void)socket, (void)type, (void)address, (void)data;
+    watch_hook(info);
+}
+
+static void watch_add(loop *of, watch *added, int fd) {
+    enum { READ_CALLBACK = 1, REENABLE_READ = 1 };
+    context context = {.info = added};
+    added->socket = CFSocketCreateWithNative(NULL, fd, READ_CALLBACK, watch_called, &context);
+    CFSocketSetSocketFlags(added->socket, REENABLE_READ); /* does not close the descriptor */
+    added->source = CFSocketCreateRunLoopSource(NULL, added->socket, 0);
+    CFRunLoopAddSource(of->loop, added->source, default_mode);
+}
+
+static void watch_remove(loop *of, watch *removed) {
+    CFRunLoopRemoveSource(of->loop, removed->source, default_mode);
+    CFSocketInvalidate(removed->socket);
+    CFRelease(removed->source);
+    CFRelease(removed->socket);
+}
+
+static int64_t observed;
+static void observe(cf observer, unsigned long activity, void *info) {
+    (void)observer, (void)activity, (void)info, observed++;
+}
+
+static void observers_open(loop *of, int64_t count) {
+    enum { BEFORE_TIMERS = 2 };
+    for (int64_t i = 0; i < count; i++)
+        CFRunLoopAddObserver(of->loop, CFRunLoopObserverCreate(NULL, BEFORE_TIMERS, 1, 0, observe, NULL), default_mode);
+}
+
+static void observers_close(loop *of) {
+    (void)of;
+}
+
+static int port_of(void *info) {
+    return (int)(intptr_t)info;
+}
+static void port_called(void *info) {
+    (void)info;
+}
+
+static void counter_add(loop *of, int number, int fd, cf other_mode) {
+    port_context context = {
+        .base = {.version = 1, .info = (void *)(intptr_t)fd}, .port = port_of, .perform = port_called};
+    cf source = CFRunLoopSourceCreate(NULL, 0, &context);
+    CFRunLoopAddSource(of->loop, source, default_mode);
+    if (number < COUNTERS_IN_OTHER)
+        CFRunLoopAddSource(of->loop, source, other_mode);
+}
+
+static cf other_mode;
+static void modes_open(loop *of, const int *counters, int count) {
+    other_mode = CFStringCreateWithCString(NULL, "benchmarks.other", 0x08000100);
+    for (int i = 0; i < count; i++)
+        counter_add(of, i, counters[i], other_mode);
+}
+
+static void modes_run_once(loop *of, bool in_other) {
+    (void)of;
+    CFRunLoopRunInMode(in_other ? other_mode : default_mode, 1e10, 1);
+}
+
+#define LOOP_PER_THREAD 1
+#define ADDS_TIMERS_IN_ORDER 1
+#define HAS_WAKE 1
+#define HAS_POST 1
+#define HAS_DEFER 1
+#define HAS_TIMERS 1
+#define HAS_REPEATING_TIMERS 1
+#define HAS_WATCHES 1
+#define HAS_PASS 1
+#define HAS_MODES 1
+#include "workloads.h"
+
+static const bench_workload workloads[] = {
+    WORKLOAD(wake_rtt),
+    WORKLOAD(post),
+    WORKLOAD(self_post, .divisor = 10),
+    WORKLOAD(timer_ic, .divisor = 1000),
+    WORKLOAD(timer_rearm, .divisor = 1000),
+    WORKLOAD(timer_fire),
+    WORKLOAD(timer_late),
+    WORKLOAD(timer_drift),
+    WORKLOAD(fd_dispatch, .divisor = 50),
+    WORKLOAD(echo, .divisor = 2),
+    WORKLOAD(fd_addrm, .divisor = 10),
+    WORKLOAD(startup),
+    WORKLOAD(iter),
+    WORKLOAD(mode_switch),
+    WORKLOAD(mem_loop),
+    WORKLOAD(mem_timer),
+    WORKLOAD(mem_fd),
+    {0},
+};
+
+const bench_subject bench_cf = {"cf", "CFRunLoop of swift-corelibs-foundation", load, workloads};
