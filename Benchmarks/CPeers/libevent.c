@@ -58,8 +58,13 @@ static const char *load(void) {
 }
 
 static void loop_open(loop *self) {
-    self->base = event_base_new();
+    enum { PRECISE_TIMER = 0x20 };
+    void *config = event_config_new();
+    event_config_set_flag(config, PRECISE_TIMER);
+    self->base = event_base_new_with_config(config);
+    event_config_free(config);
 }
+
 static void loop_close(loop *self) {
     event_base_free(self->base);
 }

@@ -31,6 +31,12 @@ final class Runner {
   private let isQuick: Bool
   private let countsInstructions: Bool
   private let progress = Progress()
+  /// Without what the compiler tells debuggers, which valgrind may not understand.
+  private lazy var plainProgram: String = {
+    let copy = "/tmp/benchmarks.plain.\(getpid())"
+    return Child.run(["strip", "--strip-debug", "-o", copy, Child.program], timeout: 60).status == 0
+      ? copy : Child.program
+  }()
   private var canCountSystemCalls = true
   private(set) var failures: Set<String> = []
 
@@ -53,6 +59,7 @@ final class Runner {
       all += measure(workload, subjects, place)
     }
     progress.clear()
+    if countsInstructions, plainProgram != Child.program { unlink(plainProgram) }
     return all
   }
 
@@ -111,7 +118,8 @@ final class Runner {
     let valgrind = [
       "valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=\(file)",
     ]
-    let program = command(series, divisor: series.workload.quickDivisor * 10)
+    var program = command(series, divisor: series.workload.quickDivisor * 10)
+    program[0] = plainProgram
     let (status, output) = Child.run(valgrind + program, timeout: 120)
     let total = bench_callgrind_total(file)
     guard status == 0, total >= 0, let operations = Measurement(wireForm: output)["operations"] else {
