@@ -1,10 +1,11 @@
 # The commands of the README. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check install clean setup
+.PHONY: help demo test bench check install clean setup
 
 help:
 	@echo "make demo      stories about run loops, told by a program that checks what it says"
 	@echo "make test      the tests of the core and of the kit, and the scenarios"
+	@echo "make bench     RunLoopKit against the floor and other event loops: BENCH='--quick --workloads post'"
 	@echo "make check     formatting, sizes, headers, models and the tests under sanitizers"
 	@echo "make install   the C core without SwiftPM: PREFIX=/usr/local DESTDIR="
 	@echo "make clean     removes what was built"
@@ -17,6 +18,9 @@ demo: setup
 
 test: setup
 	@scripts/test
+
+bench:
+	@scripts/bench $(BENCH)
 
 check: setup
 	@scripts/check
