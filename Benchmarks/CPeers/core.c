@@ -7,7 +7,6 @@
 
 typedef struct loop {
     rlc_loop *loop;
-    rlc_timer *hold;
     uint64_t now_ns;
 } loop;
 
@@ -63,14 +62,14 @@ static void loop_refresh(loop *self) {
     self->now_ns = rlc_now(RLC_CLOCK_MONOTONIC);
 }
 
-static void hold_called(rlc_loop *of, rlc_timer *called, uint64_t deadline_ns, void *context) {
-    (void)of, (void)called, (void)deadline_ns, (void)context;
+static void hold_called(rlc_loop *of, rlc_watch *called, uint32_t ready, void *context) {
+    (void)of, (void)called, (void)ready, (void)context;
 }
 
-/** A loop runs while it has something to wait for: here a timer that is far away. */
+/** A loop runs while it has something to wait for: here a descriptor on which nothing happens. */
 static void loop_hold(loop *self) {
-    rlc_loop_add_timer(self->loop, hold_called, NULL, &self->hold);
-    rlc_timer_arm(self->hold, self->now_ns + 86400ull * SECOND_NS, 0, 0);
+    rlc_watch *hold;
+    rlc_loop_add_watch(self->loop, eventfd(0, EFD_CLOEXEC), RLC_READABLE, hold_called, NULL, &hold);
 }
 
 static void waker_posted(rlc_post_node *node, bool ran) {

@@ -40,6 +40,7 @@ extension Overlay {
       }
       try loop.add(source)
     }
+    try loop.run(for: .zero)
 
     bench_begin(&result)
     for index in 0..<args.active { pipes.state.pointee.write(Int(index * args.size / args.active)) }
