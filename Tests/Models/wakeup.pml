@@ -55,6 +55,8 @@ byte site[DEPTH];
 byte g_work[PUBLISHERS + 1];      /* 0: none, 1: published, 2: its wake was sent, 3: seen by the owner */
 byte g_target[PUBLISHERS + 1];    /* the mode it is for */
 bool g_window_has_wake[DEPTH]; /* a wake was sent since this activation's window opened */
+bool g_exempt[DEPTH];          /* a wake was sent beyond a callout after a wait: rule 17 owes it nothing */
+bool g_may_be_owed[DEPTH];     /* a wake was sent in its window, whatever enclosed what */
 byte g_serial[DEPTH];
 bool g_hit[DEPTH];             /* a stop hit this activation */
 bool g_deferred[DEPTH];        /* ... between the top of a pass and its wait, before a nested run began there */
@@ -88,11 +90,19 @@ byte g_references = PUBLISHERS + STOPPERS + KICKERS + 1;
  * begun in the window of the one that encloses it (rules 15, 17): a callout after a wait is no window.
  */
 inline g_wake_sent(id) {
-    old = level;
+    old = 0;
+    do
+    :: old < level -> g_may_be_owed[old] = g_may_be_owed[old] || accepting[old]; old++
+    :: else -> break
+    od;
     do
     :: old > 0 && (old == level || accepting[old - 1]) ->
        old--;
        g_window_has_wake[old] = g_window_has_wake[old] || accepting[old]
+    :: else -> break
+    od;
+    do
+    :: old > 0 -> old--; g_exempt[old] = true
     :: else -> break
     od;
     if :: g_work[id] == 1 -> g_work[id] = 2 :: else fi
@@ -242,15 +252,10 @@ inline owe_encloser_of(who) {
         do
         :: k > 0 && accepting[k - 1] ->
            owed[k - 1] = true;
-           assert(g_window_has_wake[k - 1]); /* never for a kick, never for a wake of an earlier window */
+           assert(g_may_be_owed[k - 1]); /* never for a kick, never for a wake of an earlier window */
            k = 0;
            break
-#ifdef BUG_OWE_BEYOND
-        :: k > 0 && !accepting[k - 1] -> k--
-        :: k == 0 -> break
-#else
         :: else -> k = 0; break
-#endif
         od
     }
 }
@@ -281,7 +286,7 @@ inline callout(where) {
 
 /* What must hold while the innermost activation is blocked and nobody is about to write. */
 inline g_check_sleep() {
-    assert(!g_work_waits(mode[top]));           /* no lost wake: its work is seen */
+    assert(!g_work_waits(mode[top]) || g_exempt[top]); /* no lost wake: its work is seen */
     assert(!g_window_has_wake[top]);            /* nor one without work: rules 15, 17 */
     /* No lost stop: rules 19, 20. One whose kick a nested run took waits for the end of its pass: rule 17. */
     assert(g_unkicked > 0 || !g_hit[top] || g_deferred[top]);
@@ -339,6 +344,15 @@ enter:
         level++;
         accepting[top] = true;
         g_window_has_wake[top] = (word == POSTED);
+        g_may_be_owed[top] = (word == POSTED);
+        g_exempt[top] = false;
+#if DEPTH > 2
+        /* A wake between the drop above and this moment is this run's: its sender cannot tell. */
+        if
+        :: level == 3 && word == POSTED && !accepting[1] && !owed[0] -> g_window_has_wake[0] = false; g_exempt[0] = true
+        :: else
+        fi;
+#endif
         g_serial[top] = serial;
         if
         :: mode[top] = 0
@@ -465,7 +479,9 @@ window:
         taken = 0;
         held[top] = 0;
         owed[top] = false;
-        g_window_has_wake[top] = false
+        g_window_has_wake[top] = false;
+        g_may_be_owed[top] = false;
+        g_exempt[top] = false
     };
     callout(IN_CALLOUT);
 served:
@@ -495,7 +511,9 @@ leave:
         taken = 0;
         held[top] = 0;
         owed[top] = false;
-        g_window_has_wake[top] = false
+        g_window_has_wake[top] = false;
+        g_may_be_owed[top] = false;
+        g_exempt[top] = false
     };
     atomic {
 #ifdef BUG_STOP_REACHES_OUTER
