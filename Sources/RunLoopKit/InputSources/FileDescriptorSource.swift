@@ -4,7 +4,8 @@ extension RunLoop {
   /// A descriptor's readiness, level-triggered: the handler does the reading and writing.
   ///
   /// While its own callout is on the stack it is not served by nested runs. After a hang-up or end of file with nothing
-  /// left to read it is called once and rests until `interest` is set again. Source: `CFFileDescriptorRef`.
+  /// left to read it is called once and rests until `interest` is set again. Of two sources with one descriptor in a mode the
+  /// later one is called (A16): use one with both interests. Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What the handler wants to know, or is told.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {

@@ -109,7 +109,7 @@ extension RunLoop {
     mode.pointee.isCommon = true
     try? insertMainQueueHint(in: mode)
     for common in items where common.item.isValid && common.item.isFree(for: self) {
-      // A mode's set that cannot be made now is made, or refused, by the mode's first run or next port.
+      // Refused for want of a descriptor: it stays recorded, and add(_:to: .common) tries again, with an answer.
       if (try? insert(common.item, in: mode)) == true { scheduled.append(common.item) }
     }
   }
