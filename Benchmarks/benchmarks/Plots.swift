@@ -95,7 +95,8 @@ struct BarChart {
     for power in scale.powers {
       let x = left + scale.place(power)
       body.append("<path d=\"M\(x) \(top - 10)V\(bottom)\" stroke=\"#eaeef2\"/>")
-      body.append(Plots.text(x, bottom + 18, figure(power), size: 11, color: Plots.paleInk, anchor: "middle"))
+      body.append(
+        Plots.text(x, bottom + 18, Self.short(figure(power)), size: 11, color: Plots.paleInk, anchor: "middle"))
     }
     for (index, cell) in cells.enumerated() {
       let y = top + Double(index) * rowHeight
@@ -108,6 +109,12 @@ struct BarChart {
     let note = "shorter is better, logarithmic; median of \(summary.rounds) rounds; \(Self.unit(workload.metric))"
     body.append(Plots.text(24, bottom + 44, note, size: 11, color: Plots.paleInk))
     svg = Plots.document(Int(width) + 24, Int(bottom) + 60, body)
+  }
+
+  /// "10.0us" as "10us", for an axis.
+  private static func short(_ figure: String) -> String {
+    guard let point = figure.firstIndex(of: ".") else { return figure }
+    return figure[..<point] + figure[point...].drop { $0 == "." || $0.isNumber }
   }
 
   private static func unit(_ metric: Workload.Metric) -> String {
@@ -144,8 +151,8 @@ struct OverviewChart {
       let x = left + scale.place(power)
       let color = power == 1 ? "#8b949e" : "#eaeef2"
       body.append("<path d=\"M\(Figure.rounded(x, 1)) \(top - 12)V\(bottom)\" stroke=\"\(color)\"/>")
-      let label = power < 1 ? "\(power)" : Figure.plain(power).split(separator: ".")[0] + "x"
-      body.append(Plots.text(x, bottom + 18, String(label), size: 11, color: Plots.paleInk, anchor: "middle"))
+      let label = power < 1 ? "\(power)x" : "\(Int(power))x"
+      body.append(Plots.text(x, bottom + 18, label, size: 11, color: Plots.paleInk, anchor: "middle"))
     }
     for (index, workload) in workloads.enumerated() {
       let y = top + (Double(index) + 0.4) * rowHeight

@@ -111,14 +111,14 @@ final class Runner {
     if failures.insert(what).inserted { progress.note("\(what): failed (\(how))") }
   }
 
-  /// Under callgrind, with a tenth of the quick run's operations.
+  /// Under callgrind, with the quick run's operations.
   private func countInstructions(_ series: Series) -> Double? {
     let file = "/tmp/benchmarks.callgrind.\(getpid())"
     defer { unlink(file) }
     let valgrind = [
       "valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=\(file)",
     ]
-    var program = command(series, divisor: series.workload.quickDivisor * 10)
+    var program = command(series, divisor: series.workload.quickDivisor)
     program[0] = plainProgram
     let (status, output) = Child.run(valgrind + program, timeout: 120)
     let total = bench_callgrind_total(file)
