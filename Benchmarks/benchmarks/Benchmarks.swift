@@ -12,7 +12,7 @@ struct Benchmarks: ParsableCommand {
       rounds' ratios. System calls are exact (the kernel's tracepoint; needs root). docs/PERFORMANCE.md says how to read
       the table.
       """,
-    subcommands: [Run.self, Measure.self], defaultSubcommand: Run.self)
+    subcommands: [Measure.self])
 
   /// A wrong argument or name: 2. Something could not be measured: 1.
   static func main() {
@@ -30,10 +30,6 @@ struct Benchmarks: ParsableCommand {
       Glibc.exit(code == .validationFailure ? 2 : code.rawValue)
     }
   }
-}
-
-struct Run: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Measure and print the table (the default).")
 
   @Flag(help: "Fewer operations and 3 rounds: less than a minute.")
   var quick = false
@@ -63,15 +59,13 @@ struct Run: ParsableCommand {
       throw Failure("--instructions: built without <valgrind/callgrind.h> (install valgrind and build again)")
     }
     let runner = Runner(
-      selection: selection, rounds: rounds ?? (isQuick ? 3 : 7), isQuick: isQuick, countsInstructions: instructions)
+      selection: selection, rounds: rounds ?? (quick ? 3 : 7), isQuick: quick, countsInstructions: instructions)
     let summary = Summary(runner.measure())
     print(Table(summary).text, terminator: "")
     if let json { try Export.write(summary, to: json) }
     if let plot { try Plots.write(summary, to: plot) }
     if !runner.failures.isEmpty { throw ExitCode(1) }
   }
-
-  private var isQuick: Bool { quick }
 }
 
 /// One measurement in a process of its own; for the runner.

@@ -114,7 +114,7 @@ struct BarChart {
   /// "10.0us" as "10us", for an axis.
   private static func short(_ figure: String) -> String {
     guard let point = figure.firstIndex(of: ".") else { return figure }
-    return figure[..<point] + figure[point...].drop { $0 == "." || $0.isNumber }
+    return String(figure[..<point] + figure[point...].drop { $0 == "." || $0.isNumber })
   }
 
   private static func unit(_ metric: Workload.Metric) -> String {
