@@ -95,13 +95,10 @@ extension RunLoop {
     let wakeAt = heap.wakeAt
     // The expiry that a pass has taken is not asked for again.
     if wakeAt == mode.pointee.takenExpiry { return }
-    let armed = port.armed
-    if wakeAt > armed, mode == state.pointee.currentMode ?? mode, armed <= Kernel.now() {
-      // Expired for a timer that is not pending any more: erased (A1). A later date that has not come is left armed.
-      if wakeAt == Time.forever { return port.disarm() }
-      port.harvested()
-    }
-    if wakeAt != Time.forever { port.want(wakeAt) }
+    // The first timer is gone or was moved out: no expiry at its old date (A1), whose place the next timer would take.
+    if wakeAt == Time.forever { return port.disarm() }
+    if wakeAt > port.armed { port.harvested() }
+    port.want(wakeAt)
   }
 
   /// `soft`: the expiry has come, so that everything whose date has come may fire; else only what must.
