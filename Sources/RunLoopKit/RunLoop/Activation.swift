@@ -6,6 +6,8 @@ struct Activation {
   let outerMode: ModePointer?
   /// Where its scope begins in the thread's scopes: before its entry observers.
   let scope: Int
+  /// Decided after the entry observers: a mode that becomes common later serves the main queue from its next run on.
+  var servesMainQueue = false
   /// Wakes are remembered: from the entry and from the top of each pass until the end of its wait (rule 15).
   var isAccepting = true
   /// A nested run took a wake that may have been meant for this one: the next wait does not block (rule 17).

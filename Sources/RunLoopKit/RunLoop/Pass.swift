@@ -12,6 +12,7 @@ extension RunLoop {
     _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult {
     let mode = activation.pointee.mode
+    activation.pointee.servesMainQueue = mayServeMainQueue(in: mode)
     let deadline = limit.deadline()
     let isPoll = limit.isPoll
     var hasJustServedMainQueue = true  // it gets its turn by (g) from the second pass on
@@ -26,7 +27,7 @@ extension RunLoop {
       let isPolling = hasHandled || isPoll  // (f)
 
       var event = PassEvent.none
-      if !hasJustServedMainQueue, mayServeMainQueue(in: mode), MainQueuePort.take() {  // (g)
+      if !hasJustServedMainQueue, activation.pointee.servesMainQueue, MainQueuePort.take() {  // (g)
         keepWakes(activation)
         event = .mainQueue
       } else {

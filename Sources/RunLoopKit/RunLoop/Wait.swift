@@ -16,9 +16,9 @@ extension RunLoop {
     var event = owner.pointee.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
     let hasLooked = event == nil  // each look has taken what was posted
     while event == nil {
-      let mayBlock = !isPolling && posted == .none && !canServeMainQueue(in: mode)
+      let mayBlock = !isPolling && posted == .none && !canServeMainQueue(activation)
       fetch(in: mode, mayBlock: mayBlock, deadline: deadline, &posted)
-      event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode)
+      event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode, activation)
       if event != nil || isPolling || posted != .none { break }
       if deadline != Time.forever && deadline <= Kernel.now() { break }
     }
@@ -67,17 +67,19 @@ extension RunLoop {
 
   /// What the kernel's answer does not show: a timer whose expiry was harvested by another mode or has not come through
   /// yet, and the main queue, which comes after all ports and timers (A8).
-  private func takeHiddenEvent(in mode: ModePointer) -> PassEvent? {
+  private func takeHiddenEvent(
+    in mode: ModePointer, _ activation: UnsafeMutablePointer<Activation>
+  ) -> PassEvent? {
     if lock.withLock({ takeExpiry(in: mode, soft: false) }) { return .timer }
-    if canServeMainQueue(in: mode) {
+    if canServeMainQueue(activation) {
       owner.pointee.isMainQueuePending = false
       if MainQueuePort.take() { return .mainQueue }
     }
     return nil
   }
 
-  private func canServeMainQueue(in mode: ModePointer) -> Bool {
-    owner.pointee.isMainQueuePending && mayServeMainQueue(in: mode)
+  private func canServeMainQueue(_ activation: UnsafeMutablePointer<Activation>) -> Bool {
+    owner.pointee.isMainQueuePending && activation.pointee.servesMainQueue
   }
 }
 
