@@ -46,7 +46,7 @@ struct TimerHeap {
   }
 }
 
-/// The loop's timerfd: a thin owner of `rlc_timer_port`.
+/// A mode's timerfd: a thin owner of `rlc_timer_port`.
 struct TimerPort {
   private let port: OpaquePointer
 
