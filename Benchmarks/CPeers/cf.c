@@ -122,12 +122,13 @@ static const char *load(void) {
     return NULL;
 }
 
-static void loop_refresh(loop *self) {
+static void loop_refresh(loop *self, uint64_t now_ns) {
+    (void)now_ns; /* its clock is another */
     self->now = CFAbsoluteTimeGetCurrent();
 }
 static void loop_open(loop *self) {
     *self = (loop){.loop = CFRunLoopGetCurrent()};
-    loop_refresh(self);
+    loop_refresh(self, 0);
 }
 static void loop_close(loop *self) {
     (void)self;

@@ -58,8 +58,8 @@ static void loop_pass(loop *self) {
 static void loop_settle(loop *self) {
     rlc_loop_run(self->loop, 0);
 }
-static void loop_refresh(loop *self) {
-    self->now_ns = rlc_now(RLC_CLOCK_MONOTONIC);
+static void loop_refresh(loop *self, uint64_t now_ns) {
+    self->now_ns = now_ns;
 }
 
 static void hold_called(rlc_loop *of, rlc_watch *called, uint32_t ready, void *context) {

@@ -83,8 +83,8 @@ static void loop_close(loop *self) {
 static void loop_hold(loop *self) {
     (void)self;
 }
-static void loop_refresh(loop *self) {
-    (void)self;
+static void loop_refresh(loop *self, uint64_t now_ns) {
+    (void)self, (void)now_ns;
 }
 static void loop_stop(loop *self) {
     dispatch_semaphore_signal(self->stopped);

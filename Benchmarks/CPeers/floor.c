@@ -66,21 +66,38 @@ static const char *load(void) {
     return NULL;
 }
 
+/* The kernel's calls by number: the C library's wait is a cancellation point, and dearer for it. */
+static int wait_events(int epoll_fd, struct epoll_event *events, int capacity, int timeout_ms) {
+#ifdef SYS_epoll_wait
+    return (int)bench_system_call(SYS_epoll_wait, epoll_fd, (long)events, capacity, timeout_ms);
+#else
+    return epoll_wait(epoll_fd, events, capacity, timeout_ms);
+#endif
+}
+
+static void control(int epoll_fd, int operation, int fd, struct epoll_event *event) {
+    bench_system_call(SYS_epoll_ctl, epoll_fd, operation, fd, (long)event);
+}
+
+static void close_descriptor(int fd) {
+    bench_system_call(SYS_close, fd, 0, 0, 0);
+}
+
 static void loop_open(loop *self) {
     *self = (loop){.epoll_fd = epoll_create1(EPOLL_CLOEXEC), .timer_fd = -1, .armed_ns = UINT64_MAX};
     self->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-    epoll_ctl(self->epoll_fd, EPOLL_CTL_ADD, self->event_fd, &event);
+    control(self->epoll_fd, EPOLL_CTL_ADD, self->event_fd, &event);
     self->oldest = &self->stub;
     atomic_init(&self->newest, &self->stub);
     self->now_ns = bench_now();
 }
 
 static void loop_close(loop *self) {
-    close(self->epoll_fd);
-    close(self->event_fd);
+    close_descriptor(self->epoll_fd);
+    close_descriptor(self->event_fd);
     if (self->timer_fd >= 0)
-        close(self->timer_fd);
+        close_descriptor(self->timer_fd);
     free(self->heap);
 }
 
@@ -90,8 +107,8 @@ static void loop_hold(loop *self) {
 static void loop_stop(loop *self) {
     self->is_stopped = true;
 }
-static void loop_refresh(loop *self) {
-    self->now_ns = bench_now();
+static void loop_refresh(loop *self, uint64_t now_ns) {
+    self->now_ns = now_ns;
 }
 
 static void place(loop *self, size_t at, entry moved) {
@@ -185,11 +202,11 @@ static void arm(loop *self) {
     if (self->timer_fd < 0) {
         self->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-        epoll_ctl(self->epoll_fd, EPOLL_CTL_ADD, self->timer_fd, &event);
+        control(self->epoll_fd, EPOLL_CTL_ADD, self->timer_fd, &event);
     }
     self->armed_ns = first_ns;
     struct itimerspec when = {.it_value = {(time_t)(first_ns / SECOND_NS), (long)(first_ns % SECOND_NS)}};
-    timerfd_settime(self->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+    bench_system_call(SYS_timerfd_settime, self->timer_fd, TFD_TIMER_ABSTIME, (long)&when, 0);
 }
 
 static message *take_message(loop *self) {
@@ -224,7 +241,7 @@ static bool serve_posts(loop *self) {
 
 static void look(loop *self, int timeout_ms) {
     struct epoll_event events[EVENTS_AT_ONCE];
-    int count = epoll_wait(self->epoll_fd, events, EVENTS_AT_ONCE, timeout_ms);
+    int count = wait_events(self->epoll_fd, events, EVENTS_AT_ONCE, timeout_ms);
     for (int i = 0; i < count; i++)
         if (events[i].data.ptr != NULL)
             watch_hook(events[i].data.ptr);
@@ -273,7 +290,7 @@ static void waker_close(waker *closed) {
 static void kick(loop *to) {
     static const uint64_t one = 1;
     if (atomic_load(&to->word) != POSTED && atomic_exchange(&to->word, POSTED) == ASLEEP)
-        require(write(to->event_fd, &one, sizeof one) == sizeof one, "write");
+        require(bench_write(to->event_fd, &one, sizeof one) == sizeof one, "write");
 }
 
 static void waker_wake(waker *to) {
@@ -301,11 +318,11 @@ static void defer_again(deferred *again) {
 static void watch_add(loop *self, watch *added, int fd) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = added};
     added->fd = fd;
-    epoll_ctl(self->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+    control(self->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 static void watch_remove(loop *self, watch *removed) {
-    epoll_ctl(self->epoll_fd, EPOLL_CTL_DEL, removed->fd, NULL);
+    control(self->epoll_fd, EPOLL_CTL_DEL, removed->fd, NULL);
 }
 
 static int64_t observed;
@@ -330,17 +347,17 @@ static void modes_open(loop *self, const int *counters, int count) {
     other_epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     for (int i = 0; i < count; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = counters[i]};
-        epoll_ctl(self->epoll_fd, EPOLL_CTL_ADD, counters[i], &event);
+        control(self->epoll_fd, EPOLL_CTL_ADD, counters[i], &event);
         if (i < COUNTERS_IN_OTHER)
-            epoll_ctl(other_epoll_fd, EPOLL_CTL_ADD, counters[i], &event);
+            control(other_epoll_fd, EPOLL_CTL_ADD, counters[i], &event);
     }
 }
 
 static void modes_run_once(loop *self, bool in_other) {
     struct epoll_event event;
     uint64_t value;
-    require(epoll_wait(in_other ? other_epoll_fd : self->epoll_fd, &event, 1, -1) == 1, "epoll_wait");
-    require(read(event.data.fd, &value, sizeof value) == sizeof value, "read");
+    require(wait_events(in_other ? other_epoll_fd : self->epoll_fd, &event, 1, -1) == 1, "epoll_wait");
+    require(bench_read(event.data.fd, &value, sizeof value) == sizeof value, "read");
 }
 
 #define HAS_WAKE 1

@@ -79,7 +79,8 @@ static void loop_settle(loop *self) {
 static void loop_stop(loop *self) {
     lib_break(self->loop, EVBREAK_ALL);
 }
-static void loop_refresh(loop *self) {
+static void loop_refresh(loop *self, uint64_t now_ns) {
+    (void)now_ns;
     lib_now_update(self->loop);
 }
 

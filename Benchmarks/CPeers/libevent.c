@@ -80,8 +80,8 @@ static void loop_settle(loop *self) {
 static void loop_stop(loop *self) {
     event_base_loopbreak(self->base);
 }
-static void loop_refresh(loop *self) {
-    (void)self;
+static void loop_refresh(loop *self, uint64_t now_ns) {
+    (void)self, (void)now_ns;
 }
 
 static void hold_called(int fd, short events, void *context) {
@@ -96,7 +96,7 @@ static void waker_called(int fd, short events, void *context) {
     waker *self = context;
     uint64_t count;
     (void)events;
-    if (read(fd, &count, sizeof count) == sizeof count)
+    if (bench_read(fd, &count, sizeof count) == sizeof count)
         self->fn(self);
 }
 
@@ -114,7 +114,7 @@ static void waker_close(waker *closed) {
 
 static void waker_wake(waker *to) {
     static const uint64_t one = 1;
-    require(write(to->fd, &one, sizeof one) == sizeof one, "write");
+    require(bench_write(to->fd, &one, sizeof one) == sizeof one, "write");
 }
 
 static void defer_called(int fd, short events, void *context) {

@@ -85,7 +85,8 @@ static void loop_pass(loop *self) {
 static void loop_settle(loop *self) {
     uv_run(self, UV_RUN_NOWAIT);
 }
-static void loop_refresh(loop *self) {
+static void loop_refresh(loop *self, uint64_t now_ns) {
+    (void)now_ns;
     uv_update_time(self);
 }
 

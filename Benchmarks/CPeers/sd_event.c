@@ -63,13 +63,13 @@ static const char *load(void) {
     return NULL;
 }
 
-static void loop_refresh(loop *self) {
-    self->now_us = bench_now() / 1000;
+static void loop_refresh(loop *self, uint64_t now_ns) {
+    self->now_us = now_ns / 1000;
 }
 
 static void loop_open(loop *self) {
     require(sd_event_new(&self->event) >= 0, "sd_event_new");
-    loop_refresh(self);
+    loop_refresh(self, bench_now());
 }
 
 static void loop_close(loop *self) {
@@ -95,7 +95,7 @@ static int waker_called(void *source, int fd, uint32_t events, void *context) {
     waker *self = context;
     uint64_t count;
     (void)source, (void)events;
-    if (read(fd, &count, sizeof count) == sizeof count)
+    if (bench_read(fd, &count, sizeof count) == sizeof count)
         self->fn(self);
     return 0;
 }
@@ -113,7 +113,7 @@ static void waker_close(waker *closed) {
 
 static void waker_wake(waker *to) {
     static const uint64_t one = 1;
-    require(write(to->fd, &one, sizeof one) == sizeof one, "write");
+    require(bench_write(to->fd, &one, sizeof one) == sizeof one, "write");
 }
 
 static int defer_called(void *source, void *context) {

@@ -29,13 +29,13 @@ static void pipes_close(void) {
 
 static void pipes_write(size_t index) {
     pipes.written++;
-    require(write(pipes.ends[index][1], "e", 1) == 1, "write");
+    require(bench_write(pipes.ends[index][1], "e", 1) == 1, "write");
 }
 
 static void pipe_readable(watch *called) {
     char byte;
     size_t index = (size_t)(called - pipes.watches);
-    require(read(pipes.ends[index][0], &byte, 1) == 1, "read");
+    require(bench_read(pipes.ends[index][0], &byte, 1) == 1, "read");
     if (pipes.written < pipes.wanted)
         pipes_write(index + 1 == pipes.size ? 0 : index + 1);
     if (++pipes.fired == pipes.wanted)
@@ -96,12 +96,12 @@ static struct {
 static void echo_readable(watch *called) {
     char byte;
     bool is_near = called == &echo.near;
-    require(read(echo.ends[is_near ? 0 : 1], &byte, 1) == 1, "read");
+    require(bench_read(echo.ends[is_near ? 0 : 1], &byte, 1) == 1, "read");
     if (!is_near) {
         if (byte == 'q')
             loop_stop(&echo.far_loop);
         else
-            require(write(echo.ends[1], &byte, 1) == 1, "write");
+            require(bench_write(echo.ends[1], &byte, 1) == 1, "write");
         return;
     }
     uint64_t now = bench_now();
@@ -111,7 +111,7 @@ static void echo_readable(watch *called) {
         return;
     }
     echo.sent_at = now;
-    require(write(echo.ends[0], "e", 1) == 1, "write");
+    require(bench_write(echo.ends[0], "e", 1) == 1, "write");
 }
 
 static void *echo_far_thread(void *unused) {
@@ -142,11 +142,11 @@ static void run_echo(const bench_args *args, bench_result *result) {
 
     bench_begin(result);
     echo.sent_at = bench_now();
-    require(write(echo.ends[0], "e", 1) == 1, "write");
+    require(bench_write(echo.ends[0], "e", 1) == 1, "write");
     loop_run(&echo.near_loop);
     bench_end(result);
 
-    require(write(echo.ends[0], "q", 1) == 1, "write");
+    require(bench_write(echo.ends[0], "q", 1) == 1, "write");
     pthread_join(thread, NULL);
     watch_remove(&echo.near_loop, &echo.near);
     loop_close(&echo.near_loop);

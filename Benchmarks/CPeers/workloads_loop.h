@@ -59,7 +59,7 @@ static void run_mode_switch(const bench_args *args, bench_result *result) {
 
     bench_begin(result);
     for (int64_t i = 0; i < args->count; i++) {
-        require(write(counters[1], &one, sizeof one) == sizeof one, "write");
+        require(bench_write(counters[1], &one, sizeof one) == sizeof one, "write");
         modes_run_once(&of, (i & 1) != 0);
     }
     bench_end(result);

@@ -119,9 +119,9 @@ static void run_timer_fire(const bench_args *args, bench_result *result) {
     result->operations = (uint64_t)args->size;
 }
 
-static void late_start(timer *again) {
-    loop_refresh(&timing.loop);
-    timing.due_at = bench_now() + MILLISECOND_NS;
+static void late_start(timer *again, uint64_t now) {
+    loop_refresh(&timing.loop, now);
+    timing.due_at = now + MILLISECOND_NS;
     timer_start(&timing.loop, again, MILLISECOND_NS);
 }
 
@@ -131,7 +131,7 @@ static void late_called(timer *called) {
     if (++timing.fired == timing.wanted)
         loop_stop(&timing.loop);
     else
-        late_start(called);
+        late_start(called, now);
 }
 
 /** A one-shot timer of one millisecond, armed again by its callback: how late it is. */
@@ -144,7 +144,7 @@ static void run_timer_late(const bench_args *args, bench_result *result) {
     timer_open(&timing.loop, timing.timers);
 
     bench_begin(result);
-    late_start(timing.timers);
+    late_start(timing.timers, bench_now());
     loop_run(&timing.loop);
     bench_end(result);
 
@@ -163,13 +163,13 @@ static void run_timer_drift(const bench_args *args, bench_result *result) {
     timer_hook = fire_called;
     loop_open(&timing.loop);
     timer_open(&timing.loop, timing.timers);
-    loop_refresh(&timing.loop);
 
     bench_begin(result);
-    uint64_t due_at = bench_now() + timing.wanted * MILLISECOND_NS;
+    uint64_t now = bench_now(), due_at = now + timing.wanted * MILLISECOND_NS;
+    loop_refresh(&timing.loop, now);
     timer_repeat(&timing.loop, timing.timers, MILLISECOND_NS);
     loop_run(&timing.loop);
-    uint64_t now = bench_now();
+    now = bench_now();
     bench_end(result);
 
     timing.samples[0] = now > due_at ? (uint32_t)(now - due_at) : 0;

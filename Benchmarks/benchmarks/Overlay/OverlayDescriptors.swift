@@ -12,7 +12,7 @@ extension Overlay {
     mutating func write(_ index: Int) {
       written += 1
       var byte = UInt8(ascii: "e")
-      require(Glibc.write(ends[index].write, &byte, 1) == 1, "write")
+      require(bench_write(ends[index].write, &byte, 1) == 1, "write")
     }
   }
 
@@ -33,7 +33,7 @@ extension Overlay {
       let source = try RunLoop.FileDescriptorSource(fileDescriptor: ends.read, interest: .readable) { _, _ in
         let state = pipes.state
         var byte: UInt8 = 0
-        require(read(ends.read, &byte, 1) == 1, "read")
+        require(bench_read(ends.read, &byte, 1) == 1, "read")
         if state.pointee.written < state.pointee.wanted { state.pointee.write(index + 1 == size ? 0 : index + 1) }
         state.pointee.fired += 1
         if state.pointee.fired == state.pointee.wanted { loop.stop() }
@@ -80,7 +80,7 @@ extension Overlay {
 
   private static func send(_ byte: Character, to fd: Int32) {
     var byte = byte.asciiValue!
-    require(write(fd, &byte, 1) == 1, "write")
+    require(bench_write(fd, &byte, 1) == 1, "write")
   }
 
   static let echo: Body = { args, result in
@@ -103,8 +103,8 @@ extension Overlay {
       let farLoop = RunLoop.current
       let source = try? RunLoop.FileDescriptorSource(fileDescriptor: far, interest: .readable) { _, _ in
         var byte: UInt8 = 0
-        require(read(far, &byte, 1) == 1, "read")
-        if byte == UInt8(ascii: "q") { farLoop.stop() } else { require(write(far, &byte, 1) == 1, "write") }
+        require(bench_read(far, &byte, 1) == 1, "read")
+        if byte == UInt8(ascii: "q") { farLoop.stop() } else { require(bench_write(far, &byte, 1) == 1, "write") }
       }
       if let source { _ = try? farLoop.add(source) }
       gate.open()
@@ -127,13 +127,13 @@ extension Overlay {
 
   private static func echoArrived(_ state: UnsafeMutablePointer<Echo>, _ near: Int32, _ loop: RunLoop) {
     var byte: UInt8 = 0
-    require(read(near, &byte, 1) == 1, "read")
+    require(bench_read(near, &byte, 1) == 1, "read")
     let now = bench_now()
     state.pointee.samples[state.pointee.sampled] = UInt32(truncatingIfNeeded: now - state.pointee.sentAt)
     state.pointee.sampled += 1
     if state.pointee.sampled == state.pointee.wanted { return loop.stop() }
     state.pointee.sentAt = now
-    require(write(near, &byte, 1) == 1, "write")
+    require(bench_write(near, &byte, 1) == 1, "write")
   }
 
   static let memoryOfDescriptors: Body = { args, result in

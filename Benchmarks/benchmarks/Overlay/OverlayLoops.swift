@@ -45,7 +45,7 @@ extension Overlay {
     bench_begin(&result)
     for index in 0..<args.count {
       var one: UInt64 = 1
-      require(write(signalled, &one, 8) == 8, "write")
+      require(bench_write(signalled, &one, 8) == 8, "write")
       try loop.run(in: index & 1 == 0 ? .default : other, returnAfterSourceHandled: true)
     }
     bench_end(&result)

@@ -100,7 +100,7 @@ extension Overlay {
         now > state.pointee.dueAt ? UInt32(truncatingIfNeeded: now - state.pointee.dueAt) : 0
       state.pointee.sampled += 1
       if state.pointee.sampled == state.pointee.wanted { return loop.stop() }
-      state.pointee.dueAt = bench_now() + 1_000_000
+      state.pointee.dueAt = now + 1_000_000
       timer.fireDate = RunLoop.Instant(nanoseconds: state.pointee.dueAt)
     }
 
