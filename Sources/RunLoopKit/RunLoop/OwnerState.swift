@@ -9,6 +9,9 @@ struct OwnerState {
   var lastSerial: UInt64 = 0
   /// The main queue was signalled, and has not been looked at since.
   var isMainQueuePending = false
+  /// Polls that have not asked the kernel, since the last that has.
+  var skippedLooks = 0
+  static let mostSkippedLooks = 63
   /// Signalled sources collected by the passes on the stack, the innermost one's last.
   var collectedSources: ContiguousArray<CollectedSource> = []
   /// The host has called `prepare` and not yet `dispatch`.

@@ -17,6 +17,10 @@ extension RunLoop {
     let hasLooked = event == nil  // each look has taken what was posted
     while event == nil {
       let mayBlock = !isPolling && posted == .none && !canServeMainQueue(activation)
+      if !mayBlock, canSkipLook(in: mode) {
+        posted = max(posted, wakeWord.take())
+        break
+      }
       fetch(in: mode, mayBlock: mayBlock, deadline: deadline, &posted)
       event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode, activation)
       if event != nil || isPolling || posted != .none { break }
@@ -35,11 +39,24 @@ extension RunLoop {
     let set = mode.pointee.portSet!
     if mayBlock { lock.withLock { armTimer(of: mode) } }
     if mayBlock, wakeWord.beginWait() {
+      owner.pointee.skippedLooks = 0
       set.blockingWait(until: deadline)
-    } else {
+    } else if !canSkipLook(in: mode) {
+      owner.pointee.skippedLooks = 0
       set.look()
     }
     posted = max(posted, wakeWord.take())
+  }
+
+  /// A mode without descriptors hears from the kernel of its timers only, whose truth is the clock: as long as none is due, a
+  /// look would find nothing. Not for ever, so that a loop that spins stays visible.
+  private func canSkipLook(in mode: ModePointer) -> Bool {
+    guard owner.pointee.skippedLooks < OwnerState.mostSkippedLooks else { return false }
+    let canSkip = lock.withLock {
+      mode.pointee.ports.isEmpty && !mode.pointee.hasMainQueueHint && !isTimerDue(in: mode, soft: true)
+    }
+    if canSkip { owner.pointee.skippedLooks += 1 }
+    return canSkip
   }
 
   /// The oldest fetched event that is still true.

@@ -22,10 +22,47 @@ final class CostTests: XCTestCase {
   func test_RLK_COST_2_aPollIsOneSystemCall() {
     onThread {
       let loop = RunLoop.current
-      try loop.add(RunLoop.Timer.never())
+      try loop.add(PortSourceFactory.make(EventCounter()) {})
       try loop.run(for: .zero)
       let counts = try CountingKernel.count { for _ in 0..<10 { try loop.run(for: .zero) } }
       XCTAssertEqual(counts, CountingKernel.Counts(waits: 10))
+    }
+  }
+
+  func test_RLK_COST_2b_aPollOfAModeWithoutDescriptorsAsksTheKernelOnceInAWhile() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      let counts = try CountingKernel.count { for _ in 0..<640 { try loop.run(for: .zero) } }
+      XCTAssertEqual(counts.waits, 10)
+    }
+  }
+
+  func test_RLK_COST_2c_aBlockThatQueuesTheNextOneAsksTheKernelOnceInAWhile() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      let count = Box(0)
+      @Sendable func again() {
+        count.value += 1
+        if count.value < 1280 { try? loop.perform(block: again) } else { loop.stop() }
+      }
+      try loop.perform(block: again)
+      let counts = try CountingKernel.count { try loop.run() }
+      // Two blocks a pass: at its steps (d) and (m).
+      XCTAssertEqual(counts.waits, 10)
+    }
+  }
+
+  func test_RLK_COST_2d_aTimerThatIsDueIsFiredByAPollThatFollowsOthers() {
+    onThread {
+      let loop = RunLoop.current
+      let fired = Box(0)
+      try loop.add(RunLoop.Timer.never())
+      for _ in 0..<10 { try loop.run(for: .zero) }
+      try loop.add(RunLoop.Timer(fireDate: .now) { _ in fired.value += 1 })
+      try loop.run(for: .zero)
+      XCTAssertEqual(fired.value, 1)
     }
   }
 
@@ -34,6 +71,7 @@ final class CostTests: XCTestCase {
       let loop = RunLoop.current
       let source = RunLoop.Source { _ in for _ in 0..<100 { loop.wakeUp() } }
       try loop.add(source)
+      try loop.add(PortSourceFactory.make(EventCounter()) {})
       try loop.run(for: .zero)
       source.signal()
       let counts = try CountingKernel.count { try loop.run(for: .zero) }
