@@ -15,7 +15,8 @@ struct Lock: ~Copyable, Sendable {
   private static let spins = 40
 
   private let word = Atomic<UInt32>(Lock.free)
-  private let forkGeneration = Kernel.forkGeneration
+  /// The process that made it.
+  let forkGeneration = Kernel.forkGeneration
 
   @inline(__always)
   borrowing func lock() {

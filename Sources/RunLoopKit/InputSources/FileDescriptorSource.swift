@@ -35,9 +35,9 @@ extension RunLoop {
     }
 
     let body: (FileDescriptorSource, Readiness) -> Void
-    private let wanted: Atomic<UInt32>
 
-    /// - Throws: `.systemCall` with `EBADF` if the descriptor is not open. A regular file is refused by `add` (`EPERM`).
+    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`) and a regular file
+    ///   (`EPERM`) are refused by `add`.
     public convenience init(
       fileDescriptor: Int32, interest: Readiness, order: Int = 0,
       _ body: @escaping @Sendable (FileDescriptorSource, Readiness) -> Void
@@ -50,22 +50,21 @@ extension RunLoop {
       unchecked body: @escaping (FileDescriptorSource, Readiness) -> Void
     ) throws(RunLoopError) {
       self.body = body
-      wanted = Atomic(interest.rawValue)
-      try super.init(fileDescriptor: fileDescriptor, isCounter: false, order: order, onlyHost: onlyHost)
+      try super.init(
+        .descriptorSource, fileDescriptor: fileDescriptor, interest: interest.rawValue, order: order, context: nil,
+        onlyHost: onlyHost)
     }
 
     /// What is waited for; hang-up and error always are. Setting it, also to the same value, wakes a source that rests.
     /// Takes effect at once, also while a loop sleeps.
     public var interest: Readiness {
-      get { Readiness(rawValue: wanted.load(ordering: .acquiring)) }
+      get { Readiness(rawValue: UInt32(wanted.load(ordering: .acquiring))) }
       set {
-        wanted.store(newValue.rawValue, ordering: .sequentiallyConsistent)
+        wanted.store(UInt8(truncatingIfNeeded: newValue.rawValue), ordering: .sequentiallyConsistent)
         guard !isForked else { return }
         for host in withLinks({ $0.map(\.host) }) { try? host.interestChanged(self) }
       }
     }
-
-    override var wantedReadiness: UInt32 { wanted.load(ordering: .acquiring) }
 
     public override var description: String {
       "<descriptor source order \(order), descriptor \(fileDescriptor), \(interest), \(isValid ? "valid" : "invalid")>"

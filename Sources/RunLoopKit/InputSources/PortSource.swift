@@ -1,24 +1,32 @@
 internal import Glibc
+internal import Synchronization
 
 extension RunLoop {
   /// What port sources and file descriptor sources share: a descriptor that belongs to the caller.
   public class DescriptorItem: Item, @unchecked Sendable {
+    /// `RLC_` bits, four of them.
+    final let wanted: Atomic<UInt8>
     /// The descriptor, which stays the caller's and must stay open while the item is a member of a mode.
     public final let fileDescriptor: Int32
-    private let isCounter: Bool
 
-    init(fileDescriptor: Int32, isCounter: Bool, order: Int, onlyHost: RunLoop?) throws(RunLoopError) {
-      guard fcntl(fileDescriptor, F_GETFD) >= 0 else { throw .systemCall(name: "fcntl", errno: errno) }
+    init(
+      _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, context: Context?, onlyHost: RunLoop?
+    ) throws(RunLoopError) {
+      // Whether it is open, epoll_ctl(2) says when it is added.
+      guard fileDescriptor >= 0 else { throw .systemCall(name: "fcntl", errno: EBADF) }
       self.fileDescriptor = fileDescriptor
-      self.isCounter = isCounter
-      super.init(order: order, onlyHost: onlyHost)
+      wanted = Atomic(UInt8(truncatingIfNeeded: interest))
+      super.init(kind, order: order, context: context, onlyHost: onlyHost)
     }
 
-    /// `RLC_` bits.
-    var wantedReadiness: UInt32 { PortRegistration.readable }
+    final func checkOpen() throws(RunLoopError) {
+      guard fcntl(fileDescriptor, F_GETFD) >= 0 else { throw .systemCall(name: "fcntl", errno: errno) }
+    }
 
     final var registration: PortRegistration {
-      PortRegistration(fileDescriptor: fileDescriptor, isCounter: isCounter, interest: wantedReadiness)
+      PortRegistration(
+        fileDescriptor: fileDescriptor, isCounter: kind == .portSource,
+        interest: UInt32(wanted.load(ordering: .acquiring)))
     }
   }
 
@@ -31,20 +39,19 @@ extension RunLoop {
   /// Source: `CFRunLoopSourceRef` with a version 1 context.
   public final class PortSource: DescriptorItem, @unchecked Sendable {
     let body: (PortSource) -> Void
-    let context: HeldContext?
 
     /// - Parameter perform: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall` with `EBADF` if the descriptor is not open.
+    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open is refused by `add` (`EBADF`).
     public init(
       fileDescriptor: Int32, order: Int = 0, context: Context? = nil,
       perform: @escaping @Sendable (PortSource) -> Void
     ) throws(RunLoopError) {
       body = perform
-      self.context = context.map { HeldContext($0) }
-      try super.init(fileDescriptor: fileDescriptor, isCounter: true, order: order, onlyHost: nil)
+      try super.init(
+        .portSource, fileDescriptor: fileDescriptor, interest: PortRegistration.readable, order: order,
+        context: context,
+        onlyHost: nil)
     }
-
-    deinit { context?.release() }
 
     public override var description: String {
       let detail = context?.description.map { ", context \($0)" } ?? ""

@@ -2,11 +2,11 @@ extension RunLoop {
   /// True if a source was called: it may have left the mode since the port became ready.
   func serve(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
     guard item.isValid, item.isMember(of: activation.pointee.mode) else { return false }
-    if let source = item as? PortSource {
-      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(source)
+    if item.kind == .portSource {
+      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
       return true
     }
-    guard let source = item as? FileDescriptorSource else { return false }
+    let source = unsafeDowncast(item, to: FileDescriptorSource.self)
     if isServed(source, above: activation) {  // removed and added again in its own callout
       lock.withLock { muteServedPorts(in: activation.pointee.mode) }
       return false
@@ -14,7 +14,10 @@ extension RunLoop {
     activation.pointee.serving = source
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(source, FileDescriptorSource.Readiness(rawValue: ready))
     activation.pointee.serving = nil
-    lock.withLock { setMuted(false, source) }
+    if activation.pointee.isServingMuted {
+      activation.pointee.isServingMuted = false
+      lock.withLock { setMuted(false, source) }
+    }
     return true
   }
 
@@ -23,8 +26,9 @@ extension RunLoop {
   func muteServedPorts(in mode: ModePointer) {
     var enclosing = owner.pointee.activation
     while let activation = enclosing {
-      if let source = activation.pointee.serving, let token = source.link(in: mode)?.token {
+      if let source = activation.pointee.serving, let token = source.token(in: mode) {
         mode.pointee.portSet?.setMuted(true, token: token)
+        activation.pointee.isServingMuted = true
       }
       enclosing = activation.pointee.parent
     }

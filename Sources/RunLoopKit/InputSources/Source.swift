@@ -20,10 +20,8 @@ extension RunLoop {
       public init() {}
     }
 
-    let hooks: Hooks
-    private let identity: AnyHashable?
     let body: (Source) -> Void
-    let context: HeldContext?
+    private let held: HeldHooks?
     /// 0: not signalled; else when it was signalled first, as a number that grows.
     private let signalled = Atomic<UInt64>(0)
     private static let clock = Atomic<UInt64>(0)
@@ -36,14 +34,13 @@ extension RunLoop {
     }
 
     init(order: Int, context: Context?, hooks: Hooks, onlyHost: RunLoop?, unchecked body: @escaping (Source) -> Void) {
-      self.hooks = hooks
-      identity = hooks.identity.map { AnyHashable($0) }
       self.body = body
-      self.context = context.map { HeldContext($0) }
-      super.init(order: order, onlyHost: onlyHost)
+      held = HeldHooks.make(hooks)
+      super.init(.source, order: order, context: context, onlyHost: onlyHost)
     }
 
-    deinit { context?.release() }
+    var hooks: Hooks? { held?.hooks }
+    private var identity: AnyHashable? { held?.identity }
 
     /// Marks the source. It stays marked until it is performed or invalidated, whatever modes it enters and leaves.
     /// Nothing happens if it is invalid. Does not wake any loop.
@@ -78,9 +75,9 @@ extension RunLoop {
 
     override func willLeave() { signalled.store(0, ordering: .sequentiallyConsistent) }
 
-    override var hasHooks: Bool { hooks.schedule != nil || hooks.cancel != nil }
+    override var hasHooks: Bool { held != nil && (hooks?.schedule != nil || hooks?.cancel != nil) }
 
-    override var isPlain: Bool { identity == nil }
+    override var isPlain: Bool { held == nil || identity == nil }
 
     override func isEqual(to other: Item) -> Bool {
       guard let identity, let other = other as? Source, let theirs = other.identity else { return false }
@@ -94,6 +91,22 @@ extension RunLoop {
     public override var description: String {
       let detail = context?.description.map { ", context \($0)" } ?? ""
       return "<source order \(order), \(isValid ? "valid" : "invalid")\(isSignalled ? ", signalled" : "")\(detail)>"
+    }
+  }
+
+  /// Few sources have hooks.
+  private final class HeldHooks: @unchecked Sendable {
+    let hooks: Source.Hooks
+    let identity: AnyHashable?
+
+    private init(_ hooks: Source.Hooks) {
+      self.hooks = hooks
+      identity = hooks.identity.map { AnyHashable($0) }
+    }
+
+    static func make(_ hooks: Source.Hooks) -> HeldHooks? {
+      if hooks.schedule == nil, hooks.cancel == nil, hooks.identity == nil { return nil }
+      return HeldHooks(hooks)
     }
   }
 }

@@ -6,25 +6,34 @@ extension RunLoop {
   /// Modes hold strong references to their items; an item that nobody holds is invalidated and destroyed.
   /// - Thread: Any, for all members.
   public class Item: @unchecked Sendable, Hashable, CustomStringConvertible {
-    /// Lower is called first, among the observers or signalled sources of a mode; the other kinds ignore it.
-    public final let order: Int
-
-    final let validity = Atomic<Bool>(true)
-    /// A leaf lock: taken under a loop's lock, never around one.
-    private final let leaf = Lock()
     /// Where the item is a member. Guarded by `leaf`.
-    @exclusivity(unchecked) private final var links: [ItemLink] = []
-    /// The process that made it; in a child of fork(2) an inherited item is dead, and its locks are not to be touched.
-    final let forkGeneration = Kernel.forkGeneration
-    /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
-    final let onlyHost: UInt64?
+    @exclusivity(unchecked) private final var links = ItemLinks()
+    private final let extras: ItemExtras?
+    /// A leaf lock: taken under a loop's lock, never around one. It knows the process that made it; in a child of fork(2) an
+    /// inherited item is dead, and its locks are not to be touched.
+    private final let leaf = Lock()
+    final let validity = Atomic<Bool>(true)
+    final let kind: Kind
 
-    init(order: Int, onlyHost: RunLoop? = nil) {
-      self.order = order
-      self.onlyHost = onlyHost?.serial
+    /// The subclass.
+    enum Kind: UInt8 {
+      case source, portSource, descriptorSource, timer, observer
     }
 
-    final var isForked: Bool { forkGeneration != Kernel.forkGeneration }
+    init(_ kind: Kind, order: Int, context: Context?, onlyHost: RunLoop?) {
+      self.kind = kind
+      extras = ItemExtras.make(order: order, context: context, onlyHost: onlyHost)
+    }
+
+    /// Lower is called first, among the observers or signalled sources of a mode; the other kinds ignore it.
+    public final var order: Int { extras?.order ?? 0 }
+
+    final var context: HeldContext? { extras?.context }
+
+    /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
+    final var onlyHost: UInt64? { extras?.onlyHost }
+
+    final var isForked: Bool { leaf.forkGeneration != Kernel.forkGeneration }
 
     /// False once the item was invalidated, and in a child of fork(2) that inherited it.
     public final var isValid: Bool { validity.load(ordering: .acquiring) && !isForked }
@@ -37,28 +46,26 @@ extension RunLoop {
     public final func invalidate() {
       guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
       willLeave()
-      for host in hosts() { host.detach(self) }
-      didInvalidate()
+      let (host, others) = withLinks { ($0.first?.host, $0.otherHosts) }
+      host?.detach(self)
+      for host in others { host.detach(self) }
+      // A source keeps its context until it is destroyed.
+      if isExclusive { context?.release() }
     }
 
     /// Clears what must not outlive validity, before the modes are left.
     func willLeave() {}
-    /// Releases the context where invalidation does so. No lock is held.
-    func didInvalidate() {}
 
-    final func withLinks<R>(_ body: (inout [ItemLink]) -> R) -> R { leaf.withLock { body(&links) } }
+    @inline(__always)
+    final func withLinks<R, E: Error>(_ body: (inout ItemLinks) throws(E) -> R) throws(E) -> R {
+      leaf.lock()
+      defer { leaf.unlock() }
+      return try body(&links)
+    }
 
     /// For what else subclasses keep under the leaf lock.
+    @inline(__always)
     final func withLeafLock<R>(_ body: () -> R) -> R { leaf.withLock(body) }
-
-    private final func hosts() -> [any ItemHost] {
-      withLinks { links in
-        if links.count == 1 { return [links[0].host] }
-        var seen: [any ItemHost] = []
-        for link in links where !seen.contains(where: { $0 === link.host }) { seen.append(link.host) }
-        return seen
-      }
-    }
 
     /// Kind, order, validity and what matters besides; with the words of its context.
     public var description: String { "<item \(order)>" }
@@ -77,56 +84,80 @@ extension RunLoop {
     /// True if equality is identity.
     var isPlain: Bool { true }
     /// Timers and observers belong to one loop at a time.
-    var isExclusive: Bool { false }
+    final var isExclusive: Bool { kind == .timer || kind == .observer }
   }
 }
 
-/// One membership of an item: in a mode of a loop, or in a loop's record of common items (`mode` nil).
-struct ItemLink {
-  let host: any ItemHost
-  let mode: ModePointer?
-  /// The token in the mode's deadline heap or port set; 0 for the other kinds.
-  let token: UInt64
-  /// Grows with each adding to the loop: tells a member from one that was removed and added again.
-  let stamp: UInt64
+/// What few items have: those with nothing of it do without the object.
+final class ItemExtras: Sendable {
+  let order: Int
+  let context: RunLoop.HeldContext?
+  let onlyHost: UInt64?
+
+  private init(order: Int, context: RunLoop.HeldContext?, onlyHost: UInt64?) {
+    self.order = order
+    self.context = context
+    self.onlyHost = onlyHost
+  }
+
+  static func make(order: Int, context: RunLoop.Context?, onlyHost: RunLoop?) -> ItemExtras? {
+    if order == 0, context == nil, onlyHost == nil { return nil }
+    return ItemExtras(order: order, context: context.map { RunLoop.HeldContext($0) }, onlyHost: onlyHost?.serial)
+  }
 }
+
+// MARK: Memberships
 
 extension RunLoop.Item {
-  final func link(in mode: ModePointer) -> ItemLink? {
-    withLinks { $0.first { $0.mode == mode } }
+  /// The token of its membership in the mode; nil if it is no member.
+  final func token(in mode: ModePointer) -> UInt64? {
+    withLinks { $0.first { $0.mode == mode }?.token }
   }
 
-  final func isMember(of mode: ModePointer) -> Bool {
-    withLinks { $0.contains { $0.mode == mode } }
-  }
+  final func isMember(of mode: ModePointer) -> Bool { token(in: mode) != nil }
 
-  final func isMember(ofAnyModeOf host: any ItemHost) -> Bool {
+  final func isMember(ofAnyModeOf host: RunLoop) -> Bool {
     withLinks { $0.contains { $0.host === host && $0.mode != nil } }
   }
 
-  final func isRecorded(by host: any ItemHost) -> Bool {
-    withLinks { $0.contains { $0.host === host && $0.mode == nil } }
-  }
-
   /// A timer or an observer belongs to one loop while it is in any of its modes (rules 39, 46).
-  final func isFree(for host: any ItemHost) -> Bool {
-    !isExclusive || withLinks { $0.allSatisfy { $0.mode == nil || $0.host === host } }
+  final func isFree(for host: RunLoop) -> Bool { withLinks { isFree(for: host, $0) } }
+
+  private final func isFree(for host: RunLoop, _ links: ItemLinks) -> Bool {
+    !isExclusive || !links.contains { $0.mode != nil && $0.host !== host }
   }
 
-  /// Links the item; false if it belongs to one loop only and another one was faster.
-  final func link(_ link: ItemLink) -> Bool {
-    withLinks { links in
-      if isExclusive, link.mode != nil, !links.allSatisfy({ $0.mode == nil || $0.host === link.host }) { return false }
-      links.append(link)
+  /// Makes the item a member of a mode. False if it is one already, or belongs to another loop.
+  ///
+  /// - Parameter register: Enters the mode's tables, and answers the token. Under the leaf lock.
+  @inline(__always)
+  final func link(
+    to host: RunLoop, _ mode: ModePointer, _ register: () throws(RunLoopError) -> UInt64
+  ) throws(RunLoopError) -> Bool {
+    try withLinks { links throws(RunLoopError) in
+      guard !links.contains(where: { $0.mode == mode }), isFree(for: host, links) else { return false }
+      links.append(ItemLink(host: host, mode: mode, token: try register()))
       return true
     }
   }
 
-  final func unlink(mode: ModePointer) {
-    withLinks { $0.removeAll { $0.mode == mode } }
+  final func unlink(_ mode: ModePointer) -> UInt64? {
+    withLinks { $0.remove { $0.mode == mode }?.token }
   }
 
-  final func unlinkRecord(of host: any ItemHost) {
-    withLinks { $0.removeAll { $0.host === host && $0.mode == nil } }
+  /// Ends its membership in some mode of the loop; nil if it is in none.
+  final func unlinkAny(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
+    withLinks { links in
+      guard let link = links.remove(where: { $0.host === host && $0.mode != nil }) else { return nil }
+      return (link.mode!, link.token)
+    }
+  }
+
+  final func linkRecord(of host: RunLoop, stamp: UInt64) {
+    withLinks { $0.append(ItemLink(host: host, mode: nil, token: stamp)) }
+  }
+
+  final func unlinkRecord(of host: RunLoop) {
+    _ = withLinks { $0.remove { $0.host === host && $0.mode == nil } }
   }
 }

@@ -10,7 +10,8 @@ extension RunLoop {
     guard state.pointee.commonItems[ObjectIdentifier(item)] == nil else { return false }
     let stamp = state.pointee.nextStamp()
     state.pointee.commonItems[ObjectIdentifier(item)] = LoopState.CommonItem(item: item, stamp: stamp)
-    return item.link(ItemLink(host: self, mode: nil, token: 0, stamp: stamp))
+    item.linkRecord(of: self, stamp: stamp)
+    return true
   }
 
   func eraseRecord(of item: Item) {
@@ -29,66 +30,71 @@ extension RunLoop {
 
   /// False if the item, or an equal one, is a member already, or belongs to another loop.
   func insert(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> Bool {
-    guard !item.isMember(of: mode) else { return false }
-    let stamp = state.pointee.nextStamp()
-    switch item {
-    case let source as Source:
-      guard mode.pointee.member(equalTo: source) == nil else { return false }
-      _ = source.link(ItemLink(host: self, mode: mode, token: 0, stamp: stamp))
-      mode.pointee.insert(source, stamp: stamp)
-    case let observer as Observer:
-      guard observer.link(ItemLink(host: self, mode: mode, token: 0, stamp: stamp)) else { return false }
-      mode.pointee.insert(observer, stamp: stamp)
-    case let timer as Timer:
-      return try insert(timer, in: mode, stamp)
-    case let port as DescriptorItem:
+    if !item.isPlain, mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self)) != nil { return false }
+    let isNew = try item.link(to: self, mode) { () throws(RunLoopError) in try register(item, in: mode) }
+    if isNew, item.kind == .timer { armNew(unsafeDowncast(item, to: Timer.self), in: mode) }
+    return isNew
+  }
+
+  /// Enters the mode's tables; the token.
+  private func register(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
+    let context = Unmanaged.passUnretained(item).toOpaque()
+    switch item.kind {
+    case .portSource, .descriptorSource:
+      let port = unsafeDowncast(item, to: DescriptorItem.self)
+      if mode.pointee.portSet == nil { try port.checkOpen() }  // or the set's own descriptors could get its number
       try makePortSet(of: mode)
-      let token = try mode.pointee.portSet!.insert(
-        port.registration, context: Unmanaged.passUnretained(port).toOpaque())
-      _ = port.link(ItemLink(host: self, mode: mode, token: token, stamp: stamp))
+      let token = try mode.pointee.portSet!.insert(port.registration, context: context)
       mode.pointee.ports.insert(port, token: token)
-    default:
-      preconditionFailure("an item of unknown kind")
+      return token
+    case .timer:
+      try makeTimerHeap(of: mode)
+      let token = try mode.pointee.timerHeap!.insert(context: context)
+      mode.pointee.timers.insert(unsafeDowncast(item, to: Timer.self), token: token)
+      return token
+    case .source:
+      let stamp = state.pointee.nextStamp()
+      mode.pointee.insert(unsafeDowncast(item, to: Source.self), stamp: stamp)
+      return stamp
+    case .observer:
+      let stamp = state.pointee.nextStamp()
+      mode.pointee.insert(unsafeDowncast(item, to: Observer.self), stamp: stamp)
+      return stamp
     }
-    return true
   }
 
-  private func insert(_ timer: Timer, in mode: ModePointer, _ stamp: UInt64) throws(RunLoopError) -> Bool {
-    try makeTimerHeap(of: mode)
-    let heap = mode.pointee.timerHeap!
-    let token = try heap.insert(context: Unmanaged.passUnretained(timer).toOpaque())
-    guard timer.link(ItemLink(host: self, mode: mode, token: token, stamp: stamp)) else {
-      heap.remove(token: token)
-      return false
-    }
-    mode.pointee.timers.insert(timer, token: token)
-    if !timer.isFiring {
-      let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
-      heap.arm(token: token, deadline: date, tolerance: tolerance)
-      armTimer(of: mode)
-    }
-    return true
+  /// While its callout runs it is armed when that ends.
+  private func armNew(_ timer: Timer, in mode: ModePointer) {
+    guard !timer.isFiring, let token = timer.token(in: mode) else { return }
+    let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
+    mode.pointee.timerHeap!.arm(token: token, deadline: date, tolerance: tolerance)
+    armTimer(of: mode)
   }
 
-  /// Nil if neither the item nor an equal source is a member.
-  func removeMember(_ item: Item, from mode: ModePointer) -> Member? {
-    guard let link = item.link(in: mode) else {
-      guard let source = item as? Source, let equal = mode.pointee.member(equalTo: source) else { return nil }
-      return removeMember(equal, from: mode)
+  /// What has left: the item, or a source equal to it. Nil if neither is a member.
+  func removeMember(_ item: Item, from mode: ModePointer) -> Item? {
+    if let token = item.unlink(mode) {
+      unregister(item, from: mode, token: token)
+      return item
     }
-    item.unlink(mode: mode)
-    switch item {
-    case let source as Source: mode.pointee.remove(source)
-    case let observer as Observer: mode.pointee.remove(observer)
-    case is Timer:
-      mode.pointee.timerHeap?.remove(token: link.token)
-      mode.pointee.timers.remove(token: link.token)
+    guard !item.isPlain, let equal = mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self)) else {
+      return nil
+    }
+    return removeMember(equal, from: mode)
+  }
+
+  /// Leaves the mode's tables. The caller holds the item: its last reference must not go under the lock.
+  func unregister(_ item: Item, from mode: ModePointer, token: UInt64) {
+    switch item.kind {
+    case .portSource, .descriptorSource:
+      mode.pointee.portSet?.remove(token: token)
+      mode.pointee.ports.remove(token: token)
+    case .timer:
+      mode.pointee.timerHeap?.remove(token: token)
+      mode.pointee.timers.remove(token: token)
       armTimer(of: mode)
-    case is DescriptorItem:
-      mode.pointee.portSet?.remove(token: link.token)
-      mode.pointee.ports.remove(token: link.token)
-    default: break
+    case .source: mode.pointee.remove(unsafeDowncast(item, to: Source.self))
+    case .observer: mode.pointee.remove(unsafeDowncast(item, to: Observer.self))
     }
-    return Member(mode: mode.pointee.name, item: item)
   }
 }

@@ -12,7 +12,6 @@ extension RunLoop {
     public let repeats: Bool
 
     let body: (Observer, Activity) -> Void
-    let context: HeldContext?
     let firing = Atomic<Bool>(false)
 
     /// - Parameter body: Called on the loop's thread, with no lock held; kept until the observer is destroyed.
@@ -30,14 +29,8 @@ extension RunLoop {
       self.activities = activities
       self.repeats = repeats
       self.body = body
-      self.context = context.map { HeldContext($0) }
-      super.init(order: order, onlyHost: onlyHost)
+      super.init(.observer, order: order, context: context, onlyHost: onlyHost)
     }
-
-    deinit { context?.release() }
-
-    override var isExclusive: Bool { true }
-    override func didInvalidate() { context?.release() }
 
     /// True while its callout runs.
     public var isFiring: Bool { firing.load(ordering: .relaxed) }

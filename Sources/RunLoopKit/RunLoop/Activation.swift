@@ -16,6 +16,8 @@ struct Activation {
   var heldWake = WakeWord.Posted.none
   /// The readiness source whose callout is on the stack: nested runs leave it out.
   var serving: RunLoop.FileDescriptorSource?
+  /// A nested run has left it out of its set: it comes back when its callout ends.
+  var isServingMuted = false
 }
 
 /// How long a run may take (rule 5).

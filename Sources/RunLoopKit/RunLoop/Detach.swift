@@ -1,15 +1,21 @@
-extension RunLoop: ItemHost {
-  /// Rule 54. The item is invalid already: nobody can add it meanwhile.
+extension RunLoop {
+  /// Rule 54: takes the item out of all modes and out of the common record. It is invalid already: nobody can add it
+  /// meanwhile. The caller holds it.
   func detach(_ item: Item) {
     guard isUsable, !item.isForked else { return }
     var left: [Member] = []
     lock.withLock {
-      for mode in state.pointee.modes where item.isMember(of: mode) {
-        if let member = removeMember(item, from: mode), item.hasHooks { left.append(member) }
+      if item.hasHooks {
+        for mode in state.pointee.modes {
+          guard let token = item.unlink(mode) else { continue }
+          unregister(item, from: mode, token: token)
+          left.append(Member(mode: mode.pointee.name, item: item))
+        }
       }
+      while let (mode, token) = item.unlinkAny(of: self) { unregister(item, from: mode, token: token) }
       eraseRecord(of: item)
     }
-    callCancel(item, left)
+    if item.hasHooks { callCancel(item, left) }
   }
 
   /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this thread
@@ -17,10 +23,10 @@ extension RunLoop: ItemHost {
   func tearDown() {
     lock.lock()
     markEnded()
-    var items: [(item: Item, member: Member)] = []
+    var left: [Member] = []
     for mode in state.pointee.modes {
       for item in members(of: mode) {
-        if let member = removeMember(item, from: mode) { items.append((item, member)) }
+        if removeMember(item, from: mode) != nil { left.append(Member(mode: mode.pointee.name, item: item)) }
       }
     }
     let recorded = state.pointee.commonItems.values.map(\.item)
@@ -31,8 +37,8 @@ extension RunLoop: ItemHost {
     let held = owner.pointee.heldEvents
     owner.pointee.heldEvents = []
 
-    for (item, member) in items { callCancel(item, [member]) }
-    withExtendedLifetime((items, recorded, blocks, held)) {}
+    for member in left { callCancel(member.item, [member]) }
+    withExtendedLifetime((left, recorded, blocks, held)) {}
   }
 
   private func members(of mode: ModePointer) -> [Item] {

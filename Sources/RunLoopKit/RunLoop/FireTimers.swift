@@ -50,7 +50,7 @@ extension RunLoop {
     let timer = collected.timer
     guard !collected.isDone else { return nil }
     state.pointee.collectedTimers[index].isDone = true
-    guard timer.isValid, !timer.isFiring, timer.link(in: collected.mode)?.token == collected.token else { return nil }
+    guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == collected.token else { return nil }
     let date = timer.scheduledDate
     guard date <= limit || date <= Kernel.now() else { return nil }
     timer.firing.store(true, ordering: .relaxed)
@@ -78,7 +78,7 @@ extension RunLoop {
   func releaseCollectedTimers() {
     for collected in state.pointee.collectedTimers where !collected.isDone {
       let timer = collected.timer
-      guard timer.isValid, !timer.isFiring, timer.link(in: collected.mode)?.token == collected.token else { continue }
+      guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == collected.token else { continue }
       let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
       collected.mode.pointee.timerHeap?.arm(token: collected.token, deadline: date, tolerance: tolerance)
     }

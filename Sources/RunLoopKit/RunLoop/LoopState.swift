@@ -1,6 +1,7 @@
 /// The mutable state of a loop that any thread may need. Guarded by the loop's lock.
 struct LoopState: ~Copyable {
   var modes: ContiguousArray<ModePointer>
+  private var recentMode: ModePointer
   /// Names that are common without a mode of that name having been made yet (A20).
   var commonNames: Set<RunLoop.Mode> = []
   /// The record of items that were added to the common modes (rule 52), by identity.
@@ -32,10 +33,16 @@ struct LoopState: ~Copyable {
     let defaultMode = ModePointer.allocate(capacity: 1)
     defaultMode.initialize(to: ModeState(name: .default, isCommon: true))
     modes = [defaultMode]
+    recentMode = defaultMode
   }
 
-  func mode(_ name: RunLoop.Mode) -> ModePointer? {
-    for mode in modes where mode.pointee.name == name { return mode }
+  /// The mode that was asked for last is found at once: strings that are the same object need no comparison.
+  mutating func mode(_ name: RunLoop.Mode) -> ModePointer? {
+    if recentMode.pointee.name == name { return recentMode }
+    for mode in modes where mode.pointee.name == name {
+      if !mode.pointee.isPseudoMode { recentMode = mode }
+      return mode
+    }
     return nil
   }
 
@@ -63,7 +70,7 @@ struct LoopState: ~Copyable {
   func hasBlocks(for mode: ModePointer) -> Bool {
     if blocks.isEmpty { return false }
     if mode.pointee.pendingBlockCount.load(ordering: .relaxed) > 0 { return true }
-    guard mode.pointee.isCommon, let common = self.mode(.common) else { return false }
+    guard mode.pointee.isCommon, let common = modes.first(where: { $0.pointee.isPseudoMode }) else { return false }
     return common.pointee.pendingBlockCount.load(ordering: .relaxed) > 0
   }
 

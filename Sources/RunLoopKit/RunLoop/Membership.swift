@@ -12,42 +12,41 @@ extension RunLoop {
     try checkUsable()
     if let only = item.onlyHost, only != serial { throw .itemInOtherLoop }
     var scheduled: [Mode] = []
-    lock.lock()
-    let outcome: Result<Bool, RunLoopError>
-    do throws(RunLoopError) {
-      outcome = .success(try addLocked(item, to: mode, &scheduled))
-    } catch {
-      outcome = .failure(error)
-    }
-    lock.unlock()
-    callSchedule(item, scheduled)
+    let hasChanged = try lock.withLock { () throws(RunLoopError) in try addLocked(item, to: mode, &scheduled) }
+    if item.hasHooks { callSchedule(item, scheduled) }
     // Invalidated by another thread while it was added: it may have missed this membership.
     if !item.isValid { detach(item) }
-    return try outcome.get()
+    return hasChanged
   }
 
+  /// - Parameter scheduled: The modes that it has entered, if it has hooks.
   private func addLocked(_ item: Item, to name: Mode, _ scheduled: inout [Mode]) throws(RunLoopError) -> Bool {
     guard !hasEnded else { throw .loopEnded }
-    guard item.isValid, item.isFree(for: self) else { return false }
-    guard name == .common else {
-      let mode = state.pointee.makeMode(name)
+    guard item.isValid else { return false }
+    if let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode {
       guard try insert(item, in: mode) else { return false }
-      if item.hasHooks { scheduled.append(name) }
-      return true
+    } else if name == .common {
+      return try addToCommonModes(item, &scheduled)
+    } else {
+      guard item.isFree(for: self), try insert(item, in: state.pointee.makeMode(name)) else { return false }
     }
-    if let source = item as? Source, !source.isPlain, commonItem(equalTo: source) != nil { return false }
+    if item.hasHooks { scheduled.append(name) }
+    return true
+  }
+
+  private func addToCommonModes(_ item: Item, _ scheduled: inout [Mode]) throws(RunLoopError) -> Bool {
+    guard item.isFree(for: self), item.isPlain || commonItem(equalTo: item) == nil else { return false }
     let isNew = record(item)
+    var entered: [ModePointer] = []
     do throws(RunLoopError) {
-      for mode in state.pointee.makeCommonModes() where try insert(item, in: mode) {
-        scheduled.append(mode.pointee.name)
-      }
+      for mode in state.pointee.makeCommonModes() where try insert(item, in: mode) { entered.append(mode) }
     } catch {
-      for name in scheduled { if let mode = state.pointee.mode(name) { _ = removeMember(item, from: mode) } }
-      scheduled = []
+      for mode in entered { _ = removeMember(item, from: mode) }
       if isNew { eraseRecord(of: item) }
       throw error
     }
-    return isNew || !scheduled.isEmpty
+    scheduled = entered.map { $0.pointee.name }
+    return isNew || !entered.isEmpty
   }
 
   /// Takes an item out of a mode; from `.common`: out of the record and of all common modes. True if anything changed.
@@ -57,21 +56,25 @@ extension RunLoop {
   public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
     guard isUsable, !item.isForked else { return false }
     var left: [Member] = []
-    let hasChanged = lock.withLock { removeLocked(item, from: mode, &left) }
-    callCancel(item, left)
-    return hasChanged
+    // An equal source in its place may have lost its last reference: it goes after the lock.
+    let gone = lock.withLock { removeLocked(item, from: mode, &left) }
+    if item.hasHooks { callCancel(item, left) }
+    return gone != nil
   }
 
-  private func removeLocked(_ item: Item, from name: Mode, _ left: inout [Member]) -> Bool {
-    guard name == .common else {
-      guard let mode = state.pointee.mode(name), let member = removeMember(item, from: mode) else { return false }
-      if item.hasHooks { left.append(member) }
-      return true
+  /// What has left: the item or, in its place, a source equal to it.
+  private func removeLocked(_ item: Item, from name: Mode, _ left: inout [Member]) -> Item? {
+    if let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode {
+      guard let gone = removeMember(item, from: mode) else { return nil }
+      if item.hasHooks { left.append(Member(mode: name, item: gone)) }
+      return gone
     }
-    guard let recorded = commonItem(equalTo: item) else { return false }
+    guard name == .common, let recorded = commonItem(equalTo: item) else { return nil }
     eraseRecord(of: recorded)
-    for mode in commonModes() { if let member = removeMember(item, from: mode) { left.append(member) } }
-    return true
+    for mode in commonModes() {
+      if let gone = removeMember(item, from: mode) { left.append(Member(mode: mode.pointee.name, item: gone)) }
+    }
+    return recorded
   }
 
   /// True if the item, or an equal source, is in the mode; for `.common`: in the record.
@@ -79,13 +82,12 @@ extension RunLoop {
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard isUsable, !item.isForked else { return false }
     return lock.withLock {
-      guard mode == .common else {
-        guard let mode = state.pointee.mode(mode) else { return false }
+      if let mode = state.pointee.mode(mode), !mode.pointee.isPseudoMode {
         if item.isMember(of: mode) { return true }
-        return (item as? Source).flatMap { mode.pointee.member(equalTo: $0) } != nil
+        return !item.isPlain && mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self)) != nil
       }
-      guard commonItem(equalTo: item) != nil else { return false }
-      return !(item is Timer) || item.isMember(ofAnyModeOf: self)  // rule 53
+      guard mode == .common, commonItem(equalTo: item) != nil else { return false }
+      return item.kind != .timer || item.isMember(ofAnyModeOf: self)  // rule 53
     }
   }
 
@@ -136,12 +138,12 @@ extension RunLoop {
   }
 
   func callSchedule(_ item: Item, _ modes: [Mode]) {
-    guard let hook = (item as? Source)?.hooks.schedule else { return }
+    guard let hook = (item as? Source)?.hooks?.schedule else { return }
     for mode in modes { hook(self, mode) }
   }
 
   func callCancel(_ item: Item, _ members: [Member]) {
-    guard let hook = (item as? Source)?.hooks.cancel else { return }
+    guard let hook = (item as? Source)?.hooks?.cancel else { return }
     for member in members { hook(self, member.mode) }
   }
 }

@@ -36,7 +36,7 @@ extension RunLoop {
   }
 
   private func isMember(_ entry: ModeState.ObserverEntry, of mode: ModePointer) -> Bool {
-    entry.observer.link(in: mode)?.stamp == entry.stamp
+    entry.observer.token(in: mode) == entry.stamp
   }
 
   private func call(_ observer: Observer, _ activity: Activity) {

@@ -50,8 +50,7 @@ extension RunLoop {
   /// Cleared directly before the callout (rule 22), unless the source has left the mode meanwhile.
   private func takeSignal(of collected: OwnerState.CollectedSource, in mode: ModePointer) -> Bool {
     lock.withLock {
-      let link = collected.source.link(in: mode)
-      return link?.stamp == collected.memberStamp && collected.source.takeSignal()
+      collected.source.token(in: mode) == collected.memberStamp && collected.source.takeSignal()
     }
   }
 }

@@ -8,7 +8,6 @@ extension RunLoop {
   /// dates fire in the order in which they were set. Source: `CFRunLoopTimerRef`.
   public final class Timer: Item, @unchecked Sendable {
     let body: (Timer) -> Void
-    let context: HeldContext?
     /// In nanoseconds; 0: one-shot.
     let intervalNanoseconds: UInt64
     let firing = Atomic<Bool>(false)
@@ -40,18 +39,12 @@ extension RunLoop {
       unchecked body: @escaping (Timer) -> Void
     ) {
       self.body = body
-      self.context = context.map { HeldContext($0) }
       intervalNanoseconds = interval.nanosecondsRoundedUp
       var schedule = TimerSchedule(date: fireDate.nanoseconds, now: Kernel.now())
       schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds)
       self.schedule = schedule
-      super.init(order: order, onlyHost: onlyHost)
+      super.init(.timer, order: order, context: context, onlyHost: onlyHost)
     }
-
-    deinit { context?.release() }
-
-    override var isExclusive: Bool { true }
-    override func didInvalidate() { context?.release() }
 
     func withSchedule<R>(_ body: (inout TimerSchedule) -> R) -> R { withLeafLock { body(&schedule) } }
 
@@ -96,7 +89,7 @@ extension RunLoop {
     }
 
     /// The loop in whose modes it is.
-    var owner: (any ItemHost)? {
+    var owner: RunLoop? {
       withLinks { links in links.first { $0.mode != nil && $0.host.isInThisProcess }?.host }
     }
 

@@ -57,6 +57,34 @@ final class MembershipTests: XCTestCase {
     }
   }
 
+  func test_RLK_ADD_8_aClosedDescriptorIsRefusedByAdd() throws {
+    let closed = dup(STDERR_FILENO)
+    close(closed)
+    let port = try RunLoop.PortSource(fileDescriptor: closed) { _ in }
+    let source = try RunLoop.FileDescriptorSource(fileDescriptor: closed, interest: .readable) { _, _ in }
+    onThread {
+      let loop = RunLoop.current
+      func refuses(_ item: RunLoop.Item, _ call: String) {
+        XCTAssertThrowsError(try loop.add(item)) {
+          XCTAssertEqual($0 as? RunLoopError, .systemCall(name: call, errno: EBADF))
+        }
+        XCTAssertFalse(loop.contains(item))
+        XCTAssertTrue(item.isValid && loop.wouldFinish(in: .default))
+      }
+      // The lowest free number is what the loop's own descriptors would get.
+      refuses(port, "fcntl")
+      refuses(source, "fcntl")
+      let counter = EventCounter()
+      let other = try PortSourceFactory.make(counter) {}
+      try loop.add(other)
+      loop.remove(other)
+      let unused = dup2(STDERR_FILENO, 400)
+      close(unused)
+      refuses(try RunLoop.PortSource(fileDescriptor: unused) { _ in }, "epoll_ctl")
+      refuses(try RunLoop.FileDescriptorSource(fileDescriptor: unused, interest: .readable) { _, _ in }, "epoll_ctl")
+    }
+  }
+
   func test_RLK_ADD_4_noDescriptorLeftIsAnError() {
     onThread {
       let loop = RunLoop.current
