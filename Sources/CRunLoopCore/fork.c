@@ -4,41 +4,38 @@
 #include <crunloop/kernel.h>
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* fork(2) copies `last_generation` and wipes `*current`: a child finds 0 there and takes the next number. */
-static _Atomic uint32_t last_generation;
-static _Atomic uint32_t without_page;
-static _Atomic(_Atomic uint32_t *) current = NULL;
+/* fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next number. The words
+ * are plain in the header (C++), so the atomics are the compiler's. */
+static uint32_t last_generation, without_page;
+const uint32_t *rlc_fork_word = &without_page;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static uint32_t *word(void) {
+    return (uint32_t *)(uintptr_t)__atomic_load_n(&rlc_fork_word, __ATOMIC_SEQ_CST);
+}
+
 static void forget_in_child(void) {
-    atomic_store(atomic_load(&current), 0);
+    __atomic_store_n(word(), 0, __ATOMIC_SEQ_CST);
 }
 
 static void set_up(void) {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page != MAP_FAILED)
+    if (page != MAP_FAILED) {
         (void)madvise(page, size, MADV_WIPEONFORK);
+        __atomic_store_n(&rlc_fork_word, (const uint32_t *)page, __ATOMIC_SEQ_CST);
+    }
     /* The page also covers _Fork(3) and clone(2); the handler also covers kernels before 4.14 and emulators that
      * accept the advice and ignore it. Both together do no harm. */
     (void)pthread_atfork(NULL, NULL, forget_in_child);
-    atomic_store(&current, page != MAP_FAILED ? (_Atomic uint32_t *)page : &without_page);
 }
 
-uint32_t rlc_fork_generation(void) {
-    _Atomic uint32_t *word = atomic_load(&current);
-    if (word == NULL) {
-        (void)pthread_once(&once, set_up);
-        word = atomic_load(&current);
-    }
-    uint32_t generation = atomic_load(word);
-    if (generation != 0)
-        return generation;
+uint32_t rlc_fork_count(void) {
+    (void)pthread_once(&once, set_up);
     /* Two threads may both come here and skip a number; the first one to publish decides for both. */
-    uint32_t next = atomic_fetch_add(&last_generation, 1) + 1;
-    return atomic_compare_exchange_strong(word, &generation, next) ? next : generation;
+    uint32_t found = 0, next = __atomic_add_fetch(&last_generation, 1, __ATOMIC_SEQ_CST);
+    return __atomic_compare_exchange_n(word(), &found, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ? next : found;
 }

@@ -93,6 +93,10 @@ int rlc_loop_destroy(rlc_loop *loop) {
     return 0;
 }
 
+void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns) {
+    rlc_spin_set(&loop->spin, limit_ns);
+}
+
 /* ---- from other threads ---- */
 
 int rlc_loop_post(rlc_loop *loop, rlc_post_node *node) {
@@ -160,6 +164,13 @@ static int get_ready_to_sleep(rlc_loop *loop) {
     return status < 0 ? status : 1;
 }
 
+/** Spins, if the loop's host has asked for it. True if there is something to do now. */
+static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
+    if (rlc_loop_first_deadline(loop) != RLC_TIME_FOREVER && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
+        deadline_ns = rlc_timer_heap_wake_at(loop->heap);
+    return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);
+}
+
 /** Fetches events, waiting until deadline_ns if there is nothing else to do. Looks at most once. */
 static int look(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
     bool is_busy = has_work(loop);
@@ -172,6 +183,8 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
     }
     int status = 1;
     if (is_busy)
+        deadline_ns = 0;
+    if (deadline_ns != 0 && spin(loop, deadline_ns))
         deadline_ns = 0;
     if (deadline_ns != 0)
         status = get_ready_to_sleep(loop);

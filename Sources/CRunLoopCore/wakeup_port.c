@@ -1,21 +1,7 @@
-#include <crunloop/wakeup_port.h>
+#include "wakeup_port_internal.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-
-/* Everything is sequentially consistent, and a waker's step is always a read-modify-write, also where it changes
- * nothing: the owner's exchange then has acquired what every sender published before, not only the first one. */
-
-enum { RUNNING, KICKED, POSTED, ASLEEP, CLOSED };
-
-struct rlc_wakeup_port {
-    const rlc_kernel *kernel;
-    _Atomic uint32_t word;
-    _Atomic uint32_t references;
-    uint32_t fork_generation; /* set once in create, as is the descriptor */
-    int event_fd;
-};
 
 int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
     if (kernel == NULL)
@@ -29,7 +15,7 @@ int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port)
         return fd;
     }
     port->kernel = kernel;
-    atomic_init(&port->word, RUNNING);
+    atomic_init(&port->word, RLC_WORD_RUNNING);
     atomic_init(&port->references, 1);
     port->fork_generation = rlc_fork_generation();
     port->event_fd = fd;
@@ -70,42 +56,42 @@ static int post(rlc_wakeup_port *port, uint32_t posted) {
         return -ECHILD;
     uint32_t seen = atomic_load(&port->word), next;
     do {
-        if (seen == CLOSED)
+        if (seen == RLC_WORD_CLOSED)
             return -ESHUTDOWN;
-        next = seen == POSTED ? POSTED : posted;
+        next = seen == RLC_WORD_POSTED ? RLC_WORD_POSTED : posted;
     } while (!atomic_compare_exchange_weak(&port->word, &seen, next));
-    return seen == ASLEEP ? wake_sleeper(port) : 0;
+    return seen == RLC_WORD_ASLEEP ? wake_sleeper(port) : 0;
 }
 
 int rlc_wakeup_port_signal(rlc_wakeup_port *port) {
-    return post(port, POSTED);
+    return post(port, RLC_WORD_POSTED);
 }
 
 int rlc_wakeup_port_kick(rlc_wakeup_port *port) {
-    return post(port, KICKED);
+    return post(port, RLC_WORD_KICKED);
 }
 
 bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port) {
-    uint32_t seen = RUNNING;
-    return atomic_compare_exchange_strong(&port->word, &seen, ASLEEP) || seen == ASLEEP;
+    uint32_t seen = RLC_WORD_RUNNING;
+    return atomic_compare_exchange_strong(&port->word, &seen, RLC_WORD_ASLEEP) || seen == RLC_WORD_ASLEEP;
 }
 
 rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port) {
-    if (atomic_load(&port->word) == CLOSED)
+    if (atomic_load(&port->word) == RLC_WORD_CLOSED)
         return RLC_WAKE_NONE; /* only the owner closes */
-    switch (atomic_exchange(&port->word, RUNNING)) {
-    case KICKED:
+    switch (atomic_exchange(&port->word, RLC_WORD_RUNNING)) {
+    case RLC_WORD_KICKED:
         return RLC_WAKE_KICKED;
-    case POSTED:
+    case RLC_WORD_POSTED:
         return RLC_WAKE_POSTED;
     }
     return RLC_WAKE_NONE;
 }
 
 bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port) {
-    return atomic_load(&port->word) == ASLEEP;
+    return atomic_load(&port->word) == RLC_WORD_ASLEEP;
 }
 
 void rlc_wakeup_port_close(rlc_wakeup_port *port) {
-    atomic_store(&port->word, CLOSED);
+    atomic_store(&port->word, RLC_WORD_CLOSED);
 }

@@ -10,6 +10,7 @@
 #include <crunloop/main_queue.h>
 #include <crunloop/port_set.h>
 #include <crunloop/post_queue.h>
+#include <crunloop/spin.h>
 #include <crunloop/timer_heap.h>
 #include <crunloop/timer_port.h>
 #include <crunloop/wakeup_port.h>

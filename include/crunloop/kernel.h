@@ -52,6 +52,11 @@ typedef struct rlc_kernel {
  */
 RLC_API const rlc_kernel *rlc_kernel_default(void);
 
+/** Where the number is, and 0 before its first use in a process: for rlc_fork_generation. */
+RLC_API extern const uint32_t *rlc_fork_word;
+/** Counts this process, if nobody has. Thread: [any]. */
+RLC_API uint32_t rlc_fork_count(void);
+
 /**
  * A number that differs between a process and its children, and theirs [RLC-FORK-1].
  *
@@ -59,10 +64,13 @@ RLC_API const rlc_kernel *rlc_kernel_default(void);
  *
  * @return Not 0.
  *
- * Thread: [signal] after the first use, which is [any] and maps the page.  Cost: one load; no system call after the
+ * Thread: [signal] after the first use, which is [any] and maps the page.  Cost: two loads; no system call after the
  * first use in a process.
  */
-RLC_API uint32_t rlc_fork_generation(void);
+static inline uint32_t rlc_fork_generation(void) {
+    uint32_t generation = __atomic_load_n(__atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE), __ATOMIC_ACQUIRE);
+    return generation != 0 ? generation : rlc_fork_count();
+}
 
 RLC_END_DECLS
 #endif

@@ -161,6 +161,15 @@ RLC_API int rlc_loop_wake(rlc_loop *loop);
 RLC_API int rlc_loop_stop(rlc_loop *loop);
 
 /**
+ * Looks for posts, wakes and stops for some microseconds before each sleep, as far as that turns out to be worth it:
+ * <crunloop/spin.h> tells for whom it is. Off at first.
+ *
+ * @param limit_ns The longest that a sleep is put off, e.g. RLC_SPIN_USUAL_NS; 0: off. Never beyond the next timer's
+ *                 date or the run's deadline [RLC-SPIN-4].
+ */
+RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
+
+/**
  * Passes until finished, stopped or the deadline; always at least one, unless finished [RLC-LOOP-1].
  *
  * @param deadline_ns On the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.

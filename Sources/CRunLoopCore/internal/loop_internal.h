@@ -49,6 +49,7 @@ struct rlc_loop {
     rlc_post_node *taken; /**< Posts of the pass that runs now, oldest first; a nested pass goes on with them. */
     struct rlc_watch_list watches, pending, failed, dead_watches;
     struct rlc_timer_list timers, due, dead_timers;
+    rlc_spin spin;
     rlc_frame *frames;
     size_t watch_count, pending_count, armed_count, due_count;
     /** The innermost run's serial << 1, and whether it was asked to stop; 0 while none runs. */

@@ -1,0 +1,27 @@
+/** The wakeup word, for those who read it in passing. */
+#ifndef RLC_WAKEUP_PORT_INTERNAL_H
+#define RLC_WAKEUP_PORT_INTERNAL_H
+
+#include <crunloop/wakeup_port.h>
+#include <stdatomic.h>
+
+/* Everything is sequentially consistent, and a waker's step is always a read-modify-write, also where it changes
+ * nothing: the owner's exchange then has acquired what every sender published before, not only the first one. */
+
+enum { RLC_WORD_RUNNING, RLC_WORD_KICKED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
+
+struct rlc_wakeup_port {
+    const rlc_kernel *kernel;
+    _Atomic uint32_t word;
+    _Atomic uint32_t references;
+    uint32_t fork_generation; /* set once in create, as is the descriptor */
+    int event_fd;
+};
+
+/** True if the owner would not be allowed to sleep. */
+static inline bool rlc_wakeup_port_is_posted(const rlc_wakeup_port *port) {
+    uint32_t word = atomic_load(&port->word);
+    return word != RLC_WORD_RUNNING && word != RLC_WORD_ASLEEP;
+}
+
+#endif
