@@ -1,55 +1,123 @@
-internal import Synchronization
-
 /// Blocks that wait for one of their modes, in the order of queueing. Guarded by the loop's lock.
-struct BlockQueue {
-  struct Entry {
-    let mode: ModePointer
-    /// The further modes of a block that has several.
-    let others: [ModePointer]
-    var body: (() -> Void)?
+struct BlockQueue: ~Copyable {
+  private var batch = BlockBatch()
+  /// The memory of the last drain, empty: two batches take turns, so that a steady loop allocates nothing.
+  private var spare = BlockBatch()
 
-    /// Called for each mode once: a list may name one twice.
-    @inline(__always)
-    func forEachMode(_ body: (ModePointer) -> Void) {
-      body(mode)
-      if others.isEmpty { return }
-      for (index, other) in others.enumerated() where other != mode && !others[..<index].contains(other) { body(other) }
-    }
+  var isEmpty: Bool { batch.count == 0 }
+  var count: Int { batch.count }
+
+  @inline(__always)
+  mutating func append(_ block: consuming QueuedBlock) {
+    block.forEachMode { $0.pointee.pendingBlockCount += 1 }
+    batch.append(block)
   }
 
-  typealias Entries = ContiguousArray<Entry>
-
-  private var entries: Entries = []
-  /// The storage of the last drain, empty: two arrays take turns, so that a steady loop allocates nothing.
-  private var spare: Entries = []
-
-  var isEmpty: Bool { entries.isEmpty }
-  var count: Int { entries.count }
-
-  mutating func append(_ entry: consuming Entry) {
-    entries.append(entry)
-    entries[entries.count - 1].forEachMode { $0.pointee.pendingBlockCount.add(1, ordering: .relaxed) }
-  }
-
-  /// Takes the whole queue; what is queued from now on waits for the next drain.
-  mutating func detach() -> Entries {
-    var detached = Entries()
+  /// Takes the whole queue; what is queued from now on waits for the next drain. The modes' counts are the caller's.
+  mutating func detach() -> BlockBatch {
+    var detached = BlockBatch()
     swap(&detached, &spare)
-    swap(&detached, &entries)
-    for index in detached.indices {
-      detached[index].forEachMode { $0.pointee.pendingBlockCount.subtract(1, ordering: .relaxed) }
-    }
+    swap(&detached, &batch)
     return detached
   }
 
   /// Puts what did not match back, before anything queued meanwhile.
-  mutating func putBack(_ kept: Entries) {
-    for entry in kept { entry.forEachMode { $0.pointee.pendingBlockCount.add(1, ordering: .relaxed) } }
-    entries.insert(contentsOf: kept, at: 0)
+  mutating func putBack(_ kept: consuming BlockBatch) {
+    for index in 0..<kept.count { kept[index].forEachMode { $0.pointee.pendingBlockCount += 1 } }
+    while let block = batch.takeFirst() { kept.append(block) }
+    batch.reset()
+    swap(&batch, &kept)
+    recycle(kept)
   }
 
-  /// Returns an emptied array for reuse.
-  mutating func recycle(_ storage: inout Entries) {
-    if spare.capacity < storage.capacity { swap(&spare, &storage) }
+  /// Returns an emptied batch for reuse.
+  mutating func recycle(_ emptied: consuming BlockBatch) {
+    emptied.reset()
+    if spare.capacity < emptied.capacity { swap(&spare, &emptied) }
+  }
+}
+
+/// A block, and the modes of which the first to come runs it.
+struct QueuedBlock {
+  let mode: ModePointer
+  /// The further modes of a block that has several.
+  let others: OtherModes?
+  let body: () -> Void
+
+  final class OtherModes {
+    /// Each once, and without the first mode.
+    let modes: [ModePointer]
+
+    init?(_ modes: [ModePointer], besides first: ModePointer) {
+      var distinct: [ModePointer] = []
+      for mode in modes where mode != first && !distinct.contains(mode) { distinct.append(mode) }
+      guard !distinct.isEmpty else { return nil }
+      self.modes = distinct
+    }
+  }
+
+  @inline(__always)
+  func forEachMode(_ body: (ModePointer) -> Void) {
+    body(mode)
+    if let others { others.modes.forEach(body) }
+  }
+
+  func names(_ wanted: ModePointer) -> Bool {
+    mode == wanted || (others?.modes.contains(wanted) ?? false)
+  }
+}
+
+/// A row of blocks, filled at its end and emptied from its start.
+///
+/// Not an array: taking a block out of one, or leaving it there for its turn, costs a reference count and a check each.
+struct BlockBatch: ~Copyable {
+  private var blocks: UnsafeMutablePointer<QueuedBlock>?
+  private(set) var capacity = 0
+  private var first = 0
+  private var end = 0
+
+  private static let firstCapacity = 8
+
+  var count: Int { end - first }
+
+  subscript(index: Int) -> QueuedBlock { blocks![first + index] }
+
+  @inline(__always)
+  mutating func append(_ block: consuming QueuedBlock) {
+    if end == capacity { grow() }
+    (blocks! + end).initialize(to: block)
+    end += 1
+  }
+
+  @inline(__always)
+  mutating func takeFirst() -> QueuedBlock? {
+    guard first < end else { return nil }
+    first += 1
+    return (blocks! + (first - 1)).move()
+  }
+
+  /// Makes all of the memory available again. Only for an emptied one.
+  mutating func reset() {
+    precondition(first == end)
+    first = 0
+    end = 0
+  }
+
+  @inline(never)
+  private mutating func grow() {
+    let larger = max(Self.firstCapacity, capacity * 2)
+    let moved = UnsafeMutablePointer<QueuedBlock>.allocate(capacity: larger)
+    if let blocks {
+      (moved + first).moveInitialize(from: blocks + first, count: count)
+      blocks.deallocate()
+    }
+    blocks = moved
+    capacity = larger
+  }
+
+  deinit {
+    guard let blocks else { return }
+    (blocks + first).deinitialize(count: count)
+    blocks.deallocate()
   }
 }

@@ -40,16 +40,18 @@ extension RunLoop {
     try append(block, first, modes.dropFirst())
   }
 
-  private func append(_ block: @escaping () -> Void, _ first: Mode, _ more: ArraySlice<Mode>) throws(RunLoopError) {
-    try checkUsable()
+  private func append(
+    _ block: consuming @escaping () -> Void, _ first: Mode, _ more: ArraySlice<Mode>
+  ) throws(RunLoopError) {
+    guard isInThisProcess else { throw .forked }
     lock.lock()
     guard !hasEnded else {
       lock.unlock()
       throw .loopEnded
     }
     let mode = state.pointee.makeMode(first)
-    let others = more.isEmpty ? [] : more.map { state.pointee.makeMode($0) }
-    state.pointee.blocks.append(BlockQueue.Entry(mode: mode, others: others, body: block))
+    let others = more.isEmpty ? nil : QueuedBlock.OtherModes(more.map { state.pointee.makeMode($0) }, besides: mode)
+    state.pointee.blocks.append(QueuedBlock(mode: mode, others: others, body: block))
     queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
     lock.unlock()
   }

@@ -99,7 +99,7 @@ extension LoopSnapshot.Mode {
     ports = mode.pointee.ports.all
     observers = mode.pointee.observers.map(\.observer)
     timers = mode.pointee.timers.all
-    pendingBlocks = mode.pointee.pendingBlockCount.load(ordering: .relaxed)
+    pendingBlocks = mode.pointee.pendingBlockCount
     softDeadline = mode.pointee.timerHeap?.first ?? Time.forever
     hardDeadline = mode.pointee.timerHeap?.wakeAt ?? Time.forever
   }

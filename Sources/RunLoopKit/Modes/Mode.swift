@@ -10,11 +10,11 @@ extension RunLoop {
     public init(stringLiteral value: String) { rawValue = value }
 
     /// The mode of everyday work; the only one that is common from the start.
-    public static let `default` = Mode(rawValue: "kCFRunLoopDefaultMode")
+    public static var `default`: Mode { "kCFRunLoopDefaultMode" }
     /// The pseudo mode that stands for all common modes: items and blocks are added to it, no loop runs in it.
-    public static let common = Mode(rawValue: "kCFRunLoopCommonModes")
+    public static var common: Mode { "kCFRunLoopCommonModes" }
     /// The mode of user interaction. Not common by itself: `makeCommon(.tracking)`.
-    public static let tracking = Mode(rawValue: "UITrackingRunLoopMode")
+    public static var tracking: Mode { "UITrackingRunLoopMode" }
 
     /// The name.
     public var description: String { rawValue }

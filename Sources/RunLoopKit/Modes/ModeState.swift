@@ -15,7 +15,7 @@ struct ModeState: ~Copyable {
   let observedActivities = Atomic<UInt>(0)
 
   var sources: ContiguousArray<SourceEntry> = []
-  /// Read without the lock; so is `pendingBlockCount`.
+  /// Read without the lock.
   let sourceCount = Atomic<Int>(0)
   /// Sources whose equality is more than identity.
   var sourcesWithIdentity = 0
@@ -29,7 +29,7 @@ struct ModeState: ~Copyable {
   var takenExpiry: UInt64 = 0
 
   /// Blocks in the loop's queue that name this mode.
-  let pendingBlockCount = Atomic<Int>(0)
+  var pendingBlockCount = 0
 
   var portSet: PortSet?
   var hasTimerHint = false

@@ -31,14 +31,15 @@ extension RunLoop {
     }
     let recorded = state.pointee.commonItems.values.map(\.item)
     for item in recorded { eraseRecord(of: item) }
-    let blocks = state.pointee.blocks.detach()
+    let blocks = state.pointee.detachBlocks()
     closeDescriptors()
     lock.unlock()
     let held = owner.pointee.heldEvents
     owner.pointee.heldEvents = []
 
     for member in left { callCancel(member.item, [member]) }
-    withExtendedLifetime((left, recorded, blocks, held)) {}
+    withExtendedLifetime((left, recorded, held)) {}
+    withExtendedLifetime(blocks) {}
   }
 
   private func members(of mode: ModePointer) -> [Item] {

@@ -69,9 +69,15 @@ struct LoopState: ~Copyable {
   /// True if a queued block would run in the mode: it names the mode, or the common modes and the mode is one.
   func hasBlocks(for mode: ModePointer) -> Bool {
     if blocks.isEmpty { return false }
-    if mode.pointee.pendingBlockCount.load(ordering: .relaxed) > 0 { return true }
+    if mode.pointee.pendingBlockCount > 0 { return true }
     guard mode.pointee.isCommon, let common = modes.first(where: { $0.pointee.isPseudoMode }) else { return false }
-    return common.pointee.pendingBlockCount.load(ordering: .relaxed) > 0
+    return common.pointee.pendingBlockCount > 0
+  }
+
+  /// Takes all blocks out of the queue.
+  mutating func detachBlocks() -> BlockBatch {
+    for mode in modes { mode.pointee.pendingBlockCount = 0 }
+    return blocks.detach()
   }
 
   deinit {

@@ -3,8 +3,15 @@ internal import Synchronization
 extension RunLoop {
   /// Rules 42-45: those interested at this moment are called in order, each if it is still a member, valid and not firing;
   /// added ones wait for the next notification.
+  @inline(__always)
   func notify(_ mode: ModePointer, _ activity: Activity) {
-    guard mode.pointee.observedActivities.load(ordering: .acquiring) & activity.rawValue != 0 else { return }
+    if mode.pointee.observedActivities.load(ordering: .acquiring) & activity.rawValue != 0 {
+      notifyObservers(of: mode, activity)
+    }
+  }
+
+  @inline(never)
+  private func notifyObservers(of mode: ModePointer, _ activity: Activity) {
     lock.lock()
     // One reference to the array, no copy: an observer that changes it during the callouts makes the copy.
     let collected = mode.pointee.observers

@@ -30,7 +30,13 @@ struct OwnerState {
 
   func hasHeldEvent(for mode: ModePointer) -> Bool { heldEvents.contains { $0.mode == mode } }
 
+  @inline(__always)
   mutating func takeHeldEvent(for mode: ModePointer) -> PassEvent? {
+    heldEvents.isEmpty ? nil : takeFirstHeldEvent(for: mode)
+  }
+
+  @inline(never)
+  private mutating func takeFirstHeldEvent(for mode: ModePointer) -> PassEvent? {
     guard let index = heldEvents.firstIndex(where: { $0.mode == mode }) else { return nil }
     return heldEvents.remove(at: index).event
   }

@@ -48,7 +48,7 @@ extension RunLoop {
       if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)
       if isPoll || (deadline != Time.forever && deadline <= Kernel.now()) { return .timedOut }
       if takeStop() { return .stopped }
-      if lock.withLock({ isEmpty(mode) }) { return .finished }
+      if isFinished(mode) { return .finished }
     }
   }
 

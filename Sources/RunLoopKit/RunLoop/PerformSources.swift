@@ -3,8 +3,27 @@ internal import Synchronization
 extension RunLoop {
   /// Rules 23-25: the signalled members are collected and performed in order; true if any was (A3). With `onlyOne` the rest
   /// stays signalled.
+  @inline(__always)
   func performSources(in mode: ModePointer, onlyOne: Bool) -> Bool {
-    guard mode.pointee.sourceCount.load(ordering: .acquiring) > 0 else { return false }
+    mode.pointee.sourceCount.load(ordering: .acquiring) > 0 && hasSignalledSource(in: mode)
+      && performSignalledSources(in: mode, onlyOne: onlyOne)
+  }
+
+  @inline(__always)
+  private func hasSignalledSource(in mode: ModePointer) -> Bool {
+    lock.withLock {
+      mode.pointee.sources.withUnsafeBufferPointer { sources in
+        for index in sources.indices {
+          let isSignalled = Unmanaged.passUnretained(sources[index].source)._withUnsafeGuaranteedRef { $0.isSignalled }
+          if isSignalled { return true }
+        }
+        return false
+      }
+    }
+  }
+
+  @inline(never)
+  private func performSignalledSources(in mode: ModePointer, onlyOne: Bool) -> Bool {
     let base = owner.pointee.collectedSources.count
     let end = collectSources(in: mode, base: base)
     guard end > base else { return false }

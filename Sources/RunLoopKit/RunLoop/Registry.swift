@@ -32,6 +32,7 @@ final class ThreadRecord {
     let made = MainThread.isCurrent ? Registry.mainLoop : RunLoop(isMain: false)
     loop = made
     made.owner.pointee.scopes = scopes
+    made.beginThread()
     return made
   }
 
@@ -45,6 +46,7 @@ final class ThreadRecord {
       loop.tearDown()
       scopes.drain(to: 0)
     }
+    loop?.endThread()
     loop = nil
     pthread_setspecific(Self.key, nil)
   }

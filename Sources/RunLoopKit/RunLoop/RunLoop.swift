@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Synchronization
 
 /// A run loop: one per thread, made on first use, ended with its thread. The object may outlive both.
@@ -16,6 +17,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let stopWord = Atomic<UInt64>(0)
   /// How many blocks wait, in whatever modes; read without the lock, to pass by an empty queue.
   let queuedBlocks = Atomic<Int>(0)
+  /// Its thread, as pthread_self(3) has it there; 0 before it was asked for on its thread, and after the thread's end.
+  private let ownThread = Atomic<pthread_t>(0)
   private let ended = Atomic<Bool>(false)
   private let forkGeneration = Kernel.forkGeneration
 
@@ -51,7 +54,16 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   public static var main: RunLoop { Registry.mainLoop }
 
   /// True on the loop's own thread.
-  public var isCurrent: Bool { ThreadRecord.existing?.loop === self && isInThisProcess }
+  public var isCurrent: Bool { isOwnThread && isInThisProcess }
+
+  /// In a child of fork(2) also of a loop that it inherited.
+  private var isOwnThread: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
+
+  /// The loop becomes the calling thread's.
+  func beginThread() { ownThread.store(pthread_self(), ordering: .relaxed) }
+
+  /// The thread's number may be another one's after this.
+  func endThread() { ownThread.store(0, ordering: .relaxed) }
 
   /// True once the loop's thread has ended.
   public var hasEnded: Bool { ended.load(ordering: .acquiring) }
@@ -68,7 +80,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   func checkOwner(_ call: String) throws(RunLoopError) {
     try checkUsable()
-    guard isCurrent else { throw .wrongThread(call: call) }
+    guard isOwnThread else { throw .wrongThread(call: call) }
   }
 
   func markEnded() { ended.store(true, ordering: .sequentiallyConsistent) }
@@ -148,6 +160,13 @@ extension RunLoop {
       guard let mode = state.pointee.mode(mode) else { return nil }
       return firstDate(in: mode).map { Instant(nanoseconds: $0) }
     }
+  }
+
+  /// Whether nothing is left to run for (n).
+  @inline(__always)
+  func isFinished(_ mode: ModePointer) -> Bool {
+    if mode.pointee.sourceCount.load(ordering: .acquiring) > 0 { return false }
+    return lock.withLock { isEmpty(mode) }
   }
 
   /// Rule 2. Under the lock.

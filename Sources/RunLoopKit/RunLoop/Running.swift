@@ -79,8 +79,11 @@ extension RunLoop {
     notify(mode, .exit)
     drainScope(of: activation)
 
-    dropWakes(of: activation)
-    if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: parent) }
+    // Of the outermost run nobody is owed anything; what has been posted is dropped when the next one begins.
+    if parent != nil {
+      dropWakes(of: activation)
+      if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: parent) }
+    }
     owner.pointee.activation = parent
     leave(for: activation.pointee.outerMode)
     stopWord.store(outerStop, ordering: .sequentiallyConsistent)

@@ -60,9 +60,14 @@ extension RunLoop {
   }
 
   /// The oldest fetched event that is still true.
+  @inline(__always)
   func takeEvent(in mode: ModePointer) -> PassEvent? {
+    mode.pointee.portSet!.hasBatch ? takeFetchedEvent(in: mode) : nil
+  }
+
+  @inline(never)
+  private func takeFetchedEvent(in mode: ModePointer) -> PassEvent? {
     let set = mode.pointee.portSet!
-    guard set.hasBatch else { return nil }
     lock.lock()
     defer { lock.unlock() }
     while let event = set.take() {

@@ -22,7 +22,9 @@ final class CostTests: XCTestCase {
   func test_RLK_COST_2_aPollIsOneSystemCall() {
     onThread {
       let loop = RunLoop.current
-      try loop.add(PortSourceFactory.make(EventCounter()) {})
+      let counter = EventCounter()
+      defer { withExtendedLifetime(counter) {} }
+      try loop.add(PortSourceFactory.make(counter) {})
       try loop.run(for: .zero)
       let counts = try CountingKernel.count { for _ in 0..<10 { try loop.run(for: .zero) } }
       XCTAssertEqual(counts, CountingKernel.Counts(waits: 10))
@@ -71,7 +73,9 @@ final class CostTests: XCTestCase {
       let loop = RunLoop.current
       let source = RunLoop.Source { _ in for _ in 0..<100 { loop.wakeUp() } }
       try loop.add(source)
-      try loop.add(PortSourceFactory.make(EventCounter()) {})
+      let counter = EventCounter()
+      defer { withExtendedLifetime(counter) {} }
+      try loop.add(PortSourceFactory.make(counter) {})
       try loop.run(for: .zero)
       source.signal()
       let counts = try CountingKernel.count { try loop.run(for: .zero) }
