@@ -17,13 +17,21 @@ let benchmarkDependencies: [Package.Dependency] =
 let benchmarkTargets: [Target] =
   hasBenchmarks
   ? [
+    .target(name: "CMeasure", path: "Benchmarks/CMeasure", cSettings: [.define("_GNU_SOURCE")]),
     .target(
-      name: "CPeers", dependencies: ["CRunLoopCore"], path: "Benchmarks/CPeers", cSettings: [.define("_GNU_SOURCE")]),
+      name: "CPeers", dependencies: ["CMeasure", "CRunLoopCore"], path: "Benchmarks/CPeers",
+      cSettings: [.define("_GNU_SOURCE")]),
+    .target(
+      name: "Measuring",
+      dependencies: [
+        "CMeasure", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
+      ],
+      path: "Benchmarks/Measuring", swiftSettings: strictSwift),
     .executableTarget(
       name: "benchmarks",
       dependencies: [
-        "RunLoopKit", "CPeers", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Histogram", package: "hdrhistogram-swift"),
+        "RunLoopKit", "CPeers", "Measuring", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Benchmarks/benchmarks", swiftSettings: strictSwift),
   ] : []

@@ -22,6 +22,7 @@ typedef const void *cf;
     X(void, CFRunLoopAddTimer, (cf, cf, cf))                                                                           \
     X(void, CFRunLoopTimerInvalidate, (cf))                                                                            \
     X(void, CFRunLoopTimerSetNextFireDate, (cf, double))                                                               \
+    X(void, CFRunLoopTimerSetTolerance, (cf, double))                                                                  \
     X(double, CFAbsoluteTimeGetCurrent, (void))                                                                        \
     X(cf, CFRunLoopObserverCreate,                                                                                     \
         (cf, unsigned long, unsigned char, long, void (*)(cf, unsigned long, void *), void *))                         \
@@ -155,18 +156,20 @@ static void timer_called(cf called, void *info) {
     timer_hook(info);
 }
 
-static void add_timer(loop *to, cf *ret_timer, double delay, double interval, void *info, void (*callout)(cf, void *)) {
-    context context = {.info = info};
-    *ret_timer = CFRunLoopTimerCreate(NULL, to->now + delay, interval, 0, 0, callout, &context);
-    CFRunLoopAddTimer(to->loop, *ret_timer, default_mode);
+static void add_timer(loop *to, timer *added, double delay, double interval, void (*callout)(cf, void *)) {
+    context context = {.info = added};
+    added->timer = CFRunLoopTimerCreate(NULL, to->now + delay, interval, 0, 0, callout, &context);
+    if (timer_tolerance_ns != 0)
+        CFRunLoopTimerSetTolerance(added->timer, (double)timer_tolerance_ns / SECOND_NS);
+    CFRunLoopAddTimer(to->loop, added->timer, default_mode);
 }
 
 static void hold_called(cf called, void *info) {
     (void)called, (void)info;
 }
 static void loop_hold(loop *self) {
-    cf hold;
-    add_timer(self, &hold, 86400, 0, NULL, hold_called);
+    static timer hold;
+    add_timer(self, &hold, 86400, 0, hold_called);
 }
 
 static void timer_open(loop *of, timer *opened) {
@@ -176,14 +179,14 @@ static void timer_open(loop *of, timer *opened) {
 /** A timer that fired is invalid: one that is given dates again and again repeats, rarely. */
 static void timer_start(loop *of, timer *started, uint64_t delay_ns) {
     if (started->timer == NULL)
-        add_timer(of, &started->timer, (double)delay_ns / SECOND_NS, 86400, started, timer_called);
+        add_timer(of, started, (double)delay_ns / SECOND_NS, 86400, timer_called);
     else
         CFRunLoopTimerSetNextFireDate(started->timer, of->now + (double)delay_ns / SECOND_NS);
 }
 
 static void timer_repeat(loop *of, timer *started, uint64_t period_ns) {
     double period = (double)period_ns / SECOND_NS;
-    add_timer(of, &started->timer, period, period, started, timer_called);
+    add_timer(of, started, period, period, timer_called);
 }
 
 static void timer_close(loop *of, timer *closed) {
@@ -277,6 +280,22 @@ static void observers_close(loop *of) {
     (void)of;
 }
 
+typedef struct counter {
+    cf source;
+} counter;
+
+static cf modes[MOST_MODES];
+
+static void modes_open(loop *of) {
+    (void)of;
+    modes[0] = default_mode;
+    for (int mode = 1; mode < MOST_MODES; mode++) {
+        char name[] = "benchmarks.0";
+        name[sizeof name - 2] = (char)('0' + mode);
+        modes[mode] = CFStringCreateWithCString(NULL, name, 0x08000100);
+    }
+}
+
 static int port_of(void *info) {
     return (int)(intptr_t)info;
 }
@@ -284,25 +303,23 @@ static void port_called(void *info) {
     (void)info;
 }
 
-static void counter_add(loop *of, int number, int fd, cf other_mode) {
+static void counter_add(loop *of, counter *added, int fd, int mode_count) {
     port_context context = {
         .base = {.version = 1, .info = (void *)(intptr_t)fd}, .port = port_of, .perform = port_called};
-    cf source = CFRunLoopSourceCreate(NULL, 0, &context);
-    CFRunLoopAddSource(of->loop, source, default_mode);
-    if (number < COUNTERS_IN_OTHER)
-        CFRunLoopAddSource(of->loop, source, other_mode);
+    added->source = CFRunLoopSourceCreate(NULL, 0, &context);
+    for (int mode = 0; mode < mode_count; mode++)
+        CFRunLoopAddSource(of->loop, added->source, modes[mode]);
 }
 
-static cf other_mode;
-static void modes_open(loop *of, const int *counters, int count) {
-    other_mode = CFStringCreateWithCString(NULL, "benchmarks.other", 0x08000100);
-    for (int i = 0; i < count; i++)
-        counter_add(of, i, counters[i], other_mode);
+static void counter_remove(loop *of, counter *removed, int mode_count) {
+    for (int mode = 0; mode < mode_count; mode++)
+        CFRunLoopRemoveSource(of->loop, removed->source, modes[mode]);
+    CFRelease(removed->source);
 }
 
-static void modes_run_once(loop *of, bool in_other) {
+static void modes_run_once(loop *of, int mode) {
     (void)of;
-    CFRunLoopRunInMode(in_other ? other_mode : default_mode, 1e10, 1);
+    CFRunLoopRunInMode(modes[mode], 1e10, 1);
 }
 
 #define LOOP_PER_THREAD 1
@@ -321,9 +338,11 @@ static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt),
     WORKLOAD(post),
     WORKLOAD(self_post, .divisor = 10),
-    WORKLOAD(timer_ic, .divisor = 1000),
+    WORKLOAD(self_post2, .divisor = 10),
+    WORKLOAD(timer_ic, .divisor = 1000, .largest = 100000),
     WORKLOAD(timer_rearm, .divisor = 1000),
-    WORKLOAD(timer_fire),
+    WORKLOAD(timer_fire, .largest = 10000),
+    WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
     WORKLOAD(fd_dispatch, .divisor = 50),
@@ -332,6 +351,8 @@ static const bench_workload workloads[] = {
     WORKLOAD(startup),
     WORKLOAD(iter),
     WORKLOAD(mode_switch),
+    WORKLOAD(mode_event),
+    WORKLOAD(mode_addrm),
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),

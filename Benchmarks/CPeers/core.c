@@ -124,7 +124,7 @@ static void timer_close(loop *of, timer *closed) {
 }
 
 static void timer_start(loop *of, timer *started, uint64_t delay_ns) {
-    rlc_timer_arm(started->timer, of->now_ns + delay_ns, 0, 0);
+    rlc_timer_arm(started->timer, of->now_ns + delay_ns, 0, timer_tolerance_ns);
 }
 
 static void timer_stop(loop *of, timer *stopped) {
@@ -172,9 +172,11 @@ static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt),
     WORKLOAD(post),
     WORKLOAD(self_post),
+    WORKLOAD(self_post2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
     WORKLOAD(timer_fire),
+    WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
     WORKLOAD(fd_dispatch),

@@ -149,7 +149,7 @@ static void timer_open(loop *of, timer *opened) {
 
 static void timer_start(loop *of, timer *started, uint64_t delay_ns) {
     (void)of;
-    dispatch_source_set_timer(started->source, dispatch_time(0, (int64_t)delay_ns), UINT64_MAX, 0);
+    dispatch_source_set_timer(started->source, dispatch_time(0, (int64_t)delay_ns), UINT64_MAX, timer_tolerance_ns);
 }
 
 static void timer_repeat(loop *of, timer *started, uint64_t period_ns) {
@@ -194,9 +194,11 @@ static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt, .only_one_cpu = true),
     WORKLOAD(post),
     WORKLOAD(self_post),
+    WORKLOAD(self_post2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
     WORKLOAD(timer_fire),
+    WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
     WORKLOAD(fd_dispatch, .divisor = 10),

@@ -196,7 +196,7 @@ static void fire_timers(loop *self) {
 }
 
 static void arm(loop *self) {
-    uint64_t first_ns = self->heap[0].deadline_ns;
+    uint64_t first_ns = self->heap[0].deadline_ns + timer_tolerance_ns;
     if (self->armed_ns <= first_ns && self->armed_ns > self->now_ns)
         return;
     if (self->timer_fd < 0) {
@@ -342,21 +342,36 @@ static void observers_close(loop *self) {
 }
 
 /* One epoll descriptor per mode. */
-static int other_epoll_fd;
-static void modes_open(loop *self, const int *counters, int count) {
-    other_epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    for (int i = 0; i < count; i++) {
-        struct epoll_event event = {.events = EPOLLIN, .data.fd = counters[i]};
-        control(self->epoll_fd, EPOLL_CTL_ADD, counters[i], &event);
-        if (i < COUNTERS_IN_OTHER)
-            control(other_epoll_fd, EPOLL_CTL_ADD, counters[i], &event);
-    }
+typedef struct counter {
+    int fd;
+} counter;
+
+static int mode_fds[MOST_MODES];
+
+static void modes_open(loop *self) {
+    mode_fds[0] = self->epoll_fd;
+    for (int mode = 1; mode < MOST_MODES; mode++)
+        mode_fds[mode] = epoll_create1(EPOLL_CLOEXEC);
 }
 
-static void modes_run_once(loop *self, bool in_other) {
+static void counter_add(loop *self, counter *added, int fd, int modes) {
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    (void)self, added->fd = fd;
+    for (int mode = 0; mode < modes; mode++)
+        control(mode_fds[mode], EPOLL_CTL_ADD, fd, &event);
+}
+
+static void counter_remove(loop *self, counter *removed, int modes) {
+    (void)self;
+    for (int mode = 0; mode < modes; mode++)
+        control(mode_fds[mode], EPOLL_CTL_DEL, removed->fd, NULL);
+}
+
+static void modes_run_once(loop *self, int mode) {
     struct epoll_event event;
     uint64_t value;
-    require(wait_events(in_other ? other_epoll_fd : self->epoll_fd, &event, 1, -1) == 1, "epoll_wait");
+    (void)self;
+    require(wait_events(mode_fds[mode], &event, 1, -1) == 1, "epoll_wait");
     require(bench_read(event.data.fd, &value, sizeof value) == sizeof value, "read");
 }
 
@@ -375,9 +390,11 @@ static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt),
     WORKLOAD(post),
     WORKLOAD(self_post),
+    WORKLOAD(self_post2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
     WORKLOAD(timer_fire),
+    WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
     WORKLOAD(fd_dispatch),
@@ -386,6 +403,8 @@ static const bench_workload workloads[] = {
     WORKLOAD(startup),
     WORKLOAD(iter),
     WORKLOAD(mode_switch),
+    WORKLOAD(mode_event),
+    WORKLOAD(mode_addrm),
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),

@@ -25,7 +25,7 @@ typedef int (*source_fn)(void *, void *);
     X(void *, sd_event_source_disable_unref, (void *))
 SYMBOLS(DECLARE)
 
-enum { OFF = 0, ON = 1, ONESHOT = -1, ACCURACY_US = 1 };
+enum { OFF = 0, ON = 1, ONESHOT = -1, ACCURACY_US = 1 }; /* an accuracy of 0 would mean 250 ms */
 
 typedef struct loop {
     void *event;
@@ -148,7 +148,8 @@ static int timer_called(void *source, uint64_t time_us, void *context) {
 
 static void timer_open(loop *of, timer *opened) {
     opened->period_us = 0;
-    sd_event_add_time(of->event, &opened->source, CLOCK_MONOTONIC, UINT64_MAX, ACCURACY_US, timer_called, opened);
+    uint64_t accuracy_us = timer_tolerance_ns == 0 ? ACCURACY_US : timer_tolerance_ns / 1000;
+    sd_event_add_time(of->event, &opened->source, CLOCK_MONOTONIC, UINT64_MAX, accuracy_us, timer_called, opened);
 }
 
 static void timer_close(loop *of, timer *closed) {
@@ -223,9 +224,11 @@ static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt),
     WORKLOAD(post),
     WORKLOAD(self_post),
+    WORKLOAD(self_post2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
-    WORKLOAD(timer_fire),
+    WORKLOAD(timer_fire, .largest = 10000),
+    WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
     WORKLOAD(fd_dispatch),

@@ -51,6 +51,9 @@ static inline uint64_t random_below(uint64_t limit) {
     return ((state >> 32) * limit) >> 32;
 }
 
+/** Of all timers that are started; for those that know such a thing. */
+static uint64_t timer_tolerance_ns;
+
 /** A set-up step that has no reason to fail. */
 static inline void require(bool is_true, const char *what) {
     if (is_true)
@@ -67,7 +70,7 @@ static inline void *require_memory(size_t count, size_t size) {
 
 enum { SECOND_NS = 1000000000, MILLISECOND_NS = 1000000 };
 
-/** mode_switch: how many of its counters are in the other mode too. */
-enum { COUNTERS_IN_OTHER = 4 };
+/** How many modes a counter can be in; the first is the default one. */
+enum { MOST_MODES = 8 };
 
 #endif

@@ -1,4 +1,4 @@
-/** startup, iter, mode_switch, mem_loop, mem_timer. */
+/** startup, iter, mode_switch, mode_event, mode_addrm, mem_loop, mem_timer. */
 #include "subject.h"
 
 static void *startup_thread(void *unused) {
@@ -49,18 +49,64 @@ static void run_iter(const bench_args *args, bench_result *result) {
 #ifdef HAS_MODES
 /** `size` counters (eventfds) in the default mode, 4 of them in another; an event in this one, then in that one. */
 static void run_mode_switch(const bench_args *args, bench_result *result) {
+    enum { IN_OTHER = 4 };
     static const uint64_t one = 1;
-    int *counters = require_memory((size_t)args->size, sizeof *counters);
-    for (int64_t i = 0; i < args->size; i++)
-        require((counters[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0, "eventfd");
     loop of;
     loop_open(&of);
-    modes_open(&of, counters, (int)args->size);
+    modes_open(&of);
+    counter *counters = require_memory((size_t)args->size, sizeof(counter));
+    int written = -1;
+    for (int64_t i = 0; i < args->size; i++) {
+        int fd = bench_counter();
+        counter_add(&of, &counters[i], fd, i < IN_OTHER ? 2 : 1);
+        written = i == 1 ? fd : written;
+    }
 
     bench_begin(result);
     for (int64_t i = 0; i < args->count; i++) {
-        require(bench_write(counters[1], &one, sizeof one) == sizeof one, "write");
-        modes_run_once(&of, (i & 1) != 0);
+        require(bench_write(written, &one, sizeof one) == sizeof one, "write");
+        modes_run_once(&of, (int)(i & 1));
+    }
+    bench_end(result);
+
+    loop_close(&of);
+    result->operations = (uint64_t)args->count;
+}
+
+/** An event in the default mode on a counter that is in `size` modes. */
+static void run_mode_event(const bench_args *args, bench_result *result) {
+    static const uint64_t one = 1;
+    loop of;
+    counter only;
+    int fd = bench_counter();
+    loop_open(&of);
+    modes_open(&of);
+    counter_add(&of, &only, fd, (int)args->size);
+
+    bench_begin(result);
+    for (int64_t i = 0; i < args->count; i++) {
+        require(bench_write(fd, &one, sizeof one) == sizeof one, "write");
+        modes_run_once(&of, 0);
+    }
+    bench_end(result);
+
+    loop_close(&of);
+    result->operations = (uint64_t)args->count;
+}
+
+/** A counter is added to `size` modes, which exist, and removed. */
+static void run_mode_addrm(const bench_args *args, bench_result *result) {
+    loop of;
+    counter stays, extra;
+    int fd = bench_counter();
+    loop_open(&of);
+    modes_open(&of);
+    counter_add(&of, &stays, bench_counter(), MOST_MODES);
+
+    bench_begin(result);
+    for (int64_t i = 0; i < args->count; i++) {
+        counter_add(&of, &extra, fd, (int)args->size);
+        counter_remove(&of, &extra, (int)args->size);
     }
     bench_end(result);
 

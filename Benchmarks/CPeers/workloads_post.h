@@ -206,6 +206,38 @@ static void deferred_called(deferred *called) {
         defer_again(called);
 }
 
+static struct {
+    loop loop;
+    deferred one, other;
+    size_t count, wanted;
+} alternating;
+
+static void alternate_called(deferred *called) {
+    if (++alternating.count == alternating.wanted)
+        loop_stop(&alternating.loop);
+    else
+        defer_again(called == &alternating.one ? &alternating.other : &alternating.one);
+}
+
+/** Two callbacks, each of which queues the other. */
+static void run_self_post2(const bench_args *args, bench_result *result) {
+    alternating.wanted = (size_t)args->count;
+    loop_open(&alternating.loop);
+    loop_hold(&alternating.loop);
+    defer_open(&alternating.loop, &alternating.one, alternate_called);
+    defer_open(&alternating.loop, &alternating.other, alternate_called);
+
+    bench_begin(result);
+    defer_again(&alternating.one);
+    loop_run(&alternating.loop);
+    bench_end(result);
+
+    defer_close(&alternating.one);
+    defer_close(&alternating.other);
+    loop_close(&alternating.loop);
+    result->operations = alternating.wanted;
+}
+
 /** A callback queues the next one on its own loop. */
 static void run_self_post(const bench_args *args, bench_result *result) {
     deferring.wanted = (size_t)args->count;

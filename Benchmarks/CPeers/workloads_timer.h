@@ -1,4 +1,4 @@
-/** timer_ic, timer_rearm, timer_fire, timer_late, timer_drift. The process ends with them: what they made is left. */
+/** timer_ic, timer_rearm, timer_fire, timer_firewin, timer_late, timer_drift. The process ends with them: what they made is left. */
 #include "subject.h"
 
 #ifdef HAS_TIMERS
@@ -111,6 +111,31 @@ static void run_timer_fire(const bench_args *args, bench_result *result) {
         timer_start(&timing.loop, &timing.timers[i], random_below(1000) * MILLISECOND_NS / 250);
     }
     usleep(6000);
+
+    bench_begin(result);
+    loop_run(&timing.loop);
+    bench_end(result);
+
+    result->operations = (uint64_t)args->size;
+}
+
+/** size timers with random dates within window_ms, which begin when all are armed; the processor's time counts. */
+static void run_timer_firewin(const bench_args *args, bench_result *result) {
+    uint64_t window_ns = (uint64_t)args->window_ms * MILLISECOND_NS, start_ns = SECOND_NS / 2;
+    timing.timers = require_memory((size_t)args->size, sizeof(timer));
+    timing.wanted = (size_t)args->size;
+    timer_hook = fire_called;
+    timer_tolerance_ns = (uint64_t)args->tolerance_us * 1000;
+    loop_open(&timing.loop);
+    for (int64_t i = 0; i < args->size; i++) {
+        timer *opened = &timing.timers[i];
+        timer_open(&timing.loop, opened);
+#ifdef ADDS_TIMERS_IN_ORDER
+        timer_start(&timing.loop, opened, start_ns + window_ns / (uint64_t)args->size * (uint64_t)i);
+#else
+        timer_start(&timing.loop, opened, start_ns + random_below(window_ns));
+#endif
+    }
 
     bench_begin(result);
     loop_run(&timing.loop);

@@ -1,6 +1,7 @@
 import ArgumentParser
-import CPeers
+import CMeasure
 import Glibc
+import Measuring
 
 @main
 struct Benchmarks: ParsableCommand {
@@ -31,7 +32,7 @@ struct Benchmarks: ParsableCommand {
     }
   }
 
-  @Flag(help: "Fewer operations and 3 rounds: less than a minute.")
+  @Flag(help: "Fewer operations, 3 rounds, no long workloads: less than a minute.")
   var quick = false
   @Option(help: ArgumentHelp("Only these, by name or by name and arguments, separated by commas.", valueName: "list"))
   var workloads: String?
@@ -45,6 +46,8 @@ struct Benchmarks: ParsableCommand {
   var plot: String?
   @Flag(help: "Also count instructions, under valgrind; slow.")
   var instructions = false
+  @Flag(help: "Measure how costs grow, instead: with timers, descriptors, modes, observers, threads.")
+  var growth = false
   @Flag(help: "Print the names of workloads and subjects.")
   var list = false
 
@@ -54,49 +57,18 @@ struct Benchmarks: ParsableCommand {
 
   func run() throws {
     if list { return Listing.print() }
-    let selection = try Selection(workloads: workloads, subjects: subjects)
-    if instructions && !bench_can_count_instructions() {
-      throw Failure("--instructions: built without <valgrind/callgrind.h> (install valgrind and build again)")
-    }
+    let selection = try Selection(
+      workloads: workloads, subjects: subjects, among: growth ? Workload.growing : Workload.standard, isQuick: quick)
+    if instructions, let reason = Meter.lacksValgrind { throw Failure("--instructions: \(reason)") }
+    let progress = Progress()
+    let meter = Meter(isQuick: quick, progress: progress)
     let runner = Runner(
-      selection: selection, rounds: rounds ?? (quick ? 3 : 7), isQuick: quick, countsInstructions: instructions)
+      selection: selection, rounds: rounds ?? (quick ? 3 : 7), countsInstructions: instructions, meter: meter,
+      progress: progress)
     let summary = Summary(runner.measure())
     print(Table(summary).text, terminator: "")
     if let json { try Export.write(summary, to: json) }
     if let plot { try Plots.write(summary, to: plot) }
-    if !runner.failures.isEmpty { throw ExitCode(1) }
-  }
-}
-
-/// One measurement in a process of its own; for the runner.
-struct Measure: ParsableCommand {
-  static let configuration = CommandConfiguration(shouldDisplay: false)
-
-  @Argument var subject: String
-  @Argument var workload: String
-  @Argument var count: Int64
-  @Argument var size: Int64
-  @Argument var active: Int64
-  @Argument var placement: Int64
-  @Flag var countSystemCalls = false
-
-  func run() throws {
-    guard let found = Subject.all.first(where: { $0.name == subject }) else { throw Failure("no subject \(subject)") }
-    let args = bench_args(count: count, size: size, active: active, placement: placement)
-    print(try Measurement.take(found, workload, args, countsSystemCalls: countSystemCalls).wireForm, terminator: "")
-  }
-}
-
-/// What is printed, and ends the program.
-struct Failure: Error, CustomStringConvertible {
-  let description: String
-  let status: Int32
-
-  /// The exit status of a process that may not count system calls.
-  static let cannotCount: Int32 = 3
-
-  init(_ description: String, status: Int32 = 2) {
-    self.description = description
-    self.status = status
+    if !meter.failures.isEmpty { throw ExitCode(1) }
   }
 }

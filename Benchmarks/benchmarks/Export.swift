@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Measuring
 
 /// The figures as JSON: a list of objects, one per workload and subject.
 enum Export {
@@ -26,8 +27,8 @@ enum Export {
       value = cell.value
       ratioToFloor = cell.ratioToFloor
       ratioToBestPeer = cell.ratioToBestPeer
-      syscallsPerOp = cell.systemCalls
-      instructionsPerOp = cell.instructions
+      syscallsPerOp = cell.counts.systemCalls
+      instructionsPerOp = cell.counts.instructions
       p99Ns = cell.p99
       maxNs = cell.max
       rssPerItem = cell.rss

@@ -1,6 +1,7 @@
-import CPeers
+import CMeasure
 import FoundationEssentials
 import Glibc
+import Measuring
 
 /// Charts as SVG: horizontal bars on a logarithmic scale, one picture per workload and one of all.
 enum Plots {
@@ -82,7 +83,7 @@ struct BarChart {
   let svg: String
 
   init(_ workload: Workload, _ summary: Summary) {
-    let cells = summary.subjects.compactMap { summary.cell(workload, $0) }.sorted { $0.value < $1.value }
+    let cells = summary.subjects.compactMap { summary.cell(workload, $0.name) }.sorted { $0.value < $1.value }
     let (left, width, rowHeight, top) = (120.0, 640.0, 34.0, 96.0)
     let bottom = top + Double(cells.count) * rowHeight
     let scale = LogScale(cells.map(\.value), length: width - left - 110)
@@ -122,7 +123,9 @@ struct BarChart {
     case .perOperation: "time per operation"
     case .latency: "half of all take less"
     case .drift: "how late the last date is"
+    case .processor: "processor time per operation"
     case .memory: "bytes of malloc per item"
+    case .moves: "heap moves per operation"
     }
   }
 }
@@ -158,7 +161,7 @@ struct OverviewChart {
       let y = top + (Double(index) + 0.4) * rowHeight
       body.append(Plots.text(left - 14, y + 5, workload.label, size: 13, anchor: "end"))
       for subject in summary.subjects.reversed() where subject.name != Subject.floor {
-        guard let ratio = summary.cell(workload, subject)?.ratioToFloor else { continue }
+        guard let ratio = summary.cell(workload, subject.name)?.ratioToFloor else { continue }
         body.append(Self.point(left + scale.place(ratio), y, subject))
       }
     }

@@ -1,12 +1,13 @@
-import ArgumentParser
+import Measuring
 
 /// Which workloads and subjects were asked for.
 struct Selection {
   let workloads: [Workload]
   let subjects: [Subject]
 
-  init(workloads: String?, subjects: String?) throws {
-    self.workloads = try Self.pick(workloads, from: Workload.all, "workload") { $0.name == $1 || $0.label == $1 }
+  init(workloads: String?, subjects: String?, among all: [Workload], isQuick: Bool) throws {
+    let picked = try Self.pick(workloads, from: all, "workload") { $0.name == $1 || $0.label == $1 }
+    self.workloads = isQuick && workloads == nil ? picked.filter { !$0.isLong } : picked
     self.subjects = try Self.pick(subjects, from: Subject.all, "subject") { $0.name == $1 }
   }
 
@@ -32,11 +33,15 @@ extension String {
 enum Listing {
   static func print() {
     Swift.print("Workloads")
-    for workload in Workload.all { Swift.print("  \(workload.label.padded(to: 19)) \(workload.what)") }
+    for workload in Workload.standard { Swift.print("  \(workload.label.padded(to: 25)) \(workload.what)") }
+    Swift.print("\nWorkloads of --growth")
+    for growth in Growth.all {
+      Swift.print("  \(growth.workloads.map(\.label).joined(separator: ", ").padded(to: 25)): \(growth.axis)")
+    }
     Swift.print("\nSubjects")
     for subject in Subject.all {
       let note = subject.absence.map { " [left out: \($0)]" } ?? ""
-      Swift.print("  \(subject.name.padded(to: 19)) \(subject.title)\(note)")
+      Swift.print("  \(subject.name.padded(to: 25)) \(subject.title)\(note)")
     }
   }
 }

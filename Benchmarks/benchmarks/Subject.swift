@@ -1,20 +1,25 @@
+import CMeasure
 import CPeers
+import Measuring
 
-/// What is measured: RunLoopKit's Swift API, or one of the subjects in C.
+/// What is measured: RunLoopKit's Swift API, one of the subjects in C, or another program that speaks as this one does.
 struct Subject: Sendable {
   enum Kind: Sendable {
     case overlay
     case native(index: Int)
+    case program(Program)
   }
 
   let name: String
   let title: String
   /// What is missing; nil if it can be measured.
   let absence: String?
-  private let kind: Kind
+  let kind: Kind
 
   static let floor = "floor"
-  static let ours: Set<String> = ["core", "overlay"]
+  static let core = "core"
+  static let overlay = "overlay"
+  static let ours: Set<String> = [core, overlay]
   var isPeer: Bool { name != Self.floor && !Self.ours.contains(name) }
 
   /// In the order of the table.
@@ -29,22 +34,27 @@ struct Subject: Sendable {
           kind: .native(index: index)))
       index += 1
     }
-    let overlay = Subject(name: "overlay", title: "RunLoopKit's Swift API, closures", absence: nil, kind: .overlay)
+    let overlay = Subject(name: Self.overlay, title: "RunLoopKit's Swift API, closures", absence: nil, kind: .overlay)
     subjects.insert(overlay, at: 2)
+    subjects.append(contentsOf: Program.all.map(\.entry))
     return subjects
   }()
 
   /// How much fewer operations it does of this workload; nil if it has none such.
   func divisor(for workload: Workload) -> Int64? {
+    guard let ability = ability(for: workload.name), ability.covers(workload.parameters) else { return nil }
+    return max(ability.divisor, 1)
+  }
+
+  private func ability(for workload: String) -> Ability? {
     switch kind {
-    case .overlay:
-      return Overlay.workloads[workload.name] == nil ? nil : 1
+    case .overlay: return Overlay.workloads[workload] == nil ? nil : Ability()
+    case .program(let program): return program.abilities[workload]
     case .native(let index):
-      guard let found = bench_find_workload(bench_subject_at(index), workload.name)?.pointee else { return nil }
-      if found.only_without && workload.size != 0 { return nil }
-      if found.only_one_cpu && workload.placement != BENCH_SAME_CPU { return nil }
-      if found.largest != 0 && workload.size > found.largest { return nil }
-      return max(found.divisor, 1)
+      guard let found = bench_find_workload(bench_subject_at(index), workload)?.pointee else { return nil }
+      return Ability(
+        divisor: found.divisor, largest: found.largest, onlyWithout: found.only_without, onlyOneCPU: found.only_one_cpu,
+        onlyExact: found.only_exact, onlyTolerant: found.only_tolerant, spins: found.spins)
     }
   }
 
@@ -56,6 +66,8 @@ struct Subject: Sendable {
     case .native(let index):
       var args = args
       bench_find_workload(bench_subject_at(index), workload)?.pointee.run(&args, &result)
+    case .program:
+      throw Failure("\(name): measured by a program of its own")
     }
   }
 }

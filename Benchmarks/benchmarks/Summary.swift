@@ -4,15 +4,17 @@ struct Summary {
     let workload: Workload
     let subject: Subject
     let value: Double
-    let ratioToFloor: Double?
+    /// To each subject of the workload, by name.
+    let ratios: [String: Double]
     let ratioToBestPeer: Double?
-    let systemCalls: Double?
-    let instructions: Double?
+    let counts: Counts
     let p99: Double?
     let max: Double?
     let rss: Double?
     let descriptors: Double?
     let rounds: Int
+
+    var ratioToFloor: Double? { ratios[Subject.floor] }
   }
 
   let cells: [Cell]
@@ -27,34 +29,35 @@ struct Summary {
       if let cell = Self.cell(each, rivals) { cells.append(cell) }
     }
     self.cells = cells
-    workloads = Workload.all.filter { workload in cells.contains { $0.workload.label == workload.label } }
+    var labels: Set<String> = []
+    workloads = cells.map(\.workload).filter { labels.insert($0.label).inserted }
     subjects = Subject.all.filter { subject in cells.contains { $0.subject.name == subject.name } }
     rounds = cells.map(\.rounds).max() ?? 0
   }
 
-  func cell(_ workload: Workload, _ subject: Subject) -> Cell? {
-    cells.first { $0.workload.label == workload.label && $0.subject.name == subject.name }
+  func cell(_ workload: Workload, _ subject: String) -> Cell? {
+    cells.first { $0.workload.label == workload.label && $0.subject.name == subject }
   }
 
   private static func cell(_ series: Series, _ rivals: [Series]) -> Cell? {
-    guard let value = Benchmark.median(series.values) else { return nil }
-    let floor = rivals.first { $0.subject.name == Subject.floor }
-    let peers = rivals.filter { $0.subject.isPeer }
+    guard let value = Series.median(series.values) else { return nil }
+    let peers = rivals.filter(\.subject.isPeer)
+    var ratios: [String: Double] = [:]
+    for rival in rivals { ratios[rival.subject.name] = ratio(series) { rival.value(in: $0) } }
     return Cell(
-      workload: series.workload, subject: series.subject, value: value,
-      ratioToFloor: ratio(series) { floor?.value(in: $0) },
+      workload: series.workload, subject: series.subject, value: value, ratios: ratios,
       ratioToBestPeer: ratio(series) { round in peers.compactMap { $0.value(in: round) }.min() },
-      systemCalls: series.systemCalls, instructions: series.instructions, p99: series.median(of: "p99_ns"),
-      max: series.median(of: "max_ns"), rss: series.median(of: "rss_per_item"),
-      descriptors: series.median(of: "descriptors_per_item"), rounds: series.rounds.count)
+      counts: series.counts, p99: series.median(of: "p99_ns"), max: series.median(of: "max_ns"),
+      rss: series.median(of: "rss_per_item"), descriptors: series.median(of: "descriptors_per_item"),
+      rounds: series.rounds.count)
   }
 
   /// The median of the rounds' ratios to what stands in the same round.
-  private static func ratio(_ series: Series, to base: (Int) -> Double?) -> Double? {
+  static func ratio(_ series: Series, to base: (Int) -> Double?) -> Double? {
     let ratios = series.rounds.keys.compactMap { round -> Double? in
       guard let value = series.value(in: round), let base = base(round), base > 0 else { return nil }
       return value / base
     }
-    return Benchmark.median(ratios)
+    return Series.median(ratios)
   }
 }

@@ -1,8 +1,8 @@
-import CPeers
+import CMeasure
 
 /// The figures as text, 100 columns wide: a line per workload, a column per subject.
 struct Table {
-  private static let labelWidth = 20
+  private static let labelWidth = 27
   /// The longest figure, and a space.
   private static let columnWidth = 7
 
@@ -12,8 +12,8 @@ struct Table {
     let timed = summary.workloads.filter { $0.metric != .memory }
     let latencies = summary.workloads.filter { $0.metric == .latency }
     let memory = summary.workloads.filter { $0.metric == .memory }
-    let hasCalls = summary.cells.contains { $0.systemCalls != nil }
-    let hasInstructions = summary.cells.contains { $0.instructions != nil }
+    let hasCalls = summary.cells.contains { $0.counts.systemCalls != nil }
+    let hasInstructions = summary.cells.contains { $0.counts.instructions != nil }
     var parts = [
       "\(String(cString: bench_machine()))\nMedians of \(summary.rounds) interleaved rounds.\n",
       Self.part("Time per operation (p50 of latencies)", timed, summary) { Figure.time($0.value) },
@@ -23,10 +23,10 @@ struct Table {
       Self.part("Ratio to the best peer", timed, summary) { $0.ratioToBestPeer.map(Figure.plain) },
     ]
     if hasCalls {
-      parts.append(Self.part("System calls per operation", timed, summary) { $0.systemCalls.map(Figure.count) })
+      parts.append(Self.part("System calls per operation", timed, summary) { $0.counts.systemCalls.map(Figure.count) })
     }
     if hasInstructions {
-      parts.append(Self.part("Instructions per operation", timed, summary) { $0.instructions.map(Figure.plain) })
+      parts.append(Self.part("Instructions per operation", timed, summary) { $0.counts.instructions.map(Figure.plain) })
     }
     parts.append(Self.part("Memory per item, bytes of malloc", memory, summary) { Figure.plain($0.value) })
     parts.append(Self.part("Memory per item, resident bytes", memory, summary) { $0.rss.map(Figure.plain) })
@@ -39,7 +39,7 @@ struct Table {
   ) -> String {
     var lines: [String] = []
     for workload in workloads {
-      let figures = summary.subjects.map { subject in summary.cell(workload, subject).flatMap(figure) ?? "" }
+      let figures = summary.subjects.map { subject in summary.cell(workload, subject.name).flatMap(figure) ?? "" }
       if figures.contains(where: { !$0.isEmpty }) { lines.append(row(workload.label, figures, summary)) }
     }
     guard !lines.isEmpty else { return "" }

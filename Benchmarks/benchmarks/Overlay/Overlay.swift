@@ -1,4 +1,4 @@
-import CPeers
+import CMeasure
 import Glibc
 import RunLoopKit
 
@@ -10,11 +10,12 @@ enum Overlay {
   typealias Body = @Sendable (bench_args, inout bench_result) throws -> Void
 
   static let workloads: [String: Body] = [
-    "wake_rtt": wakeRoundTrip, "post": post, "self_post": selfPost,
-    "timer_ic": timerInsertCancel, "timer_rearm": timerRearm, "timer_fire": timerFire, "timer_late": timerLate,
-    "timer_drift": timerDrift,
+    "wake_rtt": wakeRoundTrip, "post": post, "self_post": selfPost, "self_post2": selfPost2,
+    "timer_ic": timerInsertCancel, "timer_rearm": timerRearm, "timer_fire": timerFire,
+    "timer_firewin": timerFireWindow, "timer_late": timerLate, "timer_drift": timerDrift,
     "fd_dispatch": descriptorDispatch, "echo": echo, "fd_addrm": descriptorAddRemove,
     "startup": startup, "iter": iterate, "mode_switch": modeSwitch,
+    "mode_event": modeEvent, "mode_addrm": modeAddRemove,
     "mem_loop": memoryOfLoops, "mem_timer": memoryOfTimers, "mem_fd": memoryOfDescriptors,
   ]
 

@@ -1,10 +1,10 @@
-import CPeers
+import CMeasure
 import Glibc
 import RunLoopKit
 
 extension Overlay {
   private struct Pipes {
-    var ends: [(read: Int32, write: Int32)] = []
+    let ends: UnsafeMutableBufferPointer<Int32>
     var fired = 0
     var written = 0
     let wanted: Int
@@ -12,7 +12,7 @@ extension Overlay {
     mutating func write(_ index: Int) {
       written += 1
       var byte = UInt8(ascii: "e")
-      require(bench_write(ends[index].write, &byte, 1) == 1, "write")
+      require(bench_write(ends[index], &byte, 1) == 1, "write")
     }
   }
 
@@ -26,24 +26,23 @@ extension Overlay {
   static let descriptorDispatch: Body = { args, result in
     let loop = RunLoop.current
     let size = Int(args.size)
-    let pipes = Shared(Pipes(wanted: Int(args.count)))
+    nonisolated(unsafe) let pipes = Shared(Pipes(ends: .allocate(capacity: size), wanted: Int(args.count))).state
     for index in 0..<size {
-      let ends = makePipe()
-      pipes.state.pointee.ends.append(ends)
-      let source = try RunLoop.FileDescriptorSource(fileDescriptor: ends.read, interest: .readable) { _, _ in
-        let state = pipes.state
+      let (readable, writable) = makePipe()
+      pipes.pointee.ends[index] = writable
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: readable, interest: .readable) { _, _ in
         var byte: UInt8 = 0
-        require(bench_read(ends.read, &byte, 1) == 1, "read")
-        if state.pointee.written < state.pointee.wanted { state.pointee.write(index + 1 == size ? 0 : index + 1) }
-        state.pointee.fired += 1
-        if state.pointee.fired == state.pointee.wanted { loop.stop() }
+        require(bench_read(readable, &byte, 1) == 1, "read")
+        if pipes.pointee.written < pipes.pointee.wanted { pipes.pointee.write(index + 1 == size ? 0 : index + 1) }
+        pipes.pointee.fired += 1
+        if pipes.pointee.fired == pipes.pointee.wanted { loop.stop() }
       }
       try loop.add(source)
     }
     try loop.run(for: .zero)
 
     bench_begin(&result)
-    for index in 0..<args.active { pipes.state.pointee.write(Int(index * args.size / args.active)) }
+    for index in 0..<args.active { pipes.pointee.write(Int(index * args.size / args.active)) }
     try loop.run()
     bench_end(&result)
 
@@ -53,10 +52,10 @@ extension Overlay {
   static let descriptorAddRemove: Body = { args, result in
     let loop = RunLoop.current
     for _ in 0..<args.size {
-      try loop.add(RunLoop.FileDescriptorSource(fileDescriptor: makePipe().read, interest: .readable) { _, _ in })
+      try loop.add(RunLoop.FileDescriptorSource(fileDescriptor: bench_counter(), interest: .readable) { _, _ in })
     }
     try loop.run(for: .zero)
-    let extra = makePipe().read
+    let extra = bench_counter()
 
     bench_begin(&result)
     for _ in 0..<args.count {

@@ -1,4 +1,4 @@
-import CPeers
+import CMeasure
 import Glibc
 import RunLoopKit
 
@@ -28,25 +28,71 @@ extension Overlay {
     result.operations = UInt64(args.count)
   }
 
+  private static func counterSource() throws -> (source: RunLoop.PortSource, fd: Int32) {
+    let fd = bench_counter()
+    return (try RunLoop.PortSource(fileDescriptor: fd) { _ in }, fd)
+  }
+
+  private static func signal(_ counter: Int32) {
+    var one: UInt64 = 1
+    require(bench_write(counter, &one, 8) == 8, "write")
+  }
+
+  /// The first of `count` modes is the default one.
+  private static func modes(_ count: Int64) -> [RunLoop.Mode] {
+    [.default] + (1..<max(count, 1)).map { RunLoop.Mode(rawValue: "benchmarks.\($0)") }
+  }
+
   /// `size` counters in the default mode, 4 of them in another; an event in this one, then in that one.
   static let modeSwitch: Body = { args, result in
     let loop = RunLoop.current
-    let other: RunLoop.Mode = "benchmarks.other"
-    var counters: [Int32] = []
+    let (first, other) = (RunLoop.Mode.default, modes(2)[1])
+    var signalled: Int32 = -1
     for index in 0..<args.size {
-      let counter = bench_counter()
-      let source = try RunLoop.PortSource(fileDescriptor: counter) { _ in }
+      let (source, fd) = try counterSource()
       try loop.add(source)
       if index < 4 { try loop.add(source, to: other) }
-      counters.append(counter)
+      if index == 1 { signalled = fd }
     }
-    let signalled = counters[1]
 
     bench_begin(&result)
     for index in 0..<args.count {
-      var one: UInt64 = 1
-      require(bench_write(signalled, &one, 8) == 8, "write")
-      try loop.run(in: index & 1 == 0 ? .default : other, returnAfterSourceHandled: true)
+      signal(signalled)
+      try loop.run(in: index & 1 == 0 ? first : other, returnAfterSourceHandled: true)
+    }
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
+  static let modeEvent: Body = { args, result in
+    let loop = RunLoop.current
+    let (source, fd) = try counterSource()
+    for mode in modes(args.size) { try loop.add(source, to: mode) }
+
+    bench_begin(&result)
+    for _ in 0..<args.count {
+      signal(fd)
+      try loop.run(in: .default, returnAfterSourceHandled: true)
+    }
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
+  /// The modes exist: another counter is in all of them.
+  static let modeAddRemove: Body = { args, result in
+    let loop = RunLoop.current
+    let stays = try counterSource().source
+    for mode in modes(8) { try loop.add(stays, to: mode) }
+    let wanted = modes(args.size)
+    let fd = bench_counter()
+
+    bench_begin(&result)
+    for _ in 0..<args.count {
+      let source = try RunLoop.PortSource(fileDescriptor: fd) { _ in }
+      for mode in wanted { try loop.add(source, to: mode) }
+      for mode in wanted { loop.remove(source, from: mode) }
     }
     bench_end(&result)
 

@@ -1,4 +1,4 @@
-import CPeers
+import CMeasure
 import Glibc
 import RunLoopKit
 import Synchronization
@@ -109,6 +109,33 @@ extension Overlay {
     bench_end(&result)
 
     result.operations = UInt64(args.count)
+  }
+
+  static let selfPost2: Body = { args, result in
+    let loop = RunLoop.current
+    try hold(loop)
+    let state = Shared((count: 0, wanted: Int(args.count)))
+
+    bench_begin(&result)
+    one(loop, state)
+    try loop.run()
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
+  private static func one(_ loop: RunLoop, _ state: Shared<(count: Int, wanted: Int)>) {
+    try? loop.perform(in: .default) {
+      state.state.pointee.count += 1
+      if state.state.pointee.count == state.state.pointee.wanted { loop.stop() } else { other(loop, state) }
+    }
+  }
+
+  private static func other(_ loop: RunLoop, _ state: Shared<(count: Int, wanted: Int)>) {
+    try? loop.perform(in: .default) {
+      state.state.pointee.count += 1
+      if state.state.pointee.count == state.state.pointee.wanted { loop.stop() } else { one(loop, state) }
+    }
   }
 
   private static func again(_ loop: RunLoop, _ state: Shared<(count: Int, wanted: Int)>) {

@@ -1,4 +1,4 @@
-import CPeers
+import CMeasure
 import Glibc
 import RunLoopKit
 
@@ -71,6 +71,28 @@ extension Overlay {
         })
     }
     usleep(6000)
+
+    bench_begin(&result)
+    try loop.run()
+    bench_end(&result)
+
+    result.operations = UInt64(args.size)
+  }
+
+  static let timerFireWindow: Body = { args, result in
+    let loop = RunLoop.current
+    let state = Shared((fired: 0, wanted: Int(args.size)))
+    var random = Random()
+    let (start, window) = (bench_now() + 500_000_000, UInt64(args.window_ms) * 1_000_000)
+    try hold(loop)
+    for _ in 0..<args.size {
+      let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: start &+ random.below(window))) { _ in
+        state.state.pointee.fired += 1
+        if state.state.pointee.fired == state.state.pointee.wanted { loop.stop() }
+      }
+      timer.tolerance = .microseconds(args.tolerance_us)
+      try loop.add(timer)
+    }
 
     bench_begin(&result)
     try loop.run()

@@ -1,6 +1,6 @@
 /** What surrounds a measurement: threads and their processors, limits, child processes, the machine's name. */
 #define _GNU_SOURCE 1
-#include "CPeers.h"
+#include "CMeasure.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -54,14 +54,6 @@ void bench_on_thread(void (*body)(void *context), void *context) {
     if (pthread_create(&thread, NULL, run_thread, &call) != 0)
         abort();
     pthread_join(thread, NULL);
-}
-
-uint64_t bench_random(uint64_t limit) {
-    static _Thread_local uint64_t state = 88172645463325252ull;
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % limit;
 }
 
 int bench_counter(void) {

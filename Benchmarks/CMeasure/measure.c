@@ -1,6 +1,6 @@
 /** What measures: clock, system calls by the kernel's own tracepoint, instructions by callgrind's client requests. */
 #define _GNU_SOURCE 1
-#include "CPeers.h"
+#include "CMeasure.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,12 @@
 #define HAS_CALLGRIND 0
 #endif
 
-static int counter_fd = -1;
+/** Two counters of the tracepoint: of all calls, and of those that wait for events. */
+static int calls_fd = -1, waits_fd = -1;
+
+bench_result bench_no_result(void) {
+    return (bench_result){.syscalls = -1, .waits = -1, .bytes_per_item = -1, .moves_per_op = -1};
+}
 
 uint64_t bench_now(void) {
     struct timespec now;
@@ -53,6 +58,39 @@ static int tracepoint_number(void) {
     return -1;
 }
 
+static int open_counter(int number) {
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_TRACEPOINT,
+        .size = sizeof attributes,
+        .config = (uint64_t)number,
+        .disabled = 1,
+        .inherit = 1,
+    };
+    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/** The filter of a counter of waits. */
+static const char *waiting_calls(void) {
+    static const int numbers[] = {
+        SYS_epoll_pwait,
+        SYS_ppoll,
+#ifdef SYS_epoll_wait
+        SYS_epoll_wait,
+#endif
+#ifdef SYS_poll
+        SYS_poll,
+#endif
+#ifdef SYS_epoll_pwait2
+        SYS_epoll_pwait2,
+#endif
+    };
+    static char text[128];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%sid == %d", i == 0 ? "" : " || ", numbers[i]);
+    return text;
+}
+
 const char *bench_enable_counting(void) {
     int number = tracepoint_number();
     if (number < 0 && geteuid() == 0) {
@@ -61,28 +99,31 @@ const char *bench_enable_counting(void) {
     }
     if (number < 0)
         return "/sys/kernel/tracing is not mounted or not readable";
-    struct perf_event_attr attributes = {
-        .type = PERF_TYPE_TRACEPOINT,
-        .size = sizeof attributes,
-        .config = (uint64_t)number,
-        .disabled = 1,
-        .inherit = 1,
-    };
-    counter_fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (counter_fd < 0)
+    waits_fd = open_counter(number);
+    if (waits_fd >= 0)
+        ioctl(waits_fd, PERF_EVENT_IOC_SET_FILTER, waiting_calls());
+    calls_fd = open_counter(number);
+    if (calls_fd < 0)
         return errno == EACCES || errno == EPERM ? "perf_event_open is forbidden here" : "perf_event_open failed";
     return NULL;
 }
 
 void bench_begin(bench_result *result) {
-    result->syscalls = -1;
     result->cpu_ns = cpu_now();
-    if (counter_fd >= 0)
-        ioctl(counter_fd, PERF_EVENT_IOC_ENABLE, 0);
+    if (waits_fd >= 0)
+        ioctl(waits_fd, PERF_EVENT_IOC_ENABLE, 0);
+    if (calls_fd >= 0)
+        ioctl(calls_fd, PERF_EVENT_IOC_ENABLE, 0);
 #if HAS_CALLGRIND
     CALLGRIND_START_INSTRUMENTATION;
 #endif
     result->elapsed_ns = bench_now();
+}
+
+static int64_t end_count(int fd) {
+    uint64_t count = 0;
+    ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+    return read(fd, &count, sizeof count) == sizeof count ? (int64_t)count : 0;
 }
 
 void bench_end(bench_result *result) {
@@ -90,41 +131,15 @@ void bench_end(bench_result *result) {
 #if HAS_CALLGRIND
     CALLGRIND_STOP_INSTRUMENTATION;
 #endif
-    if (counter_fd >= 0) {
-        ioctl(counter_fd, PERF_EVENT_IOC_DISABLE, 0);
-        uint64_t count = 0;
-        if (read(counter_fd, &count, sizeof count) == sizeof count)
-            result->syscalls =
-                (int64_t)count - 1; /* the ioctl that ends the region is seen, the one that begins it not */
-    }
+    if (calls_fd >= 0)
+        result->syscalls = end_count(calls_fd) - 1; /* the ioctl that ends it is seen, the one that begins it not */
+    if (waits_fd >= 0)
+        result->waits = end_count(waits_fd);
     result->cpu_ns = cpu_now() - result->cpu_ns;
-}
-
-bool bench_is_under_valgrind(void) {
-#if HAS_CALLGRIND
-    return RUNNING_ON_VALGRIND != 0;
-#else
-    return false;
-#endif
 }
 
 bool bench_can_count_instructions(void) {
     return HAS_CALLGRIND;
-}
-
-int64_t bench_callgrind_total(const char *path) {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return -1;
-    char line[512];
-    long long total = -1;
-    while (fgets(line, sizeof line, file) != NULL) {
-        long long part;
-        if (sscanf(line, "summary: %lld", &part) == 1 || sscanf(line, "totals: %lld", &part) == 1)
-            total = part;
-    }
-    fclose(file);
-    return total;
 }
 
 static double descriptors_now(void) {
@@ -158,7 +173,6 @@ bench_usage bench_usage_now(void) {
 
 void bench_usage_per_item(bench_usage before, int64_t items, bench_result *result) {
     bench_usage now = bench_usage_now();
-    result->syscalls = -1;
     result->operations = (uint64_t)items;
     result->bytes_per_item = (now.heap - before.heap) / (double)items;
     result->rss_per_item = (now.rss - before.rss) / (double)items;

@@ -1,0 +1,19 @@
+import ArgumentParser
+import Measuring
+
+/// One measurement in a process of its own; for the runner.
+struct Measure: ParsableCommand {
+  static let configuration = CommandConfiguration(shouldDisplay: false)
+
+  @Option var subject: String
+  @OptionGroup var options: MeasureOptions
+
+  func run() throws {
+    guard let found = Subject.all.first(where: { $0.name == subject }) else { throw Failure("no subject \(subject)") }
+    if let absence = found.absence { throw Failure("\(found.name): \(absence)") }
+    let measurement = try Measurement.take(countsSystemCalls: options.countSystemCalls) { result in
+      try found.run(options.workload, options.args, &result)
+    }
+    print(measurement.wireForm, terminator: "")
+  }
+}

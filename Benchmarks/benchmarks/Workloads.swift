@@ -1,0 +1,72 @@
+import CMeasure
+
+extension Workload {
+  /// Those of a run, in the order of the table.
+  static let standard: [Workload] = threads + timers + descriptors + loops + memory
+
+  private static let threads = [
+    Workload(
+      "wake_rtt", "same", "two loops on two threads, one CPU: a wake there and back", .latency, count: 20000,
+      placement: BENCH_SAME_CPU, quick: .fewerOperations(5)),
+    Workload(
+      "wake_rtt", "split", "the same on two CPUs", .latency, count: 4000, placement: BENCH_SPLIT_CPUS),
+    Workload("wake_rtt", "free", "the same, not pinned", .latency, count: 4000),
+    Workload(
+      "post", "1", "one thread posts to a running loop on another CPU", count: 200_000, size: 1,
+      placement: BENCH_SPLIT_CPUS),
+    Workload("post", "2", "two threads post to a running loop", count: 200_000, size: 2),
+    Workload("self_post", "", "a callback queues the next one on its own loop", count: 200_000),
+    Workload("self_post2", "", "two callbacks, each of which queues the other", count: 200_000),
+  ]
+
+  private static let timers = [
+    Workload("timer_ic", "1000", "1000 timers pending: insert and cancel one more", count: 200_000, size: 1000),
+    Workload("timer_ic", "100000", "100000 timers pending: insert and cancel one more", count: 200_000, size: 100_000),
+    Workload(
+      "timer_ic", "1000000", "1000000 timers pending: insert and cancel one more", count: 200_000, size: 1_000_000,
+      isLong: true),
+    Workload("timer_rearm", "100000", "push out one of 100000 idle timeouts", count: 200_000, size: 100_000),
+    Workload("timer_fire", "10000", "10000 timers are due: one run fires them", size: 10000),
+    Workload("timer_fire", "100000", "100000 timers are due: one run fires them", size: 100_000, isLong: true),
+    Workload(
+      "timer_firewin", "20000 exact", "20000 timers spread over a second: the processor's time of each", .processor,
+      size: 20000, windowMs: 1000, quick: .smallerWindow(10), isLong: true),
+    Workload(
+      "timer_firewin", "20000 1ms", "the same, each may be a millisecond late", .processor, size: 20000,
+      windowMs: 1000, toleranceUs: 1000, quick: .smallerWindow(10), isLong: true),
+    Workload("timer_late", "1ms", "a timer of 1 ms, armed again: how late", .latency, count: 300, quick: few),
+    Workload("timer_drift", "1ms", "a timer every 1 ms: how late its last date", .drift, count: 300, quick: few),
+  ]
+
+  private static let few = Quick.fewerOperations(6)
+
+  private static let descriptors = [
+    Workload(
+      "fd_dispatch", "100 1", "100 pipes, 1 active: read and pass on a byte", count: 50000, size: 100, active: 1),
+    Workload(
+      "fd_dispatch", "1000 1", "1000 pipes, 1 active: read and pass on a byte", count: 50000, size: 1000, active: 1),
+    Workload("fd_dispatch", "1000 100", "1000 pipes, 100 active", count: 50000, size: 1000, active: 100),
+    Workload("fd_dispatch", "9000 1", "9000 pipes, 1 active", count: 50000, size: 9000, active: 1, isLong: true),
+    Workload("fd_dispatch", "9000 100", "9000 pipes, 100 active", count: 50000, size: 9000, active: 100, isLong: true),
+    Workload(
+      "echo", "same", "a byte there and back between two loops, one CPU", .latency, count: 10000,
+      placement: BENCH_SAME_CPU, quick: .fewerOperations(5)),
+    Workload("echo", "split", "the same on two CPUs", .latency, count: 4000, placement: BENCH_SPLIT_CPUS),
+    Workload("fd_addrm", "10000", "10000 watched: add and remove one more", count: 20000, size: 10000),
+    Workload("fd_addrm", "10000 pass", "the same, with a pass after each", count: 20000, size: 10000, active: 1),
+  ]
+
+  private static let loops = [
+    Workload("startup", "", "make a loop, run it empty, destroy it", count: 500),
+    Workload("iter", "0", "a pass that does not wait, nothing to do", count: 50000),
+    Workload("iter", "1", "the same with an observer", count: 50000, size: 1),
+    Workload("iter", "10", "the same with 10 observers", count: 50000, size: 10),
+    Workload("mode_switch", "", "an event in a mode of 1000 counters, one in a mode of 4", count: 10000, size: 1000),
+  ]
+
+  private static let memory = [
+    Workload("mem_loop", "100", "memory of a loop", .memory, size: 100, quick: .same),
+    Workload("mem_timer", "100000", "memory of a timer, armed", .memory, size: 100_000, quick: .same),
+    Workload("mem_fd", "5000", "memory of a watched descriptor", .memory, size: 5000, quick: .same),
+  ]
+}
