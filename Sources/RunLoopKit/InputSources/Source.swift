@@ -39,7 +39,7 @@ extension RunLoop {
       super.init(.source, order: order, context: context, onlyHost: onlyHost)
     }
 
-    var hooks: Hooks? { held?.hooks }
+    override var hooks: Hooks? { held?.hooks }
     private var identity: AnyHashable? { held?.identity }
 
     /// Marks the source. It stays marked until it is performed or invalidated, whatever modes it enters and leaves.

@@ -33,10 +33,15 @@ extension RunLoop {
     /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
     final var onlyHost: UInt64? { extras?.onlyHost }
 
-    final var isForked: Bool { leaf.forkGeneration != Kernel.forkGeneration }
+    /// The process that made it.
+    final var forkGeneration: UInt32 { leaf.forkGeneration }
+
+    final var isForked: Bool { forkGeneration != Kernel.forkGeneration }
+
+    final var isInvalidated: Bool { !validity.load(ordering: .acquiring) }
 
     /// False once the item was invalidated, and in a child of fork(2) that inherited it.
-    public final var isValid: Bool { validity.load(ordering: .acquiring) && !isForked }
+    public final var isValid: Bool { !isInvalidated && !isForked }
 
     /// Takes the item out of all modes of all loops, for good. Never blocks on a callout: one that runs on another thread
     /// at this moment is not waited for. A second call does nothing.
@@ -79,6 +84,8 @@ extension RunLoop {
     /// In accordance with equality.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
+    /// Who is told of entering and leaving modes, and what makes two sources equal; signalled sources only.
+    var hooks: Source.Hooks? { nil }
     /// True if entering and leaving modes is told to somebody.
     var hasHooks: Bool { false }
     /// True if equality is identity.
@@ -141,8 +148,9 @@ extension RunLoop.Item {
     }
   }
 
+  /// Its token; nil if it is no member.
   final func unlink(_ mode: ModePointer) -> UInt64? {
-    withLinks { $0.remove { $0.mode == mode }?.token }
+    withLinks { $0.remove { $0.mode == mode } }?.token
   }
 
   /// Ends its membership in some mode of the loop; nil if it is in none.

@@ -18,13 +18,19 @@ struct ItemLinks: Sequence {
   }
 
   /// Takes out the first link that `isGone` accepts.
+  @inline(__always)
   mutating func remove(where isGone: (ItemLink) -> Bool) -> ItemLink? {
-    if let link = first, isGone(link) {
-      first = others.isEmpty ? nil : others.removeFirst()
-      return link
-    }
+    guard let first else { return nil }
+    if isGone(first) { return takeFirst() }
     guard !others.isEmpty, let index = others.firstIndex(where: isGone) else { return nil }
     return others.remove(at: index)
+  }
+
+  private mutating func takeFirst() -> ItemLink? {
+    if others.isEmpty { return first.take() }
+    let link = first.take()
+    first = others.removeFirst()
+    return link
   }
 
   /// The loops of the links after the first one, each once, and not the first one's.

@@ -30,7 +30,7 @@ extension RunLoop {
 
   /// False if the item, or an equal one, is a member already, or belongs to another loop.
   func insert(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> Bool {
-    if !item.isPlain, mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self)) != nil { return false }
+    if member(equalTo: item, in: mode) != nil { return false }
     let isNew = try item.link(to: self, mode) { () throws(RunLoopError) in try register(item, in: mode) }
     if isNew, item.kind == .timer { armNew(unsafeDowncast(item, to: Timer.self), in: mode) }
     return isNew
@@ -71,19 +71,20 @@ extension RunLoop {
     armTimer(of: mode)
   }
 
-  /// What has left: the item, or a source equal to it. Nil if neither is a member.
-  func removeMember(_ item: Item, from mode: ModePointer) -> Item? {
-    if let token = item.unlink(mode) {
-      unregister(item, from: mode, token: token)
-      return item
-    }
-    guard !item.isPlain, let equal = mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self)) else {
-      return nil
-    }
-    return removeMember(equal, from: mode)
+  /// False if the item is no member. The caller holds it: its last reference must not go under the lock.
+  @discardableResult
+  func leave(_ item: Item, _ mode: ModePointer) -> Bool {
+    guard let token = item.unlink(mode) else { return false }
+    unregister(item, from: mode, token: token)
+    return true
   }
 
-  /// Leaves the mode's tables. The caller holds the item: its last reference must not go under the lock.
+  /// Another source that counts as the item (rule 28).
+  func member(equalTo item: Item, in mode: ModePointer) -> Source? {
+    item.isPlain ? nil : mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self))
+  }
+
+  /// Leaves the mode's tables.
   func unregister(_ item: Item, from mode: ModePointer, token: UInt64) {
     switch item.kind {
     case .portSource, .descriptorSource:

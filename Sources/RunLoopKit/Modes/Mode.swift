@@ -18,5 +18,10 @@ extension RunLoop {
 
     /// The name.
     public var description: String { rawValue }
+
+    /// True if the strings are the same characters at the same address: equal without a look at them.
+    func isIdentical(to other: Mode) -> Bool {
+      unsafeBitCast(rawValue, to: (UInt64, UInt64).self) == unsafeBitCast(other.rawValue, to: (UInt64, UInt64).self)
+    }
   }
 }

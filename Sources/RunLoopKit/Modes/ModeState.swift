@@ -3,6 +3,8 @@ internal import Synchronization
 /// What a mode holds. Lives as long as its loop; guarded by the loop's lock, but for the atomics.
 struct ModeState: ~Copyable {
   let name: RunLoop.Mode
+  /// The string by which it was found last.
+  var lastName: RunLoop.Mode
   var isCommon: Bool
   /// The common modes' pseudo mode, which exists once a block was queued for it, and in which nothing runs.
   let isPseudoMode: Bool
@@ -47,6 +49,7 @@ struct ModeState: ~Copyable {
 
   init(name: RunLoop.Mode, isCommon: Bool) {
     self.name = name
+    lastName = name
     self.isCommon = isCommon
     isPseudoMode = name == .common
   }

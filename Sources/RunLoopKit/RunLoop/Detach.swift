@@ -7,8 +7,7 @@ extension RunLoop {
     lock.withLock {
       if item.hasHooks {
         for mode in state.pointee.modes {
-          guard let token = item.unlink(mode) else { continue }
-          unregister(item, from: mode, token: token)
+          guard leave(item, mode) else { continue }
           left.append(Member(mode: mode.pointee.name, item: item))
         }
       }
@@ -26,7 +25,7 @@ extension RunLoop {
     var left: [Member] = []
     for mode in state.pointee.modes {
       for item in members(of: mode) {
-        if removeMember(item, from: mode) != nil { left.append(Member(mode: mode.pointee.name, item: item)) }
+        if leave(item, mode) { left.append(Member(mode: mode.pointee.name, item: item)) }
       }
     }
     let recorded = state.pointee.commonItems.values.map(\.item)

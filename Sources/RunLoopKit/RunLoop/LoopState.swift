@@ -1,7 +1,6 @@
 /// The mutable state of a loop that any thread may need. Guarded by the loop's lock.
 struct LoopState: ~Copyable {
   var modes: ContiguousArray<ModePointer>
-  private var recentMode: ModePointer
   /// Names that are common without a mode of that name having been made yet (A20).
   var commonNames: Set<RunLoop.Mode> = []
   /// The record of items that were added to the common modes (rule 52), by identity.
@@ -33,14 +32,12 @@ struct LoopState: ~Copyable {
     let defaultMode = ModePointer.allocate(capacity: 1)
     defaultMode.initialize(to: ModeState(name: .default, isCommon: true))
     modes = [defaultMode]
-    recentMode = defaultMode
   }
 
-  /// The mode that was asked for last is found at once: strings that are the same object need no comparison.
-  mutating func mode(_ name: RunLoop.Mode) -> ModePointer? {
-    if recentMode.pointee.name == name { return recentMode }
+  func mode(_ name: RunLoop.Mode) -> ModePointer? {
+    for mode in modes where mode.pointee.lastName.isIdentical(to: name) { return mode }
     for mode in modes where mode.pointee.name == name {
-      if !mode.pointee.isPseudoMode { recentMode = mode }
+      mode.pointee.lastName = name
       return mode
     }
     return nil

@@ -9,44 +9,39 @@ extension RunLoop {
   /// - SeeAlso: `CFRunLoopAddSource`, `CFRunLoopAddTimer`, `CFRunLoopAddObserver`.
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) throws(RunLoopError) -> Bool {
-    try checkUsable()
+    guard isInThisProcess else { throw .forked }
     if let only = item.onlyHost, only != serial { throw .itemInOtherLoop }
-    var scheduled: [Mode] = []
-    let hasChanged = try lock.withLock { () throws(RunLoopError) in try addLocked(item, to: mode, &scheduled) }
-    if item.hasHooks { callSchedule(item, scheduled) }
+    let change = try lock.withLock { () throws(RunLoopError) in try addLocked(item, to: mode) }
+    if item.hasHooks { tell(item.hooks?.schedule, change, mode) }
     // Invalidated by another thread while it was added: it may have missed this membership.
-    if !item.isValid { detach(item) }
-    return hasChanged
+    if item.isInvalidated { detach(item) }
+    return change.isAny
   }
 
-  /// - Parameter scheduled: The modes that it has entered, if it has hooks.
-  private func addLocked(_ item: Item, to name: Mode, _ scheduled: inout [Mode]) throws(RunLoopError) -> Bool {
+  private func addLocked(_ item: Item, to name: Mode) throws(RunLoopError) -> Change {
     guard !hasEnded else { throw .loopEnded }
-    guard item.isValid else { return false }
+    guard !item.isInvalidated, isOfThisProcess(item) else { return .nothing }
     if let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode {
-      guard try insert(item, in: mode) else { return false }
-    } else if name == .common {
-      return try addToCommonModes(item, &scheduled)
-    } else {
-      guard item.isFree(for: self), try insert(item, in: state.pointee.makeMode(name)) else { return false }
+      return try insert(item, in: mode) ? .membership : .nothing
     }
-    if item.hasHooks { scheduled.append(name) }
-    return true
+    guard item.isFree(for: self) else { return .nothing }
+    if name == .common { return try addToCommonModes(item) }
+    return try insert(item, in: state.pointee.makeMode(name)) ? .membership : .nothing
   }
 
-  private func addToCommonModes(_ item: Item, _ scheduled: inout [Mode]) throws(RunLoopError) -> Bool {
-    guard item.isFree(for: self), item.isPlain || commonItem(equalTo: item) == nil else { return false }
+  private func addToCommonModes(_ item: Item) throws(RunLoopError) -> Change {
+    guard item.isPlain || commonItem(equalTo: item) == nil else { return .nothing }
     let isNew = record(item)
     var entered: [ModePointer] = []
     do throws(RunLoopError) {
       for mode in state.pointee.makeCommonModes() where try insert(item, in: mode) { entered.append(mode) }
     } catch {
-      for mode in entered { _ = removeMember(item, from: mode) }
+      for mode in entered { leave(item, mode) }
       if isNew { eraseRecord(of: item) }
       throw error
     }
-    scheduled = entered.map { $0.pointee.name }
-    return isNew || !entered.isEmpty
+    guard isNew || !entered.isEmpty else { return .nothing }
+    return .memberships(entered.map { Member(mode: $0.pointee.name, item: item) }, record: item)
   }
 
   /// Takes an item out of a mode; from `.common`: out of the record and of all common modes. True if anything changed.
@@ -54,37 +49,37 @@ extension RunLoop {
   /// - Thread: Any. A source's `cancel` is called before the return. - SeeAlso: `CFRunLoopRemoveSource` and its kin.
   @discardableResult
   public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
-    guard isUsable, !item.isForked else { return false }
-    var left: [Member] = []
-    // An equal source in its place may have lost its last reference: it goes after the lock.
-    let gone = lock.withLock { removeLocked(item, from: mode, &left) }
-    if item.hasHooks { callCancel(item, left) }
-    return gone != nil
+    guard isUsable, isOfThisProcess(item) else { return false }
+    let change = lock.withLock { removeLocked(item, from: mode) }
+    if item.hasHooks { tell(item.hooks?.cancel, change, mode) }
+    return change.isAny
   }
 
-  /// What has left: the item or, in its place, a source equal to it.
-  private func removeLocked(_ item: Item, from name: Mode, _ left: inout [Member]) -> Item? {
+  private func removeLocked(_ item: Item, from name: Mode) -> Change {
     if let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode {
-      guard let gone = removeMember(item, from: mode) else { return nil }
-      if item.hasHooks { left.append(Member(mode: name, item: gone)) }
-      return gone
+      if leave(item, mode) { return .membership }
+      guard let equal = member(equalTo: item, in: mode), leave(equal, mode) else { return .nothing }
+      return .memberships([Member(mode: name, item: equal)], record: nil)
     }
-    guard name == .common, let recorded = commonItem(equalTo: item) else { return nil }
+    guard name == .common, let recorded = commonItem(equalTo: item) else { return .nothing }
     eraseRecord(of: recorded)
+    var left: [Member] = []
     for mode in commonModes() {
-      if let gone = removeMember(item, from: mode) { left.append(Member(mode: mode.pointee.name, item: gone)) }
+      guard let gone = item.isMember(of: mode) ? item : member(equalTo: item, in: mode), leave(gone, mode) else {
+        continue
+      }
+      left.append(Member(mode: mode.pointee.name, item: gone))
     }
-    return recorded
+    return .memberships(left, record: recorded)
   }
 
   /// True if the item, or an equal source, is in the mode; for `.common`: in the record.
   /// - SeeAlso: `CFRunLoopContainsSource` and its kin.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
-    guard isUsable, !item.isForked else { return false }
+    guard isUsable, isOfThisProcess(item) else { return false }
     return lock.withLock {
       if let mode = state.pointee.mode(mode), !mode.pointee.isPseudoMode {
-        if item.isMember(of: mode) { return true }
-        return !item.isPlain && mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self)) != nil
+        return item.isMember(of: mode) || member(equalTo: item, in: mode) != nil
       }
       guard mode == .common, commonItem(equalTo: item) != nil else { return false }
       return item.kind != .timer || item.isMember(ofAnyModeOf: self)  // rule 53
@@ -98,8 +93,8 @@ extension RunLoop {
     var scheduled: [Item] = []
     lock.withLock { makeCommonLocked(mode, &scheduled) }
     for item in scheduled {
-      callSchedule(item, [mode])
-      if !item.isValid { detach(item) }  // invalidated meanwhile: it may have missed this membership
+      item.hooks?.schedule?(self, mode)
+      if item.isInvalidated { detach(item) }  // invalidated meanwhile: it may have missed this membership
     }
   }
 
@@ -130,20 +125,37 @@ extension RunLoop {
 // MARK: Schedule and cancel (rule 27): on the caller's thread, outside the lock
 
 extension RunLoop {
-  /// A membership that has ended.
+  /// A membership that has begun or ended.
   struct Member {
     let mode: Mode
-    /// What was the member: the item, or a source equal to it.
+    /// The item, or in its place a source equal to it. Held until after the lock: it may have been the last reference.
     let item: Item
   }
 
-  func callSchedule(_ item: Item, _ modes: [Mode]) {
-    guard let hook = (item as? Source)?.hooks?.schedule else { return }
-    for mode in modes { hook(self, mode) }
+  /// What adding or removing has changed.
+  private enum Change {
+    case nothing
+    /// The item has entered or left the mode that was named.
+    case membership
+    /// It was the common modes, or an equal source.
+    case memberships([Member], record: Item?)
+
+    var isAny: Bool { if case .nothing = self { false } else { true } }
+  }
+
+  private func tell(_ hook: (@Sendable (RunLoop, Mode) -> Void)?, _ change: Change, _ mode: Mode) {
+    guard let hook else { return }
+    switch change {
+    case .nothing: break
+    case .membership: hook(self, mode)
+    case .memberships(let members, _): for member in members { hook(self, member.mode) }
+    }
   }
 
   func callCancel(_ item: Item, _ members: [Member]) {
-    guard let hook = (item as? Source)?.hooks?.cancel else { return }
+    guard let hook = item.hooks?.cancel else { return }
     for member in members { hook(self, member.mode) }
   }
+
+  private func isOfThisProcess(_ item: Item) -> Bool { item.forkGeneration == lock.forkGeneration }
 }
