@@ -162,6 +162,16 @@ size_t rlc_port_set_count(const rlc_port_set *set) {
     return set->ports.count - set->hint_count;
 }
 
+void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position) {
+    while (*position < set->ports.touched) {
+        uint32_t slot = (*position)++;
+        const rlc_port *port = port_at(set, slot);
+        if (rlc_slot_table_is_live(&set->ports, slot) && port->kind != RLC_PORT_HINT)
+            return port->context;
+    }
+    return NULL;
+}
+
 uint64_t rlc_port_set_rebuilds(const rlc_port_set *set) {
     return atomic_load(&set->rebuilds);
 }

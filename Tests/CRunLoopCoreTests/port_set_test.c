@@ -360,6 +360,31 @@ static void test_RLC_PORT_9_hints_do_not_count(void) {
     close(fd);
 }
 
+static void test_RLC_PORT_10_next_names_each_member_once(void) {
+    rlc_port_set *set = make_set();
+    int ends[2], hint = eventfd(0, EFD_CLOEXEC);
+    make_pipe(ends);
+    rlc_token token;
+    CHECK_EQUAL(rlc_port_set_insert(set, hint, RLC_PORT_HINT, RLC_READABLE, &tags[9], &token), 0);
+    rlc_token gone = watch(set, ends[0], &tags[0]);
+    rlc_token muted = watch(set, ends[1], &tags[1]);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, muted, true), 0);
+    CHECK_EQUAL(rlc_port_set_remove(set, gone), 0);
+    uint32_t position = 0;
+    CHECK(rlc_port_set_next(set, &position) == &tags[1]);
+    CHECK(rlc_port_set_next(set, &position) == NULL);
+    (void)watch(set, ends[0], &tags[2]);
+    bool seen[3] = {false};
+    position = 0;
+    for (int *tag; (tag = rlc_port_set_next(set, &position)) != NULL; seen[tag - tags] = true)
+        CHECK(!seen[tag - tags]);
+    CHECK(!seen[0] && seen[1] && seen[2]);
+    rlc_port_set_destroy(set);
+    close(hint);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void) {
     RUN(test_RLC_PORT_1_insert_take_remove);
     RUN(test_RLC_PORT_2_what_cannot_be_watched);
@@ -375,5 +400,6 @@ int main(void) {
     RUN(test_RLC_PORT_7_muted_is_out_and_back);
     RUN(test_RLC_PORT_8_many_members_and_a_batch_that_grows);
     RUN(test_RLC_PORT_9_hints_do_not_count);
+    RUN(test_RLC_PORT_10_next_names_each_member_once);
     return 0;
 }

@@ -127,6 +127,16 @@ RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
 RLC_API size_t rlc_port_set_count(const rlc_port_set *set);
 
 /**
+ * The members one after the other, in no order of use: the set may serve as the owner's list of them [RLC-PORT-10].
+ *
+ * @param position Where to look from: 0 at first, moved behind what is found.
+ * @return Its context; NULL if there is no further member. Hints are left out.
+ *
+ * Thread: [locked]; nothing is inserted or removed meanwhile.
+ */
+RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
+
+/**
  * Fetches events, waiting if there are none.
  *
  * @param deadline_ns On the monotonic clock; 0: only looks; RLC_TIME_FOREVER: no limit.

@@ -1,6 +1,6 @@
 internal import CRunLoopCore
 
-/// The descriptors of one mode: a thin owner of `rlc_port_set`.
+/// The descriptors of one mode: a thin owner of `rlc_port_set`, whose contexts are references to the members.
 struct PortSet {
   /// Markers in the order of readiness whose truth is elsewhere.
   enum Hint: Int {
@@ -34,11 +34,13 @@ struct PortSet {
       rlc_port_set_insert(set, fileDescriptor, RLC_PORT_HINT, UInt32(RLC_READABLE), context, &token), "epoll_ctl")
   }
 
-  func insert(_ port: PortRegistration, context: UnsafeMutableRawPointer) throws(RunLoopError) -> UInt64 {
+  func insert(_ port: PortRegistration, _ member: AnyObject) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
     let kind = port.isCounter ? RLC_PORT_COUNTER : RLC_PORT_READINESS
-    try RunLoopError.check(
-      rlc_port_set_insert(set, port.fileDescriptor, kind, port.interest, context, &token), "epoll_ctl")
+    let context = Unmanaged.passRetained(member)
+    let status = rlc_port_set_insert(set, port.fileDescriptor, kind, port.interest, context.toOpaque(), &token)
+    if status < 0 { context.release() }
+    try RunLoopError.check(status, "epoll_ctl")
     return token.bits
   }
 
@@ -50,8 +52,18 @@ struct PortSet {
     _ = rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted)
   }
 
-  func remove(token: UInt64) {
+  func remove(_ member: AnyObject, token: UInt64) {
     _ = rlc_port_set_remove(set, rlc_token(bits: token))
+    Unmanaged.passUnretained(member).release()
+  }
+
+  var members: [AnyObject] {
+    var members: [AnyObject] = []
+    var position: UInt32 = 0
+    while let context = rlc_port_set_next(set, &position) {
+      members.append(Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue())
+    }
+    return members
   }
 
   var hasBatch: Bool { rlc_port_set_has_batch(set) }

@@ -96,7 +96,7 @@ extension LoopSnapshot.Mode {
     portSet = mode.pointee.portSet?.fileDescriptor
     timerPort = Self.describe(mode.pointee.timerPort, now)
     sources = mode.pointee.sources.map(\.source)
-    ports = mode.pointee.ports.all
+    ports = mode.pointee.ports
     observers = mode.pointee.observers.map(\.observer)
     timers = mode.pointee.timers.all
     pendingBlocks = mode.pointee.pendingBlockCount

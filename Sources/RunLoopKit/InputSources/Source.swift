@@ -21,7 +21,7 @@ extension RunLoop {
     }
 
     let body: (Source) -> Void
-    private let held: HeldHooks?
+    let heldHooks: HeldHooks?
     /// 0: not signalled; else when it was signalled first, as a number that grows.
     private let signalled = Atomic<UInt64>(0)
     private static let clock = Atomic<UInt64>(0)
@@ -35,12 +35,12 @@ extension RunLoop {
 
     init(order: Int, context: Context?, hooks: Hooks, onlyHost: RunLoop?, unchecked body: @escaping (Source) -> Void) {
       self.body = body
-      held = HeldHooks.make(hooks)
+      heldHooks = HeldHooks.make(hooks)
       super.init(.source, order: order, context: context, onlyHost: onlyHost)
     }
 
-    override var hooks: Hooks? { held?.hooks }
-    private var identity: AnyHashable? { held?.identity }
+    /// Equality is more than identity.
+    var hasIdentity: Bool { heldHooks?.hasIdentity ?? false }
 
     /// Marks the source. It stays marked until it is performed or invalidated, whatever modes it enters and leaves.
     /// Nothing happens if it is invalid. Does not wake any loop.
@@ -75,17 +75,13 @@ extension RunLoop {
 
     override func willLeave() { signalled.store(0, ordering: .sequentiallyConsistent) }
 
-    override var hasHooks: Bool { held != nil && (hooks?.schedule != nil || hooks?.cancel != nil) }
-
-    override var isPlain: Bool { held == nil || identity == nil }
-
     override func isEqual(to other: Item) -> Bool {
-      guard let identity, let other = other as? Source, let theirs = other.identity else { return false }
+      guard let identity = heldHooks?.identity, let theirs = other.hooks?.identity else { return false }
       return order == other.order && identity == theirs
     }
 
     public override func hash(into hasher: inout Hasher) {
-      if let identity { hasher.combine(identity) } else { super.hash(into: &hasher) }
+      if let identity = heldHooks?.identity { hasher.combine(identity) } else { super.hash(into: &hasher) }
     }
 
     public override var description: String {
@@ -93,18 +89,25 @@ extension RunLoop {
       return "<source order \(order), \(isValid ? "valid" : "invalid")\(isSignalled ? ", signalled" : "")\(detail)>"
     }
   }
+}
 
+extension RunLoop.Source {
   /// Few sources have hooks.
-  private final class HeldHooks: @unchecked Sendable {
-    let hooks: Source.Hooks
+  final class HeldHooks: @unchecked Sendable {
+    let schedule: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
+    let cancel: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
+    /// Nil: equality is identity.
     let identity: AnyHashable?
+    let hasIdentity: Bool
 
-    private init(_ hooks: Source.Hooks) {
-      self.hooks = hooks
+    private init(_ hooks: Hooks) {
+      schedule = hooks.schedule
+      cancel = hooks.cancel
       identity = hooks.identity.map { AnyHashable($0) }
+      hasIdentity = hooks.identity != nil
     }
 
-    static func make(_ hooks: Source.Hooks) -> HeldHooks? {
+    static func make(_ hooks: Hooks) -> HeldHooks? {
       if hooks.schedule == nil, hooks.cancel == nil, hooks.identity == nil { return nil }
       return HeldHooks(hooks)
     }

@@ -84,12 +84,8 @@ extension RunLoop {
     /// In accordance with equality.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-    /// Who is told of entering and leaving modes, and what makes two sources equal; signalled sources only.
-    var hooks: Source.Hooks? { nil }
-    /// True if entering and leaving modes is told to somebody.
-    var hasHooks: Bool { false }
-    /// True if equality is identity.
-    var isPlain: Bool { true }
+    /// Only a signalled source may have some.
+    final var hooks: Source.HeldHooks? { kind == .source ? unsafeDowncast(self, to: Source.self).heldHooks : nil }
     /// Timers and observers belong to one loop at a time.
     final var isExclusive: Bool { kind == .timer || kind == .observer }
   }
@@ -130,6 +126,7 @@ extension RunLoop.Item {
   /// A timer or an observer belongs to one loop while it is in any of its modes (rules 39, 46).
   final func isFree(for host: RunLoop) -> Bool { withLinks { isFree(for: host, $0) } }
 
+  @inline(__always)
   private final func isFree(for host: RunLoop, _ links: ItemLinks) -> Bool {
     !isExclusive || !links.contains { $0.mode != nil && $0.host !== host }
   }

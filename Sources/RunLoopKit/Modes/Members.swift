@@ -24,7 +24,7 @@ extension RunLoop {
   /// The recorded item that counts as `item`: itself, or an equal source.
   func commonItem(equalTo item: Item) -> Item? {
     if let common = state.pointee.commonItems[ObjectIdentifier(item)] { return common.item }
-    guard !item.isPlain else { return nil }
+    guard item.hooks?.hasIdentity == true else { return nil }
     return state.pointee.commonItems.values.first { $0.item == item }?.item
   }
 
@@ -38,18 +38,17 @@ extension RunLoop {
 
   /// Enters the mode's tables; the token.
   private func register(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
-    let context = Unmanaged.passUnretained(item).toOpaque()
     switch item.kind {
     case .portSource, .descriptorSource:
       let port = unsafeDowncast(item, to: DescriptorItem.self)
       if mode.pointee.portSet == nil { try port.checkOpen() }  // or the set's own descriptors could get its number
       try makePortSet(of: mode)
-      let token = try mode.pointee.portSet!.insert(port.registration, context: context)
-      mode.pointee.ports.insert(port, token: token)
+      let token = try mode.pointee.portSet!.insert(port.registration, port)
+      mode.pointee.portCount += 1
       return token
     case .timer:
       try makeTimerHeap(of: mode)
-      let token = try mode.pointee.timerHeap!.insert(context: context)
+      let token = try mode.pointee.timerHeap!.insert(context: Unmanaged.passUnretained(item).toOpaque())
       mode.pointee.timers.insert(unsafeDowncast(item, to: Timer.self), token: token)
       return token
     case .source:
@@ -81,15 +80,15 @@ extension RunLoop {
 
   /// Another source that counts as the item (rule 28).
   func member(equalTo item: Item, in mode: ModePointer) -> Source? {
-    item.isPlain ? nil : mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self))
+    item.hooks == nil ? nil : mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self))
   }
 
   /// Leaves the mode's tables.
   func unregister(_ item: Item, from mode: ModePointer, token: UInt64) {
     switch item.kind {
     case .portSource, .descriptorSource:
-      mode.pointee.portSet?.remove(token: token)
-      mode.pointee.ports.remove(token: token)
+      mode.pointee.portSet!.remove(item, token: token)
+      mode.pointee.portCount -= 1
     case .timer:
       mode.pointee.timerHeap?.remove(token: token)
       mode.pointee.timers.remove(token: token)

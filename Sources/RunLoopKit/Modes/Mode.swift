@@ -5,15 +5,20 @@ extension RunLoop {
     public let rawValue: String
 
     /// Any name; equal names are one mode.
+    @inlinable
     public init(rawValue: String) { self.rawValue = rawValue }
     /// A name written in the source, as in `run(in: "panel")`.
+    @inlinable
     public init(stringLiteral value: String) { rawValue = value }
 
     /// The mode of everyday work; the only one that is common from the start.
+    @inlinable
     public static var `default`: Mode { "kCFRunLoopDefaultMode" }
     /// The pseudo mode that stands for all common modes: items and blocks are added to it, no loop runs in it.
+    @inlinable
     public static var common: Mode { "kCFRunLoopCommonModes" }
     /// The mode of user interaction. Not common by itself: `makeCommon(.tracking)`.
+    @inlinable
     public static var tracking: Mode { "UITrackingRunLoopMode" }
 
     /// The name.

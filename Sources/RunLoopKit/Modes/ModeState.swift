@@ -22,7 +22,7 @@ struct ModeState: ~Copyable {
   /// Sources whose equality is more than identity.
   var sourcesWithIdentity = 0
 
-  var ports = MemberTable<RunLoop.DescriptorItem>()
+  var portCount = 0
   var timers = MemberTable<RunLoop.Timer>()
   var timerHeap: TimerHeap?
   /// The mode's own timerfd, so that an expiry has its place among the mode's ready ports, whatever runs at that moment.
@@ -55,7 +55,7 @@ struct ModeState: ~Copyable {
   }
 
   /// Rule 2, without blocks and the main queue. A firing timer is still a member.
-  var hasNoItems: Bool { sources.isEmpty && ports.isEmpty && timers.isEmpty }
+  var hasNoItems: Bool { sources.isEmpty && portCount == 0 && timers.isEmpty }
 
   deinit {
     portSet?.destroy()
@@ -67,6 +67,8 @@ struct ModeState: ~Copyable {
 typealias ModePointer = UnsafeMutablePointer<ModeState>
 
 extension ModeState {
+  var ports: [RunLoop.Item] { portSet?.members.map { unsafeDowncast($0, to: RunLoop.Item.self) } ?? [] }
+
   mutating func insert(_ observer: RunLoop.Observer, stamp: UInt64) {
     var index = observers.endIndex
     while index > 0, observers[index - 1].observer.order > observer.order { index -= 1 }
@@ -91,20 +93,20 @@ extension ModeState {
 
   mutating func insert(_ source: RunLoop.Source, stamp: UInt64) {
     sources.append(SourceEntry(source: source, stamp: stamp))
-    if !source.isPlain { sourcesWithIdentity += 1 }
+    if source.hasIdentity { sourcesWithIdentity += 1 }
     sourceCount.store(sources.count, ordering: .releasing)
   }
 
   mutating func remove(_ source: RunLoop.Source) {
     guard let index = sources.firstIndex(where: { $0.source === source }) else { return }
     sources.remove(at: index)
-    if !source.isPlain { sourcesWithIdentity -= 1 }
+    if source.hasIdentity { sourcesWithIdentity -= 1 }
     sourceCount.store(sources.count, ordering: .releasing)
   }
 
   /// The member that counts as `source` (rule 28).
   func member(equalTo source: RunLoop.Source) -> RunLoop.Source? {
-    guard !source.isPlain, sourcesWithIdentity > 0 else { return nil }
+    guard sourcesWithIdentity > 0, source.hasIdentity else { return nil }
     return sources.first { $0.source == source }?.source
   }
 }

@@ -5,7 +5,7 @@ extension RunLoop {
     guard isUsable, !item.isForked else { return }
     var left: [Member] = []
     lock.withLock {
-      if item.hasHooks {
+      if item.hooks != nil {
         for mode in state.pointee.modes {
           guard leave(item, mode) else { continue }
           left.append(Member(mode: mode.pointee.name, item: item))
@@ -14,7 +14,7 @@ extension RunLoop {
       while let (mode, token) = item.unlinkAny(of: self) { unregister(item, from: mode, token: token) }
       eraseRecord(of: item)
     }
-    if item.hasHooks { callCancel(item, left) }
+    callCancel(item, left)
   }
 
   /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this thread
@@ -45,7 +45,7 @@ extension RunLoop {
     var items: [Item] = mode.pointee.sources.map(\.source)
     items += mode.pointee.observers.map(\.observer)
     items += mode.pointee.timers.all as [Item]
-    items += mode.pointee.ports.all as [Item]
+    items += mode.pointee.ports
     return items
   }
 

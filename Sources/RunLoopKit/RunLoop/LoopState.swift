@@ -1,6 +1,7 @@
 /// The mutable state of a loop that any thread may need. Guarded by the loop's lock.
 struct LoopState: ~Copyable {
   var modes: ContiguousArray<ModePointer>
+  let defaultMode: ModePointer
   /// Names that are common without a mode of that name having been made yet (A20).
   var commonNames: Set<RunLoop.Mode> = []
   /// The record of items that were added to the common modes (rule 52), by identity.
@@ -29,12 +30,17 @@ struct LoopState: ~Copyable {
   }
 
   init() {
-    let defaultMode = ModePointer.allocate(capacity: 1)
+    defaultMode = ModePointer.allocate(capacity: 1)
     defaultMode.initialize(to: ModeState(name: .default, isCommon: true))
     modes = [defaultMode]
   }
 
+  @inline(__always)
   func mode(_ name: RunLoop.Mode) -> ModePointer? {
+    defaultMode.pointee.lastName.isIdentical(to: name) ? defaultMode : find(name)
+  }
+
+  private func find(_ name: RunLoop.Mode) -> ModePointer? {
     for mode in modes where mode.pointee.lastName.isIdentical(to: name) { return mode }
     for mode in modes where mode.pointee.name == name {
       mode.pointee.lastName = name

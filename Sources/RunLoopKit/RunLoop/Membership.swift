@@ -12,12 +12,13 @@ extension RunLoop {
     guard isInThisProcess else { throw .forked }
     if let only = item.onlyHost, only != serial { throw .itemInOtherLoop }
     let change = try lock.withLock { () throws(RunLoopError) in try addLocked(item, to: mode) }
-    if item.hasHooks { tell(item.hooks?.schedule, change, mode) }
+    if let schedule = item.hooks?.schedule { tell(schedule, change, mode) }
     // Invalidated by another thread while it was added: it may have missed this membership.
     if item.isInvalidated { detach(item) }
     return change.isAny
   }
 
+  @inline(__always)
   private func addLocked(_ item: Item, to name: Mode) throws(RunLoopError) -> Change {
     guard !hasEnded else { throw .loopEnded }
     guard !item.isInvalidated, isOfThisProcess(item) else { return .nothing }
@@ -30,7 +31,7 @@ extension RunLoop {
   }
 
   private func addToCommonModes(_ item: Item) throws(RunLoopError) -> Change {
-    guard item.isPlain || commonItem(equalTo: item) == nil else { return .nothing }
+    guard item.hooks == nil || commonItem(equalTo: item) == nil else { return .nothing }
     let isNew = record(item)
     var entered: [ModePointer] = []
     do throws(RunLoopError) {
@@ -51,10 +52,11 @@ extension RunLoop {
   public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
     let change = lock.withLock { removeLocked(item, from: mode) }
-    if item.hasHooks { tell(item.hooks?.cancel, change, mode) }
+    if let cancel = item.hooks?.cancel { tell(cancel, change, mode) }
     return change.isAny
   }
 
+  @inline(__always)
   private func removeLocked(_ item: Item, from name: Mode) -> Change {
     if let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode {
       if leave(item, mode) { return .membership }
@@ -143,8 +145,7 @@ extension RunLoop {
     var isAny: Bool { if case .nothing = self { false } else { true } }
   }
 
-  private func tell(_ hook: (@Sendable (RunLoop, Mode) -> Void)?, _ change: Change, _ mode: Mode) {
-    guard let hook else { return }
+  private func tell(_ hook: @Sendable (RunLoop, Mode) -> Void, _ change: Change, _ mode: Mode) {
     switch change {
     case .nothing: break
     case .membership: hook(self, mode)

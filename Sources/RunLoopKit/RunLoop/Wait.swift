@@ -53,7 +53,7 @@ extension RunLoop {
   private func canSkipLook(in mode: ModePointer) -> Bool {
     guard owner.pointee.skippedLooks < OwnerState.mostSkippedLooks else { return false }
     let canSkip = lock.withLock {
-      mode.pointee.ports.isEmpty && !mode.pointee.hasMainQueueHint && !isTimerDue(in: mode, soft: true)
+      mode.pointee.portCount == 0 && !mode.pointee.hasMainQueueHint && !isTimerDue(in: mode, soft: true)
     }
     if canSkip { owner.pointee.skippedLooks += 1 }
     return canSkip
