@@ -31,7 +31,7 @@ extension RunLoop {
   }
 
   private func addToCommonModes(_ item: Item) throws(RunLoopError) -> Change {
-    guard item.hooks == nil || commonItem(equalTo: item) == nil else { return .nothing }
+    guard item.hooks?.hasIdentity != true || commonItem(equalTo: item) == nil else { return .nothing }
     let isNew = record(item)
     var entered: [ModePointer] = []
     do throws(RunLoopError) {
