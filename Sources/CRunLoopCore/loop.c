@@ -47,9 +47,7 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     TAILQ_INIT(&loop->pending);
     TAILQ_INIT(&loop->failed);
     TAILQ_INIT(&loop->dead_watches);
-    TAILQ_INIT(&loop->timers);
-    TAILQ_INIT(&loop->due);
-    TAILQ_INIT(&loop->dead_timers);
+    loop->first_due = loop->last_due = loop->first_dead_timer = RLC_NO_TIMER;
     int status = set_up(loop);
     if (status < 0) {
         tear_down(loop);
@@ -74,7 +72,7 @@ static void refuse_posts(rlc_loop *loop) {
 
 static void bury(rlc_loop *loop) {
     rlc_loop_free_watches(loop, &loop->dead_watches);
-    rlc_loop_free_timers(loop, &loop->dead_timers);
+    rlc_loop_bury_timers(loop);
 }
 
 int rlc_loop_destroy(rlc_loop *loop) {
@@ -87,8 +85,6 @@ int rlc_loop_destroy(rlc_loop *loop) {
     rlc_loop_free_watches(loop, &loop->watches);
     rlc_loop_free_watches(loop, &loop->pending);
     rlc_loop_free_watches(loop, &loop->failed);
-    rlc_loop_free_timers(loop, &loop->timers);
-    rlc_loop_free_timers(loop, &loop->due);
     tear_down(loop);
     return 0;
 }
@@ -137,7 +133,7 @@ static bool is_stopped(const rlc_loop *loop) {
 
 /** True if something can be called without asking the kernel or the clock. */
 static bool has_work(const rlc_loop *loop) {
-    return loop->taken != NULL || !TAILQ_EMPTY(&loop->due) || !TAILQ_EMPTY(&loop->failed) ||
+    return loop->taken != NULL || loop->first_due != RLC_NO_TIMER || !TAILQ_EMPTY(&loop->failed) ||
            rlc_post_queue_has_posts(&loop->posts) || rlc_port_set_has_batch(loop->set);
 }
 
@@ -261,7 +257,7 @@ static void leave(rlc_loop *loop) {
 /* ---- runs ---- */
 
 static bool is_finished(const rlc_loop *loop) {
-    return loop->watch_count == 0 && loop->armed_count == 0 && !has_work(loop);
+    return loop->watch_count == 0 && !rlc_loop_has_timers(loop) && !has_work(loop);
 }
 
 /** One pass and what follows from it: a result, 0 to go on, or -errno. */

@@ -1,18 +1,20 @@
 #include "loop_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-static void move_timer(rlc_timer *timer, struct rlc_timer_list *from, struct rlc_timer_list *to) {
-    TAILQ_REMOVE(from, timer, link);
-    TAILQ_INSERT_TAIL(to, timer, link);
+static rlc_timer *timer_at(const rlc_loop *loop, uint32_t slot) {
+    return (rlc_timer *)rlc_timer_heap_at(loop->heap, slot);
+}
+
+static bool is_removed(const rlc_timer *timer) {
+    return timer->timer_fn == NULL;
 }
 
 /** What the first timer needs. Half of it may stay after a failure: the next timer finishes the rest. */
 static int set_up_timers(rlc_loop *loop) {
     int status = 0;
     if (loop->heap == NULL)
-        status = rlc_timer_heap_create(&loop->heap);
+        status = rlc_timer_heap_create_for(sizeof(rlc_timer), &loop->heap);
     if (status < 0 || loop->timer_port != NULL)
         return status;
     rlc_timer_port *port;
@@ -35,117 +37,133 @@ int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc
     int status = set_up_timers(loop);
     if (status < 0)
         return status;
-    rlc_timer *timer = malloc(sizeof *timer);
-    if (timer == NULL)
-        return -ENOMEM;
-    *timer = (rlc_timer){.loop = loop, .timer_fn = timer_fn, .context = context};
-    status = rlc_timer_heap_insert(loop->heap, timer, &timer->token);
-    if (status < 0) {
-        free(timer);
+    rlc_heap_timer *member;
+    status = rlc_timer_heap_add(loop->heap, context, &member);
+    if (status < 0)
         return status;
-    }
-    TAILQ_INSERT_TAIL(&loop->timers, timer, link);
+    rlc_timer *timer = (rlc_timer *)member;
+    timer->loop = loop;
+    timer->timer_fn = timer_fn;
     *ret_timer = timer;
     return 0;
 }
 
-static void leave_due(rlc_timer *timer) {
-    if (!timer->is_due)
-        return;
-    move_timer(timer, &timer->loop->due, &timer->loop->timers);
-    timer->is_due = false;
-    timer->loop->due_count--;
+/* ---- the due ones: taken from the heap, not called yet ---- */
+
+static void join_due(void *context, rlc_heap_timer *member) {
+    rlc_loop *loop = context;
+    rlc_timer *timer = (rlc_timer *)member;
+    timer->is_due = true;
+    timer->previous_due = loop->last_due;
+    member->next = RLC_NO_TIMER;
+    if (loop->last_due == RLC_NO_TIMER)
+        loop->first_due = member->slot;
+    else
+        timer_at(loop, loop->last_due)->member.next = member->slot;
+    loop->last_due = member->slot;
 }
 
-static void set_armed(rlc_timer *timer, bool is_armed) {
-    if (timer->is_armed != is_armed)
-        timer->loop->armed_count += is_armed ? (size_t)1 : (size_t)-1;
-    timer->is_armed = is_armed;
+static void leave_due(rlc_loop *loop, rlc_timer *timer) {
+    timer->is_due = false;
+    uint32_t next = timer->member.next, previous = timer->previous_due;
+    if (previous == RLC_NO_TIMER)
+        loop->first_due = next;
+    else
+        timer_at(loop, previous)->member.next = next;
+    if (next == RLC_NO_TIMER)
+        loop->last_due = previous;
+    else
+        timer_at(loop, next)->previous_due = previous;
+}
+
+/* ---- arming ---- */
+
+__attribute__((noinline)) static int arm_due(
+    rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
+    leave_due(loop, timer);
+    return rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
 }
 
 int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns) {
     rlc_loop *loop = timer->loop;
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
-    if (timer->is_removed)
+    if (is_removed(timer))
         return -ENOENT;
-    int status = rlc_timer_heap_arm(loop->heap, timer->token, deadline_ns, tolerance_ns);
-    if (status < 0)
-        return status;
-    leave_due(timer);
-    timer->deadline_ns = deadline_ns;
     timer->interval_ns = interval_ns;
-    timer->tolerance_ns = tolerance_ns;
-    timer->arms++;
-    set_armed(timer, deadline_ns != RLC_TIME_FOREVER);
-    return 0;
+    timer->was_armed = true;
+    if (timer->is_due)
+        return arm_due(loop, timer, deadline_ns, tolerance_ns);
+    return rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
 }
 
 void rlc_timer_remove(rlc_timer *timer) {
-    if (timer == NULL || timer->is_removed)
+    if (timer == NULL || is_removed(timer))
         return;
     rlc_loop *loop = timer->loop;
-    (void)rlc_timer_heap_remove(loop->heap, timer->token);
-    leave_due(timer);
-    set_armed(timer, false);
-    timer->is_removed = true;
-    TAILQ_REMOVE(&loop->timers, timer, link);
-    if (loop->depth == 0)
-        free(timer);
-    else
-        TAILQ_INSERT_TAIL(&loop->dead_timers, timer, link);
+    if (timer->is_due)
+        leave_due(loop, timer);
+    timer->timer_fn = NULL;
+    if (loop->depth == 0) {
+        rlc_timer_heap_release(loop->heap, &timer->member);
+        return;
+    }
+    rlc_timer_heap_disarm(loop->heap, &timer->member);
+    timer->member.next = loop->first_dead_timer;
+    loop->first_dead_timer = timer->member.slot;
+}
+
+void rlc_loop_bury_timers(rlc_loop *loop) {
+    while (loop->first_dead_timer != RLC_NO_TIMER) {
+        rlc_timer *timer = timer_at(loop, loop->first_dead_timer);
+        loop->first_dead_timer = timer->member.next;
+        rlc_timer_heap_release(loop->heap, &timer->member);
+    }
 }
 
 uint64_t rlc_loop_first_deadline(rlc_loop *loop) {
-    return loop->armed_count == loop->due_count ? RLC_TIME_FOREVER : rlc_timer_heap_first(loop->heap);
+    return loop->heap == NULL ? RLC_TIME_FOREVER : rlc_timer_heap_first(loop->heap);
 }
 
+uint64_t rlc_loop_timer_moves(const rlc_loop *loop) {
+    return loop->heap == NULL ? 0 : rlc_timer_heap_moves(loop->heap);
+}
+
+/* ---- firing ---- */
+
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
-    void *context;
-    rlc_token token;
-    while (rlc_timer_heap_take_due(loop->heap, now_ns, &context, &token)) {
-        rlc_timer *timer = context;
-        move_timer(timer, &loop->timers, &loop->due);
-        timer->is_due = true;
-        loop->due_count++;
-    }
+    rlc_timer_heap_collect(loop->heap, now_ns, join_due, loop);
 }
 
 __attribute__((noinline)) /* Stack traces and profiles tell the kinds of callouts apart by these names. */
 static void
 rlc_calling_out_to_a_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns) {
-    timer->timer_fn(loop, timer, deadline_ns, timer->context);
+    timer->timer_fn(loop, timer, deadline_ns, timer->member.context);
     __asm__ volatile(""); /* no tail call: the frame stays */
 }
 
 static void call_timer(rlc_loop *loop, rlc_timer *timer) {
-    uint64_t deadline_ns = timer->deadline_ns;
-    uint32_t arms = timer->arms;
-    set_armed(timer, false);
+    uint64_t deadline_ns = timer->member.deadline_ns;
+    uint64_t tolerance_ns = rlc_timer_heap_tolerance(loop->heap, &timer->member);
+    timer->was_armed = false;
     rlc_calling_out_to_a_timer(loop, timer, deadline_ns);
+    bool was_armed = timer->was_armed;
+    timer->was_armed = true; /* for an enclosing callout of its own, which must have armed it */
     /* Armed anew after the callout only, so that a run inside it does not call it again. */
-    if (timer->is_removed || timer->arms != arms || timer->interval_ns == 0)
+    if (is_removed(timer) || was_armed || timer->interval_ns == 0)
         return;
     uint64_t now_ns = loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
     uint64_t next_ns = rlc_time_next_in_phase(deadline_ns, timer->interval_ns, now_ns);
-    (void)rlc_timer_arm(timer, next_ns, timer->interval_ns, timer->tolerance_ns);
+    (void)rlc_timer_heap_set(loop->heap, &timer->member, next_ns, tolerance_ns);
 }
 
 bool rlc_loop_call_due_timers(rlc_loop *loop) {
     bool called = false;
-    rlc_timer *timer;
-    while ((timer = TAILQ_FIRST(&loop->due)) != NULL) {
-        leave_due(timer);
+    while (loop->first_due != RLC_NO_TIMER) {
+        rlc_timer *timer = timer_at(loop, loop->first_due);
+        leave_due(loop, timer);
         call_timer(loop, timer);
         called = true;
     }
     return called;
-}
-
-void rlc_loop_free_timers(rlc_loop *loop, struct rlc_timer_list *list) {
-    (void)loop;
-    for (rlc_timer *timer; (timer = TAILQ_FIRST(list)) != NULL;) {
-        TAILQ_REMOVE(list, timer, link);
-        free(timer);
-    }
 }

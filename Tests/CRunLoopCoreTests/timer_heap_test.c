@@ -147,6 +147,7 @@ static void test_RLC_HEAP_7_only_insert_allocates(void) {
     rlc_token tokens[COUNT];
     for (int i = 0; i < COUNT; i++)
         tokens[i] = insert(heap, NULL);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[0], 1, 1), 0); /* the first tolerance of its life */
     unsigned long before = allocations();
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < COUNT; i++) {
@@ -167,7 +168,7 @@ static void test_RLC_HEAP_8_insert_fails_cleanly(void) {
     fail_allocation(1);
     CHECK_EQUAL(rlc_timer_heap_create(&heap), -ENOMEM);
     CHECK(heap == NULL);
-    for (unsigned long k = 1; k <= 2; k++) {
+    for (unsigned long k = 1; k <= 4; k++) {
         heap = make_heap();
         rlc_token token = {.bits = 7};
         fail_allocation(k);
@@ -177,6 +178,26 @@ static void test_RLC_HEAP_8_insert_fails_cleanly(void) {
         token = insert(heap, &names[0]);
         CHECK_EQUAL(rlc_timer_heap_arm(heap, token, 1, 1), 0);
         check_next(heap, 1, &names[0]);
+        rlc_timer_heap_destroy(heap);
+    }
+}
+
+static void test_RLC_HEAP_9_without_memory_a_timer_is_exact(void) {
+    for (unsigned long k = 1; k <= 3; k++) {
+        rlc_timer_heap *heap = make_heap();
+        rlc_token a = insert(heap, &names[0]), b = insert(heap, &names[1]);
+        fail_allocation(k);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100, 50), 0);
+        CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 100);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, b, 120, 50), 0); /* there is memory again */
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 150, 50), 0);
+        CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 170);
+        rlc_token c = insert(heap, &names[2]);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, c, 110, 10), 0);
+        CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 120);
+        check_next(heap, 150, &names[2]);
+        check_next(heap, 150, &names[1]);
+        check_next(heap, 150, &names[0]);
         rlc_timer_heap_destroy(heap);
     }
 }
@@ -255,17 +276,68 @@ static void random_change(rlc_timer_heap *heap) {
     }
 }
 
+static void check_taken(void *now, void *context, rlc_token token) {
+    model_timer *expected = model_first();
+    CHECK(expected == context);
+    CHECK(expected->token.bits == token.bits && expected->deadline <= *(uint64_t *)now);
+    expected->deadline = RLC_TIME_FOREVER;
+}
+
+/** All at once, or one by one. */
 static void take_all_due(rlc_timer_heap *heap, uint64_t now) {
+    if (random_below(2) == 0)
+        rlc_timer_heap_take_all(heap, now, check_taken, &now);
     void *context;
     rlc_token token;
-    while (rlc_timer_heap_take_due(heap, now, &context, &token)) {
-        model_timer *expected = model_first();
-        CHECK(expected == context);
-        CHECK(expected->token.bits == token.bits && expected->deadline <= now);
-        expected->deadline = RLC_TIME_FOREVER;
-    }
+    while (rlc_timer_heap_take_due(heap, now, &context, &token))
+        check_taken(&now, context, token);
     model_timer *next = model_first();
     CHECK(next == NULL || next->deadline > now);
+}
+
+static void check_order(void *last_ns, void *context, rlc_token token) {
+    uint64_t deadline_ns = *(uint64_t *)context;
+    (void)token;
+    CHECK(deadline_ns >= *(uint64_t *)last_ns);
+    *(uint64_t *)last_ns = deadline_ns;
+}
+
+static void test_RLC_HEAP_10_many_at_once_come_in_order(void) {
+    enum { COUNT = 5000 };
+    static uint64_t deadlines[COUNT];
+    for (uint32_t shape = 0; shape < 4; shape++) {
+        rlc_timer_heap *heap = make_heap();
+        for (uint32_t i = 0; i < COUNT; i++) {
+            const uint64_t shapes[] = {i, COUNT - i, random_below(COUNT), i < COUNT / 2 ? i : COUNT - i};
+            deadlines[i] = shapes[shape];
+            CHECK_EQUAL(rlc_timer_heap_arm(heap, insert(heap, &deadlines[i]), deadlines[i], 0), 0);
+        }
+        size_t taken = 0;
+        uint64_t last_ns = 0;
+        for (uint64_t now_ns = 0; now_ns <= COUNT; now_ns += COUNT / 3)
+            taken += rlc_timer_heap_take_all(heap, now_ns, check_order, &last_ns);
+        taken += rlc_timer_heap_take_all(heap, COUNT, check_order, &last_ns);
+        CHECK_EQUAL(taken, COUNT);
+        rlc_timer_heap_destroy(heap);
+    }
+}
+
+static void test_RLC_HEAP_4_pushing_out_moves_nothing(void) {
+    enum { COUNT = 1000 };
+    rlc_timer_heap *heap = make_heap();
+    rlc_token tokens[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        tokens[i] = insert(heap, NULL);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[i], COUNT - i, 0), 0);
+    }
+    uint64_t before = rlc_timer_heap_moves(heap);
+    CHECK(before > 0);
+    for (uint32_t i = 0; i < COUNT; i++)
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[i], COUNT + i, 0), 0);
+    CHECK_EQUAL(rlc_timer_heap_moves(heap), before);
+    CHECK_EQUAL(rlc_timer_heap_first(heap), COUNT);
+    CHECK(rlc_timer_heap_moves(heap) > before);
+    rlc_timer_heap_destroy(heap);
 }
 
 static void test_random_operations_against_a_model(void) {
@@ -296,6 +368,9 @@ int main(void) {
     RUN(test_RLC_HEAP_7_only_insert_allocates);
     RUN(test_RLC_HEAP_8_insert_fails_cleanly);
     RUN(test_RLC_HEAP_2_the_order_outlives_2_to_the_32_arms);
+    RUN(test_RLC_HEAP_9_without_memory_a_timer_is_exact);
+    RUN(test_RLC_HEAP_4_pushing_out_moves_nothing);
+    RUN(test_RLC_HEAP_10_many_at_once_come_in_order);
     RUN(test_random_operations_against_a_model);
     return 0;
 }

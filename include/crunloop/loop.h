@@ -121,7 +121,7 @@ RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *cont
  *
  * @param deadline_ns  On the monotonic clock; RLC_TIME_FOREVER disarms.
  * @param interval_ns  0: once.
- * @param tolerance_ns 0: exact. More lets it share a wake-up.
+ * @param tolerance_ns 0: exact. More lets it share a wake-up; the first in a loop's life allocates.
  * @return 0; -ENOENT if it was removed (from its own callout). Never -ENOMEM.
  *
  * Cost: O(log n), no system call; before the next sleep one, if it is earlier than what is armed.
@@ -130,6 +130,9 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
 
 /** Ends the timer, as rlc_watch_remove [RLC-DATE-4]. NULL is allowed.  Cost: O(log n), no system call. */
 RLC_API void rlc_timer_remove(rlc_timer *timer);
+
+/** As rlc_timer_heap_moves, of all timers of the loop: a deadline that is pushed out moves nothing. */
+RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
 
 /**
  * Runs node->post_fn on the loop's thread, and wakes it. Posts of one thread run in the order of posting.

@@ -5,8 +5,8 @@
  * tolerance), since one heap cannot answer when to wake. Equal deadlines: in order of arming. Pushing a deadline out
  * does not touch the heap: the entry surfaces at the old time and sinks then.
  *
- * The heap knows no clock: deadlines are numbers, on whichever clock the embedder uses. About 56 bytes per exact timer,
- * 72 with tolerance.
+ * The heap knows no clock: deadlines are numbers, on whichever clock the embedder uses. About 65 bytes per timer, 100 once
+ * any has had tolerance.
  */
 #ifndef CRUNLOOP_TIMER_HEAP_H
 #define CRUNLOOP_TIMER_HEAP_H
@@ -24,7 +24,7 @@ RLC_API int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
 RLC_API void rlc_timer_heap_destroy(rlc_timer_heap *heap);
 
 /**
- * A new member, not armed. The only allocation of a timer's life, also for tolerance [RLC-HEAP-7].
+ * A new member, not armed. The only allocation of a timer's life [RLC-HEAP-7], but for the first tolerance in the heap's.
  *
  * @param context   What rlc_timer_heap_take_due returns; not touched.
  * @param ret_token The caller's, until rlc_timer_heap_remove.
@@ -38,7 +38,8 @@ RLC_API int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token
  * Arms or re-arms, with a new place among equal deadlines: the last [RLC-HEAP-2].
  *
  * @param deadline_ns  Absolute; RLC_TIME_FOREVER disarms [RLC-HEAP-5].
- * @param tolerance_ns How much later is still in time; 0 = exact.
+ * @param tolerance_ns How much later is still in time; 0 = exact. The first one in the heap's life makes room for the
+ *                     tolerances of all members; without memory for that it counts as 0 [RLC-HEAP-9].
  * @return 0; -ENOENT if the token is stale [RLC-HEAP-6]. Never -ENOMEM: space was reserved at insert.
  *
  * Thread: [locked].  Cost: O(log n); O(1) for a later deadline [RLC-HEAP-4]. Once in 2^32 arms O(n log n).
@@ -73,6 +74,24 @@ RLC_API uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
  * Thread: [locked].  Cost: O(log n).
  */
 RLC_API bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_context, rlc_token *ret_token);
+
+/** What rlc_timer_heap_take_all hands over. It must not touch the heap. */
+typedef void (*rlc_timer_due_fn)(void *context, void *timer_context, rlc_token token);
+
+/**
+ * As rlc_timer_heap_take_due until none is due, and less dear for many: they are sorted, not taken out one by one
+ * [RLC-HEAP-10].
+ *
+ * @param due_fn  Called for each, in order.
+ * @param context For due_fn; not the timer's.
+ * @return How many were due.
+ *
+ * Thread: [locked].  Cost: O(k log n) for k that are due.
+ */
+RLC_API size_t rlc_timer_heap_take_all(rlc_timer_heap *heap, uint64_t now_ns, rlc_timer_due_fn due_fn, void *context);
+
+/** How many entries have had to make way so far: what keeping the order has cost.  Thread: [locked]. */
+RLC_API uint64_t rlc_timer_heap_moves(const rlc_timer_heap *heap);
 
 RLC_END_DECLS
 #endif

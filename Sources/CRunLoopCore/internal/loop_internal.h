@@ -2,6 +2,8 @@
 #ifndef RLC_LOOP_INTERNAL_H
 #define RLC_LOOP_INTERNAL_H
 
+#include "timer_heap_internal.h"
+
 #include <bsd/sys/queue.h>
 #include <crunloop/crunloop.h>
 #include <stdatomic.h>
@@ -18,20 +20,18 @@ struct rlc_watch {
     bool is_pending, has_failed, is_muted, is_removed;
 };
 
-/** Always in exactly one list: timers, due (taken from the heap, not called yet), or dead. */
+/** A record of the heap. */
 struct rlc_timer {
-    TAILQ_ENTRY(rlc_timer) link;
+    rlc_heap_timer member; /**< next: the due, or the dead, timer after this one. */
     rlc_loop *loop;
-    rlc_timer_fn timer_fn;
-    void *context;
-    rlc_token token;
-    uint64_t deadline_ns, interval_ns, tolerance_ns;
-    uint32_t arms; /**< Tells whether a callout armed its own timer. */
-    bool is_armed, is_due, is_removed;
+    rlc_timer_fn timer_fn; /**< NULL once it was removed. */
+    uint64_t interval_ns;
+    uint32_t previous_due;
+    bool is_due;    /**< Taken from the heap, and not called yet. */
+    bool was_armed; /**< By somebody else than the loop, since its callout began. */
 };
 
 TAILQ_HEAD(rlc_watch_list, rlc_watch);
-TAILQ_HEAD(rlc_timer_list, rlc_timer);
 
 /** A watch callout on the stack. */
 typedef struct rlc_frame {
@@ -48,10 +48,11 @@ struct rlc_loop {
     rlc_post_queue posts;
     rlc_post_node *taken; /**< Posts of the pass that runs now, oldest first; a nested pass goes on with them. */
     struct rlc_watch_list watches, pending, failed, dead_watches;
-    struct rlc_timer_list timers, due, dead_timers;
     rlc_spin spin;
+    uint32_t first_due, last_due; /**< Timers, by slot; RLC_NO_TIMER if none. */
+    uint32_t first_dead_timer;
     rlc_frame *frames;
-    size_t watch_count, pending_count, armed_count, due_count;
+    size_t watch_count, pending_count;
     /** The innermost run's serial << 1, and whether it was asked to stop; 0 while none runs. */
     _Atomic uint64_t stop;
     uint64_t last_serial;
@@ -61,8 +62,15 @@ struct rlc_loop {
     uint32_t fork_generation;
 };
 
+/** Without counting this process: a child that nobody has counted finds 0, which is no loop's number. */
 static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
-    return loop->fork_generation != rlc_fork_generation();
+    const uint32_t *word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
+    return loop->fork_generation != __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/** True if a timer is armed and not taken from the heap yet. */
+static inline bool rlc_loop_has_timers(const rlc_loop *loop) {
+    return loop->heap != NULL && rlc_timer_heap_has_armed(loop->heap);
 }
 
 /** Adds what is pending to the set. */
@@ -82,6 +90,7 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
  * Calls them. True if there was one. Bounded: only a pass collects, and a nested one calls all that it collects.
  */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
-void rlc_loop_free_timers(rlc_loop *loop, struct rlc_timer_list *list);
+/** No pass is on the stack: what was removed meanwhile may be used again. */
+void rlc_loop_bury_timers(rlc_loop *loop);
 
 #endif

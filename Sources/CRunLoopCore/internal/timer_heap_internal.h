@@ -1,11 +1,81 @@
-/** What the tests of the deadline heap may see. */
+/** What the tests of the deadline heap and rlc_loop may see: a heap of records of their own size, by pointer. */
 #ifndef RLC_TIMER_HEAP_INTERNAL_H
 #define RLC_TIMER_HEAP_INTERNAL_H
 
+#include "timer_queue.h"
+#include "timer_table.h"
+
 #include <crunloop/timer_heap.h>
 
-/** Aborts unless every invariant holds. O(n). Only under RLC_INTERNAL_CHECKS, and then called after each change. */
+/*
+ * An armed timer has one entry in RLC_EXACT, or one each in RLC_TOLERANT (by deadline) and RLC_LATEST (by deadline +
+ * tolerance). An entry's key is never later than what the timer really wants: a push-out changes the timer only, and
+ * settle() brings the key up to date when the entry comes to the top.
+ */
+
+enum { RLC_EXACT, RLC_TOLERANT, RLC_LATEST, RLC_TIMER_QUEUES };
+
+struct rlc_timer_heap {
+    rlc_timer_queue queues[RLC_TIMER_QUEUES]; /**< The first two share their positions: a timer is in one of them. */
+    rlc_timer_table timers;
+    uint32_t room; /**< Of the arrays. */
+    uint32_t sequence;
+    bool knows_tolerance; /**< RLC_TOLERANT and RLC_LATEST have arrays, and there is: */
+    uint64_t *latest_ns;  /**< By slot; 0 for a timer that was always exact. */
+};
+
+static inline rlc_heap_timer *rlc_timer_heap_at(const rlc_timer_heap *heap, uint32_t slot) {
+    return rlc_timer_table_at(&heap->timers, slot);
+}
+
+static inline rlc_timer_entry rlc_timer_heap_wanted(
+    const rlc_timer_heap *heap, const rlc_heap_timer *timer, unsigned which) {
+    return (rlc_timer_entry){.deadline_ns = which == RLC_LATEST ? heap->latest_ns[timer->slot] : timer->deadline_ns,
+        .order = (uint64_t)timer->sequence << 32 | timer->slot};
+}
+
+static inline bool rlc_heap_timer_is_armed(const rlc_heap_timer *timer) {
+    return timer->sequence != 0;
+}
+
+/** Armed, with tolerance. */
+static inline bool rlc_timer_heap_tolerates(const rlc_timer_heap *heap, const rlc_heap_timer *timer) {
+    return heap->knows_tolerance && heap->queues[RLC_LATEST].positions[timer->slot] != RLC_TIMER_NOT_QUEUED;
+}
+
+/** True if any member is armed. */
+static inline bool rlc_timer_heap_has_armed(const rlc_timer_heap *heap) {
+    return (heap->queues[RLC_EXACT].count | heap->queues[RLC_TOLERANT].count) != 0;
+}
+
+/** Records of `record_size` bytes that begin with an rlc_heap_timer. */
+int rlc_timer_heap_create_for(size_t record_size, rlc_timer_heap **ret_heap);
+
+/** As rlc_timer_heap_insert. */
+int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer);
+/** As rlc_timer_heap_arm. @return 0. */
+int rlc_timer_heap_set(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns);
+void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer);
+/** Of the last arming. */
+uint64_t rlc_timer_heap_tolerance(const rlc_timer_heap *heap, const rlc_heap_timer *timer);
+/** As rlc_timer_heap_remove. The record may be another's from now on. */
+void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer);
+/** As rlc_timer_heap_take_all. */
+typedef void (*rlc_heap_timer_fn)(void *context, rlc_heap_timer *timer);
+size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context);
+
+/** Aborts unless every invariant holds. O(n). Only under RLC_INTERNAL_CHECKS. */
 void rlc_timer_heap_verify(const rlc_timer_heap *heap);
+
+/** After each change. */
+static inline void rlc_timer_heap_check(const rlc_timer_heap *heap) {
+#ifdef RLC_INTERNAL_CHECKS
+    rlc_timer_heap_verify(heap);
+#else
+    (void)heap;
+#endif
+}
+
 /** Sets the number of arms so far, to reach its overflow in a test's lifetime. */
 void rlc_timer_heap_set_sequence(rlc_timer_heap *heap, uint32_t sequence);
 

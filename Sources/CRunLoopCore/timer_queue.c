@@ -1,0 +1,133 @@
+#include "timer_queue.h"
+
+void rlc_timer_queue_sift_up(rlc_timer_queue *queue, uint32_t position, rlc_timer_entry moved) {
+    while (position > 0) {
+        uint32_t parent = (position - 1) / RLC_TIMER_ARITY;
+        if (!rlc_timer_entry_is_before(moved, queue->entries[parent]))
+            break;
+        rlc_timer_queue_put(queue, position, queue->entries[parent]);
+        queue->moves++;
+        position = parent;
+    }
+    rlc_timer_queue_put(queue, position, moved);
+}
+
+static inline uint32_t earlier(const rlc_timer_entry *entries, uint32_t left, uint32_t right) {
+    return rlc_timer_entry_is_before(entries[right], entries[left]) ? right : left;
+}
+
+/** The earliest of the children that begin at `child`. */
+static inline uint32_t first_child(const rlc_timer_entry *entries, uint32_t child, uint32_t count) {
+    if (count - child >= RLC_TIMER_ARITY) /* two comparisons that need not wait for each other, and one */
+        return earlier(entries, earlier(entries, child, child + 1), earlier(entries, child + 2, child + 3));
+    uint32_t best = child;
+    while (++child < count)
+        best = earlier(entries, best, child);
+    return best;
+}
+
+void rlc_timer_queue_sift_down(rlc_timer_queue *queue, uint32_t position, rlc_timer_entry moved) {
+    const rlc_timer_entry *entries = queue->entries;
+    uint32_t count = queue->count;
+    for (;;) {
+        uint64_t first = (uint64_t)position * RLC_TIMER_ARITY + 1;
+        if (first >= count)
+            break;
+        uint32_t best = first_child(entries, (uint32_t)first, count);
+        if (!rlc_timer_entry_is_before(entries[best], moved))
+            break;
+        rlc_timer_queue_put(queue, position, entries[best]);
+        queue->moves++;
+        position = best;
+    }
+    rlc_timer_queue_put(queue, position, moved);
+}
+
+void rlc_timer_queue_take_out(rlc_timer_queue *queue, uint32_t slot) {
+    uint32_t position = queue->positions[slot];
+    queue->positions[slot] = RLC_TIMER_NOT_QUEUED;
+    rlc_timer_entry last = queue->entries[--queue->count];
+    if (position == queue->count)
+        return;
+    if (rlc_timer_entry_is_before(last, queue->entries[position]))
+        rlc_timer_queue_sift_up(queue, position, last);
+    else
+        rlc_timer_queue_sift_down(queue, position, last);
+}
+
+/* ---- sorting ---- */
+
+/* Runs this short are left to one insertion pass over all. */
+enum { SHORT_RUN = 12 };
+/* A good split halves: more than this is an input on which splitting is of no use. */
+enum { SPLITS_PER_ENTRY = 64 };
+
+static void swap(rlc_timer_entry *left, rlc_timer_entry *right) {
+    rlc_timer_entry kept = *left;
+    *left = *right;
+    *right = kept;
+}
+
+static void order_two(rlc_timer_entry *left, rlc_timer_entry *right) {
+    if (rlc_timer_entry_is_before(*right, *left))
+        swap(left, right);
+}
+
+/** The entries that come before the pivot, the median of three; both sides get at least one. */
+static uint32_t split(rlc_timer_entry *entries, uint32_t count) {
+    rlc_timer_entry *last = &entries[count - 1], *middle = &entries[count / 2];
+    order_two(entries, middle);
+    order_two(middle, last);
+    order_two(entries, middle);
+    rlc_timer_entry pivot = *middle;
+    uint32_t i = 0, j = count - 1;
+    for (;;) {
+        while (rlc_timer_entry_is_before(entries[++i], pivot)) {
+        }
+        while (rlc_timer_entry_is_before(pivot, entries[--j])) {
+        }
+        if (i >= j)
+            return i;
+        swap(&entries[i], &entries[j]);
+    }
+}
+
+/** Shell's sort: with gap 1 alone the insertion sort. */
+static void insert_with_gaps(rlc_timer_entry *entries, uint32_t count, uint32_t gap) {
+    for (; gap > 0; gap = gap == 2 ? 1 : (uint32_t)((uint64_t)gap * 5 / 11)) {
+        for (uint32_t i = gap; i < count; i++) {
+            rlc_timer_entry moved = entries[i];
+            uint32_t hole = i;
+            for (; hole >= gap && rlc_timer_entry_is_before(moved, entries[hole - gap]); hole -= gap)
+                entries[hole] = entries[hole - gap];
+            entries[hole] = moved;
+        }
+    }
+}
+
+typedef struct run {
+    uint32_t first, count;
+} run;
+
+void rlc_timer_entries_sort(rlc_timer_entry *entries, uint32_t count) {
+    run waiting[32], current = {0, count}; /* the shorter side goes first: no deeper than the bits of `count` */
+    uint32_t waiting_count = 0;
+    uint64_t budget = (uint64_t)count * SPLITS_PER_ENTRY;
+    for (;;) {
+        while (current.count > SHORT_RUN) {
+            if (budget < current.count) {
+                insert_with_gaps(entries, count, count / 2);
+                return;
+            }
+            budget -= current.count;
+            uint32_t low = split(entries + current.first, current.count), high = current.count - low;
+            run left = {current.first, low}, right = {current.first + low, high};
+            waiting[waiting_count++] = low < high ? right : left;
+            current = low < high ? left : right;
+        }
+        if (waiting_count == 0)
+            break;
+        current = waiting[--waiting_count];
+    }
+    insert_with_gaps(entries, count, 1);
+}
