@@ -29,6 +29,11 @@ struct WakeWord: ~Copyable {
   /// Makes the loop look as well, but is nobody's message: never owed to an enclosing run.
   func kick() { if let pointer { _ = rlc_wakeup_port_kick(pointer) } }
 
+  /// Before `beginWait`: looks for a while; true if something was posted. [loop]
+  func spin(_ spin: inout Spin, until deadline: UInt64) -> Bool {
+    pointer.map { spin.untilPosted($0, deadline: deadline) } ?? false
+  }
+
   /// RUNNING -> ASLEEP; false if something was posted. [loop]
   func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
 

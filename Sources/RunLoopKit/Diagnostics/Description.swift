@@ -39,12 +39,13 @@ private struct LoopSnapshot {
     let state = loop.state
     let wakeup = loop.wakeWord.fileDescriptor.map { "descriptor \($0)" } ?? "none yet"
     let current = state.pointee.currentMode?.pointee.name.rawValue ?? "none"
+    let spinning = loop.spinLimit == .zero ? "" : ", spinning before a sleep: \(loop.spinLimit)"
     let activation = loop.stopWord.load(ordering: .sequentiallyConsistent)
     head = """
       RunLoop {\(loop.isMain ? " main" : "")
         wakeup port: \(wakeup), stopped: \(activation & 1 != 0 ? "yes" : "no"), \
       ignoring wakeups: \(activation == 0 ? "yes (not running)" : "no"), \
-      waiting: \(loop.wakeWord.isAsleep ? "yes" : "no")
+      waiting: \(loop.wakeWord.isAsleep ? "yes" : "no")\(spinning)
         current mode: \(current)
 
       """

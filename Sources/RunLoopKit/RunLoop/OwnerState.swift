@@ -9,6 +9,7 @@ struct OwnerState {
   var lastSerial: UInt64 = 0
   /// The main queue was signalled, and has not been looked at since.
   var isMainQueuePending = false
+  var spin = Spin()
   /// Polls that have not asked the kernel, since the last that has.
   var skippedLooks = 0
   static let mostSkippedLooks = 63

@@ -19,6 +19,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let queuedBlocks = Atomic<Int>(0)
   /// Its thread, as pthread_self(3) has it there; 0 before it was asked for on its thread, and after the thread's end.
   private let ownThread = Atomic<pthread_t>(0)
+  /// What `spinLimit` asks for, in nanoseconds.
+  let wantedSpin = Atomic<UInt64>(0)
   private let ended = Atomic<Bool>(false)
   private let forkGeneration = Kernel.forkGeneration
 

@@ -17,11 +17,9 @@ extension RunLoop {
     let hasLooked = event == nil  // each look has taken what was posted
     while event == nil {
       let mayBlock = !isPolling && posted == .none && !canServeMainQueue(activation)
-      if !mayBlock, canSkipLook(in: mode) {
-        posted = max(posted, wakeWord.take())
-        break
-      }
-      fetch(in: mode, mayBlock: mayBlock, deadline: deadline, &posted)
+      let hasAsked = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
+      posted = max(posted, wakeWord.take())
+      if !hasAsked { break }
       event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode, activation)
       if event != nil || isPolling || posted != .none { break }
       if deadline != Time.forever && deadline <= Kernel.now() { break }
@@ -34,22 +32,32 @@ extension RunLoop {
     return event ?? .none
   }
 
-  /// One system call: sleeps if nothing has been posted, else only looks.
-  private func fetch(in mode: ModePointer, mayBlock: Bool, deadline: UInt64, _ posted: inout WakeWord.Posted) {
-    let set = mode.pointee.portSet!
-    if mayBlock { lock.withLock { armTimer(of: mode) } }
-    if mayBlock, wakeWord.beginWait() {
+  /// At most one system call: sleeps if nothing has been posted, else only looks. False if not even that is needed.
+  @inline(__always)
+  private func askKernel(in mode: ModePointer, mayBlock: Bool, deadline: UInt64) -> Bool {
+    if mayBlock, beginSleep(in: mode, until: deadline) {
       owner.pointee.skippedLooks = 0
-      set.blockingWait(until: deadline)
-    } else if !canSkipLook(in: mode) {
-      owner.pointee.skippedLooks = 0
-      set.look()
+      mode.pointee.portSet!.blockingWait(until: deadline)
+      return true
     }
-    posted = max(posted, wakeWord.take())
+    if canSkipLook(in: mode) { return false }
+    owner.pointee.skippedLooks = 0
+    mode.pointee.portSet!.look()
+    return true
+  }
+
+  /// False if something has been posted.
+  private func beginSleep(in mode: ModePointer, until deadline: UInt64) -> Bool {
+    let wakeAt = lock.withLock {
+      armTimer(of: mode)
+      return mode.pointee.timerHeap?.wakeAt ?? Time.forever
+    }
+    return !spin(until: min(deadline, wakeAt)) && wakeWord.beginWait()
   }
 
   /// A mode without descriptors hears from the kernel of its timers only, whose truth is the clock: as long as none is due, a
   /// look would find nothing. Not for ever, so that a loop that spins stays visible.
+  @inline(__always)
   private func canSkipLook(in mode: ModePointer) -> Bool {
     guard owner.pointee.skippedLooks < OwnerState.mostSkippedLooks else { return false }
     let canSkip = lock.withLock {

@@ -37,10 +37,17 @@ enum CountingKernel {
       controls: after.controls - before.controls, timers: after.timers - before.timers)
   }
 
+  /// Called at each reading of the clock by the core, on the thread that reads.
+  nonisolated(unsafe) static var atReading: (@Sendable () -> Void)?
+
   /// For all loops made from now on.
   static let install: Void = {
     let table = UnsafeMutablePointer<rlc_kernel>.allocate(capacity: 1)
     table.initialize(to: rlc_kernel_default().pointee)
+    table.pointee.now = { context, clock in
+      atReading?()
+      return rlc_kernel_default().pointee.now(context, clock)
+    }
     table.pointee.epoll_wait = { context, set, events, capacity, deadline in
       waits.add(1, ordering: .relaxed)
       return rlc_kernel_default().pointee.epoll_wait(context, set, events, capacity, deadline)
