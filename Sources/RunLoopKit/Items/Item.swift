@@ -51,11 +51,17 @@ extension RunLoop {
     public final func invalidate() {
       guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
       willLeave()
-      let (host, others) = withLinks { ($0.first?.host, $0.otherHosts) }
-      host?.detach(self)
-      for host in others { host.detach(self) }
+      leaveHosts()
       // A source keeps its context until it is destroyed.
       if isExclusive { context?.release() }
+    }
+
+    private final func leaveHosts() {
+      let (host, others) = withLinks { ($0.first.map { Unmanaged.passRetained($0.host) }, $0.otherHosts) }
+      guard let host else { return }
+      host._withUnsafeGuaranteedRef { $0.detach(self) }
+      host.release()
+      if let others { for host in others { host.detach(self) } }
     }
 
     /// Clears what must not outlive validity, before the modes are left.
@@ -131,32 +137,38 @@ extension RunLoop.Item {
     !isExclusive || !links.contains { $0.mode != nil && $0.host !== host }
   }
 
-  /// Makes the item a member of a mode. False if it is one already, or belongs to another loop.
+  /// Makes the item a member of a mode: its token. Nil if it is one already, or belongs to another loop.
   ///
   /// - Parameter register: Enters the mode's tables, and answers the token. Under the leaf lock.
   @inline(__always)
   final func link(
     to host: RunLoop, _ mode: ModePointer, _ register: () throws(RunLoopError) -> UInt64
-  ) throws(RunLoopError) -> Bool {
+  ) throws(RunLoopError) -> UInt64? {
     try withLinks { links throws(RunLoopError) in
-      guard !links.contains(where: { $0.mode == mode }), isFree(for: host, links) else { return false }
-      links.append(ItemLink(host: host, mode: mode, token: try register()))
-      return true
+      guard !links.contains(where: { $0.mode == mode }), isFree(for: host, links) else { return nil }
+      let token = try register()
+      links.append(ItemLink(host: host, mode: mode, token: token))
+      return token
     }
   }
 
-  /// Its token; nil if it is no member.
+  /// The token that it had; nil if it is no member.
   final func unlink(_ mode: ModePointer) -> UInt64? {
     withLinks { $0.remove { $0.mode == mode } }?.token
   }
 
-  /// Ends its membership in some mode of the loop; nil if it is in none.
-  final func unlinkAny(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
+  /// Ends its membership in a mode of the loop if that is all it has.
+  @inline(__always)
+  final func unlinkOnly(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
     withLinks { links in
-      guard let link = links.remove(where: { $0.host === host && $0.mode != nil }) else { return nil }
-      return (link.mode!, link.token)
+      guard !links.hasOthers, let first = links.first, first.host === host, let mode = first.mode else { return nil }
+      _ = links.removeAll(of: host)
+      return (mode, first.token)
     }
   }
+
+  /// Ends all its memberships in the loop.
+  final func unlinkAll(of host: RunLoop) -> ItemLinks { withLinks { $0.removeAll(of: host) } }
 
   final func linkRecord(of host: RunLoop, stamp: UInt64) {
     withLinks { $0.append(ItemLink(host: host, mode: nil, token: stamp)) }

@@ -13,6 +13,8 @@ struct ItemLinks: Sequence {
   private(set) var first: ItemLink?
   private var others: ContiguousArray<ItemLink> = []
 
+  init(first: ItemLink? = nil) { self.first = first }
+
   mutating func append(_ link: ItemLink) {
     if first == nil { first = link } else { others.append(link) }
   }
@@ -21,20 +23,42 @@ struct ItemLinks: Sequence {
   @inline(__always)
   mutating func remove(where isGone: (ItemLink) -> Bool) -> ItemLink? {
     guard let first else { return nil }
-    if isGone(first) { return takeFirst() }
+    if isGone(first) { return others.isEmpty ? self.first.take() : takeFirst() }
     guard !others.isEmpty, let index = others.firstIndex(where: isGone) else { return nil }
     return others.remove(at: index)
   }
 
   private mutating func takeFirst() -> ItemLink? {
-    if others.isEmpty { return first.take() }
     let link = first.take()
     first = others.removeFirst()
     return link
   }
 
-  /// The loops of the links after the first one, each once, and not the first one's.
-  var otherHosts: [RunLoop] {
+  /// Takes out all links of the loop.
+  @inline(__always)
+  mutating func removeAll(of host: RunLoop) -> ItemLinks {
+    if others.isEmpty { return first?.host === host ? ItemLinks(first: first.take()) : ItemLinks() }
+    return split(host)
+  }
+
+  private mutating func split(_ host: RunLoop) -> ItemLinks {
+    var (taken, kept) = (ItemLinks(), ItemLinks())
+    forEach { if $0.host === host { taken.append($0) } else { kept.append($0) } }
+    self = kept
+    return taken
+  }
+
+  @inline(__always)
+  func forEach(_ body: (ItemLink) -> Void) {
+    if let first { body(first) }
+    if !others.isEmpty { others.forEach(body) }
+  }
+
+  var hasOthers: Bool { !others.isEmpty }
+
+  /// The loops of the links after the first one, each once, and not the first one's; nil if there are none.
+  var otherHosts: [RunLoop]? {
+    if others.isEmpty { return nil }
     var hosts: [RunLoop] = []
     for link in others where link.host !== first?.host && !hosts.contains(where: { $0 === link.host }) {
       hosts.append(link.host)

@@ -31,9 +31,11 @@ extension RunLoop {
   /// False if the item, or an equal one, is a member already, or belongs to another loop.
   func insert(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> Bool {
     if member(equalTo: item, in: mode) != nil { return false }
-    let isNew = try item.link(to: self, mode) { () throws(RunLoopError) in try register(item, in: mode) }
-    if isNew, item.kind == .timer { armNew(unsafeDowncast(item, to: Timer.self), in: mode) }
-    return isNew
+    guard let token = try item.link(to: self, mode, { () throws(RunLoopError) in try register(item, in: mode) }) else {
+      return false
+    }
+    if item.kind == .timer { armNew(unsafeDowncast(item, to: Timer.self), token, in: mode) }
+    return true
   }
 
   /// Enters the mode's tables; the token.
@@ -63,8 +65,8 @@ extension RunLoop {
   }
 
   /// While its callout runs it is armed when that ends.
-  private func armNew(_ timer: Timer, in mode: ModePointer) {
-    guard !timer.isFiring, let token = timer.token(in: mode) else { return }
+  private func armNew(_ timer: Timer, _ token: UInt64, in mode: ModePointer) {
+    guard !timer.isFiring else { return }
     let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
     mode.pointee.timerHeap!.arm(token: token, deadline: date, tolerance: tolerance)
     armTimer(of: mode)

@@ -3,18 +3,33 @@ extension RunLoop {
   /// meanwhile. The caller holds it.
   func detach(_ item: Item) {
     guard isUsable, !item.isForked else { return }
-    var left: [Member] = []
-    lock.withLock {
-      if item.hooks != nil {
-        for mode in state.pointee.modes {
-          guard leave(item, mode) else { continue }
-          left.append(Member(mode: mode.pointee.name, item: item))
-        }
-      }
-      while let (mode, token) = item.unlinkAny(of: self) { unregister(item, from: mode, token: token) }
-      eraseRecord(of: item)
+    lock.lock()
+    if let (mode, token) = item.unlinkOnly(of: self) {
+      unregister(item, from: mode, token: token)
+      lock.unlock()
+      item.hooks?.cancel?(self, mode.pointee.name)
+    } else {
+      let cancelled = detachFromAll(item)
+      lock.unlock()
+      if let hook = item.hooks?.cancel { for mode in cancelled { hook(self, mode) } }
     }
-    callCancel(item, left)
+  }
+
+  private func detachFromAll(_ item: Item) -> [Mode] {
+    let links = item.unlinkAll(of: self)
+    links.forEach { link in
+      if let mode = link.mode {
+        unregister(item, from: mode, token: link.token)
+      } else {
+        state.pointee.commonItems.removeValue(forKey: ObjectIdentifier(item))
+      }
+    }
+    return names(of: links)
+  }
+
+  /// In the order in which the modes were made.
+  private func names(of links: ItemLinks) -> [Mode] {
+    state.pointee.modes.filter { mode in links.contains { $0.mode == mode } }.map { $0.pointee.name }
   }
 
   /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this thread
@@ -36,7 +51,7 @@ extension RunLoop {
     let held = owner.pointee.heldEvents
     owner.pointee.heldEvents = []
 
-    for member in left { callCancel(member.item, [member]) }
+    for member in left { member.item.hooks?.cancel?(self, member.mode) }
     withExtendedLifetime((left, recorded, held)) {}
     withExtendedLifetime(blocks) {}
   }

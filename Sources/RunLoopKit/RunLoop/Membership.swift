@@ -153,10 +153,5 @@ extension RunLoop {
     }
   }
 
-  func callCancel(_ item: Item, _ members: [Member]) {
-    guard let hook = item.hooks?.cancel else { return }
-    for member in members { hook(self, member.mode) }
-  }
-
   private func isOfThisProcess(_ item: Item) -> Bool { item.forkGeneration == lock.forkGeneration }
 }
