@@ -224,6 +224,15 @@ size_t rlc_timer_heap_count(const rlc_timer_heap *heap) {
     return heap->timers.count;
 }
 
+void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position) {
+    while (*position < heap->timers.touched) {
+        const rlc_heap_timer *timer = rlc_timer_table_at(&heap->timers, (*position)++);
+        if ((timer->generation & 1) != 0)
+            return timer->context;
+    }
+    return NULL;
+}
+
 uint64_t rlc_timer_heap_moves(const rlc_timer_heap *heap) {
     return heap->queues[RLC_EXACT].moves + heap->queues[RLC_TOLERANT].moves + heap->queues[RLC_LATEST].moves;
 }

@@ -357,6 +357,22 @@ static void test_random_operations_against_a_model(void) {
     rlc_timer_heap_destroy(heap);
 }
 
+static void test_RLC_HEAP_11_next_names_each_member_once(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token tokens[8];
+    for (int i = 0; i < 8; i++)
+        tokens[i] = insert(heap, &names[i]);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[3], 100, 0), 0);
+    CHECK_EQUAL(rlc_timer_heap_remove(heap, tokens[0]), 0);
+    CHECK_EQUAL(rlc_timer_heap_remove(heap, tokens[5]), 0);
+    unsigned seen = 0;
+    uint32_t position = 0;
+    for (int *name; (name = rlc_timer_heap_next(heap, &position)) != NULL; seen |= 1u << (name - names))
+        CHECK((seen & 1u << (name - names)) == 0);
+    CHECK_EQUAL(seen, 0xdeu);
+    rlc_timer_heap_destroy(heap);
+}
+
 int main(void) {
     RUN(test_empty);
     RUN(test_RLC_HEAP_1_never_early);
@@ -371,6 +387,7 @@ int main(void) {
     RUN(test_RLC_HEAP_9_without_memory_a_timer_is_exact);
     RUN(test_RLC_HEAP_4_pushing_out_moves_nothing);
     RUN(test_RLC_HEAP_10_many_at_once_come_in_order);
+    RUN(test_RLC_HEAP_11_next_names_each_member_once);
     RUN(test_random_operations_against_a_model);
     return 0;
 }

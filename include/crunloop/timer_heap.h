@@ -53,6 +53,16 @@ RLC_API int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
 /** Members, armed or not.  Thread: [locked]. */
 RLC_API size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
 
+/**
+ * The members one after the other, in no order of use: the heap may serve as the owner's list of them [RLC-HEAP-11].
+ *
+ * @param position Where to look from: 0 at first, moved behind what is found.
+ * @return Its context; NULL if there is no further member.
+ *
+ * Thread: [locked]; nothing is inserted or removed meanwhile.
+ */
+RLC_API void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position);
+
 /** Earliest deadline, or RLC_TIME_FOREVER.  Thread: [locked].  Cost: O(1), O(log n) for each push-out that surfaces. */
 RLC_API uint64_t rlc_timer_heap_first(rlc_timer_heap *heap);
 

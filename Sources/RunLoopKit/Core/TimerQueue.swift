@@ -1,6 +1,6 @@
 internal import CRunLoopCore
 
-/// The deadlines of one mode: a thin owner of `rlc_timer_heap`.
+/// The deadlines of one mode: a thin owner of `rlc_timer_heap`, whose contexts are references to the members.
 struct TimerHeap {
   private let heap: OpaquePointer
 
@@ -14,9 +14,12 @@ struct TimerHeap {
 
   var count: Int { rlc_timer_heap_count(heap) }
 
-  func insert(context: UnsafeMutableRawPointer) throws(RunLoopError) -> UInt64 {
+  func insert(_ member: AnyObject) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
-    try RunLoopError.check(rlc_timer_heap_insert(heap, context, &token), "malloc")
+    let context = Unmanaged.passRetained(member)
+    let status = rlc_timer_heap_insert(heap, context.toOpaque(), &token)
+    if status < 0 { context.release() }
+    try RunLoopError.check(status, "malloc")
     return token.bits
   }
 
@@ -28,8 +31,18 @@ struct TimerHeap {
     _ = rlc_timer_heap_arm(heap, rlc_token(bits: token), Time.forever, 0)
   }
 
-  func remove(token: UInt64) {
+  func remove(_ member: AnyObject, token: UInt64) {
     _ = rlc_timer_heap_remove(heap, rlc_token(bits: token))
+    Unmanaged.passUnretained(member).release()
+  }
+
+  var members: [AnyObject] {
+    var members: [AnyObject] = []
+    var position: UInt32 = 0
+    while let context = rlc_timer_heap_next(heap, &position) {
+      members.append(Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue())
+    }
+    return members
   }
 
   /// Earliest deadline.

@@ -99,7 +99,7 @@ extension LoopSnapshot.Mode {
     sources = mode.pointee.sources.map(\.source)
     ports = mode.pointee.ports
     observers = mode.pointee.observers.map(\.observer)
-    timers = mode.pointee.timers.all
+    timers = mode.pointee.timers
     pendingBlocks = mode.pointee.pendingBlockCount
     softDeadline = mode.pointee.timerHeap?.first ?? Time.forever
     hardDeadline = mode.pointee.timerHeap?.wakeAt ?? Time.forever

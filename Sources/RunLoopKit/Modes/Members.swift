@@ -50,8 +50,8 @@ extension RunLoop {
       return token
     case .timer:
       try makeTimerHeap(of: mode)
-      let token = try mode.pointee.timerHeap!.insert(context: Unmanaged.passUnretained(item).toOpaque())
-      mode.pointee.timers.insert(unsafeDowncast(item, to: Timer.self), token: token)
+      let token = try mode.pointee.timerHeap!.insert(item)
+      mode.pointee.timerCount += 1
       return token
     case .source:
       let stamp = state.pointee.nextStamp()
@@ -92,8 +92,8 @@ extension RunLoop {
       mode.pointee.portSet!.remove(item, token: token)
       mode.pointee.portCount -= 1
     case .timer:
-      mode.pointee.timerHeap?.remove(token: token)
-      mode.pointee.timers.remove(token: token)
+      mode.pointee.timerHeap!.remove(item, token: token)
+      mode.pointee.timerCount -= 1
       armTimer(of: mode)
     case .source: mode.pointee.remove(unsafeDowncast(item, to: Source.self))
     case .observer: mode.pointee.remove(unsafeDowncast(item, to: Observer.self))

@@ -23,7 +23,7 @@ struct ModeState: ~Copyable {
   var sourcesWithIdentity = 0
 
   var portCount = 0
-  var timers = MemberTable<RunLoop.Timer>()
+  var timerCount = 0
   var timerHeap: TimerHeap?
   /// The mode's own timerfd, so that an expiry has its place among the mode's ready ports, whatever runs at that moment.
   var timerPort: TimerPort?
@@ -55,7 +55,7 @@ struct ModeState: ~Copyable {
   }
 
   /// Rule 2, without blocks and the main queue. A firing timer is still a member.
-  var hasNoItems: Bool { sources.isEmpty && portCount == 0 && timers.isEmpty }
+  var hasNoItems: Bool { sources.isEmpty && portCount == 0 && timerCount == 0 }
 
   deinit {
     portSet?.destroy()
@@ -67,7 +67,11 @@ struct ModeState: ~Copyable {
 typealias ModePointer = UnsafeMutablePointer<ModeState>
 
 extension ModeState {
-  var ports: [RunLoop.Item] { portSet?.members.map { unsafeDowncast($0, to: RunLoop.Item.self) } ?? [] }
+  var ports: [RunLoop.DescriptorItem] {
+    portSet?.members.map { unsafeDowncast($0, to: RunLoop.DescriptorItem.self) } ?? []
+  }
+
+  var timers: [RunLoop.Timer] { timerHeap?.members.map { unsafeDowncast($0, to: RunLoop.Timer.self) } ?? [] }
 
   mutating func insert(_ observer: RunLoop.Observer, stamp: UInt64) {
     var index = observers.endIndex

@@ -59,8 +59,8 @@ extension RunLoop {
   private func members(of mode: ModePointer) -> [Item] {
     var items: [Item] = mode.pointee.sources.map(\.source)
     items += mode.pointee.observers.map(\.observer)
-    items += mode.pointee.timers.all as [Item]
-    items += mode.pointee.ports
+    items += mode.pointee.timers as [Item]
+    items += mode.pointee.ports as [Item]
     return items
   }
 

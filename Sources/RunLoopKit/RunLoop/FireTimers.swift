@@ -140,14 +140,14 @@ extension RunLoop {
 
   /// The earliest date among the mode's timers, as reported, firing and collected ones included; nil if it has none.
   func firstDate(in mode: ModePointer) -> UInt64? {
-    guard !mode.pointee.timers.isEmpty, let heap = mode.pointee.timerHeap else { return nil }
+    guard mode.pointee.timerCount > 0, let heap = mode.pointee.timerHeap else { return nil }
     var first = heap.first
     for collected in state.pointee.collectedTimers where collected.timer.isMember(of: mode) {
       first = min(first, collected.timer.scheduledDate)
     }
     // Only a date that was in the past when it was set is reported otherwise than it counts (A14).
     if first > Kernel.now() { return first }
-    return mode.pointee.timers.all.map { $0.withSchedule { ($0.date, $0.reported) } }.min { $0.0 < $1.0 }?.1
+    return mode.pointee.timers.map { $0.withSchedule { ($0.date, $0.reported) } }.min { $0.0 < $1.0 }?.1
   }
 
   /// A change of date or tolerance by any thread; false if the timer has left this loop.
