@@ -96,7 +96,7 @@ static void defer_close(deferred *closed) {
     (void)closed;
 }
 static void defer_again(deferred *again) {
-    waker_wake(again);
+    rlc_loop_defer(again->loop->loop, &again->node);
 }
 
 static void message_posted(rlc_post_node *node, bool ran) {

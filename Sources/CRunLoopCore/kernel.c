@@ -19,8 +19,8 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-static int status_of(int result) {
-    return result < 0 ? -errno : result;
+static int status_of(long result) {
+    return result < 0 ? -errno : (int)result;
 }
 
 static struct timespec timespec_of(uint64_t ns) {
@@ -42,32 +42,40 @@ static int system_epoll_control(void *context, int epoll_fd, int operation, int 
     return status_of(epoll_ctl(epoll_fd, operation, fd, event));
 }
 
+/* By number, and so no cancellation points, which the C library's functions are: a thread that were cancelled here would
+ * leave its loop half way, or a sleeper unwoken. That costs two atomic operations a call, too. */
+
 #if defined(SYS_epoll_pwait2) && __SIZEOF_LONG__ == 8
-/* By number: the C library has the wrapper since 2.35 only, and having it says nothing about the running kernel. */
-static int wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, const struct timespec *timeout) {
-    return (int)syscall(SYS_epoll_pwait2, epoll_fd, events, capacity, timeout, NULL, (size_t)0);
+static long wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, const struct timespec *timeout) {
+    return syscall(SYS_epoll_pwait2, epoll_fd, events, capacity, timeout, NULL, (size_t)0);
 }
 #else
-static int wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, const struct timespec *timeout) {
+static long wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, const struct timespec *timeout) {
     (void)epoll_fd, (void)events, (void)capacity, (void)timeout;
     errno = ENOSYS;
     return -1;
 }
 #endif
 
+static long wait_in_ms(int epoll_fd, struct epoll_event *events, int capacity, int timeout_ms) {
+    return syscall(SYS_epoll_pwait, epoll_fd, events, capacity, timeout_ms, NULL, (size_t)0);
+}
+
+/** Only a limited wait needs nanoseconds. */
 __attribute__((noinline)) /* Profiles filter idle time by this name. */
 static int
 rlc_kernel_blocking_wait(int epoll_fd, struct epoll_event *events, int capacity, uint64_t timeout_ns) {
     static _Atomic bool lacks_pwait2;
-    if (timeout_ns != 0 && timeout_ns != RLC_TIME_FOREVER &&
-        !atomic_load_explicit(&lacks_pwait2, memory_order_relaxed)) {
+    bool is_limited = timeout_ns != 0 && timeout_ns != RLC_TIME_FOREVER;
+    if (is_limited && !atomic_load_explicit(&lacks_pwait2, memory_order_relaxed)) {
         struct timespec timeout = timespec_of(timeout_ns);
-        int count = wait_in_ns(epoll_fd, events, capacity, &timeout);
+        long count = wait_in_ns(epoll_fd, events, capacity, &timeout);
         if (count >= 0 || errno != ENOSYS)
             return status_of(count);
         atomic_store_explicit(&lacks_pwait2, true, memory_order_relaxed);
     }
-    int count = status_of(epoll_wait(epoll_fd, events, capacity, rlc_timeout_ms(timeout_ns)));
+    int timeout_ms = is_limited ? rlc_timeout_ms(timeout_ns) : timeout_ns == 0 ? 0 : -1;
+    int count = status_of(wait_in_ms(epoll_fd, events, capacity, timeout_ms));
     __asm__ volatile(""); /* no tail call: the frame stays */
     return count;
 }
@@ -76,9 +84,8 @@ static int system_epoll_wait(
     void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     (void)context;
     uint64_t timeout_ns = deadline_ns;
-    if (deadline_ns != 0 && deadline_ns != RLC_TIME_FOREVER) {
+    if (deadline_ns != 0 && deadline_ns != RLC_TIME_FOREVER)
         timeout_ns = rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC));
-    }
     return rlc_kernel_blocking_wait(epoll_fd, events, capacity, timeout_ns);
 }
 
@@ -115,7 +122,7 @@ static int64_t system_read(void *context, int fd, void *buffer, size_t size) {
 
 static int64_t system_write(void *context, int fd, const void *buffer, size_t size) {
     (void)context;
-    ssize_t count = write(fd, buffer, size);
+    long count = syscall(SYS_write, fd, buffer, size);
     return count < 0 ? -errno : count;
 }
 

@@ -1,10 +1,12 @@
 #include "loop_internal.h"
+#include "port_set_internal.h"
+#include "post_queue_internal.h"
+#include "wakeup_port_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 /* Work that this thread queues for itself may keep it from looking at the kernel, but not for long. */
-enum { LOOKS_SKIPPED_MAX = 64, SKIPPING_NS_MAX = 50 * 1000, EVENTS_PER_PASS = 64 };
+enum { LOOKS_SKIPPED_MAX = 64, BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, EVENTS_PER_PASS = 64 };
 
 /** What came of a pass. */
 typedef struct outcome {
@@ -16,96 +18,33 @@ static uint64_t now_ns(const rlc_loop *loop) {
     return loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
 }
 
-/* ---- life ---- */
+/* ---- posts, wakes, stops ---- */
 
-static int set_up(rlc_loop *loop) {
-    int status = rlc_wakeup_port_create(loop->kernel, &loop->wakeup);
-    if (status < 0)
-        return status;
-    status = rlc_port_set_create(loop->kernel, &loop->set);
-    if (status < 0)
-        return status;
-    rlc_token token;
-    return rlc_port_set_insert(loop->set, rlc_wakeup_port_fd(loop->wakeup), RLC_PORT_HINT, RLC_READABLE, NULL, &token);
-}
-
-static void tear_down(rlc_loop *loop) {
-    rlc_port_set_destroy(loop->set); /* before its members: closing it drops them without a call each */
-    rlc_timer_port_destroy(loop->timer_port);
-    rlc_timer_heap_destroy(loop->heap);
-    rlc_wakeup_port_release(loop->wakeup);
-    free(loop);
-}
-
-int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
-    rlc_loop *loop = calloc(1, sizeof *loop);
-    if (loop == NULL)
-        return -ENOMEM;
-    loop->kernel = kernel == NULL ? rlc_kernel_default() : kernel;
-    loop->fork_generation = rlc_fork_generation();
-    TAILQ_INIT(&loop->watches);
-    TAILQ_INIT(&loop->pending);
-    TAILQ_INIT(&loop->failed);
-    TAILQ_INIT(&loop->dead_watches);
-    loop->first_due = loop->last_due = loop->first_dead_timer = RLC_NO_TIMER;
-    int status = set_up(loop);
-    if (status < 0) {
-        tear_down(loop);
-        return status;
-    }
-    *ret_loop = loop;
-    return 0;
-}
-
-static void refuse_posts(rlc_loop *loop) {
-    rlc_wakeup_port_close(loop->wakeup);
-    rlc_post_node *node = rlc_post_queue_close(&loop->posts), *next;
+int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node) {
     if (rlc_loop_is_forked(loop))
-        return;    /* they are the parent's to answer */
-    loop->depth++; /* a post_fn may still remove watches and timers */
-    for (; node != NULL; node = next) {
-        next = node->next;
-        node->post_fn(node, false);
-    }
-    loop->depth--;
-}
-
-static void bury(rlc_loop *loop) {
-    rlc_loop_free_watches(loop, &loop->dead_watches);
-    rlc_loop_bury_timers(loop);
-}
-
-int rlc_loop_destroy(rlc_loop *loop) {
-    if (loop == NULL)
-        return 0;
-    if (loop->depth > 0)
-        return -EBUSY;
-    refuse_posts(loop);
-    bury(loop);
-    rlc_loop_free_watches(loop, &loop->watches);
-    rlc_loop_free_watches(loop, &loop->pending);
-    rlc_loop_free_watches(loop, &loop->failed);
-    tear_down(loop);
+        return -ECHILD;
+    if (rlc_post_queue_is_closed(&loop->posts))
+        return -ESHUTDOWN;
+    node->next = NULL;
+    *loop->deferred_end = node;
+    loop->deferred_end = &node->next;
     return 0;
 }
 
-void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns) {
-    rlc_spin_set(&loop->spin, limit_ns);
+static int wake_sleeper(rlc_loop *loop) {
+    (void)rlc_wakeup_port_signal(loop->wakeup);
+    return 0;
 }
-
-/* ---- from other threads ---- */
 
 int rlc_loop_post(rlc_loop *loop, rlc_post_node *node) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
-    int was_empty = rlc_post_queue_push(&loop->posts, node);
-    if (was_empty < 0)
-        return was_empty;
-    /* Whoever found it empty wakes. While the loop sleeps, that thread was preempted before it came to it: help. */
-    if (was_empty == 0 && !rlc_wakeup_port_is_asleep(loop->wakeup))
-        return 0;
-    (void)rlc_wakeup_port_signal(loop->wakeup);
-    return 0;
+    int status = rlc_push_post(&loop->posts, node);
+    if (status < 0)
+        return status;
+    /* Whoever finds the loop asleep wakes it, also for a thread that was preempted before it came to that. An awake
+     * loop reads the queue after it has announced its sleep: it needs no word. */
+    return rlc_wakeup_word(loop->wakeup) == RLC_WORD_ASLEEP ? wake_sleeper(loop) : 0;
 }
 
 int rlc_loop_wake(rlc_loop *loop) {
@@ -133,18 +72,37 @@ static bool is_stopped(const rlc_loop *loop) {
 
 /** True if something can be called without asking the kernel or the clock. */
 static bool has_work(const rlc_loop *loop) {
-    return loop->taken != NULL || loop->first_due != RLC_NO_TIMER || !TAILQ_EMPTY(&loop->failed) ||
-           rlc_post_queue_has_posts(&loop->posts) || rlc_port_set_has_batch(loop->set);
+    return loop->deferred != NULL || rlc_has_posts(&loop->posts) || rlc_port_set_holds_batch(loop->set) ||
+           loop->taken != NULL || loop->first_due != RLC_NO_TIMER || !TAILQ_EMPTY(&loop->failed);
 }
 
-static bool may_skip_look(rlc_loop *loop, uint64_t now) {
-    if (loop->skipped_looks < LOOKS_SKIPPED_MAX && now - loop->looked_ns < SKIPPING_NS_MAX) {
-        loop->skipped_looks++;
+/**
+ * How many looks may be left out before the clock is read again: few at first, so that long callouts are noticed; many
+ * at once if the last time all of them together were short.
+ */
+static uint32_t next_skips(const rlc_loop *loop) {
+    if (rlc_loop_has_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
+        return 1;
+    return loop->is_brisk || loop->skipped_looks > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_looks;
+}
+
+static bool may_skip_look(rlc_loop *loop) {
+    if (loop->blind_skips > 0) {
+        loop->blind_skips--;
         return true;
     }
-    loop->skipped_looks = 0;
-    loop->looked_ns = now;
-    return false;
+    uint64_t now = now_ns(loop);
+    bool is_over = now - loop->looked_ns >= SKIPPING_NS_MAX;
+    if (is_over || loop->skipped_looks >= LOOKS_SKIPPED_MAX) {
+        loop->is_brisk = !is_over;
+        loop->skipped_looks = LOOKS_SKIPPED_MAX; /* until it has looked */
+        loop->looked_ns = now;
+        return false;
+    }
+    uint32_t skips = next_skips(loop);
+    loop->skipped_looks += skips;
+    loop->blind_skips = skips - 1;
+    return true;
 }
 
 /** Announces sleep and arms the timer. 1: it may sleep, 0: there is work, or -errno. */
@@ -152,35 +110,31 @@ static int get_ready_to_sleep(rlc_loop *loop) {
     if (!rlc_wakeup_port_begin_wait(loop->wakeup))
         return 0;
     /* From here on every waker writes. What was published before is seen now. */
-    if (is_stopped(loop) || rlc_post_queue_has_posts(&loop->posts))
+    if (is_stopped(loop) || rlc_has_posts(&loop->posts))
         return 0;
-    if (rlc_loop_first_deadline(loop) == RLC_TIME_FOREVER)
+    if (!rlc_loop_has_timers(loop))
         return 1;
     int status = rlc_timer_port_want(loop->timer_port, rlc_timer_heap_wake_at(loop->heap));
     return status < 0 ? status : 1;
 }
 
+static bool has_due_timer(rlc_loop *loop) {
+    return rlc_loop_has_timers(loop) && rlc_timer_heap_first(loop->heap) <= now_ns(loop);
+}
+
 /** Spins, if the loop's host has asked for it. True if there is something to do now. */
 static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
-    if (rlc_loop_first_deadline(loop) != RLC_TIME_FOREVER && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
+    if (loop->spin.limit_ns == 0)
+        return false;
+    if (rlc_loop_has_timers(loop) && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
         deadline_ns = rlc_timer_heap_wake_at(loop->heap);
     return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);
 }
 
-/** Fetches events, waiting until deadline_ns if there is nothing else to do. Looks at most once. */
+/** Fetches events, waiting until deadline_ns if there is nothing else to do. */
 static int look(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
-    bool is_busy = has_work(loop);
-    uint64_t first = rlc_loop_first_deadline(loop);
-    if (is_busy || first != RLC_TIME_FOREVER) {
-        uint64_t now = now_ns(loop);
-        if (rlc_port_set_has_batch(loop->set) || (is_busy && may_skip_look(loop, now)))
-            return 0;
-        is_busy = is_busy || first <= now;
-    }
     int status = 1;
-    if (is_busy)
-        deadline_ns = 0;
-    if (deadline_ns != 0 && spin(loop, deadline_ns))
+    if (deadline_ns != 0 && (has_work(loop) || has_due_timer(loop) || spin(loop, deadline_ns)))
         deadline_ns = 0;
     if (deadline_ns != 0)
         status = get_ready_to_sleep(loop);
@@ -188,6 +142,8 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
         deadline_ns = 0;
     if (status >= 0)
         status = rlc_port_set_wait(loop->set, deadline_ns);
+    loop->skipped_looks = 0;
+    loop->blind_skips = 0;
     if (rlc_wakeup_port_take(loop->wakeup) == RLC_WAKE_POSTED)
         outcome->woken = true;
     return status == -EINTR ? 0 : status;
@@ -229,29 +185,53 @@ static bool call_posts(rlc_loop *loop) {
 
 /** What is to be called is settled before the first callout: work queued by work waits for the next pass. */
 static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
-    rlc_loop_flush_watches(loop);
-    int status = look(loop, deadline_ns, outcome);
-    if (status < 0)
-        return status;
-    if (rlc_loop_first_deadline(loop) != RLC_TIME_FOREVER)
+    if (loop->pending_count > 0)
+        rlc_loop_flush_watches(loop);
+    if (!has_work(loop) || (!rlc_port_set_holds_batch(loop->set) && !may_skip_look(loop))) {
+        int status = look(loop, deadline_ns, outcome);
+        if (status < 0)
+            return status;
+    }
+    if (rlc_loop_has_timers(loop))
         rlc_loop_collect_due_timers(loop, now_ns(loop));
     if (loop->taken == NULL)
-        loop->taken = rlc_post_queue_take_all(&loop->posts);
-    outcome->called |= rlc_loop_call_failed_watches(loop);
-    outcome->called |= rlc_loop_call_due_timers(loop);
-    outcome->called |= call_events(loop);
+        loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
+    if (!TAILQ_EMPTY(&loop->failed))
+        outcome->called |= rlc_loop_call_failed_watches(loop);
+    if (loop->first_due != RLC_NO_TIMER)
+        outcome->called |= rlc_loop_call_due_timers(loop);
+    if (rlc_port_set_holds_batch(loop->set))
+        outcome->called |= call_events(loop);
     outcome->called |= call_posts(loop);
     return 0;
 }
 
+/** True if another pass has nothing but posts to serve as long as it does not ask the kernel. */
+static bool has_only_posts(const rlc_loop *loop) {
+    return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !rlc_loop_has_timers(loop) &&
+           loop->pending_count == 0 && !rlc_port_set_holds_batch(loop->set);
+}
+
+/** Such passes, one after the other. RLC_RUN_STOPPED, or 0 to go on. */
+static int serve_posts(rlc_loop *loop) {
+    while (has_only_posts(loop) && may_skip_look(loop)) {
+        loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
+        (void)call_posts(loop);
+        if (is_stopped(loop))
+            return RLC_RUN_STOPPED;
+    }
+    return 0;
+}
+
 static void enter(rlc_loop *loop) {
-    rlc_loop_mute_innermost(loop);
+    if (loop->frames != NULL)
+        rlc_loop_mute_innermost(loop);
     loop->depth++;
 }
 
 static void leave(rlc_loop *loop) {
-    if (--loop->depth == 0)
-        bury(loop);
+    if (--loop->depth == 0 && (!TAILQ_EMPTY(&loop->dead_watches) || loop->first_dead_timer != RLC_NO_TIMER))
+        rlc_loop_bury(loop);
 }
 
 /* ---- runs ---- */
@@ -281,11 +261,14 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     enter(loop);
+    bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
     uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);
     int result;
-    do
+    do {
         result = step(loop, deadline_ns, is_once);
-    while (result == 0);
+        if (result == 0 && is_endless)
+            result = serve_posts(loop);
+    } while (result == 0);
     atomic_store(&loop->stop, enclosing);
     leave(loop);
     return result;
@@ -305,11 +288,6 @@ int rlc_loop_fd(const rlc_loop *loop) {
     return rlc_port_set_fd(loop->set);
 }
 
-static bool has_due_timer(rlc_loop *loop) {
-    uint64_t first = rlc_loop_first_deadline(loop);
-    return first != RLC_TIME_FOREVER && first <= now_ns(loop);
-}
-
 int rlc_loop_prepare(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
@@ -325,6 +303,7 @@ int rlc_loop_dispatch(rlc_loop *loop) {
         return -ECHILD;
     outcome outcome = {false, false};
     loop->skipped_looks = LOOKS_SKIPPED_MAX; /* look: until then the host finds the descriptor readable */
+    loop->blind_skips = 0;
     enter(loop);
     int status = pass(loop, 0, &outcome);
     leave(loop);

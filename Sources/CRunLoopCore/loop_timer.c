@@ -121,10 +121,6 @@ void rlc_loop_bury_timers(rlc_loop *loop) {
     }
 }
 
-uint64_t rlc_loop_first_deadline(rlc_loop *loop) {
-    return loop->heap == NULL ? RLC_TIME_FOREVER : rlc_timer_heap_first(loop->heap);
-}
-
 uint64_t rlc_loop_timer_moves(const rlc_loop *loop) {
     return loop->heap == NULL ? 0 : rlc_timer_heap_moves(loop->heap);
 }

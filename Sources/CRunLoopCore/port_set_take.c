@@ -12,7 +12,7 @@ enum { ENDED = EPOLLHUP | EPOLLRDHUP };
 /* ---- waiting: the owner's thread, without the lock ---- */
 
 bool rlc_port_set_has_batch(const rlc_port_set *set) {
-    return set->cursor < set->fetched;
+    return rlc_port_set_holds_batch(set);
 }
 
 static void move_into_larger_batch(rlc_port_set *set) {
@@ -24,7 +24,7 @@ static void move_into_larger_batch(rlc_port_set *set) {
 }
 
 int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
-    assert(!rlc_port_set_has_batch(set)); /* waiting now would overwrite events that nobody has taken */
+    assert(!rlc_port_set_holds_batch(set)); /* waiting now would overwrite events that nobody has taken */
     if (rlc_port_set_is_forked(set))
         return -ECHILD;
     move_into_larger_batch(set);
@@ -206,12 +206,12 @@ static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t event
 
 bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     bool is_fresh = set->is_fresh;
-    if (!rlc_port_set_has_batch(set) || rlc_port_set_is_forked(set))
+    if (!rlc_port_set_holds_batch(set) || rlc_port_set_is_forked(set))
         return false;
     if (is_fresh)
         drop_strays(set);
     set->is_fresh = false;
-    while (rlc_port_set_has_batch(set)) {
+    while (rlc_port_set_holds_batch(set)) {
         struct epoll_event event = set->batch->events[set->cursor++];
         rlc_port *port = live_port(set, event);
         if (port == NULL)

@@ -38,7 +38,7 @@ static void learn(rlc_spin *spin, bool has_paid) {
 }
 
 static bool has_post(const rlc_wakeup_port *port, const rlc_post_queue *posts) {
-    return rlc_wakeup_port_is_posted(port) || (posts != NULL && rlc_post_queue_has_posts(posts));
+    return rlc_wakeup_word_is_posted(port) || (posts != NULL && rlc_post_queue_has_posts(posts));
 }
 
 static uint64_t now_ns(const rlc_wakeup_port *port) {

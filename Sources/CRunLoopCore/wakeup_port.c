@@ -31,7 +31,7 @@ rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port) {
 void rlc_wakeup_port_release(rlc_wakeup_port *port) {
     if (port == NULL || atomic_fetch_sub(&port->references, 1) != 1)
         return;
-    if (port->fork_generation == rlc_fork_generation())
+    if (!rlc_has_forked_since(port->fork_generation))
         port->kernel->close(port->kernel->context, port->event_fd);
     free(port);
 }
@@ -52,7 +52,7 @@ static int wake_sleeper(const rlc_wakeup_port *port) {
 }
 
 static int post(rlc_wakeup_port *port, uint32_t posted) {
-    if (port->fork_generation != rlc_fork_generation())
+    if (rlc_has_forked_since(port->fork_generation))
         return -ECHILD;
     uint32_t seen = atomic_load(&port->word), next;
     do {

@@ -226,12 +226,51 @@ static void test_RLC_LOOP_8_posts_after_the_end(void) {
     CHECK_EQUAL(left.refusals, 1);
 }
 
+static job *other;
+
+static void post_then_defer(job *job) {
+    CHECK_EQUAL(rlc_loop_post(job->loop, &other[0].node), 0);
+    CHECK_EQUAL(rlc_loop_defer(job->loop, &other[1].node), 0);
+    CHECK_EQUAL(rlc_loop_defer(job->loop, &other[2].node), 0);
+    CHECK_EQUAL(other[0].runs + other[1].runs + other[2].runs, 0);
+}
+
+static void runs_after_second(job *job) {
+    CHECK_EQUAL(job[-1].runs, 1);
+}
+
+static void runs_last(job *job) {
+    CHECK_EQUAL(job[2].runs, 1);
+}
+
+static void test_RLC_LOOP_14_deferred_nodes(void) {
+    rlc_loop *loop = make_loop();
+    job first = make_job(loop), others[3] = {make_job(loop), make_job(loop), make_job(loop)};
+    other = others;
+    first.then = post_then_defer;
+    others[0].then = runs_last;
+    others[2].then = runs_after_second;
+    CHECK_EQUAL(rlc_loop_defer(loop, &first.node), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(others[1].runs, 0); /* work queued by work waits */
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(others[0].runs + others[1].runs + others[2].runs, 3);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(rlc_loop_defer(loop, &first.node), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1); /* a host must not sleep */
+    CHECK_EQUAL(rlc_loop_defer(loop, &others[1].node), 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    CHECK_EQUAL(first.refusals + others[1].refusals, 2);
+    CHECK_EQUAL(count_of(&kernel.writes), 0);
+}
+
 static job late;
 
 static void post_late(rlc_post_node *node, bool ran) {
     (void)node;
     CHECK(!ran);
     CHECK_EQUAL(rlc_loop_post(late.loop, &late.node), -ESHUTDOWN);
+    CHECK_EQUAL(rlc_loop_defer(late.loop, &late.node), -ESHUTDOWN);
     CHECK_EQUAL(rlc_loop_wake(late.loop), -ESHUTDOWN);
     CHECK_EQUAL(rlc_loop_destroy(late.loop), -EBUSY);
 }
@@ -292,6 +331,7 @@ int main(void) {
     RUN(test_RLC_LOOP_5_a_wake_is_one_pass);
     RUN(test_RLC_LOOP_6_work_queued_by_work_waits);
     RUN(test_RLC_LOOP_7_nothing_starves);
+    RUN(test_RLC_LOOP_14_deferred_nodes);
     RUN(test_RLC_LOOP_8_posts_after_the_end);
     RUN(test_RLC_LOOP_8_posts_while_it_ends);
     RUN(test_RLC_LOOP_9_not_destroyed_from_a_callout);

@@ -85,9 +85,15 @@ inline signal() {
     seen = 0
 }
 
+#ifdef BUG_LOOKS_FIRST
+#define sees_asleep g_saw_asleep
+#else
+#define sees_asleep (word == ASLEEP)
+#endif
+
 proctype producer(byte id) {
     byte seen, result, pushes, node;
-    bool g_was_closed;
+    bool g_was_closed, g_saw_asleep;
     do
     :: pushes < PUSHES ->
        node = id * NODES + 1 + pushes % NODES;
@@ -98,26 +104,33 @@ proctype producer(byte id) {
            g_number[node] = pushes;
            g_was_closed = g_closed
        };
+#ifdef BUG_LOOKS_FIRST
+       if
+       :: word == ASLEEP -> g_saw_asleep = true
+       :: word != ASLEEP
+       fi;
+#endif
        push(node);
        assert(!g_was_closed || result == 2);
        if
        :: d_step { result == 2 -> assert(g_closed && g_state[node] == 1); g_state[node] = 0 }
-       :: result == 1 -> signal()
-       :: result == 0 ->
-#ifndef BUG_FIRST_ONLY
-          if
-          :: word == ASLEEP -> signal()
-          :: word != ASLEEP
-          fi
+#ifdef BUG_FIRST_ONLY
+       :: result == 0 -> skip
+       :: result == 1 ->
 #else
-          skip
+       :: result != 2 ->
 #endif
+          if
+          :: sees_asleep -> signal()
+          :: !sees_asleep
+          fi
        fi;
        d_step {
            if :: g_state[node] == 1 -> g_state[node] = 2; g_waiting++ :: else fi;
            result = 0;
            node = 0;
-           g_was_closed = false
+           g_was_closed = false;
+           g_saw_asleep = false
        }
     :: else -> break
     od;

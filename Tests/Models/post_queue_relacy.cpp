@@ -141,7 +141,7 @@ template <mistake planted> struct lost_post : rl::test_suite<lost_post<planted>,
         }
         if (index == 1) {
             was_empty = queue.push(&nodes[1]);
-            if (was_empty == 1 || (planted != FIRST_ONLY && is_asleep())) signal();
+            if ((planted != FIRST_ONLY || was_empty == 1) && is_asleep()) signal();
             return;
         }
         for (int pass = 0; pass < 2 && !slept; pass++) {

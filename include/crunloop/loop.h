@@ -7,7 +7,8 @@
  *
  * A pass adds what was added, looks at the kernel (or sleeps), then calls due timers, ready watches and posts. It costs
  * one system call, one more when a timer has to be set, and allocates nothing [RLC-COST-1, RLC-COST-3]; passes that
- * only serve this thread's own posts look at the kernel at least every 64 passes or 50 us [RLC-COST-2].
+ * have posts to serve look at the kernel at least every 64 passes or 50 us, by a clock that without timers is read at
+ * least every sixteenth pass [RLC-COST-2].
  *
  * Runs nest: a callout may run the loop again. Events, timers and posts that the outer pass has fetched go to the inner
  * one, each once [RLC-WATCH-7, RLC-DATE-8]; a watch or a repeating timer whose callout is on the stack is not entered
@@ -144,6 +145,16 @@ RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
  * lost, and none waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13].
  */
 RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
+
+/**
+ * As rlc_loop_post for the loop's own thread, from a callout or between runs: no atomic step, no wake [RLC-LOOP-14].
+ *
+ * Deferred nodes run in the order of deferring; before the posts of the same pass.
+ *
+ * @param node The loop's until post_fn is called, unless it fails.
+ * @return 0; -ESHUTDOWN after destroy began, -ECHILD: the node stays the caller's.
+ */
+RLC_API int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node);
 
 /**
  * Makes the loop do one pass, also if there is nothing to do [RLC-LOOP-5].

@@ -1,4 +1,4 @@
-/** rlc_loop's own records, shared by loop.c (passes), loop_watch.c and loop_timer.c. */
+/** rlc_loop's own records, shared by loop.c (passes and runs), loop_life.c, loop_watch.c and loop_timer.c. */
 #ifndef RLC_LOOP_INTERNAL_H
 #define RLC_LOOP_INTERNAL_H
 
@@ -46,6 +46,7 @@ struct rlc_loop {
     rlc_timer_port *timer_port; /**< With the first timer, as is the heap. */
     rlc_timer_heap *heap;
     rlc_post_queue posts;
+    rlc_post_node *deferred, **deferred_end;
     rlc_post_node *taken; /**< Posts of the pass that runs now, oldest first; a nested pass goes on with them. */
     struct rlc_watch_list watches, pending, failed, dead_watches;
     rlc_spin spin;
@@ -57,21 +58,35 @@ struct rlc_loop {
     _Atomic uint64_t stop;
     uint64_t last_serial;
     uint64_t looked_ns;
-    uint32_t skipped_looks;
+    uint32_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
+    bool is_brisk;                       /**< The last time as many as may be left out were short together. */
     uint32_t depth; /**< Passes on the stack. What is removed meanwhile is freed by the outermost. */
     uint32_t fork_generation;
 };
 
 /** Without counting this process: a child that nobody has counted finds 0, which is no loop's number. */
 static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
-    const uint32_t *word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
-    return loop->fork_generation != __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    return rlc_has_forked_since(loop->fork_generation);
 }
 
 /** True if a timer is armed and not taken from the heap yet. */
 static inline bool rlc_loop_has_timers(const rlc_loop *loop) {
     return loop->heap != NULL && rlc_timer_heap_has_armed(loop->heap);
 }
+
+/** All that is queued: what was deferred, then `posts`. */
+static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_node *posts) {
+    rlc_post_node *first = loop->deferred;
+    if (first == NULL)
+        return posts;
+    *loop->deferred_end = posts;
+    loop->deferred = NULL;
+    loop->deferred_end = &loop->deferred;
+    return first;
+}
+
+/** Frees what was removed while passes were on the stack. */
+void rlc_loop_bury(rlc_loop *loop);
 
 /** Adds what is pending to the set. */
 void rlc_loop_flush_watches(rlc_loop *loop);
@@ -82,8 +97,6 @@ void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
 void rlc_loop_mute_innermost(rlc_loop *loop);
 void rlc_loop_free_watches(rlc_loop *loop, struct rlc_watch_list *list);
 
-/** The earliest deadline that is not due yet; RLC_TIME_FOREVER if none. */
-uint64_t rlc_loop_first_deadline(rlc_loop *loop);
 /** Moves what is due at now_ns from the heap to the list. */
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
 /**

@@ -81,7 +81,12 @@ static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) 
 }
 
 static inline bool rlc_port_set_is_forked(const rlc_port_set *set) {
-    return set->fork_generation != rlc_fork_generation();
+    return rlc_has_forked_since(set->fork_generation);
+}
+
+/** rlc_port_set_has_batch, in line. */
+static inline bool rlc_port_set_holds_batch(const rlc_port_set *set) {
+    return set->cursor < set->fetched;
 }
 
 #endif

@@ -18,9 +18,13 @@ struct rlc_wakeup_port {
     int event_fd;
 };
 
+static inline uint32_t rlc_wakeup_word(const rlc_wakeup_port *port) {
+    return atomic_load(&port->word);
+}
+
 /** True if the owner would not be allowed to sleep. */
-static inline bool rlc_wakeup_port_is_posted(const rlc_wakeup_port *port) {
-    uint32_t word = atomic_load(&port->word);
+static inline bool rlc_wakeup_word_is_posted(const rlc_wakeup_port *port) {
+    uint32_t word = rlc_wakeup_word(port);
     return word != RLC_WORD_RUNNING && word != RLC_WORD_ASLEEP;
 }
 

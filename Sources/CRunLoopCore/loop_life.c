@@ -1,0 +1,80 @@
+#include "loop_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int set_up(rlc_loop *loop) {
+    int status = rlc_wakeup_port_create(loop->kernel, &loop->wakeup);
+    if (status < 0)
+        return status;
+    status = rlc_port_set_create(loop->kernel, &loop->set);
+    if (status < 0)
+        return status;
+    rlc_token token;
+    return rlc_port_set_insert(loop->set, rlc_wakeup_port_fd(loop->wakeup), RLC_PORT_HINT, RLC_READABLE, NULL, &token);
+}
+
+static void tear_down(rlc_loop *loop) {
+    rlc_port_set_destroy(loop->set); /* before its members: closing it drops them without a call each */
+    rlc_timer_port_destroy(loop->timer_port);
+    rlc_timer_heap_destroy(loop->heap);
+    rlc_wakeup_port_release(loop->wakeup);
+    free(loop);
+}
+
+int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
+    rlc_loop *loop = calloc(1, sizeof *loop);
+    if (loop == NULL)
+        return -ENOMEM;
+    loop->kernel = kernel == NULL ? rlc_kernel_default() : kernel;
+    loop->fork_generation = rlc_fork_generation();
+    loop->deferred_end = &loop->deferred;
+    TAILQ_INIT(&loop->watches);
+    TAILQ_INIT(&loop->pending);
+    TAILQ_INIT(&loop->failed);
+    TAILQ_INIT(&loop->dead_watches);
+    loop->first_due = loop->last_due = loop->first_dead_timer = RLC_NO_TIMER;
+    int status = set_up(loop);
+    if (status < 0) {
+        tear_down(loop);
+        return status;
+    }
+    *ret_loop = loop;
+    return 0;
+}
+
+static void refuse_posts(rlc_loop *loop) {
+    rlc_wakeup_port_close(loop->wakeup);
+    rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
+    if (rlc_loop_is_forked(loop))
+        return;    /* they are the parent's to answer */
+    loop->depth++; /* a post_fn may still remove watches and timers */
+    for (; node != NULL; node = next) {
+        next = node->next;
+        node->post_fn(node, false);
+    }
+    loop->depth--;
+}
+
+void rlc_loop_bury(rlc_loop *loop) {
+    rlc_loop_free_watches(loop, &loop->dead_watches);
+    rlc_loop_bury_timers(loop);
+}
+
+int rlc_loop_destroy(rlc_loop *loop) {
+    if (loop == NULL)
+        return 0;
+    if (loop->depth > 0)
+        return -EBUSY;
+    refuse_posts(loop);
+    rlc_loop_bury(loop);
+    rlc_loop_free_watches(loop, &loop->watches);
+    rlc_loop_free_watches(loop, &loop->pending);
+    rlc_loop_free_watches(loop, &loop->failed);
+    tear_down(loop);
+    return 0;
+}
+
+void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns) {
+    rlc_spin_set(&loop->spin, limit_ns);
+}
