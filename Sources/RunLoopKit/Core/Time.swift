@@ -17,8 +17,7 @@ extension Duration {
 
   /// Whole nanoseconds, rounded up (late is allowed, early is not); 0 for negative values, saturating.
   var nanosecondsRoundedUp: UInt64 {
-    if self == .zero { return 0 }  // the polls' way: splitting costs a 128-bit division
-    if self < .zero { return 0 }
+    if attoseconds <= 0 { return 0 }  // the polls' way: splitting costs a 128-bit division
     if self >= .seconds(Self.largest) { return Time.forever }  // `components` of more may trap
     let (seconds, attoseconds) = components
     return UInt64(seconds) * 1_000_000_000 + UInt64((attoseconds + 999_999_999) / 1_000_000_000)

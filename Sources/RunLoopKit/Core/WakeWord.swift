@@ -8,6 +8,7 @@ internal import Synchronization
 struct WakeWord: ~Copyable {
   private let port = Atomic<UnsafeRawPointer?>(nil)
 
+  @inline(__always)
   private var pointer: OpaquePointer? {
     OpaquePointer(port.load(ordering: .acquiring))
   }
@@ -38,13 +39,21 @@ struct WakeWord: ~Copyable {
   func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
 
   /// Ends a wait, or drops what came while no wake was accepted; what its sender published before is visible after. [loop]
+  @inline(__always)
   func take() -> Posted {
     guard let pointer else { return .none }
-    return Posted(rawValue: rlc_wakeup_port_take(pointer).rawValue)!
+    return Posted(number: rlc_wakeup_port_take(pointer).rawValue)
   }
 
-  enum Posted: UInt32 {
-    case none, kick, wake
+  /// What was posted, as the core numbers it: more counts more.
+  struct Posted: Equatable, Comparable {
+    fileprivate let number: UInt32
+
+    static var none: Posted { Posted(number: RLC_WAKE_NONE.rawValue) }
+    static var kick: Posted { Posted(number: RLC_WAKE_KICKED.rawValue) }
+    static var wake: Posted { Posted(number: RLC_WAKE_POSTED.rawValue) }
+
+    static func < (a: Posted, b: Posted) -> Bool { a.number < b.number }
   }
 
   var isAsleep: Bool {

@@ -3,8 +3,7 @@ extension RunLoop {
   func serve(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
     guard item.isValid, item.isMember(of: activation.pointee.mode) else { return false }
     if item.kind == .portSource {
-      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
-      return true
+      return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
     }
     let source = unsafeDowncast(item, to: FileDescriptorSource.self)
     if isServed(source, above: activation) {  // removed and added again in its own callout

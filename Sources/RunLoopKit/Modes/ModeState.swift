@@ -54,6 +54,9 @@ struct ModeState: ~Copyable {
     isPseudoMode = name == .common
   }
 
+  /// Whether the port set is made and knows all of the mode's descriptors but the main queue's.
+  var hasHints: Bool { portSet != nil && hasTimerHint == (timerPort != nil) }
+
   /// Rule 2, without blocks and the main queue. A firing timer is still a member.
   var hasNoItems: Bool { sources.isEmpty && portCount == 0 && timerCount == 0 }
 

@@ -47,9 +47,11 @@ struct RunLimit {
   }
 
   /// Taken after the entry observers, like the deadline.
+  @inline(__always)
   var isPoll: Bool { nanoseconds == 0 || (isMoment && nanoseconds <= Kernel.now()) }
 
   /// Of no use for a poll.
+  @inline(__always)
   func deadline() -> UInt64 {
     if isMoment { return nanoseconds }
     return nanoseconds == 0 || nanoseconds == Time.forever ? Time.forever : Time.add(Kernel.now(), nanoseconds)

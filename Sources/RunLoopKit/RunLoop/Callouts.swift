@@ -1,6 +1,6 @@
 // The only file that calls user code while a loop runs. One function a kind, never inlined: stack traces and profiles
-// explain themselves by these names, so do not rename them. No two have the same body, which the optimiser would merge, and
-// none ends in a call, which it would turn into a jump.
+// explain themselves by these names, so do not rename them. No two have the same shape, parameters and result included: the
+// optimiser would merge them, however the fields' offsets fall. None ends in a call, which it would turn into a jump.
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(_ block: () -> Void) {
@@ -13,13 +13,15 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_OBSERVER__(_ observer: RunLoop.Observer, 
 }
 
 @inline(never)
-func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(_ source: RunLoop.Source) {
-  source.body(source)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(_ source: RunLoop.Source, _ body: (RunLoop.Source) -> Void) {
+  body(source)
 }
 
+/// Always true: handled.
 @inline(never)
-func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(_ source: RunLoop.PortSource) {
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(_ source: RunLoop.PortSource) -> Bool {
   source.body(source)
+  return true
 }
 
 @inline(never)

@@ -63,8 +63,7 @@ extension RunLoop {
 
   /// A pass that goes to the main queue directly has no wait that could take a wake: it is the next one's.
   private func keepWakes(_ activation: UnsafeMutablePointer<Activation>) {
-    let posted = wakeWord.take()
-    if posted.rawValue > activation.pointee.heldWake.rawValue { activation.pointee.heldWake = posted }
+    activation.pointee.heldWake = max(activation.pointee.heldWake, wakeWord.take())
     activation.pointee.isAccepting = false
   }
 

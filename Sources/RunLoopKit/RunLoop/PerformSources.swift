@@ -5,25 +5,48 @@ extension RunLoop {
   /// stays signalled.
   @inline(__always)
   func performSources(in mode: ModePointer, onlyOne: Bool) -> Bool {
-    mode.pointee.sourceCount.load(ordering: .acquiring) > 0 && hasSignalledSource(in: mode)
-      && performSignalledSources(in: mode, onlyOne: onlyOne)
-  }
-
-  @inline(__always)
-  private func hasSignalledSource(in mode: ModePointer) -> Bool {
-    lock.withLock {
-      mode.pointee.sources.withUnsafeBufferPointer { sources in
-        for index in sources.indices {
-          let isSignalled = Unmanaged.passUnretained(sources[index].source)._withUnsafeGuaranteedRef { $0.isSignalled }
-          if isSignalled { return true }
-        }
-        return false
-      }
+    guard mode.pointee.sourceCount.load(ordering: .acquiring) > 0 else { return false }
+    lock.lock()
+    switch signalledSources(in: mode) {
+    case .none:
+      lock.unlock()
+      return false
+    case .one(let index):
+      return performSource(at: index, of: mode)
+    case .several:
+      lock.unlock()
+      return performSourcesInOrder(in: mode, onlyOne: onlyOne)
     }
   }
 
+  private enum SignalledSources {
+    case none
+    case one(Int)
+    case several
+  }
+
+  @inline(__always)
+  private func signalledSources(in mode: ModePointer) -> SignalledSources {
+    var found = SignalledSources.none
+    for index in 0..<mode.pointee.sources.count where mode.pointee.sources[index].source.isSignalled {
+      if case .one = found { return .several }
+      found = .one(index)
+    }
+    return found
+  }
+
+  /// Collected and taken in one: nothing comes between. Gives the lock up.
   @inline(never)
-  private func performSignalledSources(in mode: ModePointer, onlyOne: Bool) -> Bool {
+  private func performSource(at index: Int, of mode: ModePointer) -> Bool {
+    let source = mode.pointee.sources[index].source
+    let isTaken = source.takeSignal()
+    lock.unlock()
+    if isTaken { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(source, source.body) }
+    return isTaken
+  }
+
+  @inline(never)
+  private func performSourcesInOrder(in mode: ModePointer, onlyOne: Bool) -> Bool {
     let base = owner.pointee.collectedSources.count
     let end = collectSources(in: mode, base: base)
     guard end > base else { return false }
@@ -32,7 +55,7 @@ extension RunLoop {
     for index in base..<end {
       let collected = owner.pointee.collectedSources[index]
       guard takeSignal(of: collected, in: mode) else { continue }
-      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(collected.source)
+      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(collected.source, collected.source.body)
       hasPerformed = true
       if onlyOne { break }
     }

@@ -75,11 +75,13 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   var isUsable: Bool { isInThisProcess && !hasEnded }
 
+  @inline(__always)
   func checkUsable() throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }
     guard !hasEnded else { throw .loopEnded }
   }
 
+  @inline(__always)
   func checkOwner(_ call: String) throws(RunLoopError) {
     try checkUsable()
     guard isOwnThread else { throw .wrongThread(call: call) }
@@ -172,6 +174,7 @@ extension RunLoop {
   }
 
   /// Rule 2. Under the lock.
+  @inline(__always)
   func isEmpty(_ mode: ModePointer) -> Bool {
     if servesMainQueue(in: mode) { return false }
     return mode.pointee.hasNoItems && !state.pointee.hasBlocks(for: mode)

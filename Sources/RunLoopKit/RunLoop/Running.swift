@@ -51,7 +51,7 @@ extension RunLoop {
       return .finished
     }
     do throws(RunLoopError) {
-      try makePortSet(of: mode)
+      if isMain || !mode.pointee.hasHints { try makePortSet(of: mode) }
     } catch {
       lock.unlock()
       throw error
@@ -110,6 +110,7 @@ extension RunLoop {
     armTimer(of: mode)
   }
 
+  @inline(__always)
   private func leave(for outer: ModePointer?) {
     lock.withLock {
       state.pointee.currentMode = outer
@@ -122,6 +123,7 @@ extension RunLoop {
 
 extension RunLoop {
   /// Forgets what was posted while the activation did not accept; one that encloses it may have been meant.
+  @inline(__always)
   func dropWakes(of activation: UnsafeMutablePointer<Activation>?) {
     if wakeWord.take() == .wake { oweWake(to: activation?.pointee.parent) }
   }

@@ -112,7 +112,3 @@ extension RunLoop {
     owner.pointee.isMainQueuePending && activation.pointee.servesMainQueue
   }
 }
-
-extension WakeWord.Posted: Comparable {
-  static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-}
