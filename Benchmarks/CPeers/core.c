@@ -62,6 +62,10 @@ static void loop_refresh(loop *self, uint64_t now_ns) {
     self->now_ns = now_ns;
 }
 
+static void loop_spin(loop *self, uint64_t limit_ns) {
+    rlc_loop_set_spin(self->loop, limit_ns);
+}
+
 static void hold_called(rlc_loop *of, rlc_watch *called, uint32_t ready, void *context) {
     (void)of, (void)called, (void)ready, (void)context;
 }
@@ -159,6 +163,7 @@ static void observers_close(loop *of) {
 }
 
 #define HAS_WAKE 1
+#define HAS_SPIN 1
 #define HAS_POST 1
 #define HAS_DEFER 1
 #define HAS_TIMERS 1
@@ -169,7 +174,7 @@ static void observers_close(loop *of) {
 #include "workloads.h"
 
 static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt),
+    WORKLOAD(wake_rtt, .spins = true),
     WORKLOAD(post),
     WORKLOAD(self_post),
     WORKLOAD(self_post2),

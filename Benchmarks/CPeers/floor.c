@@ -387,7 +387,7 @@ static void modes_run_once(loop *self, int mode) {
 #include "workloads.h"
 
 static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt),
+    WORKLOAD(wake_rtt, .spins = true),
     WORKLOAD(post),
     WORKLOAD(self_post),
     WORKLOAD(self_post2),

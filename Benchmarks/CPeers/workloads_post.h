@@ -9,9 +9,15 @@ static struct {
     uint64_t sent_at;
     uint32_t *samples;
     size_t sampled, wanted;
-    int64_t placement;
+    int64_t placement, spin_us;
     atomic_bool is_over;
 } rtt;
+
+#ifndef HAS_SPIN
+static void loop_spin(loop *of, uint64_t limit_ns) {
+    (void)of, (void)limit_ns;
+}
+#endif
 
 static void rtt_far_woken(waker *woken) {
     (void)woken;
@@ -37,6 +43,7 @@ static void *rtt_far_thread(void *unused) {
     bench_pin(rtt.placement, 1);
     loop_open(&rtt.far_loop);
     loop_hold(&rtt.far_loop);
+    loop_spin(&rtt.far_loop, (uint64_t)rtt.spin_us * 1000);
     waker_open(&rtt.far_loop, &rtt.far, rtt_far_woken);
     sem_post(&rtt.is_ready);
     loop_run(&rtt.far_loop);
@@ -51,10 +58,12 @@ static void run_wake_rtt(const bench_args *args, bench_result *result) {
     rtt.wanted = (size_t)args->count;
     rtt.samples = require_memory(rtt.wanted, sizeof *rtt.samples);
     rtt.placement = args->placement;
+    rtt.spin_us = args->spin_us;
     bench_pin(args->placement, 0);
     sem_init(&rtt.is_ready, 0, 0);
     loop_open(&rtt.near_loop);
     loop_hold(&rtt.near_loop);
+    loop_spin(&rtt.near_loop, (uint64_t)args->spin_us * 1000);
     waker_open(&rtt.near_loop, &rtt.near, rtt_near_woken);
     require(pthread_create(&thread, NULL, rtt_far_thread, NULL) == 0, "pthread_create");
     sem_wait(&rtt.is_ready);

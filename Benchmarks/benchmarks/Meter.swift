@@ -18,12 +18,19 @@ final class Meter {
 
   deinit { for (program, plain) in plainPrograms where plain != program { unlink(plain) } }
 
-  static var lacksValgrind: String? {
+  /// Per operation, under callgrind.
+  struct Instructions {
+    let instructions: Double
+    let allocations: Double
+    let operations: Double
+  }
+
+  static let lacksValgrind: String? = {
     if !bench_can_count_instructions() {
       return "built without <valgrind/callgrind.h> (install valgrind and build again)"
     }
     return Child.run(["valgrind", "--version"], timeout: 10).status == 0 ? nil : "valgrind is not installed"
-  }
+  }()
 
   func time(_ workload: Workload, _ subject: Subject) -> Measurement? { run(workload, subject, []) }
 
@@ -57,7 +64,7 @@ final class Meter {
   }
 
   /// Under callgrind, with the quick run's operations: instructions, and calls of malloc and its kin.
-  func countInstructions(_ workload: Workload, _ subject: Subject) -> (instructions: Double, allocations: Double)? {
+  func countInstructions(_ workload: Workload, _ subject: Subject) -> Instructions? {
     let file = "/tmp/benchmarks.callgrind.\(getpid())"
     defer { unlink(file) }
     var command = command(workload, subject, isQuick: true)
@@ -71,7 +78,9 @@ final class Meter {
       progress.note("\(workload.label), \(subject.name): no instruction count (exit \(status))")
       return nil
     }
-    return (Double(instructions) / operations, Double(allocations) / operations)
+    return Instructions(
+      instructions: Double(instructions) / operations, allocations: Double(allocations) / operations,
+      operations: operations)
   }
 
   private func plain(_ program: String) -> String {

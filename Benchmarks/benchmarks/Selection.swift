@@ -24,12 +24,6 @@ struct Selection {
   }
 }
 
-extension String {
-  fileprivate var trimmed: String {
-    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
-  }
-}
-
 enum Listing {
   static func print() {
     Swift.print("Workloads")
@@ -44,9 +38,4 @@ enum Listing {
       Swift.print("  \(subject.name.padded(to: 25)) \(subject.title)\(note)")
     }
   }
-}
-
-extension String {
-  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-  func aligned(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 }

@@ -1,7 +1,7 @@
 import Measuring
 
 /// What was counted in runs of their own, per operation.
-struct Counts: Sendable {
+struct PerOperation: Sendable {
   var systemCalls: Double?
   /// Those of the system calls that can wait for events.
   var waits: Double?
@@ -15,7 +15,7 @@ struct Series: Sendable {
   let subject: Subject
   /// One per round; a round in which it failed has none.
   var rounds: [Int: Measurement] = [:]
-  var counts = Counts()
+  var counts = PerOperation()
 
   func value(in round: Int) -> Double? { rounds[round]?[workload.metric.rawValue] }
   var values: [Double] { rounds.keys.sorted().compactMap { value(in: $0) } }

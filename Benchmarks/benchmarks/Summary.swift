@@ -7,7 +7,7 @@ struct Summary {
     /// To each subject of the workload, by name.
     let ratios: [String: Double]
     let ratioToBestPeer: Double?
-    let counts: Counts
+    let counts: PerOperation
     let p99: Double?
     let max: Double?
     let rss: Double?

@@ -10,6 +10,9 @@ extension Workload {
       placement: BENCH_SAME_CPU, quick: .fewerOperations(5)),
     Workload(
       "wake_rtt", "split", "the same on two CPUs", .latency, count: 4000, placement: BENCH_SPLIT_CPUS),
+    Workload(
+      "wake_rtt", "split spin", "the same; loops that can look for a wake for 20 us before they sleep", .latency,
+      count: 4000, placement: BENCH_SPLIT_CPUS, spinUs: 20),
     Workload("wake_rtt", "free", "the same, not pinned", .latency, count: 4000),
     Workload(
       "post", "1", "one thread posts to a running loop on another CPU", count: 200_000, size: 1,

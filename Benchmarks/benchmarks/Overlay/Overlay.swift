@@ -63,7 +63,7 @@ final class Shared<State>: @unchecked Sendable {
 }
 
 /// A semaphore, so that the measured thread waits for the other to be ready.
-final class Gate: @unchecked Sendable {
+final class Semaphore: @unchecked Sendable {
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
   init() { sem_init(semaphore, 0, 0) }
   func open() { sem_post(semaphore) }

@@ -85,7 +85,7 @@ extension Overlay {
   static let echo: Body = { args, result in
     let samples = UnsafeMutablePointer<UInt32>(OpaquePointer(calloc(Int(args.count), 4)))!
     let shared = Shared(Echo(wanted: Int(args.count), samples: samples))
-    let gate = Gate()
+    let gate = Semaphore()
     bench_pin(args.placement, 0)
     var ends: [Int32] = [0, 0]
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)

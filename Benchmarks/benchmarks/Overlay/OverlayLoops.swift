@@ -101,8 +101,8 @@ extension Overlay {
 
   static let memoryOfLoops: Body = { args, result in
     LoopThread { _ = try? RunLoop.current.run(for: .zero) }.join()
-    let ready = Gate()
-    let done = Gate()
+    let ready = Semaphore()
+    let done = Semaphore()
     let before = bench_usage_now()
     for _ in 0..<args.size {
       _ = LoopThread {

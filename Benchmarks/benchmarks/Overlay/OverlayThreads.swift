@@ -19,7 +19,7 @@ extension Overlay {
     let count = Int(args.count)
     let samples = UnsafeMutablePointer<UInt32>(OpaquePointer(calloc(count, 4)))!
     let shared = Shared(RoundTrip(wanted: count, samples: samples))
-    let gate = Gate()
+    let gate = Semaphore()
     bench_pin(args.placement, 0)
     let loop = RunLoop.current
     let near = RunLoop.Source { _ in nearWoken(shared.state, loop) }
@@ -72,7 +72,7 @@ extension Overlay {
     let producers = Int(args.size)
     let each = Int(args.count) / producers
     let arrived = Shared((count: 0, wanted: each * producers))
-    let gate = Gate()
+    let gate = Semaphore()
     let placement = args.placement
     bench_pin(placement, 0)
     let loop = RunLoop.current

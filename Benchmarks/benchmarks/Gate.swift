@@ -1,0 +1,40 @@
+/// Whether a count is within its gate, and what the gate becomes when it is written anew.
+enum Gate {
+  /// What was counted for a target, and over how many operations.
+  struct Sample: Equatable {
+    let value: Double
+    let operations: Double
+  }
+
+  /// A region begins and ends with calls that are no operation's: so many are not held against it.
+  private static let callsAtTheEnds = 2.0
+
+  static func limit(_ count: Target.Count, _ gate: Double, _ sample: Sample, isThreaded: Bool) -> Double {
+    switch count {
+    case .instructions, .instructionsPerItem, .moves: gate * 1.1
+    case .bytes: gate * 1.02
+    case .descriptors: gate + 0.02
+    case .systemCallsPerWait: gate * (isThreaded ? 1.1 : 1) + 0.05
+    case .systemCalls, .allocations: gate * (isThreaded ? 1.1 : 1) + callsAtTheEnds / sample.operations
+    }
+  }
+
+  static func holds(_ count: Target.Count, _ gate: Double, _ sample: Sample, isThreaded: Bool) -> Bool {
+    sample.value <= limit(count, gate, sample, isThreaded: isThreaded)
+  }
+
+  /// The target where it is reached, otherwise what was measured, rounded up to three digits.
+  static func recorded(_ count: Target.Count, target: Double?, _ sample: Sample, isThreaded: Bool) -> Double {
+    if let target, holds(count, target, sample, isThreaded: isThreaded) { return target }
+    return roundedUp(sample.value)
+  }
+
+  static func roundedUp(_ value: Double) -> Double {
+    guard value > 0 else { return 0 }
+    var scale = 1.0
+    while value * scale < 100 { scale *= 10 }
+    while value * scale >= 1000 { scale /= 10 }
+    let digits = (value * scale - 1e-9).rounded(.up)
+    return scale >= 1 ? digits / scale : digits * (1 / scale)
+  }
+}

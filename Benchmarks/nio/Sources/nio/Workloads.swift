@@ -1,0 +1,87 @@
+import CMeasure
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// An `EventLoop` of NIOPosix: `execute` to wake, to post and to run again, `scheduleTask` and its `cancel` as timers (a
+/// timer cannot be given another date), a `Channel` around the socket to echo. It watches no bare descriptors and has no
+/// observers. A loop belongs to the thread that its group made for it.
+struct Workloads {
+  typealias Body = @Sendable (bench_args, inout bench_result) throws -> Void
+
+  let name: String
+  let limits: String
+  let run: Body
+
+  private init(_ name: String, _ limits: String = "", _ run: @escaping Body) {
+    self.name = name
+    self.limits = limits
+    self.run = run
+  }
+
+  static let all = [
+    Workloads("wake_rtt", "", wakeRoundTrip), Workloads("post", "", post), Workloads("self_post", "", selfPost),
+    Workloads("self_post2", "", selfPost2),
+    Workloads("timer_ic", "divisor=1000", timerInsertCancel), Workloads("timer_rearm", "divisor=1000", timerRearm),
+    Workloads("timer_fire", "", timerFire), Workloads("timer_firewin", "exact", timerFireWindow),
+    Workloads("timer_late", "", timerLate), Workloads("timer_drift", "", timerDrift),
+    Workloads("echo", "", echo), Workloads("startup", "divisor=5", startup), Workloads("mem_loop", "", memoryOfLoops),
+    Workloads("mem_timer", "", memoryOfTimers),
+  ]
+
+  /// A group and its loops, whose threads are pinned.
+  static func withLoops(
+    _ count: Int, placement: Int64 = 0, _ body: ([any EventLoop]) throws -> Void
+  ) throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: count)
+    let loops = Array(group.makeIterator())
+    for (side, loop) in loops.enumerated() { try loop.submit { bench_pin(placement, Int32(side)) }.wait() }
+    try body(loops)
+    try group.syncShutdownGracefully()
+  }
+}
+
+/// What the loops' threads share without a lock: each field has one writer at a time.
+final class Shared<State>: @unchecked Sendable {
+  let state: UnsafeMutablePointer<State>
+
+  init(_ initial: State) {
+    state = .allocate(capacity: 1)
+    state.initialize(to: initial)
+  }
+}
+
+/// What a measured thread waits for.
+final class Semaphore: @unchecked Sendable {
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+  init() { sem_init(semaphore, 0, 0) }
+  func open() { sem_post(semaphore) }
+  func pass() { while sem_wait(semaphore) != 0 {} }
+}
+
+/// Times of round trips, or how late something was.
+struct Samples {
+  let values: UnsafeMutablePointer<UInt32>
+  let wanted: Int
+  var taken = 0
+  var since: UInt64 = 0
+
+  init(_ wanted: Int) {
+    self.wanted = wanted
+    values = .allocate(capacity: wanted)
+    values.initialize(repeating: 0, count: wanted)
+  }
+
+  /// True with the last one.
+  mutating func take(_ now: UInt64) -> Bool {
+    values[taken] = now > since ? UInt32(truncatingIfNeeded: now - since) : 0
+    taken += 1
+    return taken == wanted
+  }
+
+  func store(in result: inout bench_result) {
+    result.operations = UInt64(wanted)
+    result.samples = values
+    result.sample_count = taken
+  }
+}
