@@ -173,6 +173,39 @@ static void observers_close(loop *of) {
 #define HAS_PASS 1
 #include "workloads.h"
 
+/**
+ * The heap alone, on a simulated clock: `size` connections with an idle timeout of a minute, whose resets come one after
+ * the other, in random order; the loop looks at its timers each millisecond.
+ */
+static void run_timer_idle(const bench_args *args, bench_result *result) {
+    enum { RESETS_PER_MS = 100 };
+    const uint64_t timeout_ns = 60ull * SECOND_NS;
+    rlc_timer_heap *heap;
+    rlc_token *tokens = require_memory((size_t)args->size, sizeof *tokens), expired;
+    void *context;
+    require(rlc_timer_heap_create(&heap) == 0, "rlc_timer_heap_create");
+    for (int64_t i = 0; i < args->size; i++) {
+        require(rlc_timer_heap_insert(heap, NULL, &tokens[i]) == 0, "rlc_timer_heap_insert");
+        rlc_timer_heap_arm(heap, tokens[i], random_below(1000) * timeout_ns / 1000 + timeout_ns, 0);
+    }
+    uint64_t now_ns = timeout_ns, moves = rlc_timer_heap_moves(heap);
+
+    bench_begin(result);
+    for (int64_t i = 0; i < args->count; i++) {
+        rlc_timer_heap_arm(heap, tokens[random_below((uint64_t)args->size)], now_ns + timeout_ns, 0);
+        if (i % RESETS_PER_MS != 0)
+            continue;
+        now_ns += MILLISECOND_NS;
+        while (rlc_timer_heap_take_due(heap, now_ns, &context, &expired)) {
+        }
+    }
+    bench_end(result);
+
+    result->moves_per_op = (double)(rlc_timer_heap_moves(heap) - moves) / (double)args->count;
+    rlc_timer_heap_destroy(heap);
+    result->operations = (uint64_t)args->count;
+}
+
 static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt, .spins = true),
     WORKLOAD(post),
@@ -180,6 +213,7 @@ static const bench_workload workloads[] = {
     WORKLOAD(self_post2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
+    WORKLOAD(timer_idle),
     WORKLOAD(timer_fire),
     WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),

@@ -20,6 +20,10 @@ struct CountsTable {
     let reached = verdicts.filter { $0.target.target != nil && $0.measured != nil }
     let within = reached.filter { $0.recorded == $0.target.target }
     lines.append("\(within.count) of \(reached.count) counts with a target reach it")
+    for verdict in verdicts where verdict.outcome == .failed && !isRecorded {
+      let target = verdict.target
+      lines.append("FAILED: \(target.workload), \(target.subject), \(target.figureName): beyond its gate")
+    }
     if !isRecorded { lines.append(Self.sum(verdicts)) }
     text = lines.map { $0 + "\n" }.joined()
   }

@@ -6,8 +6,9 @@ enum Gate {
     let operations: Double
   }
 
-  /// A region begins and ends with calls that are no operation's: so many are not held against it.
-  private static let callsAtTheEnds = 2.0
+  /// What a region begins with is no operation's: a few calls and allocations are not held against it.
+  private static let callsAtFirst = 8.0
+  private static let allocationsAtFirst = 24.0
 
   static func limit(_ count: Target.Count, _ gate: Double, _ sample: Sample, isThreaded: Bool) -> Double {
     switch count {
@@ -15,7 +16,8 @@ enum Gate {
     case .bytes: gate * 1.02
     case .descriptors: gate + 0.02
     case .systemCallsPerWait: gate * (isThreaded ? 1.1 : 1) + 0.05
-    case .systemCalls, .allocations: gate * (isThreaded ? 1.1 : 1) + callsAtTheEnds / sample.operations
+    case .systemCalls: gate * (isThreaded ? 1.1 : 1) + callsAtFirst / sample.operations
+    case .allocations: gate * (isThreaded ? 1.1 : 1) + allocationsAtFirst / sample.operations
     }
   }
 

@@ -29,6 +29,9 @@ extension Workload {
       "timer_ic", "1000000", "1000000 timers pending: insert and cancel one more", count: 200_000, size: 1_000_000,
       isLong: true),
     Workload("timer_rearm", "100000", "push out one of 100000 idle timeouts", count: 200_000, size: 100_000),
+    Workload(
+      "timer_idle", "100000", "100000 idle timeouts of a minute, reset for a minute: what moves in the heap", .moves,
+      count: 6_500_000, size: 100_000, quick: .same, isLong: true),
     Workload("timer_fire", "10000", "10000 timers are due: one run fires them", size: 10000),
     Workload("timer_fire", "100000", "100000 timers are due: one run fires them", size: 100_000, isLong: true),
     Workload(

@@ -15,7 +15,7 @@ struct NIO: ParsableCommand {
       var command = try parseAsRoot()
       try command.run()
     } catch let failure as Failure {
-      fputs("nio: \(failure.description)\n", stderr)
+      "nio: \(failure.description)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
       Glibc.exit(failure.status)
     } catch {
       exit(withError: error)

@@ -19,42 +19,30 @@ extension Workloads {
   }
 
   static let timerInsertCancel: Body = { args, result in
-    var measured = result
-    try withLoops(1) { loops in
-      let loop = loops[0]
-      measured = try loop.submit {
-        var result = bench_no_result()
-        var random = Random()
-        for _ in 0..<args.size { loop.scheduleTask(in: random.farDelay()) {} }
-        bench_begin(&result)
-        for _ in 0..<args.count { loop.scheduleTask(in: random.farDelay()) {}.cancel() }
-        bench_end(&result)
-        return result
-      }.wait()
+    try onLoop(&result) { loop, result in
+      var random = Random()
+      for _ in 0..<args.size { loop.scheduleTask(in: random.farDelay()) {} }
+
+      bench_begin(&result)
+      for _ in 0..<args.count { loop.scheduleTask(in: random.farDelay()) {}.cancel() }
+      bench_end(&result)
     }
-    result = measured
     result.operations = UInt64(args.count)
   }
 
   static let timerRearm: Body = { args, result in
-    var measured = result
-    try withLoops(1) { loops in
-      let loop = loops[0]
-      measured = try loop.submit {
-        var result = bench_no_result()
-        var random = Random()
-        var timers = (0..<args.size).map { _ in loop.scheduleTask(in: random.farDelay()) {} }
-        bench_begin(&result)
-        for index in 0..<args.count {
-          let pushed = Int(random.below(UInt64(args.size)))
-          timers[pushed].cancel()
-          timers[pushed] = loop.scheduleTask(in: .milliseconds(3_600_000 + index)) {}
-        }
-        bench_end(&result)
-        return result
-      }.wait()
+    try onLoop(&result) { loop, result in
+      var random = Random()
+      var timers = (0..<args.size).map { _ in loop.scheduleTask(in: random.farDelay()) {} }
+
+      bench_begin(&result)
+      for index in 0..<args.count {
+        let pushed = Int(random.below(UInt64(args.size)))
+        timers[pushed].cancel()
+        timers[pushed] = loop.scheduleTask(in: .milliseconds(3_600_000 + index)) {}
+      }
+      bench_end(&result)
     }
-    result = measured
     result.operations = UInt64(args.count)
   }
 
@@ -147,17 +135,10 @@ extension Workloads {
   }
 
   static let memoryOfTimers: Body = { args, result in
-    var measured = result
-    try withLoops(1) { loops in
-      let loop = loops[0]
-      measured = try loop.submit {
-        var result = bench_no_result()
-        let before = bench_usage_now()
-        for index in 0..<args.size { loop.scheduleTask(in: .milliseconds(60000 + index)) {} }
-        bench_usage_per_item(before, args.size, &result)
-        return result
-      }.wait()
+    try onLoop(&result) { loop, result in
+      let before = bench_usage_now()
+      for index in 0..<args.size { loop.scheduleTask(in: .milliseconds(60000 + index)) {} }
+      bench_usage_per_item(before, args.size, &result)
     }
-    result = measured
   }
 }

@@ -41,6 +41,20 @@ struct Workloads {
   }
 }
 
+extension Workloads {
+  /// Measures on the thread of a loop.
+  static func onLoop(
+    _ result: inout bench_result, _ body: @escaping @Sendable (any EventLoop, inout bench_result) -> Void
+  ) throws {
+    let shared = Shared(result)
+    try withLoops(1) { loops in
+      let loop = loops[0]
+      try loop.submit { body(loop, &shared.state.pointee) }.wait()
+    }
+    result = shared.state.pointee
+  }
+}
+
 /// What the loops' threads share without a lock: each field has one writer at a time.
 final class Shared<State>: @unchecked Sendable {
   let state: UnsafeMutablePointer<State>
