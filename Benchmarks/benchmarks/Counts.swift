@@ -64,8 +64,8 @@ final class Counter {
     guard let subject = Subject.all.first(where: { $0.name == target.subject }) else { fatalError(target.subject) }
     progress.show("\(workload.label), \(subject.name): \(count.rawValue)")
     var sample = sample(count, workload, subject)
-    if let first = sample, let gate = target.gate, workload.isThreaded,
-      !Gate.holds(count, gate, first, isThreaded: true)
+    if let first = sample, let gate = target.gate, workload.varies,
+      !Gate.holds(count, gate, first, varies: true)
     {
       forget(workload, subject)
       sample = self.sample(count, workload, subject).map { $0.value < first.value ? $0 : first }
@@ -73,8 +73,8 @@ final class Counter {
     guard let sample else {
       return Verdict(target: target, measured: nil, outcome: .skipped(reason(count)), recorded: nil)
     }
-    let isHeld = target.gate.map { Gate.holds(count, $0, sample, isThreaded: workload.isThreaded) }
-    let recorded = Gate.recorded(count, target: target.target, sample, isThreaded: workload.isThreaded)
+    let isHeld = target.gate.map { Gate.holds(count, $0, sample, varies: workload.varies) }
+    let recorded = Gate.recorded(count, target: target.target, sample, varies: workload.varies)
     let outcome: Verdict.Outcome = isHeld == nil ? .skipped("no gate yet") : isHeld! ? .passed : .failed
     return Verdict(target: target, measured: sample.value, outcome: outcome, recorded: recorded)
   }

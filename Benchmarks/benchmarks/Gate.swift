@@ -10,24 +10,24 @@ enum Gate {
   private static let callsAtFirst = 8.0
   private static let allocationsAtFirst = 24.0
 
-  static func limit(_ count: Target.Count, _ gate: Double, _ sample: Sample, isThreaded: Bool) -> Double {
+  static func limit(_ count: Target.Count, _ gate: Double, _ sample: Sample, varies: Bool) -> Double {
     switch count {
     case .instructions, .instructionsPerItem, .moves: gate * 1.1
     case .bytes: gate * 1.02
     case .descriptors: gate + 0.02
-    case .systemCallsPerWait: gate * (isThreaded ? 1.1 : 1) + 0.05
-    case .systemCalls: gate * (isThreaded ? 1.1 : 1) + callsAtFirst / sample.operations
-    case .allocations: gate * (isThreaded ? 1.1 : 1) + allocationsAtFirst / sample.operations
+    case .systemCallsPerWait: gate * (varies ? 1.15 : 1) + 0.05
+    case .systemCalls: gate * (varies ? 1.1 : 1) + callsAtFirst / sample.operations
+    case .allocations: gate * (varies ? 1.1 : 1) + allocationsAtFirst / sample.operations
     }
   }
 
-  static func holds(_ count: Target.Count, _ gate: Double, _ sample: Sample, isThreaded: Bool) -> Bool {
-    sample.value <= limit(count, gate, sample, isThreaded: isThreaded)
+  static func holds(_ count: Target.Count, _ gate: Double, _ sample: Sample, varies: Bool) -> Bool {
+    sample.value <= limit(count, gate, sample, varies: varies)
   }
 
   /// The target where it is reached, otherwise what was measured, rounded up to three digits.
-  static func recorded(_ count: Target.Count, target: Double?, _ sample: Sample, isThreaded: Bool) -> Double {
-    if let target, holds(count, target, sample, isThreaded: isThreaded) { return target }
+  static func recorded(_ count: Target.Count, target: Double?, _ sample: Sample, varies: Bool) -> Double {
+    if let target, holds(count, target, sample, varies: varies) { return target }
     return roundedUp(sample.value)
   }
 

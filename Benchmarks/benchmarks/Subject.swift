@@ -48,7 +48,7 @@ struct Subject: Sendable {
 
   private func ability(for workload: String) -> Ability? {
     switch kind {
-    case .overlay: return Overlay.workloads[workload] == nil ? nil : Ability()
+    case .overlay: return Overlay.workloads[workload] == nil ? nil : Ability(spins: true)
     case .program(let program): return program.abilities[workload]
     case .native(let index):
       guard let found = bench_find_workload(bench_subject_at(index), workload)?.pointee else { return nil }

@@ -44,8 +44,8 @@ struct Workload: Sendable {
       tolerance_us: toleranceUs, spin_us: spinUs)
   }
 
-  /// Its counts depend a little on who is scheduled when.
-  var isThreaded: Bool { ["wake_rtt", "post", "echo"].contains(name) }
+  /// Its counts depend a little on who runs when.
+  var varies: Bool { ["wake_rtt", "post", "echo", "timer_firewin"].contains(name) }
   var label: String { arguments.isEmpty ? name : "\(name) \(arguments)" }
   var fileName: String { label.split(separator: " ").joined(separator: "-") }
 

@@ -26,9 +26,12 @@ extension Overlay {
     shared.state.pointee.near = near
     try loop.add(near)
     let placement = args.placement
+    let spinLimit = Duration.microseconds(args.spin_us)
+    loop.spinLimit = spinLimit
     let thread = LoopThread {
       bench_pin(placement, 1)
       let farLoop = RunLoop.current
+      farLoop.spinLimit = spinLimit
       let far = RunLoop.Source { _ in
         if shared.state.pointee.isOver { return farLoop.stop() }
         shared.state.pointee.near!.signal()
