@@ -34,6 +34,7 @@ struct PortSet {
       rlc_port_set_insert(set, fileDescriptor, RLC_PORT_HINT, UInt32(RLC_READABLE), context, &token), "epoll_ctl")
   }
 
+  @inline(__always)
   func insert(_ port: PortRegistration, _ member: AnyObject) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
     let kind = port.isCounter ? RLC_PORT_COUNTER : RLC_PORT_READINESS

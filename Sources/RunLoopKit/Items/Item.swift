@@ -161,9 +161,8 @@ extension RunLoop.Item {
   @inline(__always)
   final func unlinkOnly(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
     withLinks { links in
-      guard !links.hasOthers, let first = links.first, first.host === host, let mode = first.mode else { return nil }
-      _ = links.removeAll(of: host)
-      return (mode, first.token)
+      guard !links.hasOthers, let link = links.remove(where: { $0.host === host && $0.mode != nil }) else { return nil }
+      return (link.mode!, link.token)
     }
   }
 

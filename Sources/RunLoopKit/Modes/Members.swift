@@ -39,12 +39,15 @@ extension RunLoop {
   }
 
   /// Enters the mode's tables; the token.
+  @inline(__always)
   private func register(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
     switch item.kind {
     case .portSource, .descriptorSource:
       let port = unsafeDowncast(item, to: DescriptorItem.self)
-      if mode.pointee.portSet == nil { try port.checkOpen() }  // or the set's own descriptors could get its number
-      try makePortSet(of: mode)
+      if mode.pointee.portSet == nil {
+        try port.checkOpen()  // or the set's own descriptors could get its number
+        try makePortSet(of: mode)
+      }
       let token = try mode.pointee.portSet!.insert(port.registration, port)
       mode.pointee.portCount += 1
       return token

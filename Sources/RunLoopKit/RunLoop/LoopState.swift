@@ -35,12 +35,13 @@ struct LoopState: ~Copyable {
     modes = [defaultMode]
   }
 
+  /// Mutating, since the compiler (6.3) copies the state for a look at it otherwise.
   @inline(__always)
-  func mode(_ name: RunLoop.Mode) -> ModePointer? {
+  mutating func mode(_ name: RunLoop.Mode) -> ModePointer? {
     defaultMode.pointee.lastName.isIdentical(to: name) ? defaultMode : find(name)
   }
 
-  private func find(_ name: RunLoop.Mode) -> ModePointer? {
+  private mutating func find(_ name: RunLoop.Mode) -> ModePointer? {
     for mode in modes where mode.pointee.lastName.isIdentical(to: name) { return mode }
     for mode in modes where mode.pointee.name == name {
       mode.pointee.lastName = name
