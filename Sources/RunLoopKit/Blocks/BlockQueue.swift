@@ -1,8 +1,6 @@
 /// Blocks that wait for one of their modes, in the order of queueing. Guarded by the loop's lock.
 struct BlockQueue: ~Copyable {
   private var batch = BlockBatch()
-  /// The memory of the last drain, empty: two batches take turns, so that a steady loop allocates nothing.
-  private var spare = BlockBatch()
 
   var isEmpty: Bool { batch.count == 0 }
   var count: Int { batch.count }
@@ -13,27 +11,16 @@ struct BlockQueue: ~Copyable {
     batch.append(block)
   }
 
-  /// Takes the whole queue; what is queued from now on waits for the next drain. The modes' counts are the caller's.
-  mutating func detach() -> BlockBatch {
-    var detached = BlockBatch()
-    swap(&detached, &spare)
-    swap(&detached, &batch)
-    return detached
-  }
+  /// Exchanges the whole queue for an empty batch, whose memory is used next. The modes' counts are the caller's.
+  @inline(__always)
+  mutating func detach(into empty: inout BlockBatch) { swap(&batch, &empty) }
 
   /// Puts what did not match back, before anything queued meanwhile.
-  mutating func putBack(_ kept: consuming BlockBatch) {
+  mutating func putBack(_ kept: inout BlockBatch) {
     for index in 0..<kept.count { kept[index].forEachMode { $0.pointee.pendingBlockCount += 1 } }
     while let block = batch.takeFirst() { kept.append(block) }
     batch.reset()
     swap(&batch, &kept)
-    recycle(kept)
-  }
-
-  /// Returns an emptied batch for reuse.
-  mutating func recycle(_ emptied: consuming BlockBatch) {
-    emptied.reset()
-    if spare.capacity < emptied.capacity { swap(&spare, &emptied) }
   }
 }
 

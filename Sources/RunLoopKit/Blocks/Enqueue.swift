@@ -9,7 +9,7 @@ extension RunLoop {
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Throws: `.loopEnded`, `.forked`; the caller's block is released then.
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
   public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
-    try append(block, mode, [])
+    try append(consume block, mode, [])
     wakeWord.signal()
   }
 
@@ -17,27 +17,27 @@ extension RunLoop {
   public func perform(
     in mode: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void
   ) throws(RunLoopError) {
-    try append(block, mode, [second] + more)
+    try append(consume block, mode, [second] + more)
     wakeWord.signal()
   }
 
   /// As `perform(in:block:)`, with a list of modes, which must not be empty (`.noMode`).
   public func perform(in modes: [Mode], block: sending @escaping () -> Void) throws(RunLoopError) {
     guard let first = modes.first else { throw .noMode }
-    try append(block, first, modes.dropFirst())
+    try append(consume block, first, modes.dropFirst())
     wakeWord.signal()
   }
 
   /// As `perform(in:block:)`, but does not wake the loop: a sleeping one runs the block when something else has woken it.
   /// - SeeAlso: `CFRunLoopPerformBlock`.
   public func enqueue(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
-    try append(block, mode, [])
+    try append(consume block, mode, [])
   }
 
   /// As `enqueue(in:block:)`, with a list of modes, which must not be empty (`.noMode`).
   public func enqueue(in modes: [Mode], block: sending @escaping () -> Void) throws(RunLoopError) {
     guard let first = modes.first else { throw .noMode }
-    try append(block, first, modes.dropFirst())
+    try append(consume block, first, modes.dropFirst())
   }
 
   private func append(

@@ -11,7 +11,9 @@ extension RunLoop {
   private func drainBlocks(in mode: ModePointer) {
     lock.lock()
     guard state.pointee.hasBlocks(for: mode) else { return lock.unlock() }
-    var detached = state.pointee.detachBlocks()
+    var detached = BlockBatch()
+    swap(&detached, &owner.pointee.spareBlocks)
+    state.pointee.detachBlocks(into: &detached)
     queuedBlocks.store(0, ordering: .releasing)
     lock.unlock()
     var kept = BlockBatch()
@@ -24,13 +26,16 @@ extension RunLoop {
       }
       // Released here, right after it ran (rule 50).
     }
-    lock.lock()
-    if kept.count > 0 {
-      state.pointee.blocks.putBack(kept)
+    if kept.count > 0 { putBack(&kept) }
+    detached.reset()
+    if detached.capacity > owner.pointee.spareBlocks.capacity { swap(&detached, &owner.pointee.spareBlocks) }
+  }
+
+  private func putBack(_ kept: inout BlockBatch) {
+    lock.withLock {
+      state.pointee.blocks.putBack(&kept)
       queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
     }
-    state.pointee.blocks.recycle(detached)
-    lock.unlock()
   }
 
   /// Directly, or by the common pseudo mode if the mode is common at this moment.

@@ -10,7 +10,7 @@ extension RunLoop {
       lock.withLock { muteServedPorts(in: activation.pointee.mode) }
       return false
     }
-    activation.pointee.serving = source
+    activation.pointee.serving = Unmanaged.passUnretained(source)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(source, FileDescriptorSource.Readiness(rawValue: ready))
     activation.pointee.serving = nil
     if activation.pointee.isServingMuted {
@@ -25,7 +25,7 @@ extension RunLoop {
   func muteServedPorts(in mode: ModePointer) {
     var enclosing = owner.pointee.activation
     while let activation = enclosing {
-      if let source = activation.pointee.serving, let token = source.token(in: mode) {
+      if let source = activation.pointee.serving?.takeUnretainedValue(), let token = source.token(in: mode) {
         mode.pointee.portSet?.setMuted(true, token: token)
         activation.pointee.isServingMuted = true
       }
@@ -36,7 +36,7 @@ extension RunLoop {
   private func isServed(_ source: FileDescriptorSource, above activation: UnsafeMutablePointer<Activation>) -> Bool {
     var enclosing = activation.pointee.parent
     while let activation = enclosing {
-      if activation.pointee.serving === source { return true }
+      if activation.pointee.serving?.takeUnretainedValue() === source { return true }
       enclosing = activation.pointee.parent
     }
     return false

@@ -14,8 +14,8 @@ struct Activation {
   var isOwedWake = false
   /// Something was posted in a pass that did not wait: kept for the next one.
   var heldWake = WakeWord.Posted.none
-  /// The readiness source whose callout is on the stack: nested runs leave it out.
-  var serving: RunLoop.FileDescriptorSource?
+  /// The readiness source whose callout, which holds it, is on the stack: nested runs leave it out.
+  var serving: Unmanaged<RunLoop.FileDescriptorSource>?
   /// A nested run has left it out of its set: it comes back when its callout ends.
   var isServingMuted = false
 }

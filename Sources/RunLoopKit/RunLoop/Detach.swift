@@ -45,7 +45,8 @@ extension RunLoop {
     }
     let recorded = state.pointee.commonItems.values.map(\.item)
     for item in recorded { eraseRecord(of: item) }
-    let blocks = state.pointee.detachBlocks()
+    var blocks = BlockBatch()
+    state.pointee.detachBlocks(into: &blocks)
     closeDescriptors()
     lock.unlock()
     let held = owner.pointee.heldEvents

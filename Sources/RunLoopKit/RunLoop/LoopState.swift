@@ -51,8 +51,14 @@ struct LoopState: ~Copyable {
   }
 
   /// Makes the mode if there is none (rule 51).
+  @inline(__always)
   mutating func makeMode(_ name: RunLoop.Mode) -> ModePointer {
-    if let mode = mode(name) { return mode }
+    defaultMode.pointee.lastName.isIdentical(to: name) ? defaultMode : findOrMake(name)
+  }
+
+  @inline(never)
+  private mutating func findOrMake(_ name: RunLoop.Mode) -> ModePointer {
+    if let mode = find(name) { return mode }
     let mode = ModePointer.allocate(capacity: 1)
     mode.initialize(to: ModeState(name: name, isCommon: commonNames.contains(name)))
     modes.append(mode)
@@ -78,10 +84,11 @@ struct LoopState: ~Copyable {
     return common.pointee.pendingBlockCount > 0
   }
 
-  /// Takes all blocks out of the queue.
-  mutating func detachBlocks() -> BlockBatch {
-    for mode in modes { mode.pointee.pendingBlockCount = 0 }
-    return blocks.detach()
+  /// Takes all blocks out of the queue, in exchange for an empty batch.
+  @inline(__always)
+  mutating func detachBlocks(into empty: inout BlockBatch) {
+    for index in 0..<modes.count { modes[index].pointee.pendingBlockCount = 0 }
+    blocks.detach(into: &empty)
   }
 
   deinit {

@@ -1,6 +1,6 @@
 /// The mutable state of a loop that only its own thread touches, without a lock. Apart from `LoopState`, since changing one
 /// part of a Swift value counts as access to the whole.
-struct OwnerState {
+struct OwnerState: ~Copyable {
   /// The innermost run.
   var activation: UnsafeMutablePointer<Activation>?
   /// The thread's.
@@ -10,6 +10,8 @@ struct OwnerState {
   /// The main queue was signalled, and has not been looked at since.
   var isMainQueuePending = false
   var spin = Spin()
+  /// The memory of the last drain, empty: it and the queue's take turns, so that a steady loop allocates nothing.
+  var spareBlocks = BlockBatch()
   /// Polls that have not asked the kernel, since the last that has.
   var skippedLooks = 0
   static let mostSkippedLooks = 63

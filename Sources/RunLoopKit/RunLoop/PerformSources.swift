@@ -28,7 +28,9 @@ extension RunLoop {
   @inline(__always)
   private func signalledSources(in mode: ModePointer) -> SignalledSources {
     var found = SignalledSources.none
-    for index in 0..<mode.pointee.sources.count where mode.pointee.sources[index].source.isSignalled {
+    for index in 0..<mode.pointee.sources.count {
+      let source = Unmanaged.passUnretained(mode.pointee.sources[index].source)
+      guard source._withUnsafeGuaranteedRef({ $0.isSignalled }) else { continue }
       if case .one = found { return .several }
       found = .one(index)
     }
