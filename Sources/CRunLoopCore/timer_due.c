@@ -1,22 +1,30 @@
 #include "timer_heap_internal.h"
 
-/** The first entry with its key up to date, or NULL. */
+/** Brings keys up to date until the first entry's is. */
 static const rlc_timer_entry *settle(rlc_timer_heap *heap, unsigned which) {
     rlc_timer_queue *queue = &heap->queues[which];
-    while (queue->count > 0) {
-        const rlc_timer_entry *first = queue->entries;
+    const rlc_timer_entry *first = queue->entries;
+    while (!queue->is_settled) {
         rlc_timer_entry real =
             rlc_timer_heap_wanted(heap, rlc_timer_heap_at(heap, rlc_timer_entry_slot(*first)), which);
-        if (!rlc_timer_entry_is_before(*first, real))
-            return first;
-        rlc_timer_queue_sift_down(queue, 0, real);
+        queue->is_settled = !rlc_timer_entry_is_before(*first, real);
+        if (!queue->is_settled)
+            rlc_timer_queue_sift_down(queue, 0, real);
     }
-    return NULL;
+    return first;
+}
+
+/** The first entry with its key up to date, or NULL. */
+static inline const rlc_timer_entry *first_of(rlc_timer_heap *heap, unsigned which) {
+    const rlc_timer_queue *queue = &heap->queues[which];
+    if (queue->count == 0)
+        return NULL;
+    return queue->is_settled ? queue->entries : settle(heap, which);
 }
 
 /** The timer that fires first, or NULL. */
 static const rlc_timer_entry *first_entry(rlc_timer_heap *heap) {
-    const rlc_timer_entry *exact = settle(heap, RLC_EXACT), *tolerant = settle(heap, RLC_TOLERANT);
+    const rlc_timer_entry *exact = first_of(heap, RLC_EXACT), *tolerant = first_of(heap, RLC_TOLERANT);
     if (exact == NULL || tolerant == NULL)
         return exact == NULL ? tolerant : exact;
     return rlc_timer_entry_is_before(*exact, *tolerant) ? exact : tolerant;
@@ -28,7 +36,7 @@ uint64_t rlc_timer_heap_first(rlc_timer_heap *heap) {
 }
 
 uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap) {
-    const rlc_timer_entry *exact = settle(heap, RLC_EXACT), *latest = settle(heap, RLC_LATEST);
+    const rlc_timer_entry *exact = first_of(heap, RLC_EXACT), *latest = first_of(heap, RLC_LATEST);
     uint64_t exact_ns = exact == NULL ? RLC_TIME_FOREVER : exact->deadline_ns;
     uint64_t latest_ns = latest == NULL ? RLC_TIME_FOREVER : latest->deadline_ns;
     return exact_ns < latest_ns ? exact_ns : latest_ns;
@@ -78,6 +86,7 @@ static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
     rlc_timer_queue *queue = &heap->queues[which];
     uint32_t count = queue->count;
     uint64_t position = 0;
+    queue->is_settled = false;
     for (;;) {
         while (position < queue->count && queue->entries[position].deadline_ns <= now_ns) {
             if (is_due(heap, which, (uint32_t)position, now_ns))

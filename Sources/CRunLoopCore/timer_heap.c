@@ -30,6 +30,7 @@ static void sort_queues(rlc_timer_heap *heap) {
         rlc_timer_entries_sort(queue->entries, queue->count);
         for (uint32_t i = 0; i < queue->count; i++)
             rlc_timer_queue_put(queue, i, queue->entries[i]);
+        queue->is_settled = false;
     }
 }
 
@@ -176,11 +177,15 @@ void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer) {
 
 /** While all timers of the heap are exact. */
 static void arm_exact(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns) {
+    rlc_timer_queue *exact = &heap->queues[RLC_EXACT];
     bool is_pushed_out = rlc_heap_timer_is_armed(timer) && deadline_ns >= timer->deadline_ns;
     timer->deadline_ns = deadline_ns;
     timer->sequence = ++heap->sequence;
-    if (!is_pushed_out) /* else, as with idle timeouts all the time, no array is touched */
-        rlc_timer_queue_put_in(&heap->queues[RLC_EXACT], rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
+    if (!is_pushed_out)
+        rlc_timer_queue_put_in(exact, rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
+    else if (rlc_timer_entry_slot(exact->entries[0]) ==
+             timer->slot) /* else, as with idle timeouts, nothing is touched */
+        exact->is_settled = false;
     rlc_timer_heap_check(heap);
 }
 
@@ -252,6 +257,8 @@ static void verify_queue(const rlc_timer_heap *heap, unsigned which) {
         assert(rlc_heap_timer_is_armed(timer) && (which == RLC_EXACT) == !rlc_timer_heap_tolerates(heap, timer));
         assert(!rlc_timer_entry_is_before(rlc_timer_heap_wanted(heap, timer, which), entries[i]));
         assert(i == 0 || !rlc_timer_entry_is_before(entries[i], entries[(i - 1) / RLC_TIMER_ARITY]));
+        assert(i > 0 || !queue->is_settled ||
+               entries[0].deadline_ns == rlc_timer_heap_wanted(heap, timer, which).deadline_ns);
     }
 }
 

@@ -46,6 +46,7 @@ void rlc_timer_queue_sift_down(rlc_timer_queue *queue, uint32_t position, rlc_ti
 void rlc_timer_queue_take_out(rlc_timer_queue *queue, uint32_t slot) {
     uint32_t position = queue->positions[slot];
     queue->positions[slot] = RLC_TIMER_NOT_QUEUED;
+    queue->is_settled &= position != 0;
     rlc_timer_entry last = queue->entries[--queue->count];
     if (position == queue->count)
         return;

@@ -34,7 +34,8 @@ typedef struct rlc_timer_queue {
     rlc_timer_entry *entries;
     uint32_t *positions; /**< By slot. */
     uint32_t count;
-    uint64_t moves; /**< Entries that had to make way so far. */
+    bool is_settled; /**< The first entry's key is known to be what its timer wants. */
+    uint64_t moves;  /**< Entries that had to make way so far. */
 } rlc_timer_queue;
 
 /** In place and without recursion; O(n log n) but for inputs made to defeat it, O(n^1.5) for those. */
@@ -55,8 +56,10 @@ static inline void rlc_timer_queue_put_in(rlc_timer_queue *queue, rlc_timer_entr
     uint32_t position = queue->positions[rlc_timer_entry_slot(key)];
     if (position == RLC_TIMER_NOT_QUEUED)
         position = queue->count++;
-    else if (!rlc_timer_entry_is_before(key, queue->entries[position]))
+    else if (!rlc_timer_entry_is_before(key, queue->entries[position])) {
+        queue->is_settled &= position != 0;
         return;
+    }
     rlc_timer_queue_sift_up(queue, position, key);
 }
 

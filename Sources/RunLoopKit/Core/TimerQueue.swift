@@ -50,13 +50,25 @@ struct TimerHeap {
   /// The latest moment at which no timer is later than its tolerance.
   var wakeAt: UInt64 { rlc_timer_heap_wake_at(heap) }
 
-  /// Takes out the first timer whose deadline has come: its context and token.
-  func takeDue(now: UInt64) -> (context: UnsafeMutableRawPointer, token: UInt64)? {
-    var context: UnsafeMutableRawPointer?
-    var token = rlc_token()
-    guard rlc_timer_heap_take_due(heap, now, &context, &token) else { return nil }
-    return (context!, token.bits)
+  /// Disarms all timers whose deadline has come, in order: their contexts and tokens.
+  func takeAllDue(now: UInt64, for receiver: UnsafeMutableRawPointer, _ take: @escaping DueTimerFunction) {
+    withUnsafePointer(to: DueTimerCall(receiver: receiver, take: take)) { call in
+      _ = rlc_timer_heap_take_all(heap, now, handOverDueTimer, UnsafeMutableRawPointer(mutating: call))
+    }
   }
+}
+
+/// Of a receiver, a timer's context and its token. No closure: nothing is retained for a call.
+typealias DueTimerFunction = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer, UInt64) -> Void
+
+private struct DueTimerCall {
+  let receiver: UnsafeMutableRawPointer
+  let take: DueTimerFunction
+}
+
+private func handOverDueTimer(_ call: UnsafeMutableRawPointer?, _ timer: UnsafeMutableRawPointer?, _ token: rlc_token) {
+  let call = call!.assumingMemoryBound(to: DueTimerCall.self)
+  call.pointee.take(call.pointee.receiver, timer!, token.bits)
 }
 
 /// A mode's timerfd: a thin owner of `rlc_timer_port`.

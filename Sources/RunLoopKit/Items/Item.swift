@@ -13,6 +13,8 @@ extension RunLoop {
     /// inherited item is dead, and its locks are not to be touched.
     private final let leaf = Lock()
     final let validity = Atomic<Bool>(true)
+    /// The callout of an observer or a timer is on the stack.
+    final let firing = Atomic<Bool>(false)
     final let kind: Kind
 
     /// The subclass.

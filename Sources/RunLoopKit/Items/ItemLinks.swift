@@ -56,6 +56,20 @@ struct ItemLinks: Sequence {
     return taken
   }
 
+  /// True if the item is a member of the mode by this token.
+  @inline(__always)
+  func contains(_ token: UInt64, in mode: ModePointer) -> Bool {
+    if first?.mode == mode { return first.unsafelyUnwrapped.token == token }
+    return others?.contains { $0.mode == mode && $0.token == token } == true
+  }
+
+  /// The mode and the token, if the item is a member of one mode of the loop and of nothing else.
+  @inline(__always)
+  func only(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
+    guard !hasOthers, first?.host === host, let mode = first?.mode else { return nil }
+    return (mode, first.unsafelyUnwrapped.token)
+  }
+
   /// The loops of the links after the first one, each once, and not the first one's; nil if there are none.
   var otherHosts: [RunLoop]? {
     guard let others else { return nil }

@@ -31,14 +31,10 @@ extension RunLoop {
   /// False if the item, or an equal one, is a member already, or belongs to another loop.
   func insert(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> Bool {
     if member(equalTo: item, in: mode) != nil { return false }
-    guard let token = try item.link(to: self, mode, { () throws(RunLoopError) in try register(item, in: mode) }) else {
-      return false
-    }
-    if item.kind == .timer { armNew(unsafeDowncast(item, to: Timer.self), token, in: mode) }
-    return true
+    return try item.link(to: self, mode, { () throws(RunLoopError) in try register(item, in: mode) }) != nil
   }
 
-  /// Enters the mode's tables; the token.
+  /// Enters the mode's tables; the token. Under the leaf lock too.
   @inline(__always)
   private func register(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
     switch item.kind {
@@ -52,10 +48,7 @@ extension RunLoop {
       mode.pointee.portCount += 1
       return token
     case .timer:
-      try makeTimerHeap(of: mode)
-      let token = try mode.pointee.timerHeap!.insert(item)
-      mode.pointee.timerCount += 1
-      return token
+      return try register(unsafeDowncast(item, to: Timer.self), in: mode)
     case .source:
       let stamp = state.pointee.nextStamp()
       mode.pointee.insert(unsafeDowncast(item, to: Source.self), stamp: stamp)
@@ -68,11 +61,12 @@ extension RunLoop {
   }
 
   /// While its callout runs it is armed when that ends.
-  private func armNew(_ timer: Timer, _ token: UInt64, in mode: ModePointer) {
-    guard !timer.isFiring else { return }
-    let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
-    mode.pointee.timerHeap!.arm(token: token, deadline: date, tolerance: tolerance)
-    armTimer(of: mode)
+  private func register(_ timer: Timer, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
+    try makeTimerHeap(of: mode)
+    let token = try mode.pointee.timerHeap!.insert(timer)
+    mode.pointee.timerCount += 1
+    if !timer.isFiring { arm(timer, in: mode, token) }
+    return token
   }
 
   /// False if the item is no member. The caller holds it: its last reference must not go under the lock.

@@ -12,7 +12,6 @@ extension RunLoop {
     public let repeats: Bool
 
     let body: (Observer, Activity) -> Void
-    let firing = Atomic<Bool>(false)
 
     /// - Parameter body: Called on the loop's thread, with no lock held; kept until the observer is destroyed.
     public convenience init(

@@ -19,7 +19,12 @@ extension RunLoop {
   }
 
   /// The mode's timerfd and heap, made with its first timer.
+  @inline(__always)
   func makeTimerHeap(of mode: ModePointer) throws(RunLoopError) {
+    if mode.pointee.timerHeap == nil || !mode.pointee.hasTimerHint { try makeFirstTimerHeap(of: mode) }
+  }
+
+  private func makeFirstTimerHeap(of mode: ModePointer) throws(RunLoopError) {
     if mode.pointee.timerPort == nil { mode.pointee.timerPort = try TimerPort() }
     if mode.pointee.timerHeap == nil { mode.pointee.timerHeap = try TimerHeap() }
     try insertTimerHint(in: mode)

@@ -7,25 +7,32 @@ extension RunLoop {
     let limit = Kernel.now()
     let end = lock.withLock { collectTimers(in: mode, limit: limit) }
     for index in base..<end {
-      let timer = state.pointee.collectedTimers[index].timer
-      guard let fired = lock.withLock({ beginFiring(index, limit: limit) }) else { continue }
-      let context = timer.context?.retainForCallout()
-      // Again: another thread may have invalidated it before its context was retained.
-      if timer.isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(timer) }
-      if timer.intervalNanoseconds == 0 { timer.invalidate() }
-      if let context { timer.context?.releaseCallout(context) }
+      state.pointee.collectedTimers[index].timer._withUnsafeGuaranteedRef { fire($0, index, limit: limit) }
+    }
+    removeCollectedTimers(from: base)
+  }
+
+  private func fire(_ timer: Timer, _ index: Int, limit: UInt64) {
+    guard let fired = lock.withLock({ beginFiring(timer, index, limit: limit) }) else { return }
+    let context = timer.context?.retainForCallout()
+    // Again: another thread may have invalidated it before its context was retained.
+    if timer.isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(timer) }
+    if timer.intervalNanoseconds == 0 { timer.invalidate() }
+    if let context { timer.context?.releaseCallout(context) }
+    if timer.isValid {
       let isHere = lock.withLock { endFiring(timer, fired: fired) }
       // The loop to which its callout has moved it did not arm it while it fired.
       if !isHere, let host = timer.owner, host !== self { host.rearm(timer) }
+    } else {
+      timer.firing.store(false, ordering: .relaxed)
     }
-    removeCollectedTimers(from: base)
   }
 
   /// Outside the lock: the last reference to a timer may go here.
   private func removeCollectedTimers(from base: Int) {
     while state.pointee.collectedTimers.count > base {
       let last = lock.withLock { state.pointee.collectedTimers.removeLast() }
-      withExtendedLifetime(last) {}
+      last.timer.release()
     }
   }
 
@@ -34,10 +41,8 @@ extension RunLoop {
     mode.pointee.takenExpiry = 0
     let base = state.pointee.collectedTimers.count
     guard let heap = mode.pointee.timerHeap else { return base }
-    while let due = heap.takeDue(now: limit) {
-      let timer = Unmanaged<Timer>.fromOpaque(due.context).takeUnretainedValue()
-      state.pointee.collectedTimers.append(LoopState.CollectedTimer(timer: timer, mode: mode, token: due.token))
-    }
+    var collection = TimerCollection(state: state, mode: mode)
+    heap.takeAllDue(now: limit, for: &collection, collectTimer)
     let end = state.pointee.collectedTimers.count
     // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once.
     if end - base > 1 { mode.pointee.timerPort?.want(limit) }
@@ -45,44 +50,57 @@ extension RunLoop {
   }
 
   /// The date that fires; nil if the timer's turn has been taken by a nested run, or it is not due here any more.
-  private func beginFiring(_ index: Int, limit: UInt64) -> UInt64? {
+  private func beginFiring(_ timer: Timer, _ index: Int, limit: UInt64) -> UInt64? {
     let collected = state.pointee.collectedTimers[index]
-    let timer = collected.timer
-    guard !collected.isDone else { return nil }
-    state.pointee.collectedTimers[index].isDone = true
-    guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == collected.token else { return nil }
-    let date = timer.scheduledDate
-    guard date <= limit || date <= Kernel.now() else { return nil }
-    timer.firing.store(true, ordering: .relaxed)
-    disarm(timer)
+    guard let token = collected.token else { return nil }
+    state.pointee.collectedTimers[index].token = nil
+    guard timer.isValid, !timer.isFiring else { return nil }
+    let fired: UInt64? = timer.withLinks { links in
+      let date = timer.schedule.date
+      guard links.contains(token, in: collected.mode), date <= limit || date <= Kernel.now() else { return nil }
+      timer.firing.store(true, ordering: .relaxed)
+      disarm(links)
+      return date
+    }
     // The next timer's expiry may come during this callout; but what is collected still comes first.
-    if index == state.pointee.collectedTimers.count - 1 { armTimer(of: collected.mode) }
-    return date
+    if fired != nil, index == state.pointee.collectedTimers.count - 1 { armTimer(of: collected.mode) }
+    return fired
   }
 
   /// False if the timer is in no mode of this loop any more.
   private func endFiring(_ timer: Timer, fired: UInt64) -> Bool {
-    guard timer.isValid else {
-      timer.firing.store(false, ordering: .relaxed)
-      return true
-    }
     let now = Kernel.now()
-    // In this order: a loop that adds the timer meanwhile arms the new date, or leaves that to `rearm`.
-    timer.withSchedule { $0.advance(fired: fired, interval: timer.intervalNanoseconds, now: now) }
-    timer.firing.store(false, ordering: .releasing)
-    return arm(timer)
+    return timer.withLinks { links in
+      timer.schedule.advance(fired: fired, interval: timer.intervalNanoseconds, now: now)
+      timer.firing.store(false, ordering: .releasing)
+      return arm(timer, links)
+    }
   }
 
   /// A nested run fires what the passes on the stack have collected and not reached (rule 33): back into the heaps. What
   /// has been given another date meanwhile is there already.
   func releaseCollectedTimers() {
-    for collected in state.pointee.collectedTimers where !collected.isDone {
-      let timer = collected.timer
-      guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == collected.token else { continue }
+    for collected in state.pointee.collectedTimers {
+      guard let token = collected.token else { continue }
+      let timer = collected.timer.takeUnretainedValue()
+      guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == token else { continue }
       let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
-      collected.mode.pointee.timerHeap?.arm(token: collected.token, deadline: date, tolerance: tolerance)
+      collected.mode.pointee.timerHeap?.arm(token: token, deadline: date, tolerance: tolerance)
     }
   }
+}
+
+/// Where the heap's due timers go.
+private struct TimerCollection {
+  let state: UnsafeMutablePointer<LoopState>
+  let mode: ModePointer
+}
+
+private func collectTimer(_ collection: UnsafeMutableRawPointer, _ timer: UnsafeMutableRawPointer, _ token: UInt64) {
+  let collection = collection.assumingMemoryBound(to: TimerCollection.self).pointee
+  let timer = Unmanaged<RunLoop.Timer>.fromOpaque(timer).retain()
+  collection.state.pointee.collectedTimers.append(
+    LoopState.CollectedTimer(timer: timer, mode: collection.mode, token: token))
 }
 
 // MARK: Arming, under the lock
@@ -116,34 +134,40 @@ extension RunLoop {
     return true
   }
 
-  /// In every mode of this loop that the timer is in; false if in none.
+  /// In every mode of this loop that the timer is in; false if in none. Under the leaf lock.
   @discardableResult
-  private func arm(_ timer: Timer) -> Bool {
-    let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
-    return timer.withLinks { links in
-      var isHere = false
-      for link in links where link.host === self {
-        guard let mode = link.mode else { continue }
-        mode.pointee.timerHeap?.arm(token: link.token, deadline: date, tolerance: tolerance)
-        armTimer(of: mode)
-        isHere = true
-      }
-      return isHere
+  private func arm(_ timer: Timer, _ links: ItemLinks) -> Bool {
+    if let (mode, token) = links.only(of: self) {
+      arm(timer, in: mode, token)
+      return true
     }
+    var isHere = false
+    links.forEach { link in
+      guard link.host === self, let mode = link.mode else { return }
+      arm(timer, in: mode, link.token)
+      isHere = true
+    }
+    return isHere
   }
 
-  private func disarm(_ timer: Timer) {
-    timer.withLinks { links in
-      for link in links where link.host === self { link.mode?.pointee.timerHeap?.disarm(token: link.token) }
-    }
+  func arm(_ timer: Timer, in mode: ModePointer, _ token: UInt64) {
+    mode.pointee.timerHeap!.arm(token: token, deadline: timer.schedule.date, tolerance: timer.schedule.tolerance)
+    armTimer(of: mode)
+  }
+
+  /// In every mode of this loop that the timer is in.
+  private func disarm(_ links: ItemLinks) {
+    if let (mode, token) = links.only(of: self) { return mode.pointee.timerHeap!.disarm(token: token) }
+    links.forEach { if $0.host === self { $0.mode?.pointee.timerHeap?.disarm(token: $0.token) } }
   }
 
   /// The earliest date among the mode's timers, as reported, firing and collected ones included; nil if it has none.
   func firstDate(in mode: ModePointer) -> UInt64? {
     guard mode.pointee.timerCount > 0, let heap = mode.pointee.timerHeap else { return nil }
     var first = heap.first
-    for collected in state.pointee.collectedTimers where collected.timer.isMember(of: mode) {
-      first = min(first, collected.timer.scheduledDate)
+    for collected in state.pointee.collectedTimers {
+      let timer = collected.timer.takeUnretainedValue()
+      if timer.isMember(of: mode) { first = min(first, timer.withSchedule { $0.date }) }
     }
     // Only a date that was in the past when it was set is reported otherwise than it counts (A14).
     if first > Kernel.now() { return first }
@@ -152,20 +176,23 @@ extension RunLoop {
 
   /// A change of date or tolerance by any thread; false if the timer has left this loop.
   func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
-    lock.lock()
-    guard timer.isMember(ofAnyModeOf: self) else {
-      lock.unlock()
-      return false
+    let now = Kernel.now()
+    let isHere = lock.withLock {
+      timer.withLinks { links in
+        guard links.only(of: self) != nil || links.contains(where: { $0.host === self && $0.mode != nil }) else {
+          return false
+        }
+        timer.apply(change, now: now)
+        if !timer.isFiring { arm(timer, links) }
+        return true
+      }
     }
-    timer.apply(change)
-    if !timer.isFiring { arm(timer) }
-    lock.unlock()
-    if case .date = change, !isCurrent { wakeWord.kick() }  // rule 18
-    return true
+    if isHere, case .date = change, !isCurrent { wakeWord.kick() }  // rule 18
+    return isHere
   }
 
   /// The timer came here in its callout, which is over now.
   func rearm(_ timer: Timer) {
-    lock.withLock { if !timer.isFiring { arm(timer) } }
+    lock.withLock { timer.withLinks { links in if !timer.isFiring { arm(timer, links) } } }
   }
 }

@@ -22,11 +22,11 @@ struct LoopState: ~Copyable {
   }
 
   struct CollectedTimer {
-    let timer: RunLoop.Timer
+    /// Held until it is taken out.
+    let timer: Unmanaged<RunLoop.Timer>
     let mode: ModePointer
-    let token: UInt64
-    /// Its turn has come, or a nested run has taken it.
-    var isDone = false
+    /// Of its membership; nil once its turn has come, or a nested run has taken it.
+    var token: UInt64?
   }
 
   init() {

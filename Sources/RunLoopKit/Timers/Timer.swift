@@ -10,9 +10,8 @@ extension RunLoop {
     let body: (Timer) -> Void
     /// In nanoseconds; 0: one-shot.
     let intervalNanoseconds: UInt64
-    let firing = Atomic<Bool>(false)
     /// Guarded by the item's leaf lock.
-    @exclusivity(unchecked) private var schedule: TimerSchedule
+    @exclusivity(unchecked) final var schedule: TimerSchedule
 
     /// A change of the schedule, to be carried out under the lock of the loop that the timer is in.
     enum Change {
@@ -48,8 +47,6 @@ extension RunLoop {
 
     func withSchedule<R>(_ body: (inout TimerSchedule) -> R) -> R { withLeafLock { body(&schedule) } }
 
-    var scheduledDate: UInt64 { withSchedule { $0.date } }
-
     /// The next date; nil once the timer is invalid. During its callout still the date that fires. Setting it moves the
     /// phase of a repeating timer; a date in the past means now; a later date set in the callout is the next one. Setting it
     /// on another thread than the loop's wakes the loop.
@@ -83,7 +80,8 @@ extension RunLoop {
       while let host = owner {
         if host.reschedule(self, change) { return }
       }
-      apply(change)
+      let now = Kernel.now()
+      withLeafLock { apply(change, now: now) }
       // A loop that has added the timer meanwhile may have armed the old date.
       _ = owner?.reschedule(self, change)
     }
@@ -93,13 +91,11 @@ extension RunLoop {
       withLinks { links in links.first { $0.mode != nil && $0.host.isInThisProcess }?.host }
     }
 
-    func apply(_ change: Change) {
-      let now = Kernel.now()
-      withSchedule { schedule in
-        switch change {
-        case .date(let date): schedule.setDate(date, now: now)
-        case .tolerance(let tolerance): schedule.setTolerance(tolerance, interval: intervalNanoseconds)
-        }
+    /// Under the leaf lock.
+    func apply(_ change: Change, now: UInt64) {
+      switch change {
+      case .date(let date): schedule.setDate(date, now: now)
+      case .tolerance(let tolerance): schedule.setTolerance(tolerance, interval: intervalNanoseconds)
       }
     }
 
