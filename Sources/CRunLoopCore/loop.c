@@ -149,6 +149,7 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
     return status == -EINTR ? 0 : status;
 }
 
+/** Events of this pass's look are believed; those that an earlier one has left are looked at again. */
 static bool call_events(rlc_loop *loop) {
     bool called = false;
     rlc_port_event event;
@@ -162,6 +163,7 @@ static bool call_events(rlc_loop *loop) {
         rlc_loop_call_watch(loop, event.context, event.ready);
         called = true;
     }
+    loop->set->is_trusted = false;
     return called;
 }
 
@@ -191,6 +193,7 @@ static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
         int status = look(loop, deadline_ns, outcome);
         if (status < 0)
             return status;
+        loop->set->is_trusted = true;
     }
     if (rlc_loop_has_timers(loop))
         rlc_loop_collect_due_timers(loop, now_ns(loop));

@@ -35,6 +35,7 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
     set->cursor = 0;
     set->fetched = count > 0 ? (uint32_t)count : 0;
     set->is_fresh = true;
+    set->is_trusted = false;
     return count;
 }
 
@@ -176,9 +177,9 @@ static int look_again(const rlc_port_set *set, const rlc_port *port) {
  * A hang-up with nothing left to read ends a port. An error without one may pass (a datagram that was refused) or stay
  * (a pipe without readers): it is reported once, and the port is edge-triggered until the error is gone.
  */
-static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_fresh) {
+static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
     bool was_in_error = rlc_port_has(port, RLC_PORT_IN_ERROR);
-    if (!is_fresh || was_in_error)
+    if (!is_believed || was_in_error)
         events = (uint32_t)look_again(set, port);
     bool is_in_error = (events & EPOLLERR) != 0;
     if (was_in_error && !is_in_error) {
@@ -220,7 +221,7 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
         if (port->kind == RLC_PORT_COUNTER)
             ready = take_counter(set, port);
         if (port->kind == RLC_PORT_READINESS)
-            ready = take_readiness(set, port, event.events, is_fresh);
+            ready = take_readiness(set, port, event.events, is_fresh || set->is_trusted);
         if (ready == 0)
             continue;
         *ret_event = (rlc_port_event){

@@ -1,5 +1,6 @@
 /* Watches: adding late, removing from anywhere, nested runs. */
 #include "harness.h"
+#include "loop_internal.h"
 
 #include <sys/eventfd.h>
 
@@ -226,6 +227,46 @@ static void test_RLC_WATCH_8_interest(void) {
     close(fd);
 }
 
+static int drained_fd;
+
+static void drain_other(rlc_loop *loop, probe *probe) {
+    uint64_t count;
+    (void)loop, (void)probe;
+    CHECK_EQUAL(read(drained_fd, &count, sizeof count), 8);
+}
+
+static void test_RLC_WATCH_9_a_batch_is_believed_in_its_pass_only(void) {
+    rlc_loop *loop = make_loop();
+    int fds[4];
+    probe probes[4] = {{0}};
+    for (int i = 0; i < 4; i++)
+        fds[i] = ready_fd();
+    for (int i = 0; i < 4; i++)
+        add(loop, fds[i], RLC_READABLE, &probes[i]);
+    probes[0].then = drain_other;
+    drained_fd = fds[1];
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(probes[1].calls, 1); /* told what the look has found */
+    CHECK_EQUAL(count_of(&kernel.polls), 0);
+    probes[0].then = NULL;
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(probes[1].calls, 1); /* and not again */
+    CHECK_EQUAL(probes[3].calls, 2);
+
+    /* What is left over from earlier is looked at again. */
+    CHECK_EQUAL(rlc_port_set_wait(loop->set, 0), 3);
+    drained_fd = fds[2];
+    drain_other(loop, NULL);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(probes[0].calls, 3);
+    CHECK_EQUAL(probes[2].calls, 2);
+    CHECK_EQUAL(probes[3].calls, 3);
+    CHECK(count_of(&kernel.polls) >= 2);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    for (int i = 0; i < 4; i++)
+        close(fds[i]);
+}
+
 int main(void) {
     RUN(test_RLC_WATCH_1_adding_waits_and_removing_cancels);
     RUN(test_RLC_WATCH_2_what_cannot_be_watched_is_told_late);
@@ -235,5 +276,6 @@ int main(void) {
     RUN(test_RLC_WATCH_6_removal_from_a_nested_run);
     RUN(test_RLC_WATCH_7_fetched_events_go_to_nested_runs_once);
     RUN(test_RLC_WATCH_8_interest);
+    RUN(test_RLC_WATCH_9_a_batch_is_believed_in_its_pass_only);
     return 0;
 }

@@ -37,7 +37,11 @@ typedef enum rlc_run_result {
     RLC_RUN_HANDLED, /**< Only rlc_loop_run_once: the pass called something, or rlc_loop_wake asked for it. */
 } rlc_run_result;
 
-/** @param ready RLC_READABLE... Level-triggered: called again in the next pass if nothing was done about it. */
+/**
+ * @param ready RLC_READABLE... as the pass's look has found it, not looked at again: what an earlier callout of the same
+ *              pass has read from this descriptor is gone [RLC-WATCH-9]. Hence a descriptor that does not block.
+ *              Level-triggered: called again in the next pass if nothing was done about it.
+ */
 typedef void (*rlc_watch_fn)(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context);
 /** @param deadline_ns The date it was armed for; now may be later. */
 typedef void (*rlc_timer_fn)(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context);

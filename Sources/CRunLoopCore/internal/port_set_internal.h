@@ -56,7 +56,8 @@ struct rlc_port_set {
     uint32_t next_capacity; /**< The largest made so far. Under the lock. */
 
     /* From here on: the owner's thread only. */
-    bool is_fresh; /**< Nothing has been taken since the wait that fetched the batch. */
+    bool is_fresh;   /**< Nothing has been taken since the wait that fetched the batch. */
+    bool is_trusted; /**< Its events are reported as they were fetched: rlc_loop's pass is not over yet. */
     uint32_t cursor, fetched;
     uint32_t changes_at_wait;
     rlc_batch *batch;
