@@ -1,12 +1,11 @@
 #include "loop_internal.h"
-#include "port_set_internal.h"
 #include "post_queue_internal.h"
 #include "wakeup_port_internal.h"
 
 #include <errno.h>
 
 /* Work that this thread queues for itself may keep it from looking at the kernel, but not for long. */
-enum { LOOKS_SKIPPED_MAX = 64, BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, EVENTS_PER_PASS = 64 };
+enum { LOOKS_SKIPPED_MAX = 64, BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000 };
 
 /** What came of a pass. */
 typedef struct outcome {
@@ -73,7 +72,7 @@ static bool is_stopped(const rlc_loop *loop) {
 /** True if something can be called without asking the kernel or the clock. */
 static bool has_work(const rlc_loop *loop) {
     return loop->deferred != NULL || rlc_has_posts(&loop->posts) || rlc_port_set_holds_batch(loop->set) ||
-           loop->taken != NULL || loop->first_due != RLC_NO_TIMER || !TAILQ_EMPTY(&loop->failed);
+           loop->taken != NULL || loop->first_due != RLC_NO_TIMER || loop->failed.first != RLC_NO_SLOT;
 }
 
 /**
@@ -149,18 +148,24 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
     return status == -EINTR ? 0 : status;
 }
 
+static rlc_port *take_event(rlc_port_set *set, uint32_t *ret_ready) {
+    rlc_port *port = rlc_port_set_take_plain(set, ret_ready);
+    return port != NULL ? port : rlc_port_set_take_port(set, ret_ready);
+}
+
 /** Events of this pass's look are believed; those that an earlier one has left are looked at again. */
 static bool call_events(rlc_loop *loop) {
     bool called = false;
-    rlc_port_event event;
+    rlc_port *port;
+    uint32_t ready;
     /* A nested run may leave a fresh batch behind: bounded, the rest is the next pass's. */
-    for (int i = 0; i < EVENTS_PER_PASS && rlc_port_set_take(loop->set, &event); i++) {
-        if (event.kind == RLC_PORT_HINT) {
-            if (event.context != NULL)
-                rlc_timer_port_harvested(event.context);
+    for (int i = 0; i < RLC_BATCH_MAX && (port = take_event(loop->set, &ready)) != NULL; i++) {
+        if (port->kind == RLC_PORT_HINT) {
+            if (port->context != NULL)
+                rlc_timer_port_harvested(port->context);
             continue;
         }
-        rlc_loop_call_watch(loop, event.context, event.ready);
+        rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
         called = true;
     }
     loop->set->is_trusted = false;
@@ -187,19 +192,20 @@ static bool call_posts(rlc_loop *loop) {
 
 /** What is to be called is settled before the first callout: work queued by work waits for the next pass. */
 static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
-    if (loop->pending_count > 0)
+    if (loop->pending.first != RLC_NO_SLOT)
         rlc_loop_flush_watches(loop);
     if (!has_work(loop) || (!rlc_port_set_holds_batch(loop->set) && !may_skip_look(loop))) {
         int status = look(loop, deadline_ns, outcome);
         if (status < 0)
             return status;
-        loop->set->is_trusted = true;
+        if (rlc_port_set_holds_batch(loop->set))
+            rlc_port_set_trust(loop->set);
     }
     if (rlc_loop_has_timers(loop))
         rlc_loop_collect_due_timers(loop, now_ns(loop));
     if (loop->taken == NULL)
         loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
-    if (!TAILQ_EMPTY(&loop->failed))
+    if (loop->failed.first != RLC_NO_SLOT)
         outcome->called |= rlc_loop_call_failed_watches(loop);
     if (loop->first_due != RLC_NO_TIMER)
         outcome->called |= rlc_loop_call_due_timers(loop);
@@ -212,7 +218,7 @@ static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
 /** True if another pass has nothing but posts to serve as long as it does not ask the kernel. */
 static bool has_only_posts(const rlc_loop *loop) {
     return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !rlc_loop_has_timers(loop) &&
-           loop->pending_count == 0 && !rlc_port_set_holds_batch(loop->set);
+           loop->pending.first == RLC_NO_SLOT && !rlc_port_set_holds_batch(loop->set);
 }
 
 /** Such passes, one after the other. RLC_RUN_STOPPED, or 0 to go on. */
@@ -233,8 +239,12 @@ static void enter(rlc_loop *loop) {
 }
 
 static void leave(rlc_loop *loop) {
-    if (--loop->depth == 0 && (!TAILQ_EMPTY(&loop->dead_watches) || loop->first_dead_timer != RLC_NO_TIMER))
-        rlc_loop_bury(loop);
+    if (--loop->depth > 0)
+        return;
+    if (loop->first_dead_watch != RLC_NO_SLOT)
+        rlc_loop_bury_watches(loop);
+    if (loop->first_dead_timer != RLC_NO_TIMER)
+        rlc_loop_bury_timers(loop);
 }
 
 /* ---- runs ---- */

@@ -7,7 +7,7 @@ static int set_up(rlc_loop *loop) {
     int status = rlc_wakeup_port_create(loop->kernel, &loop->wakeup);
     if (status < 0)
         return status;
-    status = rlc_port_set_create(loop->kernel, &loop->set);
+    status = rlc_port_set_create_for(loop->kernel, sizeof(rlc_watch), &loop->set);
     if (status < 0)
         return status;
     rlc_token token;
@@ -29,10 +29,8 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     loop->kernel = kernel == NULL ? rlc_kernel_default() : kernel;
     loop->fork_generation = rlc_fork_generation();
     loop->deferred_end = &loop->deferred;
-    TAILQ_INIT(&loop->watches);
-    TAILQ_INIT(&loop->pending);
-    TAILQ_INIT(&loop->failed);
-    TAILQ_INIT(&loop->dead_watches);
+    loop->pending = loop->failed = (rlc_watch_list){RLC_NO_SLOT, RLC_NO_SLOT};
+    loop->first_dead_watch = RLC_NO_SLOT;
     loop->first_due = loop->last_due = loop->first_dead_timer = RLC_NO_TIMER;
     int status = set_up(loop);
     if (status < 0) {
@@ -56,21 +54,12 @@ static void refuse_posts(rlc_loop *loop) {
     loop->depth--;
 }
 
-void rlc_loop_bury(rlc_loop *loop) {
-    rlc_loop_free_watches(loop, &loop->dead_watches);
-    rlc_loop_bury_timers(loop);
-}
-
 int rlc_loop_destroy(rlc_loop *loop) {
     if (loop == NULL)
         return 0;
     if (loop->depth > 0)
         return -EBUSY;
     refuse_posts(loop);
-    rlc_loop_bury(loop);
-    rlc_loop_free_watches(loop, &loop->watches);
-    rlc_loop_free_watches(loop, &loop->pending);
-    rlc_loop_free_watches(loop, &loop->failed);
     tear_down(loop);
     return 0;
 }

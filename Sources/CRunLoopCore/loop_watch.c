@@ -1,19 +1,55 @@
 #include "loop_internal.h"
 
-#include "port_set_internal.h"
-
 #include <errno.h>
-#include <stdlib.h>
 
-static void move_watch(rlc_watch *watch, struct rlc_watch_list *from, struct rlc_watch_list *to) {
-    TAILQ_REMOVE(from, watch, link);
-    TAILQ_INSERT_TAIL(to, watch, link);
+static rlc_watch *watch_at(const rlc_loop *loop, uint32_t slot) {
+    return rlc_slot_table_at(&loop->set->ports, slot);
 }
 
-static struct rlc_watch_list *list_of(rlc_watch *watch) {
+static bool is_removed(const rlc_watch *watch) {
+    return watch->watch_fn == NULL;
+}
+
+/* ---- lists ---- */
+
+static void append(rlc_loop *loop, rlc_watch_list *list, rlc_watch *watch) {
+    uint32_t slot = watch->port.slot.number;
+    watch->port.next = list->last;
+    watch->port.slot.link = RLC_NO_SLOT;
+    if (list->last == RLC_NO_SLOT)
+        list->first = slot;
+    else
+        watch_at(loop, list->last)->port.slot.link = slot;
+    list->last = slot;
+}
+
+static void detach(rlc_loop *loop, rlc_watch_list *list, rlc_watch *watch) {
+    uint32_t next = watch->port.slot.link, previous = watch->port.next;
+    if (previous == RLC_NO_SLOT)
+        list->first = next;
+    else
+        watch_at(loop, previous)->port.slot.link = next;
+    if (next == RLC_NO_SLOT)
+        list->last = previous;
+    else
+        watch_at(loop, next)->port.next = previous;
+}
+
+static void make_pending(rlc_watch *watch) {
+    rlc_port_assign(&watch->port, RLC_PORT_PENDING, true);
+    append(watch->loop, &watch->loop->pending, watch);
+}
+
+static void leave_lists(rlc_watch *watch) {
     rlc_loop *loop = watch->loop;
-    return watch->is_pending ? &loop->pending : watch->has_failed ? &loop->failed : &loop->watches;
+    if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
+        detach(loop, &loop->pending, watch);
+    if (rlc_port_has(&watch->port, RLC_PORT_REFUSED))
+        detach(loop, &loop->failed, watch);
+    rlc_port_assign(&watch->port, RLC_PORT_PENDING | RLC_PORT_REFUSED, false);
 }
+
+/* ---- adding, changing, removing ---- */
 
 int rlc_loop_add_watch(
     rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch) {
@@ -21,34 +57,31 @@ int rlc_loop_add_watch(
         return -ECHILD;
     if (fd < 0)
         return -EBADF;
-    int status = rlc_port_set_reserve(loop->set, (uint32_t)loop->pending_count + 1);
+    rlc_port *port;
+    int status = rlc_port_set_claim(loop->set, &port);
     if (status < 0)
         return status;
-    rlc_watch *watch = malloc(sizeof *watch);
-    if (watch == NULL)
-        return -ENOMEM;
-    *watch = (rlc_watch){.loop = loop,
-        .watch_fn = watch_fn,
-        .context = context,
-        .fd = fd,
-        .interest = (uint8_t)interest,
-        .is_pending = true};
-    TAILQ_INSERT_TAIL(&loop->pending, watch, link);
-    loop->pending_count++;
+    port->fd = fd;
+    port->kind = RLC_PORT_READINESS;
+    port->interest = (uint8_t)interest;
+    port->context = context;
+    rlc_watch *watch = (rlc_watch *)port;
+    watch->loop = loop;
+    watch->watch_fn = watch_fn;
+    make_pending(watch);
     loop->watch_count++;
     *ret_watch = watch;
     return 0;
 }
 
 void rlc_loop_flush_watches(rlc_loop *loop) {
-    rlc_watch *watch;
-    while ((watch = TAILQ_FIRST(&loop->pending)) != NULL) {
-        int status =
-            rlc_port_set_insert(loop->set, watch->fd, RLC_PORT_READINESS, watch->interest, watch, &watch->token);
-        watch->is_pending = false;
-        watch->has_failed = status < 0;
-        loop->pending_count--;
-        move_watch(watch, &loop->pending, list_of(watch));
+    while (loop->pending.first != RLC_NO_SLOT) {
+        rlc_watch *watch = watch_at(loop, loop->pending.first);
+        leave_lists(watch);
+        if (rlc_port_set_enroll(loop->set, &watch->port) == 0)
+            continue;
+        rlc_port_assign(&watch->port, RLC_PORT_REFUSED, true);
+        append(loop, &loop->failed, watch);
     }
 }
 
@@ -56,44 +89,50 @@ int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
     rlc_loop *loop = watch->loop;
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
-    if (watch->is_removed)
+    if (is_removed(watch))
         return -ENOENT;
-    watch->interest = (uint8_t)interest;
-    if (watch->is_pending)
+    if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
+        return rlc_port_set_change_interest(loop->set, &watch->port, interest);
+    watch->port.interest = (uint8_t)interest;
+    if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
         return 0;
-    if (watch->token.bits != 0)
-        return rlc_port_set_set_interest(loop->set, watch->token, interest);
-    int status = rlc_port_set_reserve(loop->set, (uint32_t)loop->pending_count + 1);
-    if (status < 0)
-        return status;
-    move_watch(watch, list_of(watch), &loop->pending); /* the set refused it once: try again */
-    watch->is_pending = true;
-    watch->has_failed = false;
-    loop->pending_count++;
+    leave_lists(watch);
+    make_pending(watch); /* the set refused it once: try again */
     return 0;
 }
 
 void rlc_watch_remove(rlc_watch *watch) {
-    if (watch == NULL || watch->is_removed)
+    if (watch == NULL || is_removed(watch))
         return;
     rlc_loop *loop = watch->loop;
-    if (watch->token.bits != 0)
-        (void)rlc_port_set_remove(loop->set, watch->token);
-    if (watch->is_pending)
-        loop->pending_count--;
-    loop->watch_count--;
-    watch->is_removed = true;
-    TAILQ_REMOVE(list_of(watch), watch, link);
-    if (loop->depth == 0)
-        free(watch);
+    if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
+        rlc_port_set_withdraw(loop->set, &watch->port);
     else
-        TAILQ_INSERT_TAIL(&loop->dead_watches, watch, link);
+        leave_lists(watch);
+    watch->watch_fn = NULL;
+    loop->watch_count--;
+    if (loop->depth == 0) {
+        rlc_port_set_release(loop->set, &watch->port);
+        return;
+    }
+    watch->port.slot.link = loop->first_dead_watch;
+    loop->first_dead_watch = watch->port.slot.number;
 }
+
+void rlc_loop_bury_watches(rlc_loop *loop) {
+    while (loop->first_dead_watch != RLC_NO_SLOT) {
+        rlc_watch *watch = watch_at(loop, loop->first_dead_watch);
+        loop->first_dead_watch = watch->port.slot.link;
+        rlc_port_set_release(loop->set, &watch->port);
+    }
+}
+
+/* ---- calling ---- */
 
 __attribute__((noinline)) /* Stack traces and profiles tell the kinds of callouts apart by these names. */
 static void
 rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
-    watch->watch_fn(loop, watch, ready, watch->context);
+    watch->watch_fn(loop, watch, ready, watch->port.context);
     __asm__ volatile(""); /* no tail call: the frame stays */
 }
 
@@ -102,37 +141,24 @@ void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
     loop->frames = &frame;
     rlc_calling_out_to_a_watch(loop, watch, ready);
     loop->frames = frame.outer;
-    if (!watch->is_muted)
-        return;
-    watch->is_muted = false;
-    if (!watch->is_removed)
-        (void)rlc_port_set_set_muted(loop->set, watch->token, false);
+    if (rlc_port_has(&watch->port, RLC_PORT_MUTED) && !is_removed(watch))
+        (void)rlc_port_set_mute(loop->set, &watch->port, false);
 }
 
 void rlc_loop_mute_innermost(rlc_loop *loop) {
     /* The outer ones were muted when the runs around this one began. */
     rlc_watch *watch = loop->frames == NULL ? NULL : loop->frames->watch;
-    if (watch == NULL || watch->is_muted || watch->is_removed || watch->token.bits == 0)
-        return;
-    watch->is_muted = rlc_port_set_set_muted(loop->set, watch->token, true) == 0;
+    if (watch != NULL && rlc_port_has(&watch->port, RLC_PORT_MEMBER))
+        (void)rlc_port_set_mute(loop->set, &watch->port, true);
 }
 
 bool rlc_loop_call_failed_watches(rlc_loop *loop) {
     bool called = false;
-    rlc_watch *watch;
-    while ((watch = TAILQ_FIRST(&loop->failed)) != NULL) {
-        move_watch(watch, &loop->failed, &loop->watches);
-        watch->has_failed = false;
+    while (loop->failed.first != RLC_NO_SLOT) {
+        rlc_watch *watch = watch_at(loop, loop->failed.first);
+        leave_lists(watch);
         rlc_calling_out_to_a_watch(loop, watch, RLC_ERROR);
         called = true;
     }
     return called;
-}
-
-void rlc_loop_free_watches(rlc_loop *loop, struct rlc_watch_list *list) {
-    (void)loop;
-    for (rlc_watch *watch; (watch = TAILQ_FIRST(list)) != NULL;) {
-        TAILQ_REMOVE(list, watch, link);
-        free(watch);
-    }
 }

@@ -23,7 +23,7 @@ int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, c
     if (rlc_port_set_is_forked(set))
         return -ECHILD; /* the epoll descriptor's interest list is the parent's */
     struct epoll_event event = {.events = events_of(port)};
-    event.data.u64 = (uint64_t)port->serial << 32 | (uint32_t)port->fd;
+    event.data.u64 = rlc_slot_token(&port->slot).bits;
     return set->kernel->epoll_control(set->kernel->context, epoll_fd, operation, port->fd, &event);
 }
 
@@ -50,11 +50,17 @@ rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
     return set->bucket_count == 0 ? NULL : owner_from(set, *bucket_of(set, fd), fd);
 }
 
-static void unlink_port(rlc_port_set *set, uint32_t slot) {
-    uint32_t *link = bucket_of(set, port_at(set, slot)->fd);
-    while (*link != slot)
+static void link_port(rlc_port_set *set, rlc_port *port) {
+    uint32_t *bucket = bucket_of(set, port->fd);
+    port->next = *bucket;
+    *bucket = port->slot.number;
+}
+
+static void unlink_port(rlc_port_set *set, rlc_port *port) {
+    uint32_t *link = bucket_of(set, port->fd);
+    while (*link != port->slot.number)
         link = &port_at(set, *link)->next;
-    *link = port_at(set, slot)->next;
+    *link = port->next;
 }
 
 static void orphan_all_at(rlc_port_set *set, int fd) {
@@ -68,7 +74,7 @@ static void orphan_all_at(rlc_port_set *set, int fd) {
 /** Doubles the buckets until there is one per port; each chain keeps its order, newest first. */
 static int reserve_buckets(rlc_port_set *set) {
     uint32_t count = set->bucket_count == 0 ? FIRST_BUCKETS : set->bucket_count;
-    while (count < set->ports.capacity)
+    while (count < set->ports.chunk_count * RLC_SLOTS_PER_CHUNK)
         count *= 2;
     if (count == set->bucket_count)
         return 0;
@@ -109,18 +115,28 @@ static void offer_batch(rlc_port_set *set, uint32_t members) {
     free(atomic_exchange(&set->next_batch, batch));
 }
 
-int rlc_port_set_reserve(rlc_port_set *set, uint32_t extra) {
-    int status = rlc_slot_table_reserve(&set->ports, extra);
+int rlc_port_set_claim(rlc_port_set *set, rlc_port **ret_port) {
+    int status = rlc_slot_table_reserve(&set->ports);
     if (status == 0)
         status = reserve_buckets(set);
-    if (status == 0)
-        offer_batch(set, set->ports.count + extra);
-    return status;
+    if (status < 0)
+        return status;
+    offer_batch(set, set->ports.count + 1);
+    *ret_port = rlc_slot_table_claim(&set->ports);
+    return 0;
+}
+
+void rlc_port_set_release(rlc_port_set *set, rlc_port *port) {
+    rlc_slot_table_release(&set->ports, &port->slot);
 }
 
 /* ---- life ---- */
 
 int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set) {
+    return rlc_port_set_create_for(kernel, sizeof(rlc_port), ret_set);
+}
+
+int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_port_set **ret_set) {
     if (kernel == NULL)
         kernel = rlc_kernel_default();
     rlc_port_set *set = calloc(1, sizeof *set);
@@ -135,7 +151,7 @@ int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set) {
     }
     set->batch->capacity = set->next_capacity = FIRST_BATCH;
     set->kernel = kernel;
-    rlc_slot_table_init(&set->ports, sizeof(rlc_port));
+    rlc_slot_table_init(&set->ports, record_size);
     set->fork_generation = rlc_fork_generation();
     set->epoll_fd = fd;
     *ret_set = set;
@@ -166,7 +182,7 @@ void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position) {
     while (*position < set->ports.touched) {
         uint32_t slot = (*position)++;
         const rlc_port *port = port_at(set, slot);
-        if (rlc_slot_table_is_live(&set->ports, slot) && port->kind != RLC_PORT_HINT)
+        if (rlc_slot_is_live(&port->slot) && port->kind != RLC_PORT_HINT)
             return port->context;
     }
     return NULL;
@@ -213,86 +229,48 @@ int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
     return -EBADF;
 }
 
-static void forget_new(rlc_port_set *set, uint32_t slot) {
-    unlink_port(set, slot);
-    rlc_slot_table_release(&set->ports, slot);
-}
-
-int rlc_port_set_insert(
-    rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token) {
-    if (fd < 0)
-        return -EBADF;
-    int status = rlc_port_set_reserve(set, 1);
-    if (status < 0)
-        return status;
-    rlc_port *older = rlc_port_set_owner(set, fd);
-    uint32_t slot = rlc_slot_table_claim(&set->ports);
-    rlc_port *port = port_at(set, slot);
-    port->context = context;
-    port->fd = fd;
-    port->serial = ++set->last_serial;
-    port->kind = (uint8_t)kind;
-    port->interest = (uint8_t)interest;
-    port->next = *bucket_of(set, fd);
-    *bucket_of(set, fd) = slot;
-
-    status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_ADD, port);
+/** Adds to epoll what is linked already. */
+static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
+    int status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_ADD, port);
     if (status == 0 && older != NULL && rlc_port_has(older, RLC_PORT_REGISTERED)) {
         /* A registered number cannot be added again: it was closed and opened anew since. */
         rlc_port_assign(port, RLC_PORT_ORPHAN, true);
-        orphan_all_at(set, fd);
+        orphan_all_at(set, port->fd);
         rlc_port_assign(port, RLC_PORT_ORPHAN, false);
     } else if (status == -EEXIST) {
         status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
         if (status == 0 && older != NULL)
             rlc_port_assign(older, RLC_PORT_REGISTERED, false);
     }
-    if (status < 0) {
-        forget_new(set, slot);
-        return status;
-    }
-    rlc_port_assign(port, RLC_PORT_REGISTERED, true);
-    if (kind == RLC_PORT_COUNTER && set->kernel->counter_empties(set->kernel->context, fd) > 0) {
+    return status;
+}
+
+static void ask_about_counter(const rlc_port_set *set, rlc_port *port) {
+    if (set->kernel->counter_empties(set->kernel->context, port->fd) > 0)
         rlc_port_assign(port, RLC_PORT_EMPTIES, true);
-    }
-    int flags = kind == RLC_PORT_COUNTER ? fcntl(fd, F_GETFL) : -1;
+    int flags = fcntl(port->fd, F_GETFL);
     if (flags >= 0 && (flags & O_NONBLOCK) == 0)
         rlc_port_assign(port, RLC_PORT_BLOCKS, true);
-    if (kind == RLC_PORT_HINT)
+}
+
+int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
+    rlc_port *older = rlc_port_set_owner(set, port->fd);
+    link_port(set, port);
+    int status = register_new(set, port, older);
+    if (status < 0) {
+        unlink_port(set, port);
+        return status;
+    }
+    rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, true);
+    if (port->kind == RLC_PORT_COUNTER)
+        ask_about_counter(set, port);
+    if (port->kind == RLC_PORT_HINT)
         set->hint_count++;
     atomic_fetch_add(&set->changes, 1);
-    *ret_token = rlc_slot_table_token(&set->ports, slot);
     return 0;
 }
 
-int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest) {
-    rlc_port *port = rlc_slot_table_find(&set->ports, token);
-    if (port == NULL)
-        return -ENOENT;
-    bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_RESTING);
-    port->interest = (uint8_t)interest;
-    rlc_port_assign(port, RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR, false);
-    if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || rlc_port_set_owner(set, port->fd) != port)
-        return 0;
-    return rlc_port_set_update(set, port);
-}
-
-int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted) {
-    rlc_port *port = rlc_slot_table_find(&set->ports, token);
-    if (port == NULL)
-        return -ENOENT;
-    if (rlc_port_has(port, RLC_PORT_MUTED) == muted)
-        return 0;
-    rlc_port_assign(port, RLC_PORT_MUTED, muted);
-    if (rlc_port_set_owner(set, port->fd) != port)
-        return 0;
-    return rlc_port_set_update(set, port);
-}
-
-int rlc_port_set_remove(rlc_port_set *set, rlc_token token) {
-    rlc_port *port = rlc_slot_table_find(&set->ports, token);
-    if (port == NULL)
-        return -ENOENT;
+void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     bool was_owner = rlc_port_set_owner(set, port->fd) == port;
     rlc_port *earlier = was_owner ? owner_from(set, port->next, port->fd) : NULL;
     if (earlier == NULL) {
@@ -303,8 +281,67 @@ int rlc_port_set_remove(rlc_port_set *set, rlc_token token) {
     }
     if (port->kind == RLC_PORT_HINT)
         set->hint_count--;
-    unlink_port(set, rlc_token_slot(token));
-    rlc_slot_table_release(&set->ports, rlc_token_slot(token));
+    unlink_port(set, port);
+    rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, false);
     atomic_fetch_add(&set->changes, 1);
+}
+
+int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest) {
+    bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_RESTING);
+    port->interest = (uint8_t)interest;
+    rlc_port_assign(port, RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR, false);
+    if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || rlc_port_set_owner(set, port->fd) != port)
+        return 0;
+    return rlc_port_set_update(set, port);
+}
+
+int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {
+    if (rlc_port_has(port, RLC_PORT_MUTED) == muted)
+        return 0;
+    rlc_port_assign(port, RLC_PORT_MUTED, muted);
+    if (rlc_port_set_owner(set, port->fd) != port)
+        return 0;
+    return rlc_port_set_update(set, port);
+}
+
+/* ---- the same by token ---- */
+
+int rlc_port_set_insert(
+    rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token) {
+    if (fd < 0)
+        return -EBADF;
+    rlc_port *port;
+    int status = rlc_port_set_claim(set, &port);
+    if (status < 0)
+        return status;
+    port->fd = fd;
+    port->kind = (uint8_t)kind;
+    port->interest = (uint8_t)interest;
+    port->context = context;
+    status = rlc_port_set_enroll(set, port);
+    if (status < 0) {
+        rlc_port_set_release(set, port);
+        return status;
+    }
+    *ret_token = rlc_slot_token(&port->slot);
+    return 0;
+}
+
+int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest) {
+    rlc_port *port = rlc_slot_table_find(&set->ports, token);
+    return port == NULL ? -ENOENT : rlc_port_set_change_interest(set, port, interest);
+}
+
+int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted) {
+    rlc_port *port = rlc_slot_table_find(&set->ports, token);
+    return port == NULL ? -ENOENT : rlc_port_set_mute(set, port, muted);
+}
+
+int rlc_port_set_remove(rlc_port_set *set, rlc_token token) {
+    rlc_port *port = rlc_slot_table_find(&set->ports, token);
+    if (port == NULL)
+        return -ENOENT;
+    rlc_port_set_withdraw(set, port);
+    rlc_port_set_release(set, port);
     return 0;
 }

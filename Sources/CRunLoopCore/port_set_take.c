@@ -41,17 +41,22 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
 
 /* ---- strays: registrations whose number was closed while a duplicate keeps the description open ---- */
 
-static rlc_port *live_port(const rlc_port_set *set, struct epoll_event event) {
-    rlc_port *port = rlc_port_set_owner(set, (int)(uint32_t)event.data.u64);
-    if (port == NULL || port->serial != (uint32_t)(event.data.u64 >> 32))
-        return NULL;
-    return rlc_port_has(port, RLC_PORT_REGISTERED) ? port : NULL;
+/** Deletes the registration of a dead token by its number, if that still is known and nobody else's. */
+static bool delete_by_number(const rlc_port_set *set, rlc_token token) {
+    if (rlc_token_slot(token) >= set->ports.touched)
+        return false;
+    const rlc_port *record = rlc_slot_table_at(&set->ports, rlc_token_slot(token));
+    bool is_untouched = record->slot.generation - rlc_token_generation(token) <= 1; /* at most released since */
+    rlc_port *owner = rlc_port_set_owner(set, record->fd);
+    if (!is_untouched || (owner != NULL && rlc_port_has(owner, RLC_PORT_REGISTERED)))
+        return false;
+    return rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_DEL, record) == 0;
 }
 
 static int copy_registrations(rlc_port_set *set, int epoll_fd) {
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);
-        if (!rlc_slot_table_is_live(&set->ports, slot) || !rlc_port_has(port, RLC_PORT_REGISTERED))
+        if (!rlc_slot_is_live(&port->slot) || !rlc_port_has(port, RLC_PORT_REGISTERED))
             continue;
         int status = rlc_port_set_control(set, epoll_fd, EPOLL_CTL_ADD, port);
         if (status == -EBADF || status == -EPERM) {
@@ -89,13 +94,8 @@ static void drop_strays(rlc_port_set *set) {
     if (!set->has_strays || atomic_load(&set->changes) != set->changes_at_wait)
         return;
     for (uint32_t i = set->cursor; i < set->fetched; i++) {
-        struct epoll_event event = set->batch->events[i];
-        if (live_port(set, event) != NULL)
-            continue;
-        rlc_port stray = {.fd = (int)(uint32_t)event.data.u64};
-        rlc_port *owner = rlc_port_set_owner(set, stray.fd);
-        bool is_ours = owner != NULL && rlc_port_has(owner, RLC_PORT_REGISTERED);
-        if (!is_ours && rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_DEL, &stray) == 0)
+        rlc_token token = {.bits = set->batch->events[i].data.u64};
+        if (rlc_port_set_live(set, token) != NULL || delete_by_number(set, token))
             continue;
         (void)rebuild(set);
         return;
@@ -177,7 +177,8 @@ static int look_again(const rlc_port_set *set, const rlc_port *port) {
  * A hang-up with nothing left to read ends a port. An error without one may pass (a datagram that was refused) or stay
  * (a pipe without readers): it is reported once, and the port is edge-triggered until the error is gone.
  */
-static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+__attribute__((noinline)) static uint32_t take_ended_or_doubtful(
+    rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
     bool was_in_error = rlc_port_has(port, RLC_PORT_IN_ERROR);
     if (!is_believed || was_in_error)
         events = (uint32_t)look_again(set, port);
@@ -205,32 +206,52 @@ static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t event
     return ready;
 }
 
-bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
+static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+    if (is_believed && rlc_port_is_plain(port, events))
+        return rlc_port_plain_ready(port, events);
+    return take_ended_or_doubtful(set, port, events, is_believed);
+}
+
+void rlc_port_set_trust(rlc_port_set *set) {
+    if (set->is_fresh)
+        drop_strays(set);
+    set->is_fresh = false;
+    set->is_trusted = true;
+}
+
+rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
     bool is_fresh = set->is_fresh;
     if (!rlc_port_set_holds_batch(set) || rlc_port_set_is_forked(set))
-        return false;
+        return NULL;
     if (is_fresh)
         drop_strays(set);
     set->is_fresh = false;
     while (rlc_port_set_holds_batch(set)) {
         struct epoll_event event = set->batch->events[set->cursor++];
-        rlc_port *port = live_port(set, event);
+        rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event.data.u64});
         if (port == NULL)
             continue;
         uint32_t ready = RLC_READABLE;
-        if (port->kind == RLC_PORT_COUNTER)
-            ready = take_counter(set, port);
         if (port->kind == RLC_PORT_READINESS)
             ready = take_readiness(set, port, event.events, is_fresh || set->is_trusted);
+        else if (port->kind == RLC_PORT_COUNTER)
+            ready = take_counter(set, port);
         if (ready == 0)
             continue;
-        *ret_event = (rlc_port_event){
-            .token = rlc_slot_table_token(&set->ports, rlc_slot_table_slot(&set->ports, port)),
-            .context = port->context,
-            .kind = (rlc_port_kind)port->kind,
-            .ready = ready,
-        };
-        return true;
+        *ret_ready = ready;
+        return port;
     }
-    return false;
+    return NULL;
+}
+
+bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
+    uint32_t ready;
+    const rlc_port *port = rlc_port_set_take_port(set, &ready);
+    if (port == NULL)
+        return false;
+    *ret_event = (rlc_port_event){.token = rlc_slot_token(&port->slot),
+        .context = port->context,
+        .kind = (rlc_port_kind)port->kind,
+        .ready = ready};
+    return true;
 }

@@ -4,56 +4,66 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 4 };
+enum { FIRST_CHUNK_ROOM = 4, MOST_SLOTS = INT32_MAX };
 
 void rlc_slot_table_init(rlc_slot_table *table, size_t record_size) {
     *table = (rlc_slot_table){.record_size = (uint32_t)record_size, .first_free = RLC_NO_SLOT};
 }
 
 void rlc_slot_table_finish(rlc_slot_table *table) {
-    free(table->records);
-    table->records = NULL;
+    for (uint32_t i = 0; i < table->chunk_count; i++)
+        free(table->chunks[i]);
+    free(table->chunks);
 }
 
-int rlc_slot_table_reserve(rlc_slot_table *table, uint32_t extra) {
-    uint64_t needed = (uint64_t)table->count + extra;
-    if (needed <= table->capacity)
+static int reserve_chunk_room(rlc_slot_table *table) {
+    if (table->chunk_count < table->chunk_room)
         return 0;
-    if (needed > INT32_MAX)
+    uint32_t room = table->chunk_room == 0 ? FIRST_CHUNK_ROOM : table->chunk_room + table->chunk_room / 2;
+    unsigned char **chunks = realloc(table->chunks, room * sizeof *chunks);
+    if (chunks == NULL)
         return -ENOMEM;
-    uint32_t capacity = table->capacity == 0 ? FIRST_CAPACITY : table->capacity;
-    while (capacity < needed)
-        capacity *= 2;
-    unsigned char *records = realloc(table->records, (size_t)capacity * table->record_size);
-    if (records == NULL)
-        return -ENOMEM;
-    table->records = records;
-    table->capacity = capacity;
+    table->chunks = chunks;
+    table->chunk_room = room;
     return 0;
 }
 
-uint32_t rlc_slot_table_claim(rlc_slot_table *table) {
-    uint32_t slot = table->first_free;
-    uint32_t generation = 0;
-    rlc_slot *header;
-    if (slot != RLC_NO_SLOT) {
-        header = rlc_slot_table_at(table, slot);
-        table->first_free = header->link;
-        generation = header->generation;
-    } else {
-        slot = table->touched++;
-        header = rlc_slot_table_at(table, slot);
-    }
-    memset(header, 0, table->record_size);
-    header->generation = generation + 1;
-    table->count++;
-    return slot;
+int rlc_slot_table_reserve(rlc_slot_table *table) {
+    if (table->first_free != RLC_NO_SLOT || table->touched < table->chunk_count * RLC_SLOTS_PER_CHUNK)
+        return 0;
+    if (table->touched > MOST_SLOTS - RLC_SLOTS_PER_CHUNK)
+        return -ENOMEM;
+    int status = reserve_chunk_room(table);
+    if (status < 0)
+        return status;
+    unsigned char *chunk = malloc((size_t)table->record_size * RLC_SLOTS_PER_CHUNK);
+    if (chunk == NULL)
+        return -ENOMEM;
+    table->chunks[table->chunk_count++] = chunk;
+    return 0;
 }
 
-void rlc_slot_table_release(rlc_slot_table *table, uint32_t slot) {
-    rlc_slot *header = rlc_slot_table_at(table, slot);
-    header->generation++;
-    header->link = table->first_free;
-    table->first_free = slot;
+void *rlc_slot_table_claim(rlc_slot_table *table) {
+    uint32_t number = table->first_free, generation = 0;
+    rlc_slot *record;
+    if (number != RLC_NO_SLOT) {
+        record = rlc_slot_table_at(table, number);
+        table->first_free = record->link;
+        generation = record->generation;
+    } else {
+        number = table->touched++;
+        record = rlc_slot_table_at(table, number);
+    }
+    memset(record, 0, table->record_size);
+    record->number = number;
+    record->generation = generation + 1;
+    table->count++;
+    return record;
+}
+
+void rlc_slot_table_release(rlc_slot_table *table, rlc_slot *record) {
+    record->generation++;
+    record->link = table->first_free;
+    table->first_free = record->number;
     table->count--;
 }

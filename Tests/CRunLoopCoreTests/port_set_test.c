@@ -326,7 +326,7 @@ static void test_RLC_PORT_8_many_members_and_a_batch_that_grows(void) {
     unsigned long waits = count_of(&kernel.waits), blocks = allocations();
     for (int i = 0; i < COUNT; i++)
         CHECK(next_context(set) == &tags[i]);        /* in the order in which they became ready */
-    CHECK_EQUAL(count_of(&kernel.waits), waits + 3); /* 64 + 64 + 22 */
+    CHECK_EQUAL(count_of(&kernel.waits), waits + 2); /* 128 + 22 */
     CHECK_EQUAL(allocations(), blocks);
     for (int i = 0; i < COUNT; i += 2)
         CHECK_EQUAL(rlc_port_set_remove(set, tokens[i]), 0);

@@ -3,7 +3,7 @@
  *
  * insert, set_interest, mute and remove reach the kernel before they return, also while the owner sleeps in wait
  * [RLC-SET-1]. Interest is registered by number and serial, never by a bare descriptor or pointer: what happens to a
- * number after its member is gone is not the member's business. A wait fetches up to 64 events into the set; take hands
+ * number after its member is gone is not the member's business. A wait fetches up to 128 events into the set; take hands
  * them out one by one, in the order in which they became ready [RLC-ORDER-1, RLC-PORT-8], also to a later run, and
  * drops what has become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
  *

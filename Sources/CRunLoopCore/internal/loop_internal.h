@@ -2,23 +2,26 @@
 #ifndef RLC_LOOP_INTERNAL_H
 #define RLC_LOOP_INTERNAL_H
 
+#include "port_set_internal.h"
 #include "timer_heap_internal.h"
 
-#include <bsd/sys/queue.h>
 #include <crunloop/crunloop.h>
 #include <stdatomic.h>
 
-/** Always in exactly one list: pending (not added to the set yet), failed (could not be), watches, or dead. */
+/**
+ * A record of the set: a member, or in one of the loop's lists: pending (not added to the set yet), failed (could not
+ * be), or dead. In a list the port's `next` is the watch before this one, and its slot's link the one after it.
+ */
 struct rlc_watch {
-    TAILQ_ENTRY(rlc_watch) link;
+    rlc_port port;
     rlc_loop *loop;
-    rlc_watch_fn watch_fn;
-    void *context;
-    rlc_token token; /**< 0 while the set does not have it. */
-    int fd;
-    uint8_t interest;
-    bool is_pending, has_failed, is_muted, is_removed;
+    rlc_watch_fn watch_fn; /**< NULL once it was removed. */
 };
+
+/** Watches, by slot; RLC_NO_SLOT if none. */
+typedef struct rlc_watch_list {
+    uint32_t first, last;
+} rlc_watch_list;
 
 /** A record of the heap. */
 struct rlc_timer {
@@ -30,8 +33,6 @@ struct rlc_timer {
     bool is_due;    /**< Taken from the heap, and not called yet. */
     bool was_armed; /**< By somebody else than the loop, since its callout began. */
 };
-
-TAILQ_HEAD(rlc_watch_list, rlc_watch);
 
 /** A watch callout on the stack. */
 typedef struct rlc_frame {
@@ -48,12 +49,13 @@ struct rlc_loop {
     rlc_post_queue posts;
     rlc_post_node *deferred, **deferred_end;
     rlc_post_node *taken; /**< Posts of the pass that runs now, oldest first; a nested pass goes on with them. */
-    struct rlc_watch_list watches, pending, failed, dead_watches;
+    rlc_watch_list pending, failed;
+    uint32_t first_dead_watch;
     rlc_spin spin;
     uint32_t first_due, last_due; /**< Timers, by slot; RLC_NO_TIMER if none. */
     uint32_t first_dead_timer;
     rlc_frame *frames;
-    size_t watch_count, pending_count;
+    size_t watch_count;
     /** The innermost run's serial << 1, and whether it was asked to stop; 0 while none runs. */
     _Atomic uint64_t stop;
     uint64_t last_serial;
@@ -85,9 +87,6 @@ static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_nod
     return first;
 }
 
-/** Frees what was removed while passes were on the stack. */
-void rlc_loop_bury(rlc_loop *loop);
-
 /** Adds what is pending to the set. */
 void rlc_loop_flush_watches(rlc_loop *loop);
 /** Calls the watches that could not be added. True if there was one. */
@@ -95,7 +94,8 @@ bool rlc_loop_call_failed_watches(rlc_loop *loop);
 void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
 /** A nested run begins: the watch whose callout starts it is no part of it. */
 void rlc_loop_mute_innermost(rlc_loop *loop);
-void rlc_loop_free_watches(rlc_loop *loop, struct rlc_watch_list *list);
+/** No pass is on the stack: what was removed meanwhile may be used again. */
+void rlc_loop_bury_watches(rlc_loop *loop);
 
 /** Moves what is due at now_ns from the heap to the list. */
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);

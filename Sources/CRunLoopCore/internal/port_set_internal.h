@@ -8,12 +8,12 @@
 #include <stdatomic.h>
 
 enum {
-    RLC_BATCH_MAX = 64
+    RLC_BATCH_MAX = 128
 }; /* epoll_wait(2) copies at most this many; the rest stay queued in the kernel, none is lost */
 
 /** Only the owner of a number, its newest member that is no orphan, can be registered. */
 enum {
-    RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's serial. */
+    RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's token. */
     RLC_PORT_MUTED = 2,
     RLC_PORT_RESTING = 4,     /**< Ended and reported; set_interest wakes it. */
     RLC_PORT_ORPHAN = 8,      /**< Its number was closed and belongs to somebody else now. */
@@ -21,15 +21,18 @@ enum {
     RLC_PORT_READ_ENDED = 32, /**< End of file was reported; still waits to write. */
     RLC_PORT_IN_ERROR = 64,   /**< An error without hang-up was reported: edge-triggered until it is gone. */
     RLC_PORT_BLOCKS = 128, /**< A counter without O_NONBLOCK: a read may wait if the event is somebody else's by now. */
+    RLC_PORT_MEMBER = 256, /**< Enrolled. */
+    RLC_PORT_PENDING = 512,  /**< rlc_loop's: waits for the next pass to enroll it. */
+    RLC_PORT_REFUSED = 1024, /**< rlc_loop's: that failed, and nobody has been told yet. */
 };
 
 typedef struct rlc_port {
-    rlc_slot slot;
-    void *context;
+    rlc_slot slot; /**< Its token is what an event carries. */
     int fd;
-    uint32_t serial; /**< With the number, what an event carries: no two registrations share it. */
-    uint32_t next;   /**< Older slot in the same bucket. */
-    uint8_t kind, interest, state;
+    void *context;
+    uint32_t next; /**< Older slot in the same bucket; free for the owner's use while the port is no member. */
+    uint8_t kind, interest;
+    uint16_t state;
 } rlc_port;
 
 typedef struct rlc_batch {
@@ -42,7 +45,6 @@ struct rlc_port_set {
     rlc_slot_table ports;
     uint32_t *buckets; /**< By number, newest first. */
     uint32_t bucket_count;
-    uint32_t last_serial;
     uint32_t hint_count;
     uint32_t fork_generation;
     int epoll_fd;
@@ -63,8 +65,24 @@ struct rlc_port_set {
     rlc_batch *batch;
 };
 
-/** Room for `extra` more inserts, which then do not allocate. -ENOMEM. [locked] */
-int rlc_port_set_reserve(rlc_port_set *set, uint32_t extra);
+/** A set whose records have `record_size` bytes and begin with an rlc_port: ports by pointer, for rlc_loop. */
+int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_port_set **ret_set);
+/** A record that is no member yet; to enroll it allocates nothing. -ENOMEM. [locked] */
+int rlc_port_set_claim(rlc_port_set *set, rlc_port **ret_port);
+/** Becomes a member: watches its `fd` as its kind, interest and context say. Else as rlc_port_set_insert. [locked] */
+int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port);
+/** Is no member any more. As rlc_port_set_remove. [locked] */
+void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port);
+/** The record may be another's from now on. [locked] */
+void rlc_port_set_release(rlc_port_set *set, rlc_port *port);
+/** As rlc_port_set_set_interest. [locked] */
+int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
+/** As rlc_port_set_set_muted. [locked] */
+int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted);
+/** What the last wait has fetched is reported as it is, until is_trusted is cleared. [locked] */
+void rlc_port_set_trust(rlc_port_set *set);
+/** As rlc_port_set_take. The port, or NULL. [locked] */
+rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
 
 /** The owner of the number, or NULL. */
 rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd);
@@ -78,16 +96,51 @@ static inline bool rlc_port_has(const rlc_port *port, unsigned state) {
 }
 
 static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) {
-    port->state = (uint8_t)(is_set ? port->state | state : port->state & ~state);
+    port->state = (uint16_t)(is_set ? port->state | state : port->state & ~state);
 }
 
 static inline bool rlc_port_set_is_forked(const rlc_port_set *set) {
     return rlc_has_forked_since(set->fork_generation);
 }
 
+/** The registered port of an event's token, or NULL: a dead one's. */
+static inline rlc_port *rlc_port_set_live(const rlc_port_set *set, rlc_token token) {
+    if (rlc_token_slot(token) >= set->ports.touched)
+        return NULL;
+    rlc_port *port = rlc_slot_table_at(&set->ports, rlc_token_slot(token));
+    bool is_its = port->slot.generation == rlc_token_generation(token);
+    return is_its && rlc_port_has(port, RLC_PORT_REGISTERED) ? port : NULL;
+}
+
+/** True if an event says nothing but "you may read or write", and nothing else is known of the port. */
+static inline bool rlc_port_is_plain(const rlc_port *port, uint32_t events) {
+    return (events & ~(uint32_t)(EPOLLIN | EPOLLOUT)) == 0 &&
+           !rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR);
+}
+
+static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t events) {
+    uint32_t ready = ((events & EPOLLIN) != 0 ? RLC_READABLE : 0) | ((events & EPOLLOUT) != 0 ? RLC_WRITABLE : 0);
+    return ready & port->interest;
+}
+
 /** rlc_port_set_has_batch, in line. */
 static inline bool rlc_port_set_holds_batch(const rlc_port_set *set) {
     return set->cursor < set->fetched;
+}
+
+/** rlc_port_set_take_port in line, for the common event of a trusted batch. NULL for all others. */
+static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, uint32_t *ret_ready) {
+    if (!set->is_trusted || !rlc_port_set_holds_batch(set) || rlc_port_set_is_forked(set))
+        return NULL;
+    const struct epoll_event *event = &set->batch->events[set->cursor];
+    rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
+    if (port == NULL || port->kind == RLC_PORT_COUNTER || !rlc_port_is_plain(port, event->events))
+        return NULL;
+    *ret_ready = rlc_port_plain_ready(port, event->events);
+    if (*ret_ready == 0)
+        return NULL;
+    set->cursor++;
+    return port;
 }
 
 #endif
