@@ -22,8 +22,10 @@ struct ModeState: ~Copyable {
   /// Sources whose equality is more than identity.
   var sourcesWithIdentity = 0
 
-  var portCount = 0
-  var timerCount = 0
+  var portCount = 0 { didSet { countAwaited() } }
+  var timerCount = 0 { didSet { countAwaited() } }
+  /// Of both together: what the kernel may have to tell of. Read without the lock.
+  let awaitedCount = Atomic<Int>(0)
   var timerHeap: TimerHeap?
   /// The mode's own timerfd, so that an expiry has its place among the mode's ready ports, whatever runs at that moment.
   var timerPort: TimerPort?
@@ -53,6 +55,8 @@ struct ModeState: ~Copyable {
     self.isCommon = isCommon
     isPseudoMode = name == .common
   }
+
+  private func countAwaited() { awaitedCount.store(portCount + timerCount, ordering: .releasing) }
 
   /// Whether the port set is made and knows all of the mode's descriptors but the main queue's.
   var hasHints: Bool { portSet != nil && hasTimerHint == (timerPort != nil) }

@@ -8,6 +8,7 @@ enum PassEvent {
 
 extension RunLoop {
   /// The passes of one run. The letters are those of rule 7; rule 8 is the decision.
+  @inline(__always)
   func runPasses(
     _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult {
@@ -53,6 +54,7 @@ extension RunLoop {
   }
 
   /// (a): from here to the wait a wake is remembered; what was posted before is dropped, since a pass follows.
+  @inline(__always)
   private func acceptWakes(_ activation: UnsafeMutablePointer<Activation>) {
     guard !activation.pointee.isAccepting else { return }
     dropWakes(of: activation)

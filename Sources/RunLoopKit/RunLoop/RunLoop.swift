@@ -170,6 +170,7 @@ extension RunLoop {
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {
     if mode.pointee.sourceCount.load(ordering: .acquiring) > 0 { return false }
+    if mode.pointee.awaitedCount.load(ordering: .acquiring) > 0 { return false }
     return lock.withLock { isEmpty(mode) }
   }
 

@@ -65,6 +65,7 @@ extension RunLoop {
   }
 
   /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back.
+  @inline(__always)
   private func activate(
     _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult {

@@ -48,11 +48,14 @@ extension RunLoop {
 
   /// False if something has been posted.
   private func beginSleep(in mode: ModePointer, until deadline: UInt64) -> Bool {
-    let wakeAt = lock.withLock {
-      armTimer(of: mode)
-      return mode.pointee.timerHeap?.wakeAt ?? Time.forever
+    var deadline = deadline
+    if mode.pointee.awaitedCount.load(ordering: .acquiring) > 0 {
+      lock.withLock {
+        armTimer(of: mode)
+        if let heap = mode.pointee.timerHeap { deadline = min(deadline, heap.wakeAt) }
+      }
     }
-    return !spin(until: min(deadline, wakeAt)) && wakeWord.beginWait()
+    return !spin(until: deadline) && wakeWord.beginWait()
   }
 
   /// A mode without descriptors hears from the kernel of its timers only, whose truth is the clock: as long as none is due, a
@@ -60,11 +63,15 @@ extension RunLoop {
   @inline(__always)
   private func canSkipLook(in mode: ModePointer) -> Bool {
     guard owner.pointee.skippedLooks < OwnerState.mostSkippedLooks else { return false }
-    let canSkip = lock.withLock {
-      mode.pointee.portCount == 0 && !mode.pointee.hasMainQueueHint && !isTimerDue(in: mode, soft: true)
+    if isMain || mode.pointee.awaitedCount.load(ordering: .acquiring) > 0 {
+      guard lock.withLock({ hasNothingToHear(in: mode) }) else { return false }
     }
-    if canSkip { owner.pointee.skippedLooks += 1 }
-    return canSkip
+    owner.pointee.skippedLooks += 1
+    return true
+  }
+
+  private func hasNothingToHear(in mode: ModePointer) -> Bool {
+    mode.pointee.portCount == 0 && !mode.pointee.hasMainQueueHint && !isTimerDue(in: mode, soft: true)
   }
 
   /// The oldest fetched event that is still true.
