@@ -64,7 +64,7 @@ extension Workload {
 
   private static let loops = [
     Workload("startup", "", "make a loop, run it empty, destroy it", count: 500),
-    Workload("iter", "0", "a pass that does not wait, nothing to do", count: 50000),
+    Workload("iter", "0", "a pass that does not wait and finds nothing", count: 50000),
     Workload("iter", "1", "the same with an observer", count: 50000, size: 1),
     Workload("iter", "10", "the same with 10 observers", count: 50000, size: 10),
     Workload("mode_switch", "", "an event in a mode of 1000 counters, one in a mode of 4", count: 10000, size: 1000),

@@ -17,6 +17,7 @@ extension Overlay {
   static let iterate: Body = { args, result in
     let loop = RunLoop.current
     try hold(loop)
+    try loop.add(RunLoop.FileDescriptorSource(fileDescriptor: bench_counter(), interest: .readable) { _, _ in })
     let state = Shared(0)
     for _ in 0..<args.size { try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in state.state.pointee += 1 }) }
     try loop.run(for: .zero)
