@@ -121,10 +121,12 @@ final class ItemExtras: Sendable {
 
 extension RunLoop.Item {
   /// The token of its membership in the mode; nil if it is no member.
+  @inline(__always)
   final func token(in mode: ModePointer) -> UInt64? {
     withLinks { $0.first { $0.mode == mode }?.token }
   }
 
+  @inline(__always)
   final func isMember(of mode: ModePointer) -> Bool { token(in: mode) != nil }
 
   final func isMember(ofAnyModeOf host: RunLoop) -> Bool {
