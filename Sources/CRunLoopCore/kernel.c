@@ -61,32 +61,36 @@ static long wait_in_ms(int epoll_fd, struct epoll_event *events, int capacity, i
     return syscall(SYS_epoll_pwait, epoll_fd, events, capacity, timeout_ms, NULL, (size_t)0);
 }
 
-/** Only a limited wait needs nanoseconds. */
+/** @param timeout NULL: timeout_ms counts. */
 __attribute__((noinline)) /* Profiles filter idle time by this name. */
 static int
-rlc_kernel_blocking_wait(int epoll_fd, struct epoll_event *events, int capacity, uint64_t timeout_ns) {
+rlc_kernel_blocking_wait(
+    int epoll_fd, struct epoll_event *events, int capacity, int timeout_ms, const struct timespec *timeout) {
+    long count = timeout == NULL ? wait_in_ms(epoll_fd, events, capacity, timeout_ms)
+                                 : wait_in_ns(epoll_fd, events, capacity, timeout);
+    __asm__ volatile(""); /* no tail call: the frame stays */
+    return status_of(count);
+}
+
+static int limited_wait(int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     static _Atomic bool lacks_pwait2;
-    bool is_limited = timeout_ns != 0 && timeout_ns != RLC_TIME_FOREVER;
-    if (is_limited && !atomic_load_explicit(&lacks_pwait2, memory_order_relaxed)) {
+    uint64_t timeout_ns = rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC));
+    if (!atomic_load_explicit(&lacks_pwait2, memory_order_relaxed)) {
         struct timespec timeout = timespec_of(timeout_ns);
-        long count = wait_in_ns(epoll_fd, events, capacity, &timeout);
-        if (count >= 0 || errno != ENOSYS)
-            return status_of(count);
+        int count = rlc_kernel_blocking_wait(epoll_fd, events, capacity, 0, &timeout);
+        if (count != -ENOSYS)
+            return count;
         atomic_store_explicit(&lacks_pwait2, true, memory_order_relaxed);
     }
-    int timeout_ms = is_limited ? rlc_timeout_ms(timeout_ns) : timeout_ns == 0 ? 0 : -1;
-    int count = status_of(wait_in_ms(epoll_fd, events, capacity, timeout_ms));
-    __asm__ volatile(""); /* no tail call: the frame stays */
-    return count;
+    return rlc_kernel_blocking_wait(epoll_fd, events, capacity, rlc_timeout_ms(timeout_ns), NULL);
 }
 
 static int system_epoll_wait(
     void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     (void)context;
-    uint64_t timeout_ns = deadline_ns;
     if (deadline_ns != 0 && deadline_ns != RLC_TIME_FOREVER)
-        timeout_ns = rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC));
-    return rlc_kernel_blocking_wait(epoll_fd, events, capacity, timeout_ns);
+        return limited_wait(epoll_fd, events, capacity, deadline_ns);
+    return rlc_kernel_blocking_wait(epoll_fd, events, capacity, deadline_ns == 0 ? 0 : -1, NULL);
 }
 
 static int system_eventfd_create(void *context) {

@@ -106,7 +106,7 @@ static bool may_skip_look(rlc_loop *loop) {
 
 /** Announces sleep and arms the timer. 1: it may sleep, 0: there is work, or -errno. */
 static int get_ready_to_sleep(rlc_loop *loop) {
-    if (!rlc_wakeup_port_begin_wait(loop->wakeup))
+    if (!rlc_wakeup_word_sleeps(loop->wakeup))
         return 0;
     /* From here on every waker writes. What was published before is seen now. */
     if (is_stopped(loop) || rlc_has_posts(&loop->posts))
@@ -133,7 +133,7 @@ static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
 /** Fetches events, waiting until deadline_ns if there is nothing else to do. */
 static int look(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
     int status = 1;
-    if (deadline_ns != 0 && (has_work(loop) || has_due_timer(loop) || spin(loop, deadline_ns)))
+    if (deadline_ns != 0 && (has_due_timer(loop) || spin(loop, deadline_ns)))
         deadline_ns = 0;
     if (deadline_ns != 0)
         status = get_ready_to_sleep(loop);
@@ -143,7 +143,7 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
         status = rlc_port_set_wait(loop->set, deadline_ns);
     loop->skipped_looks = 0;
     loop->blind_skips = 0;
-    if (rlc_wakeup_port_take(loop->wakeup) == RLC_WAKE_POSTED)
+    if (rlc_wakeup_word_take(loop->wakeup) == RLC_WAKE_POSTED)
         outcome->woken = true;
     return status == -EINTR ? 0 : status;
 }
@@ -156,17 +156,18 @@ static rlc_port *take_event(rlc_port_set *set, uint32_t *ret_ready) {
 /** Events of this pass's look are believed; those that an earlier one has left are looked at again. */
 static bool call_events(rlc_loop *loop) {
     bool called = false;
-    rlc_port *port;
     uint32_t ready;
     /* A nested run may leave a fresh batch behind: bounded, the rest is the next pass's. */
-    for (int i = 0; i < RLC_BATCH_MAX && (port = take_event(loop->set, &ready)) != NULL; i++) {
-        if (port->kind == RLC_PORT_HINT) {
-            if (port->context != NULL)
-                rlc_timer_port_harvested(port->context);
-            continue;
+    for (int i = 0; i < RLC_BATCH_MAX && rlc_port_set_holds_batch(loop->set); i++) {
+        rlc_port *port = take_event(loop->set, &ready);
+        if (port == NULL)
+            break;
+        if (port->kind != RLC_PORT_HINT) {
+            rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
+            called = true;
+        } else if (port->context != NULL) {
+            rlc_timer_port_harvested(port->context);
         }
-        rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
-        called = true;
     }
     loop->set->is_trusted = false;
     return called;
@@ -194,12 +195,12 @@ static bool call_posts(rlc_loop *loop) {
 static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
     if (loop->pending.first != RLC_NO_SLOT)
         rlc_loop_flush_watches(loop);
-    if (!has_work(loop) || (!rlc_port_set_holds_batch(loop->set) && !may_skip_look(loop))) {
-        int status = look(loop, deadline_ns, outcome);
+    bool is_busy = has_work(loop);
+    if (!is_busy || (!rlc_port_set_holds_batch(loop->set) && !may_skip_look(loop))) {
+        int status = look(loop, is_busy ? 0 : deadline_ns, outcome);
         if (status < 0)
             return status;
-        if (rlc_port_set_holds_batch(loop->set))
-            rlc_port_set_trust(loop->set);
+        rlc_port_set_trust(loop->set);
     }
     if (rlc_loop_has_timers(loop))
         rlc_loop_collect_due_timers(loop, now_ns(loop));

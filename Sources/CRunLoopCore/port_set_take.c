@@ -16,8 +16,6 @@ bool rlc_port_set_has_batch(const rlc_port_set *set) {
 }
 
 static void move_into_larger_batch(rlc_port_set *set) {
-    if (atomic_load_explicit(&set->next_batch, memory_order_relaxed) == NULL)
-        return;
     rlc_batch *larger = atomic_exchange(&set->next_batch, NULL);
     free(set->batch);
     set->batch = larger;
@@ -27,7 +25,8 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
     assert(!rlc_port_set_holds_batch(set)); /* waiting now would overwrite events that nobody has taken */
     if (rlc_port_set_is_forked(set))
         return -ECHILD;
-    move_into_larger_batch(set);
+    if (atomic_load_explicit(&set->next_batch, memory_order_relaxed) != NULL)
+        move_into_larger_batch(set);
     set->changes_at_wait = atomic_load(&set->changes);
     const rlc_kernel *kernel = set->kernel;
     rlc_batch *batch = set->batch;
@@ -89,9 +88,9 @@ static int rebuild(rlc_port_set *set) {
     return 0;
 }
 
-static void drop_strays(rlc_port_set *set) {
+void rlc_port_set_drop_strays(rlc_port_set *set) {
     /* After a change by another thread a dead event may just be late. A true stray will be back. */
-    if (!set->has_strays || atomic_load(&set->changes) != set->changes_at_wait)
+    if (atomic_load(&set->changes) != set->changes_at_wait)
         return;
     for (uint32_t i = set->cursor; i < set->fetched; i++) {
         rlc_token token = {.bits = set->batch->events[i].data.u64};
@@ -212,20 +211,10 @@ static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t event
     return take_ended_or_doubtful(set, port, events, is_believed);
 }
 
-void rlc_port_set_trust(rlc_port_set *set) {
-    if (set->is_fresh)
-        drop_strays(set);
-    set->is_fresh = false;
-    set->is_trusted = true;
-}
-
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
-    bool is_fresh = set->is_fresh;
     if (!rlc_port_set_holds_batch(set) || rlc_port_set_is_forked(set))
         return NULL;
-    if (is_fresh)
-        drop_strays(set);
-    set->is_fresh = false;
+    bool is_fresh = rlc_port_set_begin_taking(set);
     while (rlc_port_set_holds_batch(set)) {
         struct epoll_event event = set->batch->events[set->cursor++];
         rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event.data.u64});

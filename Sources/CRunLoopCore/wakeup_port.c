@@ -72,20 +72,11 @@ int rlc_wakeup_port_kick(rlc_wakeup_port *port) {
 }
 
 bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port) {
-    uint32_t seen = RLC_WORD_RUNNING;
-    return atomic_compare_exchange_strong(&port->word, &seen, RLC_WORD_ASLEEP) || seen == RLC_WORD_ASLEEP;
+    return rlc_wakeup_word_sleeps(port);
 }
 
 rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port) {
-    if (atomic_load(&port->word) == RLC_WORD_CLOSED)
-        return RLC_WAKE_NONE; /* only the owner closes */
-    switch (atomic_exchange(&port->word, RLC_WORD_RUNNING)) {
-    case RLC_WORD_KICKED:
-        return RLC_WAKE_KICKED;
-    case RLC_WORD_POSTED:
-        return RLC_WAKE_POSTED;
-    }
-    return RLC_WAKE_NONE;
+    return rlc_wakeup_word_take(port);
 }
 
 bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port) {

@@ -79,8 +79,8 @@ void rlc_port_set_release(rlc_port_set *set, rlc_port *port);
 int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
 /** As rlc_port_set_set_muted. [locked] */
 int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted);
-/** What the last wait has fetched is reported as it is, until is_trusted is cleared. [locked] */
-void rlc_port_set_trust(rlc_port_set *set);
+/** Gets rid of the registrations whose fetched events have no port any more. [locked] */
+void rlc_port_set_drop_strays(rlc_port_set *set);
 /** As rlc_port_set_take. The port, or NULL. [locked] */
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
 
@@ -126,6 +126,21 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
 /** rlc_port_set_has_batch, in line. */
 static inline bool rlc_port_set_holds_batch(const rlc_port_set *set) {
     return set->cursor < set->fetched;
+}
+
+/** Before an event is taken. True if it is the first of its batch. */
+static inline bool rlc_port_set_begin_taking(rlc_port_set *set) {
+    bool is_fresh = set->is_fresh;
+    if (is_fresh && set->has_strays)
+        rlc_port_set_drop_strays(set);
+    set->is_fresh = false;
+    return is_fresh;
+}
+
+/** What the last wait has fetched is reported as it is, until is_trusted is cleared. [locked] */
+static inline void rlc_port_set_trust(rlc_port_set *set) {
+    (void)rlc_port_set_begin_taking(set);
+    set->is_trusted = true;
 }
 
 /** rlc_port_set_take_port in line, for the common event of a trusted batch. NULL for all others. */

@@ -28,4 +28,18 @@ static inline bool rlc_wakeup_word_is_posted(const rlc_wakeup_port *port) {
     return word != RLC_WORD_RUNNING && word != RLC_WORD_ASLEEP;
 }
 
+/** rlc_wakeup_port_begin_wait in line. */
+static inline bool rlc_wakeup_word_sleeps(rlc_wakeup_port *port) {
+    uint32_t seen = RLC_WORD_RUNNING;
+    return atomic_compare_exchange_strong(&port->word, &seen, RLC_WORD_ASLEEP) || seen == RLC_WORD_ASLEEP;
+}
+
+/** rlc_wakeup_port_take in line. */
+static inline rlc_wake rlc_wakeup_word_take(rlc_wakeup_port *port) {
+    if (rlc_wakeup_word(port) == RLC_WORD_CLOSED)
+        return RLC_WAKE_NONE; /* only the owner closes */
+    uint32_t word = atomic_exchange(&port->word, RLC_WORD_RUNNING);
+    return word == RLC_WORD_POSTED ? RLC_WAKE_POSTED : word == RLC_WORD_KICKED ? RLC_WAKE_KICKED : RLC_WAKE_NONE;
+}
+
 #endif
