@@ -308,7 +308,9 @@ int rlc_loop_prepare(rlc_loop *loop) {
     rlc_loop_flush_watches(loop);
     if (has_work(loop) || has_due_timer(loop))
         return 1;
-    int status = get_ready_to_sleep(loop);
+    int status = rlc_loop_ensure_wakeup(loop);
+    if (status == 0)
+        status = get_ready_to_sleep(loop);
     return status < 0 ? status : status == 0;
 }
 

@@ -1,17 +1,24 @@
 #include "loop_internal.h"
+#include "wakeup_port_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 static int set_up(rlc_loop *loop) {
-    int status = rlc_wakeup_port_create(loop->kernel, &loop->wakeup);
-    if (status < 0)
-        return status;
-    status = rlc_port_set_create_for(loop->kernel, sizeof(rlc_watch), &loop->set);
+    int status = rlc_wakeup_port_create_closed(loop->kernel, &loop->wakeup);
+    return status < 0 ? status : rlc_port_set_create_for(loop->kernel, sizeof(rlc_watch), &loop->set);
+}
+
+/** Half of it may stay after a failure: the next call finishes the rest. */
+int rlc_loop_open_wakeup(rlc_loop *loop) {
+    int status = rlc_wakeup_port_open(loop->wakeup);
     if (status < 0)
         return status;
     rlc_token token;
-    return rlc_port_set_insert(loop->set, rlc_wakeup_port_fd(loop->wakeup), RLC_PORT_HINT, RLC_READABLE, NULL, &token);
+    int fd = rlc_wakeup_port_fd(loop->wakeup);
+    status = rlc_port_set_insert(loop->set, fd, RLC_PORT_HINT, RLC_READABLE, NULL, &token);
+    loop->can_sleep = status == 0;
+    return status;
 }
 
 static void tear_down(rlc_loop *loop) {

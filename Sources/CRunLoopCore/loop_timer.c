@@ -12,8 +12,8 @@ static bool is_removed(const rlc_timer *timer) {
 
 /** What the first timer needs. Half of it may stay after a failure: the next timer finishes the rest. */
 static int set_up_timers(rlc_loop *loop) {
-    int status = 0;
-    if (loop->heap == NULL)
+    int status = rlc_loop_ensure_wakeup(loop);
+    if (status == 0 && loop->heap == NULL)
         status = rlc_timer_heap_create_for(sizeof(rlc_timer), &loop->heap);
     if (status < 0 || loop->timer_port != NULL)
         return status;

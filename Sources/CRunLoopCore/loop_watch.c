@@ -1,4 +1,5 @@
 #include "loop_internal.h"
+#include "wakeup_port_internal.h"
 
 #include <errno.h>
 
@@ -57,10 +58,14 @@ int rlc_loop_add_watch(
         return -ECHILD;
     if (fd < 0)
         return -EBADF;
-    rlc_port *port;
-    int status = rlc_port_set_claim(loop->set, &port);
+    int status = rlc_loop_ensure_wakeup(loop);
     if (status < 0)
         return status;
+    if (fd == loop->wakeup->event_fd)
+        return -EBADF; /* it was closed, and is the loop's own now */
+    rlc_port *port = rlc_port_set_claim(loop->set);
+    if (port == NULL)
+        return -ENOMEM;
     port->fd = fd;
     port->kind = RLC_PORT_READINESS;
     port->interest = (uint8_t)interest;
@@ -112,7 +117,7 @@ void rlc_watch_remove(rlc_watch *watch) {
     watch->watch_fn = NULL;
     loop->watch_count--;
     if (loop->depth == 0) {
-        rlc_port_set_release(loop->set, &watch->port);
+        rlc_slot_table_release(&loop->set->ports, &watch->port.slot);
         return;
     }
     watch->port.slot.link = loop->first_dead_watch;
@@ -123,7 +128,7 @@ void rlc_loop_bury_watches(rlc_loop *loop) {
     while (loop->first_dead_watch != RLC_NO_SLOT) {
         rlc_watch *watch = watch_at(loop, loop->first_dead_watch);
         loop->first_dead_watch = watch->port.slot.link;
-        rlc_port_set_release(loop->set, &watch->port);
+        rlc_slot_table_release(&loop->set->ports, &watch->port.slot);
     }
 }
 

@@ -115,19 +115,13 @@ static void offer_batch(rlc_port_set *set, uint32_t members) {
     free(atomic_exchange(&set->next_batch, batch));
 }
 
-int rlc_port_set_claim(rlc_port_set *set, rlc_port **ret_port) {
+int rlc_port_set_make_room(rlc_port_set *set) {
     int status = rlc_slot_table_reserve(&set->ports);
     if (status == 0)
         status = reserve_buckets(set);
-    if (status < 0)
-        return status;
-    offer_batch(set, set->ports.count + 1);
-    *ret_port = rlc_slot_table_claim(&set->ports);
-    return 0;
-}
-
-void rlc_port_set_release(rlc_port_set *set, rlc_port *port) {
-    rlc_slot_table_release(&set->ports, &port->slot);
+    if (status == 0)
+        offer_batch(set, set->ports.count + 1);
+    return status;
 }
 
 /* ---- life ---- */
@@ -310,17 +304,16 @@ int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token) {
     if (fd < 0)
         return -EBADF;
-    rlc_port *port;
-    int status = rlc_port_set_claim(set, &port);
-    if (status < 0)
-        return status;
+    rlc_port *port = rlc_port_set_claim(set);
+    if (port == NULL)
+        return -ENOMEM;
     port->fd = fd;
     port->kind = (uint8_t)kind;
     port->interest = (uint8_t)interest;
     port->context = context;
-    status = rlc_port_set_enroll(set, port);
+    int status = rlc_port_set_enroll(set, port);
     if (status < 0) {
-        rlc_port_set_release(set, port);
+        rlc_slot_table_release(&set->ports, &port->slot);
         return status;
     }
     *ret_token = rlc_slot_token(&port->slot);
@@ -342,6 +335,6 @@ int rlc_port_set_remove(rlc_port_set *set, rlc_token token) {
     if (port == NULL)
         return -ENOENT;
     rlc_port_set_withdraw(set, port);
-    rlc_port_set_release(set, port);
+    rlc_slot_table_release(&set->ports, &port->slot);
     return 0;
 }

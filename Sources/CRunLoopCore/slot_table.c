@@ -60,10 +60,3 @@ void *rlc_slot_table_claim(rlc_slot_table *table) {
     table->count++;
     return record;
 }
-
-void rlc_slot_table_release(rlc_slot_table *table, rlc_slot *record) {
-    record->generation++;
-    record->link = table->first_free;
-    table->first_free = record->number;
-    table->count--;
-}

@@ -3,22 +3,39 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
-    if (kernel == NULL)
-        kernel = rlc_kernel_default();
+int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
     rlc_wakeup_port *port = malloc(sizeof *port);
     if (port == NULL)
         return -ENOMEM;
-    int fd = kernel->eventfd_create(kernel->context);
-    if (fd < 0) {
-        free(port);
-        return fd;
-    }
     port->kernel = kernel;
     atomic_init(&port->word, RLC_WORD_RUNNING);
     atomic_init(&port->references, 1);
     port->fork_generation = rlc_fork_generation();
+    port->event_fd = -1;
+    *ret_port = port;
+    return 0;
+}
+
+int rlc_wakeup_port_open(rlc_wakeup_port *port) {
+    if (port->event_fd >= 0)
+        return 0;
+    int fd = port->kernel->eventfd_create(port->kernel->context);
+    if (fd < 0)
+        return fd;
     port->event_fd = fd;
+    return 0;
+}
+
+int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
+    rlc_wakeup_port *port;
+    int status = rlc_wakeup_port_create_closed(kernel == NULL ? rlc_kernel_default() : kernel, &port);
+    if (status < 0)
+        return status;
+    status = rlc_wakeup_port_open(port);
+    if (status < 0) {
+        rlc_wakeup_port_release(port);
+        return status;
+    }
     *ret_port = port;
     return 0;
 }
@@ -31,7 +48,7 @@ rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port) {
 void rlc_wakeup_port_release(rlc_wakeup_port *port) {
     if (port == NULL || atomic_fetch_sub(&port->references, 1) != 1)
         return;
-    if (!rlc_has_forked_since(port->fork_generation))
+    if (port->event_fd >= 0 && !rlc_has_forked_since(port->fork_generation))
         port->kernel->close(port->kernel->context, port->event_fd);
     free(port);
 }

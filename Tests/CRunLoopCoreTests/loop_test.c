@@ -77,11 +77,9 @@ static void test_RLC_LOOP_1_results(void) {
 
 static void test_RLC_LOOP_2_creation_fails_cleanly(void) {
     rlc_loop *loop = NULL;
-    for (unsigned long k = 1; k <= 3; k++) {
-        spy_init(&kernel);
-        atomic_store(&kernel.fail_at, k);
-        CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), -EMFILE);
-    }
+    spy_init(&kernel);
+    atomic_store(&kernel.fail_at, 1);
+    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), -EMFILE);
     unsigned long needed = allocations();
     spy_init(&kernel);
     CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
@@ -94,6 +92,41 @@ static void test_RLC_LOOP_2_creation_fails_cleanly(void) {
         CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), -ENOMEM);
         CHECK(loop == NULL);
     }
+}
+
+static void count_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    (void)loop, (void)timer, (void)deadline_ns;
+    ++*(int *)context;
+}
+
+/* What it can be woken by is made with the first thing that it can sleep for. */
+static void test_RLC_LOOP_2_the_first_member_fails_cleanly(void) {
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), fired = 0;
+    for (unsigned long k = 1; k <= 2; k++) {
+        rlc_loop *loop = make_loop();
+        rlc_watch *watch = NULL;
+        rlc_timer *timer = NULL;
+        CHECK_EQUAL(count_of(&kernel.calls), 1);
+        CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+        atomic_store(&kernel.fail_at, k);
+        CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, count_watch, NULL, &watch), -EMFILE);
+        CHECK(watch == NULL);
+        atomic_store(&kernel.fail_at, 1);
+        CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, &fired, &timer), -EMFILE);
+        CHECK(timer == NULL);
+        atomic_store(&kernel.fail_at, 1);
+        CHECK_EQUAL(rlc_loop_prepare(loop), -EMFILE);
+        CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+        CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+        CHECK_EQUAL(rlc_loop_wake(loop), 0);
+        CHECK_EQUAL(count_of(&kernel.writes), 1);
+        unsigned long made = count_of(&kernel.calls);
+        watch = idle_watch(loop, fd);
+        CHECK_EQUAL(count_of(&kernel.calls), made); /* only once */
+        CHECK_EQUAL(rlc_loop_run(loop, 2000), RLC_RUN_TIMED_OUT);
+        CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    }
+    close(fd);
 }
 
 static void stop_loop(job *job) {
@@ -183,11 +216,6 @@ static void test_RLC_LOOP_6_work_queued_by_work_waits(void) {
     }
     CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
-}
-
-static void count_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
-    (void)loop, (void)timer, (void)deadline_ns;
-    ++*(int *)context;
 }
 
 static void test_RLC_LOOP_7_nothing_starves(void) {
@@ -325,6 +353,7 @@ static void test_RLC_LOOP_10_interruptions_and_errors(void) {
 int main(void) {
     RUN(test_RLC_LOOP_1_results);
     RUN(test_RLC_LOOP_2_creation_fails_cleanly);
+    RUN(test_RLC_LOOP_2_the_first_member_fails_cleanly);
     RUN(test_RLC_LOOP_3_stop_ends_the_run_after_its_pass);
     RUN(test_RLC_LOOP_4_stop_ends_the_innermost_run_only);
     RUN(test_RLC_LOOP_4_an_outer_stop_waits_for_the_inner_run);

@@ -14,7 +14,7 @@
  * one, each once [RLC-WATCH-7, RLC-DATE-8]; a watch or a repeating timer whose callout is on the stack is not entered
  * again [RLC-WATCH-5, RLC-DATE-7]. Anything may be removed from any callout [RLC-WATCH-4, RLC-WATCH-6, RLC-DATE-4].
  *
- * Descriptors: two, and one more with the first timer. Memory: about 1.3 kB.
+ * Descriptors: one; another with the first watch, timer or prepare; one more with the first timer. Memory: about 1 kB.
  *
  * Unless said otherwise: thread [loop], and -ECHILD in a child of fork(2) [RLC-FORK-3].
  */
@@ -53,7 +53,7 @@ typedef void (*rlc_timer_fn)(rlc_loop *loop, rlc_timer *timer, uint64_t deadline
  * @param ret_loop The caller's, until rlc_loop_destroy.
  * @return 0; -EMFILE, -ENFILE, -ENOMEM, with nothing left behind [RLC-LOOP-2].
  *
- * Thread: [any].  Cost: three system calls.
+ * Thread: [any].  Cost: one system call.
  */
 RLC_API int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop);
 
@@ -80,9 +80,10 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  * @param watch_fn  Called on the loop's thread.
  * @param context   For watch_fn; not touched.
  * @param ret_watch The loop's; valid until rlc_watch_remove or rlc_loop_destroy.
- * @return 0; -EBADF if fd is negative, -ENOMEM. What the late adding needs is reserved here [RLC-WATCH-3].
+ * @return 0; -EBADF if fd is negative or the loop's own, -ENOMEM; with the first watch or timer also -EMFILE, -ENFILE, -ENOSPC. What the
+ *         late adding needs is reserved here [RLC-WATCH-3].
  *
- * Cost: no system call; one in the next pass.
+ * Cost: one system call in the next pass; two at once with the first watch or timer.
  */
 RLC_API int rlc_loop_add_watch(
     rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch);
@@ -112,7 +113,7 @@ RLC_API void rlc_watch_remove(rlc_watch *watch);
  * @param ret_timer The loop's; valid until rlc_timer_remove or rlc_loop_destroy.
  * @return 0; -ENOMEM; with the first timer also -EMFILE, -ENFILE, -ENOSPC. Nothing is half added [RLC-DATE-9].
  *
- * Cost: two system calls with the first timer, then none.
+ * Cost: two system calls with the first timer, two more if nothing was watched before, then none.
  */
 RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer);
 
@@ -220,7 +221,7 @@ RLC_API int rlc_loop_fd(const rlc_loop *loop);
 /**
  * Before every host sleep: adds watches, arms the timer, marks the loop asleep. Twice is allowed [RLC-HOST-1].
  *
- * @return 1: dispatch at once; 0: sleep; -errno.
+ * @return 1: dispatch at once; 0: sleep; -errno: what the first watch would have answered, or what arming the timer.
  *
  * Cost: one system call per watch added since, and one if the timer has to be set.
  */

@@ -61,6 +61,7 @@ struct rlc_loop {
     uint64_t last_serial;
     uint64_t looked_ns;
     uint32_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
+    bool can_sleep;                      /**< The eventfd is there: with the first watch, timer or prepare. */
     bool is_brisk;                       /**< The last time as many as may be left out were short together. */
     uint32_t depth; /**< Passes on the stack. What is removed meanwhile is freed by the outermost. */
     uint32_t fork_generation;
@@ -85,6 +86,13 @@ static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_nod
     loop->deferred = NULL;
     loop->deferred_end = &loop->deferred;
     return first;
+}
+
+int rlc_loop_open_wakeup(rlc_loop *loop);
+
+/** What another thread wakes it by, before there is anything to sleep for: later nothing of it can fail. 0 or -errno. */
+static inline int rlc_loop_ensure_wakeup(rlc_loop *loop) {
+    return loop->can_sleep ? 0 : rlc_loop_open_wakeup(loop);
 }
 
 /** Adds what is pending to the set. */

@@ -67,14 +67,19 @@ struct rlc_port_set {
 
 /** A set whose records have `record_size` bytes and begin with an rlc_port: ports by pointer, for rlc_loop. */
 int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_port_set **ret_set);
-/** A record that is no member yet; to enroll it allocates nothing. -ENOMEM. [locked] */
-int rlc_port_set_claim(rlc_port_set *set, rlc_port **ret_port);
+int rlc_port_set_make_room(rlc_port_set *set);
+
+/** A record that is no member yet; to enroll it allocates nothing. NULL without memory. [locked] */
+static inline rlc_port *rlc_port_set_claim(rlc_port_set *set) {
+    /* A slot that was in use before has its room. */
+    bool has_room = set->ports.first_free != RLC_NO_SLOT || rlc_port_set_make_room(set) == 0;
+    return has_room ? (rlc_port *)rlc_slot_table_claim(&set->ports) : NULL;
+}
+
 /** Becomes a member: watches its `fd` as its kind, interest and context say. Else as rlc_port_set_insert. [locked] */
 int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port);
 /** Is no member any more. As rlc_port_set_remove. [locked] */
 void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port);
-/** The record may be another's from now on. [locked] */
-void rlc_port_set_release(rlc_port_set *set, rlc_port *port);
 /** As rlc_port_set_set_interest. [locked] */
 int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
 /** As rlc_port_set_set_muted. [locked] */

@@ -31,7 +31,12 @@ int rlc_slot_table_reserve(rlc_slot_table *table);
 /** A record that is zero but for number and generation. Room must have been reserved. */
 void *rlc_slot_table_claim(rlc_slot_table *table);
 /** The record keeps what it holds until it is claimed again. */
-void rlc_slot_table_release(rlc_slot_table *table, rlc_slot *record);
+static inline void rlc_slot_table_release(rlc_slot_table *table, rlc_slot *record) {
+    record->generation++;
+    record->link = table->first_free;
+    table->first_free = record->number;
+    table->count--;
+}
 
 static inline void *rlc_slot_table_at(const rlc_slot_table *table, uint32_t number) {
     return table->chunks[number / RLC_SLOTS_PER_CHUNK] + (size_t)(number % RLC_SLOTS_PER_CHUNK) * table->record_size;

@@ -18,6 +18,11 @@ struct rlc_wakeup_port {
     int event_fd;
 };
 
+/** Without its eventfd, which only a sleeper needs. */
+int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
+/** Before the first begin_wait: makes the eventfd. 0 or -errno. */
+int rlc_wakeup_port_open(rlc_wakeup_port *port);
+
 static inline uint32_t rlc_wakeup_word(const rlc_wakeup_port *port) {
     return atomic_load(&port->word);
 }
