@@ -42,7 +42,8 @@ struct Benchmarks: ParsableCommand {
   var rounds: Int?
   @Option(help: ArgumentHelp("Also write all figures to a file.", valueName: "file"))
   var json: String?
-  @Option(help: ArgumentHelp("Also draw a chart per workload, and one of all.", valueName: "folder"))
+  @Option(
+    help: ArgumentHelp("Also draw a chart per workload, and one of all; of growth, one per kind.", valueName: "folder"))
   var plot: String?
   @Flag(help: "Also count instructions, under valgrind; slow.")
   var instructions = false
@@ -68,7 +69,7 @@ struct Benchmarks: ParsableCommand {
     let summary = Summary(runner.measure())
     print(Table(summary).text, terminator: "")
     if let json { try Export.write(summary, to: json) }
-    if let plot { try Plots.write(summary, to: plot) }
+    if let plot { try Plots.write(summary, isGrowth: growth, to: plot) }
     if !meter.failures.isEmpty { throw ExitCode(1) }
   }
 }

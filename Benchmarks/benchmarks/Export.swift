@@ -13,6 +13,9 @@ enum Export {
     let ratioToBestPeer: Double?
     let syscallsPerOp: Double?
     let instructionsPerOp: Double?
+    let allocationsPerOp: Double?
+    let waitsPerOp: Double?
+    let ratioToCore: Double?
     let p99Ns: Double?
     let maxNs: Double?
     let rssPerItem: Double?
@@ -29,6 +32,9 @@ enum Export {
       ratioToBestPeer = cell.ratioToBestPeer
       syscallsPerOp = cell.counts.systemCalls
       instructionsPerOp = cell.counts.instructions
+      allocationsPerOp = cell.counts.allocations
+      waitsPerOp = cell.counts.waits
+      ratioToCore = cell.ratios[Subject.core]
       p99Ns = cell.p99
       maxNs = cell.max
       rssPerItem = cell.rss
