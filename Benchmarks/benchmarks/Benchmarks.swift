@@ -45,6 +45,8 @@ struct Benchmarks: ParsableCommand {
   @Option(
     help: ArgumentHelp("Also draw a chart per workload, and one of all; of growth, one per kind.", valueName: "folder"))
   var plot: String?
+  @Option(help: ArgumentHelp("Also write them into a document that has places for them.", valueName: "file"))
+  var document: String?
   @Flag(help: "Also count instructions, under valgrind; slow.")
   var instructions = false
   @Flag(help: "Measure how costs grow, instead: with timers, descriptors, modes, observers, threads.")
@@ -69,6 +71,9 @@ struct Benchmarks: ParsableCommand {
     let summary = Summary(runner.measure())
     print(Table(summary).text, terminator: "")
     if let json { try Export.write(summary, to: json) }
+    if let document {
+      try Document.write(summary, Targets(path: Counts.usualTargets), isGrowth: growth, to: document)
+    }
     if let plot { try Plots.write(summary, isGrowth: growth, to: plot) }
     if !meter.failures.isEmpty { throw ExitCode(1) }
   }

@@ -7,16 +7,18 @@ struct Counts: ParsableCommand {
     abstract: "Judges RunLoopKit's counts (system calls, instructions, allocations, memory) by their gates.",
     discussion: "A count that cannot be taken here (no valgrind, no tracepoint) is said to be skipped.")
 
+  static let usualTargets = "Benchmarks/targets.txt"
+
   @Option(help: ArgumentHelp("The gates.", valueName: "file"))
-  var targets = "Benchmarks/targets.txt"
-  @Option(help: ArgumentHelp("Only these, by name or by name and arguments, separated by commas.", valueName: "list"))
-  var workloads: String?
+  var targets = Counts.usualTargets
+  /// Where `--workloads` is.
+  @ParentCommand var suite: Benchmarks
   @Flag(help: "Write the gates: the target where it is reached, else what is measured.")
   var record = false
 
   func run() throws {
     var targets = try Targets(path: self.targets)
-    let selection = try Selection(workloads: workloads, subjects: nil, among: Workload.standard, isQuick: false)
+    let selection = try Selection(workloads: suite.workloads, subjects: nil, among: Workload.standard, isQuick: false)
     let progress = Progress()
     let counter = Counter(meter: Meter(isQuick: true, progress: progress), progress: progress)
     var verdicts: [Verdict] = []

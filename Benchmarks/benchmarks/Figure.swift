@@ -6,6 +6,16 @@ enum Figure {
     return plain(ns / 1_000_000) + blank + "ms"
   }
 
+  /// Two digits that count, of a small value.
+  static func significant(_ value: Double) -> String {
+    var (scaled, digits) = (abs(value), 1)
+    while scaled < 1, digits < 9 {
+      scaled *= 10
+      digits += 1
+    }
+    return rounded(value, digits)
+  }
+
   /// A difference, with its sign.
   static func signed(_ value: Double, _ text: (Double) -> String) -> String {
     (value < 0 ? "-" : "+") + text(abs(value))

@@ -39,10 +39,12 @@ struct Runner {
     let calls = meter.countSystemCalls(workload, subject)
     series.counts.systemCalls = calls?["syscalls_per_op"]
     series.counts.waits = calls?["waits_per_op"]
+    series.counts.operations = calls?["operations"]
     guard countsInstructions else { return }
     progress.show("\(place): instructions, \(subject.name)")
     let counted = meter.countInstructions(workload, subject)
     series.counts.instructions = counted?.instructions
     series.counts.allocations = counted?.allocations
+    series.counts.operations = counted?.operations ?? series.counts.operations
   }
 }

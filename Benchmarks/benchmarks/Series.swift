@@ -7,6 +7,8 @@ struct PerOperation: Sendable {
   var waits: Double?
   var instructions: Double?
   var allocations: Double?
+  /// Over how many they were counted: the fewest.
+  var operations: Double?
 }
 
 /// Everything that was measured about one workload and one subject.

@@ -24,7 +24,9 @@ extension Workload {
 
   private static let timers = [
     Workload("timer_ic", "1000", "1000 timers pending: insert and cancel one more", count: 200_000, size: 1000),
-    Workload("timer_ic", "100000", "100000 timers pending: insert and cancel one more", count: 200_000, size: 100_000),
+    Workload(
+      "timer_ic", "100000", "100000 timers pending: insert and cancel one more", count: 200_000, size: 100_000,
+      isLong: true),
     Workload(
       "timer_ic", "1000000", "1000000 timers pending: insert and cancel one more", count: 200_000, size: 1_000_000,
       isLong: true),
@@ -58,8 +60,11 @@ extension Workload {
       "echo", "same", "a byte there and back between two loops, one CPU", .latency, count: 10000,
       placement: BENCH_SAME_CPU, quick: .fewerOperations(5)),
     Workload("echo", "split", "the same on two CPUs", .latency, count: 4000, placement: BENCH_SPLIT_CPUS),
-    Workload("fd_addrm", "10000", "10000 watched: add and remove one more", count: 20000, size: 10000),
-    Workload("fd_addrm", "10000 pass", "the same, with a pass after each", count: 20000, size: 10000, active: 1),
+    Workload("fd_addrm", "1000", "1000 watched: add and remove one more", count: 20000, size: 1000),
+    Workload("fd_addrm", "1000 pass", "the same, with a pass after each", count: 20000, size: 1000, active: 1),
+    Workload("fd_addrm", "10000", "10000 watched: add and remove one more", count: 20000, size: 10000, isLong: true),
+    Workload(
+      "fd_addrm", "10000 pass", "the same, with a pass after each", count: 20000, size: 10000, active: 1, isLong: true),
   ]
 
   private static let loops = [
