@@ -64,6 +64,8 @@ struct ModeState: ~Copyable {
   /// Rule 2, without blocks and the main queue. A firing timer is still a member.
   var hasNoItems: Bool { sources.isEmpty && portCount == 0 && timerCount == 0 }
 
+  var hasNoMembers: Bool { hasNoItems && observers.isEmpty }
+
   deinit {
     portSet?.destroy()
     timerHeap?.destroy()

@@ -38,7 +38,7 @@ extension RunLoop {
     lock.lock()
     markEnded()
     var left: [Member] = []
-    for mode in state.pointee.modes {
+    for mode in state.pointee.modes where !mode.pointee.hasNoMembers {
       for item in members(of: mode) {
         if leave(item, mode) { left.append(Member(mode: mode.pointee.name, item: item)) }
       }

@@ -30,8 +30,7 @@ struct LoopState: ~Copyable {
   }
 
   init() {
-    defaultMode = ModePointer.allocate(capacity: 1)
-    defaultMode.initialize(to: ModeState(name: .default, isCommon: true))
+    defaultMode = .make(ModeState(name: .default, isCommon: true))
     modes = [defaultMode]
   }
 
@@ -59,8 +58,7 @@ struct LoopState: ~Copyable {
   @inline(never)
   private mutating func findOrMake(_ name: RunLoop.Mode) -> ModePointer {
     if let mode = find(name) { return mode }
-    let mode = ModePointer.allocate(capacity: 1)
-    mode.initialize(to: ModeState(name: name, isCommon: commonNames.contains(name)))
+    let mode = ModePointer.make(ModeState(name: name, isCommon: commonNames.contains(name)))
     modes.append(mode)
     return mode
   }
@@ -92,9 +90,6 @@ struct LoopState: ~Copyable {
   }
 
   deinit {
-    for mode in modes {
-      mode.deinitialize(count: 1)
-      mode.deallocate()
-    }
+    for mode in modes { mode.destroy() }
   }
 }

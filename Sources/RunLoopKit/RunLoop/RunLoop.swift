@@ -33,17 +33,13 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   init(isMain: Bool) {
     self.isMain = isMain
-    state = .allocate(capacity: 1)
-    state.initialize(to: LoopState())
-    owner = .allocate(capacity: 1)
-    owner.initialize(to: OwnerState())
+    state = .make(LoopState())
+    owner = .make(OwnerState())
   }
 
   deinit {
-    owner.deinitialize(count: 1)
-    owner.deallocate()
-    state.deinitialize(count: 1)
-    state.deallocate()
+    owner.destroy()
+    state.destroy()
   }
 
   /// The calling thread's loop, made on first use.

@@ -10,15 +10,10 @@ struct ScopeStack {
   private let entries: UnsafeMutablePointer<ContiguousArray<Entry>>
 
   static func make() -> ScopeStack {
-    let entries = UnsafeMutablePointer<ContiguousArray<Entry>>.allocate(capacity: 1)
-    entries.initialize(to: [])
-    return ScopeStack(entries: entries)
+    ScopeStack(entries: .make([]))
   }
 
-  func destroy() {
-    entries.deinitialize(count: 1)
-    entries.deallocate()
-  }
+  func destroy() { entries.destroy() }
 
   /// Opens a scope: nothing but the height.
   var height: Int { entries.pointee.count }
