@@ -42,8 +42,7 @@ int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc
     if (status < 0)
         return status;
     rlc_timer *timer = (rlc_timer *)member;
-    timer->loop = loop;
-    timer->timer_fn = timer_fn;
+    *timer = (rlc_timer){.member = *member, .loop = loop, .timer_fn = timer_fn};
     *ret_timer = timer;
     return 0;
 }

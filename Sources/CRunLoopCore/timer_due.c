@@ -35,11 +35,17 @@ uint64_t rlc_timer_heap_first(rlc_timer_heap *heap) {
     return first == NULL ? RLC_TIME_FOREVER : first->deadline_ns;
 }
 
-uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap) {
+__attribute__((noinline)) static uint64_t wake_at(rlc_timer_heap *heap) {
     const rlc_timer_entry *exact = first_of(heap, RLC_EXACT), *latest = first_of(heap, RLC_LATEST);
     uint64_t exact_ns = exact == NULL ? RLC_TIME_FOREVER : exact->deadline_ns;
     uint64_t latest_ns = latest == NULL ? RLC_TIME_FOREVER : latest->deadline_ns;
     return exact_ns < latest_ns ? exact_ns : latest_ns;
+}
+
+uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap) {
+    const rlc_timer_queue *exact = &heap->queues[RLC_EXACT];
+    bool is_known = !heap->knows_tolerance && exact->is_settled && exact->count > 0;
+    return is_known ? exact->entries[0].deadline_ns : wake_at(heap);
 }
 
 bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_context, rlc_token *ret_token) {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { FIRST_CHUNK_ROOM = 4, MOST_TIMERS = INT32_MAX };
 
@@ -54,9 +53,7 @@ rlc_heap_timer *rlc_timer_table_claim(rlc_timer_table *table) {
         slot = table->touched++;
         timer = rlc_timer_table_at(table, slot);
     }
-    memset(timer, 0, table->record_size);
-    timer->slot = slot;
-    timer->generation = generation + 1;
+    *timer = (rlc_heap_timer){.slot = slot, .generation = generation + 1};
     table->count++;
     return timer;
 }

@@ -31,7 +31,7 @@ void rlc_timer_table_init(rlc_timer_table *table, size_t record_size);
 void rlc_timer_table_finish(rlc_timer_table *table);
 /** Room for one more claim. -ENOMEM. */
 int rlc_timer_table_reserve(rlc_timer_table *table);
-/** A record that is zero but for slot and generation. Room must have been reserved. */
+/** A record whose first part is zero but for slot and generation. Room must have been reserved. */
 rlc_heap_timer *rlc_timer_table_claim(rlc_timer_table *table);
 void rlc_timer_table_release(rlc_timer_table *table, rlc_heap_timer *timer);
 

@@ -58,10 +58,18 @@ extension RunLoop {
       if isExclusive { context?.release() }
     }
 
+    /// The same, if the item is most likely in one mode of `host` and nowhere else.
+    final func invalidate(from host: RunLoop) {
+      guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
+      willLeave()
+      if !host.detach(self) { leaveHosts() }
+      if isExclusive { context?.release() }
+    }
+
     private final func leaveHosts() {
       let (host, others) = withLinks { ($0.first.map { Unmanaged.passRetained($0.host) }, $0.otherHosts) }
       guard let host else { return }
-      host._withUnsafeGuaranteedRef { $0.detach(self) }
+      host._withUnsafeGuaranteedRef { _ = $0.detach(self) }
       host.release()
       if let others { for host in others { host.detach(self) } }
     }

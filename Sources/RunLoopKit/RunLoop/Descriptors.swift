@@ -21,7 +21,9 @@ extension RunLoop {
   /// The mode's timerfd and heap, made with its first timer.
   @inline(__always)
   func makeTimerHeap(of mode: ModePointer) throws(RunLoopError) {
-    if mode.pointee.timerHeap == nil || !mode.pointee.hasTimerHint { try makeFirstTimerHeap(of: mode) }
+    if mode.pointee.timerHeap == nil || (!mode.pointee.hasTimerHint && mode.pointee.portSet != nil) {
+      try makeFirstTimerHeap(of: mode)
+    }
   }
 
   private func makeFirstTimerHeap(of mode: ModePointer) throws(RunLoopError) {

@@ -1,17 +1,20 @@
 extension RunLoop {
   /// Rule 54: takes the item out of all modes and out of the common record. It is invalid already: nobody can add it
-  /// meanwhile. The caller holds it.
-  func detach(_ item: Item) {
-    guard isUsable, !item.isForked else { return }
+  /// meanwhile. The caller holds it. True if it was in one mode of this loop, and nowhere else.
+  @discardableResult
+  func detach(_ item: Item) -> Bool {
+    guard isUsable, !item.isForked else { return false }
     lock.lock()
     if let (mode, token) = item.unlinkOnly(of: self) {
       unregister(item, from: mode, token: token)
       lock.unlock()
       item.hooks?.cancel?(self, mode.pointee.name)
+      return true
     } else {
       let cancelled = detachFromAll(item)
       lock.unlock()
       if let hook = item.hooks?.cancel { for mode in cancelled { hook(self, mode) } }
+      return false
     }
   }
 

@@ -17,7 +17,7 @@ extension RunLoop {
     let context = timer.context?.retainForCallout()
     // Again: another thread may have invalidated it before its context was retained.
     if timer.isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(timer) }
-    if timer.intervalNanoseconds == 0 { timer.invalidate() }
+    if timer.intervalNanoseconds == 0 { timer.invalidate(from: self) }
     if let context { timer.context?.releaseCallout(context) }
     if timer.isValid {
       let isHere = lock.withLock { endFiring(timer, fired: fired) }
@@ -52,12 +52,13 @@ extension RunLoop {
   /// The date that fires; nil if the timer's turn has been taken by a nested run, or it is not due here any more.
   private func beginFiring(_ timer: Timer, _ index: Int, limit: UInt64) -> UInt64? {
     let collected = state.pointee.collectedTimers[index]
-    guard let token = collected.token else { return nil }
-    state.pointee.collectedTimers[index].token = nil
-    guard timer.isValid, !timer.isFiring else { return nil }
+    state.pointee.collectedTimers[index].token = 0
+    guard collected.token != 0, timer.isValid, !timer.isFiring else { return nil }
     let fired: UInt64? = timer.withLinks { links in
       let date = timer.schedule.date
-      guard links.contains(token, in: collected.mode), date <= limit || date <= Kernel.now() else { return nil }
+      guard links.contains(collected.token, in: collected.mode), date <= limit || date <= Kernel.now() else {
+        return nil
+      }
       timer.firing.store(true, ordering: .relaxed)
       disarm(links)
       return date
@@ -80,12 +81,11 @@ extension RunLoop {
   /// A nested run fires what the passes on the stack have collected and not reached (rule 33): back into the heaps. What
   /// has been given another date meanwhile is there already.
   func releaseCollectedTimers() {
-    for collected in state.pointee.collectedTimers {
-      guard let token = collected.token else { continue }
+    for collected in state.pointee.collectedTimers where collected.token != 0 {
       let timer = collected.timer.takeUnretainedValue()
-      guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == token else { continue }
+      guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == collected.token else { continue }
       let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
-      collected.mode.pointee.timerHeap?.arm(token: token, deadline: date, tolerance: tolerance)
+      collected.mode.pointee.timerHeap?.arm(token: collected.token, deadline: date, tolerance: tolerance)
     }
   }
 }

@@ -25,8 +25,8 @@ struct LoopState: ~Copyable {
     /// Held until it is taken out.
     let timer: Unmanaged<RunLoop.Timer>
     let mode: ModePointer
-    /// Of its membership; nil once its turn has come, or a nested run has taken it.
-    var token: UInt64?
+    /// Of its membership; 0 once its turn has come.
+    var token: UInt64
   }
 
   init() {
