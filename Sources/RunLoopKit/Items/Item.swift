@@ -67,7 +67,9 @@ extension RunLoop {
     }
 
     private final func leaveHosts() {
-      let (host, others) = withLinks { ($0.first.map { Unmanaged.passRetained($0.host) }, $0.otherHosts) }
+      let (host, others) = withLinks {
+        ($0.first.map { Unmanaged.passRetained($0.host) }, $0.hasOthers ? $0.otherHosts : nil)
+      }
       guard let host else { return }
       host._withUnsafeGuaranteedRef { _ = $0.detach(self) }
       host.release()
@@ -165,6 +167,7 @@ extension RunLoop.Item {
   }
 
   /// The token that it had; nil if it is no member.
+  @inline(__always)
   final func unlink(_ mode: ModePointer) -> UInt64? {
     withLinks { $0.remove { $0.mode == mode } }?.token
   }

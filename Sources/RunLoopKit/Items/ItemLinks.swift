@@ -70,9 +70,9 @@ struct ItemLinks: Sequence {
     return (mode, first.unsafelyUnwrapped.token)
   }
 
-  /// The loops of the links after the first one, each once, and not the first one's; nil if there are none.
-  var otherHosts: [RunLoop]? {
-    guard let others else { return nil }
+  /// The loops of the links after the first one, each once, and not the first one's.
+  var otherHosts: [RunLoop] {
+    guard let others else { return [] }
     var hosts: [RunLoop] = []
     for link in others where link.host !== first?.host && !hosts.contains(where: { $0 === link.host }) {
       hosts.append(link.host)

@@ -3,7 +3,7 @@ extension RunLoop {
   /// meanwhile. The caller holds it. True if it was in one mode of this loop, and nowhere else.
   @discardableResult
   func detach(_ item: Item) -> Bool {
-    guard isUsable, !item.isForked else { return false }
+    guard isUsable, isOfThisProcess(item) else { return false }
     lock.lock()
     if let (mode, token) = item.unlinkOnly(of: self) {
       unregister(item, from: mode, token: token)

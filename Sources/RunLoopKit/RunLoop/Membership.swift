@@ -153,5 +153,6 @@ extension RunLoop {
     }
   }
 
-  private func isOfThisProcess(_ item: Item) -> Bool { item.forkGeneration == lock.forkGeneration }
+  /// On a usable loop.
+  func isOfThisProcess(_ item: Item) -> Bool { item.forkGeneration == lock.forkGeneration }
 }
