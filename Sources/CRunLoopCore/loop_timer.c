@@ -77,10 +77,11 @@ static void leave_due(rlc_loop *loop, rlc_timer *timer) {
 
 /* ---- arming ---- */
 
+/* Apart, so that the usual way saves no registers. */
 __attribute__((noinline)) static int arm_due(
-    rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
-    leave_due(loop, timer);
-    return rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
+    rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns) {
+    leave_due(timer->loop, timer);
+    return rlc_timer_arm(timer, deadline_ns, interval_ns, tolerance_ns);
 }
 
 int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns) {
@@ -92,8 +93,9 @@ int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, 
     timer->interval_ns = interval_ns;
     timer->was_armed = true;
     if (timer->is_due)
-        return arm_due(loop, timer, deadline_ns, tolerance_ns);
-    return rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
+        return arm_due(timer, deadline_ns, interval_ns, tolerance_ns);
+    rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
+    return 0;
 }
 
 void rlc_timer_remove(rlc_timer *timer) {
@@ -149,7 +151,7 @@ static void call_timer(rlc_loop *loop, rlc_timer *timer) {
         return;
     uint64_t now_ns = loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
     uint64_t next_ns = rlc_time_next_in_phase(deadline_ns, timer->interval_ns, now_ns);
-    (void)rlc_timer_heap_set(loop->heap, &timer->member, next_ns, tolerance_ns);
+    rlc_timer_heap_set(loop->heap, &timer->member, next_ns, tolerance_ns);
 }
 
 bool rlc_loop_call_due_timers(rlc_loop *loop) {

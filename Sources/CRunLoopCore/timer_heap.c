@@ -154,8 +154,7 @@ static uint32_t next_sequence(rlc_timer_heap *heap) {
     return ++heap->sequence;
 }
 
-__attribute__((noinline)) static void arm_anew(
-    rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
+void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
     bool tolerates = tolerance_ns > 0 && learn_tolerance(heap);
     if (rlc_timer_heap_tolerates(heap, timer) != tolerates)
         disarm(heap, timer);
@@ -175,30 +174,6 @@ void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer) {
     rlc_timer_heap_check(heap);
 }
 
-/** While all timers of the heap are exact. */
-static void arm_exact(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns) {
-    rlc_timer_queue *exact = &heap->queues[RLC_EXACT];
-    bool is_pushed_out = rlc_heap_timer_is_armed(timer) && deadline_ns >= timer->deadline_ns;
-    timer->deadline_ns = deadline_ns;
-    timer->sequence = ++heap->sequence;
-    if (!is_pushed_out)
-        rlc_timer_queue_put_in(exact, rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
-    else if (rlc_timer_entry_slot(exact->entries[0]) ==
-             timer->slot) /* else, as with idle timeouts, nothing is touched */
-        exact->is_settled = false;
-    rlc_timer_heap_check(heap);
-}
-
-int rlc_timer_heap_set(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
-    if (deadline_ns == RLC_TIME_FOREVER)
-        rlc_timer_heap_disarm(heap, timer);
-    else if (tolerance_ns > 0 || heap->knows_tolerance || heap->sequence == UINT32_MAX)
-        arm_anew(heap, timer, deadline_ns, tolerance_ns);
-    else
-        arm_exact(heap, timer, deadline_ns);
-    return 0;
-}
-
 uint64_t rlc_timer_heap_tolerance(const rlc_timer_heap *heap, const rlc_heap_timer *timer) {
     uint64_t latest_ns = heap->knows_tolerance ? heap->latest_ns[timer->slot] : 0;
     return latest_ns > timer->deadline_ns ? latest_ns - timer->deadline_ns : 0;
@@ -208,7 +183,8 @@ int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_
     rlc_heap_timer *timer = rlc_timer_table_find(&heap->timers, token);
     if (timer == NULL)
         return -ENOENT;
-    return rlc_timer_heap_set(heap, timer, deadline_ns, tolerance_ns);
+    rlc_timer_heap_set(heap, timer, deadline_ns, tolerance_ns);
+    return 0;
 }
 
 void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer) {

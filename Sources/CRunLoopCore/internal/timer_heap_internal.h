@@ -53,9 +53,9 @@ int rlc_timer_heap_create_for(size_t record_size, rlc_timer_heap **ret_heap);
 
 /** As rlc_timer_heap_insert. */
 int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer);
-/** As rlc_timer_heap_arm. @return 0. */
-int rlc_timer_heap_set(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns);
 void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer);
+/** For every deadline but never. */
+void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns);
 /** Of the last arming. */
 uint64_t rlc_timer_heap_tolerance(const rlc_timer_heap *heap, const rlc_heap_timer *timer);
 /** As rlc_timer_heap_remove. The record may be another's from now on. */
@@ -74,6 +74,32 @@ static inline void rlc_timer_heap_check(const rlc_timer_heap *heap) {
 #else
     (void)heap;
 #endif
+}
+
+/** While all timers of the heap are exact. */
+__attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
+    rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns) {
+    rlc_timer_queue *exact = &heap->queues[RLC_EXACT];
+    bool is_pushed_out = rlc_heap_timer_is_armed(timer) && deadline_ns >= timer->deadline_ns;
+    timer->deadline_ns = deadline_ns;
+    timer->sequence = ++heap->sequence;
+    if (!is_pushed_out)
+        rlc_timer_queue_put_in(exact, rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
+    else if (rlc_timer_entry_slot(exact->entries[0]) ==
+             timer->slot) /* else, as with idle timeouts, nothing is touched */
+        exact->is_settled = false;
+    rlc_timer_heap_check(heap);
+}
+
+/** As rlc_timer_heap_arm. */
+__attribute__((always_inline)) static inline void rlc_timer_heap_set(
+    rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
+    if (deadline_ns == RLC_TIME_FOREVER)
+        rlc_timer_heap_disarm(heap, timer);
+    else if (tolerance_ns > 0 || heap->knows_tolerance || heap->sequence == UINT32_MAX)
+        rlc_timer_heap_arm_anew(heap, timer, deadline_ns, tolerance_ns);
+    else
+        rlc_timer_heap_arm_exact(heap, timer, deadline_ns);
 }
 
 /** Sets the number of arms so far, to reach its overflow in a test's lifetime. */
