@@ -500,7 +500,10 @@ stopped:
 
     /* ---- run end */
 leave:
-    take(false);
+    if
+    :: take(false)
+    :: atomic { level == 1 -> accepting[top] = false } /* the kit's outermost: what was posted stays until the next run's entry */
+    fi;
     atomic {
         if
 #ifndef BUG_NO_OWED_AT_END
