@@ -34,6 +34,7 @@ let benchmarkTargets: [Target] =
         "RunLoopKit", "CPeers", "Measuring", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Benchmarks/benchmarks", swiftSettings: strictSwift),
+    .testTarget(name: "BenchmarksTests", dependencies: ["benchmarks", "Measuring"], path: "Benchmarks/Tests"),
   ] : []
 
 let package = Package(

@@ -9,8 +9,8 @@ struct Benchmarks: ParsableCommand {
     commandName: "benchmarks",
     abstract: "Measures RunLoopKit against a floor in C and against the event loops that are installed.",
     discussion: """
-      Every figure is the median of interleaved rounds, each subject in a process of its own; ratios are medians of the
-      rounds' ratios. System calls are exact (the kernel's tracepoint; needs root). docs/PERFORMANCE.md says how to read
+      Every figure is the median of interleaved rounds, each subject in a process of its own; ratios are medians of the \
+      rounds' ratios. System calls are exact (the kernel's tracepoint; needs root). docs/PERFORMANCE.md says how to read \
       the table.
       """,
     subcommands: [Counts.self, Measure.self])

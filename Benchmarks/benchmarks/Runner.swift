@@ -22,13 +22,15 @@ struct Runner {
 
   private func measure(_ workload: Workload, _ subjects: [Subject], _ place: String) -> [Series] {
     var series = subjects.map { Series(workload: workload, subject: $0) }
-    for round in 0..<rounds {
+    // Bytes hardly differ from round to round.
+    let isSteady = workload.metric == .memory || workload.metric == .moves
+    for round in 0..<(isSteady ? (rounds + 2) / 3 : rounds) {
       for index in series.indices where round == 0 || !series[index].rounds.isEmpty {
         progress.show("\(place): round \(round + 1)/\(rounds), \(series[index].subject.name)")
         series[index].rounds[round] = meter.time(workload, series[index].subject)
       }
     }
-    guard workload.metric != .memory, workload.metric != .moves else { return series }
+    guard !isSteady else { return series }
     for index in series.indices where !series[index].rounds.isEmpty { count(&series[index], place) }
     return series
   }

@@ -1,0 +1,55 @@
+import Measuring
+import Testing
+
+@testable import benchmarks
+
+@Suite struct SelectionTests {
+  private func select(
+    _ workloads: String? = nil, _ subjects: String? = nil, isQuick: Bool = false
+  ) throws -> Selection {
+    try Selection(workloads: workloads, subjects: subjects, among: Workload.standard, isQuick: isQuick)
+  }
+
+  @Test func aNameSelectsAllArgumentsAndALabelOne() throws {
+    #expect(try select("timer_ic").workloads.map(\.label) == ["timer_ic 1000", "timer_ic 100000", "timer_ic 1000000"])
+    #expect(try select("iter 10, post 1").workloads.map(\.label) == ["post 1", "iter 10"])
+  }
+
+  @Test func unknownNamesAreErrorsThatSayTheName() {
+    #expect(throws: Failure.self) { try select("post,psot") }
+    #expect(throws: Failure.self) { try select(nil, "libuw") }
+    do { _ = try select("psot") } catch { #expect("\(error)".contains("'psot'")) }
+  }
+
+  @Test func anEmptyListIsAnError() {
+    #expect(throws: Failure.self) { try select("") }
+    #expect(throws: Failure.self) { try select(nil, ",") }
+  }
+
+  @Test func quickLeavesLongWorkloadsOutUnlessTheyAreNamed() throws {
+    #expect(try !select(isQuick: true).workloads.contains { $0.isLong })
+    #expect(try select("timer_firewin", isQuick: true).workloads.count == 2)
+  }
+
+  @Test func labelsAreUnique() {
+    #expect(Set(Workload.standard.map(\.label)).count == Workload.standard.count)
+    #expect(Set(Growth.all.map(\.name)).count == Growth.all.count)
+  }
+
+  @Test func quickMakesCountsSmallerButNeverNothing() {
+    let workload = Workload("post", "1", "", count: 30, size: 1)
+    #expect(workload.args(divisor: 1, isQuick: false).count == 30)
+    #expect(workload.args(divisor: 1, isQuick: true).count == 3)
+    #expect(workload.args(divisor: 100, isQuick: true).count == 2)
+  }
+
+  @Test func aProgramNamesWhatItCanDo() throws {
+    let abilities = Program.abilities("post\ntimer_ic divisor=1000 largest=500\ntimer_firewin exact\n")
+    #expect(abilities.keys.sorted() == ["post", "timer_firewin", "timer_ic"])
+    let timers = try #require(abilities["timer_ic"])
+    #expect(timers.divisor == 1000)
+    #expect(timers.covers(Workload("timer_ic", "", "", size: 500).parameters))
+    #expect(!timers.covers(Workload("timer_ic", "", "", size: 501).parameters))
+    #expect(abilities["timer_firewin"]?.covers(Workload("timer_firewin", "", "", toleranceUs: 1).parameters) == false)
+  }
+}
