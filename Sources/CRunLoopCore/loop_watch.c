@@ -135,19 +135,10 @@ void rlc_loop_bury_watches(rlc_loop *loop) {
 /* ---- calling ---- */
 
 __attribute__((noinline)) /* Stack traces and profiles tell the kinds of callouts apart by these names. */
-static void
+void
 rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
     watch->watch_fn(loop, watch, ready, watch->port.context);
     __asm__ volatile(""); /* no tail call: the frame stays */
-}
-
-void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
-    rlc_frame frame = {.watch = watch, .outer = loop->frames};
-    loop->frames = &frame;
-    rlc_calling_out_to_a_watch(loop, watch, ready);
-    loop->frames = frame.outer;
-    if (rlc_port_has(&watch->port, RLC_PORT_MUTED) && !is_removed(watch))
-        (void)rlc_port_set_mute(loop->set, &watch->port, false);
 }
 
 void rlc_loop_mute_innermost(rlc_loop *loop) {

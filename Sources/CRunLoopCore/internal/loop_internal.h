@@ -47,7 +47,7 @@ struct rlc_loop {
     rlc_timer_port *timer_port; /**< With the first timer, as is the heap. */
     rlc_timer_heap *heap;
     rlc_post_queue posts;
-    rlc_post_node *deferred, **deferred_end;
+    rlc_post_node *deferred, **deferred_end; /**< Oldest first; the end is NULL once destroy has begun. */
     rlc_post_node *taken; /**< Posts of the pass that runs now, oldest first; a nested pass goes on with them. */
     rlc_watch_list pending, failed;
     uint32_t first_dead_watch;
@@ -99,7 +99,7 @@ static inline int rlc_loop_ensure_wakeup(rlc_loop *loop) {
 void rlc_loop_flush_watches(rlc_loop *loop);
 /** Calls the watches that could not be added. True if there was one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
-void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
+void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
 /** A nested run begins: the watch whose callout starts it is no part of it. */
 void rlc_loop_mute_innermost(rlc_loop *loop);
 /** No pass is on the stack: what was removed meanwhile may be used again. */

@@ -25,10 +25,6 @@ static inline bool rlc_has_posts(const rlc_post_queue *queue) {
     return __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST) > RLC_QUEUE_CLOSED;
 }
 
-static inline bool rlc_post_queue_is_closed(const rlc_post_queue *queue) {
-    return __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST) == RLC_QUEUE_CLOSED;
-}
-
 static inline rlc_post_node *rlc_oldest_post_first(uintptr_t head) {
     rlc_post_node *node = (rlc_post_node *)head, *reversed = NULL;
     while (node != NULL) {
