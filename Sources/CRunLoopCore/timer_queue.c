@@ -1,12 +1,12 @@
 #include "timer_queue.h"
 
 void rlc_timer_queue_sift_up(rlc_timer_queue *queue, uint32_t position, rlc_timer_entry moved) {
+    queue->moves++;
     while (position > 0) {
         uint32_t parent = (position - 1) / RLC_TIMER_ARITY;
         if (!rlc_timer_entry_is_before(moved, queue->entries[parent]))
             break;
         rlc_timer_queue_put(queue, position, queue->entries[parent]);
-        queue->moves++;
         position = parent;
     }
     rlc_timer_queue_put(queue, position, moved);
@@ -29,6 +29,7 @@ static inline uint32_t first_child(const rlc_timer_entry *entries, uint32_t chil
 void rlc_timer_queue_sift_down(rlc_timer_queue *queue, uint32_t position, rlc_timer_entry moved) {
     const rlc_timer_entry *entries = queue->entries;
     uint32_t count = queue->count;
+    queue->moves++;
     for (;;) {
         uint64_t first = (uint64_t)position * RLC_TIMER_ARITY + 1;
         if (first >= count)
@@ -37,7 +38,6 @@ void rlc_timer_queue_sift_down(rlc_timer_queue *queue, uint32_t position, rlc_ti
         if (!rlc_timer_entry_is_before(entries[best], moved))
             break;
         rlc_timer_queue_put(queue, position, entries[best]);
-        queue->moves++;
         position = best;
     }
     rlc_timer_queue_put(queue, position, moved);

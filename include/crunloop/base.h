@@ -10,7 +10,7 @@
  *   - Unless a declaration says otherwise, a function may be called from a callout (re-entry), does not block, keeps
  *     no pointer beyond the call, and exists since 0.1.
  *   - Cost: without a word, no system call and O(1).
- *   - No locks inside, no logging, no allocation after registration (but for a heap's first tolerance: rlc_timer_heap_arm).
+ *   - No locks inside, no logging, no allocation after registration (but for the first tolerance of a deadline heap).
  *     Every descriptor is CLOEXEC and NONBLOCK.
  *   - In a child of fork(2) nothing touches a descriptor that belongs to the parent: what would answers -ECHILD, and
  *     the destroy functions free memory only [RLC-FORK-2].

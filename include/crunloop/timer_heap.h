@@ -5,8 +5,8 @@
  * tolerance), since one heap cannot answer when to wake. Equal deadlines: in order of arming. Pushing a deadline out
  * does not touch the heap: the entry surfaces at the old time and sinks then.
  *
- * The heap knows no clock: deadlines are numbers, on whichever clock the embedder uses. About 65 bytes per timer, 100 once
- * any has had tolerance.
+ * The heap knows no clock: deadlines are numbers, on whichever clock the embedder uses. About 56 bytes per timer, 105
+ * once any has had tolerance.
  */
 #ifndef CRUNLOOP_TIMER_HEAP_H
 #define CRUNLOOP_TIMER_HEAP_H
@@ -24,7 +24,8 @@ RLC_API int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
 RLC_API void rlc_timer_heap_destroy(rlc_timer_heap *heap);
 
 /**
- * A new member, not armed. The only allocation of a timer's life [RLC-HEAP-7], but for the first tolerance in the heap's.
+ * A new member, not armed. The only allocation of a timer's life [RLC-HEAP-7], but for the first tolerance in the
+ * heap's.
  *
  * @param context   What rlc_timer_heap_take_due returns; not touched.
  * @param ret_token The caller's, until rlc_timer_heap_remove.
@@ -100,7 +101,7 @@ typedef void (*rlc_timer_due_fn)(void *context, void *timer_context, rlc_token t
  */
 RLC_API size_t rlc_timer_heap_take_all(rlc_timer_heap *heap, uint64_t now_ns, rlc_timer_due_fn due_fn, void *context);
 
-/** How many entries have had to make way so far: what keeping the order has cost.  Thread: [locked]. */
+/** How often an entry was put in or moved: a deadline that is pushed out moves nothing.  Thread: [locked]. */
 RLC_API uint64_t rlc_timer_heap_moves(const rlc_timer_heap *heap);
 
 RLC_END_DECLS

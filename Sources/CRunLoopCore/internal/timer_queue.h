@@ -35,7 +35,7 @@ typedef struct rlc_timer_queue {
     uint32_t *positions; /**< By slot. */
     uint32_t count;
     bool is_settled; /**< The first entry's key is known to be what its timer wants. */
-    uint64_t moves;  /**< Entries that had to make way so far. */
+    uint64_t moves;  /**< Entries that were put in or moved so far. */
 } rlc_timer_queue;
 
 /** In place and without recursion; O(n log n) but for inputs made to defeat it, O(n^1.5) for those. */
