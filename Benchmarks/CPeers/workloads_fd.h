@@ -66,7 +66,7 @@ static void never_readable(watch *called) {
 /** With `size` counters (eventfds) watched, one more is added and removed; with `active` a pass follows each. */
 static void run_fd_addrm(const bench_args *args, bench_result *result) {
     loop of;
-    watch extra, *watches = require_memory((size_t)args->size, sizeof(watch));
+    watch *watches = require_memory((size_t)args->size + 1, sizeof(watch)), *extra = &watches[args->size];
     int fd = bench_counter();
     watch_hook = never_readable;
     loop_open(&of);
@@ -76,10 +76,10 @@ static void run_fd_addrm(const bench_args *args, bench_result *result) {
 
     bench_begin(result);
     for (int64_t i = 0; i < args->count; i++) {
-        watch_add(&of, &extra, fd);
+        watch_add(&of, extra, fd);
         if (args->active != 0)
             loop_settle(&of);
-        watch_remove(&of, &extra);
+        watch_remove(&of, extra);
         if (args->active != 0)
             loop_settle(&of);
     }

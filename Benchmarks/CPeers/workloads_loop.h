@@ -30,7 +30,7 @@ static void run_startup(const bench_args *args, bench_result *result) {
 /** A pass that does not wait, with `size` observers of it. A descriptor is watched: nobody can know without the kernel. */
 static void run_iter(const bench_args *args, bench_result *result) {
     loop of;
-    watch idle;
+    watch idle = {0};
     watch_hook = never_readable;
     loop_open(&of);
     loop_hold(&of);
