@@ -1,17 +1,30 @@
 #include "timer_heap_internal.h"
 
-/** Brings keys up to date until the first entry's is. */
-static const rlc_timer_entry *settle(rlc_timer_heap *heap, unsigned which) {
+/** Brings the first entry's key up to date. True if it was. */
+static bool settle_first(rlc_timer_heap *heap, unsigned which) {
     rlc_timer_queue *queue = &heap->queues[which];
-    const rlc_timer_entry *first = queue->entries;
-    while (!queue->is_settled) {
-        rlc_timer_entry real =
-            rlc_timer_heap_wanted(heap, rlc_timer_heap_at(heap, rlc_timer_entry_slot(*first)), which);
-        queue->is_settled = !rlc_timer_entry_is_before(*first, real);
-        if (!queue->is_settled)
-            rlc_timer_queue_sift_down(queue, 0, real);
+    const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_timer_entry_slot(queue->entries[0]));
+    rlc_timer_entry real = rlc_timer_heap_wanted(heap, timer, which);
+    queue->is_settled = !rlc_timer_entry_is_before(queue->entries[0], real);
+    if (!queue->is_settled)
+        rlc_timer_queue_sift_down(queue, 0, real);
+    return queue->is_settled;
+}
+
+static const rlc_timer_entry *settle(rlc_timer_heap *heap, unsigned which) {
+    while (!settle_first(heap, which)) {
     }
-    return first;
+    return heap->queues[which].entries;
+}
+
+/** The first entry if it is due, or NULL: what was pushed out and is not due by its old key either stays as it is. */
+static const rlc_timer_entry *first_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
+    const rlc_timer_queue *queue = &heap->queues[which];
+    while (queue->count > 0 && queue->entries[0].deadline_ns <= now_ns) {
+        if (queue->is_settled || settle_first(heap, which))
+            return queue->entries;
+    }
+    return NULL;
 }
 
 /** The first entry with its key up to date, or NULL. */
@@ -22,16 +35,14 @@ static inline const rlc_timer_entry *first_of(rlc_timer_heap *heap, unsigned whi
     return queue->is_settled ? queue->entries : settle(heap, which);
 }
 
-/** The timer that fires first, or NULL. */
-static const rlc_timer_entry *first_entry(rlc_timer_heap *heap) {
-    const rlc_timer_entry *exact = first_of(heap, RLC_EXACT), *tolerant = first_of(heap, RLC_TOLERANT);
+static const rlc_timer_entry *earlier_of(const rlc_timer_entry *exact, const rlc_timer_entry *tolerant) {
     if (exact == NULL || tolerant == NULL)
         return exact == NULL ? tolerant : exact;
     return rlc_timer_entry_is_before(*exact, *tolerant) ? exact : tolerant;
 }
 
 uint64_t rlc_timer_heap_first(rlc_timer_heap *heap) {
-    const rlc_timer_entry *first = first_entry(heap);
+    const rlc_timer_entry *first = earlier_of(first_of(heap, RLC_EXACT), first_of(heap, RLC_TOLERANT));
     return first == NULL ? RLC_TIME_FOREVER : first->deadline_ns;
 }
 
@@ -49,8 +60,9 @@ uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap) {
 }
 
 bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_context, rlc_token *ret_token) {
-    const rlc_timer_entry *first = first_entry(heap);
-    if (first == NULL || first->deadline_ns > now_ns)
+    const rlc_timer_entry *first =
+        earlier_of(first_due(heap, RLC_EXACT, now_ns), first_due(heap, RLC_TOLERANT, now_ns));
+    if (first == NULL)
         return false;
     rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_timer_entry_slot(*first));
     rlc_timer_heap_disarm(heap, timer);
