@@ -250,13 +250,17 @@ static void enter(rlc_loop *loop) {
     loop->depth++;
 }
 
-static void leave(rlc_loop *loop) {
-    if (--loop->depth > 0)
-        return;
+/** No callout is on the stack: what was removed by one may be used again. */
+static void bury(rlc_loop *loop) {
     if (loop->first_dead_watch != RLC_NO_SLOT)
         rlc_loop_bury_watches(loop);
     if (loop->first_dead_timer != RLC_NO_TIMER)
         rlc_loop_bury_timers(loop);
+}
+
+static void leave(rlc_loop *loop) {
+    if (--loop->depth == 0)
+        bury(loop);
 }
 
 /* ---- runs ---- */
@@ -293,6 +297,8 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
         result = step(loop, deadline_ns, is_once);
         if (result == 0 && is_endless)
             result = serve_posts(loop);
+        if (loop->depth == 1)
+            bury(loop);
     } while (result == 0);
     atomic_store(&loop->stop, enclosing);
     leave(loop);

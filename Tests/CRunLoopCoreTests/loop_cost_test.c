@@ -132,6 +132,39 @@ static void test_RLC_COST_2_posts_do_not_starve_descriptors(void) {
     close(fd);
 }
 
+static int rounds;
+
+/** What a server does with a connection: one run, for ever. */
+static void come_and_go(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+    (void)watch, (void)ready;
+    rlc_watch *guest;
+    rlc_timer *timer;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, *(int *)context, RLC_WRITABLE, count_watch, NULL, &guest), 0);
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, NULL, &timer), 0);
+    rlc_watch_remove(guest);
+    rlc_timer_remove(timer);
+    if (--rounds == 0)
+        CHECK_EQUAL(rlc_loop_stop(loop), 0);
+}
+
+static void run_rounds(rlc_loop *loop, int count) {
+    rounds = count;
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+}
+
+static void test_RLC_LOOP_15_a_long_run_does_not_grow(void) {
+    rlc_loop *loop = make_loop();
+    int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK), guest_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, come_and_go, &guest_fd, &watch), 0);
+    run_rounds(loop, 2);
+    unsigned long blocks = allocations();
+    run_rounds(loop, 1000);
+    CHECK_EQUAL(allocations(), blocks);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd), close(guest_fd);
+}
+
 static void test_RLC_COST_3_a_timer_pass_is_two_calls(void) {
     rlc_loop *loop = make_loop();
     int fired = 0;
@@ -269,6 +302,7 @@ int main(void) {
     RUN(test_RLC_COST_1_a_pass_is_one_call_and_no_allocation);
     RUN(test_RLC_COST_2_a_post_to_itself_mostly_needs_no_call);
     RUN(test_RLC_COST_2_posts_do_not_starve_descriptors);
+    RUN(test_RLC_LOOP_15_a_long_run_does_not_grow);
     RUN(test_RLC_COST_3_a_timer_pass_is_two_calls);
     RUN(test_RLC_LOOP_11_posts_from_threads_are_never_lost);
     RUN(test_RLC_LOOP_12_stops_from_a_thread);

@@ -100,8 +100,8 @@ RLC_API int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest);
 /**
  * Ends the watch; also from its own callout. No callout afterwards [RLC-WATCH-4]. NULL is allowed.
  *
- * The watch is gone: valid at most until the callout that removes it returns. In a child of fork(2) it frees memory
- * only.
+ * The watch is gone: valid at most until the callout that removes it returns. Its memory serves the next one, after the
+ * outermost run's pass [RLC-LOOP-15]. In a child of fork(2) it frees memory only.
  *
  * Cost: one system call; none before its first pass.
  */

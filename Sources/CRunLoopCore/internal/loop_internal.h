@@ -63,7 +63,7 @@ struct rlc_loop {
     uint32_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
     bool can_sleep;                      /**< The eventfd is there: with the first watch, timer or prepare. */
     bool is_brisk;                       /**< The last time as many as may be left out were short together. */
-    uint32_t depth; /**< Passes on the stack. What is removed meanwhile is freed by the outermost. */
+    uint32_t depth; /**< Runs on the stack. What is removed in a pass is buried behind the outermost run's. */
     uint32_t fork_generation;
 };
 
@@ -102,7 +102,7 @@ bool rlc_loop_call_failed_watches(rlc_loop *loop);
 void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
 /** A nested run begins: the watch whose callout starts it is no part of it. */
 void rlc_loop_mute_innermost(rlc_loop *loop);
-/** No pass is on the stack: what was removed meanwhile may be used again. */
+/** No callout is on the stack: what was removed by one may be used again. */
 void rlc_loop_bury_watches(rlc_loop *loop);
 
 /** Moves what is due at now_ns from the heap to the list. */
@@ -111,7 +111,7 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
  * Calls them. True if there was one. Bounded: only a pass collects, and a nested one calls all that it collects.
  */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
-/** No pass is on the stack: what was removed meanwhile may be used again. */
+/** As rlc_loop_bury_watches. */
 void rlc_loop_bury_timers(rlc_loop *loop);
 
 #endif
