@@ -154,16 +154,6 @@ static rlc_port *take_event(rlc_port_set *set, uint32_t *ret_ready) {
     return port != NULL ? port : rlc_port_set_take_port(set, ret_ready);
 }
 
-static void call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
-    rlc_frame frame = {.watch = watch, .outer = loop->frames};
-    loop->frames = &frame;
-    rlc_calling_out_to_a_watch(loop, watch, ready);
-    loop->frames = frame.outer;
-    /* A run in the callout has muted it. Without a function it was removed. */
-    if (rlc_port_has(&watch->port, RLC_PORT_MUTED) && watch->watch_fn != NULL)
-        (void)rlc_port_set_mute(loop->set, &watch->port, false);
-}
-
 /** Events of this pass's look are believed; those that an earlier one has left are looked at again. */
 static bool call_events(rlc_loop *loop) {
     bool called = false;
@@ -174,7 +164,7 @@ static bool call_events(rlc_loop *loop) {
         if (port == NULL)
             break;
         if (port->kind != RLC_PORT_HINT) {
-            call_watch(loop, (rlc_watch *)port, ready);
+            rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
             called = true;
         } else if (port->context != NULL) {
             rlc_timer_port_harvested(port->context);

@@ -50,7 +50,19 @@ static void leave_lists(rlc_watch *watch) {
     rlc_port_assign(&watch->port, RLC_PORT_PENDING | RLC_PORT_REFUSED, false);
 }
 
+/** No member: it is called once with RLC_ERROR, and then silent until its interest is set. */
+static void refuse(rlc_watch *watch) {
+    watch->port.state = RLC_PORT_REFUSED;
+    append(watch->loop, &watch->loop->failed, watch);
+}
+
 /* ---- adding, changing, removing ---- */
+
+/** A number that somebody has closed, and that is the loop's own now: watched, it would take the loop's place. */
+static bool is_own(const rlc_loop *loop, int fd) {
+    return fd == rlc_port_set_fd(loop->set) || fd == rlc_wakeup_port_fd(loop->wakeup) ||
+           (loop->timer_port != NULL && fd == rlc_timer_port_fd(loop->timer_port));
+}
 
 int rlc_loop_add_watch(
     rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch) {
@@ -61,8 +73,8 @@ int rlc_loop_add_watch(
     int status = rlc_loop_ensure_wakeup(loop);
     if (status < 0)
         return status;
-    if (fd == loop->wakeup->event_fd)
-        return -EBADF; /* it was closed, and is the loop's own now */
+    if (is_own(loop, fd))
+        return -EBADF;
     rlc_port *port = rlc_port_set_claim(loop->set);
     if (port == NULL)
         return -ENOMEM;
@@ -80,13 +92,14 @@ int rlc_loop_add_watch(
 }
 
 void rlc_loop_flush_watches(rlc_loop *loop) {
-    while (loop->pending.first != RLC_NO_SLOT) {
-        rlc_watch *watch = watch_at(loop, loop->pending.first);
+    for (uint32_t slot = loop->pending.first, next; slot != RLC_NO_SLOT; slot = next) {
+        rlc_watch *watch = watch_at(loop, slot);
+        next = watch->port.slot.link;
+        if (rlc_port_has(&watch->port, RLC_PORT_MUTED))
+            continue; /* this run is inside the callout that tells of its refusal */
         leave_lists(watch);
-        if (rlc_port_set_enroll(loop->set, &watch->port) == 0)
-            continue;
-        rlc_port_assign(&watch->port, RLC_PORT_REFUSED, true);
-        append(loop, &loop->failed, watch);
+        if (is_own(loop, watch->port.fd) || rlc_port_set_enroll(loop->set, &watch->port) < 0)
+            refuse(watch);
     }
 }
 
@@ -141,11 +154,22 @@ rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
     __asm__ volatile(""); /* no tail call: the frame stays */
 }
 
+void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch) {
+    if (!rlc_port_has(&watch->port, RLC_PORT_MEMBER)) {
+        rlc_port_assign(&watch->port, RLC_PORT_MUTED, false);
+    } else if (rlc_port_set_mute(loop->set, &watch->port, false) < 0) {
+        rlc_port_set_withdraw(loop->set, &watch->port);
+        refuse(watch);
+    }
+}
+
 void rlc_loop_mute_innermost(rlc_loop *loop) {
     /* The outer ones were muted when the runs around this one began. */
     rlc_watch *watch = loop->frames == NULL ? NULL : loop->frames->watch;
     if (watch != NULL && rlc_port_has(&watch->port, RLC_PORT_MEMBER))
         (void)rlc_port_set_mute(loop->set, &watch->port, true);
+    else if (watch != NULL)
+        rlc_port_assign(&watch->port, RLC_PORT_MUTED, true); /* refused: if it is to be tried again, then later */
 }
 
 bool rlc_loop_call_failed_watches(rlc_loop *loop) {
@@ -153,7 +177,7 @@ bool rlc_loop_call_failed_watches(rlc_loop *loop) {
     while (loop->failed.first != RLC_NO_SLOT) {
         rlc_watch *watch = watch_at(loop, loop->failed.first);
         leave_lists(watch);
-        rlc_calling_out_to_a_watch(loop, watch, RLC_ERROR);
+        rlc_loop_call_watch(loop, watch, RLC_ERROR);
         called = true;
     }
     return called;

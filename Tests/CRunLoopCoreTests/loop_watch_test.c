@@ -60,9 +60,7 @@ static void test_RLC_WATCH_2_what_cannot_be_watched_is_told_late(void) {
     int ends[2];
     make_pipe(ends);
     int number = ends[0];
-    rlc_watch *own = NULL;
-    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
-    CHECK_EQUAL(rlc_loop_add_watch(loop, rlc_wakeup_port_fd(loop->wakeup), 0, call_probe, NULL, &own), -EBADF);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0); /* its eventfd does not take the number */
     close(number);
     add(loop, number, RLC_READABLE, &probe);
     CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
@@ -78,6 +76,34 @@ static void test_RLC_WATCH_2_what_cannot_be_watched_is_told_late(void) {
     CHECK_EQUAL(rlc_loop_add_watch(loop, -1, RLC_READABLE, call_probe, NULL, &watch), -EBADF);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
     close(ends[1]), close(number);
+}
+
+static void count_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    (void)loop, (void)timer, (void)deadline_ns;
+    ++*(int *)context;
+}
+
+static void test_RLC_WATCH_2_the_loops_own_descriptors(void) {
+    rlc_loop *loop = make_loop();
+    probe probe = {0};
+    rlc_watch *own = NULL;
+    rlc_timer *timer;
+    int number = ready_fd(), fired = 0;
+    add(loop, number, RLC_READABLE, &probe);
+    close(number);
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, &fired, &timer), 0);
+    CHECK_EQUAL(rlc_timer_port_fd(loop->timer_port), number); /* before the watch has reached the kernel */
+    const int numbers[] = {rlc_wakeup_port_fd(loop->wakeup), number, rlc_loop_fd(loop)};
+    for (int i = 0; i < 3; i++)
+        CHECK_EQUAL(rlc_loop_add_watch(loop, numbers[i], RLC_READABLE, call_probe, NULL, &own), -EBADF);
+    CHECK_EQUAL(rlc_timer_arm(timer, kernel.time_ns + 100, 0, 0), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(probe.calls, 1);
+    CHECK_EQUAL(probe.ready, RLC_ERROR);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 1000), RLC_RUN_HANDLED);
+    CHECK_EQUAL(fired, 1);
+    CHECK_EQUAL(probe.calls, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
 static void test_RLC_WATCH_3_adding_fails_cleanly_and_only_at_once(void) {
@@ -155,6 +181,52 @@ static void test_RLC_WATCH_5_muted_while_its_callout_runs_a_loop(void) {
     CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
     CHECK_EQUAL(probe.calls, 2); /* and back afterwards */
     CHECK(count_of(&kernel.waits) - waits <= 6);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static void try_again_and_run_inside(rlc_loop *loop, probe *probe) {
+    CHECK(++inner_calls < 10);
+    CHECK_EQUAL(probe->ready, RLC_ERROR);
+    CHECK_EQUAL(rlc_watch_set_interest(probe->watch, RLC_READABLE), 0);
+    int before = probe->calls;
+    CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(probe->calls, before);
+}
+
+static void test_RLC_WATCH_5_a_refusal_is_not_told_again_while_it_is_told(void) {
+    rlc_loop *loop = make_loop();
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* epoll refuses it */
+    probe probe = {.then = try_again_and_run_inside};
+    add(loop, fd, RLC_READABLE, &probe);
+    inner_calls = 0;
+    for (int i = 1; i <= 3; i++) {
+        CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+        CHECK_EQUAL(probe.calls, i); /* the next pass has tried again */
+    }
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static void run_inside_without_return(rlc_loop *loop, probe *probe) {
+    CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    atomic_store(&kernel.fail_at, 1);
+    probe->then = NULL;
+}
+
+static void test_RLC_WATCH_10_one_that_is_not_taken_back_is_told(void) {
+    rlc_loop *loop = make_loop();
+    int fd = ready_fd();
+    probe probe = {.then = run_inside_without_return};
+    add(loop, fd, RLC_READABLE, &probe);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+        CHECK_EQUAL(probe.ready, i == 0 ? RLC_READABLE : RLC_ERROR);
+    }
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(rlc_watch_set_interest(probe.watch, RLC_READABLE), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+    CHECK_EQUAL(probe.ready, RLC_READABLE);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
     close(fd);
 }
@@ -273,9 +345,12 @@ static void test_RLC_WATCH_9_a_batch_is_believed_in_its_pass_only(void) {
 int main(void) {
     RUN(test_RLC_WATCH_1_adding_waits_and_removing_cancels);
     RUN(test_RLC_WATCH_2_what_cannot_be_watched_is_told_late);
+    RUN(test_RLC_WATCH_2_the_loops_own_descriptors);
     RUN(test_RLC_WATCH_3_adding_fails_cleanly_and_only_at_once);
     RUN(test_RLC_WATCH_4_no_callout_after_removal);
     RUN(test_RLC_WATCH_5_muted_while_its_callout_runs_a_loop);
+    RUN(test_RLC_WATCH_5_a_refusal_is_not_told_again_while_it_is_told);
+    RUN(test_RLC_WATCH_10_one_that_is_not_taken_back_is_told);
     RUN(test_RLC_WATCH_6_removal_from_a_nested_run);
     RUN(test_RLC_WATCH_7_fetched_events_go_to_nested_runs_once);
     RUN(test_RLC_WATCH_8_interest);

@@ -73,7 +73,8 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  *
  * The descriptor reaches the kernel with the next pass, and one that is removed before never does [RLC-WATCH-1]. So a
  * refusal comes late: a descriptor that is closed, or a regular file, is called once with RLC_ERROR alone, and stays
- * silent until its interest is set again [RLC-WATCH-2]. For hang-ups and errors see RLC_PORT_READINESS.
+ * silent until its interest is set again [RLC-WATCH-2]. So is a watch that the kernel does not take back when a run
+ * inside its callout is over [RLC-WATCH-10]. For hang-ups and errors see RLC_PORT_READINESS.
  *
  * @param fd        Stays the caller's. Remove the watch before closing it.
  * @param interest  RLC_READABLE | RLC_WRITABLE; 0 still reports HANGUP and ERROR.

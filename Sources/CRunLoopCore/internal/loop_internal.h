@@ -100,6 +100,19 @@ void rlc_loop_flush_watches(rlc_loop *loop);
 /** Calls the watches that could not be added. True if there was one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
 void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
+/** The run in its callout, which has left it out, is over. */
+void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch);
+
+static inline void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
+    rlc_frame frame = {.watch = watch, .outer = loop->frames};
+    loop->frames = &frame;
+    rlc_calling_out_to_a_watch(loop, watch, ready);
+    loop->frames = frame.outer;
+    /* Without a function it was removed. */
+    if (rlc_port_has(&watch->port, RLC_PORT_MUTED) && watch->watch_fn != NULL)
+        rlc_loop_take_back(loop, watch);
+}
+
 /** A nested run begins: the watch whose callout starts it is no part of it. */
 void rlc_loop_mute_innermost(rlc_loop *loop);
 /** No callout is on the stack: what was removed by one may be used again. */
