@@ -58,7 +58,7 @@ int rlc_loop_stop(rlc_loop *loop) {
     uint64_t word = atomic_load(&loop->stop);
     do {
         if (word == 0 || (word & 1) != 0)
-            return 0;
+            return rlc_wakeup_word(loop->wakeup) == RLC_WORD_CLOSED ? -ESHUTDOWN : 0;
     } while (!atomic_compare_exchange_weak(&loop->stop, &word, word | 1));
     int status = rlc_wakeup_port_kick(loop->wakeup);
     return status < 0 ? status : 0;
@@ -99,7 +99,9 @@ static bool may_skip_look(rlc_loop *loop) {
         loop->looked_ns = now;
         return false;
     }
-    uint32_t skips = next_skips(loop);
+    uint32_t skips = next_skips(loop), left = LOOKS_SKIPPED_MAX - loop->skipped_looks;
+    if (skips > left)
+        skips = left;
     loop->skipped_looks += skips;
     loop->blind_skips = skips - 1;
     return true;
@@ -279,6 +281,8 @@ static int step(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
 static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
+    if (loop->deferred_end == NULL)
+        return -ESHUTDOWN; /* it could not sleep */
     enter(loop);
     bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
     uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);

@@ -132,6 +132,38 @@ static void test_RLC_COST_2_posts_do_not_starve_descriptors(void) {
     close(fd);
 }
 
+static rlc_timer *pacemaker;
+static int passes_since_look, longest_gap, passes_with_timer;
+static unsigned long waits_before;
+
+/** Has a timer in the first passes after a look: the clock is read in each of them. */
+static void watch_the_gap(job *job) {
+    if (count_of(&kernel.waits) != waits_before)
+        passes_since_look = 0;
+    waits_before = count_of(&kernel.waits);
+    if (++passes_since_look > longest_gap)
+        longest_gap = passes_since_look;
+    bool has_timer = passes_since_look < passes_with_timer;
+    CHECK_EQUAL(rlc_timer_arm(pacemaker, has_timer ? UINT64_C(1) << 60 : RLC_TIME_FOREVER, 0, 0), 0);
+    if (passes_since_look == 1)
+        passes_with_timer++;
+    if (job->again == 0)
+        CHECK_EQUAL(rlc_loop_stop(job->loop), 0);
+}
+
+static void test_RLC_COST_2_also_when_timers_come_and_go(void) {
+    rlc_loop *loop = make_loop();
+    job job = make_job(loop);
+    job.then = watch_the_gap;
+    job.again = 64 * 70;
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, NULL, &pacemaker), 0);
+    CHECK_EQUAL(rlc_loop_post(loop, &job.node), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    CHECK(passes_with_timer > 60);
+    CHECK(longest_gap <= 65); /* the pass that looks, and 64 that do not */
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 static int rounds;
 
 /** What a server does with a connection: one run, for ever. */
@@ -302,6 +334,7 @@ int main(void) {
     RUN(test_RLC_COST_1_a_pass_is_one_call_and_no_allocation);
     RUN(test_RLC_COST_2_a_post_to_itself_mostly_needs_no_call);
     RUN(test_RLC_COST_2_posts_do_not_starve_descriptors);
+    RUN(test_RLC_COST_2_also_when_timers_come_and_go);
     RUN(test_RLC_LOOP_15_a_long_run_does_not_grow);
     RUN(test_RLC_COST_3_a_timer_pass_is_two_calls);
     RUN(test_RLC_LOOP_11_posts_from_threads_are_never_lost);

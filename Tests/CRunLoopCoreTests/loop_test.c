@@ -300,6 +300,8 @@ static void post_late(rlc_post_node *node, bool ran) {
     CHECK_EQUAL(rlc_loop_post(late.loop, &late.node), -ESHUTDOWN);
     CHECK_EQUAL(rlc_loop_defer(late.loop, &late.node), -ESHUTDOWN);
     CHECK_EQUAL(rlc_loop_wake(late.loop), -ESHUTDOWN);
+    CHECK_EQUAL(rlc_loop_stop(late.loop), -ESHUTDOWN);
+    CHECK_EQUAL(rlc_loop_run(late.loop, RLC_TIME_FOREVER), -ESHUTDOWN);
     CHECK_EQUAL(rlc_loop_destroy(late.loop), -EBUSY);
 }
 

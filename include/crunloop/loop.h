@@ -148,7 +148,8 @@ RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
  * @return 0; -ESHUTDOWN after destroy began [RLC-LOOP-8], -ECHILD: the node stays the caller's.
  *
  * Thread: [signal]; the caller keeps the loop alive.  Cost: at most one write(2), none while the loop is awake. None is
- * lost, and none waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13].
+ * lost, and none waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], unless that one was about to
+ * write: there is one write for a sleep, and its thread makes it when it goes on.
  */
 RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
 
@@ -193,8 +194,8 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * Passes until finished, stopped or the deadline; always at least one, unless finished [RLC-LOOP-1].
  *
  * @param deadline_ns On the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
- * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED, RLC_RUN_TIMED_OUT, or -errno from the wait. A signal (EINTR) is no reason
- *         to return [RLC-LOOP-10].
+ * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED, RLC_RUN_TIMED_OUT, or -errno from the wait; -ESHUTDOWN after destroy began
+ *         [RLC-LOOP-8]. A signal (EINTR) is no reason to return [RLC-LOOP-10].
  *
  * Blocks.  Re-entry: allowed from a callout, see above.
  */
