@@ -313,6 +313,10 @@ int rlc_loop_fd(const rlc_loop *loop) {
     return rlc_port_set_fd(loop->set);
 }
 
+uint64_t rlc_loop_rebuilds(const rlc_loop *loop) {
+    return rlc_port_set_rebuilds(loop->set);
+}
+
 int rlc_loop_prepare(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;

@@ -176,11 +176,41 @@ static void test_RLC_HOST_5_no_post_is_lost(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+static bool host_sees(int host_fd) {
+    struct epoll_event event;
+    return rlc_kernel_default()->epoll_wait(NULL, host_fd, &event, 1, 0) == 1;
+}
+
+static void test_RLC_HOST_6_a_rebuild_is_counted(void) {
+    rlc_loop *loop = make_loop();
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), kept = dup(fd), host_fd = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, run_inside, NULL, &watch), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(epoll_ctl(host_fd, EPOLL_CTL_ADD, rlc_loop_fd(loop), &event), 0);
+    close(fd); /* before its watch is gone, and a duplicate stays */
+    rlc_watch_remove(watch);
+    bump(kept);
+    CHECK(host_sees(host_fd));
+    CHECK_EQUAL(rlc_loop_rebuilds(loop), 0);
+    dispatch_all(loop);
+    CHECK_EQUAL(rlc_loop_rebuilds(loop), 1);
+    CHECK_EQUAL(epoll_ctl(host_fd, EPOLL_CTL_ADD, rlc_loop_fd(loop), &event), 0); /* it had lost it */
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK(!host_sees(host_fd));
+    CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    CHECK(host_sees(host_fd));
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(kept), close(host_fd);
+}
+
 int main(void) {
     RUN(test_RLC_HOST_1_quiet_without_work);
     RUN(test_RLC_HOST_2_readable_whenever_there_is_work);
     RUN(test_RLC_HOST_3_one_write_per_sleep);
     RUN(test_RLC_HOST_4_nested_runs_inside_a_dispatch);
     RUN(test_RLC_HOST_5_no_post_is_lost);
+    RUN(test_RLC_HOST_6_a_rebuild_is_counted);
     return 0;
 }

@@ -216,9 +216,16 @@ RLC_API int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns);
  *
  * Inside a host's loop: prepare before every sleep of the host, dispatch when the descriptor was readable or prepare
  * answered 1. Between the two the loop counts as sleeping, so that wakes and posts reach it through the descriptor,
- * with one write per sleep [RLC-HOST-3, RLC-HOST-5]. It is readable whenever there is work [RLC-HOST-2].
+ * with one write per sleep [RLC-HOST-3, RLC-HOST-5]. It is readable whenever there is work [RLC-HOST-2]. A host that has
+ * it in an epoll of its own: see rlc_loop_rebuilds.
  */
 RLC_API int rlc_loop_fd(const rlc_loop *loop);
+
+/**
+ * As rlc_port_set_rebuilds: happens only if a watched descriptor was closed before its watch was removed. A host's epoll
+ * then has lost the number: to be added again, after a dispatch that has changed this [RLC-HOST-6].
+ */
+RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
 
 /**
  * Before every host sleep: adds watches, arms the timer, marks the loop asleep. Twice is allowed [RLC-HOST-1].
