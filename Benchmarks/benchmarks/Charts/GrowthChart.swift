@@ -77,7 +77,7 @@ struct GrowthChart {
     return zip(sorted, places).flatMap { curve, y in
       let end = curve.points.last!
       return [
-        Drawing.line([(end.x + 8, end.y), (right + 26, y)], curve.subject.color, width: 0.8),
+        Drawing.line([(end.x + 8, end.y), (right + 26, y)], "#c4ccd4", width: 0.8),
         Drawing.text(
           right + 30, y + 5, curve.subject.displayName, size: 14, color: curve.subject.color, bold: curve.subject.isOurs
         ),
