@@ -21,15 +21,15 @@ import Testing
   }
 
   @Test func aTargetIsReachedWithoutTheTenPercent() {
-    #expect(Gate.reaches(.instructions, 100, sample(100), varies: false))
-    #expect(!Gate.reaches(.instructions, 100, sample(105), varies: false))
+    #expect(Gate.reaches(.instructions, 100, sample(100)))
+    #expect(!Gate.reaches(.instructions, 100, sample(105)))
   }
 
   @Test func theTargetBecomesTheGateOnceItIsReached() {
-    #expect(Gate.recorded(.instructions, target: 100, sample(80), varies: false) == 100)
-    #expect(Gate.recorded(.instructions, target: 100, sample(123.4), varies: false) == 124)
-    #expect(Gate.recorded(.instructions, target: nil, sample(1234.5), varies: false) == 1240)
-    #expect(Gate.recorded(.bytes, target: 96, sample(96.1), varies: false) == 96)
+    #expect(Gate.recorded(.instructions, target: 100, sample(80)) == 100)
+    #expect(Gate.recorded(.instructions, target: 100, sample(123.4)) == 124)
+    #expect(Gate.recorded(.instructions, target: nil, sample(1234.5)) == 1240)
+    #expect(Gate.recorded(.bytes, target: 96, sample(96.1)) == 96)
   }
 
   @Test func roundingUpKeepsThreeDigits() {

@@ -76,7 +76,7 @@ final class Counter {
       return Verdict(target: target, measured: nil, outcome: .skipped(reason(count)), recorded: nil)
     }
     let isHeld = target.gate.map { Gate.holds(count, $0, sample, varies: workload.varies) }
-    let recorded = Gate.recorded(count, target: target.target, sample, varies: workload.varies)
+    let recorded = Gate.recorded(count, target: target.target, sample)
     let outcome: Verdict.Outcome = isHeld == nil ? .skipped("no gate yet") : isHeld! ? .passed : .failed
     return Verdict(target: target, measured: sample.value, outcome: outcome, recorded: recorded)
   }

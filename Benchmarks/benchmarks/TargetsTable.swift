@@ -40,8 +40,7 @@ struct TargetsTable {
   private func isReached(_ target: Target, _ limit: Double, _ value: Double) -> Bool {
     guard case .count(let count) = target.figure else { return value <= limit * 1.15 }
     let operations = cell(target.workload, target.subject)?.counts.operations ?? 1
-    let varies = summary.workloads.contains { $0.label == target.workload && $0.varies }
-    return Gate.reaches(count, limit, Gate.Sample(value: value, operations: operations), varies: varies)
+    return Gate.reaches(count, limit, Gate.Sample(value: value, operations: operations))
   }
 
   private func cell(_ workload: String, _ subject: String) -> Summary.Cell? {
