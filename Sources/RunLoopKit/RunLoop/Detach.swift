@@ -7,8 +7,9 @@ extension RunLoop {
     lock.lock()
     if let (mode, token) = item.unlinkOnly(of: self) {
       unregister(item, from: mode, token: token)
+      let name = item.hooks == nil ? nil : mode.pointee.name
       lock.unlock()
-      item.hooks?.cancel?(self, mode.pointee.name)
+      if let name { item.hooks?.cancel?(self, name) }
       return true
     } else {
       let cancelled = detachFromAll(item)

@@ -55,7 +55,17 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   public var isCurrent: Bool { isOwnThread && isInThisProcess }
 
   /// In a child of fork(2) also of a loop that it inherited.
-  private var isOwnThread: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
+  @inline(__always)
+  private var isOwnThread: Bool {
+    let own = ownThread.load(ordering: .relaxed)
+    return own == pthread_self() || (own == 0 && isMain && becomesMainThreads())
+  }
+
+  /// The main loop, which has not been asked for as `current` on its thread yet: true on that thread.
+  @inline(never)
+  private func becomesMainThreads() -> Bool {
+    isUsable && MainThread.isCurrent && ThreadRecord.current.currentLoop === self
+  }
 
   /// The loop becomes the calling thread's.
   func beginThread() { ownThread.store(pthread_self(), ordering: .relaxed) }

@@ -67,4 +67,16 @@ final class ForkTests: XCTestCase {
       XCTAssertEqual(result, .timedOut)
     }
   }
+
+  /// The forking thread is the child's main thread, which has asked for no loop as `current` yet.
+  func test_RLK_FORK_3_theMainLoopIsTheMainThreadsBeforeItIsAskedForAsCurrent() {
+    onThread {
+      XCTAssertFalse(RunLoop.main.isCurrent)
+      self.inChild {
+        let main = RunLoop.main
+        let result = try? main.run(for: .zero)
+        return result != nil && main.isCurrent && main === RunLoop.current
+      }
+    }
+  }
 }

@@ -100,7 +100,7 @@ private struct StressEditor {
   private mutating func edit(_ loop: RunLoop) {
     let source = shared[next(shared.count)]
     let mode: RunLoop.Mode = next(3) == 0 ? .common : .default
-    switch next(12) {
+    switch next(13) {
     case 0: _ = try? loop.add(source, to: mode)
     case 1: loop.remove(source, from: mode)
     case 2: source.signal()
@@ -122,6 +122,12 @@ private struct StressEditor {
       counter.add()
       port.invalidate()
     case 10: loop.makeCommon("other")
+    case 11:
+      var hooks = RunLoop.Source.Hooks()
+      hooks.cancel = { loop, _ in loop.wakeUp() }
+      let hooked = RunLoop.Source(hooks: hooks) { _ in }
+      _ = try? loop.add(hooked, to: mode)
+      hooked.invalidate()
     default: _ = loop.description.count + loop.modes.count + (loop.isWaiting ? 1 : 0)
     }
   }
