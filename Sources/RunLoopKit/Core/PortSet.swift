@@ -26,6 +26,7 @@ struct PortSet {
   func destroy() { rlc_port_set_destroy(set) }
 
   var fileDescriptor: Int32 { rlc_port_set_fd(set) }
+  var rebuilds: UInt64 { rlc_port_set_rebuilds(set) }
 
   func insertHint(_ hint: Hint, fileDescriptor: Int32) throws(RunLoopError) {
     var token = rlc_token()

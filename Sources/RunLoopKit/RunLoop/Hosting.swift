@@ -3,11 +3,18 @@ extension RunLoop {
   /// The descriptor of a mode: readable whenever the mode has work; made on first use.
   ///
   /// - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.systemCall`. It stays the loop's: do not
-  ///   close it. It lives as long as the loop's thread.
+  ///   close it. It lives as long as the loop's thread. A host that has it in an epoll of its own: see `rebuilds(of:)`.
   @available(*, noasync, message: "hosting belongs to a thread")
   public func fileDescriptor(for mode: Mode = .default) throws(RunLoopError) -> Int32 {
     try checkOwner("fileDescriptor(for:)")
     return try hostedMode(mode).pointee.portSet!.fileDescriptor
+  }
+
+  /// How often the mode's descriptor got a new epoll behind its number: only after a watched descriptor was closed before its
+  /// source left. A host's own epoll then has lost the number: to be added again, after a `dispatch` that has changed this.
+  public func rebuilds(of mode: Mode = .default) -> UInt64 {
+    guard isUsable else { return 0 }
+    return lock.withLock { state.pointee.mode(mode)?.pointee.portSet?.rebuilds ?? 0 }
   }
 
   /// Before every sleep of the host: notifies before-waiting, arms the timer and marks the loop asleep, so that wakes, stops

@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import RunLoopKit
 import XCTest
@@ -96,6 +97,28 @@ final class HostingTests: XCTestCase {
         XCTAssertEqual(try loop.dispatch(), .timedOut)
       }
       XCTAssertEqual(passes.value, 0)
+    }
+  }
+
+  func test_RLK_HOST_5_aRebuildIsCounted() {
+    onThread {
+      let loop = RunLoop.current
+      let watched = test_eventfd(0)
+      let kept = dup(watched)
+      defer { close(kept) }
+      try loop.add(RunLoop.Timer.never())
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: watched, interest: .readable) { _, _ in }
+      try loop.add(source)
+      XCTAssertFalse(try loop.prepare())
+      close(watched)  // before its source has left, and a duplicate stays
+      source.invalidate()
+      var one: UInt64 = 1
+      XCTAssertEqual(write(kept, &one, 8), 8)
+      XCTAssertEqual(loop.rebuilds(), 0)
+      try loop.dispatch()
+      XCTAssertEqual(loop.rebuilds(), 1)
+      XCTAssertEqual(loop.rebuilds(of: "another"), 0)
+      XCTAssertFalse(self.isReadable(try loop.fileDescriptor()))
     }
   }
 }
