@@ -23,7 +23,7 @@ struct Growth: Sendable {
       name: "descriptors", title: "An event on one of many descriptors", axis: "pipes watched",
       sizes: [100, 300, 1000, 3000, 9000]
     ) {
-      Workload("fd_dispatch", "\($0) 1", "\($0) pipes, 1 active", count: 20000, size: $0, active: 1)
+      Workload("fd_dispatch", "\($0) 1", "\($0) pipes, 1 active", count: 5000, size: $0, active: 1)
     },
     Growth(
       name: "modes", title: "An event on a counter that is in several modes", axis: "modes it is in",

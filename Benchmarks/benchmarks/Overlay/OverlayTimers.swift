@@ -113,6 +113,7 @@ extension Overlay {
     let samples = UnsafeMutablePointer<UInt32>(OpaquePointer(calloc(Int(args.count), 4)))!
     let shared = Shared(Lateness(wanted: Int(args.count), samples: samples))
     try hold(loop)
+    try loop.run(for: .zero)
     let millisecond = Duration.milliseconds(1)
     // A one-shot timer is invalid after it fired: one that repeats rarely is given each next date, as CF's guide says.
     let timer = RunLoop.Timer(fireDate: .now.advanced(by: millisecond), interval: .seconds(86400)) { timer in
@@ -143,6 +144,7 @@ extension Overlay {
     let samples = UnsafeMutablePointer<UInt32>(OpaquePointer(calloc(1, 4)))!
     let state = Shared((fired: 0, wanted: Int(args.count)))
     try hold(loop)
+    try loop.run(for: .zero)
 
     bench_begin(&result)
     let start = bench_now()
