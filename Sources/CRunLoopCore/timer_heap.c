@@ -154,11 +154,12 @@ static uint32_t next_sequence(rlc_timer_heap *heap) {
     return ++heap->sequence;
 }
 
-void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
+static void place(
+    rlc_timer_heap *heap, rlc_heap_timer *timer, uint32_t sequence, uint64_t deadline_ns, uint64_t tolerance_ns) {
     bool tolerates = tolerance_ns > 0 && learn_tolerance(heap);
     if (rlc_timer_heap_tolerates(heap, timer) != tolerates)
         disarm(heap, timer);
-    timer->sequence = next_sequence(heap);
+    timer->sequence = sequence;
     timer->deadline_ns = deadline_ns;
     rlc_timer_queue_put_in(
         &heap->queues[tolerates ? RLC_TOLERANT : RLC_EXACT], rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
@@ -167,6 +168,10 @@ void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64
     if (tolerates)
         rlc_timer_queue_put_in(&heap->queues[RLC_LATEST], rlc_timer_heap_wanted(heap, timer, RLC_LATEST));
     rlc_timer_heap_check(heap);
+}
+
+void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
+    place(heap, timer, next_sequence(heap), deadline_ns, tolerance_ns);
 }
 
 void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer) {
@@ -184,6 +189,15 @@ int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_
     if (timer == NULL)
         return -ENOENT;
     rlc_timer_heap_set(heap, timer, deadline_ns, tolerance_ns);
+    return 0;
+}
+
+int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t tolerance_ns) {
+    rlc_heap_timer *timer = rlc_timer_table_find(&heap->timers, token);
+    if (timer == NULL)
+        return -ENOENT;
+    if (rlc_heap_timer_is_armed(timer))
+        place(heap, timer, timer->sequence, timer->deadline_ns, tolerance_ns);
     return 0;
 }
 

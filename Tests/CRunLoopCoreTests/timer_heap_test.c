@@ -76,6 +76,31 @@ static void test_RLC_HEAP_2_equal_deadlines_in_order_of_arming(void) {
     rlc_timer_heap_destroy(heap);
 }
 
+static void test_RLC_HEAP_12_a_tolerance_changes_no_place(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token tokens[4];
+    for (int i = 0; i < 4; i++) {
+        tokens[i] = insert(heap, &names[i]);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[i], 100, 0), 0);
+    }
+    CHECK_EQUAL(rlc_timer_heap_set_tolerance(heap, tokens[0], 50), 0);
+    CHECK_EQUAL(rlc_timer_heap_set_tolerance(heap, tokens[2], 70), 0);
+    CHECK_EQUAL(rlc_timer_heap_set_tolerance(heap, tokens[2], 30), 0);
+    CHECK_EQUAL(rlc_timer_heap_set_tolerance(heap, tokens[2], 90), 0);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 100);
+    CHECK_EQUAL(rlc_timer_heap_remove(heap, tokens[3]), 0);
+    CHECK_EQUAL(rlc_timer_heap_set_tolerance(heap, tokens[3], 5), -ENOENT);
+    CHECK_EQUAL(rlc_timer_heap_set_tolerance(heap, tokens[1], 60), 0);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 150); /* none is exact any more */
+    CHECK_EQUAL(rlc_timer_heap_set_tolerance(heap, tokens[0], 0), 0);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 100);
+    for (int i = 0; i < 3; i++)
+        check_next(heap, 100, &names[i]);
+    CHECK_EQUAL(rlc_timer_heap_set_tolerance(heap, tokens[0], 50), 0); /* not armed: nothing */
+    CHECK(rlc_timer_heap_first(heap) == RLC_TIME_FOREVER);
+    rlc_timer_heap_destroy(heap);
+}
+
 static void test_RLC_HEAP_3_tolerances_merge(void) {
     rlc_timer_heap *heap = make_heap();
     rlc_token a = insert(heap, &names[0]), b = insert(heap, &names[1]), c = insert(heap, &names[2]);
@@ -377,6 +402,7 @@ int main(void) {
     RUN(test_empty);
     RUN(test_RLC_HEAP_1_never_early);
     RUN(test_RLC_HEAP_2_equal_deadlines_in_order_of_arming);
+    RUN(test_RLC_HEAP_12_a_tolerance_changes_no_place);
     RUN(test_RLC_HEAP_3_tolerances_merge);
     RUN(test_RLC_HEAP_4_push_out_surfaces_and_sinks);
     RUN(test_RLC_HEAP_5_forever_disarms);

@@ -44,9 +44,20 @@ RLC_API int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token
  * @return 0; -ENOENT if the token is stale [RLC-HEAP-6]. Never -ENOMEM: space was reserved at insert.
  *
  * Thread: [locked].  Cost: O(log n); O(1) for a later deadline [RLC-HEAP-4]. Once in 2^32 arms O(n log n).
- * See: CFRunLoopTimerSetNextFireDate, CFRunLoopTimerSetTolerance.
+ * See: CFRunLoopTimerSetNextFireDate.
  */
 RLC_API int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_ns, uint64_t tolerance_ns);
+
+/**
+ * Changes how much later is still in time; deadline and place among equal deadlines stay [RLC-HEAP-12]. Nothing happens
+ * to a member that is not armed: the next arming says its tolerance.
+ *
+ * @param tolerance_ns As in rlc_timer_heap_arm.
+ * @return 0; -ENOENT if the token is stale.
+ *
+ * Thread: [locked].  Cost: O(log n).  See: CFRunLoopTimerSetTolerance.
+ */
+RLC_API int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t tolerance_ns);
 
 /** Removes a member, armed or not. @return 0; -ENOENT [RLC-HEAP-6].  Thread: [locked].  Cost: O(log n). */
 RLC_API int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
