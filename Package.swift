@@ -56,8 +56,10 @@ let package = Package(
     .target(name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore"], swiftSettings: strictSwift),
     .executableTarget(
       name: "runloop", dependencies: ["RunLoopKit", "RunLoopTesting", "CRunLoopCore"], swiftSettings: strictSwift),
+    .executableTarget(
+      name: "patterns", dependencies: ["RunLoopKit"], path: "Examples/patterns", swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-    .testTarget(name: "ConformanceTests", dependencies: ["runloop"], exclude: ["Corpus"]),
+    .testTarget(name: "ConformanceTests", dependencies: ["runloop", "patterns"], exclude: ["Corpus"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(name: "RunLoopKitTests", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"]),
   ] + benchmarkTargets,

@@ -16,6 +16,8 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case noMode
   /// A call that needs `prepare` or a run to be over was made inside one.
   case busy(call: String)
+  /// `call` was made by a signal handler.
+  case inSignalHandler(call: String)
   /// The system refused: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EBADF`, `EPERM`...
   case systemCall(name: String, errno: Int32)
 
@@ -29,6 +31,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .itemInOtherLoop: "the item was made for another run loop"
     case .noMode: "no mode was named"
     case .busy(let call): "\(call): not while the loop runs or is prepared"
+    case .inSignalHandler(let call): "\(call): not from a signal handler; have a signal source call it"
     case .systemCall(let name, let errno): "\(name): \(String(cString: strerror(errno)))"
     }
   }

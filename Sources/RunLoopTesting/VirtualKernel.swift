@@ -6,8 +6,8 @@ import RunLoopKit
 ///
 /// The context stays that of the default table, whose functions are called with it.
 enum VirtualKernel {
-  /// The virtual wall clock is that much ahead of the monotonic one: 2001-01-01 plus the start value.
-  static let realtimeOffset: UInt64 = 978_307_200_000_000_000
+  /// The virtual wall clock is that much ahead of the monotonic one at first: 2001-01-01 plus the start value.
+  static let realtimeOffset: Int64 = 978_307_200_000_000_000
 
   static func install(_ turns: Turns) {
     let table = UnsafeMutablePointer<rlc_kernel>.allocate(capacity: 1)  // lives as long as the process
@@ -22,8 +22,9 @@ enum VirtualKernel {
 }
 
 private func virtualNow(_ context: UnsafeMutableRawPointer?, _ clock: rlc_clock) -> UInt64 {
-  let now = Turns.shared.value.readClock()
-  return clock == RLC_CLOCK_REALTIME ? now + VirtualKernel.realtimeOffset : now
+  let turns = Turns.shared.value
+  let now = turns.readClock()
+  return clock == RLC_CLOCK_MONOTONIC ? now : now.moved(by: turns.lock.withLock { turns.timers.offset(of: clock) })
 }
 
 private func virtualEpollWait(

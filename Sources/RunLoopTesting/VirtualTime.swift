@@ -50,7 +50,7 @@ public final class VirtualTime: Sendable {
   /// their own (an exit test, or an executable).
   ///
   /// - Parameters:
-  ///   - start: The monotonic clock's first value. The boot-time clock shows the same, the wall clock a fixed day.
+  ///   - start: The monotonic clock's first value. The boot-time clock shows the same until `suspend`, the wall clock a fixed day.
   ///   - tick: How far each reading moves the clock. Zero makes every date exact; a real clock hardly ever shows the same
   ///     time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
   ///   - whenIdle: What to do when nothing can ever happen by itself.
@@ -97,6 +97,25 @@ public final class VirtualTime: Sendable {
   /// `sleep(until: now + duration)`.
   public func advance(by duration: Duration) {
     sleep(until: now.advanced(by: duration))
+  }
+
+  /// The machine is suspended for that long, and wakes: the continuous and the wall clock have gone on, the monotonic clock
+  /// has not. Timers that they have passed meanwhile expire. Thread: any participant. Blocks: no.
+  public func suspend(for duration: Duration) {
+    let nanoseconds = UInt64(max(0, duration / .nanoseconds(1)))
+    turns.lock.withLock {
+      turns.timers.suspend(for: nanoseconds, now: turns.now)
+      turns.interrupt()
+    }
+  }
+
+  /// Sets the wall clock, forward or back, as a person or NTP does: its timers are asked anew, the others' are not touched.
+  /// Thread: any participant. Blocks: no.
+  public func setWallClock(to time: RunLoop.WallInstant) {
+    turns.lock.withLock {
+      turns.timers.setWallClock(to: time.nanoseconds, now: turns.now)
+      turns.interrupt()
+    }
   }
 
   /// Says that the caller looks for something in a loop of its own, without waiting: counts as a look (see Spinning).

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The `runloop` executable that was built beside the tests.
+/// The `runloop` executable, or an example, that was built beside the tests.
 struct Tool {
   struct Outcome {
     var output = ""
@@ -11,11 +11,11 @@ struct Tool {
 
   let path: String
 
-  init() {
+  init(_ name: String = "runloop") {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let length = readlink("/proc/self/exe", &buffer, buffer.count)
     let test = String(decoding: buffer[..<max(0, length)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    path = test.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/runloop"
+    path = test.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/\(name)"
   }
 
   /// Runs it to its end, which a deadline enforces. Blocks the calling thread.

@@ -20,6 +20,7 @@ extension RunLoop {
     while let block = detached.takeFirst() {
       // The child of a block that forks runs none of the rest.
       if isInThisProcess, block.mode == mode || matches(block, mode) {
+        count(.blocksPerformed)
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
       } else {
         kept.append(block)

@@ -12,6 +12,7 @@ extension RunLoop {
   }
 
   func serveMainQueue() -> Bool {
+    count(.mainQueueTurns)
     lock.withLock { state.pointee.isInMainQueue = true }
     defer { lock.withLock { state.pointee.isInMainQueue = false } }
     return __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()

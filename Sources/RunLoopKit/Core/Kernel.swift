@@ -1,4 +1,5 @@
 package import CRunLoopCore
+internal import Glibc
 internal import Synchronization
 
 /// The kernel and the clock as the whole module sees them: libc's, or a scripted table that a test has installed.
@@ -21,6 +22,21 @@ enum Kernel {
     return table.pointee.now(table.pointee.context, RLC_CLOCK_MONOTONIC)
   }
 
+  /// Now on a timer's clock, in nanoseconds.
+  @inline(__always)
+  static func now(_ clock: RunLoop.TimerClock) -> UInt64 { clock == .suspending ? now() : read(clock) }
+
+  private static func read(_ clock: RunLoop.TimerClock) -> UInt64 {
+    let table = table
+    return table.pointee.now(table.pointee.context, clock.number)
+  }
+
+  /// By one system call, without waiting.
+  static func isReadable(_ fileDescriptor: Int32) -> Bool {
+    let table = table
+    return table.pointee.poll(table.pointee.context, fileDescriptor, Int32(POLLIN)) > 0
+  }
+
   /// Differs between a process and its children; no system call.
   static var forkGeneration: UInt32 { rlc_fork_generation() }
 }
@@ -29,5 +45,16 @@ extension RunLoop {
   /// Replaces the kernel and the clock of the process. Before any loop is made; the table must live for ever.
   package static func installKernel(_ table: UnsafePointer<rlc_kernel>) {
     Kernel.install(table)
+  }
+}
+
+extension RunLoop.TimerClock {
+  /// As the core numbers it.
+  var number: rlc_clock {
+    switch self {
+    case .suspending: RLC_CLOCK_MONOTONIC
+    case .continuous: RLC_CLOCK_BOOTTIME
+    case .wall: RLC_CLOCK_REALTIME
+    }
   }
 }

@@ -7,6 +7,8 @@ struct PortSet {
     case wakeup = 1
     case timer = 2
     case mainQueue = 3
+    case continuousTimer = 4
+    case wallTimer = 5
   }
 
   enum Event {
@@ -67,6 +69,9 @@ struct PortSet {
     }
     return members
   }
+
+  /// A look would find an event, true or stale. One system call.
+  var isReadable: Bool { Kernel.isReadable(fileDescriptor) }
 
   var hasBatch: Bool { rlc_port_set_has_batch(set) }
 

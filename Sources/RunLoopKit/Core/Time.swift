@@ -12,6 +12,16 @@ enum Time {
   }
 }
 
+extension Time {
+  /// A date on the clock that shows `now`, on the one that shows `other` at the same moment.
+  static func convert(_ date: UInt64, from now: UInt64, to other: UInt64) -> UInt64 {
+    if date == forever { return forever }
+    if date >= now { return min(add(other, date - now), forever - 1) }
+    let back = now - date
+    return other > back ? other - back : 0
+  }
+}
+
 extension Duration {
   private static let largest = Int64(UInt64.max / 1_000_000_000)
 

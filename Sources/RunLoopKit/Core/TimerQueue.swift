@@ -27,6 +27,11 @@ struct TimerHeap {
     _ = rlc_timer_heap_arm(heap, rlc_token(bits: token), deadline, tolerance)
   }
 
+  /// Date and place among equal dates stay; nothing if it is not armed.
+  func setTolerance(_ tolerance: UInt64, token: UInt64) {
+    _ = rlc_timer_heap_set_tolerance(heap, rlc_token(bits: token), tolerance)
+  }
+
   func disarm(token: UInt64) {
     _ = rlc_timer_heap_arm(heap, rlc_token(bits: token), Time.forever, 0)
   }
@@ -71,13 +76,13 @@ private func handOverDueTimer(_ call: UnsafeMutableRawPointer?, _ timer: UnsafeM
   call.pointee.take(call.pointee.receiver, timer!, token.bits)
 }
 
-/// A mode's timerfd: a thin owner of `rlc_timer_port`.
+/// A timerfd of a mode: a thin owner of `rlc_timer_port`.
 struct TimerPort {
   private let port: OpaquePointer
 
-  init() throws(RunLoopError) {
+  init(_ clock: RunLoop.TimerClock) throws(RunLoopError) {
     var port: OpaquePointer?
-    try RunLoopError.check(rlc_timer_port_create(Kernel.table, RLC_CLOCK_MONOTONIC, &port), "timerfd_create")
+    try RunLoopError.check(rlc_timer_port_create(Kernel.table, clock.number, &port), "timerfd_create")
     self.port = port!
   }
 

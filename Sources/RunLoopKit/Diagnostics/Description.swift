@@ -18,6 +18,8 @@ private struct LoopSnapshot {
     let isCommon: Bool
     let portSet: Int32?
     let timerPort: String
+    /// On other clocks.
+    let otherTimerPorts: [String]
     let sources: [RunLoop.Item]
     let ports: [RunLoop.Item]
     let observers: [RunLoop.Item]
@@ -74,6 +76,7 @@ private struct LoopSnapshot {
   private func describe(_ mode: Mode) -> String {
     var text = "  mode \(mode.name)\(mode.isCommon ? " (common)" : "") {\n"
     text += "    port set: \(mode.portSet.map { "descriptor \($0)" } ?? "none yet"), timer port: \(mode.timerPort)\n"
+    for port in mode.otherTimerPorts { text += "    \(port)\n" }
     text += section("signalled sources", mode.sources, indent: "    ")
     text += section("port sources", mode.ports, indent: "    ")
     text += section("observers", mode.observers, indent: "    ")
@@ -96,6 +99,9 @@ extension LoopSnapshot.Mode {
     isCommon = mode.pointee.isCommon
     portSet = mode.pointee.portSet?.fileDescriptor
     timerPort = Self.describe(mode.pointee.timerPort, now)
+    otherTimerPorts = (mode.pointee.otherClocks ?? []).map {
+      "timer port of the \($0.clock) clock: \(Self.describe($0.port, Kernel.now($0.clock)))"
+    }
     sources = mode.pointee.sources.map(\.source)
     ports = mode.pointee.ports
     observers = mode.pointee.observers.map(\.observer)

@@ -2,6 +2,7 @@ extension RunLoop {
   /// True if a source was called: it may have left the mode since the port became ready.
   func serve(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
     guard item.isValid, item.isMember(of: activation.pointee.mode) else { return false }
+    count(.portCallouts)
     if item.kind == .portSource {
       return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
     }

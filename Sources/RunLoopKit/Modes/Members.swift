@@ -62,9 +62,12 @@ extension RunLoop {
 
   /// While its callout runs it is armed when that ends.
   private func register(_ timer: Timer, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
-    try makeTimerHeap(of: mode)
-    let token = try mode.pointee.timerHeap!.insert(timer)
+    if timer.clock == .suspending { try makeTimerHeap(of: mode) } else { try makeOtherClock(timer.clock, of: mode) }
+    let token = try mode.pointee.heap(of: timer.clock)!.insert(timer)
     mode.pointee.timerCount += 1
+    if let extras = state.pointee.extras, timer.schedule.tolerance == 0 {
+      timer.schedule.setTolerance(extras.defaultTolerance, interval: timer.intervalNanoseconds)
+    }
     if !timer.isFiring { arm(timer, in: mode, token) }
     return token
   }
@@ -89,7 +92,7 @@ extension RunLoop {
       mode.pointee.portSet!.remove(item, token: token)
       mode.pointee.portCount -= 1
     case .timer:
-      mode.pointee.timerHeap!.remove(item, token: token)
+      mode.pointee.heap(of: unsafeDowncast(item, to: Timer.self).clock)!.remove(item, token: token)
       mode.pointee.timerCount -= 1
       armTimer(of: mode)
     case .source: mode.pointee.remove(unsafeDowncast(item, to: Source.self))

@@ -31,6 +31,8 @@ struct ModeState: ~Copyable {
   var timerPort: TimerPort?
   /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date again.
   var takenExpiry: UInt64 = 0
+  /// The timers on other clocks than the suspending one, in the order of `TimerClock`; nil rather than empty.
+  var otherClocks: ContiguousArray<OtherClock>?
 
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount = 0
@@ -80,7 +82,18 @@ extension ModeState {
     portSet?.members.map { unsafeDowncast($0, to: RunLoop.DescriptorItem.self) } ?? []
   }
 
-  var timers: [RunLoop.Timer] { timerHeap?.members.map { unsafeDowncast($0, to: RunLoop.Timer.self) } ?? [] }
+  var timers: [RunLoop.Timer] {
+    var members = timerHeap?.members ?? []
+    if let otherClocks { members += otherClocks.flatMap(\.heap.members) }
+    return members.map { unsafeDowncast($0, to: RunLoop.Timer.self) }
+  }
+
+  @inline(__always)
+  func heap(of clock: RunLoop.TimerClock) -> TimerHeap? {
+    clock == .suspending ? timerHeap : otherClock(clock)?.heap
+  }
+
+  func otherClock(_ clock: RunLoop.TimerClock) -> OtherClock? { otherClocks?.first { $0.clock == clock } }
 
   mutating func insert(_ observer: RunLoop.Observer, stamp: UInt64) {
     var index = observers.endIndex

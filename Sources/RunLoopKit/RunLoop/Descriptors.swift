@@ -27,7 +27,7 @@ extension RunLoop {
   }
 
   private func makeFirstTimerHeap(of mode: ModePointer) throws(RunLoopError) {
-    if mode.pointee.timerPort == nil { mode.pointee.timerPort = try TimerPort() }
+    if mode.pointee.timerPort == nil { mode.pointee.timerPort = try TimerPort(.suspending) }
     if mode.pointee.timerHeap == nil { mode.pointee.timerHeap = try TimerHeap() }
     try insertTimerHint(in: mode)
   }
@@ -36,6 +36,17 @@ extension RunLoop {
     guard !mode.pointee.hasTimerHint, let port = mode.pointee.timerPort, let set = mode.pointee.portSet else { return }
     try set.insertHint(.timer, fileDescriptor: port.fileDescriptor)
     mode.pointee.hasTimerHint = true
+  }
+
+  /// The timerfd and heap of another clock, made with the mode's first timer on it.
+  func makeOtherClock(_ clock: TimerClock, of mode: ModePointer) throws(RunLoopError) {
+    guard mode.pointee.otherClock(clock) == nil else { return }
+    try makePortSet(of: mode)
+    let other = try OtherClock.make(clock)
+    try mode.pointee.portSet!.insertHint(other.hint, fileDescriptor: other.port.fileDescriptor)
+    var clocks = mode.pointee.otherClocks ?? []
+    clocks.insert(other, at: clock == .wall ? clocks.endIndex : clocks.startIndex)
+    mode.pointee.otherClocks = clocks
   }
 
   func insertMainQueueHint(in mode: ModePointer) throws(RunLoopError) {

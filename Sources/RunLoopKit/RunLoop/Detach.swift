@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension RunLoop {
   /// Rule 54: takes the item out of all modes and out of the common record. It is invalid already: nobody can add it
   /// meanwhile. The caller holds it. True if it was in one mode of this loop, and nowhere else.
@@ -51,17 +53,19 @@ extension RunLoop {
     for item in recorded { eraseRecord(of: item) }
     var blocks = BlockBatch()
     state.pointee.detachBlocks(into: &blocks)
+    let extras = state.pointee.takeExtras()
+    activeCounters.store(0, ordering: .relaxed)
     closeDescriptors()
     lock.unlock()
     let held = owner.pointee.heldEvents
     owner.pointee.heldEvents = []
 
     for member in left { member.item.hooks?.cancel?(self, member.mode) }
-    withExtendedLifetime((left, recorded, held)) {}
+    withExtendedLifetime((left, recorded, held, extras)) {}
     withExtendedLifetime(blocks) {}
   }
 
-  private func members(of mode: ModePointer) -> [Item] {
+  func members(of mode: ModePointer) -> [Item] {
     var items: [Item] = mode.pointee.sources.map(\.source)
     items += mode.pointee.observers.map(\.observer)
     items += mode.pointee.timers as [Item]
@@ -78,6 +82,7 @@ extension RunLoop {
       mode.pointee.timerHeap = nil
       mode.pointee.timerPort?.destroy()
       mode.pointee.timerPort = nil
+      mode.pointee.otherClocks = nil
     }
   }
 }

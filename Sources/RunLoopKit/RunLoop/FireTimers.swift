@@ -14,6 +14,7 @@ extension RunLoop {
 
   private func fire(_ timer: Timer, _ index: Int, limit: UInt64) {
     guard let fired = lock.withLock({ beginFiring(timer, index, limit: limit) }) else { return }
+    count(.timersFired)
     let context = timer.context?.retainForCallout()
     // Again: another thread may have invalidated it before its context was retained.
     if timer.isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(timer) }
@@ -38,15 +39,39 @@ extension RunLoop {
 
   /// Takes the due timers out of the heap. The array's new end.
   private func collectTimers(in mode: ModePointer, limit: UInt64) -> Int {
-    mode.pointee.takenExpiry = 0
+    forgetExpiries(of: mode)
     let base = state.pointee.collectedTimers.count
-    guard let heap = mode.pointee.timerHeap else { return base }
-    var collection = TimerCollection(state: state, mode: mode)
-    heap.takeAllDue(now: limit, for: &collection, collectTimer)
+    if let heap = mode.pointee.timerHeap { collectTimers(of: heap, in: mode, limit: limit) }
+    if mode.pointee.otherClocks != nil { collectOtherTimers(in: mode, from: base, limit: limit) }
     let end = state.pointee.collectedTimers.count
     // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once.
-    if end - base > 1 { mode.pointee.timerPort?.want(limit) }
+    if end - base > 1 {
+      wantExpiryNow(of: mode, limit)
+      if let counters { counters.pointee.add(wakesSaved(from: base), to: .wakesSaved) }
+    }
     return end
+  }
+
+  @inline(__always)
+  func collectTimers(of heap: TimerHeap, in mode: ModePointer, limit: UInt64) {
+    var collection = TimerCollection(state: state, mode: mode)
+    heap.takeAllDue(now: limit, for: &collection, collectTimer)
+  }
+
+  /// Among what one expiry serves: the dates that only tolerant timers have, but for the one that would have been a wake anyway.
+  private func wakesSaved(from base: Int) -> UInt64 {
+    var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []
+    for collected in state.pointee.collectedTimers[base...] {
+      let schedule = collected.timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0 } }
+      if schedule.tolerance > 0 { tolerant.insert(schedule.date) } else { exact.insert(schedule.date) }
+    }
+    let saved = tolerant.subtracting(exact).count
+    return UInt64(exact.isEmpty ? max(saved, 1) - 1 : saved)
+  }
+
+  private func wantExpiryNow(of mode: ModePointer, _ now: UInt64) {
+    if let port = mode.pointee.timerPort { return port.want(now) }
+    if let other = mode.pointee.otherClocks?.first { other.port.want(Kernel.now(other.clock)) }
   }
 
   /// The date that fires; nil if the timer's turn has been taken by a nested run, or it is not due here any more.
@@ -56,11 +81,12 @@ extension RunLoop {
     guard collected.token != 0, timer.isValid, !timer.isFiring else { return nil }
     let fired: UInt64? = timer.withLinks { links in
       let date = timer.schedule.date
-      guard links.contains(collected.token, in: collected.mode), date <= limit || date <= Kernel.now() else {
+      guard links.contains(collected.token, in: collected.mode) else { return nil }
+      guard timer.clock == .suspending ? date <= limit || date <= Kernel.now() : isStillDue(timer, collected) else {
         return nil
       }
       timer.firing.store(true, ordering: .relaxed)
-      disarm(links)
+      disarm(timer, links)
       return date
     }
     // The next timer's expiry may come during this callout; but what is collected still comes first.
@@ -70,7 +96,7 @@ extension RunLoop {
 
   /// False if the timer is in no mode of this loop any more.
   private func endFiring(_ timer: Timer, fired: UInt64) -> Bool {
-    let now = Kernel.now()
+    let now = Kernel.now(timer.clock)
     return timer.withLinks { links in
       timer.schedule.advance(fired: fired, interval: timer.intervalNanoseconds, now: now)
       timer.firing.store(false, ordering: .releasing)
@@ -85,7 +111,8 @@ extension RunLoop {
       let timer = collected.timer.takeUnretainedValue()
       guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == collected.token else { continue }
       let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
-      collected.mode.pointee.timerHeap?.arm(token: collected.token, deadline: date, tolerance: tolerance)
+      collected.mode.pointee.heap(of: timer.clock)?
+        .arm(token: collected.token, deadline: date, tolerance: tolerance)
     }
   }
 }
@@ -109,6 +136,7 @@ extension RunLoop {
   /// Wants the mode's timerfd to expire for its first timer. At once, also during a callout and while the loop does not run:
   /// its place among the ready ports is the moment of its expiry (rule 10).
   func armTimer(of mode: ModePointer) {
+    if mode.pointee.otherClocks != nil { armOtherClocks(of: mode) }
     guard let heap = mode.pointee.timerHeap, let port = mode.pointee.timerPort else { return }
     let wakeAt = heap.wakeAt
     // The expiry that a pass has taken is not asked for again.
@@ -121,6 +149,12 @@ extension RunLoop {
 
   /// `soft`: the expiry has come, so that everything whose date has come may fire; else only what must.
   func isTimerDue(in mode: ModePointer, soft: Bool) -> Bool {
+    if isOwnTimerDue(in: mode, soft: soft) { return true }
+    return mode.pointee.otherClocks != nil && mode.pointee.otherClocks!.contains { $0.isDue(soft: soft) }
+  }
+
+  /// On the suspending clock.
+  private func isOwnTimerDue(in mode: ModePointer, soft: Bool) -> Bool {
     guard let heap = mode.pointee.timerHeap else { return false }
     let date = soft ? heap.first : heap.wakeAt
     guard date != Time.forever, soft || date != mode.pointee.takenExpiry else { return false }
@@ -129,7 +163,8 @@ extension RunLoop {
 
   /// True if timers are due, which the caller is about to fire.
   func takeExpiry(in mode: ModePointer, soft: Bool) -> Bool {
-    guard isTimerDue(in: mode, soft: soft) else { return false }
+    let isOtherDue = mode.pointee.otherClocks != nil && takeOtherExpiries(of: mode, soft: soft)
+    guard isOwnTimerDue(in: mode, soft: soft) else { return isOtherDue }
     mode.pointee.takenExpiry = mode.pointee.timerHeap!.wakeAt
     return true
   }
@@ -151,18 +186,32 @@ extension RunLoop {
   }
 
   func arm(_ timer: Timer, in mode: ModePointer, _ token: UInt64) {
-    mode.pointee.timerHeap!.arm(token: token, deadline: timer.schedule.date, tolerance: timer.schedule.tolerance)
+    let schedule = timer.schedule
+    mode.pointee.heap(of: timer.clock)!.arm(token: token, deadline: schedule.date, tolerance: schedule.tolerance)
     armTimer(of: mode)
   }
 
+  /// Another tolerance, and the same place among equal dates, in every mode of this loop that the timer is in. A collected
+  /// timer is told when it goes back into the heap.
+  private func spread(_ timer: Timer, _ links: ItemLinks) {
+    links.forEach { link in
+      guard link.host === self, let mode = link.mode else { return }
+      mode.pointee.heap(of: timer.clock)?.setTolerance(timer.schedule.tolerance, token: link.token)
+      armTimer(of: mode)
+    }
+  }
+
   /// In every mode of this loop that the timer is in.
-  private func disarm(_ links: ItemLinks) {
-    if let (mode, token) = links.only(of: self) { return mode.pointee.timerHeap!.disarm(token: token) }
-    links.forEach { if $0.host === self { $0.mode?.pointee.timerHeap?.disarm(token: $0.token) } }
+  private func disarm(_ timer: Timer, _ links: ItemLinks) {
+    if let (mode, token) = links.only(of: self) {
+      return mode.pointee.heap(of: timer.clock)!.disarm(token: token)
+    }
+    links.forEach { if $0.host === self { $0.mode?.pointee.heap(of: timer.clock)?.disarm(token: $0.token) } }
   }
 
   /// The earliest date among the mode's timers, as reported, firing and collected ones included; nil if it has none.
   func firstDate(in mode: ModePointer) -> UInt64? {
+    if mode.pointee.otherClocks != nil { return firstDateOfAllClocks(in: mode) }
     guard mode.pointee.timerCount > 0, let heap = mode.pointee.timerHeap else { return nil }
     var first = heap.first
     for collected in state.pointee.collectedTimers {
@@ -176,14 +225,15 @@ extension RunLoop {
 
   /// A change of date or tolerance by any thread; false if the timer has left this loop.
   func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
-    let now = Kernel.now()
+    let now = Kernel.now(timer.clock)
     let isHere = lock.withLock {
       timer.withLinks { links in
         guard links.only(of: self) != nil || links.contains(where: { $0.host === self && $0.mode != nil }) else {
           return false
         }
         timer.apply(change, now: now)
-        if !timer.isFiring { arm(timer, links) }
+        if timer.isFiring { return true }
+        if case .tolerance = change { spread(timer, links) } else { arm(timer, links) }
         return true
       }
     }

@@ -120,6 +120,6 @@ extension RunLoop {
   /// The mode has become empty: whom the event was for has left.
   private func forgetHeldEvent(of mode: ModePointer) {
     guard let event = owner.pointee.takeHeldEvent(for: mode) else { return }
-    if case .timer = event { lock.withLock { mode.pointee.takenExpiry = 0 } }
+    if case .timer = event { lock.withLock { forgetExpiries(of: mode) } }
   }
 }

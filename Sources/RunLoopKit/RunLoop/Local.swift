@@ -17,8 +17,8 @@ extension RunLoop {
       _ body: @escaping (Timer) -> Void
     ) throws(RunLoopError) -> Timer {
       let timer = Timer(
-        fireDate: Instant.now.advanced(by: delay), interval: interval, tolerance: tolerance, order: 0, context: nil,
-        onlyHost: loop, unchecked: body)
+        .suspending, date: Instant.now.advanced(by: delay).nanoseconds, interval: interval, tolerance: tolerance,
+        order: 0, context: nil, onlyHost: loop, unchecked: body)
       try loop.add(timer, to: mode)
       return timer
     }

@@ -13,6 +13,9 @@ struct LoopState: ~Copyable {
   /// Inside a function of the main queue, which is not entered again.
   var isInMainQueue = false
 
+  /// What few loops have.
+  private(set) var extras: LoopExtras?
+
   /// Due timers collected by the passes on the stack, the innermost one's last.
   var collectedTimers: ContiguousArray<CollectedTimer> = []
 
@@ -68,6 +71,15 @@ struct LoopState: ~Copyable {
     for name in commonNames { _ = makeMode(name) }
     return modes.filter { $0.pointee.isCommon }
   }
+
+  mutating func makeExtras() -> LoopExtras {
+    if let extras { return extras }
+    let made = LoopExtras()
+    extras = made
+    return made
+  }
+
+  mutating func takeExtras() -> LoopExtras? { extras.take() }
 
   mutating func nextStamp() -> UInt64 {
     lastStamp += 1

@@ -88,6 +88,30 @@ extension RunLoop {
     }
   }
 
+  /// What is in the mode: signalled sources, observers (in their order), timers, port and descriptor sources. For `.common`: the
+  /// record of what was added to the common modes, in the order of adding.
+  /// - Thread: Any; a moment's picture. - Complexity: O(items).
+  public func items(in mode: Mode = .default) -> [Item] {
+    guard isUsable else { return [] }
+    return lock.withLock {
+      if mode == .common { return state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item) }
+      return state.pointee.mode(mode).map { members(of: $0) } ?? []
+    }
+  }
+
+  /// The tolerance of timers that are added without one, as if it had been set then; zero at first. A timer that must be
+  /// exact all the same sets its own to zero after it was added. Timers that are members already keep theirs; a repeating
+  /// one gets at most half its interval.
+  ///
+  /// Wakes that are saved by it: `Statistics.wakesSaved`. - Thread: Any.
+  public var defaultTimerTolerance: Duration {
+    get { isUsable ? Duration(nanoseconds: lock.withLock { state.pointee.extras?.defaultTolerance ?? 0 }) : .zero }
+    set {
+      guard isUsable else { return }
+      lock.withLock { if !hasEnded { state.pointee.makeExtras().defaultTolerance = newValue.nanosecondsRoundedUp } }
+    }
+  }
+
   /// Makes a mode common, for good: it receives all items of the common modes. Alone it does not make the mode.
   /// - SeeAlso: `CFRunLoopAddCommonMode`.
   public func makeCommon(_ mode: Mode) {

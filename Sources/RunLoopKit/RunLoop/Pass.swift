@@ -19,6 +19,7 @@ extension RunLoop {
     var hasJustServedMainQueue = true  // it gets its turn by (g) from the second pass on
 
     while true {
+      if let counters { counters.pointee.passBegins() }
       acceptWakes(activation)  // (a)
       notify(mode, .beforeTimers)  // (b)
       notify(mode, .beforeSources)  // (c)

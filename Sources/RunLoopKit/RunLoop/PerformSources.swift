@@ -43,8 +43,10 @@ extension RunLoop {
     let source = mode.pointee.sources[index].source
     let isTaken = source.takeSignal()
     lock.unlock()
-    if isTaken { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(source, source.body) }
-    return isTaken
+    guard isTaken else { return false }
+    count(.sourcesPerformed)
+    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(source, source.body)
+    return true
   }
 
   @inline(never)
@@ -57,6 +59,7 @@ extension RunLoop {
     for index in base..<end {
       let collected = owner.pointee.collectedSources[index]
       guard takeSignal(of: collected, in: mode) else { continue }
+      count(.sourcesPerformed)
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(collected.source, collected.source.body)
       hasPerformed = true
       if onlyOne { break }

@@ -21,6 +21,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   private let ownThread = Atomic<pthread_t>(0)
   /// What `spinLimit` asks for, in nanoseconds.
   let wantedSpin = Atomic<UInt64>(0)
+  /// The address of what counts; 0 while nothing is counted.
+  let activeCounters = Atomic<UInt>(0)
   private let ended = Atomic<Bool>(false)
   private let forkGeneration = Kernel.forkGeneration
 

@@ -74,6 +74,7 @@ extension RunLoop {
     if parent == nil || !parent!.pointee.isAccepting { dropWakes(of: parent) }
     let outerStop = beginStops()
     owner.pointee.activation = activation
+    count(.runs)
 
     notify(mode, .entry)
     let result = takeStop() ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
@@ -81,7 +82,9 @@ extension RunLoop {
     drainScope(of: activation)
 
     // Of the outermost run nobody is owed anything; what has been posted is dropped when the next one begins.
-    if parent != nil {
+    if parent == nil {
+      if let counters { counters.pointee.runEnds() }
+    } else {
       dropWakes(of: activation)
       if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: parent) }
     }

@@ -23,6 +23,7 @@ extension RunLoop {
       event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode, activation)
       if event != nil || isPolling || posted != .none { break }
       if deadline != Time.forever && deadline <= Kernel.now() { break }
+      count(.spuriousWakes)
     }
     if !hasLooked { posted = max(posted, wakeWord.take()) }
     if posted == .wake { oweWake(to: activation.pointee.parent) }
@@ -37,7 +38,9 @@ extension RunLoop {
   private func askKernel(in mode: ModePointer, mayBlock: Bool, deadline: UInt64) -> Bool {
     if mayBlock, beginSleep(in: mode, until: deadline) {
       owner.pointee.skippedLooks = 0
+      if let counters { counters.pointee.sleepBegins() }
       mode.pointee.portSet!.blockingWait(until: deadline)
+      if let counters { counters.pointee.sleepEnds() }
       return true
     }
     if canSkipLook(in: mode) { return false }
@@ -53,6 +56,7 @@ extension RunLoop {
       lock.withLock {
         armTimer(of: mode)
         if let heap = mode.pointee.timerHeap { deadline = min(deadline, heap.wakeAt) }
+        if mode.pointee.otherClocks != nil { deadline = min(deadline, otherClocksWake(of: mode)) }
       }
     }
     return !spin(until: deadline) && wakeWord.beginWait()
@@ -93,8 +97,8 @@ extension RunLoop {
         continue
       case .hint(.mainQueue):
         owner.pointee.isMainQueuePending = true
-      case .hint(.timer):
-        mode.pointee.timerPort?.harvested()
+      case .hint(let timer):
+        harvest(timer, of: mode)
         if takeExpiry(in: mode, soft: true) { return .timer }
         armTimer(of: mode)
       }

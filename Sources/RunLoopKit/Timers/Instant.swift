@@ -1,6 +1,8 @@
 extension RunLoop {
   /// A moment on the monotonic clock, which stands still while the machine is suspended. Saturates at both ends.
-  public struct Instant: InstantProtocol, Hashable, Sendable, CustomStringConvertible {
+  public struct Instant: ClockInstant {
+    /// The suspending one.
+    public static var clock: TimerClock { .suspending }
     /// Since the machine was started.
     public var nanoseconds: UInt64
 

@@ -7,6 +7,8 @@ extension RunLoop {
   /// the next occasion, dates missed meanwhile are skipped, and the phase is kept. Belongs to one loop at a time; equal
   /// dates fire in the order in which they were set. Source: `CFRunLoopTimerRef`.
   public final class Timer: Item, @unchecked Sendable {
+    /// The clock that its dates are on. Never changes.
+    public let clock: TimerClock
     let body: (Timer) -> Void
     /// In nanoseconds; 0: one-shot.
     let intervalNanoseconds: UInt64
@@ -29,17 +31,34 @@ extension RunLoop {
       context: Context? = nil, _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
-        fireDate: fireDate, interval: interval, tolerance: tolerance, order: order, context: context, onlyHost: nil,
-        unchecked: body)
+        .suspending, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order,
+        context: context, onlyHost: nil, unchecked: body)
+    }
+
+    /// On the clock of `fireDate`: a `ContinuousInstant` comes also if the machine is suspended meanwhile, right after that;
+    /// a `WallInstant` is a time of day, and follows the clock when that is set. It shares nothing with other clocks but the
+    /// pass: what is due on any of them fires by the first expiry, the latest first.
+    ///
+    /// - Parameters: As above. The interval is measured on the same clock.
+    /// - Note: A mode's first timer on a clock takes one more descriptor (`add(_:to:)` throws if there is none).
+    /// - SeeAlso: `timerfd_create(2)`.
+    public convenience init(
+      fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+      context: Context? = nil, _ body: @escaping @Sendable (Timer) -> Void
+    ) {
+      self.init(
+        type(of: fireDate).clock, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order,
+        context: context, onlyHost: nil, unchecked: body)
     }
 
     init(
-      fireDate: Instant, interval: Duration, tolerance: Duration, order: Int, context: Context?, onlyHost: RunLoop?,
-      unchecked body: @escaping (Timer) -> Void
+      _ clock: TimerClock, date: UInt64, interval: Duration, tolerance: Duration, order: Int, context: Context?,
+      onlyHost: RunLoop?, unchecked body: @escaping (Timer) -> Void
     ) {
+      self.clock = clock
       self.body = body
       intervalNanoseconds = interval.nanosecondsRoundedUp
-      var schedule = TimerSchedule(date: fireDate.nanoseconds, now: Kernel.now())
+      var schedule = TimerSchedule(date: date, now: Kernel.now(clock))
       schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds)
       self.schedule = schedule
       super.init(.timer, order: order, context: context, onlyHost: onlyHost)
@@ -51,13 +70,38 @@ extension RunLoop {
     /// phase of a repeating timer; a date in the past means now; a later date set in the callout is the next one. Setting it
     /// on another thread than the loop's wakes the loop.
     ///
+    /// Of a timer on another clock: the same moment as the clocks stand now.
     /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`.
     public var fireDate: Instant? {
-      get { isValid ? Instant(nanoseconds: withSchedule { $0.reported }) : nil }
-      set {
-        guard let newValue, isValid else { return }
-        change(.date(newValue.nanoseconds))
-      }
+      get { date() }
+      set { if let newValue { setDate(newValue) } }
+    }
+
+    /// `fireDate` on the continuous clock: exact for a timer on that clock, else as the clocks stand now.
+    public var continuousFireDate: ContinuousInstant? {
+      get { date() }
+      set { if let newValue { setDate(newValue) } }
+    }
+
+    /// `fireDate` on the wall clock: exact for a timer on that clock, else as the clocks stand now.
+    public var wallFireDate: WallInstant? {
+      get { date() }
+      set { if let newValue { setDate(newValue) } }
+    }
+
+    @inline(__always)
+    private func date<Date: ClockInstant>() -> Date? {
+      guard isValid else { return nil }
+      let date = withSchedule { $0.reported }
+      if clock == Date.clock { return Date(nanoseconds: date) }
+      return Date(nanoseconds: Time.convert(date, from: Kernel.now(clock), to: Kernel.now(Date.clock)))
+    }
+
+    @inline(__always)
+    private func setDate<Date: ClockInstant>(_ date: Date) {
+      guard isValid else { return }
+      if clock == Date.clock { return change(.date(date.nanoseconds)) }
+      change(.date(Time.convert(date.nanoseconds, from: Kernel.now(Date.clock), to: Kernel.now(clock))))
     }
 
     /// How much later than its date the timer may fire, so that wakes can be shared. At most half the interval of a
@@ -80,7 +124,7 @@ extension RunLoop {
       while let host = owner {
         if host.reschedule(self, change) { return }
       }
-      let now = Kernel.now()
+      let now = Kernel.now(clock)
       withLeafLock { apply(change, now: now) }
       // A loop that has added the timer meanwhile may have armed the old date.
       _ = owner?.reschedule(self, change)
@@ -103,7 +147,8 @@ extension RunLoop {
       let now = Instant.now
       let detail = context?.description.map { ", context \($0)" } ?? ""
       let next = fireDate.map { "next in \(now.duration(to: $0))" } ?? "invalid"
-      return "<timer order \(order), \(next), interval \(interval), tolerance \(tolerance)"
+      let otherClock = clock == .suspending ? "" : ", \(clock) clock"
+      return "<timer order \(order), \(next)\(otherClock), interval \(interval), tolerance \(tolerance)"
         + "\(isFiring ? ", firing" : "")\(detail)>"
     }
   }

@@ -163,4 +163,24 @@ final class MembershipTests: XCTestCase {
       XCTAssertNil(timer)
     }
   }
+
+  func test_RLK_ADD_9_aModeTellsItsItems() {
+    onThread {
+      let (loop, counter) = (RunLoop.current, EventCounter())
+      let items: [RunLoop.Item] = [
+        RunLoop.Source { _ in }, RunLoop.Observer(.entry, order: -1) { _, _ in }, RunLoop.Observer(.entry) { _, _ in },
+        RunLoop.Timer.never(), RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in },
+        try RunLoop.PortSource(fileDescriptor: counter.descriptor) { _ in },
+      ]
+      for item in items.reversed() { try loop.add(item, to: "mine") }
+      XCTAssertEqual(loop.items(in: "mine").map(ObjectIdentifier.init), items.map(ObjectIdentifier.init))
+      XCTAssertEqual(loop.items(in: .default), [])
+      XCTAssertEqual(loop.items(in: "unknown"), [])
+      try loop.add(items[3], to: .common)
+      try loop.add(items[0], to: .common)
+      XCTAssertEqual(loop.items(in: .common), [items[3], items[0]])
+      XCTAssertEqual(loop.items(), [items[0], items[3]])
+      XCTAssertFalse(loop.modes.contains("unknown"))
+    }
+  }
 }

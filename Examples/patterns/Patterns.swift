@@ -1,0 +1,106 @@
+import Glibc
+import RunLoopKit
+import Synchronization
+
+/// The pieces of docs/guide/patterns.md and docs/guide/clocks.md, each a small program that checks what it prints.
+@main
+struct Patterns {
+  static func main() throws {
+    try clocks()
+    try frames()
+    try commit()
+    try idle()
+    try allModes()
+  }
+
+  static func say(_ text: String, if isTrue: Bool) {
+    print(isTrue ? text : "NOT TRUE: \(text)")
+    if !isTrue { exit(1) }
+  }
+
+  static func clocks() throws {
+    let loop = RunLoop.current
+    let fired = Mutex<[String]>([])
+    let alarm = RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .milliseconds(30))) { _ in
+      fired.withLock { $0.append("alarm") }
+      loop.stop()
+    }
+    let lease = RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .milliseconds(20))) { _ in
+      fired.withLock { $0.append("lease") }
+    }
+    let retry = RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(10))) { _ in
+      fired.withLock { $0.append("retry") }
+    }
+    for timer in [alarm, lease, retry] { try loop.add(timer) }
+    let isStopped = try loop.run(for: .seconds(30)) == .stopped
+    say("a timer on each clock", if: isStopped && fired.withLock { $0 } == ["retry", "lease", "alarm"])
+  }
+
+  static func frames() throws {
+    let loop = RunLoop.current
+    let dropped = Mutex<UInt64>(0)
+    let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 100)) { link, frame in
+      if frame.number == 3 { usleep(45_000) }  // something slow: frames pass
+      dropped.withLock { $0 += frame.dropped }
+      if frame.number >= 10 {
+        link.invalidate()
+        loop.stop()
+      }
+    }
+    try link.add(to: loop, in: .common)
+    let isStopped = try loop.run(for: .seconds(30)) == .stopped
+    let counted = dropped.withLock { $0 }
+    say("frames at 100 Hz, late ones dropped", if: isStopped && counted >= 3 && counted == link.droppedFrames)
+  }
+
+  static func commit() throws {
+    let loop = RunLoop.current
+    let changes = Mutex(0)
+    let written = Mutex<[Int]>([])
+    let commit = try RunLoop.Commit(on: loop) {
+      let all = changes.withLock { $0 }
+      written.withLock { $0.append(all) }
+    }
+    let change = RunLoop.Source { _ in
+      for _ in 0..<5 {
+        changes.withLock { $0 += 1 }
+        commit.setNeeded()
+      }
+    }
+    try loop.add(change)
+    change.signal()
+    try loop.run(for: .milliseconds(5))
+    loop.remove(change)
+    commit.invalidate()
+    say("five changes, one commit", if: written.withLock { $0 } == [5])
+  }
+
+  static func idle() throws {
+    let loop = RunLoop.current
+    let order = Mutex<[String]>([])
+    try loop.performWhenIdle { @Sendable in
+      order.withLock { $0.append("index") }
+      loop.stop()
+    }
+    try loop.perform { @Sendable in order.withLock { $0.append("request") } }
+    try loop.run(for: .seconds(30))
+    say("what can wait comes last", if: order.withLock { $0 } == ["request", "index"])
+  }
+
+  static func allModes() throws {
+    let loop = RunLoop.current
+    let answered = Atomic(false)
+    // The answer comes in a mode of its own; the callout that needs it does not know in which.
+    try loop.add(
+      RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(5))) { _ in answered.store(true, ordering: .relaxed) },
+      to: "panel")
+    let isDone = Mutex(false)
+    try loop.perform { @Sendable in
+      let hasAnswer = try? loop.runAllModes { answered.load(ordering: .relaxed) }
+      isDone.withLock { $0 = hasAnswer == true }
+      loop.stop()
+    }
+    try loop.run(for: .seconds(30))
+    say("every mode in turn, until the answer is there", if: isDone.withLock { $0 })
+  }
+}

@@ -1,0 +1,98 @@
+internal import Synchronization
+
+/// What a loop has done, in numbers that its thread alone changes and any thread may read. No locks: each count is one word,
+/// and the times are read again while the owner changes them.
+struct Counters: ~Copyable {
+  enum Counter: Int {
+    case runs, passes, sleeps, spuriousWakes, timersFired, wakesSaved, sourcesPerformed, portCallouts, mainQueueTurns
+    case blocksPerformed
+    static let count = 10
+  }
+
+  struct Times {
+    /// Up to now, in nanoseconds.
+    var run: UInt64 = 0
+    var sleep: UInt64 = 0
+  }
+
+  private let words: UnsafeMutablePointer<Atomic<UInt64>>
+  /// Odd while the times change.
+  private let sequence = Atomic<UInt64>(0)
+  private let run = Atomic<UInt64>(0)
+  private let sleep = Atomic<UInt64>(0)
+  /// When the outermost run began, or was first counted; 0 outside of runs.
+  private let runBegan = Atomic<UInt64>(0)
+  /// 0 while the loop does not sleep.
+  private let sleepBegan = Atomic<UInt64>(0)
+
+  init() {
+    words = .allocate(capacity: Counter.count)
+    for index in 0..<Counter.count { (words + index).initialize(to: Atomic(0)) }
+  }
+
+  deinit {
+    words.deinitialize(count: Counter.count)
+    words.deallocate()
+  }
+
+  subscript(counter: Counter) -> UInt64 { words[counter.rawValue].load(ordering: .relaxed) }
+
+  /// [loop]
+  func add(_ count: UInt64, to counter: Counter) {
+    words[counter.rawValue].store(self[counter] &+ count, ordering: .relaxed)
+  }
+
+  /// [loop]
+  func passBegins() {
+    add(1, to: .passes)
+    if runBegan.load(ordering: .relaxed) == 0 { change { runBegan.store(Kernel.now(), ordering: .relaxed) } }
+  }
+
+  /// The outermost one. [loop]
+  func runEnds() {
+    let began = runBegan.load(ordering: .relaxed)
+    guard began != 0 else { return }
+    let total = run.load(ordering: .relaxed) &+ (Kernel.now() &- began)
+    change {
+      run.store(total, ordering: .relaxed)
+      runBegan.store(0, ordering: .relaxed)
+    }
+  }
+
+  /// [loop]
+  func sleepBegins() { change { sleepBegan.store(Kernel.now(), ordering: .relaxed) } }
+
+  /// [loop]
+  func sleepEnds() {
+    add(1, to: .sleeps)
+    let began = sleepBegan.load(ordering: .relaxed)
+    guard began != 0 else { return }  // counted from the middle of a sleep on
+    let total = sleep.load(ordering: .relaxed) &+ (Kernel.now() &- began)
+    change {
+      sleep.store(total, ordering: .relaxed)
+      sleepBegan.store(0, ordering: .relaxed)
+    }
+  }
+
+  private func change(_ body: () -> Void) {
+    let before = sequence.load(ordering: .relaxed)
+    sequence.store(before &+ 1, ordering: .sequentiallyConsistent)
+    atomicMemoryFence(ordering: .releasing)
+    body()
+    sequence.store(before &+ 2, ordering: .releasing)
+  }
+
+  var times: Times {
+    while true {
+      let before = sequence.load(ordering: .acquiring)
+      let (run, sleep) = (run.load(ordering: .relaxed), sleep.load(ordering: .relaxed))
+      let (runBegan, sleepBegan) = (runBegan.load(ordering: .relaxed), sleepBegan.load(ordering: .relaxed))
+      atomicMemoryFence(ordering: .acquiring)
+      guard before & 1 == 0, sequence.load(ordering: .relaxed) == before else { continue }
+      let now = Kernel.now()
+      return Times(run: run &+ Self.elapsed(runBegan, now), sleep: sleep &+ Self.elapsed(sleepBegan, now))
+    }
+  }
+
+  private static func elapsed(_ began: UInt64, _ now: UInt64) -> UInt64 { began == 0 || now < began ? 0 : now - began }
+}

@@ -1,0 +1,44 @@
+internal import Glibc
+
+extension RunLoop {
+  /// Runs each mode for a slice, one after the other, again and again until `isDone` says so: whatever the program waits for,
+  /// in whichever mode, goes on. For a callout that must not return before something has happened, and does not know where;
+  /// for the last words after a failure.
+  ///
+  /// Never from a signal handler: the thread that it has interrupted may hold a lock, the loop's or malloc's. Have a signal
+  /// source call it. On an alternate signal stack it is refused; on the thread's own stack nobody can tell.
+  /// - Parameters:
+  ///   - slice: How long each mode may sleep, at most.
+  ///   - isDone: Asked before each slice.
+  /// - Returns: True when `isDone` did. False after a `stop()`, and if no mode has anything to wait for.
+  /// - Thread: The loop's own. - Re-entry: Its modes run nested, in the order in which they were made; what fires further up
+  ///   the stack is left out. - Throws: As `run(in:for:)`; `.inSignalHandler`.
+  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  @discardableResult
+  public func runAllModes(
+    slice: Duration = .milliseconds(1), until isDone: () -> Bool
+  ) throws(RunLoopError) -> Bool {
+    try checkOwner("runAllModes(slice:until:)")
+    guard !SignalStack.isCurrent else { throw .inSignalHandler(call: "runAllModes(slice:until:)") }
+    while true {
+      var hasRun = false
+      for mode in lock.withLock({ state.pointee.modes.map { $0.pointee.name } }) where mode != .common {
+        if isDone() { return true }
+        switch try run(in: mode, limit: RunLimit(slice), false) {
+        case .stopped: return false
+        case .finished: break
+        case .timedOut, .handledSource: hasRun = true
+        }
+      }
+      if !hasRun { return isDone() }
+    }
+  }
+}
+
+private enum SignalStack {
+  /// The calling thread runs on its alternate signal stack: one system call.
+  static var isCurrent: Bool {
+    var stack = stack_t()
+    return sigaltstack(nil, &stack) == 0 && stack.ss_flags & Int32(SS_ONSTACK) != 0
+  }
+}

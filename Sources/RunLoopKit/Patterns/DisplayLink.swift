@@ -1,0 +1,163 @@
+extension RunLoop {
+  /// Calls at a fixed rate, for what is drawn or sampled: the clock of the frames, without a display.
+  ///
+  /// The frames lie on a grid that does not move: a late or long callout shifts none of the following ones, and frames whose
+  /// time has passed meanwhile are dropped and counted, not made up for. It is a member of modes like a timer: in a mode
+  /// that it is not in, it rests (and what passes then counts as dropped). On the suspending clock: a suspended machine has no
+  /// frames.
+  ///
+  /// A handle: modes keep the link, this only names it. One that is in no mode and that nobody holds is gone.
+  /// - Thread: Any. - SeeAlso: `CADisplayLink`.
+  public struct DisplayLink: Hashable, Sendable {
+    /// What a callout is told of its frame.
+    public struct Frame: Hashable, Sendable {
+      /// Counts from 1, dropped ones included.
+      public let number: UInt64
+      /// When it was due: its place on the grid, not the moment of the call.
+      public let timestamp: Instant
+      /// When the next one is due.
+      public let targetTimestamp: Instant
+      /// How many were dropped between the last one served and this.
+      public let dropped: UInt64
+    }
+
+    private let timer: Timer
+    private let core: Core
+
+    /// Its first frame comes one frame's time after it is first added.
+    /// - Parameter body: Called on the loop's thread, with no lock held; kept until the link is gone.
+    public init(
+      rate: FrameRate = FrameRate(framesPerSecond: 60), _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
+    ) {
+      let core = Core(rate, body)
+      self.core = core
+      // Its interval only keeps it from being a one-shot: each callout sets the next date.
+      timer = Timer(fireDate: .distantFuture, interval: .seconds(Int64.max)) { DisplayLink($0, core).fire() }
+    }
+
+    private init(_ timer: Timer, _ core: Core) {
+      self.timer = timer
+      self.core = core
+    }
+
+    /// As `RunLoop.add(_:to:)`. In no mode before: the frames go on from now, and the pause is not counted as dropped.
+    @discardableResult
+    public func add(to loop: RunLoop, in mode: Mode = .default) throws(RunLoopError) -> Bool {
+      let isNew = timer.owner == nil
+      let isAdded = try loop.add(timer, to: mode)
+      if isNew, isAdded { resume() }
+      return isAdded
+    }
+
+    /// As `RunLoop.remove(_:from:)`.
+    @discardableResult
+    public func remove(from loop: RunLoop, in mode: Mode = .default) -> Bool { loop.remove(timer, from: mode) }
+
+    /// Out of all modes, for good.
+    public func invalidate() { timer.invalidate() }
+
+    /// False once it was invalidated.
+    public var isValid: Bool { timer.isValid }
+
+    /// No frames while true; the grid stays, and what passes meanwhile is not counted as dropped.
+    public var isPaused: Bool {
+      get { core.isPaused }
+      nonmutating set {
+        guard core.pause(newValue) else { return }
+        if newValue { timer.fireDate = .distantFuture } else { resume() }
+      }
+    }
+
+    /// A new rate begins at the last frame of the old one.
+    public var rate: FrameRate {
+      get { core.rate }
+      nonmutating set {
+        core.setRate(newValue, now: Kernel.now())
+        resume()
+      }
+    }
+
+    /// All that were dropped so far.
+    public var droppedFrames: UInt64 { core.dropped }
+
+    private func resume() {
+      if let date = core.resume(now: Kernel.now()) { timer.fireDate = Instant(nanoseconds: date) }
+    }
+
+    private func fire() {
+      guard let frame = core.next(now: Kernel.now()) else { return }
+      timer.fireDate = frame.targetTimestamp
+      core.body(self, frame)
+    }
+
+    /// The same link.
+    public static func == (a: DisplayLink, b: DisplayLink) -> Bool { a.timer === b.timer }
+    /// By identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(timer)) }
+  }
+}
+
+extension RunLoop.DisplayLink {
+  /// Which frame is next. Its lock is taken outside all others and never while user code runs.
+  fileprivate final class Core: @unchecked Sendable {
+    let body: @Sendable (RunLoop.DisplayLink, Frame) -> Void
+    private let lock = Lock()
+    private var storedRate: RunLoop.FrameRate
+    private var grid: FrameGrid
+    /// On the grid.
+    private var last: UInt64 = 0
+    private var number: UInt64 = 0
+    private var isResting = false
+    private var droppedSoFar: UInt64 = 0
+
+    init(_ rate: RunLoop.FrameRate, _ body: @escaping @Sendable (RunLoop.DisplayLink, Frame) -> Void) {
+      self.body = body
+      storedRate = rate
+      grid = FrameGrid(phase: Kernel.now(), rate: rate)
+    }
+
+    var isPaused: Bool { lock.withLock { isResting } }
+    var rate: RunLoop.FrameRate { lock.withLock { storedRate } }
+    var dropped: UInt64 { lock.withLock { droppedSoFar } }
+
+    /// True if that changed anything.
+    func pause(_ rests: Bool) -> Bool {
+      lock.withLock {
+        defer { isResting = rests }
+        return isResting != rests
+      }
+    }
+
+    func setRate(_ rate: RunLoop.FrameRate, now: UInt64) {
+      lock.withLock {
+        storedRate = rate
+        grid = FrameGrid(phase: grid.date(of: last), rate: rate)
+        last = 0
+      }
+    }
+
+    /// The first frame from now on; nil while it rests. A grid without a frame so far begins now.
+    func resume(now: UInt64) -> UInt64? {
+      lock.withLock {
+        if number == 0 { grid = FrameGrid(phase: now, rate: storedRate) }
+        last = max(last, grid.frame(at: now))
+        return isResting ? nil : grid.date(of: last + 1)
+      }
+    }
+
+    /// The frame whose turn it is; nil while it rests.
+    func next(now: UInt64) -> Frame? {
+      lock.withLock {
+        guard !isResting else { return nil }
+        let current = max(grid.frame(at: now), last + 1)
+        let skipped = current - last - 1
+        last = current
+        number += skipped + 1
+        droppedSoFar += skipped
+        return Frame(
+          number: number, timestamp: .init(nanoseconds: grid.date(of: current)),
+          targetTimestamp: .init(nanoseconds: grid.date(of: current + 1)), dropped: skipped)
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+extension RunLoop {
+  /// How many frames come in a while: 60 in a second, or 30 000 in 1001 seconds. Kept exactly, whatever does not divide.
+  public struct FrameRate: Hashable, Sendable, CustomStringConvertible {
+    /// In `duration`; at least 1.
+    public let frames: Int
+    /// At least a nanosecond for each frame, at most about 100 days.
+    public let duration: Duration
+
+    /// Cut to what the properties promise.
+    public init(frames: Int, per duration: Duration) {
+      self.frames = max(1, min(frames, 1_000_000_000))
+      self.duration = max(.nanoseconds(self.frames), min(duration, .seconds(10_000_000)))
+    }
+
+    /// So many in a second.
+    public init(framesPerSecond frames: Int) { self.init(frames: frames, per: .seconds(1)) }
+
+    /// As `60 frames per 1.0 seconds`.
+    public var description: String { "\(frames) frames per \(duration)" }
+  }
+}
+
+/// Where frames lie in time, as pure arithmetic on nanoseconds: frame n at phase + n * duration / frames, rounded up, so that
+/// rounding never adds up.
+struct FrameGrid {
+  let phase: UInt64
+  private let frames: UInt64
+  private let duration: UInt64
+
+  init(phase: UInt64, rate: RunLoop.FrameRate) {
+    self.phase = phase
+    frames = UInt64(rate.frames)
+    duration = rate.duration.nanosecondsRoundedUp
+  }
+
+  func date(of frame: UInt64) -> UInt64 {
+    let product = frame.multipliedFullWidth(by: duration)
+    guard product.high < frames else { return Time.forever }
+    let (offset, rest) = frames.dividingFullWidth(product)
+    return Time.add(phase, Time.add(offset, rest > 0 ? 1 : 0))
+  }
+
+  /// The last frame whose date has come; 0 before the first.
+  func frame(at now: UInt64) -> UInt64 {
+    guard now > phase else { return 0 }
+    // Not more than the nanoseconds gone: there is at least one for each frame.
+    return duration.dividingFullWidth((now - phase).multipliedFullWidth(by: frames)).quotient
+  }
+}

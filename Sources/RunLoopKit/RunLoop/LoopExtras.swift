@@ -1,0 +1,37 @@
+/// The state of a loop that few loops have. Guarded by the loop's lock.
+final class LoopExtras {
+  private var idleWork: [RunLoop.Mode: IdleWork] = [:]
+  /// Of timers that are added without one, in nanoseconds.
+  var defaultTolerance: UInt64 = 0
+  /// Kept once made: the loop's thread is counting.
+  private var counters: UnsafeMutablePointer<Counters>?
+  /// What `takeStatistics` has told so far.
+  private var taken = RunLoop.Statistics()
+
+  deinit { counters?.destroy() }
+
+  func idleWork(for mode: RunLoop.Mode) -> IdleWork {
+    if let work = idleWork[mode] { return work }
+    let work = IdleWork()
+    idleWork[mode] = work
+    return work
+  }
+
+  func makeCounters() -> UnsafeMutablePointer<Counters> {
+    if let counters { return counters }
+    let made = UnsafeMutablePointer.make(Counters())
+    counters = made
+    return made
+  }
+
+  var statistics: RunLoop.Statistics {
+    guard let counters else { return RunLoop.Statistics() }
+    return RunLoop.Statistics(counters.pointee) - taken
+  }
+
+  func takeStatistics() -> RunLoop.Statistics {
+    let statistics = statistics
+    taken = taken + statistics
+    return statistics
+  }
+}

@@ -1,0 +1,257 @@
+import RunLoopKit
+import RunLoopTesting
+import Synchronization
+
+/// What happens in the processes of `ClockTests`.
+extension Bodies {
+  static func suspendTellsTheClocksApart() throws {
+    let time = VirtualTime.install()
+    let (loop, start, log) = (RunLoop.current, time.now, Log())
+    try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(10))) { _ in log.append("suspending") })
+    try loop.add(
+      RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .seconds(10))) { _ in log.append("continuous")
+      })
+    try loop.add(
+      RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(10))) { _ in log.append("wall") })
+    try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(1))) { _ in time.suspend(for: .seconds(60)) })
+    require(try loop.run(for: .seconds(2)) == .timedOut)
+    require(log.all == ["continuous", "wall"])
+    require(try loop.run(for: .seconds(100)) == .finished)
+    require(log.all == ["continuous", "wall", "suspending"])
+    require(time.now == start.advanced(by: .seconds(10)))
+  }
+
+  static func theMachineSleepsWhileTheLoopDoes() throws {
+    let time = VirtualTime.install()
+    let (loop, start) = (RunLoop.current, time.now)
+    let fired = Mutex<RunLoop.Instant?>(nil)
+    let date = RunLoop.ContinuousInstant.now.advanced(by: .seconds(3600))
+    try loop.add(RunLoop.Timer(fireDate: date) { _ in fired.withLock { $0 = time.now } })
+    let other = time.start {
+      time.advance(by: .seconds(5))
+      time.suspend(for: .seconds(1800))
+    }
+    require(try loop.run() == .finished)
+    require(fired.withLock { $0 } == start.advanced(by: .seconds(1800)))
+    require(RunLoop.ContinuousInstant.now == date)
+    other.join()
+  }
+
+  static func theWallClockIsSetBack() throws {
+    let time = VirtualTime.install()
+    let (loop, start, log) = (RunLoop.current, time.now, Log())
+    let date = RunLoop.WallInstant.now.advanced(by: .seconds(10))
+    try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("wall \(RunLoop.WallInstant.now == date)") })
+    try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(10))) { _ in log.append("suspending") })
+    try loop.add(
+      RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .seconds(11))) { _ in log.append("continuous")
+      })
+    try loop.add(
+      RunLoop.Timer(fireDate: start.advanced(by: .seconds(1))) { _ in
+        time.setWallClock(to: .now.advanced(by: .seconds(-3600)))
+      })
+    require(try loop.run() == .finished)
+    require(log.all == ["suspending", "continuous", "wall true"])
+    require(time.now == start.advanced(by: .seconds(3610)))
+  }
+
+  static func theWallClockIsSetForward() throws {
+    let time = VirtualTime.install()
+    let (loop, start) = (RunLoop.current, time.now)
+    let dates = Mutex<[Duration]>([])
+    let begin = RunLoop.WallInstant.now
+    let every = RunLoop.Timer(fireDate: begin.advanced(by: .seconds(10)), interval: .seconds(10)) { _ in
+      dates.withLock { $0.append(begin.duration(to: .now)) }
+    }
+    try loop.add(every)
+    // By another thread, while the loop sleeps.
+    let other = time.start {
+      time.advance(by: .seconds(12))
+      time.setWallClock(to: .now.advanced(by: .seconds(53)))
+    }
+    require(try loop.run(for: .seconds(20)) == .timedOut)
+    other.join()
+    // At 10; at once when it shows 65; and then the phase again.
+    require(dates.withLock { $0 } == [.seconds(10), .seconds(65), .seconds(70)])
+    require(every.wallFireDate == begin.advanced(by: .seconds(80)))
+    require(every.fireDate == start.advanced(by: .seconds(27)))
+  }
+
+  static func aCalloutSetsTheWallClockBack() throws {
+    let time = VirtualTime.install()
+    let (loop, log) = (RunLoop.current, Log())
+    let date = RunLoop.WallInstant.now.advanced(by: .seconds(60))
+    let begin = time.now
+    try loop.add(
+      RunLoop.Timer(fireDate: date, interval: .seconds(3600)) { _ in
+        log.append("first")
+        if log.all.count == 1 { time.setWallClock(to: date.advanced(by: .seconds(-600))) }
+      })
+    // Collected with the first, and not due any more when its turn comes: it waits for its date again.
+    try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("second \(RunLoop.WallInstant.now == date)") })
+    require(try loop.run(until: begin.advanced(by: .seconds(60))) == .timedOut)
+    require(log.all == ["first"])
+    require(try loop.run(until: begin.advanced(by: .seconds(60 + 600 + 3599))) == .timedOut)
+    require(log.all == ["first", "second true"])  // the hour that comes twice is served once
+    require(try loop.run(until: begin.advanced(by: .seconds(60 + 600 + 3600))) == .timedOut)
+    require(log.all == ["first", "second true", "first"])
+  }
+
+  static func timersOfAllClocksFireInTheOrderOfBeingDue() throws {
+    let time = VirtualTime.install()
+    let (loop, log) = (RunLoop.current, Log())
+    func add(_ date: some RunLoop.ClockInstant, _ seconds: Int, _ name: String) throws {
+      let date = date.advanced(by: .seconds(seconds))
+      try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("\(name) \(seconds)") })
+    }
+    try add(RunLoop.WallInstant.now, 3, "wall")
+    try add(RunLoop.ContinuousInstant.now, 2, "continuous")
+    try add(RunLoop.Instant.now, 3, "suspending")
+    try add(RunLoop.WallInstant.now, 1, "wall")
+    try add(RunLoop.ContinuousInstant.now, 3, "continuous")
+    try add(RunLoop.WallInstant.now, 9, "wall")
+    time.advance(by: .seconds(5))
+    let passes = Mutex(0)
+    try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.withLock { $0 += 1 } })
+    require(try loop.run(for: .zero) == .timedOut)
+    require(log.all == ["wall 1", "continuous 2", "suspending 3", "continuous 3", "wall 3"])
+    require(passes.withLock { $0 } == 1)
+    require(loop.nextFireDate(in: .default) == time.now.advanced(by: .seconds(4)))
+  }
+
+  static func aNestedRunServesTheRestOfAllClocks() throws {
+    let time = VirtualTime.install()
+    let (loop, log) = (RunLoop.current, Log())
+    try loop.add(
+      RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(1))) { _ in
+        log.append("outer begins")
+        _ = try? loop.run(for: .zero)
+        log.append("outer ends")
+      })
+    try loop.add(
+      RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .seconds(2))) { _ in log.append("continuous") }
+    )
+    try loop.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(3))) { _ in log.append("wall") })
+    time.advance(by: .seconds(5))
+    require(try loop.run() == .finished)
+    require(log.all == ["outer begins", "continuous", "wall", "outer ends"])
+  }
+
+  static func aClocksTimersBelongToTheirModes() throws {
+    let time = VirtualTime.install()
+    let (loop, log, start) = (RunLoop.current, Log(), time.now)
+    loop.makeCommon(.tracking)
+    let common = RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(1)), interval: .seconds(1)) {
+      _ in
+      log.append(loop.currentMode!.rawValue)
+    }
+    try loop.add(common, to: .common)
+    try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: "private")
+    require(try loop.run(in: "private", for: .milliseconds(4500)) == .timedOut)
+    require(log.all == [])
+    require(try loop.run(in: .tracking, for: .milliseconds(1)) == .timedOut)  // late, once
+    require(try loop.run(until: start.advanced(by: .seconds(6))) == .timedOut)
+    require(log.all == ["UITrackingRunLoopMode", "kCFRunLoopDefaultMode", "kCFRunLoopDefaultMode"])
+    require(loop.remove(common, from: .common))
+    require(loop.wouldFinish(in: .default) && loop.wouldFinish(in: .tracking))
+    require(try loop.add(common, to: "private"))
+    require(common.wallFireDate == RunLoop.WallInstant.now.advanced(by: .seconds(1)))
+    common.fireDate = .now
+    require(try loop.run(in: "private", for: .zero) == .timedOut)
+    require(log.all.count == 4)
+    common.invalidate()
+    require(common.wallFireDate == nil && !loop.contains(common, in: "private"))
+  }
+
+  static func anotherThreadMovesADateOfASleepingLoop() throws {
+    let time = VirtualTime.install()
+    let (loop, start) = (RunLoop.current, time.now)
+    let timers = [
+      RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in },
+      RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture) { _ in },
+    ]
+    for timer in timers { try loop.add(timer) }
+    let other = time.start {
+      time.advance(by: .seconds(1))
+      timers[0].wallFireDate = .now.advanced(by: .seconds(2))
+      timers[1].fireDate = .now.advanced(by: .seconds(1))
+    }
+    require(try loop.run() == .finished)
+    require(time.now == start.advanced(by: .seconds(3)))
+    other.join()
+  }
+
+  /// Dates, intervals, tolerances and clocks at random, and now and then a suspended machine or a wall clock that is set.
+  static func neverEarlyWhateverTheClocksDo() throws {
+    let time = VirtualTime.install()
+    let loop = RunLoop.current
+    var random = Dice(seed: 20)
+    for round in 0..<60 {
+      let (count, isSteady) = (1 + random.below(12), round % 2 == 0)
+      for _ in 0..<count {
+        let (delay, tolerance) = (random.below(5_000_000_000), random.below(3) == 0 ? random.below(700_000_000) : 0)
+        let interval = random.below(2) == 0 ? 0 : 1 + random.below(1_500_000_000)
+        func add<Date: RunLoop.ClockInstant>(_: Date.Type) throws {
+          let watched = Watched<Date>(isSteady: isSteady)
+          let timer = RunLoop.Timer(
+            fireDate: Date.now.advanced(by: .nanoseconds(delay)), interval: .nanoseconds(interval),
+            tolerance: .nanoseconds(tolerance)
+          ) { watched.fired($0) }
+          try loop.add(timer)
+        }
+        switch random.below(3) {
+        case 0: try add(RunLoop.Instant.self)
+        case 1: try add(RunLoop.ContinuousInstant.self)
+        default: try add(RunLoop.WallInstant.self)
+        }
+      }
+      for _ in 0..<6 {
+        require(try loop.run(for: .nanoseconds(random.below(2_000_000_000))) != .stopped)
+        if isSteady { continue }
+        time.suspend(for: .nanoseconds(random.below(900_000_000)))
+        time.setWallClock(to: .now.advanced(by: .nanoseconds(random.below(4_000_000_000) - 2_000_000_000)))
+      }
+      for item in loop.items() { item.invalidate() }
+    }
+    require(Calls.count.load(ordering: .relaxed) > 1000)
+  }
+}
+
+/// Whether a timer fires in time: never before its date; and, while nothing takes time, within its tolerance.
+private struct Watched<Date: RunLoop.ClockInstant>: Sendable {
+  let isSteady: Bool
+
+  func fired(_ timer: RunLoop.Timer) {
+    let now = Date.now
+    let date: Date = timer.date()
+    Bodies.require(now >= date)
+    if isSteady { Bodies.require(date.duration(to: now) <= timer.tolerance) }
+    _ = Calls.count.add(1, ordering: .relaxed)
+  }
+}
+
+private enum Calls {
+  static let count = Atomic<Int>(0)
+}
+
+extension RunLoop.Timer {
+  fileprivate func date<Date: RunLoop.ClockInstant>() -> Date {
+    switch clock {
+    case .suspending: Date(nanoseconds: fireDate!.nanoseconds)
+    case .continuous: Date(nanoseconds: continuousFireDate!.nanoseconds)
+    case .wall: Date(nanoseconds: wallFireDate!.nanoseconds)
+    }
+  }
+}
+
+/// Random numbers that are the same every time.
+struct Dice {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func below(_ limit: Int) -> Int {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Int((state >> 33) % UInt64(limit))
+  }
+}

@@ -1,0 +1,99 @@
+import RunLoopKit
+import RunLoopTesting
+import Synchronization
+
+/// What happens in the processes of `StatisticsTests`.
+extension Bodies {
+  static func theLoopCountsWhatItDoes() throws {
+    let time = VirtualTime.install()
+    let loop = RunLoop.current
+    require(loop.statistics == RunLoop.Statistics())
+    loop.collectStatistics()
+    try loop.add(
+      RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(1)), interval: .seconds(1)) { _ in
+        time.advance(by: .milliseconds(100))
+      })
+    let source = RunLoop.Source { _ in }
+    try loop.add(source)
+    source.signal()
+    try loop.perform {}
+    require(try loop.run(for: .milliseconds(4500)) == .timedOut)
+    let all = loop.statistics
+    require(all.runs == 1 && all.timersFired == 4 && all.sourcesPerformed == 1 && all.blocksPerformed == 1)
+    require(all.sleeps >= 5 && all.passes >= 6 && all.portCallouts == 0 && all.spuriousWakes == 0)
+    require(all.runTime == .milliseconds(4500) && all.busyTime == .milliseconds(400))
+    require(loop.takeStatistics() == all)
+    require(loop.statistics == RunLoop.Statistics())
+    require(try loop.run(for: .zero) == .timedOut)
+    require(loop.statistics.runs == 1 && loop.statistics.passes == 1)
+  }
+
+  static func anotherThreadReadsWhatALoopIsDoing() throws {
+    let time = VirtualTime.install()
+    let loop = RunLoop.current
+    loop.collectStatistics()
+    let start = time.now
+    try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(60))) { _ in })
+    let other = time.start {
+      time.advance(by: .seconds(7))
+      let statistics = loop.statistics
+      require(statistics.runTime == .seconds(7) && statistics.sleepTime == .seconds(7))
+    }
+    require(try loop.run() == .finished)
+    require(loop.statistics.sleeps == 1 && loop.statistics.busyTime == .zero)
+    other.join()
+  }
+
+  static func tolerancesSaveWakes() throws {
+    let time = VirtualTime.install()
+    let loop = RunLoop.current
+    func sleeps(tolerance: Duration) throws -> RunLoop.Statistics {
+      loop.defaultTimerTolerance = tolerance
+      let start = time.now
+      let timers = (0..<10).map { index in
+        RunLoop.Timer(
+          fireDate: start.advanced(by: .milliseconds(1000 + 7 * index)), interval: .milliseconds(500)
+        ) { timer in
+          let late = timer.fireDate!.duration(to: time.now)
+          require(late >= .zero && late <= tolerance)
+        }
+      }
+      for timer in timers { try loop.add(timer) }
+      require(timers.allSatisfy { $0.tolerance == tolerance })
+      _ = loop.takeStatistics()
+      require(try loop.run(until: start.advanced(by: .milliseconds(10_990))) == .timedOut)
+      for timer in timers { timer.invalidate() }
+      return loop.takeStatistics()
+    }
+    loop.collectStatistics()
+    let (exact, tolerant) = (try sleeps(tolerance: .zero), try sleeps(tolerance: .milliseconds(100)))
+    require(exact.timersFired == 200 && tolerant.timersFired == 200)
+    require(exact.wakesSaved == 0 && exact.sleeps >= 200)
+    require(tolerant.sleeps <= 22)
+    require(tolerant.wakesSaved == 180)
+    // Half the interval at most (A2); what is set on the timer counts, also zero.
+    let timer = RunLoop.Timer(fireDate: .distantFuture, interval: .milliseconds(50)) { _ in }
+    try loop.add(timer)
+    require(timer.tolerance == .milliseconds(25))
+    timer.tolerance = .zero
+    require(timer.tolerance == .zero)
+    let own = RunLoop.Timer(fireDate: .distantFuture, tolerance: .milliseconds(1)) { _ in }
+    try loop.add(own)
+    require(own.tolerance == .milliseconds(1))
+  }
+
+  static func anExactTimersWakeIsNotSaved() throws {
+    let time = VirtualTime.install()
+    let loop = RunLoop.current
+    loop.collectStatistics()
+    let start = time.now
+    for (date, tolerance) in [(10, 100), (20, 100), (30, 0), (30, 50), (400, 0)] {
+      try loop.add(
+        RunLoop.Timer(fireDate: start.advanced(by: .milliseconds(date)), tolerance: .milliseconds(tolerance)) { timer in
+          require(time.now == start.advanced(by: .milliseconds(max(30, date))))
+        })
+    }
+    require(try loop.run() == .finished)
+    require(loop.statistics.sleeps == 2 && loop.statistics.wakesSaved == 2)
+  }
+}
