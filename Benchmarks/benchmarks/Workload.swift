@@ -25,7 +25,7 @@ struct Workload: Sendable {
   let metric: Metric
   let parameters: bench_args
   let quick: Quick
-  /// Takes too long for `--quick`, which does it only if it is asked for by name.
+  /// Takes too long for `--quick`, or says little that a row which stays does not: measured by it only if asked for by name.
   let isLong: Bool
 
   init(

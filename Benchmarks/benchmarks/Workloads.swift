@@ -13,13 +13,13 @@ extension Workload {
     Workload(
       "wake_rtt", "split spin", "the same; loops that can look for a wake for 20 us before they sleep", .latency,
       count: 4000, placement: BENCH_SPLIT_CPUS, spinUs: 20),
-    Workload("wake_rtt", "free", "the same, not pinned", .latency, count: 4000),
+    Workload("wake_rtt", "free", "the same, not pinned", .latency, count: 4000, isLong: true),
     Workload(
       "post", "1", "one thread posts to a running loop on another CPU", count: 200_000, size: 1,
       placement: BENCH_SPLIT_CPUS),
     Workload("post", "2", "two threads post to a running loop", count: 200_000, size: 2),
     Workload("self_post", "", "a callback queues the next one on its own loop", count: 200_000),
-    Workload("self_post2", "", "two callbacks, each of which queues the other", count: 200_000),
+    Workload("self_post2", "", "two callbacks, each of which queues the other", count: 200_000, isLong: true),
   ]
 
   private static let timers = [
@@ -30,7 +30,9 @@ extension Workload {
     Workload(
       "timer_ic", "1000000", "1000000 timers pending: insert and cancel one more", count: 200_000, size: 1_000_000,
       isLong: true),
-    Workload("timer_rearm", "100000", "push out one of 100000 idle timeouts", count: 200_000, size: 100_000),
+    Workload(
+      "timer_rearm", "100000", "push out one of 100000 idle timeouts", count: 200_000, size: 100_000,
+      quick: .fewerOperations(40)),
     Workload(
       "timer_idle", "100000", "100000 idle timeouts of a minute, reset for a minute: what moves in the heap", .moves,
       count: 6_500_000, size: 100_000, quick: .same, isLong: true),
@@ -52,7 +54,8 @@ extension Workload {
     Workload(
       "fd_dispatch", "100 1", "100 pipes, 1 active: read and pass on a byte", count: 50000, size: 100, active: 1),
     Workload(
-      "fd_dispatch", "1000 1", "1000 pipes, 1 active: read and pass on a byte", count: 50000, size: 1000, active: 1),
+      "fd_dispatch", "1000 1", "1000 pipes, 1 active: read and pass on a byte", count: 50000, size: 1000, active: 1,
+      isLong: true),
     Workload("fd_dispatch", "1000 100", "1000 pipes, 100 active", count: 50000, size: 1000, active: 100),
     Workload("fd_dispatch", "9000 1", "9000 pipes, 1 active", count: 50000, size: 9000, active: 1, isLong: true),
     Workload("fd_dispatch", "9000 100", "9000 pipes, 100 active", count: 50000, size: 9000, active: 100, isLong: true),
@@ -70,7 +73,7 @@ extension Workload {
   private static let loops = [
     Workload("startup", "", "make a loop, run it empty, destroy it", count: 500),
     Workload("iter", "0", "a pass that does not wait and finds nothing", count: 50000),
-    Workload("iter", "1", "the same with an observer", count: 50000, size: 1),
+    Workload("iter", "1", "the same with an observer", count: 50000, size: 1, isLong: true),
     Workload("iter", "10", "the same with 10 observers", count: 50000, size: 10),
     Workload("mode_switch", "", "an event in a mode of 1000 counters, one in a mode of 4", count: 10000, size: 1000),
   ]
