@@ -44,6 +44,7 @@ let package = Package(
     .library(name: "RunLoopKit", targets: ["RunLoopKit"]),
     .library(name: "RunLoopTesting", targets: ["RunLoopTesting"]),
     .executable(name: "runloop", targets: ["runloop"]),
+    .executable(name: "kvd", targets: ["kvd"]),
   ],
   dependencies: benchmarkDependencies,
   targets: [
@@ -58,8 +59,11 @@ let package = Package(
       name: "runloop", dependencies: ["RunLoopKit", "RunLoopTesting", "CRunLoopCore"], swiftSettings: strictSwift),
     .executableTarget(
       name: "patterns", dependencies: ["RunLoopKit"], path: "Examples/patterns", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "kvd", dependencies: ["RunLoopKit"], path: "Examples/kvd", swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(name: "ConformanceTests", dependencies: ["runloop", "patterns"], exclude: ["Corpus"]),
+    .testTarget(name: "KvdTests", dependencies: ["kvd"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(name: "RunLoopKitTests", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"]),
   ] + benchmarkTargets,

@@ -1,0 +1,138 @@
+import Glibc
+import XCTest
+
+/// What was answered `OK` is there again, whatever happened.
+final class DurabilityTests: XCTestCase {
+  private let directory = Directory()
+
+  override func setUp() { directory.write("drain-timeout = 10ms\n", to: "kvd.conf") }
+
+  func testKillsLoseNothing() throws {
+    try killAgainAndAgain(rounds: 15, valueSize: 20)
+  }
+
+  func testKillsWhileTheLogIsCompactedLoseNothing() throws {
+    directory.write("compact-threshold = 2k\n", to: "kvd.conf")
+    try killAgainAndAgain(rounds: 15, valueSize: 200)
+  }
+
+  private func killAgainAndAgain(rounds: Int, valueSize: Int) throws {
+    var random = Random(seed: UInt64(valueSize))
+    var state: [String: Int] = [:]
+    var last = 0
+    var kvd = try Kvd(in: directory)
+    for round in 0..<rounds {
+      var writers = try Writers(to: kvd, after: last, valueSize: valueSize)
+      try writers.write(Int.random(in: 1...300, using: &random), random: &random)
+      kvd.kill()
+      kvd = try Kvd(in: directory)
+      XCTAssertEqual(try writers.complaints(about: kvd, earlier: state), [], "round \(round)")
+      state = try writers.state(of: kvd, earlier: state)
+      last = writers.last
+    }
+    XCTAssertGreaterThan(state.count, 10)
+  }
+
+  /// Cuts the last record at every byte.
+  func testTornRecordIsCutOff() throws {
+    try stop(try written(["SET a one", "SET b two"]))
+    let whole = directory.read("kvd.log")
+    let size = 8 + 4 + "bthree".utf8.count
+    try stop(try written(["SET b three"]))
+    let log = directory.read("kvd.log")
+    XCTAssertEqual(log.count, whole.count + size)
+    for cut in 0..<size {
+      directory.write(Array(log[..<(whole.count + cut)]), to: "kvd.log")
+      let kvd = try Kvd(in: directory)
+      let client = try Connection(to: kvd.port)
+      XCTAssertEqual(try client.ask("GET a"), "VALUE one")
+      XCTAssertEqual(try client.ask("GET b"), "VALUE two")
+      // What is written after the cut is found behind it.
+      XCTAssertEqual(try client.ask("SET c four"), "OK")
+      try stop(kvd)
+      let again = try Kvd(in: directory)
+      XCTAssertEqual(try Connection(to: again.port).ask("GET c"), "VALUE four", "cut at \(cut)")
+    }
+  }
+
+  func testDamagedTailIsCutOff() throws {
+    try stop(try written(["SET a one", "SET b two"]))
+    let log = directory.read("kvd.log")
+    var flipped = log
+    flipped[log.count - 1] ^= 1
+    let tails: [(String, [UInt8], String)] = [
+      ("zeros", log + [UInt8](repeating: 0, count: 4096), "VALUE two"),
+      ("a length that is too large", log + [255, 255, 255, 255, 0, 0, 0, 0], "VALUE two"),
+      ("junk", log + Array("junk that is no record at all".utf8), "VALUE two"),
+      ("a bit", flipped, "NONE"),
+    ]
+    for (name, bytes, answer) in tails {
+      directory.write(bytes, to: "kvd.log")
+      let kvd = try Kvd(in: directory)
+      let client = try Connection(to: kvd.port)
+      XCTAssertEqual(try client.ask("GET a"), "VALUE one", name)
+      XCTAssertEqual(try client.ask("GET b"), answer, name)
+      XCTAssertNotNil(try kvd.notes.next(containing: "cut off"), name)
+    }
+  }
+
+  func testFileThatIsNoLogIsLeftAlone() throws {
+    directory.write("somebody's diary", to: "kvd.log")
+    let kvd = try Kvd(arguments: ["--port", "0", "--dir", directory.path])
+    XCTAssertEqual(kvd.wait(), 1)
+    XCTAssertNotNil(try kvd.notes.next(containing: "is no log of kvd"))
+    XCTAssertEqual(directory.read("kvd.log"), Array("somebody's diary".utf8))
+  }
+
+  func testCrashWhileTheLogWasMade() throws {
+    directory.write("KVD", to: "kvd.log")
+    let kvd = try written(["SET a b"])
+    XCTAssertEqual(try Connection(to: kvd.port).ask("GET a"), "VALUE b")
+  }
+
+  /// A quota stands for a disk that is full.
+  func testWriteThatFailsIsNotAnsweredOK() throws {
+    let kvd = try Kvd(in: directory, limits: "ulimit -f 8")
+    let client = try Connection(to: kvd.port)
+    let value = String(repeating: "v", count: 500)
+    var stored = 0
+    while try client.ask("SET k\(stored) \(value)") == "OK" { stored += 1 }
+    XCTAssertGreaterThan(stored, 2)
+    // In one write: the answers in between are right, and what was not stored is not there.
+    try client.send("PING\nSET x \(value)\nGET x\nGET k0\nPING\n")
+    XCTAssertEqual(try client.answers.next(), "PONG")
+    XCTAssertEqual(try client.answers.next(), "ERROR not stored")
+    XCTAssertEqual(try client.answers.next(), "ERROR not stored")
+    XCTAssertEqual(try client.answers.next(), "VALUE \(value)")
+    XCTAssertEqual(try client.answers.next(), "PONG")
+    XCTAssertEqual(try client.ask("GET x"), "NONE")
+    XCTAssertEqual(try client.ask("GET k\(stored)"), "NONE")
+    try stop(kvd)
+
+    let again = try Kvd(in: directory)
+    let reader = try Connection(to: again.port)
+    for number in 0..<stored { XCTAssertEqual(try reader.ask("GET k\(number)"), "VALUE \(value)") }
+    XCTAssertEqual(try reader.ask("GET k\(stored)"), "NONE")
+    XCTAssertEqual(try reader.ask("SET x there is room now"), "OK")
+  }
+
+  func testOneDaemonForADirectory() throws {
+    let kvd = try Kvd(in: directory)
+    let second = try Kvd(arguments: ["--port", "0", "--dir", directory.path])
+    XCTAssertEqual(second.wait(), 1)
+    XCTAssertNotNil(try second.notes.next(containing: "is another daemon's"))
+    XCTAssertEqual(try Connection(to: kvd.port).ask("PING"), "PONG")
+  }
+
+  private func written(_ requests: [String]) throws -> Kvd {
+    let kvd = try Kvd(in: directory)
+    let client = try Connection(to: kvd.port)
+    for request in requests { XCTAssertEqual(try client.ask(request), "OK") }
+    return kvd
+  }
+
+  private func stop(_ kvd: Kvd) throws {
+    kvd.send(SIGTERM)
+    XCTAssertEqual(kvd.wait(), 0)
+  }
+}
