@@ -28,11 +28,10 @@ extension RunLoop {
 
     /// The loop flushes before it sleeps next. Also from within the flush: then after one more pass. If the loop does not
     /// run: when it does.
-    /// - Thread: Any; of another one also a sleeping loop flushes at once. - Blocks: No. - Complexity: O(1); once needed,
-    ///   nothing but a load.
+    /// - Thread: Any; also a sleeping loop flushes at once. What was changed before is seen by the flush. - Blocks: No.
+    /// - Complexity: O(1); one atomic exchange if it is needed already.
     public func setNeeded() {
-      guard !core.isNeeded, core.setNeeded() else { return }
-      loop.wakeForPass()
+      if core.setNeeded() { loop.wakeForPass() }
     }
 
     /// True from `setNeeded()` until the flush begins.
@@ -61,7 +60,7 @@ extension RunLoop {
 
       var isNeeded: Bool { needed.load(ordering: .relaxed) }
 
-      /// False if it was needed already.
+      /// False if it was needed already. Always an exchange: the flush that takes the mark must see what was changed before.
       func setNeeded() -> Bool { !needed.exchange(true, ordering: .acquiringAndReleasing) }
 
       func flush() -> Bool {

@@ -45,7 +45,10 @@ extension RunLoop {
     public func add(to loop: RunLoop, in mode: Mode = .default) throws(RunLoopError) -> Bool {
       let isNew = timer.owner == nil
       let isAdded = try loop.add(timer, to: mode)
-      if isNew, isAdded { resume() }
+      if isNew, isAdded {
+        core.resume(now: Kernel.now())
+        settle()
+      }
       return isAdded
     }
 
@@ -63,8 +66,7 @@ extension RunLoop {
     public var isPaused: Bool {
       get { core.isPaused }
       nonmutating set {
-        guard core.pause(newValue) else { return }
-        if newValue { timer.fireDate = .distantFuture } else { resume() }
+        if core.pause(newValue, now: Kernel.now()) { settle() }
       }
     }
 
@@ -73,19 +75,26 @@ extension RunLoop {
       get { core.rate }
       nonmutating set {
         core.setRate(newValue, now: Kernel.now())
-        resume()
+        settle()
       }
     }
 
     /// All that were dropped so far.
     public var droppedFrames: UInt64 { core.dropped }
 
-    private func resume() {
-      if let date = core.resume(now: Kernel.now()) { timer.fireDate = Instant(nanoseconds: date) }
+    /// Sets the timer to the next frame; again if another thread has changed something meanwhile.
+    private func settle() {
+      var (version, date) = core.next
+      timer.fireDate = date
+      while version != core.next.version {
+        (version, date) = core.next
+        timer.fireDate = date
+      }
     }
 
     private func fire() {
-      guard let frame = core.next(now: Kernel.now()) else { return }
+      // None: paused or resumed meanwhile.
+      guard let frame = core.take(now: Kernel.now()) else { return settle() }
       timer.fireDate = frame.targetTimestamp
       core.body(self, frame)
     }
@@ -108,6 +117,8 @@ extension RunLoop.DisplayLink {
     private var last: UInt64 = 0
     private var number: UInt64 = 0
     private var isResting = false
+    /// Counts the changes.
+    private var version: UInt64 = 0
     private var droppedSoFar: UInt64 = 0
 
     init(_ rate: RunLoop.FrameRate, _ body: @escaping @Sendable (RunLoop.DisplayLink, Frame) -> Void) {
@@ -121,10 +132,12 @@ extension RunLoop.DisplayLink {
     var dropped: UInt64 { lock.withLock { droppedSoFar } }
 
     /// True if that changed anything.
-    func pause(_ rests: Bool) -> Bool {
+    func pause(_ rests: Bool, now: UInt64) -> Bool {
       lock.withLock {
-        defer { isResting = rests }
-        return isResting != rests
+        if isResting == rests { return false }
+        isResting = rests
+        if !rests { skip(to: now) }
+        return true
       }
     }
 
@@ -133,23 +146,31 @@ extension RunLoop.DisplayLink {
         storedRate = rate
         grid = FrameGrid(phase: grid.date(of: last), rate: rate)
         last = 0
+        skip(to: now)
       }
     }
 
-    /// The first frame from now on; nil while it rests. A grid without a frame so far begins now.
-    func resume(now: UInt64) -> UInt64? {
+    func resume(now: UInt64) { lock.withLock { skip(to: now) } }
+
+    /// The next frame is the first from now on. A grid without a frame so far begins now.
+    private func skip(to now: UInt64) {
+      version += 1
+      if number == 0 { grid = FrameGrid(phase: now, rate: storedRate) }
+      last = max(last, grid.frame(at: now))
+    }
+
+    /// When the next frame is due, never while it rests; and a number that changes with it.
+    var next: (version: UInt64, date: RunLoop.Instant) {
       lock.withLock {
-        if number == 0 { grid = FrameGrid(phase: now, rate: storedRate) }
-        last = max(last, grid.frame(at: now))
-        return isResting ? nil : grid.date(of: last + 1)
+        (version, isResting ? .distantFuture : RunLoop.Instant(nanoseconds: grid.date(of: last + 1)))
       }
     }
 
-    /// The frame whose turn it is; nil while it rests.
-    func next(now: UInt64) -> Frame? {
+    /// The frame whose turn it is; nil if none is due.
+    func take(now: UInt64) -> Frame? {
       lock.withLock {
-        guard !isResting else { return nil }
-        let current = max(grid.frame(at: now), last + 1)
+        let current = grid.frame(at: now)
+        guard !isResting, current > last else { return nil }
         let skipped = current - last - 1
         last = current
         number += skipped + 1
