@@ -61,11 +61,14 @@ let package = Package(
       name: "patterns", dependencies: ["RunLoopKit"], path: "Examples/patterns", swiftSettings: strictSwift),
     .executableTarget(
       name: "kvd", dependencies: ["RunLoopKit"], path: "Examples/kvd", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "events-example", dependencies: ["RunLoopKit"], path: "Examples/events", swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(name: "ConformanceTests", dependencies: ["runloop", "patterns"], exclude: ["Corpus"]),
     .testTarget(name: "KvdTests", dependencies: ["kvd"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
-    .testTarget(name: "RunLoopKitTests", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"]),
+    .testTarget(
+      name: "RunLoopKitTests", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport", "events-example"]),
   ] + benchmarkTargets,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

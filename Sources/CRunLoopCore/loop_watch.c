@@ -80,7 +80,7 @@ int rlc_loop_add_watch(
         return -ENOMEM;
     port->fd = fd;
     port->kind = RLC_PORT_READINESS;
-    port->interest = (uint8_t)interest;
+    port->interest = (uint8_t)(interest & (RLC_READABLE | RLC_WRITABLE));
     port->context = context;
     rlc_watch *watch = (rlc_watch *)port;
     watch->loop = loop;
@@ -110,8 +110,8 @@ int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
     if (is_removed(watch))
         return -ENOENT;
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
-        return rlc_port_set_change_interest(loop->set, &watch->port, interest);
-    watch->port.interest = (uint8_t)interest;
+        return rlc_port_set_change_interest(loop->set, &watch->port, interest & (RLC_READABLE | RLC_WRITABLE));
+    watch->port.interest = (uint8_t)(interest & (RLC_READABLE | RLC_WRITABLE));
     if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
         return 0;
     leave_lists(watch);

@@ -14,15 +14,39 @@ static uint32_t events_of(const rlc_port *port) {
     uint32_t events = reads ? EPOLLIN | EPOLLRDHUP : 0;
     if ((port->interest & RLC_WRITABLE) != 0)
         events |= EPOLLOUT;
-    if (rlc_port_has(port, RLC_PORT_IN_ERROR))
+    if (rlc_port_has(port, RLC_PORT_IN_ERROR) || (port->interest & RLC_EDGE) != 0)
         events |= EPOLLET;
     return events;
+}
+
+static bool is_out(const rlc_port *port) {
+    return rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_RESTING | RLC_PORT_ORPHAN);
+}
+
+/** What all that share the owner's number want together; edge-triggered if all are. False if all of them are out. */
+static bool shared_events_of(const rlc_port_set *set, const rlc_port *owner, uint32_t *ret_events) {
+    uint32_t events = 0, edge = EPOLLET;
+    bool any = false;
+    for (const rlc_port *port = owner; port != NULL; port = rlc_port_set_older_sharer(set, port)) {
+        if (is_out(port))
+            continue;
+        any = true;
+        events |= events_of(port) & ~(uint32_t)EPOLLET;
+        edge &= events_of(port);
+    }
+    *ret_events = events | edge;
+    return any;
 }
 
 int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port) {
     if (rlc_port_set_is_forked(set))
         return -ECHILD; /* the epoll descriptor's interest list is the parent's */
     struct epoll_event event = {.events = events_of(port)};
+    if (rlc_port_has(port, RLC_PORT_SHARED)) {
+        uint32_t events;
+        (void)shared_events_of(set, port, &events);
+        event.events = events;
+    }
     event.data.u64 = rlc_slot_token(&port->slot).bits;
     return set->kernel->epoll_control(set->kernel->context, epoll_fd, operation, port->fd, &event);
 }
@@ -37,7 +61,7 @@ static rlc_port *port_at(const rlc_port_set *set, uint32_t slot) {
     return rlc_slot_table_at(&set->ports, slot);
 }
 
-static rlc_port *owner_from(const rlc_port_set *set, uint32_t slot, int fd) {
+rlc_port *rlc_port_set_owner_from(const rlc_port_set *set, uint32_t slot, int fd) {
     for (; slot != RLC_NO_SLOT; slot = port_at(set, slot)->next) {
         rlc_port *port = port_at(set, slot);
         if (port->fd == fd && !rlc_port_has(port, RLC_PORT_ORPHAN))
@@ -47,7 +71,11 @@ static rlc_port *owner_from(const rlc_port_set *set, uint32_t slot, int fd) {
 }
 
 rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
-    return set->bucket_count == 0 ? NULL : owner_from(set, *bucket_of(set, fd), fd);
+    return set->bucket_count == 0 ? NULL : rlc_port_set_owner_from(set, *bucket_of(set, fd), fd);
+}
+
+static void note_sharing(const rlc_port_set *set, rlc_port *owner) {
+    rlc_port_assign(owner, RLC_PORT_SHARED, rlc_port_set_older_sharer(set, owner) != NULL);
 }
 
 static void link_port(rlc_port_set *set, rlc_port *port) {
@@ -207,9 +235,14 @@ static void drop_registration(rlc_port_set *set, rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_REGISTERED, false);
 }
 
+static bool wants_no_registration(const rlc_port_set *set, const rlc_port *port) {
+    uint32_t events;
+    return rlc_port_has(port, RLC_PORT_SHARED) ? !shared_events_of(set, port, &events) : is_out(port);
+}
+
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
     int status = 0;
-    if (rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_RESTING | RLC_PORT_ORPHAN)) {
+    if (wants_no_registration(set, port)) {
         drop_registration(set, port);
     } else if (!rlc_port_has(port, RLC_PORT_REGISTERED)) {
         status = add_or_take_over(set, port);
@@ -230,7 +263,10 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
         /* A registered number cannot be added again: it was closed and opened anew since. */
         rlc_port_assign(port, RLC_PORT_ORPHAN, true);
         orphan_all_at(set, port->fd);
-        rlc_port_assign(port, RLC_PORT_ORPHAN, false);
+        bool was_shared = rlc_port_has(port, RLC_PORT_SHARED);
+        rlc_port_assign(port, RLC_PORT_ORPHAN | RLC_PORT_SHARED, false);
+        if (was_shared) /* the others' wishes were registered with its own */
+            status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
     } else if (status == -EEXIST) {
         status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
         if (status == 0 && older != NULL)
@@ -250,6 +286,7 @@ static void ask_about_counter(const rlc_port_set *set, rlc_port *port) {
 int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     rlc_port *older = rlc_port_set_owner(set, port->fd);
     link_port(set, port);
+    note_sharing(set, port);
     int status = register_new(set, port, older);
     if (status < 0) {
         unlink_port(set, port);
@@ -265,18 +302,23 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
 }
 
 void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
-    bool was_owner = rlc_port_set_owner(set, port->fd) == port;
-    rlc_port *earlier = was_owner ? owner_from(set, port->next, port->fd) : NULL;
+    rlc_port *owner = rlc_port_set_registrant(set, port);
+    rlc_port *earlier = owner == port ? rlc_port_set_owner_from(set, port->next, port->fd) : NULL;
     if (earlier == NULL) {
         drop_registration(set, port);
     } else {
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
+        note_sharing(set, earlier);
         (void)rlc_port_set_update(set, earlier); /* its failure is the earlier one's: an orphan now, or it rests */
     }
     if (port->kind == RLC_PORT_HINT)
         set->hint_count--;
     unlink_port(set, port);
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, false);
+    if (owner != NULL && owner != port) {
+        note_sharing(set, owner);
+        (void)rlc_port_set_update(set, owner); /* without this one's wishes */
+    }
     atomic_fetch_add(&set->changes, 1);
 }
 
@@ -284,18 +326,18 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
     bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_RESTING);
     port->interest = (uint8_t)interest;
     rlc_port_assign(port, RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR, false);
-    if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || rlc_port_set_owner(set, port->fd) != port)
+    rlc_port *owner = rlc_port_set_registrant(set, port);
+    if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || owner == NULL)
         return 0;
-    return rlc_port_set_update(set, port);
+    return rlc_port_set_update(set, owner);
 }
 
 int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {
     if (rlc_port_has(port, RLC_PORT_MUTED) == muted)
         return 0;
     rlc_port_assign(port, RLC_PORT_MUTED, muted);
-    if (rlc_port_set_owner(set, port->fd) != port)
-        return 0;
-    return rlc_port_set_update(set, port);
+    rlc_port *owner = rlc_port_set_registrant(set, port);
+    return owner == NULL ? 0 : rlc_port_set_update(set, owner);
 }
 
 /* ---- the same by token ---- */

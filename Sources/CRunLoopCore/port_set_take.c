@@ -31,7 +31,7 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
     const rlc_kernel *kernel = set->kernel;
     rlc_batch *batch = set->batch;
     int count = kernel->epoll_wait(kernel->context, set->epoll_fd, batch->events, (int)batch->capacity, deadline_ns);
-    set->cursor = 0;
+    set->cursor = set->shared_cursor = 0;
     set->fetched = count > 0 ? (uint32_t)count : 0;
     set->is_fresh = true;
     set->is_trusted = false;
@@ -103,9 +103,15 @@ void rlc_port_set_drop_strays(rlc_port_set *set) {
 
 /* ---- taking: under the lock ---- */
 
+static void update(rlc_port_set *set, rlc_port *port) {
+    rlc_port *owner = rlc_port_set_registrant(set, port);
+    if (owner != NULL)
+        (void)rlc_port_set_update(set, owner);
+}
+
 static void rest(rlc_port_set *set, rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_RESTING, true);
-    (void)rlc_port_set_update(set, port);
+    update(set, port);
 }
 
 /** Reads the eight bytes that make an event of a counter's edge. What to report, or 0. */
@@ -123,7 +129,7 @@ static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
         /* ECANCELED: a timerfd on the wall clock, which was set. More messages make no new edge; a MOD looks again,
          * and queues the port behind those that became ready meanwhile. */
         if (!rlc_port_has(port, RLC_PORT_EMPTIES))
-            (void)rlc_port_set_update(set, port);
+            update(set, port);
         return size > 0 ? RLC_READABLE : RLC_READABLE | RLC_ERROR;
     }
     rest(set, port);
@@ -159,7 +165,7 @@ static void settle_ended(rlc_port_set *set, rlc_port *port, uint32_t events) {
     bool reads_only = (events & EPOLLHUP) == 0;
     if (reads_only && (port->interest & RLC_WRITABLE) != 0) {
         rlc_port_assign(port, RLC_PORT_READ_ENDED, true);
-        (void)rlc_port_set_update(set, port);
+        update(set, port);
     } else {
         rest(set, port);
     }
@@ -184,14 +190,14 @@ __attribute__((noinline)) static uint32_t take_ended_or_doubtful(
     bool is_in_error = (events & EPOLLERR) != 0;
     if (was_in_error && !is_in_error) {
         rlc_port_assign(port, RLC_PORT_IN_ERROR, false);
-        (void)rlc_port_set_update(set, port);
+        update(set, port);
     }
     uint32_t ready = ready_bits(port, events);
     if (ready == 0 || (events & (ENDED | EPOLLERR)) == 0)
         return ready;
     if (has_unread(set, port, events)) {
         if (was_in_error && is_in_error)
-            (void)rlc_port_set_update(set, port); /* no edge will tell of the rest */
+            update(set, port); /* no edge will tell of the rest */
         return ready;
     }
     if ((events & ENDED) != 0) {
@@ -201,14 +207,44 @@ __attribute__((noinline)) static uint32_t take_ended_or_doubtful(
     if (was_in_error)
         return 0;
     rlc_port_assign(port, RLC_PORT_IN_ERROR, true);
-    (void)rlc_port_set_update(set, port);
+    update(set, port);
     return ready;
 }
 
 static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
-    if (is_believed && rlc_port_is_plain(port, events))
-        return rlc_port_plain_ready(port, events);
-    return take_ended_or_doubtful(set, port, events, is_believed);
+    uint32_t ready = is_believed && rlc_port_is_plain(port, events)
+                         ? rlc_port_plain_ready(port, events)
+                         : take_ended_or_doubtful(set, port, events, is_believed);
+    if ((port->interest & RLC_ONE_SHOT) != 0 && ready != 0)
+        rest(set, port);
+    return ready;
+}
+
+/**
+ * One after the other, the oldest first, each member that shares the number and wants what has come. The event stays in the
+ * batch meanwhile; for the second member on it is verified again.
+ */
+__attribute__((noinline)) static rlc_port *take_shared(
+    rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
+    bool begins = set->shared_cursor != set->cursor + 1;
+    set->shared_cursor = set->cursor + 1;
+    for (rlc_port *port = begins ? owner : NULL; port != NULL; port = rlc_port_set_older_sharer(set, port))
+        rlc_port_assign(port, RLC_PORT_TOLD, false);
+    while (true) {
+        rlc_port *oldest = NULL;
+        for (rlc_port *port = owner; port != NULL; port = rlc_port_set_older_sharer(set, port)) {
+            if (!rlc_port_has(port, RLC_PORT_TOLD | RLC_PORT_MUTED | RLC_PORT_RESTING))
+                oldest = port;
+        }
+        if (oldest == NULL)
+            return NULL;
+        rlc_port_assign(oldest, RLC_PORT_TOLD, true);
+        uint32_t ready = take_readiness(set, oldest, events, is_believed);
+        if (ready == 0)
+            continue;
+        *ret_ready = ready;
+        return oldest;
+    }
 }
 
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
@@ -216,13 +252,20 @@ rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
         return NULL;
     bool is_fresh = rlc_port_set_begin_taking(set);
     while (rlc_port_set_holds_batch(set)) {
-        struct epoll_event event = set->batch->events[set->cursor++];
+        struct epoll_event event = set->batch->events[set->cursor];
         rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event.data.u64});
+        bool is_believed = is_fresh || set->is_trusted;
+        if (port != NULL && rlc_port_has(port, RLC_PORT_SHARED)) {
+            port = take_shared(set, port, event.events, is_believed, ret_ready);
+            if (port != NULL)
+                return port;
+        }
+        set->cursor++;
         if (port == NULL)
             continue;
         uint32_t ready = RLC_READABLE;
         if (port->kind == RLC_PORT_READINESS)
-            ready = take_readiness(set, port, event.events, is_fresh || set->is_trusted);
+            ready = take_readiness(set, port, event.events, is_believed);
         else if (port->kind == RLC_PORT_COUNTER)
             ready = take_counter(set, port);
         if (ready == 0)

@@ -32,6 +32,10 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .noMode: "no mode was named"
     case .busy(let call): "\(call): not while the loop runs or is prepared"
     case .inSignalHandler(let call): "\(call): not from a signal handler; have a signal source call it"
+    case .systemCall("inotify_add_watch", ENOSPC):
+      "inotify_add_watch: the user's watches are used up (max_user_watches)"
+    case .systemCall("inotify_init1", EMFILE):
+      "inotify_init1: the user's instances (max_user_instances) or the process's descriptors are used up"
     case .systemCall(let name, let errno): "\(name): \(String(cString: strerror(errno)))"
     }
   }

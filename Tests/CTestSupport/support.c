@@ -5,7 +5,10 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <sched.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 pid_t test_fork(void) {
@@ -19,6 +22,31 @@ int test_pipe(int ret_ends[2]) {
 int64_t test_memory_in_use(void) {
     malloc_trim(0);
     return (int64_t)mallinfo2().uordblks;
+}
+
+static int write_text(const char *path, const char *text) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t size = write(fd, text, strlen(text));
+    close(fd);
+    return size == (ssize_t)strlen(text);
+}
+
+static int limit_watches(void) {
+    return unshare(CLONE_NEWUSER) == 0 && write_text("/proc/sys/user/max_inotify_watches", "1");
+}
+
+int test_limit_watches(int in_a_child) {
+    if (!in_a_child)
+        return limit_watches();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(limit_watches());
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
 int test_eventfd(int is_semaphore) {

@@ -56,5 +56,15 @@ enum {
     RLC_ERROR = 8,
 };
 
+/** How a readiness port of a port set reports, with its interest. rlc_loop ignores them. */
+enum {
+    /** Once for each change; what is left is not reported again. */
+    RLC_EDGE = 16,
+    /** Once, then it rests until its interest is set. */
+    RLC_ONE_SHOT = 32,
+    /** Several such members with one descriptor are all told, each of its own interest, in the order of adding. */
+    RLC_SHARED = 64,
+};
+
 RLC_END_DECLS
 #endif

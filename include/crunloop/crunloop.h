@@ -4,12 +4,15 @@
 
 #include <crunloop/base.h>
 #include <crunloop/clock.h>
+#include <crunloop/event_port.h>
 #include <crunloop/futex.h>
 #include <crunloop/kernel.h>
 #include <crunloop/loop.h>
 #include <crunloop/main_queue.h>
 #include <crunloop/port_set.h>
 #include <crunloop/post_queue.h>
+#include <crunloop/process.h>
+#include <crunloop/signal_fd.h>
 #include <crunloop/spin.h>
 #include <crunloop/timer_heap.h>
 #include <crunloop/timer_port.h>

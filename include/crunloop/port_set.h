@@ -25,7 +25,8 @@ typedef enum rlc_port_kind {
     /**
      * Level-triggered. After a hang-up or end of file with nothing left to read: reported once, then it rests
      * [RLC-END-1]; if only reading has ended and it also wants to write, it goes on with that [RLC-END-2]. An error
-     * without a hang-up is reported once, and again when something changes [RLC-END-3, RLC-END-4].
+     * without a hang-up is reported once, and again when something changes [RLC-END-3, RLC-END-4]. With RLC_EDGE
+     * edge-triggered [RLC-TRIGGER-1], with RLC_ONE_SHOT reported once [RLC-TRIGGER-2].
      */
     RLC_PORT_READINESS,
     /**
@@ -75,11 +76,14 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  * Starts to watch a descriptor.
  *
  * Two members with one descriptor: the later one takes the port, and when it goes the earlier one is live again
- * [RLC-PORT-4]. A number that was closed and reused is a new port: the earlier member gets no events any more
+ * [RLC-PORT-4], unless both are readiness ports with RLC_SHARED: then each event is told to all that want it, by
+ * consecutive takes, in the order of adding [RLC-SHARE-1]; each rests and is muted for itself [RLC-SHARE-2]. Together
+ * they are edge-triggered if all are [RLC-SHARE-3]. A number that was closed and reused is a new port: the earlier member gets no events any more
  * [RLC-PORT-5].
  *
  * @param fd        Stays the caller's. Best removed before it is closed.
- * @param interest  RLC_READABLE | RLC_WRITABLE for readiness; 0 still reports HANGUP and ERROR. Otherwise ignored.
+ * @param interest  RLC_READABLE | RLC_WRITABLE for readiness; 0 still reports HANGUP and ERROR; RLC_EDGE, RLC_ONE_SHOT,
+ *                  RLC_SHARED. Otherwise ignored.
  * @param context   Comes with each event; not touched.
  * @param ret_token The caller's, until rlc_port_set_remove.
  * @return 0; -EBADF, -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC (max_user_watches), -ENOMEM,
@@ -92,7 +96,7 @@ RLC_API int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
 
 /**
- * Changes a readiness port's interest, and wakes a resting port of any kind.
+ * Changes a readiness port's interest, and wakes a resting port of any kind. RLC_SHARED must stay as it was.
  *
  * @return 0; -ENOENT if the token is stale; -EBADF if the number was closed or now belongs to a stranger; -ENOMEM,
  *         -ECHILD.

@@ -11,7 +11,8 @@ enum {
     RLC_BATCH_MAX = 128
 }; /* epoll_wait(2) copies at most this many; the rest stay queued in the kernel, none is lost */
 
-/** Only the owner of a number, its newest member that is no orphan, can be registered. */
+/** Only the owner of a number, its newest member that is no orphan, can be registered: with older ones that share it, for
+ * all of them. */
 enum {
     RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's token. */
     RLC_PORT_MUTED = 2,
@@ -24,6 +25,8 @@ enum {
     RLC_PORT_MEMBER = 256, /**< Enrolled. */
     RLC_PORT_PENDING = 512,  /**< rlc_loop's: waits for the next pass to enroll it. */
     RLC_PORT_REFUSED = 1024, /**< rlc_loop's: that failed, and nobody has been told yet. */
+    RLC_PORT_SHARED = 2048,  /**< Of the owner: older members share its number. */
+    RLC_PORT_TOLD = 4096,    /**< Of those that share: has been told of the event that is being handed out. */
 };
 
 typedef struct rlc_port {
@@ -61,6 +64,7 @@ struct rlc_port_set {
     bool is_fresh;   /**< Nothing has been taken since the wait that fetched the batch. */
     bool is_trusted; /**< Its events are reported as they were fetched: rlc_loop's pass is not over yet. */
     uint32_t cursor, fetched;
+    uint32_t shared_cursor; /**< One more than the cursor of the event that goes to several members. */
     uint32_t changes_at_wait;
     rlc_batch *batch;
 };
@@ -91,6 +95,12 @@ rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
 
 /** The owner of the number, or NULL. */
 rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd);
+/** The same among the members from this slot on in its bucket. */
+rlc_port *rlc_port_set_owner_from(const rlc_port_set *set, uint32_t slot, int fd);
+/** The next older member that shares the port's number with it, or NULL. */
+rlc_port *rlc_port_set_older_sharer(const rlc_port_set *set, const rlc_port *port);
+/** The owner if the port is it, or shares its number: then what happens to the port changes the registration. Or NULL. */
+rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port);
 /** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /** epoll_ctl(2) on `epoll_fd`; -ECHILD in a child of fork(2). */
@@ -120,7 +130,7 @@ static inline rlc_port *rlc_port_set_live(const rlc_port_set *set, rlc_token tok
 /** True if an event says nothing but "you may read or write", and nothing else is known of the port. */
 static inline bool rlc_port_is_plain(const rlc_port *port, uint32_t events) {
     return (events & ~(uint32_t)(EPOLLIN | EPOLLOUT)) == 0 &&
-           !rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR);
+           !rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR | RLC_PORT_SHARED);
 }
 
 static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t events) {

@@ -1,4 +1,5 @@
 internal import CRunLoopCore
+internal import Glibc
 
 /// The descriptors of one mode: a thin owner of `rlc_port_set`, whose contexts are references to the members.
 struct PortSet {
@@ -46,6 +47,15 @@ struct PortSet {
     if status < 0 { context.release() }
     try RunLoopError.check(status, "epoll_ctl")
     return token.bits
+  }
+
+  /// True if the descriptor is of a kind that is always ready, which epoll does not take.
+  func refuses(_ fileDescriptor: Int32) throws(RunLoopError) -> Bool {
+    var token = rlc_token()
+    let status = rlc_port_set_insert(set, fileDescriptor, RLC_PORT_READINESS, 0, nil, &token)
+    if status == -EPERM { return true }
+    try RunLoopError.check(status, "epoll_ctl")
+    return rlc_port_set_remove(set, token) < 0
   }
 
   func setInterest(_ interest: UInt32, token: UInt64) throws(RunLoopError) {
@@ -102,4 +112,8 @@ struct PortRegistration {
   let interest: UInt32
 
   static let readable = UInt32(RLC_READABLE)
+  /// How a readiness port reports.
+  static let edge = UInt8(RLC_EDGE)
+  static let oneShot = UInt8(RLC_ONE_SHOT)
+  static let shared = UInt8(RLC_SHARED)
 }

@@ -1,11 +1,15 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// A descriptor's readiness, level-triggered: the handler does the reading and writing.
+  /// A descriptor's readiness: the handler does the reading and writing.
   ///
   /// While its own callout is on the stack it is not served by nested runs. After a hang-up or end of file with nothing
-  /// left to read it is called once and rests until `interest` is set again. Of two sources with one descriptor in a mode the
-  /// later one is called (A16): use one with both interests. Source: `CFFileDescriptorRef`.
+  /// left to read it is called once and rests until `interest` is set again. Several sources with one descriptor in a mode
+  /// are all called, one a pass, each with what it is interested in, in the order of adding; each rests, and leaves, for
+  /// itself. Sources on several numbers of one file (dup(2)) know nothing of each other.
+  ///
+  /// A descriptor that is closed while its source is a member is a mistake, and does no harm: nothing is delivered any more,
+  /// not to another source that has the number by then either. Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What the handler wants to know, or is told.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
@@ -34,33 +38,88 @@ extension RunLoop {
       }
     }
 
+    /// When the handler is called.
+    public enum Trigger: Sendable {
+      /// As long as the descriptor is ready, pass after pass.
+      case level
+      /// Once for each change: the handler reads or writes until that would block. What becomes ready while it runs is not
+      /// lost. With a level-triggered source on the same descriptor in the mode it is called as that one is.
+      case edge
+      /// Once; then the source rests until `interest` is set, which its own handler may do.
+      case oneShot
+
+      /// As the core has it.
+      var bits: UInt8 {
+        switch self {
+        case .level: 0
+        case .edge: PortRegistration.edge
+        case .oneShot: PortRegistration.oneShot
+        }
+      }
+    }
+
+    /// Whose the descriptor is.
+    public enum Ownership: Sendable {
+      /// The caller's: it must stay open while the source is a member of a mode.
+      case borrowed
+      /// The source's: closed once, when it has been invalidated or is gone, has left its modes, and its callout, if one
+      /// runs, has returned. At the end of its loop's thread it leaves; if nobody holds it, it is gone then. An initialiser
+      /// that throws closes nothing.
+      case closesWhenInvalidated
+    }
+
+    /// What becomes of a descriptor that the kernel does not wait for: a regular file, /dev/null.
+    public enum Unpollable: Sendable {
+      /// `add` throws `.systemCall` with `EPERM`.
+      case refuse
+      /// It counts as ready for all it is interested in, pass after pass, and takes its turn behind the other ready ports.
+      /// The loop does not sleep meanwhile: take the interest away when there is nothing to do.
+      case alwaysReady
+    }
+
     let body: (FileDescriptorSource, Readiness) -> Void
 
-    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`) and a regular file
-    ///   (`EPERM`) are refused by `add`.
+    /// - Parameters:
+    ///   - limit: How often it may be called; nil: always. An edge-triggered one is called again after its rest if it is ready.
+    ///   - body: Called on the thread of the loop that runs, with no lock held.
+    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`), and what cannot be
+    ///   waited for (`EPERM`), are refused by `add`; with `.alwaysReady` at once: `EBADF`, and `EISDIR` for a folder.
     public convenience init(
-      fileDescriptor: Int32, interest: Readiness, order: Int = 0,
+      fileDescriptor: Int32, interest: Readiness, trigger: Trigger = .level, ownership: Ownership = .borrowed,
+      unpollable: Unpollable = .refuse, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (FileDescriptorSource, Readiness) -> Void
     ) throws(RunLoopError) {
-      try self.init(fileDescriptor: fileDescriptor, interest: interest, order: order, onlyHost: nil, unchecked: body)
+      try self.init(
+        fileDescriptor: fileDescriptor, interest: interest, trigger: trigger, ownership: ownership,
+        unpollable: unpollable, limit: limit, order: order, onlyHost: nil, unchecked: body)
     }
 
     init(
-      fileDescriptor: Int32, interest: Readiness, order: Int, onlyHost: RunLoop?,
+      fileDescriptor: Int32, interest: Readiness, trigger: Trigger, ownership: Ownership, unpollable: Unpollable,
+      limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (FileDescriptorSource, Readiness) -> Void
     ) throws(RunLoopError) {
       self.body = body
+      var descriptors = ItemDescriptors(limiter: limit.map { RateLimiter($0) })
+      if unpollable == .alwaysReady { descriptors.standIn = try StandIn.make(for: fileDescriptor) }
+      if ownership == .closesWhenInvalidated, fileDescriptor >= 0 {
+        descriptors.owned = OwnedDescriptor(fileDescriptor)
+      }
       try super.init(
-        .descriptorSource, fileDescriptor: fileDescriptor, interest: interest.rawValue, order: order, context: nil,
-        onlyHost: onlyHost)
+        .descriptorSource, fileDescriptor: fileDescriptor,
+        interest: Self.bits(of: interest) | UInt32(trigger.bits | PortRegistration.shared), order: order, context: nil,
+        onlyHost: onlyHost, descriptors: descriptors)
     }
+
+    private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & 0xF }
 
     /// What is waited for; hang-up and error always are. Setting it, also to the same value, wakes a source that rests.
     /// Takes effect at once, also while a loop sleeps.
     public var interest: Readiness {
-      get { Readiness(rawValue: UInt32(wanted.load(ordering: .acquiring))) }
+      get { Readiness(rawValue: UInt32(wanted.load(ordering: .acquiring)) & 0xF) }
       set {
-        wanted.store(UInt8(truncatingIfNeeded: newValue.rawValue), ordering: .sequentiallyConsistent)
+        let trigger = wanted.load(ordering: .relaxed) & 0xF0
+        wanted.store(UInt8(Self.bits(of: newValue)) | trigger, ordering: .sequentiallyConsistent)
         guard !isForked else { return }
         for host in withLinks({ $0.map(\.host) }) { try? host.interestChanged(self) }
       }

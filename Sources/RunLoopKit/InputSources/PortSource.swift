@@ -2,21 +2,23 @@ internal import Glibc
 internal import Synchronization
 
 extension RunLoop {
-  /// What port sources and file descriptor sources share: a descriptor that belongs to the caller.
+  /// What port sources, file descriptor sources and sources of system events share: a descriptor.
   public class DescriptorItem: Item, @unchecked Sendable {
-    /// `RLC_` bits, four of them.
+    /// `RLC_` bits: interest in the lower half, how it reports in the upper one.
     final let wanted: Atomic<UInt8>
-    /// The descriptor, which stays the caller's and must stay open while the item is a member of a mode.
+    /// The descriptor. Of a port source and a file descriptor source it is the caller's and must stay open while the item
+    /// is a member of a mode; of a source of system events it is the source's own, for the loop alone.
     public final let fileDescriptor: Int32
 
     init(
-      _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, context: Context?, onlyHost: RunLoop?
+      _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, context: Context?, onlyHost: RunLoop?,
+      descriptors: ItemDescriptors = ItemDescriptors()
     ) throws(RunLoopError) {
       // Whether it is open, epoll_ctl(2) says when it is added.
       guard fileDescriptor >= 0 else { throw .systemCall(name: "fcntl", errno: EBADF) }
       self.fileDescriptor = fileDescriptor
       wanted = Atomic(UInt8(truncatingIfNeeded: interest))
-      super.init(kind, order: order, context: context, onlyHost: onlyHost)
+      super.init(kind, order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
     }
 
     final func checkOpen() throws(RunLoopError) {
@@ -25,7 +27,7 @@ extension RunLoop {
 
     final var registration: PortRegistration {
       PortRegistration(
-        fileDescriptor: fileDescriptor, isCounter: kind == .portSource,
+        fileDescriptor: standIn?.fileDescriptor ?? fileDescriptor, isCounter: kind == .portSource,
         interest: UInt32(wanted.load(ordering: .acquiring)))
     }
   }
@@ -40,17 +42,18 @@ extension RunLoop {
   public final class PortSource: DescriptorItem, @unchecked Sendable {
     let body: (PortSource) -> Void
 
-    /// - Parameter perform: Called on the thread of the loop that runs, with no lock held.
+    /// - Parameters:
+    ///   - limit: How often it may be called; nil: always.
+    ///   - perform: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open is refused by `add` (`EBADF`).
     public init(
-      fileDescriptor: Int32, order: Int = 0, context: Context? = nil,
+      fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, context: Context? = nil,
       perform: @escaping @Sendable (PortSource) -> Void
     ) throws(RunLoopError) {
       body = perform
       try super.init(
         .portSource, fileDescriptor: fileDescriptor, interest: PortRegistration.readable, order: order,
-        context: context,
-        onlyHost: nil)
+        context: context, onlyHost: nil, descriptors: ItemDescriptors(limiter: limit.map { RateLimiter($0) }))
     }
 
     public override var description: String {

@@ -2,22 +2,32 @@ extension RunLoop {
   /// True if a source was called: it may have left the mode since the port became ready.
   func serve(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
     guard item.isValid, item.isMember(of: activation.pointee.mode) else { return false }
+    if let limiter = item.limiter { return serve(item, ready: ready, activation, limiter) }
+    return serveUnlimited(item, ready: ready, activation)
+  }
+
+  @inline(__always)
+  func serveUnlimited(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
     count(.portCallouts)
     if item.kind == .portSource {
       return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
     }
+    if item.kind == .eventSource { return serveEvent(of: item, in: activation.pointee.mode) }
     let source = unsafeDowncast(item, to: FileDescriptorSource.self)
     if isServed(source, above: activation) {  // removed and added again in its own callout
       lock.withLock { muteServedPorts(in: activation.pointee.mode) }
       return false
     }
+    let owned = source.owned
+    if let owned, !owned.hold() { return false }  // invalidated by another thread a moment ago
     activation.pointee.serving = Unmanaged.passUnretained(source)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(source, FileDescriptorSource.Readiness(rawValue: ready))
     activation.pointee.serving = nil
     if activation.pointee.isServingMuted {
       activation.pointee.isServingMuted = false
-      lock.withLock { setMuted(false, source) }
+      lock.withLock { _ = setMuted(false, source) }
     }
+    owned?.release()
     return true
   }
 
@@ -43,9 +53,16 @@ extension RunLoop {
     return false
   }
 
-  private func setMuted(_ isMuted: Bool, _ source: FileDescriptorSource) {
-    source.withLinks { links in
-      for link in links where link.host === self { link.mode?.pointee.portSet?.setMuted(isMuted, token: link.token) }
+  /// In all its modes of this loop, whose names are answered. Under the lock.
+  func setMuted(_ isMuted: Bool, _ item: Item) -> [Mode] {
+    item.withLinks { links in
+      var names: [Mode] = []
+      for link in links where link.host === self {
+        guard let mode = link.mode else { continue }
+        mode.pointee.portSet?.setMuted(isMuted, token: link.token)
+        names.append(mode.pointee.name)
+      }
+      return names
     }
   }
 
@@ -57,7 +74,7 @@ extension RunLoop {
     source.withLinks { links in
       for link in links where link.host === self {
         do throws(RunLoopError) {
-          try link.mode?.pointee.portSet?.setInterest(source.interest.rawValue, token: link.token)
+          try link.mode?.pointee.portSet?.setInterest(source.registration.interest, token: link.token)
         } catch {
           failure = error
         }

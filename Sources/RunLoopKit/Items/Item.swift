@@ -1,7 +1,8 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// What a mode holds: a source, a port source, a file descriptor source, a timer or an observer; not open to others.
+  /// What a mode holds: a source, a port source, a file descriptor source, a source of events of the system, a timer or an
+  /// observer; not open to others.
   ///
   /// Modes hold strong references to their items; an item that nobody holds is invalidated and destroyed.
   /// - Thread: Any, for all members.
@@ -19,12 +20,14 @@ extension RunLoop {
 
     /// The subclass.
     enum Kind: UInt8 {
-      case source, portSource, descriptorSource, timer, observer
+      case source, portSource, descriptorSource, eventSource, timer, observer
     }
 
-    init(_ kind: Kind, order: Int, context: Context?, onlyHost: RunLoop?) {
+    init(
+      _ kind: Kind, order: Int, context: Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors = ItemDescriptors()
+    ) {
       self.kind = kind
-      extras = ItemExtras.make(order: order, context: context, onlyHost: onlyHost)
+      extras = ItemExtras.make(order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
     }
 
     /// Lower is called first, among the observers or signalled sources of a mode; the other kinds ignore it.
@@ -34,6 +37,16 @@ extension RunLoop {
 
     /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
     final var onlyHost: UInt64? { extras?.onlyHost }
+
+    /// What is closed with the item.
+    final var owned: OwnedDescriptor? { extras?.descriptors.owned }
+
+    /// How often it may be called.
+    @inline(__always)
+    final var limiter: RateLimiter? { extras?.descriptors.limiter }
+
+    /// What its loops watch in place of its descriptor.
+    final var standIn: OwnedDescriptor? { extras?.descriptors.standIn }
 
     /// The process that made it.
     final var forkGeneration: UInt32 { leaf.forkGeneration }
@@ -54,6 +67,8 @@ extension RunLoop {
       guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
       willLeave()
       leaveHosts()
+      hasLeft()
+      if let extras { extras.descriptors.end() }
       // A source keeps its context until it is destroyed.
       if isExclusive { context?.release() }
     }
@@ -78,6 +93,9 @@ extension RunLoop {
 
     /// Clears what must not outlive validity, before the modes are left.
     func willLeave() {}
+
+    /// Ends what must not outlive membership, when `invalidate()` has taken the item out of its modes.
+    func hasLeft() {}
 
     @inline(__always)
     final func withLinks<R, E: Error>(_ body: (inout ItemLinks) throws(E) -> R) throws(E) -> R {
@@ -109,21 +127,46 @@ extension RunLoop {
   }
 }
 
+/// What few items with a descriptor have.
+struct ItemDescriptors {
+  /// Closed with the item.
+  var owned: OwnedDescriptor?
+  /// Watched in place of the descriptor; closed when the item is gone.
+  var standIn: OwnedDescriptor?
+
+  /// How often it may be called.
+  var limiter: RunLoop.RateLimiter?
+
+  /// The item is invalid and has left its modes.
+  func end() {
+    limiter?.end()
+    owned?.giveUp()
+  }
+
+  var isEmpty: Bool { owned == nil && standIn == nil && limiter == nil }
+}
+
 /// What few items have: those with nothing of it do without the object.
 final class ItemExtras: Sendable {
   let order: Int
   let context: RunLoop.HeldContext?
   let onlyHost: UInt64?
+  let descriptors: ItemDescriptors
 
-  private init(order: Int, context: RunLoop.HeldContext?, onlyHost: UInt64?) {
+  private init(order: Int, context: RunLoop.HeldContext?, onlyHost: UInt64?, descriptors: ItemDescriptors) {
     self.order = order
     self.context = context
     self.onlyHost = onlyHost
+    self.descriptors = descriptors
   }
 
-  static func make(order: Int, context: RunLoop.Context?, onlyHost: RunLoop?) -> ItemExtras? {
-    if order == 0, context == nil, onlyHost == nil { return nil }
-    return ItemExtras(order: order, context: context.map { RunLoop.HeldContext($0) }, onlyHost: onlyHost?.serial)
+  static func make(
+    order: Int, context: RunLoop.Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors
+  ) -> ItemExtras? {
+    if order == 0, context == nil, onlyHost == nil, descriptors.isEmpty { return nil }
+    return ItemExtras(
+      order: order, context: context.map { RunLoop.HeldContext($0) }, onlyHost: onlyHost?.serial,
+      descriptors: descriptors)
   }
 }
 
@@ -153,7 +196,8 @@ extension RunLoop.Item {
 
   /// Makes the item a member of a mode: its token. Nil if it is one already, or belongs to another loop.
   ///
-  /// - Parameter register: Enters the mode's tables, and answers the token. Under the leaf lock.
+  /// - Parameter register: Enters the mode's tables, and answers the token; 0 if the item cannot be a member any more. Under
+  ///   the leaf lock.
   @inline(__always)
   final func link(
     to host: RunLoop, _ mode: ModePointer, _ register: () throws(RunLoopError) -> UInt64
@@ -161,6 +205,7 @@ extension RunLoop.Item {
     try withLinks { links throws(RunLoopError) in
       guard !links.contains(where: { $0.mode == mode }), isFree(for: host, links) else { return nil }
       let token = try register()
+      guard token != 0 else { return nil }
       links.append(ItemLink(host: host, mode: mode, token: token))
       return token
     }

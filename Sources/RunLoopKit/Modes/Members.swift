@@ -38,15 +38,10 @@ extension RunLoop {
   @inline(__always)
   private func register(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
     switch item.kind {
-    case .portSource, .descriptorSource:
+    case .portSource, .descriptorSource, .eventSource:
       let port = unsafeDowncast(item, to: DescriptorItem.self)
-      if mode.pointee.portSet == nil {
-        try port.checkOpen()  // or the set's own descriptors could get its number
-        try makePortSet(of: mode)
-      }
-      let token = try mode.pointee.portSet!.insert(port.registration, port)
-      mode.pointee.portCount += 1
-      return token
+      if let owned = port.owned { return try register(port, holding: owned, in: mode) }
+      return try register(port, in: mode)
     case .timer:
       return try register(unsafeDowncast(item, to: Timer.self), in: mode)
     case .source:
@@ -57,6 +52,31 @@ extension RunLoop {
       let stamp = state.pointee.nextStamp()
       mode.pointee.insert(unsafeDowncast(item, to: Observer.self), stamp: stamp)
       return stamp
+    }
+  }
+
+  @inline(__always)
+  private func register(_ port: DescriptorItem, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
+    if mode.pointee.portSet == nil {
+      try port.checkOpen()  // or the set's own descriptors could get its number
+      try makePortSet(of: mode)
+    }
+    let token = try mode.pointee.portSet!.insert(port.registration, port)
+    mode.pointee.portCount += 1
+    return token
+  }
+
+  /// What the item owns stays open while it is a member.
+  @inline(never)
+  private func register(
+    _ port: DescriptorItem, holding owned: OwnedDescriptor, in mode: ModePointer
+  ) throws(RunLoopError) -> UInt64 {
+    guard owned.hold() else { return 0 }  // invalidated by another thread meanwhile
+    do throws(RunLoopError) {
+      return try register(port, in: mode)
+    } catch {
+      owned.release()
+      throw error
     }
   }
 
@@ -88,9 +108,10 @@ extension RunLoop {
   /// Leaves the mode's tables.
   func unregister(_ item: Item, from mode: ModePointer, token: UInt64) {
     switch item.kind {
-    case .portSource, .descriptorSource:
+    case .portSource, .descriptorSource, .eventSource:
       mode.pointee.portSet!.remove(item, token: token)
       mode.pointee.portCount -= 1
+      item.owned?.release()
     case .timer:
       mode.pointee.heap(of: unsafeDowncast(item, to: Timer.self).clock)!.remove(item, token: token)
       mode.pointee.timerCount -= 1

@@ -31,6 +31,25 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(
   source.body(source, readiness)
 }
 
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SIGNAL_SOURCE__(_ source: RunLoop.SignalSource, _ info: RunLoop.SignalInfo) {
+  source.body(source, info)
+}
+
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(_ source: RunLoop.ChildSource, _ status: RunLoop.ExitStatus) {
+  source.body(source, status)
+}
+
+/// Always true: told.
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(
+  _ watch: RunLoop.FileWatch, _ event: RunLoop.FileWatch.Event
+) -> Bool {
+  watch.body(watch, event)
+  return true
+}
+
 /// The context is retained around each callout (rule 55).
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(_ timer: RunLoop.Timer) {

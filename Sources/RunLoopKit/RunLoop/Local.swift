@@ -46,11 +46,14 @@ extension RunLoop {
     /// A descriptor source that is added to `mode`. - Throws: As its initialiser and `add(_:to:)`.
     @discardableResult
     public func descriptor(
-      _ fileDescriptor: Int32, interest: FileDescriptorSource.Readiness, order: Int = 0, in mode: Mode = .default,
+      _ fileDescriptor: Int32, interest: FileDescriptorSource.Readiness,
+      trigger: FileDescriptorSource.Trigger = .level, ownership: FileDescriptorSource.Ownership = .borrowed,
+      unpollable: FileDescriptorSource.Unpollable = .refuse, order: Int = 0, in mode: Mode = .default,
       _ body: @escaping (FileDescriptorSource, FileDescriptorSource.Readiness) -> Void
     ) throws(RunLoopError) -> FileDescriptorSource {
       let source = try FileDescriptorSource(
-        fileDescriptor: fileDescriptor, interest: interest, order: order, onlyHost: loop, unchecked: body)
+        fileDescriptor: fileDescriptor, interest: interest, trigger: trigger, ownership: ownership,
+        unpollable: unpollable, limit: nil, order: order, onlyHost: loop, unchecked: body)
       try loop.add(source, to: mode)
       return source
     }

@@ -11,6 +11,8 @@ pid_t test_fork(void);
 int test_eventfd(int is_semaphore);
 /** pipe2(2): non-blocking, close-on-exec. */
 int test_pipe(int ret_ends[2]);
+/** 1 if this process, or a child made to try, could limit itself to one inotify watch, in a user namespace of its own. */
+int test_limit_watches(int in_a_child);
 /** Bytes that malloc has handed out and not got back, free memory given back to the system first. */
 int64_t test_memory_in_use(void);
 /** Allocations by the calling thread so far; -1 where malloc cannot be replaced (sanitizers). */

@@ -1,0 +1,25 @@
+/* Several readiness members with one descriptor: who shares with whom. */
+#include "port_set_internal.h"
+
+static bool shares(const rlc_port *port) {
+    return port->kind == RLC_PORT_READINESS && (port->interest & RLC_SHARED) != 0;
+}
+
+/** Ends at a member that does not share: it had the port before. */
+rlc_port *rlc_port_set_older_sharer(const rlc_port_set *set, const rlc_port *port) {
+    if (!shares(port))
+        return NULL;
+    rlc_port *older = rlc_port_set_owner_from(set, port->next, port->fd);
+    return older != NULL && shares(older) ? older : NULL;
+}
+
+rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
+    rlc_port *owner = rlc_port_set_owner(set, port->fd);
+    if (owner == port || owner == NULL)
+        return owner;
+    for (rlc_port *older = owner; (older = rlc_port_set_older_sharer(set, older)) != NULL;) {
+        if (older == port)
+            return owner;
+    }
+    return NULL;
+}

@@ -1,0 +1,105 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <crunloop/process.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434 /* one number for all architectures, like every call since 5.1 */
+#endif
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
+
+/* An id type of its own: <sys/wait.h> of older libraries lacks the name. */
+enum { WAIT_BY_DESCRIPTOR = 3 };
+
+static int status_of(long result) {
+    return result < 0 ? -errno : (int)result;
+}
+
+int rlc_process_open(int32_t process_id) {
+    return status_of(syscall(SYS_pidfd_open, process_id, 0)); /* O_CLOEXEC by itself */
+}
+
+int rlc_process_send(int process_fd, int signal) {
+    return status_of(syscall(SYS_pidfd_send_signal, process_fd, signal, NULL, 0));
+}
+
+int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *ret_exit) {
+    siginfo_t info = {.si_pid = 0};
+    idtype_t kind = process_fd >= 0 ? (idtype_t)WAIT_BY_DESCRIPTOR : P_PID;
+    id_t id = (id_t)(process_fd >= 0 ? process_fd : process_id);
+    int status;
+    do
+        status = status_of(waitid(kind, id, &info, WEXITED | WNOHANG));
+    while (status == -EINTR);
+    if (status < 0)
+        return status;
+    if (info.si_pid == 0)
+        return 0;
+    if (ret_exit != NULL) {
+        ret_exit->end = info.si_code == CLD_EXITED   ? RLC_PROCESS_EXITED
+                        : info.si_code == CLD_DUMPED ? RLC_PROCESS_DUMPED
+                                                     : RLC_PROCESS_SIGNALLED;
+        ret_exit->number = info.si_status;
+    }
+    return 1;
+}
+
+static int add_action(posix_spawn_file_actions_t *list, const rlc_spawn_action *action) {
+    switch (action->kind) {
+    case RLC_SPAWN_DUPLICATE:
+        return posix_spawn_file_actions_adddup2(list, action->source, action->fd);
+    case RLC_SPAWN_CLOSE:
+        return posix_spawn_file_actions_addclose(list, action->fd);
+    case RLC_SPAWN_OPEN:
+        return posix_spawn_file_actions_addopen(list, action->fd, action->path, action->flags, (mode_t)action->mode);
+    case RLC_SPAWN_CHANGE_DIRECTORY:
+        return posix_spawn_file_actions_addchdir_np(list, action->path);
+    }
+    return EINVAL;
+}
+
+static int set_signals(posix_spawnattr_t *attributes) {
+    sigset_t none, all;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    int status = posix_spawnattr_setsigmask(attributes, &none);
+    if (status == 0)
+        status = posix_spawnattr_setsigdefault(attributes, &all);
+    if (status == 0)
+        status = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    return status;
+}
+
+int rlc_process_spawn(const char *path, char *const arguments[], char *const environment[],
+    const rlc_spawn_action *actions, size_t count, int32_t *ret_process_id) {
+    posix_spawn_file_actions_t list;
+    posix_spawnattr_t attributes;
+    int status = posix_spawn_file_actions_init(&list);
+    if (status != 0)
+        return -status;
+    status = posix_spawnattr_init(&attributes);
+    if (status == 0) {
+        for (size_t i = 0; i < count && status == 0; i++)
+            status = add_action(&list, &actions[i]);
+        if (status == 0)
+            status = set_signals(&attributes);
+        pid_t process_id = 0;
+        if (status == 0)
+            status = posix_spawnp(
+                &process_id, path, &list, &attributes, arguments, environment != NULL ? environment : environ);
+        if (status == 0)
+            *ret_process_id = process_id;
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    (void)posix_spawn_file_actions_destroy(&list);
+    return -status;
+}

@@ -1,0 +1,25 @@
+internal import CRunLoopCore
+internal import Glibc
+
+/// What epoll hears of in place of a descriptor that it refuses: a counter that is never empty, hence always ready, for
+/// reading and for writing, and takes its turns among the ready ports like any other.
+enum StandIn {
+  /// Nil if epoll takes the descriptor itself.
+  static func make(for descriptor: Int32) throws(RunLoopError) -> OwnedDescriptor? {
+    guard try isRefused(descriptor) else { return nil }
+    let kernel = Kernel.table
+    let counter = try RunLoopError.check(kernel.pointee.eventfd_create(kernel.pointee.context), "eventfd")
+    var one: UInt64 = 1
+    _ = write(counter, &one, 8)
+    return OwnedDescriptor(counter)
+  }
+
+  private static func isRefused(_ descriptor: Int32) throws(RunLoopError) -> Bool {
+    var info = stat()
+    guard fstat(descriptor, &info) == 0 else { throw .systemCall(name: "fstat", errno: errno) }
+    if info.st_mode & S_IFMT == S_IFDIR { throw .systemCall(name: "read", errno: EISDIR) }
+    let set = try PortSet()
+    defer { set.destroy() }
+    return try set.refuses(descriptor)
+  }
+}

@@ -1,0 +1,156 @@
+internal import CRunLoopCore
+internal import Glibc
+internal import Synchronization
+
+/// A process that a child source waits for: by its pidfd, or, where there is none, by SIGCHLD and its number.
+final class ChildProcess: @unchecked Sendable {
+  private enum Access {
+    case descriptor(OwnedDescriptor)
+    case number(SignalReceiver)
+  }
+
+  let processID: Int32
+  private let hub: ChildHub
+  private let access: Access
+  /// Guarded by the hub's lock.
+  private var status: RunLoop.ExitStatus?
+
+  fileprivate init(_ processID: Int32, _ hub: ChildHub) throws(RunLoopError) {
+    self.processID = processID
+    self.hub = hub
+    let descriptor = ChildHub.usesDescriptors ? rlc_process_open(processID) : -ENOSYS
+    if descriptor == -ENOSYS || descriptor == -EPERM {
+      access = .number(try Self.receiver(for: processID))
+    } else {
+      access = .descriptor(OwnedDescriptor(try RunLoopError.check(descriptor, "pidfd_open")))
+    }
+  }
+
+  private static func receiver(for processID: Int32) throws(RunLoopError) -> SignalReceiver {
+    guard processID > 0 else { throw .systemCall(name: "waitid", errno: EINVAL) }
+    let receiver = try SignalReceiver(SignalSet([.child]), order: 0)
+    // Its SIGCHLD may have come before: the first pass asks.
+    receiver.poke()
+    var info = siginfo_t()
+    guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
+      let error = errno
+      receiver.end()
+      throw .systemCall(name: "waitid", errno: error)
+    }
+    return receiver
+  }
+
+  var owned: OwnedDescriptor {
+    switch access {
+    case .descriptor(let owned): owned
+    case .number(let receiver): receiver.port
+    }
+  }
+
+  var exitStatus: RunLoop.ExitStatus? { hub.lock.withLock { status } }
+
+  /// Nil if it still runs. While its port is held.
+  func takeExit() -> RunLoop.ExitStatus? {
+    if case .number(let receiver) = access { receiver.acknowledge() }
+    return hub.lock.withLock { takeExitLocked() }
+  }
+
+  func send(_ signal: RunLoop.Signal) throws(RunLoopError) {
+    // Its number is in use until somebody takes its exit, which happens under the lock.
+    try hub.lock.withLock { () throws(RunLoopError) in
+      guard status == nil else { throw .systemCall(name: "kill", errno: ESRCH) }
+      switch access {
+      case .descriptor(let owned):
+        try RunLoopError.check(rlc_process_send(owned.fileDescriptor, signal.rawValue), "pidfd_send_signal")
+      case .number:
+        guard kill(processID, signal.rawValue) == 0 else { throw .systemCall(name: "kill", errno: errno) }
+      }
+    }
+  }
+
+  /// The source is invalid or gone.
+  func end() {
+    hub.remove(self)
+    if case .number(let receiver) = access { receiver.end() }
+  }
+
+  private func takeExitLocked() -> RunLoop.ExitStatus? {
+    if let status { return status }
+    var exit = rlc_process_exit()
+    let taken: Int32
+    switch access {
+    case .descriptor(let owned): taken = rlc_process_take_exit(owned.fileDescriptor, processID, &exit)
+    case .number: taken = rlc_process_take_exit(-1, processID, &exit)
+    }
+    if taken == 0 { return nil }
+    hub.tell(taken > 0 ? RunLoop.ExitStatus(exit) : .unknown, of: self)
+    return status
+  }
+
+  /// Under the hub's lock.
+  fileprivate func learn(_ status: RunLoop.ExitStatus) { if self.status == nil { self.status = status } }
+}
+
+extension RunLoop.ExitStatus {
+  fileprivate init(_ exit: rlc_process_exit) {
+    switch exit.end {
+    case RLC_PROCESS_EXITED: self = .exited(code: exit.number)
+    case RLC_PROCESS_DUMPED: self = .signalled(RunLoop.Signal(rawValue: exit.number), coreDumped: true)
+    default: self = .signalled(RunLoop.Signal(rawValue: exit.number), coreDumped: false)
+    }
+  }
+}
+
+/// What the child sources of one process share: who takes a child's exit tells the others that wait for it.
+final class ChildHub: @unchecked Sendable {
+  let lock = Lock()
+  /// By number. Guarded by `lock`.
+  private var processes: [Int32: [ChildProcess]] = [:]
+
+  /// An address, retained for ever; a child of fork(2) makes its own.
+  private static let shared = Atomic<UInt>(0)
+  private static let forbidsDescriptors = Atomic<Bool>(getenv("RUNLOOPKIT_NO_PIDFD") != nil)
+
+  static var usesDescriptors: Bool { !forbidsDescriptors.load(ordering: .relaxed) }
+  static func forbidDescriptors(_ forbids: Bool) { forbidsDescriptors.store(forbids, ordering: .relaxed) }
+
+  static var current: ChildHub {
+    while true {
+      let address = shared.load(ordering: .acquiring)
+      if let pointer = UnsafeRawPointer(bitPattern: address) {
+        let hub = Unmanaged<ChildHub>.fromOpaque(pointer).takeUnretainedValue()
+        if hub.lock.forkGeneration == Kernel.forkGeneration { return hub }
+      }
+      let made = Unmanaged.passRetained(ChildHub())
+      let (exchanged, _) = shared.compareExchange(
+        expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
+      if exchanged { return made.takeUnretainedValue() }
+      made.release()
+    }
+  }
+
+  func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
+    let process = try ChildProcess(processID, self)
+    lock.withLock { processes[processID, default: []].append(process) }
+    return process
+  }
+
+  func remove(_ process: ChildProcess) {
+    guard lock.forkGeneration == Kernel.forkGeneration else { return }
+    lock.withLock {
+      processes[process.processID]?.removeAll { $0 === process }
+      if processes[process.processID]?.isEmpty == true { processes[process.processID] = nil }
+    }
+  }
+
+  /// Under the lock. Once the exit is taken the number may be another's; those that wait for this one are known here.
+  fileprivate func tell(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
+    process.learn(status)
+    processes[process.processID]?.forEach { $0.learn(status) }
+  }
+}
+
+extension RunLoop {
+  /// Tests the way without pidfds: for child sources made from now on.
+  package static func forbidProcessDescriptors(_ forbids: Bool) { ChildHub.forbidDescriptors(forbids) }
+}

@@ -1,0 +1,74 @@
+internal import CRunLoopCore
+internal import Glibc
+internal import Synchronization
+
+extension RunLoop {
+  /// The end of one process: called once, then invalid.
+  ///
+  /// It waits for this process alone, never for "any child", so that it takes nothing away from other code; and it cannot
+  /// mistake a later process of the same number. A child that has ended before the source was made or added is told all the
+  /// same. Other code that waits for any child (`waitpid(-1)`) may take the exit status: then `.unknown` is told. Several
+  /// sources for one child each get its status. A process that is no child is told as `.unknown` when it ends.
+  ///
+  /// The source takes the exit of its child (there is no zombie left) only while it is valid and a loop runs a mode that
+  /// holds it; of a source that was invalidated before, the child is the caller's to wait for.
+  ///
+  /// Source: pidfd_open(2), waitid(2). Where the kernel lacks pidfds (before Linux 5.3, or a filter forbids them; or if the
+  /// environment has `RUNLOOPKIT_NO_PIDFD`) the end is learned from SIGCHLD, which must then be blocked in all threads
+  /// (`RunLoop.blockSignals`; the mask rules of `SignalSource` apply), and only children can be waited for.
+  public final class ChildSource: EventSource, @unchecked Sendable {
+    let body: (ChildSource, ExitStatus) -> Void
+    /// The process that it waits for.
+    public let processID: Int32
+    private let process: ChildProcess
+
+    /// - Parameter body: Called once, on the thread of the loop that runs, with no lock held.
+    /// - Throws: `.systemCall`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none, `ECHILD`
+    ///   if it is no child and the kernel has no pidfds; `EMFILE`, `ENFILE`, `ENOMEM`.
+    /// - Complexity: One system call, five without pidfds.
+    public convenience init(
+      processID: Int32, order: Int = 0, _ body: @escaping @Sendable (ChildSource, ExitStatus) -> Void
+    ) throws(RunLoopError) {
+      try self.init(processID: processID, order: order, onlyHost: nil, unchecked: body)
+    }
+
+    init(
+      processID: Int32, order: Int, onlyHost: RunLoop?, unchecked body: @escaping (ChildSource, ExitStatus) -> Void
+    ) throws(RunLoopError) {
+      self.body = body
+      self.processID = processID
+      process = try ChildHub.current.open(processID)
+      try super.init(process.owned, order: order, onlyHost: onlyHost)
+    }
+
+    /// Nil while it runs, and once the source is invalid without having told.
+    public var exitStatus: ExitStatus? { process.exitStatus }
+
+    /// Sends a signal to the process; to no other one, also if its number is in use again.
+    ///
+    /// - Throws: `.systemCall`: `ESRCH` if it has ended and was waited for, `EPERM`, `EINVAL`; `.invalidItem` once the source
+    ///   is invalid; `.forked`.
+    /// - Thread: Any. - SeeAlso: pidfd_send_signal(2).
+    public func send(_ signal: Signal) throws(RunLoopError) {
+      guard !isForked else { throw .forked }
+      guard isValid, process.owned.hold() else { throw .invalidItem }
+      defer { process.owned.release() }
+      try process.send(signal)
+    }
+
+    override func hasLeft() { process.end() }
+
+    override func serve(in mode: ModePointer) -> Bool {
+      guard let status = process.takeExit() else { return false }
+      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(self, status)
+      invalidate()
+      return true
+    }
+
+    deinit { process.end() }
+
+    public override var description: String {
+      "<child source order \(order), process \(processID), \(isValid ? "valid" : "invalid")>"
+    }
+  }
+}

@@ -1,0 +1,26 @@
+internal import CRunLoopCore
+
+/// The descriptors of a source of system events: a thin owner of `rlc_event_port`.
+final class EventPort: OwnedDescriptor, @unchecked Sendable {
+  private var port: rlc_event_port
+
+  /// - Parameter inner: The port's from now on, also if this fails; nil: events come by `setFlag` only.
+  init(inner: Int32?) throws(RunLoopError) {
+    var made = rlc_event_port()
+    let status = rlc_event_port_create(inner ?? -1, &made)
+    if status < 0, let inner { RunLoop.closeDescriptor(inner) }
+    try RunLoopError.check(status, "epoll_create1")
+    port = made
+    super.init(made.fd)
+  }
+
+  /// While the port is held.
+  var inner: Int32 { port.inner }
+
+  /// While the port is held. Only where it changes something.
+  func setFlag(_ isUp: Bool) {
+    withUnsafePointer(to: port) { rlc_event_port_set_flag($0, isUp) }
+  }
+
+  override func closeDescriptors() { rlc_event_port_close(&port) }
+}

@@ -1,0 +1,33 @@
+internal import Glibc
+
+extension RunLoop {
+  /// What signal sources, child sources and file watches share: the system's events as members of modes.
+  ///
+  /// They wake their loop by themselves and are called on its thread, one event a pass, in modes that hold them. Their own
+  /// descriptors are close-on-exec, and closed when the source is invalidated or gone. A nested run serves further events
+  /// while a callout is on the stack. In a child of fork(2) they are dead, like all items.
+  /// - Thread: Any, for all members.
+  public class EventSource: DescriptorItem, @unchecked Sendable {
+    init(_ owned: OwnedDescriptor, limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?) throws(RunLoopError) {
+      try super.init(
+        .eventSource, fileDescriptor: owned.fileDescriptor, interest: PortRegistration.readable, order: order,
+        context: nil, onlyHost: onlyHost,
+        descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }))
+    }
+
+    /// Takes one event and calls out; true if it did. Its descriptors stay open meanwhile.
+    func serve(in mode: ModePointer) -> Bool { false }
+  }
+
+  static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
+}
+
+extension RunLoop {
+  /// A source of system events is ready: a member, and valid, a moment ago.
+  @inline(never)
+  func serveEvent(of item: Item, in mode: ModePointer) -> Bool {
+    guard let owned = item.owned, owned.hold() else { return false }
+    defer { owned.release() }
+    return unsafeDowncast(item, to: EventSource.self).serve(in: mode)
+  }
+}

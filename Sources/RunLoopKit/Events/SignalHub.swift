@@ -1,0 +1,95 @@
+internal import CRunLoopCore
+internal import Glibc
+internal import Synchronization
+
+/// What the receivers of signals of one process share.
+final class SignalHub: @unchecked Sendable {
+  let lock = Lock()
+  /// In the order of making. Guarded by `lock`, like all below.
+  private var receivers: [SignalReceiver] = []
+  private var lastSerial: UInt64 = 0
+  /// What receivers have blocked, by the thread that made them.
+  private var blocked: [pthread_t: UInt64] = [:]
+
+  /// How many signals one look may read: a flood leaves other items their turns.
+  private static let mostReadAtOnce = 64
+
+  /// An address, retained for ever; a child of fork(2) makes its own.
+  private static let shared = Atomic<UInt>(0)
+
+  static var current: SignalHub {
+    while true {
+      let address = shared.load(ordering: .acquiring)
+      if let pointer = UnsafeRawPointer(bitPattern: address) {
+        let hub = Unmanaged<SignalHub>.fromOpaque(pointer).takeUnretainedValue()
+        if hub.lock.forkGeneration == Kernel.forkGeneration { return hub }
+      }
+      let made = Unmanaged.passRetained(SignalHub())
+      let (exchanged, _) = shared.compareExchange(
+        expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
+      if exchanged { return made.takeUnretainedValue() }
+      made.release()
+    }
+  }
+
+  // MARK: Masks
+
+  /// Blocks the signals in the calling thread; those that were not blocked before.
+  func claim(_ signals: SignalSet) throws(RunLoopError) -> UInt64 {
+    var changed: UInt64 = 0
+    try RunLoopError.check(rlc_signals_block(signals.bits, &changed), "pthread_sigmask")
+    if changed != 0 { lock.withLock { blocked[pthread_self(), default: 0] |= changed } }
+    return changed
+  }
+
+  /// What `claim` has blocked, and nobody needs any more.
+  func giveBack(_ signals: UInt64) { lock.withLock { unblockUnused(among: signals) } }
+
+  /// In the calling thread, and only what was blocked by a receiver that was made there.
+  private func unblockUnused(among signals: UInt64) {
+    let thread = pthread_self()
+    guard let mine = blocked[thread] else { return }
+    var unused = mine & signals
+    for receiver in receivers { unused &= ~receiver.signals.bits }
+    guard unused != 0 else { return }
+    blocked[thread] = mine & ~unused == 0 ? nil : mine & ~unused
+    rlc_signals_unblock(unused)
+  }
+
+  // MARK: Receivers
+
+  func add(_ receiver: SignalReceiver) { lock.withLock { receivers.append(receiver) } }
+
+  func remove(_ receiver: SignalReceiver) {
+    guard lock.forkGeneration == Kernel.forkGeneration else { return }
+    lock.withLock {
+      guard let index = receivers.firstIndex(where: { $0 === receiver }) else { return }
+      receivers.remove(at: index)
+      receiver.drop()
+      unblockUnused(among: receiver.signals.bits)
+    }
+  }
+
+  /// Reads what is pending and gives it to all who want it. In one section, so that two loops which read at the same time
+  /// do not change the order.
+  func read(for receiver: SignalReceiver) {
+    lock.withLock {
+      var info = rlc_signal_info()
+      for _ in 0..<Self.mostReadAtOnce {
+        guard rlc_signal_fd_take(receiver.port.inner, &info) > 0 else { return }
+        lastSerial += 1
+        let waiting = SignalReceiver.Waiting(serial: lastSerial, info: RunLoop.SignalInfo(info))
+        for receiver in receivers where receiver.signals.contains(waiting.info.signal) { receiver.append(waiting) }
+      }
+    }
+  }
+
+  /// The receivers of sources that have something to tell: the oldest signal first, then by order, then by age.
+  var waitingReceivers: [(receiver: SignalReceiver, waiting: SignalReceiver.Waiting)] {
+    let found = lock.withLock { receivers.compactMap { receiver in receiver.oldestLocked.map { (receiver, $0) } } }
+    return found.enumerated().sorted { a, b in
+      let (one, other) = (a.element, b.element)
+      return (one.1.serial, one.0.order, a.offset) < (other.1.serial, other.0.order, b.offset)
+    }.map(\.element)
+  }
+}

@@ -1,0 +1,157 @@
+/* What the sources of system events are made of: event ports, signals, processes. */
+#include "harness.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+
+static bool is_readable(int fd) {
+    struct pollfd entry = {.fd = fd, .events = POLLIN};
+    return poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
+}
+
+static void test_event_port_is_readable_by_inner_or_flag(void) {
+    rlc_event_port port;
+    int inner = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    CHECK_EQUAL(rlc_event_port_create(inner, &port), 0);
+    CHECK(!is_readable(port.fd));
+    bump(inner);
+    CHECK(is_readable(port.fd));
+    uint64_t count;
+    CHECK_EQUAL(read(inner, &count, sizeof count), 8);
+    CHECK(!is_readable(port.fd));
+    rlc_event_port_set_flag(&port, true);
+    rlc_event_port_set_flag(&port, true);
+    CHECK(is_readable(port.fd));
+    rlc_event_port_set_flag(&port, false);
+    CHECK(!is_readable(port.fd));
+    rlc_event_port_set_flag(&port, false);
+    CHECK((fcntl(port.fd, F_GETFD) & FD_CLOEXEC) != 0 && (fcntl(port.flag, F_GETFD) & FD_CLOEXEC) != 0);
+    rlc_event_port_close(&port);
+    CHECK_EQUAL(port.fd, -1);
+    CHECK_EQUAL(rlc_event_port_create(-1, &port), 0);
+    rlc_event_port_set_flag(&port, true);
+    CHECK(is_readable(port.fd));
+    rlc_event_port_close(&port);
+    CHECK_EQUAL(rlc_event_port_create(9999, &port), -EBADF);
+}
+
+static rlc_signals only(int signal) {
+    return UINT64_C(1) << (signal - 1);
+}
+
+static bool is_blocked(int signal) {
+    sigset_t mask;
+    CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    return sigismember(&mask, signal) == 1;
+}
+
+static void test_signals_are_read_with_their_senders(void) {
+    rlc_signals changed = 0;
+    CHECK_EQUAL(rlc_signals_block(only(SIGUSR1) | only(SIGUSR2), &changed), 0);
+    CHECK_EQUAL(changed, only(SIGUSR1) | only(SIGUSR2));
+    CHECK_EQUAL(rlc_signals_block(only(SIGUSR1) | only(SIGHUP), &changed), 0);
+    CHECK_EQUAL(changed, only(SIGHUP));
+    int fd = rlc_signal_fd_create(only(SIGUSR1) | only(SIGUSR2));
+    CHECK(fd >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    rlc_signal_info info;
+    CHECK_EQUAL(rlc_signal_fd_take(fd, &info), 0);
+    CHECK_EQUAL(kill(getpid(), SIGUSR2), 0);
+    CHECK_EQUAL(rlc_signal_fd_take(fd, &info), 1);
+    CHECK(info.signal == SIGUSR2 && info.process_id == getpid() && info.user_id == getuid() && info.code == SI_USER);
+    CHECK_EQUAL(rlc_signal_fd_take(fd, &info), 0);
+    CHECK_EQUAL(kill(getpid(), SIGUSR1), 0); /* would end this process */
+    rlc_signals_unblock(only(SIGUSR1) | only(SIGUSR2) | only(SIGHUP));
+    CHECK(!is_blocked(SIGUSR1) && !is_blocked(SIGUSR2) && !is_blocked(SIGHUP));
+    close(fd);
+    CHECK_EQUAL(rlc_signal_fd_take(fd, &info), -EBADF);
+}
+
+static void test_no_signals(void) {
+    CHECK_EQUAL(rlc_signal_fd_create(0), -EINVAL);
+    CHECK_EQUAL(rlc_signal_fd_create(only(SIGKILL)), -EINVAL);
+    CHECK_EQUAL(rlc_signal_fd_create(only(SIGSTOP) | only(SIGUSR1)), -EINVAL);
+    CHECK_EQUAL(rlc_signals_block(only(SIGKILL) | only(SIGUSR1), NULL), -EINVAL);
+    CHECK_EQUAL(rlc_signals_block(only(32), NULL), -EINVAL); /* the C library's own */
+    CHECK(!is_blocked(SIGUSR1));
+    CHECK(rlc_signal_realtime_min() > 32 && rlc_signal_realtime_max() == 64);
+}
+
+static int child_that_exits(int code) {
+    pid_t child = fork();
+    if (child == 0)
+        _exit(code);
+    return child;
+}
+
+static void test_processes_are_taken_once(void) {
+    int child = child_that_exits(7), fd = rlc_process_open(child);
+    if (fd == -ENOSYS || fd == -EPERM) {
+        printf("no pidfds here: left out\n");
+        CHECK_EQUAL(waitpid(child, NULL, 0), child);
+        return;
+    }
+    CHECK(fd >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    struct pollfd entry = {.fd = fd, .events = POLLIN};
+    CHECK_EQUAL(poll(&entry, 1, 30000), 1);
+    rlc_process_exit end;
+    CHECK_EQUAL(rlc_process_take_exit(fd, child, &end), 1);
+    CHECK(end.end == RLC_PROCESS_EXITED && end.number == 7);
+    CHECK_EQUAL(rlc_process_take_exit(fd, child, &end), -ECHILD);
+    CHECK_EQUAL(rlc_process_send(fd, SIGTERM), -ESRCH);
+    close(fd);
+    CHECK_EQUAL(rlc_process_open(child), -ESRCH);
+    CHECK_EQUAL(rlc_process_open(-1), -EINVAL);
+}
+
+static void test_processes_without_descriptors(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    rlc_process_exit end;
+    CHECK_EQUAL(rlc_process_take_exit(-1, child, &end), 0);
+    CHECK_EQUAL(kill(child, SIGKILL), 0);
+    int status;
+    while ((status = rlc_process_take_exit(-1, child, &end)) == 0)
+        (void)poll(NULL, 0, 1);
+    CHECK_EQUAL(status, 1);
+    CHECK(end.end == RLC_PROCESS_SIGNALLED && end.number == SIGKILL);
+}
+
+static void test_spawned_with_a_clean_mask(void) {
+    rlc_signals changed;
+    CHECK_EQUAL(rlc_signals_block(only(SIGTERM), &changed), 0);
+    char *arguments[] = {"sh", "-c", "grep -q '^SigBlk:.0*$' /proc/self/status && echo $WORD >&3", NULL};
+    char *environment[] = {"PATH=/bin:/usr/bin", "WORD=hello", NULL};
+    int ends[2];
+    CHECK_EQUAL(pipe2(ends, O_CLOEXEC), 0);
+    const rlc_spawn_action actions[] = {
+        {.kind = RLC_SPAWN_OPEN, .fd = 0, .path = "/dev/null", .flags = O_RDONLY},
+        {.kind = RLC_SPAWN_DUPLICATE, .source = ends[1], .fd = 3},
+    };
+    int32_t child = 0;
+    CHECK_EQUAL(rlc_process_spawn("sh", arguments, environment, actions, 2, &child), 0);
+    close(ends[1]);
+    char text[16] = "";
+    CHECK_EQUAL(read(ends[0], text, sizeof text - 1), 6);
+    CHECK(strcmp(text, "hello\n") == 0);
+    int status;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK_EQUAL(status, 0);
+    close(ends[0]);
+    CHECK_EQUAL(rlc_process_spawn("/no/such/file", arguments, NULL, NULL, 0, &child), -ENOENT);
+    rlc_signals_unblock(changed);
+}
+
+int main(void) {
+    RUN(test_event_port_is_readable_by_inner_or_flag);
+    RUN(test_signals_are_read_with_their_senders);
+    RUN(test_no_signals);
+    RUN(test_processes_are_taken_once);
+    RUN(test_processes_without_descriptors);
+    RUN(test_spawned_with_a_clean_mask);
+    return 0;
+}

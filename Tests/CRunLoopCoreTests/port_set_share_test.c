@@ -1,0 +1,289 @@
+/* Readiness ports that report otherwise: edges, one shots, and several members with one descriptor. */
+#include "harness.h"
+
+#include <sys/socket.h>
+
+static spy kernel;
+static int tags[8];
+
+static rlc_port_set *make_set(void) {
+    rlc_port_set *set;
+    spy_init(&kernel);
+    CHECK_EQUAL(rlc_port_set_create(&kernel.table, &set), 0);
+    return set;
+}
+
+static rlc_token add(rlc_port_set *set, int fd, uint32_t interest, int tag) {
+    rlc_token token;
+    CHECK_EQUAL(rlc_port_set_insert(set, fd, RLC_PORT_READINESS, interest, &tags[tag], &token), 0);
+    return token;
+}
+
+/** The next event as 100 * tag + ready bits; -1 for none. */
+static int next(rlc_port_set *set) {
+    rlc_port_event event;
+    if (!rlc_port_set_has_batch(set))
+        (void)rlc_port_set_wait(set, 0);
+    return rlc_port_set_take(set, &event) ? (int)((int *)event.context - tags) * 100 + (int)event.ready : -1;
+}
+
+static void check_quiet(rlc_port_set *set) {
+    CHECK_EQUAL(next(set), -1);
+    CHECK_EQUAL(rlc_port_set_wait(set, 0), 0);
+}
+
+static void make_sockets(int ends[2]) {
+    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+}
+
+static void test_RLC_TRIGGER_1_an_edge_is_reported_once(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    char byte;
+    make_pipe(ends);
+    rlc_token token = add(set, ends[0], RLC_READABLE | RLC_EDGE, 1);
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    check_quiet(set);
+    write_all(ends[1], "y", 1); /* more, although nothing was read */
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, token, RLC_READABLE | RLC_EDGE), 0); /* looks again */
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    while (read(ends[0], &byte, 1) > 0) {
+    }
+    /* Out and back: what has come meanwhile is not lost. */
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
+    write_all(ends[1], "z", 1);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+    close(ends[1]);
+    CHECK(((next(set) - 100) & RLC_HANGUP) != 0);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[0]);
+}
+
+static void test_RLC_TRIGGER_1_a_peer_that_stops_writing_is_an_edge(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_sockets(ends);
+    (void)add(set, ends[0], RLC_READABLE | RLC_EDGE, 1);
+    CHECK_EQUAL(shutdown(ends[1], SHUT_WR), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE + RLC_HANGUP);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+static void test_RLC_TRIGGER_2_one_shot_rests_until_its_interest_is_set(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_pipe(ends);
+    rlc_token token = add(set, ends[0], RLC_READABLE | RLC_ONE_SHOT, 1);
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    check_quiet(set);
+    write_all(ends[1], "y", 1);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, token, RLC_READABLE | RLC_ONE_SHOT), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    check_quiet(set);
+    /* Out while it rests, and back: it still rests. */
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), 0);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+static void test_RLC_SHARE_1_all_are_told_in_the_order_of_adding(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_sockets(ends);
+    rlc_token reader = add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
+    rlc_token writer = add(set, ends[0], RLC_WRITABLE | RLC_SHARED, 2);
+    rlc_token both = add(set, ends[0], RLC_READABLE | RLC_WRITABLE | RLC_SHARED, 3);
+    CHECK_EQUAL(rlc_port_set_count(set), 3);
+    CHECK_EQUAL(next(set), 200 + RLC_WRITABLE); /* nothing to read: the reader is left out */
+    CHECK_EQUAL(next(set), 300 + RLC_WRITABLE);
+    CHECK_EQUAL(next(set), -1);
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(next(set), 200 + RLC_WRITABLE);
+    char byte;
+    CHECK_EQUAL(read(ends[0], &byte, 1), 1); /* between two: the third is told what is true then */
+    CHECK_EQUAL(next(set), 300 + RLC_WRITABLE);
+    CHECK_EQUAL(next(set), -1);
+    /* Whoever goes, in whatever order, leaves the others as they were. */
+    CHECK_EQUAL(rlc_port_set_remove(set, writer), 0);
+    CHECK_EQUAL(next(set), 300 + RLC_WRITABLE);
+    CHECK_EQUAL(next(set), -1);
+    CHECK_EQUAL(rlc_port_set_remove(set, both), 0);
+    check_quiet(set); /* the writers' wishes have gone with them */
+    write_all(ends[1], "y", 1);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_remove(set, reader), 0);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_rebuilds(set), 0);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+static void test_RLC_SHARE_1_members_that_come_and_go_between_two(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_sockets(ends);
+    write_all(ends[1], "x", 1);
+    rlc_token first = add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
+    rlc_token second = add(set, ends[0], RLC_READABLE | RLC_SHARED, 2);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_remove(set, second), 0);
+    int event = next(set); /* the level is reported anew */
+    CHECK(event == -1 || event == 100 + RLC_READABLE);
+    while (event != -1)
+        event = rlc_port_set_has_batch(set) ? next(set) : -1;
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    second = add(set, ends[0], RLC_READABLE | RLC_SHARED, 2);
+    while (rlc_port_set_has_batch(set))
+        CHECK(next(set) != 300 + RLC_READABLE);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_remove(set, first), 0);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_remove(set, second), 0);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+static void test_RLC_SHARE_2_each_rests_and_is_muted_for_itself(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_sockets(ends);
+    rlc_token first = add(set, ends[0], RLC_READABLE | RLC_SHARED | RLC_ONE_SHOT, 1);
+    rlc_token second = add(set, ends[0], RLC_READABLE | RLC_SHARED, 2);
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(next(set), -1);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE); /* the first has had its shot */
+    CHECK_EQUAL(next(set), -1);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, second, true), 0);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, first, RLC_READABLE | RLC_SHARED | RLC_ONE_SHOT), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, second, false), 0);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(next(set), -1);
+    /* A hang-up is told to each once. */
+    char byte;
+    CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, first, RLC_READABLE | RLC_SHARED), 0);
+    close(ends[1]);
+    CHECK(((next(set) - 100) & RLC_HANGUP) != 0);
+    CHECK(((next(set) - 200) & RLC_HANGUP) != 0);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[0]);
+}
+
+static void test_RLC_SHARE_3_edge_triggered_if_all_are(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_sockets(ends);
+    (void)add(set, ends[0], RLC_READABLE | RLC_SHARED | RLC_EDGE, 1);
+    rlc_token second = add(set, ends[0], RLC_READABLE | RLC_SHARED | RLC_EDGE, 2);
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    check_quiet(set);
+    rlc_token level = add(set, ends[0], RLC_READABLE | RLC_SHARED, 3);
+    for (int round = 0; round < 2; round++) {
+        CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+        CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+        CHECK_EQUAL(next(set), 300 + RLC_READABLE);
+        CHECK_EQUAL(next(set), -1);
+    }
+    CHECK_EQUAL(rlc_port_set_remove(set, level), 0);
+    CHECK_EQUAL(rlc_port_set_remove(set, second), 0);
+    while (next(set) != -1) { /* a change of registration looks again */
+    }
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+/** A number that was closed and reused belongs to those that were added since. */
+static void test_RLC_SHARE_1_a_reused_number_is_not_shared(void) {
+    rlc_port_set *set = make_set();
+    int old[2], ends[2];
+    make_sockets(old);
+    make_sockets(ends);
+    rlc_token stale = add(set, old[0], RLC_READABLE | RLC_WRITABLE | RLC_SHARED, 1);
+    CHECK_EQUAL(dup3(ends[0], old[0], O_CLOEXEC), old[0]);
+    close(ends[0]);
+    rlc_token fresh = add(set, old[0], RLC_READABLE | RLC_SHARED, 2);
+    check_quiet(set); /* the stale one's wish to write is nobody's */
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, stale, RLC_READABLE | RLC_SHARED), 0);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_remove(set, stale), 0);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_remove(set, fresh), 0);
+    rlc_port_set_destroy(set);
+    close(old[0]), close(old[1]), close(ends[1]);
+}
+
+/** One that shares and one that does not: the later one has the port, as ever. */
+static void test_RLC_SHARE_1_only_those_that_share(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_sockets(ends);
+    write_all(ends[1], "x", 1);
+    (void)add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
+    rlc_token alone = add(set, ends[0], RLC_READABLE, 2);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_remove(set, alone), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+/** A failing registration leaves the members that were there as they were. */
+static void test_RLC_SHARE_2_a_refused_member_changes_nothing(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_sockets(ends);
+    write_all(ends[1], "x", 1);
+    (void)add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
+    for (unsigned long call = 1; call <= 2; call++) {
+        rlc_token token;
+        kernel.fail_with = -ENOMEM;
+        atomic_store(&kernel.fail_at, call);
+        CHECK(rlc_port_set_insert(set, ends[0], RLC_PORT_READINESS, RLC_WRITABLE | RLC_SHARED, &tags[2], &token) ==
+              -ENOMEM);
+        atomic_store(&kernel.fail_at, 0);
+        CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    }
+    CHECK_EQUAL(rlc_port_set_count(set), 1);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+int main(void) {
+    RUN(test_RLC_TRIGGER_1_an_edge_is_reported_once);
+    RUN(test_RLC_TRIGGER_1_a_peer_that_stops_writing_is_an_edge);
+    RUN(test_RLC_TRIGGER_2_one_shot_rests_until_its_interest_is_set);
+    RUN(test_RLC_SHARE_1_all_are_told_in_the_order_of_adding);
+    RUN(test_RLC_SHARE_1_members_that_come_and_go_between_two);
+    RUN(test_RLC_SHARE_2_each_rests_and_is_muted_for_itself);
+    RUN(test_RLC_SHARE_3_edge_triggered_if_all_are);
+    RUN(test_RLC_SHARE_1_a_reused_number_is_not_shared);
+    RUN(test_RLC_SHARE_1_only_those_that_share);
+    RUN(test_RLC_SHARE_2_a_refused_member_changes_nothing);
+    return 0;
+}

@@ -1,0 +1,49 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import XCTest
+
+/// Signals belong to a process: these tests run in a child of fork(2) that has one thread, so that no other thread, which
+/// does not block them, gets them. What a child finds out is told on its standard error.
+func inChild(file: StaticString = #filePath, line: UInt = #line, _ body: (ChildChecks) throws -> Void) {
+  let child = test_fork()
+  if child == 0 {
+    alarm(60)  // a hang ends the child, not the tests
+    let checks = ChildChecks()
+    do { try body(checks) } catch { checks.fail("threw \(error)", line: line) }
+    _exit(checks.failures == 0 ? 0 : 1)
+  }
+  var status: Int32 = 0
+  while waitpid(child, &status, 0) < 0 {}
+  XCTAssertEqual(status, 0, "the child failed; what it found stands above", file: file, line: line)
+}
+
+final class ChildChecks: @unchecked Sendable {
+  private(set) var failures = 0
+
+  func fail(_ text: String, line: UInt) {
+    failures += 1
+    let text = "line \(line): \(text)\n"
+    _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+  }
+
+  func equal<Value: Equatable>(_ value: Value, _ expected: Value, line: UInt = #line) {
+    if value != expected { fail("\(value) is not \(expected)", line: line) }
+  }
+
+  func that(_ condition: Bool, _ text: String = "not true", line: UInt = #line) {
+    if !condition { fail(text, line: line) }
+  }
+}
+
+/// A case that this machine cannot show is left out, said and counted.
+func skipCase(_ reason: String, file: StaticString = #filePath) throws -> Never {
+  print("SKIPPED: \(reason)")
+  throw XCTSkip(reason)
+}
+
+/// The error number of the refused system call; 0 if nothing was thrown.
+func systemError(_ body: () throws -> Void) -> Int32 {
+  do { try body() } catch RunLoopError.systemCall(_, let errno) { return errno } catch { return -1 }
+  return 0
+}
