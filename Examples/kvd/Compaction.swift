@@ -4,6 +4,7 @@ import RunLoopKit
 /// Keeps the log from growing for ever: a child writes what counts of it into a file, while the daemon goes on; then what was
 /// logged meanwhile is put behind it, and the file takes the log's place.
 final class Compaction {
+  private let loop: RunLoop
   private let store: Store
   private let directory: String
   private var child: Child?
@@ -11,8 +12,8 @@ final class Compaction {
   private var smallest = 0
   private var serial = 0
 
-  init(_ store: Store, in directory: String) {
-    (self.store, self.directory) = (store, directory)
+  init(_ store: Store, in directory: String, on loop: RunLoop) {
+    (self.store, self.directory, self.loop) = (store, directory, loop)
     removeRemains()
   }
 
@@ -25,10 +26,10 @@ final class Compaction {
     let end = store.logSize
     do {
       child = try Child(
-        arguments: ["--compact", name, "--dir", directory, "--until", "\(end)", "--parent", "\(getpid())"]
-      ) { [unowned self] outcome in
+        arguments: ["--compact", name, "--dir", directory, "--until", "\(end)", "--parent", "\(getpid())"], on: loop
+      ) { [unowned self] status in
         child = nil
-        finish(outcome, name, end)
+        finish(status, name, end)
       }
       Report.note("compaction of \(end) bytes by process \(child!.processID)")
     } catch {
@@ -36,8 +37,8 @@ final class Compaction {
     }
   }
 
-  private func finish(_ outcome: Child.Outcome, _ name: String, _ end: Int) {
-    guard outcome.isSuccess else { return fail(name, "its process \(outcome)") }
+  private func finish(_ status: RunLoop.ExitStatus, _ name: String, _ end: Int) {
+    guard status.isSuccess else { return fail(name, "its process \(status)") }
     let before = store.logSize
     do {
       try store.replaceLog(with: name, andWhatFollows: end)
@@ -50,9 +51,6 @@ final class Compaction {
       fail(name, "\(error)")
     }
   }
-
-  /// After SIGCHLD.
-  func reap() { child?.reap() }
 
   /// Nobody waits for the file any more. The next daemon removes what is there of it.
   func abandon() { child?.kill() }

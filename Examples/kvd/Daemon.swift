@@ -11,7 +11,7 @@ final class Daemon {
   private let commit: GroupCommit
   private let compaction: Compaction
   private var server: Server!
-  private var signals: Signals?
+  private var signals: RunLoop.SignalSource?
   private var deadline: RunLoop.Timer?
 
   init(_ options: Options.Serve) throws {
@@ -24,15 +24,13 @@ final class Daemon {
     configuration = try Configuration.read(from: options.directory)
     store = try Store(in: options.directory)
     commit = try GroupCommit(store, on: loop)
-    compaction = Compaction(store, in: options.directory)
+    compaction = Compaction(store, in: options.directory, on: loop)
     server = try Server(
       options, on: loop, configuration: { [unowned self] in configuration },
       answer: { [unowned self] in answer($0, &$1) })
-    signals = try Signals([SIGTERM, SIGINT, SIGHUP, SIGCHLD], on: loop) { [unowned self] signal in
-      switch signal {
-      case SIGHUP: readConfiguration()
-      case SIGCHLD: compaction.reap()
-      default: drain()
+    signals = try loop.assumeOnLoop { local throws(RunLoopError) in
+      try local.signals(.terminate, .interrupt, .hangup) { [unowned self] _, info in
+        info.signal == .hangup ? readConfiguration() : drain()
       }
     }
     commit.onCommit = { [unowned self] isStored in
