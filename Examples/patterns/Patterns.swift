@@ -11,6 +11,7 @@ struct Patterns {
     try commit()
     try idle()
     try allModes()
+    try statistics()
   }
 
   static func say(_ text: String, if isTrue: Bool) {
@@ -102,5 +103,28 @@ struct Patterns {
     }
     try loop.run(for: .seconds(30))
     say("every mode in turn, until the answer is there", if: isDone.withLock { $0 })
+  }
+
+  static func statistics() throws {
+    let loop = RunLoop.current
+    loop.collectStatistics()
+    loop.defaultTimerTolerance = .milliseconds(50)
+    let start = RunLoop.Instant.now
+    let left = Mutex(10)
+    for index in 1...10 {
+      try loop.add(
+        RunLoop.Timer(fireDate: start.advanced(by: .milliseconds(10 + index))) { _ in
+          let isLast = left.withLock {
+            $0 -= 1
+            return $0 == 0
+          }
+          if isLast { loop.stop() }
+        })
+    }
+    try loop.run(for: .seconds(30))
+    let statistics = loop.takeStatistics()
+    let isTrue =
+      statistics.timersFired == 10 && statistics.wakesSaved == 9 && statistics.sleepTime <= statistics.runTime
+    say("ten timers, one wake", if: isTrue)
   }
 }

@@ -13,6 +13,7 @@ final class ExampleTests: XCTestCase {
       five changes, one commit
       what can wait comes last
       every mode in turn, until the answer is there
+      ten timers, one wake
 
       """)
   }

@@ -60,7 +60,14 @@ struct Counters: ~Copyable {
   }
 
   /// [loop]
-  func sleepBegins() { change { sleepBegan.store(Kernel.now(), ordering: .relaxed) } }
+  func sleepBegins() {
+    let now = Kernel.now()
+    change {
+      // Counted from the middle of a pass on: no sleep without a run.
+      if runBegan.load(ordering: .relaxed) == 0 { runBegan.store(now, ordering: .relaxed) }
+      sleepBegan.store(now, ordering: .relaxed)
+    }
+  }
 
   /// [loop]
   func sleepEnds() {
