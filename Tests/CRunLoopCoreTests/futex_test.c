@@ -1,5 +1,6 @@
 #include "harness.h"
 
+#include <crunloop/clock.h>
 #include <crunloop/futex.h>
 #include <errno.h>
 #include <pthread.h>
@@ -30,8 +31,21 @@ static void test_RLC_FUTEX_2_returns_at_once_otherwise_and_keeps_errno(void) {
     CHECK(errno == 77);
 }
 
+static void test_RLC_FUTEX_3_does_not_wait_beyond_the_deadline(void) {
+    uint32_t value = atomic_load(&word);
+    uint64_t deadline = rlc_now(RLC_CLOCK_MONOTONIC) + 2000000;
+    do
+        rlc_futex_wait_until(&word, value, deadline);
+    while (rlc_now(RLC_CLOCK_MONOTONIC) < deadline);
+    errno = 77;
+    rlc_futex_wait_until(&word, value, 0);
+    rlc_futex_wait_until(&word, value + 1, RLC_TIME_FOREVER);
+    CHECK(errno == 77);
+}
+
 int main(void) {
     RUN(test_RLC_FUTEX_1_sleeps_while_the_word_is_as_expected);
     RUN(test_RLC_FUTEX_2_returns_at_once_otherwise_and_keeps_errno);
+    RUN(test_RLC_FUTEX_3_does_not_wait_beyond_the_deadline);
     return 0;
 }

@@ -14,6 +14,7 @@
 #include <crunloop/process.h>
 #include <crunloop/signal_fd.h>
 #include <crunloop/spin.h>
+#include <crunloop/thread.h>
 #include <crunloop/timer_heap.h>
 #include <crunloop/timer_port.h>
 #include <crunloop/wakeup_port.h>

@@ -18,6 +18,16 @@ RLC_BEGIN_DECLS
 RLC_API void rlc_futex_wait(const void *word, uint32_t expected);
 
 /**
+ * As rlc_futex_wait, but not longer than until a moment on CLOCK_MONOTONIC, which may be over.
+ *
+ * @param deadline_ns RLC_TIME_FOREVER: no limit.
+ *
+ * Thread: any.  Re-entry: allowed.  Blocks: yes.  Cost: one system call.  Errno is kept.
+ * See: futex(2), FUTEX_WAIT_BITSET_PRIVATE.  Since: 0.1.
+ */
+RLC_API void rlc_futex_wait_until(const void *word, uint32_t expected, uint64_t deadline_ns);
+
+/**
  * Wakes at most @p count threads that sleep on the word.
  *
  * Thread: any; also from a signal handler.  Blocks: no.  Cost: one system call.  Errno is kept.
