@@ -63,8 +63,10 @@ let package = Package(
       name: "kvd", dependencies: ["RunLoopKit"], path: "Examples/kvd", swiftSettings: strictSwift),
     .executableTarget(
       name: "events-example", dependencies: ["RunLoopKit"], path: "Examples/events", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "threads", dependencies: ["RunLoopKit"], path: "Examples/threads", swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-    .testTarget(name: "ConformanceTests", dependencies: ["runloop", "patterns"], exclude: ["Corpus"]),
+    .testTarget(name: "ConformanceTests", dependencies: ["runloop", "patterns", "threads"], exclude: ["Corpus"]),
     .testTarget(name: "KvdTests", dependencies: ["kvd"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(

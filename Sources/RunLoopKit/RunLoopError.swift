@@ -18,6 +18,14 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case busy(call: String)
   /// `call` was made by a signal handler.
   case inSignalHandler(call: String)
+  /// `call` would wait for something that the calling thread itself must do.
+  case wouldDeadlock(call: String)
+  /// What was waited for did not happen in time.
+  case timedOut
+  /// The thread has not been started.
+  case notStarted
+  /// The thread was started before; it is started once.
+  case alreadyStarted
   /// The system refused: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EBADF`, `EPERM`...
   case systemCall(name: String, errno: Int32)
 
@@ -36,6 +44,10 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
       "inotify_add_watch: the user's watches are used up (max_user_watches)"
     case .systemCall("inotify_init1", EMFILE):
       "inotify_init1: the user's instances (max_user_instances) or the process's descriptors are used up"
+    case .wouldDeadlock(let call): "\(call): the calling thread would wait for itself"
+    case .timedOut: "out of time"
+    case .notStarted: "the thread has not been started"
+    case .alreadyStarted: "the thread was started before; make another one"
     case .systemCall(let name, let errno): "\(name): \(String(cString: strerror(errno)))"
     }
   }

@@ -15,8 +15,17 @@ struct BlockQueue: ~Copyable {
   @inline(__always)
   mutating func detach(into empty: inout BlockBatch) { swap(&batch, &empty) }
 
-  /// Puts what did not match back, before anything queued meanwhile.
+  /// Takes out the block with this ticket.
+  mutating func remove(_ ticket: BlockTicket) -> QueuedBlock? {
+    let removed = batch.remove { $0.others?.ticket === ticket }
+    removed?.forEachMode { $0.pointee.pendingBlockCount -= 1 }
+    return removed
+  }
+
+  /// Puts what did not match back, before anything queued meanwhile. A block that was withdrawn while the drain had it is
+  /// not among them any more (its release calls nobody).
   mutating func putBack(_ kept: inout BlockBatch) {
+    while kept.remove(where: { $0.others?.ticket?.isWithdrawn == true }) != nil {}
     for index in 0..<kept.count { kept[index].forEachMode { $0.pointee.pendingBlockCount += 1 } }
     while let block = batch.takeFirst() { kept.append(block) }
     batch.reset()
@@ -34,12 +43,15 @@ struct QueuedBlock {
   final class OtherModes {
     /// Each once, and without the first mode.
     let modes: [ModePointer]
+    /// Of a block that somebody waits for.
+    let ticket: BlockTicket?
 
-    init?(_ modes: [ModePointer], besides first: ModePointer) {
+    init?(_ modes: [ModePointer], besides first: ModePointer, ticket: BlockTicket? = nil) {
       var distinct: [ModePointer] = []
       for mode in modes where mode != first && !distinct.contains(mode) { distinct.append(mode) }
-      guard !distinct.isEmpty else { return nil }
+      guard !distinct.isEmpty || ticket != nil else { return nil }
       self.modes = distinct
+      self.ticket = ticket
     }
   }
 
@@ -81,6 +93,15 @@ struct BlockBatch: ~Copyable {
     guard first < end else { return nil }
     first += 1
     return (blocks! + (first - 1)).move()
+  }
+
+  /// Takes out the first one that is wanted, from wherever it is.
+  mutating func remove(where isWanted: (QueuedBlock) -> Bool) -> QueuedBlock? {
+    guard let blocks, let index = (first..<end).first(where: { isWanted(blocks[$0]) }) else { return nil }
+    let removed = (blocks + index).move()
+    (blocks + index).moveInitialize(from: blocks + index + 1, count: end - index - 1)
+    end -= 1
+    return removed
   }
 
   /// Makes all of the memory available again. Only for an emptied one.

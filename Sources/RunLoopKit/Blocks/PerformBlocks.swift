@@ -29,7 +29,10 @@ extension RunLoop {
     }
     if kept.count > 0 { putBack(&kept) }
     detached.reset()
-    if detached.capacity > owner.pointee.spareBlocks.capacity { swap(&detached, &owner.pointee.spareBlocks) }
+    // What a burst has needed is given back.
+    if detached.capacity > owner.pointee.spareBlocks.capacity, detached.capacity <= OwnerState.mostSpareBlocks {
+      swap(&detached, &owner.pointee.spareBlocks)
+    }
   }
 
   private func putBack(_ kept: inout BlockBatch) {

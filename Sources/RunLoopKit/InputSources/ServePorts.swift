@@ -1,6 +1,8 @@
 extension RunLoop {
   /// True if a source was called: it may have left the mode since the port became ready.
   func serve(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
+    beginCallout(item)
+    defer { endCallout() }
     guard item.isValid, item.isMember(of: activation.pointee.mode) else { return false }
     if let limiter = item.limiter { return serve(item, ready: ready, activation, limiter) }
     return serveUnlimited(item, ready: ready, activation)

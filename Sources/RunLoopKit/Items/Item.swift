@@ -59,7 +59,7 @@ extension RunLoop {
     public final var isValid: Bool { !isInvalidated && !isForked }
 
     /// Takes the item out of all modes of all loops, for good. Never blocks on a callout: one that runs on another thread
-    /// at this moment is not waited for. A second call does nothing.
+    /// at this moment is not waited for (`invalidateAndWait`, `invalidate(finally:)`). A second call does nothing.
     ///
     /// - Re-entry: Allowed, also from the item's own callout. - Complexity: O(modes).
     /// - SeeAlso: `CFRunLoopSourceInvalidate`, `CFRunLoopTimerInvalidate`, `CFRunLoopObserverInvalidate`.
@@ -214,7 +214,11 @@ extension RunLoop.Item {
   /// The token that it had; nil if it is no member.
   @inline(__always)
   final func unlink(_ mode: ModePointer) -> UInt64? {
-    withLinks { $0.remove { $0.mode == mode } }?.token
+    withLinks { links in
+      guard let link = links.remove(where: { $0.mode == mode }) else { return nil }
+      noteLeaving(link.host)
+      return link.token
+    }
   }
 
   /// Ends its membership in a mode of the loop if that is all it has.
@@ -222,12 +226,18 @@ extension RunLoop.Item {
   final func unlinkOnly(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
     withLinks { links in
       guard !links.hasOthers, let link = links.remove(where: { $0.host === host && $0.mode != nil }) else { return nil }
+      noteLeaving(host)
       return (link.mode!, link.token)
     }
   }
 
   /// Ends all its memberships in the loop.
-  final func unlinkAll(of host: RunLoop) -> ItemLinks { withLinks { $0.removeAll(of: host) } }
+  final func unlinkAll(of host: RunLoop) -> ItemLinks {
+    withLinks { links in
+      noteLeaving(host)
+      return links.removeAll(of: host)
+    }
+  }
 
   final func linkRecord(of host: RunLoop, stamp: UInt64) {
     withLinks { $0.append(ItemLink(host: host, mode: nil, token: stamp)) }

@@ -4,6 +4,8 @@ struct Activation {
   let mode: ModePointer
   /// The current mode before.
   let outerMode: ModePointer?
+  /// The item from whose callout it was begun, to be recorded again when it ends; 0: none.
+  let enclosingCallout: UInt
   /// Where its scope begins in the thread's scopes: before its entry observers.
   let scope: Int
   /// Decided after the entry observers: a mode that becomes common later serves the main queue from its next run on.

@@ -63,6 +63,13 @@ func __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__() -> Bool {
   return true
 }
 
+/// Always true: called.
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(_ action: @Sendable () -> Void) -> Bool {
+  action()
+  return true
+}
+
 @inline(never)
 func __RUNLOOPKIT_IS_DRAINING_A_SCOPE__(_ action: (() -> Void)?) -> Bool {
   action?()

@@ -55,11 +55,14 @@ extension RunLoop {
     state.pointee.detachBlocks(into: &blocks)
     let extras = state.pointee.takeExtras()
     activeCounters.store(0, ordering: .relaxed)
+    let delayed = state.pointee.delayedPerforms.takeAll()
     closeDescriptors()
     lock.unlock()
     let held = owner.pointee.heldEvents
     owner.pointee.heldEvents = []
 
+    endAllCallouts()
+    for performed in delayed { performed.abandon() }
     for member in left { member.item.hooks?.cancel?(self, member.mode) }
     withExtendedLifetime((left, recorded, held, extras)) {}
     withExtendedLifetime(blocks) {}

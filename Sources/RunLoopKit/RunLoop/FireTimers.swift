@@ -18,7 +18,7 @@ extension RunLoop {
     let context = timer.context?.retainForCallout()
     // Again: another thread may have invalidated it before its context was retained.
     if timer.isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(timer) }
-    if timer.intervalNanoseconds == 0 { timer.invalidate(from: self) }
+    if timer.intervalNanoseconds == 0 { return end(timer, context) }
     if let context { timer.context?.releaseCallout(context) }
     if timer.isValid {
       let isHere = lock.withLock { endFiring(timer, fired: fired) }
@@ -26,6 +26,22 @@ extension RunLoop {
       if !isHere, let host = timer.owner, host !== self { host.rearm(timer) }
     } else {
       timer.firing.store(false, ordering: .relaxed)
+    }
+    endCallout()
+  }
+
+  /// It has fired for the only time. What its context is told belongs to the callout; without one nothing is left of it.
+  @inline(__always)
+  private func end(_ timer: Timer, _ context: Context.Info??) {
+    if timer.context == nil {
+      timer.firing.store(false, ordering: .relaxed)
+      endCallout()
+      timer.invalidate(from: self)
+    } else {
+      timer.invalidate(from: self)
+      if let context { timer.context?.releaseCallout(context) }
+      timer.firing.store(false, ordering: .relaxed)
+      endCallout()
     }
   }
 
@@ -86,6 +102,7 @@ extension RunLoop {
         return nil
       }
       timer.firing.store(true, ordering: .relaxed)
+      beginCallout(timer)
       disarm(timer, links)
       return date
     }

@@ -8,10 +8,16 @@ struct LoopState: ~Copyable {
   var commonItems: [ObjectIdentifier: CommonItem] = [:]
   var currentMode: ModePointer?
   var blocks = BlockQueue()
+  var delayedPerforms = DelayedPerforms()
   /// Grows with every membership.
   var lastStamp: UInt64 = 0
   /// Inside a function of the main queue, which is not entered again.
   var isInMainQueue = false
+
+  /// The items whose callouts enclose the runs on the stack, by address, the innermost one's last.
+  var enclosingCallouts: ContiguousArray<UInt> = []
+  /// What is called when callouts have ended.
+  var awaitedCallouts: ContiguousArray<RunLoop.AwaitedCallout> = []
 
   /// What few loops have.
   private(set) var extras: LoopExtras?

@@ -35,6 +35,7 @@ extension RunLoop {
           observer.validity.load(ordering: .acquiring),
           mode.pointee.observersVersion == version || isMember(collected[index], of: mode), isInThisProcess
         else { return }
+        beginCallout(observer)
         lock.unlock()
         call(observer, activity)
         lock.lock()
@@ -46,10 +47,17 @@ extension RunLoop {
     entry.observer.token(in: mode) == entry.stamp
   }
 
+  /// The release of its context belongs to the callout; without one nothing is left of it.
+  private func end(_ observer: Observer) {
+    if observer.context == nil { endCallout() }
+    observer.invalidate()
+  }
+
   private func call(_ observer: Observer, _ activity: Activity) {
     observer.firing.store(true, ordering: .relaxed)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_OBSERVER__(observer, activity)
-    if !observer.repeats { observer.invalidate() }
+    if !observer.repeats { end(observer) }
     observer.firing.store(false, ordering: .relaxed)
+    endCallout()
   }
 }

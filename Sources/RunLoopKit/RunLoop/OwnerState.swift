@@ -12,6 +12,7 @@ struct OwnerState: ~Copyable {
   var spin = Spin()
   /// The memory of the last drain, empty: it and the queue's take turns, so that a steady loop allocates nothing.
   var spareBlocks = BlockBatch()
+  static let mostSpareBlocks = 1024
   /// Polls that have not asked the kernel, since the last that has.
   var skippedLooks = 0
   static let mostSkippedLooks = 63

@@ -42,10 +42,12 @@ extension RunLoop {
   private func performSource(at index: Int, of mode: ModePointer) -> Bool {
     let source = mode.pointee.sources[index].source
     let isTaken = source.takeSignal()
+    if isTaken { beginCallout(source) }
     lock.unlock()
     guard isTaken else { return false }
     count(.sourcesPerformed)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(source, source.body)
+    endCallout()
     return true
   }
 
@@ -61,6 +63,7 @@ extension RunLoop {
       guard takeSignal(of: collected, in: mode) else { continue }
       count(.sourcesPerformed)
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(collected.source, collected.source.body)
+      endCallout()
       hasPerformed = true
       if onlyOne { break }
     }
@@ -97,7 +100,11 @@ extension RunLoop {
   /// Cleared directly before the callout (rule 22), unless the source has left the mode meanwhile.
   private func takeSignal(of collected: OwnerState.CollectedSource, in mode: ModePointer) -> Bool {
     lock.withLock {
-      collected.source.token(in: mode) == collected.memberStamp && collected.source.takeSignal()
+      guard collected.source.token(in: mode) == collected.memberStamp, collected.source.takeSignal() else {
+        return false
+      }
+      beginCallout(collected.source)
+      return true
     }
   }
 }

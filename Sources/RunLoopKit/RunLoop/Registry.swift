@@ -5,6 +5,8 @@ internal import Synchronization
 final class ThreadRecord {
   let scopes = ScopeStack.make()
   private(set) var loop: RunLoop?
+  /// Called when all of it is over.
+  var whenEnded: (() -> Void)?
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -49,6 +51,8 @@ final class ThreadRecord {
     loop?.endThread()
     loop = nil
     pthread_setspecific(Self.key, nil)
+    whenEnded?()
+    whenEnded = nil
   }
 }
 

@@ -43,6 +43,24 @@ extension RunLoop {
     }
   }
 
+  /// Runs a mode until `stop()`, also while nothing is in it.
+  ///
+  /// A member of its own keeps the mode from being finished: no timer in the distant future, no port without use. Nested runs
+  /// of this kind are ended one by one, the innermost first. A `stop()` before the run has begun stops nothing (as for every
+  /// run): to end a thread whatever it does, see `RunLoop.Thread`.
+  /// - Returns: `.stopped`.
+  /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.noMode` for the common pseudo mode.
+  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  @discardableResult
+  public func keepRunning(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
+    try checkOwner("keepRunning(in:)")
+    guard mode != .common else { throw .noMode }
+    let keeper = Source { _ in }
+    try add(keeper, to: mode)
+    defer { keeper.invalidate() }
+    return try run(in: mode, limit: RunLimit(nil), false)
+  }
+
   func run(in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool) throws(RunLoopError) -> RunResult {
     lock.lock()
     guard let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode, !isEmpty(mode) else {
@@ -58,9 +76,11 @@ extension RunLoop {
     }
     let outer = state.pointee.currentMode
     enter(mode)
+    let callout = encloseCallout()
     lock.unlock()
     let scope = owner.pointee.scopes!.height
-    var activation = Activation(parent: owner.pointee.activation, mode: mode, outerMode: outer, scope: scope)
+    var activation = Activation(
+      parent: owner.pointee.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope)
     return withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
   }
 
@@ -89,8 +109,9 @@ extension RunLoop {
       if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: parent) }
     }
     owner.pointee.activation = parent
-    leave(for: activation.pointee.outerMode)
+    leave(activation)
     stopWord.store(outerStop, ordering: .sequentiallyConsistent)
+    if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
     return result
   }
 
@@ -101,7 +122,9 @@ extension RunLoop {
   /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).
   private func beginStops() -> UInt64 {
     owner.pointee.lastSerial += 1
-    return stopWord.exchange(owner.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
+    let outer = stopWord.exchange(owner.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
+    if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
+    return outer
   }
 
   /// Under the lock.
@@ -115,10 +138,11 @@ extension RunLoop {
   }
 
   @inline(__always)
-  private func leave(for outer: ModePointer?) {
+  private func leave(_ activation: UnsafeMutablePointer<Activation>) {
     lock.withLock {
-      state.pointee.currentMode = outer
-      if let outer { armTimer(of: outer) }
+      state.pointee.currentMode = activation.pointee.outerMode
+      restoreCallout(activation.pointee.enclosingCallout)
+      if let outer = activation.pointee.outerMode { armTimer(of: outer) }
     }
   }
 }

@@ -48,6 +48,16 @@ func onThread(_ body: @escaping () throws -> Void, file: StaticString = #filePat
   if let error = failure.value { XCTFail("\(error)", file: file, line: line) }
 }
 
+/// What `body` throws; nil if it returns, or throws another error.
+func thrown<R>(_ body: () throws -> R) -> RunLoopError? {
+  do {
+    _ = try body()
+    return nil
+  } catch {
+    return error as? RunLoopError
+  }
+}
+
 /// A gate that one thread opens and others wait at: an event, no sleeping.
 final class Gate: @unchecked Sendable {
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)

@@ -1,0 +1,17 @@
+import Glibc
+
+/// Three small programs about loops and threads. Each checks what it prints; the guide is docs/guide/threads.md.
+@main enum Threads {
+  static func main() throws {
+    try workerSignalsItsOwner()
+    try anyThreadEditsARunningLoop()
+    try anOwnerAndItsEndlessRun()
+    print("all as it should be")
+  }
+
+  /// Ends the program where what was said is not so.
+  static func expect(_ condition: Bool, _ text: String) {
+    print("\(condition ? "yes" : "NO ") \(text)")
+    if !condition { exit(1) }
+  }
+}

@@ -1,0 +1,37 @@
+/// What becomes of a block that somebody waits for: it runs, or is withdrawn, or is lost with its loop. Exactly one of these.
+final class BlockTicket: Sendable {
+  private enum Stage {
+    static let queued: UInt32 = 0
+    static let running: UInt32 = 1
+    static let done: UInt32 = 2
+    static let withdrawn: UInt32 = 3
+    static let lost: UInt32 = 4
+  }
+
+  enum Outcome {
+    case done, lost, late
+  }
+
+  private let stage = FutexWord()
+
+  /// The block's turn has come; false if it was withdrawn. [loop]
+  func begin() -> Bool { stage.change(from: Stage.queued, to: Stage.running) }
+
+  /// [loop]
+  func finish() { _ = stage.change(from: Stage.running, to: Stage.done) }
+
+  /// The block was released. Nothing if it has run or was withdrawn.
+  func lose() { _ = stage.change(from: Stage.queued, to: Stage.lost) }
+
+  /// True: the block will not run.
+  func withdraw() -> Bool { stage.change(from: Stage.queued, to: Stage.withdrawn) }
+
+  var isWithdrawn: Bool { stage.load() == Stage.withdrawn }
+
+  /// Late: the block has not begun until the deadline.
+  func wait(_ deadline: RealDeadline) -> Outcome {
+    guard stage.wait(while: Stage.queued, deadline) else { return .late }
+    _ = stage.wait(while: Stage.running, .never)
+    return stage.load() == Stage.lost ? .lost : .done
+  }
+}

@@ -1,0 +1,123 @@
+extension RunLoop {
+  /// Runs `block` once on the loop's thread, after a delay, when the loop runs in one of the modes.
+  ///
+  /// A one-shot timer of those modes: it keeps them from being empty, is late if the loop is busy or runs in other modes, and
+  /// equal dates run in the order in which they were asked for. A delay of zero is over at once, but the block waits for the
+  /// next turn of the timers: it never runs inside this call, and what a timer, a port or a block at the end of a pass asks
+  /// for runs in the next pass.
+  /// - Parameters:
+  ///   - delay: From now; zero or less: the next turn.
+  ///   - tolerance: How much later the block may run, so that wakes can be shared.
+  ///   - modes: Not empty (`.noMode`); `.common` stands for all common modes. The first that runs takes the block.
+  ///   - target: Kept by the loop until the block has run or was cancelled; by it `cancelPerforms(target:key:)` finds the block.
+  ///   - key: Tells the performs of one target apart.
+  ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else by who cancels
+  ///     it, or when the loop ends.
+  /// - Returns: By what to cancel it. The block lives on without.
+  /// - Throws: `.noMode`, `.loopEnded`, `.forked`; `.systemCall` if no descriptor is left for the first timer of a mode.
+  ///   Nothing was asked for then.
+  /// - Thread: Any; a sleeping loop takes notice at once. - Blocks: No. - Complexity: O(modes * log timers).
+  /// - SeeAlso: `performSelector:withObject:afterDelay:inModes:`.
+  @discardableResult
+  public func perform(
+    after delay: Duration, tolerance: Duration = .zero, in modes: [Mode] = [.default], target: AnyObject? = nil,
+    key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void
+  ) throws(RunLoopError) -> DelayedPerform {
+    try checkUsable()
+    guard !modes.isEmpty else { throw .noMode }
+    let performed = DelayedPerform(
+      DelayedPerform.Pending(loop: self, target: target, key: key.map { AnyHashable($0) }, block: block))
+    let timer = Timer(
+      .suspending, date: Instant.now.advanced(by: max(delay, .zero)).nanoseconds, interval: .zero, tolerance: tolerance,
+      order: 0, context: nil, onlyHost: nil, unchecked: { _ in performed.run() })
+    performed.wait(for: timer)
+    let target = target.map { ObjectIdentifier($0) }
+    let isListed = lock.withLock {
+      guard !hasEnded else { return false }
+      state.pointee.delayedPerforms.insert(performed, target: target)
+      return true
+    }
+    do throws(RunLoopError) {
+      guard isListed else { throw .loopEnded }
+      for mode in modes { try add(timer, to: mode) }
+    } catch {
+      performed.cancel()
+      throw error
+    }
+    return performed
+  }
+
+  /// Cancels the delayed performs of a target: all of them, or those with the key.
+  ///
+  /// - Returns: How many blocks will not run because of this call. Called on the loop's own thread, nothing of the target's
+  ///   runs afterwards; on another thread one that has begun is not counted, and runs to its end.
+  /// - Thread: Any. The blocks are released here, with no lock held. - Blocks: No. - Complexity: O(performs of the target).
+  /// - SeeAlso: `cancelPreviousPerformRequestsWithTarget:selector:object:`.
+  @discardableResult
+  public func cancelPerforms(target: AnyObject, key: (any Hashable & Sendable)? = nil) -> Int {
+    guard isUsable else { return 0 }
+    let key = key.map { AnyHashable($0) }
+    let found = lock.withLock { state.pointee.delayedPerforms.all(of: ObjectIdentifier(target)) }
+    return found.count { (key == nil || $0.hasKey(key)) && $0.cancel() }
+  }
+
+  /// A block that waits for its date.
+  ///
+  /// - Thread: Any, for all members.
+  public final class DelayedPerform: @unchecked Sendable {
+    /// Until it runs, is cancelled or its loop ends. Guarded by `lock`.
+    private var pending: Pending?
+    private let lock = Lock()
+
+    struct Pending {
+      let loop: RunLoop
+      let target: AnyObject?
+      let key: AnyHashable?
+      let block: () -> Void
+      /// Its modes hold it, and it holds this object: a circle until the block runs, is cancelled or its loop ends.
+      var timer: Timer?
+    }
+
+    init(_ pending: Pending) { self.pending = pending }
+
+    func wait(for timer: Timer) { lock.withLock { pending?.timer = timer } }
+
+    private func take() -> Pending? {
+      guard lock.forkGeneration == Kernel.forkGeneration else { return nil }
+      return lock.withLock { pending.take() }
+    }
+
+    /// True until the block begins, is cancelled, or its loop ends.
+    public var isPending: Bool {
+      lock.forkGeneration == Kernel.forkGeneration && lock.withLock { pending != nil }
+    }
+
+    /// The keys are compared without the lock: their `==` is the user's.
+    func hasKey(_ key: AnyHashable?) -> Bool { lock.withLock { pending?.key } == key }
+
+    /// Keeps the block from running: true if this call did it, so that it will not run; false if it runs, has run or was
+    /// cancelled before. - Complexity: O(modes * log timers).
+    @discardableResult
+    public func cancel() -> Bool {
+      guard let pending = take() else { return false }
+      pending.loop.forget(self, pending)
+      pending.timer?.invalidate()
+      return true
+    }
+
+    /// Its loop has ended.
+    func abandon() { withExtendedLifetime(take()) {} }
+
+    /// By its timer. [loop]
+    func run() {
+      guard let pending = take() else { return }
+      pending.loop.forget(self, pending)
+      pending.block()
+    }
+  }
+
+  private func forget(_ performed: DelayedPerform, _ pending: DelayedPerform.Pending) {
+    let target = pending.target.map { ObjectIdentifier($0) }
+    lock.withLock { state.pointee.delayedPerforms.remove(performed, target: target) }
+  }
+}

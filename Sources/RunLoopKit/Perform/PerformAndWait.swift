@@ -1,0 +1,116 @@
+extension RunLoop {
+  /// Runs `block` on the loop's thread, in the first pass of one of the modes, and waits for it.
+  ///
+  /// On the loop's own thread it runs at once, in whatever mode. Elsewhere it takes its place among the loop's blocks, as by
+  /// `perform(in:block:)`, and the calling thread sleeps: its own loop, if it has one, serves nothing meanwhile. Two threads
+  /// that wait so for each other's loops wait for ever, unless one has given a timeout.
+  /// - Parameters:
+  ///   - modes: Not empty (`.noMode`). A loop that never runs in one of them never runs the block.
+  ///   - timeout: Until when the block must have begun, by the system's clock; zero or less: it must run at once. Nil: for ever.
+  ///   - block: Uses what is the caller's freely, since the caller waits. It must return: it must not end its thread.
+  /// - Returns: What the block returned.
+  /// - Throws: `.loopEnded` if the loop has ended, or ends before the block's turn. `.timedOut`: the block was withdrawn, and
+  ///   will not run; one that has begun in time is waited for. `.noMode`, `.forked`.
+  /// - Thread: Any. - Re-entry: Allowed. - Blocks: Until the block has run. - Complexity: O(1) and, if it has to wait, a
+  ///   system call on each side besides the wake; withdrawing is O(blocks that wait).
+  /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
+  @available(*, noasync, message: "it blocks its thread: use perform(in:block:) and a continuation in a task")
+  public func performAndWait<R>(
+    in modes: [Mode] = [.default], timeout: Duration? = nil, block: () -> R
+  ) throws(RunLoopError) -> R {
+    try checkUsable()
+    guard let first = modes.first else { throw .noMode }
+    if isCurrent { return block() }
+    let deadline = RealDeadline(timeout)
+    let answer = withoutActuallyEscaping(block) { block -> Result<R, RunLoopError> in
+      var result: R?
+      let call = AwaitedCall { result = block() }
+      // Nothing else holds the closure when this returns, whatever became of the call.
+      defer { call.forget() }
+      do throws(RunLoopError) {
+        try queue(call, first, modes.dropFirst())
+        try finish(call, deadline)
+      } catch {
+        return .failure(error)
+      }
+      return .success(result.unsafelyUnwrapped)
+    }
+    return try answer.get()
+  }
+
+  /// As `append` of Enqueue.swift, with a ticket by which it can be withdrawn.
+  private func queue(_ call: AwaitedCall, _ first: Mode, _ more: ArraySlice<Mode>) throws(RunLoopError) {
+    let turn = AwaitedTurn(call)
+    lock.lock()
+    guard !hasEnded else {
+      lock.unlock()
+      throw .loopEnded
+    }
+    let mode = state.pointee.makeMode(first)
+    let others = QueuedBlock.OtherModes(
+      more.map { state.pointee.makeMode($0) }, besides: mode, ticket: call.ticket)
+    state.pointee.blocks.append(QueuedBlock(mode: mode, others: others) { turn.take() })
+    queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
+    lock.unlock()
+    wakeWord.signal()
+  }
+
+  private func finish(_ call: AwaitedCall, _ deadline: RealDeadline) throws(RunLoopError) {
+    switch call.ticket.wait(deadline) {
+    case .done: return
+    case .lost: throw .loopEnded
+    case .late:
+      if call.ticket.withdraw() {
+        removeBlock(call.ticket)
+        throw .timedOut
+      }
+    }
+    // It has begun in the last moment, or the loop has ended.
+    if case .lost = call.ticket.wait(.never) { throw .loopEnded }
+  }
+
+  /// A withdrawn block, unless a drain has it: that one drops it.
+  private func removeBlock(_ ticket: BlockTicket) {
+    let removed = lock.withLock { () -> QueuedBlock? in
+      let removed = state.pointee.blocks.remove(ticket)
+      queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
+      return removed
+    }
+    withExtendedLifetime(removed) {}
+  }
+}
+
+/// A block on its way to another thread and back. Its closure is the runner's once the ticket says that it has begun, else the
+/// waiting thread's.
+private final class AwaitedCall: @unchecked Sendable {
+  let ticket = BlockTicket()
+  private var body: (() -> Void)?
+
+  init(_ body: @escaping () -> Void) { self.body = body }
+
+  func forget() { body = nil }
+
+  func run() {
+    guard ticket.begin() else { return }
+    callBody()
+    ticket.finish()
+  }
+
+  /// A function of its own: the closure is released when it returns, before the waiting thread goes on.
+  @inline(never)
+  private func callBody() {
+    let body = self.body.take()
+    body?()
+  }
+}
+
+/// Held by the queued block alone: when that goes without having had its turn, the call is lost.
+private final class AwaitedTurn {
+  private let call: AwaitedCall
+
+  init(_ call: AwaitedCall) { self.call = call }
+
+  func take() { call.run() }
+
+  deinit { call.ticket.lose() }
+}

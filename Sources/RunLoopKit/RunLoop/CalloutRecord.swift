@@ -1,0 +1,142 @@
+internal import Synchronization
+
+/// Which items' callouts are on a loop's stack: what a removal with an answer has to ask.
+///
+/// The frequent side is one store before a callout and a store and a load after it, none of them a barrier: `endCallout`
+/// clears the record and then looks for attention; who wants to know counts itself as attention, has all threads pass a
+/// barrier (`ThreadCalls.barrier`), and then reads the record. One of the two sees the other.
+extension RunLoop {
+  /// Under the loop's lock, or before the item's membership is checked under its leaf lock: in either case before an item
+  /// could leave unseen. [loop]
+  @inline(__always)
+  func beginCallout(_ item: Item) {
+    calloutItem.store(UInt(bitPattern: ObjectIdentifier(item)), ordering: .releasing)
+  }
+
+  /// With no lock held. [loop]
+  @inline(__always)
+  func endCallout() {
+    calloutItem.store(0, ordering: .releasing)
+    if calloutAttention.load(ordering: .acquiring) != 0 { calloutHasEnded() }
+  }
+
+  /// A nested run begins: what is to be put back when it ends. Under the lock. [loop]
+  @inline(__always)
+  func encloseCallout() -> UInt {
+    let enclosing = calloutItem.load(ordering: .relaxed)
+    if enclosing != 0 {
+      state.pointee.enclosingCallouts.append(enclosing)
+      calloutItem.store(0, ordering: .releasing)
+    }
+    return enclosing
+  }
+
+  /// Under the lock. [loop]
+  @inline(__always)
+  func restoreCallout(_ enclosing: UInt) {
+    guard enclosing != 0 else { return }
+    state.pointee.enclosingCallouts.removeLast()
+    calloutItem.store(enclosing, ordering: .releasing)
+  }
+
+  /// True while the item's callout is on this loop's stack. Under the lock.
+  @inline(__always)
+  func isCallingOut(_ item: ObjectIdentifier) -> Bool {
+    calloutItem.load(ordering: .acquiring) == UInt(bitPattern: item)
+      || (!state.pointee.enclosingCallouts.isEmpty
+        && state.pointee.enclosingCallouts.contains(UInt(bitPattern: item)))
+  }
+
+  /// Tells those who wait for callouts, and makes the final calls whose time has come.
+  @inline(never)
+  func calloutHasEnded() {
+    let gone = LeftInCallout.take(of: self)
+    calloutAttention.subtract(gone, ordering: .sequentiallyConsistent)
+    calloutTurn.advance()
+    makeFinalCalls()
+  }
+
+  /// The thread has ended, perhaps in a callout. After the end of the loop.
+  func endAllCallouts() {
+    lock.withLock {
+      state.pointee.enclosingCallouts = []
+      calloutItem.store(0, ordering: .releasing)
+    }
+    if calloutAttention.load(ordering: .acquiring) != 0 { calloutHasEnded() }
+  }
+}
+
+// MARK: Waiting
+
+extension RunLoop {
+  /// Returns when the item's callout is not on this loop's stack; it is invalid, so that none begins. False: out of time.
+  func waitForCallout(of item: ObjectIdentifier, _ deadline: RealDeadline) -> Bool {
+    guard isInThisProcess, lock.withLock({ isCallingOut(item) }) else { return true }
+    calloutAttention.add(1, ordering: .sequentiallyConsistent)
+    defer { calloutAttention.subtract(1, ordering: .sequentiallyConsistent) }
+    ThreadCalls.barrier()
+    while true {
+      let turn = calloutTurn.load()
+      guard lock.withLock({ isCallingOut(item) }) else { return true }
+      guard calloutTurn.wait(while: turn, deadline) else { return false }
+    }
+  }
+}
+
+// MARK: Final calls
+
+/// What is called once when no callout of an item runs any more.
+final class FinalCall: @unchecked Sendable {
+  private let action: @Sendable () -> Void
+  /// The loops whose callouts are waited for, and one for whoever still asks them.
+  private let awaited = Atomic<Int>(1)
+
+  init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+  func isAwaited() { awaited.add(1, ordering: .relaxed) }
+
+  func isOver() {
+    if awaited.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+      _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(action)
+    }
+  }
+}
+
+extension RunLoop {
+  struct AwaitedCallout {
+    let item: ObjectIdentifier
+    let call: FinalCall
+  }
+
+  /// The call waits for the callout of the item on this loop's stack, if there is one.
+  func announce(_ call: FinalCall, afterCalloutOf item: ObjectIdentifier) {
+    guard isInThisProcess else { return }
+    let isAwaited = lock.withLock {
+      guard isCallingOut(item) else { return false }
+      state.pointee.awaitedCallouts.append(AwaitedCallout(item: item, call: call))
+      call.isAwaited()
+      return true
+    }
+    guard isAwaited else { return }
+    calloutAttention.add(1, ordering: .sequentiallyConsistent)
+    // The callout may have ended without having seen this.
+    ThreadCalls.barrier()
+    makeFinalCalls()
+  }
+
+  /// Of the callouts that are over.
+  private func makeFinalCalls() {
+    var over: [AwaitedCallout] = []
+    lock.withLock {
+      guard !state.pointee.awaitedCallouts.isEmpty else { return }
+      var kept: ContiguousArray<AwaitedCallout> = []
+      for awaited in state.pointee.awaitedCallouts {
+        if isCallingOut(awaited.item) { kept.append(awaited) } else { over.append(awaited) }
+      }
+      state.pointee.awaitedCallouts = kept
+    }
+    guard !over.isEmpty else { return }
+    calloutAttention.subtract(over.count, ordering: .sequentiallyConsistent)
+    for awaited in over { awaited.call.isOver() }
+  }
+}

@@ -1,0 +1,66 @@
+internal import Synchronization
+
+/// The items that have left a loop while their callout was on its stack: no membership leads to that loop any more, but a
+/// removal with an answer has to ask it. An entry goes when its callout ends.
+///
+/// One table a process: a child of fork(2) makes its own, since another thread may have held the lock of the inherited one.
+final class LeftInCallout: Sendable {
+  private let lock = Lock()
+  private nonisolated(unsafe) var entries: ContiguousArray<Entry> = []
+
+  private struct Entry {
+    let item: ObjectIdentifier
+    let loop: RunLoop
+  }
+
+  /// An address, retained for ever.
+  private static let table = Atomic<UInt>(0)
+
+  private static var current: LeftInCallout {
+    while true {
+      let address = table.load(ordering: .acquiring)
+      if let pointer = UnsafeRawPointer(bitPattern: address) {
+        let table = Unmanaged<LeftInCallout>.fromOpaque(pointer).takeUnretainedValue()
+        if table.lock.forkGeneration == Kernel.forkGeneration { return table }
+      }
+      let made = Unmanaged.passRetained(LeftInCallout())
+      let (exchanged, _) = table.compareExchange(
+        expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
+      if exchanged { return made.takeUnretainedValue() }
+      made.release()
+    }
+  }
+
+  private static var isMade: Bool { table.load(ordering: .acquiring) != 0 }
+
+  /// Under the loop's and the item's locks, in one section with the end of the membership.
+  static func insert(_ item: ObjectIdentifier, of loop: RunLoop) {
+    let table = current
+    table.lock.withLock {
+      guard !table.entries.contains(where: { $0.item == item && $0.loop === loop }) else { return }
+      table.entries.append(Entry(item: item, loop: loop))
+      loop.calloutAttention.add(1, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  /// The loops that have the item's callout, or had it a moment ago.
+  static func loops(of item: ObjectIdentifier) -> [RunLoop] {
+    guard isMade else { return [] }
+    let table = current
+    return table.lock.withLock { table.entries.filter { $0.item == item }.map(\.loop) }
+  }
+
+  /// Takes out what has no callout on the loop's stack any more; how many. [loop]
+  static func take(of loop: RunLoop) -> Int {
+    guard isMade else { return 0 }
+    let table = current
+    let over = loop.lock.withLock {
+      table.lock.withLock {
+        let over = table.entries.filter { $0.loop === loop && !loop.isCallingOut($0.item) }
+        if !over.isEmpty { table.entries.removeAll { $0.loop === loop && !loop.isCallingOut($0.item) } }
+        return over
+      }
+    }
+    return over.count
+  }
+}

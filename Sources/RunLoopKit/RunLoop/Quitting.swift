@@ -1,0 +1,32 @@
+internal import Synchronization
+
+/// The end of a resident thread: a stop that reaches all runs on its stack.
+extension RunLoop {
+  /// Stops the innermost run, each enclosing one when it goes on, and each that begins before `resume`. The flag is set
+  /// before the stop word is read, and the loop reads it after it has written that: one of the two sees the other.
+  func quit() {
+    isQuitting.store(true, ordering: .sequentiallyConsistent)
+    stop()
+  }
+
+  /// Runs may begin again. [loop]
+  func resume() { isQuitting.store(false, ordering: .sequentiallyConsistent) }
+
+  /// Polls the default mode until everything that is ready now has had a turn: a pass serves all blocks and sources, and one
+  /// port or all due timers, so that as many passes as there are ports do, and one more for the timers. Not more: work that
+  /// makes work does not keep the thread alive. [loop]
+  func serveWhatIsDue(while mayGoOn: () -> Bool) {
+    var passes = lock.withLock { state.pointee.defaultMode.pointee.portCount } + 1
+    while passes > 0, mayGoOn() {
+      passes -= 1
+      _ = try? run(in: .default, limit: .poll, false)
+    }
+  }
+
+  /// So that a run of the default mode cannot fail for want of descriptors.
+  func prepareDefaultMode() throws(RunLoopError) {
+    lock.lock()
+    defer { lock.unlock() }
+    try makePortSet(of: state.pointee.defaultMode)
+  }
+}

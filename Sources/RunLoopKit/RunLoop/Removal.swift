@@ -1,0 +1,65 @@
+internal import Synchronization
+
+/// Removal with an answer. `invalidate()` does not wait for a callout that runs at this moment; these two tell when it is over.
+extension RunLoop.Item {
+  /// Invalidates the item and returns when its callout is not running: on no thread, and it will not run again.
+  ///
+  /// Until then what the callout uses must stay; after the return it can go. Two callouts that remove each other's items so
+  /// wait for each other for ever: give a timeout, or use `invalidate(finally:)`.
+  /// - Parameter timeout: How long to wait, by the system's clock. Nil: until the callout ends.
+  /// - Throws: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it: nothing was done then.
+  ///   `.timedOut`: the item is invalid, and one callout still runs. `.forked` in a child of fork(2).
+  /// - Thread: Any. - Blocks: While the callout runs; not at all if none does. - Complexity: O(modes); a wait costs two system
+  ///   calls and a barrier in all threads.
+  public final func invalidateAndWait(timeout: Duration? = nil) throws(RunLoopError) {
+    guard !isForked else { throw .forked }
+    let item = ObjectIdentifier(self)
+    if let own = ThreadRecord.existing?.loop, own.isInThisProcess, own.lock.withLock({ own.isCallingOut(item) }) {
+      throw .wouldDeadlock(call: "invalidateAndWait(timeout:)")
+    }
+    let deadline = RealDeadline(timeout)
+    for host in endMemberships() {
+      guard host.waitForCallout(of: item, deadline) else { throw .timedOut }
+    }
+  }
+
+  /// Invalidates the item and calls `action` once, when its callout is not running and will not run again. Never blocks on a
+  /// callout.
+  ///
+  /// - Parameter action: Called on this thread before the return if no callout runs; else on the thread of the callout that
+  ///   ends last, right after it (or here, if it ends meanwhile). With no lock held. Each call's action is called, also if the
+  ///   item was invalid before. In a child of fork(2) that inherited the item nothing is done.
+  /// - Thread: Any. - Re-entry: Allowed, also from the item's own callout: `action` follows when that has returned.
+  /// - Blocks: Not on callouts. - Complexity: O(modes).
+  public final func invalidate(finally action: @escaping @Sendable () -> Void) {
+    guard !isForked else { return }
+    let call = FinalCall(action)
+    for host in endMemberships() { host.announce(call, afterCalloutOf: ObjectIdentifier(self)) }
+    call.isOver()
+  }
+
+  /// As `invalidate()`. The loops on whose stacks its callout may be; after the return none begins anywhere.
+  private final func endMemberships() -> [RunLoop] {
+    let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
+    // First the links, then the table: an item that leaves is entered there before its link is gone.
+    var hosts = withLinks { links in
+      var hosts: [RunLoop] = []
+      links.forEach { link in if !hosts.contains(where: { $0 === link.host }) { hosts.append(link.host) } }
+      return hosts
+    }
+    for host in LeftInCallout.loops(of: ObjectIdentifier(self)) where !hosts.contains(where: { $0 === host }) {
+      hosts.append(host)
+    }
+    if isFirst { willLeave() }
+    for host in hosts { host.detach(self) }
+    // A source keeps its context until it is destroyed.
+    if isFirst, isExclusive { context?.release() }
+    return hosts
+  }
+
+  /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop.
+  @inline(__always)
+  final func noteLeaving(_ host: RunLoop) {
+    if host.isCallingOut(ObjectIdentifier(self)) { LeftInCallout.insert(ObjectIdentifier(self), of: host) }
+  }
+}

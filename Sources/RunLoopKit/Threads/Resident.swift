@@ -1,0 +1,212 @@
+internal import Glibc
+internal import Synchronization
+
+/// The state of a `RunLoop.Thread`, which the thread itself holds: it outlives its handle.
+final class Resident: @unchecked Sendable {
+  private enum Phase {
+    static let idle: UInt32 = 0
+    static let starting: UInt32 = 1
+    /// The loop takes work.
+    static let running: UInt32 = 2
+    /// The loop has ended.
+    static let ended: UInt32 = 3
+    /// A thread is about to reclaim it; after that the last phase.
+    static let joining: UInt32 = 4
+    static let joined: UInt32 = 5
+  }
+
+  /// As told: more counts more.
+  private enum Told {
+    static let nothing: UInt8 = 0
+    static let afterDueWork: UInt8 = 1
+    static let now: UInt8 = 2
+  }
+
+  private let name: String
+  private let stackSize: Int?
+  private let phase = FutexWord()
+  private let told = Atomic<UInt8>(Told.nothing)
+  /// Guards what follows.
+  private let lock = Lock()
+  private var setUp: (@Sendable (RunLoop) throws -> Void)?
+  private var failure: (any Error)?
+  private var loop: RunLoop?
+  /// From the thread's first step on.
+  private var handle: pthread_t?
+
+  /// The thread's own.
+  private var isServingLastWork = false
+
+  init(name: String, stackSize: Int?, setUp: @escaping @Sendable (RunLoop) throws -> Void) {
+    self.name = name
+    self.stackSize = stackSize
+    self.setUp = setUp
+  }
+
+  private var isForked: Bool { lock.forkGeneration != Kernel.forkGeneration }
+
+  var currentLoop: RunLoop? { isForked ? nil : lock.withLock { loop } }
+
+  var isRunning: Bool { !isForked && phase.load() == Phase.running }
+
+  func loopForWork() throws(RunLoopError) -> RunLoop {
+    guard !isForked else { throw .forked }
+    guard let loop = lock.withLock({ loop }) else { throw phase.load() < Phase.running ? .notStarted : .loopEnded }
+    guard told.load(ordering: .acquiring) == Told.nothing else { throw .loopEnded }
+    return loop
+  }
+}
+
+// MARK: Starting
+
+extension Resident {
+  func start() throws {
+    guard !isForked else { throw RunLoopError.forked }
+    guard phase.change(from: Phase.idle, to: Phase.starting) else { throw RunLoopError.alreadyStarted }
+    do {
+      try makeThread()
+    } catch {
+      phase.store(Phase.idle)
+      throw error
+    }
+    _ = phase.wait(while: Phase.starting, .never)
+    if let failure = lock.withLock({ failure.take() }) {
+      try? join(.never)
+      throw failure
+    }
+  }
+
+  private func makeThread() throws(RunLoopError) {
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    if let stackSize {
+      try RunLoopError.check(-pthread_attr_setstacksize(&attributes, max(stackSize, 0)), "pthread_attr_setstacksize")
+    }
+    var made = pthread_t()
+    let held = Unmanaged.passRetained(self)
+    let status = pthread_create(&made, &attributes, residentMain, held.toOpaque())
+    if status != 0 { held.release() }
+    try RunLoopError.check(-status, "pthread_create")
+  }
+
+  /// On the new thread. What it holds for its set-up is gone when it serves.
+  fileprivate func run() {
+    lock.withLock { handle = pthread_self() }
+    ThreadCalls.setName(name)
+    let record = ThreadRecord.current
+    record.whenEnded = { self.hasEnded() }
+    let keeper = RunLoop.Source { _ in }
+    if prepare(record.currentLoop, keeper) { serve(record.currentLoop) }
+    keeper.invalidate()
+  }
+
+  private func prepare(_ loop: RunLoop, _ keeper: RunLoop.Source) -> Bool {
+    do {
+      try loop.prepareDefaultMode()
+      try loop.add(keeper)
+      let setUp = lock.withLock { self.setUp.take() }
+      try setUp?(loop)
+    } catch {
+      lock.withLock { failure = error }
+      return false
+    }
+    lock.withLock { self.loop = loop }
+    _ = phase.change(from: Phase.starting, to: Phase.running)
+    return true
+  }
+}
+
+private func residentMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  Unmanaged<Resident>.fromOpaque(argument!).takeRetainedValue().run()
+  return nil
+}
+
+// MARK: Serving and stopping
+
+extension Resident {
+  /// The thread's life. A plain `stop()` of its run ends it as well.
+  private func serve(_ loop: RunLoop) {
+    obey(loop)  // what was told while it was set up
+    _ = try? loop.run(in: .default, limit: RunLimit(nil), false)
+    guard told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork else { return }
+    loop.resume()
+    loop.serveWhatIsDue { told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork }
+  }
+
+  func stop(_ ending: RunLoop.Thread.Ending) {
+    guard !isForked, phase.load() != Phase.idle else { return }
+    let wanted = ending == .now ? Told.now : Told.afterDueWork
+    var seen = told.load(ordering: .sequentiallyConsistent)
+    while seen < wanted {
+      let (exchanged, original) = told.weakCompareExchange(
+        expected: seen, desired: wanted, ordering: .sequentiallyConsistent)
+      if exchanged {
+        if let loop = lock.withLock({ loop }) { obey(loop) }
+        return
+      }
+      seen = original
+    }
+  }
+
+  /// After due work: by a block behind all that were queued before. It runs with the thread's own run, or with one nested in it.
+  private func obey(_ loop: RunLoop) {
+    switch told.load(ordering: .sequentiallyConsistent) {
+    case Told.now: loop.quit()
+    case Told.afterDueWork: try? loop.perform(in: .default) { self.quitForDueWork(loop) }
+    default: break
+    }
+  }
+
+  /// Once: what is due is served by runs that a second time would stop. [loop]
+  private func quitForDueWork(_ loop: RunLoop) {
+    guard !isServingLastWork else { return }
+    isServingLastWork = true
+    loop.quit()
+  }
+
+  /// The last reference to the handle has gone.
+  func abandon() {
+    guard !isForked, phase.load() != Phase.idle else { return }
+    stop(.afterDueWork)
+    guard phase.load() < Phase.joining, let handle = lock.withLock({ handle }) else { return }
+    pthread_detach(handle)
+  }
+
+  /// The end of the thread's loop. [loop]
+  func hasEnded() {
+    if !phase.change(from: Phase.running, to: Phase.ended) { _ = phase.change(from: Phase.starting, to: Phase.ended) }
+  }
+}
+
+// MARK: Waiting for the end
+
+extension Resident {
+  func join(_ deadline: RealDeadline) throws(RunLoopError) {
+    guard !isForked else { throw .forked }
+    while true {
+      let seen = phase.load()
+      switch seen {
+      case Phase.idle, Phase.joined: return
+      case Phase.ended:
+        try checkOtherThread()
+        if phase.change(from: Phase.ended, to: Phase.joining) { return reclaim() }
+      default:
+        if seen != Phase.joining { try checkOtherThread() }
+        guard phase.wait(while: seen, deadline) else { throw .timedOut }
+      }
+    }
+  }
+
+  /// Its number may be another thread's once it was joined.
+  private func checkOtherThread() throws(RunLoopError) {
+    guard let handle = lock.withLock({ self.handle }), pthread_equal(handle, pthread_self()) != 0 else { return }
+    throw .wouldDeadlock(call: "join(timeout:)")
+  }
+
+  /// What is left of the thread is a moment, after the end of its loop.
+  private func reclaim() {
+    if let handle = lock.withLock({ handle }) { pthread_join(handle, nil) }
+    _ = phase.change(from: Phase.joining, to: Phase.joined)
+  }
+}

@@ -1,0 +1,71 @@
+extension RunLoop {
+  /// A thread that lives to serve its loop: it runs the default mode until it is told to stop.
+  ///
+  /// The thread keeps nothing but its own state alive: not this object, and nothing of what its owner holds besides what the
+  /// owner's blocks capture. When the last reference to this object goes, the thread is told to stop after due work, and is
+  /// not waited for. Whoever wants to know that it is over calls `join`.
+  ///
+  /// Its signal mask is the one of the thread that calls `start`: block signals there before, as for every thread.
+  /// - Thread: Any, for all members.
+  public final class Thread: Sendable {
+    /// How a thread stops.
+    public enum Ending: Sendable {
+      /// After the pass that runs. Nested runs are stopped too, one after the other. What waits is released without having run.
+      case now
+      /// After what was queued, signalled or due when it was told; not what follows from that.
+      case afterDueWork
+    }
+
+    /// Cut at a character so that it has at most 15 bytes, in the system's lists.
+    public let name: String
+    private let resident: Resident
+
+    /// A thread that is not started yet.
+    ///
+    /// - Parameters:
+    ///   - name: For debuggers and /proc.
+    ///   - stackSize: In bytes, as the system rounds it; nil: the system's default.
+    ///   - setUp: Called once on the thread before `start` returns, with its loop: to add its items. Released after it.
+    public init(name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }) {
+      self.name = name
+      resident = Resident(name: name, stackSize: stackSize, setUp: setUp)
+    }
+
+    deinit { resident.abandon() }
+
+    /// Starts the thread, and returns when its loop takes work.
+    ///
+    /// - Throws: What `setUp` has thrown: the thread has ended then. `.alreadyStarted`, also while another thread is about to
+    ///   start it, and after its end. `.systemCall`: the system has no room for one more thread (it may be started later),
+    ///   or no descriptor for its loop. `.forked`.
+    /// - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
+    public func start() throws { try resident.start() }
+
+    /// The thread's loop; nil before `start` has returned, and if it has failed. It stays when the thread has ended.
+    public var loop: RunLoop? { resident.currentLoop }
+
+    /// True from the return of `start` until the thread's loop has ended.
+    public var isRunning: Bool { resident.isRunning }
+
+    /// As `perform(in:block:)` of its loop.
+    ///
+    /// - Throws: `.notStarted`; `.loopEnded` from `stop` on: late work is refused.
+    public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
+      try resident.loopForWork().perform(in: mode, block: block)
+    }
+
+    /// Tells the thread to stop, and does not wait for it. `.now` may follow `.afterDueWork`; else the first one counts.
+    /// Nothing happens if it was not started, or has ended. While `setUp` runs it is kept for its return.
+    ///
+    /// - Re-entry: Allowed, also on the thread itself. - Blocks: No. - Complexity: O(1).
+    public func stop(_ ending: Ending = .afterDueWork) { resident.stop(ending) }
+
+    /// Returns when the thread is over: its loop has ended, all that it held was released. At once if it was not started.
+    ///
+    /// Does not stop it. Any number of threads may wait, at any time.
+    /// - Parameter timeout: How long, by the system's clock; nil: for ever.
+    /// - Throws: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
+    @available(*, noasync, message: "it blocks its thread")
+    public func join(timeout: Duration? = nil) throws(RunLoopError) { try resident.join(RealDeadline(timeout)) }
+  }
+}

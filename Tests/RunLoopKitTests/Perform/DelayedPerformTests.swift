@@ -1,0 +1,148 @@
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+final class DelayedPerformTests: XCTestCase {
+  private final class Target: @unchecked Sendable {
+    var log: [Int] = []
+  }
+
+  func test_RLK_DELAY_1_byTargetAloneOrByTargetAndKey() {
+    onThread {
+      let (loop, first, second) = (RunLoop.current, Target(), Target())
+      for number in 0..<6 {
+        try loop.perform(after: .zero, target: first, key: number % 3) { first.log.append(number) }
+        try loop.perform(after: .zero, target: second, key: number % 3) { second.log.append(number) }
+      }
+      XCTAssertEqual(loop.cancelPerforms(target: first, key: 1), 2)
+      XCTAssertEqual(loop.cancelPerforms(target: first, key: "1"), 0)
+      XCTAssertEqual(loop.cancelPerforms(target: second), 6)
+      XCTAssertEqual(loop.cancelPerforms(target: second), 0)
+      XCTAssertEqual(try loop.run(for: .seconds(60)), .finished)
+      XCTAssertEqual(first.log, [0, 2, 3, 5])
+      XCTAssertEqual(second.log, [])
+      XCTAssertEqual(loop.cancelPerforms(target: first), 0)
+    }
+  }
+
+  func test_RLK_DELAY_2_theHandleCancelsOnce() {
+    onThread {
+      let (loop, target) = (RunLoop.current, Target())
+      let cancelled = try loop.perform(after: .zero) { target.log.append(1) }
+      let performed = try loop.perform(after: .zero) { target.log.append(2) }
+      XCTAssertTrue(cancelled.isPending && performed.isPending)
+      XCTAssertTrue(cancelled.cancel())
+      XCTAssertFalse(cancelled.cancel() || cancelled.isPending)
+      XCTAssertEqual(try loop.run(for: .seconds(60)), .finished)
+      XCTAssertFalse(performed.cancel() || performed.isPending)
+      XCTAssertEqual(target.log, [2])
+      XCTAssertThrowsError(try loop.perform(after: .zero, in: []) {}) { XCTAssertEqual($0 as? RunLoopError, .noMode) }
+    }
+  }
+
+  func test_RLK_DELAY_3_oneThatRunsCancelsItsNeighboursAndNotItself() {
+    onThread {
+      let (loop, target) = (RunLoop.current, Target())
+      for number in 0..<3 {
+        try loop.perform(after: .zero, target: target) {
+          target.log.append(number)
+          XCTAssertEqual(loop.cancelPerforms(target: target), 2)
+        }
+      }
+      XCTAssertEqual(try loop.run(for: .seconds(60)), .finished)
+      XCTAssertEqual(target.log, [0])
+    }
+  }
+
+  func test_RLK_DELAY_4_targetAndBlockAreKeptUntilThenAndReleasedRightAfter() {
+    final class Kept: @unchecked Sendable {
+      let log: Box<[String]>
+      let name: String
+      init(_ name: String, _ log: Box<[String]>) { (self.name, self.log) = (name, log) }
+      deinit { log.update { [name] in $0.append("\(name) is gone") } }
+    }
+    onThread {
+      let (loop, log) = (RunLoop.current, Box<[String]>([]))
+      var handles: [RunLoop.DelayedPerform] = []
+      for name in ["one", "two"] {
+        let (target, captured) = (Kept("target \(name)", log), Kept("block \(name)", log))
+        handles.append(
+          try loop.perform(after: .zero, target: target) { log.update { $0.append(captured.name) } })
+      }
+      XCTAssertEqual(log.value, [])
+      try loop.run(for: .seconds(60))
+      XCTAssertEqual(log.value.filter { !$0.hasSuffix("gone") }, ["block one", "block two"])
+      // All of the first is gone before the second one runs.
+      XCTAssertEqual(
+        Set(log.value.prefix(3)), ["block one", "target one is gone", "block one is gone"])
+      XCTAssertEqual(log.value.count, 6)
+      withExtendedLifetime(handles) {}
+    }
+  }
+
+  func test_RLK_DELAY_5_theEndOfTheLoopReleasesAndRefuses() {
+    let (loop, handle) = (Box<RunLoop?>(nil), Box<RunLoop.DelayedPerform?>(nil))
+    weak var weakTarget: Target?
+    do {
+      let target = Target()
+      weakTarget = target
+      onThread {
+        loop.value = RunLoop.current
+        handle.value = try RunLoop.current.perform(after: .seconds(3600), in: [.common, "other"], target: target) {
+          XCTFail("it ran")
+        }
+      }
+      XCTAssertFalse(handle.value!.isPending)
+      XCTAssertFalse(handle.value!.cancel())
+      XCTAssertEqual(loop.value!.cancelPerforms(target: target), 0)
+      XCTAssertThrowsError(try loop.value!.perform(after: .zero, target: target) {}) {
+        XCTAssertEqual($0 as? RunLoopError, .loopEnded)
+      }
+    }
+    XCTAssertNil(weakTarget)
+    weak let weakLoop = loop.value
+    loop.value = nil
+    XCTAssertNil(weakLoop)
+  }
+
+  func test_RLK_DELAY_6_cancelledElsewhereItRunsOrIsCountedNeverBoth() throws {
+    let thread = RunLoop.Thread(name: "delays")
+    try thread.start()
+    let (loop, ran, cancelled) = (thread.loop!, Box(0), Box(0))
+    let callers = (0..<4).map { number in
+      TestThread {
+        let target = Target()
+        for round in 0..<500 {
+          for key in 0..<2 {
+            _ = try? loop.perform(after: .microseconds((round * 3 + number) % 30), target: target, key: key) {
+              ran.update { $0 += 1 }
+            }
+          }
+          let count = loop.cancelPerforms(target: target, key: 0)
+          cancelled.update { $0 += count }
+        }
+        let count = loop.cancelPerforms(target: target)
+        cancelled.update { $0 += count }
+      }
+    }
+    for caller in callers { caller.join() }
+    try loop.performAndWait {}  // one that ran at that moment is over
+    XCTAssertEqual(ran.value + cancelled.value, 4000)
+    thread.stop()
+    try thread.join()
+    XCTAssertEqual(ran.value + cancelled.value, 4000)
+  }
+
+  func test_RLK_DELAY_7_asleepItIsWoken() throws {
+    let thread = RunLoop.Thread(name: "sleeper")
+    try thread.start()
+    let done = Gate()
+    while !thread.loop!.isWaiting { sched_yield() }
+    try thread.loop!.perform(after: .milliseconds(1)) { done.open() }
+    done.wait()
+    thread.stop(.now)
+    try thread.join()
+  }
+}

@@ -1,0 +1,209 @@
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+final class PerformAndWaitTests: XCTestCase {
+  /// A thread whose loop runs the default mode until `end`.
+  private final class Server: @unchecked Sendable {
+    private let thread: RunLoop.Thread
+    let loop: RunLoop
+
+    init() throws {
+      thread = RunLoop.Thread(name: "server")
+      try thread.start()
+      loop = thread.loop!
+    }
+
+    func end() throws {
+      thread.stop()
+      try thread.join()
+    }
+  }
+
+  /// Until a block waits in the loop's default mode: the mode is not empty any more.
+  private func awaitBlock(in loop: RunLoop) { while loop.wouldFinish(in: .default) { sched_yield() } }
+
+  func test_RLK_WAIT_1_onItsOwnThreadItRunsAtOnceInWhateverMode() {
+    onThread {
+      let answer = try RunLoop.current.performAndWait(in: ["never run"]) { 7 }
+      XCTAssertEqual(answer, 7)
+      XCTAssertEqual(thrown { try RunLoop.current.performAndWait(in: []) {} }, .noMode)
+    }
+  }
+
+  func test_RLK_WAIT_2_itRunsOnTheLoopsThreadInOrderAndAnswers() throws {
+    let (server, order) = (try Server(), Box<[Int]>([]))
+    for round in 0..<1000 {
+      try server.loop.perform { order.update { $0.append(2 * round) } }
+      let isThere = try server.loop.performAndWait {
+        order.update { $0.append(2 * round + 1) }
+        return server.loop.isCurrent
+      }
+      XCTAssertTrue(isThere)
+      XCTAssertEqual(order.value.count, 2 * round + 2)
+    }
+    XCTAssertEqual(order.value, Array(0..<2000))
+    try server.end()
+    XCTAssertEqual(thrown { try server.loop.performAndWait {} }, .loopEnded)
+  }
+
+  func test_RLK_WAIT_3_whatTheBlockUsesIsTheCallersOwn() throws {
+    let server = try Server()
+    var numbers = [3, 1, 2]
+    try server.loop.performAndWait { numbers.sort() }
+    XCTAssertEqual(numbers, [1, 2, 3])
+    try server.end()
+  }
+
+  // Fault case 76.
+  func test_RLK_WAIT_4_aLoopThatEndsMeanwhileIsAnError() throws {
+    let (loop, ready, mayEnd, result) = (Box<RunLoop?>(nil), Gate(), Gate(), Box<[RunLoopError?]>([]))
+    let owner = TestThread {
+      loop.value = RunLoop.current
+      ready.open()
+      mayEnd.wait()
+    }
+    ready.wait()
+    let callers = (0..<4).map { number in
+      TestThread {
+        let error = thrown {
+          try loop.value!.performAndWait(timeout: number == 0 ? .seconds(1000) : nil) { XCTFail("it ran") }
+        }
+        result.update { $0.append(error) }
+      }
+    }
+    awaitBlock(in: loop.value!)
+    mayEnd.open()
+    owner.join()
+    for caller in callers { caller.join() }
+    XCTAssertEqual(result.value, Array(repeating: .loopEnded, count: 4))
+  }
+
+  func test_RLK_WAIT_5_outOfTimeTheBlockIsWithdrawn() {
+    let (loop, ready, late, done) = (Box<RunLoop?>(nil), Gate(), Gate(), Box(0))
+    let owner = TestThread {
+      loop.value = RunLoop.current
+      ready.open()
+      late.wait()
+      XCTAssertTrue(RunLoop.current.wouldFinish(in: .default))
+      try? RunLoop.current.perform { done.value += 1 }
+      XCTAssertEqual(try? RunLoop.current.run(in: .default, for: .zero), .timedOut)
+      XCTAssertEqual(try? RunLoop.current.run(in: "other", for: .zero), .finished)
+    }
+    ready.wait()
+    for timeout: Duration in [.milliseconds(2), .zero, .seconds(-1)] {
+      for modes: [RunLoop.Mode] in [[.default], ["other", .default, .common]] {
+        XCTAssertEqual(
+          thrown {
+            try loop.value!.performAndWait(in: modes, timeout: timeout) { XCTFail("it ran") }
+          }, .timedOut)
+      }
+    }
+    late.open()
+    owner.join()
+    XCTAssertEqual(done.value, 1)
+  }
+
+  func test_RLK_WAIT_6_oneThatHasBegunIsWaitedFor() throws {
+    let (server, timeout) = (try Server(), Duration.milliseconds(20))
+    let until = RunLoop.Instant.now.advanced(by: timeout * 2)
+    let answer = try server.loop.performAndWait(timeout: timeout) {
+      while RunLoop.Instant.now < until { sched_yield() }
+      return "late, but whole"
+    }
+    XCTAssertEqual(answer, "late, but whole")
+    try server.end()
+  }
+
+  func test_RLK_WAIT_7_twoThatWaitForEachOtherAreFreedByATimeout() throws {
+    let (first, second) = (try Server(), try Server())
+    let (firstIsIn, secondIsIn, results) = (Gate(), Gate(), Box<[String]>([]))
+    let caller = TestThread {
+      try? first.loop.performAndWait {
+        firstIsIn.open()
+        secondIsIn.wait()
+        let error = thrown {
+          try second.loop.performAndWait(timeout: .milliseconds(5)) {}
+        }
+        results.update { $0.append("\(error == .timedOut)") }
+      }
+    }
+    try second.loop.performAndWait {
+      secondIsIn.open()
+      firstIsIn.wait()
+      try? first.loop.performAndWait { results.update { $0.append("served") } }
+    }
+    caller.join()
+    XCTAssertEqual(results.value, ["true", "served"])
+    try first.end()
+    try second.end()
+  }
+
+  func test_RLK_WAIT_8_itRunsOrItIsOutOfTimeNeverBoth() throws {
+    let (server, ran, answered, late) = (try Server(), Box(0), Box(0), Box(0))
+    let callers = (0..<4).map { number in
+      TestThread {
+        for round in 0..<500 {
+          do throws(RunLoopError) {
+            try server.loop.performAndWait(
+              in: round % 3 == 0 ? ["other", .default] : [.default],
+              timeout: .microseconds((number * 7 + round) % 40)
+            ) { ran.update { $0 += 1 } }
+            answered.update { $0 += 1 }
+          } catch {
+            if error == .timedOut { late.update { $0 += 1 } }
+          }
+        }
+      }
+    }
+    for caller in callers { caller.join() }
+    try server.end()
+    XCTAssertEqual(ran.value, answered.value)
+    XCTAssertEqual(ran.value + late.value, 2000)
+  }
+
+  /// A drain that serves another mode has the block in its hands when it is withdrawn.
+  func test_RLK_WAIT_9_aBlockWithdrawnWhileADrainHasItIsGone() {
+    let (loop, ready, queued, mayGoOn) = (Box<RunLoop?>(nil), Gate(), Gate(), Gate())
+    let owner = TestThread {
+      let own = RunLoop.current
+      loop.value = own
+      ready.open()
+      queued.wait()
+      // Its block waits for the withdrawal of the one before.
+      _ = try? own.run(in: .default, for: .zero)
+      XCTAssertTrue(own.wouldFinish(in: "other"))
+    }
+    ready.wait()
+    let caller = TestThread {
+      let late = thrown {
+        try loop.value!.performAndWait(in: ["other"], timeout: .milliseconds(50)) { XCTFail("it ran") }
+      }
+      XCTAssertEqual(late, .timedOut)
+      mayGoOn.open()
+    }
+    while loop.value!.wouldFinish(in: "other") { sched_yield() }
+    try? loop.value!.enqueue { mayGoOn.wait() }
+    queued.open()
+    caller.join()
+    owner.join()
+  }
+
+  func test_RLK_WAIT_10_nothingOfItStays() throws {
+    final class Token {}
+    weak var weakToken: Token?
+    do {
+      let (token, server) = (Token(), try Server())
+      weakToken = token
+      nonisolated(unsafe) let kept = token
+      try server.loop.performAndWait { withExtendedLifetime(kept) {} }
+      _ = thrown {
+        try server.loop.performAndWait(in: ["never"], timeout: .zero) { withExtendedLifetime(kept) {} }
+      }
+      try server.end()
+    }
+    XCTAssertNil(weakToken)
+  }
+}

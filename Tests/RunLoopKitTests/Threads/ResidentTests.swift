@@ -1,0 +1,301 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+final class ResidentTests: XCTestCase {
+  private typealias Resident = RunLoop.Thread
+
+  func test_RLK_RESIDENT_1_startedItTakesWorkStoppedItRefusesIt() throws {
+    let (thread, isSetUp, ran) = (
+      Resident(name: "resident", setUp: { XCTAssertTrue($0.isCurrent) }), Box(false), Box(0)
+    )
+    XCTAssertNil(thread.loop)
+    XCTAssertFalse(thread.isRunning)
+    XCTAssertEqual(thrown { try thread.perform {} }, .notStarted)
+    try thread.start()
+    XCTAssertTrue(thread.isRunning)
+    for _ in 0..<100 { try thread.perform { ran.value += 1 } }
+    XCTAssertEqual(try thread.loop!.performAndWait { thread.loop!.isCurrent }, true)
+    thread.stop()
+    XCTAssertEqual(thrown { try thread.perform { XCTFail("late work ran") } }, .loopEnded)
+    try thread.join()
+    XCTAssertEqual(ran.value, 100)
+    XCTAssertFalse(thread.isRunning)
+    XCTAssertTrue(thread.loop!.hasEnded)
+    XCTAssertEqual(thrown { try thread.loop!.perform {} }, .loopEnded)
+    XCTAssertFalse(isSetUp.value)
+  }
+
+  func test_RLK_RESIDENT_2_afterDueWorkEverythingThatWasReadyHasItsTurn() throws {
+    let (isBlocked, mayGoOn, log) = (Gate(), Gate(), Box<[String]>([]))
+    let counters = (0..<20).map { _ in EventCounter() }
+    defer { withExtendedLifetime(counters) {} }
+    let source = RunLoop.Source { _ in log.update { $0.append("source") } }
+    let thread = Resident(name: "due") { loop in
+      try loop.add(source)
+      for counter in counters {
+        try loop.add(RunLoop.PortSource(fileDescriptor: counter.descriptor) { _ in log.update { $0.append("port") } })
+      }
+      try loop.add(
+        RunLoop.Timer(fireDate: .now.advanced(by: .seconds(3600))) { _ in log.update { $0.append("later") } })
+    }
+    try thread.start()
+    try thread.perform {
+      isBlocked.open()
+      mayGoOn.wait()
+    }
+    isBlocked.wait()
+    for counter in counters { counter.add() }
+    source.signal()
+    try thread.loop!.add(RunLoop.Timer(fireDate: .now) { _ in log.update { $0.append("timer") } })
+    try thread.perform { log.update { $0.append("block") } }
+    thread.stop(.afterDueWork)
+    // Not due when it was told, and never the last of its kind: it may run, and does not keep the thread.
+    @Sendable func again() { try? RunLoop.current.perform(block: again) }
+    try thread.loop!.perform(block: again)
+    mayGoOn.open()
+    try thread.join()
+    for (name, count) in ["source": 1, "port": 20, "timer": 1, "block": 1, "later": 0] {
+      XCTAssertEqual(log.value.count { $0 == name }, count, name)
+    }
+  }
+
+  func test_RLK_RESIDENT_3_nowNothingElseRuns() throws {
+    let counter = EventCounter()
+    defer { withExtendedLifetime(counter) {} }
+    let (isBlocked, mayGoOn, token) = (Gate(), Gate(), Box<Box<Int>?>(Box(0)))
+    let thread = Resident(name: "now")
+    try thread.start()
+    try thread.perform {
+      isBlocked.open()
+      mayGoOn.wait()
+    }
+    isBlocked.wait()
+    weak let weakToken = token.value
+    try thread.loop!.perform { [kept = token.value] in kept?.value += 1 }
+    let count = Box(0)
+    try thread.loop!.add(RunLoop.PortSource(fileDescriptor: counter.descriptor) { _ in count.value += 1 })
+    token.value = nil
+    thread.stop(.afterDueWork)
+    thread.stop(.now)
+    mayGoOn.open()
+    try thread.join()
+    XCTAssertNil(weakToken)
+    XCTAssertEqual(count.value, 0)
+  }
+
+  func test_RLK_RESIDENT_4_nestedRunsAreStoppedTooAndLaterOnes() throws {
+    let (isDeep, results) = (Gate(), Box<[RunLoop.RunResult?]>([]))
+    let thread = Resident(name: "nested")
+    try thread.start()
+    let loop = thread.loop!
+    @Sendable func nest(_ depth: Int) {
+      if depth == 0 {
+        isDeep.open()
+        let result = try? loop.keepRunning(in: "deep")
+        results.update { $0.append(result) }
+      } else {
+        let level = RunLoop.Mode(rawValue: "level \(depth)")
+        try? loop.enqueue(in: level) { nest(depth - 1) }
+        let result = try? loop.keepRunning(in: level)
+        results.update { $0.append(result) }
+      }
+      // One that begins afterwards.
+      let result = try? loop.keepRunning(in: "late")
+      results.update { $0.append(result) }
+    }
+    try thread.perform { nest(5) }
+    isDeep.wait()
+    thread.stop(.now)
+    try thread.join()
+    XCTAssertEqual(results.value, Array(repeating: .stopped, count: 12))
+  }
+
+  func test_RLK_RESIDENT_5_startTwiceStopTwiceJoinTwice() throws {
+    let thread = Resident(name: "twice")
+    thread.stop()  // nothing yet
+    try thread.join()
+    try thread.start()
+    XCTAssertEqual(thrown { try thread.start() }, .alreadyStarted)
+    XCTAssertTrue(thread.isRunning)
+    XCTAssertEqual(thrown { try thread.join(timeout: .milliseconds(1)) }, .timedOut)
+    let joined = Box(0)
+    let others = (0..<8).map { number in
+      TestThread {
+        if number % 2 == 0 { thread.stop(number % 4 == 0 ? .now : .afterDueWork) }
+        do {
+          try thread.join(timeout: number % 3 == 0 ? .seconds(1000) : nil)
+          joined.update { $0 += 1 }
+        } catch { XCTFail("\(error)") }
+      }
+    }
+    for other in others { other.join() }
+    XCTAssertEqual(joined.value, 8)
+    try thread.join()
+    thread.stop(.now)
+    XCTAssertEqual(thrown { try thread.start() }, .alreadyStarted)
+  }
+
+  func test_RLK_RESIDENT_6_onTheThreadItself() throws {
+    let (thread, results) = (Resident(name: "itself"), Box<[RunLoopError?]>([]))
+    try thread.start()
+    try thread.perform {
+      let errors = [thrown { try thread.join() }, thrown { try thread.start() }]
+      thread.stop(.now)
+      results.value = errors + [thrown { try thread.join(timeout: .seconds(1)) }]
+    }
+    try thread.join()
+    let deadlock = RunLoopError.wouldDeadlock(call: "join(timeout:)")
+    XCTAssertEqual(results.value, [deadlock, .alreadyStarted, deadlock])
+  }
+
+  func test_RLK_RESIDENT_7_aSetUpThatFailsIsTheErrorOfStart() {
+    struct Failure: Error, Equatable {}
+    weak var weakToken: Box<Int>?
+    let thread: Resident
+    do {
+      let token = Box(0)
+      weakToken = token
+      thread = Resident(name: "fails") { _ in
+        token.value += 1
+        throw Failure()
+      }
+    }
+    XCTAssertNotNil(weakToken)
+    XCTAssertThrowsError(try thread.start()) { XCTAssertEqual($0 as? Failure, Failure()) }
+    XCTAssertNil(weakToken)
+    XCTAssertNil(thread.loop)
+    XCTAssertFalse(thread.isRunning)
+    XCTAssertEqual(thrown { try thread.perform {} }, .loopEnded)
+    XCTAssertNil(thrown { try thread.join() })
+    XCTAssertEqual(thrown { try thread.start() }, .alreadyStarted)
+  }
+
+  func test_RLK_RESIDENT_8_toldDuringItsSetUpItEndsAfterIt() throws {
+    for ending: Resident.Ending in [.now, .afterDueWork] {
+      let (ran, made) = (Box(0), Box<Resident?>(nil))
+      let thread = Resident(name: "set-up") { loop in
+        made.value?.stop(ending)
+        try loop.perform { ran.value += 1 }
+      }
+      made.value = thread
+      try thread.start()
+      try thread.join()
+      made.value = nil
+      XCTAssertEqual(ran.value, ending == .now ? 0 : 1)
+    }
+  }
+
+  func test_RLK_RESIDENT_9_aThreadThatCannotBeMadeMayBeStartedLater() {
+    let thread = Resident(name: "small", stackSize: 1)
+    XCTAssertEqual(thrown { try thread.start() }, .systemCall(name: "pthread_attr_setstacksize", errno: EINVAL))
+    XCTAssertEqual(thrown { try thread.start() }, .systemCall(name: "pthread_attr_setstacksize", errno: EINVAL))
+    XCTAssertNil(thrown { try thread.join() })
+  }
+
+  func test_RLK_RESIDENT_10_nameAndStack() throws {
+    func name(of given: String) throws -> String {
+      let thread = Resident(name: given, stackSize: 1 << 20)
+      try thread.start()
+      let name = try thread.loop!.performAndWait { () -> String in
+        guard let file = fopen("/proc/thread-self/comm", "r") else { return "?" }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<max(0, count - 1)], as: UTF8.self)
+      }
+      thread.stop()
+      try thread.join()
+      return name
+    }
+    XCTAssertEqual(try name(of: "worker"), "worker")
+    XCTAssertEqual(try name(of: "fifteen letters and more"), "fifteen letters")
+    XCTAssertEqual(try name(of: "ünïcödé wörker"), "ünïcödé wö")
+  }
+
+  /// An owner in the usual manner: it has the thread, and its blocks have it weakly.
+  private final class Owner: @unchecked Sendable {
+    let thread = RunLoop.Thread(name: "owned")
+    var ticks = 0
+
+    func begin(_ ended: Gate) throws {
+      try thread.start()
+      try thread.perform { [weak self] in self?.ticks += 1 }
+      let timer = RunLoop.Timer(fireDate: .now, interval: .milliseconds(1)) { [weak self] _ in self?.ticks += 1 }
+      try thread.loop!.add(timer)
+      var hooks = RunLoop.Source.Hooks()
+      hooks.cancel = { _, _ in ended.open() }
+      try thread.loop!.add(RunLoop.Source(hooks: hooks) { _ in })
+    }
+  }
+
+  func test_RLK_RESIDENT_11_anOwnerWithWeakBlocksGoesAndTakesTheThreadAlong() throws {
+    let ended = Gate()
+    weak var weakOwner: Owner?
+    weak var weakLoop: RunLoop?
+    do {
+      let owner = Owner()
+      weakOwner = owner
+      try owner.begin(ended)
+      weakLoop = owner.thread.loop
+      try owner.thread.loop!.performAndWait {}
+    }
+    XCTAssertNil(weakOwner)
+    ended.wait()  // the thread ends by itself
+    while weakLoop != nil { sched_yield() }
+  }
+
+  func test_RLK_RESIDENT_12_aHandleThatGoesOnItsOwnThread() throws {
+    let ended = Gate()
+    do {
+      let thread = Resident(name: "own")
+      try thread.start()
+      var hooks = RunLoop.Source.Hooks()
+      hooks.cancel = { _, _ in ended.open() }
+      try thread.loop!.add(RunLoop.Source(hooks: hooks) { _ in })
+      try thread.loop!.perform { withExtendedLifetime(thread) {} }
+    }
+    ended.wait()
+  }
+
+  func test_RLK_RESIDENT_13_aThousandLeaveNothing() throws {
+    func wave(_ count: Int) throws {
+      for number in 0..<count {
+        let thread = Resident(name: "wave")
+        try thread.start()
+        thread.stop(number % 2 == 0 ? .now : .afterDueWork)
+        try thread.join()
+      }
+    }
+    try wave(50)
+    let (descriptors, memory) = (openDescriptors(), test_memory_in_use())
+    try wave(1000)
+    XCTAssertEqual(openDescriptors(), descriptors)
+    XCTAssertLessThan(test_memory_in_use() - memory, 256 * 1024)
+  }
+
+  func test_RLK_RESIDENT_14_aPlainStopOfItsRunEndsItToo() throws {
+    let thread = Resident(name: "plain")
+    try thread.start()
+    try thread.perform { RunLoop.current.stop() }
+    try thread.join()
+    XCTAssertTrue(thread.loop!.hasEnded)
+  }
+
+  func test_RLK_RESIDENT_15_anEmptyModeIsKeptRunningUntilStop() {
+    onThread {
+      let loop = RunLoop.current
+      XCTAssertEqual(thrown { try loop.keepRunning(in: .common) }, .noMode)
+      let stopper = TestThread {
+        while loop.currentMode != "empty" { sched_yield() }
+        loop.stop()
+      }
+      XCTAssertEqual(try loop.keepRunning(in: "empty"), .stopped)
+      stopper.join()
+      XCTAssertTrue(loop.wouldFinish(in: "empty"))
+    }
+  }
+}
