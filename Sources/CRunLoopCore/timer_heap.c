@@ -201,6 +201,11 @@ int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t
     return 0;
 }
 
+bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token) {
+    const rlc_heap_timer *timer = rlc_timer_table_find(&heap->timers, token);
+    return timer != NULL && rlc_heap_timer_is_armed(timer);
+}
+
 void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer) {
     disarm(heap, timer);
     rlc_timer_table_release(&heap->timers, timer);

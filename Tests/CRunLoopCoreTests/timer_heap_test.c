@@ -101,6 +101,21 @@ static void test_RLC_HEAP_12_a_tolerance_changes_no_place(void) {
     rlc_timer_heap_destroy(heap);
 }
 
+static void test_RLC_HEAP_13_armed_until_taken(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token token = insert(heap, &names[0]);
+    CHECK(!rlc_timer_heap_is_armed(heap, token));
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, token, 100, 0), 0);
+    CHECK(rlc_timer_heap_is_armed(heap, token));
+    check_next(heap, 100, &names[0]);
+    CHECK(!rlc_timer_heap_is_armed(heap, token));
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, token, 100, 50), 0);
+    CHECK(rlc_timer_heap_is_armed(heap, token));
+    CHECK_EQUAL(rlc_timer_heap_remove(heap, token), 0);
+    CHECK(!rlc_timer_heap_is_armed(heap, token));
+    rlc_timer_heap_destroy(heap);
+}
+
 static void test_RLC_HEAP_3_tolerances_merge(void) {
     rlc_timer_heap *heap = make_heap();
     rlc_token a = insert(heap, &names[0]), b = insert(heap, &names[1]), c = insert(heap, &names[2]);
@@ -403,6 +418,7 @@ int main(void) {
     RUN(test_RLC_HEAP_1_never_early);
     RUN(test_RLC_HEAP_2_equal_deadlines_in_order_of_arming);
     RUN(test_RLC_HEAP_12_a_tolerance_changes_no_place);
+    RUN(test_RLC_HEAP_13_armed_until_taken);
     RUN(test_RLC_HEAP_3_tolerances_merge);
     RUN(test_RLC_HEAP_4_push_out_surfaces_and_sinks);
     RUN(test_RLC_HEAP_5_forever_disarms);

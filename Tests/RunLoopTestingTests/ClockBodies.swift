@@ -137,6 +137,37 @@ extension Bodies {
     require(log.all == ["outer begins", "continuous", "wall", "outer ends"])
   }
 
+  /// Rule 31, of what was collected and has been given another date before its turn came.
+  static func whatACalloutMovesKeepsTheOrderOfSetting() throws {
+    let time = VirtualTime.install()
+    let loop = RunLoop.current
+    func play<Date: RunLoop.ClockInstant>(_: Date.Type, nested: Bool) throws {
+      let (log, date) = (Log(), Date.now.advanced(by: .seconds(1)))
+      let moved = ["first", "second"].map { name in RunLoop.Timer(fireDate: date) { _ in log.append(name) } }
+      let mover = RunLoop.Timer(fireDate: date.advanced(by: .milliseconds(-1))) { _ in
+        let later = Date.now.advanced(by: .seconds(10)).nanoseconds
+        for timer in moved {
+          if Date.clock == .wall {
+            timer.wallFireDate = .init(nanoseconds: later)
+          } else {
+            timer.fireDate = .init(nanoseconds: later)
+          }
+        }
+        if nested { _ = try? loop.run(for: .zero) }
+      }
+      // Collected the other way round.
+      try loop.add(mover)
+      for timer in moved.reversed() { try loop.add(timer) }
+      time.advance(by: .seconds(2))
+      require(try loop.run() == .finished)
+      require(log.all == ["first", "second"])
+    }
+    try play(RunLoop.Instant.self, nested: false)
+    try play(RunLoop.Instant.self, nested: true)
+    try play(RunLoop.WallInstant.self, nested: false)
+    try play(RunLoop.WallInstant.self, nested: true)
+  }
+
   static func aClocksTimersBelongToTheirModes() throws {
     let time = VirtualTime.install()
     let (loop, log, start) = (RunLoop.current, Log(), time.now)

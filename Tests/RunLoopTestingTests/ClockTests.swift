@@ -32,6 +32,10 @@ import Testing
     await #expect(processExitsWith: .success) { try Bodies.aNestedRunServesTheRestOfAllClocks() }
   }
 
+  @Test func whatACalloutMovesKeepsTheOrderOfSetting() async {
+    await #expect(processExitsWith: .success) { try Bodies.whatACalloutMovesKeepsTheOrderOfSetting() }
+  }
+
   @Test func aClocksTimersBelongToTheirModes() async {
     await #expect(processExitsWith: .success) { try Bodies.aClocksTimersBelongToTheirModes() }
   }

@@ -27,6 +27,8 @@ struct TimerHeap {
     _ = rlc_timer_heap_arm(heap, rlc_token(bits: token), deadline, tolerance)
   }
 
+  func isArmed(token: UInt64) -> Bool { rlc_timer_heap_is_armed(heap, rlc_token(bits: token)) }
+
   /// Date and place among equal dates stay; nothing if it is not armed.
   func setTolerance(_ tolerance: UInt64, token: UInt64) {
     _ = rlc_timer_heap_set_tolerance(heap, rlc_token(bits: token), tolerance)

@@ -127,9 +127,11 @@ extension RunLoop {
     for collected in state.pointee.collectedTimers where collected.token != 0 {
       let timer = collected.timer.takeUnretainedValue()
       guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == collected.token else { continue }
+      guard let heap = collected.mode.pointee.heap(of: timer.clock), !heap.isArmed(token: collected.token) else {
+        continue
+      }
       let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
-      collected.mode.pointee.heap(of: timer.clock)?
-        .arm(token: collected.token, deadline: date, tolerance: tolerance)
+      heap.arm(token: collected.token, deadline: date, tolerance: tolerance)
     }
   }
 }

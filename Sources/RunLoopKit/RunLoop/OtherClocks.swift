@@ -56,10 +56,13 @@ extension RunLoop {
     }
   }
 
-  /// False if its clock was set back since it was collected: never early, it waits for its date again. Under the leaf lock.
+  /// False if its clock was set back since it was collected: never early, it waits for its date again; and if it has been
+  /// given a later date, for which it is armed already. Under the leaf lock.
   func isStillDue(_ timer: Timer, _ collected: LoopState.CollectedTimer) -> Bool {
     if timer.schedule.date <= Kernel.now(timer.clock) { return true }
-    arm(timer, in: collected.mode, collected.token)
+    if collected.mode.pointee.heap(of: timer.clock)?.isArmed(token: collected.token) == false {
+      arm(timer, in: collected.mode, collected.token)
+    }
     return false
   }
 
