@@ -30,6 +30,45 @@ extension Bodies {
     require(link.droppedFrames == 0)
   }
 
+  static func aDefaultToleranceDelaysNoFrame() throws {
+    let time = VirtualTime.install()
+    let (loop, frames) = (RunLoop.current, Frames())
+    loop.defaultTimerTolerance = .milliseconds(100)
+    let link = RunLoop.DisplayLink { _, frame in
+      require(time.now == frame.timestamp)
+      frames.append(frame)
+    }
+    try link.add(to: loop)
+    require(try loop.run(for: .seconds(1)) == .timedOut)
+    require(frames.all.count >= 59 && link.droppedFrames == 0)
+  }
+
+  private final class NestingWork: Sendable {
+    let loop: RunLoop
+    private let times = Mutex(0)
+    var count: Int { times.withLock { $0 } }
+
+    init(_ loop: RunLoop) { self.loop = loop }
+
+    func run() {
+      times.withLock { $0 += 1 }
+      try? loop.performWhenIdle {}
+      _ = try? loop.run(for: .milliseconds(1))
+      ask()
+    }
+
+    func ask() { try? loop.performWhenIdle { [self] in run() } }
+  }
+
+  static func idleWorkThatRunsTheLoopLetsItSleep() throws {
+    _ = VirtualTime.install()
+    let work = NestingWork(.current)
+    try work.loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in })
+    work.ask()
+    require(try work.loop.run(for: .seconds(1)) == .timedOut)
+    require(work.count <= 2)
+  }
+
   static func lateFramesAreDroppedAndCounted() throws {
     let time = VirtualTime.install()
     let (loop, start, frames) = (RunLoop.current, time.now, Frames())

@@ -8,6 +8,14 @@ import Testing
     await #expect(processExitsWith: .success) { try Bodies.framesLieOnAGridThatDoesNotMove() }
   }
 
+  @Test func aDefaultToleranceDelaysNoFrame() async {
+    await #expect(processExitsWith: .success) { try Bodies.aDefaultToleranceDelaysNoFrame() }
+  }
+
+  @Test func idleWorkThatRunsTheLoopLetsItSleep() async {
+    await #expect(processExitsWith: .success) { try Bodies.idleWorkThatRunsTheLoopLetsItSleep() }
+  }
+
   @Test func lateFramesAreDroppedAndCounted() async {
     await #expect(processExitsWith: .success) { try Bodies.lateFramesAreDroppedAndCounted() }
   }

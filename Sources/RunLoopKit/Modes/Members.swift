@@ -85,7 +85,7 @@ extension RunLoop {
     if timer.clock == .suspending { try makeTimerHeap(of: mode) } else { try makeOtherClock(timer.clock, of: mode) }
     let token = try mode.pointee.heap(of: timer.clock)!.insert(timer)
     mode.pointee.timerCount += 1
-    if let extras = state.pointee.extras, timer.schedule.tolerance == 0 {
+    if let extras = state.pointee.extras, !timer.hasOwnTolerance, timer.schedule.tolerance == 0 {
       timer.schedule.setTolerance(extras.defaultTolerance, interval: timer.intervalNanoseconds)
     }
     if !timer.isFiring { arm(timer, in: mode, token) }

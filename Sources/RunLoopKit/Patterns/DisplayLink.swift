@@ -33,6 +33,7 @@ extension RunLoop {
       self.core = core
       // Its interval only keeps it from being a one-shot: each callout sets the next date.
       timer = Timer(fireDate: .distantFuture, interval: .seconds(Int64.max)) { DisplayLink($0, core).fire() }
+      timer.tolerance = .zero  // also in a loop with a default
     }
 
     private init(_ timer: Timer, _ core: Core) {
@@ -94,8 +95,9 @@ extension RunLoop {
 
     private func fire() {
       // None: paused or resumed meanwhile.
-      guard let frame = core.take(now: Kernel.now()) else { return settle() }
-      timer.fireDate = frame.targetTimestamp
+      let frame = core.take(now: Kernel.now())
+      settle()
+      guard let frame else { return }
       core.body(self, frame)
     }
 

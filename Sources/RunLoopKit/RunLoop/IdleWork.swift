@@ -51,12 +51,13 @@ final class IdleQueue: @unchecked Sendable {
   private var blocks: [() -> Void] = []
   /// Queued by idle blocks: for the next time.
   private var later: [() -> Void] = []
-  private var isRunning = false
+  /// Idle blocks on the stack: one may run the loop.
+  private var depth = 0
 
   /// False if it has to wait until something else wakes the loop.
   func append(_ block: @escaping () -> Void, isFromLoop: Bool) -> Bool {
     lock.withLock {
-      let isLater = isRunning && isFromLoop
+      let isLater = depth > 0 && isFromLoop
       if isLater { later.append(block) } else { blocks.append(block) }
       return !isLater
     }
@@ -76,11 +77,11 @@ final class IdleQueue: @unchecked Sendable {
 
   private func runFirst(_ loop: RunLoop) {
     let block = lock.withLock {
-      isRunning = true
+      depth += 1
       return blocks.removeFirst()
     }
     loop.count(.blocksPerformed)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block)
-    lock.withLock { isRunning = false }
+    lock.withLock { depth -= 1 }
   }
 }

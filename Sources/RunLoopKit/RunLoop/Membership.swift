@@ -100,8 +100,8 @@ extension RunLoop {
   }
 
   /// The tolerance of timers that are added without one, as if it had been set then; zero at first. A timer that must be
-  /// exact all the same sets its own to zero after it was added. Timers that are members already keep theirs; a repeating
-  /// one gets at most half its interval.
+  /// exact all the same sets its own to zero, once and for all; a display link always is. Timers that are members already
+  /// keep theirs; a repeating one gets at most half its interval.
   ///
   /// Wakes that are saved by it: `Statistics.wakesSaved`. - Thread: Any.
   public var defaultTimerTolerance: Duration {

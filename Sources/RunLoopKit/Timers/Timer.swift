@@ -9,6 +9,8 @@ extension RunLoop {
   public final class Timer: Item, @unchecked Sendable {
     /// The clock that its dates are on. Never changes.
     public let clock: TimerClock
+    /// A tolerance was set, also zero: a loop's default is not for this timer. Guarded by the item's leaf lock.
+    @exclusivity(unchecked) final var hasOwnTolerance: Bool
     let body: (Timer) -> Void
     /// In nanoseconds; 0: one-shot.
     let intervalNanoseconds: UInt64
@@ -61,6 +63,7 @@ extension RunLoop {
       var schedule = TimerSchedule(date: date, now: Kernel.now(clock))
       schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds)
       self.schedule = schedule
+      hasOwnTolerance = schedule.tolerance > 0
       super.init(.timer, order: order, context: context, onlyHost: onlyHost)
     }
 
@@ -139,7 +142,9 @@ extension RunLoop {
     func apply(_ change: Change, now: UInt64) {
       switch change {
       case .date(let date): schedule.setDate(date, now: now)
-      case .tolerance(let tolerance): schedule.setTolerance(tolerance, interval: intervalNanoseconds)
+      case .tolerance(let tolerance):
+        schedule.setTolerance(tolerance, interval: intervalNanoseconds)
+        hasOwnTolerance = true
       }
     }
 
