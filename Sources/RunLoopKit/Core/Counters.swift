@@ -52,8 +52,8 @@ struct Counters: ~Copyable {
   func runEnds() {
     let began = runBegan.load(ordering: .relaxed)
     guard began != 0 else { return }
-    let total = run.load(ordering: .relaxed) &+ (Kernel.now() &- began)
     change {
+      let total = run.load(ordering: .relaxed) &+ (Kernel.now() &- began)
       run.store(total, ordering: .relaxed)
       runBegan.store(0, ordering: .relaxed)
     }
@@ -74,8 +74,8 @@ struct Counters: ~Copyable {
     add(1, to: .sleeps)
     let began = sleepBegan.load(ordering: .relaxed)
     guard began != 0 else { return }  // counted from the middle of a sleep on
-    let total = sleep.load(ordering: .relaxed) &+ (Kernel.now() &- began)
     change {
+      let total = sleep.load(ordering: .relaxed) &+ (Kernel.now() &- began)
       sleep.store(total, ordering: .relaxed)
       sleepBegan.store(0, ordering: .relaxed)
     }
@@ -94,9 +94,9 @@ struct Counters: ~Copyable {
       let before = sequence.load(ordering: .acquiring)
       let (run, sleep) = (run.load(ordering: .relaxed), sleep.load(ordering: .relaxed))
       let (runBegan, sleepBegan) = (runBegan.load(ordering: .relaxed), sleepBegan.load(ordering: .relaxed))
+      let now = Kernel.now()  // before the second look: what is told never goes back
       atomicMemoryFence(ordering: .acquiring)
       guard before & 1 == 0, sequence.load(ordering: .relaxed) == before else { continue }
-      let now = Kernel.now()
       return Times(run: run &+ Self.elapsed(runBegan, now), sleep: sleep &+ Self.elapsed(sleepBegan, now))
     }
   }
