@@ -24,7 +24,8 @@ static bool is_out(const rlc_port *port) {
 }
 
 /** What all that share the owner's number want together; edge-triggered if all are. False if all of them are out. */
-static bool shared_events_of(const rlc_port_set *set, const rlc_port *owner, uint32_t *ret_events) {
+__attribute__((noinline)) static bool shared_events_of(
+    const rlc_port_set *set, const rlc_port *owner, struct epoll_event *ret_event) {
     uint32_t events = 0, edge = EPOLLET;
     bool any = false;
     for (const rlc_port *port = owner; port != NULL; port = rlc_port_set_older_sharer(set, port)) {
@@ -34,19 +35,18 @@ static bool shared_events_of(const rlc_port_set *set, const rlc_port *owner, uin
         events |= events_of(port) & ~(uint32_t)EPOLLET;
         edge &= events_of(port);
     }
-    *ret_events = events | edge;
+    ret_event->events = events | edge;
     return any;
 }
 
 int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port) {
     if (rlc_port_set_is_forked(set))
         return -ECHILD; /* the epoll descriptor's interest list is the parent's */
-    struct epoll_event event = {.events = events_of(port)};
-    if (rlc_port_has(port, RLC_PORT_SHARED)) {
-        uint32_t events;
-        (void)shared_events_of(set, port, &events);
-        event.events = events;
-    }
+    struct epoll_event event;
+    if (rlc_port_has(port, RLC_PORT_SHARED))
+        (void)shared_events_of(set, port, &event);
+    else
+        event.events = events_of(port);
     event.data.u64 = rlc_slot_token(&port->slot).bits;
     return set->kernel->epoll_control(set->kernel->context, epoll_fd, operation, port->fd, &event);
 }
@@ -59,15 +59,6 @@ static uint32_t *bucket_of(const rlc_port_set *set, int fd) {
 
 static rlc_port *port_at(const rlc_port_set *set, uint32_t slot) {
     return rlc_slot_table_at(&set->ports, slot);
-}
-
-rlc_port *rlc_port_set_owner_from(const rlc_port_set *set, uint32_t slot, int fd) {
-    for (; slot != RLC_NO_SLOT; slot = port_at(set, slot)->next) {
-        rlc_port *port = port_at(set, slot);
-        if (port->fd == fd && !rlc_port_has(port, RLC_PORT_ORPHAN))
-            return port;
-    }
-    return NULL;
 }
 
 rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
@@ -236,8 +227,8 @@ static void drop_registration(rlc_port_set *set, rlc_port *port) {
 }
 
 static bool wants_no_registration(const rlc_port_set *set, const rlc_port *port) {
-    uint32_t events;
-    return rlc_port_has(port, RLC_PORT_SHARED) ? !shared_events_of(set, port, &events) : is_out(port);
+    struct epoll_event unused;
+    return rlc_port_has(port, RLC_PORT_SHARED) ? !shared_events_of(set, port, &unused) : is_out(port);
 }
 
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
@@ -286,7 +277,8 @@ static void ask_about_counter(const rlc_port_set *set, rlc_port *port) {
 int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     rlc_port *older = rlc_port_set_owner(set, port->fd);
     link_port(set, port);
-    note_sharing(set, port);
+    if (older != NULL)
+        note_sharing(set, port);
     int status = register_new(set, port, older);
     if (status < 0) {
         unlink_port(set, port);
@@ -299,6 +291,12 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
         set->hint_count++;
     atomic_fetch_add(&set->changes, 1);
     return 0;
+}
+
+/** A member that is not the owner has left. */
+__attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_port *owner) {
+    note_sharing(set, owner);
+    (void)rlc_port_set_update(set, owner);
 }
 
 void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
@@ -315,10 +313,8 @@ void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
         set->hint_count--;
     unlink_port(set, port);
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, false);
-    if (owner != NULL && owner != port) {
-        note_sharing(set, owner);
-        (void)rlc_port_set_update(set, owner); /* without this one's wishes */
-    }
+    if (owner != NULL && owner != port)
+        register_without(set, owner);
     atomic_fetch_add(&set->changes, 1);
 }
 

@@ -13,10 +13,7 @@ rlc_port *rlc_port_set_older_sharer(const rlc_port_set *set, const rlc_port *por
     return older != NULL && shares(older) ? older : NULL;
 }
 
-rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
-    rlc_port *owner = rlc_port_set_owner(set, port->fd);
-    if (owner == port || owner == NULL)
-        return owner;
+rlc_port *rlc_port_set_sharing_owner(const rlc_port_set *set, rlc_port *owner, const rlc_port *port) {
     for (rlc_port *older = owner; (older = rlc_port_set_older_sharer(set, older)) != NULL;) {
         if (older == port)
             return owner;

@@ -95,12 +95,10 @@ rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
 
 /** The owner of the number, or NULL. */
 rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd);
-/** The same among the members from this slot on in its bucket. */
-rlc_port *rlc_port_set_owner_from(const rlc_port_set *set, uint32_t slot, int fd);
+/** The owner, which is another port, if they share their number; else NULL. */
+rlc_port *rlc_port_set_sharing_owner(const rlc_port_set *set, rlc_port *owner, const rlc_port *port);
 /** The next older member that shares the port's number with it, or NULL. */
 rlc_port *rlc_port_set_older_sharer(const rlc_port_set *set, const rlc_port *port);
-/** The owner if the port is it, or shares its number: then what happens to the port changes the registration. Or NULL. */
-rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port);
 /** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /** epoll_ctl(2) on `epoll_fd`; -ECHILD in a child of fork(2). */
@@ -112,6 +110,22 @@ static inline bool rlc_port_has(const rlc_port *port, unsigned state) {
 
 static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) {
     port->state = (uint16_t)(is_set ? port->state | state : port->state & ~state);
+}
+
+/** The owner among the members from this slot on in the number's bucket. */
+static inline rlc_port *rlc_port_set_owner_from(const rlc_port_set *set, uint32_t slot, int fd) {
+    for (; slot != RLC_NO_SLOT; slot = ((rlc_port *)rlc_slot_table_at(&set->ports, slot))->next) {
+        rlc_port *port = rlc_slot_table_at(&set->ports, slot);
+        if (port->fd == fd && !rlc_port_has(port, RLC_PORT_ORPHAN))
+            return port;
+    }
+    return NULL;
+}
+
+/** The owner if the port is it, or shares its number: then what happens to the port changes the registration. Or NULL. */
+static inline rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
+    rlc_port *owner = rlc_port_set_owner(set, port->fd);
+    return owner == NULL || owner == port ? owner : rlc_port_set_sharing_owner(set, owner, port);
 }
 
 static inline bool rlc_port_set_is_forked(const rlc_port_set *set) {

@@ -100,15 +100,24 @@ extension RunLoop {
       unchecked body: @escaping (FileDescriptorSource, Readiness) -> Void
     ) throws(RunLoopError) {
       self.body = body
-      var descriptors = ItemDescriptors(limiter: limit.map { RateLimiter($0) })
-      if unpollable == .alwaysReady { descriptors.standIn = try StandIn.make(for: fileDescriptor) }
-      if ownership == .closesWhenInvalidated, fileDescriptor >= 0 {
-        descriptors.owned = OwnedDescriptor(fileDescriptor)
+      var descriptors: ItemDescriptors?
+      if limit != nil || ownership != .borrowed || unpollable != .refuse {
+        descriptors = try Self.descriptors(of: fileDescriptor, ownership, unpollable, limit)
       }
       try super.init(
         .descriptorSource, fileDescriptor: fileDescriptor,
         interest: Self.bits(of: interest) | UInt32(trigger.bits | PortRegistration.shared), order: order, context: nil,
         onlyHost: onlyHost, descriptors: descriptors)
+    }
+
+    @inline(never)
+    private static func descriptors(
+      of descriptor: Int32, _ ownership: Ownership, _ unpollable: Unpollable, _ limit: RateLimit?
+    ) throws(RunLoopError) -> ItemDescriptors {
+      let standIn = unpollable == .alwaysReady ? try StandIn.make(for: descriptor) : nil
+      let isOwned = ownership == .closesWhenInvalidated && descriptor >= 0
+      return ItemDescriptors(
+        owned: isOwned ? OwnedDescriptor(descriptor) : nil, standIn: standIn, limiter: limit.map { RateLimiter($0) })
     }
 
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & 0xF }

@@ -12,7 +12,7 @@ extension RunLoop {
 
     init(
       _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, context: Context?, onlyHost: RunLoop?,
-      descriptors: ItemDescriptors = ItemDescriptors()
+      descriptors: ItemDescriptors? = nil
     ) throws(RunLoopError) {
       // Whether it is open, epoll_ctl(2) says when it is added.
       guard fileDescriptor >= 0 else { throw .systemCall(name: "fcntl", errno: EBADF) }
@@ -25,6 +25,7 @@ extension RunLoop {
       guard fcntl(fileDescriptor, F_GETFD) >= 0 else { throw .systemCall(name: "fcntl", errno: errno) }
     }
 
+    @inline(__always)
     final var registration: PortRegistration {
       PortRegistration(
         fileDescriptor: standIn?.fileDescriptor ?? fileDescriptor, isCounter: kind == .portSource,
@@ -53,7 +54,7 @@ extension RunLoop {
       body = perform
       try super.init(
         .portSource, fileDescriptor: fileDescriptor, interest: PortRegistration.readable, order: order,
-        context: context, onlyHost: nil, descriptors: ItemDescriptors(limiter: limit.map { RateLimiter($0) }))
+        context: context, onlyHost: nil, descriptors: ItemDescriptors.make(limit: limit))
     }
 
     public override var description: String {

@@ -7,8 +7,9 @@ extension RunLoop {
   /// it stays where it is (in the descriptor, in the kernel's queue of signals or file events) and is served afterwards, and
   /// what comes together there counts as it does there. A period is measured on the loop's clock and ended by a timer in the
   /// source's modes, which keeps them from being empty; in a mode that does not run meanwhile it ends when that runs again.
-  /// A source in several loops has one limit, and rests in each of them when it is called there.
-  public struct RateLimit: Sendable {
+  /// A limit may be given to several sources: each counts for itself. A source in several loops has one count, and
+  /// rests in each of them when it is called there.
+  public final class RateLimit: Sendable {
     /// Callouts in a period. Less than one counts as one.
     public let count: Int
     /// How long a period is.

@@ -24,7 +24,7 @@ extension RunLoop {
     }
 
     init(
-      _ kind: Kind, order: Int, context: Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors = ItemDescriptors()
+      _ kind: Kind, order: Int, context: Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors? = nil
     ) {
       self.kind = kind
       extras = ItemExtras.make(order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
@@ -39,14 +39,15 @@ extension RunLoop {
     final var onlyHost: UInt64? { extras?.onlyHost }
 
     /// What is closed with the item.
-    final var owned: OwnedDescriptor? { extras?.descriptors.owned }
+    @inline(__always)
+    final var owned: OwnedDescriptor? { extras?.descriptors?.owned }
 
     /// How often it may be called.
     @inline(__always)
-    final var limiter: RateLimiter? { extras?.descriptors.limiter }
+    final var limiter: RateLimiter? { extras?.descriptors?.limiter }
 
     /// What its loops watch in place of its descriptor.
-    final var standIn: OwnedDescriptor? { extras?.descriptors.standIn }
+    final var standIn: OwnedDescriptor? { extras?.descriptors?.standIn }
 
     /// The process that made it.
     final var forkGeneration: UInt32 { leaf.forkGeneration }
@@ -68,7 +69,7 @@ extension RunLoop {
       willLeave()
       leaveHosts()
       hasLeft()
-      if let extras { extras.descriptors.end() }
+      extras?.descriptors?.end()
       // A source keeps its context until it is destroyed.
       if isExclusive { context?.release() }
     }
@@ -128,22 +129,29 @@ extension RunLoop {
 }
 
 /// What few items with a descriptor have.
-struct ItemDescriptors {
+final class ItemDescriptors: Sendable {
   /// Closed with the item.
-  var owned: OwnedDescriptor?
+  let owned: OwnedDescriptor?
   /// Watched in place of the descriptor; closed when the item is gone.
-  var standIn: OwnedDescriptor?
-
+  let standIn: OwnedDescriptor?
   /// How often it may be called.
-  var limiter: RunLoop.RateLimiter?
+  let limiter: RunLoop.RateLimiter?
+
+  init(owned: OwnedDescriptor? = nil, standIn: OwnedDescriptor? = nil, limiter: RunLoop.RateLimiter? = nil) {
+    self.owned = owned
+    self.standIn = standIn
+    self.limiter = limiter
+  }
+
+  static func make(limit: RunLoop.RateLimit?) -> ItemDescriptors? {
+    limit.map { ItemDescriptors(limiter: RunLoop.RateLimiter($0)) }
+  }
 
   /// The item is invalid and has left its modes.
   func end() {
     limiter?.end()
     owned?.giveUp()
   }
-
-  var isEmpty: Bool { owned == nil && standIn == nil && limiter == nil }
 }
 
 /// What few items have: those with nothing of it do without the object.
@@ -151,9 +159,9 @@ final class ItemExtras: Sendable {
   let order: Int
   let context: RunLoop.HeldContext?
   let onlyHost: UInt64?
-  let descriptors: ItemDescriptors
+  let descriptors: ItemDescriptors?
 
-  private init(order: Int, context: RunLoop.HeldContext?, onlyHost: UInt64?, descriptors: ItemDescriptors) {
+  private init(order: Int, context: RunLoop.HeldContext?, onlyHost: UInt64?, descriptors: ItemDescriptors?) {
     self.order = order
     self.context = context
     self.onlyHost = onlyHost
@@ -161,9 +169,9 @@ final class ItemExtras: Sendable {
   }
 
   static func make(
-    order: Int, context: RunLoop.Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors
+    order: Int, context: RunLoop.Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors?
   ) -> ItemExtras? {
-    if order == 0, context == nil, onlyHost == nil, descriptors.isEmpty { return nil }
+    if order == 0, context == nil, onlyHost == nil, descriptors == nil { return nil }
     return ItemExtras(
       order: order, context: context.map { RunLoop.HeldContext($0) }, onlyHost: onlyHost?.serial,
       descriptors: descriptors)
