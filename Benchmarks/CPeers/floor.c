@@ -384,6 +384,8 @@ static void modes_run_once(loop *self, int mode) {
 #define HAS_WATCHES 1
 #define HAS_PASS 1
 #define HAS_MODES 1
+#define HAS_CHANNEL 1
+#include "floor_process.h"
 #include "workloads.h"
 
 static const bench_workload workloads[] = {
@@ -405,6 +407,8 @@ static const bench_workload workloads[] = {
     WORKLOAD(mode_switch),
     WORKLOAD(mode_event),
     WORKLOAD(mode_addrm),
+    WORKLOAD(port_xrtt),
+    WORKLOAD(port_big),
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),

@@ -67,12 +67,14 @@ static void (*timer_hook)(timer *called);
 static void (*watch_hook)(watch *called);
 static void message_arrived(message *arrived);
 
+#include "gsocket.h"
+
 static const char *load(void) {
     void *library = open_library((const char *const[]){"libglib-2.0.so.0", NULL});
     if (library == NULL)
         return "not installed (libglib2.0-0)";
     SYMBOLS(FIND)
-    return NULL;
+    return load_sockets();
 }
 
 static void loop_refresh(loop *self, uint64_t now_ns) {
@@ -244,6 +246,7 @@ static void observers_close(loop *of) {
 #define HAS_REPEATING_TIMERS 1
 #define HAS_WATCHES 1
 #define HAS_PASS 1
+#define HAS_CHANNEL 1
 #include "workloads.h"
 
 static const bench_workload workloads[] = {
@@ -265,6 +268,7 @@ static const bench_workload workloads[] = {
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),
+    WORKLOAD(port_xrtt),
     {0},
 };
 

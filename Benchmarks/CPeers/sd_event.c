@@ -55,12 +55,14 @@ typedef struct deferred {
 static void (*timer_hook)(timer *called);
 static void (*watch_hook)(watch *called);
 
+#include "sd_bus.h"
+
 static const char *load(void) {
     void *library = open_library((const char *const[]){"libsystemd.so.0", NULL});
     if (library == NULL)
         return "not installed (libsystemd0)";
     SYMBOLS(FIND)
-    return NULL;
+    return load_bus(library);
 }
 
 static void loop_refresh(loop *self, uint64_t now_ns) {
@@ -218,6 +220,7 @@ static void observers_close(loop *of) {
 #define TIMERS_ARE_REUSED 1
 #define HAS_WATCHES 1
 #define HAS_PASS 1
+#define HAS_CHANNEL 1
 #include "workloads.h"
 
 static const bench_workload workloads[] = {
@@ -239,6 +242,7 @@ static const bench_workload workloads[] = {
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),
+    WORKLOAD(port_xrtt),
     {0},
 };
 

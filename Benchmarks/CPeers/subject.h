@@ -52,7 +52,7 @@ static inline uint64_t random_below(uint64_t limit) {
 }
 
 /** Of all timers that are started; for those that know such a thing. */
-static uint64_t timer_tolerance_ns;
+__attribute__((unused)) static uint64_t timer_tolerance_ns;
 
 /** A set-up step that has no reason to fail. */
 static inline void require(bool is_true, const char *what) {

@@ -3,11 +3,11 @@
 #include <string.h>
 
 extern const bench_subject bench_floor, bench_core, bench_cf, bench_dispatch, bench_libuv, bench_libev, bench_libevent,
-    bench_glib, bench_sd_event;
+    bench_glib, bench_sd_event, bench_zeromq;
 
 const bench_subject *bench_subject_at(size_t index) {
     static const bench_subject *const all[] = {&bench_floor, &bench_core, &bench_cf, &bench_dispatch, &bench_libuv,
-        &bench_libev, &bench_libevent, &bench_glib, &bench_sd_event};
+        &bench_libev, &bench_libevent, &bench_glib, &bench_sd_event, &bench_zeromq};
     return index < sizeof all / sizeof *all ? all[index] : NULL;
 }
 

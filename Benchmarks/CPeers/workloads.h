@@ -2,6 +2,7 @@
 #include "workloads_fd.h"
 #include "workloads_loop.h"
 #include "workloads_post.h"
+#include "workloads_process.h"
 #include "workloads_timer.h"
 
 /** A line of a subject's table; further fields may follow. */

@@ -36,6 +36,12 @@ import Testing
     #expect(Set(Growth.all.map(\.name)).count == Growth.all.count)
   }
 
+  @Test func eachWorkloadIsKnownToSomeSubject() {
+    for workload in Workload.standard + Workload.growing {
+      #expect(Subject.all.contains { $0.divisor(for: workload) != nil }, "\(workload.label)")
+    }
+  }
+
   @Test func quickMakesCountsSmallerButNeverNothing() {
     let workload = Workload("post", "1", "", count: 30, size: 1)
     #expect(workload.args(divisor: 1, isQuick: false).count == 30)

@@ -2,7 +2,7 @@ import CMeasure
 
 extension Workload {
   /// Those of a run, in the order of the table.
-  static let standard: [Workload] = threads + timers + descriptors + loops + memory
+  static let standard: [Workload] = threads + processes + timers + descriptors + loops + memory
 
   private static let threads = [
     Workload(
@@ -20,6 +20,19 @@ extension Workload {
     Workload("post", "2", "two threads post to a running loop", count: 200_000, size: 2),
     Workload("self_post", "", "a callback queues the next one on its own loop", count: 200_000),
     Workload("self_post2", "", "two callbacks, each of which queues the other", count: 200_000, isLong: true),
+  ]
+
+  private static let processes = [
+    Workload(
+      "port_xrtt", "same", "a message of 64 bytes to another process and back, one CPU", .latency, count: 10000,
+      placement: BENCH_SAME_CPU, quick: .fewerOperations(5)),
+    Workload("port_xrtt", "split", "the same on two CPUs", .latency, count: 4000, placement: BENCH_SPLIT_CPUS),
+    Workload(
+      "port_big", "16M", "a payload of 16 MB to another process, which reads it and answers", count: 60,
+      size: 16 << 20, placement: BENCH_SPLIT_CPUS),
+    Workload(
+      "port_big", "16M in place", "the same, made where the other process will find it", count: 60, size: 16 << 20,
+      active: 1, placement: BENCH_SPLIT_CPUS),
   ]
 
   private static let timers = [

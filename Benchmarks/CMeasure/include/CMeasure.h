@@ -15,8 +15,9 @@
 typedef struct bench_args {
     int64_t count;        /**< How many operations. */
     int64_t size;         /**< N: how many timers, descriptors, observers, modes or producers there are. */
-    int64_t active;       /**< fd_dispatch: how many of them are active. fd_addrm: 1 = a pass after each. */
-    int64_t placement;    /**< Of the two threads: enum bench_placement. */
+    int64_t active;       /**< fd_dispatch: how many of them are active. fd_addrm: 1 = a pass after each.
+                               port_big: 1 = the payload is made where the other process will find it. */
+    int64_t placement;    /**< Of the two threads, or processes: enum bench_placement. */
     int64_t window_ms;    /**< timer_firewin: over how long the timers are spread. */
     int64_t tolerance_us; /**< timer_firewin: how late a timer may be. */
     int64_t spin_us;      /**< wake_rtt: how long a loop may look for a wake before it sleeps. */
@@ -29,7 +30,7 @@ typedef struct bench_result {
     uint64_t operations; /**< What elapsed_ns, the calls and instructions are divided by. */
     uint64_t elapsed_ns;
     uint64_t cpu_ns;   /**< Of the whole process. */
-    int64_t syscalls;  /**< Exact, of all threads; -1: not counted. */
+    int64_t syscalls;  /**< Exact, of all threads and of the other process; -1: not counted. */
     int64_t waits;     /**< Those of them that can wait for events; -1: not counted. */
     uint32_t *samples; /**< Nanoseconds each, for latencies; malloc'ed. */
     size_t sample_count;
@@ -105,6 +106,25 @@ void bench_on_thread(void (*body)(void *context), void *context);
 
 /** An eventfd, which Swift cannot make by itself. */
 int bench_counter(void);
+
+/**
+ * A second process, whose system calls are counted as this one's are, and which ends with the calling thread. To be made
+ * before the calling thread is pinned, since it inherits that.
+ *
+ * @return 0 in the second process, its number in the first.
+ */
+int bench_fork(void);
+
+/** The same with a program of its own, for a language whose runtime does not survive fork(2). It calls bench_serve(). */
+int bench_start(char *const *arguments);
+void bench_serve(void);
+
+/** Ends a second process at once. */
+void bench_end_other(int process);
+
+/** Fills `size` bytes, a multiple of 8, with what depends on `seed`; bench_sum() reads all of them. */
+void bench_fill(void *bytes, size_t size, uint64_t seed);
+uint64_t bench_sum(const void *bytes, size_t size);
 
 /** The soft limit of descriptors is raised to the hard one; the limit. */
 int64_t bench_raise_descriptor_limit(void);
