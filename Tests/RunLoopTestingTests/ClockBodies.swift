@@ -77,6 +77,98 @@ extension Bodies {
     require(every.fireDate == start.advanced(by: .seconds(27)))
   }
 
+  /// Set back before they fire, what lies in the past of their making: behind the date, and before it.
+  static func aDateInThePastStaysADateOfTheWallClock() throws {
+    let time = VirtualTime.install()
+    let (loop, log) = (RunLoop.current, Log())
+    let made = RunLoop.WallInstant.now
+    func add(_ seconds: Int, every interval: Duration = .zero, _ name: String) throws -> RunLoop.Timer {
+      let timer = RunLoop.Timer(fireDate: made.advanced(by: .seconds(-seconds)), interval: interval) { _ in
+        log.append("\(name) \(RunLoop.WallInstant.now.duration(to: made))")
+      }
+      try loop.add(timer)
+      return timer
+    }
+    let repeating = try add(100, every: .seconds(1000), "repeating")
+    _ = try add(10, "early")
+    time.setWallClock(to: made.advanced(by: .seconds(-50)))
+    require(try loop.run(for: .zero) == .timedOut)
+    // Its phase begins where it fired, as ever (A14).
+    require(log.all == ["repeating 50.0 seconds"])
+    require(repeating.wallFireDate == made.advanced(by: .seconds(950)))
+    require(try loop.run(for: .seconds(100)) == .timedOut)
+    require(log.all == ["repeating 50.0 seconds", "early 10.0 seconds"])
+
+    // Collected with what sets the clock back, too.
+    repeating.invalidate()
+    let base = RunLoop.WallInstant.now
+    _ = try loop.add(
+      RunLoop.Timer(fireDate: base.advanced(by: .seconds(-3))) { _ in
+        time.setWallClock(to: base.advanced(by: .seconds(-2)))
+      })
+    for seconds in [2, 1] {
+      try loop.add(
+        RunLoop.Timer(fireDate: base.advanced(by: .seconds(-seconds))) { _ in
+          log.append("\(seconds) \(RunLoop.WallInstant.now == base.advanced(by: .seconds(-seconds)))")
+        })
+    }
+    require(try loop.run(for: .seconds(10)) == .finished)
+    require(log.all.suffix(2) == ["2 true", "1 true"])
+  }
+
+  static func aWallTimerThatSetsItselfToThePast() throws {
+    let time = VirtualTime.install(tick: .nanoseconds(1))
+    let loop = RunLoop.current
+    let count = Mutex(0)
+    let past = RunLoop.WallInstant.now.advanced(by: .seconds(-60))
+    let passes = Mutex(0)
+    try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.withLock { $0 += 1 } })
+    try loop.add(
+      RunLoop.Timer(fireDate: past, interval: .seconds(3600)) { timer in
+        if count.withLock({
+          $0 += 1
+          return $0 < 5
+        }) {
+          timer.wallFireDate = past
+        } else {
+          loop.stop()
+        }
+      })
+    require(try loop.run(for: .seconds(10)) == .stopped)
+    // Once a pass, as any timer that sets itself to now.
+    require(passes.withLock { $0 } == 5)
+    require(time.now.nanoseconds > 0)
+  }
+
+  static func equallyLateTimersFireInTheOrderOfTheirClocks() throws {
+    let time = VirtualTime.install()
+    let (loop, log) = (RunLoop.current, Log())
+    // One moment on each clock, three of it on each, added the other way round.
+    for index in 1...3 {
+      func add<Date: RunLoop.ClockInstant>(_ name: String, _: Date.Type) throws {
+        let date = Date(nanoseconds: Date.now.nanoseconds).advanced(by: .seconds(1))
+        try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("\(name)\(index)") })
+      }
+      try add("wall", RunLoop.WallInstant.self)
+      try add("continuous", RunLoop.ContinuousInstant.self)
+      try add("suspending", RunLoop.Instant.self)
+    }
+    // A nanosecond before them, on the last of the clocks.
+    try loop.add(
+      RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .nanoseconds(999_999_999))) { _ in
+        log.append("first")
+      })
+    time.suspend(for: .zero)
+    time.advance(by: .seconds(2))
+    require(try loop.run() == .finished)
+    require(
+      log.all == [
+        "first", "suspending1", "suspending2", "suspending3", "continuous1", "continuous2", "continuous3", "wall1",
+        "wall2",
+        "wall3",
+      ])
+  }
+
   static func aCalloutSetsTheWallClockBack() throws {
     let time = VirtualTime.install()
     let (loop, log) = (RunLoop.current, Log())

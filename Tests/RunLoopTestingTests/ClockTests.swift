@@ -20,12 +20,24 @@ import Testing
     await #expect(processExitsWith: .success) { try Bodies.theWallClockIsSetForward() }
   }
 
+  @Test func aDateInThePastStaysADateOfTheWallClock() async {
+    await #expect(processExitsWith: .success) { try Bodies.aDateInThePastStaysADateOfTheWallClock() }
+  }
+
+  @Test func aWallTimerThatSetsItselfToThePast() async {
+    await #expect(processExitsWith: .success) { try Bodies.aWallTimerThatSetsItselfToThePast() }
+  }
+
   @Test func aCalloutSetsTheWallClockBack() async {
     await #expect(processExitsWith: .success) { try Bodies.aCalloutSetsTheWallClockBack() }
   }
 
   @Test func timersOfAllClocksFireInTheOrderOfBeingDue() async {
     await #expect(processExitsWith: .success) { try Bodies.timersOfAllClocksFireInTheOrderOfBeingDue() }
+  }
+
+  @Test func equallyLateTimersFireInTheOrderOfTheirClocks() async {
+    await #expect(processExitsWith: .success) { try Bodies.equallyLateTimersFireInTheOrderOfTheirClocks() }
   }
 
   @Test func aNestedRunServesTheRestOfAllClocks() async {

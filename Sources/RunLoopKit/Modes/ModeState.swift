@@ -29,8 +29,7 @@ struct ModeState: ~Copyable {
   var timerHeap: TimerHeap?
   /// The mode's own timerfd, so that an expiry has its place among the mode's ready ports, whatever runs at that moment.
   var timerPort: TimerPort?
-  /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date again.
-  var takenExpiry: UInt64 = 0
+  var timerExpiry = TimerExpiry()
   /// The timers on other clocks than the suspending one, in the order of `TimerClock`; nil rather than empty.
   var otherClocks: ContiguousArray<OtherClock>?
 

@@ -4,8 +4,7 @@ final class OtherClock {
   let clock: RunLoop.TimerClock
   let heap: TimerHeap
   let port: TimerPort
-  /// As `ModeState.takenExpiry`.
-  private var takenExpiry: UInt64 = 0
+  private var expiry = TimerExpiry()
 
   private init(_ clock: RunLoop.TimerClock, _ heap: TimerHeap, _ port: TimerPort) {
     self.clock = clock
@@ -31,27 +30,12 @@ final class OtherClock {
   var hint: PortSet.Hint { clock == .wall ? .wallTimer : .continuousTimer }
 
   /// Wants an expiry for the first timer; see `RunLoop.armTimer`.
-  func arm() {
-    let wakeAt = heap.wakeAt
-    if wakeAt == takenExpiry { return }
-    if wakeAt == Time.forever { return port.disarm() }
-    if wakeAt > port.armed { port.harvested() }
-    port.want(wakeAt)
-  }
+  func arm() { expiry.arm(port, for: heap) }
 
-  /// See `RunLoop.isTimerDue`.
-  func isDue(soft: Bool) -> Bool {
-    let date = soft ? heap.first : heap.wakeAt
-    guard date != Time.forever, soft || date != takenExpiry else { return false }
-    return date <= Kernel.now(clock)
-  }
+  func isDue(soft: Bool) -> Bool { expiry.isDue(heap, on: clock, soft: soft) }
 
   /// True if timers are due, which the caller is about to fire.
-  func takeExpiry(soft: Bool) -> Bool {
-    guard isDue(soft: soft) else { return false }
-    takenExpiry = heap.wakeAt
-    return true
-  }
+  func takeExpiry(soft: Bool) -> Bool { expiry.take(heap, on: clock, soft: soft) }
 
-  func forgetExpiry() { takenExpiry = 0 }
+  func forgetExpiry() { expiry.forget() }
 }

@@ -58,7 +58,7 @@ extension RunLoop {
     forgetExpiries(of: mode)
     let base = state.pointee.collectedTimers.count
     if let heap = mode.pointee.timerHeap { collectTimers(of: heap, in: mode, limit: limit) }
-    if mode.pointee.otherClocks != nil { collectOtherTimers(in: mode, from: base, limit: limit) }
+    if mode.pointee.otherClocks != nil { collectOtherTimers(in: mode, from: base) }
     let end = state.pointee.collectedTimers.count
     // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once.
     if end - base > 1 {
@@ -96,11 +96,12 @@ extension RunLoop {
     state.pointee.collectedTimers[index].token = 0
     guard collected.token != 0, timer.isValid, !timer.isFiring else { return nil }
     let fired: UInt64? = timer.withLinks { links in
-      let date = timer.schedule.date
       guard links.contains(collected.token, in: collected.mode) else { return nil }
-      guard timer.clock == .suspending ? date <= limit || date <= Kernel.now() : isStillDue(timer, collected) else {
-        return nil
-      }
+      guard
+        timer.clock == .suspending
+          ? timer.schedule.date <= limit || timer.schedule.date <= Kernel.now() : isStillDue(timer, collected)
+      else { return nil }
+      let date = timer.schedule.date
       timer.firing.store(true, ordering: .relaxed)
       beginCallout(timer)
       disarm(timer, links)
@@ -130,7 +131,7 @@ extension RunLoop {
       guard let heap = collected.mode.pointee.heap(of: timer.clock), !heap.isArmed(token: collected.token) else {
         continue
       }
-      let (date, tolerance) = timer.withSchedule { ($0.date, $0.tolerance) }
+      let (date, tolerance) = timer.withSchedule { ($0.date(on: timer.clock), $0.tolerance) }
       heap.arm(token: collected.token, deadline: date, tolerance: tolerance)
     }
   }
@@ -157,16 +158,10 @@ extension RunLoop {
   func armTimer(of mode: ModePointer) {
     if mode.pointee.otherClocks != nil { armOtherClocks(of: mode) }
     guard let heap = mode.pointee.timerHeap, let port = mode.pointee.timerPort else { return }
-    let wakeAt = heap.wakeAt
-    // The expiry that a pass has taken is not asked for again.
-    if wakeAt == mode.pointee.takenExpiry { return }
-    // The first timer is gone or was moved out: no expiry at its old date (A1), whose place the next timer would take.
-    if wakeAt == Time.forever { return port.disarm() }
-    if wakeAt > port.armed { port.harvested() }
-    port.want(wakeAt)
+    mode.pointee.timerExpiry.arm(port, for: heap)
   }
 
-  /// `soft`: the expiry has come, so that everything whose date has come may fire; else only what must.
+  /// `soft` as in `TimerExpiry`.
   func isTimerDue(in mode: ModePointer, soft: Bool) -> Bool {
     if isOwnTimerDue(in: mode, soft: soft) { return true }
     return mode.pointee.otherClocks != nil && mode.pointee.otherClocks!.contains { $0.isDue(soft: soft) }
@@ -175,16 +170,15 @@ extension RunLoop {
   /// On the suspending clock.
   private func isOwnTimerDue(in mode: ModePointer, soft: Bool) -> Bool {
     guard let heap = mode.pointee.timerHeap else { return false }
-    let date = soft ? heap.first : heap.wakeAt
-    guard date != Time.forever, soft || date != mode.pointee.takenExpiry else { return false }
-    return date <= Kernel.now()
+    return mode.pointee.timerExpiry.isDue(heap, on: .suspending, soft: soft)
   }
 
   /// True if timers are due, which the caller is about to fire.
   func takeExpiry(in mode: ModePointer, soft: Bool) -> Bool {
     let isOtherDue = mode.pointee.otherClocks != nil && takeOtherExpiries(of: mode, soft: soft)
-    guard isOwnTimerDue(in: mode, soft: soft) else { return isOtherDue }
-    mode.pointee.takenExpiry = mode.pointee.timerHeap!.wakeAt
+    guard let heap = mode.pointee.timerHeap, mode.pointee.timerExpiry.take(heap, on: .suspending, soft: soft) else {
+      return isOtherDue
+    }
     return true
   }
 
@@ -206,7 +200,8 @@ extension RunLoop {
 
   func arm(_ timer: Timer, in mode: ModePointer, _ token: UInt64) {
     let schedule = timer.schedule
-    mode.pointee.heap(of: timer.clock)!.arm(token: token, deadline: schedule.date, tolerance: schedule.tolerance)
+    let date = schedule.date(on: timer.clock)
+    mode.pointee.heap(of: timer.clock)!.arm(token: token, deadline: date, tolerance: schedule.tolerance)
     armTimer(of: mode)
   }
 

@@ -15,7 +15,7 @@ extension RunLoop {
 
   /// They are about to be collected, or there will be no pass for them.
   func forgetExpiries(of mode: ModePointer) {
-    mode.pointee.takenExpiry = 0
+    mode.pointee.timerExpiry.forget()
     if mode.pointee.otherClocks != nil { mode.pointee.otherClocks!.forEach { $0.forgetExpiry() } }
   }
 
@@ -32,34 +32,44 @@ extension RunLoop {
       .map { Time.convert($0.heap.wakeAt, from: Kernel.now($0.clock), to: now) }.min() ?? Time.forever
   }
 
-  /// Behind those of the suspending clock, which are collected already; then all are put in the order in which they became
-  /// due: the one that is latest first; equally late ones by clock, and on one clock by date.
-  func collectOtherTimers(in mode: ModePointer, from base: Int, limit: UInt64) {
-    var latenesses = lateness(from: base, now: limit)
-    var clocks = latenesses.isEmpty ? 0 : 1
-    for other in mode.pointee.otherClocks ?? [] {
-      let (start, now) = (state.pointee.collectedTimers.count, Kernel.now(other.clock))
-      collectTimers(of: other.heap, in: mode, limit: now)
+  /// Behind those of the suspending clock, which are collected already; then all are put in the order of the moments at which
+  /// they became due: equal ones by clock, and on one clock as its heap has them. The moments are dates translated to the
+  /// suspending clock by one reading of each clock, all read in a row: of two clocks, what is closer together than these
+  /// readings are has no order.
+  func collectOtherTimers(in mode: ModePointer, from base: Int) {
+    let others = mode.pointee.otherClocks ?? []
+    let now = Kernel.now()
+    let nows = others.map { Kernel.now($0.clock) }
+    var moments = dueMoments(from: base, own: now, now: now)
+    var clocks = moments.isEmpty ? 0 : 1
+    for (other, own) in zip(others, nows) {
+      let start = state.pointee.collectedTimers.count
+      collectTimers(of: other.heap, in: mode, limit: own)
       if state.pointee.collectedTimers.count > start { clocks += 1 }
-      latenesses += lateness(from: start, now: now)
+      moments += dueMoments(from: start, own: own, now: now)
     }
     guard clocks > 1 else { return }
-    let order = latenesses.indices.sorted { (latenesses[$1], $0) < (latenesses[$0], $1) }
+    let order = moments.indices.sorted { (moments[$0], $0) < (moments[$1], $1) }
     let collected = Array(state.pointee.collectedTimers[base...])
     for (place, index) in order.enumerated() { state.pointee.collectedTimers[base + place] = collected[index] }
   }
 
-  private func lateness(from start: Int, now: UInt64) -> [UInt64] {
+  /// On the suspending clock; negative if that is from before the machine was started.
+  private func dueMoments(from start: Int, own: UInt64, now: UInt64) -> [Int64] {
     state.pointee.collectedTimers[start...].map { collected in
-      let date = collected.timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0.date } }
-      return now > date ? now - date : 0
+      let date = collected.timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0.date(on: timer.clock) } }
+      return Int64(clamping: now) - Int64(clamping: own > date ? own - date : 0)
     }
   }
 
   /// False if its clock was set back since it was collected: never early, it waits for its date again; and if it has been
   /// given a later date, for which it is armed already. Under the leaf lock.
   func isStillDue(_ timer: Timer, _ collected: LoopState.CollectedTimer) -> Bool {
-    if timer.schedule.date <= Kernel.now(timer.clock) { return true }
+    let now = Kernel.now(timer.clock)
+    if timer.schedule.date(on: timer.clock) <= now {
+      timer.schedule.settle(now: now)
+      return true
+    }
     if collected.mode.pointee.heap(of: timer.clock)?.isArmed(token: collected.token) == false {
       arm(timer, in: collected.mode, collected.token)
     }
@@ -70,7 +80,7 @@ extension RunLoop {
   func firstDateOfAllClocks(in mode: ModePointer) -> UInt64? {
     let now = Kernel.now()
     return mode.pointee.timers.map { timer in
-      let (date, reported) = timer.withSchedule { ($0.date, $0.reported) }
+      let (date, reported) = timer.withSchedule { ($0.date(on: timer.clock), $0.reported) }
       let ownNow = Kernel.now(timer.clock)
       return (Time.convert(date, from: ownNow, to: now), Time.convert(reported, from: ownNow, to: now))
     }.min { $0.0 < $1.0 }?.1

@@ -17,6 +17,13 @@ struct TimerSchedule {
     self.date = max(date, now)
   }
 
+  /// When it is due. A date in the past on the wall clock stays that date, in case the clock is set back before it fires.
+  @inline(__always)
+  func date(on clock: RunLoop.TimerClock) -> UInt64 { clock == .wall ? min(reported, date) : date }
+
+  /// It fires, though "now" of the moment when it was set has not come: the clock was set back since.
+  mutating func settle(now: UInt64) { date = min(date, now) }
+
   /// At most half the interval for a repeating timer (A2).
   mutating func setTolerance(_ tolerance: UInt64, interval: UInt64) {
     self.tolerance = interval > 0 ? min(tolerance, interval / 2) : tolerance
