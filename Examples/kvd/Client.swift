@@ -39,9 +39,10 @@ final class Client {
     self.host = host
     try host.loop.assumeOnLoop { local throws(RunLoopError) in
       source = try local.descriptor(descriptor, interest: .readable) { [unowned self] _, readiness in serve(readiness) }
-      let timeout = host.configuration().idleTimeout
-      idleTimer = try local.timer(after: timeout, tolerance: timeout / 8) { [unowned self] _ in close() }
+      let tolerance = host.configuration().idleTimeout / 8
+      idleTimer = try local.rearmableTimer(tolerance: tolerance) { [unowned self] _ in close() }
     }
+    restartIdleTimer()
   }
 
   // In this order: a closed number may be the next connection's.
@@ -63,9 +64,9 @@ final class Client {
     restartIdleTimer()
   }
 
-  /// Pushing a date out costs no system call: the timer sinks when its old date comes up.
+  /// Of all clients only the one whose date comes first pays a system call.
   private func restartIdleTimer() {
-    idleTimer?.fireDate = .now.advanced(by: host.configuration().idleTimeout)
+    idleTimer?.rearm(after: host.configuration().idleTimeout)
   }
 
   /// The commit that answers waited for is over.

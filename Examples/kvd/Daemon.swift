@@ -60,10 +60,9 @@ final class Daemon {
       case .staged(let value): answers.append("VALUE ", value.array, untilCommit: true)
       }
     case .set(let key, let value):
-      let wasClean = !store.hasStaged
       store.set(key, value)
       answers.append("OK", untilCommit: true)
-      commit.isNeeded(wasClean: wasClean)
+      commit.isNeeded()
     }
   }
 

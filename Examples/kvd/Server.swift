@@ -35,6 +35,7 @@ final class Server {
       source = try local.descriptor(listener, interest: .readable) { [unowned self] _, _ in
         for _ in 0..<Self.batch { guard acceptOne() else { return } }
       }
+      pause = try local.rearmableTimer { [unowned self] _ in source?.interest = .readable }
     }
   }
 
@@ -111,13 +112,7 @@ final class Server {
   private func rest(because reason: String) {
     Report.note("no connections for \(Self.pauseLength): \(reason)")
     source?.interest = []
-    do {
-      pause = try loop.assumeOnLoop { local throws(RunLoopError) in
-        try local.timer(after: Self.pauseLength) { [unowned self] _ in source?.interest = .readable }
-      }
-    } catch {
-      source?.interest = .readable
-    }
+    pause?.rearm(after: Self.pauseLength)
   }
 
   private func remove(_ client: Client) {

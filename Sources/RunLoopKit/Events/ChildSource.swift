@@ -68,7 +68,7 @@ extension RunLoop {
     deinit { process.end() }
 
     public override var description: String {
-      "<child source order \(order), process \(processID), \(isValid ? "valid" : "invalid")>"
+      "<child source\(labelText) order \(order), process \(processID), \(isValid ? "valid" : "invalid")>"
     }
   }
 }

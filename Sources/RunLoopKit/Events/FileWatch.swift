@@ -54,7 +54,7 @@ extension RunLoop {
     }
 
     public override var description: String {
-      "<file watch order \(order), \(path), \(isValid ? "valid" : "invalid")>"
+      "<file watch\(labelText) order \(order), \(path), \(isValid ? "valid" : "invalid")>"
     }
   }
 }

@@ -87,7 +87,7 @@ extension RunLoop {
 
     public override var description: String {
       let names = receiver.signals.signals.map(\.description).joined(separator: "|")
-      return "<signal source order \(order), \(names), \(isValid ? "valid" : "invalid")>"
+      return "<signal source\(labelText) order \(order), \(names), \(isValid ? "valid" : "invalid")>"
     }
   }
 

@@ -135,7 +135,7 @@ extension RunLoop {
     }
 
     public override var description: String {
-      "<descriptor source order \(order), descriptor \(fileDescriptor), \(interest), \(isValid ? "valid" : "invalid")>"
+      "<descriptor source\(labelText) order \(order), descriptor \(fileDescriptor), \(interest), \(isValid ? "valid" : "invalid")>"
     }
   }
 }

@@ -9,7 +9,8 @@ extension RunLoop {
   public class Item: @unchecked Sendable, Hashable, CustomStringConvertible {
     /// Where the item is a member. Guarded by `leaf`.
     @exclusivity(unchecked) private final var links = ItemLinks()
-    private final let extras: ItemExtras?
+    /// Few have some; made when the first of it is set.
+    private final let optionalExtras = AtomicLazyReference<ItemExtras>()
     /// A leaf lock: taken under a loop's lock, never around one. It knows the process that made it; in a child of fork(2) an
     /// inherited item is dead, and its locks are not to be touched.
     private final let leaf = Lock()
@@ -27,11 +28,28 @@ extension RunLoop {
       _ kind: Kind, order: Int, context: Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors? = nil
     ) {
       self.kind = kind
-      extras = ItemExtras.make(order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
+      let extras = ItemExtras.make(order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
+      if let extras { _ = optionalExtras.storeIfNil(extras) }
     }
+
+    @inline(__always)
+    private final var extras: ItemExtras? { optionalExtras.load() }
 
     /// Lower is called first, among the observers or signalled sources of a mode; the other kinds ignore it.
     public final var order: Int { extras?.order ?? 0 }
+
+    /// What the item is for, in the words of who made it: shown in its description and in the loop's. Nil at first.
+    /// - Complexity: An item without a label pays nothing for it.
+    public final var label: String? {
+      get { isForked ? nil : extras?.label }
+      set {
+        guard !isForked, newValue != nil || extras != nil else { return }
+        (extras ?? optionalExtras.storeIfNil(ItemExtras())).label = newValue
+      }
+    }
+
+    /// For descriptions: behind the kind.
+    final var labelText: String { label.map { " \"\($0)\"" } ?? "" }
 
     final var context: HeldContext? { extras?.context }
 
@@ -155,13 +173,29 @@ final class ItemDescriptors: Sendable {
 }
 
 /// What few items have: those with nothing of it do without the object.
-final class ItemExtras: Sendable {
+final class ItemExtras: @unchecked Sendable {
+  private let lock = Lock()
+  /// Guarded by `lock`.
+  private var storedLabel: String?
   let order: Int
   let context: RunLoop.HeldContext?
   let onlyHost: UInt64?
   let descriptors: ItemDescriptors?
 
-  private init(order: Int, context: RunLoop.HeldContext?, onlyHost: UInt64?, descriptors: ItemDescriptors?) {
+  var label: String? {
+    get { lock.withLock { storedLabel } }
+    set {
+      let old = lock.withLock {
+        defer { storedLabel = newValue }
+        return storedLabel
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
+  init(
+    order: Int = 0, context: RunLoop.HeldContext? = nil, onlyHost: UInt64? = nil, descriptors: ItemDescriptors? = nil
+  ) {
     self.order = order
     self.context = context
     self.onlyHost = onlyHost

@@ -36,7 +36,7 @@ extension RunLoop {
 
     public override var description: String {
       let detail = context?.description.map { ", context \($0)" } ?? ""
-      return "<observer order \(order), \(activities), \(repeats ? "repeats" : "once"), "
+      return "<observer\(labelText) order \(order), \(activities), \(repeats ? "repeats" : "once"), "
         + "\(isValid ? "valid" : "invalid")\(isFiring ? ", firing" : "")\(detail)>"
     }
   }

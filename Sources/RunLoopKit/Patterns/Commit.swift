@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Work that is asked for often and done once: before the loop sleeps, and when a run ends.
+  /// Work that is asked for often and done once: before the loop sleeps, or after all that is ready; and when a run ends.
   ///
   /// What a layout, a cache or a log wants: mark it needed after each change, and write once what all of them have changed.
   /// A handle: the loop's modes keep it until `invalidate()`, or the end of the loop.
@@ -9,29 +9,60 @@ extension RunLoop {
   public struct Commit: Sendable {
     private let core: Core
     private let observer: Observer
+    /// For `.afterReady`.
+    private let timer: Timer?
     private let loop: RunLoop
+
+    /// When a flush that is needed comes.
+    public enum Moment: Hashable, Sendable {
+      /// Before the loop sleeps, or would if something were not ready: once a pass, and a pass serves one descriptor. For what is
+      /// cheap, or must be done before anything else happens: a layout.
+      case beforeWaiting
+      /// When everything that was ready as it became needed has been served, and before what became ready later. For what is
+      /// dear and can be shared by all who are there: a group commit of a log. The first mark pays a system call.
+      case afterReady
+    }
 
     /// - Parameters:
     ///   - mode: `.common`: in every common mode.
+    ///   - moment: With `.afterReady` a timer waits in the modes, and keeps them from being empty.
     ///   - order: Among the observers of before-waiting and exit; the default comes after most.
     ///   - flush: Called on the loop's thread, with no lock held, once for any number of `setNeeded()` before.
     /// - Throws: As `add(_:to:)`.
     public init(
-      on loop: RunLoop, in mode: Mode = .common, order: Int = 2_000_000, _ flush: @escaping @Sendable () -> Void
+      on loop: RunLoop, in mode: Mode = .common, at moment: Moment = .beforeWaiting, order: Int = 2_000_000,
+      _ flush: @escaping @Sendable () -> Void
     ) throws(RunLoopError) {
       let core = Core(flush)
       self.core = core
       self.loop = loop
-      observer = Observer([.beforeWaiting, .exit], order: order) { _, _ in _ = core.flush() }
+      switch moment {
+      case .beforeWaiting:
+        timer = nil
+        observer = Observer([.beforeWaiting, .exit], order: order) { _, _ in _ = core.flush() }
+      case .afterReady:
+        let timer = Timer(rearmable: .distantFuture) { _ in _ = core.flush() }
+        timer.tolerance = .zero  // whatever the loop's default is
+        self.timer = timer
+        observer = Observer(.exit, order: order) { _, _ in _ = core.flush() }
+      }
       try loop.add(observer, to: mode)
+      do throws(RunLoopError) {
+        if let timer { try loop.add(timer, to: mode) }
+      } catch {
+        observer.invalidate()
+        throw error
+      }
     }
 
-    /// The loop flushes before it sleeps next. Also from within the flush: then after one more pass. If the loop does not
+    /// The loop flushes at the next such moment. Also from within the flush: then after one more pass. If the loop does not
     /// run: when it does.
     /// - Thread: Any; also a sleeping loop flushes at once. What was changed before is seen by the flush. - Blocks: No.
     /// - Complexity: O(1); one atomic exchange if it is needed already.
     public func setNeeded() {
-      if core.setNeeded() { loop.wakeForPass() }
+      guard core.setNeeded() else { return }
+      // A timer that is due has its place among the ready descriptors: behind those that are ready at this moment.
+      if let timer { timer.rearm(after: .zero) } else { loop.wakeForPass() }
     }
 
     /// True from `setNeeded()` until the flush begins.
@@ -47,7 +78,10 @@ extension RunLoop {
     }
 
     /// No flush any more; one that is needed is dropped.
-    public func invalidate() { observer.invalidate() }
+    public func invalidate() {
+      observer.invalidate()
+      timer?.invalidate()
+    }
 
     /// False once it was invalidated.
     public var isValid: Bool { observer.isValid }
@@ -69,5 +103,17 @@ extension RunLoop {
         return true
       }
     }
+  }
+}
+
+extension RunLoop.Local {
+  /// A commit whose flush may use what belongs to this thread. - Throws: As `Commit`'s initialiser.
+  public func commit(
+    in mode: RunLoop.Mode = .common, at moment: RunLoop.Commit.Moment = .beforeWaiting, order: Int = 2_000_000,
+    _ flush: @escaping () -> Void
+  ) throws(RunLoopError) -> RunLoop.Commit {
+    // Stays on this thread, by the same right as the closures of the other items.
+    nonisolated(unsafe) let flush = flush
+    return try RunLoop.Commit(on: loop, in: mode, at: moment, order: order) { flush() }
   }
 }

@@ -23,6 +23,18 @@ extension RunLoop {
       return timer
     }
 
+    /// A timer that is added to `mode`, rests, and fires once each time it is given a date. - Throws: As `add(_:to:)`.
+    public func rearmableTimer(
+      tolerance: Duration = .zero, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
+    ) throws(RunLoopError) -> Timer {
+      let timer = Timer(
+        .suspending, date: Time.forever, interval: .forever, tolerance: tolerance, order: 0, context: nil,
+        onlyHost: loop,
+        unchecked: body)
+      try loop.add(timer, to: mode)
+      return timer
+    }
+
     /// An observer that is added to `mode`. - Throws: As `add(_:to:)`.
     @discardableResult
     public func observer(

@@ -12,7 +12,7 @@ extension RunLoop {
     /// A tolerance was set, also zero: a loop's default is not for this timer. Guarded by the item's leaf lock.
     @exclusivity(unchecked) final var hasOwnTolerance: Bool
     let body: (Timer) -> Void
-    /// In nanoseconds; 0: one-shot.
+    /// In nanoseconds; 0: one-shot; forever: rearmable.
     let intervalNanoseconds: UInt64
     /// Guarded by the item's leaf lock.
     @exclusivity(unchecked) final var schedule: TimerSchedule
@@ -117,13 +117,13 @@ extension RunLoop {
       }
     }
 
-    /// Zero for a one-shot timer.
+    /// Zero for a one-shot timer, 584 years for a rearmable one.
     public var interval: Duration { Duration(nanoseconds: intervalNanoseconds) }
 
     /// True while its callout runs; nested runs skip it then.
     public var isFiring: Bool { firing.load(ordering: .acquiring) }
 
-    private func change(_ change: Change) {
+    func change(_ change: Change) {
       while let host = owner {
         if host.reschedule(self, change) { return }
       }
@@ -141,7 +141,8 @@ extension RunLoop {
     /// Under the leaf lock.
     func apply(_ change: Change, now: UInt64) {
       switch change {
-      case .date(let date): schedule.setDate(date, now: now)
+      // In the callout "now" is behind the date that fires: else it would not count as another one.
+      case .date(let date): schedule.setDate(date, now: isFiring ? Time.add(now, 1) : now)
       case .tolerance(let tolerance):
         schedule.setTolerance(tolerance, interval: intervalNanoseconds)
         hasOwnTolerance = true
@@ -151,9 +152,10 @@ extension RunLoop {
     public override var description: String {
       let now = Instant.now
       let detail = context?.description.map { ", context \($0)" } ?? ""
-      let next = fireDate.map { "next in \(now.duration(to: $0))" } ?? "invalid"
+      let next = fireDate.map { $0 == .distantFuture ? "never" : "next in \(now.duration(to: $0))" } ?? "invalid"
       let otherClock = clock == .suspending ? "" : ", \(clock) clock"
-      return "<timer order \(order), \(next)\(otherClock), interval \(interval), tolerance \(tolerance)"
+      let repeats = isRearmable ? "rearmable" : "interval \(interval)"
+      return "<timer\(labelText) order \(order), \(next)\(otherClock), \(repeats), tolerance \(tolerance)"
         + "\(isFiring ? ", firing" : "")\(detail)>"
     }
   }

@@ -30,6 +30,56 @@ final class DescriptionTests: XCTestCase {
     }
   }
 
+  func test_RLK_TEXT_3_labelsAreShown() throws {
+    let (pipe, counter) = (Pipe(), EventCounter())
+    defer { pipe.closeBoth() }
+    let items: [(RunLoop.Item, String)] = [
+      (RunLoop.Source { _ in }, "<source \"a label\" order 0"),
+      (RunLoop.Source(order: 4) { _ in }, "<source \"a label\" order 4"),
+      (RunLoop.Timer.never(), "<timer \"a label\" order 0, never"),
+      (RunLoop.Observer(.all) { _, _ in }, "<observer \"a label\" order 0"),
+      (try PortSourceFactory.make(counter) {}, "<port source \"a label\" order 0"),
+      (
+        try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { _, _ in },
+        "<descriptor source \"a label\" order 0"
+      ),
+      (try RunLoop.FileWatch(path: "/", events: .changes) { _, _ in }, "<file watch \"a label\" order 0"),
+    ]
+    onThread {
+      let loop = RunLoop.current
+      for (item, text) in items {
+        XCTAssertNil(item.label)
+        item.label = nil
+        let before = item.description
+        item.label = "a label"
+        XCTAssertEqual(item.label, "a label")
+        XCTAssertTrue(item.description.hasPrefix(text), item.description)
+        try loop.add(item)
+        XCTAssertTrue(loop.description.contains(text), loop.description)
+        item.label = "another"
+        XCTAssertTrue(loop.description.contains("\"another\" order"))
+        item.label = nil
+        if !(item is RunLoop.Timer) { XCTAssertEqual(item.description, before) }
+        item.invalidate()
+      }
+    }
+  }
+
+  func test_RLK_TEXT_4_labelsAreSetByManyThreads() {
+    let item = RunLoop.Source { _ in }
+    let threads = (0..<4).map { number in
+      TestThread {
+        for round in 0..<500 {
+          item.label = "\(number) \(round)"
+          XCTAssertNotNil(item.label)
+          XCTAssertTrue(item.description.hasPrefix("<source \""))
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    XCTAssertEqual(item.label?.hasSuffix(" 499"), true)
+  }
+
   func test_RLK_TEXT_2_aLoopDescribesItselfInItsCallouts() {
     onThread {
       let loop = RunLoop.current

@@ -43,6 +43,76 @@ final class PatternThreadTests: XCTestCase {
     XCTAssertEqual(seen.value, 2000)
   }
 
+  /// Readiness in the order of `counters`: the flush has its place behind what was ready when it became needed.
+  func test_RLK_PATTERN_6_afterReadyIsBehindAllThatWasReadyAndBeforeWhatComesLater() {
+    onThread {
+      let (loop, log) = (RunLoop.current, Box<[String]>([]))
+      loop.defaultTimerTolerance = .seconds(5)
+      let counters = (0..<6).map { _ in EventCounter() }
+      let commit = try RunLoop.Commit(on: loop, at: .afterReady) { log.update { $0.append("flush") } }
+      for (index, counter) in counters.enumerated() {
+        try loop.add(
+          PortSourceFactory.make(counter) {
+            log.update { $0.append("\(index)") }
+            if index == 0 { counters[4].add() }
+            commit.setNeeded()
+            if index == 0 { counters[5].add() }
+          })
+      }
+      let waits = Box(0)
+      try loop.add(RunLoop.Observer(.beforeWaiting) { _, _ in waits.value += 1 })
+      for index in 0..<4 { counters[index].add() }
+      XCTAssertEqual(try loop.run(for: .milliseconds(20)), .timedOut)
+      XCTAssertEqual(log.value, ["0", "1", "2", "3", "4", "flush", "5", "flush"])
+      // One before each of them, which is why before-waiting is no such moment.
+      XCTAssertGreaterThanOrEqual(waits.value, 6)
+      withExtendedLifetime(counters) {}
+    }
+  }
+
+  func test_RLK_PATTERN_7_afterReadyKeepsWhatACommitPromises() {
+    onThread {
+      let (loop, flushes) = (RunLoop.current, Box(0))
+      let commit = try RunLoop.Commit(on: loop, at: .afterReady) { flushes.value += 1 }
+      XCTAssertTrue(commit.isValid)
+      commit.setNeeded()
+      XCTAssertTrue(commit.isNeeded)
+      XCTAssertTrue(try commit.flush())
+      XCTAssertFalse(try commit.flush())
+      try loop.run(for: .milliseconds(2))
+      XCTAssertEqual(flushes.value, 1)
+      // When a run ends, too.
+      try loop.perform {
+        commit.setNeeded()
+        loop.stop()
+      }
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+      XCTAssertEqual(flushes.value, 2)
+      commit.setNeeded()
+      commit.invalidate()
+      XCTAssertFalse(commit.isValid)
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
+      XCTAssertEqual(flushes.value, 2)
+    }
+    // By another thread, of a sleeping loop; and from within the flush.
+    let (loop, asleep, flushed) = (Box<RunLoop?>(nil), Gate(), Box(0))
+    let commit = Box<RunLoop.Commit?>(nil)
+    let owner = TestThread {
+      loop.value = .current
+      commit.value = try? RunLoop.Commit(on: .current, at: .afterReady) {
+        flushed.value += 1
+        if flushed.value == 1 { commit.value?.setNeeded() } else { RunLoop.current.stop() }
+      }
+      _ = try? RunLoop.current.add(RunLoop.Observer(.beforeWaiting) { _, _ in asleep.open() })
+      XCTAssertEqual(try? RunLoop.current.run(for: .seconds(30)), .stopped)
+    }
+    asleep.wait()
+    commit.value?.setNeeded()
+    owner.join()
+    XCTAssertEqual(flushed.value, 2)
+    commit.value = nil
+  }
+
   func test_RLK_PATTERN_2_idleWorkOfAnyThreadRunsOnceEach() {
     let ran = Box(0)
     whileALoopRuns { loop in

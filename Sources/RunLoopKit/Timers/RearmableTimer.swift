@@ -1,0 +1,57 @@
+extension RunLoop.Timer {
+  /// A timer for deadlines that are set again and again: it fires once for each date that it is given, rests after that, and
+  /// stays valid until `invalidate()`. A one-shot timer is invalid when it has fired, and would have to be made and added anew.
+  ///
+  /// While it rests its date is `.distantFuture`. Any later `fireDate`, `rearm(after:)` too, arms it, in the callout as well: a date in the past or
+  /// of this moment is one that lies behind the date that fires. In a mode it is a member like any timer, resting or not: a
+  /// loop that has nothing else goes on sleeping. It is a repeating timer whose interval never ends; nothing else is known
+  /// of it, and a repeating timer with an interval of 584 years is one.
+  /// - Parameter fireDate: The first date; `.distantFuture`: it rests at first. The others: as for any timer.
+  /// - Complexity: To arm it is to set a timer's date: O(log timers), no allocation, and no system call unless it is, or was, the
+  ///   first date of its mode.
+  /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`; `ev_timer_again` of libev.
+  public convenience init(
+    rearmable fireDate: RunLoop.Instant, tolerance: Duration = .zero, order: Int = 0, context: RunLoop.Context? = nil,
+    _ body: @escaping @Sendable (RunLoop.Timer) -> Void
+  ) {
+    self.init(
+      .suspending, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order, context: context,
+      onlyHost: nil, unchecked: body)
+  }
+
+  /// On the clock of `fireDate`.
+  public convenience init(
+    rearmable fireDate: some RunLoop.ClockInstant, tolerance: Duration = .zero, order: Int = 0,
+    context: RunLoop.Context? = nil, _ body: @escaping @Sendable (RunLoop.Timer) -> Void
+  ) {
+    self.init(
+      type(of: fireDate).clock, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order,
+      context: context, onlyHost: nil, unchecked: body)
+  }
+
+  /// Whether it rests after it has fired, rather than to be invalid or to go on by an interval.
+  public var isRearmable: Bool { intervalNanoseconds == Time.forever }
+
+  /// Fires next after `delay`, from now on its own clock; what it was to fire for before is forgotten. `fireDate = now + delay`
+  /// without a look at another clock. For timers of every kind; nothing if the timer is invalid.
+  ///
+  /// - Parameter delay: Zero or less: at once, in the next pass.
+  /// - Thread: Any; a sleeping loop takes notice at once. - Complexity: As for `fireDate`, and a reading of the clock.
+  public func rearm(after delay: Duration) {
+    guard isValid else { return }
+    change(.date(Time.add(Kernel.now(clock), delay.nanosecondsRoundedUp)))
+  }
+
+  /// Forgets its date: it stays valid and fires when it is given another one. For timers of every kind.
+  ///
+  /// - Thread: Any. One that fires at this moment on another thread is not waited for. - Complexity: O(log timers).
+  public func rest() {
+    guard isValid else { return }
+    change(.date(Time.forever))
+  }
+}
+
+extension Duration {
+  /// No less than the core's "never".
+  static var forever: Duration { .seconds(Int64.max) }
+}

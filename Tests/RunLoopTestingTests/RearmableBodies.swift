@@ -1,0 +1,144 @@
+import RunLoopKit
+import RunLoopTesting
+import Synchronization
+
+/// What happens in the processes of `RearmableTests`.
+extension Bodies {
+  /// When it fired, in whole milliseconds since it was made.
+  private final class Firings: Sendable {
+    private let start = RunLoop.Instant.now
+    private let dates = Mutex<[Int]>([])
+
+    func append() {
+      let passed = start.duration(to: .now) / .milliseconds(1)
+      dates.withLock { $0.append(Int(passed)) }
+    }
+    var all: [Int] { dates.withLock { $0 } }
+  }
+
+  static func itFiresOnceForEachDateAndRests() throws {
+    let time = VirtualTime.install()
+    let (loop, fired) = (RunLoop.current, Firings())
+    let timer = RunLoop.Timer(rearmable: time.now.advanced(by: .seconds(1))) { _ in fired.append() }
+    require(timer.isRearmable)
+    try loop.add(timer)
+    require(try loop.run(for: .seconds(10)) == .timedOut)  // it is a member also while it rests
+    require(fired.all == [1000])
+    require(timer.isValid && timer.fireDate == .distantFuture && loop.contains(timer))
+    require(timer.description.contains("never") && timer.description.contains("rearmable"))
+    timer.rearm(after: .seconds(5))
+    require(timer.fireDate == time.now.advanced(by: .seconds(5)))
+    require(try loop.run(for: .seconds(10)) == .timedOut)
+    timer.fireDate = .now
+    require(try loop.run(for: .seconds(10)) == .timedOut)
+    require(fired.all == [1000, 15000, 20000])
+    timer.rearm(after: .seconds(1))
+    timer.rest()
+    require(try loop.run(for: .seconds(10)) == .timedOut)
+    timer.rearm(after: .seconds(1))
+    timer.invalidate()
+    timer.rearm(after: .zero)
+    require(try loop.run(for: .seconds(10)) == .finished)
+    require(fired.all.count == 3 && timer.fireDate == nil)
+
+    // A one-shot one is gone; a repeating one goes on from where it was set to.
+    let once = RunLoop.Timer(fireDate: .distantFuture) { _ in fired.append() }
+    try loop.add(once)
+    once.rearm(after: .seconds(1))
+    require(!once.isRearmable)
+    require(try loop.run() == .finished)
+    require(!once.isValid && fired.all.count == 4)
+  }
+
+  /// Also for a moment that has passed, or that is now: the clock stands still in a callout here.
+  static func itsCalloutArmsItForAnyMoment() throws {
+    let time = VirtualTime.install()
+    let (loop, fired) = (RunLoop.current, Firings())
+    try loop.add(
+      RunLoop.Timer(rearmable: time.now.advanced(by: .seconds(1))) { timer in
+        fired.append()
+        switch fired.all.count {
+        case 1: timer.fireDate = .now
+        case 2: timer.rearm(after: .zero)
+        case 3: timer.fireDate = RunLoop.Instant(nanoseconds: 0)
+        case 4: timer.rearm(after: .seconds(-5))
+        case 5: timer.rearm(after: .seconds(2))
+        case 6:
+          timer.rearm(after: .seconds(2))
+          timer.rearm(after: .seconds(1))
+        case 7:
+          timer.rearm(after: .seconds(2))
+          timer.rest()
+        default: break
+        }
+      })
+    require(try loop.run(for: .seconds(60)) == .timedOut)
+    require(fired.all == [1000, 1000, 1000, 1000, 1000, 3000, 4000])
+  }
+
+  static func anotherThreadArmsItWhileTheLoopSleeps() throws {
+    let time = VirtualTime.install()
+    let (loop, fired) = (RunLoop.current, Firings())
+    let timer = RunLoop.Timer(rearmable: .distantFuture) { timer in
+      fired.append()
+      if fired.all.count == 2 { timer.invalidate() }
+    }
+    try loop.add(timer)
+    let other = time.start {
+      time.advance(by: .seconds(3))
+      timer.rearm(after: .seconds(9))
+      time.advance(by: .seconds(1))
+      timer.rearm(after: .seconds(1))  // earlier than what is waited for
+      time.advance(by: .seconds(3))
+      timer.rearm(after: .zero)
+    }
+    require(try loop.run() == .finished)
+    other.join()
+    require(fired.all == [5000, 7000])
+  }
+
+  static func itRestsOnEveryClock() throws {
+    let time = VirtualTime.install()
+    func play<Date: RunLoop.ClockInstant>(_: Date.Type) throws {
+      let (loop, fired) = (RunLoop.current, Firings())
+      let timer = RunLoop.Timer(rearmable: Date.distantFuture) { _ in fired.append() }
+      require(timer.clock == Date.clock)
+      try loop.add(timer)
+      for _ in 1...2 {
+        timer.rearm(after: .seconds(1))
+        require(try loop.run(for: .seconds(4)) == .timedOut)
+        require(timer.isValid && timer.fireDate == .distantFuture)
+      }
+      require(fired.all == [1000, 5000])
+      timer.invalidate()
+    }
+    try play(RunLoop.Instant.self)
+    try play(RunLoop.ContinuousInstant.self)
+    try play(RunLoop.WallInstant.self)
+    time.suspend(for: .zero)
+  }
+
+  static func anIdleTimeoutIsPushedOutAsLongAsThereIsWork() throws {
+    let time = VirtualTime.install()
+    let (loop, fired) = (RunLoop.current, Firings())
+    loop.defaultTimerTolerance = .seconds(1)
+    let idle = RunLoop.Timer(rearmable: time.now.advanced(by: .seconds(30))) { _ in
+      fired.append()
+      loop.stop()
+    }
+    try loop.add(idle)
+    require(idle.tolerance == .seconds(1))
+    let work = RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(7)), interval: .seconds(7), tolerance: .zero) {
+      _ in
+      if fired.all.isEmpty && time.now.nanoseconds < 1_000_060_000_000_000 { idle.rearm(after: .seconds(30)) }
+    }
+    try loop.add(work)
+    work.tolerance = .zero
+    require(try loop.run() == .stopped)
+    // The last work before the minute was at 56 s; served with the work at 91 s at the latest.
+    require(fired.all.count == 1 && (86_000...87_000).contains(fired.all[0]))
+    idle.rearm(after: .seconds(2))
+    require(try loop.run() == .stopped)
+    require(fired.all.count == 2)
+  }
+}
