@@ -6,11 +6,16 @@ import Synchronization
 @main
 struct Patterns {
   static func main() throws {
+    try RunLoop.blockSignals(.user1)
     try clocks()
     try frames()
     try commit()
+    try groupCommit()
     try idle()
     try allModes()
+    try allModesForASignal()
+    try deadline()
+    try label()
     try statistics()
   }
 
@@ -76,6 +81,35 @@ struct Patterns {
     say("five changes, one commit", if: written.withLock { $0 } == [5])
   }
 
+  /// Three clients have written; their requests are served one a pass, and what they have changed is stored once.
+  static func groupCommit() throws {
+    let loop = RunLoop.current
+    let log = Mutex<[String]>([])
+    let commit = try RunLoop.Commit(on: loop, at: .afterReady) {
+      log.withLock { $0.append("stored") }
+      loop.stop()
+    }
+    let clients = try (1...3).map { number in
+      var ends: [Int32] = [-1, -1]
+      guard pipe(&ends) == 0 else { throw RunLoopError.systemCall(name: "pipe", errno: errno) }
+      write(ends[1], "x", 1)
+      let (reading, writing) = (ends[0], ends[1])
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: reading, interest: .readable) { source, _ in
+        log.withLock { $0.append("request \(number)") }
+        commit.setNeeded()
+        source.invalidate()
+        close(reading)
+        close(writing)
+      }
+      try loop.add(source)
+      return source
+    }
+    let isStopped = try loop.run(for: .seconds(30)) == .stopped
+    commit.invalidate()
+    let isTrue = log.withLock { $0 } == ["request 1", "request 2", "request 3", "stored"]
+    say("three requests, one commit after them", if: isStopped && isTrue && clients.allSatisfy { !$0.isValid })
+  }
+
   static func idle() throws {
     let loop = RunLoop.current
     let order = Mutex<[String]>([])
@@ -103,6 +137,54 @@ struct Patterns {
     }
     try loop.run(for: .seconds(30))
     say("every mode in turn, until the answer is there", if: isDone.withLock { $0 })
+  }
+
+  /// The safe form for a signal: its callout is an ordinary one.
+  static func allModesForASignal() throws {
+    let loop = RunLoop.current
+    let saved = Atomic(false)
+    let isDone = Mutex(false)
+    let signal = try RunLoop.SignalSource(.user1) { _, _ in
+      let hasSaved = try? loop.runAllModes { saved.load(ordering: .relaxed) }
+      isDone.withLock { $0 = hasSaved == true }
+      loop.stop()
+    }
+    try loop.add(signal, to: .common)
+    try loop.add(
+      RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(5))) { _ in saved.store(true, ordering: .relaxed) },
+      to: "panel")
+    kill(getpid(), SIGUSR1)
+    try loop.run(for: .seconds(30))
+    signal.invalidate()
+    say("every mode in turn, because of a signal", if: isDone.withLock { $0 })
+  }
+
+  static func deadline() throws {
+    let loop = RunLoop.current
+    let fired = Mutex(0)
+    let idle = RunLoop.Timer(rearmable: .distantFuture) { _ in
+      fired.withLock { $0 += 1 }
+      loop.stop()
+    }
+    try loop.add(idle)
+    for _ in 1...2 {
+      idle.rearm(after: .seconds(300))
+      idle.rearm(after: .milliseconds(2))
+      try loop.run(for: .seconds(30))
+    }
+    let hasRested = idle.isValid && idle.fireDate == .distantFuture
+    idle.invalidate()
+    say("a deadline that is set again", if: hasRested && fired.withLock { $0 } == 2)
+  }
+
+  static func label() throws {
+    let loop = RunLoop.current
+    let timer = RunLoop.Timer(fireDate: .distantFuture) { _ in }
+    timer.label = "session 4711: idle"
+    try loop.add(timer)
+    let text = loop.description
+    timer.invalidate()
+    say("a loop names what it holds", if: text.contains("<timer \"session 4711: idle\" order 0, never"))
   }
 
   static func statistics() throws {

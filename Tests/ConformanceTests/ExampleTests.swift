@@ -11,8 +11,12 @@ final class ExampleTests: XCTestCase {
       a timer on each clock
       frames at 100 Hz, late ones dropped
       five changes, one commit
+      three requests, one commit after them
       what can wait comes last
       every mode in turn, until the answer is there
+      every mode in turn, because of a signal
+      a deadline that is set again
+      a loop names what it holds
       ten timers, one wake
 
       """)
