@@ -59,7 +59,8 @@ extension RunLoop {
 
     public override var description: String {
       let detail = context?.description.map { ", context \($0)" } ?? ""
-      return "<port source\(labelText) order \(order), descriptor \(fileDescriptor), \(isValid ? "valid" : "invalid")\(detail)>"
+      return
+        "<port source\(labelText) order \(order), descriptor \(fileDescriptor), \(isValid ? "valid" : "invalid")\(detail)>"
     }
   }
 }

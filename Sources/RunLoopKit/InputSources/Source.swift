@@ -86,7 +86,8 @@ extension RunLoop {
 
     public override var description: String {
       let detail = context?.description.map { ", context \($0)" } ?? ""
-      return "<source\(labelText) order \(order), \(isValid ? "valid" : "invalid")\(isSignalled ? ", signalled" : "")\(detail)>"
+      return
+        "<source\(labelText) order \(order), \(isValid ? "valid" : "invalid")\(isSignalled ? ", signalled" : "")\(detail)>"
     }
   }
 }
