@@ -22,7 +22,7 @@ CORE_HEADERS := $(wildcard include/crunloop/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h)
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
-.PHONY: core core-install core-test header-test c-embed-test core-clean
+.PHONY: core core-install core-test fuzz-test header-test c-embed-test core-clean
 
 # ---- library ----
 
@@ -86,6 +86,22 @@ core-test: $(TEST_PROGRAMS)
 		timeout -k 5 60 $$test </dev/null && echo "ok   $$(basename $$test)" || { echo "FAIL $$(basename $$test)"; exit 1; }; \
 	done
 
+# ---- the decoder under libFuzzer: FUZZ_SECONDS of it, beginning with the frames that are sent ----
+
+FUZZ := build/fuzz
+FUZZ_SECONDS ?= 20
+FUZZ_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+
+fuzz-test:
+	@rm -rf $(FUZZ)/seeds && mkdir -p $(FUZZ)/seeds $(FUZZ)/corpus
+	@$(CLANG) $(FUZZ_FLAGS) -DSEEDS Tests/FuzzTests/frame_fuzz.c Sources/CRunLoopCore/frame.c -fuse-ld=bfd -o $(FUZZ)/frame_seeds
+	@$(FUZZ)/frame_seeds $(FUZZ)/seeds
+	@$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer Tests/FuzzTests/frame_fuzz.c Sources/CRunLoopCore/frame.c \
+		-fuse-ld=bfd -o $(FUZZ)/frame_fuzz
+	@for seed in $(FUZZ)/seeds/*; do $(FUZZ)/frame_fuzz -runs=1 $$seed 2>&1 | grep -q Executed || { echo "FAIL $$seed"; exit 1; }; done
+	$(FUZZ)/frame_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -print_final_stats=1 -artifact_prefix=$(FUZZ)/ \
+		$(FUZZ)/corpus $(FUZZ)/seeds
+
 # ---- headers: each alone, as C11 and C++17 ----
 
 HEADER_FLAGS := -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude
@@ -107,4 +123,4 @@ c-embed-test:
 		-o $(EMBED)/host-static && timeout 10 $(EMBED)/host-static
 
 core-clean:
-	rm -rf $(CORE_BUILD) build/core-test $(EMBED)
+	rm -rf $(CORE_BUILD) build/core-test $(EMBED) $(FUZZ)

@@ -5,10 +5,14 @@
 #include <crunloop/base.h>
 #include <crunloop/clock.h>
 #include <crunloop/event_port.h>
+#include <crunloop/frame.h>
 #include <crunloop/futex.h>
 #include <crunloop/kernel.h>
 #include <crunloop/loop.h>
 #include <crunloop/main_queue.h>
+#include <crunloop/memory_file.h>
+#include <crunloop/message_socket.h>
+#include <crunloop/port_name.h>
 #include <crunloop/port_set.h>
 #include <crunloop/post_queue.h>
 #include <crunloop/process.h>

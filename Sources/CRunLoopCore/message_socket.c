@@ -1,0 +1,166 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <crunloop/clock.h>
+#include <crunloop/message_socket.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Room for what the kernel may deliver: descriptors and one sender. */
+typedef union control {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(RLC_MESSAGE_SOCKET_DESCRIPTORS * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+} control;
+
+int rlc_message_socket_pass_credentials(int fd) {
+    int on = 1;
+    return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ? -errno : 0;
+}
+
+int rlc_message_socket_pair(int ret_ends[2]) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+        return -errno;
+    /* At both ends: the kernel notes the sender if either asks for it when the packet is sent. */
+    int status = rlc_message_socket_pass_credentials(ends[0]);
+    if (status == 0)
+        status = rlc_message_socket_pass_credentials(ends[1]);
+    if (status < 0) {
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        return status;
+    }
+    ret_ends[0] = ends[0];
+    ret_ends[1] = ends[1];
+    return 0;
+}
+
+int rlc_message_socket_accept(int listener) {
+    int fd;
+    do
+        fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+    return fd < 0 ? -errno : fd;
+}
+
+int rlc_message_socket_peer(int fd, rlc_credentials *ret_peer) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return -errno;
+    *ret_peer = (rlc_credentials){peer.pid, peer.uid, peer.gid};
+    return 0;
+}
+
+static int option_of(int fd, int option) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, option, &value, &size) < 0 ? -1 : value;
+}
+
+bool rlc_message_socket_is_one(int fd) {
+    return option_of(fd, SO_DOMAIN) == AF_UNIX && option_of(fd, SO_TYPE) == SOCK_SEQPACKET &&
+           option_of(fd, SO_ACCEPTCONN) == 0;
+}
+
+static void attach(struct msghdr *message, control *control, const int *descriptors, size_t count) {
+    size_t size = count * sizeof(int);
+    message->msg_control = control;
+    message->msg_controllen = CMSG_SPACE(size);
+    memset(control->bytes, 0, message->msg_controllen);
+    struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(size);
+    memcpy(CMSG_DATA(header), descriptors, size);
+}
+
+int rlc_message_socket_send(
+    int fd, const struct iovec *parts, size_t part_count, const int *descriptors, size_t descriptor_count) {
+    control control;
+    struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = part_count};
+    if (descriptor_count > RLC_MESSAGE_SOCKET_DESCRIPTORS)
+        return -EINVAL;
+    if (descriptor_count > 0)
+        attach(&message, &control, descriptors, descriptor_count);
+    ssize_t size;
+    do
+        size = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (size < 0 && errno == EINTR);
+    return size < 0 ? -errno : 0;
+}
+
+int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns) {
+    struct pollfd entry = {.fd = fd, .events = POLLOUT};
+    for (;;) {
+        struct timespec left, *limit = NULL;
+        if (deadline_ns != RLC_TIME_FOREVER) {
+            uint64_t now = rlc_now(RLC_CLOCK_MONOTONIC), rest = deadline_ns > now ? deadline_ns - now : 0;
+            left = (struct timespec){(time_t)(rest / 1000000000), (long)(rest % 1000000000)};
+            limit = &left;
+        }
+        int count = ppoll(&entry, 1, limit, NULL);
+        if (count > 0)
+            return 1;
+        if (count < 0 && errno != EINTR)
+            return -errno;
+        if (count == 0 && rlc_now(RLC_CLOCK_MONOTONIC) >= deadline_ns)
+            return 0;
+    }
+}
+
+void rlc_received_close(const rlc_received *received, size_t from) {
+    for (size_t i = from; i < received->count; i++)
+        (void)close(received->descriptors[i]);
+}
+
+/* What the kernel has made ours, whatever else is wrong. */
+static void collect(struct msghdr *message, rlc_received *received) {
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_level != SOL_SOCKET)
+            continue;
+        if (header->cmsg_type == SCM_RIGHTS) {
+            size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            memcpy(received->descriptors, CMSG_DATA(header), count * sizeof(int)); /* one such part, at most 253 */
+            received->count = count;
+        } else if (header->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred sender;
+            memcpy(&sender, CMSG_DATA(header), sizeof sender);
+            received->sender = (rlc_credentials){sender.pid, sender.uid, sender.gid};
+            received->has_sender = true;
+        }
+    }
+}
+
+int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_received *ret_received) {
+    control control;
+    struct iovec part = {buffer, capacity};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t size;
+    do
+        size = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    while (size < 0 && errno == EINTR);
+    if (size < 0)
+        return -errno;
+    bool is_lost = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+    if (size > 0 && !is_lost) {
+        ret_received->count = 0;
+        ret_received->has_sender = false;
+        if (message.msg_controllen > 0)
+            collect(&message, ret_received);
+        return size;
+    }
+    rlc_received lost = {.count = 0};
+    collect(&message, &lost);
+    rlc_received_close(&lost, 0);
+    if (!is_lost)
+        return 0;
+    /* There is room for all that a packet may have: only numbers can have run out. */
+    return (message.msg_flags & MSG_CTRUNC) != 0 ? -EMFILE : -EMSGSIZE;
+}

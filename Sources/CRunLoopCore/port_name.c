@@ -1,0 +1,198 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <crunloop/port_name.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { WAITING_CONNECTIONS = 4096 }; /* the kernel takes the smaller of this and somaxconn */
+
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+
+static bool ends_in(const char *name, size_t length, const char *end) {
+    size_t size = strlen(end);
+    return length >= size && strcmp(name + length - size, end) == 0;
+}
+
+bool rlc_port_name_is_valid(const char *name) {
+    size_t length = strnlen(name, RLC_PORT_NAME_LONGEST + 1);
+    return length > 0 && length <= RLC_PORT_NAME_LONGEST && name[0] != '.' && strspn(name, letters) == length &&
+           !ends_in(name, length, ".lock");
+}
+
+/* ---- the folder ---- */
+
+static int write_path(char path[PATH_MAX], const char *format, const char *folder, unsigned user) {
+    int length = folder != NULL ? snprintf(path, PATH_MAX, format, folder) : snprintf(path, PATH_MAX, format, user);
+    return length < 0 || length >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+static int find_folder(char path[PATH_MAX]) {
+    const char *given = getenv("XDG_RUNTIME_DIR");
+    if (given != NULL && given[0] == '/') /* a relative one is to be ignored, says the specification */
+        return write_path(path, "%s/runloopkit", given, 0);
+    unsigned user = geteuid();
+    struct stat status;
+    (void)write_path(path, "/run/user/%u", NULL, user);
+    if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == user)
+        return write_path(path, "/run/user/%u/runloopkit", NULL, user);
+    return write_path(path, "/tmp/runloopkit-%u", NULL, user);
+}
+
+int rlc_port_folder_open(void) {
+    char path[PATH_MAX];
+    int status = find_folder(path);
+    if (status < 0)
+        return status;
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    struct stat folder;
+    status = fstat(fd, &folder) < 0 ? -errno : 0;
+    if (status == 0 && (folder.st_uid != geteuid() || (folder.st_mode & 0777) != 0700))
+        status = -EPERM;
+    if (status == 0)
+        return fd;
+    (void)close(fd);
+    return status;
+}
+
+/* ---- the lock ---- */
+
+static int try_lock(int fd) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_SETLK, &lock) == 0)
+        return 0;
+    return errno == EACCES || errno == EAGAIN ? -EADDRINUSE : -errno;
+}
+
+static bool is_same_file(const struct stat *left, const struct stat *right) {
+    return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
+}
+
+/* 1: locked, and nobody has unlinked it between open and lock. */
+static int open_lock_once(int folder, const char *lock_name, int *ret_fd) {
+    int fd = openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int status = try_lock(fd);
+    struct stat opened, named;
+    if (status == 0 && fstat(fd, &opened) == 0 && fstatat(folder, lock_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_same_file(&opened, &named)) {
+        *ret_fd = fd;
+        return 1;
+    }
+    (void)close(fd);
+    return status;
+}
+
+/* ---- the socket ---- */
+
+/* Through the folder's descriptor: no limit of length, no race with a renamed folder. */
+static socklen_t make_address(struct sockaddr_un *address, int folder, const char *name) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length = snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/%s", folder, name);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length + 1);
+}
+
+static int make_socket(void) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Under the lock: nobody else has this temporary name. It appears under the final one when it listens. */
+static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
+    struct sockaddr_un address;
+    socklen_t size = make_address(&address, folder, temporary);
+    (void)unlinkat(folder, temporary, 0);
+    if (bind(name->listener, (struct sockaddr *)&address, size) < 0)
+        return -errno;
+    struct stat status;
+    if (fchmodat(folder, temporary, 0600, 0) == 0 && listen(name->listener, WAITING_CONNECTIONS) == 0 &&
+        fstatat(folder, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        renameat(folder, temporary, folder, name->name) == 0) {
+        name->device = status.st_dev;
+        name->inode = status.st_ino;
+        return 0;
+    }
+    int failure = -errno;
+    (void)unlinkat(folder, temporary, 0);
+    return failure;
+}
+
+static void write_name(char *target, size_t capacity, const char *format, const char *name) {
+    (void)snprintf(target, capacity, format, name); /* the capacity suffices for the longest */
+}
+
+int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name) {
+    if (!rlc_port_name_is_valid(name))
+        return -EINVAL;
+    rlc_port_name claimed = {.folder = folder, .lock = -1};
+    char temporary[RLC_PORT_NAME_LONGEST + 8], lock_name[RLC_PORT_NAME_LONGEST + 8];
+    write_name(claimed.name, sizeof claimed.name, "%s", name);
+    write_name(temporary, sizeof temporary, ".%s.new", name);
+    write_name(lock_name, sizeof lock_name, "%s.lock", name);
+    int status;
+    do
+        status = open_lock_once(folder, lock_name, &claimed.lock);
+    while (status == 0);
+    if (status < 0)
+        return status;
+    claimed.listener = make_socket();
+    status = claimed.listener < 0 ? claimed.listener : listen_as(folder, temporary, &claimed);
+    if (status < 0) {
+        (void)unlinkat(folder, lock_name, 0);
+        rlc_port_name_abandon(&claimed);
+        return status;
+    }
+    *ret_name = claimed;
+    return 0;
+}
+
+void rlc_port_name_abandon(rlc_port_name *name) {
+    if (name->listener >= 0)
+        (void)close(name->listener);
+    if (name->lock >= 0)
+        (void)close(name->lock);
+    name->listener = name->lock = -1;
+}
+
+void rlc_port_name_release(rlc_port_name *name) {
+    char lock_name[RLC_PORT_NAME_LONGEST + 8];
+    write_name(lock_name, sizeof lock_name, "%s.lock", name->name);
+    struct stat status;
+    if (fstatat(name->folder, name->name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_dev == name->device &&
+        status.st_ino == name->inode)
+        (void)unlinkat(name->folder, name->name, 0);
+    (void)unlinkat(name->folder, lock_name, 0); /* still locked: who has opened it meanwhile sees that it is gone */
+    rlc_port_name_abandon(name);
+}
+
+int rlc_port_name_connect(int folder, const char *name) {
+    if (!rlc_port_name_is_valid(name))
+        return -EINVAL;
+    int fd = make_socket();
+    if (fd < 0)
+        return fd;
+    struct sockaddr_un address;
+    socklen_t size = make_address(&address, folder, name);
+    int status;
+    do
+        status = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 0;
+    while (status == -EINTR);
+    if (status == 0)
+        return fd;
+    (void)close(fd);
+    return status == -ECONNREFUSED || status == -ENOTSOCK || status == -EPROTOTYPE ? -ENOENT : status;
+}

@@ -1,0 +1,94 @@
+/* Memory files: sealed by us, believed of others only if nobody can change them any more. */
+#include "harness.h"
+
+#include <sys/mman.h>
+
+enum { ALL = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
+
+static void test_RLC_MEMFILE_1_made_of_parts(void) {
+    struct iovec parts[3] = {{"sealed ", 7}, {"", 0}, {"bytes", 5}};
+    int fd = rlc_memory_file_make(parts, 3);
+    CHECK(fd >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    CHECK_EQUAL(fcntl(fd, F_GET_SEALS) & ALL, ALL);
+    CHECK(write(fd, "x", 1) < 0 && ftruncate(fd, 1) < 0 && ftruncate(fd, 100) < 0 && fcntl(fd, F_ADD_SEALS, 0) < 0);
+    CHECK(mmap(NULL, 12, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+    const void *bytes;
+    CHECK_EQUAL(rlc_memory_file_map(fd, 12, &bytes), 0);
+    close(fd);
+    CHECK(memcmp(bytes, "sealed bytes", 12) == 0);
+    rlc_memory_file_unmap(bytes, 12);
+}
+
+static void test_RLC_MEMFILE_1_filled_in_place(void) {
+    void *open;
+    const void *bytes;
+    int fd = rlc_memory_file_open(10000, &open);
+    CHECK(fd >= 0);
+    memset(open, 7, 10000);
+    CHECK_EQUAL(rlc_memory_file_seal(fd, open, 10000, 5000, &bytes), 0);
+    CHECK(((const char *)bytes)[4999] == 7);
+    CHECK_EQUAL(lseek(fd, 0, SEEK_END), 5000);
+    CHECK_EQUAL(fcntl(fd, F_GET_SEALS) & ALL, ALL);
+    rlc_memory_file_unmap(bytes, 5000);
+    CHECK_EQUAL(rlc_memory_file_map(fd, 5000, &bytes), 0);
+    rlc_memory_file_unmap(bytes, 5000);
+    close(fd);
+    CHECK_EQUAL(rlc_memory_file_open(0, &open), -EINVAL);
+    CHECK_EQUAL(rlc_memory_file_open(UINT64_MAX, &open), -EINVAL);
+}
+
+static int unsealed(void) {
+    int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    CHECK(fd >= 0);
+    CHECK_EQUAL(ftruncate(fd, 4096), 0);
+    return fd;
+}
+
+static void test_RLC_MEMFILE_2_seals(void) {
+    static const int seals[] = {0, F_SEAL_SEAL, ALL & ~F_SEAL_SEAL, ALL & ~F_SEAL_SHRINK, ALL & ~F_SEAL_GROW,
+        ALL & ~F_SEAL_WRITE, (ALL & ~F_SEAL_WRITE) | 0x10 /* F_SEAL_FUTURE_WRITE */};
+    const void *bytes = "untouched";
+    for (size_t i = 0; i < sizeof seals / sizeof seals[0]; i++) {
+        int fd = unsealed();
+        CHECK_EQUAL(fcntl(fd, F_ADD_SEALS, seals[i]), 0);
+        CHECK_EQUAL(rlc_memory_file_map(fd, 4096, &bytes), -EPERM);
+        close(fd);
+    }
+    CHECK(memcmp(bytes, "untouched", 9) == 0);
+}
+
+static void test_RLC_MEMFILE_2_sizes_and_other_files(void) {
+    const void *bytes;
+    int fd = unsealed(), ends[2];
+    CHECK_EQUAL(fcntl(fd, F_ADD_SEALS, ALL), 0);
+    CHECK_EQUAL(rlc_memory_file_map(fd, 4095, &bytes), -ERANGE);
+    CHECK_EQUAL(rlc_memory_file_map(fd, 4097, &bytes), -ERANGE);
+    CHECK_EQUAL(rlc_memory_file_map(fd, 0, &bytes), -ERANGE);
+    CHECK_EQUAL(rlc_memory_file_map(fd, UINT64_MAX, &bytes), -ERANGE);
+    CHECK_EQUAL(rlc_memory_file_map(fd, 4096, &bytes), 0);
+    rlc_memory_file_unmap(bytes, 4096);
+    close(fd);
+    make_pipe(ends);
+    CHECK_EQUAL(rlc_memory_file_map(ends[0], 4096, &bytes), -EINVAL);
+    close(ends[0]);
+    close(ends[1]);
+    fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    CHECK_EQUAL(rlc_memory_file_map(fd, 4096, &bytes), -EINVAL);
+    close(fd);
+    CHECK_EQUAL(rlc_memory_file_map(9999, 4096, &bytes), -EINVAL);
+    fd = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
+    if (fd >= 0 && ftruncate(fd, 2 << 20) == 0 && fcntl(fd, F_ADD_SEALS, ALL) == 0)
+        CHECK_EQUAL(rlc_memory_file_map(fd, 2 << 20, &bytes), -EINVAL);
+    else
+        printf("skipped 1: no huge pages here\n");
+    if (fd >= 0)
+        close(fd);
+}
+
+int main(void) {
+    RUN(test_RLC_MEMFILE_1_made_of_parts);
+    RUN(test_RLC_MEMFILE_1_filled_in_place);
+    RUN(test_RLC_MEMFILE_2_seals);
+    RUN(test_RLC_MEMFILE_2_sizes_and_other_files);
+    return 0;
+}
