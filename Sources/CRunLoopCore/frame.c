@@ -34,8 +34,7 @@ static rlc_frame_fault add_right(const rlc_frame_entry *entry, sums *sums) {
     bool is_yours = (entry->flags & RLC_FRAME_YOURS) != 0, is_socket = (entry->flags & RLC_FRAME_AS_SOCKET) != 0;
     if ((entry->flags & ~ALL) != 0 || (is_yours && is_socket))
         return RLC_FRAME_BAD_ENTRY;
-    /* What is exported has a number; one's own port may be 0; a socket has none. */
-    if (!is_yours && (entry->value == 0) != is_socket)
+    if (is_socket && entry->value != 0)
         return RLC_FRAME_BAD_ENTRY;
     sums->descriptors += is_socket;
     sums->replies += (entry->flags & RLC_FRAME_REPLY) != 0;
