@@ -163,6 +163,11 @@ static int system_counter_empties(void *context, int fd) {
     return strstr(text, "\neventfd-count:") != NULL && strstr(text, "\neventfd-semaphore: 0") != NULL;
 }
 
+static int system_status_flags(void *context, int fd) {
+    (void)context;
+    return status_of(fcntl(fd, F_GETFL));
+}
+
 static int system_close(void *context, int fd) {
     (void)context;
     return status_of(close(fd));
@@ -191,6 +196,7 @@ const rlc_kernel *rlc_kernel_default(void) {
         .poll = system_poll,
         .readable_bytes = system_readable_bytes,
         .counter_empties = system_counter_empties,
+        .status_flags = system_status_flags,
         .close = system_close,
         .replace = system_replace,
     };

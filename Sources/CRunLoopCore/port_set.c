@@ -1,7 +1,6 @@
 #include "port_set_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,16 +265,10 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
     return status;
 }
 
-static void ask_about_counter(const rlc_port_set *set, rlc_port *port) {
-    if (set->kernel->counter_empties(set->kernel->context, port->fd) > 0)
-        rlc_port_assign(port, RLC_PORT_EMPTIES, true);
-    int flags = fcntl(port->fd, F_GETFL);
-    if (flags >= 0 && (flags & O_NONBLOCK) == 0)
-        rlc_port_assign(port, RLC_PORT_BLOCKS, true);
-}
-
 int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     rlc_port *older = rlc_port_set_owner(set, port->fd);
+    if (older != NULL && older->kind == RLC_PORT_HINT && port->kind != RLC_PORT_HINT)
+        return -EBADF; /* closed by somebody, and the owner's own by now: its marker must not be taken over */
     link_port(set, port);
     if (older != NULL)
         note_sharing(set, port);
@@ -285,8 +278,6 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
         return status;
     }
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, true);
-    if (port->kind == RLC_PORT_COUNTER)
-        ask_about_counter(set, port);
     if (port->kind == RLC_PORT_HINT)
         set->hint_count++;
     atomic_fetch_add(&set->changes, 1);
@@ -318,14 +309,30 @@ void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     atomic_fetch_add(&set->changes, 1);
 }
 
+enum { ENDS = RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR };
+
+/** Setting it would change nothing. An edge-triggered port looks again each time. */
+static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t interest) {
+    bool is_known = owner == NULL || rlc_port_has(owner, RLC_PORT_REGISTERED);
+    return port->interest == interest && (interest & RLC_EDGE) == 0 && !rlc_port_has(port, ENDS) && is_known;
+}
+
 int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest) {
-    bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_RESTING);
-    port->interest = (uint8_t)interest;
-    rlc_port_assign(port, RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR, false);
     rlc_port *owner = rlc_port_set_registrant(set, port);
+    if (has_interest(port, owner, interest))
+        return 0;
+    bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_RESTING);
+    const rlc_port before = *port;
+    port->interest = (uint8_t)interest;
+    rlc_port_assign(port, ENDS, false);
     if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || owner == NULL)
         return 0;
-    return rlc_port_set_update(set, owner);
+    int status = rlc_port_set_update(set, owner);
+    if (status < 0) { /* epoll knows what it knew */
+        port->interest = before.interest;
+        rlc_port_assign(port, before.state & ENDS, true);
+    }
+    return status;
 }
 
 int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {

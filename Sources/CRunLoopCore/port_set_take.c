@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 
@@ -114,10 +115,28 @@ static void rest(rlc_port_set *set, rlc_port *port) {
     update(set, port);
 }
 
+/**
+ * What a counter's descriptor is, asked when it matters: at its first event whether a read may wait, at its second one
+ * whether a read empties it.
+ */
+__attribute__((noinline)) static void learn_about_counter(const rlc_port_set *set, rlc_port *port) {
+    if (rlc_port_has(port, RLC_PORT_SEEN)) {
+        bool empties = set->kernel->counter_empties(set->kernel->context, port->fd) > 0;
+        rlc_port_assign(port, RLC_PORT_EMPTIES, empties);
+        rlc_port_assign(port, RLC_PORT_KNOWN, true);
+        return;
+    }
+    int flags = set->kernel->status_flags(set->kernel->context, port->fd);
+    rlc_port_assign(port, RLC_PORT_BLOCKS, flags >= 0 && (flags & O_NONBLOCK) == 0);
+    rlc_port_assign(port, RLC_PORT_SEEN, true);
+}
+
 /** Reads the eight bytes that make an event of a counter's edge. What to report, or 0. */
 static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
     uint64_t value;
     int64_t size;
+    if (!rlc_port_has(port, RLC_PORT_KNOWN))
+        learn_about_counter(set, port);
     if (rlc_port_has(port, RLC_PORT_BLOCKS) && set->kernel->poll(set->kernel->context, port->fd, POLLIN) == 0)
         return 0;
     do
@@ -171,10 +190,13 @@ static void settle_ended(rlc_port_set *set, rlc_port *port, uint32_t events) {
     }
 }
 
-static int look_again(const rlc_port_set *set, const rlc_port *port) {
+static uint32_t asked_events(const rlc_port *port) {
     bool reads = (port->interest & RLC_READABLE) != 0 && !rlc_port_has(port, RLC_PORT_READ_ENDED);
-    int asked = (reads ? EPOLLIN | EPOLLRDHUP : 0) | ((port->interest & RLC_WRITABLE) != 0 ? EPOLLOUT : 0);
-    int events = set->kernel->poll(set->kernel->context, port->fd, asked);
+    return (reads ? EPOLLIN | EPOLLRDHUP : 0) | ((port->interest & RLC_WRITABLE) != 0 ? EPOLLOUT : 0);
+}
+
+static int look_again(const rlc_port_set *set, const rlc_port *port) {
+    int events = set->kernel->poll(set->kernel->context, port->fd, (int)asked_events(port));
     return events < 0 || (events & POLLNVAL) != 0 ? 0 : events;
 }
 
@@ -239,7 +261,9 @@ __attribute__((noinline)) static rlc_port *take_shared(
         if (oldest == NULL)
             return NULL;
         rlc_port_assign(oldest, RLC_PORT_TOLD, true);
-        uint32_t ready = take_readiness(set, oldest, events, is_believed);
+        /* Of what the others have asked for it hears nothing: a half-closed peer is no hang-up to who only writes. */
+        uint32_t its_events = events & (asked_events(oldest) | EPOLLHUP | EPOLLERR);
+        uint32_t ready = take_readiness(set, oldest, its_events, is_believed);
         if (ready == 0)
             continue;
         *ret_ready = ready;

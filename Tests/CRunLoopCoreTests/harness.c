@@ -179,8 +179,14 @@ static int spy_readable_bytes(void *context, int fd) {
 }
 
 static int spy_counter_empties(void *context, int fd) {
-    (void)called(context, 0);
+    (void)called(context, offsetof(struct spy, questions));
     return REAL->counter_empties(NULL, fd);
+}
+
+static int spy_status_flags(void *context, int fd) {
+    spy *spy = called(context, offsetof(struct spy, questions));
+    int flags = REAL->status_flags(NULL, fd);
+    return flags < 0 ? flags : flags & ~spy->hidden_flags;
 }
 
 static int spy_close(void *context, int fd) {
@@ -212,6 +218,7 @@ void spy_init(spy *spy) {
         .poll = spy_poll,
         .readable_bytes = spy_readable_bytes,
         .counter_empties = spy_counter_empties,
+        .status_flags = spy_status_flags,
         .close = spy_close,
         .replace = spy_replace,
     };

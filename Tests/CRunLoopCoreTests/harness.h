@@ -40,10 +40,11 @@ void fail_allocation(unsigned long k);
 /** The default table, watched. Counters are atomic: other threads write. */
 typedef struct spy {
     rlc_kernel table; /* first: hand out &spy->table */
-    atomic_ulong calls, waits, controls, writes, reads, polls, sets;
+    atomic_ulong calls, waits, controls, writes, reads, polls, sets, questions;
     atomic_ulong fail_at; /* the k-th creating or controlling call from now fails with fail_with; 0 = none */
     int fail_with;
-    bool keeps_time; /* virtual: a wait that would block moves `time_ns` instead */
+    int hidden_flags; /* status flags that descriptors seem to lack */
+    bool keeps_time;  /* virtual: a wait that would block moves `time_ns` instead */
     uint64_t time_ns;
     int timer_fd;
     uint64_t timer_ns;

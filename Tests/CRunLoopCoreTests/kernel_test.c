@@ -31,6 +31,7 @@ static void test_errors_are_negative_errno(void) {
     CHECK_EQUAL(KERNEL->timerfd_set(NULL, -1, 5), -EBADF);
     CHECK_EQUAL(KERNEL->readable_bytes(NULL, -1), -EBADF);
     CHECK_EQUAL(KERNEL->counter_empties(NULL, -1), 0);
+    CHECK_EQUAL(KERNEL->status_flags(NULL, -1), -EBADF);
 }
 
 static void test_RLC_TIME_4_wait_is_never_early(void) {

@@ -253,6 +253,36 @@ static void test_RLC_SHARE_1_only_those_that_share(void) {
     close(ends[0]), close(ends[1]);
 }
 
+/**
+ * What one has asked for is not told to another: whoever only writes, or waits for nothing, is not told that the peer has
+ * stopped writing, as if it were alone; and so does not rest before the hang-up.
+ */
+static void test_RLC_SHARE_1_a_half_closed_peer_is_told_to_readers_only(void) {
+    for (int order = 0; order < 2; order++) {
+        rlc_port_set *set = make_set();
+        int ends[2];
+        make_sockets(ends);
+        if (order == 0)
+            (void)add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
+        (void)add(set, ends[0], RLC_SHARED, 2);
+        (void)add(set, ends[0], RLC_WRITABLE | RLC_SHARED | RLC_ONE_SHOT, 3);
+        if (order == 1)
+            (void)add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
+        CHECK_EQUAL(shutdown(ends[1], SHUT_WR), 0);
+        bool told[4] = {false};
+        for (int event; (event = next(set)) != -1 || rlc_port_set_has_batch(set);) {
+            told[event / 100] = true;
+            CHECK(event == 100 + RLC_READABLE + RLC_HANGUP || event == 300 + RLC_WRITABLE);
+        }
+        CHECK(told[1] && !told[2] && told[3]);
+        close(ends[1]);
+        CHECK_EQUAL(next(set), 200 + RLC_HANGUP);
+        check_quiet(set);
+        rlc_port_set_destroy(set);
+        close(ends[0]);
+    }
+}
+
 /** A failing registration leaves the members that were there as they were. */
 static void test_RLC_SHARE_2_a_refused_member_changes_nothing(void) {
     rlc_port_set *set = make_set();
@@ -284,6 +314,7 @@ int main(void) {
     RUN(test_RLC_SHARE_3_edge_triggered_if_all_are);
     RUN(test_RLC_SHARE_1_a_reused_number_is_not_shared);
     RUN(test_RLC_SHARE_1_only_those_that_share);
+    RUN(test_RLC_SHARE_1_a_half_closed_peer_is_told_to_readers_only);
     RUN(test_RLC_SHARE_2_a_refused_member_changes_nothing);
     return 0;
 }

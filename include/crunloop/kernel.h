@@ -35,6 +35,8 @@ typedef struct rlc_kernel {
     int (*readable_bytes)(void *context, int fd);
     /** 1 if one eight-byte read always empties fd (an eventfd that is no semaphore, a timerfd), else 0. */
     int (*counter_empties)(void *context, int fd);
+    /** O_NONBLOCK and its kin (fcntl(2), F_GETFL). */
+    int (*status_flags)(void *context, int fd);
     int (*close)(void *context, int fd);
     /** Puts fd's description behind `number` too, in one step (dup3(2)). NULL: a port set cannot be rebuilt. */
     int (*replace)(void *context, int fd, int number);

@@ -78,18 +78,20 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  * Two members with one descriptor: the later one takes the port, and when it goes the earlier one is live again
  * [RLC-PORT-4], unless both are readiness ports with RLC_SHARED: then each event is told to all that want it, by
  * consecutive takes, in the order of adding [RLC-SHARE-1]; each rests and is muted for itself [RLC-SHARE-2]. Together
- * they are edge-triggered if all are [RLC-SHARE-3]. A number that was closed and reused is a new port: the earlier member gets no events any more
- * [RLC-PORT-5].
+ * they are edge-triggered if all are [RLC-SHARE-3]. A number that was closed and reused is a new port: the earlier member
+ * gets no events any more [RLC-PORT-5], unless it rested or was muted all the time: then epoll cannot tell. A hint's number
+ * is nobody else's [RLC-PORT-11].
  *
  * @param fd        Stays the caller's. Best removed before it is closed.
  * @param interest  RLC_READABLE | RLC_WRITABLE for readiness; 0 still reports HANGUP and ERROR; RLC_EDGE, RLC_ONE_SHOT,
  *                  RLC_SHARED. Otherwise ignored.
  * @param context   Comes with each event; not touched.
  * @param ret_token The caller's, until rlc_port_set_remove.
- * @return 0; -EBADF, -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC (max_user_watches), -ENOMEM,
+ * @return 0; -EBADF (also: it is a hint's), -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC (max_user_watches), -ENOMEM,
  *         -ECHILD: nothing is half added [RLC-PORT-1, RLC-PORT-2, RLC-PORT-3].
  *
- * Thread: [locked].  Cost: one system call, two for a taken-over number; a counter reads its /proc entry and its flags once.
+ * Thread: [locked].  Cost: one system call, two for a taken-over number. Of a counter the flags are asked for with its first event, its
+ * /proc entry with its second one [RLC-COUNTER-6].
  * Allocates; later calls for this member do not.
  */
 RLC_API int rlc_port_set_insert(
@@ -97,11 +99,12 @@ RLC_API int rlc_port_set_insert(
 
 /**
  * Changes a readiness port's interest, and wakes a resting port of any kind. RLC_SHARED must stay as it was.
+ * An edge-triggered port looks again, also if its interest is what it was. After a failure it is what it was [RLC-PORT-13].
  *
  * @return 0; -ENOENT if the token is stale; -EBADF if the number was closed or now belongs to a stranger; -ENOMEM,
  *         -ECHILD.
  *
- * Thread: [locked].  Cost: one system call; none while muted.
+ * Thread: [locked].  Cost: one system call; none while muted, or if nothing changes [RLC-PORT-12].
  */
 RLC_API int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
 

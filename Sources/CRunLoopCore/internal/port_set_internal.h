@@ -27,6 +27,8 @@ enum {
     RLC_PORT_REFUSED = 1024, /**< rlc_loop's: that failed, and nobody has been told yet. */
     RLC_PORT_SHARED = 2048,  /**< Of the owner: older members share its number. */
     RLC_PORT_TOLD = 4096,    /**< Of those that share: has been told of the event that is being handed out. */
+    RLC_PORT_SEEN = 8192,    /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
+    RLC_PORT_KNOWN = 16384,  /**< So has RLC_PORT_EMPTIES. */
 };
 
 typedef struct rlc_port {
