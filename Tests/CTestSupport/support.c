@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +49,24 @@ int test_limit_watches(int in_a_child) {
     while (child > 0 && waitpid(child, &status, 0) < 0)
         ;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+int test_next_process_id(pid_t last) {
+    char text[16];
+    (void)snprintf(text, sizeof text, "%d", (int)last);
+    return write_text("/proc/sys/kernel/ns_last_pid", text);
+}
+
+int test_own_mounts(void) {
+    return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+int test_mount(const char *path) {
+    return mount("none", path, "tmpfs", 0, NULL) == 0;
+}
+
+int test_unmount(const char *path) {
+    return umount2(path, MNT_DETACH) == 0;
 }
 
 int test_eventfd(int is_semaphore) {

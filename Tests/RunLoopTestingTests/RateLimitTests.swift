@@ -18,6 +18,30 @@ import Testing
     await #expect(processExitsWith: .success) { try LimitBodies.anInvalidatedSourceEndsItsRest() }
   }
 
+  @Test func whatLeavesAndComesBackStillRests() async {
+    await #expect(processExitsWith: .success) { try LimitBodies.whatLeavesAndComesBackStillRests() }
+  }
+
+  @Test func aRestKeepsNoModeThatTheSourceHasLeft() async {
+    await #expect(processExitsWith: .success) { try LimitBodies.aRestKeepsNoModeThatTheSourceHasLeft() }
+  }
+
+  @Test func anotherModeIsNoWayAroundARest() async {
+    await #expect(processExitsWith: .success) { try LimitBodies.anotherModeIsNoWayAroundARest() }
+  }
+
+  @Test func whatTwoLoopsShareIsTellingInBoth() async {
+    await #expect(processExitsWith: .success) { try LimitBodies.whatTwoLoopsShareIsTellingInBoth() }
+  }
+
+  @Test func aPeriodBeginsWithItsFirstCallout() async {
+    await #expect(processExitsWith: .success) { try LimitBodies.aPeriodBeginsWithItsFirstCallout() }
+  }
+
+  @Test func aRemovalWithAnAnswerEndsTheRest() async {
+    await #expect(processExitsWith: .success) { try LimitBodies.aRemovalWithAnAnswerEndsTheRest() }
+  }
+
   @Test func fileEventsWait() async {
     await #expect(processExitsWith: .success) { try LimitBodies.fileEventsWait() }
   }
@@ -92,6 +116,131 @@ enum LimitBodies {
       try loop.run(for: .seconds(1))
       source.invalidate()
       Bodies.require(try loop.run(for: .seconds(500)) == .finished)  // no timer keeps the mode
+      Bodies.require(start.duration(to: time.now) == .seconds(1))
+    }
+  }
+
+  private static func seconds(_ time: VirtualTime, since start: RunLoop.Instant) -> String {
+    "\(start.duration(to: time.now).components.seconds)"
+  }
+
+  /// Removed while it rests and added again, also to another mode: it rests on, without keeping the loop busy.
+  static func whatLeavesAndComesBackStillRests() throws {
+    onLoop { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Bodies.Log(), makePipe())
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(10)) { _ in log.append("left") }
+      let source = try RunLoop.FileDescriptorSource(
+        fileDescriptor: ends.reading, interest: .readable, limit: limit
+      ) { _, _ in log.append(seconds(time, since: start)) }
+      try loop.add(source)
+      _ = write(ends.writing, "x", 1)
+      try loop.run(for: .seconds(2))
+      loop.remove(source)
+      Bodies.require(try loop.run(for: .seconds(1)) == .finished)
+      try loop.add(source)
+      try loop.run(for: .seconds(1))  // rests
+      loop.remove(source)
+      try loop.add(source, to: "other")
+      let passes = Mutex(0)
+      try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.withLock { $0 += 1 } }, to: "other")
+      try loop.run(in: "other", for: .seconds(9))
+      Bodies.require(log.all == ["0", "left", "10"])
+      Bodies.require(passes.withLock { $0 } <= 5)
+      try loop.run(in: "other", for: .seconds(16))
+      Bodies.require(log.all == ["0", "left", "10", "left", "20"])
+    }
+  }
+
+  static func aRestKeepsNoModeThatTheSourceHasLeft() throws {
+    onLoop { time in
+      let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(100))
+      let source = try RunLoop.FileDescriptorSource(
+        fileDescriptor: ends.reading, interest: .readable, limit: limit
+      ) { _, _ in }
+      try loop.add(source)
+      _ = write(ends.writing, "x", 1)
+      try loop.run(for: .seconds(1))
+      loop.remove(source)
+      Bodies.require(try loop.run(for: .seconds(500)) == .finished)
+      Bodies.require(start.duration(to: time.now) == .seconds(1))
+    }
+  }
+
+  /// A port source tells what was taken, so it must not be taken in a mode that it joins while it rests.
+  static func anotherModeIsNoWayAroundARest() throws {
+    onLoop { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Bodies.Log(), makePipe())
+      let port = try RunLoop.PortSource(
+        fileDescriptor: ends.reading, limit: RunLoop.RateLimit(count: 1, per: .seconds(10))
+      ) { port in
+        log.append(seconds(time, since: start))
+        if log.all.count == 1 { loop.remove(port) }
+      }
+      try loop.add(port)
+      for _ in 0..<3 { _ = write(ends.writing, "12345678", 8) }
+      Bodies.require(try loop.run(for: .seconds(1)) == .finished)
+      try loop.add(port)
+      try loop.add(port, to: "a")
+      for _ in 0..<3 { try loop.run(in: "a", for: .seconds(1)) }
+      Bodies.require(log.all == ["0"])
+      try loop.run(for: .seconds(30))
+      Bodies.require(log.all == ["0", "10", "20"])
+    }
+  }
+
+  /// One count for two loops; the hang-up that the second one has taken in vain is told when its rest is over.
+  static func whatTwoLoopsShareIsTellingInBoth() throws {
+    let time = VirtualTime.install()
+    let (start, log, ends) = (time.now, Bodies.Log(), makePipe())
+    let source = try RunLoop.FileDescriptorSource(
+      fileDescriptor: ends.reading, interest: .readable, limit: RunLoop.RateLimit(count: 1, per: .seconds(10))
+    ) { _, readiness in
+      Bodies.require(readiness.contains(.hangup))
+      log.append(seconds(time, since: start))
+    }
+    close(ends.writing)
+    let threads = (0..<2).map { _ in
+      time.start {
+        do {
+          try RunLoop.current.add(source)
+          try RunLoop.current.add(RunLoop.Timer(fireDate: .distantFuture) { _ in })
+          try RunLoop.current.run(for: .seconds(30))
+        } catch { exit(1) }
+      }
+    }
+    for thread in threads { thread.join() }
+    print(log.all)
+    Bodies.require(log.all == ["0", "10"])
+  }
+
+  /// Not with the source, and not with the end of the last one: two callouts at 7, then none before 17.
+  static func aPeriodBeginsWithItsFirstCallout() throws {
+    onLoop { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Bodies.Log(), makePipe())
+      let limit = RunLoop.RateLimit(count: 2, per: .seconds(10))
+      try loop.add(
+        RunLoop.PortSource(fileDescriptor: ends.reading, limit: limit) { _ in log.append(seconds(time, since: start)) })
+      for date in [7, 16, 16, 16, 17, 26, 27] {
+        try loop.add(
+          RunLoop.Timer(fireDate: start.advanced(by: .seconds(date))) { _ in _ = write(ends.writing, "12345678", 8) })
+      }
+      try loop.run(for: .seconds(100))
+      Bodies.require(log.all == ["7", "16", "17", "17", "27", "27", "37"])
+    }
+  }
+
+  static func aRemovalWithAnAnswerEndsTheRest() throws {
+    onLoop { time in
+      let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
+      let source = try RunLoop.FileDescriptorSource(
+        fileDescriptor: ends.reading, interest: .readable, limit: RunLoop.RateLimit(count: 1, per: .seconds(100))
+      ) { _, _ in }
+      try loop.add(source)
+      _ = write(ends.writing, "x", 1)
+      try loop.run(for: .seconds(1))
+      try source.invalidateAndWait()
+      Bodies.require(try loop.run(for: .seconds(500)) == .finished)
       Bodies.require(start.duration(to: time.now) == .seconds(1))
     }
   }

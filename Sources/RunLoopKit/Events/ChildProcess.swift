@@ -63,6 +63,10 @@ final class ChildProcess: @unchecked Sendable {
       case .descriptor(let owned):
         try RunLoopError.check(rlc_process_send(owned.fileDescriptor, signal.rawValue), "pidfd_send_signal")
       case .number:
+        var info = siginfo_t()  // if other code has waited for it the number may be a stranger's
+        guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
+          throw .systemCall(name: "kill", errno: ESRCH)
+        }
         guard kill(processID, signal.rawValue) == 0 else { throw .systemCall(name: "kill", errno: errno) }
       }
     }

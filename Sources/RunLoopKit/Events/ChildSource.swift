@@ -15,12 +15,14 @@ extension RunLoop {
   ///
   /// Source: pidfd_open(2), waitid(2). Where the kernel lacks pidfds (before Linux 5.3, or a filter forbids them; or if the
   /// environment has `RUNLOOPKIT_NO_PIDFD`) the end is learned from SIGCHLD, which must then be blocked in all threads
-  /// (`RunLoop.blockSignals`; the mask rules of `SignalSource` apply), and only children can be waited for.
+  /// and not ignored (`RunLoop.blockSignals`; the mask rules of `SignalSource` apply), and only children can be waited for. Its
+  /// number is safe then as long as no other code waits for the child.
   public final class ChildSource: EventSource, @unchecked Sendable {
     let body: (ChildSource, ExitStatus) -> Void
     /// The process that it waits for.
     public let processID: Int32
     private let process: ChildProcess
+    private let isTold = Atomic<Bool>(false)
 
     /// - Parameter body: Called once, on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none, `ECHILD`
@@ -41,7 +43,7 @@ extension RunLoop {
       try super.init(process.owned, order: order, onlyHost: onlyHost)
     }
 
-    /// Nil while it runs, and once the source is invalid without having told.
+    /// How it has ended, as soon as a source of it has been told; else nil.
     public var exitStatus: ExitStatus? { process.exitStatus }
 
     /// Sends a signal to the process; to no other one, also if its number is in use again.
@@ -58,8 +60,13 @@ extension RunLoop {
 
     override func hasLeft() { process.end() }
 
-    override func serve(in mode: ModePointer) -> Bool {
+    override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }
+      guard !isTold.exchange(true, ordering: .acquiringAndReleasing) else {
+        // Its callout runs, in the run around this one or in another loop; until it is invalid its end would be told.
+        loop.lock.withLock { loop.setMuted(true, self) }
+        return false
+      }
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(self, status)
       invalidate()
       return true

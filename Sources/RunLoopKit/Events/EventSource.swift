@@ -15,8 +15,8 @@ extension RunLoop {
         descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }))
     }
 
-    /// Takes one event and calls out; true if it did. Its descriptors stay open meanwhile.
-    func serve(in mode: ModePointer) -> Bool { false }
+    /// Takes one event and calls out; true if it did. Its descriptors stay open meanwhile. On the loop's thread.
+    func serve(in mode: ModePointer, of loop: RunLoop) -> Bool { false }
   }
 
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
@@ -28,6 +28,8 @@ extension RunLoop {
   func serveEvent(of item: Item, in mode: ModePointer) -> Bool {
     guard let owned = item.owned, owned.hold() else { return false }
     defer { owned.release() }
-    return unsafeDowncast(item, to: EventSource.self).serve(in: mode)
+    let hasCalled = unsafeDowncast(item, to: EventSource.self).serve(in: mode, of: self)
+    if hasCalled { count(.portCallouts) }
+    return hasCalled
   }
 }

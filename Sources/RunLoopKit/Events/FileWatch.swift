@@ -46,7 +46,7 @@ extension RunLoop {
       try super.init(reader.port, limit: limit, order: order, onlyHost: onlyHost)
     }
 
-    override func serve(in mode: ModePointer) -> Bool {
+    override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let event = reader.take() else { return false }
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(self, event)
       if event.kind == .ended { invalidate() }

@@ -1,5 +1,4 @@
 internal import CRunLoopCore
-internal import Glibc
 internal import Synchronization
 
 /// What the receivers of signals of one process share.
@@ -8,8 +7,6 @@ final class SignalHub: @unchecked Sendable {
   /// In the order of making. Guarded by `lock`, like all below.
   private var receivers: [SignalReceiver] = []
   private var lastSerial: UInt64 = 0
-  /// What receivers have blocked, by the thread that made them.
-  private var blocked: [pthread_t: UInt64] = [:]
 
   /// How many signals one look may read: a flood leaves other items their turns.
   private static let mostReadAtOnce = 64
@@ -34,25 +31,20 @@ final class SignalHub: @unchecked Sendable {
 
   // MARK: Masks
 
-  /// Blocks the signals in the calling thread; those that were not blocked before.
-  func claim(_ signals: SignalSet) throws(RunLoopError) -> UInt64 {
+  /// Blocks the signals in the calling thread, which remembers those that were not blocked before.
+  func claim(_ signals: SignalSet) throws(RunLoopError) {
     var changed: UInt64 = 0
     try RunLoopError.check(rlc_signals_block(signals.bits, &changed), "pthread_sigmask")
-    if changed != 0 { lock.withLock { blocked[pthread_self(), default: 0] |= changed } }
-    return changed
+    if changed != 0 { ThreadRecord.current.claimedSignals |= changed }
   }
-
-  /// What `claim` has blocked, and nobody needs any more.
-  func giveBack(_ signals: UInt64) { lock.withLock { unblockUnused(among: signals) } }
 
   /// In the calling thread, and only what was blocked by a receiver that was made there.
   private func unblockUnused(among signals: UInt64) {
-    let thread = pthread_self()
-    guard let mine = blocked[thread] else { return }
-    var unused = mine & signals
+    guard let thread = ThreadRecord.existing else { return }
+    var unused = thread.claimedSignals & signals
     for receiver in receivers { unused &= ~receiver.signals.bits }
     guard unused != 0 else { return }
-    blocked[thread] = mine & ~unused == 0 ? nil : mine & ~unused
+    thread.claimedSignals &= ~unused
     rlc_signals_unblock(unused)
   }
 

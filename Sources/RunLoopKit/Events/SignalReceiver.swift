@@ -29,13 +29,8 @@ final class SignalReceiver: @unchecked Sendable {
     self.signals = signals
     self.order = order
     hub = SignalHub.current
-    let claimed = try hub.claim(signals)
-    do throws(RunLoopError) {
-      port = try EventPort(inner: RunLoopError.check(rlc_signal_fd_create(signals.bits), "signalfd"))
-    } catch {
-      hub.giveBack(claimed)
-      throw error
-    }
+    port = try EventPort(inner: RunLoopError.check(rlc_signal_fd_create(signals.bits), "signalfd"))
+    try hub.claim(signals)  // last: what fails leaves the mask alone
     hub.add(self)
   }
 
@@ -87,7 +82,12 @@ extension SignalReceiver {
   private func takeLocked(_ wanted: Waiting) -> Bool {
     guard let oldest = oldestLocked, oldest.serial == wanted.serial else { return false }
     firstWaiting += 1
-    if firstWaiting == waiting.count { drop() }
+    if firstWaiting == waiting.count {
+      drop()
+    } else if firstWaiting >= 64, firstWaiting * 2 >= waiting.count {  // never empty, it would grow for ever
+      waiting.removeFirst(firstWaiting)
+      firstWaiting = 0
+    }
     showFlag()
     return true
   }

@@ -68,12 +68,17 @@ extension RunLoop {
     override func hasLeft() { receiver.end() }
 
     /// Serves the mode's turn: of its sources the one that comes first, which need not be this one.
-    override func serve(in mode: ModePointer) -> Bool {
+    override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
       receiver.read()
+      var recorded = self
       for (receiver, waiting) in SignalHub.current.waitingReceivers {
-        guard let source = receiver.source, source.isValid, source.isMember(of: mode), mayServe(source),
-          receiver.take(waiting)
-        else { continue }
+        guard let source = receiver.source, mayServe(source), source.isMember(of: mode) else { continue }
+        if source !== recorded {  // before it could leave unseen
+          loop.endCallout()
+          loop.beginCallout(source)
+          recorded = source
+        }
+        guard source.isValid, source.isMember(of: mode), receiver.take(waiting) else { continue }
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SIGNAL_SOURCE__(source, waiting.info)
         return true
       }

@@ -9,7 +9,8 @@ extension RunLoop {
   /// itself. Sources on several numbers of one file (dup(2)) know nothing of each other.
   ///
   /// A descriptor that is closed while its source is a member is a mistake, and does no harm: nothing is delivered any more,
-  /// not to another source that has the number by then either. Source: `CFFileDescriptorRef`.
+  /// not to another source that has the number by then either. Only a source that rests when that happens, and is woken
+  /// later, would hear of the number's next owner. Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What the handler wants to know, or is told.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
@@ -43,7 +44,8 @@ extension RunLoop {
       /// As long as the descriptor is ready, pass after pass.
       case level
       /// Once for each change: the handler reads or writes until that would block. What becomes ready while it runs is not
-      /// lost. With a level-triggered source on the same descriptor in the mode it is called as that one is.
+      /// lost. With a level-triggered source on the same descriptor in the mode it is called as that one is; it may be called
+      /// once more when another one on the descriptor leaves, rests or changes its interest.
       case edge
       /// Once; then the source rests until `interest` is set, which its own handler may do.
       case oneShot
@@ -73,7 +75,7 @@ extension RunLoop {
       /// `add` throws `.systemCall` with `EPERM`.
       case refuse
       /// It counts as ready for all it is interested in, pass after pass, and takes its turn behind the other ready ports.
-      /// The loop does not sleep meanwhile: take the interest away when there is nothing to do.
+      /// The loop does not sleep meanwhile: take the interest away when there is nothing to do. That it is closed is not noticed.
       case alwaysReady
     }
 
@@ -122,16 +124,42 @@ extension RunLoop {
 
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & 0xF }
 
-    /// What is waited for; hang-up and error always are. Setting it, also to the same value, wakes a source that rests.
-    /// Takes effect at once, also while a loop sleeps.
+    /// What is waited for; hang-up and error always are. Setting it, also to the same value, wakes a source that rests, and has
+    /// an edge-triggered one looked at again. Takes effect at once, also while a loop sleeps. What the kernel refuses is not
+    /// taken on: `setInterest` tells.
+    ///
+    /// - Complexity: One system call for each mode; none where nothing changes.
     public var interest: Readiness {
       get { Readiness(rawValue: UInt32(wanted.load(ordering: .acquiring)) & 0xF) }
-      set {
-        let trigger = wanted.load(ordering: .relaxed) & 0xF0
-        wanted.store(UInt8(Self.bits(of: newValue)) | trigger, ordering: .sequentiallyConsistent)
-        guard !isForked else { return }
-        for host in withLinks({ $0.map(\.host) }) { try? host.interestChanged(self) }
+      set { try? setInterest(newValue) }
+    }
+
+    /// Sets `interest`, and answers.
+    ///
+    /// - Throws: `.systemCall` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is what it was, in all
+    ///   modes; a source that rests may have been woken in some. `.forked`.
+    /// - Thread: Any.
+    public func setInterest(_ interest: Readiness) throws(RunLoopError) {
+      guard !isForked else { throw .forked }
+      let old = wanted.load(ordering: .acquiring)
+      let new = UInt8(Self.bits(of: interest)) | (old & 0xF0)
+      wanted.store(new, ordering: .sequentiallyConsistent)
+      do throws(RunLoopError) {
+        try tellHosts()
+      } catch {
+        // Unless another thread has set it since.
+        _ = wanted.compareExchange(expected: new, desired: old, ordering: .sequentiallyConsistent)
+        try? tellHosts()
+        throw error
       }
+    }
+
+    private func tellHosts() throws(RunLoopError) {
+      var failure: RunLoopError?
+      for host in withLinks({ $0.map(\.host) }) {
+        do throws(RunLoopError) { try host.interestChanged(self) } catch { failure = error }
+      }
+      if let failure { throw failure }
     }
 
     public override var description: String {

@@ -58,13 +58,20 @@ extension RunLoop {
       lock.withLock { used >= limit.count && now < periodEnd ? periodEnd : nil }
     }
 
-    /// False if it rests in that loop already.
-    func beginRest(in loop: UInt64, _ timer: Timer) -> Bool {
+    /// What was counted was no callout.
+    func takeBack() {
       lock.withLock {
-        guard rests[loop] == nil else { return false }
-        rests[loop] = timer
-        return true
+        used = max(used - 1, 0)
+        if used == 0 { periodEnd = 0 }
       }
+    }
+
+    /// The timer that ends its rest in that loop; nil if it does not rest there.
+    func rest(in loop: UInt64) -> Timer? { lock.withLock { rests[loop] } }
+
+    /// The timer that it replaces, if there was a rest already.
+    func beginRest(in loop: UInt64, _ timer: Timer) -> Timer? {
+      lock.withLock { rests.updateValue(timer, forKey: loop) }
     }
 
     func endRest(in loop: UInt64) -> Timer? { lock.withLock { rests.removeValue(forKey: loop) } }
@@ -88,12 +95,23 @@ extension RunLoop {
   ) -> Bool {
     // The message of a port source has been taken: it is told in any case.
     guard limiter.begin(now: Kernel.now()) || item.kind == .portSource else {
+      if item.kind == .descriptorSource { armAgain(unsafeDowncast(item, to: FileDescriptorSource.self), activation) }
       rest(item, limiter)
       return false
     }
     let hasHandled = serveUnlimited(item, ready: ready, activation)
+    if !hasHandled { limiter.takeBack() }
     rest(item, limiter)
     return hasHandled
+  }
+
+  /// It was called in another loop too often: the one shot, or the hang-up, that was taken here is told after the rest.
+  private func armAgain(_ source: FileDescriptorSource, _ activation: UnsafeMutablePointer<Activation>) {
+    let mode = activation.pointee.mode
+    lock.withLock {
+      guard let token = source.token(in: mode) else { return }
+      try? mode.pointee.portSet?.setInterest(source.registration.interest, token: token)
+    }
   }
 
   private func rest(_ item: Item, _ limiter: RateLimiter) {
@@ -101,21 +119,35 @@ extension RunLoop {
     let timer = Timer(fireDate: Instant(nanoseconds: end)) { [weak self, weak item] _ in
       if let self, let item { self.endRest(item, limiter) }
     }
-    guard limiter.beginRest(in: serial, timer) else { return }
-    let names = lock.withLock { setMuted(true, item) }
-    let isTimed = names.filter { (try? add(timer, to: $0)) == true }.count == names.count
-    // Removed in its callout, or no timer can be made: then it does not rest.
-    if names.isEmpty || !isTimed {
-      timer.invalidate()
-      _ = limiter.endRest(in: serial)
-      lock.withLock { _ = setMuted(false, item) }
-    }
+    limiter.beginRest(in: serial, timer)?.invalidate()
+    let isResting = lock.withLock { beginRest(item, timer) }
+    if !isResting { endRest(limiter, of: item) }
     if !item.isValid { limiter.end() }
   }
 
+  /// Under the lock. False if no timer can be made: then it does not rest. Removed in its callout, it rests where it is added.
+  private func beginRest(_ item: Item, _ timer: Timer) -> Bool {
+    let modes = item.withLinks { links in links.compactMap { $0.host === self ? $0.mode : nil } }
+    do throws(RunLoopError) {
+      for mode in modes where timer.isValid { _ = try insert(timer, in: mode) }
+    } catch {
+      return false
+    }
+    setMuted(true, item)
+    return true
+  }
+
   private func endRest(_ item: Item, _ limiter: RateLimiter) {
-    guard limiter.endRest(in: serial) != nil else { return }
-    lock.withLock { _ = setMuted(false, item) }
+    guard endRest(limiter, of: item) else { return }
     if item.isValid { limiter.limit.whenLeft?(item) }
+  }
+
+  /// False if it did not rest.
+  @discardableResult
+  private func endRest(_ limiter: RateLimiter, of item: Item) -> Bool {
+    guard let timer = limiter.endRest(in: serial) else { return false }
+    timer.invalidate()
+    lock.withLock { setMuted(false, item) }
+    return true
   }
 }

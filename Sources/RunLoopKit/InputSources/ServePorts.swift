@@ -10,8 +10,8 @@ extension RunLoop {
 
   @inline(__always)
   func serveUnlimited(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
-    count(.portCallouts)
     if item.kind == .portSource {
+      count(.portCallouts)
       return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
     }
     if item.kind == .eventSource { return serveEvent(of: item, in: activation.pointee.mode) }
@@ -22,12 +22,13 @@ extension RunLoop {
     }
     let owned = source.owned
     if let owned, !owned.hold() { return false }  // invalidated by another thread a moment ago
+    count(.portCallouts)
     activation.pointee.serving = Unmanaged.passUnretained(source)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(source, FileDescriptorSource.Readiness(rawValue: ready))
     activation.pointee.serving = nil
     if activation.pointee.isServingMuted {
       activation.pointee.isServingMuted = false
-      lock.withLock { _ = setMuted(false, source) }
+      lock.withLock { setMuted(false, source) }
     }
     owned?.release()
     return true
@@ -55,16 +56,12 @@ extension RunLoop {
     return false
   }
 
-  /// In all its modes of this loop, whose names are answered. Under the lock.
-  func setMuted(_ isMuted: Bool, _ item: Item) -> [Mode] {
+  /// In all its modes of this loop. Under the lock.
+  func setMuted(_ isMuted: Bool, _ item: Item) {
     item.withLinks { links in
-      var names: [Mode] = []
       for link in links where link.host === self {
-        guard let mode = link.mode else { continue }
-        mode.pointee.portSet?.setMuted(isMuted, token: link.token)
-        names.append(mode.pointee.name)
+        link.mode?.pointee.portSet?.setMuted(isMuted, token: link.token)
       }
-      return names
     }
   }
 

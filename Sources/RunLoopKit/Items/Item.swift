@@ -56,6 +56,9 @@ extension RunLoop {
     /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
     final var onlyHost: UInt64? { extras?.onlyHost }
 
+    @inline(__always)
+    final var descriptors: ItemDescriptors? { extras?.descriptors }
+
     /// What is closed with the item.
     @inline(__always)
     final var owned: OwnedDescriptor? { extras?.descriptors?.owned }
@@ -86,8 +89,13 @@ extension RunLoop {
       guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
       willLeave()
       leaveHosts()
+      endBelongings()
+    }
+
+    /// Ends what must not outlive membership: the item is invalid, and has left its modes. Once.
+    final func endBelongings() {
       hasLeft()
-      extras?.descriptors?.end()
+      descriptors?.end()
       // A source keeps its context until it is destroyed.
       if isExclusive { context?.release() }
     }
@@ -113,7 +121,7 @@ extension RunLoop {
     /// Clears what must not outlive validity, before the modes are left.
     func willLeave() {}
 
-    /// Ends what must not outlive membership, when `invalidate()` has taken the item out of its modes.
+    /// What subclasses do of that.
     func hasLeft() {}
 
     @inline(__always)

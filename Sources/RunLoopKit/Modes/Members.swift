@@ -40,7 +40,7 @@ extension RunLoop {
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource:
       let port = unsafeDowncast(item, to: DescriptorItem.self)
-      if let owned = port.owned { return try register(port, holding: owned, in: mode) }
+      if let descriptors = port.descriptors { return try register(port, descriptors, in: mode) }
       return try register(port, in: mode)
     case .timer:
       return try register(unsafeDowncast(item, to: Timer.self), in: mode)
@@ -66,18 +66,28 @@ extension RunLoop {
     return token
   }
 
-  /// What the item owns stays open while it is a member.
+  /// What the item owns stays open while it is a member; if it rests it rests here too.
   @inline(never)
   private func register(
-    _ port: DescriptorItem, holding owned: OwnedDescriptor, in mode: ModePointer
+    _ port: DescriptorItem, _ descriptors: ItemDescriptors, in mode: ModePointer
   ) throws(RunLoopError) -> UInt64 {
-    guard owned.hold() else { return 0 }  // invalidated by another thread meanwhile
+    if let owned = descriptors.owned, !owned.hold() { return 0 }  // invalidated by another thread meanwhile
     do throws(RunLoopError) {
-      return try register(port, in: mode)
+      let token = try register(port, in: mode)
+      if let timer = descriptors.limiter?.rest(in: serial), timer.isValid, (try? insert(timer, in: mode)) == true {
+        mode.pointee.portSet!.setMuted(true, token: token)
+      }
+      return token
     } catch {
-      owned.release()
+      descriptors.owned?.release()
       throw error
     }
+  }
+
+  @inline(never)
+  private func unregister(_ descriptors: ItemDescriptors, from mode: ModePointer) {
+    descriptors.owned?.release()
+    if let timer = descriptors.limiter?.rest(in: serial) { leave(timer, mode) }
   }
 
   /// While its callout runs it is armed when that ends.
@@ -111,7 +121,7 @@ extension RunLoop {
     case .portSource, .descriptorSource, .eventSource:
       mode.pointee.portSet!.remove(item, token: token)
       mode.pointee.portCount -= 1
-      item.owned?.release()
+      if let descriptors = item.descriptors { unregister(descriptors, from: mode) }
     case .timer:
       mode.pointee.heap(of: unsafeDowncast(item, to: Timer.self).clock)!.remove(item, token: token)
       mode.pointee.timerCount -= 1

@@ -5,6 +5,8 @@ internal import Synchronization
 final class ThreadRecord {
   let scopes = ScopeStack.make()
   private(set) var loop: RunLoop?
+  /// The signals that signal sources have blocked in this thread: bit n - 1 is signal n.
+  var claimedSignals: UInt64 = 0
   /// Called when all of it is over.
   var whenEnded: (() -> Void)?
 

@@ -52,8 +52,7 @@ extension RunLoop.Item {
     }
     if isFirst { willLeave() }
     for host in hosts { host.detach(self) }
-    // A source keeps its context until it is destroyed.
-    if isFirst, isExclusive { context?.release() }
+    if isFirst { endBelongings() }
     return hosts
   }
 

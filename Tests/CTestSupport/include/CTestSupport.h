@@ -13,6 +13,12 @@ int test_eventfd(int is_semaphore);
 int test_pipe(int ret_ends[2]);
 /** 1 if this process, or a child made to try, could limit itself to one inotify watch, in a user namespace of its own. */
 int test_limit_watches(int in_a_child);
+/** The next process of this namespace gets the number after `last`, unless it is in use. 1 if that could be asked for. */
+int test_next_process_id(pid_t last);
+/** 1 if this process has got mounts of its own; then it may mount an empty file system, and take it away again. */
+int test_own_mounts(void);
+int test_mount(const char *path);
+int test_unmount(const char *path);
 /** Bytes that malloc has handed out and not got back, free memory given back to the system first. */
 int64_t test_memory_in_use(void);
 /** Allocations by the calling thread so far; -1 where malloc cannot be replaced (sanitizers). */

@@ -218,4 +218,54 @@ final class FileWatchTests: XCTestCase {
       XCTAssertEqual(seen.value, 1)
     }
   }
+
+  /// Names are padded with zeros to a multiple of their alignment; a read takes what fits.
+  func test_RLK_WATCH_10_namesOfAllLengthsAcrossManyReads() {
+    onThread {
+      let (loop, folder) = (RunLoop.current, Folder())
+      let names = (1...255).map { String(repeating: "n", count: $0) }
+      let seen = Box<[String]>([])
+      try loop.add(
+        Watch(path: folder.path, events: .created) { _, event in seen.update { $0.append(event.name ?? "") } })
+      for name in names { folder.write(name) }
+      try self.drain(loop)
+      XCTAssertEqual(seen.value, names)
+    }
+  }
+
+  /// A folder that is renamed is still watched; when it is removed, that is told, and the end.
+  func test_RLK_WATCH_11_aFolderThatMovesAndGoes() {
+    onThread {
+      let (loop, folder) = (RunLoop.current, Folder())
+      mkdir(folder.file("a"), 0o700)
+      let seen = Box<[String]>([])
+      try loop.add(
+        Watch(path: folder.file("a"), events: .changes) { _, event in seen.update { $0.append(event.description) } })
+      rename(folder.file("a"), folder.file("b"))
+      mkdir(folder.file("b/c"), 0o700)
+      rmdir(folder.file("b/c"))
+      rmdir(folder.file("b"))
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
+      XCTAssertEqual(seen.value, ["targetMoved", "created c", "deleted c", "targetDeleted", "ended"])
+    }
+  }
+
+  func test_RLK_WATCH_12_anUnmountedTargetIsToldAndEndsTheWatch() throws {
+    let folder = Folder()
+    inChild { check in
+      guard test_own_mounts() == 1, test_mount(folder.path) == 1 else { return }
+      folder.write("mounted")  // the parent sees nothing of it
+      let loop = RunLoop.current
+      let seen = Box<[Watch.Event.Kind]>([])
+      let watch = try Watch(path: folder.path, events: .created) { _, event in seen.update { $0.append(event.kind) } }
+      try loop.add(watch, to: "watch")
+      check.equal(test_unmount(folder.path), 1)
+      check.equal(try loop.run(in: "watch", for: .seconds(30)), .finished)
+      check.equal(seen.value, [.unmounted, .ended])
+      check.that(!watch.isValid)
+      try? FileManager.default.removeItem(atPath: folder.path)
+    }
+    // The child removes the folder if it could mount.
+    guard !FileManager.default.fileExists(atPath: folder.path) else { try skipCase("nothing may be mounted here") }
+  }
 }
