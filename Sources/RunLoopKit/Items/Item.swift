@@ -9,8 +9,9 @@ extension RunLoop {
   public class Item: @unchecked Sendable, Hashable, CustomStringConvertible {
     /// Where the item is a member. Guarded by `leaf`.
     @exclusivity(unchecked) private final var links = ItemLinks()
-    /// Few have some; made when the first of it is set.
-    private final let optionalExtras = AtomicLazyReference<ItemExtras>()
+    /// The address of an `ItemExtras` that the item holds, or 0: few have some. Set once. (`AtomicLazyReference` is not
+    /// specialised by the compiler (6.3): a load costs hundreds of instructions.)
+    private final let extrasAddress: Atomic<UInt>
     /// A leaf lock: taken under a loop's lock, never around one. It knows the process that made it; in a child of fork(2) an
     /// inherited item is dead, and its locks are not to be touched.
     private final let leaf = Lock()
@@ -29,11 +30,32 @@ extension RunLoop {
     ) {
       self.kind = kind
       let extras = ItemExtras.make(order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
-      if let extras { _ = optionalExtras.storeIfNil(extras) }
+      extrasAddress = Atomic(extras.map { UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) } ?? 0)
+    }
+
+    deinit {
+      let address = extrasAddress.load(ordering: .acquiring)
+      if address != 0 { Self.extras(at: address)!.release() }
     }
 
     @inline(__always)
-    private final var extras: ItemExtras? { optionalExtras.load() }
+    private static func extras(at address: UInt) -> Unmanaged<ItemExtras>? {
+      UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0) }
+    }
+
+    @inline(__always)
+    private final var extras: ItemExtras? {
+      Self.extras(at: extrasAddress.load(ordering: .acquiring))?.takeUnretainedValue()
+    }
+
+    private final func makeExtras() -> ItemExtras {
+      let made = Unmanaged.passRetained(ItemExtras())
+      let (isFirst, original) = extrasAddress.compareExchange(
+        expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing)
+      if isFirst { return made.takeUnretainedValue() }
+      made.release()
+      return Self.extras(at: original)!.takeUnretainedValue()
+    }
 
     /// Lower is called first, among the observers or signalled sources of a mode; the other kinds ignore it.
     public final var order: Int { extras?.order ?? 0 }
@@ -44,7 +66,7 @@ extension RunLoop {
       get { isForked ? nil : extras?.label }
       set {
         guard !isForked, newValue != nil || extras != nil else { return }
-        (extras ?? optionalExtras.storeIfNil(ItemExtras())).label = newValue
+        (extras ?? makeExtras()).label = newValue
       }
     }
 
