@@ -1,8 +1,9 @@
-/* The other half of kernel.c: a kernel without epoll_pwait2(2), as under valgrind and qemu. */
+/* The other half of kernel.c: a kernel without epoll_pwait2(2), as under valgrind and qemu; and clocks that are set. */
 #include "harness.h"
 
 #include <stdarg.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 
 static int refusals;
 
@@ -21,6 +22,18 @@ static long refuse(long number, ...) {
     return syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 }
 
+static int settime_error;
+
+static int settime(int fd, int flags, const struct itimerspec *setting, struct itimerspec *old) {
+    int status = (int)syscall(SYS_timerfd_settime, fd, flags, setting, old);
+    if (status == 0 && settime_error != 0) {
+        errno = settime_error;
+        return -1;
+    }
+    return status;
+}
+
+#define timerfd_settime settime
 #define syscall refuse
 #define rlc_kernel_default old_kernel
 const rlc_kernel *old_kernel(void);
@@ -44,7 +57,27 @@ static void test_RLC_TIME_4_wait_in_milliseconds_is_never_early(void) {
     CHECK_EQUAL(kernel->close(NULL, fd), 0);
 }
 
+/* timerfd_settime(2): the wall clock was set since the last call; the timer is armed all the same. */
+static void test_a_clock_that_was_set_does_not_keep_a_timer_from_being_armed(void) {
+    const rlc_kernel *kernel = old_kernel();
+    int epoll_fd = kernel->epoll_create(NULL), fd = kernel->timerfd_create(NULL, RLC_CLOCK_REALTIME);
+    struct epoll_event event = {.events = EPOLLIN};
+    CHECK_EQUAL(kernel->epoll_control(NULL, epoll_fd, EPOLL_CTL_ADD, fd, &event), 0);
+    settime_error = ECANCELED;
+    CHECK_EQUAL(kernel->timerfd_set(NULL, fd, rlc_now(RLC_CLOCK_REALTIME) + 1000000), 0);
+    CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, rlc_now(RLC_CLOCK_MONOTONIC) + 30000000000), 1);
+    uint64_t expiries = 0;
+    CHECK_EQUAL(kernel->read(NULL, fd, &expiries, sizeof expiries), sizeof expiries);
+    CHECK_EQUAL(kernel->read(NULL, fd, &expiries, sizeof expiries), -EAGAIN); /* nothing is there twice */
+    settime_error = EINVAL;
+    CHECK_EQUAL(kernel->timerfd_set(NULL, fd, 1), -EINVAL);
+    settime_error = 0;
+    CHECK_EQUAL(kernel->close(NULL, epoll_fd), 0);
+    CHECK_EQUAL(kernel->close(NULL, fd), 0);
+}
+
 int main(void) {
     RUN(test_RLC_TIME_4_wait_in_milliseconds_is_never_early);
+    RUN(test_a_clock_that_was_set_does_not_keep_a_timer_from_being_armed);
     return 0;
 }

@@ -3,13 +3,19 @@
 #endif
 #include "CTestSupport.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +73,41 @@ int test_mount(const char *path) {
 
 int test_unmount(const char *path) {
     return umount2(path, MNT_DETACH) == 0;
+}
+
+int test_stay_on_this_processor(void) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    return sched_setaffinity(0, sizeof one, &one);
+}
+
+#define REFUSE(call)                                                                                                   \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
+
+static int forbid_new_calls(void) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        REFUSE(SYS_epoll_pwait2),
+        REFUSE(SYS_pidfd_open),
+        REFUSE(SYS_pidfd_send_signal),
+        REFUSE(SYS_membarrier),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+int test_forbid_new_calls(int in_a_child) {
+    if (!in_a_child)
+        return forbid_new_calls();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(forbid_new_calls());
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
 int test_eventfd(int is_semaphore) {

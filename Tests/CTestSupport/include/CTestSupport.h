@@ -21,6 +21,13 @@ int test_mount(const char *path);
 int test_unmount(const char *path);
 /** Bytes that malloc has handed out and not got back, free memory given back to the system first. */
 int64_t test_memory_in_use(void);
+/** The calling thread, and the threads that it makes from now on, run on the processor that it is on; 0. */
+int test_stay_on_this_processor(void);
+/**
+ * Makes the kernel an old one for this process, or for a child made to try (then nothing changes here): epoll_pwait2,
+ * pidfd_open, pidfd_send_signal and membarrier answer ENOSYS. 1 if that could be done.
+ */
+int test_forbid_new_calls(int in_a_child);
 /** Allocations by the calling thread so far; -1 where malloc cannot be replaced (sanitizers). */
 int64_t test_allocations(void);
 

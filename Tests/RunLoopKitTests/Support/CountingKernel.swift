@@ -40,17 +40,32 @@ enum CountingKernel {
   /// Called at each reading of the clock by the core, on the thread that reads.
   nonisolated(unsafe) static var atReading: (@Sendable () -> Void)?
 
+  /// What a test makes the kernel do. Set while no loop but its own runs.
+  struct Script {
+    /// What a clock shows, of what it would show.
+    var now: (@Sendable (UInt64) -> UInt64)?
+    /// When a wait and a timer end, of when they would.
+    var deadline: (@Sendable (UInt64) -> UInt64)?
+    /// The answer to a wait; nil: it takes place.
+    var wait: (@Sendable (UInt64) -> Int32?)?
+  }
+
+  nonisolated(unsafe) static var script = Script()
+
   /// For all loops made from now on.
   static let install: Void = {
     let table = UnsafeMutablePointer<rlc_kernel>.allocate(capacity: 1)
     table.initialize(to: rlc_kernel_default().pointee)
     table.pointee.now = { context, clock in
       atReading?()
-      return rlc_kernel_default().pointee.now(context, clock)
+      let now = rlc_kernel_default().pointee.now(context, clock)
+      return script.now?(now) ?? now
     }
     table.pointee.epoll_wait = { context, set, events, capacity, deadline in
       waits.add(1, ordering: .relaxed)
-      return rlc_kernel_default().pointee.epoll_wait(context, set, events, capacity, deadline)
+      if let answer = script.wait?(deadline) { return answer }
+      return rlc_kernel_default().pointee.epoll_wait(
+        context, set, events, capacity, script.deadline?(deadline) ?? deadline)
     }
     table.pointee.epoll_control = { context, set, operation, descriptor, event in
       controls.add(1, ordering: .relaxed)
@@ -59,7 +74,7 @@ enum CountingKernel {
     }
     table.pointee.timerfd_set = { context, descriptor, deadline in
       timers.add(1, ordering: .relaxed)
-      return rlc_kernel_default().pointee.timerfd_set(context, descriptor, deadline)
+      return rlc_kernel_default().pointee.timerfd_set(context, descriptor, script.deadline?(deadline) ?? deadline)
     }
     table.pointee.read = { context, descriptor, buffer, size in
       reads.add(1, ordering: .relaxed)
