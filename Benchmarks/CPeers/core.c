@@ -171,6 +171,8 @@ static void observers_close(loop *of) {
 #define TIMERS_ARE_REUSED 1
 #define HAS_WATCHES 1
 #define HAS_PASS 1
+#define HAS_CHANNEL 1
+#include "core_process.h"
 #include "workloads.h"
 
 /**
@@ -226,6 +228,7 @@ static const bench_workload workloads[] = {
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),
+    WORKLOAD(port_xrtt),
     {0},
 };
 
