@@ -26,6 +26,24 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case notStarted
   /// The thread was started before; it is started once.
   case alreadyStarted
+  /// The port that was sent to is gone, or the answer is not awaited any more.
+  case portInvalid
+  /// As many messages wait in the port as may.
+  case portFull
+  /// The right to answer was dropped without an answer.
+  case noReply
+  /// The message is larger than the receiver, or the system, takes.
+  case messageTooLarge
+  /// More than `Message.mostDescriptors`.
+  case tooManyDescriptors
+  /// The port's name belongs to another port.
+  case nameTaken
+  /// No port has the name.
+  case noSuchPort
+  /// No name for a port: 1 to 64 of letters, digits, `.`, `_` and `-`, not beginning with a dot.
+  case badName
+  /// The other process does not deal with this one.
+  case refused(reason: String)
   /// The system refused: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EBADF`, `EPERM`...
   case systemCall(name: String, errno: Int32)
 
@@ -48,6 +66,15 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .timedOut: "out of time"
     case .notStarted: "the thread has not been started"
     case .alreadyStarted: "the thread was started before; make another one"
+    case .portInvalid: "the port is gone"
+    case .portFull: "the port is full"
+    case .noReply: "the message was dropped without an answer"
+    case .messageTooLarge: "the message is too large"
+    case .tooManyDescriptors: "more than \(RunLoop.Message.mostDescriptors) descriptors in a message"
+    case .nameTaken: "another port has this name"
+    case .noSuchPort: "no port has this name"
+    case .badName: "a port's name is 1 to 64 of A-Z a-z 0-9 . _ - and does not begin with a dot"
+    case .refused(let reason): "refused: \(reason)"
     case .systemCall(let name, let errno): "\(name): \(String(cString: strerror(errno)))"
     }
   }

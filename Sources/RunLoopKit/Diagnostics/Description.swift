@@ -103,7 +103,7 @@ extension LoopSnapshot.Mode {
       "timer port of the \($0.clock) clock: \(Self.describe($0.port, Kernel.now($0.clock)))"
     }
     sources = mode.pointee.sources.map(\.source)
-    ports = mode.pointee.ports
+    ports = mode.pointee.ports + (mode.pointee.messagePorts?.pointee.members.map(\.port) ?? [])
     observers = mode.pointee.observers.map(\.observer)
     timers = mode.pointee.timers
     pendingBlocks = mode.pointee.pendingBlockCount

@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// What a mode holds: a source, a port source, a file descriptor source, a source of events of the system, a timer or an
-  /// observer; not open to others.
+  /// What a mode holds: a source, a port source, a file descriptor source, a source of events of the system, a port, a timer or
+  /// an observer; not open to others.
   ///
   /// Modes hold strong references to their items; an item that nobody holds is invalidated and destroyed.
   /// - Thread: Any, for all members.
@@ -22,7 +22,7 @@ extension RunLoop {
 
     /// The subclass.
     enum Kind: UInt8 {
-      case source, portSource, descriptorSource, eventSource, timer, observer
+      case source, portSource, descriptorSource, eventSource, port, timer, observer
     }
 
     init(
@@ -169,8 +169,11 @@ extension RunLoop {
     /// In accordance with equality.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-    /// Only a signalled source may have some.
-    final var hooks: Source.HeldHooks? { kind == .source ? unsafeDowncast(self, to: Source.self).heldHooks : nil }
+    /// Only a signalled source and a port may have some.
+    final var hooks: Source.HeldHooks? {
+      if kind == .source { return unsafeDowncast(self, to: Source.self).heldHooks }
+      return kind == .port ? unsafeDowncast(self, to: Port.self).heldHooks : nil
+    }
     /// Timers and observers belong to one loop at a time.
     final var isExclusive: Bool { kind == .timer || kind == .observer }
   }

@@ -44,6 +44,8 @@ extension RunLoop {
       return try register(port, in: mode)
     case .timer:
       return try register(unsafeDowncast(item, to: Timer.self), in: mode)
+    case .port:
+      return try register(unsafeDowncast(item, to: Port.self), in: mode)
     case .source:
       let stamp = state.pointee.nextStamp()
       mode.pointee.insert(unsafeDowncast(item, to: Source.self), stamp: stamp)
@@ -112,7 +114,8 @@ extension RunLoop {
 
   /// Another source that counts as the item (rule 28).
   func member(equalTo item: Item, in mode: ModePointer) -> Source? {
-    item.hooks == nil ? nil : mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self))
+    guard item.kind == .source, item.hooks != nil else { return nil }
+    return mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self))
   }
 
   /// Leaves the mode's tables.
@@ -126,6 +129,7 @@ extension RunLoop {
       mode.pointee.heap(of: unsafeDowncast(item, to: Timer.self).clock)!.remove(item, token: token)
       mode.pointee.timerCount -= 1
       armTimer(of: mode)
+    case .port: unregister(unsafeDowncast(item, to: Port.self), from: mode)
     case .source: mode.pointee.remove(unsafeDowncast(item, to: Source.self))
     case .observer: mode.pointee.remove(unsafeDowncast(item, to: Observer.self))
     }

@@ -33,6 +33,11 @@ struct ModeState: ~Copyable {
   /// The timers on other clocks than the suspending one, in the order of `TimerClock`; nil rather than empty.
   var otherClocks: ContiguousArray<OtherClock>?
 
+  /// Its ports for messages; nil if it never had one.
+  var messagePorts: UnsafeMutablePointer<MessagePorts>?
+  /// Those of them that may have messages: read without the lock.
+  let readyPorts = Atomic<Int>(0)
+
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount = 0
 
@@ -68,6 +73,7 @@ struct ModeState: ~Copyable {
   var hasNoMembers: Bool { hasNoItems && observers.isEmpty }
 
   deinit {
+    messagePorts?.destroy()
     portSet?.destroy()
     timerHeap?.destroy()
     timerPort?.destroy()

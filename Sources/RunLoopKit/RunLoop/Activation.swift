@@ -20,6 +20,8 @@ struct Activation {
   var serving: Unmanaged<RunLoop.FileDescriptorSource>?
   /// A nested run has left it out of its set: it comes back when its callout ends.
   var isServingMuted = false
+  /// Of a request's run: it ends when that has its answer.
+  var awaited: Unmanaged<AwaitedReply>?
 }
 
 /// How long a run may take (rule 5).

@@ -41,6 +41,20 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(_ source: RunLoop.ChildSour
   source.body(source, status)
 }
 
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(_ port: RunLoop.Port, _ message: RunLoop.Message) {
+  port.body(port, message)
+}
+
+/// Always true: told.
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(
+  _ body: @Sendable () -> Void, _ observation: RunLoop.Port.Observation
+) -> Bool {
+  body()
+  return true
+}
+
 /// Always true: told.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(

@@ -73,6 +73,7 @@ extension RunLoop {
     items += mode.pointee.observers.map(\.observer)
     items += mode.pointee.timers as [Item]
     items += mode.pointee.ports as [Item]
+    if let ports = mode.pointee.messagePorts { items += ports.pointee.members.map(\.port) as [Item] }
     return items
   }
 

@@ -94,10 +94,10 @@ extension RunLoop {
     lock.withLock { state.pointee.currentMode = nil }
   }
 
-  /// What does not show on the descriptor, or not yet: a wake, fetched events, blocks, signalled sources, due timers.
+  /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due timers.
   private func hasHostedWork(in mode: ModePointer) -> Bool {
     if owner.pointee.hostedWake != .none || owner.pointee.isHostedStop { return true }
-    if hasHostedEvent(in: mode) { return true }
+    if hasHostedEvent(in: mode) || hasMessages(in: mode) { return true }
     return lock.withLock {
       state.pointee.hasBlocks(for: mode) || mode.pointee.sources.contains { $0.source.isSignalled }
         || isTimerDue(in: mode, soft: false)

@@ -18,6 +18,8 @@ struct OwnerState: ~Copyable {
   static let mostSkippedLooks = 63
   /// Signalled sources collected by the passes on the stack, the innermost one's last.
   var collectedSources: ContiguousArray<CollectedSource> = []
+  /// A port's message was served last: what the kernel has found comes next.
+  var isKernelsTurn = false
   /// The host has called `prepare` and not yet `dispatch`.
   var isHostWaiting = false
   /// What a hosted loop has found before its pass; events belong to their modes.

@@ -49,6 +49,7 @@ extension RunLoop {
       if !isInThisProcess { return .stopped }  // a callout has forked, and this is the child
       if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)
       if isPoll || (deadline != Time.forever && deadline <= Kernel.now()) { return .timedOut }
+      if let awaited = activation.pointee.awaited, awaited.takeUnretainedValue().isOver { return .stopped }
       if takeStop() { return .stopped }
       if isFinished(mode) { return .finished }
     }

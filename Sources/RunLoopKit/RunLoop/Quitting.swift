@@ -13,10 +13,10 @@ extension RunLoop {
   func resume() { isQuitting.store(false, ordering: .sequentiallyConsistent) }
 
   /// Polls the default mode until everything that is ready now has had a turn: a pass serves all blocks and sources, and one
-  /// port or all due timers, so that as many passes as there are ports do, and one more for the timers. Not more: work that
+  /// message or port or all due timers, so that as many passes as there are of these do, and one more for the timers. Not more: work that
   /// makes work does not keep the thread alive. [loop]
   func serveWhatIsDue(while mayGoOn: () -> Bool) {
-    var passes = lock.withLock { state.pointee.defaultMode.pointee.portCount } + 1
+    var passes = lock.withLock { state.pointee.defaultMode.pointee.turns } + 1
     while passes > 0, mayGoOn() {
       passes -= 1
       _ = try? run(in: .default, limit: .poll, false)

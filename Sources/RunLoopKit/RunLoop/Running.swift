@@ -61,7 +61,9 @@ extension RunLoop {
     return try run(in: mode, limit: RunLimit(nil), false)
   }
 
-  func run(in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool) throws(RunLoopError) -> RunResult {
+  func run(
+    in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting reply: AwaitedReply? = nil
+  ) throws(RunLoopError) -> RunResult {
     lock.lock()
     guard let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode, !isEmpty(mode) else {
       lock.unlock()
@@ -81,6 +83,7 @@ extension RunLoop {
     let scope = owner.pointee.scopes!.height
     var activation = Activation(
       parent: owner.pointee.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope)
+    activation.awaited = reply.map { Unmanaged.passUnretained($0) }
     return withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
   }
 
@@ -110,7 +113,8 @@ extension RunLoop {
     }
     owner.pointee.activation = parent
     leave(activation)
-    stopWord.store(outerStop, ordering: .sequentiallyConsistent)
+    let word = stopWord.exchange(outerStop, ordering: .sequentiallyConsistent)
+    if let awaited = activation.pointee.awaited, word & 1 != 0 { awaited.takeUnretainedValue().wasStopped = true }
     if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
     return result
   }

@@ -13,13 +13,19 @@ extension RunLoop {
       activation.pointee.isOwedWake = false
       posted = .wake
     }
-    var event = owner.pointee.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
+    var event = owner.pointee.takeHeldEvent(for: mode)
+    if event == nil, mode.pointee.hasReadyPorts { event = takeTurn(in: mode) }
+    if event == nil { event = takeEvent(in: mode) }
     let hasLooked = event == nil  // each look has taken what was posted
     while event == nil {
-      let mayBlock = !isPolling && posted == .none && !canServeMainQueue(activation)
+      let mayBlock =
+        !isPolling && posted == .none && !canServeMainQueue(activation) && !mode.pointee.hasReadyPorts
       let hasAsked = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
       posted = max(posted, wakeWord.take())
-      if !hasAsked { break }
+      if !hasAsked {
+        if mode.pointee.hasReadyPorts { event = takeReadyPort(in: mode) }
+        break
+      }
       event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode, activation)
       if event != nil || isPolling || posted != .none { break }
       if deadline != Time.forever && deadline <= Kernel.now() { break }
@@ -75,7 +81,7 @@ extension RunLoop {
   }
 
   private func hasNothingToHear(in mode: ModePointer) -> Bool {
-    mode.pointee.portCount == 0 && !mode.pointee.hasMainQueueHint && !isTimerDue(in: mode, soft: true)
+    mode.pointee.descriptorCount == 0 && !mode.pointee.hasMainQueueHint && !isTimerDue(in: mode, soft: true)
   }
 
   /// The oldest fetched event that is still true.
@@ -107,11 +113,12 @@ extension RunLoop {
   }
 
   /// What the kernel's answer does not show: a timer whose expiry was harvested by another mode or has not come through
-  /// yet, and the main queue, which comes after all ports and timers (A8).
+  /// yet, a port with a message, and the main queue, which comes after all ports and timers (A8).
   private func takeHiddenEvent(
     in mode: ModePointer, _ activation: UnsafeMutablePointer<Activation>
   ) -> PassEvent? {
     if lock.withLock({ takeExpiry(in: mode, soft: false) }) { return .timer }
+    if mode.pointee.hasReadyPorts, let event = takeReadyPort(in: mode) { return event }
     if canServeMainQueue(activation) {
       owner.pointee.isMainQueuePending = false
       if MainQueuePort.take() { return .mainQueue }

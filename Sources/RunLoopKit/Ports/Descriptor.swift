@@ -1,0 +1,67 @@
+internal import Glibc
+internal import Synchronization
+
+extension RunLoop.Message {
+  /// The owner of an open descriptor: closes it when it is gone, unless somebody has taken it.
+  ///
+  /// A message takes the descriptor along: when it has been sent, the sender's object is empty, and the receiver's has it. A
+  /// send that throws leaves it where it was.
+  /// - Thread: Any, for all members.
+  public final class Descriptor: Sendable, CustomStringConvertible {
+    /// -1: taken, or sent.
+    private let number: Atomic<Int32>
+
+    /// Takes the descriptor over: nobody else closes it any more.
+    /// - Throws: `.systemCall` with `EBADF` if the number is negative. Whether it is open shows when it is used.
+    public init(owning fileDescriptor: Int32) throws(RunLoopError) {
+      guard fileDescriptor >= 0 else { throw .systemCall(name: "fcntl", errno: EBADF) }
+      number = Atomic(fileDescriptor)
+    }
+
+    /// Makes a second number for the same open file, close-on-exec; the first stays the caller's.
+    /// - Throws: `.systemCall`: `EBADF`, `EMFILE`.
+    public init(duplicating fileDescriptor: Int32) throws(RunLoopError) {
+      number = Atomic(try RunLoopError.checkErrno(fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 0), "fcntl"))
+    }
+
+    /// To be filled when the message is sent.
+    init() { number = Atomic(-1) }
+
+    /// The number, for use while this object lives and nobody takes or sends it; -1 after that.
+    public var fileDescriptor: Int32 { number.load(ordering: .acquiring) }
+
+    /// The number, which is the caller's to close from now on. Once.
+    /// - Throws: `.systemCall` with `EBADF` if it was taken or sent before.
+    public func take() throws(RunLoopError) -> Int32 {
+      guard let taken = moveOut() else { throw .systemCall(name: "take", errno: EBADF) }
+      return taken
+    }
+
+    /// A second owner of the same open file, with a number of its own.
+    /// - Throws: `.systemCall`: `EBADF` if it was taken or sent, `EMFILE`.
+    public func duplicate() throws(RunLoopError) -> Descriptor { try Descriptor(duplicating: fileDescriptor) }
+
+    /// Nil if it is empty.
+    func moveOut() -> Int32? {
+      let taken = number.exchange(-1, ordering: .acquiringAndReleasing)
+      return taken < 0 ? nil : taken
+    }
+
+    /// Into an empty one, which nobody else fills.
+    func moveIn(_ fileDescriptor: Int32) { number.store(fileDescriptor, ordering: .releasing) }
+
+    deinit { if let number = moveOut() { close(number) } }
+
+    /// The number.
+    public var description: String { "descriptor \(fileDescriptor)" }
+  }
+}
+
+extension RunLoopError {
+  /// The answer of a libc function: -1 and `errno` if it failed.
+  @discardableResult
+  static func checkErrno(_ answer: Int32, _ name: String) throws(RunLoopError) -> Int32 {
+    guard answer >= 0 else { throw .systemCall(name: name, errno: errno) }
+    return answer
+  }
+}

@@ -1,0 +1,162 @@
+internal import Synchronization
+
+/// The messages of a port that wait for their turn, in a bounded queue; whoever may send holds it, not the port.
+///
+/// Its lock is a leaf: taken under a loop's and an item's lock, never around one. A sender that finds the queue empty marks the
+/// port ready in all modes that hold it, each under its loop's lock; a loop that finds it empty takes the mark away under both
+/// locks. So a port with messages is marked, or about to be.
+final class Mailbox: Destination, @unchecked Sendable {
+  private let lock = Lock()
+  let limit: Int
+  private var queue = MessageQueue()
+  private var memberships = PortMemberships()
+  private var isClosed = false
+  /// Senders that sleep, or are about to.
+  private var waiting = 0
+  /// Changes when there may be room for those who wait.
+  private let room = FutexWord()
+  /// Of messages; read without the lock.
+  private let held = Atomic<Int>(0)
+  private let invalidation = Invalidation()
+  private let lost = Atomic<Int>(0)
+
+  init(limit: Int) { self.limit = max(limit, 1) }
+
+  var count: Int { held.load(ordering: .acquiring) }
+
+  /// Answers of the port's body that nobody could be given.
+  var lostReplies: Int { lost.load(ordering: .relaxed) }
+
+  func replyWasLost() { lost.add(1, ordering: .relaxed) }
+
+  private var isForked: Bool { lock.forkGeneration != Kernel.forkGeneration }
+
+  override var isValid: Bool { !isForked && !invalidation.isOver }
+
+  override func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+    invalidation.observe(body)
+  }
+
+  // MARK: Sending
+
+  override func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+    guard !isForked else { throw .forked }
+    try deliver(try Parcel(message), patience)
+  }
+
+  private func deliver(_ parcel: Parcel, _ patience: Patience) throws(RunLoopError) {
+    lock.lock()
+    while !isClosed, queue.count >= limit { try waitForRoom(patience) }
+    guard !isClosed else {
+      lock.unlock()
+      throw .portInvalid
+    }
+    do throws(RunLoopError) {
+      try parcel.moveDescriptors()
+    } catch {
+      lock.unlock()
+      throw error
+    }
+    let wasEmpty = queue.count == 0
+    queue.append(parcel.message)
+    held.store(queue.count, ordering: .releasing)
+    guard wasEmpty, let first = memberships.first else { return lock.unlock() }
+    let others = memberships.others
+    lock.unlock()
+    RunLoop.messageCame(first)
+    if let others { for membership in others { RunLoop.messageCame(membership) } }
+  }
+
+  /// As a message that came from elsewhere, credentials included: false if the queue is full, nil if it is closed.
+  func accept(_ message: RunLoop.Message) -> Bool? {
+    lock.lock()
+    guard !isClosed, queue.count < limit else {
+      defer { lock.unlock() }
+      return isClosed ? nil : false
+    }
+    let wasEmpty = queue.count == 0
+    queue.append(message)
+    held.store(queue.count, ordering: .releasing)
+    let all = wasEmpty ? memberships.all : []
+    lock.unlock()
+    for membership in all { RunLoop.messageCame(membership) }
+    return true
+  }
+
+  /// With the lock held, which it gives up meanwhile; not held any more if it throws.
+  @inline(never)
+  private func waitForRoom(_ patience: Patience) throws(RunLoopError) {
+    let deadline: RealDeadline
+    switch patience {
+    case .none:
+      lock.unlock()
+      throw .portFull
+    case .until(let moment): deadline = moment
+    case .forever:
+      if isServedHereOnly {
+        lock.unlock()
+        throw .wouldDeadlock(call: "send(_:before:)")
+      }
+      deadline = .never
+    }
+    let seen = room.load()
+    waiting += 1
+    lock.unlock()
+    let hasChanged = room.wait(while: seen, deadline)
+    lock.lock()
+    waiting -= 1
+    if !hasChanged, !isClosed, queue.count >= limit {
+      lock.unlock()
+      throw .timedOut
+    }
+  }
+
+  /// By the loop of the calling thread: nobody takes messages out while it waits. Under the lock.
+  private var isServedHereOnly: Bool {
+    guard let own = ThreadRecord.existing?.loop, memberships.first != nil else { return false }
+    return memberships.all.allSatisfy { $0.host === own }
+  }
+
+  // MARK: Receiving
+
+  /// The first message; nil if there is none, or the port is gone.
+  func take() -> RunLoop.Message? {
+    lock.lock()
+    let message = queue.takeFirst()
+    held.store(queue.count, ordering: .releasing)
+    let isAwaited = waiting > 0
+    lock.unlock()
+    if isAwaited { room.advance() }
+    return message
+  }
+
+  /// Nobody can send any more, and what waits is thrown away: rights to answer tell so, descriptors are closed. With no lock
+  /// held; once.
+  func close() {
+    guard !isForked else { return }
+    lock.lock()
+    guard !isClosed else { return lock.unlock() }
+    isClosed = true
+    var dropped = MessageQueue()
+    swap(&dropped, &queue)
+    held.store(0, ordering: .releasing)
+    lock.unlock()
+    room.advance()
+    drop(dropped)
+    invalidation.end()
+  }
+
+  private func drop(_ messages: consuming MessageQueue) {}
+
+  // MARK: Modes. Under the loop's lock.
+
+  /// True if messages wait already.
+  func join(_ membership: PortMembership) -> Bool {
+    lock.withLock {
+      memberships.append(membership)
+      return queue.count > 0
+    }
+  }
+
+  func leave(_ mode: ModePointer) -> PortMembership? { lock.withLock { memberships.remove(mode) } }
+}

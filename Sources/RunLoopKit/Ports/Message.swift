@@ -1,0 +1,90 @@
+extension RunLoop {
+  /// What one thread or process sends to a port: an id, components, and where an answer goes. A value.
+  ///
+  /// Bytes and rights are shared, descriptors have one owner: sending moves them. Source: `NSPortMessage`, `mach_msg_header_t`.
+  public struct Message: Sendable, CustomStringConvertible {
+    /// One part of a message.
+    public enum Component: Sendable {
+      /// Immutable bytes; sent without copying them within the process, and large ones between processes.
+      case bytes(Bytes)
+      /// A descriptor; the receiver's after the send.
+      case descriptor(Descriptor)
+      /// The right to send to a port.
+      case right(Port.SendRight)
+    }
+
+    /// What the message is about, in the receiver's words.
+    public var id: UInt32
+    /// In the sender's order.
+    public var components: [Component]
+    /// Where an answer goes; nil if none is expected.
+    public var reply: Port.SendRight?
+    /// The process that sent it, as the kernel tells; nil: this one, by a right to a port of its own.
+    public internal(set) var sender: Sender?
+
+    /// The most descriptors of a message (unix(7): `SCM_MAX_FD`); within a process too.
+    public static let mostDescriptors = 253
+
+    /// A message that nobody has sent yet.
+    public init(id: UInt32 = 0, _ components: [Component] = [], reply: Port.SendRight? = nil) {
+      self.id = id
+      self.components = components
+      self.reply = reply
+    }
+
+    /// A message of bytes.
+    public init(id: UInt32 = 0, bytes: Bytes, reply: Port.SendRight? = nil) {
+      self.init(id: id, [.bytes(bytes)], reply: reply)
+    }
+
+    /// The first component of bytes; nil if there is none.
+    public var bytes: Bytes? {
+      for case .bytes(let bytes) in components { return bytes }
+      return nil
+    }
+
+    /// All descriptors, in their order.
+    public var descriptors: [Descriptor] {
+      components.compactMap { if case .descriptor(let descriptor) = $0 { descriptor } else { nil } }
+    }
+
+    /// All rights but the one to answer, in their order.
+    public var rights: [Port.SendRight] {
+      components.compactMap { if case .right(let right) = $0 { right } else { nil } }
+    }
+
+    /// Id, sizes and sender.
+    public var description: String {
+      let parts = components.map { component in
+        switch component {
+        case .bytes(let bytes): "\(bytes.count) bytes"
+        case .descriptor(let descriptor): "descriptor \(descriptor.fileDescriptor)"
+        case .right: "right"
+        }
+      }
+      let origin = sender.map { ", from \($0)" } ?? ""
+      return "<message \(id): \(parts.joined(separator: ", "))\(reply == nil ? "" : ", to be answered")\(origin)>"
+    }
+  }
+}
+
+extension RunLoop.Message {
+  /// A process that sends, as the kernel knows it.
+  public struct Sender: Sendable, Hashable, CustomStringConvertible {
+    /// Its number; it may have ended since.
+    public let processID: Int32
+    /// The user that it ran as.
+    public let userID: UInt32
+    /// The group that it ran as.
+    public let groupID: UInt32
+
+    init(processID: Int32, userID: UInt32, groupID: UInt32) {
+      self.processID = processID
+      self.userID = userID
+      self.groupID = groupID
+    }
+
+    /// The numbers.
+    public var description: String { "process \(processID), user \(userID), group \(groupID)" }
+  }
+}

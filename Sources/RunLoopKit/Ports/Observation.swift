@@ -1,0 +1,62 @@
+internal import Synchronization
+
+extension RunLoop.Port {
+  /// What `onInvalidation` answers: the way to call it off. Letting go of it does not.
+  public final class Observation: Sendable {
+    private let body: @Sendable () -> Void
+    private let list: Invalidation
+    /// Neither called nor called off.
+    private let isPending = Atomic<Bool>(true)
+
+    fileprivate init(_ list: Invalidation, _ body: @escaping @Sendable () -> Void) {
+      self.list = list
+      self.body = body
+    }
+
+    /// The body will not be called any more; one that runs at this moment is not waited for. - Thread: Any.
+    public func cancel() {
+      guard isPending.exchange(false, ordering: .acquiringAndReleasing) else { return }
+      list.remove(self)
+    }
+
+    fileprivate func call() {
+      guard isPending.exchange(false, ordering: .acquiringAndReleasing) else { return }
+      _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(body, self)
+    }
+  }
+}
+
+/// Whether what a send right names is gone for good, and who wants to know.
+final class Invalidation: Sendable {
+  private let lock = Lock()
+  private let isOverWord = Atomic<Bool>(false)
+  private nonisolated(unsafe) var observations: ContiguousArray<RunLoop.Port.Observation> = []
+
+  var isOver: Bool { isOverWord.load(ordering: .acquiring) }
+
+  /// Called at once if it is over already.
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+    let observation = RunLoop.Port.Observation(self, body)
+    let isLate = lock.withLock {
+      guard !isOverWord.load(ordering: .relaxed) else { return true }
+      observations.append(observation)
+      return false
+    }
+    if isLate { observation.call() }
+    return observation
+  }
+
+  /// Tells all, with no lock held; once.
+  func end() {
+    let told = lock.withLock { () -> ContiguousArray<RunLoop.Port.Observation> in
+      isOverWord.store(true, ordering: .releasing)
+      defer { observations = [] }
+      return observations
+    }
+    for observation in told { observation.call() }
+  }
+
+  fileprivate func remove(_ observation: RunLoop.Port.Observation) {
+    lock.withLock { observations.removeAll { $0 === observation } }
+  }
+}

@@ -1,0 +1,53 @@
+internal import Glibc
+
+/// A message on its way: the receiver's copy, and the descriptors that move into it at the moment of delivery.
+struct Parcel {
+  private(set) var message: RunLoop.Message
+  /// The sender's; empty for most messages.
+  private var givers: [RunLoop.Message.Descriptor] = []
+  /// Empty ones in the receiver's copy, in the same order.
+  private var takers: [RunLoop.Message.Descriptor] = []
+
+  /// - Throws: `.tooManyDescriptors`; `.systemCall` with `EBADF` for an empty descriptor. Nothing has moved then.
+  @inline(__always)
+  init(_ message: RunLoop.Message) throws(RunLoopError) {
+    self.message = message
+    self.message.sender = nil
+    for case .descriptor in message.components {
+      try packDescriptors()
+      break
+    }
+  }
+
+  @inline(never)
+  private mutating func packDescriptors() throws(RunLoopError) {
+    for index in message.components.indices {
+      guard case .descriptor(let giver) = message.components[index] else { continue }
+      guard giver.fileDescriptor >= 0 else { throw .systemCall(name: "send", errno: EBADF) }
+      let taker = RunLoop.Message.Descriptor()
+      givers.append(giver)
+      takers.append(taker)
+      message.components[index] = .descriptor(taker)
+    }
+    guard givers.count <= RunLoop.Message.mostDescriptors else { throw .tooManyDescriptors }
+  }
+
+  /// All descriptors are the receiver's from now on, or, if it throws, all the sender's. Under the receiver's lock.
+  @inline(__always)
+  func moveDescriptors() throws(RunLoopError) {
+    if !givers.isEmpty { try moveAll() }
+  }
+
+  @inline(never)
+  private func moveAll() throws(RunLoopError) {
+    for index in givers.indices {
+      if let number = givers[index].moveOut() {
+        takers[index].moveIn(number)
+        continue
+      }
+      // Taken meanwhile, or twice in the message.
+      for moved in givers.indices[..<index] { givers[moved].moveIn(takers[moved].moveOut()!) }
+      throw .systemCall(name: "send", errno: EBADF)
+    }
+  }
+}

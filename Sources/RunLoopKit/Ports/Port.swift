@@ -1,0 +1,111 @@
+extension RunLoop {
+  /// A port: receives messages, as a source of its own kind.
+  ///
+  /// As a member of a mode it keeps its loop from being finished and wakes it by itself; a message for a mode in which the loop
+  /// does not run at that moment waits, and makes no pass. One message a pass, on the loop's thread; ports that have messages take
+  /// turns with each other, and with what the kernel has found. In several modes or loops whoever comes first takes the message.
+  /// A nested run serves further messages while a callout is on the stack.
+  ///
+  /// When the port is invalidated or gone, what waits in it is thrown away: who has asked is told (`.noReply`), descriptors are
+  /// closed. Modes hold the port; send rights do not. Source: `NSPort`, `CFMachPort`.
+  public final class Port: Item, @unchecked Sendable {
+    /// How many messages may wait if nothing else is said.
+    public static let defaultQueueLimit = 1024
+
+    let mailbox: Mailbox
+    let body: (Port, Message) -> Void
+    /// Under which other processes find it; nil: it has none.
+    public let name: String?
+    /// What else happens when it enters and leaves modes; of a port with a name.
+    let heldHooks: Source.HeldHooks?
+    /// What else ends with it; may be called twice.
+    private let whenOver: (@Sendable () -> Void)?
+
+    /// - Parameters:
+    ///   - queueLimit: How many messages may wait, at least 1; who sends more waits.
+    ///   - receive: Called on the thread of the loop that runs, with no lock held; kept until the port is gone.
+    public convenience init(
+      queueLimit: Int = Port.defaultQueueLimit, _ receive: @escaping @Sendable (Port, Message) -> Void
+    ) {
+      self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: receive)
+    }
+
+    /// A port whose body answers: what it returns goes to the message's `reply`.
+    ///
+    /// Without such a right, and if it returns nil, nothing is sent; somebody who waits for the answer is told `.noReply`. The
+    /// loop does not wait for room: an answer to a port that is full, and one to a port that is gone, is dropped and counted in
+    /// `undeliveredReplies`. Source: a version 1 source's `perform`.
+    @_disfavoredOverload  // a trailing closure is a receiver's
+    public convenience init(
+      queueLimit: Int = Port.defaultQueueLimit, replying: @escaping @Sendable (Port, Message) -> Message?
+    ) {
+      self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.answering(replying))
+    }
+
+    /// A port with a delegate, which it does not hold. When the delegate is gone, the next message invalidates the port.
+    public convenience init(queueLimit: Int = Port.defaultQueueLimit, delegate: any PortDelegate & Sendable) {
+      self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.telling(delegate))
+    }
+
+    init(
+      queueLimit: Int, name: String? = nil, hooks: Source.Hooks = Source.Hooks(),
+      whenOver: (@Sendable () -> Void)? = nil, onlyHost: RunLoop?, unchecked body: @escaping (Port, Message) -> Void
+    ) {
+      mailbox = Mailbox(limit: queueLimit)
+      self.name = name
+      heldHooks = Source.HeldHooks.make(hooks)
+      self.whenOver = whenOver
+      self.body = body
+      super.init(.port, order: 0, context: nil, onlyHost: onlyHost)
+    }
+
+    static func answering(_ body: @escaping (Port, Message) -> Message?) -> (Port, Message) -> Void {
+      { port, message in
+        guard let answer = body(port, message), let reply = message.reply else { return }
+        do throws(RunLoopError) {
+          try reply.trySend(answer)
+        } catch {
+          port.mailbox.replyWasLost()
+        }
+      }
+    }
+
+    static func telling(_ delegate: any PortDelegate) -> (Port, Message) -> Void {
+      { [weak delegate] port, message in
+        if let delegate { delegate.port(port, received: message) } else { port.invalidate() }
+      }
+    }
+
+    /// The right to send to it. All are equal. - Thread: Any. - Complexity: O(1).
+    public var sendRight: SendRight { SendRight(mailbox) }
+
+    /// How many messages wait. - Thread: Any; may be over at once.
+    public var pendingCount: Int { mailbox.count }
+
+    /// How many may wait.
+    public var queueLimit: Int { mailbox.limit }
+
+    /// Answers of a replying body that could not be delivered: their port was full or gone.
+    public var undeliveredReplies: Int { mailbox.lostReplies }
+
+    override func willLeave() {
+      mailbox.close()
+      whenOver?()
+    }
+
+    deinit {
+      mailbox.close()
+      whenOver?()
+    }
+
+    public override var description: String {
+      "<port\(name.map { " \($0)" } ?? ""), \(pendingCount) of \(queueLimit) messages, \(isValid ? "valid" : "invalid")>"
+    }
+  }
+
+  /// Receives a port's messages. Source: `NSPortDelegate`.
+  public protocol PortDelegate: AnyObject {
+    /// A message has come. On the thread of the loop that runs, with no lock held.
+    func port(_ port: Port, received message: Message)
+  }
+}

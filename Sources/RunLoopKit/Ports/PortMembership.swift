@@ -1,0 +1,96 @@
+/// A port in one mode. Port and mode refer to it as long as it lasts.
+final class PortMembership: @unchecked Sendable {
+  let port: RunLoop.Port
+  let host: RunLoop
+  let mode: ModePointer
+
+  // Guarded by the loop's lock:
+  /// Among the mode's ports; -1 after it has left.
+  fileprivate(set) var index = -1
+  fileprivate var isReady = false
+  fileprivate unowned(unsafe) var next: PortMembership?
+  fileprivate unowned(unsafe) var previous: PortMembership?
+
+  init(_ port: RunLoop.Port, _ host: RunLoop, _ mode: ModePointer) {
+    self.port = port
+    self.host = host
+    self.mode = mode
+  }
+
+  var isMember: Bool { index >= 0 }
+}
+
+/// The modes of a port. Mostly one, which takes no array.
+struct PortMemberships {
+  private(set) var first: PortMembership?
+  /// Nil rather than empty.
+  private(set) var others: ContiguousArray<PortMembership>?
+
+  var all: ContiguousArray<PortMembership> { (first.map { [$0] } ?? []) + (others ?? []) }
+
+  mutating func append(_ membership: PortMembership) {
+    if first == nil { first = membership } else { others = (others ?? []) + [membership] }
+  }
+
+  mutating func remove(_ mode: ModePointer) -> PortMembership? {
+    var kept = all
+    guard let index = kept.firstIndex(where: { $0.mode == mode }) else { return nil }
+    let removed = kept.remove(at: index)
+    first = kept.first
+    others = kept.count > 1 ? ContiguousArray(kept.dropFirst()) : nil
+    return removed
+  }
+}
+
+/// The ports of a mode, and those of them that have messages, in the order in which they got them. Guarded by the loop's lock.
+struct MessagePorts: ~Copyable {
+  private(set) var members: ContiguousArray<PortMembership> = []
+  private unowned(unsafe) var firstReady: PortMembership?
+  private unowned(unsafe) var lastReady: PortMembership?
+
+  var first: PortMembership? { firstReady }
+
+  mutating func insert(_ membership: PortMembership) {
+    membership.index = members.count
+    members.append(membership)
+  }
+
+  mutating func remove(_ membership: PortMembership) {
+    _ = unmarkReady(membership)
+    // The last one takes its place.
+    let last = members.removeLast()
+    if last !== membership {
+      members[membership.index] = last
+      last.index = membership.index
+    }
+    membership.index = -1
+  }
+
+  /// False if it was marked already.
+  mutating func markReady(_ membership: PortMembership) -> Bool {
+    guard !membership.isReady else { return false }
+    membership.isReady = true
+    membership.previous = lastReady
+    membership.next = nil
+    if let lastReady { lastReady.next = membership } else { firstReady = membership }
+    lastReady = membership
+    return true
+  }
+
+  /// False if it was not marked.
+  mutating func unmarkReady(_ membership: PortMembership) -> Bool {
+    guard membership.isReady else { return false }
+    membership.isReady = false
+    if let previous = membership.previous { previous.next = membership.next } else { firstReady = membership.next }
+    if let next = membership.next { next.previous = membership.previous } else { lastReady = membership.previous }
+    (membership.previous, membership.next) = (nil, nil)
+    return true
+  }
+
+  /// Behind all others that are ready.
+  mutating func sendToEnd(_ membership: PortMembership) {
+    guard lastReady !== membership else { return }
+    _ = unmarkReady(membership)
+    _ = markReady(membership)
+  }
+}

@@ -1,0 +1,75 @@
+internal import Synchronization
+
+/// The answer to one request: comes once, or is known not to come, or is not wanted any more.
+final class PendingReply: @unchecked Sendable {
+  private let lock = Lock()
+  private var answer: Result<RunLoop.Message, RunLoopError>?
+  private let isSettled = Atomic<Bool>(false)
+  private let invalidation = Invalidation()
+  /// Rung when the answer has come: a message in it makes the asker's loop look.
+  private let bell: Mailbox
+
+  init(bell: Mailbox) { self.bell = bell }
+
+  var isOver: Bool { isSettled.load(ordering: .acquiring) }
+  var isValid: Bool { lock.forkGeneration == Kernel.forkGeneration && !isOver }
+
+  /// The first counts. - Throws: `.portInvalid` if it is over already; the parcel's errors, and then it is not.
+  func settle(_ parcel: Parcel) throws(RunLoopError) {
+    guard lock.forkGeneration == Kernel.forkGeneration else { throw .forked }
+    try lock.withLock { () throws(RunLoopError) in
+      guard !isOver else { throw .portInvalid }
+      try parcel.moveDescriptors()
+      finish(.success(parcel.message))
+    }
+    hasSettled()
+  }
+
+  /// With a message that came from elsewhere, or with why none comes. False if it is over already.
+  @discardableResult
+  func settle(_ answer: Result<RunLoop.Message, RunLoopError>) -> Bool {
+    guard lock.forkGeneration == Kernel.forkGeneration else { return false }
+    let isFirst = lock.withLock {
+      guard !isOver else { return false }
+      finish(answer)
+      return true
+    }
+    if isFirst { hasSettled() }
+    return isFirst
+  }
+
+  /// Under the lock.
+  private func finish(_ answer: Result<RunLoop.Message, RunLoopError>) {
+    self.answer = answer
+    isSettled.store(true, ordering: .releasing)
+  }
+
+  private func hasSettled() {
+    _ = bell.accept(RunLoop.Message())
+    invalidation.end()
+  }
+
+  /// Nil while there is none.
+  func take() -> Result<RunLoop.Message, RunLoopError>? { lock.withLock { answer.take() } }
+
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { invalidation.observe(body) }
+}
+
+/// The right to give one answer. Used up by the first send that succeeds; if it goes unused, the asker is told.
+final class ReplyRight: Destination, @unchecked Sendable {
+  let pending: PendingReply
+
+  init(_ pending: PendingReply) { self.pending = pending }
+
+  override func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+    try pending.settle(try Parcel(message))
+  }
+
+  override var isValid: Bool { pending.isValid }
+
+  override func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { pending.observe(body) }
+
+  override var words: String { "an answer" }
+
+  deinit { pending.settle(.failure(.noReply)) }
+}
