@@ -88,7 +88,7 @@ extension RunLoop {
     /// Answers of a replying body that could not be delivered: their port was full or gone.
     public var undeliveredReplies: Int { mailbox.lostReplies }
 
-    override func willLeave() {
+    override func hasLeft() {
       mailbox.close()
       whenOver?()
     }
