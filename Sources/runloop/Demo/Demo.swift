@@ -43,7 +43,7 @@ enum Demo {
   static func allStories(textFile: String?) -> [any Story] {
     [
       EchoStory(textFile: textFile), ModesStory(), SignalStory(), CommitStory(), ResidentStory(), PassStory(),
-      NestedStory(),
+      NestedStory(), PortStory(),
     ]
   }
 
