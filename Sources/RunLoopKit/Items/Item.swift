@@ -29,8 +29,8 @@ extension RunLoop {
       _ kind: Kind, order: Int, context: Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors? = nil
     ) {
       self.kind = kind
-      let extras = ItemExtras.make(order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
-      extrasAddress = Atomic(extras.map { UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) } ?? 0)
+      extrasAddress = Atomic(
+        ItemExtras.make(order: order, context: context, onlyHost: onlyHost, descriptors: descriptors))
     }
 
     deinit {
@@ -235,13 +235,15 @@ final class ItemExtras: @unchecked Sendable {
     self.descriptors = descriptors
   }
 
+  /// The address of one that the caller holds; 0 if there is nothing to keep.
   static func make(
     order: Int, context: RunLoop.Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors?
-  ) -> ItemExtras? {
-    if order == 0, context == nil, onlyHost == nil, descriptors == nil { return nil }
-    return ItemExtras(
+  ) -> UInt {
+    if order == 0, context == nil, onlyHost == nil, descriptors == nil { return 0 }
+    let extras = ItemExtras(
       order: order, context: context.map { RunLoop.HeldContext($0) }, onlyHost: onlyHost?.serial,
       descriptors: descriptors)
+    return UInt(bitPattern: Unmanaged.passRetained(extras).toOpaque())
   }
 }
 

@@ -11,22 +11,22 @@ extension RunLoop.Timer {
   ///   first date of its mode.
   /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`; `ev_timer_again` of libev.
   public convenience init(
-    rearmable fireDate: RunLoop.Instant, tolerance: Duration = .zero, order: Int = 0, context: RunLoop.Context? = nil,
+    rearmable fireDate: RunLoop.Instant, tolerance: Duration = .zero, order: Int = 0,
     _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(
-      .suspending, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order, context: context,
+      .suspending, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order, context: nil,
       onlyHost: nil, unchecked: body)
   }
 
   /// On the clock of `fireDate`.
   public convenience init(
     rearmable fireDate: some RunLoop.ClockInstant, tolerance: Duration = .zero, order: Int = 0,
-    context: RunLoop.Context? = nil, _ body: @escaping @Sendable (RunLoop.Timer) -> Void
+    _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(
       type(of: fireDate).clock, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order,
-      context: context, onlyHost: nil, unchecked: body)
+      context: nil, onlyHost: nil, unchecked: body)
   }
 
   /// Whether it rests after it has fired, rather than to be invalid or to go on by an interval.
