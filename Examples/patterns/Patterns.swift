@@ -16,6 +16,7 @@ struct Patterns {
     try allModesForASignal()
     try deadline()
     try label()
+    try hosted()
     try statistics()
   }
 
@@ -185,6 +186,24 @@ struct Patterns {
     let text = loop.description
     timer.invalidate()
     say("a loop names what it holds", if: text.contains("<timer \"session 4711: idle\" order 0, never"))
+  }
+
+  /// Somebody else's loop, here poll(2), sleeps for this one as well.
+  static func hosted() throws {
+    let loop = RunLoop.current
+    let served = Mutex<[String]>([])
+    try loop.add(
+      RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(2))) { _ in served.withLock { $0.append("timer") } })
+    let descriptor = try loop.fileDescriptor()
+    while served.withLock({ $0.count }) < 2 {
+      var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      if try !loop.prepare() { poll(&entry, 1, 30_000) }
+      try loop.dispatch()
+      if served.withLock({ $0 == ["timer"] }) {
+        try loop.perform { @Sendable in served.withLock { $0.append("block") } }
+      }
+    }
+    say("a loop inside another one", if: served.withLock { $0 } == ["timer", "block"])
   }
 
   static func statistics() throws {

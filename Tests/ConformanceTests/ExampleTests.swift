@@ -17,6 +17,7 @@ final class ExampleTests: XCTestCase {
       every mode in turn, because of a signal
       a deadline that is set again
       a loop names what it holds
+      a loop inside another one
       ten timers, one wake
 
       """)

@@ -99,7 +99,8 @@ extension RunLoop {
     }
 
     public override var description: String {
-      "<port\(name.map { " \($0)" } ?? ""), \(pendingCount) of \(queueLimit) messages, \(isValid ? "valid" : "invalid")>"
+      "<port\(labelText)\(name.map { " \($0)" } ?? ""), \(pendingCount) of \(queueLimit) messages, "
+        + "\(isValid ? "valid" : "invalid")>"
     }
   }
 
