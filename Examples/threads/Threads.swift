@@ -1,8 +1,11 @@
 import Glibc
 
-/// Three small programs about loops and threads. Each checks what it prints; the guide is docs/guide/threads.md.
+/// Small programs about loops and threads. Each checks what it prints; the guide is docs/guide/threads.md.
 @main enum Threads {
   static func main() throws {
+    try workNowLaterAndWithAnAnswer()
+    try stoppedNowOrAfterDueWork()
+    try aLoopLivesAsLongAsOperationsAreOpen()
     try workerSignalsItsOwner()
     try anyThreadEditsARunningLoop()
     try anOwnerAndItsEndlessRun()

@@ -40,6 +40,18 @@ extension RunLoop {
     try append(consume block, first, modes.dropFirst())
   }
 
+  /// As `enqueue(in:block:)`; a block that is refused stays with the caller.
+  func enqueue(in mode: Mode, taking block: inout HeldBlock?) throws(RunLoopError) {
+    guard isInThisProcess else { throw .forked }
+    lock.lock()
+    defer { lock.unlock() }
+    guard !hasEnded else { throw .loopEnded }
+    let mode = state.pointee.makeMode(mode)
+    // Nothing of it stays here: it is to be released where it runs.
+    state.pointee.blocks.append(QueuedBlock(mode: mode, others: nil, body: block.take().unsafelyUnwrapped.body))
+    queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
+  }
+
   private func append(
     _ block: consuming @escaping () -> Void, _ first: Mode, _ more: ArraySlice<Mode>
   ) throws(RunLoopError) {
@@ -51,7 +63,7 @@ extension RunLoop {
     }
     let mode = state.pointee.makeMode(first)
     let others = more.isEmpty ? nil : QueuedBlock.OtherModes(more.map { state.pointee.makeMode($0) }, besides: mode)
-    state.pointee.blocks.append(QueuedBlock(mode: mode, others: others, body: block))
+    state.pointee.blocks.append(QueuedBlock(mode: mode, others: others, body: consume block))
     queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
     lock.unlock()
   }

@@ -11,33 +11,27 @@ extension RunLoop {
   private func drainBlocks(in mode: ModePointer) {
     lock.lock()
     guard state.pointee.hasBlocks(for: mode) else { return lock.unlock() }
-    var detached = BlockBatch()
-    swap(&detached, &owner.pointee.spareBlocks)
-    state.pointee.detachBlocks(into: &detached)
+    owner.pointee.drains.begin()
+    state.pointee.detachBlocks(into: &owner.pointee.drains.blocks)
     queuedBlocks.store(0, ordering: .releasing)
     lock.unlock()
-    var kept = BlockBatch()
-    while let block = detached.takeFirst() {
+    while let block = owner.pointee.drains.blocks.takeFirst() {
       // The child of a block that forks runs none of the rest.
       if isInThisProcess, block.mode == mode || matches(block, mode) {
         count(.blocksPerformed)
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
       } else {
-        kept.append(block)
+        owner.pointee.drains.kept.append(block)
       }
       // Released here, right after it ran (rule 50).
     }
-    if kept.count > 0 { putBack(&kept) }
-    detached.reset()
-    // What a burst has needed is given back.
-    if detached.capacity > owner.pointee.spareBlocks.capacity, detached.capacity <= OwnerState.mostSpareBlocks {
-      swap(&detached, &owner.pointee.spareBlocks)
-    }
+    if owner.pointee.drains.kept.count > 0 { putBack() }
+    owner.pointee.drains.end()
   }
 
-  private func putBack(_ kept: inout BlockBatch) {
+  private func putBack() {
     lock.withLock {
-      state.pointee.blocks.putBack(&kept)
+      state.pointee.blocks.putBack(&owner.pointee.drains.kept)
       queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
     }
   }

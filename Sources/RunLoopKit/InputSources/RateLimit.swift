@@ -139,7 +139,7 @@ extension RunLoop {
 
   private func endRest(_ item: Item, _ limiter: RateLimiter) {
     guard endRest(limiter, of: item) else { return }
-    if item.isValid { limiter.limit.whenLeft?(item) }
+    if let whenLeft = limiter.limit.whenLeft { callOutNested(item) { whenLeft(item) } }
   }
 
   /// False if it did not rest.

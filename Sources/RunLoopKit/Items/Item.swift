@@ -105,6 +105,9 @@ extension RunLoop {
     /// Takes the item out of all modes of all loops, for good. Never blocks on a callout: one that runs on another thread
     /// at this moment is not waited for (`invalidateAndWait`, `invalidate(finally:)`). A second call does nothing.
     ///
+    /// The closure goes with the item, not before: dropping it here would cost every callout a count of references. An item
+    /// that what its closure holds keeps is a circle until that lets go of it.
+    ///
     /// - Re-entry: Allowed, also from the item's own callout. - Complexity: O(modes).
     /// - SeeAlso: `CFRunLoopSourceInvalidate`, `CFRunLoopTimerInvalidate`, `CFRunLoopObserverInvalidate`.
     public final func invalidate() {

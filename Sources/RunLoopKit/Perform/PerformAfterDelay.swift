@@ -26,7 +26,7 @@ extension RunLoop {
     try checkUsable()
     guard !modes.isEmpty else { throw .noMode }
     let performed = DelayedPerform(
-      DelayedPerform.Pending(loop: self, target: target, key: key.map { AnyHashable($0) }, block: block))
+      DelayedPerform.Pending(loop: self, target: target, key: key.map { AnyHashable($0) }, block: consume block))
     let timer = Timer(
       .suspending, date: Instant.now.advanced(by: max(delay, .zero)).nanoseconds, interval: .zero, tolerance: tolerance,
       order: 0, context: nil, onlyHost: nil, unchecked: { _ in performed.run() })
@@ -41,8 +41,8 @@ extension RunLoop {
       guard isListed else { throw .loopEnded }
       for mode in modes { try add(timer, to: mode) }
     } catch {
-      performed.cancel()
-      throw error
+      // One of its modes may have run it meanwhile: then it was asked for.
+      if performed.cancel() || !performed.hasBegun { throw error }
     }
     return performed
   }
@@ -67,6 +67,8 @@ extension RunLoop {
   public final class DelayedPerform: @unchecked Sendable {
     /// Until it runs, is cancelled or its loop ends. Guarded by `lock`.
     private var pending: Pending?
+    /// Guarded by `lock`.
+    private var isRun = false
     private let lock = Lock()
 
     struct Pending {
@@ -82,10 +84,16 @@ extension RunLoop {
 
     func wait(for timer: Timer) { lock.withLock { pending?.timer = timer } }
 
-    private func take() -> Pending? {
+    private func take(toRun: Bool = false) -> Pending? {
       guard lock.forkGeneration == Kernel.forkGeneration else { return nil }
-      return lock.withLock { pending.take() }
+      return lock.withLock {
+        if toRun, pending != nil { isRun = true }
+        return pending.take()
+      }
     }
+
+    /// It runs, or has run.
+    var hasBegun: Bool { lock.withLock { isRun } }
 
     /// True until the block begins, is cancelled, or its loop ends.
     public var isPending: Bool {
@@ -110,7 +118,7 @@ extension RunLoop {
 
     /// By its timer. [loop]
     func run() {
-      guard let pending = take() else { return }
+      guard let pending = take(toRun: true) else { return }
       pending.loop.forget(self, pending)
       pending.block()
     }

@@ -7,7 +7,8 @@ extension RunLoop {
   /// - Parameters:
   ///   - modes: Not empty (`.noMode`). A loop that never runs in one of them never runs the block.
   ///   - timeout: Until when the block must have begun, by the system's clock; zero or less: it must run at once. Nil: for ever.
-  ///   - block: Uses what is the caller's freely, since the caller waits. It must return: it must not end its thread.
+  ///   - block: Uses what is the caller's freely, since the caller waits. It must return: a thread that ends inside it ends the
+  ///     process with a message, since the caller would wait for ever.
   /// - Returns: What the block returned.
   /// - Throws: `.loopEnded` if the loop has ended, or ends before the block's turn. `.timedOut`: the block was withdrawn, and
   ///   will not run; one that has begun in time is waited for. `.noMode`, `.forked`.
@@ -49,7 +50,7 @@ extension RunLoop {
     let mode = state.pointee.makeMode(first)
     let others = QueuedBlock.OtherModes(
       more.map { state.pointee.makeMode($0) }, besides: mode, ticket: call.ticket)
-    state.pointee.blocks.append(QueuedBlock(mode: mode, others: others) { turn.take() })
+    state.pointee.blocks.append(QueuedBlock(mode: mode, others: others) { turn.take(on: self) })
     queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
     lock.unlock()
     wakeWord.signal()
@@ -90,9 +91,11 @@ private final class AwaitedCall: @unchecked Sendable {
 
   func forget() { body = nil }
 
-  func run() {
+  func run(on loop: RunLoop) {
     guard ticket.begin() else { return }
+    loop.owner.pointee.awaitedCalls += 1
     callBody()
+    loop.owner.pointee.awaitedCalls -= 1
     ticket.finish()
   }
 
@@ -110,7 +113,7 @@ private final class AwaitedTurn {
 
   init(_ call: AwaitedCall) { self.call = call }
 
-  func take() { call.run() }
+  func take(on loop: RunLoop) { call.run(on: loop) }
 
   deinit { call.ticket.lose() }
 }

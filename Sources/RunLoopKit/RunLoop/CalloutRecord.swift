@@ -39,6 +39,15 @@ extension RunLoop {
     calloutItem.store(enclosing, ordering: .releasing)
   }
 
+  /// A callout of an item inside one of another item that is not its own, if it is a member. [loop]
+  func callOutNested(_ item: Item, _ body: () -> Void) {
+    let enclosing = lock.withLock { encloseCallout() }
+    beginCallout(item)
+    if item.isValid, item.isMember(ofAnyModeOf: self) { body() }
+    endCallout()
+    if isInThisProcess { lock.withLock { restoreCallout(enclosing) } }
+  }
+
   /// True while the item's callout is on this loop's stack. Under the lock.
   @inline(__always)
   func isCallingOut(_ item: ObjectIdentifier) -> Bool {
@@ -50,6 +59,7 @@ extension RunLoop {
   /// Tells those who wait for callouts, and makes the final calls whose time has come.
   @inline(never)
   func calloutHasEnded() {
+    guard isInThisProcess else { return }  // the child of a callout that has forked: nobody waits here
     let gone = LeftInCallout.take(of: self)
     calloutAttention.subtract(gone, ordering: .sequentiallyConsistent)
     calloutTurn.advance()
@@ -121,17 +131,18 @@ extension RunLoop {
     calloutAttention.add(1, ordering: .sequentiallyConsistent)
     // The callout may have ended without having seen this.
     ThreadCalls.barrier()
-    makeFinalCalls()
+    makeFinalCalls(only: call)
   }
 
-  /// Of the callouts that are over.
-  private func makeFinalCalls() {
+  /// Of the callouts that are over; `only`: another thread's calls are not this one's to make.
+  private func makeFinalCalls(only wanted: FinalCall? = nil) {
     var over: [AwaitedCallout] = []
     lock.withLock {
       guard !state.pointee.awaitedCallouts.isEmpty else { return }
       var kept: ContiguousArray<AwaitedCallout> = []
       for awaited in state.pointee.awaitedCallouts {
-        if isCallingOut(awaited.item) { kept.append(awaited) } else { over.append(awaited) }
+        let isOver = (wanted == nil || awaited.call === wanted) && !isCallingOut(awaited.item)
+        if isOver { over.append(awaited) } else { kept.append(awaited) }
       }
       state.pointee.awaitedCallouts = kept
     }

@@ -41,6 +41,9 @@ extension RunLoop {
   /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this thread
   /// and outside the lock; from now on whoever adds or posts is told so.
   func tearDown() {
+    if owner.pointee.awaitedCalls > 0 {
+      fatalError("RunLoopKit: a thread has ended inside a block of performAndWait, whose caller would wait for ever")
+    }
     lock.lock()
     markEnded()
     var left: [Member] = []
@@ -56,16 +59,23 @@ extension RunLoop {
     let extras = state.pointee.takeExtras()
     activeCounters.store(0, ordering: .relaxed)
     let delayed = state.pointee.delayedPerforms.takeAll()
+    let collected = state.pointee.collectedTimers
+    state.pointee.collectedTimers = []
     closeDescriptors()
     lock.unlock()
     let held = owner.pointee.heldEvents
     owner.pointee.heldEvents = []
+    var drained = BlockDrains()  // the thread was ended by a block
+    swap(&drained, &owner.pointee.drains)
 
     endAllCallouts()
+    extras?.endIdleWork()
     for performed in delayed { performed.abandon() }
     for member in left { member.item.hooks?.cancel?(self, member.mode) }
     withExtendedLifetime((left, recorded, held, extras)) {}
+    for timer in collected { timer.timer.release() }
     withExtendedLifetime(blocks) {}
+    withExtendedLifetime(drained) {}
   }
 
   func members(of mode: ModePointer) -> [Item] {

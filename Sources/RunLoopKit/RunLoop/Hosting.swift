@@ -31,7 +31,7 @@ extension RunLoop {
     endHostedWait()
     if hasHostedWork(in: hosted) { return true }
     let scope = owner.pointee.scopes!.height
-    notify(hosted, .beforeWaiting)
+    notifyHosted(hosted, .beforeWaiting)
     owner.pointee.scopes!.drain(to: scope)
     beginHostedWait(hosted)
     guard wakeWord.beginWait(), !isStopRequested, !hasHostedWork(in: hosted) else { return true }
@@ -52,7 +52,7 @@ extension RunLoop {
     let hosted = try hostedMode(mode)
     if owner.pointee.isHostWaiting {
       endHostedWait()
-      notify(hosted, .afterWaiting)
+      notifyHosted(hosted, .afterWaiting)
     }
     let hasWork = hasHostedWork(in: hosted)
     let isStopped = owner.pointee.isHostedStop
@@ -62,6 +62,14 @@ extension RunLoop {
     let result = try run(in: mode, limit: .poll, false)
     if result == .finished { forgetHeldEvent(of: hosted) }
     return isStopped ? .stopped : result
+  }
+
+  /// Without a run, which would put the record of an enclosing callout aside: an observer may call these two.
+  private func notifyHosted(_ mode: ModePointer, _ activity: Activity) {
+    guard calloutItem.load(ordering: .relaxed) != 0 else { return notify(mode, activity) }
+    let enclosing = lock.withLock { encloseCallout() }
+    notify(mode, activity)
+    if isInThisProcess { lock.withLock { restoreCallout(enclosing) } }
   }
 
   private func hostedMode(_ name: Mode) throws(RunLoopError) -> ModePointer {

@@ -4,13 +4,19 @@ extension RunLoop {
   ///
   /// What an idle block queues for idle waits until something else has woken the loop: work that asks for itself again runs
   /// once each time the loop has become quiet, and the loop sleeps in between. It keeps no mode from being finished.
-  /// - Parameter mode: Work for the default mode waits while the loop tracks in another one; `.common` is quiet in any.
-  /// - Thread: Any; wakes the loop. - Throws: `.loopEnded`, `.forked`. - Complexity: O(1); a block costs two system calls.
+  /// - Parameters:
+  ///   - mode: Work for the default mode waits while the loop tracks in another one; `.common` is quiet in any.
+  ///   - block: Released right after it ran, or, not having run, when the loop ends: on its thread, with no lock held.
+  /// - Thread: Any; wakes the loop. - Throws: `.loopEnded`, `.forked`; the caller's block is released then.
+  /// - Complexity: O(1), amortized; a block costs two system calls.
   public func performWhenIdle(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
     try checkUsable()
-    let work = lock.withLock { state.pointee.makeExtras().idleWork(for: mode) }
+    let made = lock.withLock { hasEnded ? nil : state.pointee.makeExtras().idleWork(for: mode) }
+    guard let work = made else { throw .loopEnded }
     try add(work.observer, to: mode)
-    if work.queue.append(block, isFromLoop: isCurrent) { wakeForPass() }
+    // The loop may have ended since: nobody would look at the queue any more.
+    guard let place = work.queue.append(HeldBlock(body: consume block), isFromLoop: isCurrent) else { throw .loopEnded }
+    if place == .next { wakeForPass() }
   }
 
   /// The coming wait does not block, also that of a host whose `prepare` is notifying observers.
@@ -37,8 +43,7 @@ struct IdleWork {
   let queue: IdleQueue
   let observer: RunLoop.Observer
 
-  init() {
-    let queue = IdleQueue()
+  init(queue: IdleQueue = IdleQueue()) {
     self.queue = queue
     observer = RunLoop.Observer(.beforeWaiting, order: .max) { _, _ in
       queue.serve(ThreadRecord.current.currentLoop)
@@ -48,19 +53,45 @@ struct IdleWork {
 
 final class IdleQueue: @unchecked Sendable {
   private let lock = Lock()
-  private var blocks: [() -> Void] = []
+  private var blocks = IdleBlocks()
   /// Queued by idle blocks: for the next time.
-  private var later: [() -> Void] = []
+  private var later = IdleBlocks()
   /// Idle blocks on the stack: one may run the loop.
   private var depth = 0
+  /// The loop has ended.
+  private var isClosed = false
 
-  /// False if it has to wait until something else wakes the loop.
-  func append(_ block: @escaping () -> Void, isFromLoop: Bool) -> Bool {
-    lock.withLock {
-      let isLater = depth > 0 && isFromLoop
-      if isLater { later.append(block) } else { blocks.append(block) }
-      return !isLater
+  enum Place {
+    case next
+    /// It has to wait until something else wakes the loop.
+    case later
+  }
+
+  /// Nil if the loop has ended: the block is released here then, with no lock held.
+  func append(_ block: consuming HeldBlock, isFromLoop: Bool) -> Place? {
+    lock.lock()
+    guard !isClosed else {
+      lock.unlock()
+      return nil
     }
+    defer { lock.unlock() }
+    guard depth > 0, isFromLoop else {
+      blocks.append(consume block)
+      return .next
+    }
+    later.append(consume block)
+    return .later
+  }
+
+  /// Takes no more. The blocks are released here, with no lock held. [loop]
+  func close() {
+    var released = [IdleBlocks(), IdleBlocks()]
+    lock.withLock {
+      isClosed = true
+      swap(&released[0], &blocks)
+      swap(&released[1], &later)
+    }
+    withExtendedLifetime(released) {}
   }
 
   fileprivate func serve(_ loop: RunLoop) {
@@ -78,10 +109,31 @@ final class IdleQueue: @unchecked Sendable {
   private func runFirst(_ loop: RunLoop) {
     let block = lock.withLock {
       depth += 1
-      return blocks.removeFirst()
+      return blocks.takeFirst()
     }
     loop.count(.blocksPerformed)
-    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block)
+    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
     lock.withLock { depth -= 1 }
+  }
+}
+
+/// First in, first out, each in constant time.
+private struct IdleBlocks {
+  private var added: [HeldBlock] = []
+  /// The oldest ones, the first one last.
+  private var reversed: [HeldBlock] = []
+
+  var isEmpty: Bool { added.isEmpty && reversed.isEmpty }
+
+  mutating func append(_ block: consuming HeldBlock) { added.append(block) }
+
+  /// Not of an empty one.
+  mutating func takeFirst() -> HeldBlock {
+    if reversed.isEmpty {
+      reversed = added.reversed()
+      added = []
+    }
+    defer { if reversed.isEmpty { reversed = [] } }
+    return reversed.removeLast()
   }
 }

@@ -1,9 +1,17 @@
 extension RunLoop {
   /// The door for closures over a thread's own state: what is made through `Local` can join this loop only, and its closure
   /// runs on this thread only, so that it need not be Sendable. Traps on another thread than the loop's own.
+  ///
+  /// What `body` throws keeps its type; the language wants it named in a closure: `{ local throws(RunLoopError) in ... }`.
   public func assumeOnLoop<R, E: Error>(_ body: (borrowing Local) throws(E) -> R) throws(E) -> R {
     precondition(isCurrent, "assumeOnLoop: call this on the run loop's own thread, or post it with perform(in:block:)")
     return try body(Local(loop: self))
+  }
+
+  /// The same for a body that makes no items: it checks that this is the loop's own thread, and what it throws keeps its type.
+  public func assumeOnLoop<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    precondition(isCurrent, "assumeOnLoop: call this on the run loop's own thread, or post it with perform(in:block:)")
+    return try body()
   }
 
   /// Makes items whose closures may capture what belongs to the loop's thread. Exists on that thread only.

@@ -11,11 +11,15 @@ final class LoopExtras {
   deinit { counters?.destroy() }
 
   func idleWork(for mode: RunLoop.Mode) -> IdleWork {
-    if let work = idleWork[mode] { return work }
-    let work = IdleWork()
+    // Its observer is among the mode's items: anybody may have invalidated it.
+    if let work = idleWork[mode], work.observer.isValid { return work }
+    let work = IdleWork(queue: idleWork[mode]?.queue ?? IdleQueue())
     idleWork[mode] = work
     return work
   }
+
+  /// The loop has ended, and nobody else finds this any more: what was not run is released. [loop]
+  func endIdleWork() { for work in idleWork.values { work.queue.close() } }
 
   func makeCounters() -> UnsafeMutablePointer<Counters> {
     if let counters { return counters }

@@ -10,9 +10,9 @@ struct OwnerState: ~Copyable {
   /// The main queue was signalled, and has not been looked at since.
   var isMainQueuePending = false
   var spin = Spin()
-  /// The memory of the last drain, empty: it and the queue's take turns, so that a steady loop allocates nothing.
-  var spareBlocks = BlockBatch()
-  static let mostSpareBlocks = 1024
+  var drains = BlockDrains()
+  /// On the stack: blocks that other threads wait for.
+  var awaitedCalls = 0
   /// Polls that have not asked the kernel, since the last that has.
   var skippedLooks = 0
   static let mostSkippedLooks = 63

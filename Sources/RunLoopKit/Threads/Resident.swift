@@ -25,6 +25,7 @@ final class Resident: @unchecked Sendable {
   private let name: String
   private let stackSize: Int?
   private let phase = FutexWord()
+  /// Changed under the lock, so that work that is accepted is queued before what ends the thread.
   private let told = Atomic<UInt8>(Told.nothing)
   /// Guards what follows.
   private let lock = Lock()
@@ -33,9 +34,6 @@ final class Resident: @unchecked Sendable {
   private var loop: RunLoop?
   /// From the thread's first step on.
   private var handle: pthread_t?
-
-  /// The thread's own.
-  private var isServingLastWork = false
 
   init(name: String, stackSize: Int?, setUp: @escaping @Sendable (RunLoop) throws -> Void) {
     self.name = name
@@ -49,11 +47,19 @@ final class Resident: @unchecked Sendable {
 
   var isRunning: Bool { !isForked && phase.load() == Phase.running }
 
-  func loopForWork() throws(RunLoopError) -> RunLoop {
+  /// What is accepted is queued before a `stop` that follows can be.
+  func perform(in mode: RunLoop.Mode, block: sending @escaping () -> Void) throws(RunLoopError) {
     guard !isForked else { throw .forked }
-    guard let loop = lock.withLock({ loop }) else { throw phase.load() < Phase.running ? .notStarted : .loopEnded }
-    guard told.load(ordering: .acquiring) == Told.nothing else { throw .loopEnded }
-    return loop
+    let seen = phase.load()
+    // Refused, it is released when the lock is free again.
+    var taken: HeldBlock? = HeldBlock(body: consume block)
+    let loop = try lock.withLock { () throws(RunLoopError) -> RunLoop in
+      guard let loop = self.loop else { throw seen < Phase.running ? .notStarted : .loopEnded }
+      guard told.load(ordering: .relaxed) == Told.nothing else { throw .loopEnded }
+      try loop.enqueue(in: mode, taking: &taken)
+      return loop
+    }
+    loop.wakeUp()
   }
 }
 
@@ -66,11 +72,15 @@ extension Resident {
     do {
       try makeThread()
     } catch {
-      phase.store(Phase.idle)
+      lock.withLock {
+        told.store(Told.nothing, ordering: .sequentiallyConsistent)  // it was for this start
+        _ = phase.change(from: Phase.starting, to: Phase.idle)
+      }
       throw error
     }
     _ = phase.wait(while: Phase.starting, .never)
-    if let failure = lock.withLock({ failure.take() }) {
+    let failure = lock.withLock { self.failure.take() ?? (loop == nil ? RunLoopError.loopEnded : nil) }
+    if let failure {
       try? join(.never)
       throw failure
     }
@@ -111,7 +121,10 @@ extension Resident {
       lock.withLock { failure = error }
       return false
     }
-    lock.withLock { self.loop = loop }
+    lock.withLock {
+      self.loop = loop
+      obey(loop)  // what was told while it was set up
+    }
     _ = phase.change(from: Phase.starting, to: Phase.running)
     return true
   }
@@ -127,42 +140,36 @@ private func residentMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutable
 extension Resident {
   /// The thread's life. A plain `stop()` of its run ends it as well.
   private func serve(_ loop: RunLoop) {
-    obey(loop)  // what was told while it was set up
     _ = try? loop.run(in: .default, limit: RunLimit(nil), false)
-    guard told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork else { return }
-    loop.resume()
-    loop.serveWhatIsDue { told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork }
+    // Not in the child of a callout that has forked.
+    if loop.isInThisProcess, told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork {
+      loop.resume()
+      loop.serveWhatIsDue { told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork }
+    }
+    guard loop.isInThisProcess else { return }
+    lock.withLock { told.store(Told.now, ordering: .sequentiallyConsistent) }
   }
 
   func stop(_ ending: RunLoop.Thread.Ending) {
-    guard !isForked, phase.load() != Phase.idle else { return }
+    guard !isForked else { return }
     let wanted = ending == .now ? Told.now : Told.afterDueWork
-    var seen = told.load(ordering: .sequentiallyConsistent)
-    while seen < wanted {
-      let (exchanged, original) = told.weakCompareExchange(
-        expected: seen, desired: wanted, ordering: .sequentiallyConsistent)
-      if exchanged {
-        if let loop = lock.withLock({ loop }) { obey(loop) }
-        return
-      }
-      seen = original
+    let loop = lock.withLock { () -> RunLoop? in
+      guard phase.load() != Phase.idle, told.load(ordering: .relaxed) < wanted else { return nil }
+      told.store(wanted, ordering: .sequentiallyConsistent)
+      if let loop = self.loop { obey(loop) }
+      return self.loop
     }
+    loop?.wakeUp()
   }
 
-  /// After due work: by a block behind all that were queued before. It runs with the thread's own run, or with one nested in it.
+  /// Each thing that is told once. After due work: by a block behind all that was queued before; the thread's own run comes to
+  /// it, or one of the default mode that is nested in it. Under the lock.
   private func obey(_ loop: RunLoop) {
-    switch told.load(ordering: .sequentiallyConsistent) {
+    switch told.load(ordering: .relaxed) {
     case Told.now: loop.quit()
-    case Told.afterDueWork: try? loop.perform(in: .default) { self.quitForDueWork(loop) }
+    case Told.afterDueWork: try? loop.enqueue(in: .default) { loop.quit() }
     default: break
     }
-  }
-
-  /// Once: what is due is served by runs that a second time would stop. [loop]
-  private func quitForDueWork(_ loop: RunLoop) {
-    guard !isServingLastWork else { return }
-    isServingLastWork = true
-    loop.quit()
   }
 
   /// The last reference to the handle has gone.

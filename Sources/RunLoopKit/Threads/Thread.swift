@@ -12,7 +12,8 @@ extension RunLoop {
     public enum Ending: Sendable {
       /// After the pass that runs. Nested runs are stopped too, one after the other. What waits is released without having run.
       case now
-      /// After what was queued, signalled or due when it was told; not what follows from that.
+      /// After what was queued, signalled or due in the default mode when it was told; not what follows from that. A run that
+      /// a callout has nested in another mode ends first, by itself or by `.now`.
       case afterDueWork
     }
 
@@ -35,7 +36,7 @@ extension RunLoop {
 
     /// Starts the thread, and returns when its loop takes work.
     ///
-    /// - Throws: What `setUp` has thrown: the thread has ended then. `.alreadyStarted`, also while another thread is about to
+    /// - Throws: What `setUp` has thrown, or `.loopEnded` if it has ended its thread: it is over then. `.alreadyStarted`, also while another thread is about to
     ///   start it, and after its end. `.systemCall`: the system has no room for one more thread (it may be started later),
     ///   or no descriptor for its loop. `.forked`.
     /// - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
@@ -47,11 +48,12 @@ extension RunLoop {
     /// True from the return of `start` until the thread's loop has ended.
     public var isRunning: Bool { resident.isRunning }
 
-    /// As `perform(in:block:)` of its loop.
+    /// As `perform(in:block:)` of its loop. A block for the default mode that is accepted runs before a stop after due work;
+    /// after `stop(.now)`, and of other modes, what waits is released on the thread.
     ///
-    /// - Throws: `.notStarted`; `.loopEnded` from `stop` on: late work is refused.
+    /// - Throws: `.notStarted`; `.loopEnded` from `stop` on: late work is refused. `.forked`.
     public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
-      try resident.loopForWork().perform(in: mode, block: block)
+      try resident.perform(in: mode, block: consume block)
     }
 
     /// Tells the thread to stop, and does not wait for it. `.now` may follow `.afterDueWork`; else the first one counts.

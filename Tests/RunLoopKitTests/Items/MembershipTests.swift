@@ -146,6 +146,29 @@ final class MembershipTests: XCTestCase {
     }
   }
 
+  /// What a body throws keeps its type, with and without the maker of items.
+  func test_RLK_ADD_10_theDoorKeepsTheTypeOfAnError() {
+    struct Failure: Error {}
+    onThread {
+      let loop = RunLoop.current
+      XCTAssertEqual(loop.assumeOnLoop { 7 }, 7)
+      do throws(Failure) {
+        try loop.assumeOnLoop { () throws(Failure) in throw Failure() }
+        XCTFail("nothing was thrown")
+      } catch {
+        let typed: Failure = error
+        _ = typed
+      }
+      do throws(RunLoopError) {
+        let source = try loop.assumeOnLoop { local throws(RunLoopError) in try local.source { _ in } }
+        XCTAssertTrue(loop.contains(source))
+        try loop.assumeOnLoop { () throws(RunLoopError) in throw RunLoopError.noMode }
+      } catch {
+        XCTAssertEqual(error, .noMode)
+      }
+    }
+  }
+
   func test_RLK_ADD_7_anItemThatNobodyHoldsIsDestroyed() {
     onThread {
       let loop = RunLoop.current

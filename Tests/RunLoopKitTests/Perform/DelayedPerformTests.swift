@@ -145,4 +145,38 @@ final class DelayedPerformTests: XCTestCase {
     thread.stop(.now)
     try thread.join()
   }
+
+  /// The last mode has no descriptor left for its timers; the first one may have run the block already.
+  func test_RLK_DELAY_8_anErrorMeansThatNothingRan() throws {
+    CountingKernel.install
+    // Many, so that the first one has time.
+    let modes = ["first"] + (0..<100).map { RunLoop.Mode(rawValue: "mode \($0)") }
+    let thread = RunLoop.Thread(name: "modes") { loop in _ = try loop.perform(after: .seconds(3600), in: modes) {} }
+    try thread.start()
+    let loop = thread.loop!
+    var asked = 0
+    for round in 0..<200 {
+      let (ran, hasReturned) = (Box(false), Box(false))
+      // Awake, so that the first mode is quick.
+      let isOver = Box(false)
+      try loop.perform { while !isOver.value { _ = try? loop.run(in: "first", for: .zero) } }
+      Faults.plan(call: 1)
+      let refusing = RunLoop.Mode(rawValue: "other \(round)")
+      let error = thrown {
+        try loop.perform(after: .zero, in: modes + [refusing]) {
+          ran.value = true
+          while !hasReturned.value { sched_yield() }
+        }
+      }
+      hasReturned.value = true
+      XCTAssertTrue(Faults.end())
+      isOver.value = true
+      try loop.performAndWait {}
+      XCTAssertNotEqual(ran.value, error != nil)
+      if error == nil { asked += 1 }
+    }
+    print("run before the last mode refused it: \(asked) of 200")
+    thread.stop(.now)
+    try thread.join()
+  }
 }

@@ -1,0 +1,64 @@
+/// What the drains on a thread's stack hold. Not on that stack: a block may end its thread, and what waits is released then.
+struct BlockDrains: ~Copyable {
+  /// Of the innermost drain; else empty: its memory and the queue's take turns, so that a steady loop allocates nothing.
+  var blocks = BlockBatch()
+  /// Taken, and of other modes.
+  var kept = BlockBatch()
+  private var isDraining = false
+  private var enclosing: UnsafeMutablePointer<Enclosing>?
+
+  private static let mostSpare = 1024
+
+  private struct Enclosing: ~Copyable {
+    var blocks = BlockBatch()
+    var kept = BlockBatch()
+    let outer: UnsafeMutablePointer<Enclosing>?
+
+    init(outer: UnsafeMutablePointer<Enclosing>?) { self.outer = outer }
+  }
+
+  @inline(__always)
+  mutating func begin() {
+    if isDraining { enclose() }
+    isDraining = true
+  }
+
+  /// All blocks have had their turn or were put back.
+  @inline(__always)
+  mutating func end() {
+    blocks.reset()
+    // What a burst has needed is given back.
+    if blocks.capacity > Self.mostSpare { blocks = BlockBatch() }
+    if kept.capacity > 0 { kept = BlockBatch() }
+    isDraining = enclosing != nil
+    if isDraining { disclose() }
+  }
+
+  @inline(never)
+  private mutating func enclose() {
+    let made = UnsafeMutablePointer.make(Enclosing(outer: enclosing))
+    exchange(with: made)
+    enclosing = made
+  }
+
+  @inline(never)
+  private mutating func disclose() {
+    guard let last = enclosing else { return }
+    exchange(with: last)
+    enclosing = last.pointee.outer
+    last.destroy()
+  }
+
+  private mutating func exchange(with other: UnsafeMutablePointer<Enclosing>) {
+    swap(&blocks, &other.pointee.blocks)
+    swap(&kept, &other.pointee.kept)
+  }
+
+  deinit {
+    var next = enclosing
+    while let last = next {
+      next = last.pointee.outer
+      last.destroy()
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Idle work at the end of its loop, and in numbers. Fault cases 76, 77.
+final class IdleWorkTests: XCTestCase {
+  /// What is accepted is released by the loop; what is not is refused with an error.
+  func test_RLK_IDLE_1_asTheLoopEndsItIsRefusedOrReleasedOnItsThread() {
+    let dropped = Box(0)
+    for round in 0..<500 {
+      let (loop, isReady, mayEnd) = (Box<RunLoop?>(nil), Gate(), Gate())
+      let owner = TestThread {
+        loop.value = RunLoop.current
+        isReady.open()
+        mayEnd.wait()
+      }
+      isReady.wait()
+      let made = loop.value!
+      if round % 4 != 0 { try? made.performWhenIdle {} }
+      mayEnd.open()
+      while isAccepted(by: made, dropped) {}
+      owner.join()
+    }
+    #if !DEBUG  // an unoptimised caller keeps a reference of its own until the call has returned
+      XCTAssertEqual(dropped.value, 0)
+    #endif
+  }
+
+  /// Counts it if the block was accepted, and released by this thread all the same.
+  private func isAccepted(by loop: RunLoop, _ dropped: Box<Int>) -> Bool {
+    let (here, goneHere) = (pthread_self(), Box(false))
+    do throws(RunLoopError) {
+      // Nothing but the block has the token.
+      try loop.performWhenIdle { [token = Token { goneHere.value = pthread_equal(pthread_self(), here) != 0 }] in
+        withExtendedLifetime(token) {}
+      }
+    } catch {
+      XCTAssertEqual(error, .loopEnded)
+      XCTAssertTrue(goneHere.value)  // refused: released here
+      return false
+    }
+    if goneHere.value { dropped.update { $0 += 1 } }
+    return true
+  }
+
+  /// Also the blocks that idle blocks have queued.
+  func test_RLK_IDLE_2_theEndOfTheLoopReleasesAllOnItsThread() {
+    let (gone, thread) = (Box<[pthread_t]>([]), Box<pthread_t?>(nil))
+    onThread {
+      let loop = RunLoop.current
+      thread.value = pthread_self()
+      try loop.add(RunLoop.Timer.never())
+      func wait(in mode: RunLoop.Mode) throws {
+        let token = Token { gone.update { $0.append(pthread_self()) } }
+        try loop.performWhenIdle(in: mode) {
+          XCTFail("it ran")
+          withExtendedLifetime(token) {}
+        }
+      }
+      nonisolated(unsafe) let ask = wait
+      try loop.performWhenIdle {
+        try? ask(.default)
+        try? ask("other")
+        loop.stop()
+      }
+      try loop.run(for: .seconds(60))
+      try ask("other")
+    }
+    XCTAssertEqual(gone.value.count, 3)
+    XCTAssertTrue(gone.value.allSatisfy { pthread_equal($0, thread.value!) != 0 })
+  }
+
+  func test_RLK_IDLE_3_anObserverThatWasTakenAwayComesBack() {
+    for isInvalidated in [true, false] {
+      onThread {
+        let (loop, ran) = (RunLoop.current, Box<[Int]>([]))
+        try loop.performWhenIdle { ran.update { $0.append(1) } }
+        for item in loop.items() {
+          if isInvalidated { item.invalidate() } else { loop.remove(item) }
+        }
+        try loop.performWhenIdle {
+          ran.update { $0.append(2) }
+          loop.stop()
+        }
+        try loop.add(RunLoop.Timer.never())
+        XCTAssertEqual(try loop.run(for: .seconds(60)), .stopped)
+        XCTAssertEqual(ran.value, [1, 2])
+      }
+    }
+  }
+
+  /// By the processor's time of this thread: a hundred times as many cost no more each.
+  func test_RLK_IDLE_4_aBlockCostsTheSameAmongManyOthers() {
+    func cost(of count: Int, in loop: RunLoop) throws -> Double {
+      for _ in 0..<count - 1 { try loop.performWhenIdle {} }
+      try loop.performWhenIdle { loop.stop() }
+      let start = Self.processorTime
+      try loop.run()
+      return (Self.processorTime - start) / Double(count)
+    }
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      _ = try cost(of: 1000, in: loop)
+      let few = try min(cost(of: 1000, in: loop), cost(of: 1000, in: loop))
+      XCTAssertLessThan(try cost(of: 100_000, in: loop), 4 * few)
+    }
+  }
+
+  private static var processorTime: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
