@@ -175,6 +175,30 @@ static void test_RLC_PORT_13_of_several_on_one_number(void) {
     close(ends[0]), close(ends[1]), close(other[0]), close(other[1]);
 }
 
+/** Somebody else has changed what epoll knows. */
+static void test_RLC_PORT_14_foreign_registrations(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_sockets(ends);
+    struct epoll_event event = {.events = EPOLLIN};
+    event.data.u64 = UINT64_MAX;
+    CHECK_EQUAL(epoll_ctl(rlc_port_set_fd(set), EPOLL_CTL_ADD, ends[0], &event), 0);
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(next(set), -1);
+    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 1);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(epoll_ctl(rlc_port_set_fd(set), EPOLL_CTL_DEL, ends[0], NULL), 0);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, token, RLC_READABLE | RLC_WRITABLE), -EBADF);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
+    token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 2);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
 static void test_RLC_COUNTER_6_is_asked_about_when_it_matters(void) {
     rlc_port_set *set = make_set();
     int fds[] = {eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
@@ -219,6 +243,7 @@ int main(void) {
     RUN(test_RLC_PORT_12_an_equal_interest_arms);
     RUN(test_RLC_PORT_13_a_failed_change_leaves_the_old_interest);
     RUN(test_RLC_PORT_13_of_several_on_one_number);
+    RUN(test_RLC_PORT_14_foreign_registrations);
     RUN(test_RLC_COUNTER_6_is_asked_about_when_it_matters);
     RUN(test_RLC_COUNTER_6_flags_come_through_the_table);
     return 0;

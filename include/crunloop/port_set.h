@@ -11,6 +11,8 @@
  * ever. Its events are never reported; it is deleted by number, or else the set is rebuilt: a new epoll descriptor
  * behind the old number [RLC-PORT-6]. An event that is merely late is just dropped [RLC-TAKE-5]. A host that has the
  * set in an epoll of its own must add the number again after a rebuild: see rlc_port_set_rebuilds. See epoll(7), question 6.
+ * What a host has itself registered there is taken over, and a registration that it has deleted is told by the next change,
+ * -EBADF, like a number that was closed [RLC-PORT-14].
  */
 #ifndef CRUNLOOP_PORT_SET_H
 #define CRUNLOOP_PORT_SET_H

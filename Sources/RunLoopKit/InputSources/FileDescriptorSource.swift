@@ -9,8 +9,9 @@ extension RunLoop {
   /// itself. Sources on several numbers of one file (dup(2)) know nothing of each other.
   ///
   /// A descriptor that is closed while its source is a member is a mistake, and does no harm: nothing is delivered any more,
-  /// not to another source that has the number by then either. Only a source that rests when that happens, and is woken
-  /// later, would hear of the number's next owner. Source: `CFFileDescriptorRef`.
+  /// not to another source that has the number by then either. Only a duplicate that stays open goes on to call this source,
+  /// and one that rests when its descriptor is closed, and is woken later, would hear of the number's next owner.
+  /// Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What the handler wants to know, or is told.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {

@@ -13,6 +13,8 @@ int test_eventfd(int is_semaphore);
 int test_pipe(int ret_ends[2]);
 /** 1 if this process, or a child made to try, could limit itself to one inotify watch, in a user namespace of its own. */
 int test_limit_watches(int in_a_child);
+/** From now on pidfd_open(2) fails with `error` in this process. 1 if a filter may be installed. */
+int test_forbid_pidfds(int error);
 /** The next process of this namespace gets the number after `last`, unless it is in use. 1 if that could be asked for. */
 int test_next_process_id(pid_t last);
 /** 1 if this process has got mounts of its own; then it may mount an empty file system, and take it away again. */

@@ -21,6 +21,17 @@ final class EventFaultTests: XCTestCase {
     return child
   }
 
+  /// A child that ends when the gate is closed or written to.
+  private static func startWaiting(_ gate: Pipe, code: Int32) -> Int32 {
+    start {
+      close(gate.writing)
+      _ = fcntl(gate.reading, F_SETFL, 0)
+      var byte: UInt8 = 0
+      _ = read(gate.reading, &byte, 1)
+      return code
+    }
+  }
+
   private func bothWays(line: UInt = #line, _ body: (ChildChecks) throws -> Void) {
     inChild(line: line, body)
     inChild(line: line) { check in
@@ -253,6 +264,62 @@ final class EventFaultTests: XCTestCase {
       source.invalidate()
       check.that(!Self.isBlocked(.child))
       check.equal(thrown { try source.send(.kill) }, .invalidItem)
+    }
+  }
+
+  /// Case 93: a filter that answers EPERM, as those of older sandboxes do.
+  func test_RLK_EVENT_11_aFilterThatForbidsDescriptors() throws {
+    let refusal = Pipe()
+    inChild { check in
+      guard test_forbid_pidfds(EPERM) == 1 else { return refusal.send("x") }
+      try RunLoop.blockSignals(.child)
+      let (loop, gate, seen) = (RunLoop.current, Pipe(), Box<[RunLoop.ExitStatus]>([]))
+      let child = Self.startWaiting(gate, code: 8)
+      let source = try RunLoop.ChildSource(processID: child) { _, status in seen.update { $0.append(status) } }
+      try loop.add(source, to: "children")
+      check.equal(try loop.run(in: "children", for: .zero), .timedOut)
+      try source.send(RunLoop.Signal(rawValue: 0))
+      gate.closeBoth()
+      check.equal(try loop.run(in: "children", for: .seconds(30)), .finished)
+      check.equal(seen.value, [.exited(code: 8)])
+    }
+    let isRefused = !refusal.receive().isEmpty
+    refusal.closeBoth()
+    if isRefused { try skipCase("no filter may be installed here") }
+  }
+
+  /// Case 94: a program that ignores SIGCHLD has no zombies, and nobody learns how a child has ended.
+  func test_RLK_EVENT_12_childrenThatNobodyWaitsFor() {
+    inChild { check in
+      signal(SIGCHLD, SIG_IGN)
+      let (loop, gate, seen) = (RunLoop.current, Pipe(), Box<[RunLoop.ExitStatus]>([]))
+      let child = Self.startWaiting(gate, code: 8)
+      let source = try RunLoop.ChildSource(processID: child) { _, status in seen.update { $0.append(status) } }
+      try loop.add(source, to: "children")
+      gate.closeBoth()
+      check.equal(try loop.run(in: "children", for: .seconds(30)), .finished)
+      check.equal(seen.value, [.unknown])
+    }
+  }
+
+  /// Without pidfds SIGCHLD is shared with a signal source: both hear of it, whichever reads it.
+  func test_RLK_EVENT_13_aSignalSourceForChildrenBesideAChildSource() {
+    bothWays { check in
+      let (loop, log) = (RunLoop.current, Box<[String]>([]))
+      let signals = try RunLoop.SignalSource(.child) { _, info in log.update { $0.append("signal \(info.processID)") } }
+      let child = Self.start { 4 }
+      let source = try RunLoop.ChildSource(processID: child) { _, status in log.update { $0.append("\(status)") } }
+      try loop.add(signals)
+      try loop.add(source)
+      let tick = RunLoop.Timer(fireDate: .now, interval: .milliseconds(1)) { _ in
+        if log.value.count == 2 { loop.stop() }
+      }
+      try loop.add(tick)
+      check.equal(try loop.run(for: .seconds(30)), .stopped)
+      check.equal(log.value.sorted(), ["exited with code 4", "signal \(child)"])
+      check.that(Self.isBlocked(.child))
+      signals.invalidate()
+      check.that(!Self.isBlocked(.child))
     }
   }
 

@@ -20,7 +20,7 @@ final class DescriptorFaultTests: XCTestCase {
   }
 
   /// Cases 1 and 3: a duplicate keeps the description open, so that epoll goes on to tell of a number that is gone.
-  func test_RLK_FAULT_1_closedWhileADuplicateStaysOpen() {
+  func test_RLK_FD_19_closedWhileADuplicateStaysOpen() {
     onThread {
       let loop = RunLoop.current
       let (old, new, pipe) = (Box(0), Box(0), Pipe())
@@ -56,7 +56,7 @@ final class DescriptorFaultTests: XCTestCase {
   }
 
   /// Case 4: a child process holds the description that the parent has closed.
-  func test_RLK_FAULT_2_closedWhileAChildHasIt() {
+  func test_RLK_FD_20_closedWhileAChildHasIt() {
     onThread {
       let loop = RunLoop.current
       let (calls, pipe, gate) = (Box(0), Pipe(), Pipe())
@@ -84,7 +84,7 @@ final class DescriptorFaultTests: XCTestCase {
   }
 
   /// A number that was closed before its source was added, and is the loop's own by then.
-  func test_RLK_FAULT_3_theLoopsOwnNumbersAreRefused() {
+  func test_RLK_FD_21_theLoopsOwnNumbersAreRefused() {
     onThread {
       let loop = RunLoop.current
       let pipes = (0..<6).map { _ in Pipe() }
@@ -110,7 +110,7 @@ final class DescriptorFaultTests: XCTestCase {
     }
   }
 
-  func test_RLK_FAULT_4_anEqualInterestCostsNothing() {
+  func test_RLK_FD_22_anEqualInterestCostsNothing() {
     onThread {
       let loop = RunLoop.current
       let (calls, pipe) = (Box(0), Pipe())
@@ -131,7 +131,7 @@ final class DescriptorFaultTests: XCTestCase {
   }
 
   /// Case 16, of a change: refused in one of two modes, it is taken on in none.
-  func test_RLK_FAULT_5_aRefusedInterestIsNotTakenOn() {
+  func test_RLK_FD_23_aRefusedInterestIsNotTakenOn() {
     onThread {
       let loop = RunLoop.current
       let (seen, sockets) = (Box<[Source.Readiness]>([]), TriggerTests.Sockets())
@@ -175,7 +175,7 @@ final class DescriptorFaultTests: XCTestCase {
   }
 
   /// Also a removal with an answer closes what is owned: before it answers, and after the callout.
-  func test_RLK_FAULT_6_ownedItIsClosedByARemovalWithAnAnswer() {
+  func test_RLK_FD_24_ownedItIsClosedByARemovalWithAnAnswer() {
     let pipes = (0..<3).map { _ in Pipe() }
     @Sendable func isOpen(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_GETFD) >= 0 }
     func owner(_ pipe: Pipe, _ body: @escaping @Sendable (Source) -> Void = { _ in }) -> Source {
@@ -215,7 +215,7 @@ final class DescriptorFaultTests: XCTestCase {
   }
 
   /// Cases 9 and 13, of several on one descriptor: each hears of the hang-up once, and is armed for itself.
-  func test_RLK_FAULT_7_severalOnADescriptorThatHangsUp() {
+  func test_RLK_FD_25_severalOnADescriptorThatHangsUp() {
     onThread {
       let loop = RunLoop.current
       let (log, sockets) = (Box<[String]>([]), TriggerTests.Sockets())
@@ -250,7 +250,7 @@ final class DescriptorFaultTests: XCTestCase {
   }
 
   /// Case 14: numbers beyond 1024, and more ready ones than one wait fetches; each is served once before any is twice.
-  func test_RLK_FAULT_8_thousandsAreServedInTurn() throws {
+  func test_RLK_FD_26_thousandsAreServedInTurn() throws {
     let wanted = 3000
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -278,7 +278,7 @@ final class DescriptorFaultTests: XCTestCase {
   }
 
   /// Case 22: ten thousand sources of each kind leave nothing.
-  func test_RLK_FAULT_9_noDescriptorIsLeft() {
+  func test_RLK_FD_27_noDescriptorIsLeft() {
     onThread {
       let loop = RunLoop.current
       let (pipe, null) = (Pipe(), open("/dev/null", O_RDWR | O_CLOEXEC))
@@ -309,7 +309,7 @@ final class DescriptorFaultTests: XCTestCase {
   }
 
   /// Case 19: whatever is made is close-on-exec, on the inside too.
-  func test_RLK_FAULT_10_nothingIsInheritedByPrograms() {
+  func test_RLK_FD_28_nothingIsInheritedByPrograms() {
     inChild { check in
       let before = Set((Int32(0)..<1024).filter { fcntl($0, F_GETFD) >= 0 })
       let loop = RunLoop.current
