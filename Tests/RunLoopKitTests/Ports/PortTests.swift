@@ -202,6 +202,7 @@ final class PortTests: XCTestCase {
       XCTAssertEqual(ports, "ababab")
       XCTAssertEqual(trace.value.filter { "01".contains($0) }.count, 6)
       XCTAssertFalse(trace.value.contains("ab") || trace.value.contains("ba"), trace.value)
+      withExtendedLifetime(counters) {}
     }
   }
 
