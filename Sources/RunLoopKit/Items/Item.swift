@@ -22,7 +22,7 @@ extension RunLoop {
 
     /// The subclass.
     enum Kind: UInt8 {
-      case source, portSource, descriptorSource, eventSource, port, timer, observer
+      case source, port, portSource, descriptorSource, eventSource, timer, observer
     }
 
     init(
@@ -173,10 +173,15 @@ extension RunLoop {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
     /// Only a signalled source and a port may have some.
-    final var hooks: Source.HeldHooks? {
-      if kind == .source { return unsafeDowncast(self, to: Source.self).heldHooks }
-      return kind == .port ? unsafeDowncast(self, to: Port.self).heldHooks : nil
+    @inline(__always)
+    final var hooks: Source.HeldHooks? { kind == .source || kind == .port ? hooksOfKind : nil }
+
+    @inline(never)
+    private final var hooksOfKind: Source.HeldHooks? {
+      kind == .source
+        ? unsafeDowncast(self, to: Source.self).heldHooks : unsafeDowncast(self, to: Port.self).heldHooks
     }
+
     /// Timers and observers belong to one loop at a time.
     final var isExclusive: Bool { kind == .timer || kind == .observer }
   }
