@@ -86,6 +86,15 @@ int test_unmount(const char *path) {
     return umount2(path, MNT_DETACH) == 0;
 }
 
+int test_may_have_threads_after_fork(void) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    return 0;
+#endif
+#endif
+    return 1;
+}
+
 int test_stay_on_this_processor(void) {
     cpu_set_t one;
     CPU_ZERO(&one);

@@ -30,6 +30,8 @@ int test_stay_on_this_processor(void);
  * pidfd_open, pidfd_send_signal and membarrier answer ENOSYS. 1 if that could be done.
  */
 int test_forbid_new_calls(int in_a_child);
+/** 0 under ThreadSanitizer, which ends a forked process that makes threads. */
+int test_may_have_threads_after_fork(void);
 /** Allocations by the calling thread so far; -1 where malloc cannot be replaced (sanitizers). */
 int64_t test_allocations(void);
 

@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import RunLoopKit
 import XCTest
@@ -15,7 +16,8 @@ final class HostCaseTests: XCTestCase {
 
   /// Whatever it was, it shows on the descriptor, and no more once it has been dispatched. In a process with one thread:
   /// signals are among it.
-  func test_RLK_CASE_106_readableForEachKindAndNotAfterItsDispatch() {
+  func test_RLK_CASE_106_readableForEachKindAndNotAfterItsDispatch() throws {
+    guard test_may_have_threads_after_fork() == 1 else { try skipCase("no thread may be made after fork here") }
     inChild { check in
       try RunLoop.blockSignals(.user1)
       let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())

@@ -115,6 +115,7 @@ final class ProcessCaseTests: XCTestCase {
 
   /// A kernel, or a container, without epoll_pwait2(2), pidfds and membarrier(2): the filter answers ENOSYS.
   func test_RLK_CASE_120_withoutNewSystemCalls() throws {
+    guard test_may_have_threads_after_fork() == 1 else { try skipCase("no thread may be made after fork here") }
     guard test_forbid_new_calls(1) == 1 else { try skipCase("no system call filter may be set here") }
     inChild { check in
       check.equal(test_forbid_new_calls(0), 1)
