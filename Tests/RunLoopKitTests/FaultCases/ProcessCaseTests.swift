@@ -12,7 +12,8 @@ final class ProcessCaseTests: XCTestCase {
   ///
   /// In nothing of ours: the Swift runtime has locks of its own, for what it looks up the first time. So everything that
   /// either side does has been done once before the first fork.
-  func test_RLK_CASE_96_forksWhileOtherThreadsHoldTheLock() {
+  func test_RLK_CASE_96_forksWhileOtherThreadsHoldTheLock() throws {
+    guard test_may_have_threads_after_fork() == 1 else { try skipCase("here the runtime holds its locks for longer") }
     let ended = Box<RunLoop?>(nil)
     onThread {
       ended.value = .current
