@@ -48,7 +48,7 @@ final class PortRoomTests: XCTestCase {
     }
   }
 
-  /// Fault case 103: waiting senders and later ones.
+  /// Waiting senders and later ones.
   func test_RLK_MSG_15_whenTheReceiverDies_itsSendersAreTold() {
     for isReleased in [true, false] {
       var port: Port? = Port(queueLimit: 1) { _, _ in }

@@ -42,7 +42,6 @@ final class RequestTests: XCTestCase {
     }
   }
 
-  /// Fault case 105.
   func test_RLK_MSG_21_anAnswerToADeadPort_isAnErrorAndCounted() {
     onThread {
       let loop = RunLoop.current
