@@ -262,6 +262,7 @@ static const bench_workload workloads[] = {
     WORKLOAD(timer_drift),
     WORKLOAD(fd_dispatch, .divisor = 25),
     WORKLOAD(echo),
+    WORKLOAD(port_rtt),
     WORKLOAD(fd_addrm, .divisor = 20),
     WORKLOAD(startup),
     WORKLOAD(iter),

@@ -216,6 +216,7 @@ static const bench_workload workloads[] = {
     WORKLOAD(timer_drift),
     WORKLOAD(fd_dispatch),
     WORKLOAD(echo),
+    WORKLOAD(port_rtt),
     WORKLOAD(fd_addrm),
     WORKLOAD(startup),
     WORKLOAD(iter, .only_without = true),

@@ -1,4 +1,4 @@
-/** fd_dispatch, echo, fd_addrm. */
+/** fd_dispatch, echo, port_rtt, fd_addrm. */
 #include "subject.h"
 
 #ifdef HAS_WATCHES
@@ -91,10 +91,13 @@ static void run_fd_addrm(const bench_args *args, bench_result *result) {
     result->operations = (uint64_t)args->count;
 }
 
+enum { NEAR, FAR, MOST_TEXT = 64 };
+
 static struct {
     loop near_loop, far_loop;
     watch near, far;
-    int ends[2];
+    int reading[2], writing[2]; /* of each side */
+    size_t size;
     sem_t is_ready;
     uint64_t sent_at;
     uint32_t *samples;
@@ -102,15 +105,20 @@ static struct {
     int64_t placement;
 } echo;
 
+static void echo_write(int side, const char *text) {
+    require(bench_write(echo.writing[side], text, echo.size) == (ssize_t)echo.size, "write");
+}
+
 static void echo_readable(watch *called) {
-    char byte;
+    static const char asked[MOST_TEXT] = "e";
+    char text[MOST_TEXT];
     bool is_near = called == &echo.near;
-    require(bench_read(echo.ends[is_near ? 0 : 1], &byte, 1) == 1, "read");
+    require(bench_read(echo.reading[is_near ? NEAR : FAR], text, echo.size) == (ssize_t)echo.size, "read");
     if (!is_near) {
-        if (byte == 'q')
+        if (text[0] == 'q')
             loop_stop(&echo.far_loop);
         else
-            require(bench_write(echo.ends[1], &byte, 1) == 1, "write");
+            echo_write(FAR, text);
         return;
     }
     uint64_t now = bench_now();
@@ -120,13 +128,13 @@ static void echo_readable(watch *called) {
         return;
     }
     echo.sent_at = now;
-    require(bench_write(echo.ends[0], "e", 1) == 1, "write");
+    echo_write(NEAR, asked);
 }
 
 static void *echo_far_thread(void *unused) {
     bench_pin(echo.placement, 1);
     loop_open(&echo.far_loop);
-    watch_add(&echo.far_loop, &echo.far, echo.ends[1]);
+    watch_add(&echo.far_loop, &echo.far, echo.reading[FAR]);
     sem_post(&echo.is_ready);
     loop_run(&echo.far_loop);
     watch_remove(&echo.far_loop, &echo.far);
@@ -134,34 +142,53 @@ static void *echo_far_thread(void *unused) {
     return unused;
 }
 
-/** One byte there and back over a socket pair between two loops on two threads. */
-static void run_echo(const bench_args *args, bench_result *result) {
+/** `size` bytes there and back between two loops on two threads, whose descriptors are open. */
+static void run_echoes(const bench_args *args, size_t size, bench_result *result) {
+    static const char asked[MOST_TEXT] = "e", last[MOST_TEXT] = "q";
     pthread_t thread;
+    echo.size = size;
     echo.wanted = (size_t)args->count;
     echo.samples = require_memory(echo.wanted, sizeof *echo.samples);
     echo.placement = args->placement;
     watch_hook = echo_readable;
     bench_pin(args->placement, 0);
     sem_init(&echo.is_ready, 0, 0);
-    require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, echo.ends) == 0, "socketpair");
     loop_open(&echo.near_loop);
-    watch_add(&echo.near_loop, &echo.near, echo.ends[0]);
+    watch_add(&echo.near_loop, &echo.near, echo.reading[NEAR]);
     require(pthread_create(&thread, NULL, echo_far_thread, NULL) == 0, "pthread_create");
     sem_wait(&echo.is_ready);
 
     bench_begin(result);
     echo.sent_at = bench_now();
-    require(bench_write(echo.ends[0], "e", 1) == 1, "write");
+    echo_write(NEAR, asked);
     loop_run(&echo.near_loop);
     bench_end(result);
 
-    require(bench_write(echo.ends[0], "q", 1) == 1, "write");
+    echo_write(NEAR, last);
     pthread_join(thread, NULL);
     watch_remove(&echo.near_loop, &echo.near);
     loop_close(&echo.near_loop);
     result->operations = echo.wanted;
     result->samples = echo.samples;
     result->sample_count = echo.sampled;
+}
+
+/** One byte, over a socket pair. */
+static void run_echo(const bench_args *args, bench_result *result) {
+    require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, echo.reading) == 0, "socketpair");
+    memcpy(echo.writing, echo.reading, sizeof echo.writing);
+    run_echoes(args, 1, result);
+}
+
+/** A message of `size` bytes, over two pipes. */
+static void run_port_rtt(const bench_args *args, bench_result *result) {
+    int there[2], back[2];
+    require(pipe2(there, O_CLOEXEC | O_NONBLOCK) == 0 && pipe2(back, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
+    echo.reading[FAR] = there[0];
+    echo.writing[NEAR] = there[1];
+    echo.reading[NEAR] = back[0];
+    echo.writing[FAR] = back[1];
+    run_echoes(args, (size_t)args->size, result);
 }
 
 /** Memory of `size` watches. */

@@ -45,7 +45,9 @@ struct Workload: Sendable {
   }
 
   /// Its counts depend a little on who runs when.
-  var varies: Bool { ["wake_rtt", "post", "port_xrtt", "port_big", "echo", "timer_firewin"].contains(name) }
+  var varies: Bool {
+    ["wake_rtt", "post", "port_rtt", "port_xrtt", "port_big", "echo", "timer_firewin"].contains(name)
+  }
   var label: String { arguments.isEmpty ? name : "\(name) \(arguments)" }
   var fileName: String { label.split(separator: " ").joined(separator: "-") }
 

@@ -20,6 +20,11 @@ extension Workload {
     Workload("post", "2", "two threads post to a running loop", count: 200_000, size: 2),
     Workload("self_post", "", "a callback queues the next one on its own loop", count: 200_000),
     Workload("self_post2", "", "two callbacks, each of which queues the other", count: 200_000, isLong: true),
+    Workload(
+      "port_rtt", "same", "a message of 64 bytes to a loop on another thread and one back, one CPU", .latency,
+      count: 20000, size: 64, placement: BENCH_SAME_CPU, quick: .fewerOperations(5)),
+    Workload(
+      "port_rtt", "split", "the same on two CPUs", .latency, count: 4000, size: 64, placement: BENCH_SPLIT_CPUS),
   ]
 
   private static let processes = [

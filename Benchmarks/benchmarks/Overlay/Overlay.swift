@@ -11,6 +11,7 @@ enum Overlay {
 
   static let workloads: [String: Body] = [
     "wake_rtt": wakeRoundTrip, "post": post, "self_post": selfPost, "self_post2": selfPost2,
+    "port_rtt": portRoundTrip,
     "timer_ic": timerInsertCancel, "timer_rearm": timerRearm, "timer_fire": timerFire,
     "timer_firewin": timerFireWindow, "timer_late": timerLate, "timer_drift": timerDrift,
     "fd_dispatch": descriptorDispatch, "echo": echo, "fd_addrm": descriptorAddRemove,

@@ -35,7 +35,7 @@ final class PortStressTests: XCTestCase {
 
   func test_RLK_MSG_39_aMessageToARunningLoop_isNoSystemCall() {
     onThread {
-      let (loop, left) = (RunLoop.current, Box(630))
+      let (loop, left) = (RunLoop.current, Counter(630))
       let port = Port { port, message in
         if left.update({
           $0 -= 1; return $0 == 0

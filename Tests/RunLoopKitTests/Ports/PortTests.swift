@@ -7,6 +7,23 @@ import class RunLoopKit.RunLoop
 typealias Port = RunLoop.Port
 typealias Message = RunLoop.Message
 
+/// Of what several threads still have to do.
+final class Counter: Sendable {
+  private let left: Box<Int>
+
+  init(_ count: Int) { left = Box(count) }
+
+  var value: Int { left.value }
+
+  /// True for the last one.
+  func countDown() -> Bool {
+    left.update { left in
+      left -= 1
+      return left == 0
+    }
+  }
+}
+
 /// A port's messages, as a member of modes.
 final class PortTests: XCTestCase {
   private final class Receiver: RunLoop.PortDelegate, @unchecked Sendable {
@@ -143,19 +160,16 @@ final class PortTests: XCTestCase {
       let (loop, count) = (RunLoop.current, 3000)
       loop.makeCommon("second")
       let served = Box([Int](repeating: 0, count: count))
-      let (left, isReady, isOver) = (Box(count), Gate(), Gate())
+      let (left, isReady) = (Counter(count), Gate())
       let port = Port(queueLimit: 16) { port, message in
         served.update { $0[Int(message.id)] += 1 }
-        if left.update({
-          $0 -= 1; return $0 == 0
-        }) {
-          isOver.open()
-          port.invalidate()
-        }
+        if left.countDown() { port.invalidate() }
       }
       try loop.add(port, to: .common)
       XCTAssertTrue(loop.contains(port, in: "second"))
+      let otherLoop = Box<RunLoop?>(nil)
       let other = TestThread {
+        otherLoop.value = RunLoop.current
         _ = try? RunLoop.current.add(port)
         isReady.open()
         XCTAssertEqual(try? RunLoop.current.run(), .finished)
@@ -169,8 +183,8 @@ final class PortTests: XCTestCase {
         turn += 1
         try loop.run(in: turn % 2 == 0 ? .default : "second", for: .microseconds(200), returnAfterSourceHandled: true)
       }
+      otherLoop.value!.wakeUp()  // the port is gone; the thread that has ended it may be this one
       for thread in [other, sender] { thread.join() }
-      isOver.wait()
       XCTAssertEqual(served.value, [Int](repeating: 1, count: count))
       XCTAssertTrue(loop.wouldFinish(in: .default))
     }

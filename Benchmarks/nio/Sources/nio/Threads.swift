@@ -28,6 +28,37 @@ extension Workloads {
     }
   }
 
+  /// A buffer of the bytes, handed over by `execute`.
+  static let portRoundTrip: Body = { args, result in
+    let shared = Shared(Samples(Int(args.count)))
+    let done = Semaphore()
+    let text = [UInt8](repeating: 101, count: Int(args.size))
+    try withLoops(2, placement: args.placement) { loops in
+      bench_begin(&result)
+      shared.state.pointee.since = bench_now()
+      pass(text, loops[0], loops[1], shared, done)
+      done.pass()
+      bench_end(&result)
+    }
+    shared.state.pointee.store(in: &result)
+  }
+
+  private static func pass(
+    _ text: [UInt8], _ near: any EventLoop, _ far: any EventLoop, _ shared: Shared<Samples>, _ done: Semaphore
+  ) {
+    let message = ByteBuffer(bytes: text)
+    far.execute {
+      let answer = ByteBuffer(bytes: message.readableBytesView)
+      near.execute {
+        let now = bench_now()
+        precondition(answer.readableBytes == text.count)
+        if shared.state.pointee.take(now) { return done.open() }
+        shared.state.pointee.since = now
+        pass(text, near, far, shared, done)
+      }
+    }
+  }
+
   static let post: Body = { args, result in
     let producers = Int(args.size)
     let each = Int(args.count) / producers

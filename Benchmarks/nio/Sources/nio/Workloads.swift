@@ -21,7 +21,7 @@ struct Workloads {
 
   static let all = [
     Workloads("wake_rtt", "", wakeRoundTrip), Workloads("post", "", post), Workloads("self_post", "", selfPost),
-    Workloads("self_post2", "", selfPost2),
+    Workloads("self_post2", "", selfPost2), Workloads("port_rtt", "", portRoundTrip),
     Workloads("timer_ic", "divisor=1000", timerInsertCancel), Workloads("timer_rearm", "divisor=1000", timerRearm),
     Workloads("timer_fire", "", timerFire), Workloads("timer_firewin", "exact", timerFireWindow),
     Workloads("timer_late", "", timerLate), Workloads("timer_drift", "", timerDrift),
