@@ -37,11 +37,7 @@ final class PortStressTests: XCTestCase {
     onThread {
       let (loop, left) = (RunLoop.current, Counter(630))
       let port = Port { port, message in
-        if left.update({
-          $0 -= 1; return $0 == 0
-        }) {
-          return loop.stop()
-        }
+        if left.countDown() { return loop.stop() }
         try! port.sendRight.send(message)
       }
       try loop.add(port)
