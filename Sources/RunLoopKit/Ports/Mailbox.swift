@@ -8,11 +8,11 @@ internal import Synchronization
 final class Mailbox: Destination, @unchecked Sendable {
   private let lock = Lock()
   let limit: Int
-  private var queue = MessageQueue()
-  private var memberships = PortMemberships()
-  private var isClosed = false
+  @exclusivity(unchecked) private var queue = MessageQueue()
+  @exclusivity(unchecked) private var memberships = PortMemberships()
+  @exclusivity(unchecked) private var isClosed = false
   /// Senders that sleep, or are about to.
-  private var waiting = 0
+  @exclusivity(unchecked) private var waiting = 0
   /// Changes when there may be room for those who wait.
   private let room = FutexWord()
   /// Of messages; read without the lock.

@@ -7,9 +7,9 @@ final class PortMembership: @unchecked Sendable {
   // Guarded by the loop's lock:
   /// Among the mode's ports; -1 after it has left.
   fileprivate(set) var index = -1
-  fileprivate var isReady = false
-  fileprivate unowned(unsafe) var next: PortMembership?
-  fileprivate unowned(unsafe) var previous: PortMembership?
+  @exclusivity(unchecked) fileprivate var isReady = false
+  @exclusivity(unchecked) fileprivate unowned(unsafe) var next: PortMembership?
+  @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: PortMembership?
 
   init(_ port: RunLoop.Port, _ host: RunLoop, _ mode: ModePointer) {
     self.port = port
