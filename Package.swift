@@ -65,8 +65,11 @@ let package = Package(
       name: "events-example", dependencies: ["RunLoopKit"], path: "Examples/events", swiftSettings: strictSwift),
     .executableTarget(
       name: "threads", dependencies: ["RunLoopKit"], path: "Examples/threads", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "ports", dependencies: ["RunLoopKit"], path: "Examples/ports", swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-    .testTarget(name: "ConformanceTests", dependencies: ["runloop", "patterns", "threads"], exclude: ["Corpus"]),
+    .testTarget(
+      name: "ConformanceTests", dependencies: ["runloop", "patterns", "threads", "ports"], exclude: ["Corpus"]),
     .testTarget(name: "KvdTests", dependencies: ["kvd"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(
