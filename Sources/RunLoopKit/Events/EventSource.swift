@@ -23,9 +23,10 @@ extension RunLoop {
 }
 
 extension RunLoop {
-  /// A source of system events is ready: a member, and valid, a moment ago.
+  /// A source of system events, or a port with messages, is ready: a member, and valid, a moment ago.
   @inline(never)
   func serveEvent(of item: Item, in mode: ModePointer) -> Bool {
+    if item.kind == .port { return serveMessage(of: unsafeDowncast(item, to: Port.self)) }
     guard let owned = item.owned, owned.hold() else { return false }
     defer { owned.release() }
     let hasCalled = unsafeDowncast(item, to: EventSource.self).serve(in: mode, of: self)

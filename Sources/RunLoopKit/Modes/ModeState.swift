@@ -33,10 +33,8 @@ struct ModeState: ~Copyable {
   /// The timers on other clocks than the suspending one, in the order of `TimerClock`; nil rather than empty.
   var otherClocks: ContiguousArray<OtherClock>?
 
-  /// Its ports for messages; nil if it never had one.
-  var messagePorts: UnsafeMutablePointer<MessagePorts>?
-  /// Those of them that may have messages: read without the lock.
-  let readyPorts = Atomic<Int>(0)
+  /// Its ports for messages (`messagePorts`), made with the first, so that a mode without them pays a load for it.
+  let madePorts = Atomic<UnsafeRawPointer?>(nil)
 
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount = 0

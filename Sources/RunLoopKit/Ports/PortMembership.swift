@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A port in one mode. Port and mode refer to it as long as it lasts.
 final class PortMembership: @unchecked Sendable {
   let port: RunLoop.Port
@@ -47,6 +49,11 @@ struct MessagePorts: ~Copyable {
   private(set) var members: ContiguousArray<PortMembership> = []
   private unowned(unsafe) var firstReady: PortMembership?
   private unowned(unsafe) var lastReady: PortMembership?
+  private let readyCount = Atomic<Int>(0)
+
+  /// Read without the lock.
+  @inline(__always)
+  var hasReady: Bool { readyCount.load(ordering: .acquiring) > 0 }
 
   var first: PortMembership? { firstReady }
 
@@ -74,6 +81,7 @@ struct MessagePorts: ~Copyable {
     membership.next = nil
     if let lastReady { lastReady.next = membership } else { firstReady = membership }
     lastReady = membership
+    readyCount.store(readyCount.load(ordering: .relaxed) + 1, ordering: .releasing)
     return true
   }
 
@@ -84,6 +92,7 @@ struct MessagePorts: ~Copyable {
     if let previous = membership.previous { previous.next = membership.next } else { firstReady = membership.next }
     if let next = membership.next { next.previous = membership.previous } else { lastReady = membership.previous }
     (membership.previous, membership.next) = (nil, nil)
+    readyCount.store(readyCount.load(ordering: .relaxed) - 1, ordering: .releasing)
     return true
   }
 

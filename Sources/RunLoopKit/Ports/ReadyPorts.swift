@@ -19,24 +19,20 @@ extension RunLoop {
   /// False if it was marked before: somebody is about to look. Under the lock.
   func markReady(_ membership: PortMembership) -> Bool {
     let mode = membership.mode
-    guard mode.pointee.messagePorts!.pointee.markReady(membership) else { return false }
-    let count = mode.pointee.readyPorts.load(ordering: .relaxed)
-    mode.pointee.readyPorts.store(count + 1, ordering: .releasing)
-    return true
+    return mode.pointee.messagePorts!.pointee.markReady(membership)
   }
 
   /// Under the lock.
   func unmarkReady(_ membership: PortMembership) {
     let mode = membership.mode
-    guard mode.pointee.messagePorts!.pointee.unmarkReady(membership) else { return }
-    let count = mode.pointee.readyPorts.load(ordering: .relaxed)
-    mode.pointee.readyPorts.store(count - 1, ordering: .releasing)
+    _ = mode.pointee.messagePorts!.pointee.unmarkReady(membership)
   }
 
   /// Whose turn it is if a port is marked: a fetched event's after a message, else the port's. [loop]
   @inline(never)
   func takeTurn(in mode: ModePointer) -> PassEvent? {
-    guard owner.pointee.isKernelsTurn else { return takeReadyPort(in: mode) }
+    if let held = owner.pointee.takeHeldEvent(for: mode) { return held }
+    guard owner.pointee.isKernelsTurn else { return takeReadyPort(in: mode) ?? takeEvent(in: mode) }
     owner.pointee.isKernelsTurn = false
     if let event = takeEvent(in: mode) { return event }
     // So that the wait may block if nothing is left.
@@ -85,7 +81,9 @@ extension RunLoop {
 
   func register(_ port: Port, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
     try makePortSet(of: mode)
-    if mode.pointee.messagePorts == nil { mode.pointee.messagePorts = .make(MessagePorts()) }
+    if mode.pointee.messagePorts == nil {
+      mode.pointee.madePorts.store(UnsafeRawPointer(UnsafeMutablePointer.make(MessagePorts())), ordering: .releasing)
+    }
     let membership = PortMembership(port, self, mode)
     mode.pointee.messagePorts!.pointee.insert(membership)
     mode.pointee.portCount += 1
@@ -105,7 +103,16 @@ extension RunLoop {
 extension ModeState {
   /// Read without the lock; with marks whose messages are gone.
   @inline(__always)
-  var hasReadyPorts: Bool { readyPorts.load(ordering: .acquiring) > 0 }
+  var hasReadyPorts: Bool {
+    guard let messagePorts else { return false }
+    return messagePorts.pointee.hasReady
+  }
+
+  /// Nil if it never had one.
+  @inline(__always)
+  var messagePorts: UnsafeMutablePointer<MessagePorts>? {
+    UnsafeMutableRawPointer(mutating: madePorts.load(ordering: .acquiring))?.assumingMemoryBound(to: MessagePorts.self)
+  }
 
   /// How many passes serve all that its ports have now.
   var turns: Int {

@@ -9,6 +9,8 @@ struct OwnerState: ~Copyable {
   var lastSerial: UInt64 = 0
   /// The main queue was signalled, and has not been looked at since.
   var isMainQueuePending = false
+  /// A port's message was served last: what the kernel has found comes next.
+  var isKernelsTurn = false
   var spin = Spin()
   var drains = BlockDrains()
   /// On the stack: blocks that other threads wait for.
@@ -18,8 +20,6 @@ struct OwnerState: ~Copyable {
   static let mostSkippedLooks = 63
   /// Signalled sources collected by the passes on the stack, the innermost one's last.
   var collectedSources: ContiguousArray<CollectedSource> = []
-  /// A port's message was served last: what the kernel has found comes next.
-  var isKernelsTurn = false
   /// The host has called `prepare` and not yet `dispatch`.
   var isHostWaiting = false
   /// What a hosted loop has found before its pass; events belong to their modes.

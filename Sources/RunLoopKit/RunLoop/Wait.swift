@@ -13,9 +13,8 @@ extension RunLoop {
       activation.pointee.isOwedWake = false
       posted = .wake
     }
-    var event = owner.pointee.takeHeldEvent(for: mode)
-    if event == nil, mode.pointee.hasReadyPorts { event = takeTurn(in: mode) }
-    if event == nil { event = takeEvent(in: mode) }
+    var event =
+      mode.pointee.hasReadyPorts ? takeTurn(in: mode) : owner.pointee.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
     let hasLooked = event == nil  // each look has taken what was posted
     while event == nil {
       let mayBlock =
