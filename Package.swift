@@ -67,13 +67,16 @@ let package = Package(
       name: "threads", dependencies: ["RunLoopKit"], path: "Examples/threads", swiftSettings: strictSwift),
     .executableTarget(
       name: "ports", dependencies: ["RunLoopKit"], path: "Examples/ports", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "port-peer", dependencies: ["RunLoopKit"], path: "Tests/PortPeer", swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
       name: "ConformanceTests", dependencies: ["runloop", "patterns", "threads", "ports"], exclude: ["Corpus"]),
     .testTarget(name: "KvdTests", dependencies: ["kvd"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(
-      name: "RunLoopKitTests", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport", "events-example"]),
+      name: "RunLoopKitTests",
+      dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport", "events-example", "port-peer"]),
   ] + benchmarkTargets,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -21,6 +22,13 @@
 
 pid_t test_fork(void) {
     return fork();
+}
+
+int test_memory_file(long size, int seals) {
+    int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 && ftruncate(fd, size) == 0 && fcntl(fd, F_ADD_SEALS, seals) == 0)
+        return fd;
+    return -1;
 }
 
 int test_pipe(int ret_ends[2]) {

@@ -13,7 +13,7 @@
 
 RLC_BEGIN_DECLS
 
-#define RLC_FRAME_MAGIC UINT32_C(0x504b4c52) /**< "RLKP" on a little-endian machine. */
+#define RLC_FRAME_MAGIC 0x504b4c52u /**< "RLKP" on a little-endian machine. */
 
 enum {
     RLC_FRAME_VERSION = 1,

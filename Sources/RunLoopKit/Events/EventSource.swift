@@ -8,9 +8,11 @@ extension RunLoop {
   /// while a callout is on the stack. In a child of fork(2) they are dead, like all items.
   /// - Thread: Any, for all members.
   public class EventSource: DescriptorItem, @unchecked Sendable {
-    init(_ owned: OwnedDescriptor, limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?) throws(RunLoopError) {
+    init(
+      _ owned: OwnedDescriptor, kind: Kind = .eventSource, limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?
+    ) throws(RunLoopError) {
       try super.init(
-        .eventSource, fileDescriptor: owned.fileDescriptor, interest: PortRegistration.readable, order: order,
+        kind, fileDescriptor: owned.fileDescriptor, interest: PortRegistration.readable, order: order,
         context: nil, onlyHost: onlyHost,
         descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }))
     }

@@ -65,7 +65,7 @@ extension RunLoop {
     }
   }
 
-  func interestChanged(_ source: FileDescriptorSource) throws(RunLoopError) {
+  func interestChanged(_ source: DescriptorItem) throws(RunLoopError) {
     guard isUsable else { return }
     lock.lock()
     defer { lock.unlock() }

@@ -22,7 +22,7 @@ extension RunLoop {
 
     /// The subclass.
     enum Kind: UInt8 {
-      case source, port, portSource, descriptorSource, eventSource, timer, observer
+      case source, port, portSource, descriptorSource, eventSource, connection, timer, observer
     }
 
     init(

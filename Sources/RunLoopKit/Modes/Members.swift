@@ -38,7 +38,7 @@ extension RunLoop {
   @inline(__always)
   private func register(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
     switch item.kind {
-    case .portSource, .descriptorSource, .eventSource:
+    case .portSource, .descriptorSource, .eventSource, .connection:
       let port = unsafeDowncast(item, to: DescriptorItem.self)
       if let descriptors = port.descriptors { return try register(port, descriptors, in: mode) }
       return try register(port, in: mode)
@@ -65,6 +65,7 @@ extension RunLoop {
     }
     let token = try mode.pointee.portSet!.insert(port.registration, port)
     mode.pointee.portCount += 1
+    if port.kind == .connection { mode.pointee.connectionCount += 1 }
     return token
   }
 
@@ -121,9 +122,10 @@ extension RunLoop {
   /// Leaves the mode's tables.
   func unregister(_ item: Item, from mode: ModePointer, token: UInt64) {
     switch item.kind {
-    case .portSource, .descriptorSource, .eventSource:
+    case .portSource, .descriptorSource, .eventSource, .connection:
       mode.pointee.portSet!.remove(item, token: token)
       mode.pointee.portCount -= 1
+      if item.kind == .connection { mode.pointee.connectionCount -= 1 }
       if let descriptors = item.descriptors { unregister(descriptors, from: mode) }
     case .timer:
       mode.pointee.heap(of: unsafeDowncast(item, to: Timer.self).clock)!.remove(item, token: token)

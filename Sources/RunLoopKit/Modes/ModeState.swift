@@ -23,6 +23,8 @@ struct ModeState: ~Copyable {
   var sourcesWithIdentity = 0
 
   var portCount = 0 { didSet { countAwaited() } }
+  /// Those of them that bring other processes' messages to its ports, which alone keep it from being empty.
+  var connectionCount = 0
   var timerCount = 0 { didSet { countAwaited() } }
   /// Of both together: what the kernel may have to tell of. Read without the lock.
   let awaitedCount = Atomic<Int>(0)
@@ -66,9 +68,9 @@ struct ModeState: ~Copyable {
   var hasHints: Bool { portSet != nil && hasTimerHint == (timerPort != nil) }
 
   /// Rule 2, without blocks and the main queue. A firing timer is still a member.
-  var hasNoItems: Bool { sources.isEmpty && portCount == 0 && timerCount == 0 }
+  var hasNoItems: Bool { sources.isEmpty && portCount == connectionCount && timerCount == 0 }
 
-  var hasNoMembers: Bool { hasNoItems && observers.isEmpty }
+  var hasNoMembers: Bool { hasNoItems && connectionCount == 0 && observers.isEmpty }
 
   deinit {
     messagePorts?.destroy()

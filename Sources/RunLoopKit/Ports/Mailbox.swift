@@ -19,6 +19,11 @@ final class Mailbox: Destination, @unchecked Sendable {
   private let held = Atomic<Int>(0)
   private let invalidation = Invalidation()
   private let lost = Atomic<Int>(0)
+  /// To other processes; made with the first, and kept. Set under the lock.
+  private var madeConnections: PortConnections?
+  private let hasConnections = Atomic<Bool>(false)
+  /// Connections that have something for the port and wait for room; counted in `waiting`.
+  private var stalled: [Channel] = []
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
@@ -126,7 +131,7 @@ final class Mailbox: Destination, @unchecked Sendable {
     held.store(queue.count, ordering: .releasing)
     let isAwaited = waiting > 0
     lock.unlock()
-    if isAwaited { room.advance() }
+    if isAwaited { thereIsRoom() }
     return message
   }
 
@@ -141,9 +146,21 @@ final class Mailbox: Destination, @unchecked Sendable {
     swap(&dropped, &queue)
     held.store(0, ordering: .releasing)
     lock.unlock()
-    room.advance()
+    thereIsRoom()
     drop(dropped)
+    connections?.end(of: self)
     invalidation.end()
+  }
+
+  @inline(never)
+  private func thereIsRoom() {
+    room.advance()
+    let woken = lock.withLock {
+      defer { stalled = [] }
+      waiting -= stalled.count
+      return stalled
+    }
+    for channel in woken { channel.wake(from: self) }
   }
 
   private func drop(_ messages: consuming MessageQueue) {}
@@ -159,4 +176,45 @@ final class Mailbox: Destination, @unchecked Sendable {
   }
 
   func leave(_ mode: ModePointer) -> PortMembership? { lock.withLock { memberships.remove(mode) } }
+
+  // MARK: Other processes
+
+  @inline(__always)
+  var connections: PortConnections? { hasConnections.load(ordering: .acquiring) ? madeConnections : nil }
+
+  /// True if it was not served by this one before.
+  func connect(_ follower: RunLoop.PortFollower) -> Bool {
+    let connections = lock.withLock { () -> PortConnections in
+      if let made = madeConnections { return made }
+      let made = PortConnections(of: self)
+      madeConnections = made
+      hasConnections.store(true, ordering: .releasing)
+      return made
+    }
+    return connections.insert(follower)
+  }
+
+  func disconnect(_ follower: RunLoop.PortFollower) { connections?.remove(follower) }
+
+  /// The modes of the port, and their loops.
+  var places: [(host: RunLoop, mode: ModePointer)] {
+    lock.withLock { isClosed ? [] : memberships.all.map { ($0.host, $0.mode) } }
+  }
+
+  func membership(in mode: ModePointer) -> PortMembership? {
+    lock.lock()
+    defer { lock.unlock() }
+    if let first = memberships.first, first.mode == mode { return first }
+    return memberships.others?.first { $0.mode == mode }
+  }
+
+  /// False if there is room after all, or the port is gone; else `Channel.wake` is called when there is.
+  func stall(_ channel: Channel) -> Bool {
+    lock.withLock {
+      guard !isClosed, queue.count >= limit else { return false }
+      stalled.append(channel)
+      waiting += 1
+      return true
+    }
+  }
 }

@@ -38,6 +38,15 @@ struct Parcel {
     if !givers.isEmpty { try moveAll() }
   }
 
+  /// After a send that has failed: all are the sender's again.
+  func returnDescriptors() {
+    for index in givers.indices {
+      if let number = takers[index].moveOut() { givers[index].moveIn(number) }
+    }
+  }
+
+  var descriptorCount: Int { givers.count }
+
   @inline(never)
   private func moveAll() throws(RunLoopError) {
     for index in givers.indices {

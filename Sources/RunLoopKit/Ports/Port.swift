@@ -16,10 +16,8 @@ extension RunLoop {
     let body: (Port, Message) -> Void
     /// Under which other processes find it; nil: it has none.
     public let name: String?
-    /// What else happens when it enters and leaves modes; of a port with a name.
-    let heldHooks: Source.HeldHooks?
-    /// What else ends with it; may be called twice.
-    private let whenOver: (@Sendable () -> Void)?
+    /// Of a port with a name.
+    let terms: PortTerms?
 
     /// - Parameters:
     ///   - queueLimit: How many messages may wait, at least 1; who sends more waits.
@@ -48,13 +46,12 @@ extension RunLoop {
     }
 
     init(
-      queueLimit: Int, name: String? = nil, hooks: Source.Hooks = Source.Hooks(),
-      whenOver: (@Sendable () -> Void)? = nil, onlyHost: RunLoop?, unchecked body: @escaping (Port, Message) -> Void
+      queueLimit: Int, name: String? = nil, terms: PortTerms? = nil, onlyHost: RunLoop?,
+      unchecked body: @escaping (Port, Message) -> Void
     ) {
       mailbox = Mailbox(limit: queueLimit)
       self.name = name
-      heldHooks = Source.HeldHooks.make(hooks)
-      self.whenOver = whenOver
+      self.terms = terms
       self.body = body
       super.init(.port, order: 0, context: nil, onlyHost: onlyHost)
     }
@@ -88,15 +85,13 @@ extension RunLoop {
     /// Answers of a replying body that could not be delivered: their port was full or gone.
     public var undeliveredReplies: Int { mailbox.lostReplies }
 
-    override func hasLeft() {
-      mailbox.close()
-      whenOver?()
-    }
+    /// Its connections go where it goes.
+    @inline(__always)
+    var heldHooks: Source.HeldHooks? { mailbox.connections?.hooks }
 
-    deinit {
-      mailbox.close()
-      whenOver?()
-    }
+    override func hasLeft() { mailbox.close() }
+
+    deinit { mailbox.close() }
 
     public override var description: String {
       "<port\(labelText)\(name.map { " \($0)" } ?? ""), \(pendingCount) of \(queueLimit) messages, "

@@ -7,7 +7,7 @@ final class PendingReply: @unchecked Sendable {
   private let isSettled = Atomic<Bool>(false)
   private let invalidation = Invalidation()
   /// Rung when the answer has come: a message in it makes the asker's loop look.
-  private let bell: Mailbox
+  let bell: Mailbox
 
   init(bell: Mailbox) { self.bell = bell }
 

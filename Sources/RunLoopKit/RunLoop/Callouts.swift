@@ -46,6 +46,23 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(_ port: RunLoop.Port, _ message: Ru
   port.body(port, message)
 }
 
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PEER_POLICY__(
+  _ judge: @Sendable (RunLoop.Message.Sender) -> Bool, _ peer: RunLoop.Message.Sender
+) -> Bool {
+  let isWelcome = judge(peer)
+  return isWelcome
+}
+
+/// Always true: told.
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(
+  _ body: @Sendable (RunLoop.Refusal) -> Void, _ refusal: RunLoop.Refusal
+) -> Bool {
+  body(refusal)
+  return true
+}
+
 /// Always true: told.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(

@@ -95,7 +95,7 @@ extension RunLoop {
     guard isUsable else { return [] }
     return lock.withLock {
       if mode == .common { return state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item) }
-      return state.pointee.mode(mode).map { members(of: $0) } ?? []
+      return state.pointee.mode(mode).map { members(of: $0).filter { $0.kind != .connection } } ?? []
     }
   }
 

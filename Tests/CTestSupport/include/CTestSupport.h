@@ -9,6 +9,8 @@
 pid_t test_fork(void);
 /** A non-blocking, close-on-exec eventfd. */
 int test_eventfd(int is_semaphore);
+/** A memory file of a size, with these seals: memfd_create(2). */
+int test_memory_file(long size, int seals);
 /** pipe2(2): non-blocking, close-on-exec. */
 int test_pipe(int ret_ends[2]);
 /** 1 if this process, or a child made to try, could limit itself to one inotify watch, in a user namespace of its own. */

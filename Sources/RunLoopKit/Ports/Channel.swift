@@ -1,0 +1,195 @@
+internal import CRunLoopCore
+internal import Glibc
+internal import Synchronization
+
+/// One connection to another process, or to another part of this one: what rights to the other side's ports send through,
+/// and where messages to this side's ports come in. See docs/decisions/0013-ports-between-processes.md.
+///
+/// It lives as long as one side has a right to a port of the other. `sending` is held while a frame is made and sent, but not
+/// while room is waited for; `receiving` while one is taken from the socket and put where it belongs; neither in user code.
+/// `receiving` may be held around `sending` and mailboxes' locks, and all of them around `importing`.
+final class Channel: RunLoop.PortFollower, @unchecked Sendable {
+  let terms: PortTerms
+  /// Has opened it, or has been given it by an introduction.
+  let isInitiator: Bool
+  /// Each packet tells who has sent it: the other end came from a third process, or may go to one.
+  let isIntroduced: Bool
+  /// Who was at the other end when it was made.
+  let peer: RunLoop.Message.Sender?
+
+  let sending = Lock()
+  /// Guarded by `sending`.
+  var exports = Exports()
+  /// Frames for which there was no room: they go before the next one.
+  var leftToSay: [Frame] = []
+
+  let receiving = Lock()
+  /// Guarded by `receiving`, like all below.
+  let scratch: UnsafeMutableRawPointer
+  let received: UnsafeMutablePointer<rlc_received>
+  /// Has come for a port that is full: nothing more is read until that has room.
+  var stalled: (mailbox: Mailbox, message: RunLoop.Message)?
+  /// A packet is being judged outside of the lock.
+  var isBusy = false
+  /// Who has been judged, on an introduced connection.
+  var welcomed: RunLoop.Message.Sender?
+
+  let importing = Lock()
+  /// Guarded by `importing`.
+  var imports: Imports
+  var isWatched = false
+  private var reason: RunLoopError?
+
+  private let over = Atomic<Bool>(false)
+  private let broken = Atomic<Bool>(false)
+
+  /// - Parameter fileDescriptor: The connection's from now on, also if this fails.
+  init(
+    _ fileDescriptor: Int32, terms: PortTerms, isInitiator: Bool, isIntroduced: Bool = false,
+    peer: RunLoop.Message.Sender?
+  ) throws(RunLoopError) {
+    self.terms = terms
+    self.isInitiator = isInitiator
+    self.isIntroduced = isIntroduced
+    self.peer = peer
+    imports = Imports(keeps: !isInitiator)
+    scratch = .allocate(byteCount: Int(RLC_FRAME_LARGEST), alignment: 16)
+    received = .allocate(capacity: 1)
+    received.initialize(to: rlc_received())
+    try super.init(OwnedDescriptor(fileDescriptor), kind: .connection, order: 0, onlyHost: nil)
+  }
+
+  deinit {
+    scratch.deallocate()
+    received.deallocate()
+  }
+
+  /// The connection does not exist any more.
+  var isOver: Bool { over.load(ordering: .acquiring) }
+  /// Nothing can be sent any more; there may still be something to read.
+  var isBroken: Bool { broken.load(ordering: .acquiring) }
+
+  /// What a send throws once it is broken.
+  var failure: RunLoopError {
+    if isForked { return .forked }
+    return importing.withLock { reason } ?? .portInvalid
+  }
+
+  var words: String { peer.map { "process \($0.processID)" } ?? "another process" }
+
+  override var description: String { "<connection to \(words), \(isValid ? "valid" : "invalid")>" }
+
+  // MARK: Where it is served
+
+  override var followed: [Mailbox] { sending.withLock { exports.mailboxes } }
+
+  override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool { receive(in: mode) }
+
+  /// From now on the end of the peer is noticed though no loop serves a port that it may send to.
+  func watch() {
+    importing.withLock { isWatched = true }
+    follow()
+  }
+
+  override func hasChangedPlaces(isServed: Bool) {
+    let isWanted = !isServed && importing.withLock { isWatched } && !isInvalidated
+    Keeper.serve(self, isWanted)
+  }
+
+  // MARK: Exports
+
+  /// Made for this port: the peer has a right to it. Before anything is received.
+  func export(first target: Exports.Target) {
+    sending.withLock { exports.insertFirst(target) }
+    _ = target.mailbox.connect(self)
+  }
+
+  override func hasLost(_ mailbox: Mailbox) {
+    guard !isForked else { return }
+    // A message with a right to it cannot overtake the news: both are sent under the lock.
+    let gone = sending.withLock {
+      let gone = exports.removeAll(of: mailbox)
+      if !gone.isEmpty { say(.dead(gone.map(\.number))) }
+      return gone
+    }
+    withExtendedLifetime(gone) {}
+    wantRoom()
+    wake(from: mailbox)
+    follow()
+    closeIfUnused()
+  }
+
+  // MARK: Rights to the peer's ports
+
+  /// From the deinit of a right: nobody has it any more.
+  func rightHasGone(_ number: UInt64, _ count: UInt32, _ identity: ObjectIdentifier) {
+    guard !isForked, !isOver else { return }
+    let isLast = importing.withLock {
+      imports.removePort(number, identity)
+      return isInitiator && imports.isEmpty
+    }
+    tell(.drop([(number, count)], isQuiet: isLast))
+    closeIfUnused()
+  }
+
+  func answerHasGone(_ number: UInt64) {
+    guard !isForked, !isOver else { return }
+    let isLast = importing.withLock {
+      imports.removeAnswer(number)
+      return isInitiator && imports.isEmpty
+    }
+    if isLast { tell(.drop([], isQuiet: true)) }
+    closeIfUnused()
+  }
+
+  func answerWasDropped(_ number: UInt64) {
+    guard !isForked, !isOver else { return }
+    tell(.drop([(number: number, count: UInt32(1))], isQuiet: false))
+    answerHasGone(number)
+  }
+
+  // MARK: The end
+
+  /// Neither side has a right any more: nothing can come or go.
+  func closeIfUnused() {
+    guard !isOver, importing.withLock({ imports.isEmpty }) else { return }
+    let isUnused = sending.withLock { exports.isEmpty && leftToSay.isEmpty }
+    if isUnused { end(nil) }
+  }
+
+  /// Nothing can be sent any more: rights to the peer's ports are invalid.
+  func breakOff(_ why: RunLoopError?) {
+    let (ports, answers) = importing.withLock {
+      if reason == nil { reason = why }
+      broken.store(true, ordering: .releasing)
+      return imports.removeAll()
+    }
+    for port in ports { port.forget() }
+    for port in ports { port.invalidation.end() }
+    for answer in answers { answer.channelHasEnded() }
+  }
+
+  /// The connection ends; who waits for answers from there is told. With no lock held; once.
+  func end(_ why: RunLoopError?) {
+    guard !over.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    breakOff(why)
+    let targets = sending.withLock {
+      leftToSay = []
+      return exports.removeAll()
+    }
+    for target in targets {
+      if case .answer(let right) = target { right.pending.settle(.failure(failure)) }
+      target.mailbox.disconnect(self)
+    }
+    invalidate()
+    Keeper.serve(self, false)
+    if isIntroduced { terms.introductionHasEnded() }
+  }
+
+  /// The peer has broken the rules: it is told so, and the connection ends.
+  func refuse(_ why: String) {
+    terms.refused(RunLoop.Refusal(peer: isIntroduced ? receiving.withLock { welcomed } : peer, reason: why))
+    sending.withLock { _ = transmit(.goodbye(why)) }
+    end(.refused(reason: why))
+  }
+}

@@ -1,0 +1,112 @@
+internal import CRunLoopCore
+internal import Glibc
+
+// Messages and frames on their way out.
+extension Channel {
+  /// All of the message, or nothing. Waits for room without a lock.
+  func send(
+    _ message: RunLoop.Message, to number: UInt64, _ patience: Destination.Patience
+  ) throws(RunLoopError) {
+    guard !isForked else { throw .forked }
+    guard !isBroken else { throw failure }
+    guard owned!.hold() else { throw failure }
+    defer { owned!.release() }
+    let parcel = try Parcel(message)
+    var frame = try OutgoingMessage(parcel, to: number, on: self)
+    defer { frame.close() }
+    if frame.hasRights { try frame.introduceStrangers(patience) }
+    try parcel.moveDescriptors()
+    do throws(RunLoopError) {
+      try dispatch(&frame, patience)
+    } catch {
+      parcel.returnDescriptors()
+      frame.takeBack()
+      throw error
+    }
+    frame.hasGone()
+  }
+
+  private func dispatch(
+    _ frame: inout OutgoingMessage, _ patience: Destination.Patience
+  ) throws(RunLoopError) {
+    while true {
+      sending.lock()
+      if frame.hasRights { frame.exportRights() }
+      let status = leftToSay.isEmpty || sayWhatIsLeft() ? frame.transmit() : -EAGAIN
+      sending.unlock()
+      if status == 0 {
+        if frame.hasNewExports {
+          follow()
+          // Ended while it was on its way: the connection was not among those that are told.
+          for mailbox in frame.deadExports { hasLost(mailbox) }
+        }
+        return
+      }
+      guard status == -EAGAIN else { throw error(of: status) }
+      try waitForRoom(patience)
+    }
+  }
+
+  /// A status of sendmsg(2) as an error. What the peer had to say before it went is read.
+  private func error(of status: Int32) -> RunLoopError {
+    switch status {
+    case -EPIPE, -ECONNRESET, -ENOTCONN, -EBADF:
+      lookForEnd()
+      return failure
+    case -EMSGSIZE: return .messageTooLarge
+    default: return .systemCall(name: "sendmsg", errno: -status)
+    }
+  }
+
+  func waitForRoom(_ patience: Destination.Patience) throws(RunLoopError) {
+    let deadline: UInt64
+    switch patience {
+    case .none: throw .portFull
+    case .until(let moment): deadline = moment.nanoseconds
+    case .forever: deadline = Time.forever
+    }
+    let status = rlc_message_socket_wait_writable(fileDescriptor, deadline)
+    if status == 0 { throw .timedOut }
+    try RunLoopError.check(status, "poll")
+  }
+
+  // MARK: Frames without a message. Under `sending`, but for `tell` and `wantRoom`.
+
+  func tell(_ frame: Frame) {
+    let isLeft = sending.withLock {
+      say(frame)
+      return !leftToSay.isEmpty
+    }
+    if isLeft { wantRoom() }
+  }
+
+  /// Now, or before the next frame.
+  func say(_ frame: Frame) {
+    guard !isBroken else { return }
+    for piece in frame.pieces where !leftToSay.isEmpty || transmit(piece) == -EAGAIN { leftToSay.append(piece) }
+  }
+
+  /// -EAGAIN if there is no room.
+  func transmit(_ frame: Frame) -> Int32 {
+    guard owned!.hold() else { return -EBADF }
+    defer { owned!.release() }
+    return frame.withParts { rlc_message_socket_send(fileDescriptor, $0.baseAddress, $0.count, nil, 0) }
+  }
+
+  /// True if nothing is left.
+  func sayWhatIsLeft() -> Bool {
+    while let first = leftToSay.first {
+      if transmit(first) == -EAGAIN { return false }
+      leftToSay.removeFirst()
+    }
+    return true
+  }
+
+  /// As long as something is left to say, its loops wait for room too. With no lock held.
+  func wantRoom() {
+    let isLeft = sending.withLock { !leftToSay.isEmpty }
+    let interest = isLeft ? PortRegistration.readable | PortRegistration.writable : PortRegistration.readable
+    guard UInt8(interest) != wanted.exchange(UInt8(interest), ordering: .sequentiallyConsistent) else { return }
+    for host in withLinks({ $0.map(\.host) }) { try? host.interestChanged(self) }
+  }
+}

@@ -1,0 +1,31 @@
+internal import Synchronization
+
+/// Serves connections whose end somebody waits for, and which no loop of the program serves at that moment: a thread with a loop
+/// of its own, made with the first of them and then kept.
+final class Keeper: @unchecked Sendable {
+  private static let lock = Lock()
+  nonisolated(unsafe) private static var current: Keeper?
+
+  private let thread: RunLoop.Thread
+  private let loop: RunLoop
+  private let generation = Kernel.forkGeneration
+
+  private init?() {
+    thread = RunLoop.Thread(name: "runloop-ports") { loop in try loop.add(RunLoop.Source { _ in }) }
+    guard (try? thread.start()) != nil, let loop = thread.loop else { return nil }
+    self.loop = loop
+  }
+
+  /// Is called for one connection by one thread at a time.
+  static func serve(_ follower: RunLoop.PortFollower, _ isWanted: Bool) {
+    guard isWanted || current != nil else { return }
+    let keeper = lock.withLock {
+      if isWanted, current?.generation != Kernel.forkGeneration { current = Keeper() }
+      return current
+    }
+    guard let keeper, keeper.generation == Kernel.forkGeneration else { return }
+    if isWanted { _ = try? keeper.loop.add(follower) } else { keeper.loop.remove(follower) }
+  }
+
+  static func isKeeper(_ loop: RunLoop) -> Bool { current?.loop === loop }
+}

@@ -1,0 +1,116 @@
+internal import CRunLoopCore
+internal import Glibc
+internal import Synchronization
+
+/// A port's name, and the socket under which other processes find it.
+final class Listener: RunLoop.PortFollower, @unchecked Sendable {
+  private let mailbox: Mailbox
+  private let terms: PortTerms
+  private let claim: NameClaim
+
+  init(_ name: String, of mailbox: Mailbox, _ terms: PortTerms) throws(RunLoopError) {
+    self.mailbox = mailbox
+    self.terms = terms
+    claim = try NameClaim(name)
+    try super.init(claim, kind: .connection, order: 0, onlyHost: nil)
+  }
+
+  override var followed: [Mailbox] { mailbox.isValid ? [mailbox] : [] }
+
+  /// The name is free again when this returns, unless a connection is taken at this moment on another thread.
+  override func hasLost(_ mailbox: Mailbox) { invalidate() }
+
+  override var description: String { "<listener for port \(claim.name), \(isValid ? "valid" : "invalid")>" }
+
+  /// Takes one connection: who it is comes first.
+  override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
+    let accepted = rlc_message_socket_accept(fileDescriptor)
+    if accepted >= 0 { welcome(accepted) } else if accepted != -EAGAIN { claim.refuseOne(terms) }
+    return false
+  }
+
+  private func welcome(_ descriptor: Int32) {
+    var credentials = rlc_credentials()
+    guard rlc_message_socket_peer(descriptor, &credentials) >= 0 else { return _ = close(descriptor) }
+    let peer = RunLoop.Message.Sender(credentials)
+    guard let channel = try? Channel(descriptor, terms: terms, isInitiator: false, peer: peer) else { return }
+    guard terms.policy.welcomes(peer) else { return channel.refuse("not allowed for user \(peer.userID)") }
+    channel.export(first: .port(mailbox))
+    if !channel.follow() { channel.refuse("no descriptors are left here") }
+  }
+}
+
+/// The lock, the socket and the number of a name. Once in a process: locks of fcntl(2) are the process's.
+final class NameClaim: OwnedDescriptor, @unchecked Sendable {
+  private static let lock = Lock()
+  nonisolated(unsafe) private static var taken: [String: UInt32] = [:]
+
+  let name: String
+  private var claim: rlc_port_name
+  /// Given up for the moment in which a connection is refused for want of numbers.
+  private let spare: Lock = Lock()
+  private var reserve: Int32
+
+  init(_ name: String) throws(RunLoopError) {
+    guard rlc_port_name_is_valid(name) else { throw .badName }
+    self.name = name
+    try NameClaim.enter(name)
+    var claim = rlc_port_name()
+    let folder = rlc_port_folder_open()
+    let status = folder < 0 ? folder : rlc_port_name_claim(folder, name, &claim)
+    if status < 0 {
+      if folder >= 0 { Glibc.close(folder) }
+      NameClaim.leave(name)
+      switch status {
+      case -EADDRINUSE: throw .nameTaken
+      case _ where folder < 0: throw .systemCall(name: "folder of port names", errno: -status)
+      default: throw .systemCall(name: "bind", errno: -status)
+      }
+    }
+    self.claim = claim
+    reserve = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+    super.init(claim.listener)
+  }
+
+  /// A fork's child may own the same name, if the parent gives it up.
+  private static func enter(_ name: String) throws(RunLoopError) {
+    let generation = Kernel.forkGeneration
+    let isFree = lock.withLock {
+      guard taken[name] != generation else { return false }
+      taken[name] = generation
+      return true
+    }
+    if !isFree { throw .nameTaken }
+  }
+
+  private static func leave(_ name: String) { lock.withLock { taken[name] = nil } }
+
+  override func closeDescriptors() {
+    let folder = claim.folder
+    rlc_port_name_release(&claim)
+    Glibc.close(folder)
+    if reserve >= 0 { Glibc.close(reserve) }
+    NameClaim.leave(name)
+  }
+
+  /// This process has no number left for a connection: one that was kept for that is used to tell it so. Else it would stay
+  /// in front, and the loop would never sleep.
+  func refuseOne(_ terms: PortTerms) {
+    let isTold = spare.withLock {
+      guard reserve >= 0 else { return false }
+      Glibc.close(reserve)
+      let accepted = rlc_message_socket_accept(fileDescriptor)
+      if accepted >= 0 {
+        _ = Frame.goodbye(NameClaim.noDescriptors).withParts {
+          rlc_message_socket_send(accepted, $0.baseAddress, $0.count, nil, 0)
+        }
+        Glibc.close(accepted)
+      }
+      reserve = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+      return accepted >= 0
+    }
+    if isTold { terms.refused(RunLoop.Refusal(peer: nil, reason: NameClaim.noDescriptors)) }
+  }
+
+  private static let noDescriptors = "no descriptors are left here"
+}

@@ -1,0 +1,86 @@
+internal import Synchronization
+
+extension RunLoop {
+  /// What is a member wherever the ports are that it serves: a connection, and what listens for connections.
+  ///
+  /// It wakes those modes' loops, and takes messages from another process there. What a user sees are the ports.
+  class PortFollower: EventSource, @unchecked Sendable {
+    /// Held while memberships change: around the loops' locks, never in user code.
+    private let following = Lock()
+
+    /// The ports that it serves now.
+    var followed: [Mailbox] { [] }
+
+    /// Enters and leaves modes as its ports have. False if a mode has refused it for want of a descriptor: then it is not
+    /// served there. With no lock held.
+    @discardableResult
+    final func follow() -> Bool {
+      guard !isForked else { return false }
+      return following.withLock {
+        let wanted = followed.flatMap { $0.places }
+        for link in withLinks({ Array($0) }) where !wanted.contains(where: { $0.mode == link.mode }) {
+          if let mode = link.mode { link.host.remove(self, from: mode.pointee.name) }
+        }
+        var hasAll = true
+        for place in wanted where !isMember(of: place.mode) {
+          do throws(RunLoopError) {
+            try place.host.add(self, to: place.mode.pointee.name)
+          } catch {
+            hasAll = false
+          }
+        }
+        hasChangedPlaces(isServed: !wanted.isEmpty)
+        return hasAll
+      }
+    }
+
+    /// Under the lock that keeps memberships from changing.
+    func hasChangedPlaces(isServed: Bool) {}
+
+    /// The port is gone. With no lock held.
+    func hasLost(_ mailbox: Mailbox) {}
+  }
+}
+
+/// Who brings a port messages from other processes; made with the first of them. The port's own loops never wait for its lock.
+final class PortConnections: @unchecked Sendable {
+  private let lock = Lock()
+  private var followers: [RunLoop.PortFollower] = []
+  let hooks: RunLoop.Source.HeldHooks?
+
+  init(of mailbox: Mailbox) {
+    var hooks = RunLoop.Source.Hooks()
+    let hasMoved: @Sendable (RunLoop, RunLoop.Mode) -> Void = { [weak mailbox] _, _ in
+      mailbox?.connections?.hasMoved()
+    }
+    hooks.schedule = hasMoved
+    hooks.cancel = hasMoved
+    self.hooks = RunLoop.Source.HeldHooks.make(hooks)
+  }
+
+  /// False if it is among them already.
+  func insert(_ follower: RunLoop.PortFollower) -> Bool {
+    lock.withLock {
+      guard !followers.contains(where: { $0 === follower }) else { return false }
+      followers.append(follower)
+      return true
+    }
+  }
+
+  func remove(_ follower: RunLoop.PortFollower) {
+    lock.withLock { followers.removeAll { $0 === follower } }
+  }
+
+  private func hasMoved() {
+    for follower in lock.withLock({ followers }) { follower.follow() }
+  }
+
+  /// The port is gone.
+  func end(of mailbox: Mailbox) {
+    let all = lock.withLock {
+      defer { followers = [] }
+      return followers
+    }
+    for follower in all { follower.hasLost(mailbox) }
+  }
+}
