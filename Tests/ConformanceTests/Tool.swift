@@ -21,29 +21,34 @@ struct Tool {
   /// Runs it to its end, which a deadline enforces. Blocks the calling thread.
   func run(_ arguments: [String], environment: [String: String] = [:]) -> Outcome {
     let output = makePipe(), complaint = makePipe()
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, output.writing, 1)
-    posix_spawn_file_actions_adddup2(&actions, complaint.writing, 2)
-
-    var pid = pid_t()
-    let status = withCStrings([path] + arguments) { argv in
-      withCStrings(childEnvironment(environment)) { posix_spawn(&pid, path, &actions, nil, argv, $0) }
-    }
+    let pid = start(arguments, environment: environment, output: output.writing, complaint: complaint.writing)
     close(output.writing)
     close(complaint.writing)
     defer {
       close(output.reading)
       close(complaint.reading)
     }
-    guard status == 0 else { return Outcome(complaint: "cannot start \(path): error \(status)", status: -1) }
+    guard pid > 0 else { return Outcome(complaint: "cannot start \(path)", status: -1) }
     var outcome = collect(output.reading, complaint.reading, from: pid)
     var ended: Int32 = 0
     while waitpid(pid, &ended, 0) < 0 && errno == EINTR {}
     outcome.status = ended & 0x7f == 0 ? ended >> 8 & 0xff : 128 + ended & 0x7f
     return outcome
+  }
+
+  /// Starts it and returns its number, -1 if it cannot be started. The descriptors stay the caller's.
+  func start(_ arguments: [String], environment: [String: String], output: Int32, complaint: Int32) -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    posix_spawn_file_actions_adddup2(&actions, complaint, 2)
+    var pid = pid_t()
+    let status = withCStrings([path] + arguments) { argv in
+      withCStrings(childEnvironment(environment)) { posix_spawn(&pid, path, &actions, nil, argv, $0) }
+    }
+    return status == 0 ? pid : -1
   }
 
   /// Reads both until their ends; kills the process when it takes a minute.

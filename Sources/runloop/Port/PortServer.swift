@@ -1,0 +1,36 @@
+import RunLoopKit
+import Synchronization
+
+/// `runloop port serve`
+enum PortServer {
+  /// Until `count` messages were answered, or a signal asks for the end.
+  static func run(_ name: String, count: Int?) throws {
+    // Before any thread exists.
+    try RunLoop.blockSignals(.interrupt, .terminate)
+    let loop = RunLoop.current
+    let served = Atomic<Int>(0)
+    let port = try RunLoop.Port(
+      registeredAs: name,
+      replying: { _, message in
+        Output.write(message.line + "\n")
+        if served.add(1, ordering: .relaxed).newValue == count { loop.stop() }
+        return message.echo
+      })
+    defer { port.invalidate() }
+    let signals = try RunLoop.SignalSource(.interrupt, .terminate) { _, _ in loop.stop() }
+    try loop.add(port, to: .common)
+    try loop.add(signals, to: .common)
+    Output.write("serving \(name)\n")
+    try loop.run()
+    let total = served.load(ordering: .relaxed)
+    Output.write("served \(total) message\(total == 1 ? "" : "s")\n")
+  }
+}
+
+extension RunLoop.Message {
+  /// The same id and bytes; the descriptors stay here, and are closed.
+  fileprivate var echo: RunLoop.Message {
+    let bytes = components.filter { if case .bytes = $0 { true } else { false } }
+    return RunLoop.Message(id: id, bytes)
+  }
+}
