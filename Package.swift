@@ -69,9 +69,12 @@ let package = Package(
       name: "ports", dependencies: ["RunLoopKit"], path: "Examples/ports", swiftSettings: strictSwift),
     .executableTarget(
       name: "port-peer", dependencies: ["RunLoopKit"], path: "Tests/PortPeer", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "supervisor", dependencies: ["RunLoopKit"], path: "Examples/supervisor", swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
-      name: "ConformanceTests", dependencies: ["runloop", "patterns", "threads", "ports"], exclude: ["Corpus"]),
+      name: "ConformanceTests", dependencies: ["runloop", "patterns", "threads", "ports", "supervisor"],
+      exclude: ["Corpus"]),
     .testTarget(name: "KvdTests", dependencies: ["kvd"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(

@@ -22,4 +22,26 @@ final class ExampleTests: XCTestCase {
 
       """)
   }
+
+  func test_supervisor() {
+    let outcome = Tool("supervisor").run([])
+    XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
+    XCTAssertEqual(
+      outcome.output,
+      """
+      yes anna has been started, and says hello
+      yes bert has been started, and says hello
+      yes anna counts 4 lines in a file that came as a descriptor
+      yes anna reports by a descriptor, and the kernel says the same
+      yes bert counts 4 lines in a file that came as a descriptor
+      yes bert reports by a descriptor, and the kernel says the same
+      yes anna was given the right to send to bert, and has him count
+      yes anna was killed: her port is gone, and she was started again
+      yes the new anna counts as the old one did
+      yes bert dies over a request: who waits for the answer is told
+      yes and he was started again too
+      yes without a supervisor they go home, both with exit code 0
+
+      """)
+  }
 }
