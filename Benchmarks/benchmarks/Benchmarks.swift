@@ -13,7 +13,7 @@ struct Benchmarks: ParsableCommand {
       rounds' ratios. System calls are exact (the kernel's tracepoint; needs root). docs/PERFORMANCE.md says how to read \
       the table.
       """,
-    subcommands: [Counts.self, Measure.self])
+    subcommands: [Counts.self, Measure.self, Far.self])
 
   /// A wrong argument or name: 2. Something could not be measured: 1.
   static func main() {

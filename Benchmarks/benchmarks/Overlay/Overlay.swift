@@ -17,6 +17,7 @@ enum Overlay {
     "fd_dispatch": descriptorDispatch, "echo": echo, "fd_addrm": descriptorAddRemove,
     "startup": startup, "iter": iterate, "mode_switch": modeSwitch,
     "mode_event": modeEvent, "mode_addrm": modeAddRemove,
+    "port_xrtt": portXRoundTrip, "port_big": portBig,
     "mem_loop": memoryOfLoops, "mem_timer": memoryOfTimers, "mem_fd": memoryOfDescriptors,
   ]
 
