@@ -100,8 +100,8 @@ static void sum_parcels(channel *over, size_t size) {
         require(bytes != MAP_FAILED, "mmap");
         close_descriptor(fd);
         uint64_t sum = bench_sum(bytes, size);
-        munmap(bytes, size);
         channel_send(over, &sum, sizeof sum);
+        munmap(bytes, size); /* while the other side fills the next one */
     }
 }
 
