@@ -4,7 +4,9 @@ internal import Synchronization
 /// of its own, made with the first of them and then kept.
 final class Keeper: @unchecked Sendable {
   private static let lock = Lock()
+  /// Guarded by `lock`.
   nonisolated(unsafe) private static var current: Keeper?
+  private static let isMade = Atomic<Bool>(false)
 
   private let thread: RunLoop.Thread
   private let loop: RunLoop
@@ -18,14 +20,15 @@ final class Keeper: @unchecked Sendable {
 
   /// Is called for one connection by one thread at a time.
   static func serve(_ follower: RunLoop.PortFollower, _ isWanted: Bool) {
-    guard isWanted || current != nil else { return }
+    guard isWanted || isMade.load(ordering: .acquiring) else { return }
     let keeper = lock.withLock {
-      if isWanted, current?.generation != Kernel.forkGeneration { current = Keeper() }
+      if isWanted, current?.generation != Kernel.forkGeneration {
+        current = Keeper()
+        isMade.store(true, ordering: .releasing)
+      }
       return current
     }
     guard let keeper, keeper.generation == Kernel.forkGeneration else { return }
     if isWanted { _ = try? keeper.loop.add(follower) } else { keeper.loop.remove(follower) }
   }
-
-  static func isKeeper(_ loop: RunLoop) -> Bool { current?.loop === loop }
 }
