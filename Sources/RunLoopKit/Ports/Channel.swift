@@ -19,24 +19,24 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
 
   let sending = Lock()
   /// Guarded by `sending`.
-  var exports = Exports()
+  @exclusivity(unchecked) var exports = Exports()
   /// Frames for which there was no room: they go before the next one.
-  var leftToSay: [Frame] = []
+  @exclusivity(unchecked) var leftToSay: [Frame] = []
 
   let receiving = Lock()
   /// Guarded by `receiving`, like all below.
   let scratch: UnsafeMutableRawPointer
   let received: UnsafeMutablePointer<rlc_received>
   /// Has come for a port that is full: nothing more is read until that has room.
-  var stalled: (mailbox: Mailbox, message: RunLoop.Message)?
+  @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message)?
   /// A packet is being judged outside of the lock.
-  var isBusy = false
+  @exclusivity(unchecked) var isBusy = false
   /// Who has been judged, on an introduced connection.
-  var welcomed: RunLoop.Message.Sender?
+  @exclusivity(unchecked) var welcomed: RunLoop.Message.Sender?
 
   let importing = Lock()
   /// Guarded by `importing`.
-  var imports: Imports
+  @exclusivity(unchecked) var imports: Imports
   var isWatched = false
   private var reason: RunLoopError?
 

@@ -11,15 +11,14 @@ extension Channel {
     guard !isBroken else { throw failure }
     guard owned!.hold() else { throw failure }
     defer { owned!.release() }
-    let parcel = try Parcel(message)
-    var frame = try OutgoingMessage(parcel, to: number, on: self)
+    var frame = try OutgoingMessage(try Parcel(message), to: number, on: self)
     defer { frame.close() }
     if frame.hasRights { try frame.introduceStrangers(patience) }
-    try parcel.moveDescriptors()
+    try frame.parcel.moveDescriptors()
     do throws(RunLoopError) {
       try dispatch(&frame, patience)
     } catch {
-      parcel.returnDescriptors()
+      frame.parcel.returnDescriptors()
       frame.takeBack()
       throw error
     }

@@ -36,9 +36,9 @@ struct Exports {
 
   /// The port's number, counted as sent once more; new if it had none.
   mutating func add(_ mailbox: Mailbox) -> (number: UInt64, isNew: Bool) {
-    if let number = numbers[ObjectIdentifier(mailbox)], let index = index(of: number) {
+    if let index = index(of: mailbox) {
       entries[index].sent += 1
-      return (number, false)
+      return (entries[index].number, false)
     }
     last += 1
     entries.append(Entry(number: last, target: .port(mailbox), sent: 1))
@@ -89,6 +89,14 @@ struct Exports {
     let entry = entries.remove(at: index)
     if case .port(let mailbox) = entry.target { numbers[ObjectIdentifier(mailbox)] = nil }
     return entry.target
+  }
+
+  /// Where most connections have no more than a few, these are looked through: cheaper than to hash.
+  private func index(of mailbox: Mailbox) -> Int? {
+    guard entries.count > 4 else {
+      return entries.indices.first { if case .port(let one) = entries[$0].target { one === mailbox } else { false } }
+    }
+    return numbers[ObjectIdentifier(mailbox)].flatMap { index(of: $0) }
   }
 
   @inline(__always)

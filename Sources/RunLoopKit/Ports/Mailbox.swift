@@ -21,6 +21,7 @@ final class Mailbox: Destination, @unchecked Sendable {
   private let lost = Atomic<Int>(0)
   /// To other processes; made with the first, and kept. Set under the lock.
   private var madeConnections: PortConnections?
+  private(set) var hooks: RunLoop.Source.HeldHooks?
   private let hasConnections = Atomic<Bool>(false)
   /// Connections that have something for the port and wait for room; counted in `waiting`.
   private var stalled: [Channel] = []
@@ -49,7 +50,7 @@ final class Mailbox: Destination, @unchecked Sendable {
     try deliver(try Parcel(message), patience)
   }
 
-  private func deliver(_ parcel: Parcel, _ patience: Patience) throws(RunLoopError) {
+  private func deliver(_ parcel: borrowing Parcel, _ patience: Patience) throws(RunLoopError) {
     lock.lock()
     while !isClosed, queue.count >= limit { try waitForRoom(patience) }
     guard !isClosed else {
@@ -186,8 +187,9 @@ final class Mailbox: Destination, @unchecked Sendable {
   func connect(_ follower: RunLoop.PortFollower) -> Bool {
     let connections = lock.withLock { () -> PortConnections in
       if let made = madeConnections { return made }
-      let made = PortConnections(of: self)
+      let made = PortConnections()
       madeConnections = made
+      hooks = made.makeHooks()
       hasConnections.store(true, ordering: .releasing)
       return made
     }

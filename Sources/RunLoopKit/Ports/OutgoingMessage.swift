@@ -2,9 +2,9 @@ internal import CRunLoopCore
 internal import Glibc
 
 /// A message as it is sent: made before the lock is taken, but for the numbers of rights.
-struct OutgoingMessage {
+struct OutgoingMessage: ~Copyable {
   private let channel: Channel
-  private let parcel: Parcel
+  let parcel: Parcel
   private var header = rlc_frame_header(RLC_FRAME_MESSAGE)
   private var rights: [Right] = []
   /// Made for this message: closed when it has gone.
@@ -32,10 +32,11 @@ struct OutgoingMessage {
   var hasRights: Bool { !rights.isEmpty }
 
   /// - Throws: `.messageTooLarge`, `.tooManyDescriptors`; `.systemCall` if there is no room for a memory file.
-  init(_ parcel: Parcel, to number: UInt64, on channel: Channel) throws(RunLoopError) {
+  init(_ parcel: consuming Parcel, to number: UInt64, on channel: Channel) throws(RunLoopError) {
     self.channel = channel
-    self.parcel = parcel
     let message = parcel.message
+    let descriptorCount = parcel.descriptorCount
+    self.parcel = parcel
     guard message.components.count <= Int(RLC_FRAME_COMPONENTS) else { throw .messageTooLarge }
     var payload = 0
     if let reply = message.reply { rights.append(Right(destination: reply.destination, isReply: true)) }
@@ -52,7 +53,7 @@ struct OutgoingMessage {
     header.entries = UInt16(message.components.count + (message.reply == nil ? 0 : 1))
     let isLarge = payload > Int(RLC_FRAME_INLINE)
     if payload >= OutgoingMessage.leastLent || isLarge { lent = lentFile(message, payload) }
-    header.descriptors = UInt16(parcel.descriptorCount + (isLarge || lent != nil ? 1 : 0))
+    header.descriptors = UInt16(descriptorCount + (isLarge || lent != nil ? 1 : 0))
     if !rights.isEmpty { try chooseWays() }
     guard header.descriptors <= RLC_FRAME_DESCRIPTORS else {
       takeBack()

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// A message on its way: the receiver's copy, and the descriptors that move into it at the moment of delivery.
-struct Parcel {
+struct Parcel: ~Copyable {
   private(set) var message: RunLoop.Message
   /// The sender's; empty for most messages.
   private var givers: [RunLoop.Message.Descriptor] = []

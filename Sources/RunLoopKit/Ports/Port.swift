@@ -87,7 +87,7 @@ extension RunLoop {
 
     /// Its connections go where it goes.
     @inline(__always)
-    var heldHooks: Source.HeldHooks? { mailbox.connections?.hooks }
+    var heldHooks: Source.HeldHooks? { mailbox.connections == nil ? nil : mailbox.hooks }
 
     override func hasLeft() { mailbox.close() }
 

@@ -46,16 +46,14 @@ extension RunLoop {
 final class PortConnections: @unchecked Sendable {
   private let lock = Lock()
   private var followers: [RunLoop.PortFollower] = []
-  let hooks: RunLoop.Source.HeldHooks?
 
-  init(of mailbox: Mailbox) {
+  /// Has this object, not the mailbox: a weak reference to that would make each of its retains slow.
+  func makeHooks() -> RunLoop.Source.HeldHooks? {
     var hooks = RunLoop.Source.Hooks()
-    let hasMoved: @Sendable (RunLoop, RunLoop.Mode) -> Void = { [weak mailbox] _, _ in
-      mailbox?.connections?.hasMoved()
-    }
+    let hasMoved: @Sendable (RunLoop, RunLoop.Mode) -> Void = { _, _ in self.hasMoved() }
     hooks.schedule = hasMoved
     hooks.cancel = hasMoved
-    self.hooks = RunLoop.Source.HeldHooks.make(hooks)
+    return RunLoop.Source.HeldHooks.make(hooks)
   }
 
   /// False if it is among them already.

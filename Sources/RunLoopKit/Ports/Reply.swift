@@ -15,7 +15,7 @@ final class PendingReply: @unchecked Sendable {
   var isValid: Bool { lock.forkGeneration == Kernel.forkGeneration && !isOver }
 
   /// The first counts. - Throws: `.portInvalid` if it is over already; the parcel's errors, and then it is not.
-  func settle(_ parcel: Parcel) throws(RunLoopError) {
+  func settle(_ parcel: borrowing Parcel) throws(RunLoopError) {
     guard lock.forkGeneration == Kernel.forkGeneration else { throw .forked }
     try lock.withLock { () throws(RunLoopError) in
       guard !isOver else { throw .portInvalid }
