@@ -95,7 +95,7 @@ final class DurabilityTests: XCTestCase {
     let kvd: Kvd
     do {
       kvd = try Kvd(in: directory, limits: "ulimit -f 8")
-    } catch where "\(error)".contains("ThreadSanitizer") {
+    } catch  where "\(error)".contains("ThreadSanitizer") {
       throw XCTSkip("SKIPPED 1: ThreadSanitizer has files of its own, which the limit cuts off")
     }
     let client = try Connection(to: kvd.port)
