@@ -68,6 +68,7 @@ extension Channel {
     defer { owned.release() }
     receiving.lock()
     defer { receiving.unlock() }
+    if stalled != nil { rest(true) }  // it has entered another mode meanwhile, or was let in too early
     guard !isOver, !isBusy, stalled == nil else { return .nothing }
     var size = rlc_message_socket_receive(fileDescriptor, scratch, Int(RLC_FRAME_LARGEST), received)
     if size == -Int64(ECONNRESET) {  // told once; what was sent before comes after it

@@ -189,6 +189,41 @@ final class ProcessPortTests: XCTestCase {
     }
   }
 
+  /// A mode that it enters while it waits for room is no reason to look again and again.
+  func test_RLK_WIRE_19_aConnectionThatWaitsForRoom_restsInNewModesToo() {
+    let name = NameFolder.newName()
+    onThread {
+      let loop = RunLoop.current
+      let (seen, given) = (Box(0), Box<Port.SendRight?>(nil))
+      let second = Port { _, _ in }
+      let port = try Port(registeredAs: name, queueLimit: 1) { _, message in
+        seen.value += 1
+        try? message.reply?.send(Message([.right(second.sendRight)]))
+      }
+      let client = Port { _, message in given.value = message.rights.first }
+      try loop.add(port, to: "first")
+      try loop.add(client, to: "first")
+      let right = try Port.connect(to: name)
+      try right.send(Message(reply: client.sendRight))
+      while given.value == nil { _ = try loop.run(in: "first", for: .milliseconds(20), returnAfterSourceHandled: true) }
+      // Its connection serves two ports now: one is full, and the mode that runs is the other one's.
+      try loop.add(second, to: "second")
+      try port.sendRight.send(Message())
+      for _ in 0..<2 { try right.send(Message()) }
+      for _ in 0..<3 { _ = try loop.run(in: "second", for: .zero) }
+      try loop.add(second, to: "third")
+      let passes = Box(0)
+      let observer = RunLoop.Observer(.beforeTimers, repeats: true) { _, _ in passes.value += 1 }
+      try loop.add(observer, to: "third")
+      _ = try loop.run(in: "third", for: .milliseconds(5))
+      XCTAssertLessThan(passes.value, 10)
+      while seen.value < 4 { _ = try loop.run(in: "first", for: .milliseconds(20), returnAfterSourceHandled: true) }
+      XCTAssertEqual(seen.value, 4)
+      for port in [port, client, second] { port.invalidate() }
+      observer.invalidate()
+    }
+  }
+
   func test_RLK_WIRE_8_manyMessagesWithDescriptors_leaveNoneOpen() {
     let name = NameFolder.newName()
     let peer = Peer("serve", name)
