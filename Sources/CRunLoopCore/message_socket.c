@@ -11,6 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A descriptor of the sender's process, from 6.5 on: whoever has this socket too can ask for it with each packet. */
+enum { PROCESS_DESCRIPTOR = 4 };
+
 /* Room for what the kernel may deliver: descriptors and one sender. */
 typedef union control {
     struct cmsghdr align;
@@ -133,6 +136,10 @@ static void collect(struct msghdr *message, rlc_received *received) {
             memcpy(&sender, CMSG_DATA(header), sizeof sender);
             received->sender = (rlc_credentials){sender.pid, sender.uid, sender.gid};
             received->has_sender = true;
+        } else if (header->cmsg_type == PROCESS_DESCRIPTOR) {
+            int unwanted;
+            memcpy(&unwanted, CMSG_DATA(header), sizeof unwanted);
+            (void)close(unwanted);
         }
     }
 }

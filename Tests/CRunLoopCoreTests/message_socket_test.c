@@ -91,6 +91,27 @@ static void test_RLC_MSGSOCK_3_nothing_stays_open(void) {
     close_both(ends);
 }
 
+/* Who has an end too can ask for a descriptor of the sender's process with each packet. */
+static void test_RLC_MSGSOCK_3_process_descriptors_are_closed(void) {
+    enum { PASS_PROCESS_DESCRIPTOR = 76 };
+    int ends[2], on = 1;
+    char buffer[4];
+    rlc_received received;
+    make_ends(ends);
+    if (setsockopt(ends[1], SOL_SOCKET, PASS_PROCESS_DESCRIPTOR, &on, sizeof on) < 0) {
+        printf("skipped 1: the kernel has no SO_PASSPIDFD\n");
+        close_both(ends);
+        return;
+    }
+    for (size_t count = 0; count < 3; count++) {
+        CHECK_EQUAL(send_text(ends[0], "x", ends, count < 2 ? count : 2), 0);
+        CHECK_EQUAL(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received), 1);
+        CHECK_EQUAL(received.count, count);
+        rlc_received_close(&received, 0);
+    }
+    close_both(ends); /* run_case counts */
+}
+
 static void test_RLC_MSGSOCK_2_senders(void) {
     int ends[2], status;
     char buffer[8];
@@ -168,6 +189,7 @@ int main(void) {
     RUN(test_RLC_MSGSOCK_1_whole_and_in_order);
     RUN(test_RLC_MSGSOCK_3_descriptors_up_to_253);
     RUN(test_RLC_MSGSOCK_3_nothing_stays_open);
+    RUN(test_RLC_MSGSOCK_3_process_descriptors_are_closed);
     RUN(test_RLC_MSGSOCK_2_senders);
     RUN(test_a_reset_leaves_what_was_sent);
     RUN(test_a_full_socket);

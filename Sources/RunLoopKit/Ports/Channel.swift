@@ -31,6 +31,8 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message)?
   /// A packet is being judged outside of the lock.
   @exclusivity(unchecked) var isBusy = false
+  /// Thrown away, to be released when the lock is not held.
+  @exclusivity(unchecked) var litter: Any?
   /// Who has been judged, on an introduced connection.
   @exclusivity(unchecked) var welcomed: RunLoop.Message.Sender?
 
@@ -181,9 +183,17 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
       if case .answer(let right) = target { right.pending.settle(.failure(failure)) }
       target.mailbox.disconnect(self)
     }
+    endSocket()
     invalidate()
     Keeper.serve(self, false)
     if isIntroduced { terms.introductionHasEnded() }
+  }
+
+  /// Who waits for room to send would wait until the peer closes its end: he is woken.
+  private func endSocket() {
+    guard let owned, owned.hold() else { return }
+    if !isForked { _ = shutdown(fileDescriptor, Int32(SHUT_RDWR)) }
+    owned.release()
   }
 
   /// The peer has broken the rules: it is told so, and the connection ends.

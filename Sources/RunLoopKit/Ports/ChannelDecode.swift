@@ -40,8 +40,9 @@ extension Channel {
   private func openMessage(_ view: inout rlc_frame_view, in mode: ModePointer?) -> Arrival {
     var used = 0
     let number = view.header.destination
+    var message = RunLoop.Message(id: view.header.id)
     do throws(RunLoopError) {
-      let message = try message(&view, &used)
+      try fill(&message, &view, &used)
       let target = sending.withLock { () -> Exports.Target? in
         guard let target = exports[number] else { return nil }
         if case .answer = target { return exports.remove(number) }
@@ -53,6 +54,7 @@ extension Channel {
       case .port(let mailbox): return arrive(message, at: mailbox, number, in: mode)
       }
     } catch {
+      litter = message
       rlc_received_close(received, used)
       if case .refused(let reason) = error { return .violation(reason) }
       return .violation(error.description)
@@ -68,23 +70,23 @@ extension Channel {
       membership.host.beginCallout(membership.port)
       if membership.port.isValid, membership.port.isMember(of: mode) { return .direct(membership, message) }
       membership.host.beginCallout(self)
+      litter = membership
     }
     if !mailbox.isValid { return .unclaimed(number, message) }
     if !deliver(message, to: mailbox) { rest(true) }
     return .delivered
   }
 
-  /// The message; which of the descriptors it has is counted, so that the others can be closed.
-  private func message(
-    _ view: inout rlc_frame_view, _ used: inout Int
-  ) throws(RunLoopError) -> RunLoop.Message {
+  /// Which of the descriptors the message has is counted, so that the others can be closed.
+  private func fill(
+    _ message: inout RunLoop.Message, _ view: inout rlc_frame_view, _ used: inout Int
+  ) throws(RunLoopError) {
     var payload = Payload(bytes: view.bytes, file: nil)
     if view.bytes == nil {
       payload.file = try mapped(descriptor(at: 0), Int(view.header.payload))
       used = 1
       close(descriptor(at: 0))
     }
-    var message = RunLoop.Message(id: view.header.id)
     message.sender = senderOfPacket
     let count = Int(view.header.entries)
     message.components.reserveCapacity(count)
@@ -106,7 +108,6 @@ extension Channel {
         }
       }
     }
-    return message
   }
 
   private func mapped(_ descriptor: Int32, _ count: Int) throws(RunLoopError) -> MemoryFile {

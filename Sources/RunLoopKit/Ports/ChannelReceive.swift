@@ -39,26 +39,31 @@ extension Channel {
 
   /// Without a loop: what is there is put where it belongs. A sender that finds the peer gone wants to know why.
   func lookForEnd() {
-    while !isOver {
-      let arrival = take(in: nil)
-      if case .nothing = arrival { break }
-      handle(arrival)
-    }
+    takeAll()
     if !isOver { breakOff(nil) }
   }
 
   /// If no loop does.
   func lookIfUnserved() {
     guard !isOver, followed.allSatisfy({ $0.places.isEmpty }) else { return }
-    while !isOver {
+    takeAll()
+  }
+
+  /// What is there, but not what a peer that does not end sends meanwhile.
+  private func takeAll() {
+    for _ in 0..<Channel.mostAtOnce where !isOver {
       let arrival = take(in: nil)
       if case .nothing = arrival { return }
       handle(arrival)
     }
   }
 
+  /// More packets than a socket of ordinary size holds.
+  private static let mostAtOnce = 1024
+
   private func hasRoomToSay() {
-    _ = sending.withLock { sayWhatIsLeft() }
+    let isTooMuch = sending.withLock { !sayWhatIsLeft() && leftToSay.count > Channel.mostLeft }
+    if isTooMuch { return refuse("does not read what it is told") }
     wantRoom()
     closeIfUnused()
   }
@@ -67,7 +72,7 @@ extension Channel {
     guard let owned, owned.hold() else { return .nothing }
     defer { owned.release() }
     receiving.lock()
-    defer { receiving.unlock() }
+    defer { endReceiving() }
     if stalled != nil { rest(true) }  // it has entered another mode meanwhile, or was let in too early
     guard !isOver, !isBusy, stalled == nil else { return .nothing }
     var size = rlc_message_socket_receive(fileDescriptor, scratch, Int(RLC_FRAME_LARGEST), received)
@@ -75,11 +80,25 @@ extension Channel {
       size = rlc_message_socket_receive(fileDescriptor, scratch, Int(RLC_FRAME_LARGEST), received)
     }
     guard size > 0 else { return arrival(of: size) }
-    if isIntroduced, let stranger = senderOfPacket, stranger != welcomed {
-      isBusy = true
-      return .toBeJudged(stranger, size: Int(size))
+    if isIntroduced {
+      // Who has this end too can have turned it off.
+      guard let stranger = senderOfPacket else {
+        rlc_received_close(received, 0)
+        return .violation("a packet that does not tell its sender")
+      }
+      if stranger != welcomed {
+        isBusy = true
+        return .toBeJudged(stranger, size: Int(size))
+      }
     }
     return open(Int(size), in: mode)
+  }
+
+  /// What was thrown away meanwhile goes when the lock is not held: it may have rights to answer, or the last hold on a port.
+  private func endReceiving() {
+    let gone = litter.take()
+    receiving.unlock()
+    withExtendedLifetime(gone) {}
   }
 
   private func arrival(of status: Int64) -> Arrival {
@@ -131,12 +150,12 @@ extension Channel {
     isBusy = false
     guard isWelcome else {
       rlc_received_close(received, 0)
-      receiving.unlock()
+      endReceiving()
       return refuse("not allowed for user \(stranger.userID)")
     }
     welcomed = stranger
     let arrival = open(size, in: nil)
-    receiving.unlock()
+    endReceiving()
     handle(arrival)
   }
 
@@ -167,8 +186,9 @@ extension Channel {
   }
 
   /// Something of the port's is not exported any more.
-  private func hasNoMore(for mailbox: Mailbox) {
-    if !sending.withLock({ exports.serves(mailbox) }) { mailbox.disconnect(self) }
+  func hasNoMore(for mailbox: Mailbox) {
+    // Under the lock: nobody exports it again meanwhile.
+    sending.withLock { if !exports.serves(mailbox) { mailbox.disconnect(self) } }
   }
 
   // MARK: Full ports
@@ -176,16 +196,14 @@ extension Channel {
   /// The port has room, or is gone. On the thread that has made room, with no lock held.
   func wake(from mailbox: Mailbox) {
     receiving.lock()
-    guard let held = stalled, held.mailbox === mailbox else { return receiving.unlock() }
+    defer { endReceiving() }
+    guard let held = stalled, held.mailbox === mailbox else { return }
     stalled = nil
-    let isAccepted = deliver(held.message, to: mailbox)
-    receiving.unlock()
-    withExtendedLifetime(held) {}
-    guard isAccepted else { return }
-    rest(false)
+    litter = held
+    if deliver(held.message, to: mailbox) { rest(false) }
   }
 
-  /// A full port's connection is taken out of its loops' sets: the peer's sends will wait.
+  /// A full port's connection is taken out of its loops' sets: the peer's sends will wait. Under `receiving`.
   func rest(_ rests: Bool) {
     let hosts = withLinks { $0.map(\.host) }
     for host in hosts { host.lock.withLock { host.setMuted(rests, self) } }
@@ -194,7 +212,12 @@ extension Channel {
   /// False if it must wait for room. Under `receiving`.
   func deliver(_ message: RunLoop.Message, to mailbox: Mailbox) -> Bool {
     while true {
-      if mailbox.accept(message) != false { return true }
+      if let isAccepted = mailbox.accept(message) {
+        if isAccepted { return true }
+      } else {
+        litter = (litter, message)
+        return true
+      }
       if mailbox.stall(self) {
         stalled = (mailbox, message)
         return false

@@ -14,8 +14,8 @@ extension Channel {
     var frame = try OutgoingMessage(try Parcel(message), to: number, on: self)
     defer { frame.close() }
     if frame.hasRights { try frame.introduceStrangers(patience) }
-    try frame.parcel.moveDescriptors()
     do throws(RunLoopError) {
+      try frame.parcel.moveDescriptors()
       try dispatch(&frame, patience)
     } catch {
       frame.parcel.returnDescriptors()
@@ -82,7 +82,10 @@ extension Channel {
   /// Now, or before the next frame.
   func say(_ frame: Frame) {
     guard !isBroken else { return }
-    for piece in frame.pieces where !leftToSay.isEmpty || transmit(piece) == -EAGAIN { leftToSay.append(piece) }
+    for piece in frame.pieces where !leftToSay.isEmpty || transmit(piece) == -EAGAIN {
+      if let last = leftToSay.indices.last, leftToSay[last].absorb(piece) { continue }
+      leftToSay.append(piece)
+    }
   }
 
   /// -EAGAIN if there is no room.
@@ -103,9 +106,12 @@ extension Channel {
 
   /// As long as something is left to say, its loops wait for room too. With no lock held.
   func wantRoom() {
-    let isLeft = sending.withLock { !leftToSay.isEmpty }
-    let interest = isLeft ? PortRegistration.readable | PortRegistration.writable : PortRegistration.readable
-    guard UInt8(interest) != wanted.exchange(UInt8(interest), ordering: .sequentiallyConsistent) else { return }
+    let hasChanged = sending.withLock {
+      let interest =
+        leftToSay.isEmpty ? PortRegistration.readable : PortRegistration.readable | PortRegistration.writable
+      return UInt8(interest) != wanted.exchange(UInt8(interest), ordering: .sequentiallyConsistent)
+    }
+    guard hasChanged else { return }
     for host in withLinks({ $0.map(\.host) }) { try? host.interestChanged(self) }
   }
 }

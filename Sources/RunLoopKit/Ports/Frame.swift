@@ -37,6 +37,14 @@ enum Frame {
     }
   }
 
+  /// True if it says the other one's rights too, which are gone after its own.
+  mutating func absorb(_ next: Frame) -> Bool {
+    guard case .drop(let rights, isQuiet: false) = self, case .drop(let more, let isQuiet) = next else { return false }
+    guard rights.count + more.count <= Int(RLC_FRAME_COMPONENTS) else { return false }
+    self = .drop(rights + more, isQuiet: isQuiet)
+    return true
+  }
+
   /// In pieces that a frame takes.
   var pieces: [Frame] {
     let most = Int(RLC_FRAME_COMPONENTS)

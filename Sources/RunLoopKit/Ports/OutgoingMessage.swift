@@ -115,8 +115,7 @@ struct OutgoingMessage: ~Copyable {
 
   /// Under the channel's `sending`.
   mutating func exportRights() {
-    for index in rights.indices {
-      guard case .notYet = rights[index].way else { continue }
+    for index in rights.indices where isToBeExported(rights[index].way) {
       if let answer = rights[index].destination as? ReplyRight {
         rights[index].way = .exported(channel.exports.add(answer), once: true)
         hasNewExports = answer.pending.bell.connect(channel) || hasNewExports
@@ -126,6 +125,15 @@ struct OutgoingMessage: ~Copyable {
         rights[index].way = .exported(number, once: false)
         if isNew { hasNewExports = mailbox.connect(channel) || hasNewExports }
       }
+    }
+  }
+
+  /// Also one that has gone while room was waited for: the peer, who could not know it, is told after the message.
+  private func isToBeExported(_ way: Way) -> Bool {
+    switch way {
+    case .notYet: true
+    case .exported(let number, _): channel.exports[number] == nil
+    case .back, .socket: false
     }
   }
 
@@ -143,11 +151,11 @@ struct OutgoingMessage: ~Copyable {
       case .notYet: break
       case .exported(let number, _):
         let gone = channel.sending.withLock { channel.exports.drop(number, 1) }
-        withExtendedLifetime(gone) {}
+        if let gone { channel.hasNoMore(for: gone.mailbox) }
       case .back(_, let answer): answer?.giveBack()
       case .socket(let descriptor, let answer):
         // Its owner has been told: the answer is lost with the other end of the new connection.
-        if let answer, descriptor < 0 { answer.giveBack() }
+        if descriptor < 0 { answer?.giveBack() } else { answer?.wasUsed() }
       }
     }
   }

@@ -162,6 +162,9 @@ final class RawPeer {
     precondition(descriptor >= 0, "connect: \(descriptor)")
   }
 
+  /// An end of a pair.
+  init(owning descriptor: Int32) { self.descriptor = descriptor }
+
   deinit { close(descriptor) }
 
   @discardableResult
@@ -236,4 +239,20 @@ func frame(
     whole += withUnsafeBytes(of: made) { Array($0) }
   }
   return whole + bytes
+}
+
+/// The calling thread, as a folder of /proc.
+func ownThread() -> String {
+  var buffer = [UInt8](repeating: 0, count: 64)
+  let count = buffer.withUnsafeMutableBytes { readlink("/proc/thread-self", $0.baseAddress!, $0.count) }
+  return String(decoding: buffer[..<max(count, 0)], as: UTF8.self)
+}
+
+/// At this moment it waits for something.
+func isAsleep(_ thread: String) -> Bool {
+  let file = open("/proc/\(thread)/stat", O_RDONLY)
+  defer { close(file) }
+  var text = [UInt8](repeating: 0, count: 256)
+  let count = read(file, &text, text.count)
+  return String(decoding: text[..<max(count, 0)], as: UTF8.self).contains(") S ")
 }
