@@ -95,7 +95,9 @@ extension Channel {
   }
 
   /// What was thrown away meanwhile goes when the lock is not held: it may have rights to answer, or the last hold on a port.
+  @inline(__always)
   private func endReceiving() {
+    guard litter != nil else { return receiving.unlock() }
     let gone = litter.take()
     receiving.unlock()
     withExtendedLifetime(gone) {}
