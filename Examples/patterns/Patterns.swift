@@ -18,6 +18,7 @@ struct Patterns {
     try label()
     try hosted()
     try statistics()
+    try slowCallouts()
   }
 
   static func say(_ text: String, if isTrue: Bool) {
@@ -227,5 +228,25 @@ struct Patterns {
     let isTrue =
       statistics.timersFired == 10 && statistics.wakesSaved == 9 && statistics.sleepTime <= statistics.runTime
     say("ten timers, one wake", if: isTrue)
+  }
+
+  static func slowCallouts() throws {
+    let loop = RunLoop.current
+    let told = Mutex<[RunLoop.SlowCallout]>([])
+    loop.reportSlowCallouts(longerThan: .milliseconds(20)) { slow in told.withLock { $0.append(slow) } }
+    let source = RunLoop.Source { _ in
+      let end = RunLoop.Instant.now.advanced(by: .milliseconds(30))
+      while RunLoop.Instant.now < end {}
+    }
+    source.label = "session 4711: compress"
+    try loop.add(source)
+    source.signal()
+    try loop.run(for: .seconds(30), returnAfterSourceHandled: true)
+    loop.stopReportingSlowCallouts()
+    source.invalidate()
+    let isTold = told.withLock { told in
+      told.contains { $0.kind == .source && $0.name == "session 4711: compress" && $0.duration > .milliseconds(20) }
+    }
+    say("a callout that takes too long is told of", if: isTold)
   }
 }

@@ -19,6 +19,7 @@ final class ExampleTests: XCTestCase {
       a loop names what it holds
       a loop inside another one
       ten timers, one wake
+      a callout that takes too long is told of
 
       """)
   }

@@ -18,8 +18,9 @@ extension RunLoop {
     while let block = owner.pointee.drains.blocks.takeFirst() {
       // The child of a block that forks runs none of the rest.
       if isInThisProcess, block.mode == mode || matches(block, mode) {
-        count(.blocksPerformed)
+        let began = countAndTime(.blocksPerformed)
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
+        if began != 0 { calloutHasTaken(since: began, nil, .block) }
       } else {
         owner.pointee.drains.kept.append(block)
       }

@@ -12,9 +12,11 @@ extension RunLoop {
   }
 
   func serveMainQueue() -> Bool {
-    count(.mainQueueTurns)
+    let began = countAndTime(.mainQueueTurns)
     lock.withLock { state.pointee.isInMainQueue = true }
-    defer { lock.withLock { state.pointee.isInMainQueue = false } }
-    return __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
+    let hasServed = __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
+    lock.withLock { state.pointee.isInMainQueue = false }
+    if began != 0 { calloutHasTaken(since: began, nil, .mainQueue) }
+    return hasServed
   }
 }

@@ -22,6 +22,8 @@ struct Counters: ~Copyable {
   private let sleep = Atomic<UInt64>(0)
   /// When the outermost run began, or was first counted; 0 outside of runs.
   private let runBegan = Atomic<UInt64>(0)
+  /// Callouts that take longer are told of, in nanoseconds; `forever`: none is timed.
+  let slowLimit = Atomic<UInt64>(Time.forever)
   /// 0 while the loop does not sleep.
   private let sleepBegan = Atomic<UInt64>(0)
 

@@ -68,7 +68,7 @@ extension RunLoop {
     guard isUsable else { return }
     lock.withLock {
       guard !hasEnded else { return }
-      activeCounters.store(UInt(bitPattern: state.pointee.makeExtras().makeCounters()), ordering: .releasing)
+      activeCounters.store(UInt(bitPattern: state.pointee.makeExtras().collectStatistics()), ordering: .releasing)
     }
   }
 
@@ -87,7 +87,7 @@ extension RunLoop {
     return lock.withLock { state.pointee.extras?.takeStatistics() ?? Statistics() }
   }
 
-  /// Nil while nothing is to be counted. [loop]
+  /// Nil while nothing is to be counted or timed. [loop]
   @inline(__always)
   var counters: UnsafeMutablePointer<Counters>? {
     UnsafeMutablePointer(bitPattern: activeCounters.load(ordering: .acquiring))

@@ -80,6 +80,7 @@ extension RunLoop {
         }
         guard source.isValid, source.isMember(of: mode), receiver.take(waiting) else { continue }
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SIGNAL_SOURCE__(source, waiting.info)
+        if source !== self { loop.hasCalled(source) }
         return true
       }
       return false

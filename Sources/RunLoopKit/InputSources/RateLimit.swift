@@ -139,7 +139,10 @@ extension RunLoop {
 
   private func endRest(_ item: Item, _ limiter: RateLimiter) {
     guard endRest(limiter, of: item) else { return }
-    if let whenLeft = limiter.limit.whenLeft { callOutNested(item) { whenLeft(item) } }
+    guard let whenLeft = limiter.limit.whenLeft else { return }
+    let began = beginTiming()
+    callOutNested(item) { whenLeft(item) }
+    if began != 0 { calloutHasTaken(since: began, item) }
   }
 
   /// False if it did not rest.

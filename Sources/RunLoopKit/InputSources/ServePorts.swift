@@ -1,6 +1,14 @@
 extension RunLoop {
   /// True if a source was called: it may have left the mode since the port became ready.
+  @inline(__always)
   func serve(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
+    let began = beginTiming()
+    let hasCalled = serveRecorded(item, ready: ready, activation)
+    if began != 0 { if hasCalled { calloutHasTaken(since: began, item) } else { endTiming(began) } }
+    return hasCalled
+  }
+
+  private func serveRecorded(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
     beginCallout(item)
     defer { endCallout() }
     guard item.isValid, item.isMember(of: activation.pointee.mode) else { return false }

@@ -81,6 +81,13 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(
   return true
 }
 
+@inline(never)
+func __RUNLOOPKIT_IS_REPORTING_A_SLOW_CALLOUT__(
+  _ reporter: @Sendable (RunLoop.SlowCallout) -> Void, _ slow: RunLoop.SlowCallout
+) {
+  reporter(slow)
+}
+
 /// The context is retained around each callout (rule 55).
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(_ timer: RunLoop.Timer) {

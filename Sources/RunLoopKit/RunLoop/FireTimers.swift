@@ -14,7 +14,13 @@ extension RunLoop {
 
   private func fire(_ timer: Timer, _ index: Int, limit: UInt64) {
     guard let fired = lock.withLock({ beginFiring(timer, index, limit: limit) }) else { return }
-    count(.timersFired)
+    let began = countAndTime(.timersFired)
+    callOut(timer, fired: fired)
+    if began != 0 { calloutHasTaken(since: began, timer) }
+  }
+
+  @inline(__always)
+  private func callOut(_ timer: Timer, fired: UInt64) {
     let context = timer.context?.retainForCallout()
     // Again: another thread may have invalidated it before its context was retained.
     if timer.isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(timer) }

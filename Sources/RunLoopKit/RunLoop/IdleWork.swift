@@ -111,9 +111,10 @@ final class IdleQueue: @unchecked Sendable {
       depth += 1
       return blocks.takeFirst()
     }
-    loop.count(.blocksPerformed)
+    let began = loop.countAndTime(.blocksPerformed)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
     lock.withLock { depth -= 1 }
+    if began != 0 { loop.calloutHasTaken(since: began, nil, .block) }
   }
 }
 

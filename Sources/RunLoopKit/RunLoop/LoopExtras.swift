@@ -5,7 +5,10 @@ final class LoopExtras {
   var defaultTolerance: UInt64 = 0
   /// Kept once made: the loop's thread is counting.
   private var counters: UnsafeMutablePointer<Counters>?
-  /// What `takeStatistics` has told so far.
+  /// Counters are also made for callouts that are timed.
+  private var isCollecting = false
+  var slowCalloutReporter: (@Sendable (RunLoop.SlowCallout) -> Void)?
+  /// What `takeStatistics` has told so far, or was counted before it was asked for.
   private var taken = RunLoop.Statistics()
 
   deinit { counters?.destroy() }
@@ -28,8 +31,17 @@ final class LoopExtras {
     return made
   }
 
+  func collectStatistics() -> UnsafeMutablePointer<Counters> {
+    let counters = makeCounters()
+    if !isCollecting {
+      isCollecting = true
+      taken = RunLoop.Statistics(counters.pointee)
+    }
+    return counters
+  }
+
   var statistics: RunLoop.Statistics {
-    guard let counters else { return RunLoop.Statistics() }
+    guard let counters, isCollecting else { return RunLoop.Statistics() }
     return RunLoop.Statistics(counters.pointee) - taken
   }
 

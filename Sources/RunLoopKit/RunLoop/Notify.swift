@@ -37,7 +37,7 @@ extension RunLoop {
         else { return }
         beginCallout(observer)
         lock.unlock()
-        call(observer, activity)
+        call(observer, activity, mode)
         lock.lock()
       }
     }
@@ -53,11 +53,13 @@ extension RunLoop {
     observer.invalidate()
   }
 
-  private func call(_ observer: Observer, _ activity: Activity) {
+  private func call(_ observer: Observer, _ activity: Activity, _ mode: ModePointer) {
+    let began = beginTiming()
     observer.firing.store(true, ordering: .relaxed)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_OBSERVER__(observer, activity)
     if !observer.repeats { end(observer) }
     observer.firing.store(false, ordering: .relaxed)
     endCallout()
+    if began != 0 { calloutHasTaken(since: began, observer, .observer, in: mode) }
   }
 }

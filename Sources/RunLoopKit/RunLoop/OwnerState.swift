@@ -12,6 +12,7 @@ struct OwnerState: ~Copyable {
   /// A port's message was served last: what the kernel has found comes next.
   var isKernelsTurn = false
   var spin = Spin()
+  var times = CalloutTimes()
   var drains = BlockDrains()
   /// On the stack: blocks that other threads wait for.
   var awaitedCalls = 0

@@ -45,9 +45,10 @@ extension RunLoop {
     if isTaken { beginCallout(source) }
     lock.unlock()
     guard isTaken else { return false }
-    count(.sourcesPerformed)
+    let began = countAndTime(.sourcesPerformed)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(source, source.body)
     endCallout()
+    if began != 0 { calloutHasTaken(since: began, source) }
     return true
   }
 
@@ -61,9 +62,10 @@ extension RunLoop {
     for index in base..<end {
       let collected = owner.pointee.collectedSources[index]
       guard takeSignal(of: collected, in: mode) else { continue }
-      count(.sourcesPerformed)
+      let began = countAndTime(.sourcesPerformed)
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(collected.source, collected.source.body)
       endCallout()
+      if began != 0 { calloutHasTaken(since: began, collected.source) }
       hasPerformed = true
       if onlyOne { break }
     }

@@ -97,13 +97,14 @@ extension RunLoop {
     if parent == nil || !parent!.pointee.isAccepting { dropWakes(of: parent) }
     let outerStop = beginStops()
     owner.pointee.activation = activation
-    count(.runs)
+    let began = countAndTime(.runs)
 
     notify(mode, .entry)
     let result = takeStop() ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
     notify(mode, .exit)
     drainScope(of: activation)
 
+    if began != 0 { endTiming(began) }
     // Of the outermost run nobody is owed anything; what has been posted is dropped when the next one begins.
     if parent == nil {
       if let counters { counters.pointee.runEnds() }
