@@ -65,6 +65,12 @@ func run() throws {
       startChild()
     }
 
+    do throws(RunLoopError) {
+      try local.memoryPressure(.full, longerThan: .seconds(1), within: .seconds(2)) { _, _ in print("memory is short") }
+    } catch {
+      print("no news of memory pressure: \(error)")
+    }
+
     // Its end of the pipe is the source's own from here on.
     try local.descriptor(ends[0], interest: .readable, ownership: .closesWhenInvalidated) { source, _ in
       var bytes = [UInt8](repeating: 0, count: 64)

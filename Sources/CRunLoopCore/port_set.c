@@ -13,6 +13,8 @@ static uint32_t events_of(const rlc_port *port) {
     uint32_t events = reads ? EPOLLIN | EPOLLRDHUP : 0;
     if ((port->interest & RLC_WRITABLE) != 0)
         events |= EPOLLOUT;
+    if ((port->interest & RLC_PRIORITY) != 0)
+        events |= EPOLLPRI;
     if (rlc_port_has(port, RLC_PORT_IN_ERROR) || (port->interest & RLC_EDGE) != 0)
         events |= EPOLLET;
     return events;

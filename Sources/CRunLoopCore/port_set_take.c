@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <stdlib.h>
 
-static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP, "one vocabulary");
+static_assert(
+    EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP && EPOLLPRI == POLLPRI,
+    "one vocabulary");
 
 enum { ENDED = EPOLLHUP | EPOLLRDHUP };
 
@@ -161,6 +163,8 @@ static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
         ready |= RLC_READABLE;
     if ((events & EPOLLOUT) != 0)
         ready |= RLC_WRITABLE;
+    if ((events & EPOLLPRI) != 0)
+        ready |= RLC_PRIORITY;
     if (rlc_port_has(port, RLC_PORT_READ_ENDED))
         ready &= ~(uint32_t)RLC_READABLE;
     ready &= port->interest;
@@ -192,7 +196,8 @@ static void settle_ended(rlc_port_set *set, rlc_port *port, uint32_t events) {
 
 static uint32_t asked_events(const rlc_port *port) {
     bool reads = (port->interest & RLC_READABLE) != 0 && !rlc_port_has(port, RLC_PORT_READ_ENDED);
-    return (reads ? EPOLLIN | EPOLLRDHUP : 0) | ((port->interest & RLC_WRITABLE) != 0 ? EPOLLOUT : 0);
+    return (reads ? EPOLLIN | EPOLLRDHUP : 0) | ((port->interest & RLC_WRITABLE) != 0 ? EPOLLOUT : 0) |
+           ((port->interest & RLC_PRIORITY) != 0 ? EPOLLPRI : 0);
 }
 
 static int look_again(const rlc_port_set *set, const rlc_port *port) {
@@ -207,7 +212,8 @@ static int look_again(const rlc_port_set *set, const rlc_port *port) {
 __attribute__((noinline)) static uint32_t take_ended_or_doubtful(
     rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
     bool was_in_error = rlc_port_has(port, RLC_PORT_IN_ERROR);
-    if (!is_believed || was_in_error)
+    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* a pressure trigger's poll takes its event */
+    if ((!is_believed && !is_gone_if_asked) || was_in_error)
         events = (uint32_t)look_again(set, port);
     bool is_in_error = (events & EPOLLERR) != 0;
     if (was_in_error && !is_in_error) {

@@ -117,6 +117,54 @@ static void test_RLC_PORT_12_an_equal_interest_arms(void) {
     close(ends[0]), close(ends[1]);
 }
 
+/** Urgent data: no poll of its port but the wait's, also when the event has waited in its batch. */
+static void test_RLC_PRIORITY_1_is_told_as_it_was_fetched(void) {
+    rlc_port_set *set = make_set();
+    int ends[2][2];
+    for (int i = 0; i < 2; i++) {
+        make_sockets(ends[i]);
+        (void)add(set, ends[i][0], RLC_PORT_READINESS, RLC_PRIORITY, i + 1);
+        if (send(ends[i][1], "!", 1, MSG_OOB) < 0) { /* before Linux 5.15, or compiled out */
+            rlc_port_set_destroy(set);
+            return;
+        }
+    }
+    CHECK_EQUAL(rlc_port_set_wait(set, 0), 2);
+    CHECK_EQUAL(next(set), 100 + RLC_PRIORITY);
+    char byte;
+    CHECK_EQUAL(recv(ends[1][0], &byte, 1, MSG_OOB), 1); /* as a trigger's event: a second look would not find it */
+    unsigned long before = count_of(&kernel.calls);
+    CHECK_EQUAL(next(set), 200 + RLC_PRIORITY);
+    CHECK_EQUAL(count_of(&kernel.calls) - before, 0);
+    CHECK_EQUAL(recv(ends[0][0], &byte, 1, MSG_OOB), 1);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    for (int i = 0; i < 2; i++)
+        close(ends[i][0]), close(ends[i][1]);
+}
+
+/** Of several on one number only who asks for it; with data and a hang-up; nobody hears of it without the interest. */
+static void test_RLC_PRIORITY_1_is_an_interest_of_its_own(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_sockets(ends);
+    rlc_token reader = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
+    rlc_token urgent = add(set, ends[0], RLC_PORT_READINESS, RLC_PRIORITY | RLC_SHARED, 2);
+    if (send(ends[1], "!", 1, MSG_OOB) == 1) {
+        char byte;
+        int seen = 0;
+        for (int event, tries = 0; tries < 4 && (event = next(set)) >= 0; tries++)
+            seen |= event == 200 + RLC_PRIORITY ? 2 : event == 100 + RLC_READABLE ? 1 : 4;
+        CHECK_EQUAL(seen & ~1, 2);
+        CHECK_EQUAL(rlc_port_set_set_interest(set, urgent, RLC_PRIORITY | RLC_ONE_SHOT | RLC_SHARED), 0);
+        CHECK_EQUAL(recv(ends[0], &byte, 1, MSG_OOB), 1);
+    }
+    CHECK_EQUAL(rlc_port_set_remove(set, reader), 0);
+    CHECK_EQUAL(rlc_port_set_remove(set, urgent), 0);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
 static void test_RLC_PORT_13_a_failed_change_leaves_the_old_interest(void) {
     rlc_port_set *set = make_set();
     int ends[2];
@@ -241,6 +289,8 @@ int main(void) {
     RUN(test_RLC_PORT_11_a_hints_number_is_not_taken_over);
     RUN(test_RLC_PORT_12_an_equal_interest_is_free);
     RUN(test_RLC_PORT_12_an_equal_interest_arms);
+    RUN(test_RLC_PRIORITY_1_is_told_as_it_was_fetched);
+    RUN(test_RLC_PRIORITY_1_is_an_interest_of_its_own);
     RUN(test_RLC_PORT_13_a_failed_change_leaves_the_old_interest);
     RUN(test_RLC_PORT_13_of_several_on_one_number);
     RUN(test_RLC_PORT_14_foreign_registrations);

@@ -66,5 +66,11 @@ enum {
     RLC_SHARED = 64,
 };
 
+/**
+ * Of readiness ports of a port set: urgent data (TCP, unix(7) MSG_OOB), a pressure trigger. The one bit of both kinds above
+ * 64. It is told as it was fetched and never looked at again: a trigger's poll takes its event [RLC-PRIORITY-1].
+ */
+enum { RLC_PRIORITY = 128 };
+
 RLC_END_DECLS
 #endif

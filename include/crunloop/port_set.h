@@ -85,8 +85,8 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  * is nobody else's [RLC-PORT-11].
  *
  * @param fd        Stays the caller's. Best removed before it is closed.
- * @param interest  RLC_READABLE | RLC_WRITABLE for readiness; 0 still reports HANGUP and ERROR; RLC_EDGE, RLC_ONE_SHOT,
- *                  RLC_SHARED. Otherwise ignored.
+ * @param interest  RLC_READABLE | RLC_WRITABLE for readiness; 0 still reports HANGUP and ERROR; RLC_PRIORITY, RLC_EDGE,
+ *                  RLC_ONE_SHOT, RLC_SHARED. Otherwise ignored.
  * @param context   Comes with each event; not touched.
  * @param ret_token The caller's, until rlc_port_set_remove.
  * @return 0; -EBADF (also: it is a hint's), -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC (max_user_watches), -ENOMEM,

@@ -112,6 +112,7 @@ struct PortRegistration {
   let interest: UInt32
 
   static let readable = UInt32(RLC_READABLE)
+  static let priority = UInt32(RLC_PRIORITY)
   static let writable = UInt32(RLC_WRITABLE)
   /// How a readiness port reports.
   static let edge = UInt8(RLC_EDGE)

@@ -15,7 +15,7 @@ extension RunLoop {
       case portSource
       /// A descriptor source.
       case descriptorSource
-      /// A signal source, a child source or a file watch.
+      /// A signal source, a child source, a file watch or a memory pressure source.
       case eventSource
       /// A timer; also what delays and patterns do by timers.
       case timer

@@ -9,16 +9,20 @@ extension RunLoop {
   /// - Thread: Any, for all members.
   public class EventSource: DescriptorItem, @unchecked Sendable {
     init(
-      _ owned: OwnedDescriptor, kind: Kind = .eventSource, limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?
+      _ owned: OwnedDescriptor, kind: Kind = .eventSource, interest: UInt32 = PortRegistration.readable,
+      limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?
     ) throws(RunLoopError) {
       try super.init(
-        kind, fileDescriptor: owned.fileDescriptor, interest: PortRegistration.readable, order: order,
+        kind, fileDescriptor: owned.fileDescriptor, interest: interest, order: order,
         context: nil, onlyHost: onlyHost,
         descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }))
     }
 
     /// Takes one event and calls out; true if it did. Its descriptors stay open meanwhile. On the loop's thread.
     func serve(in mode: ModePointer, of loop: RunLoop) -> Bool { false }
+
+    /// The same for those to whom it matters what the descriptor is ready for.
+    func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool { serve(in: mode, of: loop) }
   }
 
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
@@ -27,11 +31,11 @@ extension RunLoop {
 extension RunLoop {
   /// A source of system events, or a port with messages, is ready: a member, and valid, a moment ago.
   @inline(never)
-  func serveEvent(of item: Item, in mode: ModePointer) -> Bool {
+  func serveEvent(of item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
     if item.kind == .port { return serveMessage(of: unsafeDowncast(item, to: Port.self)) }
     guard let owned = item.owned, owned.hold() else { return false }
     defer { owned.release() }
-    let hasCalled = unsafeDowncast(item, to: EventSource.self).serve(in: mode, of: self)
+    let hasCalled = unsafeDowncast(item, to: EventSource.self).serve(ready: ready, in: mode, of: self)
     if hasCalled { count(.portCallouts) }
     return hasCalled
   }

@@ -28,6 +28,17 @@ extension RunLoop.Local {
     )
   }
 
+  /// A memory pressure source that is added to `mode`. - Throws: As its initialiser and `add(_:to:)`.
+  @discardableResult
+  public func memoryPressure(
+    _ stall: RunLoop.MemoryPressure.Stall, longerThan time: Duration, within window: Duration,
+    path: String = "/proc/pressure/memory", order: Int = 0, in mode: RunLoop.Mode = .default,
+    _ body: @escaping (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void
+  ) throws(RunLoopError) -> RunLoop.MemoryPressure {
+    try added(
+      RunLoop.MemoryPressure(stall, time, window, path: path, order: order, onlyHost: loop, unchecked: body), to: mode)
+  }
+
   private func added<Source: RunLoop.EventSource>(
     _ source: Source, to mode: RunLoop.Mode
   ) throws(RunLoopError) -> Source {

@@ -30,10 +30,17 @@ extension RunLoop {
       /// The descriptor has an error pending, or the reading end is gone. Always reported.
       public static let error = Readiness(rawValue: 8)
 
+      /// Urgent data: out-of-band data of a socket; what poll(2) calls POLLPRI of other files.
+      public static let priority = Readiness(rawValue: 128)
+
+      /// What a handler may wait for, or is told.
+      static let all: UInt32 = 0x8F
+
       /// The names of what is set.
       public var description: String {
         let names: [(Readiness, String)] = [
           (.readable, "readable"), (.writable, "writable"), (.hangup, "hang-up"), (.error, "error"),
+          (.priority, "priority"),
         ]
         let named = names.filter { contains($0.0) }.map(\.1)
         return named.isEmpty ? "nothing" : named.joined(separator: "|")
@@ -123,7 +130,7 @@ extension RunLoop {
         owned: isOwned ? OwnedDescriptor(descriptor) : nil, standIn: standIn, limiter: limit.map { RateLimiter($0) })
     }
 
-    private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & 0xF }
+    private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & Readiness.all }
 
     /// What is waited for; hang-up and error always are. Setting it, also to the same value, wakes a source that rests, and has
     /// an edge-triggered one looked at again. Takes effect at once, also while a loop sleeps. What the kernel refuses is not
@@ -131,7 +138,7 @@ extension RunLoop {
     ///
     /// - Complexity: One system call for each mode; none where nothing changes.
     public var interest: Readiness {
-      get { Readiness(rawValue: UInt32(wanted.load(ordering: .acquiring)) & 0xF) }
+      get { Readiness(rawValue: UInt32(wanted.load(ordering: .acquiring)) & Readiness.all) }
       set { try? setInterest(newValue) }
     }
 
@@ -143,7 +150,7 @@ extension RunLoop {
     public func setInterest(_ interest: Readiness) throws(RunLoopError) {
       guard !isForked else { throw .forked }
       let old = wanted.load(ordering: .acquiring)
-      let new = UInt8(Self.bits(of: interest)) | (old & 0xF0)
+      let new = UInt8(Self.bits(of: interest)) | (old & ~UInt8(Readiness.all))
       wanted.store(new, ordering: .sequentiallyConsistent)
       do throws(RunLoopError) {
         try tellHosts()

@@ -22,7 +22,7 @@ extension RunLoop {
       count(.portCallouts)
       return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
     }
-    if item.kind != .descriptorSource { return serveEvent(of: item, in: activation.pointee.mode) }
+    if item.kind != .descriptorSource { return serveEvent(of: item, ready: ready, in: activation.pointee.mode) }
     let source = unsafeDowncast(item, to: FileDescriptorSource.self)
     if isServed(source, above: activation) {  // removed and added again in its own callout
       lock.withLock { muteServedPorts(in: activation.pointee.mode) }

@@ -30,7 +30,7 @@ extension Channel {
     switch take(in: mode) {
     case .direct(let membership, let message):
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(membership.port, message)
-      membership.loop.hasCalled(membership.port)
+      membership.host.hasCalled(membership.port)
       return true
     case let arrival:
       handle(arrival)

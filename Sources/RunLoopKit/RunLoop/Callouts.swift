@@ -41,6 +41,15 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(_ source: RunLoop.ChildSour
   source.body(source, status)
 }
 
+/// Always true: told.
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_MEMORY_PRESSURE_SOURCE__(
+  _ event: RunLoop.MemoryPressure.Event, _ source: RunLoop.MemoryPressure
+) -> Bool {
+  source.body(source, event)
+  return true
+}
+
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(_ port: RunLoop.Port, _ message: RunLoop.Message) {
   port.body(port, message)
