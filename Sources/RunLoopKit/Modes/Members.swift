@@ -64,8 +64,8 @@ extension RunLoop {
       try makePortSet(of: mode)
     }
     let token = try mode.pointee.portSet!.insert(port.registration, port)
-    mode.pointee.portCount += 1
     if port.kind == .connection { mode.pointee.connectionCount += 1 }
+    mode.pointee.portCount += 1
     return token
   }
 

@@ -24,10 +24,12 @@ struct ModeState: ~Copyable {
 
   var portCount = 0 { didSet { countAwaited() } }
   /// Those of them that bring other processes' messages to its ports, which alone keep it from being empty.
-  var connectionCount = 0
+  var connectionCount = 0 { didSet { countAwaited() } }
   var timerCount = 0 { didSet { countAwaited() } }
   /// Of both together: what the kernel may have to tell of. Read without the lock.
   let awaitedCount = Atomic<Int>(0)
+  /// The same without connections: what there is to wait for. Read without the lock; never too large.
+  let keepingCount = Atomic<Int>(0)
   var timerHeap: TimerHeap?
   /// The mode's own timerfd, so that an expiry has its place among the mode's ready ports, whatever runs at that moment.
   var timerPort: TimerPort?
@@ -37,6 +39,8 @@ struct ModeState: ~Copyable {
 
   /// Its ports for messages (`messagePorts`), made with the first, so that a mode without them pays a load for it.
   let madePorts = Atomic<UnsafeRawPointer?>(nil)
+  /// A message of one of them was served last: what the kernel has found comes next. The loop's own thread only.
+  var isKernelsTurn = false
 
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount = 0
@@ -62,7 +66,11 @@ struct ModeState: ~Copyable {
     isPseudoMode = name == .common
   }
 
-  private func countAwaited() { awaitedCount.store(portCount + timerCount, ordering: .releasing) }
+  private func countAwaited() {
+    let count = portCount + timerCount
+    awaitedCount.store(count, ordering: .releasing)
+    keepingCount.store(count - connectionCount, ordering: .releasing)
+  }
 
   /// Whether the port set is made and knows all of the mode's descriptors but the main queue's.
   var hasHints: Bool { portSet != nil && hasTimerHint == (timerPort != nil) }

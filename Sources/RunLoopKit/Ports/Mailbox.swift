@@ -176,7 +176,13 @@ final class Mailbox: Destination, @unchecked Sendable {
     }
   }
 
-  func leave(_ mode: ModePointer) -> PortMembership? { lock.withLock { memberships.remove(mode) } }
+  func leave(_ mode: ModePointer) -> PortMembership? {
+    lock.withLock {
+      // Who waits for room may be the only one left to make some.
+      if waiting > 0 { room.advance() }
+      return memberships.remove(mode)
+    }
+  }
 
   // MARK: Other processes
 

@@ -31,10 +31,9 @@ extension RunLoop {
   /// Whose turn it is if a port is marked: a fetched event's after a message, else the port's. [loop]
   @inline(never)
   func takeTurn(in mode: ModePointer) -> PassEvent? {
-    if let held = owner.pointee.takeHeldEvent(for: mode) { return held }
-    guard owner.pointee.isKernelsTurn else { return takeReadyPort(in: mode) ?? takeEvent(in: mode) }
-    owner.pointee.isKernelsTurn = false
-    if let event = takeEvent(in: mode) { return event }
+    guard mode.pointee.isKernelsTurn else { return takeReadyPort(in: mode) ?? takeHeldOrFetchedEvent(in: mode) }
+    mode.pointee.isKernelsTurn = false
+    if let event = takeHeldOrFetchedEvent(in: mode) { return event }
     // So that the wait may block if nothing is left.
     lock.withLock { dropEmptyPorts(in: mode) }
     return nil
@@ -49,7 +48,7 @@ extension RunLoop {
     dropEmptyPorts(in: mode)
     guard let first = mode.pointee.messagePorts?.pointee.first else { return nil }
     mode.pointee.messagePorts!.pointee.sendToEnd(first)
-    owner.pointee.isKernelsTurn = true
+    mode.pointee.isKernelsTurn = true
     return .port(first.port, ready: 0)
   }
 

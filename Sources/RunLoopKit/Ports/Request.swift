@@ -50,12 +50,16 @@ extension RunLoop {
     defer { if isStopped { stop() } }
     while true {
       if let answer = pending.take() { return try answer.get() }
-      guard !isQuitting.load(ordering: .sequentiallyConsistent) else { throw .loopEnded }
       guard isInThisProcess else { throw .forked }
+      // Given up by settling it: an answer that was quicker counts, since who gave it has been told so.
+      guard !isQuitting.load(ordering: .sequentiallyConsistent) else {
+        pending.settle(.failure(.loopEnded))
+        continue
+      }
       let request = AwaitedReply(pending)
       let result = try run(in: mode, limit: RunLimit(until: deadline), false, awaiting: request)
-      if request.wasStopped || (result == .stopped && !pending.isOver) { isStopped = true }
-      if result == .timedOut, !pending.isOver { throw .timedOut }
+      if request.wasStopped { isStopped = true }
+      if result == .timedOut { pending.settle(.failure(.timedOut)) }
     }
   }
 
@@ -74,7 +78,7 @@ extension RunLoop {
 /// What a request's run waits for. Owner only.
 final class AwaitedReply {
   private let pending: PendingReply
-  /// A stop has reached the run while it ended.
+  /// A stop has reached the run.
   var wasStopped = false
 
   init(_ pending: PendingReply) { self.pending = pending }

@@ -30,7 +30,7 @@ extension RunLoop {
     guard let mode = owner.pointee.activation?.pointee.mode ?? lock.withLock({ state.pointee.currentMode }) else {
       return true
     }
-    if mode.pointee.portSet!.hasBatch || mode.pointee.portSet!.isReadable { return false }
+    if mode.pointee.portSet!.hasBatch || hasMessages(in: mode) || mode.pointee.portSet!.isReadable { return false }
     return lock.withLock {
       !state.pointee.hasBlocks(for: mode) && !isTimerDue(in: mode, soft: false)
         && !mode.pointee.sources.contains { $0.source.isSignalled }

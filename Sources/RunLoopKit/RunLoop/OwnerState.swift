@@ -9,8 +9,6 @@ struct OwnerState: ~Copyable {
   var lastSerial: UInt64 = 0
   /// The main queue was signalled, and has not been looked at since.
   var isMainQueuePending = false
-  /// A port's message was served last: what the kernel has found comes next.
-  var isKernelsTurn = false
   var spin = Spin()
   var times = CalloutTimes()
   var drains = BlockDrains()

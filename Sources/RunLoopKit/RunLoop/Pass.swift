@@ -50,7 +50,7 @@ extension RunLoop {
       if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)
       if isPoll || (deadline != Time.forever && deadline <= Kernel.now()) { return .timedOut }
       if let awaited = activation.pointee.awaited, awaited.takeUnretainedValue().isOver { return .stopped }
-      if takeStop() { return .stopped }
+      if takeStop(of: activation) { return .stopped }
       if isFinished(mode) { return .finished }
     }
   }

@@ -138,11 +138,13 @@ extension RunLoop {
 
   var isStopRequested: Bool { stopWord.load(ordering: .sequentiallyConsistent) & 1 != 0 }
 
-  /// Clears the innermost activation's stop; true if there was one. [loop]
-  func takeStop() -> Bool {
+  /// Clears the stop of the innermost activation; true if there was one. A request, which it does not end, passes it on. [loop]
+  @inline(__always)
+  func takeStop(of activation: UnsafeMutablePointer<Activation>) -> Bool {
     guard isStopRequested else { return false }
     let word = stopWord.load(ordering: .relaxed)
     stopWord.store(word & ~1, ordering: .sequentiallyConsistent)
+    if let awaited = activation.pointee.awaited { awaited.takeUnretainedValue().wasStopped = true }
     return true
   }
 }
@@ -186,7 +188,7 @@ extension RunLoop {
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {
     if mode.pointee.sourceCount.load(ordering: .acquiring) > 0 { return false }
-    if mode.pointee.awaitedCount.load(ordering: .acquiring) > 0 { return false }
+    if mode.pointee.keepingCount.load(ordering: .acquiring) > 0 { return false }
     return lock.withLock { isEmpty(mode) }
   }
 

@@ -100,7 +100,7 @@ extension RunLoop {
     let began = countAndTime(.runs)
 
     notify(mode, .entry)
-    let result = takeStop() ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
+    let result = takeStop(of: activation) ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
     notify(mode, .exit)
     drainScope(of: activation)
 

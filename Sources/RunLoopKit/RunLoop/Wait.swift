@@ -14,7 +14,7 @@ extension RunLoop {
       posted = .wake
     }
     var event =
-      mode.pointee.hasReadyPorts ? takeTurn(in: mode) : owner.pointee.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
+      mode.pointee.hasReadyPorts ? takeTurn(in: mode) : takeHeldOrFetchedEvent(in: mode)
     let hasLooked = event == nil  // each look has taken what was posted
     while event == nil {
       let mayBlock =
@@ -22,8 +22,10 @@ extension RunLoop {
       let hasAsked = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
       posted = max(posted, wakeWord.take())
       if !hasAsked {
-        if mode.pointee.hasReadyPorts { event = takeReadyPort(in: mode) }
-        break
+        guard mode.pointee.hasReadyPorts else { break }
+        event = takeReadyPort(in: mode)
+        if event != nil || isPolling || posted != .none { break }
+        continue  // another loop has taken the message
       }
       event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode, activation)
       if event != nil || isPolling || posted != .none { break }
@@ -81,6 +83,12 @@ extension RunLoop {
 
   private func hasNothingToHear(in mode: ModePointer) -> Bool {
     mode.pointee.descriptorCount == 0 && !mode.pointee.hasMainQueueHint && !isTimerDue(in: mode, soft: true)
+  }
+
+  /// What a hosted loop has found before its pass comes first.
+  @inline(__always)
+  func takeHeldOrFetchedEvent(in mode: ModePointer) -> PassEvent? {
+    owner.pointee.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
   }
 
   /// The oldest fetched event that is still true.
