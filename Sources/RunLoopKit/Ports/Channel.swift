@@ -106,6 +106,11 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     _ = target.mailbox.connect(self)
   }
 
+  // By methods of its own: for ThreadSanitizer a change through another's reference is one of the whole object. Under `sending`.
+  func export(_ answer: ReplyRight) -> UInt64 { exports.add(answer) }
+  func export(_ mailbox: Mailbox) -> (number: UInt64, isNew: Bool) { exports.add(mailbox) }
+  func takeBackExport(_ number: UInt64) -> Exports.Target? { exports.drop(number, 1) }
+
   override func hasLost(_ mailbox: Mailbox) {
     guard !isForked else { return }
     // A message with a right to it cannot overtake the news: both are sent under the lock.

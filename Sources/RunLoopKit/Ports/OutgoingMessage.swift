@@ -117,11 +117,11 @@ struct OutgoingMessage: ~Copyable {
   mutating func exportRights() {
     for index in rights.indices where isToBeExported(rights[index].way) {
       if let answer = rights[index].destination as? ReplyRight {
-        rights[index].way = .exported(channel.exports.add(answer), once: true)
+        rights[index].way = .exported(channel.export(answer), once: true)
         hasNewExports = answer.pending.bell.connect(channel) || hasNewExports
       } else {
         let mailbox = unsafeDowncast(rights[index].destination, to: Mailbox.self)
-        let (number, isNew) = channel.exports.add(mailbox)
+        let (number, isNew) = channel.export(mailbox)
         rights[index].way = .exported(number, once: false)
         if isNew { hasNewExports = mailbox.connect(channel) || hasNewExports }
       }
@@ -150,7 +150,7 @@ struct OutgoingMessage: ~Copyable {
       switch right.way {
       case .notYet: break
       case .exported(let number, _):
-        let gone = channel.sending.withLock { channel.exports.drop(number, 1) }
+        let gone = channel.sending.withLock { channel.takeBackExport(number) }
         if let gone { channel.hasNoMore(for: gone.mailbox) }
       case .back(_, let answer): answer?.giveBack()
       case .socket(let descriptor, let answer):

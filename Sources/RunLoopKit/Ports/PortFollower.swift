@@ -19,12 +19,12 @@ extension RunLoop {
       return following.withLock {
         let wanted = followed.flatMap { $0.places }
         for link in withLinks({ Array($0) }) where !wanted.contains(where: { $0.mode == link.mode }) {
-          if let mode = link.mode { link.host.remove(self, from: mode.pointee.name) }
+          if let mode = link.mode { link.host.remove(self, from: link.host.name(of: mode)) }
         }
         var hasAll = true
         for place in wanted where !isMember(of: place.mode) {
           do throws(RunLoopError) {
-            try place.host.add(self, to: place.mode.pointee.name)
+            try place.host.add(self, to: place.host.name(of: place.mode))
           } catch {
             hasAll = false
           }
@@ -81,4 +81,9 @@ final class PortConnections: @unchecked Sendable {
     }
     for follower in all { follower.hasLost(mailbox) }
   }
+}
+
+extension RunLoop {
+  /// Under the lock: it never changes, but ThreadSanitizer takes a change of a mode for one of all of it.
+  fileprivate func name(of mode: ModePointer) -> Mode { lock.withLock { mode.pointee.name } }
 }
