@@ -62,7 +62,7 @@ TEST_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -DRLC_INTERNAL_CHECKS -ITests/CRun
 # The thread sanitizer of Swift's clang needs libraries that come with Swift.
 TEST_SWIFT_LIB := $(wildcard $(dir $(CLANG))../lib/swift/linux)
 # bfd: gold, clang's default here, warns about each symbol of the address sanitizer.
-TEST_LDFLAGS := -pthread $(if $(findstring clang,$(CC)),-fuse-ld=bfd) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
+TEST_LDFLAGS := -pthread $(if $(findstring clang,$(CC)),-fuse-ld=bfd) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free \
 	$(if $(and $(findstring clang,$(CC)),$(findstring thread,$(SAN)),$(TEST_SWIFT_LIB)),-L$(TEST_SWIFT_LIB) -ldispatch -lBlocksRuntime -Wl$(comma)-rpath$(comma)$(TEST_SWIFT_LIB))
 TEST_SOURCES := $(wildcard Tests/CRunLoopCoreTests/*_test.c)
 TEST_PROGRAMS := $(TEST_SOURCES:Tests/CRunLoopCoreTests/%.c=$(TEST_BUILD)/%)

@@ -183,15 +183,19 @@ rlc_calling_out_to_a_post(rlc_post_node *node) {
     __asm__ volatile(""); /* no tail call: the frame stays */
 }
 
-static bool call_posts(rlc_loop *loop) {
-    bool called = false;
-    rlc_post_node *node;
-    while ((node = loop->taken) != NULL) {
+/** 1: there were some, 0: there was none; -ECHILD: one of them has forked, and the rest is the parent's. */
+static int call_posts(rlc_loop *loop) {
+    rlc_process process = rlc_loop_process(loop);
+    rlc_post_node *node = loop->taken;
+    if (node == NULL)
+        return 0;
+    do {
         loop->taken = node->next;
         rlc_calling_out_to_a_post(node);
-        called = true;
-    }
-    return called;
+        if (!rlc_process_is_this(process))
+            return -ECHILD;
+    } while ((node = loop->taken) != NULL);
+    return 1;
 }
 
 /** What is to be called is settled before the first callout: work queued by work waits for the next pass. */
@@ -215,8 +219,11 @@ static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
         outcome->called |= rlc_loop_call_due_timers(loop);
     if (rlc_port_set_holds_batch(loop->set))
         outcome->called |= call_events(loop);
-    outcome->called |= call_posts(loop);
-    return 0;
+    if (outcome->called && rlc_loop_is_forked(loop))
+        return -ECHILD;
+    int status = call_posts(loop);
+    outcome->called |= status > 0;
+    return status < 0 ? status : 0;
 }
 
 /** True if another pass has nothing but posts to serve as long as it does not ask the kernel. */
@@ -225,11 +232,12 @@ static bool has_only_posts(const rlc_loop *loop) {
            loop->pending.first == RLC_NO_SLOT && !rlc_port_set_holds_batch(loop->set);
 }
 
-/** Such passes, one after the other. RLC_RUN_STOPPED, or 0 to go on. */
+/** Such passes, one after the other. RLC_RUN_STOPPED, 0 to go on, or -ECHILD. */
 static int serve_posts(rlc_loop *loop) {
     while (has_only_posts(loop) && may_skip_look(loop)) {
         loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
-        (void)call_posts(loop);
+        if (call_posts(loop) < 0)
+            return -ECHILD;
         if (is_stopped(loop))
             return RLC_RUN_STOPPED;
     }

@@ -52,10 +52,8 @@ static void refuse_posts(rlc_loop *loop) {
     rlc_wakeup_port_close(loop->wakeup);
     rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
     loop->deferred_end = NULL;
-    if (rlc_loop_is_forked(loop))
-        return;    /* they are the parent's to answer */
-    loop->depth++; /* a post_fn may still remove watches and timers */
-    for (; node != NULL; node = next) {
+    loop->depth++;                                                   /* a post_fn may still remove watches and timers */
+    for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* in a child they are the parent's to answer */
         next = node->next;
         node->post_fn(node, false);
     }

@@ -156,7 +156,7 @@ static void call_timer(rlc_loop *loop, rlc_timer *timer) {
 
 bool rlc_loop_call_due_timers(rlc_loop *loop) {
     bool called = false;
-    while (loop->first_due != RLC_NO_TIMER) {
+    while (loop->first_due != RLC_NO_TIMER && !rlc_loop_is_forked(loop)) {
         rlc_timer *timer = timer_at(loop, loop->first_due);
         leave_due(loop, timer);
         call_timer(loop, timer);

@@ -174,7 +174,7 @@ void rlc_loop_mute_innermost(rlc_loop *loop) {
 
 bool rlc_loop_call_failed_watches(rlc_loop *loop) {
     bool called = false;
-    while (loop->failed.first != RLC_NO_SLOT) {
+    while (loop->failed.first != RLC_NO_SLOT && !rlc_loop_is_forked(loop)) {
         rlc_watch *watch = watch_at(loop, loop->failed.first);
         leave_lists(watch);
         rlc_loop_call_watch(loop, watch, RLC_ERROR);

@@ -6,7 +6,6 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 int rlc_thread_set_name(const char *name) {
@@ -17,15 +16,25 @@ static long membarrier(int command) {
     return syscall(SYS_membarrier, command, 0, 0);
 }
 
-void rlc_thread_barrier(void) {
+bool rlc_thread_has_barrier(void) {
+    int saved = errno;
+    long commands = membarrier(MEMBARRIER_CMD_QUERY);
+    errno = saved;
+    return commands > 0 && (commands & (MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_SHARED)) != 0;
+}
+
+/** A process that has not registered, a child of fork(2) too, is told so by EPERM; before Linux 4.14 only the slow one is there. */
+static bool pass_barrier(void) {
+    return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 ||
+           (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
+               membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) ||
+           membarrier(MEMBARRIER_CMD_SHARED) == 0;
+}
+
+int rlc_thread_barrier(void) {
     int saved = errno;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    /* A process that has not registered, a child of fork(2) too, is told so by EPERM. */
-    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 &&
-        (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 ||
-            membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)) {
-        struct timespec moment = {.tv_nsec = 1000000};
-        nanosleep(&moment, NULL);
-    }
+    int status = pass_barrier() ? 0 : -errno;
     errno = saved;
+    return status;
 }

@@ -27,8 +27,13 @@ int open_descriptors(void) {
 void run_case(const char *name, void (*test)(void)) {
     (void)rlc_fork_generation();
     int before = open_descriptors();
+    long blocks = blocks_in_use();
     test();
     fail_allocation(0);
+    if (blocks != blocks_in_use()) {
+        (void)fprintf(stderr, "%s: %ld blocks of memory before, %ld after\n", name, blocks, blocks_in_use());
+        _Exit(1);
+    }
     int after = open_descriptors();
     if (before != after) {
         (void)fprintf(stderr, "%s: %d descriptors before, %d after\n", name, before, after);
@@ -41,13 +46,16 @@ void run_case(const char *name, void (*test)(void)) {
 /* ---- allocation: the linker's --wrap sends every call of the program here ---- */
 
 static atomic_ulong allocation_count, allocation_to_fail;
+static atomic_long block_count;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *block, size_t size);
+void __real_free(void *block);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
+void __wrap_free(void *block);
 
 static bool must_fail(void) {
     atomic_fetch_add(&allocation_count, 1);
@@ -55,16 +63,34 @@ static bool must_fail(void) {
     return left > 0 && atomic_fetch_sub(&allocation_to_fail, 1) == 1;
 }
 
+static void *counted(void *block) {
+    if (block != NULL)
+        atomic_fetch_add(&block_count, 1);
+    return block;
+}
+
 void *__wrap_malloc(size_t size) {
-    return must_fail() ? NULL : __real_malloc(size);
+    return must_fail() ? NULL : counted(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
-    return must_fail() ? NULL : __real_calloc(count, size);
+    return must_fail() ? NULL : counted(__real_calloc(count, size));
 }
 
 void *__wrap_realloc(void *block, size_t size) {
-    return must_fail() ? NULL : __real_realloc(block, size);
+    if (must_fail())
+        return NULL;
+    return block != NULL ? __real_realloc(block, size) : counted(__real_realloc(block, size));
+}
+
+void __wrap_free(void *block) {
+    if (block != NULL)
+        atomic_fetch_sub(&block_count, 1);
+    __real_free(block);
+}
+
+long blocks_in_use(void) {
+    return atomic_load(&block_count);
 }
 
 unsigned long allocations(void) {

@@ -20,7 +20,7 @@
 #define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
 #define CHECK_EQUAL(left, right)                                                                                       \
     check_equal(__FILE__, __LINE__, #left " == " #right, (long long)(left), (long long)(right))
-/** Runs a case; it must leave no descriptor behind. Names carry the number of the promise where there is one. */
+/** Runs a case; it must leave no descriptor and no block of memory behind. Names carry the number of the promise where there is one. */
 #define RUN(test) run_case(#test, test)
 
 _Noreturn void check_failed(const char *file, int line, const char *condition);
@@ -32,6 +32,8 @@ int open_descriptors(void);
 
 /** malloc, calloc and realloc so far, in the whole program. */
 unsigned long allocations(void);
+/** What was allocated and not freed, by the program itself. */
+long blocks_in_use(void);
 /** The k-th allocation from now answers NULL (1 = the next); 0 = none. */
 void fail_allocation(unsigned long k);
 

@@ -160,6 +160,56 @@ static void run_inside_and_stop(job *job) {
     CHECK_EQUAL(inner.runs, 1);
 }
 
+static int runs_at_stop;
+
+static void stop_from_a_post(job *job) {
+    if (job->runs == 10) {
+        rlc_loop_stop(job->loop);
+        runs_at_stop = job->runs;
+    }
+}
+
+/** Passes with nothing but posts are served in a row: each of them is a pass, after which a stop is looked for. */
+static void test_RLC_LOOP_3_a_stop_among_posts(void) {
+    rlc_loop *loop = make_loop();
+    job job = make_job(loop);
+    job.again = 1000;
+    job.then = stop_from_a_post;
+    CHECK_EQUAL(rlc_loop_post(loop, &job.node), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    CHECK_EQUAL(job.runs, runs_at_stop);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static int fired;
+
+static void note_fired(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    (void)loop, (void)timer, (void)deadline_ns, (void)context;
+    fired++;
+}
+
+static void arm_one_that_is_due(job *job) {
+    if (job->runs == 10) {
+        rlc_timer *timer;
+        CHECK_EQUAL(rlc_loop_add_timer(job->loop, note_fired, NULL, &timer), 0);
+        CHECK_EQUAL(rlc_timer_arm(timer, 1, 0, 0), 0);
+    }
+    if (job->runs > 10)
+        CHECK_EQUAL(fired, 1); /* in the very next pass, before its posts */
+}
+
+static void test_RLC_LOOP_7_a_timer_among_posts(void) {
+    rlc_loop *loop = make_loop();
+    job job = make_job(loop);
+    job.again = 100;
+    job.then = arm_one_that_is_due;
+    fired = 0;
+    CHECK_EQUAL(rlc_loop_post(loop, &job.node), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(job.runs, 101);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 static void test_RLC_LOOP_4_stop_ends_the_innermost_run_only(void) {
     rlc_loop *loop = make_loop();
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -357,6 +407,8 @@ int main(void) {
     RUN(test_RLC_LOOP_2_creation_fails_cleanly);
     RUN(test_RLC_LOOP_2_the_first_member_fails_cleanly);
     RUN(test_RLC_LOOP_3_stop_ends_the_run_after_its_pass);
+    RUN(test_RLC_LOOP_3_a_stop_among_posts);
+    RUN(test_RLC_LOOP_7_a_timer_among_posts);
     RUN(test_RLC_LOOP_4_stop_ends_the_innermost_run_only);
     RUN(test_RLC_LOOP_4_an_outer_stop_waits_for_the_inner_run);
     RUN(test_RLC_LOOP_5_a_wake_is_one_pass);

@@ -219,6 +219,32 @@ static void test_RLC_DATE_10_its_own_arming_wins_over_the_interval(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+/** Armed in its first callout, it fires in a run inside that one; the second callout arms nothing. */
+static void arm_and_run_inside(rlc_loop *loop, alarm_log *alarm) {
+    if (alarm->calls != 1)
+        return;
+    CHECK_EQUAL(rlc_timer_arm(alarm->timer, 3000, 0, 0), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(alarm->calls, 2);
+    CHECK_EQUAL(rlc_timer_arm(alarm->timer, RLC_TIME_FOREVER, 500, 0), 0); /* at rest, with an interval for later */
+    CHECK_EQUAL(rlc_timer_arm(alarm->timer, 3000, 500, 0), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+}
+
+static void test_RLC_DATE_10_an_arming_counts_although_it_fired_nested(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log alarm = {.then = arm_and_run_inside};
+    add(loop, &alarm);
+    CHECK_EQUAL(rlc_timer_arm(alarm.timer, 2000, 0, 0), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(alarm.calls, 3);
+    CHECK_EQUAL(alarm.dates[2], 3000);
+    /* The third one's repetition stands: the first callout, for 2000, does not put its own in its place. */
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(alarm.dates[3], 3500);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 static void test_RLC_DATE_9_adding_fails_cleanly(void) {
     rlc_timer *timer = NULL;
     for (unsigned long k = 1; k <= 2; k++) { /* the timerfd, its place in the set */
@@ -258,6 +284,7 @@ int main(void) {
     RUN(test_RLC_DATE_6_armed_for_now_waits_for_the_next_pass);
     RUN(test_RLC_DATE_7_a_nested_run_does_not_enter_it_again);
     RUN(test_RLC_DATE_8_a_nested_run_calls_what_was_due_before);
+    RUN(test_RLC_DATE_10_an_arming_counts_although_it_fired_nested);
     RUN(test_RLC_DATE_9_adding_fails_cleanly);
     RUN(test_RLC_DATE_10_its_own_arming_wins_over_the_interval);
     return 0;

@@ -170,6 +170,40 @@ static void test_RLC_WATCH_4_no_callout_after_removal(void) {
     close(first_fd), close(second_fd);
 }
 
+static probe fresh;
+static int fresh_fd;
+
+/** The watch on the stack, and one whose event is fetched, make room; a new one comes at once. */
+static void replace_victim(rlc_loop *loop, probe *probe) {
+    rlc_watch *removed = probe->watch, *also_removed = victim->watch;
+    rlc_watch_remove(victim->watch);
+    rlc_watch_remove(probe->watch);
+    add(loop, fresh_fd, RLC_READABLE, &fresh);
+    CHECK(fresh.watch != removed && fresh.watch != also_removed); /* their callouts' frames may still name them */
+    CHECK_EQUAL(rlc_watch_set_interest(removed, RLC_WRITABLE), -ENOENT);
+    rlc_watch_remove(removed); /* once more: nothing, and nobody else */
+}
+
+static void test_RLC_WATCH_4_a_slot_is_not_used_again_inside_the_pass(void) {
+    rlc_loop *loop = make_loop();
+    int first_fd = ready_fd(), second_fd = ready_fd();
+    fresh_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    fresh = (probe){0};
+    probe first = {.then = replace_victim}, second = {0};
+    add(loop, first_fd, RLC_READABLE, &first);
+    add(loop, second_fd, RLC_READABLE, &second);
+    victim = &second;
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(first.calls + second.calls, 1);
+    CHECK_EQUAL(rlc_loop_run(loop, 0), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(fresh.calls, 0); /* not by an event of those before it */
+    bump(fresh_fd);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(fresh.calls, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(first_fd), close(second_fd), close(fresh_fd);
+}
+
 static int inner_calls;
 
 static void run_inside(rlc_loop *loop, probe *probe) {
@@ -358,6 +392,7 @@ int main(void) {
     RUN(test_RLC_WATCH_2_the_loops_own_descriptors);
     RUN(test_RLC_WATCH_3_adding_fails_cleanly_and_only_at_once);
     RUN(test_RLC_WATCH_4_no_callout_after_removal);
+    RUN(test_RLC_WATCH_4_a_slot_is_not_used_again_inside_the_pass);
     RUN(test_RLC_WATCH_5_muted_while_its_callout_runs_a_loop);
     RUN(test_RLC_WATCH_5_a_refusal_is_not_told_again_while_it_is_told);
     RUN(test_RLC_WATCH_10_one_that_is_not_taken_back_is_told);

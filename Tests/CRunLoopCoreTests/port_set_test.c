@@ -207,6 +207,28 @@ static void test_RLC_PORT_5_removal_after_close_spares_a_stranger(void) {
     close(old_ends[0]), close(old_ends[1]), close(new_ends[1]);
 }
 
+/** What epoll calls closed is nobody's from then on: a stranger behind its number is not touched, not even asked about. */
+static void test_RLC_PORT_5_a_change_that_finds_it_closed_gives_it_up(void) {
+    rlc_port_set *set = make_set();
+    int old_ends[2], new_ends[2];
+    make_pipe(old_ends);
+    make_pipe(new_ends);
+    rlc_token old = watch(set, old_ends[0], &tags[0]);
+    close(old_ends[0]);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, old, RLC_READABLE | RLC_WRITABLE), -EBADF);
+    CHECK_EQUAL(dup3(new_ends[0], old_ends[0], O_CLOEXEC), old_ends[0]);
+    write_all(new_ends[1], "x", 1);
+    unsigned long controls = count_of(&kernel.controls);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, old, RLC_READABLE), 0);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, old, true), 0);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, old, false), 0);
+    CHECK(next_context(set) == NULL);
+    CHECK_EQUAL(rlc_port_set_remove(set, old), 0);
+    CHECK_EQUAL(count_of(&kernel.controls), controls);
+    rlc_port_set_destroy(set);
+    close(old_ends[0]), close(old_ends[1]), close(new_ends[0]), close(new_ends[1]);
+}
+
 static void test_RLC_PORT_6_a_duplicate_outlives_its_member(void) {
     rlc_port_set *set = make_set();
     int ends[2];
@@ -393,6 +415,7 @@ int main(void) {
     RUN(test_RLC_PORT_4_muted_owner_gives_back);
     RUN(test_RLC_PORT_5_closed_and_reused_number_is_a_new_port);
     RUN(test_RLC_PORT_5_removal_after_close_spares_a_stranger);
+    RUN(test_RLC_PORT_5_a_change_that_finds_it_closed_gives_it_up);
     RUN(test_RLC_PORT_6_a_duplicate_outlives_its_member);
     RUN(test_RLC_PORT_6_a_duplicate_and_a_reused_number);
     RUN(test_RLC_PORT_6_stray_that_its_number_still_reaches);

@@ -2,9 +2,15 @@
 
 #include <crunloop/thread.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 static void test_RLC_THREAD_1_a_name_of_fifteen_bytes(void) {
     char name[16];
@@ -24,6 +30,7 @@ static void *frequent(void *unused) {
         while (atomic_load(&round_begun) < round) {
         }
         atomic_store_explicit(&announced, 1, memory_order_release);
+        rlc_thread_light_barrier();
         seen_by_frequent[round - 1] = atomic_load_explicit(&watched, memory_order_acquire);
         atomic_store(&round_ended, round);
     }
@@ -32,13 +39,14 @@ static void *frequent(void *unused) {
 
 static void test_RLC_THREAD_2_one_of_the_two_sees_the_others_store(void) {
     pthread_t thread;
+    CHECK(rlc_thread_has_barrier());
     CHECK(pthread_create(&thread, NULL, frequent, NULL) == 0);
     for (int round = 1; round <= 2000; round++) {
         atomic_store(&announced, 0);
         atomic_store(&watched, 0);
         atomic_store(&round_begun, round);
         atomic_store_explicit(&watched, 1, memory_order_relaxed);
-        rlc_thread_barrier();
+        CHECK(rlc_thread_barrier() == 0);
         int seen = atomic_load_explicit(&announced, memory_order_relaxed);
         while (atomic_load(&round_ended) < round) {
         }
@@ -46,12 +54,44 @@ static void test_RLC_THREAD_2_one_of_the_two_sees_the_others_store(void) {
     }
     CHECK(pthread_join(thread, NULL) == 0);
     errno = 77;
-    rlc_thread_barrier();
+    CHECK(rlc_thread_barrier() == 0 && rlc_thread_has_barrier());
     CHECK(errno == 77);
+}
+
+/** From now on membarrier(2) answers `error` in this process. */
+static void refuse_barriers(int error) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = 4, .filter = filter};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void test_RLC_THREAD_3_a_barrier_that_is_refused_is_told(void) {
+    static const int errors[] = {ENOSYS, EPERM};
+    for (int i = 0; i < 2; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            refuse_barriers(errors[i]);
+            errno = 77;
+            CHECK(!rlc_thread_has_barrier());
+            CHECK_EQUAL(rlc_thread_barrier(), -errors[i]);
+            CHECK(errno == 77);
+            _exit(0);
+        }
+        int status = 0;
+        CHECK_EQUAL(waitpid(child, &status, 0), child);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
 }
 
 int main(void) {
     RUN(test_RLC_THREAD_1_a_name_of_fifteen_bytes);
     RUN(test_RLC_THREAD_2_one_of_the_two_sees_the_others_store);
+    RUN(test_RLC_THREAD_3_a_barrier_that_is_refused_is_told);
     return 0;
 }

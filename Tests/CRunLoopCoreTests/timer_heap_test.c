@@ -153,6 +153,28 @@ static void test_RLC_HEAP_4_push_out_surfaces_and_sinks(void) {
     rlc_timer_heap_destroy(heap);
 }
 
+/** What is known of the first entry ends with it: pushed out, taken out, or changed in its tolerance. */
+static void test_RLC_HEAP_4_a_first_timer_that_was_looked_at_is_pushed_out(void) {
+    for (uint64_t tolerance = 0; tolerance < 2; tolerance++) {
+        rlc_timer_heap *heap = make_heap();
+        rlc_token a = insert(heap, &names[0]), b = insert(heap, &names[1]);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100, tolerance), 0);
+        CHECK_EQUAL(rlc_timer_heap_first(heap), 100); /* settled */
+        CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 100 + tolerance);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 200, tolerance), 0);
+        CHECK_EQUAL(rlc_timer_heap_first(heap), 200);
+        CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 200 + tolerance);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, b, 300, tolerance), 0);
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 400, tolerance), 0);
+        CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 300 + tolerance);
+        CHECK_EQUAL(rlc_timer_heap_first(heap), 300);
+        check_none(heap, 299);
+        check_next(heap, 300, &names[1]);
+        CHECK_EQUAL(rlc_timer_heap_first(heap), 400);
+        rlc_timer_heap_destroy(heap);
+    }
+}
+
 static void test_RLC_HEAP_5_forever_disarms(void) {
     rlc_timer_heap *heap = make_heap();
     rlc_token a = insert(heap, &names[0]);
@@ -421,6 +443,7 @@ int main(void) {
     RUN(test_RLC_HEAP_13_armed_until_taken);
     RUN(test_RLC_HEAP_3_tolerances_merge);
     RUN(test_RLC_HEAP_4_push_out_surfaces_and_sinks);
+    RUN(test_RLC_HEAP_4_a_first_timer_that_was_looked_at_is_pushed_out);
     RUN(test_RLC_HEAP_5_forever_disarms);
     RUN(test_RLC_HEAP_6_stale_tokens);
     RUN(test_RLC_HEAP_7_only_insert_allocates);

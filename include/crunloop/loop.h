@@ -16,7 +16,9 @@
  *
  * Descriptors: one; another with the first watch, timer or prepare; one more with the first timer. Memory: about 1 kB.
  *
- * Unless said otherwise: thread [loop], and -ECHILD in a child of fork(2) [RLC-FORK-3].
+ * Unless said otherwise: thread [loop], and -ECHILD in a child of fork(2) [RLC-FORK-3]. A callout that forks returns into
+ * its run in both processes: in the child that one calls nothing more and answers -ECHILD, as do the runs around it; what
+ * was queued, due or ready is the parent's [RLC-FORK-4].
  */
 #ifndef CRUNLOOP_LOOP_H
 #define CRUNLOOP_LOOP_H

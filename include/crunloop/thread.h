@@ -16,19 +16,27 @@ RLC_BEGIN_DECLS
  */
 RLC_API int rlc_thread_set_name(const char *name);
 
+/** The frequent side of rlc_thread_barrier: a store before it stays before a load after it, in the program. No instruction. */
+static inline void rlc_thread_light_barrier(void) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 /**
  * Makes every running thread of the process pass a full memory barrier.
  *
- * The rare side of a handshake whose frequent side does without one: that one stores A, then loads B; this one stores B,
- * calls this, then loads A. One of the two sees the other's store [RLC-THREAD-2].
+ * The rare side of a handshake whose frequent side does without one: that one stores A, passes rlc_thread_light_barrier, then
+ * loads B; this one stores B, calls this, then loads A. One of the two sees the other's store [RLC-THREAD-2].
  *
- * Without membarrier(2) (before Linux 4.14, a filter that refuses it) it sleeps a millisecond: no processor holds a store
- * back for so long.
+ * @return 0; -ENOSYS, -EPERM or what else membarrier(2) answers where it is not to be had (before Linux 4.3, a filter): no
+ *         thread but this one has passed a barrier then, and the frequent side needs one of its own [RLC-THREAD-3].
  *
- * Thread: any.  Blocks: for microseconds; the first call of a process for some milliseconds.  Errno is kept.
- * See: membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED.  Since: 0.1.
+ * Thread: any.  Blocks: for microseconds; the first call of a process for some milliseconds, before Linux 4.14 each.
+ * Errno is kept.  See: membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED.  Since: 0.1.
  */
-RLC_API void rlc_thread_barrier(void);
+RLC_API int rlc_thread_barrier(void);
+
+/** True if rlc_thread_barrier can be had.  Thread: any.  Cost: one system call.  Errno is kept.  Since: 0.1. */
+RLC_API bool rlc_thread_has_barrier(void);
 
 RLC_END_DECLS
 #endif

@@ -72,6 +72,20 @@ static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
     return rlc_has_forked_since(loop->fork_generation);
 }
 
+/** The loop's process, to be asked for again and again: a callout may return into a child of fork(2). */
+typedef struct rlc_process {
+    const uint32_t *word;
+    uint32_t generation;
+} rlc_process;
+
+static inline rlc_process rlc_loop_process(const rlc_loop *loop) {
+    return (rlc_process){__atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE), loop->fork_generation};
+}
+
+static inline bool rlc_process_is_this(rlc_process process) {
+    return __atomic_load_n(process.word, __ATOMIC_ACQUIRE) == process.generation;
+}
+
 /** True if a timer is armed and not taken from the heap yet. */
 static inline bool rlc_loop_has_timers(const rlc_loop *loop) {
     return loop->heap != NULL && rlc_timer_heap_has_armed(loop->heap);
@@ -97,7 +111,7 @@ static inline int rlc_loop_ensure_wakeup(rlc_loop *loop) {
 
 /** Adds what is pending to the set. */
 void rlc_loop_flush_watches(rlc_loop *loop);
-/** Calls the watches that could not be added. True if there was one. */
+/** Calls the watches that could not be added, as long as no callout forks. True if there was one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
 void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
 /** The run in its callout, which has left it out, is over. */
@@ -121,7 +135,7 @@ void rlc_loop_bury_watches(rlc_loop *loop);
 /** Moves what is due at now_ns from the heap to the list. */
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
 /**
- * Calls them. True if there was one. Bounded: only a pass collects, and a nested one calls all that it collects.
+ * Calls them, as long as no callout forks. True if there was one. Bounded: only a pass collects, and a nested one calls all that it collects.
  */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
 /** As rlc_loop_bury_watches. */

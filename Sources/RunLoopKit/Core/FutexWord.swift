@@ -51,5 +51,12 @@ struct RealDeadline {
     nanoseconds = timeout.map { rlc_time_add(rlc_now(RLC_CLOCK_MONOTONIC), $0.nanosecondsRoundedUp) } ?? Time.forever
   }
 
+  /// A moment from now, if that is earlier: for who looks again and again.
+  var orSoon: RealDeadline {
+    RealDeadline(nanoseconds: min(nanoseconds, rlc_time_add(rlc_now(RLC_CLOCK_MONOTONIC), 1_000_000)))
+  }
+
+  private init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
   var hasPassed: Bool { nanoseconds != Time.forever && nanoseconds <= rlc_now(RLC_CLOCK_MONOTONIC) }
 }

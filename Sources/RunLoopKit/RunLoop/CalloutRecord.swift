@@ -2,9 +2,15 @@ internal import Synchronization
 
 /// Which items' callouts are on a loop's stack: what a removal with an answer has to ask.
 ///
-/// The frequent side is one store before a callout and a store and a load after it, none of them a barrier: `endCallout`
-/// clears the record and then looks for attention; who wants to know counts itself as attention, has all threads pass a
-/// barrier (`ThreadCalls.barrier`), and then reads the record. One of the two sees the other.
+/// The frequent side is one store before a callout and a store and a load after it, none of them a barrier of the processor:
+/// `endCallout` clears the record and then looks for attention, in this order by a light barrier, which is the compiler's;
+/// who wants to know counts itself as attention, has all threads pass a barrier (`ThreadCalls.barrier`), and then reads the
+/// record. One of the two sees the other.
+///
+/// Where the system has no such barrier the attention is never 0, and each callout's end counts, too (`calloutHasEnded`). Both
+/// sides then change one number, one after the other: who comes second sees what the first has stored before. No time has
+/// a part in it. A filter that refuses membarrier(2) so is to be installed before the first loop is made; one that comes later
+/// is noticed by who waits, and an end that it has missed is made up at the loop's next callout.
 extension RunLoop {
   /// Under the loop's lock, or before the item's membership is checked under its leaf lock: in either case before an item
   /// could leave unseen. [loop]
@@ -17,8 +23,12 @@ extension RunLoop {
   @inline(__always)
   func endCallout() {
     calloutItem.store(0, ordering: .releasing)
+    ThreadCalls.lightBarrier()
     if calloutAttention.load(ordering: .acquiring) != 0 { calloutHasEnded() }
   }
+
+  /// What the attention begins with: what no barrier can bring is looked for after each callout.
+  static var attentionAtFirst: Int { ThreadCalls.hasBarrier ? 0 : 1 }
 
   /// A nested run begins: what is to be put back when it ends. Under the lock. [loop]
   @inline(__always)
@@ -60,6 +70,8 @@ extension RunLoop {
   @inline(never)
   func calloutHasEnded() {
     guard isInThisProcess else { return }  // the child of a callout that has forked: nobody waits here
+    let attention = calloutAttention.add(0, ordering: .sequentiallyConsistent).newValue
+    if attention == Self.attentionAtFirst { return }
     let gone = LeftInCallout.take(of: self)
     calloutAttention.subtract(gone, ordering: .sequentiallyConsistent)
     calloutTurn.advance()
@@ -84,11 +96,13 @@ extension RunLoop {
     guard isInThisProcess, lock.withLock({ isCallingOut(item) }) else { return true }
     calloutAttention.add(1, ordering: .sequentiallyConsistent)
     defer { calloutAttention.subtract(1, ordering: .sequentiallyConsistent) }
-    ThreadCalls.barrier()
+    let isSeen = ThreadCalls.barrier() || !ThreadCalls.hasBarrier
     while true {
       let turn = calloutTurn.load()
       guard lock.withLock({ isCallingOut(item) }) else { return true }
-      guard calloutTurn.wait(while: turn, deadline) else { return false }
+      // An end that may have missed the attention is looked for again and again; else it advances the turn.
+      let isOver = calloutTurn.wait(while: turn, isSeen ? deadline : deadline.orSoon)
+      guard isOver || !deadline.hasPassed else { return false }
     }
   }
 }
@@ -130,7 +144,7 @@ extension RunLoop {
     guard isAwaited else { return }
     calloutAttention.add(1, ordering: .sequentiallyConsistent)
     // The callout may have ended without having seen this.
-    ThreadCalls.barrier()
+    _ = ThreadCalls.barrier()
     makeFinalCalls(only: call)
   }
 

@@ -22,7 +22,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// The item whose callout is the innermost one on the stack, by address; 0: none, or a block's. (CalloutRecord.swift)
   let calloutItem = Atomic<UInt>(0)
   /// How many want to know when callouts end.
-  let calloutAttention = Atomic<Int>(0)
+  let calloutAttention = Atomic<Int>(RunLoop.attentionAtFirst)
   /// Changes when a callout has ended that somebody wants to know of.
   let calloutTurn = FutexWord()
   /// Every run is stopped, the enclosing ones too, and those that begin from now on: the thread shall end. (Quitting.swift)
