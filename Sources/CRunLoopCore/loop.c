@@ -185,14 +185,13 @@ rlc_calling_out_to_a_post(rlc_post_node *node) {
 
 /** 1: there were some, 0: there was none; -ECHILD: one of them has forked, and the rest is the parent's. */
 static int call_posts(rlc_loop *loop) {
-    rlc_process process = rlc_loop_process(loop);
     rlc_post_node *node = loop->taken;
     if (node == NULL)
         return 0;
     do {
         loop->taken = node->next;
         rlc_calling_out_to_a_post(node);
-        if (!rlc_process_is_this(process))
+        if (rlc_loop_is_forked(loop))
             return -ECHILD;
     } while ((node = loop->taken) != NULL);
     return 1;

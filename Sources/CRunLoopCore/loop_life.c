@@ -35,6 +35,7 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
         return -ENOMEM;
     loop->kernel = kernel == NULL ? rlc_kernel_default() : kernel;
     loop->fork_generation = rlc_fork_generation();
+    loop->fork_word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
     loop->deferred_end = &loop->deferred;
     loop->pending = loop->failed = (rlc_watch_list){RLC_NO_SLOT, RLC_NO_SLOT};
     loop->first_dead_watch = RLC_NO_SLOT;

@@ -65,25 +65,15 @@ struct rlc_loop {
     bool is_brisk;                       /**< The last time as many as may be left out were short together. */
     uint32_t depth; /**< Runs on the stack. What is removed in a pass is buried behind the outermost run's. */
     uint32_t fork_generation;
+    const uint32_t *fork_word; /**< rlc_fork_word, which stays where it is from the first generation on. */
 };
 
-/** Without counting this process: a child that nobody has counted finds 0, which is no loop's number. */
+/**
+ * As rlc_has_forked_since, also asked after each callout: that may return into a child of fork(2). Without counting this
+ * process: a child that nobody has counted finds 0, which is no loop's number.
+ */
 static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
-    return rlc_has_forked_since(loop->fork_generation);
-}
-
-/** The loop's process, to be asked for again and again: a callout may return into a child of fork(2). */
-typedef struct rlc_process {
-    const uint32_t *word;
-    uint32_t generation;
-} rlc_process;
-
-static inline rlc_process rlc_loop_process(const rlc_loop *loop) {
-    return (rlc_process){__atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE), loop->fork_generation};
-}
-
-static inline bool rlc_process_is_this(rlc_process process) {
-    return __atomic_load_n(process.word, __ATOMIC_ACQUIRE) == process.generation;
+    return __atomic_load_n(loop->fork_word, __ATOMIC_ACQUIRE) != loop->fork_generation;
 }
 
 /** True if a timer is armed and not taken from the heap yet. */
