@@ -102,12 +102,13 @@ fuzz-test:
 	$(FUZZ)/frame_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -print_final_stats=1 -artifact_prefix=$(FUZZ)/ \
 		$(FUZZ)/corpus $(FUZZ)/seeds
 
-# ---- headers: each alone, as C11 and C++17 ----
+# ---- headers: each alone, as C11 and C++17; and no global that a header does not show ----
 
 HEADER_FLAGS := -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude
 
-header-test:
+header-test: $(CORE_OBJECTS)
 	@CLANG="$(CLANG)" sh Tests/HeaderTests/compile.sh $(HEADER_FLAGS)
+	@sh Tests/HeaderTests/globals.sh $(CORE_OBJECTS)
 
 # ---- a C host, built as a stranger would: from an installed prefix, through pkg-config ----
 

@@ -50,7 +50,13 @@ enum Document {
 
   private static func targets(_ summary: Summary, _ targets: Targets) -> String {
     let table = TargetsTable(targets.all, summary)
-    return "\n\(table.reached) of \(table.judged) figures reach their target.\n\n\(table.text)\n"
+    return """
+
+      \(table.reached) of \(table.judged) figures reach their target; \(table.allowed) more are above it by no more than is allowed.
+
+      \(table.text)
+
+      """
   }
 
   private static func commit() -> String {

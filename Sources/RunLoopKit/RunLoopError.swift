@@ -40,7 +40,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case nameTaken
   /// No port has the name.
   case noSuchPort
-  /// No name for a port: 1 to 64 of letters, digits, `.`, `_` and `-`, not beginning with a dot.
+  /// No name for a port: 1 to 64 of letters, digits, `.`, `_` and `-`, not beginning with a dot, not ending in `.lock`.
   case badName
   /// The other process does not deal with this one.
   case refused(reason: String)
@@ -73,7 +73,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .tooManyDescriptors: "more than \(RunLoop.Message.mostDescriptors) descriptors in a message"
     case .nameTaken: "another port has this name"
     case .noSuchPort: "no port has this name"
-    case .badName: "a port's name is 1 to 64 of A-Z a-z 0-9 . _ - and does not begin with a dot"
+    case .badName: "a port's name is 1 to 64 of A-Z a-z 0-9 . _ -, does not begin with a dot and does not end in .lock"
     case .refused(let reason): "refused: \(reason)"
     case .systemCall(let name, let errno): "\(name): \(String(cString: strerror(errno)))"
     }

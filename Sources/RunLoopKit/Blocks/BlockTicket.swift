@@ -14,8 +14,8 @@ final class BlockTicket: Sendable {
 
   private let stage = FutexWord()
 
-  /// The block's turn has come; false if it was withdrawn. [loop]
-  func begin() -> Bool { stage.change(from: Stage.queued, to: Stage.running) }
+  /// The block's turn has come; false if it was withdrawn. Wakes nobody: who waits wants its end. [loop]
+  func begin() -> Bool { stage.exchange(from: Stage.queued, to: Stage.running) }
 
   /// [loop]
   func finish() { _ = stage.change(from: Stage.running, to: Stage.done) }

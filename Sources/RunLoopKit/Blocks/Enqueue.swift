@@ -5,7 +5,10 @@ extension RunLoop {
   ///
   /// Blocks run in the order of queueing. A block queued by a block waits for the next drain. The block is released right
   /// after it ran, or, not having run, when the loop ends; with no lock held. The mode is made if need be.
-  /// - Parameter mode: `.common` stands for every mode that is common when the block's turn comes.
+  /// - Parameters:
+  ///   - mode: `.common` stands for every mode that is common when the block's turn comes.
+  ///   - block: Takes over what it captures. If the caller goes on using that, for instance a `Mutex`, write
+  ///     `{ @Sendable in … }`: then the compiler accepts what is `Sendable`.
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Throws: `.loopEnded`, `.forked`; the caller's block is released then.
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
   public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {

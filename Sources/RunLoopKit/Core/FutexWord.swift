@@ -11,11 +11,15 @@ struct FutexWord: ~Copyable, Sendable {
   /// Without waking: for changes that nobody waits for.
   borrowing func store(_ value: UInt32) { word.store(value, ordering: .sequentiallyConsistent) }
 
-  /// True if it was `expected`, and is `value` now. Wakes all sleepers then.
+  /// True if it was `expected`, and is `value` now. Wakes nobody: a sleeper sees it when the next change wakes it, or when
+  /// its deadline has passed.
+  borrowing func exchange(from expected: UInt32, to value: UInt32) -> Bool {
+    word.compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent).exchanged
+  }
+
+  /// As `exchange`; if it was changed, wakes all sleepers.
   borrowing func change(from expected: UInt32, to value: UInt32) -> Bool {
-    guard word.compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent).exchanged else {
-      return false
-    }
+    guard exchange(from: expected, to: value) else { return false }
     wakeAll()
     return true
   }

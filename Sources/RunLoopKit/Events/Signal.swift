@@ -38,7 +38,7 @@ extension RunLoop {
     public static let terminalStop = Signal(rawValue: SIGTSTP)
 
     /// The nth real-time signal, from 0 on: these queue with their values, lower ones first.
-    /// - Precondition: There are that many (30 with the usual C library).
+    /// - Precondition: There are that many: 31 with glibc, which keeps the first ones for itself, so 0 to 30.
     public static func realtime(_ number: Int32) -> Signal {
       let signal = Signal(rawValue: rlc_signal_realtime_min() + number)
       precondition(number >= 0 && signal.rawValue <= rlc_signal_realtime_max(), "there are fewer real-time signals")

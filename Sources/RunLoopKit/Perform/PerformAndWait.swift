@@ -12,8 +12,8 @@ extension RunLoop {
   /// - Returns: What the block returned.
   /// - Throws: `.loopEnded` if the loop has ended, or ends before the block's turn. `.timedOut`: the block was withdrawn, and
   ///   will not run; one that has begun in time is waited for. `.noMode`, `.forked`.
-  /// - Thread: Any. - Re-entry: Allowed. - Blocks: Until the block has run. - Complexity: O(1) and, if it has to wait, a
-  ///   system call on each side besides the wake; withdrawing is O(blocks that wait).
+  /// - Thread: Any. - Re-entry: Allowed. - Blocks: Until the block has run. - Complexity: O(1) and, if it has to wait, one
+  ///   futex(2) call on each side besides the wake; withdrawing is O(blocks that wait).
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
   @available(*, noasync, message: "it blocks its thread: use perform(in:block:) and a continuation in a task")
   public func performAndWait<R>(

@@ -4,7 +4,8 @@ internal import Synchronization
 /// A run loop: one per thread, made on first use, ended with its thread. The object may outlive both.
 ///
 /// - Thread: Any, unless a declaration says "the loop's own". A loop that has ended, or was inherited through fork(2): calls
-///   that can throw throw `.loopEnded` or `.forked`, the others do nothing and answer false, nil or empty.
+///   that can throw throw `.loopEnded` or `.forked`, the others do nothing and answer false, nil or empty; `wouldFinish` and
+///   `hasEnded` answer true.
 /// - Re-entry: Everything is allowed from every callout; no lock is held in user code.
 /// - SeeAlso: `CFRunLoopRef`.
 public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
@@ -165,7 +166,8 @@ extension RunLoop {
     return lock.withLock { Set(state.pointee.modes.map { $0.pointee.name }) }
   }
 
-  /// True if no run of the mode would start now: there is no such mode, or nothing in it (observers do not count).
+  /// True if no run of the mode would start now: there is no such mode, nothing in it (observers do not count), or the loop
+  /// has ended.
   public func wouldFinish(in mode: Mode) -> Bool {
     guard isUsable, mode != .common else { return true }
     return lock.withLock {

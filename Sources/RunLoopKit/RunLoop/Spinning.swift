@@ -9,10 +9,14 @@ extension RunLoop {
   /// descriptor which becomes ready meanwhile is served that much later; a timer is not. So it is for a loop that waits for
   /// quick answers of another thread and has a processor of its own. It learns: while looking has found nothing, ever
   /// fewer waits do it, down to one in a thousand.
-  /// - Thread: Any; counts from the loop's next sleep on. - SeeAlso: `rlc_loop_set_spin`.
+  /// - Thread: Any; counts from the loop's next sleep on. Zero, and setting it does nothing, once the loop has ended.
+  /// - SeeAlso: `rlc_loop_set_spin`.
   public var spinLimit: Duration {
-    get { Duration(nanoseconds: wantedSpin.load(ordering: .relaxed)) }
-    set { wantedSpin.store(min(newValue.nanosecondsRoundedUp, Spin.longest), ordering: .relaxed) }
+    get { isUsable ? Duration(nanoseconds: wantedSpin.load(ordering: .relaxed)) : .zero }
+    set {
+      guard isUsable else { return }
+      wantedSpin.store(min(newValue.nanosecondsRoundedUp, Spin.longest), ordering: .relaxed)
+    }
   }
 
   /// True if something was posted: do not sleep.

@@ -123,6 +123,24 @@ final class ThreadEndTests: XCTestCase {
     XCTAssertTrue(words.contains("inside a block of performAndWait"), "\(status): \(words)")
   }
 
+  /// What answers instead of throwing: nothing, but that no run of a mode would start. Setting does nothing.
+  func test_RLK_END_10_whatALoopThatHasEndedAnswers() {
+    let ended = Box<RunLoop?>(nil)
+    onThread {
+      ended.value = RunLoop.current
+      RunLoop.current.spinLimit = .microseconds(20)
+    }
+    let loop = ended.value!
+    XCTAssertTrue(loop.hasEnded && loop.wouldFinish(in: .default))
+    XCTAssertEqual(loop.spinLimit, .zero)
+    loop.spinLimit = .microseconds(10)
+    XCTAssertEqual(loop.spinLimit, .zero)
+    XCTAssertEqual(loop.modes, [])
+    XCTAssertNil(loop.currentMode)
+    XCTAssertNil(loop.nextFireDate(in: .default))
+    XCTAssertFalse(loop.isWaiting)
+  }
+
   /// Destructors of thread-specific data that come after the loop's use loops again: they get a new one, which ends too.
   func test_RLK_END_5_otherDestructorsMayUseLoops() {
     Self.results.value = []
