@@ -4,11 +4,13 @@ extension VirtualTime {
   /// A door that opens once and stays open: how participants wait for each other.
   public final class Gate: @unchecked Sendable {
     private let turns: Turns
+    private let purpose: String
     private var isOpen = false  // guarded by turns.lock
     private var waiters: [Participant] = []  // guarded by turns.lock
 
-    init(turns: Turns) {
+    init(turns: Turns, purpose: String = "a gate (Gate.wait)") {
       self.turns = turns
+      self.purpose = purpose
     }
 
     /// Opens it and lets all waiters run, each at its turn; nothing if it is open. Thread: any. Blocks: no.
@@ -32,7 +34,7 @@ extension VirtualTime {
       return turns.lock.withLock {
         guard !isOpen else { return true }
         waiters.append(participant)
-        turns.blockLocked(participant, until: deadline.nanoseconds)
+        turns.blockLocked(participant, Participant.Wait(deadline: deadline.nanoseconds, purpose: purpose))
         waiters.removeAll { $0 === participant }
         return isOpen
       }

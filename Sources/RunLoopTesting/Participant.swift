@@ -12,17 +12,28 @@ final class Participant: @unchecked Sendable {
   var looks = 0
   /// How often its thread's destructors have been called.
   var destructorRounds = 0
+  /// The system's number of its thread; 0 before the thread's first step.
+  var threadID: Int32 = 0
 
   struct Wait {
-    /// The epoll descriptor whose readability ends the wait, or -1.
-    let epoll: Int32
+    /// The descriptor whose readiness for `events` ends the wait, or -1.
+    var descriptor: Int32 = -1
+    var events = Int16(POLLIN)
+    /// The address of the number whose change ends the wait, or 0.
+    var word: UInt = 0
     let deadline: UInt64
+    /// For a person.
+    let purpose: String
   }
 
   init(leaving: VirtualTime.Gate? = nil) {
     self.leaving = leaving
     condition = .allocate(capacity: 1)
-    pthread_cond_init(condition, nil)
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(condition, &attributes)
+    pthread_condattr_destroy(&attributes)
   }
 
   deinit {
@@ -58,8 +69,13 @@ final class TurnLock: @unchecked Sendable {
     pthread_mutex_lock(mutex)
   }
 
-  /// The caller holds the lock.
-  func wait(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
-    pthread_cond_wait(condition, mutex)
+  /// The caller holds the lock. False: that much of the machine's time has passed.
+  func wait(_ condition: UnsafeMutablePointer<pthread_cond_t>, _ patience: Patience) -> Bool {
+    var moment = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &moment)
+    moment.tv_sec += patience.milliseconds / 1000
+    moment.tv_nsec += patience.milliseconds % 1000 * 1_000_000
+    if moment.tv_nsec >= 1_000_000_000 { (moment.tv_sec, moment.tv_nsec) = (moment.tv_sec + 1, moment.tv_nsec - 1_000_000_000) }
+    return pthread_cond_timedwait(condition, mutex, &moment) != ETIMEDOUT
   }
 }

@@ -34,15 +34,12 @@ extension VirtualTime {
   /// - Precondition: The system can make one more thread.
   /// - Thread: Any. - Blocks: No.
   public func start(_ body: @escaping @Sendable () -> Void) -> Thread {
-    let hasLeft = makeGate()
-    let participant = Participant(leaving: hasLeft)
+    let participant = turns.makePlace("the end of a thread (VirtualTime.Thread.join)")
     let start = Unmanaged.passRetained(ThreadStart(turns: turns, participant: participant, body: body))
-    // In the queue before the thread exists: its place does not depend on how fast the system starts it.
-    turns.lock.withLock { turns.makeRunnable(participant) }
     var handle = pthread_t()
     let status = pthread_create(&handle, nil, threadMain, start.toOpaque())
     precondition(status == 0, "pthread_create failed: error \(status)")
-    return Thread(turns: turns, handle: handle, hasLeft: hasLeft)
+    return Thread(turns: turns, handle: handle, hasLeft: participant.leaving!)
   }
 }
 

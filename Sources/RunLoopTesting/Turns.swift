@@ -14,24 +14,32 @@ final class Turns: @unchecked Sendable {
   private let clock: Atomic<UInt64>
   private let tick: UInt64
   private let idlePolicy: VirtualTime.IdlePolicy
+  private let patience: Patience
   private let threadKey: pthread_key_t
-  private var holder: Participant?
+  /// All who take part, in the order of their coming.
+  private(set) var participants: [Participant] = []
+  private(set) var holder: Participant?
   private var runnable: [Participant] = []  // first in, first out
   private var blocked: [Participant] = []  // in the order of blocking
   /// Somebody is in `driveLocked`, perhaps without the lock.
   private var isDriving = false
   /// Ends a wait for reality; made when first needed.
   private var interruption: Int32 = -1
+  /// Counts whatever goes on.
+  private var progress: UInt64 = 0
+  /// What it was when a standstill was told last.
+  private var toldProgress: UInt64 = .max
 
   /// A participant that has looked so often without blocking is spinning.
   private static let looksPerInstant = 64
   private static let spinSleep: UInt64 = 500_000
   private static let lastDestructorRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
-  init(start: UInt64, tick: UInt64, idlePolicy: VirtualTime.IdlePolicy) {
+  init(start: UInt64, tick: UInt64, idlePolicy: VirtualTime.IdlePolicy, patience: Patience) {
     clock = Atomic(start)
     self.tick = tick
     self.idlePolicy = idlePolicy
+    self.patience = patience
     var key = pthread_key_t()
     let status = pthread_key_create(&key, participantThreadEnds)
     precondition(status == 0, "pthread_key_create failed: error \(status)")
@@ -56,15 +64,34 @@ final class Turns: @unchecked Sendable {
   func enterCurrentThread() -> Participant {
     if let participant = current { return participant }
     let participant = Participant()
-    lock.withLock { makeRunnable(participant) }
+    join(participant)
     adopt(participant)
     return participant
+  }
+
+  /// Puts a new participant into the queue, perhaps before its thread exists.
+  func join(_ participant: Participant) {
+    lock.withLock {
+      participants.append(participant)
+      makeRunnable(participant)
+    }
+  }
+
+  /// The thread of one that has joined was not made.
+  func forget(_ participant: Participant) {
+    lock.withLock {
+      runnable.removeAll { $0 === participant }
+      end(participant)
+    }
   }
 
   /// Makes the calling thread that of a participant which is in the queue already, and waits for its turn.
   func adopt(_ participant: Participant) {
     pthread_setspecific(threadKey, Unmanaged.passRetained(participant).toOpaque())
-    lock.withLock { awaitTurn(participant) }
+    lock.withLock {
+      participant.threadID = Participant.callingThreadID()
+      awaitTurn(participant)
+    }
   }
 
   func leaveCurrentThread() {
@@ -76,13 +103,18 @@ final class Turns: @unchecked Sendable {
   /// Balances the retain of `adopt`.
   fileprivate func leave(_ participant: Unmanaged<Participant>) {
     participant.takeUnretainedValue().leaving?.open()
-    lock.withLock {
-      holder = nil
-      driveLocked(as: nil)
-      // This thread cannot wait for reality: one that is blocked does it.
-      if holder == nil, !isDriving, let other = blocked.first { pthread_cond_signal(other.condition) }
-    }
+    lock.withLock { end(participant.takeUnretainedValue()) }
     participant.release()
+  }
+
+  /// Lock held.
+  private func end(_ participant: Participant) {
+    participants.removeAll { $0 === participant }
+    if holder === participant { holder = nil }
+    guard holder == nil, !isDriving else { return }
+    driveLocked(as: nil)
+    // This thread cannot wait for reality: one that is blocked does it.
+    if holder == nil, !isDriving, let other = blocked.first { pthread_cond_signal(other.condition) }
   }
 
   /// glibc calls destructors in up to four rounds as long as values are set anew. The third is behind the loop's own, so
@@ -99,14 +131,14 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Blocking
 
-  /// Blocks until `epoll` is readable or the clock has reached `deadline`, and until the turn comes.
-  func block(_ participant: Participant, epoll: Int32 = -1, until deadline: UInt64) {
-    lock.withLock { blockLocked(participant, epoll: epoll, until: deadline) }
+  /// Blocks until what is waited for has come or the clock has reached the deadline, and until the turn comes.
+  func block(_ participant: Participant, _ wait: Participant.Wait) {
+    lock.withLock { blockLocked(participant, wait) }
   }
 
-  func blockLocked(_ participant: Participant, epoll: Int32 = -1, until deadline: UInt64) {
+  func blockLocked(_ participant: Participant, _ wait: Participant.Wait) {
     participant.looks = 0
-    participant.wait = Participant.Wait(epoll: epoll, deadline: deadline)
+    participant.wait = wait
     blocked.append(participant)
     holder = nil
     awaitTurn(participant)
@@ -117,9 +149,15 @@ final class Turns: @unchecked Sendable {
       if holder == nil, !isDriving {
         driveLocked(as: participant)
       } else {
-        lock.wait(participant.condition)
+        let seen = progress
+        if !lock.wait(participant.condition, patience) { standstill(since: seen) }
       }
     }
+  }
+
+  /// Makes all runnable who wait for this word. Lock held.
+  func wakeLocked(_ word: UInt) {
+    for waiter in blocked where waiter.wait?.word == word { makeRunnable(waiter) }
   }
 
   /// Serves the timers that ticks have passed, before a look at the descriptors.
@@ -134,7 +172,8 @@ final class Turns: @unchecked Sendable {
   func countLook() {
     guard let participant = current else { return }
     participant.looks += 1
-    if participant.looks >= Turns.looksPerInstant { block(participant, until: now + Turns.spinSleep) }
+    guard participant.looks >= Turns.looksPerInstant else { return }
+    block(participant, Participant.Wait(deadline: now + Turns.spinSleep, purpose: "a moment, since it spins"))
   }
 
   /// Puts a new or blocked participant behind those that can run. Lock held.
@@ -144,6 +183,7 @@ final class Turns: @unchecked Sendable {
       blocked.removeAll { $0 === participant }
     }
     runnable.append(participant)
+    progress += 1
     if isDriving {
       interrupt()
     } else if holder == nil, let other = blocked.first {
@@ -163,6 +203,7 @@ final class Turns: @unchecked Sendable {
       if !runnable.isEmpty {
         let next = runnable.removeFirst()
         holder = next
+        progress += 1
         pthread_cond_signal(next.condition)
       } else if wakeReadyWaiters() || moveClock() {
         continue
@@ -179,9 +220,9 @@ final class Turns: @unchecked Sendable {
 
   /// An epoll descriptor can be polled itself: readable means that a wait would find an event.
   private func wakeReadyWaiters() -> Bool {
-    let waiters = blocked.filter { $0.wait!.epoll >= 0 }
+    let waiters = blocked.filter { $0.wait!.descriptor >= 0 }
     guard !waiters.isEmpty else { return false }
-    var entries = waiters.map { pollfd(fd: $0.wait!.epoll, events: Int16(POLLIN), revents: 0) }
+    var entries = waiters.map { pollfd(fd: $0.wait!.descriptor, events: $0.wait!.events, revents: 0) }
     guard poll(&entries, nfds_t(entries.count), 0) > 0 else { return false }
     for (waiter, entry) in zip(waiters, entries) where entry.revents != 0 { makeRunnable(waiter) }
     return true
@@ -206,6 +247,7 @@ final class Turns: @unchecked Sendable {
   }
 
   private func setClock(_ time: UInt64) {
+    progress += 1
     if time > now { clock.store(time, ordering: .releasing) }
   }
 
@@ -214,12 +256,23 @@ final class Turns: @unchecked Sendable {
   /// Waits, without the lock, for an event from outside on any of the blocked participants' descriptors.
   private func waitForReality() {
     if interruption < 0 { interruption = rlc_kernel_default().pointee.eventfd_create(nil) }
-    var entries = blocked.filter { $0.wait!.epoll >= 0 }
-      .map { pollfd(fd: $0.wait!.epoll, events: Int16(POLLIN), revents: 0) }
+    var entries = blocked.filter { $0.wait!.descriptor >= 0 }
+      .map { pollfd(fd: $0.wait!.descriptor, events: $0.wait!.events, revents: 0) }
     entries.append(pollfd(fd: interruption, events: Int16(POLLIN), revents: 0))
-    lock.withoutLock { _ = poll(&entries, nfds_t(entries.count), -1) }
+    let seen = progress
+    var found: Int32 = 0
+    lock.withoutLock { found = poll(&entries, nfds_t(entries.count), Int32(clamping: patience.milliseconds)) }
+    if found == 0 { standstill(since: seen) }
     var count: UInt64 = 0
     _ = read(interruption, &count, 8)
+  }
+
+  /// Nothing has gone on for as long as the patience is: said once. Lock held.
+  private func standstill(since seen: UInt64) {
+    guard seen == progress, toldProgress != progress else { return }
+    toldProgress = progress
+    let text = "VirtualTime: nothing has gone on for \(patience.duration) of the machine's time.\n\(describeLocked())\n"
+    lock.withoutLock { patience.tell(text) }
   }
 
   /// Something changed that a wait for reality does not see. Lock held.

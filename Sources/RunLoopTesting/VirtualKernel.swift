@@ -18,6 +18,7 @@ enum VirtualKernel {
     table.pointee.timerfd_set = virtualTimerSet
     table.pointee.close = virtualClose
     RunLoop.installKernel(UnsafePointer(table))
+    RunLoop.installTurns(turns)
   }
 }
 
@@ -41,7 +42,7 @@ private func virtualEpollWait(
   }
   let participant = turns.enterCurrentThread()
   while turns.now < deadline {
-    turns.block(participant, epoll: epoll, until: deadline)
+    turns.block(participant, Participant.Wait(descriptor: epoll, deadline: deadline, purpose: "an event of its loop"))
     let found = look()
     if found != 0 { return found }
   }

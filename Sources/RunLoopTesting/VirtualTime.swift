@@ -14,11 +14,16 @@ import RunLoopKit
 /// try RunLoop.current.run(for: .seconds(7200))  // returns at once
 /// ```
 ///
-/// **Participants.** The thread that installs takes part; so do threads made by `start`, threads that called `enter`, and
-/// any other thread from its first wait in a loop on. One participant runs at a time: it holds the turn until it blocks in
-/// a loop's wait, in `sleep`, in a `Gate`, in `Thread.join` or leaves; then the one that has been able to run for longest
-/// goes on. A participant must wait for another one only in these ways, never in a lock or a semaphore that the other
-/// would have to release (`leave` before such a wait, `enter` after it).
+/// **Participants.** The thread that installs takes part; so do threads made by `start` and each `RunLoop.Thread`, from
+/// before they exist, threads that called `enter`, and any other thread from its first wait in the kit on. One participant
+/// runs at a time: it holds the turn until it blocks in a loop's wait or one of the kit's for another thread
+/// (`RunLoop.Thread.start` and `join`, `performAndWait`, `invalidateAndWait`, `send` to a full port), in `sleep`, in a `Gate`,
+/// in `VirtualTime.Thread.join`, or leaves; then the one that has been able to run for longest goes on. All of these count
+/// their timeouts by the virtual clock. A participant must wait for another one only in these ways, never in a lock or a
+/// semaphore that the other would have to release (`leave` before such a wait, `enter` after it).
+///
+/// **What would hang** is said: when nothing has gone on for ten seconds of the machine's time (`StuckPolicy`), a text on
+/// standard error names the threads, who holds the turn, and what each waits for. `description` is the same text, any time.
 ///
 /// **The clock** moves only when no participant can run. It then goes to the earliest of the armed timers and the
 /// deadlines of the blocked participants (timers first when they tie, otherwise first come, first served) and serves
@@ -29,7 +34,7 @@ import RunLoopKit
 ///
 /// **Other threads** may post, wake, write and call `Gate.open` at any time. As the clock does not wait for them, whatever
 /// they do happens at an arbitrary virtual time, unless nothing else was pending.
-public final class VirtualTime: Sendable {
+public final class VirtualTime: Sendable, CustomStringConvertible {
   /// What happens when all participants are blocked and none of them has a deadline.
   public enum IdlePolicy: Sendable {
     /// Wait until a thread that does not take part, or another process, makes something ready.
@@ -38,10 +43,19 @@ public final class VirtualTime: Sendable {
     case report(@Sendable () -> Void)
   }
 
+  /// What happens when nothing has gone on for that much of the machine's time, though a participant waits: one of them
+  /// computes for long, or waits in a way that virtual time does not know of, or all wait for something that never comes.
+  public enum StuckPolicy: Sendable {
+    /// Say on standard error who holds the turn and what each thread waits for; once for each such moment. Then wait on.
+    case report(after: Duration)
+    /// Say the same, and end the process with abort(3).
+    case abort(after: Duration)
+  }
+
   let turns: Turns
 
-  private init(start: UInt64, tick: UInt64, idlePolicy: IdlePolicy) {
-    turns = Turns(start: start, tick: tick, idlePolicy: idlePolicy)
+  private init(start: UInt64, tick: UInt64, idlePolicy: IdlePolicy, patience: Patience) {
+    turns = Turns(start: start, tick: tick, idlePolicy: idlePolicy, patience: patience)
   }
 
   /// Replaces the kernel and the clock of all loops that this process will make, and makes the calling thread a participant.
@@ -54,15 +68,22 @@ public final class VirtualTime: Sendable {
   ///   - tick: How far each reading moves the clock. Zero makes every date exact; a real clock hardly ever shows the same
   ///     time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
   ///   - whenIdle: What to do when nothing can ever happen by itself.
-  /// - Precondition: It was not called before.
+  ///   - whenStuck: What to do when nothing goes on for a while of the machine's time.
+  /// - Precondition: It was not called before, and no loop was made before: a loop keeps the clock that it was made with.
   /// - Thread: Any. - Blocks: No.
   public static func install(
     startingAt start: RunLoop.Instant = RunLoop.Instant(nanoseconds: 1_000_000_000_000_000),
     tick: Duration = .zero,
-    whenIdle: IdlePolicy = .waitForReality
+    whenIdle: IdlePolicy = .waitForReality,
+    whenStuck: StuckPolicy = .report(after: .seconds(10))
   ) -> VirtualTime {
+    precondition(
+      !RunLoop.hasMadeALoop,
+      "VirtualTime.install: this process has made a run loop already, which keeps the system's clock and waits: "
+        + "call it first of all, before RunLoop.current, RunLoop.main and RunLoop.Thread are used")
     let time = VirtualTime(
-      start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), idlePolicy: whenIdle)
+      start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), idlePolicy: whenIdle,
+      patience: Patience(whenStuck))
     VirtualKernel.install(time.turns)
     time.enter()
     return time
@@ -91,7 +112,8 @@ public final class VirtualTime: Sendable {
   ///
   /// - Thread: Any. - Blocks: Virtually. - Re-entry: Allowed from a callout; the loop is late then, as after a long one.
   public func sleep(until deadline: RunLoop.Instant) {
-    turns.block(turns.enterCurrentThread(), until: deadline.nanoseconds)
+    let wait = Participant.Wait(deadline: deadline.nanoseconds, purpose: "a moment of the clock (sleep, advance)")
+    turns.block(turns.enterCurrentThread(), wait)
   }
 
   /// `sleep(until: now + duration)`.
@@ -117,6 +139,9 @@ public final class VirtualTime: Sendable {
       turns.interrupt()
     }
   }
+
+  /// What the clock shows, who holds the turn, and what each other participant waits for. Thread: any.
+  public var description: String { turns.lock.withLock { turns.describeLocked() } }
 
   /// Says that the caller looks for something in a loop of its own, without waiting: counts as a look (see Spinning).
   /// Thread: any participant; nothing on other threads.

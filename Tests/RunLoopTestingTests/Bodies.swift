@@ -161,7 +161,7 @@ enum Bodies {
     require(first.duration(to: second) == .nanoseconds(10))
   }
 
-  private static func makeThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+  static func makeThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
     final class Body: Sendable {
       let run: @Sendable () -> Void
       init(_ run: @escaping @Sendable () -> Void) { self.run = run }

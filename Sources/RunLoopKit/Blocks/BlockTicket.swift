@@ -29,9 +29,9 @@ final class BlockTicket: Sendable {
   var isWithdrawn: Bool { stage.load() == Stage.withdrawn }
 
   /// Late: the block has not begun until the deadline.
-  func wait(_ deadline: RealDeadline) -> Outcome {
-    guard stage.wait(while: Stage.queued, deadline) else { return .late }
-    _ = stage.wait(while: Stage.running, .never)
+  func wait(_ deadline: Deadline) -> Outcome {
+    guard stage.wait(while: Stage.queued, deadline, for: "a block's turn (performAndWait)") else { return .late }
+    _ = stage.wait(while: Stage.running, .never, for: "a block's end (performAndWait)")
     return stage.load() == Stage.lost ? .lost : .done
   }
 }

@@ -31,36 +31,23 @@ struct FutexWord: ~Copyable, Sendable {
   }
 
   /// Sleeps while it is `seen`: false if it still is when the deadline has passed.
-  borrowing func wait(while seen: UInt32, _ deadline: RealDeadline) -> Bool {
+  ///
+  /// - Parameter purpose: What the thread waits for, in words, for `TurnTaking`.
+  borrowing func wait(while seen: UInt32, _ deadline: Deadline, for purpose: @autoclosure () -> String) -> Bool {
     while load() == seen {
       if deadline.hasPassed { return load() != seen }
-      withUnsafePointer(to: word) { rlc_futex_wait_until($0, seen, deadline.nanoseconds) }
+      withUnsafePointer(to: word) { address in
+        guard let turns = Turns.taking else { return rlc_futex_wait_until(address, seen, deadline.nanoseconds) }
+        turns.wait(on: UInt(bitPattern: address), until: deadline.nanoseconds, for: purpose()) { load() == seen }
+      }
     }
     return true
   }
 
   private borrowing func wakeAll() {
-    withUnsafePointer(to: word) { rlc_futex_wake($0, Int32.max) }
+    withUnsafePointer(to: word) { address in
+      rlc_futex_wake(address, Int32.max)
+      Turns.taking?.wake(UInt(bitPattern: address))
+    }
   }
-}
-
-/// Until when a thread waits for another one. By the system's clock, also where loops have a virtual one: such a wait is
-/// no wait of a loop.
-struct RealDeadline {
-  let nanoseconds: UInt64
-
-  static let never = RealDeadline(nil)
-
-  init(_ timeout: Duration?) {
-    nanoseconds = timeout.map { rlc_time_add(rlc_now(RLC_CLOCK_MONOTONIC), $0.nanosecondsRoundedUp) } ?? Time.forever
-  }
-
-  /// A moment from now, if that is earlier: for who looks again and again.
-  var orSoon: RealDeadline {
-    RealDeadline(nanoseconds: min(nanoseconds, rlc_time_add(rlc_now(RLC_CLOCK_MONOTONIC), 1_000_000)))
-  }
-
-  private init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
-
-  var hasPassed: Bool { nanoseconds != Time.forever && nanoseconds <= rlc_now(RLC_CLOCK_MONOTONIC) }
 }

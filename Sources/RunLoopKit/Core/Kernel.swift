@@ -15,6 +15,13 @@ enum Kernel {
     UnsafePointer(bitPattern: installed.load(ordering: .acquiring)) ?? rlc_kernel_default()
   }
 
+  private static let servesLoops = Atomic<Bool>(false)
+
+  /// A loop is made: it keeps the kernel of this moment.
+  static func noteLoop() { servesLoops.store(true, ordering: .relaxed) }
+
+  static var hasServedALoop: Bool { servesLoops.load(ordering: .relaxed) }
+
   /// Now on the monotonic clock, in nanoseconds.
   static func now() -> UInt64 {
     let address = installed.load(ordering: .acquiring)
@@ -46,6 +53,9 @@ extension RunLoop {
   package static func installKernel(_ table: UnsafePointer<rlc_kernel>) {
     Kernel.install(table)
   }
+
+  /// True once this process has made a loop.
+  package static var hasMadeALoop: Bool { Kernel.hasServedALoop }
 }
 
 extension RunLoop.TimerClock {

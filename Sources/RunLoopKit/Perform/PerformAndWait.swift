@@ -6,7 +6,7 @@ extension RunLoop {
   /// that wait so for each other's loops wait for ever, unless one has given a timeout.
   /// - Parameters:
   ///   - modes: Not empty (`.noMode`). A loop that never runs in one of them never runs the block.
-  ///   - timeout: Until when the block must have begun, by the system's clock; zero or less: it must run at once. Nil: for ever.
+  ///   - timeout: Until when the block must have begun; zero or less: it must run at once. Nil: for ever.
   ///   - block: Uses what is the caller's freely, since the caller waits. It must return: a thread that ends inside it ends the
   ///     process with a message, since the caller would wait for ever.
   /// - Returns: What the block returned.
@@ -22,7 +22,7 @@ extension RunLoop {
     try checkUsable()
     guard let first = modes.first else { throw .noMode }
     if isCurrent { return block() }
-    let deadline = RealDeadline(timeout)
+    let deadline = Deadline(timeout)
     let answer = withoutActuallyEscaping(block) { block -> Result<R, RunLoopError> in
       var result: R?
       let call = AwaitedCall { result = block() }
@@ -56,7 +56,7 @@ extension RunLoop {
     wakeWord.signal()
   }
 
-  private func finish(_ call: AwaitedCall, _ deadline: RealDeadline) throws(RunLoopError) {
+  private func finish(_ call: AwaitedCall, _ deadline: Deadline) throws(RunLoopError) {
     switch call.ticket.wait(deadline) {
     case .done: return
     case .lost: throw .loopEnded

@@ -64,7 +64,9 @@ extension Channel {
     case .until(let moment): deadline = moment.nanoseconds
     case .forever: deadline = Time.forever
     }
-    let status = rlc_message_socket_wait_writable(fileDescriptor, deadline)
+    let status =
+      Turns.taking?.waitUntilWritable(fileDescriptor, until: deadline, for: "room in a connection (send)")
+      ?? rlc_message_socket_wait_writable(fileDescriptor, deadline)
     if status == 0 { throw .timedOut }
     try RunLoopError.check(status, "poll")
   }

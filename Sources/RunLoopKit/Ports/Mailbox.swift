@@ -92,7 +92,7 @@ final class Mailbox: Destination, @unchecked Sendable {
   /// With the lock held, which it gives up meanwhile; not held any more if it throws.
   @inline(never)
   private func waitForRoom(_ patience: Patience) throws(RunLoopError) {
-    let deadline: RealDeadline
+    let deadline: Deadline
     switch patience {
     case .none:
       lock.unlock()
@@ -108,7 +108,7 @@ final class Mailbox: Destination, @unchecked Sendable {
     let seen = room.load()
     waiting += 1
     lock.unlock()
-    let hasChanged = room.wait(while: seen, deadline)
+    let hasChanged = room.wait(while: seen, deadline, for: "room in the queue of a port (send)")
     lock.lock()
     waiting -= 1
     if !hasChanged, !isClosed, queue.count >= limit {

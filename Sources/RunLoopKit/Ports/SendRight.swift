@@ -19,7 +19,7 @@ extension RunLoop.Port {
     /// - Thread: Any. - Re-entry: Allowed. - Blocks: While the port is full.
     /// - Complexity: O(components); a write(2) if it wakes a loop that sleeps. Between processes one sendmsg(2).
     public func send(_ message: RunLoop.Message, before deadline: RunLoop.Instant? = nil) throws(RunLoopError) {
-      try destination.send(message, deadline.map { .until(RealDeadline($0)) } ?? .forever)
+      try destination.send(message, deadline.map { .until(Deadline($0)) } ?? .forever)
     }
 
     /// As `send`, but does not wait: a full port is an error.
@@ -55,7 +55,7 @@ class Destination: @unchecked Sendable {
   /// How long a send may wait for room.
   enum Patience {
     case none
-    case until(RealDeadline)
+    case until(Deadline)
     case forever
   }
 
@@ -70,8 +70,8 @@ class Destination: @unchecked Sendable {
   var words: String { "a port" }
 }
 
-extension RealDeadline {
-  /// The same distance from now, by the system's clock.
+extension Deadline {
+  /// The same distance from now.
   init(_ moment: RunLoop.Instant) {
     self.init(moment == .distantFuture ? nil : RunLoop.Instant.now.duration(to: moment))
   }

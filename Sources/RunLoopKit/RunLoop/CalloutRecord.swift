@@ -91,8 +91,11 @@ extension RunLoop {
 // MARK: Waiting
 
 extension RunLoop {
+  /// Whose callout is waited for, in words.
+  private var threadWords: String { isMain ? "the main loop" : "loop \(serial)" }
+
   /// Returns when the item's callout is not on this loop's stack; it is invalid, so that none begins. False: out of time.
-  func waitForCallout(of item: ObjectIdentifier, _ deadline: RealDeadline) -> Bool {
+  func waitForCallout(of item: ObjectIdentifier, _ deadline: Deadline) -> Bool {
     guard isInThisProcess, lock.withLock({ isCallingOut(item) }) else { return true }
     calloutAttention.add(1, ordering: .sequentiallyConsistent)
     defer { calloutAttention.subtract(1, ordering: .sequentiallyConsistent) }
@@ -101,7 +104,8 @@ extension RunLoop {
       let turn = calloutTurn.load()
       guard lock.withLock({ isCallingOut(item) }) else { return true }
       // An end that may have missed the attention is looked for again and again; else it advances the turn.
-      let isOver = calloutTurn.wait(while: turn, isSeen ? deadline : deadline.orSoon)
+      let isOver = calloutTurn.wait(
+        while: turn, isSeen ? deadline : deadline.orSoon, for: "the end of a callout on \(threadWords)")
       guard isOver || !deadline.hasPassed else { return false }
     }
   }

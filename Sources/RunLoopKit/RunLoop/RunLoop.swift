@@ -43,6 +43,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   public let isMain: Bool
 
   init(isMain: Bool) {
+    Kernel.noteLoop()
     self.isMain = isMain
     state = .make(LoopState())
     owner = .make(OwnerState())

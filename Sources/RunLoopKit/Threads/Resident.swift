@@ -34,6 +34,8 @@ final class Resident: @unchecked Sendable {
   private var loop: RunLoop?
   /// From the thread's first step on.
   private var handle: pthread_t?
+  /// Where threads take turns.
+  private var place: (any ThreadPlace)?
 
   init(name: String, stackSize: Int?, setUp: @escaping @Sendable (RunLoop) throws -> Void) {
     self.name = name
@@ -78,7 +80,7 @@ extension Resident {
       }
       throw error
     }
-    _ = phase.wait(while: Phase.starting, .never)
+    _ = phase.wait(while: Phase.starting, .never, for: "the set-up of RunLoop.Thread \"\(name)\" (start)")
     let failure = lock.withLock { self.failure.take() ?? (loop == nil ? RunLoopError.loopEnded : nil) }
     if let failure {
       try? join(.never)
@@ -95,14 +97,23 @@ extension Resident {
     }
     var made = pthread_t()
     let held = Unmanaged.passRetained(self)
+    let place = Turns.taking?.threadWillStart()
+    lock.withLock { self.place = place }
     let status = pthread_create(&made, &attributes, residentMain, held.toOpaque())
-    if status != 0 { held.release() }
+    if status != 0 {
+      place?.giveUp()
+      held.release()
+    }
     try RunLoopError.check(-status, "pthread_create")
   }
 
   /// On the new thread. What it holds for its set-up is gone when it serves.
   fileprivate func run() {
-    lock.withLock { handle = pthread_self() }
+    let place = lock.withLock { () -> (any ThreadPlace)? in
+      handle = pthread_self()
+      return self.place
+    }
+    place?.begin()
     ThreadCalls.setName(name)
     let record = ThreadRecord.current
     record.whenEnded = { self.hasEnded() }
@@ -189,7 +200,7 @@ extension Resident {
 // MARK: Waiting for the end
 
 extension Resident {
-  func join(_ deadline: RealDeadline) throws(RunLoopError) {
+  func join(_ deadline: Deadline) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     while true {
       let seen = phase.load()
@@ -200,7 +211,9 @@ extension Resident {
         if phase.change(from: Phase.ended, to: Phase.joining) { return reclaim() }
       default:
         if seen != Phase.joining { try checkOtherThread() }
-        guard phase.wait(while: seen, deadline) else { throw .timedOut }
+        guard phase.wait(while: seen, deadline, for: "the end of RunLoop.Thread \"\(name)\" (join)") else {
+          throw .timedOut
+        }
       }
     }
   }
@@ -213,7 +226,9 @@ extension Resident {
 
   /// What is left of the thread is a moment, after the end of its loop.
   private func reclaim() {
-    if let handle = lock.withLock({ handle }) { pthread_join(handle, nil) }
+    let (handle, place) = lock.withLock { (self.handle, self.place) }
+    place?.waitForLastTurn(for: "the last turn of RunLoop.Thread \"\(name)\" (join)")
+    if let handle { pthread_join(handle, nil) }
     _ = phase.change(from: Phase.joining, to: Phase.joined)
   }
 }

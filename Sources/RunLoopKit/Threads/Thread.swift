@@ -65,9 +65,9 @@ extension RunLoop {
     /// Returns when the thread is over: its loop has ended, all that it held was released. At once if it was not started.
     ///
     /// Does not stop it. Any number of threads may wait, at any time.
-    /// - Parameter timeout: How long, by the system's clock; nil: for ever.
+    /// - Parameter timeout: How long; nil: for ever.
     /// - Throws: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
     @available(*, noasync, message: "it blocks its thread")
-    public func join(timeout: Duration? = nil) throws(RunLoopError) { try resident.join(RealDeadline(timeout)) }
+    public func join(timeout: Duration? = nil) throws(RunLoopError) { try resident.join(Deadline(timeout)) }
   }
 }

@@ -1,0 +1,81 @@
+internal import CRunLoopCore
+internal import Synchronization
+
+/// Decides which of the process's threads runs, and shows it the time: the virtual time of RunLoopTesting. Without one the
+/// system does.
+///
+/// Through it go the waits of the kit that are no waits of a loop: of a thread for another one. No lock is held around a call.
+package protocol TurnTaking: AnyObject, Sendable {
+  /// Sleeps until `wake` of the same word, or until the deadline on the kit's monotonic clock; perhaps shorter.
+  ///
+  /// - Parameter isUnchanged: Asked once, so that a change with a `wake` that follows it is not missed. False: no sleep.
+  func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool)
+  /// The word has changed. Thread: any, also one that takes no part.
+  func wake(_ word: UInt)
+  /// Sleeps until the descriptor can be written: 1; 0 at the deadline, -errno.
+  func waitUntilWritable(_ fileDescriptor: Int32, until deadline: UInt64, for purpose: String) -> Int32
+  /// A thread is about to be made: it has its place in the queue before it exists.
+  func threadWillStart() -> any ThreadPlace
+}
+
+/// A thread's place among those that take turns.
+package protocol ThreadPlace: AnyObject, Sendable {
+  /// On the new thread, first of all: waits for its turn. It takes part until its end, behind the end of its loop.
+  func begin()
+  /// The system has not made the thread.
+  func giveUp()
+  /// Sleeps until the thread has had its last turn.
+  func waitForLastTurn(for purpose: String)
+}
+
+enum Turns {
+  private final class Holder {
+    let taking: any TurnTaking
+
+    init(_ taking: any TurnTaking) { self.taking = taking }
+  }
+
+  /// An address, retained for ever.
+  private static let installed = Atomic<UInt>(0)
+
+  static func install(_ taking: any TurnTaking) {
+    let holder = Unmanaged.passRetained(Holder(taking))
+    installed.store(UInt(bitPattern: holder.toOpaque()), ordering: .sequentiallyConsistent)
+  }
+
+  @inline(__always)
+  static var taking: (any TurnTaking)? {
+    guard let holder = UnsafeRawPointer(bitPattern: installed.load(ordering: .acquiring)) else { return nil }
+    return Unmanaged<Holder>.fromOpaque(holder).takeUnretainedValue().taking
+  }
+}
+
+extension RunLoop {
+  /// From now on threads take turns. Before any loop is made; there is no way back.
+  package static func installTurns(_ taking: any TurnTaking) { Turns.install(taking) }
+}
+
+/// Until when a thread waits for another one: on the clock of whoever decides about its turns.
+struct Deadline {
+  let nanoseconds: UInt64
+
+  static let never = Deadline(nil)
+
+  init(_ timeout: Duration?) {
+    nanoseconds = timeout.map { Time.add(Self.now(), $0.nanosecondsRoundedUp) } ?? Time.forever
+  }
+
+  /// A moment from now, if that is earlier: for who looks again and again. Threads that take turns see each other's changes
+  /// without that.
+  var orSoon: Deadline {
+    guard Turns.taking == nil else { return self }
+    return Deadline(nanoseconds: min(nanoseconds, Time.add(Self.now(), 1_000_000)))
+  }
+
+  private init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+  var hasPassed: Bool { nanoseconds != Time.forever && nanoseconds <= Self.now() }
+
+  /// The system sleeps by its own clock, also where a test has scripted that of the loops alone.
+  private static func now() -> UInt64 { Turns.taking == nil ? rlc_now(RLC_CLOCK_MONOTONIC) : Kernel.now() }
+}

@@ -1,0 +1,54 @@
+import Glibc
+import RunLoopKit
+
+/// The waits of the kit's threads for each other, in turn and on the virtual clock.
+extension Turns: TurnTaking {
+  func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool) {
+    let participant = enterCurrentThread()
+    lock.withLock {
+      // `wake` follows the change, and needs the lock.
+      guard isUnchanged() else { return }
+      blockLocked(participant, Participant.Wait(word: word, deadline: deadline, purpose: purpose))
+    }
+  }
+
+  func wake(_ word: UInt) {
+    lock.withLock { wakeLocked(word) }
+  }
+
+  func waitUntilWritable(_ fileDescriptor: Int32, until deadline: UInt64, for purpose: String) -> Int32 {
+    let participant = enterCurrentThread()
+    while true {
+      var entry = pollfd(fd: fileDescriptor, events: Int16(POLLOUT), revents: 0)
+      let count = poll(&entry, 1, 0)
+      if count > 0 { return 1 }
+      if count < 0, errno != EINTR { return -errno }
+      if deadline <= now { return 0 }
+      let wait = Participant.Wait(
+        descriptor: fileDescriptor, events: Int16(POLLOUT), deadline: deadline, purpose: purpose)
+      block(participant, wait)
+    }
+  }
+
+  func threadWillStart() -> any ThreadPlace { Place(turns: self, participant: makePlace("a thread's last turn")) }
+
+  /// In the queue before the thread exists: its place does not depend on how fast the system starts it.
+  func makePlace(_ purpose: String) -> Participant {
+    let participant = Participant(leaving: VirtualTime.Gate(turns: self, purpose: purpose))
+    join(participant)
+    return participant
+  }
+
+  private final class Place: ThreadPlace {
+    private let turns: Turns
+    private let participant: Participant
+
+    init(turns: Turns, participant: Participant) { (self.turns, self.participant) = (turns, participant) }
+
+    func begin() { turns.adopt(participant) }
+
+    func giveUp() { turns.forget(participant) }
+
+    func waitForLastTurn(for purpose: String) { participant.leaving!.wait() }
+  }
+}
