@@ -1,8 +1,44 @@
 extension RunLoop {
-  /// Rule 58: only the main loop, only in common modes, not inside one of the queue's own functions. Under the lock.
+  /// Whether the common modes of the main loop serve the main dispatch queue. True at first; false on every other loop.
+  ///
+  /// The queue counts as a member: while this is true, a run of the main loop in a common mode is never finished, whether
+  /// the process has a main dispatch queue or not, so that a program does not end or hang by what it is linked with. It ends by
+  /// `stop()`, its limit, or a handled source if asked. False: a common mode is finished as any other, and the
+  /// queue's functions, among them the jobs of the main actor, wait.
+  ///
+  /// Takes effect for the queue with the next run. A run that sleeps asks whether anything is left after a `wakeUp()`.
+  /// - Thread: Any; on another loop than the main one setting it does nothing. - Blocks: No. - Complexity: O(1).
+  /// CFRunLoop has no such switch.
+  public var servesMainQueue: Bool {
+    get { isMain && isUsable && lock.withLock { state.pointee.servesMainQueue } }
+    set {
+      guard isMain, isUsable else { return }
+      lock.withLock { state.pointee.servesMainQueue = newValue }
+    }
+  }
+
+  /// Rules 2 and 58: only the main loop, only in common modes, not inside one of the queue's own functions. Under the lock.
+  @inline(__always)
+  func isKeptByMainQueue(_ mode: ModePointer) -> Bool {
+    isMain && mode.pointee.isCommon && state.pointee.servesMainQueue && !state.pointee.isInMainQueue
+  }
+
+  /// Whether there is a queue to serve. Under the lock.
   @inline(__always)
   func servesMainQueue(in mode: ModePointer) -> Bool {
-    isMain && !state.pointee.isInMainQueue && mode.pointee.isCommon && MainQueuePort.fileDescriptor != nil
+    isKeptByMainQueue(mode) && MainQueuePort.fileDescriptor != nil
+  }
+
+  /// The mode of the name. A name that is common on the main loop is a mode to run in although nothing was added to it yet: it
+  /// is made now (decision 0015). Under the lock.
+  func modeToRun(_ name: Mode) -> ModePointer? {
+    if let mode = state.pointee.mode(name) { return mode }
+    return isKeptByMainQueue(unmade: name) ? state.pointee.makeMode(name) : nil
+  }
+
+  /// Of a name without a mode. Under the lock.
+  func isKeptByMainQueue(unmade name: Mode) -> Bool {
+    isMain && state.pointee.servesMainQueue && !state.pointee.isInMainQueue && state.pointee.commonNames.contains(name)
   }
 
   /// The same without the lock; nothing is locked on another loop than the main one.

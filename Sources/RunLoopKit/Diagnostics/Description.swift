@@ -1,6 +1,6 @@
 extension RunLoop {
-  /// The loop as text: its state, the common modes and their items, and for each mode its name, port set, timer port,
-  /// sources, port sources, observers and timers, and how far off its deadlines are. From any thread, without waiting for a
+  /// The loop as text: its state, the common modes and their items, and for each mode its name, port set, timer port, what
+  /// keeps it from being finished, sources, port sources, observers and timers, and how far off its deadlines are. From any thread, without waiting for a
   /// callout.
   public var description: String {
     guard isInThisProcess else { return "<RunLoop of the parent process>" }
@@ -25,6 +25,8 @@ private struct LoopSnapshot {
     let observers: [RunLoop.Item]
     let timers: [RunLoop.Item]
     let pendingBlocks: Int
+    /// What keeps it from being finished, in words.
+    let keepers: [String]
     let softDeadline: UInt64
     let hardDeadline: UInt64
   }
@@ -57,7 +59,7 @@ private struct LoopSnapshot {
     ).sorted()
     commonItems = state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item)
     let now = now
-    modes = state.pointee.modes.map { Mode($0, now) }
+    modes = state.pointee.modes.map { Mode($0, now, loop) }
   }
 
   static func distance(_ deadline: UInt64, _ now: UInt64) -> String {
@@ -77,6 +79,7 @@ private struct LoopSnapshot {
     var text = "  mode \(mode.name)\(mode.isCommon ? " (common)" : "") {\n"
     text += "    port set: \(mode.portSet.map { "descriptor \($0)" } ?? "none yet"), timer port: \(mode.timerPort)\n"
     for port in mode.otherTimerPorts { text += "    \(port)\n" }
+    text += "    kept by: \(mode.keepers.isEmpty ? "nothing, it is finished" : mode.keepers.joined(separator: ", "))\n"
     text += section("signalled sources", mode.sources, indent: "    ")
     text += section("port sources", mode.ports, indent: "    ")
     text += section("observers", mode.observers, indent: "    ")
@@ -94,7 +97,8 @@ private struct LoopSnapshot {
 }
 
 extension LoopSnapshot.Mode {
-  init(_ mode: ModePointer, _ now: UInt64) {
+  init(_ mode: ModePointer, _ now: UInt64, _ loop: RunLoop) {
+    keepers = Self.keepers(of: mode, loop)
     name = mode.pointee.name.rawValue
     isCommon = mode.pointee.isCommon
     portSet = mode.pointee.portSet?.fileDescriptor
@@ -109,6 +113,18 @@ extension LoopSnapshot.Mode {
     pendingBlocks = mode.pointee.pendingBlockCount
     softDeadline = mode.pointee.timerHeap?.first ?? Time.forever
     hardDeadline = mode.pointee.timerHeap?.wakeAt ?? Time.forever
+  }
+
+  /// Rule 2.
+  private static func keepers(of mode: ModePointer, _ loop: RunLoop) -> [String] {
+    let messagePorts = mode.pointee.messagePorts?.pointee.members.count ?? 0
+    let watched = mode.pointee.portCount - mode.pointee.connectionCount - messagePorts
+    let counts = [
+      (mode.pointee.sources.count, "signalled source"), (watched, "watched source"), (messagePorts, "port"),
+      (mode.pointee.timerCount, "timer"), (loop.state.pointee.blockCount(for: mode), "block"),
+    ]
+    let items = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
+    return loop.isKeptByMainQueue(mode) ? items + ["the main queue"] : items
   }
 
   private static func describe(_ port: TimerPort?, _ now: UInt64) -> String {

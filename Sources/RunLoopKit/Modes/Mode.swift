@@ -11,13 +11,13 @@ extension RunLoop {
     @inlinable
     public init(stringLiteral value: String) { rawValue = value }
 
-    /// The mode of everyday work; the only one that is common from the start.
+    /// The mode of everyday work, common from the start.
     @inlinable
     public static var `default`: Mode { "kCFRunLoopDefaultMode" }
     /// The pseudo mode that stands for all common modes: items and blocks are added to it, no loop runs in it.
     @inlinable
     public static var common: Mode { "kCFRunLoopCommonModes" }
-    /// The mode of user interaction. Not common by itself: `makeCommon(.tracking)`.
+    /// The mode of user interaction. Common from the start on the main loop; on others after `makeCommon(.tracking)`.
     @inlinable
     public static var tracking: Mode { "UITrackingRunLoopMode" }
 

@@ -10,7 +10,8 @@ extension RunLoop {
   /// - Parameters:
   ///   - slice: How long each mode may sleep, at most.
   ///   - isDone: Asked before each slice.
-  /// - Returns: True when `isDone` did. False after a `stop()`, and if no mode has anything to wait for.
+  /// - Returns: True when `isDone` did. False after a `stop()`, and if no mode has anything to wait for (on the main loop there
+  ///   always is: `servesMainQueue`).
   /// - Thread: The loop's own. - Re-entry: Its modes run nested, in the order in which they were made; what fires further up
   ///   the stack is left out. - Throws: As `run(in:for:)`; `.inSignalHandler`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")

@@ -13,6 +13,8 @@ struct LoopState: ~Copyable {
   var lastStamp: UInt64 = 0
   /// Inside a function of the main queue, which is not entered again.
   var isInMainQueue = false
+  /// Of the main loop: see `RunLoop.servesMainQueue`.
+  var servesMainQueue = true
 
   /// The items whose callouts enclose the runs on the stack, by address, the innermost one's last.
   var enclosingCallouts: ContiguousArray<UInt> = []
@@ -96,8 +98,15 @@ struct LoopState: ~Copyable {
   func hasBlocks(for mode: ModePointer) -> Bool {
     if blocks.isEmpty { return false }
     if mode.pointee.pendingBlockCount > 0 { return true }
-    guard mode.pointee.isCommon, let common = modes.first(where: { $0.pointee.isPseudoMode }) else { return false }
-    return common.pointee.pendingBlockCount > 0
+    return commonBlockCount(for: mode) > 0
+  }
+
+  /// How many they are; one that names both the mode and the common modes counts twice.
+  func blockCount(for mode: ModePointer) -> Int { mode.pointee.pendingBlockCount + commonBlockCount(for: mode) }
+
+  private func commonBlockCount(for mode: ModePointer) -> Int {
+    guard mode.pointee.isCommon else { return 0 }
+    return modes.first { $0.pointee.isPseudoMode }?.pointee.pendingBlockCount ?? 0
   }
 
   /// Takes all blocks out of the queue, in exchange for an empty batch.

@@ -47,6 +47,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     self.isMain = isMain
     state = .make(LoopState())
     owner = .make(OwnerState())
+    if isMain { state.pointee.commonNames.insert(.tracking) }
   }
 
   deinit {
@@ -168,12 +169,13 @@ extension RunLoop {
   }
 
   /// True if no run of the mode would start now: there is no such mode, nothing in it (observers do not count), or the loop
-  /// has ended.
+  /// has ended. A common mode of the main loop is finished only as
+  /// `servesMainQueue` says.
   public func wouldFinish(in mode: Mode) -> Bool {
     guard isUsable, mode != .common else { return true }
     return lock.withLock {
-      guard let mode = state.pointee.mode(mode) else { return true }
-      return isEmpty(mode)
+      guard let made = state.pointee.mode(mode) else { return !isKeptByMainQueue(unmade: mode) }
+      return isEmpty(made)
     }
   }
 
@@ -198,7 +200,7 @@ extension RunLoop {
   /// Rule 2. Under the lock.
   @inline(__always)
   func isEmpty(_ mode: ModePointer) -> Bool {
-    if servesMainQueue(in: mode) { return false }
+    if isKeptByMainQueue(mode) { return false }
     return mode.pointee.hasNoItems && !state.pointee.hasBlocks(for: mode)
   }
 }

@@ -4,7 +4,8 @@ extension RunLoop {
   /// Runs the loop in one mode until nothing is left to wait for, `stop()`, the limit, or, if asked, a source was handled.
   ///
   /// Nested runs are allowed from every callout. The common pseudo mode, an unknown and an empty mode are finished at once,
-  /// without a notification.
+  /// without a notification. On the main loop a common mode is never finished: the main dispatch queue counts as a member, also
+  /// where there is none (`servesMainQueue`).
   /// - Parameters:
   ///   - limit: Nil, and more than about 16 years: none. Zero or less: one pass that does not wait.
   ///   - returnAfterSourceHandled: Return after the first pass in which a source was performed, a port source called or the
@@ -65,7 +66,7 @@ extension RunLoop {
     in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting reply: AwaitedReply? = nil
   ) throws(RunLoopError) -> RunResult {
     lock.lock()
-    guard let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode, !isEmpty(mode) else {
+    guard let mode = modeToRun(name), !mode.pointee.isPseudoMode, !isEmpty(mode) else {
       lock.unlock()
       if name == .common { PseudoMode.warnOnce() }
       return .finished

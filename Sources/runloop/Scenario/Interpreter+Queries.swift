@@ -16,7 +16,8 @@ extension Interpreter {
     case .nextFire(let mode, let name):
       return "nextfire \(mode.written) = \(fireDate(loop(name).nextFireDate(in: mode.mode)))"
     case .modes(let name):
-      let modes = loop(name).modes.map { ModeName.traced($0) }
+      // The kit's main loop has it from the start; no scenario has a word for it.
+      let modes = loop(name).modes.subtracting([.tracking]).map { ModeName.traced($0) }
       return "modes = \(modes.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: ","))"
     case .mode(let name): return "mode = \(ModeName.traced(loop(name).currentMode))"
     case .isWaiting(let name): return "waiting = \(yes(loop(name).isWaiting))"

@@ -1,0 +1,15 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// One program in three: what it is linked with must not decide whether its main loop ends. Run by scripts/main-loop.
+let package = Package(
+  name: "MainLoop",
+  dependencies: [.package(name: "RunLoopKit", path: "../..")],
+  targets: [
+    .target(name: "Story", dependencies: ["RunLoopKit"]),
+    .executableTarget(name: "plain", dependencies: ["Story"]),
+    .executableTarget(name: "queue", dependencies: ["Story"]),
+    .executableTarget(name: "task", dependencies: ["Story"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

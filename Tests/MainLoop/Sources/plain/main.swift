@@ -1,0 +1,3 @@
+import Story
+
+try Story.tell()
