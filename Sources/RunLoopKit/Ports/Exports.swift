@@ -21,6 +21,9 @@ struct Exports {
     var sent: UInt64
   }
 
+  /// A number that no side ever gives to anything.
+  static let nobody = UInt64.max
+
   /// By number.
   private var entries: ContiguousArray<Entry> = []
   private var numbers: [ObjectIdentifier: UInt64] = [:]

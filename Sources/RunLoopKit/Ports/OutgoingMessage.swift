@@ -119,11 +119,13 @@ struct OutgoingMessage: ~Copyable {
       if let answer = rights[index].destination as? ReplyRight {
         rights[index].way = .exported(channel.export(answer), once: true)
         hasNewExports = answer.pending.bell.connect(channel) || hasNewExports
-      } else {
-        let mailbox = unsafeDowncast(rights[index].destination, to: Mailbox.self)
+      } else if let mailbox = rights[index].destination as? Mailbox {
         let (number, isNew) = channel.export(mailbox)
         rights[index].way = .exported(number, once: false)
         if isNew { hasNewExports = mailbox.connect(channel) || hasNewExports }
+      } else {
+        // What was dead when it came (`DeadDestination`) has no number here: it is dead there too.
+        rights[index].way = .back(Exports.nobody, nil)
       }
     }
   }
