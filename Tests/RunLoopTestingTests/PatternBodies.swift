@@ -268,11 +268,20 @@ extension Bodies {
     require(try loop.runAllModes { false } == false)
   }
 
+  private static let refusals = Atomic<Int>(0)
+
   static func allModesInTurnAreRefusedOnASignalStack() throws {
+    require(refusals.load(ordering: .relaxed) == 0)  // made before the handler needs it
     var stack = stack_t()
     stack.ss_size = 1 << 18
     stack.ss_sp = malloc(stack.ss_size)
     require(sigaltstack(&stack, nil) == 0)
+    defer {
+      var none = stack_t()
+      none.ss_flags = Int32(SS_DISABLE)
+      require(sigaltstack(&none, nil) == 0)
+      free(stack.ss_sp)
+    }
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { _ in
       do {
@@ -280,12 +289,19 @@ extension Bodies {
         exit(3)
       } catch {
         guard case .inSignalHandler? = error as? RunLoopError, "\(error)".contains("signal source") else { exit(4) }
+        Bodies.refusals.add(1, ordering: .relaxed)
       }
     }
     action.sa_flags = SA_ONSTACK
     sigaction(SIGUSR1, &action, nil)
+    // The thread may be one of libdispatch's, which block most signals.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGUSR1)
+    require(pthread_sigmask(SIG_UNBLOCK, &signals, nil) == 0)
     let loop = RunLoop.current
     raise(SIGUSR1)
+    require(refusals.load(ordering: .relaxed) == 1)
     require(try loop.runAllModes { true })
   }
 }
