@@ -62,7 +62,7 @@ extension RunLoop {
     public func setNeeded() {
       guard core.setNeeded() else { return }
       // A timer that is due has its place among the ready descriptors: behind those that are ready at this moment.
-      if let timer { timer.rearm(after: .zero) } else { loop.wakeForPass() }
+      if let timer { timer.rearm(after: .zero) } else { loop.wakeUp() }
     }
 
     /// True from `setNeeded()` until the flush begins.

@@ -19,21 +19,23 @@ extension RunLoop {
 
   /// Before every sleep of the host: notifies before-waiting, arms the timer and marks the loop asleep, so that wakes, stops
   /// and timers set by other threads make the descriptor readable. Between this and `dispatch` the loop counts as waiting in
-  /// this mode. Calling it again, also for another mode, is allowed.
+  /// this mode, and is nobody's but the host's: a wake or a stop from the beginning of this call on, by an observer too, is
+  /// answered by `dispatch`. Calling it again, also for another mode, is allowed.
   ///
   /// - Returns: True if something can run now: dispatch at once instead of sleeping.
-  /// - Thread: The loop's own. - Throws: As `fileDescriptor(for:)`, and `.busy` inside a run.
+  /// - Thread: The loop's own. - Throws: As `fileDescriptor(for:)`, and `.busy` inside a run, or in an observer that
+  ///   `prepare` or `dispatch` notifies.
   @available(*, noasync, message: "hosting belongs to a thread")
   public func prepare(_ mode: Mode = .default) throws(RunLoopError) -> Bool {
-    try checkOwner("prepare(_:)")
-    guard owner.pointee.activation == nil else { throw .busy(call: "prepare(_:)") }
+    try checkHost("prepare(_:)")
     let hosted = try hostedMode(mode)
-    endHostedWait()
+    beginHostedWait(hosted)
     if hasHostedWork(in: hosted) { return true }
     let scope = owner.pointee.scopes!.height
-    notifyHosted(hosted, .beforeWaiting)
+    try notifyHosted(hosted, .beforeWaiting)
     owner.pointee.scopes!.drain(to: scope)
-    beginHostedWait(hosted)
+    owner.pointee.hostWait = .asleep
+    lock.withLock { armTimer(of: hosted) }
     guard wakeWord.beginWait(), !isStopRequested, !hasHostedWork(in: hosted) else { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
     return !wakeWord.isAsleep
@@ -42,18 +44,14 @@ extension RunLoop {
   /// After the descriptor was readable, or `prepare` said true: one run of one pass that does not wait. Without work: no
   /// pass, and `.timedOut`.
   ///
-  /// - Returns: `.stopped` after a `stop()` since `prepare`; else as `run(in:for:)` with a limit of zero.
+  /// - Returns: `.stopped` after a `stop()` since `prepare` was called; else as `run(in:for:)` with a limit of zero.
   /// - Thread: The loop's own. - Throws: As `prepare`.
   @available(*, noasync, message: "hosting belongs to a thread")
   @discardableResult
   public func dispatch(_ mode: Mode = .default) throws(RunLoopError) -> RunResult {
-    try checkOwner("dispatch(_:)")
-    guard owner.pointee.activation == nil else { throw .busy(call: "dispatch(_:)") }
+    try checkHost("dispatch(_:)")
     let hosted = try hostedMode(mode)
-    if owner.pointee.isHostWaiting {
-      endHostedWait()
-      notifyHosted(hosted, .afterWaiting)
-    }
+    if owner.pointee.hostWait != .none { try endHostedWait(hosted) }
     let hasWork = hasHostedWork(in: hosted)
     let isStopped = owner.pointee.isHostedStop
     owner.pointee.hostedWake = .none
@@ -64,12 +62,15 @@ extension RunLoop {
     return isStopped ? .stopped : result
   }
 
-  /// Without a run, which would put the record of an enclosing callout aside: an observer may call these two.
-  private func notifyHosted(_ mode: ModePointer, _ activity: Activity) {
-    guard calloutItem.load(ordering: .relaxed) != 0 else { return notify(mode, activity) }
-    let enclosing = lock.withLock { encloseCallout() }
+  private func checkHost(_ call: String) throws(RunLoopError) {
+    try checkOwner(call)
+    guard owner.pointee.activation == nil, owner.pointee.hostWait != .telling else { throw .busy(call: call) }
+  }
+
+  private func notifyHosted(_ mode: ModePointer, _ activity: Activity) throws(RunLoopError) {
+    owner.pointee.hostWait = .telling
     notify(mode, activity)
-    if isInThisProcess { lock.withLock { restoreCallout(enclosing) } }
+    guard isInThisProcess else { throw .forked }
   }
 
   private func hostedMode(_ name: Mode) throws(RunLoopError) -> ModePointer {
@@ -81,25 +82,43 @@ extension RunLoop {
     return mode
   }
 
-  /// From here on wakes and stops are the host's (rules 15, 19).
+  /// From here on wakes and stops are the host's (rules 15, 19), as from the top of a pass, so that nothing of what the
+  /// observers of before-waiting, or others meanwhile, ask for is lost. What was posted while nothing waited is dropped, since a
+  /// look at all of it follows; what an earlier `prepare` has got is kept for `dispatch`.
   private func beginHostedWait(_ mode: ModePointer) {
-    owner.pointee.lastSerial += 1
-    stopWord.store(owner.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
-    _ = wakeWord.take()
-    owner.pointee.isHostWaiting = true
-    lock.withLock {
-      state.pointee.currentMode = mode
-      armTimer(of: mode)
+    if owner.pointee.hostWait == .none {
+      owner.pointee.lastSerial += 1
+      stopWord.store(owner.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
+      if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
+      _ = wakeWord.take()
+    } else {
+      // A kick asks for the look that follows here, too.
+      if wakeWord.take() == .wake { owner.pointee.hostedWake = .wake }
+      if isStopRequested { owner.pointee.isHostedStop = true }
     }
+    owner.pointee.hostWait = .open
+    lock.withLock { state.pointee.currentMode = mode }
   }
 
-  /// Nothing is lost between two calls of `prepare`: what was posted is kept for `dispatch`.
-  private func endHostedWait() {
-    guard owner.pointee.isHostWaiting else { return }
-    owner.pointee.hostedWake = max(owner.pointee.hostedWake, wakeWord.take())
+  /// A stop by an observer of after-waiting still counts; a wake of that moment is dropped, as in a run.
+  private func endHostedWait(_ mode: ModePointer) throws(RunLoopError) {
+    keepPosted()
+    if owner.pointee.hostWait == .asleep { try notifyHosted(mode, .afterWaiting) }
     if stopWord.exchange(0, ordering: .sequentiallyConsistent) & 1 != 0 { owner.pointee.isHostedStop = true }
-    owner.pointee.isHostWaiting = false
+    owner.pointee.hostWait = .none
     lock.withLock { state.pointee.currentMode = nil }
+  }
+
+  private func keepPosted() { owner.pointee.hostedWake = max(owner.pointee.hostedWake, wakeWord.take()) }
+
+  /// A run that was not asked for by `dispatch` is over: an observer's, or the host's own. It has taken what was posted, and may
+  /// have fetched what does not show on the descriptor any more. The host is about to sleep: it is told to dispatch.
+  @inline(never)
+  func endRunInHostedWait(_ activation: UnsafeMutablePointer<Activation>) {
+    if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: nil) }
+    guard owner.pointee.hostWait == .asleep else { return }
+    repeat { keepPosted() } while !wakeWord.beginWait()
+    wakeWord.kick()
   }
 
   /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due timers.

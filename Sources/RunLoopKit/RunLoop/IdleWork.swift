@@ -16,13 +16,7 @@ extension RunLoop {
     try add(work.observer, to: mode)
     // The loop may have ended since: nobody would look at the queue any more.
     guard let place = work.queue.append(HeldBlock(body: consume block), isFromLoop: isCurrent) else { throw .loopEnded }
-    if place == .next { wakeForPass() }
-  }
-
-  /// The coming wait does not block, also that of a host whose `prepare` is notifying observers.
-  func wakeForPass() {
-    if isCurrent, owner.pointee.activation == nil, !owner.pointee.isHostWaiting { owner.pointee.hostedWake = .wake }
-    wakeUp()
+    if place == .next { wakeUp() }
   }
 
   /// Nothing is ready, due or queued. Before a wait, on the loop's own thread.
@@ -97,7 +91,7 @@ final class IdleQueue: @unchecked Sendable {
   fileprivate func serve(_ loop: RunLoop) {
     guard lock.withLock({ begin() }) else { return }
     if loop.isQuiet { runFirst(loop) }
-    if lock.withLock({ !blocks.isEmpty }) { loop.wakeForPass() }
+    if lock.withLock({ !blocks.isEmpty }) { loop.wakeUp() }
   }
 
   /// False if there is nothing to do.

@@ -19,13 +19,24 @@ struct OwnerState: ~Copyable {
   static let mostSkippedLooks = 63
   /// Signalled sources collected by the passes on the stack, the innermost one's last.
   var collectedSources: ContiguousArray<CollectedSource> = []
-  /// The host has called `prepare` and not yet `dispatch`.
-  var isHostWaiting = false
+  var hostWait = HostWait.none
   /// What a hosted loop has found before its pass; events belong to their modes.
   var heldEvents: [(mode: ModePointer, event: PassEvent)] = []
   /// What reached a hosted loop before its `dispatch`.
   var hostedWake = WakeWord.Posted.none
   var isHostedStop = false
+
+  /// How far the wait of a hosted loop is. In all but the first case wakes and stops are the host's.
+  enum HostWait {
+    /// `dispatch` has been called since `prepare`, or neither of them.
+    case none
+    /// `prepare` has begun, or has found work.
+    case open
+    /// Observers are being notified by one of the two.
+    case telling
+    /// `prepare` has told before-waiting: `dispatch` owes after-waiting.
+    case asleep
+  }
 
   struct CollectedSource {
     let source: RunLoop.Source

@@ -106,7 +106,7 @@ extension RunLoop {
     drainScope(of: activation)
 
     if began != 0 { endTiming(began) }
-    // Of the outermost run nobody is owed anything; what has been posted is dropped when the next one begins.
+    // Of the outermost run nobody but a host is owed anything; what has been posted is dropped when the next one begins.
     if parent == nil {
       if let counters { counters.pointee.runEnds() }
     } else {
@@ -118,6 +118,7 @@ extension RunLoop {
     let word = stopWord.exchange(outerStop, ordering: .sequentiallyConsistent)
     if let awaited = activation.pointee.awaited, word & 1 != 0 { awaited.takeUnretainedValue().wasStopped = true }
     if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
+    if parent == nil, owner.pointee.hostWait != .none { endRunInHostedWait(activation) }
     return result
   }
 
@@ -162,11 +163,14 @@ extension RunLoop {
     if wakeWord.take() == .wake { oweWake(to: activation?.pointee.parent) }
   }
 
-  /// The enclosing run is owed a wake if it was between the top of its pass and its wait. What lies beyond one that was not
-  /// is owed nothing: rule 17 goes from run to run.
+  /// The enclosing run is owed a wake if it was between the top of its pass and its wait; of the outermost one a host that is
+  /// between `prepare` and `dispatch`. What lies beyond one that was not is owed nothing: rule 17 goes from run to run.
   func oweWake(to enclosing: UnsafeMutablePointer<Activation>?) {
-    guard let enclosing, enclosing.pointee.isAccepting else { return }
-    enclosing.pointee.isOwedWake = true
+    if let enclosing {
+      if enclosing.pointee.isAccepting { enclosing.pointee.isOwedWake = true }
+    } else if owner.pointee.hostWait != .none {
+      owner.pointee.hostedWake = .wake
+    }
   }
 }
 

@@ -121,4 +121,129 @@ final class HostingTests: XCTestCase {
       XCTAssertFalse(self.isReadable(try loop.fileDescriptor()))
     }
   }
+
+  /// What is asked for while `prepare` notifies its observers, by them or by others, comes after they have been called.
+  func test_RLK_HOST_7_whatIsAskedForDuringPrepareIsNotLost() {
+    func sees(
+      _ ask: @escaping @Sendable (RunLoop) -> Void, _ result: RunLoop.RunResult, passes wanted: Int = 1,
+      line: UInt = #line
+    ) {
+      onThread {
+        let (loop, asked, passes) = (RunLoop.current, Box(false), Box(0))
+        try loop.add(RunLoop.Timer.never())
+        try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 })
+        try loop.add(
+          RunLoop.Observer(.beforeWaiting, order: .max) { _, _ in
+            guard !asked.value else { return }
+            asked.value = true
+            ask(loop)
+          })
+        XCTAssertTrue(try loop.prepare(), line: line)
+        XCTAssertEqual(try loop.dispatch(), result, line: line)
+        XCTAssertEqual(passes.value, wanted, line: line)
+        XCTAssertFalse(try loop.prepare(), line: line)
+        XCTAssertEqual(try loop.dispatch(), .timedOut, line: line)
+      }
+    }
+    sees({ $0.wakeUp() }, .timedOut)
+    sees({ $0.stop() }, .stopped)
+    sees({ loop in TestThread { loop.wakeUp() }.join() }, .timedOut)
+    sees({ loop in TestThread { loop.stop() }.join() }, .stopped)
+    sees({ try? $0.performWhenIdle {} }, .timedOut)
+    // A run of its own takes the wake, which may have been meant for the host.
+    sees(
+      { loop in
+        loop.wakeUp()
+        _ = try? loop.run(for: .zero)
+      }, .timedOut, passes: 2)
+  }
+
+  /// The mark comes when the commit's own observer has been called.
+  func test_RLK_HOST_8_aMarkDuringPrepareIsCommitted() {
+    onThread {
+      let (loop, flushed) = (RunLoop.current, Box(0))
+      try loop.add(RunLoop.Timer.never())
+      let commit = try RunLoop.Commit(on: loop) { flushed.value += 1 }
+      try loop.add(
+        RunLoop.Observer(.beforeWaiting, order: .max, repeats: false) { _, _ in
+          TestThread { commit.setNeeded() }.join()
+        })
+      XCTAssertTrue(try loop.prepare())
+      try loop.dispatch()
+      XCTAssertFalse(try loop.prepare())
+      XCTAssertEqual(flushed.value, 1)
+    }
+  }
+
+  /// After `prepare` has found work, and by an observer that `dispatch` notifies.
+  func test_RLK_HOST_9_aStopUntilTheEndOfAfterWaitingIsAnswered() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      try loop.enqueue {}
+      XCTAssertTrue(try loop.prepare())
+      TestThread { loop.stop() }.join()
+      XCTAssertEqual(try loop.dispatch(), .stopped)
+      XCTAssertFalse(try loop.prepare())
+      try loop.add(RunLoop.Observer(.afterWaiting, repeats: false) { _, _ in loop.stop() })
+      XCTAssertEqual(try loop.dispatch(), .stopped)
+      loop.stop()  // nobody waits
+      XCTAssertFalse(try loop.prepare())
+      XCTAssertEqual(try loop.dispatch(), .timedOut)
+    }
+  }
+
+  /// The host runs the loop itself between `prepare` and its sleep: what that run has taken shows on the descriptor.
+  func test_RLK_HOST_10_aRunOfTheHostsOwnLosesNoWake() {
+    onThread {
+      let (loop, passes) = (RunLoop.current, Box(0))
+      try loop.add(RunLoop.Timer.never())
+      let descriptor = try loop.fileDescriptor()
+      XCTAssertFalse(try loop.prepare())
+      loop.wakeUp()
+      try loop.run(for: .zero)
+      XCTAssertTrue(loop.isWaiting || self.isReadable(descriptor))
+      XCTAssertTrue(self.isReadable(descriptor))
+      try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 })
+      try loop.dispatch()
+      XCTAssertEqual(passes.value, 1)
+      XCTAssertFalse(try loop.prepare())
+      try loop.run(for: .zero)
+      let log = Box(0)
+      TestThread { try? loop.perform { log.value += 1 } }.join()
+      XCTAssertTrue(self.isReadable(descriptor))
+      try loop.dispatch()
+      XCTAssertEqual(log.value, 1)
+    }
+  }
+
+  func test_RLK_HOST_11_anObserverOfTheHostsTwoIsRefusedThem() {
+    onThread {
+      let (loop, errors) = (RunLoop.current, Box<[RunLoopError?]>([]))
+      try loop.add(RunLoop.Timer.never())
+      try loop.add(
+        RunLoop.Observer([.beforeWaiting, .afterWaiting]) { _, activity in
+          guard activity == .afterWaiting || activity == .beforeWaiting else { return }
+          XCTAssertEqual(loop.currentMode, .default)
+          errors.update { $0 += [thrown { try loop.prepare() }, thrown { try loop.dispatch() }] }
+        })
+      XCTAssertFalse(try loop.prepare())
+      XCTAssertEqual(try loop.dispatch(), .timedOut)
+      let refused: [RunLoopError?] = [.busy(call: "prepare(_:)"), .busy(call: "dispatch(_:)")]
+      XCTAssertEqual(errors.value, refused + refused)
+    }
+  }
+
+  /// A source that an observer of before-waiting signals is served before idle work, as in a run.
+  func test_RLK_HOST_12_idleWorkWaitsForWhatAnObserverSignals() {
+    onThread {
+      let (loop, log) = (RunLoop.current, Box<[String]>([]))
+      let source = RunLoop.Source { _ in log.update { $0.append("source") } }
+      try loop.add(source)
+      try loop.add(RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in source.signal() })
+      try loop.performWhenIdle { log.update { $0.append("idle") } }
+      while try loop.prepare() { try loop.dispatch() }
+      XCTAssertEqual(log.value, ["source", "idle"])
+    }
+  }
 }
