@@ -5,7 +5,12 @@ internal import Synchronization
 /// One connection to another process, or to another part of this one: what rights to the other side's ports send through,
 /// and where messages to this side's ports come in. See docs/decisions/0013-ports-between-processes.md.
 ///
-/// It lives as long as one side has a right to a port of the other. `sending` is held while a frame is made and sent, but not
+/// It lives as long as one side has a right to a port of the other. As long as it is open somebody reads it, or the end of the
+/// peer would never be seen: the loops of the ports that the peer has a right to, and of the one that it was made for (`home`);
+/// when that is gone too, the keeper. What this process has opened itself is its own to let go of: nobody reads that unless
+/// something can come on it, or somebody waits for its end.
+///
+/// `sending` is held while a frame is made and sent, but not
 /// while room is waited for; `receiving` while one is taken from the socket and put where it belongs; neither in user code.
 /// `receiving` may be held around `sending` and mailboxes' locks, and all of them around `importing`.
 final class Channel: RunLoop.PortFollower, @unchecked Sendable {
@@ -22,6 +27,9 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   @exclusivity(unchecked) var exports = Exports()
   /// Frames for which there was no room: they go before the next one.
   @exclusivity(unchecked) var leftToSay: [Frame] = []
+  /// The port with a name by which the connection came to be, whose loops read it; nil: it is gone, or there was none.
+  @exclusivity(unchecked) private(set) var home: Mailbox?
+  @exclusivity(unchecked) private var hadHome = false
 
   let receiving = Lock()
   /// Guarded by `receiving`, like all below.
@@ -33,6 +41,8 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   @exclusivity(unchecked) var isBusy = false
   /// Thrown away, to be released when the lock is not held.
   @exclusivity(unchecked) var litter: Any?
+  /// Connections that have come with a message: they find their modes when the lock is not held.
+  @exclusivity(unchecked) var newcomers: [Channel] = []
   /// Who has been judged, on an introduced connection.
   @exclusivity(unchecked) var welcomed: RunLoop.Message.Sender?
 
@@ -83,7 +93,20 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
 
   // MARK: Where it is served
 
-  override var followed: [Mailbox] { sending.withLock { exports.mailboxes } }
+  override var followed: [Mailbox] { sending.withLock { exports.mailboxes + (home.map { [$0] } ?? []) } }
+
+  /// From now on the port's loops read it, whatever the peer has a right to. With no lock held. False if one of them has refused.
+  @discardableResult
+  func settle(at home: Mailbox?) -> Bool {
+    if let home {
+      sending.withLock { (self.home, hadHome) = (home, true) }
+      _ = home.connect(self)
+      if isOver { home.disconnect(self) }
+    }
+    let isServed = follow()
+    if let home, !home.isValid { hasLost(home) }  // not among those that were told
+    return isServed
+  }
 
   override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool { receive(in: mode) }
 
@@ -94,8 +117,9 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   }
 
   override func hasChangedPlaces(isServed: Bool) {
-    let isWanted = !isServed && importing.withLock { isWatched } && !isInvalidated
-    Keeper.serve(self, isWanted)
+    guard !isServed, !isInvalidated else { return Keeper.serve(self, false) }
+    let isOrphan = sending.withLock { hadHome && home == nil && exports.isEmpty }
+    Keeper.serve(self, isOrphan || importing.withLock { isWatched })
   }
 
   // MARK: Exports
@@ -116,6 +140,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     // A message with a right to it cannot overtake the news: both are sent under the lock.
     let gone = sending.withLock {
       let gone = exports.removeAll(of: mailbox)
+      if home === mailbox { home = nil }
       if !gone.isEmpty { say(.dead(gone.map(\.number))) }
       return gone
     }
@@ -180,10 +205,11 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   func end(_ why: RunLoopError?) {
     guard !over.exchange(true, ordering: .acquiringAndReleasing) else { return }
     breakOff(why)
-    let targets = sending.withLock {
+    let (targets, home) = sending.withLock {
       leftToSay = []
-      return exports.removeAll()
+      return (exports.removeAll(), self.home.take())
     }
+    home?.disconnect(self)
     for target in targets {
       if case .answer(let right) = target { right.pending.settle(.failure(failure)) }
       target.mailbox.disconnect(self)

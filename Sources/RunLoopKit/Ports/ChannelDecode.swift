@@ -191,6 +191,7 @@ extension Channel {
       throw .refused(reason: Channel.tooManyIntroductions)
     }
     let channel = try Channel(descriptor, terms: terms, isInitiator: true, isIntroduced: true, peer: nil)
+    newcomers.append(channel)
     return RunLoop.Port.SendRight(
       isOnce
         ? channel.importing.withLock { channel.imports.answerArrived(0, on: channel) }

@@ -98,10 +98,15 @@ extension Channel {
   /// What was thrown away meanwhile goes when the lock is not held: it may have rights to answer, or the last hold on a port.
   @inline(__always)
   private func endReceiving() {
-    guard litter != nil else { return receiving.unlock() }
+    guard litter != nil || !newcomers.isEmpty else { return receiving.unlock() }
     let gone = litter.take()
+    let newcomers = newcomers
+    self.newcomers = []
     receiving.unlock()
     withExtendedLifetime(gone) {}
+    guard !newcomers.isEmpty else { return }
+    let home = sending.withLock { self.home }
+    for channel in newcomers { channel.settle(at: home) }
   }
 
   private func arrival(of status: Int64) -> Arrival {
@@ -191,7 +196,7 @@ extension Channel {
   /// Something of the port's is not exported any more.
   func hasNoMore(for mailbox: Mailbox) {
     // Under the lock: nobody exports it again meanwhile.
-    sending.withLock { if !exports.serves(mailbox) { mailbox.disconnect(self) } }
+    sending.withLock { if home !== mailbox, !exports.serves(mailbox) { mailbox.disconnect(self) } }
   }
 
   // MARK: Full ports

@@ -82,7 +82,9 @@ extension Channel {
       let channel = try? Channel(descriptor, terms: terms, isInitiator: false, isIntroduced: true, peer: nil)
     else { return }
     channel.export(first: target)
-    channel.follow()
+    // A right to answer is used up, and then there would be nobody to read.
+    let home: Mailbox? = if case .port(let mailbox) = target { mailbox } else { sending.withLock { self.home } }
+    channel.settle(at: home)
   }
 
   static let tooManyIntroductions = "too many introductions"

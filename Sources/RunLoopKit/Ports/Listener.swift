@@ -36,7 +36,7 @@ final class Listener: RunLoop.PortFollower, @unchecked Sendable {
     guard let channel = try? Channel(descriptor, terms: terms, isInitiator: false, peer: peer) else { return }
     guard terms.policy.welcomes(peer) else { return channel.refuse("not allowed for user \(peer.userID)") }
     channel.export(first: .port(mailbox))
-    if !channel.follow() { channel.refuse("no descriptors are left here") }
+    if !channel.settle(at: mailbox) { channel.refuse("no descriptors are left here") }
   }
 }
 
