@@ -22,7 +22,7 @@ CORE_HEADERS := $(wildcard include/crunloop/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h)
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
-.PHONY: core core-install core-test fuzz-test header-test c-embed-test core-clean
+.PHONY: core core-install core-test scheduled-test fuzz-test header-test c-embed-test core-clean
 
 # ---- library ----
 
@@ -104,6 +104,31 @@ core-test-race: $(RACE_OBJECTS)
 	@TSAN_OPTIONS=halt_on_error=1 timeout -k 5 $(TEST_SECONDS) $(TEST_BUILD)/race </dev/null >$(TEST_BUILD)/race.log 2>&1; \
 	grep -q 'ThreadSanitizer: data race' $(TEST_BUILD)/race.log && echo "ok   a planted race is found" || \
 		{ cat $(TEST_BUILD)/race.log; echo "FAIL a planted race is not found"; exit 1; }
+
+# ---- the core's atomics under a controlled scheduler, in place of the runtime of -fsanitize=thread (Tests/Scheduled) ----
+
+SCHEDULED_BUILD := build/core-test/scheduled
+SCHEDULED_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -ITests/Scheduled -g -O1
+SCHEDULED_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(SCHEDULED_BUILD)/core/%.o) \
+	$(patsubst Tests/Scheduled/%.c,$(SCHEDULED_BUILD)/%.o,$(wildcard Tests/Scheduled/*.c))
+
+$(SCHEDULED_BUILD)/core/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
+	@mkdir -p $(@D)
+	@gcc $(SCHEDULED_FLAGS) -fsanitize=thread -Wno-tsan -c $< -o $@
+
+$(SCHEDULED_BUILD)/core_scheduled.o: Tests/Scheduled/core_scheduled.c Tests/Scheduled/scheduler.h $(CORE_HEADERS) $(CORE_PRIVATE)
+	@mkdir -p $(@D)
+	@gcc $(SCHEDULED_FLAGS) -fsanitize=thread -c $< -o $@
+
+$(SCHEDULED_BUILD)/%.o: Tests/Scheduled/%.c Tests/Scheduled/scheduler.h Tests/Scheduled/fake_kernel.h
+	@mkdir -p $(@D)
+	@gcc $(SCHEDULED_FLAGS) -c $< -o $@
+
+$(SCHEDULED_BUILD)/core_scheduled: $(SCHEDULED_OBJECTS)
+	@gcc $^ -pthread -Wl,--wrap=syscall -o $@
+
+scheduled-test: $(SCHEDULED_BUILD)/core_scheduled
+	timeout -k 5 300 $<
 
 # ---- the decoder under libFuzzer: FUZZ_SECONDS of it, beginning with the frames that are sent ----
 

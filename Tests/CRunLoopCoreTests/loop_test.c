@@ -210,6 +210,29 @@ static void test_RLC_LOOP_7_a_timer_among_posts(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+static unsigned long controls_before;
+
+static void add_a_watch(job *job) {
+    if (job->runs == 10) {
+        idle_watch(job->loop, 0);
+        controls_before = count_of(&kernel.controls); /* the first watch's, for the wakeup port, are over */
+    }
+    if (job->runs == 11)
+        CHECK(count_of(&kernel.controls) > controls_before);
+    if (job->runs == 12)
+        rlc_loop_stop(job->loop);
+}
+
+static void test_RLC_WATCH_1_a_watch_among_posts(void) {
+    rlc_loop *loop = make_loop();
+    job job = make_job(loop);
+    job.again = 100;
+    job.then = add_a_watch;
+    CHECK_EQUAL(rlc_loop_post(loop, &job.node), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 static void test_RLC_LOOP_4_stop_ends_the_innermost_run_only(void) {
     rlc_loop *loop = make_loop();
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -409,6 +432,7 @@ int main(void) {
     RUN(test_RLC_LOOP_3_stop_ends_the_run_after_its_pass);
     RUN(test_RLC_LOOP_3_a_stop_among_posts);
     RUN(test_RLC_LOOP_7_a_timer_among_posts);
+    RUN(test_RLC_WATCH_1_a_watch_among_posts);
     RUN(test_RLC_LOOP_4_stop_ends_the_innermost_run_only);
     RUN(test_RLC_LOOP_4_an_outer_stop_waits_for_the_inner_run);
     RUN(test_RLC_LOOP_5_a_wake_is_one_pass);

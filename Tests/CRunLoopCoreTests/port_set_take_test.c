@@ -145,6 +145,13 @@ static void test_RLC_COUNTER_4_end_of_file_rests(void) {
     rlc_port_set_destroy(set);
 }
 
+static int64_t (*read_anyway)(void *context, int fd, void *buffer, size_t size);
+static int interruptions;
+
+static int64_t interrupted_at_first(void *context, int fd, void *buffer, size_t size) {
+    return interruptions < 2 ? interruptions++, -EINTR : read_anyway(context, fd, buffer, size);
+}
+
 static void test_RLC_COUNTER_5_interrupted_and_failing_reads(void) {
     rlc_port_set *set = make_set();
     int ends[2];
@@ -154,7 +161,15 @@ static void test_RLC_COUNTER_5_interrupted_and_failing_reads(void) {
     CHECK_EQUAL(next_ready(set), RLC_ERROR);
     check_quiet(set);
     close(ends[1]);
+    int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    (void)add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, &tags[1]);
+    read_anyway = kernel.table.read;
+    kernel.table.read = interrupted_at_first;
+    CHECK_EQUAL(next_ready(set), RLC_READABLE);
+    CHECK_EQUAL(interruptions, 2);
+    check_quiet(set);
     rlc_port_set_destroy(set);
+    close(fd);
 }
 
 static void test_RLC_TAKE_1_what_became_stale_is_dropped(void) {

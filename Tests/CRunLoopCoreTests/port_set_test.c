@@ -102,6 +102,7 @@ static void test_RLC_PORT_3_every_failure_leaves_nothing_half_added(void) {
         kernel.fail_with = errors[i];
         atomic_store(&kernel.fail_at, 1);
         CHECK_EQUAL(rlc_port_set_insert(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, NULL, &first), errors[i]);
+        CHECK(rlc_port_set_owner(set, ends[0]) == NULL);
         first = watch(set, ends[0], &tags[1]);
         for (unsigned long k = 1; k <= 2; k++) {
             atomic_store(&kernel.fail_at, k);

@@ -244,6 +244,28 @@ static void test_RLC_HEAP_8_insert_fails_cleanly(void) {
     }
 }
 
+/** With tolerance there are more arrays: room counts when all of them have it. */
+static void test_RLC_HEAP_8_growing_fails_cleanly(void) {
+    for (unsigned long k = 1; k <= 8; k++) {
+        rlc_timer_heap *heap = make_heap();
+        rlc_token token;
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, insert(heap, &names[0]), 100, 10), 0);
+        int status = 0;
+        for (int i = 0; i < 40 && status == 0; i++) {
+            fail_allocation(k);
+            status = rlc_timer_heap_insert(heap, &names[1], &token);
+            fail_allocation(0);
+        }
+        unsigned long before = allocations();
+        token = insert(heap, &names[1]);
+        CHECK(status == 0 || allocations() > before); /* tries again */
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, token, 50, 10), 0);
+        check_next(heap, 50, &names[1]);
+        check_next(heap, 100, &names[0]);
+        rlc_timer_heap_destroy(heap);
+    }
+}
+
 static void test_RLC_HEAP_9_without_memory_a_timer_is_exact(void) {
     for (unsigned long k = 1; k <= 3; k++) {
         rlc_timer_heap *heap = make_heap();
@@ -449,6 +471,7 @@ int main(void) {
     RUN(test_RLC_HEAP_7_only_insert_allocates);
     RUN(test_RLC_HEAP_8_insert_fails_cleanly);
     RUN(test_RLC_HEAP_2_the_order_outlives_2_to_the_32_arms);
+    RUN(test_RLC_HEAP_8_growing_fails_cleanly);
     RUN(test_RLC_HEAP_9_without_memory_a_timer_is_exact);
     RUN(test_RLC_HEAP_4_pushing_out_moves_nothing);
     RUN(test_RLC_HEAP_10_many_at_once_come_in_order);

@@ -27,6 +27,29 @@ static void test_RLC_TIMER_1_a_later_deadline_costs_no_call(void) {
     rlc_timer_port_destroy(NULL);
 }
 
+static int set_status;
+
+static int set_fails(void *context, int fd, uint64_t deadline_ns) {
+    (void)context, (void)fd, (void)deadline_ns;
+    return set_status;
+}
+
+static void test_RLC_TIMER_1_what_could_not_be_set_is_not_set(void) {
+    rlc_timer_port *port;
+    spy_init_virtual(&kernel, 1000);
+    kernel.table.timerfd_set = set_fails;
+    CHECK_EQUAL(rlc_timer_port_create(&kernel.table, RLC_CLOCK_MONOTONIC, &port), 0);
+    set_status = -EINVAL;
+    CHECK_EQUAL(rlc_timer_port_want(port, 5000), -EINVAL);
+    CHECK(rlc_timer_port_armed(port) == RLC_TIME_FOREVER);
+    set_status = 0;
+    CHECK_EQUAL(rlc_timer_port_want(port, 5000), 1);
+    set_status = -EINVAL;
+    CHECK_EQUAL(rlc_timer_port_disarm(port), -EINVAL);
+    CHECK_EQUAL(rlc_timer_port_armed(port), 5000);
+    rlc_timer_port_destroy(port);
+}
+
 static void test_RLC_TIMER_2_never_early(void) {
     rlc_timer_port *port;
     CHECK_EQUAL(rlc_timer_port_create(NULL, RLC_CLOCK_MONOTONIC, &port), 0);
@@ -64,6 +87,7 @@ static void test_creation_fails_cleanly(void) {
 
 int main(void) {
     RUN(test_RLC_TIMER_1_a_later_deadline_costs_no_call);
+    RUN(test_RLC_TIMER_1_what_could_not_be_set_is_not_set);
     RUN(test_RLC_TIMER_2_never_early);
     RUN(test_all_clocks);
     RUN(test_creation_fails_cleanly);

@@ -36,7 +36,7 @@ import Testing
       "RunLoopKitTests/InputSources",
       "RunLoopKitTests/Items", "RunLoopKitTests/Model", "RunLoopKitTests/Patterns", "RunLoopKitTests/Perform",
       "RunLoopKitTests/Ports", "RunLoopKitTests/RunLoop", "RunLoopKitTests/Scopes", "RunLoopKitTests/Threads",
-      "RunLoopKitTests/Timers", "Models",
+      "RunLoopKitTests/Timers", "Models", "Scheduled",
     ]
     var text = ""
     for folder in folders {
