@@ -48,7 +48,8 @@ let package = Package(
   ],
   dependencies: benchmarkDependencies,
   targets: [
-    .systemLibrary(name: "CBSD", path: "Sources/CBSD", pkgConfig: "libbsd", providers: [.apt(["libbsd-dev"])]),
+    // Macros only. No pkgConfig: it would link every program with libbsd.so, of which nothing is used.
+    .systemLibrary(name: "CBSD", path: "Sources/CBSD"),
     .target(
       name: "CRunLoopCore", dependencies: ["CBSD"], path: ".", sources: ["Sources/CRunLoopCore"],
       publicHeadersPath: "include",
