@@ -189,6 +189,43 @@ extension Bodies {
     require(log.all == ["first", "second true", "first"])
   }
 
+  /// What a callout sets counts, wherever the clock stands by then: before the date that fires, and behind it.
+  static func aDateOfTheCalloutCountsThoughTheClockIsSetBack() throws {
+    let time = VirtualTime.install()
+    let (loop, begin) = (RunLoop.current, time.now)
+    let fired = Mutex<[Int]>([])
+    func play(_ interval: Duration, _ set: @escaping @Sendable (RunLoop.Timer) -> Void) throws -> RunLoop.Timer {
+      let date = RunLoop.WallInstant.now.advanced(by: .seconds(60))
+      let timer = RunLoop.Timer(fireDate: date, interval: interval) { timer in
+        fired.withLock { $0.append(Int(begin.duration(to: time.now) / .seconds(1))) }
+        guard fired.withLock({ $0.count % 2 == 1 }) else { return timer.invalidate() }
+        time.setWallClock(to: date.advanced(by: .seconds(-3600)))
+        set(timer)
+      }
+      try loop.add(timer)
+      return timer
+    }
+    func run() throws {
+      require(try loop.run(for: .seconds(80)) == .finished)
+    }
+    _ = try play(.seconds(Int64.max)) { $0.rearm(after: .seconds(10)) }  // rearmable
+    try run()
+    _ = try play(.seconds(300)) { $0.rearm(after: .seconds(10)) }
+    try run()
+    _ = try play(.seconds(300)) { $0.wallFireDate = .now.advanced(by: .seconds(10)) }
+    try run()
+    _ = try play(.seconds(300)) { $0.fireDate = .now.advanced(by: .seconds(10)) }
+    try run()
+    _ = try play(.seconds(300)) { $0.rearm(after: .seconds(-10)) }  // at once
+    try run()
+    require(fired.withLock { $0 } == [60, 70, 130, 140, 200, 210, 270, 280, 340, 340])
+
+    // It rests: the date of its phase does not count.
+    let resting = try play(.seconds(300)) { $0.rest() }
+    require(try loop.run(for: .seconds(7200)) == .timedOut)
+    require(resting.fireDate == .distantFuture && fired.withLock { $0.count } == 11)
+  }
+
   static func timersOfAllClocksFireInTheOrderOfBeingDue() throws {
     let time = VirtualTime.install()
     let (loop, log) = (RunLoop.current, Log())

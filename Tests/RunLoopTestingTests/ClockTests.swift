@@ -32,6 +32,10 @@ import Testing
     await #expect(processExitsWith: .success) { try Bodies.aCalloutSetsTheWallClockBack() }
   }
 
+  @Test func aDateOfTheCalloutCountsThoughTheClockIsSetBack() async {
+    await #expect(processExitsWith: .success) { try Bodies.aDateOfTheCalloutCountsThoughTheClockIsSetBack() }
+  }
+
   @Test func timersOfAllClocksFireInTheOrderOfBeingDue() async {
     await #expect(processExitsWith: .success) { try Bodies.timersOfAllClocksFireInTheOrderOfBeingDue() }
   }

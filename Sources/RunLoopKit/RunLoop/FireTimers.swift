@@ -122,7 +122,7 @@ extension RunLoop {
   private func endFiring(_ timer: Timer, fired: UInt64) -> Bool {
     let now = Kernel.now(timer.clock)
     return timer.withLinks { links in
-      timer.schedule.advance(fired: fired, interval: timer.intervalNanoseconds, now: now)
+      timer.advance(fired: fired, now: now)
       timer.firing.store(false, ordering: .releasing)
       return arm(timer, links)
     }
@@ -257,7 +257,7 @@ extension RunLoop {
         return true
       }
     }
-    if isHere, case .date = change, !isCurrent { wakeWord.kick() }  // rule 18
+    if isHere, case .date(_, isToldOf: true) = change, !isCurrent { wakeWord.kick() }  // rule 18
     return isHere
   }
 

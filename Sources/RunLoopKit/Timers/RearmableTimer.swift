@@ -32,22 +32,25 @@ extension RunLoop.Timer {
   /// Whether it rests after it has fired, rather than to be invalid or to go on by an interval.
   public var isRearmable: Bool { intervalNanoseconds == Time.forever }
 
-  /// Fires next after `delay`, from now on its own clock; what it was to fire for before is forgotten. `fireDate = now + delay`
-  /// without a look at another clock. For timers of every kind; nothing if the timer is invalid.
+  /// Fires next after `delay`, from now on its own clock; what it was to fire for before is forgotten. For timers of every
+  /// kind; nothing if the timer is invalid.
   ///
+  /// Unlike a new `fireDate` it makes no pass of a sleeping loop: the kernel wakes the loop when the date comes [RLK-REARM-4].
   /// - Parameter delay: Zero or less: at once, in the next pass.
-  /// - Thread: Any; a sleeping loop takes notice at once. - Complexity: As for `fireDate`, and a reading of the clock.
+  /// - Thread: Any; a sleeping loop is on time for an earlier date too. - Complexity: O(log timers), a reading of the clock,
+  ///   and one system call if it is, or was, the first date of a mode; no write to the loop.
   public func rearm(after delay: Duration) {
     guard isValid else { return }
-    change(.date(Time.add(Kernel.now(clock), delay.nanosecondsRoundedUp)))
+    change(.date(Time.add(Kernel.now(clock), delay.nanosecondsRoundedUp), isToldOf: false))
   }
 
   /// Forgets its date: it stays valid and fires when it is given another one. For timers of every kind.
   ///
-  /// - Thread: Any. One that fires at this moment on another thread is not waited for. - Complexity: O(log timers).
+  /// - Thread: Any; a sleeping loop sleeps on. A callout that runs at this moment on another thread is not waited for.
+  /// - Complexity: As for `rearm(after:)`.
   public func rest() {
     guard isValid else { return }
-    change(.date(Time.forever))
+    change(.date(Time.forever, isToldOf: false))
   }
 }
 

@@ -11,6 +11,8 @@ extension RunLoop {
     public let clock: TimerClock
     /// A tolerance was set, also zero: a loop's default is not for this timer. Guarded by the item's leaf lock.
     @exclusivity(unchecked) final var hasOwnTolerance: Bool
+    /// A date was set while its callout ran: that is the next one. Guarded by the item's leaf lock.
+    @exclusivity(unchecked) private final var hasNextDate = false
     let body: (Timer) -> Void
     /// In nanoseconds; 0: one-shot; forever: rearmable.
     let intervalNanoseconds: UInt64
@@ -19,7 +21,8 @@ extension RunLoop {
 
     /// A change of the schedule, to be carried out under the lock of the loop that the timer is in.
     enum Change {
-      case date(UInt64)
+      /// `isToldOf`: a sleeping loop makes a pass for it (rule 18), whatever comes of the date.
+      case date(UInt64, isToldOf: Bool)
       case tolerance(UInt64)
     }
 
@@ -70,8 +73,9 @@ extension RunLoop {
     func withSchedule<R>(_ body: (inout TimerSchedule) -> R) -> R { withLeafLock { body(&schedule) } }
 
     /// The next date; nil once the timer is invalid. During its callout still the date that fires. Setting it moves the
-    /// phase of a repeating timer; a date in the past means now; a later date set in the callout is the next one. Setting it
-    /// on another thread than the loop's wakes the loop.
+    /// phase of a repeating timer; a date in the past means now; one that is set in the callout is the next one, also if
+    /// the clock has been set back behind the date that fires. Setting it on another thread than the loop's wakes the
+    /// loop, and costs it a pass, as it does CFRunLoop; `rearm(after:)` and `rest()` do not.
     ///
     /// Of a timer on another clock: the same moment as the clocks stand now.
     /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`.
@@ -103,8 +107,9 @@ extension RunLoop {
     @inline(__always)
     private func setDate<Date: ClockInstant>(_ date: Date) {
       guard isValid else { return }
-      if clock == Date.clock { return change(.date(date.nanoseconds)) }
-      change(.date(Time.convert(date.nanoseconds, from: Kernel.now(Date.clock), to: Kernel.now(clock))))
+      if clock == Date.clock { return change(.date(date.nanoseconds, isToldOf: true)) }
+      let converted = Time.convert(date.nanoseconds, from: Kernel.now(Date.clock), to: Kernel.now(clock))
+      change(.date(converted, isToldOf: true))
     }
 
     /// How much later than its date the timer may fire, so that wakes can be shared. At most half the interval of a
@@ -141,11 +146,24 @@ extension RunLoop {
     /// Under the leaf lock.
     func apply(_ change: Change, now: UInt64) {
       switch change {
-      // In the callout "now" is behind the date that fires: else it would not count as another one.
-      case .date(let date): schedule.setDate(date, now: isFiring ? Time.add(now, 1) : now)
+      // In the callout a date of this moment lies behind the one that fires, in the order of dates too.
+      case .date(let date, _):
+        hasNextDate = isFiring
+        schedule.setDate(date, now: isFiring ? Time.add(now, 1) : now)
       case .tolerance(let tolerance):
         schedule.setTolerance(tolerance, interval: intervalNanoseconds)
         hasOwnTolerance = true
+      }
+    }
+
+    /// After the callout of the date `fired`: on to the date that was set meanwhile, whichever it is; else by the interval.
+    /// Under the leaf lock.
+    @inline(__always)
+    func advance(fired: UInt64, now: UInt64) {
+      if hasNextDate {
+        hasNextDate = false
+      } else {
+        schedule.advance(fired: fired, interval: intervalNanoseconds, now: now)
       }
     }
 

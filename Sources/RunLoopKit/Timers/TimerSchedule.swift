@@ -29,10 +29,9 @@ struct TimerSchedule {
     self.tolerance = interval > 0 ? min(tolerance, interval / 2) : tolerance
   }
 
-  /// After the callout of the date `fired`: a date that the callout has set later than that one is kept; else the first
-  /// of the phase that lies after `now`, so that missed ones are skipped.
+  /// After the callout of the date `fired`: to the first date of its phase that lies after `now`, so that missed ones are
+  /// skipped.
   mutating func advance(fired: UInt64, interval: UInt64, now: UInt64) {
-    guard date <= fired else { return }
     date = Time.nextInPhase(fired, interval, after: now)
     reported = date
   }

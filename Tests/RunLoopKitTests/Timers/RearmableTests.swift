@@ -24,6 +24,56 @@ final class RearmableTests: XCTestCase {
     }
   }
 
+  /// Another thread may have read the clock before the date came that fires when its own arrives: played by a clock that is
+  /// behind for a moment. Its date counts nevertheless.
+  func test_RLK_REARM_3_aDateCountsWhoseClockWasReadBeforeTheCallout() throws {
+    onThread {
+      let (loop, fired) = (RunLoop.current, Box(0))
+      let timer = RunLoop.Timer(rearmable: .now) { timer in
+        fired.value += 1
+        if fired.value == 2 { return loop.stop() }
+        CountingKernel.script.now = { $0 - 1_000_000_000 }
+        timer.rearm(after: .zero)
+        CountingKernel.script.now = nil
+      }
+      try loop.add(timer)
+      XCTAssertEqual(try loop.run(for: .seconds(10)), .stopped)
+      XCTAssertEqual(fired.value, 2)
+    }
+  }
+
+  /// By another thread: nothing is written to the loop and it makes no pass; a date that is not the first is no system call.
+  func test_RLK_REARM_4_aSleepingLoopIsNotWoken() throws {
+    let (loop, ready, fired) = (Box<RunLoop?>(nil), Gate(), Box(0))
+    let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in
+      fired.value += 1
+      RunLoop.current.stop()
+    }
+    let owner = TestThread {
+      loop.value = .current
+      loop.value!.collectStatistics()
+      _ = try? loop.value!.add(timer)
+      _ = try? loop.value!.add(RunLoop.Timer(fireDate: .now.advanced(by: .seconds(1000))) { _ in })
+      ready.open()
+      XCTAssertEqual(try? loop.value!.run(), .stopped)
+      XCTAssertEqual(loop.value!.statistics.passes, 1)
+    }
+    ready.wait()
+    while !loop.value!.isWaiting { sched_yield() }
+    let behind = CountingKernel.count { for _ in 0..<1000 { timer.rearm(after: .seconds(2000)) } }
+    XCTAssertEqual(behind, CountingKernel.Counts())
+    let first = CountingKernel.count {
+      for _ in 0..<1000 { timer.rearm(after: .seconds(500)) }
+      timer.rest()
+    }
+    XCTAssertEqual(first.writes, 0)
+    XCTAssertGreaterThan(first.timers, 0)
+    XCTAssertTrue(loop.value!.isWaiting)
+    timer.rearm(after: .milliseconds(1))  // earlier than what the loop sleeps for
+    owner.join()
+    XCTAssertEqual(fired.value, 1)
+  }
+
   /// Each of many threads arms it for now and waits for a firing that comes after that; none is lost.
   func test_RLK_REARM_2_armedByManyThreadsNoDateIsLost() {
     let (number, ready) = (Box(0), Gate())
