@@ -1,6 +1,5 @@
-internal import Glibc
-
 /// What keeps a call from being carried out. Nothing is half done when one is thrown.
+/// - Thread: Any: a value.
 public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// `call` belongs to the loop's own thread, and was made on another one.
   case wrongThread(call: String)
@@ -14,6 +13,8 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case itemInOtherLoop
   /// No mode was named.
   case noMode
+  /// `call` needs one mode to run in, and was given `.common`, which stands for several.
+  case commonIsNoMode(call: String)
   /// A call that needs `prepare` or a run to be over was made inside one.
   case busy(call: String)
   /// `call` was made by a signal handler.
@@ -44,8 +45,9 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case badName
   /// The other process does not deal with this one.
   case refused(reason: String)
-  /// The system refused: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EBADF`, `EPERM`...
-  case systemCall(name: String, errno: Int32)
+  /// The system refused: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EBADF`, `EPERM`... Equal if call and number are; the
+  /// description says what it was about.
+  case systemCall(name: Call, errno: Int32)
 
   /// What went wrong and, for a mistake of the caller, what to do instead.
   public var description: String {
@@ -56,12 +58,10 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .invalidItem: "the item has been invalidated"
     case .itemInOtherLoop: "the item was made for another run loop"
     case .noMode: "no mode was named"
+    case .commonIsNoMode(let call):
+      "\(call): .common stands for the common modes and is none to run in; name one of them"
     case .busy(let call): "\(call): not while the loop runs or is prepared"
     case .inSignalHandler(let call): "\(call): not from a signal handler; have a signal source call it"
-    case .systemCall("inotify_add_watch", ENOSPC):
-      "inotify_add_watch: the user's watches are used up (max_user_watches)"
-    case .systemCall("inotify_init1", EMFILE):
-      "inotify_init1: the user's instances (max_user_instances) or the process's descriptors are used up"
     case .wouldDeadlock(let call): "\(call): the calling thread would wait for itself"
     case .timedOut: "out of time"
     case .notStarted: "the thread has not been started"
@@ -75,14 +75,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .noSuchPort: "no port has this name"
     case .badName: "a port's name is 1 to 64 of A-Z a-z 0-9 . _ -, does not begin with a dot and does not end in .lock"
     case .refused(let reason): "refused: \(reason)"
-    case .systemCall(let name, let errno): "\(name): \(String(cString: strerror(errno)))"
+    case .systemCall(let call, let errno): call.text(errno)
     }
-  }
-
-  /// A C status: `>= 0`, or `-errno`.
-  @discardableResult
-  static func check(_ status: Int32, _ name: String) throws(RunLoopError) -> Int32 {
-    guard status >= 0 else { throw .systemCall(name: name, errno: -status) }
-    return status
   }
 }

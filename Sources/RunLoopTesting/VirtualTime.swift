@@ -116,15 +116,16 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     turns.block(turns.enterCurrentThread(), wait)
   }
 
-  /// `sleep(until: now + duration)`.
+  /// `sleep(until: now + duration)`; zero or less only passes the turn on. Thread: any.
   public func advance(by duration: Duration) {
     sleep(until: now.advanced(by: duration))
   }
 
   /// The machine is suspended for that long, and wakes: the continuous and the wall clock have gone on, the monotonic clock
-  /// has not. Timers that they have passed meanwhile expire. Thread: any participant. Blocks: no.
+  /// has not. Timers that they have passed meanwhile expire. Zero or less: it wakes at once. Thread: any participant.
+  /// Blocks: no.
   public func suspend(for duration: Duration) {
-    let nanoseconds = UInt64(max(0, duration / .nanoseconds(1)))
+    let nanoseconds = RunLoop.Instant(nanoseconds: 0).advanced(by: duration).nanoseconds
     turns.lock.withLock {
       turns.timers.suspend(for: nanoseconds, now: turns.now)
       turns.interrupt()

@@ -63,8 +63,8 @@ struct VirtualTimers {
 
   /// The machine was suspended for a while: all clocks have gone on but the monotonic one.
   mutating func suspend(for duration: UInt64, now: UInt64) {
-    suspended += Int64(clamping: duration)
-    wallOffset += Int64(clamping: duration)
+    suspended = suspended.later(by: duration)
+    wallOffset = wallOffset.later(by: duration)
     wallClockChanged(now: now)
   }
 
@@ -92,6 +92,14 @@ struct VirtualTimers {
   private func expire(_ fd: Int32) {
     var one: UInt64 = 1
     _ = write(fd, &one, 8)
+  }
+}
+
+extension Int64 {
+  /// Saturating.
+  fileprivate func later(by duration: UInt64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(Int64(clamping: duration))
+    return overflow ? .max : sum
   }
 }
 

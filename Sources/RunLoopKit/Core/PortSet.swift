@@ -45,7 +45,8 @@ struct PortSet {
     let context = Unmanaged.passRetained(member)
     let status = rlc_port_set_insert(set, port.fileDescriptor, kind, port.interest, context.toOpaque(), &token)
     if status < 0 { context.release() }
-    try RunLoopError.check(status, "epoll_ctl")
+    try RunLoopError.check(
+      status, "epoll_ctl", DescriptorWords.refusal(port.fileDescriptor, -status, isCounter: port.isCounter))
     return token.bits
   }
 
@@ -54,7 +55,8 @@ struct PortSet {
     var token = rlc_token()
     let status = rlc_port_set_insert(set, fileDescriptor, RLC_PORT_READINESS, 0, nil, &token)
     if status == -EPERM { return true }
-    try RunLoopError.check(status, "epoll_ctl")
+    try RunLoopError.check(
+      status, "epoll_ctl", DescriptorWords.refusal(fileDescriptor, -status, isCounter: false))
     return rlc_port_set_remove(set, token) < 0
   }
 

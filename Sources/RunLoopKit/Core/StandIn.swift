@@ -16,8 +16,11 @@ enum StandIn {
 
   private static func isRefused(_ descriptor: Int32) throws(RunLoopError) -> Bool {
     var info = stat()
-    guard fstat(descriptor, &info) == 0 else { throw .systemCall(name: "fstat", errno: errno) }
-    if info.st_mode & S_IFMT == S_IFDIR { throw .systemCall(name: "read", errno: EISDIR) }
+    try RunLoopError.checkErrno(fstat(descriptor, &info), "fstat", DescriptorWords.isNotOpen(descriptor))
+    if info.st_mode & S_IFMT == S_IFDIR {
+      let detail = "\(DescriptorWords.kind(of: descriptor)), which cannot be read; see FileWatch"
+      throw .systemCall(name: .init("read", detail), errno: EISDIR)
+    }
     let set = try PortSet()
     defer { set.destroy() }
     return try set.refuses(descriptor)

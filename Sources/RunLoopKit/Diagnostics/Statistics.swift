@@ -1,7 +1,8 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// What a loop has done since `collectStatistics()`; all 0 without.
+  /// What a loop has done since `collectStatistics()`; all 0 without. Its numbers count on from 0 again after `.max`.
+  /// - Thread: Any: a value.
   public struct Statistics: Hashable, Sendable, CustomStringConvertible {
     /// Runs begun, nested ones included.
     public var runs: UInt64 = 0

@@ -22,12 +22,12 @@ final class ChildProcess: @unchecked Sendable {
     if descriptor == -ENOSYS || descriptor == -EPERM {
       access = .number(try Self.receiver(for: processID))
     } else {
-      access = .descriptor(OwnedDescriptor(try RunLoopError.check(descriptor, "pidfd_open")))
+      access = .descriptor(OwnedDescriptor(try RunLoopError.check(descriptor, "pidfd_open", Self.absence(processID))))
     }
   }
 
   private static func receiver(for processID: Int32) throws(RunLoopError) -> SignalReceiver {
-    guard processID > 0 else { throw .systemCall(name: "waitid", errno: EINVAL) }
+    guard processID > 0 else { throw .systemCall(name: .init("waitid", absence(processID)), errno: EINVAL) }
     let receiver = try SignalReceiver(SignalSet([.child]), order: 0)
     // Its SIGCHLD may have come before: the first pass asks.
     receiver.poke()
@@ -35,9 +35,14 @@ final class ChildProcess: @unchecked Sendable {
     guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
       let error = errno
       receiver.end()
-      throw .systemCall(name: "waitid", errno: error)
+      let detail = "process \(processID) is no child of this one; only with pidfds others can be waited for"
+      throw .systemCall(name: .init("waitid", detail), errno: error)
     }
     return receiver
+  }
+
+  private static func absence(_ processID: Int32) -> String {
+    processID > 0 ? "there is no process \(processID)" : "\(processID) is no process's number"
   }
 
   var owned: OwnedDescriptor {
@@ -58,16 +63,20 @@ final class ChildProcess: @unchecked Sendable {
   func send(_ signal: RunLoop.Signal) throws(RunLoopError) {
     // Its number is in use until somebody takes its exit, which happens under the lock.
     try hub.lock.withLock { () throws(RunLoopError) in
-      guard status == nil else { throw .systemCall(name: "kill", errno: ESRCH) }
+      guard status == nil else {
+        throw .systemCall(name: .init("kill", "process \(processID) has ended"), errno: ESRCH)
+      }
       switch access {
       case .descriptor(let owned):
-        try RunLoopError.check(rlc_process_send(owned.fileDescriptor, signal.rawValue), "pidfd_send_signal")
+        try RunLoopError.check(
+          rlc_process_send(owned.fileDescriptor, signal.rawValue), "pidfd_send_signal",
+          "\(signal) to process \(processID)")
       case .number:
         var info = siginfo_t()  // if other code has waited for it the number may be a stranger's
         guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
-          throw .systemCall(name: "kill", errno: ESRCH)
+          throw .systemCall(name: .init("kill", "process \(processID) has ended"), errno: ESRCH)
         }
-        guard kill(processID, signal.rawValue) == 0 else { throw .systemCall(name: "kill", errno: errno) }
+        try RunLoopError.checkErrno(kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
       }
     }
   }

@@ -24,7 +24,9 @@ extension RunLoop {
     private let process: ChildProcess
     private let isTold = Atomic<Bool>(false)
 
-    /// - Parameter body: Called once, on the thread of the loop that runs, with no lock held.
+    /// - Parameters:
+    ///   - processID: At least 1.
+    ///   - body: Called once, on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none, `ECHILD`
     ///   if it is no child and the kernel has no pidfds; `EMFILE`, `ENFILE`, `ENOMEM`.
     /// - Complexity: One system call, five without pidfds.

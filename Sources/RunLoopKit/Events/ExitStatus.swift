@@ -1,5 +1,6 @@
 extension RunLoop {
   /// How a child process has ended.
+  /// - Thread: Any: a value.
   public enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
     /// By itself, with this code, 0 to 255.
     case exited(code: Int32)

@@ -17,13 +17,16 @@ final class FileEventReader: @unchecked Sendable {
 
   init(path: String, events: RunLoop.FileWatch.Events) throws(RunLoopError) {
     let mask = events.intersection(.all).rawValue
-    guard mask != 0, !path.utf8.contains(0) else { throw .systemCall(name: "inotify_add_watch", errno: EINVAL) }
+    guard mask != 0, !path.utf8.contains(0) else {
+      let detail = mask == 0 ? "\(path): no event to watch for was named" : "the path has a zero byte in it"
+      throw .systemCall(name: .init("inotify_add_watch", detail), errno: EINVAL)
+    }
     let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
-    guard descriptor >= 0 else { throw .systemCall(name: "inotify_init1", errno: errno) }
+    guard descriptor >= 0 else { throw .systemCall(name: .init("inotify_init1", path), errno: errno) }
     guard inotify_add_watch(descriptor, path, mask) >= 0 else {
       let error = errno
       RunLoop.closeDescriptor(descriptor)
-      throw .systemCall(name: "inotify_add_watch", errno: error)
+      throw .systemCall(name: .init("inotify_add_watch", path.isEmpty ? "the path is empty" : path), errno: error)
     }
     port = try EventPort(inner: descriptor)
   }

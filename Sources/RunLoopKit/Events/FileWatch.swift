@@ -61,6 +61,7 @@ extension RunLoop {
 
 extension RunLoop.FileWatch {
   /// Kinds of events, to choose from.
+  /// - Thread: Any: a value.
   public struct Events: OptionSet, Hashable, Sendable {
     /// Bits of inotify(7).
     public let rawValue: UInt32
@@ -102,6 +103,7 @@ extension RunLoop.FileWatch {
   }
 
   /// One thing that has happened.
+  /// - Thread: Any: a value.
   public struct Event: Hashable, Sendable, CustomStringConvertible {
     /// What.
     public enum Kind: Hashable, Sendable {

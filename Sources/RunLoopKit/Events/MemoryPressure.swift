@@ -84,23 +84,26 @@ private enum PressureTrigger {
   /// What is no pressure file may be somebody's: it is not written to.
   static func open(_ path: String) throws(RunLoopError) -> Int32 {
     guard path.hasSuffix("/pressure/memory") || path.hasSuffix("memory.pressure"), !path.utf8.contains(0) else {
-      throw .systemCall(name: "open \(path)", errno: EINVAL)
+      let detail = "\(path) is neither /proc/pressure/memory nor a control group's memory.pressure"
+      throw .systemCall(name: .init("open", detail), errno: EINVAL)
     }
     let descriptor = Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .systemCall(name: "open \(path)", errno: errno) }
+    try RunLoopError.checkErrno(descriptor, "open", path)
     var text = [UInt8](repeating: 0, count: beginning.utf8.count)
     let count = read(descriptor, &text, text.count)
     let error = count < 0 ? errno : EINVAL
     guard count == text.count, text.elementsEqual(beginning.utf8) else {
       RunLoop.closeDescriptor(descriptor)
-      throw .systemCall(name: "read \(path)", errno: error)
+      throw .systemCall(name: .init("read", "\(path): the kernel does not account for pressure there"), errno: error)
     }
     return descriptor
   }
 
   static func write(_ trigger: String, to descriptor: Int32, of path: String) throws(RunLoopError) {
     let count = trigger.withCString { Glibc.write(descriptor, $0, strlen($0) + 1) }
-    if count < 0 { throw .systemCall(name: "write \(path)", errno: errno) }
+    let rule =
+      "the window is 0.5 to 10 s, a multiple of 2 s without CAP_SYS_RESOURCE, the time more than 0 and at most that"
+    try RunLoopError.checkErrno(Int32(clamping: count), "write", "\"\(trigger)\" (microseconds) to \(path): \(rule)")
   }
 
   /// As many as the kernel's number holds.

@@ -3,6 +3,7 @@ internal import Glibc
 
 extension RunLoop {
   /// The number of a signal.
+  /// - Thread: Any: a value.
   public struct Signal: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
     /// As the system has it: 1 to 64.
     public let rawValue: Int32
@@ -102,9 +103,21 @@ struct SignalSet {
   /// - Throws: `.systemCall` with `EINVAL` for what is no signal, and for an empty set.
   init(_ signals: some Sequence<RunLoop.Signal>) throws(RunLoopError) {
     for signal in signals {
-      guard 1...64 ~= signal.rawValue else { throw .systemCall(name: "signalfd", errno: EINVAL) }
+      guard 1...64 ~= signal.rawValue else {
+        throw .systemCall(name: .init("signalfd", "\(signal.rawValue) is no signal: they are 1 to 64"), errno: EINVAL)
+      }
       bits |= 1 << UInt64(signal.rawValue - 1)
     }
+  }
+
+  /// What the system has against receiving them; nil: nothing that is known here.
+  var refusal: String? {
+    if bits == 0 { return "no signal was named" }
+    for signal in [RunLoop.Signal.kill, RunLoop.Signal(rawValue: SIGSTOP)] where contains(signal) {
+      return "\(signal) cannot be blocked or received by anybody"
+    }
+    let reserved = signals.first { $0.rawValue >= 32 && $0.rawValue < rlc_signal_realtime_min() }
+    return reserved.map { "signal \($0.rawValue) is the C library's own" }
   }
 
   func contains(_ signal: RunLoop.Signal) -> Bool { bits >> UInt64(signal.rawValue - 1) & 1 != 0 }

@@ -107,6 +107,7 @@ extension RunLoop {
 
   /// The same for a set.
   public static func blockSignals(_ signals: Set<Signal>) throws(RunLoopError) {
-    try RunLoopError.check(rlc_signals_block(SignalSet(signals).bits, nil), "pthread_sigmask")
+    let signals = try SignalSet(signals)
+    try RunLoopError.check(rlc_signals_block(signals.bits, nil), "pthread_sigmask", signals.refusal)
   }
 }

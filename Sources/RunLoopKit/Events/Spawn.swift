@@ -36,7 +36,9 @@ extension RunLoop {
   ) throws(RunLoopError) -> Int32 {
     let paths = actions.map(\.path)
     let strings = [path] + arguments + (environment ?? []) + paths.compactMap { $0 }
-    if strings.contains(where: { $0.utf8.contains(0) }) { throw .systemCall(name: "posix_spawnp", errno: EINVAL) }
+    if strings.contains(where: { $0.utf8.contains(0) }) {
+      throw .systemCall(name: .init("posix_spawnp", "\(path): a string has a zero byte in it"), errno: EINVAL)
+    }
     let (argv, envp) = (CStrings([path] + arguments), environment.map { CStrings($0) })
     let pathCopies = CStrings(paths.map { $0 ?? "" })
     let list = actions.enumerated().map { $1.entry(path: pathCopies[$0]) }
@@ -44,7 +46,7 @@ extension RunLoop {
     let status = withExtendedLifetime((argv, envp, pathCopies)) {
       rlc_process_spawn(argv[0], argv.pointers, envp?.pointers, list, list.count, &processID)
     }
-    try RunLoopError.check(status, "posix_spawnp")
+    try RunLoopError.check(status, "posix_spawnp", actions.isEmpty ? path : "\(path), or one of its file actions")
     return processID
   }
 }

@@ -14,6 +14,7 @@ extension RunLoop {
   /// Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What the handler wants to know, or is told.
+    /// - Thread: Any: a value.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
       /// The bits of the C core: `RLC_READABLE` and its kin.
       public let rawValue: UInt32

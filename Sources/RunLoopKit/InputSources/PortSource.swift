@@ -15,14 +15,17 @@ extension RunLoop {
       descriptors: ItemDescriptors? = nil
     ) throws(RunLoopError) {
       // Whether it is open, epoll_ctl(2) says when it is added.
-      guard fileDescriptor >= 0 else { throw .systemCall(name: "fcntl", errno: EBADF) }
+      guard fileDescriptor >= 0 else {
+        throw .systemCall(name: .init("fcntl", DescriptorWords.isNone(fileDescriptor)), errno: EBADF)
+      }
       self.fileDescriptor = fileDescriptor
       wanted = Atomic(UInt8(truncatingIfNeeded: interest))
       super.init(kind, order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
     }
 
     final func checkOpen() throws(RunLoopError) {
-      guard fcntl(fileDescriptor, F_GETFD) >= 0 else { throw .systemCall(name: "fcntl", errno: errno) }
+      try RunLoopError.checkErrno(
+        fcntl(fileDescriptor, F_GETFD), "fcntl", DescriptorWords.isNotOpen(fileDescriptor))
     }
 
     @inline(__always)

@@ -9,16 +9,21 @@ extension RunLoop {
   /// source's modes, which keeps them from being empty; in a mode that does not run meanwhile it ends when that runs again.
   /// A limit may be given to several sources: each counts for itself. A source in several loops has one count, and
   /// rests in each of them when it is called there.
+  /// - Thread: Any, for all members.
   public final class RateLimit: Sendable {
     /// Callouts in a period. Less than one counts as one.
     public let count: Int
-    /// How long a period is.
+    /// How long a period is. Zero or less: each callout begins another one, which limits nothing; 584 years or more: the first
+    /// one never ends.
     public let period: Duration
     /// Called when a rest has ended, on the thread of the loop, with no lock held.
     public let whenLeft: (@Sendable (Item) -> Void)?
 
-    /// `count` callouts in each `period`; `whenLeft` is told when the source is served again.
+    /// `count` callouts, at least 1, in each `period`, which limits nothing if it is zero or negative; `whenLeft` is told on the
+    /// loop's thread when the source is served again.
     public init(count: Int, per period: Duration, whenLeft: (@Sendable (Item) -> Void)? = nil) {
+      if count < 1 { Diagnostics.say("RateLimit: the count \(count) counts as 1") }
+      if period <= .zero { Diagnostics.say("RateLimit: the period \(period) limits nothing") }
       self.count = max(count, 1)
       self.period = period
       self.whenLeft = whenLeft

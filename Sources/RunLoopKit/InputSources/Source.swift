@@ -7,6 +7,7 @@ extension RunLoop {
   /// Source: `CFRunLoopSourceRef` with a version 0 context.
   public final class Source: Item, @unchecked Sendable {
     /// Called when the source becomes, or ceases to be, a member of a mode, and what makes two sources equal.
+    /// - Thread: Any: a value.
     public struct Hooks: Sendable {
       /// Per loop and mode, on the thread that added it, with no lock held.
       public var schedule: (@Sendable (RunLoop, Mode) -> Void)?

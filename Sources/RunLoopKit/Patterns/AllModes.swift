@@ -25,7 +25,7 @@ extension RunLoop {
       var hasRun = false
       for mode in lock.withLock({ state.pointee.modes.map { $0.pointee.name } }) where mode != .common {
         if isDone() { return true }
-        switch try run(in: mode, limit: RunLimit(slice), false) {
+        switch try run(in: mode, limit: RunLimit(slice), false, isOneOfAll: true) {
         case .stopped: return false
         case .finished: break
         case .timedOut, .handledSource: hasRun = true

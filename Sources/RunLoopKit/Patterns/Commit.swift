@@ -5,7 +5,7 @@ extension RunLoop {
   ///
   /// What a layout, a cache or a log wants: mark it needed after each change, and write once what all of them have changed.
   /// A handle: the loop's modes keep it until `invalidate()`, or the end of the loop.
-  /// - SeeAlso: The observer of `CATransaction`.
+  /// - Thread: Any, but for `flush()`. - SeeAlso: The observer of `CATransaction`.
   public struct Commit: Sendable {
     private let core: Core
     private let observer: Observer
@@ -77,7 +77,7 @@ extension RunLoop {
       return core.flush()
     }
 
-    /// No flush any more; one that is needed is dropped.
+    /// No flush any more; one that is needed is dropped, and one that runs on the loop's thread is not waited for.
     public func invalidate() {
       observer.invalidate()
       timer?.invalidate()

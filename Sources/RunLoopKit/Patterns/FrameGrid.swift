@@ -1,18 +1,23 @@
 extension RunLoop {
   /// How many frames come in a while: 60 in a second, or 30 000 in 1001 seconds. Kept exactly, whatever does not divide.
+  /// - Thread: Any: a value.
   public struct FrameRate: Hashable, Sendable, CustomStringConvertible {
-    /// In `duration`; at least 1.
+    /// In `duration`; at least 1, at most 1,000,000,000.
     public let frames: Int
     /// At least a nanosecond for each frame, at most about 100 days.
     public let duration: Duration
 
-    /// Cut to what the properties promise.
+    /// Cut to what the properties promise: less than one frame counts as one, a duration that is zero or negative as a
+    /// nanosecond for each frame.
     public init(frames: Int, per duration: Duration) {
       self.frames = max(1, min(frames, 1_000_000_000))
       self.duration = max(.nanoseconds(self.frames), min(duration, .seconds(10_000_000)))
+      if self.frames != frames || self.duration != duration {
+        Diagnostics.say("FrameRate: \(frames) frames per \(duration) count as \(self)")
+      }
     }
 
-    /// So many in a second.
+    /// So many in a second, at least 1.
     public init(framesPerSecond frames: Int) { self.init(frames: frames, per: .seconds(1)) }
 
     /// As `60 frames per 1.0 seconds`.

@@ -4,6 +4,7 @@ extension RunLoop.Message {
   /// Immutable bytes. Copies and slices share the memory, also with the receiver of a message.
   ///
   /// A slice has the indices of what it is a slice of, as slices of arrays have.
+  /// - Thread: Any: a value. Closures are called on the calling thread, before the return.
   public struct Bytes: @unchecked Sendable, Hashable, RandomAccessCollection, CustomStringConvertible {
     /// Nil: no bytes. Never changes once it is here.
     let storage: ByteStorage?
@@ -62,7 +63,9 @@ extension RunLoop.Message {
 
     /// Bytes that are made in their place.
     ///
-    /// - Parameter body: Initialises the memory from its start, and answers how many bytes of it.
+    /// - Parameters:
+    ///   - capacity: At least 0 bytes.
+    ///   - body: Initialises the memory from its start, and answers how many bytes of it; called here.
     public init<E: Error>(
       unsafeUninitializedCapacity capacity: Int,
       initializingWith body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
@@ -83,13 +86,13 @@ extension RunLoop.Message {
       return Bytes(bounds.isEmpty ? nil : storage, bounds)
     }
 
-    /// The memory, for the time of the call.
+    /// The memory, for the time of the call, which is made here.
     public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
       defer { withExtendedLifetime(storage) {} }
       return try body(UnsafeRawBufferPointer(start: storage.map { $0.base + startIndex }, count: count))
     }
 
-    /// For collections' algorithms.
+    /// For collections' algorithms: `body` is called here.
     public func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
       defer { withExtendedLifetime(storage) {} }
       let memory = UnsafeRawBufferPointer(start: storage.map { $0.base + startIndex }, count: count)

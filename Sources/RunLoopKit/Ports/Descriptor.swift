@@ -14,14 +14,21 @@ extension RunLoop.Message {
     /// Takes the descriptor over: nobody else closes it any more.
     /// - Throws: `.systemCall` with `EBADF` if the number is negative. Whether it is open shows when it is used.
     public init(owning fileDescriptor: Int32) throws(RunLoopError) {
-      guard fileDescriptor >= 0 else { throw .systemCall(name: "fcntl", errno: EBADF) }
+      guard fileDescriptor >= 0 else {
+        throw .systemCall(name: .init("fcntl", DescriptorWords.isNone(fileDescriptor)), errno: EBADF)
+      }
       number = Atomic(fileDescriptor)
     }
 
     /// Makes a second number for the same open file, close-on-exec; the first stays the caller's.
     /// - Throws: `.systemCall`: `EBADF`, `EMFILE`.
     public init(duplicating fileDescriptor: Int32) throws(RunLoopError) {
-      number = Atomic(try RunLoopError.checkErrno(fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 0), "fcntl"))
+      let made = fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 0)
+      number = Atomic(
+        try RunLoopError.checkErrno(
+          made, "fcntl",
+          fileDescriptor < 0
+            ? DescriptorWords.isNone(fileDescriptor) : "to duplicate descriptor \(fileDescriptor)"))
     }
 
     /// To be filled when the message is sent.
@@ -33,13 +40,20 @@ extension RunLoop.Message {
     /// The number, which is the caller's to close from now on. Once.
     /// - Throws: `.systemCall` with `EBADF` if it was taken or sent before.
     public func take() throws(RunLoopError) -> Int32 {
-      guard let taken = moveOut() else { throw .systemCall(name: "take", errno: EBADF) }
+      guard let taken = moveOut() else { throw .systemCall(name: .init("take", Self.isEmpty), errno: EBADF) }
       return taken
     }
 
     /// A second owner of the same open file, with a number of its own.
     /// - Throws: `.systemCall`: `EBADF` if it was taken or sent, `EMFILE`.
-    public func duplicate() throws(RunLoopError) -> Descriptor { try Descriptor(duplicating: fileDescriptor) }
+    public func duplicate() throws(RunLoopError) -> Descriptor {
+      let descriptor = fileDescriptor
+      guard descriptor >= 0 else { throw .systemCall(name: .init("fcntl", Self.isEmpty), errno: EBADF) }
+      return try Descriptor(duplicating: descriptor)
+    }
+
+    /// Words for an error.
+    static let isEmpty = "the descriptor was taken, or sent, before"
 
     /// Nil if it is empty.
     func moveOut() -> Int32? {
@@ -54,14 +68,5 @@ extension RunLoop.Message {
 
     /// The number.
     public var description: String { "descriptor \(fileDescriptor)" }
-  }
-}
-
-extension RunLoopError {
-  /// The answer of a libc function: -1 and `errno` if it failed.
-  @discardableResult
-  static func checkErrno(_ answer: Int32, _ name: String) throws(RunLoopError) -> Int32 {
-    guard answer >= 0 else { throw .systemCall(name: name, errno: errno) }
-    return answer
   }
 }

@@ -2,6 +2,7 @@ extension RunLoop {
   /// What one thread or process sends to a port: an id, components, and where an answer goes. A value.
   ///
   /// Bytes and rights are shared, descriptors have one owner: sending moves them. Source: `NSPortMessage`, `mach_msg_header_t`.
+  /// - Thread: Any: a value.
   public struct Message: Sendable, CustomStringConvertible {
     /// One part of a message.
     public enum Component: Sendable {
@@ -25,14 +26,14 @@ extension RunLoop {
     /// The most descriptors of a message (unix(7): `SCM_MAX_FD`); within a process too.
     public static let mostDescriptors = 253
 
-    /// A message that nobody has sent yet.
+    /// A message that nobody has sent yet. Its id is any number: it is the receiver's to know.
     public init(id: UInt32 = 0, _ components: [Component] = [], reply: Port.SendRight? = nil) {
       self.id = id
       self.components = components
       self.reply = reply
     }
 
-    /// A message of bytes.
+    /// A message of bytes, with any number as its id.
     public init(id: UInt32 = 0, bytes: Bytes, reply: Port.SendRight? = nil) {
       self.init(id: id, [.bytes(bytes)], reply: reply)
     }
@@ -70,6 +71,7 @@ extension RunLoop {
 
 extension RunLoop.Message {
   /// A process that sends, as the kernel knows it.
+  /// - Thread: Any: a value.
   public struct Sender: Sendable, Hashable, CustomStringConvertible {
     /// Its number; it may have ended since.
     public let processID: Int32

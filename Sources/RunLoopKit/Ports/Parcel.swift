@@ -23,7 +23,10 @@ struct Parcel: ~Copyable {
   private mutating func packDescriptors() throws(RunLoopError) {
     for index in message.components.indices {
       guard case .descriptor(let giver) = message.components[index] else { continue }
-      guard giver.fileDescriptor >= 0 else { throw .systemCall(name: "send", errno: EBADF) }
+      guard giver.fileDescriptor >= 0 else {
+        let detail = "component \(index): \(RunLoop.Message.Descriptor.isEmpty)"
+        throw .systemCall(name: .init("send", detail), errno: EBADF)
+      }
       let taker = RunLoop.Message.Descriptor()
       givers.append(giver)
       takers.append(taker)
@@ -56,7 +59,8 @@ struct Parcel: ~Copyable {
       }
       // Taken meanwhile, or twice in the message.
       for moved in givers.indices[..<index] { givers[moved].moveIn(takers[moved].moveOut()!) }
-      throw .systemCall(name: "send", errno: EBADF)
+      let detail = "a descriptor of the message was taken meanwhile, or is in it twice"
+      throw .systemCall(name: .init("send", detail), errno: EBADF)
     }
   }
 }

@@ -25,6 +25,7 @@ extension RunLoop {
   }
 
   /// A connection that a port has not taken, or has ended because its peer broke the rules.
+  /// - Thread: Any: a value.
   public struct Refusal: Sendable, Hashable, CustomStringConvertible {
     /// Whom; nil if the kernel did not tell.
     public let peer: Message.Sender?

@@ -28,7 +28,7 @@ extension RunLoop {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: receive)
     }
 
-    /// A port whose body answers: what it returns goes to the message's `reply`.
+    /// A port whose body answers: what it returns, on the thread of the loop that runs, goes to the message's `reply`.
     ///
     /// Without such a right, and if it returns nil, nothing is sent; somebody who waits for the answer is told `.noReply`. The
     /// loop does not wait for room: an answer to a port that is full, and one to a port that is gone, is dropped and counted in
@@ -49,6 +49,7 @@ extension RunLoop {
       queueLimit: Int, name: String? = nil, terms: PortTerms? = nil, onlyHost: RunLoop?,
       unchecked body: @escaping (Port, Message) -> Void
     ) {
+      if queueLimit < 1 { Diagnostics.say("Port: the queue limit \(queueLimit) counts as 1") }
       mailbox = Mailbox(limit: queueLimit)
       self.name = name
       self.terms = terms

@@ -2,6 +2,7 @@ extension RunLoop.Port {
   /// The right to send to a port: names it, and does not keep it. A value of one reference.
   ///
   /// Rights to one port are equal. A right that outlives its port says so.
+  /// - Thread: Any, for all members.
   public struct SendRight: Sendable, Hashable, CustomStringConvertible {
     let destination: Destination
 

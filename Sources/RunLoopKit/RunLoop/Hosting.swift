@@ -2,8 +2,8 @@
 extension RunLoop {
   /// The descriptor of a mode: readable whenever the mode has work; made on first use.
   ///
-  /// - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.systemCall`. It stays the loop's: do not
-  ///   close it. It lives as long as the loop's thread. A host that has it in an epoll of its own: see `rebuilds(of:)`.
+  /// - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonIsNoMode`, `.systemCall`. It stays
+  ///   the loop's: do not close it. It lives as long as the loop's thread. A host that has it in an epoll of its own: see `rebuilds(of:)`.
   @available(*, noasync, message: "hosting belongs to a thread")
   public func fileDescriptor(for mode: Mode = .default) throws(RunLoopError) -> Int32 {
     try checkOwner("fileDescriptor(for:)")
@@ -74,7 +74,7 @@ extension RunLoop {
   }
 
   private func hostedMode(_ name: Mode) throws(RunLoopError) -> ModePointer {
-    guard name != .common else { throw .noMode }
+    guard name != .common else { throw .commonIsNoMode(call: "hosting") }
     lock.lock()
     defer { lock.unlock() }
     let mode = state.pointee.makeMode(name)

@@ -2,7 +2,7 @@ extension RunLoop {
   /// Adds an item to a mode, which is made if need be; to `.common`: to all common modes, now and later.
   ///
   /// - Returns: True if anything changed. False for what the C model ignores: an item that is invalid, a member already, equal
-  ///   to a member (sources), or in another loop (timers and observers).
+  ///   to a member (sources), or in another loop (timers and observers). `printsDiagnostics` tells why.
   /// - Throws: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's `assumeOnLoop`; `.systemCall`
   ///   if a descriptor is refused or none is left. The item is in no mode then that it was not in before.
   /// - Thread: Any; a sleeping loop serves the item at once. A source's `schedule` is called before the return.
@@ -15,7 +15,9 @@ extension RunLoop {
     if let schedule = item.hooks?.schedule { tell(schedule, change, mode) }
     // Invalidated by another thread while it was added: it may have missed this membership.
     if item.isInvalidated { detach(item) }
-    return change.isAny
+    if change.isAny { return true }
+    explainIgnored(item, mode)
+    return false
   }
 
   @inline(__always)
@@ -99,9 +101,9 @@ extension RunLoop {
     }
   }
 
-  /// The tolerance of timers that are added without one, as if it had been set then; zero at first. A timer that must be
-  /// exact all the same sets its own to zero, once and for all; a display link always is. Timers that are members already
-  /// keep theirs; a repeating one gets at most half its interval.
+  /// The tolerance of timers that are added without one, as if it had been set then; zero at first, and at
+  /// least. A timer that must be exact all the same sets its own to zero, once and for all; a display link always is. Timers
+  /// that are members already keep theirs; a repeating one gets at most half its interval.
   ///
   /// Wakes that are saved by it: `Statistics.wakesSaved`. - Thread: Any.
   public var defaultTimerTolerance: Duration {

@@ -6,7 +6,7 @@ extension RunLoop.Item {
   ///
   /// Until then what the callout uses must stay; after the return it can go. Two callouts that remove each other's items so
   /// wait for each other for ever: give a timeout, or use `invalidate(finally:)`.
-  /// - Parameter timeout: How long to wait. Nil: until the callout ends.
+  /// - Parameter timeout: How long to wait; zero or less: not at all. Nil: until the callout ends.
   /// - Throws: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it: nothing was done then.
   ///   `.timedOut`: the item is invalid, and one callout still runs. `.forked` in a child of fork(2).
   /// - Thread: Any. - Blocks: While the callout runs; not at all if none does. - Complexity: O(modes); a wait costs two system

@@ -4,8 +4,8 @@ extension RunLoop {
   /// Runs the loop in one mode until nothing is left to wait for, `stop()`, the limit, or, if asked, a source was handled.
   ///
   /// Nested runs are allowed from every callout. The common pseudo mode, an unknown and an empty mode are finished at once,
-  /// without a notification. On the main loop a common mode is never finished: the main dispatch queue counts as a member, also
-  /// where there is none (`servesMainQueue`).
+  /// without a notification (`printsDiagnostics` tells). On the main loop a common mode is never finished: the main dispatch
+  /// queue counts as a member, also where there is none (`servesMainQueue`).
   /// - Parameters:
   ///   - limit: Nil, and more than about 16 years: none. Zero or less: one pass that does not wait.
   ///   - returnAfterSourceHandled: Return after the first pass in which a source was performed, a port source called or the
@@ -50,12 +50,13 @@ extension RunLoop {
   /// of this kind are ended one by one, the innermost first. A `stop()` before the run has begun stops nothing (as for every
   /// run): to end a thread whatever it does, see `RunLoop.Thread`.
   /// - Returns: `.stopped`.
-  /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.noMode` for the common pseudo mode.
+  /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonIsNoMode` for the common pseudo
+  ///   mode.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
   public func keepRunning(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
     try checkOwner("keepRunning(in:)")
-    guard mode != .common else { throw .noMode }
+    guard mode != .common else { throw .commonIsNoMode(call: "keepRunning(in:)") }
     let keeper = Source { _ in }
     try add(keeper, to: mode)
     defer { keeper.invalidate() }
@@ -63,12 +64,14 @@ extension RunLoop {
   }
 
   func run(
-    in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting reply: AwaitedReply? = nil
+    in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting reply: AwaitedReply? = nil,
+    isOneOfAll: Bool = false
   ) throws(RunLoopError) -> RunResult {
     lock.lock()
     guard let mode = modeToRun(name), !mode.pointee.isPseudoMode, !isEmpty(mode) else {
       lock.unlock()
       if name == .common { PseudoMode.warnOnce() }
+      if !isOneOfAll { explainFinished(name) }
       return .finished
     }
     do throws(RunLoopError) {

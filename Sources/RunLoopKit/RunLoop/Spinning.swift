@@ -2,7 +2,7 @@ internal import Synchronization
 
 extension RunLoop {
   /// How long the loop looks for a wake before it goes to sleep. Zero at first: not at all. At most 50 microseconds, more
-  /// is cut; 20 are what is usually worth it.
+  /// is cut, and less than zero is zero; 20 are what is usually worth it.
   ///
   /// A wake, a stop or a performed block that comes meanwhile costs its sender no system call and the loop no sleep: between
   /// two threads on two processors an answer takes some 3 us instead of 25. The price is processor time, and that a

@@ -4,6 +4,7 @@ extension RunLoop {
   /// Every run opens a scope before its entry observers. It is emptied after the before-waiting observers, at the end of a
   /// pass that polls, and after the exit observers; nested runs nest scopes. Outside of any scope things wait for the
   /// thread's end. These are fixed steps of the pass: no order of observers comes before or after them.
+  /// - Thread: Any; scopes are the calling thread's, and what is put into them ends there.
   public enum Scope {
     /// Runs `body` in a scope of its own, which ends when it returns or throws.
     ///

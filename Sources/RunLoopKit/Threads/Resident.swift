@@ -93,7 +93,8 @@ extension Resident {
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
     if let stackSize {
-      try RunLoopError.check(-pthread_attr_setstacksize(&attributes, max(stackSize, 0)), "pthread_attr_setstacksize")
+      let size = try StackSize.rounded(stackSize)
+      try RunLoopError.check(-pthread_attr_setstacksize(&attributes, size), "pthread_attr_setstacksize")
     }
     var made = pthread_t()
     let held = Unmanaged.passRetained(self)
@@ -104,7 +105,9 @@ extension Resident {
       place?.giveUp()
       held.release()
     }
-    try RunLoopError.check(-status, "pthread_create")
+    try RunLoopError.check(
+      -status, "pthread_create",
+      "thread \"\(name)\"\(stackSize.map { " with a stack of \($0) bytes" } ?? "")")
   }
 
   /// On the new thread. What it holds for its set-up is gone when it serves.

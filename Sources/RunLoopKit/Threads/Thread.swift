@@ -25,7 +25,9 @@ extension RunLoop {
     ///
     /// - Parameters:
     ///   - name: For debuggers and /proc.
-    ///   - stackSize: In bytes, as the system rounds it; nil: the system's default.
+    ///   - stackSize: In bytes, beside the program's thread-local variables; rounded up to whole pages. At least
+    ///     `minimumStackSize`: `start` throws if it is less. Nil: the system's default, mostly 8 MiB, of which only what is
+    ///     touched takes memory.
     ///   - setUp: Called once on the thread before `start` returns, with its loop: to add its items. Released after it.
     public init(name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }) {
       self.name = name
@@ -37,8 +39,8 @@ extension RunLoop {
     /// Starts the thread, and returns when its loop takes work.
     ///
     /// - Throws: What `setUp` has thrown, or `.loopEnded` if it has ended its thread: it is over then. `.alreadyStarted`, also while another thread is about to
-    ///   start it, and after its end. `.systemCall`: the system has no room for one more thread (it may be started later),
-    ///   or no descriptor for its loop. `.forked`.
+    ///   start it, and after its end. `.systemCall`: the stack is too small (`EINVAL`), the system has no room for one more
+    ///   thread (it may be started later), or no descriptor for its loop. `.forked`.
     /// - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
     public func start() throws { try resident.start() }
 
@@ -65,7 +67,7 @@ extension RunLoop {
     /// Returns when the thread is over: its loop has ended, all that it held was released. At once if it was not started.
     ///
     /// Does not stop it. Any number of threads may wait, at any time.
-    /// - Parameter timeout: How long; nil: for ever.
+    /// - Parameter timeout: How long; zero or less: not at all; nil: for ever.
     /// - Throws: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
     @available(*, noasync, message: "it blocks its thread")
     public func join(timeout: Duration? = nil) throws(RunLoopError) { try resident.join(Deadline(timeout)) }

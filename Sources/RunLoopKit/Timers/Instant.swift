@@ -1,12 +1,13 @@
 extension RunLoop {
   /// A moment on the monotonic clock, which stands still while the machine is suspended. Saturates at both ends.
+  /// - Thread: Any: a value.
   public struct Instant: ClockInstant {
     /// The suspending one.
     public static var clock: TimerClock { .suspending }
     /// Since the machine was started.
     public var nanoseconds: UInt64
 
-    /// From nanoseconds since the machine was started; `.max` is never.
+    /// From nanoseconds since the machine was started: any number; `.max` is never.
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// This moment, by one reading of the clock.

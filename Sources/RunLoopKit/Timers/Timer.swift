@@ -28,7 +28,8 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - fireDate: The first date; one in the past means now, and is reported as given until the timer has fired.
-    ///   - interval: Zero or less: fires once and is invalid after its callout.
+    ///   - interval: Zero or less: fires once and is invalid after its callout. 584 years or more: it never comes, so that the
+    ///     timer is a rearmable one.
     ///   - tolerance: See `tolerance`.
     ///   - body: Called on the loop's thread, with no lock held; kept until the timer is destroyed.
     public convenience init(
@@ -68,6 +69,10 @@ extension RunLoop {
       self.schedule = schedule
       hasOwnTolerance = schedule.tolerance > 0
       super.init(.timer, order: order, context: context, onlyHost: onlyHost)
+      if intervalNanoseconds == 0, interval != .zero {
+        Diagnostics.say("Timer: the interval \(interval) counts as zero: the timer fires once")
+      }
+      if tolerance < .zero { Diagnostics.say("Timer: the tolerance \(tolerance) counts as zero") }
     }
 
     func withSchedule<R>(_ body: (inout TimerSchedule) -> R) -> R { withLeafLock { body(&schedule) } }
@@ -118,6 +123,7 @@ extension RunLoop {
       get { Duration(nanoseconds: withSchedule { $0.tolerance }) }
       set {
         guard isValid else { return }
+        if newValue < .zero { Diagnostics.say("Timer: the tolerance \(newValue) counts as zero") }
         change(.tolerance(newValue.nanosecondsRoundedUp))
       }
     }

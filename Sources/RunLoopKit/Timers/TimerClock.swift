@@ -1,5 +1,6 @@
 extension RunLoop {
   /// The clocks that timers run on. A timer's clock is that of its date's type.
+  /// - Thread: Any: a value.
   public enum TimerClock: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// Stands still while the machine is suspended, and is never set: `Instant`. Source: CLOCK_MONOTONIC.
     case suspending
@@ -20,33 +21,36 @@ extension RunLoop {
 
   /// A moment on one of the clocks: nanoseconds that saturate at both ends. `Instant`, `ContinuousInstant`, `WallInstant`;
   /// not for others to conform to.
+  /// - Thread: Any: a value.
   public protocol ClockInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible
   where Duration == Swift.Duration {
     /// The clock that it is on.
     static var clock: TimerClock { get }
     /// Since the clock's beginning; `.max` is never.
     var nanoseconds: UInt64 { get set }
-    /// From nanoseconds since the clock's beginning; `.max` is never.
+    /// From nanoseconds since the clock's beginning: any number; `.max` is never.
     init(nanoseconds: UInt64)
   }
 
   /// A moment on the continuous clock, which goes on while the machine is suspended. Saturates at both ends.
+  /// - Thread: Any: a value.
   public struct ContinuousInstant: ClockInstant {
     /// The continuous one.
     public static var clock: TimerClock { .continuous }
     /// Since the machine was started, suspended time included.
     public var nanoseconds: UInt64
-    /// From nanoseconds since the machine was started; `.max` is never.
+    /// From nanoseconds since the machine was started: any number; `.max` is never.
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
   }
 
   /// A moment on the wall clock, as people tell it. Saturates at both ends; none lies before 1970.
+  /// - Thread: Any: a value.
   public struct WallInstant: ClockInstant {
     /// The wall clock.
     public static var clock: TimerClock { .wall }
     /// Since 1970-01-01 00:00 UTC, leap seconds not counted; as `CLOCK_REALTIME` has them.
     public var nanoseconds: UInt64
-    /// From nanoseconds since 1970-01-01 00:00 UTC; `.max` is never.
+    /// From nanoseconds since 1970-01-01 00:00 UTC: any number; `.max` is never.
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
   }
 }

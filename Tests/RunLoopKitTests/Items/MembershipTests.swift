@@ -66,7 +66,7 @@ final class MembershipTests: XCTestCase {
       let loop = RunLoop.current
       func refuses(_ item: RunLoop.Item, _ call: String) {
         XCTAssertThrowsError(try loop.add(item)) {
-          XCTAssertEqual($0 as? RunLoopError, .systemCall(name: call, errno: EBADF))
+          XCTAssertEqual($0 as? RunLoopError, .systemCall(name: .init(call), errno: EBADF))
         }
         XCTAssertFalse(loop.contains(item))
         XCTAssertTrue(item.isValid && loop.wouldFinish(in: .default))

@@ -76,7 +76,8 @@ final class RequestTests: XCTestCase {
         }
         XCTAssertEqual(calls.value, 0)
         XCTAssertTrue(loop.wouldFinish(in: "asking"))
-        XCTAssertEqual(thrown { try right.request(Message(), in: .common) }, .noMode)
+        XCTAssertEqual(
+          thrown { try right.request(Message(), in: .common) }, .commonIsNoMode(call: "request(_:in:before:)"))
       }
     }
   }

@@ -196,6 +196,24 @@ final class ResidentTests: XCTestCase {
     XCTAssertNil(thrown { try thread.join() })
   }
 
+  /// The smallest stack serves what a loop has: a timer, a port, blocks, its description; an odd size is rounded up.
+  func test_RLK_RESIDENT_30_theSmallestStackServes() throws {
+    for size in [Resident.minimumStackSize, Resident.minimumStackSize + 1] {
+      let served = Box(0)
+      let thread = Resident(name: "small", stackSize: size) { loop in
+        try loop.add(RunLoop.Timer(fireDate: .now) { _ in served.value += 1 })
+        let port = RunLoop.Port { _, message in if message.id == 7 { served.value += 1 } }
+        try loop.add(port)
+        try port.sendRight.trySend(RunLoop.Message(id: 7))
+      }
+      try thread.start()
+      try thread.perform { if RunLoop.current.description.isEmpty == false { served.value += 1 } }
+      thread.stop()
+      try thread.join()
+      XCTAssertEqual(served.value, 3)
+    }
+  }
+
   func test_RLK_RESIDENT_10_nameAndStack() throws {
     func name(of given: String) throws -> String {
       let thread = Resident(name: given, stackSize: 1 << 20)
@@ -288,7 +306,7 @@ final class ResidentTests: XCTestCase {
   func test_RLK_RESIDENT_15_anEmptyModeIsKeptRunningUntilStop() {
     onThread {
       let loop = RunLoop.current
-      XCTAssertEqual(thrown { try loop.keepRunning(in: .common) }, .noMode)
+      XCTAssertEqual(thrown { try loop.keepRunning(in: .common) }, .commonIsNoMode(call: "keepRunning(in:)"))
       let stopper = TestThread {
         while loop.currentMode != "empty" { sched_yield() }
         loop.stop()

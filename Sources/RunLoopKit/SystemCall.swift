@@ -1,0 +1,120 @@
+internal import Glibc
+
+extension RunLoopError {
+  /// A call of the system or the C library that has failed, and what it was about.
+  ///
+  /// A literal is one: `.systemCall(name: "epoll_ctl", errno: EPERM)`.
+  /// - Thread: Any: a value.
+  public struct Call: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// As its manual page has it.
+    public let name: String
+    /// The descriptor, path or value that it was about, and what to do instead; nil if there is nothing to add.
+    public let detail: String?
+
+    /// A call by its name, and words for people.
+    public init(_ name: String, _ detail: String? = nil) {
+      self.name = name
+      self.detail = detail
+    }
+
+    /// A call without words.
+    public init(stringLiteral name: String) { self.init(name) }
+
+    /// The same call, whatever it was about.
+    public static func == (a: Call, b: Call) -> Bool { a.name == b.name }
+    /// By name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+
+    /// The name.
+    public var description: String { name }
+
+    /// What has failed, why, on what, and the remedy.
+    func text(_ error: Int32) -> String {
+      ([name, String(cString: strerror(error))] + [detail, remedy(error)].compactMap { $0 }).joined(separator: ": ")
+    }
+
+    /// What helps whatever the call was about.
+    private func remedy(_ error: Int32) -> String? {
+      switch (name, error) {
+      case ("inotify_add_watch", ENOSPC): "the user's watches are used up; raise fs.inotify.max_user_watches"
+      case ("inotify_init1", EMFILE):
+        "the user's instances (fs.inotify.max_user_instances) or the process's descriptors (RLIMIT_NOFILE) are used up"
+      case ("epoll_ctl", ENOSPC): "the user's epoll watches are used up; raise fs.epoll.max_user_watches"
+      case (_, EMFILE): "this process has as many descriptors as it may; close some, or raise RLIMIT_NOFILE"
+      case (_, ENFILE): "the system has as many descriptors as it may; raise fs.file-max"
+      default: nil
+      }
+    }
+  }
+
+  /// A C status: `>= 0`, or `-errno`. The words are made for a failure only.
+  @inline(__always)
+  @discardableResult
+  static func check(
+    _ status: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
+  ) throws(RunLoopError) -> Int32 {
+    guard status >= 0 else { throw .systemCall(name: Call(name, detail()), errno: -status) }
+    return status
+  }
+
+  /// The answer of a libc function: -1 and `errno` if it failed.
+  @discardableResult
+  static func checkErrno(
+    _ answer: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
+  ) throws(RunLoopError) -> Int32 {
+    let error = errno
+    guard answer >= 0 else { throw .systemCall(name: Call(name, detail()), errno: error) }
+    return answer
+  }
+}
+
+/// Words about a descriptor, for errors.
+enum DescriptorWords {
+  /// As in `descriptor 7 (/etc/hostname) is a regular file`.
+  static func kind(of descriptor: Int32) -> String {
+    var info = stat()
+    guard fstat(descriptor, &info) == 0 else { return "descriptor \(descriptor) is not open" }
+    let kind =
+      switch info.st_mode & S_IFMT {
+      case S_IFREG: "a regular file"
+      case S_IFDIR: "a folder"
+      case S_IFBLK: "a block device"
+      case S_IFCHR: "a device without a queue to wait for"
+      default: "of a kind that has nothing to wait for"
+      }
+    return "descriptor \(descriptor)\(path(of: descriptor)) is \(kind)"
+  }
+
+  /// Of a negative number.
+  static func isNone(_ descriptor: Int32) -> String {
+    "\(descriptor) is no descriptor; the call that answered it has failed"
+  }
+
+  static func isNotOpen(_ descriptor: Int32) -> String {
+    "descriptor \(descriptor) is not open; it must stay open until its source has left its modes"
+  }
+
+  /// What epoll has against watching it.
+  static func refusal(_ descriptor: Int32, _ error: Int32, isCounter: Bool) -> String {
+    switch error {
+    case EPERM:
+      "\(kind(of: descriptor)), which epoll cannot watch; "
+        + (isCounter
+          ? "a PortSource takes an eventfd, a timerfd or a pipe"
+          : "pass unpollable: .alwaysReady, or read it without waiting")
+    case EBADF: isNotOpen(descriptor)
+    case EINVAL, ELOOP: "descriptor \(descriptor) is the loop's own, or watches it"
+    default: "descriptor \(descriptor)"
+    }
+  }
+
+  private static func path(of descriptor: Int32) -> String {
+    let text = [UInt8](unsafeUninitializedCapacity: 256) { buffer, count in
+      let size = buffer.withMemoryRebound(to: CChar.self) {
+        readlink("/proc/self/fd/\(descriptor)", $0.baseAddress!, $0.count)
+      }
+      count = max(size, 0)
+    }
+    return text.first == UInt8(ascii: "/") ? " (\(String(decoding: text, as: UTF8.self)))" : ""
+  }
+}

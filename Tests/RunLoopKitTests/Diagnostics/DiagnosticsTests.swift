@@ -1,0 +1,151 @@
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// What is said on standard error of calls that do less than was asked, once each.
+final class DiagnosticsTests: XCTestCase {
+  /// The kit's lines on standard error while `body` runs.
+  private func said(on isOn: Bool = true, _ body: @escaping () throws -> Void) -> [String] {
+    var path = Array("/tmp/stderr-XXXXXX".utf8CString)
+    let (file, kept) = (mkstemp(&path), dup(STDERR_FILENO))
+    unlink(path)
+    dup2(file, STDERR_FILENO)
+    RunLoop.printsDiagnostics = isOn
+    onThread(body)
+    RunLoop.printsDiagnostics = false
+    dup2(kept, STDERR_FILENO)
+    var bytes = [UInt8](repeating: 0, count: 65536)
+    let count = pread(file, &bytes, bytes.count, 0)
+    close(kept)
+    close(file)
+    return String(decoding: bytes[..<max(count, 0)], as: UTF8.self).split(separator: "\n").map(String.init)
+      .filter { $0.hasPrefix("RunLoopKit: ") }
+  }
+
+  func test_RLK_DIAG_1_whatIsNotAddedSaysWhyOnce() {
+    let held = RunLoop.Timer.never()
+    held.label = "diag held"
+    XCTAssertTrue(try RunLoop.current.add(held, to: "diag"))
+    defer { held.invalidate() }
+    func play() throws {
+      let loop = RunLoop.current
+      let over = RunLoop.Timer.never()
+      over.label = "diag over"
+      over.invalidate()
+      for _ in 1...3 { XCTAssertFalse(try loop.add(over, to: "diag")) }
+      for _ in 1...3 { XCTAssertFalse(try loop.add(held, to: "diag")) }
+      let source = RunLoop.Source { _ in }
+      for _ in 1...3 { try loop.add(source, to: "diag") }  // there already: nothing to say
+    }
+    XCTAssertEqual(said(on: false, play), [])
+    XCTAssertEqual(
+      said(play),
+      [
+        "RunLoopKit: add(_:to: \"diag\"): a timer \"diag over\" is invalid and is not added; an invalidated item is "
+          + "over, as is a one-shot timer that has fired",
+        "RunLoopKit: add(_:to: \"diag\"): a timer \"diag held\" is in another loop and is not added; a timer and an observer "
+          + "belong to one loop at a time",
+      ])
+    XCTAssertEqual(said(play), [])
+  }
+
+  func test_RLK_DIAG_2_aMistypedModeIsSaid() {
+    XCTAssertEqual(
+      said {
+        let loop = RunLoop.current
+        for _ in 1...2 { XCTAssertEqual(try loop.run(in: "diag defualt"), .finished) }
+        let source = RunLoop.Source { _ in }
+        try loop.add(source, to: "diag typo")
+        XCTAssertEqual(try loop.run(), .finished)
+        XCTAssertEqual(try loop.run(in: "diag typo", for: .zero), .timedOut)
+        XCTAssertFalse(
+          try loop.runAllModes {
+            source.invalidate(); return false
+          })  // looks into empty modes: as it should
+        source.invalidate()
+        XCTAssertEqual(try loop.run(in: "diag typo"), .finished)  // everything is done
+      },
+      [
+        "RunLoopKit: run(in: \"diag defualt\"): the loop has no such mode, and the run is finished at once; no mode has "
+          + "anything in it",
+        "RunLoopKit: run(in: \"kCFRunLoopDefaultMode\"): nothing is in this mode, and the run is finished at once; there is "
+          + "something in \"diag typo\"",
+      ])
+  }
+
+  func test_RLK_DIAG_3_valuesThatCountAsOthers() {
+    func play() throws {
+      let timer = RunLoop.Timer(fireDate: .now, interval: .seconds(-3), tolerance: .seconds(-4)) { _ in }
+      XCTAssertEqual(timer.interval, .zero)
+      XCTAssertEqual(timer.tolerance, .zero)
+      timer.tolerance = .seconds(-5)
+      XCTAssertEqual(timer.tolerance, .zero)
+      XCTAssertEqual(RunLoop.RateLimit(count: 0, per: .seconds(1)).count, 1)
+      XCTAssertEqual(RunLoop.RateLimit(count: -7, per: .seconds(-1)).count, 1)
+      XCTAssertEqual(RunLoop.FrameRate(framesPerSecond: 0).frames, 1)
+      XCTAssertEqual(RunLoop.FrameRate(frames: 2, per: .seconds(-1)).duration, .nanoseconds(2))
+      XCTAssertEqual(RunLoop.Port(queueLimit: 0) { _, _ in }.queueLimit, 1)
+      // What is as documented: nothing is said.
+      _ = RunLoop.Timer(fireDate: .now, interval: .zero) { _ in }
+      _ = RunLoop.DisplayLink { _, _ in }
+      XCTAssertEqual(try RunLoop.current.run(for: .seconds(-1)), .finished)
+    }
+    XCTAssertEqual(said(on: false, play), [])
+    XCTAssertEqual(
+      said(play).map { String($0.dropFirst("RunLoopKit: ".count)) },
+      [
+        "Timer: the interval -3.0 seconds counts as zero: the timer fires once",
+        "Timer: the tolerance -4.0 seconds counts as zero", "Timer: the tolerance -5.0 seconds counts as zero",
+        "RateLimit: the count 0 counts as 1", "RateLimit: the count -7 counts as 1",
+        "RateLimit: the period -1.0 seconds limits nothing",
+        "FrameRate: 0 frames per 1.0 seconds count as 1 frames per 1.0 seconds",
+        "FrameRate: 2 frames per -1.0 seconds count as 2 frames per 2e-09 seconds",
+        "Port: the queue limit 0 counts as 1",
+      ])
+  }
+
+  /// The largest durations count as documented: none traps, nothing fires early.
+  func test_RLK_DIAG_4_theLargestDurations() {
+    onThread {
+      let loop = RunLoop.current
+      let longest = Duration.seconds(Int64.max)
+      let timer = RunLoop.Timer(fireDate: .now.advanced(by: longest), interval: longest, tolerance: longest) { _ in }
+      XCTAssertEqual(timer.fireDate, .distantFuture)
+      XCTAssertTrue(timer.isRearmable)
+      try loop.add(timer)
+      timer.rearm(after: longest)
+      XCTAssertEqual(timer.fireDate, .distantFuture)
+      timer.tolerance = .zero
+      timer.rearm(after: .seconds(Int64.min))
+      XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+      XCTAssertEqual(timer.fireDate, .distantFuture)
+      let performed = try loop.perform(after: longest) {}
+      XCTAssertTrue(performed.isPending && performed.cancel())
+      XCTAssertEqual(RunLoop.FrameRate(frames: Int.max, per: longest).frames, 1_000_000_000)
+      XCTAssertEqual(RunLoop.FrameRate(frames: Int.min, per: longest).duration, .seconds(10_000_000))
+      loop.defaultTimerTolerance = .seconds(Int64.min)
+      XCTAssertEqual(loop.defaultTimerTolerance, .zero)
+      loop.spinLimit = .seconds(Int64.min)
+      XCTAssertEqual(loop.spinLimit, .zero)
+      loop.spinLimit = longest
+      XCTAssertEqual(loop.spinLimit, .microseconds(50))
+      loop.spinLimit = .zero
+      XCTAssertEqual(try loop.run(for: .seconds(Int64.min)), .timedOut)
+      loop.stop()
+      try loop.perform { loop.stop() }
+      XCTAssertEqual(try loop.run(for: longest), .stopped)
+      XCTAssertEqual(try loop.performAndWait(timeout: .seconds(Int64.min)) { 3 }, 3)
+    }
+  }
+
+  func test_RLK_DIAG_5_theCommonModesAreNoModeToRunIn() {
+    onThread {
+      let loop = RunLoop.current
+      let text = thrown { try loop.keepRunning(in: .common) }?.description ?? ""
+      XCTAssertTrue(text.hasPrefix("keepRunning(in:): .common stands for the common modes"), text)
+      XCTAssertEqual(thrown { _ = try loop.fileDescriptor(for: .common) }, .commonIsNoMode(call: "hosting"))
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// What errors say: the descriptor, path or value, and the remedy.
+final class ErrorTextTests: XCTestCase {
+  private func check(
+    _ parts: String..., line: UInt = #line, _ body: () throws -> Void
+  ) {
+    guard let text = thrown(body)?.description else { return XCTFail("nothing was thrown", line: line) }
+    for part in parts { XCTAssertTrue(text.contains(part), "\"\(part)\" is not in \"\(text)\"", line: line) }
+  }
+
+  func test_RLK_ERROR_1_descriptors() throws {
+    let counter = EventCounter()
+    let other = try PortSourceFactory.make(counter) {}
+    let file = open("/etc/passwd", O_RDONLY | O_CLOEXEC)
+    let folder = open("/", O_RDONLY | O_CLOEXEC)
+    let closed = dup(STDERR_FILENO)
+    close(closed)
+    defer {
+      close(file)
+      close(folder)
+    }
+    onThread {
+      let loop = RunLoop.current
+      func source(_ descriptor: Int32) throws -> RunLoop.FileDescriptorSource {
+        try RunLoop.FileDescriptorSource(fileDescriptor: descriptor, interest: .readable) { _, _ in }
+      }
+      self.check("-1 is no descriptor") { _ = try source(-1) }
+      self.check("-7 is no descriptor") { _ = try RunLoop.PortSource(fileDescriptor: -7) { _ in } }
+      self.check("fcntl", "descriptor \(closed) is not open") { try loop.add(source(closed)) }
+      try loop.add(other)  // the loop's own descriptors may have the closed one's number from now on
+      self.check(
+        "epoll_ctl: Operation not permitted: descriptor \(file) (/etc/passwd) is a regular file",
+        "unpollable: .alwaysReady"
+      ) { try loop.add(source(file)) }
+      self.check("descriptor \(file)", "regular file", "a PortSource takes an eventfd") {
+        try loop.add(RunLoop.PortSource(fileDescriptor: file) { _ in })
+      }
+      self.check("descriptor 999999 is not open") { try loop.add(source(999_999)) }
+      self.check("descriptor \(folder) (/) is a folder", "FileWatch") {
+        _ = try RunLoop.FileDescriptorSource(
+          fileDescriptor: folder, interest: .readable, unpollable: .alwaysReady
+        ) { _, _ in }
+      }
+      self.check("fstat", "descriptor 999999 is not open") {
+        _ = try RunLoop.FileDescriptorSource(
+          fileDescriptor: 999_999, interest: .readable, unpollable: .alwaysReady
+        ) { _, _ in }
+      }
+      other.invalidate()
+    }
+  }
+
+  func test_RLK_ERROR_2_descriptorsOfMessages() throws {
+    typealias Descriptor = RunLoop.Message.Descriptor
+    check("-1 is no descriptor") { _ = try Descriptor(owning: -1) }
+    check("-2 is no descriptor") { _ = try Descriptor(duplicating: -2) }
+    check("fcntl: Bad file descriptor: to duplicate descriptor 999999") { _ = try Descriptor(duplicating: 999_999) }
+    let descriptor = try Descriptor(duplicating: STDERR_FILENO)
+    close(try descriptor.take())
+    check("taken, or sent, before") { _ = try descriptor.take() }
+    check("taken, or sent, before") { _ = try descriptor.duplicate() }
+    let port = RunLoop.Port { _, _ in }
+    check("component 1: the descriptor was taken") {
+      try port.sendRight.trySend(RunLoop.Message([.bytes(RunLoop.Message.Bytes([1])), .descriptor(descriptor)]))
+    }
+    let twice = try Descriptor(duplicating: STDERR_FILENO)
+    check("or is in it twice") {
+      try port.sendRight.trySend(RunLoop.Message([.descriptor(twice), .descriptor(twice)]))
+    }
+  }
+
+  func test_RLK_ERROR_3_signals() throws {
+    check("signalfd: Invalid argument: SIGKILL cannot be blocked or received") {
+      _ = try RunLoop.SignalSource(.kill) { _, _ in }
+    }
+    check("SIGSTOP cannot be") { try RunLoop.blockSignals(.init(rawValue: SIGSTOP)) }
+    check("99 is no signal: they are 1 to 64") { try RunLoop.blockSignals(.init(rawValue: 99)) }
+    check("no signal was named") { _ = try RunLoop.SignalSource([]) { _, _ in } }
+    check("signal 32 is the C library's own") { try RunLoop.blockSignals(.init(rawValue: 32)) }
+  }
+
+  func test_RLK_ERROR_4_processesAndPaths() throws {
+    check("-3 is no process's number") { _ = try RunLoop.ChildSource(processID: -3) { _, _ in } }
+    check("there is no process \(Int32.max)") { _ = try RunLoop.ChildSource(processID: Int32.max) { _, _ in } }
+    check("posix_spawnp: No such file or directory: /no/such/program") { _ = try RunLoop.spawn("/no/such/program") }
+    check("/bin/true, or one of its file actions") {
+      _ = try RunLoop.spawn("/bin/true", actions: [.changeDirectory("/no/such/folder")])
+    }
+    check("a string has a zero byte") { _ = try RunLoop.spawn("true", arguments: ["a\0b"]) }
+    check("inotify_add_watch: No such file or directory: /no/such/file") {
+      _ = try RunLoop.FileWatch(path: "/no/such/file", events: .changes) { _, _ in }
+    }
+    check("/tmp: no event to watch for was named") { _ = try RunLoop.FileWatch(path: "/tmp", events: []) { _, _ in } }
+    check("/etc/passwd is neither /proc/pressure/memory nor") {
+      _ = try RunLoop.MemoryPressure(.some, longerThan: .seconds(1), within: .seconds(2), path: "/etc/passwd") { _, _ in
+      }
+    }
+    check("open: No such file or directory: /none/memory.pressure") {
+      _ = try RunLoop.MemoryPressure(
+        .some, longerThan: .seconds(1), within: .seconds(2), path: "/none/memory.pressure"
+      ) { _, _ in }
+    }
+  }
+
+  func test_RLK_ERROR_5_sizesOfStacks() throws {
+    for size in [Int.min, -1, 0, 1000, 16384, RunLoop.Thread.minimumStackSize - 1, Int.max] {
+      check("stackSize is \(size) bytes") { try RunLoop.Thread(name: "small", stackSize: size).start() }
+    }
+    check("pthread_create", "thread \"huge\" with a stack of \(1 << 52) bytes") {
+      try RunLoop.Thread(name: "huge", stackSize: 1 << 52).start()
+    }
+  }
+
+  func test_RLK_ERROR_6_whatIsUsedUp() {
+    XCTAssertEqual(
+      RunLoopError.systemCall(name: "timerfd_create", errno: EMFILE).description,
+      "timerfd_create: Too many open files: this process has as many descriptors as it may; close some, "
+        + "or raise RLIMIT_NOFILE")
+    XCTAssertTrue(RunLoopError.systemCall(name: "eventfd", errno: ENFILE).description.contains("fs.file-max"))
+    XCTAssertTrue(
+      RunLoopError.systemCall(name: "epoll_ctl", errno: ENOSPC).description.contains("fs.epoll.max_user_watches"))
+  }
+
+  /// Programs compare by call and number; words are for people.
+  func test_RLK_ERROR_7_wordsMakeNoDifference() {
+    let bare = RunLoopError.systemCall(name: "epoll_ctl", errno: EPERM)
+    let told = RunLoopError.systemCall(name: .init("epoll_ctl", "descriptor 7"), errno: EPERM)
+    XCTAssertEqual(bare, told)
+    XCTAssertEqual(bare.hashValue, told.hashValue)
+    XCTAssertNotEqual(bare, .systemCall(name: "fcntl", errno: EPERM))
+    XCTAssertEqual(bare.description, "epoll_ctl: Operation not permitted")
+  }
+}
