@@ -124,7 +124,12 @@ extension LoopSnapshot.Mode {
       (mode.pointee.timerCount, "timer"), (loop.state.pointee.blockCount(for: mode), "block"),
     ]
     let items = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
-    return loop.isKeptByMainQueue(mode) ? items + ["the main queue"] : items
+    let background = mode.pointee.background.count
+    // They are among those counts, and keep nothing.
+    let all =
+      background == 0
+      ? items : mode.pointee.hasNoItems ? [] : items + ["of which \(background) in the background keep nothing"]
+    return loop.isKeptByMainQueue(mode) ? all + ["the main queue"] : all
   }
 
   private static func describe(_ port: TimerPort?, _ now: UInt64) -> String {

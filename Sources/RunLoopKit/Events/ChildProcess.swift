@@ -9,6 +9,9 @@ final class ChildProcess: @unchecked Sendable {
     case number(SignalReceiver)
   }
 
+  /// P_PIDFD of waitid(2), which the headers may lack.
+  private static let byDescriptor = idtype_t(3)
+
   let processID: Int32
   private let hub: ChildHub
   private let access: Access
@@ -76,9 +79,30 @@ final class ChildProcess: @unchecked Sendable {
         guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
           throw .systemCall(name: .init("kill", "process \(processID) has ended"), errno: ESRCH)
         }
-        try RunLoopError.checkErrno(kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
+        try RunLoopError.checkErrno(Glibc.kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
       }
     }
+  }
+
+  /// Ends the process and takes its exit, unless its end is known. Blocks until it is over.
+  func kill() {
+    guard exitStatus == nil else { return }
+    do throws(RunLoopError) {
+      try send(.kill)
+    } catch {
+      return  // it has ended, or is another user's
+    }
+    // Without taking it: that happens under the lock, for all who wait for it.
+    var info = siginfo_t()
+    var answer: Int32
+    repeat {
+      answer =
+        switch access {
+        case .descriptor(let owned): waitid(Self.byDescriptor, id_t(owned.fileDescriptor), &info, WEXITED | WNOWAIT)
+        case .number: waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT)
+        }
+    } while answer < 0 && errno == EINTR
+    _ = takeExit()
   }
 
   /// The source is invalid or gone.

@@ -18,28 +18,44 @@ extension RunLoop {
   /// and not ignored (`RunLoop.blockSignals`; the mask rules of `SignalSource` apply), and only children can be waited for. Its
   /// number is safe then as long as no other code waits for the child.
   public final class ChildSource: EventSource, @unchecked Sendable {
+    /// Whose the child is.
+    public enum Ownership: Sendable {
+      /// The caller's: it lives on when the source is invalidated or gone.
+      case borrowed
+      /// The source's: when that is invalidated, or gone, before the end of the child was told, SIGKILL ends the child and its
+      /// exit is taken [RLK-CHILD-30]. So a child does not outlive what has started it; a process that ends without that, by a
+      /// crash, leaves it (see `PR_SET_PDEATHSIG` of prctl(2)).
+      case killedWhenInvalidated
+    }
+
     let body: (ChildSource, ExitStatus) -> Void
     /// The process that it waits for.
     public let processID: Int32
     private let process: ChildProcess
     private let isTold = Atomic<Bool>(false)
+    private let ownership: Ownership
 
     /// - Parameters:
     ///   - processID: At least 1.
+    ///   - ownership: `.killedWhenInvalidated`: invalidating blocks until the kernel has ended the child, mostly well below a
+    ///     millisecond. Other sources for the child, and code that waits for it, are told of its end.
     ///   - body: Called once, on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none, `ECHILD`
     ///   if it is no child and the kernel has no pidfds; `EMFILE`, `ENFILE`, `ENOMEM`.
     /// - Complexity: One system call, five without pidfds.
     public convenience init(
-      processID: Int32, order: Int = 0, _ body: @escaping @Sendable (ChildSource, ExitStatus) -> Void
+      processID: Int32, ownership: Ownership = .borrowed, order: Int = 0,
+      _ body: @escaping @Sendable (ChildSource, ExitStatus) -> Void
     ) throws(RunLoopError) {
-      try self.init(processID: processID, order: order, onlyHost: nil, unchecked: body)
+      try self.init(processID: processID, ownership: ownership, order: order, onlyHost: nil, unchecked: body)
     }
 
     init(
-      processID: Int32, order: Int, onlyHost: RunLoop?, unchecked body: @escaping (ChildSource, ExitStatus) -> Void
+      processID: Int32, ownership: Ownership = .borrowed, order: Int, onlyHost: RunLoop?,
+      unchecked body: @escaping (ChildSource, ExitStatus) -> Void
     ) throws(RunLoopError) {
       self.body = body
+      self.ownership = ownership
       self.processID = processID
       process = try ChildHub.current.open(processID)
       try super.init(process.owned, order: order, onlyHost: onlyHost)
@@ -60,7 +76,15 @@ extension RunLoop {
       try process.send(signal)
     }
 
-    override func hasLeft() { process.end() }
+    override func hasLeft() {
+      endOwned()
+      process.end()
+    }
+
+    /// Its descriptors are open still.
+    private func endOwned() {
+      if ownership == .killedWhenInvalidated, !isForked { process.kill() }
+    }
 
     override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }
@@ -74,7 +98,10 @@ extension RunLoop {
       return true
     }
 
-    deinit { process.end() }
+    deinit {
+      if isValid { endOwned() }
+      process.end()
+    }
 
     public override var description: String {
       "<child source\(labelText) order \(order), process \(processID), \(isValid ? "valid" : "invalid")>"

@@ -124,6 +124,7 @@ extension RunLoop {
     let timer = Timer(fireDate: Instant(nanoseconds: end)) { [weak self, weak item] _ in
       if let self, let item { self.endRest(item, limiter) }
     }
+    timer.keepsRunning = item.keepsRunning
     limiter.beginRest(in: serial, timer)?.invalidate()
     let isResting = lock.withLock { beginRest(item, timer) }
     if !isResting { endRest(limiter, of: item) }

@@ -73,6 +73,17 @@ extension RunLoop {
     /// For descriptions: behind the kind.
     final var labelText: String { label.map { " \"\($0)\"" } ?? "" }
 
+    /// It does not keep its modes from being finished (`keepsRunning`).
+    @inline(__always)
+    final var isBackground: Bool { extras?.isBackground.load(ordering: .acquiring) ?? false }
+
+    /// False if that changes nothing.
+    final func setBackground(_ isBackground: Bool) -> Bool {
+      guard isBackground || extras != nil else { return false }
+      return (extras ?? makeExtras()).isBackground.exchange(isBackground, ordering: .acquiringAndReleasing)
+        != isBackground
+    }
+
     final var context: HeldContext? { extras?.context }
 
     /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
@@ -222,6 +233,8 @@ final class ItemExtras: @unchecked Sendable {
   let context: RunLoop.HeldContext?
   let onlyHost: UInt64?
   let descriptors: ItemDescriptors?
+  /// It does not keep its modes from being finished.
+  let isBackground = Atomic<Bool>(false)
 
   var label: String? {
     get { lock.withLock { storedLabel } }

@@ -31,7 +31,11 @@ extension RunLoop {
   /// False if the item, or an equal one, is a member already, or belongs to another loop.
   func insert(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> Bool {
     if member(equalTo: item, in: mode) != nil { return false }
-    return try item.link(to: self, mode, { () throws(RunLoopError) in try register(item, in: mode) }) != nil
+    guard try item.link(to: self, mode, { () throws(RunLoopError) in try register(item, in: mode) }) != nil else {
+      return false
+    }
+    if item.isBackground { mode.pointee.background.insert(item) }
+    return true
   }
 
   /// Enters the mode's tables; the token. Under the leaf lock too.
@@ -121,6 +125,7 @@ extension RunLoop {
 
   /// Leaves the mode's tables.
   func unregister(_ item: Item, from mode: ModePointer, token: UInt64) {
+    if mode.pointee.background.count > 0 { mode.pointee.background.remove(item) }
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
       mode.pointee.portSet!.remove(item, token: token)

@@ -28,7 +28,10 @@ struct ModeState: ~Copyable {
   var timerCount = 0 { didSet { countAwaited() } }
   /// Of both together: what the kernel may have to tell of. Read without the lock.
   let awaitedCount = Atomic<Int>(0)
-  /// The same without connections: what there is to wait for. Read without the lock; never too large.
+  /// Members that do not keep it from being finished.
+  var background = BackgroundMembers() { didSet { countKeeping() } }
+  /// Of both and signalled sources, without connections and those in the background: what there is to run for. Read without
+  /// the lock; never too large.
   let keepingCount = Atomic<Int>(0)
   var timerHeap: TimerHeap?
   /// The mode's own timerfd, so that an expiry has its place among the mode's ready ports, whatever runs at that moment.
@@ -69,16 +72,22 @@ struct ModeState: ~Copyable {
   private func countAwaited() {
     let count = portCount + timerCount
     awaitedCount.store(count, ordering: .releasing)
-    keepingCount.store(count - connectionCount, ordering: .releasing)
+    countKeeping()
+  }
+
+  @inline(__always)
+  private func countKeeping() {
+    let count = sources.count + portCount + timerCount - connectionCount - background.count
+    keepingCount.store(count, ordering: .releasing)
   }
 
   /// Whether the port set is made and knows all of the mode's descriptors but the main queue's.
   var hasHints: Bool { portSet != nil && hasTimerHint == (timerPort != nil) }
 
   /// Rule 2, without blocks and the main queue. A firing timer is still a member.
-  var hasNoItems: Bool { sources.isEmpty && portCount == connectionCount && timerCount == 0 }
+  var hasNoItems: Bool { keepingCount.load(ordering: .relaxed) == 0 }
 
-  var hasNoMembers: Bool { hasNoItems && connectionCount == 0 && observers.isEmpty }
+  var hasNoMembers: Bool { sources.isEmpty && portCount == 0 && timerCount == 0 && observers.isEmpty }
 
   deinit {
     messagePorts?.destroy()
@@ -134,6 +143,7 @@ extension ModeState {
     sources.append(SourceEntry(source: source, stamp: stamp))
     if source.hasIdentity { sourcesWithIdentity += 1 }
     sourceCount.store(sources.count, ordering: .releasing)
+    countKeeping()
   }
 
   mutating func remove(_ source: RunLoop.Source) {
@@ -141,6 +151,7 @@ extension ModeState {
     sources.remove(at: index)
     if source.hasIdentity { sourcesWithIdentity -= 1 }
     sourceCount.store(sources.count, ordering: .releasing)
+    countKeeping()
   }
 
   /// The member that counts as `source` (rule 28).

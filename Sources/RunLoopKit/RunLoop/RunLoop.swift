@@ -192,7 +192,6 @@ extension RunLoop {
   /// Whether nothing is left to run for (n).
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {
-    if mode.pointee.sourceCount.load(ordering: .acquiring) > 0 { return false }
     if mode.pointee.keepingCount.load(ordering: .acquiring) > 0 { return false }
     return lock.withLock { isEmpty(mode) }
   }

@@ -44,6 +44,26 @@ extension RunLoop.Timer {
     change(.date(Time.add(Kernel.now(clock), delay.nanosecondsRoundedUp), isToldOf: false))
   }
 
+  /// Fires next after `delay` and a random part of `jitter`, drawn anew with each call: so that many that begin together, or
+  /// fail together, do not come back together.
+  ///
+  /// - Parameters:
+  ///   - delay: Zero or less: none.
+  ///   - jitter: The most that is added, drawn evenly to the nanosecond. Zero or less: none.
+  /// - Thread: Any; as `rearm(after:)`. - Complexity: As for `rearm(after:)`, and a random number.
+  public func rearm(after delay: Duration, jitter: Duration) {
+    var generator = SystemRandomNumberGenerator()
+    rearm(after: delay, jitter: jitter, using: &generator)
+  }
+
+  /// The same with a source of random numbers of one's own: for tests.
+  public func rearm(after delay: Duration, jitter: Duration, using generator: inout some RandomNumberGenerator) {
+    let part = UInt64.random(in: 0...jitter.nanosecondsRoundedUp, using: &generator)
+    guard isValid else { return }
+    let delay = Time.add(delay.nanosecondsRoundedUp, part)
+    change(.date(Time.add(Kernel.now(clock), delay), isToldOf: false))
+  }
+
   /// Forgets its date: it stays valid and fires when it is given another one. For timers of every kind.
   ///
   /// - Thread: Any; a sleeping loop sleeps on. A callout that runs at this moment on another thread is not waited for.

@@ -92,6 +92,92 @@ final class ChildTests: XCTestCase {
     }
   }
 
+  /// By invalidation, and when the source is gone; also of one that was never added.
+  func test_RLK_CHILD_30_aChildEndsWithItsSource() {
+    bothWays { check in
+      let loop = RunLoop.current
+      for isInvalidated in [true, false] {
+        let gate = Pipe()
+        let child = Self.startWaiting(gate, code: 0)
+        let told = Box(0)
+        var source: RunLoop.ChildSource? = try RunLoop.ChildSource(
+          processID: child, ownership: .killedWhenInvalidated
+        ) { _, _ in told.value += 1 }
+        if isInvalidated {
+          try loop.add(source!)
+          source!.invalidate()
+          source!.invalidate()
+          check.equal(source!.exitStatus, .signalled(.kill, coreDumped: false))
+        }
+        source = nil
+        check.equal(kill(child, 0), -1)
+        check.equal(waitpid(child, nil, WNOHANG), -1)  // no zombie is left
+        check.equal(told.value, 0)
+        gate.closeBoth()
+      }
+    }
+  }
+
+  func test_RLK_CHILD_31_aBorrowedOneLivesOn_oneThatEndedIsTold() {
+    bothWays { check in
+      let loop = RunLoop.current
+      let gate = Pipe()
+      let child = Self.startWaiting(gate, code: 5)
+      let borrowed = try RunLoop.ChildSource(processID: child) { _, _ in }
+      borrowed.invalidate()
+      check.equal(kill(child, 0), 0)
+      let seen = Box<[RunLoop.ExitStatus]>([])
+      let owned = try RunLoop.ChildSource(processID: child, ownership: .killedWhenInvalidated) { _, status in
+        seen.update { $0.append(status) }
+      }
+      try loop.add(owned)
+      gate.closeBoth()
+      check.equal(try loop.run(for: .seconds(30), returnAfterSourceHandled: true), .handledSource)
+      check.equal(seen.value, [.exited(code: 5)])
+      check.that(!owned.isValid)
+    }
+  }
+
+  /// Another source for the child is told how it has ended.
+  func test_RLK_CHILD_32_othersAreTold() {
+    bothWays { check in
+      let loop = RunLoop.current
+      let gate = Pipe()
+      let child = Self.startWaiting(gate, code: 0)
+      let seen = Box<[RunLoop.ExitStatus]>([])
+      try loop.add(RunLoop.ChildSource(processID: child) { _, status in seen.update { $0.append(status) } })
+      let owned = try RunLoop.ChildSource(processID: child, ownership: .killedWhenInvalidated) { _, _ in }
+      owned.invalidate()
+      check.equal(try loop.run(for: .seconds(30), returnAfterSourceHandled: true), .handledSource)
+      check.equal(seen.value, [.signalled(.kill, coreDumped: false)])
+      gate.closeBoth()
+    }
+  }
+
+  /// In a child of fork(2) that inherited the source it is dead, and kills nobody.
+  func test_RLK_CHILD_33_notByAChildOfFork() {
+    inChild { check in
+      let gate = Pipe()
+      let child = Self.startWaiting(gate, code: 0)
+      var owned: RunLoop.ChildSource? = try RunLoop.ChildSource(processID: child, ownership: .killedWhenInvalidated) {
+        _, _ in
+      }
+      let other = Self.start {
+        owned!.invalidate()
+        owned = nil
+        return 0
+      }
+      var status: Int32 = -1
+      check.equal(waitpid(other, &status, 0), other)
+      check.equal(status, 0)
+      check.equal(kill(child, 0), 0)
+      check.equal(waitpid(child, nil, WNOHANG), 0)
+      owned = nil
+      check.equal(waitpid(child, nil, WNOHANG), -1)
+      gate.closeBoth()
+    }
+  }
+
   /// Case 92: a thousand at once; none is lost although SIGCHLD is not counted.
   func test_RLK_CHILD_4_aThousandChildren() {
     bothWays { check in

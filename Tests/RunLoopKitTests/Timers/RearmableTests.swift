@@ -74,6 +74,33 @@ final class RearmableTests: XCTestCase {
     XCTAssertEqual(fired.value, 1)
   }
 
+  /// An even part of the jitter, on top of the delay; negative ones count as none, and the largest saturate.
+  func test_RLK_REARM_5_jitter() {
+    struct Constant: RandomNumberGenerator {
+      let value: UInt64
+      func next() -> UInt64 { value }
+    }
+    CountingKernel.script.now = { _ in 5_000_000 }
+    defer { CountingKernel.script.now = nil }
+    let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in }
+    func date(_ delay: Duration, _ jitter: Duration, _ random: UInt64) -> UInt64 {
+      var generator = Constant(value: random)
+      timer.rearm(after: delay, jitter: jitter, using: &generator)
+      return timer.fireDate!.nanoseconds
+    }
+    XCTAssertEqual(date(.nanoseconds(7), .nanoseconds(1000), 1 << 63), 5_000_507)
+    XCTAssertEqual(date(.nanoseconds(7), .nanoseconds(1000), .max), 5_001_007)
+    XCTAssertEqual(date(.nanoseconds(7), .zero, .max), 5_000_007)
+    XCTAssertEqual(date(.seconds(-7), .seconds(-3), .max), 5_000_000)
+    XCTAssertEqual(date(.seconds(Int64.max), .seconds(Int64.max), .max), .max)
+    for _ in 0..<100 {
+      timer.rearm(after: .nanoseconds(10), jitter: .nanoseconds(20))
+      XCTAssertTrue((5_000_010...5_000_030).contains(timer.fireDate!.nanoseconds))
+    }
+    timer.invalidate()
+    timer.rearm(after: .zero, jitter: .zero)
+  }
+
   /// Each of many threads arms it for now and waits for a firing that comes after that; none is lost.
   func test_RLK_REARM_2_armedByManyThreadsNoDateIsLost() {
     let (number, ready) = (Box(0), Gate())

@@ -1,0 +1,161 @@
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Members that do not keep a run going.
+final class KeepsRunningTests: XCTestCase {
+  private func background<Item: RunLoop.Item>(_ item: Item) -> Item {
+    item.keepsRunning = false
+    return item
+  }
+
+  func test_RLK_KEEP_1_aModeWithNothingElseIsEmpty() {
+    onThread {
+      let (loop, calls) = (RunLoop.current, Box(0))
+      let beat = self.background(
+        RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1)) { _ in calls.value += 1 })
+      XCTAssertFalse(beat.keepsRunning)
+      try loop.add(beat)
+      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertEqual(try loop.run(), .finished)
+      XCTAssertEqual(calls.value, 0)
+      XCTAssertTrue(loop.contains(beat) && loop.description.contains("kept by: nothing"))
+
+      // It is served as long as something else keeps the run going.
+      let work = RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(3))) { _ in }
+      try loop.add(work)
+      XCTAssertFalse(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.description.contains("kept by: 2 timers, of which 1 in the background keep nothing"))
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
+      XCTAssertGreaterThan(calls.value, 0)
+      XCTAssertTrue(!work.isValid && beat.isValid)
+    }
+  }
+
+  /// Of every kind, before and after it is added; in common modes too.
+  func test_RLK_KEEP_2_everyKind_atOnce() throws {
+    let (counter, pipe) = (EventCounter(), Pipe())
+    let items: [RunLoop.Item] = [
+      RunLoop.Source { _ in }, try PortSourceFactory.make(counter) {}, RunLoop.Timer.never(), RunLoop.Port { _, _ in },
+      try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { _, _ in },
+      try RunLoop.FileWatch(path: "/tmp", events: .changes) { _, _ in },
+      RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in },
+    ]
+    onThread {
+      let loop = RunLoop.current
+      loop.makeCommon("KEEP_2")
+      let modes: [RunLoop.Mode] = [.default, "KEEP_2"]
+      func isEmpty() -> Bool {
+        let answers = Set(modes.map { loop.wouldFinish(in: $0) })
+        XCTAssertEqual(answers.count, 1)
+        return answers.first!
+      }
+      for item in items {
+        XCTAssertTrue(item.keepsRunning)
+        try loop.add(item, to: .common)
+        XCTAssertFalse(isEmpty(), "\(item)")
+        for _ in 1...2 { item.keepsRunning = false }
+        XCTAssertTrue(isEmpty(), "\(item)")
+        for _ in 1...2 { item.keepsRunning = true }
+        XCTAssertFalse(isEmpty(), "\(item)")
+        item.keepsRunning = false
+        loop.remove(item, from: .common)
+        XCTAssertTrue(isEmpty(), "\(item)")
+        item.keepsRunning = true  // in no mode
+        XCTAssertTrue(isEmpty(), "\(item)")
+        item.keepsRunning = false
+        try loop.add(item, to: .common)
+        XCTAssertTrue(isEmpty(), "\(item)")
+      }
+      // All together; what leaves takes its mark along.
+      for item in items.dropFirst() { item.invalidate() }
+      items[0].keepsRunning = true
+      XCTAssertFalse(isEmpty())
+      items[0].keepsRunning = false
+      XCTAssertTrue(isEmpty())
+      items[0].invalidate()
+      let other = RunLoop.Source { _ in }
+      try loop.add(other, to: .common)
+      XCTAssertFalse(isEmpty())
+      other.invalidate()
+      XCTAssertTrue(isEmpty())
+    }
+    pipe.closeBoth()
+    let observer = background(RunLoop.Observer(.all) { _, _ in })
+    observer.keepsRunning = true
+    XCTAssertFalse(observer.keepsRunning)
+  }
+
+  func test_RLK_KEEP_3_aSleepingRunLooksAfterAWake() {
+    let (loop, ready) = (Box<RunLoop?>(nil), Gate())
+    let source = RunLoop.Source { _ in }
+    let owner = TestThread {
+      loop.value = .current
+      _ = try? RunLoop.current.add(source)
+      ready.open()
+      XCTAssertEqual(try? RunLoop.current.run(for: .seconds(30)), .finished)
+    }
+    ready.wait()
+    while !loop.value!.isWaiting { sched_yield() }
+    source.keepsRunning = false
+    loop.value!.wakeUp()
+    owner.join()
+  }
+
+  /// A limited source that does not keep the run going does not do so while it rests either.
+  func test_RLK_KEEP_4_itsRestKeepsNothing() throws {
+    let counter = EventCounter()
+    let calls = Box(0)
+    let limit = RunLoop.RateLimit(count: 1, per: .seconds(1000))
+    let port = background(
+      try RunLoop.PortSource(fileDescriptor: counter.descriptor, limit: limit) { _ in calls.value += 1 })
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(port)
+      try loop.add(RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(5))) { _ in })
+      counter.add()
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
+      XCTAssertEqual(calls.value, 1)
+      XCTAssertTrue(loop.wouldFinish(in: .default))
+      port.invalidate()
+    }
+  }
+
+  /// Threads change it while others add and remove: the modes are right in the end.
+  func test_RLK_KEEP_5_byManyThreads() {
+    onThread {
+      let loop = RunLoop.current
+      let items: [RunLoop.Item] = (0..<4).map { $0 % 2 == 0 ? RunLoop.Source { _ in } : RunLoop.Timer.never() }
+      let threads = (0..<4).map { number in
+        TestThread {
+          for round in 0..<500 {
+            let item = items[(round + number) % items.count]
+            if number < 2 {
+              item.keepsRunning = round % 3 == 0
+            } else if round % 2 == 0 {
+              _ = try? loop.add(item)
+            } else {
+              loop.remove(item)
+            }
+          }
+        }
+      }
+      for thread in threads { thread.join() }
+      for item in items { _ = try loop.add(item) }
+      for item in items { item.keepsRunning = false }
+      XCTAssertTrue(loop.wouldFinish(in: .default))
+      for item in items {
+        item.keepsRunning = true
+        XCTAssertFalse(loop.wouldFinish(in: .default))
+        item.keepsRunning = false
+      }
+      for item in items {
+        item.keepsRunning = true
+        item.invalidate()
+      }
+      XCTAssertTrue(loop.wouldFinish(in: .default))
+    }
+  }
+}
