@@ -155,19 +155,17 @@ int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_re
     while (size < 0 && errno == EINTR);
     if (size < 0)
         return -errno;
-    bool is_lost = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
-    if (size > 0 && !is_lost) {
-        ret_received->count = 0;
-        ret_received->has_sender = false;
-        if (message.msg_controllen > 0)
-            collect(&message, ret_received);
-        return size;
-    }
-    rlc_received lost = {.count = 0};
-    collect(&message, &lost);
-    rlc_received_close(&lost, 0);
-    if (!is_lost)
-        return 0;
+    bool is_whole = size > 0 && (message.msg_flags & MSG_TRUNC) == 0;
+    rlc_received unwanted, *received = is_whole ? ret_received : &unwanted;
+    received->count = 0;
+    received->has_sender = false;
     /* There is room for all that a packet may have: only numbers can have run out. */
-    return (message.msg_flags & MSG_CTRUNC) != 0 ? -EMFILE : -EMSGSIZE;
+    received->has_lost = (message.msg_flags & MSG_CTRUNC) != 0;
+    if (message.msg_controllen > 0)
+        collect(&message, received);
+    if (!is_whole || received->has_lost) {
+        rlc_received_close(received, 0);
+        received->count = 0;
+    }
+    return is_whole || size == 0 ? size : -EMSGSIZE;
 }

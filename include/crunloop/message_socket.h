@@ -23,6 +23,7 @@ typedef struct rlc_credentials {
 typedef struct rlc_received {
     rlc_credentials sender; /**< Of this packet, if has_sender. */
     bool has_sender;        /**< The socket passes credentials. */
+    bool has_lost;          /**< This process had no numbers left for what came with it: all of that is closed. */
     size_t count;
     int descriptors[RLC_MESSAGE_SOCKET_DESCRIPTORS]; /**< The caller's, all of them: CLOEXEC. */
 } rlc_received;
@@ -82,13 +83,12 @@ RLC_API int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns);
 
 /**
  * Takes the next packet, if there is one. All descriptors that came with it are in the answer, or closed
- * [RLC-MSGSOCK-3].
+ * [RLC-MSGSOCK-3]. If there are no numbers left for them the packet comes without any, and says so [RLC-MSGSOCK-4].
  *
  * @param buffer       Where its bytes go: not more than `capacity`.
  * @param ret_received Untouched unless the answer is positive.
  * @return The packet's size; 0 if the other side has ended, or has sent an empty packet; -EAGAIN if there is none;
- *         -EMSGSIZE for one larger than the buffer; -EMFILE if this process has no numbers left for what came with it:
- *         both packets are gone. -ECONNRESET once, if the other side has ended without reading all: what it has sent can
+ *         -EMSGSIZE for one larger than the buffer: it is gone. -ECONNRESET once, if the other side has ended without reading all: what it has sent can
  *         still be taken. -errno.
  *
  * Thread: [any].  Cost: one system call.

@@ -32,15 +32,20 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   @exclusivity(unchecked) private var hadHome = false
 
   let receiving = Lock()
-  /// Guarded by `receiving`, like all below.
-  let scratch: UnsafeMutableRawPointer
-  let received: UnsafeMutablePointer<rlc_received>
-  /// Has come for a port that is full: nothing more is read until that has room.
-  @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message)?
+  /// Guarded by `receiving`, like all below. Has come for a port that is full: nothing more is read until that has room.
+  @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message, charge: PeerAccount.Charge?)?
+  /// What its last packets have cost more than their turns: it lets others have theirs.
+  @exclusivity(unchecked) var debt = 0
+  /// What is charged for what the peer sends: its own account; of who has introduced it until it has been judged.
+  @exclusivity(unchecked) var account: PeerAccount
+  /// Among the connections, or the introductions, of the account.
+  @exclusivity(unchecked) var seat: PeerAccount.Charge?
   /// A packet is being judged outside of the lock.
   @exclusivity(unchecked) var isBusy = false
   /// Thrown away, to be released when the lock is not held.
   @exclusivity(unchecked) var litter: Any?
+  /// What was refused, to be told when the lock is not held.
+  @exclusivity(unchecked) var untold: [(reason: String, what: PortTerms.Refused)] = []
   /// Connections that have come with a message: they find their modes when the lock is not held.
   @exclusivity(unchecked) var newcomers: [Channel] = []
   /// Who has been judged, on an introduced connection.
@@ -49,6 +54,8 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   let importing = Lock()
   /// Guarded by `importing`.
   @exclusivity(unchecked) var imports: Imports
+  /// For the rights among them beyond the first some.
+  @exclusivity(unchecked) var rightCharges: [PeerAccount.Charge] = []
   var isWatched = false
   private var reason: RunLoopError?
 
@@ -58,22 +65,16 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   /// - Parameter fileDescriptor: The connection's from now on, also if this fails.
   init(
     _ fileDescriptor: Int32, terms: PortTerms, isInitiator: Bool, isIntroduced: Bool = false,
-    peer: RunLoop.Message.Sender?
+    peer: RunLoop.Message.Sender?, account: PeerAccount, seat: PeerAccount.Charge?
   ) throws(RunLoopError) {
     self.terms = terms
     self.isInitiator = isInitiator
     self.isIntroduced = isIntroduced
     self.peer = peer
+    self.account = account
+    self.seat = seat
     imports = Imports(keeps: !isInitiator)
-    scratch = .allocate(byteCount: Int(RLC_FRAME_LARGEST), alignment: 16)
-    received = .allocate(capacity: 1)
-    received.initialize(to: rlc_received())
     try super.init(OwnedDescriptor(fileDescriptor), kind: .connection, order: 0, onlyHost: nil)
-  }
-
-  deinit {
-    scratch.deallocate()
-    received.deallocate()
   }
 
   /// The connection does not exist any more.
@@ -86,6 +87,9 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     if isForked { return .forked }
     return importing.withLock { reason } ?? .portInvalid
   }
+
+  /// Nil on an introduced connection whose other end has not been judged.
+  var knownPeer: RunLoop.Message.Sender? { isIntroduced ? receiving.withLock { welcomed } : peer }
 
   var words: String { peer.map { "process \($0.processID)" } ?? "another process" }
 
@@ -158,6 +162,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     guard !isForked, !isOver else { return }
     let isLast = importing.withLock {
       imports.removePort(number, identity)
+      giveBackRights()
       return isInitiator && imports.isEmpty
     }
     tell(.drop([(number, count)], isQuiet: isLast))
@@ -168,6 +173,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     guard !isForked, !isOver else { return }
     let isLast = importing.withLock {
       imports.removeAnswer(number)
+      giveBackRights()
       return isInitiator && imports.isEmpty
     }
     if isLast { tell(.drop([], isQuiet: true)) }
@@ -194,6 +200,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     let (ports, answers) = importing.withLock {
       if reason == nil { reason = why }
       broken.store(true, ordering: .releasing)
+      rightCharges = []
       return imports.removeAll()
     }
     for port in ports { port.forget() }
@@ -217,7 +224,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     endSocket()
     invalidate()
     Keeper.serve(self, false)
-    if isIntroduced { terms.introductionHasEnded() }
+    receiving.withLock { seat = nil }
   }
 
   /// Who waits for room to send would wait until the peer closes its end: he is woken.
@@ -227,9 +234,15 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     owned.release()
   }
 
+  /// The descriptor, which nobody has yet, is told why it is not taken, and closed.
+  static func turnAway(_ descriptor: Int32, _ why: String) {
+    _ = Frame.goodbye(why).withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
+    close(descriptor)
+  }
+
   /// The peer has broken the rules: it is told so, and the connection ends.
   func refuse(_ why: String) {
-    terms.refused(RunLoop.Refusal(peer: isIntroduced ? receiving.withLock { welcomed } : peer, reason: why))
+    terms.refused(RunLoop.Refusal(peer: knownPeer, reason: why))
     sending.withLock { _ = transmit(.goodbye(why)) }
     end(.refused(reason: why))
   }

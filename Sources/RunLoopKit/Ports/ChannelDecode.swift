@@ -3,23 +3,48 @@ internal import Glibc
 
 // What is in a packet. All under `receiving`.
 extension Channel {
-  /// The packet in the scratch memory.
-  func open(_ size: Int, in mode: ModePointer?) -> Arrival {
+  /// Why a message is not taken.
+  enum Objection: Error {
+    /// The peer has broken the rules: the end of the connection.
+    case breach(String)
+    /// Of this message alone.
+    case shortage(String)
+  }
+
+  /// Message, and how far it has been made.
+  private struct Opened {
+    var message: RunLoop.Message
+    /// Descriptors that the message has, so that the others can be closed.
+    var descriptors = 0
+    var entries = 0
+  }
+
+  func open(_ packet: PacketBuffer, _ size: Int, in mode: ModePointer?) -> Arrival {
     var view = rlc_frame_view()
-    let fault = rlc_frame_parse(scratch, size, received.pointee.count, terms.maximumPayload, &view)
+    let hasLost = packet.received.pointee.has_lost
+    // This process had no numbers for them: as many as the sender says, or the frame is not sound.
+    let count = hasLost ? Channel.claimedDescriptors(packet, size) : packet.received.pointee.count
+    let fault = rlc_frame_parse(packet.bytes, size, count, terms.maximumPayload, &view)
     guard fault == RLC_FRAME_SOUND else {
-      rlc_received_close(received, 0)
+      packet.closeDescriptors()
       return .violation(String(cString: rlc_frame_fault_text(fault)))
     }
+    pay(entries: Int(view.header.entries), descriptors: count)
     switch rlc_frame_kind(UInt32(view.header.kind)) {
-    case RLC_FRAME_MESSAGE: return openMessage(&view, in: mode)
+    case RLC_FRAME_MESSAGE:
+      if hasLost { return refuse(&view, from: 0, "no descriptors are left here for what came with a message") }
+      return openMessage(&view, packet, in: mode)
     case RLC_FRAME_DEAD: return .dead(entries(&view).map(\.value))
     case RLC_FRAME_DROP:
       let isQuiet = view.header.flags != 0
       return .drop(entries(&view).map { ($0.value, $0.count) }, isQuiet: isQuiet)
     case RLC_FRAME_INTRODUCE:
+      if hasLost {
+        untold.append(("no descriptors are left here for an introduction", .introduction))
+        return .delivered
+      }
       let end = RunLoop.Message.Descriptor()
-      end.moveIn(descriptor(at: 0))
+      end.moveIn(packet.descriptor(at: 0))
       return .introduction(end, view.header.destination)
     default:
       let text = UnsafeRawBufferPointer(start: view.bytes, count: Int(view.header.payload))
@@ -27,97 +52,140 @@ extension Channel {
     }
   }
 
+  private static func claimedDescriptors(_ packet: PacketBuffer, _ size: Int) -> Int {
+    guard size >= MemoryLayout<rlc_frame_header>.size else { return 0 }
+    return Int(packet.bytes.load(as: rlc_frame_header.self).descriptors)
+  }
+
   private func entries(_ view: inout rlc_frame_view) -> [rlc_frame_entry] {
     (0..<Int(view.header.entries)).map { rlc_frame_entry_at(&view, $0) }
   }
 
-  private func descriptor(at index: Int) -> Int32 {
-    withUnsafeBytes(of: &received.pointee.descriptors) {
-      $0.load(fromByteOffset: 4 * index, as: Int32.self)
-    }
-  }
-
-  private func openMessage(_ view: inout rlc_frame_view, in mode: ModePointer?) -> Arrival {
-    var used = 0
+  private func openMessage(_ view: inout rlc_frame_view, _ packet: PacketBuffer, in mode: ModePointer?) -> Arrival {
     let number = view.header.destination
-    var message = RunLoop.Message(id: view.header.id)
-    do throws(RunLoopError) {
-      try fill(&message, &view, &used)
+    var opened = Opened(message: RunLoop.Message(id: view.header.id))
+    var charge: PeerAccount.Charge?
+    do throws(Objection) {
+      try fill(&opened, &view, packet)
       let target = sending.withLock { () -> Exports.Target? in
         guard let target = exports[number] else { return nil }
         if case .answer = target { return exports.remove(number) }
         return target
       }
       switch target {
-      case nil: return .unclaimed(number, message)
-      case .answer(let right): return .answer(right, message)
-      case .port(let mailbox): return arrive(message, at: mailbox, number, in: mode)
+      case nil: return .unclaimed(number, opened.message)
+      case .answer(let right): return .answer(right, opened.message)
+      case .port(let mailbox):
+        if let membership = direct(mailbox, in: mode) { return .direct(membership, opened.message) }
+        if packet.received.pointee.count > 0 { charge = try chargeDescriptors(of: opened.message) }
+        return queue(opened.message, charge, at: mailbox, number)
       }
     } catch {
-      litter = message
-      rlc_received_close(received, used)
-      if case .refused(let reason) = error { return .violation(reason) }
-      return .violation(error.description)
+      litter = opened.message
+      packet.closeDescriptors(from: opened.descriptors)
+      switch error {
+      case .breach(let why): return .violation(why)
+      case .shortage(let why): return refuse(&view, from: opened.entries, why)
+      }
     }
   }
 
-  @inline(__always)
-  private func arrive(
-    _ message: RunLoop.Message, at mailbox: Mailbox, _ number: UInt64, in mode: ModePointer?
-  ) -> Arrival {
-    if let mode, mailbox.count == 0, let membership = mailbox.membership(in: mode) {
-      // As for every callout: recorded first, then found to be a member still.
-      membership.host.beginCallout(membership.port)
-      if membership.port.isValid, membership.port.isMember(of: mode) { return .direct(membership, message) }
-      membership.host.beginCallout(self)
-      litter = membership
+  /// A sound message that is not taken: the rights among its entries go back, from one on; who asked with it, or waits for it, is
+  /// told that nothing comes.
+  private func refuse(_ view: inout rlc_frame_view, from first: Int, _ why: String) -> Arrival {
+    var dropped: [(number: UInt64, count: UInt32)] = []
+    for index in first..<max(first, Int(view.header.entries)) {
+      let entry = rlc_frame_entry_at(&view, index)
+      guard entry.kind == UInt8(RLC_FRAME_RIGHT.rawValue), entry.flags & RightFlag.asSocket == 0 else { continue }
+      if entry.flags & RightFlag.yours == 0 {
+        dropped.append((entry.value, 1))
+      } else {
+        litter = (litter, ownRight(entry.value))
+      }
     }
+    let number = view.header.destination
+    let answer = sending.withLock { () -> Exports.Target? in
+      if !dropped.isEmpty { say(.drop(dropped, isQuiet: false)) }
+      guard case .answer? = exports[number] else { return nil }
+      return exports.remove(number)
+    }
+    litter = (litter, answer)
+    untold.append((why, .message))
+    return .refused(answer?.mailbox)
+  }
+
+  /// The port's membership in the mode that runs, if its body may be called at once.
+  @inline(__always)
+  private func direct(_ mailbox: Mailbox, in mode: ModePointer?) -> PortMembership? {
+    guard let mode, mailbox.count == 0, let membership = mailbox.membership(in: mode) else { return nil }
+    // As for every callout: recorded first, then found to be a member still.
+    membership.host.beginCallout(membership.port)
+    if membership.port.isValid, membership.port.isMember(of: mode) { return membership }
+    membership.host.beginCallout(self)
+    litter = membership
+    return nil
+  }
+
+  private func queue(
+    _ message: RunLoop.Message, _ charge: PeerAccount.Charge?, at mailbox: Mailbox, _ number: UInt64
+  ) -> Arrival {
     if !mailbox.isValid { return .unclaimed(number, message) }
-    if !deliver(message, to: mailbox) { rest(true) }
+    if !deliver(message, charge, to: mailbox) { rest(true) }
     return .delivered
   }
 
-  /// Which of the descriptors the message has is counted, so that the others can be closed.
+  private func chargeDescriptors(of message: RunLoop.Message) throws(Objection) -> PeerAccount.Charge? {
+    let count = message.descriptors.count
+    guard count > 0 else { return nil }
+    return try charge(count, .descriptor)
+  }
+
+  private func charge(_ number: Int, _ thing: PeerAccount.Thing) throws(Objection) -> PeerAccount.Charge {
+    do throws(PeerAccount.Excess) { return try account.charge(number, thing) } catch { throw .shortage(error.reason) }
+  }
+
   private func fill(
-    _ message: inout RunLoop.Message, _ view: inout rlc_frame_view, _ used: inout Int
-  ) throws(RunLoopError) {
+    _ opened: inout Opened, _ view: inout rlc_frame_view, _ packet: PacketBuffer
+  ) throws(Objection) {
     var payload = Payload(bytes: view.bytes, file: nil)
     if view.bytes == nil {
-      payload.file = try mapped(descriptor(at: 0), Int(view.header.payload))
-      used = 1
-      close(descriptor(at: 0))
+      payload.file = try mapped(packet.descriptor(at: 0), Int(view.header.payload))
+      opened.descriptors = 1
+      close(packet.descriptor(at: 0))
     }
-    message.sender = senderOfPacket
+    opened.message.sender = sender(of: packet)
     let count = Int(view.header.entries)
-    message.components.reserveCapacity(count)
+    opened.message.components.reserveCapacity(count)
     for index in 0..<count {
       let entry = rlc_frame_entry_at(&view, index)
+      opened.entries = index + 1
       switch rlc_frame_entry_kind(UInt32(entry.kind)) {
-      case RLC_FRAME_BYTES: message.components.append(.bytes(payload.take(Int(entry.value))))
+      case RLC_FRAME_BYTES: opened.message.components.append(.bytes(payload.take(Int(entry.value))))
       case RLC_FRAME_DESCRIPTOR:
         let taken = RunLoop.Message.Descriptor()
-        taken.moveIn(descriptor(at: used))
-        used += 1
-        message.components.append(.descriptor(taken))
+        taken.moveIn(packet.descriptor(at: opened.descriptors))
+        opened.descriptors += 1
+        opened.message.components.append(.descriptor(taken))
       default:
-        let right = try right(entry, &used)
+        let right = try right(entry, packet, &opened.descriptors)
         if entry.flags & RightFlag.reply != 0 {
-          message.reply = right
+          opened.message.reply = right
         } else {
-          message.components.append(.right(right))
+          opened.message.components.append(.right(right))
         }
+        if needsRights { try chargeRights() }
       }
     }
   }
 
-  private func mapped(_ descriptor: Int32, _ count: Int) throws(RunLoopError) -> MemoryFile {
-    let (file, status) = MemoryFile.map(descriptor, count: count)
+  private func mapped(_ descriptor: Int32, _ count: Int) throws(Objection) -> MemoryFile {
+    let (file, status) = MemoryFile.map(descriptor, count: count, try charge(count, .mappedByte))
     if let file { return file }
     switch status {
-    case -EINVAL: throw .refused(reason: "a payload that is in no memory file")
-    case -EPERM: throw .refused(reason: "a memory file that can still change")
-    case -ERANGE: throw .refused(reason: "a memory file of another size")
-    default: throw .systemCall(name: "mmap", errno: -status)
+    case -EINVAL: throw .breach("a payload that is in no memory file")
+    case -EPERM: throw .breach("a memory file that can still change")
+    case -ERANGE: throw .breach("a memory file of another size")
+    default: throw .shortage(RunLoopError.systemCall(name: "mmap", errno: -status).description)
     }
   }
 
@@ -143,11 +211,11 @@ extension Channel {
   // MARK: Rights
 
   private func right(
-    _ entry: rlc_frame_entry, _ used: inout Int
-  ) throws(RunLoopError) -> RunLoop.Port.SendRight {
+    _ entry: rlc_frame_entry, _ packet: PacketBuffer, _ used: inout Int
+  ) throws(Objection) -> RunLoop.Port.SendRight {
     if entry.flags & RightFlag.asSocket != 0 {
       defer { used += 1 }
-      return try strangersRight(descriptor(at: used), isOnce: entry.flags & RightFlag.once != 0)
+      return try strangersRight(packet.descriptor(at: used), isOnce: entry.flags & RightFlag.once != 0)
     }
     if entry.flags & RightFlag.yours != 0 { return RunLoop.Port.SendRight(ownRight(entry.value)) }
     let right: Destination = importing.withLock {
@@ -160,10 +228,40 @@ extension Channel {
 
   private func importedOneMore(_ port: RemotePort) {
     if isBroken { port.invalidation.end() }
-    let idle = importing.withLock { imports.sweep() }
+    letGo(importing.withLock { imports.sweep() })
+  }
+
+  /// Rights that nobody has any more but the table, which has forgotten them.
+  private func letGo(_ idle: [RemotePort]) {
     guard !idle.isEmpty else { return }
     for port in idle { port.forget() }
+    importing.withLock { giveBackRights() }
     tell(.drop(idle.map { ($0.number, $0.count) }, isQuiet: false))
+  }
+
+  /// Rights that a connection may have before they are counted, and in how many they are counted then.
+  private static let rightsAtOnce = 64
+
+  private var needsRights: Bool {
+    importing.withLock { imports.count > Channel.rightsAtOnce * (rightCharges.count + 1) }
+  }
+
+  private func chargeRights() throws(Objection) {
+    if let charge = try? account.charge(Channel.rightsAtOnce, .right) {
+      return importing.withLock { rightCharges.append(charge) }
+    }
+    letGo(importing.withLock { imports.sweep(isUrgent: true) })
+    guard needsRights else { return }
+    let charge = try charge(Channel.rightsAtOnce, .right)
+    importing.withLock { rightCharges.append(charge) }
+  }
+
+  /// Under `importing`.
+  func giveBackRights() {
+    guard !rightCharges.isEmpty else { return }
+    while !rightCharges.isEmpty, imports.count <= Channel.rightsAtOnce * (rightCharges.count - 1) {
+      rightCharges.removeLast()
+    }
   }
 
   /// One of this side's ports comes back; a right to answer with its last use.
@@ -180,17 +278,24 @@ extension Channel {
     }
   }
 
-  /// The descriptor is the new connection's, or closed.
-  private func strangersRight(_ descriptor: Int32, isOnce: Bool) throws(RunLoopError) -> RunLoop.Port.SendRight {
+  /// The descriptor is the new connection's, or closed. One over a limit is dead when it comes.
+  private func strangersRight(_ descriptor: Int32, isOnce: Bool) throws(Objection) -> RunLoop.Port.SendRight {
     guard Channel.isFit(descriptor) else {
       close(descriptor)
-      throw .refused(reason: "a right that is no socket")
+      throw .breach("a right that is no socket")
     }
-    guard terms.introductionBegins() else {
-      close(descriptor)
-      throw .refused(reason: Channel.tooManyIntroductions)
+    let channel: Channel
+    do {
+      let seat = try account.charge(1, .introduction)
+      channel = try Channel(
+        descriptor, terms: terms, isInitiator: true, isIntroduced: true, peer: nil, account: account, seat: seat)
+    } catch let excess as PeerAccount.Excess {
+      Channel.turnAway(descriptor, excess.reason)
+      untold.append((excess.reason, .introduction))
+      return RunLoop.Port.SendRight(DeadDestination())
+    } catch {
+      throw .shortage("\(error)")
     }
-    let channel = try Channel(descriptor, terms: terms, isInitiator: true, isIntroduced: true, peer: nil)
     newcomers.append(channel)
     return RunLoop.Port.SendRight(
       isOnce

@@ -18,8 +18,10 @@ extension Channel {
     case dead([UInt64])
     case drop([(number: UInt64, count: UInt32)], isQuiet: Bool)
     case introduction(RunLoop.Message.Descriptor, UInt64)
-    /// Stays in the scratch memory until its sender has been judged.
-    case toBeJudged(RunLoop.Message.Sender, size: Int)
+    /// To be opened when its sender has been judged.
+    case toBeJudged(RunLoop.Message.Sender, PacketBuffer, size: Int)
+    /// A message that was not taken. It was the answer to a request that waits there, if any does.
+    case refused(Mailbox?)
     case end(RunLoopError?)
     case violation(String)
   }
@@ -75,38 +77,59 @@ extension Channel {
     receiving.lock()
     defer { endReceiving() }
     if stalled != nil { rest(true) }  // it has entered another mode meanwhile, or was let in too early
-    guard !isOver, !isBusy, stalled == nil else { return .nothing }
-    var size = rlc_message_socket_receive(fileDescriptor, scratch, Int(RLC_FRAME_LARGEST), received)
+    guard !isOver, !isBusy, stalled == nil, mode == nil || !sitsOut() else { return .nothing }
+    let packet = PacketBuffer.ofThread
+    var size = rlc_message_socket_receive(fileDescriptor, packet.bytes, PacketBuffer.capacity, packet.received)
     if size == -Int64(ECONNRESET) {  // told once; what was sent before comes after it
-      size = rlc_message_socket_receive(fileDescriptor, scratch, Int(RLC_FRAME_LARGEST), received)
+      size = rlc_message_socket_receive(fileDescriptor, packet.bytes, PacketBuffer.capacity, packet.received)
     }
     guard size > 0 else { return arrival(of: size) }
     if isIntroduced {
       // Who has this end too can have turned it off.
-      guard let stranger = senderOfPacket else {
-        rlc_received_close(received, 0)
+      guard let stranger = sender(of: packet) else {
+        packet.closeDescriptors()
         return .violation("a packet that does not tell its sender")
       }
       if stranger != welcomed {
         isBusy = true
-        return .toBeJudged(stranger, size: Int(size))
+        return .toBeJudged(stranger, packet.copy(Int(size)), size: Int(size))
       }
     }
-    return open(Int(size), in: mode)
+    return open(packet, Int(size), in: mode)
+  }
+
+  /// What a packet may cost in one turn: entries, and what comes as a descriptor as so many of them.
+  private static let budget = 64
+  private static let costOfDescriptor = 8
+
+  /// It has had more than its share: others that are ready come first. If there are none it costs some empty passes.
+  private func sitsOut() -> Bool {
+    guard debt > 0 else { return false }
+    debt -= Channel.budget
+    return true
+  }
+
+  /// Of a packet that has come.
+  func pay(entries: Int, descriptors: Int) {
+    debt = max(0, entries + descriptors * Channel.costOfDescriptor - Channel.budget)
   }
 
   /// What was thrown away meanwhile goes when the lock is not held: it may have rights to answer, or the last hold on a port.
   @inline(__always)
   private func endReceiving() {
-    guard litter != nil || !newcomers.isEmpty else { return receiving.unlock() }
+    guard litter != nil || !newcomers.isEmpty || !untold.isEmpty else { return receiving.unlock() }
     let gone = litter.take()
-    let newcomers = newcomers
-    self.newcomers = []
+    let (newcomers, untold, welcomed) = (newcomers, untold, welcomed)
+    (self.newcomers, self.untold) = ([], [])
     receiving.unlock()
     withExtendedLifetime(gone) {}
-    guard !newcomers.isEmpty else { return }
-    let home = sending.withLock { self.home }
-    for channel in newcomers { channel.settle(at: home) }
+    if !newcomers.isEmpty {
+      let home = sending.withLock { self.home }
+      for channel in newcomers { channel.settle(at: home) }
+    }
+    for (reason, what) in untold {
+      terms.refused(RunLoop.Refusal(peer: isIntroduced ? welcomed : peer, reason: reason), what)
+    }
   }
 
   private func arrival(of status: Int64) -> Arrival {
@@ -114,15 +137,14 @@ extension Channel {
     case -EAGAIN: .nothing
     case 0, -ECONNRESET: .end(nil)
     case -EMSGSIZE: .violation(String(cString: rlc_frame_fault_text(RLC_FRAME_BAD_SIZE)))
-    case -EMFILE: .violation("no descriptors are left for what came with a packet")
     case -EBADF: .nothing
     default: .end(.systemCall(name: "recvmsg", errno: Int32(-status)))
     }
   }
 
-  var senderOfPacket: RunLoop.Message.Sender? {
-    guard received.pointee.has_sender else { return peer }
-    return RunLoop.Message.Sender(received.pointee.sender)
+  func sender(of packet: PacketBuffer) -> RunLoop.Message.Sender? {
+    guard packet.received.pointee.has_sender else { return peer }
+    return RunLoop.Message.Sender(packet.received.pointee.sender)
   }
 
   // MARK: Effects, with no lock held
@@ -141,9 +163,17 @@ extension Channel {
       tell(.dead([number]))
       if sending.withLock({ leftToSay.count > Channel.mostLeft }) { refuse("a flood of messages to nobody") }
     case .dead(let numbers): for number in numbers { peerHasLost(number) }
-    case .drop(let rights, let isQuiet): peerHasDropped(rights, isQuiet)
+    case .drop(let rights, let isQuiet):
+      // Its own mark comes back to an end that nobody opened: both are here.
+      if !isInitiator, rights.first?.number == Channel.ownMark { return end(nil) }
+      peerHasDropped(rights, isQuiet)
     case .introduction(let end, let number): meet(end, as: number)
-    case .toBeJudged(let stranger, let size): judge(stranger, size)
+    case .toBeJudged(let stranger, let packet, let size): judge(stranger, packet, size)
+    case .refused(let bell):
+      if let bell {
+        hasNoMore(for: bell)
+        follow()
+      }
     case .end(let why): end(why)
     case .violation(let why): refuse(why)
     }
@@ -152,19 +182,32 @@ extension Channel {
   /// Frames without room: more than an honest peer that reads makes.
   private static let mostLeft = 256
 
-  private func judge(_ stranger: RunLoop.Message.Sender, _ size: Int) {
-    let isWelcome = terms.policy.welcomes(stranger)
+  private func judge(_ stranger: RunLoop.Message.Sender, _ packet: PacketBuffer, _ size: Int) {
+    let objection =
+      terms.policy.welcomes(stranger) ? takeSeat(of: stranger) : "not allowed for user \(stranger.userID)"
     receiving.lock()
     isBusy = false
-    guard isWelcome else {
-      rlc_received_close(received, 0)
+    if let objection {
+      packet.closeDescriptors()
       endReceiving()
-      return refuse("not allowed for user \(stranger.userID)")
+      return refuse(objection)
     }
     welcomed = stranger
-    let arrival = open(size, in: nil)
+    let arrival = open(packet, size, in: nil)
     endReceiving()
     handle(arrival)
+  }
+
+  /// The connection is the stranger's from now on, no longer an introduction of who has made it. Why not, if it has too many.
+  private func takeSeat(of stranger: RunLoop.Message.Sender) -> String? {
+    let own = terms.accounts.account(of: stranger)
+    do throws(PeerAccount.Excess) {
+      let seat = try own.charge(1, .connection)
+      receiving.withLock { if !isOver { (account, self.seat) = (own, seat) } }
+      return nil
+    } catch {
+      return error.reason
+    }
   }
 
   private func peerHasLost(_ number: UInt64) {
@@ -208,7 +251,7 @@ extension Channel {
     guard let held = stalled, held.mailbox === mailbox else { return }
     stalled = nil
     litter = held
-    if deliver(held.message, to: mailbox) { rest(false) }
+    if deliver(held.message, held.charge, to: mailbox) { rest(false) }
   }
 
   /// A full port's connection is taken out of its loops' sets: the peer's sends will wait. Under `receiving`.
@@ -218,16 +261,16 @@ extension Channel {
   }
 
   /// False if it must wait for room. Under `receiving`.
-  func deliver(_ message: RunLoop.Message, to mailbox: Mailbox) -> Bool {
+  func deliver(_ message: RunLoop.Message, _ charge: PeerAccount.Charge?, to mailbox: Mailbox) -> Bool {
     while true {
-      if let isAccepted = mailbox.accept(message) {
+      if let isAccepted = mailbox.accept(message, charge) {
         if isAccepted { return true }
       } else {
         litter = (litter, message)
         return true
       }
       if mailbox.stall(self) {
-        stalled = (mailbox, message)
+        stalled = (mailbox, message, charge)
         return false
       }
     }

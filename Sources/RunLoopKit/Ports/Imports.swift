@@ -21,6 +21,7 @@ struct Imports {
   init(keeps: Bool) { self.keeps = keeps }
 
   var isEmpty: Bool { ports.isEmpty && answers.isEmpty }
+  var count: Int { ports.count + answers.count }
 
   /// The object for a right that has come; one more of it is counted.
   mutating func arrived(_ number: UInt64, on channel: Channel) -> RemotePort {
@@ -57,8 +58,8 @@ struct Imports {
   mutating func endAnswer(_ number: UInt64) -> RemoteReply? { answers.removeValue(forKey: number)?.answer }
 
   /// Those that are kept for nobody, if there are many: out of the table, to be told in one frame.
-  mutating func sweep() -> [RemotePort] {
-    guard keeps, ports.count > sweepAt else { return [] }
+  mutating func sweep(isUrgent: Bool = false) -> [RemotePort] {
+    guard keeps, isUrgent || ports.count > sweepAt else { return [] }
     var gone: [RemotePort] = []
     for number in Array(ports.keys) where ports[number]!.kept != nil {
       guard isKnownUniquelyReferenced(&ports[number]!.kept) else { continue }

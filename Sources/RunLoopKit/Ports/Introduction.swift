@@ -74,20 +74,27 @@ extension Channel {
     }
     // Gone meanwhile: the stranger finds nobody there.
     guard let target else { return _ = close(descriptor) }
-    guard terms.introductionBegins() else {
-      close(descriptor)
-      return refuse(Channel.tooManyIntroductions)
+    let account = receiving.withLock { self.account }
+    let seat: PeerAccount.Charge
+    do throws(PeerAccount.Excess) { seat = try account.charge(1, .introduction) } catch {
+      Channel.turnAway(descriptor, error.reason)
+      return terms.refused(RunLoop.Refusal(peer: knownPeer, reason: error.reason), .introduction)
     }
     guard
-      let channel = try? Channel(descriptor, terms: terms, isInitiator: false, isIntroduced: true, peer: nil)
+      let channel = try? Channel(
+        descriptor, terms: terms, isInitiator: false, isIntroduced: true, peer: nil, account: account, seat: seat)
     else { return }
     channel.export(first: target)
     // A right to answer is used up, and then there would be nobody to read.
     let home: Mailbox? = if case .port(let mailbox) = target { mailbox } else { sending.withLock { self.home } }
     channel.settle(at: home)
+    channel.tell(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
   }
 
-  static let tooManyIntroductions = "too many introductions"
+  /// The number of no port: a right to it is "dropped" on each connection that was introduced. If it comes back on one that was
+  /// accepted here, both ends of that are in this process, by a peer's malice, and nobody could ever see its end. Any other
+  /// peer knows no such right, and takes no notice.
+  static let ownMark = UInt64.random(in: 1 << 63..<Exports.nobody)
 
   /// A socket of the right kind, which tells of each packet who has sent it from now on.
   static func isFit(_ descriptor: Int32) -> Bool {

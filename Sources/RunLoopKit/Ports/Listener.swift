@@ -33,10 +33,23 @@ final class Listener: RunLoop.PortFollower, @unchecked Sendable {
     var credentials = rlc_credentials()
     guard rlc_message_socket_peer(descriptor, &credentials) >= 0 else { return _ = close(descriptor) }
     let peer = RunLoop.Message.Sender(credentials)
-    guard let channel = try? Channel(descriptor, terms: terms, isInitiator: false, peer: peer) else { return }
-    guard terms.policy.welcomes(peer) else { return channel.refuse("not allowed for user \(peer.userID)") }
+    guard terms.policy.welcomes(peer) else {
+      return turnAway(descriptor, peer, "not allowed for user \(peer.userID)")
+    }
+    let account = terms.accounts.account(of: peer)
+    let seat: PeerAccount.Charge
+    do { seat = try account.charge(1, .connection) } catch { return turnAway(descriptor, peer, error.reason) }
+    guard
+      let channel = try? Channel(
+        descriptor, terms: terms, isInitiator: false, peer: peer, account: account, seat: seat)
+    else { return }
     channel.export(first: .port(mailbox))
     if !channel.settle(at: mailbox) { channel.refuse("no descriptors are left here") }
+  }
+
+  private func turnAway(_ descriptor: Int32, _ peer: RunLoop.Message.Sender, _ why: String) {
+    terms.refused(RunLoop.Refusal(peer: peer, reason: why))
+    Channel.turnAway(descriptor, why)
   }
 }
 
@@ -101,10 +114,7 @@ final class NameClaim: OwnedDescriptor, @unchecked Sendable {
       Glibc.close(reserve)
       let accepted = rlc_message_socket_accept(fileDescriptor)
       if accepted >= 0 {
-        _ = Frame.goodbye(NameClaim.noDescriptors).withParts {
-          rlc_message_socket_send(accepted, $0.baseAddress, $0.count, nil, 0)
-        }
-        Glibc.close(accepted)
+        Channel.turnAway(accepted, NameClaim.noDescriptors)
       }
       reserve = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
       return accepted >= 0

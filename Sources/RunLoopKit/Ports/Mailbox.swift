@@ -9,6 +9,8 @@ final class Mailbox: Destination, @unchecked Sendable {
   private let lock = Lock()
   let limit: Int
   @exclusivity(unchecked) private var queue = MessageQueue()
+  /// Of messages that wait.
+  @exclusivity(unchecked) private var charges = QueuedCharges()
   @exclusivity(unchecked) private var memberships = PortMemberships()
   @exclusivity(unchecked) private var isClosed = false
   /// Senders that sleep, or are about to.
@@ -74,13 +76,15 @@ final class Mailbox: Destination, @unchecked Sendable {
   }
 
   /// As a message that came from elsewhere, credentials included: false if the queue is full, nil if it is closed.
-  func accept(_ message: RunLoop.Message) -> Bool? {
+  /// - Parameter charge: For what waits with it.
+  func accept(_ message: RunLoop.Message, _ charge: PeerAccount.Charge? = nil) -> Bool? {
     lock.lock()
     guard !isClosed, queue.count < limit else {
       defer { lock.unlock() }
       return isClosed ? nil : false
     }
     let wasEmpty = queue.count == 0
+    if let charge { charges.append(charge, behind: queue.count) }
     queue.append(message)
     held.store(queue.count, ordering: .releasing)
     let all = wasEmpty ? memberships.all : []
@@ -131,7 +135,9 @@ final class Mailbox: Destination, @unchecked Sendable {
     let message = queue.takeFirst()
     held.store(queue.count, ordering: .releasing)
     let isAwaited = waiting > 0
+    let charge = charges.isEmpty || message == nil ? nil : charges.take()
     lock.unlock()
+    withExtendedLifetime(charge) {}
     if isAwaited { thereIsRoom() }
     return message
   }
@@ -146,7 +152,10 @@ final class Mailbox: Destination, @unchecked Sendable {
     var dropped = MessageQueue()
     swap(&dropped, &queue)
     held.store(0, ordering: .releasing)
+    let charges = charges
+    self.charges = QueuedCharges()
     lock.unlock()
+    withExtendedLifetime(charges) {}
     thereIsRoom()
     drop(dropped)
     connections?.end(of: self)

@@ -8,11 +8,16 @@ final class MemoryFile: @unchecked Sendable {
   /// To be sent to other processes; -1: another process's, of which only the mapping was kept.
   let fileDescriptor: Int32
   private let forkGeneration = Kernel.forkGeneration
+  /// Of another process's.
+  private let charge: PeerAccount.Charge?
 
-  private init(_ bytes: UnsafeRawPointer, _ count: Int, _ fileDescriptor: Int32) {
+  private init(
+    _ bytes: UnsafeRawPointer, _ count: Int, _ fileDescriptor: Int32, _ charge: PeerAccount.Charge? = nil
+  ) {
     self.bytes = bytes
     self.count = count
     self.fileDescriptor = fileDescriptor
+    self.charge = charge
   }
 
   deinit {
@@ -21,10 +26,12 @@ final class MemoryFile: @unchecked Sendable {
   }
 
   /// Another process's, checked. The descriptor stays the caller's. A C status if it is not what it must be.
-  static func map(_ fileDescriptor: Int32, count: Int) -> (file: MemoryFile?, status: Int32) {
+  static func map(
+    _ fileDescriptor: Int32, count: Int, _ charge: PeerAccount.Charge
+  ) -> (file: MemoryFile?, status: Int32) {
     var bytes: UnsafeRawPointer?
     let status = rlc_memory_file_map(fileDescriptor, UInt64(count), &bytes)
-    return (bytes.map { MemoryFile($0, count, -1) }, status)
+    return (bytes.map { MemoryFile($0, count, -1, charge) }, status)
   }
 
   static func make<E: Error>(

@@ -16,8 +16,8 @@ extension RunLoop.Port {
   ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
   ///   - policy: Who may connect.
   ///   - maximumPayload: The most bytes of one message; a peer that sends more is refused.
-  ///   - onRefusal: Told of each connection that was not taken, or was ended for a breach of the rules. On the thread of the
-  ///     loop that found out, with no lock held.
+  ///   - onRefusal: Told of each connection that was not taken, or was ended for a breach of the rules, and of each message and
+  ///     introduction over a limit of the policy. On the thread of the loop that found out, with no lock held.
   ///   - receive: As for every port.
   /// - Throws: `.badName`; `.nameTaken`; `.systemCall`: `EPERM` for a folder that is somebody else's or open to others,
   ///   `EMFILE`, `ENFILE`, `ENOSPC`...
@@ -62,6 +62,9 @@ extension RunLoop.Port {
   /// Connections that were not taken, or were ended because their peers broke the rules. - Thread: Any.
   public var refusedConnections: Int { terms?.refusalCount ?? 0 }
 
+  /// What its peers have now, and what they were refused; all 0 for a port without a name. - Thread: Any.
+  public var peerStatistics: RunLoop.PeerStatistics { terms?.statistics ?? RunLoop.PeerStatistics() }
+
   /// The right to send to a named port of any process of this user, this one included.
   ///
   /// - Parameters:
@@ -90,8 +93,9 @@ extension RunLoop.Port {
     var credentials = rlc_credentials()
     _ = rlc_message_socket_peer(descriptor, &credentials)
     let owner = RunLoop.Message.Sender(credentials)
+    let terms = PortTerms(policy, maximumPayload: maximumPayload)
     let channel = try Channel(
-      descriptor, terms: PortTerms(policy, maximumPayload: maximumPayload), isInitiator: true, peer: owner)
+      descriptor, terms: terms, isInitiator: true, peer: owner, account: terms.accounts.account(of: owner), seat: nil)
     guard policy.welcomes(owner) else {
       channel.end(nil)
       throw .refused(reason: "the port belongs to user \(owner.userID)")

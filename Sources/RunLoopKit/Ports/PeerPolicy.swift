@@ -6,6 +6,11 @@ extension RunLoop {
   public struct PeerPolicy: Sendable {
     private let judge: (@Sendable (Message.Sender) -> Bool)?
 
+    /// How much one peer may make this process hold. - Thread: Any: a value.
+    public var perPeer = PeerLimits.ofPeer
+    /// How much all peers of the port together may. - Thread: Any: a value.
+    public var perPort = PeerLimits.ofPort
+
     /// Any rule.
     /// - Parameter isWelcome: Called with no lock held, on the thread of the loop that takes the connection, or that connects.
     public init(_ isWelcome: @escaping @Sendable (Message.Sender) -> Bool) { judge = isWelcome }
@@ -24,7 +29,8 @@ extension RunLoop {
     }
   }
 
-  /// A connection that a port has not taken, or has ended because its peer broke the rules.
+  /// A connection that a port has not taken, or has ended because its peer broke the rules; or a message or an introduction of a
+  /// connection that goes on.
   /// - Thread: Any: a value.
   public struct Refusal: Sendable, Hashable, CustomStringConvertible {
     /// Whom; nil if the kernel did not tell.
@@ -42,34 +48,47 @@ final class PortTerms: Sendable {
   let policy: RunLoop.PeerPolicy
   let maximumPayload: UInt64
   private let onRefusal: (@Sendable (RunLoop.Refusal) -> Void)?
+  let accounts: PeerAccounts
   private let refusals = Atomic<Int>(0)
-  /// Connections that came by introductions. Both ends of one may be in this process by a peer's malice, and then it never
-  /// ends: there is a limit.
-  private let introductions = Atomic<Int>(0)
-  private static let mostIntroductions = 512
+  private let refusedMessages = Atomic<Int>(0)
+  private let refusedIntroductions = Atomic<Int>(0)
+
+  /// What is refused: only of a connection is it the end.
+  enum Refused {
+    case connection, message, introduction
+  }
 
   init(
     _ policy: RunLoop.PeerPolicy, maximumPayload: Int, onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil
   ) {
     self.policy = policy
+    accounts = PeerAccounts(policy)
     self.maximumPayload = UInt64(max(maximumPayload, 0))
     self.onRefusal = onRefusal
   }
 
-  /// False if there are too many.
-  func introductionBegins() -> Bool {
-    if introductions.add(1, ordering: .relaxed).newValue <= PortTerms.mostIntroductions { return true }
-    introductionHasEnded()
-    return false
-  }
-
-  func introductionHasEnded() { introductions.subtract(1, ordering: .relaxed) }
-
   var refusalCount: Int { refusals.load(ordering: .relaxed) }
 
+  var statistics: RunLoop.PeerStatistics {
+    var now = RunLoop.PeerStatistics()
+    now.connections = accounts.all.count(.connection)
+    now.introductions = accounts.all.count(.introduction)
+    now.rights = accounts.all.count(.right)
+    now.undeliveredDescriptors = accounts.all.count(.descriptor)
+    now.mappedBytes = accounts.all.count(.mappedByte)
+    now.refusedConnections = refusalCount
+    now.refusedMessages = refusedMessages.load(ordering: .relaxed)
+    now.refusedIntroductions = refusedIntroductions.load(ordering: .relaxed)
+    return now
+  }
+
   /// With no lock held.
-  func refused(_ refusal: RunLoop.Refusal) {
-    refusals.add(1, ordering: .relaxed)
+  func refused(_ refusal: RunLoop.Refusal, _ what: Refused = .connection) {
+    switch what {
+    case .connection: refusals.add(1, ordering: .relaxed)
+    case .message: refusedMessages.add(1, ordering: .relaxed)
+    case .introduction: refusedIntroductions.add(1, ordering: .relaxed)
+    }
     if let onRefusal { _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(onRefusal, refusal) }
   }
 }

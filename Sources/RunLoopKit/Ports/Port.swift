@@ -96,7 +96,7 @@ extension RunLoop {
 
     public override var description: String {
       "<port\(labelText)\(name.map { " \($0)" } ?? ""), \(pendingCount) of \(queueLimit) messages, "
-        + "\(isValid ? "valid" : "invalid")>"
+        + "\(terms.map { "\($0.statistics.connections) connections, " } ?? "")\(isValid ? "valid" : "invalid")>"
     }
   }
 

@@ -45,7 +45,8 @@ extension RunLoop {
 /// Who brings a port messages from other processes; made with the first of them. The port's own loops never wait for its lock.
 final class PortConnections: @unchecked Sendable {
   private let lock = Lock()
-  private var followers: [RunLoop.PortFollower] = []
+  /// Guarded by `lock`.
+  private var followers = FollowerTable()
 
   /// Has this object, not the mailbox: a weak reference to that would make each of its retains slow.
   func makeHooks() -> RunLoop.Source.HeldHooks? {
@@ -57,29 +58,61 @@ final class PortConnections: @unchecked Sendable {
   }
 
   /// False if it is among them already.
-  func insert(_ follower: RunLoop.PortFollower) -> Bool {
-    lock.withLock {
-      guard !followers.contains(where: { $0 === follower }) else { return false }
-      followers.append(follower)
-      return true
-    }
-  }
+  func insert(_ follower: RunLoop.PortFollower) -> Bool { lock.withLock { followers.insert(follower) } }
 
   func remove(_ follower: RunLoop.PortFollower) {
-    lock.withLock { followers.removeAll { $0 === follower } }
+    let gone = lock.withLock { followers.remove(follower) }
+    withExtendedLifetime(gone) {}
   }
 
   private func hasMoved() {
-    for follower in lock.withLock({ followers }) { follower.follow() }
+    for follower in lock.withLock({ followers.all }) { follower.follow() }
   }
 
   /// The port is gone.
   func end(of mailbox: Mailbox) {
     let all = lock.withLock {
-      defer { followers = [] }
-      return followers
+      defer { followers = FollowerTable() }
+      return followers.all
     }
     for follower in all { follower.hasLost(mailbox) }
+  }
+}
+
+/// Each follower once; to enter and to leave takes no longer among thousands, which may all go at once.
+struct FollowerTable {
+  private(set) var all: ContiguousArray<RunLoop.PortFollower> = []
+  /// Where each is; empty while there are so few that they are looked through: cheaper than to hash.
+  private var places: [ObjectIdentifier: Int] = [:]
+  private static let few = 8
+
+  private func place(of follower: RunLoop.PortFollower) -> Int? {
+    all.count <= FollowerTable.few ? all.firstIndex { $0 === follower } : places[ObjectIdentifier(follower)]
+  }
+
+  mutating func insert(_ follower: RunLoop.PortFollower) -> Bool {
+    guard place(of: follower) == nil else { return false }
+    all.append(follower)
+    if all.count > FollowerTable.few + 1 {
+      places[ObjectIdentifier(follower)] = all.count - 1
+    } else if all.count > FollowerTable.few {
+      for (place, one) in all.enumerated() { places[ObjectIdentifier(one)] = place }
+    }
+    return true
+  }
+
+  /// The last one takes its place. What the table has let go of, to be released with no lock held.
+  mutating func remove(_ follower: RunLoop.PortFollower) -> RunLoop.PortFollower? {
+    guard let place = place(of: follower) else { return nil }
+    let last = all.removeLast()
+    if !places.isEmpty {
+      places[ObjectIdentifier(follower)] = nil
+      if last !== follower { places[ObjectIdentifier(last)] = place }
+      if all.count <= FollowerTable.few { places = [:] }
+    }
+    guard place < all.count else { return last }
+    defer { all[place] = last }
+    return all[place]
   }
 }
 

@@ -243,23 +243,29 @@ final class HostilePeerTests: XCTestCase {
     }
   }
 
-  /// Each holds both of its ends here, which nobody can see: they do not end, so there is a limit.
+  /// Each holds both of its ends here, and nobody else could ever see its end: it is found out, and takes no slot from others.
   func test_RLK_PEER_10_introductionsToItself() {
     onThread {
       let victim = try Victim()
-      let peer = RawPeer(victim.name)
-      for _ in 0..<300 {
-        var pair: [Int32] = [-1, -1]
-        rlc_message_socket_pair(&pair)
-        for end in pair {
-          peer.send(frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), [end])
-          close(end)
+      do {
+        let peer = RawPeer(victim.name)
+        for _ in 0..<300 {
+          var pair: [Int32] = [-1, -1]
+          rlc_message_socket_pair(&pair)
+          for end in pair {
+            peer.send(frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), [end])
+            close(end)
+          }
+          _ = try victim.friend.request(Message())
         }
-        _ = try victim.friend.request(Message())
+        // Its own end of its own connection, too.
+        peer.send(frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), [peer.descriptor])
       }
-      let words = peer.farewell()
-      XCTAssertEqual(words, "too many introductions")
-      try victim.checkIsServed()
+      try victim.checkOthersAreServed()
+      XCTAssertEqual(victim.port.peerStatistics.introductions, 0)
+      XCTAssertEqual(victim.port.peerStatistics.connections, 1)
+      XCTAssertEqual(victim.port.peerStatistics.refusedIntroductions, 0)
+      XCTAssertEqual(victim.refusals.value.count, 0)
       victim.port.invalidate()
     }
   }

@@ -145,6 +145,7 @@ final class HostileSocketTests: XCTestCase {
       }
       peer.send(frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), [pair[0]])
       let stranger = RawPeer(owning: pair[1])
+      XCTAssertEqual(stranger.receive()?.bytes[5], UInt8(RLC_FRAME_DROP.rawValue))  // the owner's mark
       for number in [98, 99] as [UInt64] {
         stranger.send(frame(to: number))
         XCTAssertEqual(stranger.receive()?.bytes[40], UInt8(number))

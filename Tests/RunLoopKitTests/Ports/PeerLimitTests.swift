@@ -1,0 +1,205 @@
+import CRunLoopCore
+import CTestSupport
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// What one peer, and all peers of a port, may make a process hold: what is over is refused alone, told and counted.
+final class PeerLimitTests: XCTestCase {
+  private final class Limited {
+    let name = NameFolder.newName()
+    let port: Port
+    let reasons = Box<[String]>([])
+    let kept = Box<[Message]>([])
+    let serving: ServingThread
+    let friend: Port.SendRight
+
+    /// Keeps messages with the id 6, throws them away at 7, and answers all others with the message that came.
+    init(_ change: (inout RunLoop.PeerPolicy) -> Void) throws {
+      var policy = RunLoop.PeerPolicy.sameUser
+      change(&policy)
+      let (reasons, kept) = (reasons, kept)
+      port = try Port(
+        registeredAs: name, accepting: policy, onRefusal: { refusal in reasons.update { $0.append(refusal.reason) } }
+      ) { _, message in
+        if message.id == 6 { return kept.update { $0.append(message) } }
+        if message.id == 7 { kept.value = [] }
+        try? message.reply?.send(message)
+      }
+      serving = ServingThread(port)
+      friend = try Port.connect(to: name)
+      _ = try friend.request(Message(id: 1))
+    }
+
+    func end() {
+      serving.stop()
+      port.invalidate()
+    }
+
+    /// All that was sent before has been looked at.
+    func settle(_ isDone: () -> Bool) throws {
+      var tries = 0
+      while !isDone(), tries < 10_000 {
+        _ = try friend.request(Message(id: 1))
+        tries += 1
+      }
+    }
+  }
+
+  func test_RLK_PEER_20_connectionsOfOnePeer_andOfAll() {
+    onThread {
+      for isOfPeer in [true, false] {
+        let limited = try Limited { policy in
+          if isOfPeer { policy.perPeer.connections = 3 } else { policy.perPort.connections = 3 }
+        }
+        let reason = "too many connections: \(isOfPeer ? "a peer" : "all peers") may have 3"
+        var peers = [RawPeer(limited.name), RawPeer(limited.name)]
+        XCTAssertEqual(RawPeer(limited.name).farewell(), reason)
+        XCTAssertEqual(limited.reasons.value, [reason])
+        XCTAssertEqual(limited.port.peerStatistics.connections, 3)
+        XCTAssertEqual(limited.port.peerStatistics.refusedConnections, 1)
+        peers.removeLast()
+        try limited.settle { limited.port.peerStatistics.connections == 2 }
+        let next = RawPeer(limited.name)
+        next.send(frame(to: 99))
+        XCTAssertEqual(next.receive()?.bytes[5], UInt8(RLC_FRAME_DEAD.rawValue))
+        withExtendedLifetime(peers) {}
+        limited.end()
+      }
+    }
+  }
+
+  /// The one that is over is invalid for who got it; its introducer and the port go on. Slots are free when the peer is gone.
+  func test_RLK_PEER_21_introductions() {
+    onThread {
+      let limited = try Limited { $0.perPeer.introductions = 2 }
+      let reason = "too many introductions: a peer may have 2"
+      let before = openDescriptors()
+      do {
+        let peer = RawPeer(limited.name)
+        var strangers: [RawPeer] = []
+        for _ in 0..<3 {
+          var pair: [Int32] = [-1, -1]
+          rlc_message_socket_pair(&pair)
+          peer.send(frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), [pair[0]])
+          close(pair[0])
+          strangers.append(RawPeer(owning: pair[1]))
+        }
+        XCTAssertEqual(strangers[2].farewell(), reason)
+        // As a right in a message: dead when it comes, and the message is there.
+        var pair: [Int32] = [-1, -1]
+        rlc_message_socket_pair(&pair)
+        peer.send(frame(id: 6, descriptors: 1, entries: [.right(0, flags: UInt8(RLC_FRAME_AS_SOCKET))]), [pair[0]])
+        close(pair[0])
+        XCTAssertEqual(RawPeer(owning: pair[1]).farewell(), reason)
+        try limited.settle { !limited.kept.value.isEmpty }
+        XCTAssertFalse(limited.kept.value[0].rights[0].isValid)
+        XCTAssertEqual(limited.port.peerStatistics.refusedIntroductions, 2)
+        XCTAssertEqual(limited.port.peerStatistics.refusedConnections, 0)
+        // Who sends is a peer of his own: the introducer has room again.
+        strangers[0].send(frame(to: 98))
+        while let packet = strangers[0].receive(), packet.bytes[5] != UInt8(RLC_FRAME_DEAD.rawValue) {}
+        XCTAssertEqual(limited.port.peerStatistics.introductions, 1)
+        peer.send(frame(to: 97))
+        XCTAssertEqual(peer.receive()?.bytes[40], 97)  // it goes on
+      }
+      try limited.settle { openDescriptors() == before }
+      XCTAssertEqual(openDescriptors(), before)
+      XCTAssertEqual(limited.port.peerStatistics.introductions, 0)
+      XCTAssertEqual(limited.port.peerStatistics.connections, 1)
+      limited.end()
+    }
+  }
+
+  func test_RLK_PEER_22_rights_areGivenBack_andTheMessageIsRefusedAlone() {
+    onThread {
+      let limited = try Limited { $0.perPeer.rights = 128 }
+      let peer = RawPeer(limited.name)
+      let many = (1...192).map { Entry.right($0) }
+      peer.send(frame(id: 6, entries: many))
+      let reply = Entry.right(1000, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))
+      peer.send(frame(id: 1, entries: [reply] + (193...220).map { Entry.right($0) }))
+      // All rights of the message that is refused come back, its right to be answered too.
+      var dropped: Set<UInt64> = []
+      while dropped.count < 29, let packet = peer.receive()?.bytes {
+        XCTAssertEqual(packet[5], UInt8(RLC_FRAME_DROP.rawValue))
+        for entry in stride(from: 32, to: packet.count, by: 16) {
+          dropped.insert(packet[(entry + 8)..<(entry + 16)].reversed().reduce(0) { $0 << 8 | UInt64($1) })
+        }
+      }
+      XCTAssertEqual(dropped, Set((193...220).map { UInt64($0) } + [1000]))
+      XCTAssertEqual(limited.reasons.value, ["too many rights: a peer may have 128"])
+      XCTAssertEqual(limited.port.peerStatistics.refusedMessages, 1)
+      XCTAssertEqual(limited.port.peerStatistics.rights, 128)
+      XCTAssertEqual(limited.kept.value.count, 1)
+      _ = try limited.friend.request(Message(id: 7))
+      peer.send(frame(id: 6, entries: (300...363).map { Entry.right($0) }))  // a sweep lets the others go
+      try limited.settle { limited.kept.value.count == 1 }
+      XCTAssertEqual(limited.kept.value.count, 1)
+      limited.end()
+    }
+  }
+
+  /// The mode that runs is another port's of the same connection, so that messages wait.
+  func test_RLK_PEER_23_descriptorsThatWait() {
+    onThread {
+      let (name, reasons, seen) = (NameFolder.newName(), Box<[String]>([]), Box<[Int]>([]))
+      var policy = RunLoop.PeerPolicy.sameUser
+      policy.perPeer.undeliveredDescriptors = 10
+      let (loop, second) = (RunLoop.current, Port { _, _ in })
+      let port = try Port(
+        registeredAs: name, accepting: policy, onRefusal: { refusal in reasons.update { $0.append(refusal.reason) } }
+      ) { _, message in
+        seen.update { $0.append(message.descriptors.count) }
+        try? message.reply?.send(Message([.right(second.sendRight)]))
+      }
+      try loop.add(port, to: "first")
+      try loop.add(second, to: "second")
+      let peer = RawPeer(name)
+      peer.send(frame(entries: [.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
+      while seen.value.isEmpty { _ = try loop.run(in: "first", for: .seconds(20), returnAfterSourceHandled: true) }
+      func send(_ count: Int) {
+        let entries = (0..<count).map { _ in Entry.descriptor }
+        peer.send(frame(descriptors: count, entries: entries), [Int32](repeating: 0, count: count))
+      }
+      let before = openDescriptors()
+      for _ in 0..<3 { send(4) }
+      for _ in 0..<9 { _ = try loop.run(in: "second", for: .zero) }
+      XCTAssertEqual(port.pendingCount, 2)
+      XCTAssertEqual(port.peerStatistics.undeliveredDescriptors, 8)
+      XCTAssertEqual(openDescriptors(), before + 8)
+      XCTAssertEqual(reasons.value, ["too many descriptors in messages that wait: a peer may have 10"])
+      XCTAssertEqual(port.peerStatistics.refusedMessages, 1)
+      for _ in 0..<9 { _ = try loop.run(in: "first", for: .zero) }
+      XCTAssertEqual(seen.value, [0, 4, 4])
+      XCTAssertEqual(port.peerStatistics.undeliveredDescriptors, 0)
+      send(12)  // told at once, it does not wait
+      for _ in 0..<9 { _ = try loop.run(in: "first", for: .zero) }
+      XCTAssertEqual(seen.value, [0, 4, 4, 12])
+      send(4)
+      for _ in 0..<9 { _ = try loop.run(in: "second", for: .zero) }
+      XCTAssertEqual(port.peerStatistics.undeliveredDescriptors, 4)
+      port.invalidate()  // what waits is thrown away
+      XCTAssertEqual(port.peerStatistics.undeliveredDescriptors, 0)
+      second.invalidate()
+    }
+  }
+
+  func test_RLK_PEER_24_mappedBytes() {
+    onThread {
+      let limited = try Limited { $0.perPeer.mappedBytes = 300_000 }
+      let bytes = Message.Bytes([UInt8](repeating: 3, count: 100_000))
+      for _ in 0..<3 { try limited.friend.send(Message(id: 6, bytes: bytes)) }
+      XCTAssertEqual(thrown { try limited.friend.request(Message(id: 1, bytes: bytes)) }, .noReply)
+      XCTAssertEqual(limited.port.peerStatistics.mappedBytes, 300_000)
+      XCTAssertEqual(limited.reasons.value, ["too many bytes in mapped files: a peer may have 300000"])
+      XCTAssertEqual(limited.port.peerStatistics.refusedMessages, 1)
+      _ = try limited.friend.request(Message(id: 7))
+      XCTAssertEqual(limited.port.peerStatistics.mappedBytes, 0)
+      XCTAssertEqual(try limited.friend.request(Message(id: 1, bytes: bytes)).bytes, bytes)
+      limited.end()
+    }
+  }
+}
