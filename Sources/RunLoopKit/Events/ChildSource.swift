@@ -28,7 +28,7 @@ extension RunLoop {
       case killedWhenInvalidated
     }
 
-    let body: (ChildSource, ExitStatus) -> Void
+    @exclusivity(unchecked) final var body: Body
     /// The process that it waits for.
     public let processID: Int32
     private let process: ChildProcess
@@ -54,7 +54,7 @@ extension RunLoop {
       processID: Int32, ownership: Ownership = .borrowed, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (ChildSource, ExitStatus) -> Void
     ) throws(RunLoopError) {
-      self.body = body
+      self.body = Body(body)
       self.ownership = ownership
       self.processID = processID
       process = try ChildHub.current.open(processID)
@@ -84,6 +84,11 @@ extension RunLoop {
     /// Its descriptors are open still.
     private func endOwned() {
       if ownership == .killedWhenInvalidated, !isForked { process.kill() }
+    }
+
+    override func releaseBody() {
+      var released = Body { _, _ in }
+      swap(&body, &released)
     }
 
     override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {

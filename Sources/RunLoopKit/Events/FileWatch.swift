@@ -13,7 +13,7 @@ extension RunLoop {
   /// Each watch has an inotify instance of its own: two watches of one file do not share a mask, and do not take events from
   /// each other. A user may have `fs.inotify.max_user_instances` (often 128) of them. Source: inotify(7).
   public final class FileWatch: EventSource, @unchecked Sendable {
-    let body: (FileWatch, Event) -> Void
+    @exclusivity(unchecked) final var body: Body
     /// As given.
     public let path: String
     /// What is told; `.overflow` and `.ended` always are.
@@ -39,7 +39,7 @@ extension RunLoop {
       path: String, events: Events, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (FileWatch, Event) -> Void
     ) throws(RunLoopError) {
-      self.body = body
+      self.body = Body(body)
       self.path = path
       self.events = events
       reader = try FileEventReader(path: path, events: events)
@@ -51,6 +51,11 @@ extension RunLoop {
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(self, event)
       if event.kind == .ended { invalidate() }
       return true
+    }
+
+    override func releaseBody() {
+      var released = Body { _, _ in }
+      swap(&body, &released)
     }
 
     public override var description: String {

@@ -28,7 +28,7 @@ extension RunLoop {
       case ended
     }
 
-    let body: (MemoryPressure, Event) -> Void
+    @exclusivity(unchecked) final var body: Body
     /// As given.
     public let path: String
 
@@ -53,7 +53,7 @@ extension RunLoop {
       _ stall: Stall, _ time: Duration, _ window: Duration, path: String, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (MemoryPressure, Event) -> Void
     ) throws(RunLoopError) {
-      self.body = body
+      self.body = Body(body)
       self.path = path
       let descriptor = try PressureTrigger.open(path)
       let owned = OwnedDescriptor(descriptor)  // closed with it, also if the rest fails
@@ -69,6 +69,11 @@ extension RunLoop {
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_MEMORY_PRESSURE_SOURCE__(event, self)
       if event == .ended { invalidate() }
       return true
+    }
+
+    override func releaseBody() {
+      var released = Body { _, _ in }
+      swap(&body, &released)
     }
 
     public override var description: String {

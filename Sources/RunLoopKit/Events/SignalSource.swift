@@ -27,7 +27,7 @@ extension RunLoop {
   /// was blocked, is told; what is pending or untold when the source is invalidated is not. A signal that is directed at one
   /// thread is received by the loop of that thread only. Source: signalfd(2); libdispatch's signal source.
   public final class SignalSource: EventSource, @unchecked Sendable {
-    let body: (SignalSource, SignalInfo) -> Void
+    @exclusivity(unchecked) final var body: Body
     private let receiver: SignalReceiver
 
     /// What it receives.
@@ -59,10 +59,15 @@ extension RunLoop {
       _ signals: Set<Signal>, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (SignalSource, SignalInfo) -> Void
     ) throws(RunLoopError) {
-      self.body = body
+      self.body = Body(body)
       receiver = try SignalReceiver(SignalSet(signals), order: order)
       try super.init(receiver.port, limit: limit, order: order, onlyHost: onlyHost)
       receiver.source = self
+    }
+
+    override func releaseBody() {
+      var released = Body { _, _ in }
+      swap(&body, &released)
     }
 
     override func hasLeft() { receiver.end() }

@@ -88,7 +88,7 @@ extension RunLoop {
       case alwaysReady
     }
 
-    let body: (FileDescriptorSource, Readiness) -> Void
+    @exclusivity(unchecked) final var body: Body
 
     /// - Parameters:
     ///   - limit: How often it may be called; nil: always. An edge-triggered one is called again after its rest if it is ready.
@@ -110,7 +110,7 @@ extension RunLoop {
       limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (FileDescriptorSource, Readiness) -> Void
     ) throws(RunLoopError) {
-      self.body = body
+      self.body = Body(body)
       var descriptors: ItemDescriptors?
       if limit != nil || ownership != .borrowed || unpollable != .refuse {
         descriptors = try Self.descriptors(of: fileDescriptor, ownership, unpollable, limit)
@@ -169,6 +169,11 @@ extension RunLoop {
         do throws(RunLoopError) { try host.interestChanged(self) } catch { failure = error }
       }
       if let failure { throw failure }
+    }
+
+    override func releaseBody() {
+      var released = Body { _, _ in }
+      swap(&body, &released)
     }
 
     public override var description: String {

@@ -44,7 +44,7 @@ extension RunLoop {
   /// that another loop has taken. With two sources on one descriptor in a mode the later one is called.
   /// Source: `CFRunLoopSourceRef` with a version 1 context.
   public final class PortSource: DescriptorItem, @unchecked Sendable {
-    let body: (PortSource) -> Void
+    @exclusivity(unchecked) final var body: Body
 
     /// - Parameters:
     ///   - limit: How often it may be called; nil: always.
@@ -54,10 +54,15 @@ extension RunLoop {
       fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, context: Context? = nil,
       perform: @escaping @Sendable (PortSource) -> Void
     ) throws(RunLoopError) {
-      body = perform
+      body = Body(perform)
       try super.init(
         .portSource, fileDescriptor: fileDescriptor, interest: PortRegistration.readable, order: order,
         context: context, onlyHost: nil, descriptors: ItemDescriptors.make(limit: limit))
+    }
+
+    override func releaseBody() {
+      var released = Body { _ in }
+      swap(&body, &released)
     }
 
     public override var description: String {

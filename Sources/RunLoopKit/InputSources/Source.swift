@@ -21,7 +21,7 @@ extension RunLoop {
       public init() {}
     }
 
-    let body: (Source) -> Void
+    @exclusivity(unchecked) final var body: Body
     let heldHooks: HeldHooks?
     /// 0: not signalled; else when it was signalled first, as a number that grows.
     private let signalled = Atomic<UInt64>(0)
@@ -35,9 +35,14 @@ extension RunLoop {
     }
 
     init(order: Int, context: Context?, hooks: Hooks, onlyHost: RunLoop?, unchecked body: @escaping (Source) -> Void) {
-      self.body = body
+      self.body = Body(body)
       heldHooks = HeldHooks.make(hooks)
       super.init(.source, order: order, context: context, onlyHost: onlyHost)
+    }
+
+    override func releaseBody() {
+      var released = Body { _ in }
+      swap(&body, &released)
     }
 
     /// Equality is more than identity.

@@ -116,16 +116,19 @@ extension RunLoop {
     /// Takes the item out of all modes of all loops, for good. Never blocks on a callout: one that runs on another thread
     /// at this moment is not waited for (`invalidateAndWait`, `invalidate(finally:)`). A second call does nothing.
     ///
-    /// The closure goes with the item, not before: dropping it here would cost every callout a count of references. An item
-    /// that what its closure holds keeps is a circle until that lets go of it.
+    /// The closure is released, so that an item may be kept by what its closure holds: here, before the return, if its callout
+    /// runs nowhere; else right after the callout, on that thread. Of an item that was made by `assumeOnLoop` always on its
+    /// loop's thread: invalidated on another thread, after the next callout there. With no lock held.
     ///
     /// - Re-entry: Allowed, also from the item's own callout. - Complexity: O(modes).
     /// - SeeAlso: `CFRunLoopSourceInvalidate`, `CFRunLoopTimerInvalidate`, `CFRunLoopObserverInvalidate`.
     public final func invalidate() {
       guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
+      let owner = closureOwner
       willLeave()
       leaveHosts()
       endBelongings()
+      endClosure(owner)
     }
 
     /// Ends what must not outlive membership: the item is invalid, and has left its modes. Once.
@@ -136,12 +139,13 @@ extension RunLoop {
       if isExclusive { context?.release() }
     }
 
-    /// The same, if the item is most likely in one mode of `host` and nowhere else.
+    /// The same on the loop's own thread, if the item is most likely in one mode of `host` and nowhere else.
     final func invalidate(from host: RunLoop) {
       guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
       willLeave()
       if !host.detach(self) { leaveHosts() }
       if isExclusive { context?.release() }
+      endClosure(nil)  // on the loop's own thread
     }
 
     private final func leaveHosts() {
@@ -159,6 +163,9 @@ extension RunLoop {
 
     /// What subclasses do of that.
     func hasLeft() {}
+
+    /// Exchanges the closure for one that does nothing. No callout of the item is on any stack, and none begins.
+    func releaseBody() {}
 
     @inline(__always)
     final func withLinks<R, E: Error>(_ body: (inout ItemLinks) throws(E) -> R) throws(E) -> R {

@@ -11,9 +11,9 @@ extension RunLoop {
     /// False: invalidated after its first call.
     public let repeats: Bool
 
-    let body: (Observer, Activity) -> Void
+    @exclusivity(unchecked) final var body: Body
 
-    /// - Parameter body: Called on the loop's thread, with no lock held; kept until the observer is destroyed.
+    /// - Parameter body: Called on the loop's thread, with no lock held; kept until the observer is invalid (`invalidate()`).
     public convenience init(
       _ activities: Activity, order: Int = 0, repeats: Bool = true, context: Context? = nil,
       _ body: @escaping @Sendable (Observer, Activity) -> Void
@@ -27,8 +27,13 @@ extension RunLoop {
     ) {
       self.activities = activities
       self.repeats = repeats
-      self.body = body
+      self.body = Body(body)
       super.init(.observer, order: order, context: context, onlyHost: onlyHost)
+    }
+
+    override func releaseBody() {
+      var released = Body { _, _ in }
+      swap(&body, &released)
     }
 
     /// True while its callout runs.

@@ -77,20 +77,29 @@ extension RunLoop {
       return core.flush()
     }
 
-    /// No flush any more; one that is needed is dropped, and one that runs on the loop's thread is not waited for.
+    /// No flush any more; one that is needed is dropped, and one that runs on the loop's thread is not waited for. The closure is
+    /// released, by a flush that runs when that is over.
     public func invalidate() {
       observer.invalidate()
       timer?.invalidate()
+      core.end()
     }
 
     /// False once it was invalidated.
     public var isValid: Bool { observer.isValid }
 
-    private final class Core: Sendable {
+    private final class Core: @unchecked Sendable {
       private let needed = Atomic<Bool>(false)
-      private let body: @Sendable () -> Void
+      private let lock = Lock()
+      /// Until the end. Guarded by `lock`.
+      private var body: (@Sendable () -> Void)?
 
       init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+      func end() {
+        let released = lock.withLock { body.take() }
+        withExtendedLifetime(released) {}
+      }
 
       var isNeeded: Bool { needed.load(ordering: .relaxed) }
 
@@ -99,6 +108,7 @@ extension RunLoop {
 
       func flush() -> Bool {
         guard isNeeded, needed.exchange(false, ordering: .acquiringAndReleasing) else { return false }
+        guard let body = lock.withLock({ body }) else { return false }
         body()
         return true
       }

@@ -25,14 +25,14 @@ extension RunLoop {
     private let core: Core
 
     /// Its first frame comes one frame's time after it is first added.
-    /// - Parameter body: Called on the loop's thread, with no lock held; kept until the link is gone.
+    /// - Parameter body: Called on the loop's thread, with no lock held; kept until the link is invalidated or gone.
     public init(
       rate: FrameRate = FrameRate(framesPerSecond: 60), _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
     ) {
-      let core = Core(rate, body)
+      let core = Core(rate)
       self.core = core
       // Its interval only keeps it from being a one-shot: each callout sets the next date.
-      timer = Timer(fireDate: .distantFuture, interval: .seconds(Int64.max)) { DisplayLink($0, core).fire() }
+      timer = Timer(fireDate: .distantFuture, interval: .seconds(Int64.max)) { DisplayLink($0, core).fire(body) }
       timer.tolerance = .zero  // also in a loop with a default
     }
 
@@ -57,7 +57,7 @@ extension RunLoop {
     @discardableResult
     public func remove(from loop: RunLoop, in mode: Mode = .default) -> Bool { loop.remove(timer, from: mode) }
 
-    /// Out of all modes, for good.
+    /// Out of all modes, for good; its closure is released as by `Item.invalidate()`.
     public func invalidate() { timer.invalidate() }
 
     /// False once it was invalidated.
@@ -93,12 +93,13 @@ extension RunLoop {
       }
     }
 
-    private func fire() {
+    /// The timer alone holds the body, which so goes with `invalidate()`.
+    private func fire(_ body: (DisplayLink, Frame) -> Void) {
       // None: paused or resumed meanwhile.
       let frame = core.take(now: Kernel.now())
       settle()
       guard let frame else { return }
-      core.body(self, frame)
+      body(self, frame)
     }
 
     /// The same link.
@@ -111,7 +112,6 @@ extension RunLoop {
 extension RunLoop.DisplayLink {
   /// Which frame is next. Its lock is taken outside all others and never while user code runs.
   fileprivate final class Core: @unchecked Sendable {
-    let body: @Sendable (RunLoop.DisplayLink, Frame) -> Void
     private let lock = Lock()
     private var storedRate: RunLoop.FrameRate
     private var grid: FrameGrid
@@ -123,8 +123,7 @@ extension RunLoop.DisplayLink {
     private var version: UInt64 = 0
     private var droppedSoFar: UInt64 = 0
 
-    init(_ rate: RunLoop.FrameRate, _ body: @escaping @Sendable (RunLoop.DisplayLink, Frame) -> Void) {
-      self.body = body
+    init(_ rate: RunLoop.FrameRate) {
       storedRate = rate
       grid = FrameGrid(phase: Kernel.now(), rate: rate)
     }

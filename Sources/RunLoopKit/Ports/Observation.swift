@@ -2,8 +2,9 @@ internal import Synchronization
 
 extension RunLoop.Port {
   /// What `onInvalidation` answers: the way to call it off. Letting go of it does not.
-  public final class Observation: Sendable {
-    private let body: @Sendable () -> Void
+  public final class Observation: @unchecked Sendable {
+    /// Who ends the pending takes it.
+    private var body: (@Sendable () -> Void)?
     private let list: Invalidation
     /// Neither called nor called off.
     private let isPending = Atomic<Bool>(true)
@@ -15,13 +16,18 @@ extension RunLoop.Port {
 
     /// The body will not be called any more; one that runs at this moment is not waited for. - Thread: Any.
     public func cancel() {
-      guard isPending.exchange(false, ordering: .acquiringAndReleasing) else { return }
+      guard let body = take() else { return }
       list.remove(self)
+      withExtendedLifetime(body) {}
     }
 
     fileprivate func call() {
-      guard isPending.exchange(false, ordering: .acquiringAndReleasing) else { return }
+      guard let body = take() else { return }
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(body, self)
+    }
+
+    private func take() -> (@Sendable () -> Void)? {
+      isPending.exchange(false, ordering: .acquiringAndReleasing) ? body.take() : nil
     }
   }
 }

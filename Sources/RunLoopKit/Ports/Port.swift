@@ -13,7 +13,7 @@ extension RunLoop {
     public static let defaultQueueLimit = 1024
 
     let mailbox: Mailbox
-    let body: (Port, Message) -> Void
+    @exclusivity(unchecked) final var body: Body
     /// Under which other processes find it; nil: it has none.
     public let name: String?
     /// Of a port with a name.
@@ -21,7 +21,7 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - queueLimit: How many messages may wait, at least 1; who sends more waits.
-    ///   - receive: Called on the thread of the loop that runs, with no lock held; kept until the port is gone.
+    ///   - receive: Called on the thread of the loop that runs, with no lock held; kept until the port is invalid or gone.
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, _ receive: @escaping @Sendable (Port, Message) -> Void
     ) {
@@ -53,7 +53,7 @@ extension RunLoop {
       mailbox = Mailbox(limit: queueLimit)
       self.name = name
       self.terms = terms
-      self.body = body
+      self.body = Body(body)
       super.init(.port, order: 0, context: nil, onlyHost: onlyHost)
     }
 
@@ -89,6 +89,11 @@ extension RunLoop {
     /// Its connections go where it goes.
     @inline(__always)
     var heldHooks: Source.HeldHooks? { mailbox.connections == nil ? nil : mailbox.hooks }
+
+    override func releaseBody() {
+      var released = Body { _, _ in }
+      swap(&body, &released)
+    }
 
     override func hasLeft() { mailbox.close() }
 

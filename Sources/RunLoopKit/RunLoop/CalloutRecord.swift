@@ -123,6 +123,9 @@ final class FinalCall: @unchecked Sendable {
 
   func isAwaited() { awaited.add(1, ordering: .relaxed) }
 
+  /// Who asked the loops makes it in no case.
+  func forget() { awaited.subtract(1, ordering: .acquiringAndReleasing) }
+
   func isOver() {
     if awaited.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(action)
@@ -147,9 +150,21 @@ extension RunLoop {
     }
     guard isAwaited else { return }
     calloutAttention.add(1, ordering: .sequentiallyConsistent)
+    if isCurrent { return }  // the callout encloses this call
     // The callout may have ended without having seen this.
     _ = ThreadCalls.barrier()
     makeFinalCalls(only: call)
+  }
+
+  /// The call is made on the loop's thread, after a callout there, or at the end of the loop. Nothing if that has come.
+  func handOver(_ call: FinalCall, of item: ObjectIdentifier) {
+    guard isInThisProcess else { return }
+    lock.withLock {
+      guard !hasEnded else { return }
+      state.pointee.awaitedCallouts.append(AwaitedCallout(item: item, call: call))
+      call.isAwaited()
+      calloutAttention.add(1, ordering: .sequentiallyConsistent)
+    }
   }
 
   /// Of the callouts that are over; `only`: another thread's calls are not this one's to make.

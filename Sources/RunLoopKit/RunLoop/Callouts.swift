@@ -9,18 +9,18 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(_ block: () -> Void) {
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_OBSERVER__(_ observer: RunLoop.Observer, _ activity: RunLoop.Activity) {
-  observer.body(observer, activity)
+  observer.body.call(observer, activity)
 }
 
 @inline(never)
-func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(_ source: RunLoop.Source, _ body: (RunLoop.Source) -> Void) {
-  body(source)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(_ source: RunLoop.Source, _ body: borrowing RunLoop.Source.Body) {
+  body.call(source)
 }
 
 /// Always true: handled.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(_ source: RunLoop.PortSource) -> Bool {
-  source.body(source)
+  source.body.call(source)
   return true
 }
 
@@ -28,17 +28,17 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(_ source: RunLoop.PortSource
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(
   _ source: RunLoop.FileDescriptorSource, _ readiness: RunLoop.FileDescriptorSource.Readiness
 ) {
-  source.body(source, readiness)
+  source.body.call(source, readiness)
 }
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SIGNAL_SOURCE__(_ source: RunLoop.SignalSource, _ info: RunLoop.SignalInfo) {
-  source.body(source, info)
+  source.body.call(source, info)
 }
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(_ source: RunLoop.ChildSource, _ status: RunLoop.ExitStatus) {
-  source.body(source, status)
+  source.body.call(source, status)
 }
 
 /// Always true: told.
@@ -46,13 +46,13 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(_ source: RunLoop.ChildSour
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_MEMORY_PRESSURE_SOURCE__(
   _ event: RunLoop.MemoryPressure.Event, _ source: RunLoop.MemoryPressure
 ) -> Bool {
-  source.body(source, event)
+  source.body.call(source, event)
   return true
 }
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(_ port: RunLoop.Port, _ message: RunLoop.Message) {
-  port.body(port, message)
+  port.body.call(port, message)
 }
 
 @inline(never)
@@ -86,7 +86,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(
   _ watch: RunLoop.FileWatch, _ event: RunLoop.FileWatch.Event
 ) -> Bool {
-  watch.body(watch, event)
+  watch.body.call(watch, event)
   return true
 }
 
@@ -100,7 +100,7 @@ func __RUNLOOPKIT_IS_REPORTING_A_SLOW_CALLOUT__(
 /// The context is retained around each callout (rule 55).
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(_ timer: RunLoop.Timer) {
-  timer.body(timer)
+  timer.body.call(timer)
 }
 
 /// Always true: served.

@@ -6,6 +6,8 @@ internal import Synchronization
 /// One table a process: a child of fork(2) makes its own, since another thread may have held the lock of the inherited one.
 final class LeftInCallout: Sendable {
   private let lock = Lock()
+  /// Of the entries, to pass by an empty table.
+  private let count = Atomic<Int>(0)
   private nonisolated(unsafe) var entries: ContiguousArray<Entry> = []
 
   private struct Entry {
@@ -33,12 +35,17 @@ final class LeftInCallout: Sendable {
 
   private static var isMade: Bool { table.load(ordering: .acquiring) != 0 }
 
+  /// True if no item has left a loop in its callout, that the calling thread could know of. No lock.
+  @inline(__always)
+  static var isEmpty: Bool { !isMade || current.count.load(ordering: .acquiring) == 0 }
+
   /// Under the loop's and the item's locks, in one section with the end of the membership.
   static func insert(_ item: ObjectIdentifier, of loop: RunLoop) {
     let table = current
     table.lock.withLock {
       guard !table.entries.contains(where: { $0.item == item && $0.loop === loop }) else { return }
       table.entries.append(Entry(item: item, loop: loop))
+      table.count.store(table.entries.count, ordering: .releasing)
       loop.calloutAttention.add(1, ordering: .sequentiallyConsistent)
     }
   }
@@ -58,6 +65,7 @@ final class LeftInCallout: Sendable {
       table.lock.withLock {
         let over = table.entries.filter { $0.loop === loop && !loop.isCallingOut($0.item) }
         if !over.isEmpty { table.entries.removeAll { $0.loop === loop && !loop.isCallingOut($0.item) } }
+        table.count.store(table.entries.count, ordering: .releasing)
         return over
       }
     }

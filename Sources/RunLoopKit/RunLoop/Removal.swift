@@ -4,7 +4,7 @@ internal import Synchronization
 extension RunLoop.Item {
   /// Invalidates the item and returns when its callout is not running: on no thread, and it will not run again.
   ///
-  /// Until then what the callout uses must stay; after the return it can go. Two callouts that remove each other's items so
+  /// Until then what the callout uses must stay; after the return it can go, and the closure is released (`invalidate()`). Two callouts that remove each other's items so
   /// wait for each other for ever: give a timeout, or use `invalidate(finally:)`.
   /// - Parameter timeout: How long to wait; zero or less: not at all. Nil: until the callout ends.
   /// - Throws: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it: nothing was done then.
@@ -18,7 +18,10 @@ extension RunLoop.Item {
       throw .wouldDeadlock(call: "invalidateAndWait(timeout:)")
     }
     let deadline = Deadline(timeout)
-    for host in endMemberships() {
+    let owner = closureOwner
+    let (hosts, isFirst) = endMemberships()
+    defer { if isFirst { endClosure(owner) } }
+    for host in hosts {
       guard host.waitForCallout(of: item, deadline) else { throw .timedOut }
     }
   }
@@ -34,12 +37,15 @@ extension RunLoop.Item {
   public final func invalidate(finally action: @escaping @Sendable () -> Void) {
     guard !isForked else { return }
     let call = FinalCall(action)
-    for host in endMemberships() { host.announce(call, afterCalloutOf: ObjectIdentifier(self)) }
+    let owner = closureOwner
+    let (hosts, isFirst) = endMemberships()
+    for host in hosts { host.announce(call, afterCalloutOf: ObjectIdentifier(self)) }
     call.isOver()
+    if isFirst { endClosure(owner) }
   }
 
-  /// As `invalidate()`. The loops on whose stacks its callout may be; after the return none begins anywhere.
-  private final func endMemberships() -> [RunLoop] {
+  /// As `invalidate()`, without the closure's end. The loops on whose stacks its callout may be; after the return none begins anywhere.
+  private final func endMemberships() -> (hosts: [RunLoop], isFirst: Bool) {
     let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
     // First the links, then the table: an item that leaves is entered there before its link is gone.
     var hosts = withLinks { links in
@@ -53,7 +59,7 @@ extension RunLoop.Item {
     if isFirst { willLeave() }
     for host in hosts { host.detach(self) }
     if isFirst { endBelongings() }
-    return hosts
+    return (hosts, isFirst)
   }
 
   /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop.

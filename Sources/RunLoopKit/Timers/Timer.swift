@@ -13,7 +13,7 @@ extension RunLoop {
     @exclusivity(unchecked) final var hasOwnTolerance: Bool
     /// A date was set while its callout ran: that is the next one. Guarded by the item's leaf lock.
     @exclusivity(unchecked) private final var hasNextDate = false
-    let body: (Timer) -> Void
+    @exclusivity(unchecked) final var body: Body
     /// In nanoseconds; 0: one-shot; forever: rearmable.
     let intervalNanoseconds: UInt64
     /// Guarded by the item's leaf lock.
@@ -31,7 +31,7 @@ extension RunLoop {
     ///   - interval: Zero or less: fires once and is invalid after its callout. 584 years or more: it never comes, so that the
     ///     timer is a rearmable one.
     ///   - tolerance: See `tolerance`.
-    ///   - body: Called on the loop's thread, with no lock held; kept until the timer is destroyed.
+    ///   - body: Called on the loop's thread, with no lock held; kept until the timer is invalid (`invalidate()`).
     public convenience init(
       fireDate: Instant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
       context: Context? = nil, _ body: @escaping @Sendable (Timer) -> Void
@@ -62,7 +62,7 @@ extension RunLoop {
       onlyHost: RunLoop?, unchecked body: @escaping (Timer) -> Void
     ) {
       self.clock = clock
-      self.body = body
+      self.body = Body(body)
       intervalNanoseconds = interval.nanosecondsRoundedUp
       var schedule = TimerSchedule(date: date, now: Kernel.now(clock))
       schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds)
@@ -73,6 +73,11 @@ extension RunLoop {
         Diagnostics.say("Timer: the interval \(interval) counts as zero: the timer fires once")
       }
       if tolerance < .zero { Diagnostics.say("Timer: the tolerance \(tolerance) counts as zero") }
+    }
+
+    override func releaseBody() {
+      var released = Body { _ in }
+      swap(&body, &released)
     }
 
     func withSchedule<R>(_ body: (inout TimerSchedule) -> R) -> R { withLeafLock { body(&schedule) } }
