@@ -130,13 +130,21 @@ $(SCHEDULED_BUILD)/core_scheduled: $(SCHEDULED_OBJECTS)
 scheduled-test: $(SCHEDULED_BUILD)/core_scheduled
 	timeout -k 5 300 $<
 
+FUZZ_SECONDS ?= 20
+
+# ---- rlc_loop under random calls, for FUZZ_SECONDS ----
+
+.PHONY: loop-fuzz
+loop-fuzz: $(TEST_BUILD)/loop_fuzz_test
+	$(TEST_BUILD)/loop_fuzz_test $(FUZZ_SECONDS)
+
 # ---- the decoder under libFuzzer: FUZZ_SECONDS of it, beginning with the frames that are sent ----
 
 FUZZ := build/fuzz
-FUZZ_SECONDS ?= 20
 FUZZ_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
 fuzz-test:
+	@$(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) SAN=address,undefined loop-fuzz
 	@rm -rf $(FUZZ)/seeds && mkdir -p $(FUZZ)/seeds $(FUZZ)/corpus
 	@$(CLANG) $(FUZZ_FLAGS) -DSEEDS Tests/FuzzTests/frame_fuzz.c Sources/CRunLoopCore/frame.c -fuse-ld=bfd -o $(FUZZ)/frame_seeds
 	@$(FUZZ)/frame_seeds $(FUZZ)/seeds
