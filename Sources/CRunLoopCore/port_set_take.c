@@ -200,9 +200,12 @@ static uint32_t asked_events(const rlc_port *port) {
            ((port->interest & RLC_PRIORITY) != 0 ? EPOLLPRI : 0);
 }
 
-static int look_again(const rlc_port_set *set, const rlc_port *port) {
+/** What is true now. If the kernel cannot say, what was fetched is believed: no second edge would tell of it [RLC-TAKE-6]. */
+static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
     int events = set->kernel->poll(set->kernel->context, port->fd, (int)asked_events(port));
-    return events < 0 || (events & POLLNVAL) != 0 ? 0 : events;
+    if (events < 0)
+        return fetched;
+    return (events & POLLNVAL) != 0 ? 0 : (uint32_t)events;
 }
 
 /**
@@ -214,7 +217,7 @@ __attribute__((noinline)) static uint32_t take_ended_or_doubtful(
     bool was_in_error = rlc_port_has(port, RLC_PORT_IN_ERROR);
     bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* a pressure trigger's poll takes its event */
     if ((!is_believed && !is_gone_if_asked) || was_in_error)
-        events = (uint32_t)look_again(set, port);
+        events = look_again(set, port, events);
     bool is_in_error = (events & EPOLLERR) != 0;
     if (was_in_error && !is_in_error) {
         rlc_port_assign(port, RLC_PORT_IN_ERROR, false);

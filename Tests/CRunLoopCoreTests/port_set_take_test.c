@@ -326,6 +326,31 @@ static void test_RLC_SET_1_other_threads_change_a_set_that_sleeps(void) {
     close(churn.wake_fd);
 }
 
+static int poll_without_memory(void *context, int fd, int events) {
+    (void)context, (void)fd, (void)events;
+    return -ENOMEM;
+}
+
+/** An edge is told once by the kernel: whoever drops it because poll(2) has failed loses it. */
+static void test_RLC_TAKE_6_an_event_is_believed_if_poll_fails(void) {
+    rlc_port_set *set = make_set();
+    int ends[2][2];
+    for (int i = 0; i < 2; i++) {
+        make_pipe(ends[i]);
+        (void)add(set, ends[i][0], RLC_PORT_READINESS, RLC_READABLE | RLC_EDGE, &tags[i]);
+        write_all(ends[i][1], "x", 1);
+    }
+    kernel.table.poll = poll_without_memory;
+    CHECK(next_context(set) == &tags[0]);
+    CHECK(next_context(set) == &tags[1]);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    for (int i = 0; i < 2; i++) {
+        close(ends[i][0]);
+        close(ends[i][1]);
+    }
+}
+
 int main(void) {
     RUN(test_RLC_ORDER_1_in_order_of_readiness);
     RUN(test_RLC_ORDER_2_a_counter_with_more_queues_at_the_end);
@@ -339,6 +364,7 @@ int main(void) {
     RUN(test_RLC_TAKE_3_interest_narrowed_after_the_fetch);
     RUN(test_RLC_TAKE_4_one_call_per_wait_and_no_allocation);
     RUN(test_RLC_TAKE_5_a_late_event_is_no_stray);
+    RUN(test_RLC_TAKE_6_an_event_is_believed_if_poll_fails);
     RUN(test_RLC_SET_1_other_threads_change_a_set_that_sleeps);
     return 0;
 }

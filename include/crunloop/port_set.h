@@ -165,7 +165,7 @@ RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
  * @return False when there is none left: wait again.
  *
  * Thread: [locked], by the owner's thread.  Cost: a counter is read here; an event that is not the first of its batch
- * is verified with poll(2), since an earlier callout may have made it stale.
+ * is verified with poll(2), since an earlier callout may have made it stale; if poll(2) fails, it is believed [RLC-TAKE-6].
  */
 RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
 
