@@ -75,7 +75,9 @@ final class TurnLock: @unchecked Sendable {
     clock_gettime(CLOCK_MONOTONIC, &moment)
     moment.tv_sec += patience.milliseconds / 1000
     moment.tv_nsec += patience.milliseconds % 1000 * 1_000_000
-    if moment.tv_nsec >= 1_000_000_000 { (moment.tv_sec, moment.tv_nsec) = (moment.tv_sec + 1, moment.tv_nsec - 1_000_000_000) }
+    if moment.tv_nsec >= 1_000_000_000 {
+      (moment.tv_sec, moment.tv_nsec) = (moment.tv_sec + 1, moment.tv_nsec - 1_000_000_000)
+    }
     return pthread_cond_timedwait(condition, mutex, &moment) != ETIMEDOUT
   }
 }

@@ -35,7 +35,8 @@ extension Turns {
 
   private func state(of participant: Participant) -> String {
     if holder === participant {
-      return "holds the turn: it runs, or waits in a way that virtual time does not know of (`leave` before such a wait)"
+      return
+        "holds the turn: it runs, or waits in a way that virtual time does not know of (`leave` before such a wait)"
     }
     guard let wait = participant.wait else { return "could run, and waits for its turn" }
     return "waits for \(wait.purpose)" + (wait.deadline == .max ? "" : " until \(Self.seconds(wait.deadline)) s")
