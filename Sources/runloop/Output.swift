@@ -1,25 +1,78 @@
 import Glibc
+import Synchronization
 
 /// Standard output and standard error, unbuffered: the process may end by `_exit`.
 enum Output {
+  /// The error of the first write to standard output that failed.
+  private static let failure = Mutex<Int32>(0)
+
+  /// What was to be written is lost, or some of it.
+  static var hasFailed: Bool { failure.withLock { $0 } != 0 }
+
+  /// Before anything is opened: a descriptor that was closed by whoever started the process would be given to the first file
+  /// that is opened, and what is printed would go there. In its place comes one that refuses to be written.
+  static func claimStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      _ = open("/dev/null", O_RDONLY)  // the lowest number that is free
+    }
+  }
+
+  /// Lost output is told by `status`.
   static func write(_ text: String) {
-    put(text, to: STDOUT_FILENO)
+    let error = put(text, to: STDOUT_FILENO)
+    if error != 0 { failure.withLock { if $0 == 0 { $0 = error } } }
   }
 
+  /// For a person: control bytes, which a file or an argument may hold, do not get to the terminal.
   static func complain(_ text: String) {
-    put(text + "\n", to: STDERR_FILENO)
+    _ = put(ControlBytes.shown(text) + "\n", to: STDERR_FILENO)
   }
 
-  /// All of it, unless the reader has gone.
-  private static func put(_ text: String, to descriptor: Int32) {
+  /// The exit status of a program that has done what `status` says: 1, with a complaint, if its output was lost.
+  static func status(_ status: Int32) -> Int32 {
+    let error = failure.withLock { $0 }
+    guard error != 0 else { return status }
+    complain("runloop: standard output: \(String(cString: strerror(error)))")
+    return status == 0 ? 1 : status
+  }
+
+  /// All of it, or why not.
+  private static func put(_ text: String, to descriptor: Int32) -> Int32 {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count > 0 {
         bytes = bytes.dropFirst(count)
+      } else if errno == EAGAIN {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&entry, 1, -1)
       } else if errno != EINTR {
-        return
+        return errno
       }
     }
+    return 0
+  }
+}
+
+/// Characters that drive a terminal instead of being shown: C0, DEL and C1.
+enum ControlBytes {
+  static func isControl(_ scalar: UnicodeScalar) -> Bool { scalar.properties.generalCategory == .control }
+
+  /// The text with all of them but newlines and tabs by their numbers.
+  static func shown(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
+    var shown = ""
+    for scalar in text.unicodeScalars {
+      if isControl(scalar), scalar != "\n", scalar != "\t" {
+        shown += name(of: scalar)
+      } else {
+        shown.unicodeScalars.append(scalar)
+      }
+    }
+    return shown
+  }
+
+  static func name(of scalar: UnicodeScalar) -> String {
+    "\\x" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
   }
 }

@@ -17,7 +17,8 @@ enum RunLoopTool {
   ]
 
   static func main() {
-    exit(run(Array(CommandLine.arguments.dropFirst())))
+    Output.claimStandardDescriptors()
+    exit(Output.status(run(Array(CommandLine.arguments.dropFirst()))))
   }
 
   private static func run(_ arguments: [String]) -> Int32 {

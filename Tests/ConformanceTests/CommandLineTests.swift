@@ -35,10 +35,65 @@ import Testing
     #expect(outcome.status == 3)
   }
 
+  @Test(arguments: ["inf", "nan", "0", "-1", "1e9", "twice"])
+  func scalesBeyondTheirRangeExitWith2(_ scale: String) {
+    let outcome = interpret("note never\n", environment: ["RLSCALE": scale])
+    #expect(outcome.complaint == "runloop scenario: RLSCALE: '\(scale)' is no factor from 0.001 to 1000\n")
+    #expect(outcome.output.isEmpty)
+    #expect(outcome.status == 2)
+  }
+
+  @Test func runsWithoutEndWithinRunsAreAMistakeAndKeepTheTrace() {
+    let outcome = interpret("block B\non B: perform B default; run default 0 no\nperform B default\nrun default 0 no\n")
+    #expect(outcome.complaint == "FILE:2: error: runs are nested more than 200 deep\n")
+    #expect(outcome.output.split(separator: "\n").count == 400)
+    #expect(outcome.output.hasPrefix("run default\nblock B mode=default\nrun default\n"))
+    #expect(outcome.status == 2)
+  }
+
+  @Test func aTraceWithoutEndIsAMistake() {
+    let outcome = interpret("repeat 1000000 : note a; note b\n")
+    #expect(outcome.complaint == "FILE:1: error: the trace has more than 1000000 lines\n")
+    #expect(outcome.output.utf8.count == 7_000_000)
+    #expect(outcome.status == 2)
+  }
+
+  @Test func aThreadThatComputesForEverIsAHangOnTheVirtualClockToo() {
+    let outcome = interpret(
+      "source1 S\nadd S default\nrepeat 1000000 : write S 1000000\n", environment: ["RLSCALE": "0.02"])
+    #expect(outcome.output == "HANG\n")
+    #expect(outcome.status == 3)
+  }
+
+  @Test(
+    arguments: [
+      ["help"], ["scenario", "--help"], ["scenario", "FILE"], ["scenario", "FILE", "--virtual"], ["demo", "--list"],
+      ["demo", "modes"], ["port", "--help"],
+    ])
+  func lostOutputExitsWith1(_ arguments: [String]) {
+    Files.withTemporaryFile("note lost\n") { path in
+      checkLostOutput(arguments.map { $0 == "FILE" ? path : $0 })
+    }
+  }
+
+  @Test func controlCharactersOfTheCommandLineAreShownByNumber() {
+    let outcome = Tool().run(["scenario", "/nonexistent/\u{1B}[31m.rl"])
+    #expect(outcome.complaint == "/nonexistent/\\x1b[31m.rl: cannot read: No such file or directory\n")
+  }
+
   @Test func hangIsFoundInRealTime() {
     let outcome = interpret("source0 S\nwatchdog 50\nadd S default\nrunforever\n", isVirtual: false)
     #expect(outcome.output == "runforever\nHANG\n")
     #expect(outcome.status == 3)
+  }
+}
+
+/// A tool whose output is lost says so, and does not answer 0.
+func checkLostOutput(_ arguments: [String], environment: [String: String] = [:]) {
+  for (target, reason) in [(Tool.Output.full, "No space left on device"), (.closed, "Bad file descriptor")] {
+    let outcome = Tool().run(arguments, environment: environment, to: target)
+    #expect(outcome.complaint == "runloop: standard output: \(reason)\n")
+    #expect(outcome.status == 1)
   }
 }
 

@@ -57,6 +57,15 @@ import Testing
     #expect(server.wait() == 0)
   }
 
+  @Test func lostOutputExitsWith1() {
+    let folder = Folder()
+    checkLostOutput(["port", "serve", "echo"], environment: folder.environment)
+    #expect(folder.names.isEmpty, "\(folder.names)")
+    let server = folder.serve("echo", "--count", "2")
+    checkLostOutput(["port", "send", "echo", "hello"], environment: folder.environment)
+    #expect(server.wait() == 0)
+  }
+
   @Test(arguments: [SIGINT, SIGTERM])
   func aSignalEndsItAndFreesTheName(_ signal: Int32) {
     let folder = Folder()
@@ -100,6 +109,12 @@ import Testing
     let missing = folder.send("echo", "--fd", "/nonexistent/file")
     #expect(missing.status == 1)
     #expect(missing.complaint == "runloop port: /nonexistent/file: No such file or directory\n")
+    let fifo = folder.path + "/fifo"
+    #expect(mkfifo(fifo, 0o600) == 0)
+    defer { unlink(fifo) }
+    let waiting = folder.send("echo", "--fd", fifo, "--timeout", "0.05")
+    #expect(waiting.status == 1)
+    #expect(waiting.complaint == "runloop port: \(fifo): not open within 0.05 seconds: a FIFO waits for its writer\n")
     #expect(folder.send("nobody").status == 1)
     #expect(folder.send("../echo").status == 1)
   }

@@ -18,10 +18,17 @@ struct Tool {
     path = test.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/\(name)"
   }
 
+  /// Where its standard output goes.
+  enum Output {
+    case collected, full, closed
+  }
+
   /// Runs it to its end, which a deadline enforces. Blocks the calling thread.
-  func run(_ arguments: [String], environment: [String: String] = [:]) -> Outcome {
+  func run(_ arguments: [String], environment: [String: String] = [:], to target: Output = .collected) -> Outcome {
     let output = makePipe(), complaint = makePipe()
-    let pid = start(arguments, environment: environment, output: output.writing, complaint: complaint.writing)
+    let pid = start(
+      arguments, environment: environment, output: target == .collected ? output.writing : target == .full ? -1 : -2,
+      complaint: complaint.writing)
     close(output.writing)
     close(complaint.writing)
     defer {
@@ -36,13 +43,18 @@ struct Tool {
     return outcome
   }
 
-  /// Starts it and returns its number, -1 if it cannot be started. The descriptors stay the caller's.
+  /// Starts it and returns its number, -1 if it cannot be started. The descriptors stay the caller's. An output of -1 is
+  /// /dev/full, one of -2 none.
   func start(_ arguments: [String], environment: [String: String], output: Int32, complaint: Int32) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    switch output {
+    case -1: posix_spawn_file_actions_addopen(&actions, 1, "/dev/full", O_WRONLY, 0)
+    case -2: posix_spawn_file_actions_addclose(&actions, 1)
+    default: posix_spawn_file_actions_adddup2(&actions, output, 1)
+    }
     posix_spawn_file_actions_adddup2(&actions, complaint, 2)
     var pid = pid_t()
     let status = withCStrings([path] + arguments) { argv in

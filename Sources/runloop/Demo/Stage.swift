@@ -26,17 +26,8 @@ extension Demo {
       isColoured ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    func put(_ line: String) { Self.write(line + "\n", to: STDOUT_FILENO) }
-    func complain(_ line: String) { Self.write(line + "\n", to: STDERR_FILENO) }
-
-    private static func write(_ text: String, to descriptor: Int32) {
-      var bytes = Array(text.utf8)[...]
-      while !bytes.isEmpty {
-        let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        if count < 0 && errno != EINTR { return }
-        bytes = bytes.dropFirst(max(count, 0))
-      }
-    }
+    func put(_ line: String) { Output.write(line + "\n") }
+    func complain(_ line: String) { Output.complain(line) }
 
     // MARK: Narrative
 

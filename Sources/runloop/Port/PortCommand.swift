@@ -14,7 +14,7 @@ enum PortCommand {
       --count N          serve N messages
       --id N             the message's number, 0 to 4294967295 (else 0)
       --fd PATH          a descriptor to send along
-      --timeout SECONDS  how long to wait for the answer (else 10)
+      --timeout SECONDS  how long to wait for each PATH to open (a FIFO), and then for the answer, in all (else 10)
       --help             this text
 
     Exit status: 0; 1 if it did not work, with the reason on standard error; 2 if the command line is wrong.

@@ -1,5 +1,6 @@
 import Glibc
 import RunLoopKit
+import Synchronization
 
 /// `runloop port send`
 enum PortSender {
@@ -10,9 +11,14 @@ enum PortSender {
   static func run(_ name: String, _ letter: PortCommand.Letter) throws {
     var components: [RunLoop.Message.Component] = []
     if let bytes = try bytes(letter.content) { components.append(.bytes(RunLoop.Message.Bytes(bytes))) }
-    for path in letter.paths { components.append(.descriptor(try descriptor(path))) }
-    let message = RunLoop.Message(id: letter.id, components)
     let deadline = RunLoop.Instant.now.advanced(by: letter.timeout)
+    for path in letter.paths {
+      guard let descriptor = try descriptor(path, before: deadline) else {
+        throw Failure(description: "\(path): not open within \(letter.timeout): a FIFO waits for its writer")
+      }
+      components.append(.descriptor(descriptor))
+    }
+    let message = RunLoop.Message(id: letter.id, components)
     let answer: RunLoop.Message
     do throws(RunLoopError) {
       answer = try RunLoop.Port.connect(to: name).request(message, before: deadline)
@@ -47,9 +53,25 @@ enum PortSender {
     }
   }
 
-  private static func descriptor(_ path: String) throws -> RunLoop.Message.Descriptor {
-    let number = open(path, O_RDONLY | O_CLOEXEC)
-    guard number >= 0 else { throw Failure(description: "\(path): \(String(cString: strerror(errno)))") }
+  /// Opened by a thread of its own, since open(2) waits as long as it likes. Nil at the deadline: the thread is left behind.
+  private static func descriptor(
+    _ path: String, before deadline: RunLoop.Instant
+  ) throws -> RunLoop.Message.Descriptor? {
+    let (isDone, result) = (ThreadGate(), OpenResult())
+    pthread_detach(
+      startThread {
+        let number = open(path, O_RDONLY | O_CLOEXEC)
+        result.value.withLock { $0 = number < 0 ? -errno : number }
+        isDone.open()
+      })
+    guard isDone.wait(until: deadline) else { return nil }
+    let number = result.value.withLock { $0 }
+    guard number >= 0 else { throw Failure(description: "\(path): \(String(cString: strerror(-number)))") }
     return try RunLoop.Message.Descriptor(owning: number)
+  }
+
+  /// A descriptor, or -errno.
+  private final class OpenResult: Sendable {
+    let value = Mutex<Int32>(0)
   }
 }

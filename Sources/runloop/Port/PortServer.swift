@@ -13,6 +13,7 @@ enum PortServer {
       registeredAs: name,
       replying: { _, message in
         Output.write(message.line + "\n")
+        if Output.hasFailed { loop.stop() }  // nobody hears of what comes
         if served.add(1, ordering: .relaxed).newValue == count { loop.stop() }
         return message.echo
       })
@@ -21,7 +22,7 @@ enum PortServer {
     try loop.add(port, to: .common)
     try loop.add(signals, to: .common)
     Output.write("serving \(name)\n")
-    try loop.run()
+    if !Output.hasFailed { try loop.run() }
     let total = served.load(ordering: .relaxed)
     Output.write("served \(total) message\(total == 1 ? "" : "s")\n")
   }

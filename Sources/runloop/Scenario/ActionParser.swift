@@ -23,7 +23,7 @@ struct ActionParser {
       action = .repeat(try arguments.takeCount(), body)
     } else {
       let item = try arguments.takeItem(.observer, .source0, .source1, .timer, .block)
-      action = .until(item: item, try arguments.takeCount(), body)
+      action = .until(item: item, try arguments.takeCount(Limits.calls), body)
     }
     try arguments.checkEnd()
     return Statement(line: line, action: action)
@@ -72,18 +72,18 @@ struct ActionParser {
     "write": { a throws(ScenarioError) in
       .write(item: try a.takeItem(.source1), count: a.isEmpty ? 1 : try a.takeCount())
     },
-    "setfire": { a throws(ScenarioError) in .setFireDate(item: try a.takeItem(.timer), try a.takeNumber()) },
-    "settol": { a throws(ScenarioError) in .setTolerance(item: try a.takeItem(.timer), try a.takeNumber()) },
+    "setfire": { a throws(ScenarioError) in .setFireDate(item: try a.takeItem(.timer), try a.takeTime()) },
+    "settol": { a throws(ScenarioError) in .setTolerance(item: try a.takeItem(.timer), try a.takeTime()) },
     "run": { a throws(ScenarioError) in
       let isStamped = a.takeFlag("stamp"), isQuiet = a.takeFlag("quiet")
       return .run(
         RunRequest(
-          mode: try a.takeMode(), seconds: try a.takeNumber(), returnAfterSourceHandled: try a.takeYes(),
+          mode: try a.takeMode(), seconds: try a.takeSeconds(), returnAfterSourceHandled: try a.takeYes(),
           isStamped: isStamped, isQuiet: isQuiet))
     },
     "runforever": { _ in .runForever },
-    "sleep": { a throws(ScenarioError) in .sleep(try a.takeNumber()) },
-    "busy": { a throws(ScenarioError) in .busy(try a.takeNumber()) },
+    "sleep": { a throws(ScenarioError) in .sleep(try a.takeTime(0...Limits.time)) },
+    "busy": { a throws(ScenarioError) in .busy(try a.takeTime(0...Limits.time)) },
     "note": { a throws(ScenarioError) in .note(a.takeRest()) },
     "mark": { _ in .mark },
     "spawn": { a throws(ScenarioError) in .spawn(thread: try a.takeThread()) },

@@ -79,16 +79,28 @@ struct Arguments {
     ModeName(written: try take("mode"))
   }
 
-  mutating func takeNumber() throws(ScenarioError) -> Double {
-    let word = try take("number")
-    if word == "huge" { return 1e10 }
-    guard let number = Double(word) else { throw error("bad number '\(word)'") }
-    return number
+  /// In milliseconds.
+  mutating func takeTime(_ range: ClosedRange<Double> = Limits.times) throws(ScenarioError) -> Double {
+    try Limits.number(take("number"), in: range, line, "\(verb): ")
   }
 
-  mutating func takeCount() throws(ScenarioError) -> Int {
-    let number = try takeNumber()
-    guard let count = Int(exactly: number.rounded(.towardZero)) else { throw error("bad number '\(number)'") }
+  /// A run's limit.
+  mutating func takeSeconds() throws(ScenarioError) -> Double {
+    let word = try take("number")
+    if word == "huge" { return 1e10 }
+    if word.lowercased() == "nan" { return .nan }
+    let most = max(1e10, Limits.time / 1000)
+    return try Limits.number(word, in: -most...most, line, "\(verb): ")
+  }
+
+  mutating func takeCount(_ range: ClosedRange<Int> = Limits.repetitions) throws(ScenarioError) -> Int {
+    let word = try take("number")
+    guard let count = Int(word) ?? Double(word).flatMap({ Int(exactly: $0) }) else {
+      throw error("bad number '\(word)'")
+    }
+    guard range.contains(count) else {
+      throw error("'\(word)' is not from \(range.lowerBound) to \(range.upperBound)")
+    }
     return count
   }
 

@@ -3,6 +3,7 @@ import RunLoopKit
 extension Interpreter {
   func execute(_ statements: [Statement], on thread: ScenarioThread?) {
     for statement in statements {
+      thread?.line = statement.line
       do {
         try execute(statement.action, statement.line, thread)
       } catch {
@@ -33,11 +34,16 @@ extension Interpreter {
     case .setFireDate(let item, let delay):
       timer(item, line).fireDate = RunLoop.Instant.now.advanced(by: time.duration(delay))
     case .setTolerance(let item, let tolerance): timer(item, line).tolerance = time.duration(tolerance)
-    case .run(let request): try run(request, thread)
+    case .run(let request):
+      enterRun(line, thread)
+      try run(request, thread)
+      thread?.depth -= 1
     case .runForever:
+      enterRun(line, thread)
       emit("runforever", on: thread)
       try RunLoop.current.runUntilStopped()
       emit("ranforever", on: thread)
+      thread?.depth -= 1
     case .sleep, .busy, .note, .mark, .spawn, .join, .repeat, .until: executePlain(action, line, thread)
     case .query(let query): answer(query, line, thread)
     }
@@ -61,6 +67,13 @@ extension Interpreter {
       }
     default: break
     }
+  }
+
+  /// A block that runs its loop recursively comes to an end before the stack does.
+  private func enterRun(_ line: Int, _ thread: ScenarioThread?) {
+    guard let thread else { return }
+    guard thread.depth < Limits.nesting else { fail(line, "runs are nested more than \(Limits.nesting) deep") }
+    thread.depth += 1
   }
 
   private func run(_ request: RunRequest, _ thread: ScenarioThread?) throws(RunLoopError) {

@@ -36,7 +36,7 @@ extension Interpreter {
   private func createPortSource(_ record: ItemRecord) {
     let declaration = record.declaration
     if case .shared(let name) = declaration.port {
-      guard let other = items.first(where: { $0.name == name }), other.item != nil else {
+      guard let other = itemsByName[name], other.item != nil else {
         fail(declaration.line, "share: '\(name)' has not been created")
       }
       record.store(other.ports)

@@ -10,6 +10,7 @@ final class Interpreter: Sendable {
   let time: Timeline
   let trace = Trace()
   let items: [ItemRecord]
+  let itemsByName: [String: ItemRecord]
   let threads: [ScenarioThread]
   let directory = ThreadDirectory()
   private let ext = ScenarioThread(name: "ext", prefix: "ext: ")
@@ -19,9 +20,11 @@ final class Interpreter: Sendable {
     self.file = file
     self.scenario = scenario
     self.time = time
+    let rules = Dictionary(grouping: scenario.rules, by: \.item)
     items = scenario.items.enumerated().map { index, declaration in
-      ItemRecord(declaration: declaration, rules: scenario.rules.filter { $0.item == index })
+      ItemRecord(declaration: declaration, rules: rules[index] ?? [])
     }
+    itemsByName = Dictionary(items.map { ($0.name, $0) }) { first, _ in first }
     threads = scenario.sections.enumerated().map { index, section in
       ScenarioThread(name: section.name, prefix: index == 0 ? "" : section.name + ": ", program: section.program)
     }
@@ -96,16 +99,17 @@ final class Interpreter: Sendable {
       self.time.sleep(self.scenario.settings.watchdog)
       self.hang()
     }
-    time.startBackstop { self.hang() }
+    time.startBackstop(scenario.settings.watchdog) { self.hang() }
   }
 
   private func hang() -> Never {
     Output.write(trace.finish(collapsingIdleWakes: scenario.settings.collapsesIdleWakes) + "HANG\n")
-    _exit(3)
+    _exit(Output.status(3))
   }
 
-  /// An error that shows only now. Ends the process.
+  /// An error that shows only now. Prints what there is, and ends the process.
   func fail(_ line: Int, _ text: String) -> Never {
+    Output.write(trace.finish(collapsingIdleWakes: scenario.settings.collapsesIdleWakes))
     Output.complain("\(file):\(line): error: \(text)")
     _exit(2)
   }
@@ -115,7 +119,8 @@ final class Interpreter: Sendable {
   func emit(
     _ text: String, activity: RunLoop.Activity = [], group: Trace.Line.Group = .none, on thread: ScenarioThread?
   ) {
-    trace.append(Trace.Line(text: (thread?.prefix ?? "") + text, activity: activity, group: group))
+    let isTaken = trace.append(Trace.Line(text: (thread?.prefix ?? "") + text, activity: activity, group: group))
+    if !isTaken { fail(thread?.line ?? 0, "the trace has more than \(Limits.traceLines) lines") }
   }
 
   /// ` at=N` of the time since zero.

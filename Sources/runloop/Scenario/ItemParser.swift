@@ -12,7 +12,14 @@ enum ItemParser {
       guard let mask = options.popFirst() else { throw ScenarioError(line, "observer: missing activities") }
       item.activities = try activities(mask, line: line)
     }
-    for option in options { try apply(option, to: &item) }
+    var given: Set<Substring> = []
+    for option in options {
+      let name = option.prefix { $0 != "=" }
+      guard given.insert(name).inserted else {
+        throw ScenarioError(line, "\(kind.rawValue): '\(name)' is given twice")
+      }
+      try apply(option, to: &item)
+    }
     return item
   }
 
@@ -62,9 +69,9 @@ enum ItemParser {
         throw ScenarioError(item.line, "observer: repeats is yes or no, not '\(value)'")
       }
       item.repeats = value == "yes"
-    case ("delay", .timer): item.delay = try number(value, line: item.line)
-    case ("interval", .timer): item.interval = try number(value, line: item.line)
-    case ("tolerance", .timer): item.tolerance = try number(value, line: item.line)
+    case ("delay", .timer): item.delay = try Limits.number(value, item.line, "delay: ")
+    case ("interval", .timer): item.interval = try Limits.number(value, item.line, "interval: ")
+    case ("tolerance", .timer): item.tolerance = try Limits.number(value, item.line, "tolerance: ")
     case ("port", .source1):
       guard value == "eventfd" || value == "pipe" else {
         throw ScenarioError(item.line, "unknown port kind '\(value)'")
@@ -77,15 +84,10 @@ enum ItemParser {
     return true
   }
 
-  static func number(_ text: some StringProtocol, line: Int) throws(ScenarioError) -> Double {
-    guard let number = Double(text) else { throw ScenarioError(line, "bad number '\(text)'") }
-    return number
-  }
-
-  /// Extremes exactly; anything else may also be written as a decimal number.
+  /// It may also be written as a decimal number.
   private static func integer(_ text: String, line: Int) throws(ScenarioError) -> Int {
-    if let integer = Int(text) { return integer }
-    return Int(clamping: try number(text, line: line))
+    if let integer = Int(text) ?? Double(text).flatMap({ Int(exactly: $0) }) { return integer }
+    throw ScenarioError(line, "order: '\(text)' is no whole number from \(Int.min) to \(Int.max)")
   }
 }
 

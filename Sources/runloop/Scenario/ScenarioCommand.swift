@@ -5,13 +5,13 @@ enum ScenarioCommand {
   static let usage = """
     usage: runloop scenario FILE.rl [--virtual]
 
-    Runs a run-loop scenario and prints its trace. Exit status: 0 if it came to its end, 2 if it has errors
-    (FILE:LINE: error: TEXT), 3 if it hung.
+    Runs a run-loop scenario and prints its trace. Exit status: 0 if it came to its end, 1 if the trace could not be
+    written, 2 if it has errors (FILE:LINE: error: TEXT), 3 if it hung.
 
       --virtual  on a virtual clock: no waiting, the same trace every time
       --help     this text
 
-    Environment: RLSCALE=F multiplies every time of the scenario by F (printed times are divided by it).
+    Environment: RLSCALE=F multiplies every time of the scenario by F, 0.001 to 1000 (printed times are divided by it).
     """
 
   /// Call it on the main thread, from a synchronous main, before any loop exists.
@@ -42,16 +42,21 @@ enum ScenarioCommand {
     let (scenario, errors) = ScenarioParser.parse(text)
     for error in errors { Output.complain("\(file):\(error.line): error: \(error.text)") }
     guard errors.isEmpty else { return 2 }
+    guard let scale = scale() else { return 2 }
     let time = Timeline(
-      isVirtual: isVirtual, scale: scale() * scenario.settings.slowness, quantum: scenario.settings.quantum)
+      isVirtual: isVirtual, scale: scale * scenario.settings.slowness, quantum: scenario.settings.quantum)
     Output.write(Interpreter(file: file, scenario: scenario, time: time).run())
     // Threads of the scenario may still run; nothing may wait for them.
-    _exit(0)
+    _exit(Output.status(0))
   }
 
-  private static func scale() -> Double {
-    guard let text = getenv("RLSCALE"), let scale = Double(String(cString: text)), scale > 0 else { return 1 }
-    return scale
+  /// Nil, told, if it is none.
+  private static func scale() -> Double? {
+    guard let value = getenv("RLSCALE"), value.pointee != 0 else { return 1 }
+    let text = String(cString: value)
+    if let scale = Double(text), Limits.scales.contains(scale) { return scale }
+    Output.complain("runloop scenario: RLSCALE: '\(text)' is no factor from 0.001 to 1000")
+    return nil
   }
 
   private static func misuse(_ text: String) -> Int32 {

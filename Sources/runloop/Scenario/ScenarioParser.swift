@@ -9,7 +9,7 @@ struct ScenarioParser {
   /// Either a scenario in which every name is known, or all mistakes in the order of the lines.
   static func parse(_ text: [UInt8]) -> (scenario: Scenario, errors: [ScenarioError]) {
     var parser = ScenarioParser()
-    let lines = Array(zip(1..., Lexer.lines(of: text))).filter { !$0.1.isEmpty }
+    let lines = Array(zip(1..., Lexer.lines(of: text))).filter { !$0.1.isEmpty && parser.isPlain($0.1, line: $0.0) }
     parser.read(lines, by: { parser, text, line throws(ScenarioError) in try parser.declare(text, line) })
     parser.names.threads.insert(parser.primaryName)
     parser.scenario.sections = [Scenario.Section(name: parser.primaryName)]
@@ -32,8 +32,19 @@ struct ScenarioParser {
     }
   }
 
+  /// No control characters: what a file says is printed, and shall not drive a terminal.
+  private mutating func isPlain(_ text: String, line: Int) -> Bool {
+    guard let scalar = text.unicodeScalars.first(where: { ControlBytes.isControl($0) && $0 != "\t" }) else {
+      return true
+    }
+    errors.append(ScenarioError(line, "control character \(ControlBytes.name(of: scalar))"))
+    return false
+  }
+
   // MARK: First reading: names
 
+  /// The directives that may come once.
+  private var given: Set<Substring> = []
   private var primaryName = "A"
   private var hasProgram = false
   private var hasSection = false
@@ -90,7 +101,7 @@ struct ScenarioParser {
     case "at":
       let (head, tail) = try split(text, words[0], line)
       guard head.count == 2 else { throw ScenarioError(line, "expected: at MS: ACTIONS") }
-      let time = try ItemParser.number(head[1], line: line)
+      let time = try Limits.number(head[1], in: 0...Limits.time, line, "at: ")
       scenario.timed.append(Scenario.TimedActions(milliseconds: time, actions: try parser.list(tail, line: line)))
     case "repeat", "until":
       guard let (head, tail) = Lexer.splitAtColon(text) else { throw ScenarioError(line, "\(words[0]): missing ':'") }
@@ -109,9 +120,9 @@ struct ScenarioParser {
   }
 
   private func checkSharing(_ words: [Substring], _ line: Int) throws(ScenarioError) {
-    guard let item = scenario.items.first(where: { $0.line == line }), case .shared(let name) = item.port else {
-      return
-    }
+    guard words.count > 1, let index = names.items[String(words[1])],
+      case .shared(let name) = scenario.items[index].port
+    else { return }
     guard let other = names.items[name], names.kinds[other] == .source1 else {
       throw ScenarioError(line, "share: bad source '\(name)'")
     }
@@ -162,12 +173,20 @@ struct ScenarioParser {
       if words[1] == "collapse" { scenario.settings.collapsesIdleWakes = true }
       return
     }
-    let number = try ItemParser.number(words[1], line: line)
-    switch words[0] {
-    case "quantum" where number >= 1: scenario.settings.quantum = number
-    case "slow" where number > 0: scenario.settings.slowness *= number
-    case "watchdog": scenario.settings.watchdog = number
-    default: throw ScenarioError(line, "\(words[0]): too small")
+    try numeric(words[0], words[1], line)
+  }
+
+  private mutating func numeric(_ name: Substring, _ value: Substring, _ line: Int) throws(ScenarioError) {
+    if name == "slow" {
+      let slowness = scenario.settings.slowness * (try Limits.number(value, in: Limits.scales, line, "slow: "))
+      guard Limits.scales.contains(slowness) else {
+        throw ScenarioError(line, "slow: all together are not from 0.001 to 1000")
+      }
+      scenario.settings.slowness = slowness
+      return
     }
+    let number = try Limits.number(value, in: 1...Limits.time, line, "\(name): ")
+    guard given.insert(name).inserted else { throw ScenarioError(line, "'\(name)' is given twice") }
+    if name == "quantum" { scenario.settings.quantum = number } else { scenario.settings.watchdog = number }
   }
 }

@@ -9,6 +9,20 @@ final class ScenarioThread: Sendable {
   let prefix: String
   let program: [Statement]
   private let state = Mutex(State())
+  private let ownLine = Atomic<Int>(0)
+  private let ownDepth = Atomic<Int>(0)
+
+  /// The line of the statement that it executes. Its own thread.
+  var line: Int {
+    get { ownLine.load(ordering: .relaxed) }
+    set { ownLine.store(newValue, ordering: .relaxed) }
+  }
+
+  /// How many of its runs are on the stack. Its own thread.
+  var depth: Int {
+    get { ownDepth.load(ordering: .relaxed) }
+    set { ownDepth.store(newValue, ordering: .relaxed) }
+  }
 
   private struct State {
     var hasStarted = false

@@ -75,12 +75,21 @@ final class Timeline: Sendable {
     return .real(startThread(body))
   }
 
-  /// With virtual time: calls `body` after half a minute of the machine's. A virtual clock stands still while a thread
-  /// computes, so that no virtual watchdog finds a thread that computes for ever.
-  func startBackstop(_ body: @escaping @Sendable () -> Void) {
+  /// The machine's clock, also with virtual time.
+  private static func machineNow() -> RunLoop.Instant {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return RunLoop.Instant(nanoseconds: UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec))
+  }
+
+  /// With virtual time: calls `body` after the watchdog's time by the machine's clock, at least ten seconds (scaled). A virtual clock
+  /// stands still while a thread computes, so that no virtual watchdog finds a thread that computes for ever.
+  func startBackstop(_ milliseconds: Double, _ body: @escaping @Sendable () -> Void) {
     guard virtual != nil else { return }
+    let duration = duration(max(milliseconds, 10_000))
     let handle = startThread {
-      Glibc.sleep(30)
+      var moment = timespec(Self.machineNow().advanced(by: duration))
+      while clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &moment, nil) == EINTR {}
       body()
     }
     pthread_detach(handle)

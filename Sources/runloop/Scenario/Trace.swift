@@ -25,9 +25,14 @@ final class Trace: Sendable {
 
   private let state = Mutex(State())
 
-  /// Nothing once the trace is closed. Thread: any.
-  func append(_ line: Line) {
-    state.withLock { if !$0.isClosed { $0.lines.append(line) } }
+  /// Nothing once the trace is closed. False if it is full. Thread: any.
+  func append(_ line: Line) -> Bool {
+    state.withLock { state in
+      guard !state.isClosed else { return true }
+      guard state.lines.count < Limits.traceLines else { return false }
+      state.lines.append(line)
+      return true
+    }
   }
 
   /// What comes from now on is not traced.
