@@ -25,6 +25,8 @@ final class Client {
   private let host: Host
   private var source: RunLoop.FileDescriptorSource?
   private var idleTimer: RunLoop.Timer?
+  /// When something came or went last.
+  private var lastMoved = RunLoop.Instant.now
   private var phase = Phase.serving
   private var lines = LineReader()
   private var answers = Answers()
@@ -40,9 +42,9 @@ final class Client {
     try host.loop.assumeOnLoop { local throws(RunLoopError) in
       source = try local.descriptor(descriptor, interest: .readable) { [unowned self] _, readiness in serve(readiness) }
       let tolerance = host.configuration().idleTimeout / 8
-      idleTimer = try local.rearmableTimer(tolerance: tolerance) { [unowned self] _ in close() }
+      idleTimer = try local.rearmableTimer(tolerance: tolerance) { [unowned self] _ in lookIfIdle() }
     }
-    restartIdleTimer()
+    idleTimer?.fireDate = idleEnd
   }
 
   // In this order: a closed number may be the next connection's.
@@ -61,12 +63,15 @@ final class Client {
 
   func configurationChanged() {
     idleTimer?.tolerance = host.configuration().idleTimeout / 8
-    restartIdleTimer()
+    idleTimer?.fireDate = idleEnd
   }
 
-  /// Of all clients only the one whose date comes first pays a system call.
-  private func restartIdleTimer() {
-    idleTimer?.rearm(after: host.configuration().idleTimeout)
+  private var idleEnd: RunLoop.Instant { lastMoved.advanced(by: host.configuration().idleTimeout) }
+
+  /// The timer is not armed anew with each byte: it looks, when it fires, whether there were any. Where all clients are busy the one
+  /// that is served is the one whose date came first, and each would pay for arming the system's timer.
+  private func lookIfIdle() {
+    if idleEnd <= .now { close() } else { idleTimer?.fireDate = idleEnd }
   }
 
   /// The commit that answers waited for is over.
@@ -110,7 +115,7 @@ final class Client {
     switch result {
     case .moved(let count):
       if case .draining(let rest) = phase { phase = .draining(rest - count) }
-      restartIdleTimer()
+      lastMoved = .now
     case .wouldBlock: break
     // A last line without its newline is none.
     case .ended: hasEnded = true
@@ -136,11 +141,21 @@ final class Client {
         return
       }
       switch line {
-      case .text(let line): host.answer(Request(line), &answers)
+      case .text(let line):
+        let request = Request(line)
+        host.answer(request, &answers)
+        if case .foreign = request { return refuseTheRest() }
       case .tooLong: answers.append("ERROR line too long")
       }
     }
     isCongested = true
+  }
+
+  /// Nothing more is read or answered: the connection is closed when the client has what was answered before.
+  private func refuseTheRest() {
+    lines = LineReader()
+    hasEnded = true
+    isCongested = false
   }
 
   /// False if the connection is broken.
@@ -150,7 +165,7 @@ final class Client {
     answers.send { bytes in
       switch Socket.send(descriptor, bytes) {
       case .moved(let count):
-        restartIdleTimer()
+        lastMoved = .now
         return count
       case .failed: isBroken = true
       case .wouldBlock, .ended: break

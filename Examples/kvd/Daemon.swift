@@ -42,7 +42,7 @@ final class Daemon {
 
   /// Returns when the daemon was told to end and its clients have their answers.
   func run() throws {
-    Report.write("listening \(server.port)\n", to: STDOUT_FILENO)
+    try Report.say("listening \(server.port)")
     try loop.runUntilStopped()
     // The last clients may have gone without waiting for their answers.
     commit.commit()
@@ -53,6 +53,7 @@ final class Daemon {
     switch request {
     case .ping: answers.append("PONG")
     case .mistake(let reason): answers.append("ERROR ", Array(reason.utf8))
+    case .foreign: answers.append("ERROR another protocol: closed")
     case .get(let key):
       switch store.get(key) {
       case .none: answers.append("NONE")
@@ -98,7 +99,7 @@ final class Daemon {
   static func exitAtOnce() -> Never { _exit(1) }
 
   /// One daemon for a directory: held until the process ends, however it ends.
-  private static func takeDirectory(_ directory: String) throws -> File {
+  static func takeDirectory(_ directory: String) throws -> File {
     let lock = try File(directory + "/kvd.lock", O_RDWR | O_CREAT)
     guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw errno == EWOULDBLOCK ? Failure("\(directory) is another daemon's") : Failure.system("\(lock.path): flock")

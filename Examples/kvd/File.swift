@@ -56,6 +56,21 @@ final class File {
     try bytes.withUnsafeBytes { try write($0, at: offset) }
   }
 
+  /// A part of another file, which must have it all.
+  func append(from other: File, _ part: Range<Int>, at offset: Int) throws {
+    var chunk = [UInt8](repeating: 0, count: min(1 << 20, max(1, part.count)))
+    var from = part.lowerBound
+    while from < part.upperBound {
+      let count = min(chunk.count, part.upperBound - from)
+      try chunk.withUnsafeMutableBytes { chunk in
+        let piece = UnsafeMutableRawBufferPointer(rebasing: chunk[..<count])
+        guard try other.read(at: from, into: piece) == count else { throw Failure("\(other.path): too short") }
+        try write(UnsafeRawBufferPointer(piece), at: offset + from - part.lowerBound)
+      }
+      from += count
+    }
+  }
+
   func truncate(to size: Int) throws {
     guard ftruncate(descriptor, off_t(size)) == 0 else { throw Failure.system("\(path): ftruncate") }
   }

@@ -4,11 +4,13 @@ import Glibc
 @main
 enum Kvd {
   static func main() {
+    Report.claimStandardDescriptors()
     do {
       switch try Options(Array(CommandLine.arguments.dropFirst())) {
-      case .help: print(Options.usage)
+      case .help: try Report.say(Options.usage)
       case .serve(let options): try Daemon(options).run()
       case .compact(let order): try Snapshot.write(order)
+      case .repair(let directory): try Repair.run(in: directory)
       }
     } catch let failure as Options.Mistake {
       Report.note("\(failure)\n\(Options.usage)")

@@ -2,45 +2,49 @@ import Glibc
 
 /// The append-only file. What `append` has returned from is on the disk.
 final class Log {
-  static let magic = Array("KVDLOG1\n".utf8)
-
   private(set) var file: File
+  let header: LogHeader
   /// Its size: everything before it is whole and on the disk.
   private(set) var end: Int
   let directory: String
   private var path: String { directory + "/kvd.log" }
 
-  /// Opens or makes it and hands over what it holds, in order. What follows the last whole record was never answered: it
-  /// is cut off.
+  /// Opens or makes it and hands over what it holds, in order. What was being written and was never answered is cut off.
+  ///
+  /// - Throws: If it is damaged, or another program's: nothing is changed then.
   init(in directory: String, _ body: (Bytes, Bytes) -> Void) throws {
     self.directory = directory
     let path = directory + "/kvd.log"
     file = try File(path, O_RDWR | O_CREAT)
     let size = try file.size()
-    end = Self.magic.count
-    if size < end {
-      // Also after a crash while it was made.
+    if try Self.isUnfinished(file, size) {
+      header = LogHeader()
+      end = LogHeader.size
       try file.truncate(to: 0)
-      try file.write(Self.magic, at: 0)
+      try file.write(header.bytes, at: 0)
       try file.synchronise()
       try File.synchroniseDirectory(directory)
       return
     }
-    try Self.checkMagic(of: file)
-    var reader = RecordReader(file, from: end, to: size)
+    header = try Recovery.readHeader(of: file)
+    var reader = RecordReader(file, salt: header.salt, from: LogHeader.size, to: size)
     while let (key, value) = try reader.next() { body(key, value) }
     end = reader.offset
     if end < size {
-      Report.note("\(path): \(size - end) bytes after the last whole record are cut off")
-      try file.truncate(to: end)
-      try file.synchronise()
+      try Recovery.checkTail(reader, of: file, size: size)
+      try Recovery.cut(reader, of: file, size: size, in: directory)
     }
   }
 
-  static func checkMagic(of file: File) throws {
-    var bytes = [UInt8](repeating: 0, count: magic.count)
-    let count = try bytes.withUnsafeMutableBytes { try file.read(at: 0, into: $0) }
-    guard count == magic.count, bytes == magic else { throw Failure("\(file.path) is no log of kvd") }
+  /// New, or left by a crash while it was made.
+  private static func isUnfinished(_ file: File, _ size: Int) throws -> Bool {
+    guard size < LogHeader.size else { return false }
+    do {
+      _ = try LogHeader(try Recovery.beginning(of: file))
+    } catch LogHeader.Defect.unfinished {
+      return true
+    } catch is LogHeader.Defect {}
+    return false
   }
 
   /// What is on the disk is not known: only a new start can tell. After any other error the log is as it was.
@@ -67,19 +71,11 @@ final class Log {
   func replace(with snapshot: String, andWhatFollows offset: Int) throws {
     let replacement = try File(directory + "/" + snapshot, O_RDWR)
     var length = try replacement.size()
-    try Self.checkMagic(of: replacement)
-    var chunk = [UInt8](repeating: 0, count: 1 << 20)
-    var from = offset
-    while from < end {
-      let count = min(chunk.count, end - from)
-      try chunk.withUnsafeMutableBytes { chunk in
-        let part = UnsafeMutableRawBufferPointer(rebasing: chunk[..<count])
-        guard try file.read(at: from, into: part) == count else { throw Failure("\(file.path): too short") }
-        try replacement.write(UnsafeRawBufferPointer(part), at: length)
-      }
-      from += count
-      length += count
+    guard try Recovery.readHeader(of: replacement) == header else {
+      throw Failure("\(replacement.path) is another log's")
     }
+    try replacement.append(from: file, offset..<end, at: length)
+    length += end - offset
     try replacement.synchronise()
     try File.rename(replacement.path, to: path)
     file = replacement

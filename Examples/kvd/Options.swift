@@ -18,11 +18,15 @@ enum Options {
   case help
   case serve(Serve)
   case compact(Compact)
+  case repair(directory: String)
 
   struct Mistake: Error, CustomStringConvertible { let description: String }
 
   static let usage = """
     usage: kvd --port N --dir DIR [--host ADDRESS]
+           kvd repair --dir DIR
+
+    repair makes a new log of all whole records of a damaged one, which it keeps.
 
       --port N         listen on this TCP port; 0: on any, told as `listening PORT`
       --dir DIR        where kvd.log is kept and kvd.conf is read; must exist
@@ -36,6 +40,8 @@ enum Options {
     }
     var values: [String: String] = [:]
     var rest = arguments[...]
+    let isRepair = rest.first == "repair"
+    if isRepair { rest.removeFirst() }
     while let name = rest.popFirst() {
       guard ["--port", "--dir", "--host", "--compact", "--until", "--parent"].contains(name) else {
         throw Mistake(description: "unknown argument '\(name)'")
@@ -46,6 +52,11 @@ enum Options {
       }
     }
     guard let directory = values["--dir"] else { throw Mistake(description: "--dir is missing") }
+    if isRepair {
+      guard values.count == 1 else { throw Mistake(description: "repair takes --dir alone") }
+      self = .repair(directory: directory)
+      return
+    }
     if let name = values["--compact"] {
       self = .compact(
         Compact(

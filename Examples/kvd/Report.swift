@@ -14,18 +14,36 @@ struct Failure: Error, CustomStringConvertible {
 
 /// What the operator reads, on standard error; a line a note.
 enum Report {
-  static func note(_ text: String) { write("kvd: \(text)\n", to: STDERR_FILENO) }
+  static func note(_ text: String) { _ = write("kvd: \(text)\n", to: STDERR_FILENO) }
 
-  /// Unbuffered: whoever waits for the line gets it now.
-  static func write(_ text: String, to descriptor: Int32) {
+  /// A line on standard output, for a program. Unbuffered: whoever waits for it gets it now.
+  static func say(_ text: String) throws {
+    let error = write(text + "\n", to: STDOUT_FILENO)
+    if error != 0 { throw Failure.system("standard output", error) }
+  }
+
+  /// Before anything is opened: a descriptor that was closed by whoever started the daemon would be given to the log, and notes
+  /// would be written into it. In its place comes one that refuses to be written.
+  static func claimStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      _ = open("/dev/null", O_RDONLY)  // the lowest number that is free
+    }
+  }
+
+  /// All of it: 0, or the error's number.
+  private static func write(_ text: String, to descriptor: Int32) -> Int32 {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count > 0 {
         bytes = bytes.dropFirst(count)
+      } else if errno == EAGAIN {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&entry, 1, -1)
       } else if errno != EINTR {
-        return
+        return errno
       }
     }
+    return 0
   }
 }

@@ -4,8 +4,19 @@ enum Request {
   case set(Bytes, Bytes)
   case get(Bytes)
   case mistake(String)
+  /// Of another protocol, whose later lines may look like ours: a web page can make a browser send them.
+  case foreign
 
   init(_ line: ArraySlice<UInt8>) {
+    // What comes most is not looked at twice.
+    if line.prefix(4).reduce(0, { $0 << 8 | UInt32($1) }) == Self.setBegins {
+      self = Self.set(line.dropFirst(4))
+      return
+    }
+    if Self.isForeign(line) {
+      self = .foreign
+      return
+    }
     let word = line.prefix { $0 != Self.space }
     let rest = line.dropFirst(word.count + 1)
     switch String(decoding: word, as: UTF8.self) {
@@ -17,6 +28,28 @@ enum Request {
     }
   }
 
+  /// A line of HTTP, of any version, or the beginning of TLS. Of our own lines only `GET` of a key with spaces, which is a
+  /// mistake, could be taken for one.
+  private static func isForeign(_ line: ArraySlice<UInt8>) -> Bool {
+    if line.starts(with: [0x16, 0x03]) { return true }
+    let word = String(decoding: line.prefix(24).prefix { $0 != space && $0 != 13 }, as: UTF8.self)
+    if foreignWords.contains(word) || headers.contains(word.lowercased()) { return true }
+    guard word != "SET", word != "PING" else { return false }
+    let text = line.last == 13 ? line.dropLast() : line
+    guard let last = text.lastIndex(of: space) else { return false }
+    return text[(last + 1)...].starts(with: Array("HTTP/".utf8))
+  }
+
+  private static let foreignWords: Set<String> = [
+    "CONNECT", "DELETE", "HEAD", "OPTIONS", "PATCH", "POST", "PRI", "PUT", "TRACE",
+  ]
+  private static let headers: Set<String> = [
+    "host:", "user-agent:", "accept:", "connection:", "content-type:", "content-length:", "origin:", "referer:",
+    "transfer-encoding:",
+  ]
+
+  /// `SET `
+  private static let setBegins: UInt32 = 0x5345_5420
   private static let space = UInt8(ascii: " ")
 
   private static func get(_ rest: ArraySlice<UInt8>) -> Request {

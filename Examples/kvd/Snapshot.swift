@@ -7,16 +7,16 @@ enum Snapshot {
   static func write(_ order: Options.Compact) throws {
     var values: [Bytes: Bytes] = [:]
     let log = try File(order.directory + "/kvd.log", O_RDONLY)
-    try Log.checkMagic(of: log)
-    var reader = RecordReader(log, from: Log.magic.count, to: order.end)
+    let header = try Recovery.readHeader(of: log)
+    var reader = RecordReader(log, salt: header.salt, from: LogHeader.size, to: order.end)
     while let (key, value) = try reader.next() { values[key] = value }
     guard reader.offset == order.end else { throw Failure("\(log.path): no whole record at \(reader.offset)") }
 
     let path = order.directory + "/" + order.name
     let file = try File(path + ".partial", O_RDWR | O_CREAT | O_EXCL)
-    var (end, chunk) = (0, Log.magic)
+    var (end, chunk) = (0, header.bytes)
     for (key, value) in values {
-      Record.append(key, value, to: &chunk)
+      Record.append(key, value, salt: header.salt, to: &chunk)
       guard chunk.count >= 1 << 20 else { continue }
       try checkParent(order)
       try file.write(chunk, at: end)

@@ -12,7 +12,7 @@ final class Store {
   private var records: [UInt8] = []
   private let log: Log
   /// What the log's size would be if nothing in it were out of date.
-  private(set) var liveSize = Log.magic.count
+  private(set) var liveSize = LogHeader.size
 
   init(in directory: String) throws {
     var values: [Bytes: Bytes] = [:]
@@ -32,7 +32,7 @@ final class Store {
 
   /// From the next commit on.
   func set(_ key: Bytes, _ value: Bytes) {
-    Record.append(key, value, to: &records)
+    Record.append(key, value, salt: log.header.salt, to: &records)
     staged[key] = value
   }
 

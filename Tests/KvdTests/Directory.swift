@@ -28,6 +28,8 @@ final class Directory {
     return names
   }
 
+  func remove(_ name: String) { unlink("\(path)/\(name)") }
+
   func write(_ text: String, to name: String) { write(Array(text.utf8), to: name) }
 
   func write(_ bytes: [UInt8], to name: String) {

@@ -81,6 +81,28 @@ final class ProtocolTests: XCTestCase {
     XCTAssertEqual(try client.ask("GET k"), "NONE")
   }
 
+  /// What a web page makes a browser send: no line of its body is executed.
+  func testOtherProtocolsAreClosed() throws {
+    let kvd = try Kvd(in: directory)
+    for beginning in [
+      "POST / HTTP/1.1\r\nHost: localhost:7379\r\nContent-Length: 9\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+      "GET / HTTP/1.0\n",
+      "FROB / HTTP/1.1\r\n", "OPTIONS * HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n", "Host: localhost\r\n", "POST\r\n",
+      "\u{16}\u{3}\u{1} hello\n",
+    ] {
+      let client = try Connection(to: kvd.port)
+      try client.send("PING\n" + beginning + "SET k v\nPING\n")
+      XCTAssertEqual(try client.answers.rest(), ["PONG", "ERROR another protocol: closed"], beginning)
+    }
+    let client = try Connection(to: kvd.port)
+    XCTAssertEqual(try client.ask("GET k"), "NONE")
+    // These are ours.
+    XCTAssertEqual(try client.ask("SET k POST / HTTP/1.1"), "OK")
+    XCTAssertEqual(try client.ask("SET Host: HTTP/1.1"), "OK")
+    XCTAssertEqual(try client.ask("GET Host:"), "VALUE HTTP/1.1")
+    XCTAssertEqual(try client.ask("GET k"), "VALUE POST / HTTP/1.1")
+  }
+
   func testJunk() throws {
     let kvd = try Kvd(in: directory)
     let client = try Connection(to: kvd.port)
