@@ -16,6 +16,8 @@ final class Daemon {
 
   init(_ options: Options.Serve) throws {
     self.options = options
+    // Nobody here posts to the main queue, and to ask it is a system call in each pass.
+    loop.servesMainQueue = false
     signal(SIGPIPE, SIG_IGN)
     // A full quota is an error of write(2), not the end.
     signal(SIGXFSZ, SIG_IGN)
