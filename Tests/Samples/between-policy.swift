@@ -1,0 +1,7 @@
+import RunLoopKit
+
+func betweenPolicy() throws {
+  // SAMPLE: between-policy
+  let port = try RunLoop.Port(registeredAs: "samples.between-policy", accepting: policy) { _, _ in }
+  port.invalidate()
+}
