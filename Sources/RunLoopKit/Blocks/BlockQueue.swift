@@ -79,11 +79,13 @@ struct BlockBatch: ~Copyable {
 
   var count: Int { end - first }
 
+  // For an index below `count`: then there is memory. `blocks` is nil only while the row is empty.
   subscript(index: Int) -> QueuedBlock { blocks![first + index] }
 
   @inline(__always)
   mutating func append(_ block: consuming QueuedBlock) {
     if end == capacity { grow() }
+    // `grow` makes memory where there is none: the capacity was 0 then.
     (blocks! + end).initialize(to: block)
     end += 1
   }
@@ -92,6 +94,7 @@ struct BlockBatch: ~Copyable {
   mutating func takeFirst() -> QueuedBlock? {
     guard first < end else { return nil }
     first += 1
+    // There is a block, hence memory.
     return (blocks! + (first - 1)).move()
   }
 

@@ -51,6 +51,7 @@ extension RunLoop {
     guard !hasEnded else { throw .loopEnded }
     let mode = state.pointee.makeMode(mode)
     // Nothing of it stays here: it is to be released where it runs.
+    // The caller puts a block in; nobody else has taken it, since each refusal above throws.
     state.pointee.blocks.append(QueuedBlock(mode: mode, others: nil, body: block.take().unsafelyUnwrapped.body))
     queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
   }

@@ -23,6 +23,7 @@ struct PortSet {
   init() throws(RunLoopError) {
     var set: OpaquePointer?
     try RunLoopError.check(rlc_port_set_create(Kernel.table, &set), "epoll_create1")
+    // A create function of the core that answers 0 has set it.
     self.set = set!
   }
 
@@ -42,6 +43,7 @@ struct PortSet {
   func insert(_ port: PortRegistration, _ member: AnyObject) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
     let kind = port.isCounter ? RLC_PORT_COUNTER : RLC_PORT_READINESS
+    // Given back by `remove` with the same member, which a mode calls for each (`unregister`).
     let context = Unmanaged.passRetained(member)
     let status = rlc_port_set_insert(set, port.fileDescriptor, kind, port.interest, context.toOpaque(), &token)
     if status < 0 { context.release() }
@@ -77,6 +79,7 @@ struct PortSet {
     var members: [AnyObject] = []
     var position: UInt32 = 0
     while let context = rlc_port_set_next(set, &position) {
+      // Retained by `insert` as long as it is in the set; hints are left out by the core.
       members.append(Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue())
     }
     return members
@@ -101,6 +104,7 @@ struct PortSet {
     var event = rlc_port_event()
     guard rlc_port_set_take(set, &event) else { return nil }
     if event.kind == RLC_PORT_HINT {
+      // The context of a hint is a raw value: `insertHint`.
       return .hint(Hint(rawValue: Int(bitPattern: event.context))!)
     }
     return .port(event.context, ready: event.ready)

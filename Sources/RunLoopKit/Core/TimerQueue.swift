@@ -7,6 +7,7 @@ struct TimerHeap {
   init() throws(RunLoopError) {
     var heap: OpaquePointer?
     try RunLoopError.check(rlc_timer_heap_create(&heap), "malloc")
+    // A create function of the core that answers 0 has set it.
     self.heap = heap!
   }
 
@@ -16,6 +17,7 @@ struct TimerHeap {
 
   func insert(_ member: AnyObject) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
+    // Given back by `remove` with the same member, which a mode calls for each (`unregister`).
     let context = Unmanaged.passRetained(member)
     let status = rlc_timer_heap_insert(heap, context.toOpaque(), &token)
     if status < 0 { context.release() }
@@ -47,6 +49,7 @@ struct TimerHeap {
     var members: [AnyObject] = []
     var position: UInt32 = 0
     while let context = rlc_timer_heap_next(heap, &position) {
+      // Retained by `insert` as long as it is in the heap.
       members.append(Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue())
     }
     return members
@@ -74,6 +77,7 @@ private struct DueTimerCall {
 }
 
 private func handOverDueTimer(_ call: UnsafeMutableRawPointer?, _ timer: UnsafeMutableRawPointer?, _ token: rlc_token) {
+  // What `takeAllDue` passes, on its stack; timers are contexts of `insert`, never nil.
   let call = call!.assumingMemoryBound(to: DueTimerCall.self)
   call.pointee.take(call.pointee.receiver, timer!, token.bits)
 }
@@ -85,6 +89,7 @@ struct TimerPort {
   init(_ clock: RunLoop.TimerClock) throws(RunLoopError) {
     var port: OpaquePointer?
     try RunLoopError.check(rlc_timer_port_create(Kernel.table, clock.number, &port), "timerfd_create")
+    // A create function of the core that answers 0 has set it.
     self.port = port!
   }
 

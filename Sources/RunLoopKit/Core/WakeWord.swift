@@ -18,6 +18,7 @@ struct WakeWord: ~Copyable {
     if let pointer { return rlc_wakeup_port_fd(pointer) }
     var made: OpaquePointer?
     try RunLoopError.check(rlc_wakeup_port_create(Kernel.table, &made), "eventfd")
+    // A create function of the core that answers 0 has set it.
     port.store(UnsafeRawPointer(made!), ordering: .releasing)
     return rlc_wakeup_port_fd(made)
   }

@@ -155,6 +155,7 @@ final class ChildHub: @unchecked Sendable {
     while true {
       let address = shared.load(ordering: .acquiring)
       if let pointer = UnsafeRawPointer(bitPattern: address) {
+        // Only retained hubs are stored, and none is ever released.
         let hub = Unmanaged<ChildHub>.fromOpaque(pointer).takeUnretainedValue()
         if hub.lock.forkGeneration == Kernel.forkGeneration { return hub }
       }

@@ -32,9 +32,11 @@ extension RunLoop {
   /// A source of system events, or a port with messages, is ready: a member, and valid, a moment ago.
   @inline(never)
   func serveEvent(of item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
+    // Proof: `Item.Kind`.
     if item.kind == .port { return serveMessage(of: unsafeDowncast(item, to: Port.self)) }
     guard let owned = item.owned, owned.hold() else { return false }
     defer { owned.release() }
+    // Proof: `Item.Kind`. The caller has served the other kinds with a descriptor; the rest is never in a port set.
     let hasCalled = unsafeDowncast(item, to: EventSource.self).serve(ready: ready, in: mode, of: self)
     if hasCalled { count(.portCallouts) }
     return hasCalled

@@ -18,6 +18,7 @@ final class SignalHub: @unchecked Sendable {
     while true {
       let address = shared.load(ordering: .acquiring)
       if let pointer = UnsafeRawPointer(bitPattern: address) {
+        // Only retained hubs are stored, and none is ever released.
         let hub = Unmanaged<SignalHub>.fromOpaque(pointer).takeUnretainedValue()
         if hub.lock.forkGeneration == Kernel.forkGeneration { return hub }
       }

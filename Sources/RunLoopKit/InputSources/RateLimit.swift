@@ -100,6 +100,7 @@ extension RunLoop {
   ) -> Bool {
     // The message of a port source has been taken: it is told in any case.
     guard limiter.begin(now: Kernel.now()) || item.kind == .portSource else {
+      // Proof: `Item.Kind`.
       if item.kind == .descriptorSource { armAgain(unsafeDowncast(item, to: FileDescriptorSource.self), activation) }
       rest(item, limiter)
       return false

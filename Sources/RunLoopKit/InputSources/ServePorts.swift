@@ -20,9 +20,11 @@ extension RunLoop {
   func serveUnlimited(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
     if item.kind == .portSource {
       count(.portCallouts)
+      // Proof: `Item.Kind`.
       return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
     }
     if item.kind != .descriptorSource { return serveEvent(of: item, ready: ready, in: activation.pointee.mode) }
+    // Proof: `Item.Kind`.
     let source = unsafeDowncast(item, to: FileDescriptorSource.self)
     if isServed(source, above: activation) {  // removed and added again in its own callout
       lock.withLock { muteServedPorts(in: activation.pointee.mode) }
@@ -31,6 +33,7 @@ extension RunLoop {
     let owned = source.owned
     if let owned, !owned.hold() { return false }  // invalidated by another thread a moment ago
     count(.portCallouts)
+    // The caller holds it until `serving` is nil again.
     activation.pointee.serving = Unmanaged.passUnretained(source)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(source, FileDescriptorSource.Readiness(rawValue: ready))
     activation.pointee.serving = nil

@@ -20,7 +20,9 @@ extension RunLoop {
     final let firing = Atomic<Bool>(false)
     final let kind: Kind
 
-    /// The subclass.
+    /// The subclass: a constant, so that casts by it need no check. `Item.init` is internal; `.source`, `.timer`, `.observer` and `.port` are
+    /// passed on by the initialisers of just these classes, `.portSource` and `.descriptorSource` by those of theirs, which are all
+    /// descriptor items, and `.eventSource` and `.connection` by `EventSource.init` alone. None of them is open to others.
     enum Kind: UInt8 {
       case source, port, portSource, descriptorSource, eventSource, connection, timer, observer
     }
@@ -35,11 +37,13 @@ extension RunLoop {
 
     deinit {
       let address = extrasAddress.load(ordering: .acquiring)
+      // Not 0, hence not nil; retained by whoever has set it, once.
       if address != 0 { Self.extras(at: address)!.release() }
     }
 
     @inline(__always)
     private static func extras(at address: UInt) -> Unmanaged<ItemExtras>? {
+      // Only addresses of retained `ItemExtras` are stored (`make`, `makeExtras`).
       UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0) }
     }
 
@@ -54,6 +58,7 @@ extension RunLoop {
         expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing)
       if isFirst { return made.takeUnretainedValue() }
       made.release()
+      // The exchange failed, so it is not 0; retained as long as the item.
       return Self.extras(at: original)!.takeUnretainedValue()
     }
 
@@ -150,6 +155,7 @@ extension RunLoop {
 
     private final func leaveHosts() {
       let (host, others) = withLinks {
+        // Released below: the link that holds the loop may go meanwhile.
         ($0.first.map { Unmanaged.passRetained($0.host) }, $0.hasOthers ? $0.otherHosts : nil)
       }
       guard let host else { return }
@@ -197,6 +203,7 @@ extension RunLoop {
     @inline(never)
     private final var hooksOfKind: Source.HeldHooks? {
       kind == .source
+        // Proof: `Kind`; the caller asks for these two only.
         ? unsafeDowncast(self, to: Source.self).heldHooks : unsafeDowncast(self, to: Port.self).heldHooks
     }
 
@@ -332,6 +339,7 @@ extension RunLoop.Item {
     withLinks { links in
       guard !links.hasOthers, let link = links.remove(where: { $0.host === host && $0.mode != nil }) else { return nil }
       noteLeaving(host)
+      // The closure above wants links with a mode.
       return (link.mode!, link.token)
     }
   }

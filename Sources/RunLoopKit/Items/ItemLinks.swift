@@ -59,6 +59,7 @@ struct ItemLinks: Sequence {
   /// True if the item is a member of the mode by this token.
   @inline(__always)
   func contains(_ token: UInt64, in mode: ModePointer) -> Bool {
+    // `mode` is no optional: equal to that of `first`, which is there.
     if first?.mode == mode { return first.unsafelyUnwrapped.token == token }
     return others?.contains { $0.mode == mode && $0.token == token } == true
   }
@@ -67,6 +68,7 @@ struct ItemLinks: Sequence {
   @inline(__always)
   func only(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
     guard !hasOthers, first?.host === host, let mode = first?.mode else { return nil }
+    // The guard has looked into it.
     return (mode, first.unsafelyUnwrapped.token)
   }
 

@@ -43,19 +43,24 @@ extension RunLoop {
   private func register(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
+      // Proof: `Item.Kind`.
       let port = unsafeDowncast(item, to: DescriptorItem.self)
       if let descriptors = port.descriptors { return try register(port, descriptors, in: mode) }
       return try register(port, in: mode)
     case .timer:
+      // Proof: `Item.Kind`.
       return try register(unsafeDowncast(item, to: Timer.self), in: mode)
     case .port:
+      // Proof: `Item.Kind`.
       return try register(unsafeDowncast(item, to: Port.self), in: mode)
     case .source:
       let stamp = state.pointee.nextStamp()
+      // Proof: `Item.Kind`.
       mode.pointee.insert(unsafeDowncast(item, to: Source.self), stamp: stamp)
       return stamp
     case .observer:
       let stamp = state.pointee.nextStamp()
+      // Proof: `Item.Kind`.
       mode.pointee.insert(unsafeDowncast(item, to: Observer.self), stamp: stamp)
       return stamp
     }
@@ -67,6 +72,7 @@ extension RunLoop {
       try port.checkOpen()  // or the set's own descriptors could get its number
       try makePortSet(of: mode)
     }
+    // It is there, or was made above.
     let token = try mode.pointee.portSet!.insert(port.registration, port)
     if port.kind == .connection { mode.pointee.connectionCount += 1 }
     mode.pointee.portCount += 1
@@ -82,6 +88,7 @@ extension RunLoop {
     do throws(RunLoopError) {
       let token = try register(port, in: mode)
       if let timer = descriptors.limiter?.rest(in: serial), timer.isValid, (try? insert(timer, in: mode)) == true {
+        // Made by `register` at the latest.
         mode.pointee.portSet!.setMuted(true, token: token)
       }
       return token
@@ -100,6 +107,7 @@ extension RunLoop {
   /// While its callout runs it is armed when that ends.
   private func register(_ timer: Timer, in mode: ModePointer) throws(RunLoopError) -> UInt64 {
     if timer.clock == .suspending { try makeTimerHeap(of: mode) } else { try makeOtherClock(timer.clock, of: mode) }
+    // Made in the line above.
     let token = try mode.pointee.heap(of: timer.clock)!.insert(timer)
     mode.pointee.timerCount += 1
     if let extras = state.pointee.extras, !timer.hasOwnTolerance, timer.schedule.tolerance == 0 {
@@ -120,6 +128,7 @@ extension RunLoop {
   /// Another source that counts as the item (rule 28).
   func member(equalTo item: Item, in mode: ModePointer) -> Source? {
     guard item.kind == .source, item.hooks != nil else { return nil }
+    // Proof: `Item.Kind`.
     return mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self))
   }
 
@@ -128,14 +137,17 @@ extension RunLoop {
     if mode.pointee.background.count > 0 { mode.pointee.background.remove(item) }
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
+      // Made when the item was registered; it lasts as long as its mode.
       mode.pointee.portSet!.remove(item, token: token)
       mode.pointee.portCount -= 1
       if item.kind == .connection { mode.pointee.connectionCount -= 1 }
       if let descriptors = item.descriptors { unregister(descriptors, from: mode) }
     case .timer:
+      // Proof: `Item.Kind`. The heap was made when the timer was registered, and lasts as long as its mode.
       mode.pointee.heap(of: unsafeDowncast(item, to: Timer.self).clock)!.remove(item, token: token)
       mode.pointee.timerCount -= 1
       armTimer(of: mode)
+    // Proof of the three casts: `Item.Kind`.
     case .port: unregister(unsafeDowncast(item, to: Port.self), from: mode)
     case .source: mode.pointee.remove(unsafeDowncast(item, to: Source.self))
     case .observer: mode.pointee.remove(unsafeDowncast(item, to: Observer.self))

@@ -27,6 +27,7 @@ extension RunLoop {
 
     /// True if the strings are the same characters at the same address: equal without a look at them.
     func isIdentical(to other: Mode) -> Bool {
+      // A string is sixteen bytes on 64-bit platforms; of other sizes the compiler refuses the cast. Any bits are two integers.
       unsafeBitCast(rawValue, to: (UInt64, UInt64).self) == unsafeBitCast(other.rawValue, to: (UInt64, UInt64).self)
     }
   }

@@ -101,12 +101,14 @@ typealias ModePointer = UnsafeMutablePointer<ModeState>
 
 extension ModeState {
   var ports: [RunLoop.DescriptorItem] {
+    // Proof: `register` inserts nothing but descriptor items; hints are no members.
     portSet?.members.map { unsafeDowncast($0, to: RunLoop.DescriptorItem.self) } ?? []
   }
 
   var timers: [RunLoop.Timer] {
     var members = timerHeap?.members ?? []
     if let otherClocks { members += otherClocks.flatMap(\.heap.members) }
+    // Proof: nothing else is inserted into a heap (`TimerHeap.insert` is called by `register` of a timer alone).
     return members.map { unsafeDowncast($0, to: RunLoop.Timer.self) }
   }
 

@@ -34,6 +34,7 @@ extension RunLoop {
       } catch {
         return .failure(error)
       }
+      // `finish` returns only when the block has run to its end, else it throws; what it wrote is seen by its release.
       return .success(result.unsafelyUnwrapped)
     }
     return try answer.get()

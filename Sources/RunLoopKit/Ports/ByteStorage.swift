@@ -20,6 +20,7 @@ final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
         Header(base: UnsafeMutableRawPointer($0), count: 0, owner: nil)
       }
     }
+    // `ManagedBuffer.create` makes an object of the class that it is called on: this one, which is final.
     let storage = unsafeDowncast(made, to: ByteStorage.self)
     let count = try fill(UnsafeMutableRawBufferPointer(start: storage.header.base, count: capacity))
     precondition(count >= 0 && count <= capacity, "RunLoopKit: more bytes than there is room for")
@@ -30,8 +31,10 @@ final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
   /// The memory of `owner`, which nobody changes any more.
   static func make(_ memory: UnsafeMutableRawBufferPointer, owner: AnyObject) -> ByteStorage {
     let made = create(minimumCapacity: 0) { _ in
+      // A mapping, whose address is not 0.
       Header(base: memory.baseAddress!, count: memory.count, owner: owner)
     }
+    // As above.
     return unsafeDowncast(made, to: ByteStorage.self)
   }
 

@@ -76,6 +76,7 @@ extension RunLoop.Message {
     /// The byte at an index.
     public subscript(position: Int) -> UInt8 {
       precondition(position >= startIndex && position < endIndex, "RunLoopKit: no byte at index \(position)")
+      // There is a byte, hence a storage: nil stands for no bytes.
       return storage!.base.load(fromByteOffset: position, as: UInt8.self)
     }
 
@@ -105,6 +106,7 @@ extension RunLoop.Message {
       return a.withUnsafeBytes { first in
         b.withUnsafeBytes { second in
           first.count == 0 || first.baseAddress == second.baseAddress
+            // Both have bytes here.
             || memcmp(first.baseAddress!, second.baseAddress!, first.count) == 0
         }
       }

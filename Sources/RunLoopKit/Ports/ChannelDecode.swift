@@ -204,6 +204,7 @@ extension Channel {
       guard count > 0 else { return RunLoop.Message.Bytes() }
       defer { offset += count }
       if let file { return RunLoop.Message.Bytes(file.storage(offset, count)) }
+      // `fill` gives one of the two: `bytes` is nil only for a message in a file.
       return RunLoop.Message.Bytes(copying: UnsafeRawBufferPointer(start: bytes! + offset, count: count))
     }
   }

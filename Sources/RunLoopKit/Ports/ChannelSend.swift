@@ -9,6 +9,7 @@ extension Channel {
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     guard !isBroken else { throw failure }
+    // A connection is made with its descriptor (`EventSource.init`): `owned` is never nil.
     guard owned!.hold() else { throw failure }
     defer { owned!.release() }
     var frame = try OutgoingMessage(try Parcel(message), to: number, on: self)
@@ -92,6 +93,7 @@ extension Channel {
 
   /// -EAGAIN if there is no room.
   func transmit(_ frame: Frame) -> Int32 {
+    // As in `send`.
     guard owned!.hold() else { return -EBADF }
     defer { owned!.release() }
     return frame.withParts { rlc_message_socket_send(fileDescriptor, $0.baseAddress, $0.count, nil, 0) }

@@ -27,6 +27,7 @@ struct Imports {
   mutating func arrived(_ number: UInt64, on channel: Channel) -> RemotePort {
     if let entry = ports[number], let port = entry.kept ?? entry.port {
       port.count &+= 1
+      // Found under this number a line above.
       if keeps, entry.kept == nil { ports[number]!.kept = port }
       return port
     }
@@ -61,6 +62,7 @@ struct Imports {
   mutating func sweep(isUrgent: Bool = false) -> [RemotePort] {
     guard keeps, isUrgent || ports.count > sweepAt else { return [] }
     var gone: [RemotePort] = []
+    // Of each key once; nothing else changes the table meanwhile.
     for number in Array(ports.keys) where ports[number]!.kept != nil {
       guard isKnownUniquelyReferenced(&ports[number]!.kept) else { continue }
       gone.append(ports.removeValue(forKey: number)!.kept!)
@@ -73,6 +75,7 @@ struct Imports {
   mutating func keepNone() -> [RemotePort] {
     keeps = false
     var released: [RemotePort] = []
+    // Of its own keys; no key is added or removed.
     for number in ports.keys {
       if let kept = ports[number]!.kept.take() { released.append(kept) }
     }

@@ -10,6 +10,7 @@ enum Introduction {
   ) throws(RunLoopError) -> Int32 {
     var ends: (Int32, Int32) = (-1, -1)
     let status = withUnsafeMutableBytes(of: &ends) {
+      // Eight bytes of the stack.
       rlc_message_socket_pair($0.baseAddress!.assumingMemoryBound(to: Int32.self))
     }
     try RunLoopError.check(status, "socketpair")
@@ -36,6 +37,7 @@ extension Channel {
     _ end: Int32, to number: UInt64, _ patience: Destination.Patience
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
+    // A connection is made with its descriptor (`EventSource.init`): `owned` is never nil.
     guard !isBroken, owned!.hold() else { throw .portInvalid }
     defer { owned!.release() }
     var header = rlc_frame_header(RLC_FRAME_INTRODUCE)

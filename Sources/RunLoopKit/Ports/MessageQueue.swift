@@ -13,6 +13,7 @@ struct MessageQueue: ~Copyable {
   @inline(__always)
   mutating func append(_ message: consuming RunLoop.Message) {
     if count == capacity { grow() }
+    // `grow` makes memory where there is none: the capacity was 0 then.
     (messages! + ((first + count) & (capacity - 1))).initialize(to: message)
     count += 1
   }
@@ -20,6 +21,7 @@ struct MessageQueue: ~Copyable {
   @inline(__always)
   mutating func takeFirst() -> RunLoop.Message? {
     guard count > 0 else { return nil }
+    // There is a message, hence memory.
     let message = (messages! + first).move()
     first = (first + 1) & (capacity - 1)
     count -= 1

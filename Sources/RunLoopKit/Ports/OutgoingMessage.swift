@@ -286,6 +286,7 @@ struct OutgoingMessage: ~Copyable {
 extension RunLoop.Message.Bytes {
   /// While the bytes live.
   fileprivate var part: iovec {
+    // Asked for bytes that are not empty only: these have a storage.
     iovec(iov_base: UnsafeMutableRawPointer(mutating: storage!.base + startIndex), iov_len: count)
   }
 }

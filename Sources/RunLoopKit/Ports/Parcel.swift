@@ -58,6 +58,7 @@ struct Parcel: ~Copyable {
         continue
       }
       // Taken meanwhile, or twice in the message.
+      // These takers were filled by this loop, and nobody else knows them yet.
       for moved in givers.indices[..<index] { givers[moved].moveIn(takers[moved].moveOut()!) }
       let detail = "a descriptor of the message was taken meanwhile, or is in it twice"
       throw .systemCall(name: .init("send", detail), errno: EBADF)

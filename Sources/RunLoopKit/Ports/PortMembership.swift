@@ -10,6 +10,7 @@ final class PortMembership: @unchecked Sendable {
   /// Among the mode's ports; -1 after it has left.
   fileprivate(set) var index = -1
   @exclusivity(unchecked) fileprivate var isReady = false
+  // Both are in the same mode's list, whose `members` hold them: `remove` takes a membership out of the list first.
   @exclusivity(unchecked) fileprivate unowned(unsafe) var next: PortMembership?
   @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: PortMembership?
 
@@ -47,6 +48,7 @@ struct PortMemberships {
 /// The ports of a mode, and those of them that have messages, in the order in which they got them. Guarded by the loop's lock.
 struct MessagePorts: ~Copyable {
   private(set) var members: ContiguousArray<PortMembership> = []
+  // Held by `members`: `remove` unmarks first.
   private unowned(unsafe) var firstReady: PortMembership?
   private unowned(unsafe) var lastReady: PortMembership?
   private let readyCount = Atomic<Int>(0)

@@ -19,12 +19,14 @@ extension RunLoop {
   /// False if it was marked before: somebody is about to look. Under the lock.
   func markReady(_ membership: PortMembership) -> Bool {
     let mode = membership.mode
+    // A membership is of a mode that has them: `register` makes them first, and they last as long as the mode.
     return mode.pointee.messagePorts!.pointee.markReady(membership)
   }
 
   /// Under the lock.
   func unmarkReady(_ membership: PortMembership) {
     let mode = membership.mode
+    // As in `markReady`.
     _ = mode.pointee.messagePorts!.pointee.unmarkReady(membership)
   }
 
@@ -47,6 +49,7 @@ extension RunLoop {
     defer { lock.unlock() }
     dropEmptyPorts(in: mode)
     guard let first = mode.pointee.messagePorts?.pointee.first else { return nil }
+    // `first` is among them.
     mode.pointee.messagePorts!.pointee.sendToEnd(first)
     mode.pointee.isKernelsTurn = true
     return .port(first.port, ready: 0)
@@ -84,6 +87,7 @@ extension RunLoop {
       mode.pointee.madePorts.store(UnsafeRawPointer(UnsafeMutablePointer.make(MessagePorts())), ordering: .releasing)
     }
     let membership = PortMembership(port, self, mode)
+    // Made above.
     mode.pointee.messagePorts!.pointee.insert(membership)
     mode.pointee.portCount += 1
     if port.mailbox.join(membership), markReady(membership), state.pointee.currentMode == mode { wakeWord.kick() }
@@ -94,6 +98,7 @@ extension RunLoop {
   func unregister(_ port: Port, from mode: ModePointer) {
     guard let membership = port.mailbox.leave(mode) else { return }
     unmarkReady(membership)
+    // As in `markReady`.
     mode.pointee.messagePorts!.pointee.remove(membership)
     mode.pointee.portCount -= 1
   }

@@ -43,6 +43,7 @@ extension RunLoop {
     guard mode.pointee.otherClock(clock) == nil else { return }
     try makePortSet(of: mode)
     let other = try OtherClock.make(clock)
+    // Made two lines above.
     try mode.pointee.portSet!.insertHint(other.hint, fileDescriptor: other.port.fileDescriptor)
     var clocks = mode.pointee.otherClocks ?? []
     clocks.insert(other, at: clock == .wall ? clocks.endIndex : clocks.startIndex)

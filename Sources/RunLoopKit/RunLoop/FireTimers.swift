@@ -151,6 +151,7 @@ private struct TimerCollection {
 
 private func collectTimer(_ collection: UnsafeMutableRawPointer, _ timer: UnsafeMutableRawPointer, _ token: UInt64) {
   let collection = collection.assumingMemoryBound(to: TimerCollection.self).pointee
+  // A context of the heap, whose members are timers, retained by it; under the lock that they leave it by.
   let timer = Unmanaged<RunLoop.Timer>.fromOpaque(timer).retain()
   collection.state.pointee.collectedTimers.append(
     LoopState.CollectedTimer(timer: timer, mode: collection.mode, token: token))
@@ -207,6 +208,7 @@ extension RunLoop {
   func arm(_ timer: Timer, in mode: ModePointer, _ token: UInt64) {
     let schedule = timer.schedule
     let date = schedule.date(on: timer.clock)
+    // The timer is a member: its heap was made when it was registered.
     mode.pointee.heap(of: timer.clock)!.arm(token: token, deadline: date, tolerance: schedule.tolerance)
     armTimer(of: mode)
   }
@@ -224,6 +226,7 @@ extension RunLoop {
   /// In every mode of this loop that the timer is in.
   private func disarm(_ timer: Timer, _ links: ItemLinks) {
     if let (mode, token) = links.only(of: self) {
+      // As in `arm`.
       return mode.pointee.heap(of: timer.clock)!.disarm(token: token)
     }
     links.forEach { if $0.host === self { $0.mode?.pointee.heap(of: timer.clock)?.disarm(token: $0.token) } }

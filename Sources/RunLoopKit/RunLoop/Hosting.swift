@@ -7,6 +7,7 @@ extension RunLoop {
   @available(*, noasync, message: "hosting belongs to a thread")
   public func fileDescriptor(for mode: Mode = .default) throws(RunLoopError) -> Int32 {
     try checkOwner("fileDescriptor(for:)")
+    // `hostedMode` makes it.
     return try hostedMode(mode).pointee.portSet!.fileDescriptor
   }
 
@@ -31,8 +32,10 @@ extension RunLoop {
     let hosted = try hostedMode(mode)
     beginHostedWait(hosted)
     if hasHostedWork(in: hosted) { return true }
+    // Set when the loop was made for its thread (`currentLoop`); the owner calls, as `checkHost` has seen.
     let scope = owner.pointee.scopes!.height
     try notifyHosted(hosted, .beforeWaiting)
+    // As above.
     owner.pointee.scopes!.drain(to: scope)
     owner.pointee.hostWait = .asleep
     lock.withLock { armTimer(of: hosted) }

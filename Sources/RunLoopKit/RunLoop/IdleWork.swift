@@ -24,6 +24,7 @@ extension RunLoop {
     guard let mode = owner.pointee.activation?.pointee.mode ?? lock.withLock({ state.pointee.currentMode }) else {
       return true
     }
+    // The mode runs: it has a set.
     if mode.pointee.portSet!.hasBatch || hasMessages(in: mode) || mode.pointee.portSet!.isReadable { return false }
     return lock.withLock {
       !state.pointee.hasBlocks(for: mode) && !isTimerDue(in: mode, soft: false)

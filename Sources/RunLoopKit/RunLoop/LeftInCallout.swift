@@ -22,6 +22,7 @@ final class LeftInCallout: Sendable {
     while true {
       let address = table.load(ordering: .acquiring)
       if let pointer = UnsafeRawPointer(bitPattern: address) {
+        // Only retained tables are stored, and none is ever released.
         let table = Unmanaged<LeftInCallout>.fromOpaque(pointer).takeUnretainedValue()
         if table.lock.forkGeneration == Kernel.forkGeneration { return table }
       }

@@ -30,6 +30,7 @@ extension RunLoop {
     _ activity: Activity
   ) {
     for index in collected.indices {
+      // The caller holds the array.
       Unmanaged.passUnretained(collected[index].observer)._withUnsafeGuaranteedRef { observer in
         guard observer.activities.rawValue & activity.rawValue != 0, !observer.isFiring,
           observer.validity.load(ordering: .acquiring),

@@ -29,6 +29,7 @@ extension RunLoop {
   private func signalledSources(in mode: ModePointer) -> SignalledSources {
     var found = SignalledSources.none
     for index in 0..<mode.pointee.sources.count {
+      // Under the lock: it stays in the mode's array.
       let source = Unmanaged.passUnretained(mode.pointee.sources[index].source)
       guard source._withUnsafeGuaranteedRef({ $0.isSignalled }) else { continue }
       if case .one = found { return .several }

@@ -22,6 +22,7 @@ final class ThreadRecord {
   /// Nil if the thread has not used loops or scopes.
   static var existing: ThreadRecord? {
     guard let pointer = pthread_getspecific(key) else { return nil }
+    // What `current` has set, retained until the destructor of the key.
     return Unmanaged<ThreadRecord>.fromOpaque(pointer).takeUnretainedValue()
   }
 
@@ -63,6 +64,7 @@ final class ThreadRecord {
 /// A C callback: a closure would inherit an isolation that it must not have.
 private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
   guard let pointer else { return }
+  // The reference of `current`; `end` takes the value away before it returns.
   let record = Unmanaged<ThreadRecord>.fromOpaque(pointer).takeRetainedValue()
   record.end(pointer)
 }
@@ -77,6 +79,7 @@ enum Registry {
     while true {
       let address = main.load(ordering: .acquiring)
       if let pointer = UnsafeRawPointer(bitPattern: address) {
+        // Only retained loops are stored, and none is ever released.
         let loop = Unmanaged<RunLoop>.fromOpaque(pointer).takeUnretainedValue()
         if loop.isInThisProcess { return loop }
       }

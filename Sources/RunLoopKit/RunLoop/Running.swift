@@ -84,9 +84,11 @@ extension RunLoop {
     enter(mode)
     let callout = encloseCallout()
     lock.unlock()
+    // Set when the loop was made for its thread (`currentLoop`); only the owner runs it.
     let scope = owner.pointee.scopes!.height
     var activation = Activation(
       parent: owner.pointee.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope)
+    // Held by the caller until the run has ended, and the activation with it.
     activation.awaited = reply.map { Unmanaged.passUnretained($0) }
     return withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
   }
@@ -126,6 +128,7 @@ extension RunLoop {
   }
 
   func drainScope(of activation: UnsafeMutablePointer<Activation>) {
+    // As at the beginning of the run.
     owner.pointee.scopes!.drain(to: activation.pointee.scope)
   }
 

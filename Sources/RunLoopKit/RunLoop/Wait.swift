@@ -46,12 +46,14 @@ extension RunLoop {
     if mayBlock, beginSleep(in: mode, until: deadline) {
       owner.pointee.skippedLooks = 0
       if let counters { counters.pointee.sleepBegins() }
+      // A run begins with making the set of its mode, or finds one (`Running`).
       mode.pointee.portSet!.blockingWait(until: deadline)
       if let counters { counters.pointee.sleepEnds() }
       return true
     }
     if canSkipLook(in: mode) { return false }
     owner.pointee.skippedLooks = 0
+    // As above.
     mode.pointee.portSet!.look()
     return true
   }
@@ -94,17 +96,20 @@ extension RunLoop {
   /// The oldest fetched event that is still true.
   @inline(__always)
   func takeEvent(in mode: ModePointer) -> PassEvent? {
+    // The mode of a run or of a host: both make the set first.
     mode.pointee.portSet!.hasBatch ? takeFetchedEvent(in: mode) : nil
   }
 
   @inline(never)
   private func takeFetchedEvent(in mode: ModePointer) -> PassEvent? {
+    // It has a batch.
     let set = mode.pointee.portSet!
     lock.lock()
     defer { lock.unlock() }
     while let event = set.take() {
       switch event {
       case .port(let context, let ready):
+        // A member: retained by the set, which forgets the events of what is removed. Under the lock.
         return .port(Unmanaged<Item>.fromOpaque(context).takeUnretainedValue(), ready: ready)
       case .hint(.wakeup):
         continue

@@ -97,6 +97,7 @@ extension Resident {
       try RunLoopError.check(-pthread_attr_setstacksize(&attributes, size), "pthread_attr_setstacksize")
     }
     var made = pthread_t()
+    // Taken over by `residentMain`; released here if no thread was made.
     let held = Unmanaged.passRetained(self)
     let place = Turns.taking?.threadWillStart()
     lock.withLock { self.place = place }
@@ -145,6 +146,7 @@ extension Resident {
 }
 
 private func residentMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  // The one reference that `makeThread` has passed to pthread_create(3).
   Unmanaged<Resident>.fromOpaque(argument!).takeRetainedValue().run()
   return nil
 }
