@@ -1,3 +1,5 @@
+import Glibc
+
 /// A key or a value: bytes, whatever they mean.
 struct Bytes: Hashable {
   var array: [UInt8]
@@ -7,6 +9,13 @@ struct Bytes: Hashable {
   var count: Int { array.count }
 
   func hash(into hasher: inout Hasher) { array.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
+  static func == (a: Bytes, b: Bytes) -> Bool {
+    guard a.count == b.count, a.count > 0 else { return a.count == b.count }
+    return a.array.withUnsafeBytes { a in
+      b.array.withUnsafeBytes { memcmp(a.baseAddress!, $0.baseAddress!, a.count) == 0 }
+    }
+  }
 }
 
 /// One SET in the log: length, checksum, then as many bytes as the length says: the key's length, the key, the value.

@@ -7,18 +7,27 @@ final class Store {
     case staged(Bytes)
   }
 
-  private(set) var values: [Bytes: Bytes] = [:]
-  private var staged: [Bytes: Bytes] = [:]
+  private struct Entry {
+    let value: Bytes
+    /// The number of the commit that stores it.
+    let commit: UInt64
+  }
+
+  /// What is staged is among them: one look for each request. Taken back if its commit fails.
+  private var entries: [Bytes: Entry]
+  /// What the staged ones have replaced, in order.
+  private var replaced: [(key: Bytes, entry: Entry?)] = []
+  private var nextCommit: UInt64 = 1
   private var records: [UInt8] = []
   private let log: Log
   /// What the log's size would be if nothing in it were out of date.
   private(set) var liveSize = LogHeader.size
 
   init(in directory: String) throws {
-    var values: [Bytes: Bytes] = [:]
-    log = try Log(in: directory) { values[$0] = $1 }
-    self.values = values
-    liveSize += values.reduce(0) { $0 + Record.size($1.key, $1.value) }
+    var entries: [Bytes: Entry] = [:]
+    log = try Log(in: directory) { entries[$0] = Entry(value: $1, commit: 0) }
+    self.entries = entries
+    liveSize += entries.reduce(0) { $0 + Record.size($1.key, $1.value.value) }
   }
 
   var logSize: Int { log.end }
@@ -26,14 +35,16 @@ final class Store {
   var stagedSize: Int { records.count }
 
   func get(_ key: Bytes) -> Found {
-    if let value = staged[key] { return .staged(value) }
-    return values[key].map { .value($0) } ?? .none
+    guard let entry = entries[key] else { return .none }
+    return entry.commit == nextCommit ? .staged(entry.value) : .value(entry.value)
   }
 
   /// From the next commit on.
   func set(_ key: Bytes, _ value: Bytes) {
     Record.append(key, value, salt: log.header.salt, to: &records)
-    staged[key] = value
+    let old = entries.updateValue(Entry(value: value, commit: nextCommit), forKey: key)
+    replaced.append((key, old))
+    liveSize += Record.size(key, value) - (old.map { Record.size(key, $0.value) } ?? 0)
   }
 
   /// All that is staged, with one fdatasync(2). After an error nothing of it is kept.
@@ -41,12 +52,22 @@ final class Store {
     guard hasStaged else { return }
     defer {
       records.removeAll(keepingCapacity: records.capacity <= 1 << 20)
-      staged.removeAll(keepingCapacity: true)
+      replaced.removeAll(keepingCapacity: replaced.capacity <= 1 << 14)
     }
-    try log.append(records)
-    for (key, value) in staged {
-      let old = values.updateValue(value, forKey: key)
-      liveSize += Record.size(key, value) - (old.map { Record.size(key, $0) } ?? 0)
+    do {
+      try log.append(records)
+    } catch {
+      takeBack()
+      throw error
+    }
+    nextCommit += 1
+  }
+
+  private func takeBack() {
+    for (key, old) in replaced.reversed() {
+      guard let new = entries[key] else { continue }
+      liveSize += (old.map { Record.size(key, $0.value) } ?? 0) - Record.size(key, new.value)
+      entries[key] = old
     }
   }
 
