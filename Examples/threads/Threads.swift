@@ -9,6 +9,7 @@ import Glibc
     try workerSignalsItsOwner()
     try anyThreadEditsARunningLoop()
     try anOwnerAndItsEndlessRun()
+    try theRecipesOfTheTutorials()
     print("all as it should be")
   }
 

@@ -53,7 +53,8 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .wrongThread(let call): "\(call): call this on the run loop's own thread, or post it with perform(in:block:)"
-    case .loopEnded: "the run loop's thread has ended"
+    case .loopEnded:
+      "the run loop's thread has ended; the main thread ends when an async main first suspends, so run its loop in a synchronous one"
     case .forked: "the run loop belongs to the parent process; RunLoop.current makes one for this process"
     case .invalidItem: "the item has been invalidated"
     case .itemInOtherLoop: "the item was made for another run loop"

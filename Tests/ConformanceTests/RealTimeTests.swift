@@ -5,7 +5,8 @@ import Testing
   private static let names = [
     "activities-timer-then-source1", "block-self-requeue", "mainq-does-not-starve-ports",
     "nested-outer-timeout-swallowed",
-    "pattern-resident-thread", "source1-two-loops", "stop-other-loop", "thread-common-observer-destroyed",
+    "pattern-resident-thread", "perform-block-is-no-source", "perform-source-ends-run", "perform-wait-on-thread",
+    "source1-two-loops", "stop-other-loop", "thread-common-observer-destroyed",
     "thread-kept-alive-by-port", "timer-date-order", "timer-missed-are-skipped", "wake-other-thread-during-callback",
   ]
 

@@ -3,6 +3,9 @@ internal import Synchronization
 extension RunLoop {
   /// Runs `block` once on the loop's thread, in the first pass of the mode, and wakes the loop.
   ///
+  /// A block is no source: a run that shall return after a source was handled goes on (`CFRunLoopPerformBlock` and a wake). What
+  /// ends such a run: `performAsSource(in:block:onDrop:)`, `performAndWait`, `RunLoop.Thread.perform`.
+  ///
   /// Blocks run in the order of queueing. A block queued by a block waits for the next drain. The block is released right
   /// after it ran, or, not having run, when the loop ends; with no lock held. The mode is made if need be.
   /// - Parameters:
@@ -43,8 +46,8 @@ extension RunLoop {
     try append(consume block, first, modes.dropFirst())
   }
 
-  /// As `enqueue(in:block:)`; a block that is refused stays with the caller.
-  func enqueue(in mode: Mode, taking block: inout HeldBlock?) throws(RunLoopError) {
+  /// As `enqueue(in:block:)`, and counts as a source; a block that is refused stays with the caller.
+  func enqueueAsSource(in mode: Mode, taking block: inout HeldBlock?) throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }
     lock.lock()
     defer { lock.unlock() }
@@ -52,7 +55,12 @@ extension RunLoop {
     let mode = state.pointee.makeMode(mode)
     // Nothing of it stays here: it is to be released where it runs.
     // The caller puts a block in; nobody else has taken it, since each refusal above throws.
-    state.pointee.blocks.append(QueuedBlock(mode: mode, others: nil, body: block.take().unsafelyUnwrapped.body))
+    let body = block.take().unsafelyUnwrapped.body
+    let performed = { [self] in
+      noteSourcePerform()
+      body()
+    }
+    state.pointee.blocks.append(QueuedBlock(mode: mode, others: nil, body: performed))
     queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
   }
 

@@ -2,15 +2,20 @@ internal import Synchronization
 
 extension RunLoop {
   /// Rules 47, 48: the whole queue is detached; what matches runs, the rest goes back before anything queued meanwhile.
+  /// True if one of them counts as a source (decision 0014).
   @inline(__always)
-  func performBlocks(in mode: ModePointer) {
-    if queuedBlocks.load(ordering: .acquiring) > 0 { drainBlocks(in: mode) }
+  @discardableResult
+  func performBlocks(in mode: ModePointer) -> Bool {
+    queuedBlocks.load(ordering: .acquiring) > 0 && drainBlocks(in: mode)
   }
 
   @inline(never)
-  private func drainBlocks(in mode: ModePointer) {
+  private func drainBlocks(in mode: ModePointer) -> Bool {
     lock.lock()
-    guard state.pointee.hasBlocks(for: mode) else { return lock.unlock() }
+    guard state.pointee.hasBlocks(for: mode) else {
+      lock.unlock()
+      return false
+    }
     owner.pointee.drains.begin()
     state.pointee.detachBlocks(into: &owner.pointee.drains.blocks)
     queuedBlocks.store(0, ordering: .releasing)
@@ -28,6 +33,17 @@ extension RunLoop {
     }
     if owner.pointee.drains.kept.count > 0 { putBack() }
     owner.pointee.drains.end()
+    return takePerformed()
+  }
+
+  /// A perform that counts as a source begins. [loop]
+  func noteSourcePerform() { owner.pointee.activation?.pointee.hasPerformed = true }
+
+  @inline(__always)
+  private func takePerformed() -> Bool {
+    guard let activation = owner.pointee.activation, activation.pointee.hasPerformed else { return false }
+    activation.pointee.hasPerformed = false
+    return true
   }
 
   private func putBack() {

@@ -15,6 +15,19 @@ enum MainQueuePort {
 }
 
 enum MainThread {
+  /// What was added to its loop is never called: not in silence.
+  static func tellOfEnd(members: Int, blocks: Int) {
+    guard members + blocks > 0 else { return }
+    func text(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+    StandardError.write(
+      """
+      RunLoopKit: the main thread has ended with \(text(members, "member")) and \(text(blocks, "block")) in its run loop, \
+      which nothing will ever call. An async main ends the main thread when it first suspends: make main synchronous and \
+      run the loop there, or use the loop of a RunLoop.Thread.
+
+      """)
+  }
+
   /// One system call: asked once a thread.
   static var isCurrent: Bool { rlc_is_main_thread() }
 }

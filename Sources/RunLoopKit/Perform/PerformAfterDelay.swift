@@ -13,6 +13,8 @@ extension RunLoop {
   ///   - key: Tells the performs of one target apart.
   ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else by who cancels
   ///     it, or when the loop ends.
+  ///   - onDrop: Called once, in place of the block, if it will never run: it was cancelled, its timer invalidated, or the loop has
+  ///     ended. On the thread that does that, with no lock held; never if this throws, and not in a child of fork(2).
   /// - Returns: By what to cancel it. The block lives on without.
   /// - Throws: `.noMode`, `.loopEnded`, `.forked`; `.systemCall` if no descriptor is left for the first timer of a mode.
   ///   Nothing was asked for then.
@@ -21,15 +23,17 @@ extension RunLoop {
   @discardableResult
   public func perform(
     after delay: Duration, tolerance: Duration = .zero, in modes: [Mode] = [.default], target: AnyObject? = nil,
-    key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void
+    key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) -> DelayedPerform {
     try checkUsable()
     guard !modes.isEmpty else { throw .noMode }
     let performed = DelayedPerform(
-      DelayedPerform.Pending(loop: self, target: target, key: key.map { AnyHashable($0) }, block: consume block))
+      DelayedPerform.Pending(
+        loop: self, target: target, key: key.map { AnyHashable($0) }, block: consume block, onDrop: onDrop))
+    let turn = DelayedTurn(performed)
     let timer = Timer(
       .suspending, date: Instant.now.advanced(by: max(delay, .zero)).nanoseconds, interval: .zero, tolerance: tolerance,
-      order: 0, context: nil, onlyHost: nil, unchecked: { _ in performed.run() })
+      order: 0, context: nil, onlyHost: nil, unchecked: { _ in turn.take() })
     performed.wait(for: timer)
     let target = target.map { ObjectIdentifier($0) }
     let isListed = lock.withLock {
@@ -41,8 +45,8 @@ extension RunLoop {
       guard isListed else { throw .loopEnded }
       for mode in modes { try add(timer, to: mode) }
     } catch {
-      // One of its modes may have run it meanwhile: then it was asked for.
-      if performed.cancel() || !performed.hasBegun { throw error }
+      // One of its modes may have run it meanwhile, or the loop's end has dropped it and told so: then it was asked for.
+      if performed.refuse() { throw error }
     }
     return performed
   }
@@ -76,6 +80,7 @@ extension RunLoop {
       let target: AnyObject?
       let key: AnyHashable?
       let block: () -> Void
+      let onDrop: (@Sendable () -> Void)?
       /// Its modes hold it, and it holds this object: a circle until the block runs, is cancelled or its loop ends.
       var timer: Timer?
     }
@@ -107,14 +112,30 @@ extension RunLoop {
     /// cancelled before. - Complexity: O(modes * log timers).
     @discardableResult
     public func cancel() -> Bool {
-      guard let pending = take() else { return false }
-      pending.loop.forget(self, pending)
-      pending.timer?.invalidate()
+      guard let pending = end() else { return false }
+      drop(pending)
       return true
     }
 
+    /// It cannot be asked for: who asks is told by an error. False if it has begun, or was cancelled meanwhile.
+    func refuse() -> Bool { end() != nil }
+
     /// Its loop has ended.
-    func abandon() { withExtendedLifetime(take()) {} }
+    func abandon() { if let pending = take() { drop(pending) } }
+
+    private func end() -> Pending? {
+      guard let pending = take() else { return nil }
+      pending.loop.forget(self, pending)
+      pending.timer?.invalidate()
+      return pending
+    }
+
+    /// A function of its own: what was captured is released before the poster is told.
+    private func drop(_ pending: consuming Pending) {
+      let onDrop = pending.onDrop
+      _ = consume pending
+      onDrop?()
+    }
 
     /// By its timer. [loop]
     func run() {
@@ -124,8 +145,19 @@ extension RunLoop {
     }
   }
 
-  private func forget(_ performed: DelayedPerform, _ pending: DelayedPerform.Pending) {
+  fileprivate func forget(_ performed: DelayedPerform, _ pending: DelayedPerform.Pending) {
     let target = pending.target.map { ObjectIdentifier($0) }
     lock.withLock { state.pointee.delayedPerforms.remove(performed, target: target) }
   }
+}
+
+/// Held by the timer's closure alone: when that goes without having had its turn, nothing will ever run the block.
+private final class DelayedTurn: @unchecked Sendable {
+  private let performed: RunLoop.DelayedPerform
+
+  init(_ performed: RunLoop.DelayedPerform) { self.performed = performed }
+
+  func take() { performed.run() }
+
+  deinit { performed.cancel() }
 }

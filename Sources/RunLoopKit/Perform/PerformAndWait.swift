@@ -1,8 +1,8 @@
 extension RunLoop {
   /// Runs `block` on the loop's thread, in the first pass of one of the modes, and waits for it.
   ///
-  /// On the loop's own thread it runs at once, in whatever mode. Elsewhere it takes its place among the loop's blocks, as by
-  /// `perform(in:block:)`, and the calling thread sleeps: its own loop, if it has one, serves nothing meanwhile. Two threads
+  /// On the loop's own thread it runs at once, in whatever mode. Elsewhere it takes its place among the loop's blocks and
+  /// counts as a source, as by `performAsSource(in:block:onDrop:)`, and the calling thread sleeps: its own loop, if it has one, serves nothing meanwhile. Two threads
   /// that wait so for each other's loops wait for ever, unless one has given a timeout.
   /// - Parameters:
   ///   - modes: Not empty (`.noMode`). A loop that never runs in one of them never runs the block.
@@ -15,7 +15,7 @@ extension RunLoop {
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: Until the block has run. - Complexity: O(1) and, if it has to wait, one
   ///   futex(2) call on each side besides the wake; withdrawing is O(blocks that wait).
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
-  @available(*, noasync, message: "it blocks its thread: use perform(in:block:) and a continuation in a task")
+  @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
   public func performAndWait<R>(
     in modes: [Mode] = [.default], timeout: Duration? = nil, block: () -> R
   ) throws(RunLoopError) -> R {
@@ -94,6 +94,7 @@ private final class AwaitedCall: @unchecked Sendable {
 
   func run(on loop: RunLoop) {
     guard ticket.begin() else { return }
+    loop.noteSourcePerform()
     loop.owner.pointee.awaitedCalls += 1
     callBody()
     loop.owner.pointee.awaitedCalls -= 1

@@ -20,6 +20,8 @@ struct Activation {
   var serving: Unmanaged<RunLoop.FileDescriptorSource>?
   /// A nested run has left it out of its set: it comes back when its callout ends.
   var isServingMuted = false
+  /// A perform that counts as a source has run among its blocks, since the last drain that told so.
+  var hasPerformed = false
   /// Of a request's run: it ends when that has its answer.
   var awaited: Unmanaged<AwaitedReply>?
 }

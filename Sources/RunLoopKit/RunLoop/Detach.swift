@@ -63,6 +63,7 @@ extension RunLoop {
     state.pointee.collectedTimers = []
     closeDescriptors()
     lock.unlock()
+    if isMain { MainThread.tellOfEnd(members: Set(left.map { ObjectIdentifier($0.item) }).count, blocks: blocks.count) }
     let held = owner.pointee.heldEvents
     owner.pointee.heldEvents = []
     var drained = BlockDrains()  // the thread was ended by a block

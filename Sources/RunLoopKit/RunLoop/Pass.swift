@@ -23,8 +23,10 @@ extension RunLoop {
       acceptWakes(activation)  // (a)
       notify(mode, .beforeTimers)  // (b)
       notify(mode, .beforeSources)  // (c)
-      performBlocks(in: mode)  // (d)
-      var hasHandled = performSources(in: mode, onlyOne: returnAfterSourceHandled)  // (e)
+      var hasHandled = performBlocks(in: mode)  // (d)
+      if !hasHandled || !returnAfterSourceHandled, performSources(in: mode, onlyOne: returnAfterSourceHandled) {  // (e)
+        hasHandled = true
+      }
       if hasHandled { performBlocks(in: mode) }
       let isPolling = hasHandled || isPoll  // (f)
 
@@ -43,7 +45,7 @@ extension RunLoop {
 
       if serve(event, activation) { hasHandled = true }  // (l)
       if case .mainQueue = event { hasJustServedMainQueue = true } else { hasJustServedMainQueue = false }
-      performBlocks(in: mode)  // (m)
+      if performBlocks(in: mode) { hasHandled = true }  // (m)
       if isPolling { drainScope(of: activation) }
 
       if !isInThisProcess { return .stopped }  // a callout has forked, and this is the child

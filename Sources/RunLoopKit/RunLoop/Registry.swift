@@ -87,7 +87,11 @@ enum Registry {
       let (exchanged, _) = main.compareExchange(
         expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
       // The loop that it replaces is the parent process's: kept, since it may be in use further up the stack.
-      if exchanged { return made.takeUnretainedValue() }
+      if exchanged {
+        // Asked for on its own thread: that thread's end is to be noticed.
+        if MainThread.isCurrent { _ = ThreadRecord.current.currentLoop }
+        return made.takeUnretainedValue()
+      }
       made.release()
     }
   }

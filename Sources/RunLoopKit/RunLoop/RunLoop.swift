@@ -61,7 +61,11 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   @available(*, noasync, message: "a task has no thread: call it from a synchronous main or a thread of your own")
   public static var current: RunLoop { ThreadRecord.current.currentLoop }
 
-  /// The main thread's loop, whoever asks. - SeeAlso: `CFRunLoopGetMain`.
+  /// The main thread's loop, whoever asks.
+  ///
+  /// An async `main` ends the main thread when it first suspends, and the loop with it: what is in it then is told of on standard
+  /// error, and adding throws `.loopEnded`. A loop that the main thread has never asked for cannot notice that end.
+  /// - SeeAlso: `CFRunLoopGetMain`.
   public static var main: RunLoop { Registry.mainLoop }
 
   /// True on the loop's own thread.

@@ -50,15 +50,28 @@ final class Resident: @unchecked Sendable {
   var isRunning: Bool { !isForked && phase.load() == Phase.running }
 
   /// What is accepted is queued before a `stop` that follows can be.
-  func perform(in mode: RunLoop.Mode, block: sending @escaping () -> Void) throws(RunLoopError) {
+  func perform(
+    in mode: RunLoop.Mode, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)?
+  ) throws(RunLoopError) {
+    guard let onDrop else { return try perform(in: mode, HeldBlock(body: consume block)) }
+    let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
+    do throws(RunLoopError) {
+      try perform(in: mode, HeldBlock { posted.run() })
+    } catch {
+      posted.isRefused()
+      throw error
+    }
+  }
+
+  private func perform(in mode: RunLoop.Mode, _ block: consuming HeldBlock) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     let seen = phase.load()
     // Refused, it is released when the lock is free again.
-    var taken: HeldBlock? = HeldBlock(body: consume block)
+    var taken: HeldBlock? = consume block
     let loop = try lock.withLock { () throws(RunLoopError) -> RunLoop in
       guard let loop = self.loop else { throw seen < Phase.running ? .notStarted : .loopEnded }
       guard told.load(ordering: .relaxed) == Told.nothing else { throw .loopEnded }
-      try loop.enqueue(in: mode, taking: &taken)
+      try loop.enqueueAsSource(in: mode, taking: &taken)
       return loop
     }
     loop.wakeUp()

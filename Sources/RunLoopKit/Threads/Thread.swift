@@ -50,12 +50,14 @@ extension RunLoop {
     /// True from the return of `start` until the thread's loop has ended.
     public var isRunning: Bool { resident.isRunning }
 
-    /// As `perform(in:block:)` of its loop. A block for the default mode that is accepted runs before a stop after due work;
+    /// As `performAsSource(in:block:onDrop:)` of its loop, in one mode. A block for the default mode that is accepted runs before a stop after due work;
     /// after `stop(.now)`, and of other modes, what waits is released on the thread.
     ///
     /// - Throws: `.notStarted`; `.loopEnded` from `stop` on: late work is refused. `.forked`.
-    public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
-      try resident.perform(in: mode, block: consume block)
+    public func perform(
+      in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+    ) throws(RunLoopError) {
+      try resident.perform(in: mode, block: block, onDrop: onDrop)
     }
 
     /// Tells the thread to stop, and does not wait for it. `.now` may follow `.afterDueWork`; else the first one counts.

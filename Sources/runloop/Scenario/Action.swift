@@ -16,6 +16,7 @@ enum Action: Sendable {
   case stop(LoopName)
   case addCommon(ModeName, LoopName)
   case perform(item: Int, [ModeName], LoopName)
+  case performAsSource(item: Int, [ModeName], LoopName, waits: Bool)
   case async(item: Int)
   case write(item: Int, count: Int)
   case setFireDate(item: Int, Double)

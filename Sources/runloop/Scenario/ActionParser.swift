@@ -68,6 +68,8 @@ struct ActionParser {
       let modes = try a.take("mode").split(separator: ",").map { ModeName(written: String($0)) }
       return .perform(item: block, modes, loop)
     },
+    "performsource": { a throws(ScenarioError) in try sourcePerform(&a, waits: false) },
+    "performwait": { a throws(ScenarioError) in try sourcePerform(&a, waits: true) },
     "async": { a throws(ScenarioError) in .async(item: try a.takeItem(.block)) },
     "write": { a throws(ScenarioError) in
       .write(item: try a.takeItem(.source1), count: a.isEmpty ? 1 : try a.takeCount())
@@ -89,6 +91,13 @@ struct ActionParser {
     "spawn": { a throws(ScenarioError) in .spawn(thread: try a.takeThread()) },
     "join": { a throws(ScenarioError) in .join(thread: try a.takeThread()) },
   ]
+
+  private static func sourcePerform(_ a: inout Arguments, waits: Bool) throws(ScenarioError) -> Action {
+    let loop = try a.takeLoop()
+    let block = try a.takeItem(.block)
+    let modes = try a.take("mode").split(separator: ",").map { ModeName(written: String($0)) }
+    return .performAsSource(item: block, modes, loop, waits: waits)
+  }
 
   private static let queries: [String: Verb] = [
     "contains": { a throws(ScenarioError) in

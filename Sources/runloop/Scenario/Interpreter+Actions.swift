@@ -29,6 +29,8 @@ extension Interpreter {
     case .addCommon(let mode, let loop): resolve(loop, thread, line).makeCommon(mode.mode)
     case .perform(let item, let modes, let loop):
       try enqueue(items[item], in: modes.map(\.mode), of: resolve(loop, thread, line))
+    case .performAsSource(let item, let modes, let loop, let waits):
+      try perform(items[item], in: modes.map(\.mode), of: resolve(loop, thread, line), waits: waits)
     case .async(let item): dispatch(items[item])
     case .write(let item, let count): write(item, count, line, thread)
     case .setFireDate(let item, let delay):

@@ -98,6 +98,18 @@ extension Interpreter {
     try loop.enqueue(in: modes) { ticket.run() }
   }
 
+  /// Has a loop perform a block as a source.
+  func perform(
+    _ record: ItemRecord, in modes: [RunLoop.Mode], of loop: RunLoop, waits: Bool
+  ) throws(RunLoopError) {
+    let ticket = BlockTicket(record: record, interpreter: self)
+    if waits {
+      try loop.performAndWait(in: modes) { ticket.run() }
+    } else {
+      try loop.performAsSource(in: modes) { ticket.run() }
+    }
+  }
+
   func dispatch(_ record: ItemRecord) {
     DispatchQueue.main.async { [self] in callout(record, "mainq") }
   }

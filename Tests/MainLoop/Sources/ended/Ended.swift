@@ -1,0 +1,21 @@
+import RunLoopKit
+
+/// An async main: it ends the main thread when it first suspends. What was added is told of; what comes later is refused.
+@main enum Program {
+  static func main() async throws {
+    let loop = RunLoop.main
+    try loop.add(RunLoop.Timer(fireDate: .now) { _ in print("it was called") })
+    try loop.add(RunLoop.Source { _ in })
+    try loop.perform(in: .default) {
+      print("it has run")
+    } onDrop: {
+      print("dropped")
+    }
+    while !loop.hasEnded { try await Task.sleep(for: .milliseconds(1)) }
+    do throws(RunLoopError) {
+      try loop.perform {}
+    } catch {
+      print("refused: \(error == .loopEnded)")
+    }
+  }
+}
