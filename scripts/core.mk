@@ -22,7 +22,7 @@ CORE_HEADERS := $(wildcard include/crunloop/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h)
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
-.PHONY: core core-install core-test scheduled-test fuzz-test header-test c-embed-test core-clean
+.PHONY: core core-install core-test scheduled-test scheduled-kit-test fuzz-test header-test c-embed-test core-clean
 
 # ---- library ----
 
@@ -129,6 +129,37 @@ $(SCHEDULED_BUILD)/core_scheduled: $(SCHEDULED_OBJECTS)
 
 scheduled-test: $(SCHEDULED_BUILD)/core_scheduled
 	timeout -k 5 300 $<
+
+# The same for the module: its sources and the scenarios as one module, so that these see what is internal, an object a file, so
+# that a file that changes is compiled alone. Sorted: swiftc is not indifferent.
+
+KIT_BUILD := build/core-test/scheduled-kit
+KIT_SOURCES := $(sort $(shell find Sources/RunLoopKit -name '*.swift')) Tests/Scheduled/kit/KitScheduled.swift
+KIT_FLAGS := -Onone -parse-as-library -swift-version 6 -module-name RunLoopKit -package-name runloopkit \
+	-sanitize=thread -enforce-exclusivity=unchecked -suppress-warnings -I include
+kit_object = $(KIT_BUILD)/objects/$(subst +,_,$(subst /,_,$(1)))
+KIT_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(SCHEDULED_BUILD)/core/%.o) $(SCHEDULED_BUILD)/scheduler.o \
+	$(SCHEDULED_BUILD)/memory.o $(KIT_BUILD)/kit_scheduled.o
+KIT_MODULE := $(foreach source,$(KIT_SOURCES),$(call kit_object,$(source)).o)
+
+$(KIT_BUILD)/objects.stamp: $(KIT_SOURCES) $(CORE_HEADERS)
+	@mkdir -p $(KIT_BUILD)/objects
+	@{ echo '{ "": { "swift-dependencies": "$(KIT_BUILD)/objects/all.swiftdeps" }'; \
+		$(foreach source,$(KIT_SOURCES),echo ', "$(source)": { "object": "$(call kit_object,$(source)).o", "swift-dependencies": "$(call kit_object,$(source)).swiftdeps" }';) \
+		echo '}'; } > $(KIT_BUILD)/map.json
+	@swiftc $(KIT_FLAGS) -c -j 2 -incremental -enable-batch-mode -output-file-map $(KIT_BUILD)/map.json $(KIT_SOURCES)
+	@touch $@
+
+$(KIT_BUILD)/kit_scheduled.o: Tests/Scheduled/kit/kit_scheduled.c Tests/Scheduled/scheduler.h $(CORE_HEADERS)
+	@mkdir -p $(@D)
+	@gcc $(SCHEDULED_FLAGS) -c $< -o $@
+
+$(KIT_BUILD)/kit_scheduled: $(KIT_OBJECTS) $(KIT_BUILD)/objects.stamp
+	@swiftc $(KIT_OBJECTS) $(KIT_MODULE) -o $@ -Xlinker --wrap=syscall -Xlinker --wrap=close
+
+scheduled-kit-test: $(KIT_BUILD)/kit_scheduled
+	timeout -k 5 300 $<
+	SCHEDULED_WITHOUT_BARRIER=1 timeout -k 5 300 $< removal_wait removal_final
 
 FUZZ_SECONDS ?= 20
 

@@ -267,7 +267,13 @@ static cell *cell_of(uintptr_t address) {
     }
 }
 
-static void touch(const void *where, size_t size, bool writes) {
+static bool ignores_plain;
+
+void sched_ignore_plain_accesses(void) {
+    ignores_plain = true;
+}
+
+static void check(const void *where, size_t size, bool writes) {
     unsigned self = sched_self();
     uintptr_t first = (uintptr_t)where & ~(uintptr_t)7, last = ((uintptr_t)where + size - 1) & ~(uintptr_t)7;
     /* Neighbours in one word are told apart by their first byte: fields are not smaller than four bytes here. */
@@ -278,7 +284,7 @@ static void touch(const void *where, size_t size, bool writes) {
         if (cell->write_time > now[self].at[cell->writer])
             sched_fail(writes ? "a write beside another write" : "a read beside a write");
         if (!writes) {
-            cell->reads[self] = now[self].at[self];
+            cell->reads[self] = tick(self); /* later than what was released before */
             continue;
         }
         for (unsigned i = 0; i < CLOCKS; i++) {
@@ -286,16 +292,18 @@ static void touch(const void *where, size_t size, bool writes) {
                 sched_fail("a write beside a read");
         }
         cell->writer = self;
-        cell->write_time = now[self].at[self];
+        cell->write_time = tick(self);
     }
 }
 
-void memory_forget(const void *address, size_t size) {
-    for (uintptr_t at = (uintptr_t)address & ~(uintptr_t)3; at < (uintptr_t)address + size; at += 4) {
-        cell *cell = cell_of(at);
-        memset(cell->reads, 0, sizeof cell->reads);
-        cell->write_time = 0;
-    }
+static void touch(const void *where, size_t size, bool writes) {
+    if (!ignores_plain)
+        check(where, size, writes);
+}
+
+void sched_touch(const void *address, bool writes) {
+    sched_step();
+    check(address, 8, writes);
 }
 
 /* ---- the compilers' entry points ---- */
@@ -395,6 +403,36 @@ void __tsan_atomic_signal_fence(int order) {
     (void)order; /* the program's order is kept here anyway */
 }
 
+void *__tsan_memcpy(void *to, const void *from, size_t size);
+void *__tsan_memcpy(void *to, const void *from, size_t size) {
+    touch(from, size, false);
+    touch(to, size, true);
+    return memcpy(to, from, size);
+}
+void *__tsan_memmove(void *to, const void *from, size_t size);
+void *__tsan_memmove(void *to, const void *from, size_t size) {
+    touch(from, size, false);
+    touch(to, size, true);
+    return memmove(to, from, size);
+}
+void *__tsan_memset(void *to, int value, size_t size);
+void *__tsan_memset(void *to, int value, size_t size) {
+    touch(to, size, true);
+    return memset(to, value, size);
+}
+/* Swift's: accesses of structs by their first byte, and sections that it knows to be ordered. */
+void __tsan_external_write(void *address, void *caller, void *tag);
+void __tsan_external_write(void *address, void *caller, void *tag) {
+    (void)address, (void)caller, (void)tag;
+}
+void __tsan_external_read(void *address, void *caller, void *tag);
+void __tsan_external_read(void *address, void *caller, void *tag) {
+    (void)address, (void)caller, (void)tag;
+}
+void __tsan_ignore_thread_begin(void);
+void __tsan_ignore_thread_begin(void) {}
+void __tsan_ignore_thread_end(void);
+void __tsan_ignore_thread_end(void) {}
 void __tsan_init(void);
 void __tsan_init(void) {}
 void __tsan_func_entry(void *caller);

@@ -5,8 +5,10 @@
 #include "scheduler.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -28,7 +30,9 @@ typedef struct worker {
     sem_t turn;
     bool is_over;
     const bool *awaited;        /**< It sleeps until this flag; */
-    const uint32_t *futex_word; /**< or until this futex is woken. */
+    const uint32_t *futex_word; /**< or until this futex is woken; */
+    int descriptor;             /**< or until this descriptor is readable; -1: none. */
+    int rounds_left;            /**< Of thread-specific destructors, before it is over. */
     int priority;
 } worker;
 
@@ -77,6 +81,7 @@ _Noreturn void sched_fail(const char *reason) {
     (void)fprintf(stderr, "FAIL %s: %s (%s, schedule %u, thread %u, step %u)\n", current->name, reason,
         strategy_names[strategy_now], schedule, self, steps);
     print_choices();
+    (void)fflush(stdout);
     _exit(1);
 }
 
@@ -116,8 +121,9 @@ unsigned sched_choose_value(unsigned count) {
 
 static bool may_run(unsigned index) {
     const worker *worker = &workers[index];
+    struct pollfd entry = {.fd = worker->descriptor, .events = POLLIN};
     return index < current->threads && !worker->is_over && worker->futex_word == NULL &&
-           (worker->awaited == NULL || *worker->awaited);
+           (worker->awaited == NULL || *worker->awaited) && (worker->descriptor < 0 || poll(&entry, 1, 0) > 0);
 }
 
 static void wait_for_turn(sem_t *turn) {
@@ -209,6 +215,16 @@ void sched_sleep(bool *flag) {
     *flag = false;
 }
 
+void sched_wait_readable(int fd) {
+    sched_step();
+    if (self == MAIN)
+        return;
+    workers[self].descriptor = fd;
+    if (!may_run(self))
+        switch_away(SLEEPING);
+    workers[self].descriptor = -1;
+}
+
 void sched_wake(bool *flag) {
     sched_step();
     *flag = true;
@@ -216,8 +232,16 @@ void sched_wake(bool *flag) {
 
 /* ---- system calls of the production files ---- */
 
+static bool forbids_barriers;
+
+void sched_forbid_barriers(void) {
+    forbids_barriers = true;
+}
+
 static long futex(const uint32_t *word, int operation, uint32_t value) {
     sched_step();
+    if (self == MAIN)
+        return 0;
     if ((operation & FUTEX_CMD_MASK) == FUTEX_WAKE) {
         long woken = 0;
         for (unsigned i = 0; i < current->threads && woken < (long)(int)value; i++) {
@@ -237,33 +261,49 @@ static long futex(const uint32_t *word, int operation, uint32_t value) {
     return 0;
 }
 
+long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...) {
-    va_list arguments;
-    va_start(arguments, number);
-    const uint32_t *word = va_arg(arguments, const uint32_t *);
-    int operation = va_arg(arguments, int);
-    uint32_t value = va_arg(arguments, uint32_t);
-    va_end(arguments);
+    long arguments[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        arguments[i] = va_arg(list, long); /* what was not passed is not looked at */
+    va_end(list);
     if (number == SYS_futex)
-        return futex(word, operation, value);
-    if (number == SYS_membarrier) {
+        return futex((const uint32_t *)arguments[0], (int)arguments[1], (uint32_t)arguments[2]);
+    if (number == SYS_membarrier && self != MAIN) {
         sched_step();
-        memory_fence_all();
-        return (int)(intptr_t)word == MEMBARRIER_CMD_QUERY ? MEMBARRIER_CMD_PRIVATE_EXPEDITED : 0;
+        if (!forbids_barriers)
+            memory_fence_all();
     }
-    (void)fprintf(stderr, "scheduler: system call %ld is not known here\n", number);
-    abort();
+    if (number == SYS_membarrier && forbids_barriers) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }
 
 /* ---- runs ---- */
 
-static void *work(void *argument) {
-    self = (unsigned)(uintptr_t)argument;
-    wait_for_turn(&workers[self].turn);
-    current->thread(self);
+static pthread_key_t end_key;
+
+/** The last of the thread's destructors: those of the code under test are steps of the execution as well. */
+static void end_thread(void *unused) {
+    (void)unused;
+    if (workers[self].rounds_left-- > 0) {
+        (void)pthread_setspecific(end_key, &end_key);
+        return;
+    }
     workers[self].is_over = true;
     switch_away(SLEEPING);
+}
+
+static void *work(void *argument) {
+    self = (unsigned)(uintptr_t)argument;
+    (void)pthread_setspecific(end_key, &end_key);
+    wait_for_turn(&workers[self].turn);
+    current->thread(self);
     return NULL;
 }
 
@@ -274,7 +314,8 @@ static void run_once(void) {
     current->begin();
     memory_fork_all();
     for (unsigned i = 0; i < current->threads; i++) {
-        workers[i] = (worker){.priority = (int)random_below(1000)};
+        workers[i] = (worker){
+            .priority = (int)random_below(1000), .descriptor = -1, .rounds_left = PTHREAD_DESTRUCTOR_ITERATIONS - 2};
         (void)sem_init(&workers[i].turn, 0, 0);
         if (pthread_create(&workers[i].handle, NULL, work, (void *)(uintptr_t)i) != 0)
             abort();
@@ -345,6 +386,7 @@ static void stay_on_one_processor(void) {
 int sched_main(int argc, char **argv, const scenario *scenarios, size_t count) {
     stay_on_one_processor(); /* a turn is passed within it */
     (void)sem_init(&main_turn, 0, 0);
+    (void)pthread_key_create(&end_key, end_thread);
     for (size_t i = 0; i < count; i++) {
         current = &scenarios[i];
         size_t length = strlen(current->name);

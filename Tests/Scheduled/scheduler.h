@@ -33,6 +33,15 @@ void sched_yield_here(void);
 /** Sleeps until *flag, which only sched_wake sets; clears it. No order of memory comes with it. False: nobody could. */
 void sched_sleep(bool *flag);
 void sched_wake(bool *flag);
+/** Sleeps until a descriptor of the real kernel is readable. */
+void sched_wait_readable(int fd);
+/** A plain access, for who is not compiled for this. */
+void sched_touch(const void *address, bool writes);
+/** Plain accesses are only those that sched_touch tells of: a runtime besides hands memory from thread to thread. */
+void sched_ignore_plain_accesses(void);
+/** membarrier(2) answers ENOSYS from now on. */
+void sched_forbid_barriers(void);
+
 /** Fails the execution: prints the reason and the choices that led to it. From threads and from end. */
 _Noreturn void sched_fail(const char *reason);
 #define ASSERT(condition) ((condition) ? (void)0 : sched_fail(#condition))
@@ -54,6 +63,5 @@ void memory_fence_all(void);
 /** The threads begin after what was done so far, or have all ended before what follows. */
 void memory_fork_all(void);
 void memory_join_all(void);
-void memory_forget(const void *address, size_t size);
 
 #endif

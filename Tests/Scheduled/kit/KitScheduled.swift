@@ -1,0 +1,189 @@
+// Compiled with the sources of RunLoopKit as one module, for the scheduler (kit_scheduled.c): lock, record of callouts, stop
+// word, membership and blocks, each by the functions that the loop itself calls.
+internal import CRunLoopCore
+internal import Glibc
+internal import Synchronization
+
+@_silgen_name("sched_touch") private func touch(_ address: UnsafeRawPointer, _ writes: Bool)
+@_silgen_name("sched_yield_here") private func yieldHere()
+@_silgen_name("sched_wait_readable") private func waitReadable(_ descriptor: Int32)
+@_silgen_name("sched_fail") private func fail(_ reason: UnsafePointer<CChar>) -> Never
+
+private func expect(_ condition: Bool, _ reason: StaticString) {
+  guard !condition else { return }
+  reason.withUTF8Buffer { buffer in buffer.withMemoryRebound(to: CChar.self) { fail($0.baseAddress!) } }
+}
+
+/// Data that no atomic access protects: what the code under test has to order.
+nonisolated(unsafe) private let plain = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 64)
+nonisolated(unsafe) private var host: RunLoop!
+nonisolated(unsafe) private var source: RunLoop.Source!
+nonisolated(unsafe) private var box: LockBox!
+private let calls = Atomic<Int>(0)
+private let begun = Atomic<Bool>(false)
+
+private final class LockBox: Sendable { let lock = Lock() }
+
+@_cdecl("kit_install")
+func install(_ table: UnsafePointer<rlc_kernel>) {
+  RunLoop.installKernel(table)
+  host = RunLoop.current
+}
+
+// MARK: The lock
+
+@_cdecl("kit_lock_begin")
+func lockBegin() { box = LockBox() }
+
+@_cdecl("kit_lock_thread")
+func lockThread(_ thread: UInt32) {
+  for _ in 0..<2 { box.lock.withLock { touch(plain, true) } }
+}
+
+// MARK: Removal with an answer
+
+@_cdecl("kit_removal_begin")
+func removalBegin() {
+  calls.store(0, ordering: .relaxed)
+  source = RunLoop.Source { _ in }
+  try! host.add(source)
+}
+
+/// A callout, as observers and sources inside others are called.
+private func callOut() { host.callOutNested(source) { touch(plain, true) } }
+
+@_cdecl("kit_removal_wait_thread")
+func removalWaitThread(_ thread: UInt32) {
+  guard thread == 1 else { return callOut() }
+  try! source.invalidateAndWait()
+  touch(plain, true)
+}
+
+@_cdecl("kit_removal_final_thread")
+func removalFinalThread(_ thread: UInt32) {
+  guard thread == 1 else { return callOut() }
+  source.invalidate {
+    touch(plain, true)
+    calls.add(1, ordering: .relaxed)
+  }
+}
+
+@_cdecl("kit_removal_end")
+func removalEnd() {
+  // An item that left just when its callout ended may still be noted: until the end of the next callout.
+  host.beginCallout(source)
+  host.endCallout()
+  expect(host.calloutAttention.load(ordering: .relaxed) == RunLoop.attentionAtFirst, "attention is left")
+  expect(!host.contains(source), "it is a member after its removal")
+}
+
+@_cdecl("kit_removal_final_end")
+func removalFinalEnd() {
+  expect(calls.load(ordering: .relaxed) == 1, "the last call was not made once")
+  removalEnd()
+}
+
+// MARK: Adding against invalidation
+
+@_cdecl("kit_adding_begin")
+func addingBegin() { source = RunLoop.Source { _ in } }
+
+@_cdecl("kit_adding_thread")
+func addingThread(_ thread: UInt32) {
+  if thread == 1 { source.invalidate() } else { _ = try? host.add(source) }
+}
+
+@_cdecl("kit_adding_end")
+func addingEnd() { expect(!host.contains(source), "an invalid item is a member") }
+
+nonisolated(unsafe) private var owning: RunLoop.FileDescriptorSource!
+nonisolated(unsafe) private var ends: [Int32] = [0, 0]
+
+@_cdecl("kit_owning_begin")
+func owningBegin() {
+  expect(pipe(&ends) == 0, "no pipe")
+  owning = try! RunLoop.FileDescriptorSource(
+    fileDescriptor: ends[0], interest: .readable, ownership: .closesWhenInvalidated
+  ) { _, _ in }
+}
+
+@_cdecl("kit_owning_thread")
+func owningThread(_ thread: UInt32) {
+  if thread == 1 { owning.invalidate() } else { _ = try? host.add(owning) }
+}
+
+/// What closes a number twice is seen by `close` itself.
+@_cdecl("kit_owning_end")
+func owningEnd() {
+  expect(!host.contains(owning), "an invalid item is a member")
+  expect(fcntl(ends[0], F_GETFD) < 0, "what the item owned is open")
+  close(ends[1])
+}
+
+// MARK: Stops, wakes and blocks of a loop that runs
+
+nonisolated(unsafe) private var running: RunLoop?
+
+@_cdecl("kit_run_begin")
+func runBegin() {
+  running = nil
+  calls.store(0, ordering: .relaxed)
+  begun.store(false, ordering: .relaxed)
+}
+
+private func runUntilStopped() {
+  let loop = RunLoop.current
+  let keeper = RunLoop.Source { _ in }
+  try! loop.add(keeper)
+  running = loop
+  begun.store(true, ordering: .sequentiallyConsistent)
+  expect((try? loop.run()) == .stopped, "the run was not stopped")
+  keeper.invalidate()
+}
+
+private func runningLoop() -> RunLoop {
+  while !begun.load(ordering: .sequentiallyConsistent) { yieldHere() }
+  return running!
+}
+
+@_cdecl("kit_stop_thread")
+func stopThread(_ thread: UInt32) {
+  guard thread > 0 else { return runUntilStopped() }
+  let loop = runningLoop()
+  if thread == 2 { return loop.wakeUp() }
+  while loop.stopWord.load(ordering: .sequentiallyConsistent) == 0 { yieldHere() }
+  loop.stop()
+}
+
+@_cdecl("kit_perform_thread")
+func performThread(_ thread: UInt32) {
+  guard thread > 0 else { return runUntilStopped() }
+  let loop = runningLoop()
+  try! loop.perform {
+    if calls.add(1, ordering: .relaxed).newValue == 2 { loop.stop() }
+  }
+}
+
+// MARK: Inside a host's loop
+
+/// The host sleeps whenever `prepare` says so, until the descriptor is readable.
+private func hostUntilDone() {
+  let loop = RunLoop.current
+  let keeper = RunLoop.Source { _ in }
+  try! loop.add(keeper)
+  running = loop
+  let descriptor = try! loop.fileDescriptor()
+  begun.store(true, ordering: .sequentiallyConsistent)
+  while calls.load(ordering: .relaxed) < 2 {
+    if try! !loop.prepare() { waitReadable(descriptor) }
+    _ = try! loop.dispatch()
+  }
+  keeper.invalidate()
+}
+
+@_cdecl("kit_host_thread")
+func hostThread(_ thread: UInt32) {
+  guard thread > 0 else { return hostUntilDone() }
+  let loop = runningLoop()
+  try! loop.perform { calls.add(1, ordering: .relaxed) }
+}

@@ -1,0 +1,58 @@
+/* RunLoopKit's atomics: the Swift files, compiled with KitScheduled.swift as one module, under every order and weak memory. */
+#include "scheduler.h"
+
+#include <crunloop/crunloop.h>
+#include <stdlib.h>
+#include <string.h>
+
+void kit_install(const rlc_kernel *table);
+void kit_lock_begin(void), kit_lock_thread(unsigned self);
+void kit_removal_begin(void), kit_removal_end(void), kit_removal_wait_thread(unsigned self);
+void kit_removal_final_thread(unsigned self), kit_removal_final_end(void);
+void kit_adding_begin(void), kit_adding_thread(unsigned self), kit_adding_end(void);
+void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(void);
+void kit_host_thread(unsigned self);
+void kit_run_begin(void), kit_stop_thread(unsigned self), kit_perform_thread(unsigned self);
+
+static const scenario scenarios[] = {
+    {"lock", 3, kit_lock_begin, kit_lock_thread, NULL, 1000},
+    {"removal_wait", 2, kit_removal_begin, kit_removal_wait_thread, kit_removal_end, 1000},
+    {"removal_final", 2, kit_removal_begin, kit_removal_final_thread, kit_removal_final_end, 1000},
+    {"adding", 2, kit_adding_begin, kit_adding_thread, kit_adding_end, 1000},
+    {"adding_owned", 2, kit_owning_begin, kit_owning_thread, kit_owning_end, 1000},
+    {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 600},
+    {"perform", 3, kit_run_begin, kit_perform_thread, NULL, 600},
+    {"host", 3, kit_run_begin, kit_host_thread, NULL, 600},
+};
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+/** A number that is closed once more may be a stranger's by then. */
+int __wrap_close(int fd) {
+    int status = __real_close(fd);
+    if (status < 0)
+        sched_fail("a descriptor is closed that is not open");
+    return status;
+}
+
+/** The real kernel, but for the waits, which leave the turn to others. */
+static int wait_in_turn(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
+    sched_step();
+    if (deadline_ns != 0)
+        sched_wait_readable(epoll_fd);
+    return rlc_kernel_default()->epoll_wait(context, epoll_fd, events, capacity, 0);
+}
+
+int main(int argc, char **argv) {
+    static rlc_kernel table;
+    table = *rlc_kernel_default();
+    table.epoll_wait = wait_in_turn;
+    sched_ignore(&rlc_fork_word);
+    (void)rlc_fork_generation();
+    sched_ignore(rlc_fork_word);
+    sched_ignore_plain_accesses();
+    if (getenv("SCHEDULED_WITHOUT_BARRIER") != NULL)
+        sched_forbid_barriers();
+    kit_install(&table);
+    return sched_main(argc, argv, scenarios, sizeof scenarios / sizeof scenarios[0]);
+}
