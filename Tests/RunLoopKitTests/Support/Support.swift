@@ -17,7 +17,7 @@ final class Box<Value>: @unchecked Sendable {
     set { mutex.withLock { stored = newValue } }
   }
 
-  func update<R>(_ body: (inout Value) -> R) -> R { mutex.withLock { body(&stored) } }
+  func update<R>(_ body: (inout Value) throws -> R) rethrows -> R { try mutex.withLock { try body(&stored) } }
 }
 
 /// A thread that can be joined: what the loop of a thread does at its end has happened then.
