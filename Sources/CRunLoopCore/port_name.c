@@ -1,6 +1,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <crunloop/message_socket.h>
 #include <crunloop/port_name.h>
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -48,6 +50,14 @@ static int find_folder(char path[PATH_MAX]) {
     return write_path(path, "/tmp/runloopkit-%u", NULL, user);
 }
 
+int rlc_port_folder_path(char *path, size_t capacity) {
+    char found[PATH_MAX];
+    int status = find_folder(found);
+    if (status == 0)
+        status = (size_t)snprintf(path, capacity, "%s", found) < capacity ? 0 : -ENAMETOOLONG;
+    return status;
+}
+
 int rlc_port_folder_open(void) {
     char path[PATH_MAX];
     int status = find_folder(path);
@@ -70,6 +80,17 @@ int rlc_port_folder_open(void) {
 
 /* ---- the lock ---- */
 
+static void write_name(char *target, size_t capacity, const char *format, const char *name) {
+    (void)snprintf(target, capacity, format, name); /* the capacity suffices for the longest */
+}
+
+/* The sticky bit keeps cleaners away, says the XDG base directory specification: without it a file there would have to be
+   touched every six hours. */
+enum { KEPT = 01600 };
+
+/* The size of a lock file whose name has had an owner; one that was just made is empty. */
+enum { LOCK_OF_AN_OWNER = 1 };
+
 static int try_lock(int fd) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_SETLK, &lock) == 0)
@@ -81,20 +102,51 @@ static bool is_same_file(const struct stat *left, const struct stat *right) {
     return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
 }
 
-/* 1: locked, and nobody has unlinked it between open and lock. */
-static int open_lock_once(int folder, const char *lock_name, int *ret_fd) {
-    int fd = openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
+/* As flopen(3): locked, and still what the path names. 1: yes; 0: somebody has taken the file away meanwhile. */
+static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_owner) {
     int status = try_lock(fd);
+    if (status < 0)
+        return status;
     struct stat opened, named;
-    if (status == 0 && fstat(fd, &opened) == 0 && fstatat(folder, lock_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-        is_same_file(&opened, &named)) {
-        *ret_fd = fd;
-        return 1;
+    if (fstat(fd, &opened) < 0)
+        return -errno;
+    if (fstatat(folder, lock_name, &named, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!is_same_file(&opened, &named))
+        return 0;
+    *ret_had_owner = opened.st_size >= LOCK_OF_AN_OWNER;
+    return (opened.st_mode & 07777) == KEPT || fchmod(fd, KEPT) == 0 ? 1 : -errno;
+}
+
+static int open_lock(int folder, const char *lock_name, int *ret_fd, bool *ret_had_owner) {
+    for (;;) {
+        int fd = openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, KEPT);
+        if (fd < 0)
+            return -errno;
+        int status = lock_file(fd, folder, lock_name, ret_had_owner);
+        if (status > 0) {
+            *ret_fd = fd;
+            return 0;
+        }
+        (void)close(fd);
+        if (status < 0)
+            return status;
     }
-    (void)close(fd);
-    return status;
+}
+
+static bool is_at(int folder, const char *name, uint64_t device, uint64_t inode) {
+    struct stat status;
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_dev == device &&
+           status.st_ino == inode;
+}
+
+/* Still locked: who has opened it meanwhile sees that it is gone. One that is not ours any more is its new owner's. */
+static void remove_lock(const rlc_port_name *name) {
+    char lock_name[RLC_PORT_NAME_LONGEST + 8];
+    write_name(lock_name, sizeof lock_name, "%s.lock", name->name);
+    struct stat status;
+    if (fstat(name->lock, &status) == 0 && is_at(name->folder, lock_name, status.st_dev, status.st_ino))
+        (void)unlinkat(name->folder, lock_name, 0);
 }
 
 /* ---- the socket ---- */
@@ -106,9 +158,16 @@ static socklen_t make_address(struct sockaddr_un *address, int folder, const cha
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length + 1);
 }
 
+/* Each packet tells who has sent it: a listener's connections inherit that, also for what is sent before they are taken. */
 static int make_socket(void) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return fd < 0 ? -errno : fd;
+    if (fd < 0)
+        return -errno;
+    int status = rlc_message_socket_pass_credentials(fd);
+    if (status == 0)
+        return fd;
+    (void)close(fd);
+    return status;
 }
 
 /* Under the lock: nobody else has this temporary name. It appears under the final one when it listens. */
@@ -119,7 +178,7 @@ static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     if (bind(name->listener, (struct sockaddr *)&address, size) < 0)
         return -errno;
     struct stat status;
-    if (fchmodat(folder, temporary, 0600, 0) == 0 && listen(name->listener, WAITING_CONNECTIONS) == 0 &&
+    if (fchmodat(folder, temporary, KEPT, 0) == 0 && listen(name->listener, WAITING_CONNECTIONS) == 0 &&
         fstatat(folder, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         renameat(folder, temporary, folder, name->name) == 0) {
         name->device = status.st_dev;
@@ -131,33 +190,70 @@ static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     return failure;
 }
 
-static void write_name(char *target, size_t capacity, const char *format, const char *name) {
-    (void)snprintf(target, capacity, format, name); /* the capacity suffices for the longest */
+/* Somebody listens there: an owner whose lock a cleaner has taken away. */
+static bool has_listener(int folder, const char *name) {
+    int fd = rlc_port_name_connect(folder, name);
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0 || fd == -EAGAIN;
+}
+
+static int listen_under(rlc_port_name *name, bool had_owner) {
+    char temporary[RLC_PORT_NAME_LONGEST + 8];
+    write_name(temporary, sizeof temporary, ".%s.new", name->name);
+    if (!had_owner && has_listener(name->folder, name->name))
+        return -EADDRINUSE;
+    name->listener = make_socket();
+    if (name->listener < 0)
+        return name->listener;
+    return ftruncate(name->lock, LOCK_OF_AN_OWNER) < 0 ? -errno : listen_as(name->folder, temporary, name);
 }
 
 int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name) {
     if (!rlc_port_name_is_valid(name))
         return -EINVAL;
-    rlc_port_name claimed = {.folder = folder, .lock = -1};
-    char temporary[RLC_PORT_NAME_LONGEST + 8], lock_name[RLC_PORT_NAME_LONGEST + 8];
+    rlc_port_name claimed = {.folder = folder, .lock = -1, .listener = -1};
+    char lock_name[RLC_PORT_NAME_LONGEST + 8];
     write_name(claimed.name, sizeof claimed.name, "%s", name);
-    write_name(temporary, sizeof temporary, ".%s.new", name);
     write_name(lock_name, sizeof lock_name, "%s.lock", name);
-    int status;
-    do
-        status = open_lock_once(folder, lock_name, &claimed.lock);
-    while (status == 0);
+    bool had_owner = false;
+    int status = open_lock(folder, lock_name, &claimed.lock, &had_owner);
     if (status < 0)
         return status;
-    claimed.listener = make_socket();
-    status = claimed.listener < 0 ? claimed.listener : listen_as(folder, temporary, &claimed);
+    status = listen_under(&claimed, had_owner);
     if (status < 0) {
-        (void)unlinkat(folder, lock_name, 0);
+        remove_lock(&claimed);
         rlc_port_name_abandon(&claimed);
         return status;
     }
     *ret_name = claimed;
     return 0;
+}
+
+bool rlc_port_name_is_owned(const rlc_port_name *name) {
+    return is_at(name->folder, name->name, name->device, name->inode);
+}
+
+int rlc_port_name_watch(const rlc_port_name *name) {
+    char path[64 + RLC_PORT_NAME_LONGEST];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d/%s", name->folder, name->name);
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    /* The socket keeps its file: when the last name of that goes its attributes change, and it is not deleted. */
+    int status = inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0 ? -errno : 0;
+    if (status == 0 && rlc_port_name_is_owned(name))
+        return fd;
+    (void)close(fd);
+    return status == 0 || status == -ENOENT ? -ESTALE : status;
+}
+
+void rlc_port_name_drain(int watch_fd) {
+    char events[4096];
+    ssize_t size;
+    do
+        size = read(watch_fd, events, sizeof events);
+    while (size > 0 || (size < 0 && errno == EINTR));
 }
 
 void rlc_port_name_abandon(rlc_port_name *name) {
@@ -169,13 +265,9 @@ void rlc_port_name_abandon(rlc_port_name *name) {
 }
 
 void rlc_port_name_release(rlc_port_name *name) {
-    char lock_name[RLC_PORT_NAME_LONGEST + 8];
-    write_name(lock_name, sizeof lock_name, "%s.lock", name->name);
-    struct stat status;
-    if (fstatat(name->folder, name->name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_dev == name->device &&
-        status.st_ino == name->inode)
+    if (rlc_port_name_is_owned(name))
         (void)unlinkat(name->folder, name->name, 0);
-    (void)unlinkat(name->folder, lock_name, 0); /* still locked: who has opened it meanwhile sees that it is gone */
+    remove_lock(name);
     rlc_port_name_abandon(name);
 }
 

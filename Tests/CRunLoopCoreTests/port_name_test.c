@@ -1,7 +1,9 @@
 /* Names of ports: one living owner each, in a folder that is the user's alone. */
 #include "harness.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -100,6 +102,7 @@ static pid_t owner_in_a_child(int folder) {
     CHECK_EQUAL(pipe2(ready, O_CLOEXEC), 0);
     pid_t child = fork();
     if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody behind */
         rlc_port_name name;
         if (rlc_port_name_claim(folder, "port", &name) == 0)
             write_all(ready[1], "x", 1);
@@ -130,6 +133,102 @@ static void test_RLC_NAME_2_a_dead_owner_is_replaced_a_living_one_is_not(void) {
     CHECK(client >= 0);
     close(client);
     rlc_port_name_release(&name);
+    close(folder);
+}
+
+/* A cleaner of temporary files takes the lock: the living owner keeps its name. */
+static void test_RLC_NAME_4_without_its_lock_a_living_owner_keeps_its_name(void) {
+    int folder = open_folder();
+    rlc_port_name name;
+    pid_t owner = owner_in_a_child(folder);
+    for (int round = 0; round < 2; round++) {
+        CHECK_EQUAL(unlinkat(folder, "port.lock", 0), round == 0 ? 0 : -1);
+        CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), -EADDRINUSE);
+        CHECK(!exists(folder, "port.lock") && exists(folder, "port")); /* the next one looks as carefully */
+    }
+    /* A lock that somebody has made and died before he looked. */
+    int made = openat(folder, "port.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), -EADDRINUSE);
+    close(made);
+    CHECK_EQUAL(kill(owner, SIGKILL), 0);
+    CHECK_EQUAL(waitpid(owner, NULL, 0), owner);
+    CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), 0);
+    rlc_port_name_release(&name);
+    CHECK(!exists(folder, "port.lock") && !exists(folder, "port"));
+    close(folder);
+}
+
+/* It takes lock and socket: the name is the next one's, and the old owner's end takes nothing away from that. */
+static void test_RLC_NAME_4_an_owner_that_has_lost_its_name_leaves_the_new_one_alone(void) {
+    int folder = open_folder();
+    rlc_port_name lost, third;
+    CHECK_EQUAL(rlc_port_name_claim(folder, "port", &lost), 0);
+    CHECK(rlc_port_name_is_owned(&lost));
+    CHECK_EQUAL(unlinkat(folder, "port.lock", 0), 0);
+    CHECK(rlc_port_name_is_owned(&lost));
+    CHECK_EQUAL(unlinkat(folder, "port", 0), 0);
+    CHECK(!rlc_port_name_is_owned(&lost));
+    pid_t owner = owner_in_a_child(folder);
+    CHECK(!rlc_port_name_is_owned(&lost));
+    rlc_port_name_release(&lost);
+    CHECK(exists(folder, "port.lock") && exists(folder, "port"));
+    CHECK_EQUAL(rlc_port_name_claim(folder, "port", &third), -EADDRINUSE);
+    CHECK_EQUAL(kill(owner, SIGKILL), 0);
+    CHECK_EQUAL(waitpid(owner, NULL, 0), owner);
+    CHECK_EQUAL(rlc_port_name_claim(folder, "port", &third), 0);
+    rlc_port_name_release(&third);
+    close(folder);
+}
+
+static bool is_readable(int fd) {
+    struct pollfd entry = {.fd = fd, .events = POLLIN};
+    return poll(&entry, 1, 0) == 1;
+}
+
+static void test_RLC_NAME_4_the_loss_of_a_name_is_told(void) {
+    int folder = open_folder();
+    for (int way = 0; way < 3; way++) {
+        rlc_port_name name;
+        CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), 0);
+        int watch = rlc_port_name_watch(&name);
+        CHECK(watch >= 0 && (fcntl(watch, F_GETFD) & FD_CLOEXEC) != 0 && !is_readable(watch));
+        if (way == 0) {
+            CHECK_EQUAL(unlinkat(folder, "port", 0), 0);
+        } else if (way == 1) {
+            CHECK_EQUAL(renameat(folder, "port", folder, "away"), 0);
+        } else {
+            close(openat(folder, "other", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+            CHECK_EQUAL(renameat(folder, "other", folder, "port"), 0);
+        }
+        CHECK(is_readable(watch) && !rlc_port_name_is_owned(&name));
+        rlc_port_name_drain(watch);
+        CHECK(!is_readable(watch));
+        CHECK_EQUAL(rlc_port_name_watch(&name), -ESTALE);
+        close(watch);
+        rlc_port_name_release(&name);
+        (void)unlinkat(folder, "away", 0);
+        (void)unlinkat(folder, "port", 0);
+    }
+    close(folder);
+}
+
+/* The XDG base directory specification: a file with the sticky bit is left where it is. */
+static void test_RLC_NAME_5_cleaners_are_asked_to_leave_both_files(void) {
+    int folder = open_folder();
+    mode_t mask = umask(0077);
+    for (int round = 0; round < 2; round++) {
+        if (round == 1) /* as another version has left it */
+            close(openat(folder, "port.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+        rlc_port_name name;
+        CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), 0);
+        struct stat lock, socket;
+        CHECK_EQUAL(fstatat(folder, "port.lock", &lock, AT_SYMLINK_NOFOLLOW), 0);
+        CHECK_EQUAL(fstatat(folder, "port", &socket, AT_SYMLINK_NOFOLLOW), 0);
+        CHECK_EQUAL(lock.st_mode & 07777, 01600);
+        CHECK_EQUAL(socket.st_mode & 07777, 01600);
+        rlc_port_name_release(&name);
+    }
+    umask(mask);
     close(folder);
 }
 
@@ -211,6 +310,10 @@ int main(void) {
     RUN(test_release_leaves_a_stranger_alone);
     RUN(test_RLC_NAME_2_a_dead_owner_is_replaced_a_living_one_is_not);
     RUN(test_RLC_NAME_2_a_race_has_one_winner);
+    RUN(test_RLC_NAME_4_without_its_lock_a_living_owner_keeps_its_name);
+    RUN(test_RLC_NAME_4_an_owner_that_has_lost_its_name_leaves_the_new_one_alone);
+    RUN(test_RLC_NAME_4_the_loss_of_a_name_is_told);
+    RUN(test_RLC_NAME_5_cleaners_are_asked_to_leave_both_files);
     RUN(test_RLC_NAME_3_folders);
     inside(path, "runloopkit");
     CHECK_EQUAL(rmdir(path), 0); /* nothing is left behind */
