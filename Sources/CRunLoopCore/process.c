@@ -4,8 +4,12 @@
 #include <crunloop/process.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +34,37 @@ int rlc_process_open(int32_t process_id) {
 
 int rlc_process_send(int process_fd, int signal) {
     return status_of(syscall(SYS_pidfd_send_signal, process_fd, signal, NULL, 0));
+}
+
+static int read_stat(int32_t process_id, char *text, size_t capacity) {
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", process_id);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    ssize_t size;
+    do
+        size = read(fd, text, capacity - 1);
+    while (size < 0 && errno == EINTR);
+    int status = size < 0 ? -errno : 0;
+    (void)close(fd);
+    text[size < 0 ? 0 : size] = 0;
+    return status;
+}
+
+int rlc_process_start(int32_t process_id, uint64_t *ret_start) {
+    enum { NAME = 2, START = 22 };
+    char text[1024];
+    int status = read_stat(process_id, text, sizeof text);
+    if (status < 0)
+        return status;
+    const char *place = strrchr(text, ')'); /* ends the name, which may have spaces and more of these */
+    for (int field = NAME; field < START && place != NULL; field++)
+        place = strchr(place + 1, ' ');
+    if (place == NULL)
+        return -EPROTO;
+    *ret_start = strtoull(place + 1, NULL, 10);
+    return 0;
 }
 
 int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *ret_exit) {

@@ -3,9 +3,14 @@
 #endif
 #include <crunloop/signal_fd.h>
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,6 +90,47 @@ void rlc_signals_unblock(rlc_signals signals) {
         taken = sigtimedwait(&set, NULL, &no_time);
     while (taken > 0 || (taken < 0 && errno == EINTR));
     (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* One thread's status: false if it has ended, or does not tell. */
+static bool read_mask(int task, const char *thread, rlc_signals *ret_blocked, char name[16]) {
+    char path[32], line[256], state = 'X';
+    bool is_told = false;
+    (void)snprintf(path, sizeof path, "%.16s/status", thread);
+    int fd = openat(task, path, O_RDONLY | O_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (file == NULL) {
+        if (fd >= 0)
+            (void)close(fd);
+        return false;
+    }
+    while (!is_told && fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "Name: %15[^\n]", name);
+        (void)sscanf(line, "State: %c", &state);
+        is_told = sscanf(line, "SigBlk: %" SCNx64, ret_blocked) == 1;
+    }
+    (void)fclose(file);
+    return is_told && state != 'X' && state != 'Z';
+}
+
+bool rlc_signals_find_unblocked(rlc_signals signals, rlc_thread_mask *ret_thread) {
+    DIR *task = opendir("/proc/self/task");
+    if (task == NULL)
+        return false;
+    bool is_found = false;
+    struct dirent *entry;
+    while (!is_found && (entry = readdir(task)) != NULL) {
+        rlc_thread_mask thread = {.thread_id = atoi(entry->d_name)};
+        rlc_signals blocked;
+        if (thread.thread_id <= 0 || !read_mask(dirfd(task), entry->d_name, &blocked, thread.name))
+            continue;
+        thread.unblocked = signals & ~blocked;
+        is_found = thread.unblocked != 0;
+        if (is_found)
+            *ret_thread = thread;
+    }
+    (void)closedir(task);
+    return is_found;
 }
 
 int rlc_signal_realtime_min(void) {

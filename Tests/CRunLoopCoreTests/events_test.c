@@ -2,8 +2,10 @@
 #include "harness.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static bool is_readable(int fd) {
@@ -121,6 +123,77 @@ static void test_processes_without_descriptors(void) {
     CHECK(end.end == RLC_PROCESS_SIGNALLED && end.number == SIGKILL);
 }
 
+static uint64_t start_of(int32_t process_id) {
+    uint64_t start = 0;
+    CHECK_EQUAL(rlc_process_start(process_id, &start), 0);
+    return start;
+}
+
+static void test_since_when_a_process_runs(void) {
+    CHECK_EQUAL(prctl(PR_SET_NAME, ") 1 2 (x) "), 0); /* a name is no reason to read other fields */
+    uint64_t own = start_of(getpid());
+    CHECK(own > 0 && own <= rlc_now(RLC_CLOCK_BOOTTIME) / 10000000);
+    CHECK_EQUAL(own, start_of(getpid()));
+    const uint64_t two_ticks_ns = 20000000;
+    pid_t children[2];
+    uint64_t starts[2];
+    for (int i = 0; i < 2; i++) {
+        uint64_t before = rlc_now(RLC_CLOCK_BOOTTIME);
+        while (rlc_now(RLC_CLOCK_BOOTTIME) - before < two_ticks_ns)
+            continue;
+        children[i] = fork();
+        if (children[i] == 0)
+            _exit(0);
+        siginfo_t info;
+        CHECK_EQUAL(waitid(P_PID, (id_t)children[i], &info, WEXITED | WNOWAIT), 0);
+        starts[i] = start_of(children[i]); /* also one that nobody has waited for */
+    }
+    CHECK(own < starts[0] && starts[0] < starts[1]);
+    for (int i = 0; i < 2; i++) {
+        uint64_t start = 77;
+        CHECK_EQUAL(waitpid(children[i], NULL, 0), children[i]);
+        CHECK_EQUAL(rlc_process_start(children[i], &start), -ENOENT);
+        CHECK_EQUAL(start, 77);
+    }
+}
+
+static void *wait_without_blocking(void *gate) {
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+    int *ends = gate;
+    write_all(ends[3], "x", 1);
+    char byte;
+    (void)!read(ends[0], &byte, 1);
+    return NULL;
+}
+
+static void test_a_thread_that_does_not_block_a_signal_is_found(void) {
+    rlc_thread_mask found = {.thread_id = 77};
+    rlc_signals asked = only(SIGUSR1) | only(SIGHUP), changed;
+    CHECK(rlc_signals_find_unblocked(asked, &found));
+    CHECK(found.thread_id == gettid() && found.unblocked == asked);
+    CHECK_EQUAL(rlc_signals_block(asked, &changed), 0);
+    found.thread_id = 77;
+    CHECK(!rlc_signals_find_unblocked(asked, &found));
+    CHECK_EQUAL(found.thread_id, 77);
+    int ends[4];
+    CHECK(pipe2(ends, O_CLOEXEC) == 0 && pipe2(ends + 2, O_CLOEXEC) == 0);
+    pthread_t thread;
+    char byte;
+    CHECK_EQUAL(pthread_create(&thread, NULL, wait_without_blocking, ends), 0);
+    CHECK_EQUAL(pthread_setname_np(thread, "careless"), 0);
+    CHECK_EQUAL(read(ends[2], &byte, 1), 1);
+    CHECK(rlc_signals_find_unblocked(asked, &found));
+    CHECK(found.thread_id != 77 && found.thread_id != gettid() && found.unblocked == asked);
+    CHECK(strcmp(found.name, "careless") == 0);
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < 4; i++)
+        close(ends[i]);
+    rlc_signals_unblock(changed);
+}
+
 static void test_spawned_with_a_clean_mask(void) {
     rlc_signals changed;
     CHECK_EQUAL(rlc_signals_block(only(SIGTERM), &changed), 0);
@@ -152,6 +225,8 @@ int main(void) {
     RUN(test_no_signals);
     RUN(test_processes_are_taken_once);
     RUN(test_processes_without_descriptors);
+    RUN(test_since_when_a_process_runs);
+    RUN(test_a_thread_that_does_not_block_a_signal_is_found);
     RUN(test_spawned_with_a_clean_mask);
     return 0;
 }

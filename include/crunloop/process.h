@@ -31,6 +31,16 @@ RLC_API int rlc_process_open(int32_t process_id);
 RLC_API int rlc_process_send(int process_fd, int signal);
 
 /**
+ * Since when a process runs: tells it from an earlier or later one of its number where there is no descriptor for it.
+ *
+ * @param ret_start Ticks since the machine's start: field 22 of proc(5)'s stat.
+ * @return 0; -ENOENT, -ESRCH if there is no such process, or no /proc; -EACCES, -EMFILE...
+ *
+ * Thread: [any].  Cost: three system calls.
+ */
+RLC_API int rlc_process_start(int32_t process_id, uint64_t *ret_start);
+
+/**
  * Takes the exit of one child, so that its number is free. Never waits, never takes another child's.
  *
  * @param process_fd -1: process_id counts, which must not have been taken since it was made.

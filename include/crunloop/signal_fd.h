@@ -61,5 +61,22 @@ RLC_API void rlc_signals_unblock(rlc_signals signals);
 RLC_API int rlc_signal_realtime_min(void);
 RLC_API int rlc_signal_realtime_max(void);
 
+/** A thread, and what it does not block. */
+typedef struct rlc_thread_mask {
+    int32_t thread_id;
+    rlc_signals unblocked;
+    char name[16]; /**< Ends in 0. */
+} rlc_thread_mask;
+
+/**
+ * Looks for a thread of this process that does not block one of the signals: it, and not a signalfd(2), may get it.
+ *
+ * @param ret_thread The first one that is found; untouched if there is none.
+ * @return False also where proc(5) cannot be read. A moment's picture.
+ *
+ * Thread: [any].  Cost: three system calls a thread, and memory for a moment.
+ */
+RLC_API bool rlc_signals_find_unblocked(rlc_signals signals, rlc_thread_mask *ret_thread);
+
 RLC_END_DECLS
 #endif
