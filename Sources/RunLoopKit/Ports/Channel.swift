@@ -17,7 +17,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   let terms: PortTerms
   /// Has opened it, or has been given it by an introduction.
   let isInitiator: Bool
-  /// Each packet tells who has sent it: the other end came from a third process, or may go to one.
+  /// The other end came from a third process, or may go to one.
   let isIntroduced: Bool
   /// Who was at the other end when it was made.
   let peer: RunLoop.Message.Sender?
@@ -48,7 +48,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   @exclusivity(unchecked) var untold: [(reason: String, what: PortTerms.Refused)] = []
   /// Connections that have come with a message: they find their modes when the lock is not held.
   @exclusivity(unchecked) var newcomers: [Channel] = []
-  /// Who has been judged, on an introduced connection.
+  /// Who was judged last. Each packet tells who has sent it: the connection may have been inherited since it was made.
   @exclusivity(unchecked) var welcomed: RunLoop.Message.Sender?
 
   let importing = Lock()
@@ -73,6 +73,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     self.peer = peer
     self.account = account
     self.seat = seat
+    welcomed = peer
     imports = Imports(keeps: !isInitiator)
     try super.init(OwnedDescriptor(fileDescriptor), kind: .connection, order: 0, onlyHost: nil)
   }
@@ -88,8 +89,8 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     return importing.withLock { reason } ?? .portInvalid
   }
 
-  /// Nil on an introduced connection whose other end has not been judged.
-  var knownPeer: RunLoop.Message.Sender? { isIntroduced ? receiving.withLock { welcomed } : peer }
+  /// Who was judged last; nil on an introduced connection whose other end has not been.
+  var knownPeer: RunLoop.Message.Sender? { receiving.withLock { welcomed } }
 
   var words: String { peer.map { "process \($0.processID)" } ?? "another process" }
 
@@ -241,8 +242,8 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   }
 
   /// The peer has broken the rules: it is told so, and the connection ends.
-  func refuse(_ why: String) {
-    terms.refused(RunLoop.Refusal(peer: knownPeer, reason: why))
+  func refuse(_ why: String, sentBy stranger: RunLoop.Message.Sender? = nil) {
+    terms.refused(RunLoop.Refusal(peer: stranger ?? knownPeer, reason: why))
     sending.withLock { _ = transmit(.goodbye(why)) }
     end(.refused(reason: why))
   }

@@ -153,7 +153,7 @@ extension Channel {
       opened.descriptors = 1
       close(packet.descriptor(at: 0))
     }
-    opened.message.sender = sender(of: packet)
+    opened.message.sender = RunLoop.Message.Sender(packet.received.pointee.sender)
     let count = Int(view.header.entries)
     opened.message.components.reserveCapacity(count)
     for index in 0..<count {

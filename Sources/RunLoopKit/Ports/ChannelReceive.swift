@@ -84,16 +84,15 @@ extension Channel {
       size = rlc_message_socket_receive(fileDescriptor, packet.bytes, PacketBuffer.capacity, packet.received)
     }
     guard size > 0 else { return arrival(of: size) }
-    if isIntroduced {
-      // Who has this end too can have turned it off.
-      guard let stranger = sender(of: packet) else {
-        packet.closeDescriptors()
-        return .violation("a packet that does not tell its sender")
-      }
-      if stranger != welcomed {
-        isBusy = true
-        return .toBeJudged(stranger, packet.copy(Int(size)), size: Int(size))
-      }
+    // Who has an introduced end too can have turned it off.
+    guard packet.received.pointee.has_sender else {
+      packet.closeDescriptors()
+      return .violation("a packet that does not tell its sender")
+    }
+    if !isWelcomed(packet.received.pointee.sender) {
+      isBusy = true
+      let stranger = RunLoop.Message.Sender(packet.received.pointee.sender)
+      return .toBeJudged(stranger, packet.copy(Int(size)), size: Int(size))
     }
     return open(packet, Int(size), in: mode)
   }
@@ -128,7 +127,7 @@ extension Channel {
       for channel in newcomers { channel.settle(at: home) }
     }
     for (reason, what) in untold {
-      terms.refused(RunLoop.Refusal(peer: isIntroduced ? welcomed : peer, reason: reason), what)
+      terms.refused(RunLoop.Refusal(peer: welcomed, reason: reason), what)
     }
   }
 
@@ -142,9 +141,11 @@ extension Channel {
     }
   }
 
-  func sender(of packet: PacketBuffer) -> RunLoop.Message.Sender? {
-    guard packet.received.pointee.has_sender else { return peer }
-    return RunLoop.Message.Sender(packet.received.pointee.sender)
+  @inline(__always)
+  private func isWelcomed(_ sender: rlc_credentials) -> Bool {
+    guard let welcomed else { return false }
+    return welcomed.processID == sender.process_id && welcomed.userID == sender.user_id
+      && welcomed.groupID == sender.group_id
   }
 
   // MARK: Effects, with no lock held
@@ -190,7 +191,7 @@ extension Channel {
     if let objection {
       packet.closeDescriptors()
       endReceiving()
-      return refuse(objection)
+      return refuse(objection, sentBy: stranger)
     }
     welcomed = stranger
     let arrival = open(packet, size, in: nil)
@@ -199,7 +200,9 @@ extension Channel {
   }
 
   /// The connection is the stranger's from now on, no longer an introduction of who has made it. Why not, if it has too many.
+  /// A connection that only was inherited since stays the first one's.
   private func takeSeat(of stranger: RunLoop.Message.Sender) -> String? {
+    guard knownPeer == nil else { return nil }
     let own = terms.accounts.account(of: stranger)
     do throws(PeerAccount.Excess) {
       let seat = try own.charge(1, .connection)

@@ -20,10 +20,12 @@ extension RunLoop {
     public var components: [Component]
     /// Where an answer goes; nil if none is expected.
     public var reply: Port.SendRight?
-    /// The process that sent it, as the kernel tells; nil: this one, by a right to a port of its own.
+    /// The process that sent this message, as the kernel tells with each packet, also if another one has opened the
+    /// connection; nil: this one, by a right to a port of its own.
     public internal(set) var sender: Sender?
 
-    /// The most descriptors of a message (unix(7): `SCM_MAX_FD`); within a process too.
+    /// The most descriptors of a message (unix(7): `SCM_MAX_FD`); within a process too. Between processes a payload of
+    /// more than 64 KiB takes one of these places, and so does each right to a third process's port.
     public static let mostDescriptors = 253
 
     /// A message that nobody has sent yet. Its id is any number: it is the receiver's to know.
@@ -75,9 +77,9 @@ extension RunLoop.Message {
   public struct Sender: Sendable, Hashable, CustomStringConvertible {
     /// Its number; it may have ended since.
     public let processID: Int32
-    /// The user that it ran as.
+    /// The user that it ran as: of a message the real one, of a connection (`PeerPolicy`) the effective one.
     public let userID: UInt32
-    /// The group that it ran as.
+    /// The group that it ran as, likewise.
     public let groupID: UInt32
 
     init(processID: Int32, userID: UInt32, groupID: UInt32) {

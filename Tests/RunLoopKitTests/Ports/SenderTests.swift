@@ -1,0 +1,99 @@
+import CRunLoopCore
+import CTestSupport
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Who has sent a packet, when the connection was inherited.
+final class SenderTests: XCTestCase {
+  /// Connects as this process's user, and has a child of it, which becomes `user`, send a message with the id 2 there.
+  private static func sendFromChild(_ peer: RawPeer, as user: UInt32?) -> pid_t {
+    let child = test_fork()
+    if child == 0 {
+      if let user, setgid(user) != 0 || setuid(user) != 0 { _exit(3) }
+      _exit(peer.send(frame(id: 2)) == 0 ? 0 : 4)
+    }
+    var status: Int32 = -1
+    waitpid(child, &status, 0)
+    XCTAssertEqual(status, 0)
+    return child
+  }
+
+  private func serve(
+    _ policy: RunLoop.PeerPolicy, _ body: (RawPeer, Box<[Message]>, Box<[RunLoop.Refusal]>, Gate) throws -> Void
+  ) {
+    let name = NameFolder.newName()
+    onThreadOf {
+      let (messages, refusals, came) = (Box<[Message]>([]), Box<[RunLoop.Refusal]>([]), Gate())
+      let port = try Port(
+        registeredAs: name, accepting: policy, onRefusal: { refusal in refusals.update { $0.append(refusal) } }
+      ) { _, message in
+        messages.update { $0.append(message) }
+        came.open()
+      }
+      let serving = ServingThread(port)
+      let peer = RawPeer(name)
+      peer.send(frame(id: 1))
+      came.wait()
+      XCTAssertEqual(messages.value.last?.sender?.processID, getpid())
+      try body(peer, messages, refusals, came)
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
+  private func onThreadOf(_ body: () throws -> Void) {
+    withoutActuallyEscaping(body) { body in onThread(body) }
+  }
+
+  /// Needs root, which can become somebody else.
+  func test_RLK_PEER_27_aConnectionThatWasInheritedByAnotherUser_isJudgedByThatUser() throws {
+    guard geteuid() == 0 else { try skipCase("another user needs root") }
+    serve(.sameUser) { peer, messages, refusals, _ in
+      let child = Self.sendFromChild(peer, as: 65534)
+      XCTAssertEqual(peer.farewell(), "not allowed for user 65534")
+      XCTAssertEqual(messages.value.map(\.id), [1])
+      XCTAssertEqual(refusals.value.map(\.reason), ["not allowed for user 65534"])
+      XCTAssertEqual(refusals.value.first?.peer?.processID, child)
+      XCTAssertEqual(refusals.value.first?.peer?.userID, 65534)
+    }
+  }
+
+  func test_RLK_PEER_27_aMessageNamesWhoHasSentIt_notWhoHasConnected() {
+    let user: UInt32? = geteuid() == 0 ? 65534 : nil
+    serve(.anyUser) { peer, messages, _, came in
+      let child = Self.sendFromChild(peer, as: user)
+      came.wait()
+      XCTAssertEqual(messages.value.last?.id, 2)
+      XCTAssertEqual(messages.value.last?.sender?.processID, child)
+      XCTAssertEqual(messages.value.last?.sender?.userID, user ?? geteuid())
+      peer.send(frame(id: 3))
+      came.wait()
+      XCTAssertEqual(messages.value.last?.sender?.processID, getpid())
+    }
+  }
+
+  /// A policy is asked again for each sender that is not the last one, and no more.
+  func test_RLK_PEER_28_eachNewSenderIsJudgedOnce() {
+    let asked = Box<[Int32]>([])
+    let policy = RunLoop.PeerPolicy { sender in
+      asked.update { $0.append(sender.processID) }
+      return true
+    }
+    serve(policy) { peer, _, _, came in
+      for _ in 0..<3 {
+        peer.send(frame(id: 5))
+        came.wait()
+      }
+      let child = Self.sendFromChild(peer, as: nil)
+      came.wait()
+      for _ in 0..<3 {
+        peer.send(frame(id: 5))
+        came.wait()
+      }
+      XCTAssertEqual(asked.value, [getpid(), child, getpid()])
+    }
+  }
+}
