@@ -27,7 +27,8 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case notStarted
   /// The thread was started before; it is started once.
   case alreadyStarted
-  /// The port that was sent to is gone, or the answer is not awaited any more.
+  /// The port that was sent to is gone (invalidated, let go of, or the last loop that served it has ended), or the answer is
+  /// not awaited any more.
   case portInvalid
   /// As many messages wait in the port as may.
   case portFull
@@ -35,7 +36,8 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case noReply
   /// The message is larger than the receiver, or the system, takes.
   case messageTooLarge
-  /// More than `Message.mostDescriptors`.
+  /// More than `Message.mostDescriptors`; between processes with what takes their places: a payload of more than 64 KiB,
+  /// rights to third processes' ports.
   case tooManyDescriptors
   /// The port's name belongs to another port.
   case nameTaken
@@ -67,11 +69,13 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .timedOut: "out of time"
     case .notStarted: "the thread has not been started"
     case .alreadyStarted: "the thread was started before; make another one"
-    case .portInvalid: "the port is gone"
+    case .portInvalid: "the port is gone, or the last loop that served it has ended"
     case .portFull: "the port is full"
     case .noReply: "the message was dropped without an answer"
     case .messageTooLarge: "the message is too large"
-    case .tooManyDescriptors: "more than \(RunLoop.Message.mostDescriptors) descriptors in a message"
+    case .tooManyDescriptors:
+      "too many descriptors: a message has room for \(RunLoop.Message.mostDescriptors); between processes a payload of "
+        + "more than 64 KiB takes one of these places, and so does each right to a third process's port"
     case .nameTaken: "another port has this name"
     case .noSuchPort: "no port has this name"
     case .badName: "a port's name is 1 to 64 of A-Z a-z 0-9 . _ -, does not begin with a dot and does not end in .lock"

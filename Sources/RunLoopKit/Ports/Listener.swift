@@ -12,6 +12,7 @@ final class Listener: RunLoop.PortFollower, @unchecked Sendable {
     self.mailbox = mailbox
     self.terms = terms
     claim = try NameClaim(name)
+    terms.claim = claim
     try super.init(claim, kind: .connection, order: 0, onlyHost: nil)
   }
 
@@ -69,16 +70,16 @@ final class NameClaim: OwnedDescriptor, @unchecked Sendable {
     self.name = name
     try NameClaim.enter(name)
     var claim = rlc_port_name()
-    let folder = rlc_port_folder_open()
-    let status = folder < 0 ? folder : rlc_port_name_claim(folder, name, &claim)
-    if status < 0 {
-      if folder >= 0 { Glibc.close(folder) }
-      NameClaim.leave(name)
-      switch status {
-      case -EADDRINUSE: throw .nameTaken
-      case _ where folder < 0: throw .systemCall(name: "folder of port names", errno: -status)
-      default: throw .systemCall(name: "bind", errno: -status)
+    do throws(RunLoopError) {
+      let folder = try PortFolder.open()
+      let status = rlc_port_name_claim(folder, name, &claim)
+      if status < 0 {
+        Glibc.close(folder)
+        throw status == -EADDRINUSE ? .nameTaken : .systemCall(name: "bind", errno: -status)
       }
+    } catch {
+      NameClaim.leave(name)
+      throw error
     }
     self.claim = claim
     reserve = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -97,6 +98,21 @@ final class NameClaim: OwnedDescriptor, @unchecked Sendable {
   }
 
   private static func leave(_ name: String) { lock.withLock { taken[name] = nil } }
+
+  /// The name leads here still.
+  var isOwned: Bool {
+    guard hold() else { return false }
+    defer { release() }
+    return withUnsafePointer(to: claim) { rlc_port_name_is_owned($0) }
+  }
+
+  /// A descriptor, the caller's, that tells when `isOwned` may have changed; nil if the name is lost already.
+  func watch() throws(RunLoopError) -> Int32? {
+    guard hold() else { return nil }
+    defer { release() }
+    let watch = withUnsafePointer(to: claim) { rlc_port_name_watch($0) }
+    return watch == -ESTALE ? nil : try RunLoopError.check(watch, "inotify_init1")
+  }
 
   override func closeDescriptors() {
     let folder = claim.folder

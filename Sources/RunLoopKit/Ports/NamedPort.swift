@@ -9,7 +9,8 @@ extension RunLoop.Port {
   ///
   /// The name is a socket in `$XDG_RUNTIME_DIR/runloopkit`, else `/run/user/UID/runloopkit`, else `/tmp/runloopkit-UID`: a
   /// folder that must be this user's alone (0700). It has one owner; a dead owner's is taken over. It is free again when the
-  /// port is invalidated or gone, and when the process ends, however it does. Connections are taken, and messages read, by
+  /// port is invalidated or gone, and when the process ends, however it does. Cleaners of temporary files are asked to leave it
+  /// alone (the sticky bit); if one removes it all the same, `ownsName` and `onNameLoss` tell. Connections are taken, and messages read, by
   /// loops that run a mode with the port in it; what a peer sends meanwhile waits in the kernel, and the peer when that is
   /// full.
   /// - Parameters:
@@ -19,8 +20,8 @@ extension RunLoop.Port {
   ///   - onRefusal: Told of each connection that was not taken, or was ended for a breach of the rules, and of each message and
   ///     introduction over a limit of the policy. On the thread of the loop that found out, with no lock held.
   ///   - receive: As for every port.
-  /// - Throws: `.badName`; `.nameTaken`; `.systemCall`: `EPERM` for a folder that is somebody else's or open to others,
-  ///   `EMFILE`, `ENFILE`, `ENOSPC`...
+  /// - Throws: `.badName`; `.nameTaken`; `.systemCall`: `EPERM` for a folder that is somebody else's or open to others (the
+  ///   description says which, and what to do), `EMFILE`, `ENFILE`, `ENOSPC`...
   /// - Complexity: Some twenty system calls. - SeeAlso: `CFMessagePortCreateLocal`.
   public convenience init(
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
@@ -79,8 +80,7 @@ extension RunLoop.Port {
     maximumPayload: Int = RunLoop.Port.defaultMaximumPayload
   ) throws(RunLoopError) -> SendRight {
     guard rlc_port_name_is_valid(name) else { throw .badName }
-    let folder = rlc_port_folder_open()
-    guard folder >= 0 else { throw .systemCall(name: "folder of port names", errno: -folder) }
+    let folder = try PortFolder.open()
     let descriptor = rlc_port_name_connect(folder, name)
     close(folder)
     guard descriptor >= 0 else {

@@ -2,7 +2,12 @@ internal import Glibc
 internal import Synchronization
 
 extension RunLoop {
-  /// Which processes may connect, by what the kernel tells of them: judged before the first byte of theirs is read.
+  /// Which processes may connect, and send, by what the kernel tells of them.
+  ///
+  /// Who connects is judged before the first byte of his is read, by his effective user. Each packet tells its own sender,
+  /// by his real user: one who is not the last that was judged on the connection (it was inherited over fork(2), or its process
+  /// has changed its user since) is judged before what he sent is opened, and ends the connection if he is not welcome.
+  /// So a set-user-ID program needs a policy that allows both its users, or one user: setreuid(2).
   public struct PeerPolicy: Sendable {
     private let judge: (@Sendable (Message.Sender) -> Bool)?
 
@@ -12,7 +17,8 @@ extension RunLoop {
     public var perPort = PeerLimits.ofPort
 
     /// Any rule.
-    /// - Parameter isWelcome: Called with no lock held, on the thread of the loop that takes the connection, or that connects.
+    /// - Parameter isWelcome: Called with no lock held, on the thread of the loop that takes the connection or the packet, or
+    ///   that connects.
     public init(_ isWelcome: @escaping @Sendable (Message.Sender) -> Bool) { judge = isWelcome }
 
     private init() { judge = nil }
@@ -47,6 +53,8 @@ extension RunLoop {
 final class PortTerms: Sendable {
   let policy: RunLoop.PeerPolicy
   let maximumPayload: UInt64
+  /// Set before the port is anybody's; nil: it has no name, or is somebody else's.
+  nonisolated(unsafe) var claim: NameClaim?
   private let onRefusal: (@Sendable (RunLoop.Refusal) -> Void)?
   let accounts: PeerAccounts
   private let refusals = Atomic<Int>(0)

@@ -74,6 +74,15 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(
 
 /// Always true: told.
 @inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(
+  _ body: @Sendable (RunLoop.Port) -> Void, _ port: RunLoop.Port
+) -> Bool {
+  body(port)
+  return true
+}
+
+/// Always true: told.
+@inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(
   _ body: @Sendable () -> Void, _ observation: RunLoop.Port.Observation
 ) -> Bool {

@@ -400,9 +400,8 @@ final class ProcessPortTests: XCTestCase {
     Peer("serve", name).kill()  // the folder is there
     chmod(NameFolder.path, 0o755)
     defer { chmod(NameFolder.path, 0o700) }
-    let refused = RunLoopError.systemCall(name: "folder of port names", errno: EPERM)
-    XCTAssertEqual(thrown { try Port(registeredAs: name) { _, _ in } }, refused)
-    XCTAssertEqual(thrown { try Port.connect(to: name) }, refused)
+    XCTAssertEqual(systemError { _ = try Port(registeredAs: name) { _, _ in } }, EPERM)
+    XCTAssertEqual(systemError { _ = try Port.connect(to: name) }, EPERM)
   }
 
   /// The receiver dies after each of the first steps of what it does with a message.
