@@ -7,7 +7,8 @@ extension RunLoop {
   /// A nested run serves further messages while a callout is on the stack.
   ///
   /// When the port is invalidated or gone, what waits in it is thrown away: who has asked is told (`.noReply`), descriptors are
-  /// closed. Modes hold the port; send rights do not. Source: `NSPort`, `CFMachPort`.
+  /// closed. Modes hold the port; send rights do not. When the thread of the last loop that serves it ends, the port is
+  /// invalidated, whoever holds it: else its senders would wait for ever. Source: `NSPort`, `CFMachPort`.
   public final class Port: Item, @unchecked Sendable {
     /// How many messages may wait if nothing else is said.
     public static let defaultQueueLimit = 1024
@@ -94,6 +95,9 @@ extension RunLoop {
       var released = Body { _, _ in }
       swap(&body, &released)
     }
+
+    /// A loop that has served it is no more. Was it the last one, nobody would ever answer: its senders are told.
+    func loopHasEnded() { if mailbox.places.isEmpty { invalidate() } }
 
     override func hasLeft() { mailbox.close() }
 

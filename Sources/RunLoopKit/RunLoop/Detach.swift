@@ -73,6 +73,9 @@ extension RunLoop {
     extras?.endIdleWork()
     for performed in delayed { performed.abandon() }
     for member in left { member.item.hooks?.cancel?(self, member.mode) }
+    for item in left.map(\.item) + recorded where item.kind == .port {
+      unsafeDowncast(item, to: Port.self).loopHasEnded()  // by its kind
+    }
     withExtendedLifetime((left, recorded, held, extras)) {}
     for timer in collected { timer.timer.release() }
     withExtendedLifetime(blocks) {}
