@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,10 +79,14 @@ int test_forbid_pidfds(int error) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-int test_next_process_id(pid_t last) {
-    char text[16];
-    (void)snprintf(text, sizeof text, "%d", (int)last);
-    return write_text("/proc/sys/kernel/ns_last_pid", text);
+pid_t test_fork_as(pid_t process_id) {
+    struct clone_args arguments = {
+        .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&process_id, .set_tid_size = 1};
+    return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+}
+
+int test_may_choose_process_ids(void) {
+    return test_fork_as(getpid()) < 0 && errno == EEXIST;
 }
 
 int test_own_mounts(void) {

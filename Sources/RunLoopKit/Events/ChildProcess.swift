@@ -6,15 +6,21 @@ internal import Synchronization
 final class ChildProcess: @unchecked Sendable {
   private enum Access {
     case descriptor(OwnedDescriptor)
-    case number(SignalReceiver)
+    /// A number may be another process's later; since when this one has run tells them apart.
+    case number(SignalReceiver, start: UInt64)
   }
 
   /// P_PIDFD of waitid(2), which the headers may lack.
   private static let byDescriptor = idtype_t(3)
 
+  /// What the sources of one process have in common, and those of a later process of its number have not.
+  fileprivate final class Identity {}
+
   let processID: Int32
   private let hub: ChildHub
   private let access: Access
+  /// Set once, under the hub's lock.
+  fileprivate var identity = Identity()
   /// Guarded by the hub's lock.
   private var status: RunLoop.ExitStatus?
 
@@ -23,7 +29,14 @@ final class ChildProcess: @unchecked Sendable {
     self.hub = hub
     let descriptor = ChildHub.usesDescriptors ? rlc_process_open(processID) : -ENOSYS
     if descriptor == -ENOSYS || descriptor == -EPERM {
-      access = .number(try Self.receiver(for: processID))
+      let receiver = try Self.receiver(for: processID)
+      let (start, status) = Self.start(of: processID)
+      guard let start else {
+        receiver.end()
+        throw .systemCall(
+          name: "/proc/\(processID)/stat (where there are no pidfds, it must be readable)", errno: -status)
+      }
+      access = .number(receiver, start: start)
     } else {
       access = .descriptor(OwnedDescriptor(try RunLoopError.check(descriptor, "pidfd_open", Self.absence(processID))))
     }
@@ -48,18 +61,39 @@ final class ChildProcess: @unchecked Sendable {
     processID > 0 ? "there is no process \(processID)" : "\(processID) is no process's number"
   }
 
+  /// Since when the process of that number runs, in the kernel's ticks since the start of the machine.
+  private static func start(of processID: Int32) -> (ticks: UInt64?, status: Int32) {
+    var ticks: UInt64 = 0
+    let status = rlc_process_start(processID, &ticks)
+    return (status < 0 ? nil : ticks, status)
+  }
+
+  /// Not waited for yet, so that its number is its own. Under the hub's lock.
+  fileprivate var isThere: Bool {
+    guard status == nil else { return false }
+    switch access {
+    case .descriptor(let owned):
+      guard owned.hold() else { return false }
+      defer { owned.release() }
+      return rlc_process_send(owned.fileDescriptor, 0) != -ESRCH
+    case .number(_, let start): return Self.start(of: processID).ticks == start
+    }
+  }
+
   var owned: OwnedDescriptor {
     switch access {
     case .descriptor(let owned): owned
-    case .number(let receiver): receiver.port
+    case .number(let receiver, _): receiver.port
     }
   }
+
+  var usesSignals: Bool { if case .number = access { true } else { false } }
 
   var exitStatus: RunLoop.ExitStatus? { hub.lock.withLock { status } }
 
   /// Nil if it still runs. While its port is held.
   func takeExit() -> RunLoop.ExitStatus? {
-    if case .number(let receiver) = access { receiver.acknowledge() }
+    if case .number(let receiver, _) = access { receiver.acknowledge() }
     return hub.lock.withLock { takeExitLocked() }
   }
 
@@ -75,10 +109,8 @@ final class ChildProcess: @unchecked Sendable {
           rlc_process_send(owned.fileDescriptor, signal.rawValue), "pidfd_send_signal",
           "\(signal) to process \(processID)")
       case .number:
-        var info = siginfo_t()  // if other code has waited for it the number may be a stranger's
-        guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
-          throw .systemCall(name: .init("kill", "process \(processID) has ended"), errno: ESRCH)
-        }
+        // If other code has waited for it the number may be a stranger's.
+        guard isThere else { throw .systemCall(name: .init("kill", "process \(processID) has ended"), errno: ESRCH) }
         try RunLoopError.checkErrno(Glibc.kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
       }
     }
@@ -108,7 +140,7 @@ final class ChildProcess: @unchecked Sendable {
   /// The source is invalid or gone.
   func end() {
     hub.remove(self)
-    if case .number(let receiver) = access { receiver.end() }
+    if case .number(let receiver, _) = access { receiver.end() }
   }
 
   private func takeExitLocked() -> RunLoop.ExitStatus? {
@@ -117,7 +149,8 @@ final class ChildProcess: @unchecked Sendable {
     let taken: Int32
     switch access {
     case .descriptor(let owned): taken = rlc_process_take_exit(owned.fileDescriptor, processID, &exit)
-    case .number: taken = rlc_process_take_exit(-1, processID, &exit)
+    // The exit of a later child of its number is that one's.
+    case .number: taken = isThere ? rlc_process_take_exit(-1, processID, &exit) : -ECHILD
     }
     if taken == 0 { return nil }
     hub.tell(taken > 0 ? RunLoop.ExitStatus(exit) : .unknown, of: self)
@@ -168,9 +201,13 @@ final class ChildHub: @unchecked Sendable {
   }
 
   func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
-    let process = try ChildProcess(processID, self)
-    lock.withLock { processes[processID, default: []].append(process) }
-    return process
+    // All under the lock: an exit that is taken meanwhile would not be told to this one.
+    try lock.withLock { () throws(RunLoopError) in
+      let process = try ChildProcess(processID, self)
+      if let same = processes[processID]?.first(where: { $0.isThere }) { process.identity = same.identity }
+      processes[processID, default: []].append(process)
+      return process
+    }
   }
 
   func remove(_ process: ChildProcess) {
@@ -181,10 +218,10 @@ final class ChildHub: @unchecked Sendable {
     }
   }
 
-  /// Under the lock. Once the exit is taken the number may be another's; those that wait for this one are known here.
+  /// Under the lock. Others of the same number may wait for a process that other code has waited for, or for a later one.
   fileprivate func tell(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
     process.learn(status)
-    processes[process.processID]?.forEach { $0.learn(status) }
+    for other in processes[process.processID] ?? [] where other.identity === process.identity { other.learn(status) }
   }
 }
 

@@ -17,8 +17,13 @@ int test_pipe(int ret_ends[2]);
 int test_limit_watches(int in_a_child);
 /** From now on pidfd_open(2) fails with `error` in this process. 1 if a filter may be installed. */
 int test_forbid_pidfds(int error);
-/** The next process of this namespace gets the number after `last`, unless it is in use. 1 if that could be asked for. */
-int test_next_process_id(pid_t last);
+/**
+ * fork(2) into a process of this number: -1 with EEXIST if it is in use, with EPERM or ENOSYS where nobody may choose. By clone3(2),
+ * which the C library does not know of: the child should do little.
+ */
+pid_t test_fork_as(pid_t process_id);
+/** 1 if that may be done here. */
+int test_may_choose_process_ids(void);
 /** 1 if this process has got mounts of its own; then it may mount an empty file system, and take it away again. */
 int test_own_mounts(void);
 int test_mount(const char *path);
