@@ -15,8 +15,9 @@ extension RunLoop {
   ///
   /// Source: pidfd_open(2), waitid(2). Where the kernel lacks pidfds (before Linux 5.3, or a filter forbids them; or if the
   /// environment has `RUNLOOPKIT_NO_PIDFD`) the end is learned from SIGCHLD, which must then be blocked in all threads
-  /// and not ignored (`RunLoop.blockSignals`; the mask rules of `SignalSource` apply), and only children can be waited for. Its
-  /// number is safe then as long as no other code waits for the child.
+  /// and not ignored (`RunLoop.blockSignals`; the mask rules of `SignalSource` apply), and only children can be waited for. A
+  /// later process of the same number is told by its start (`/proc/PID/stat`); only one that other code's waiting lets into
+  /// the number while `send` or the loop looks, between two system calls, would be mistaken.
   public final class ChildSource: EventSource, @unchecked Sendable {
     /// Whose the child is.
     public enum Ownership: Sendable {
@@ -41,8 +42,8 @@ extension RunLoop {
     ///     millisecond. Other sources for the child, and code that waits for it, are told of its end.
     ///   - body: Called once, on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none, `ECHILD`
-    ///   if it is no child and the kernel has no pidfds; `EMFILE`, `ENFILE`, `ENOMEM`.
-    /// - Complexity: One system call, five without pidfds.
+    ///   if it is no child and the kernel has no pidfds, `ENOENT` if there is no `/proc` then; `EMFILE`, `ENFILE`, `ENOMEM`.
+    /// - Complexity: One system call, eight without pidfds.
     public convenience init(
       processID: Int32, ownership: Ownership = .borrowed, order: Int = 0,
       _ body: @escaping @Sendable (ChildSource, ExitStatus) -> Void
@@ -90,6 +91,8 @@ extension RunLoop {
       var released = Body { _, _ in }
       swap(&body, &released)
     }
+
+    override func hasEntered() { if process.usesSignals { SignalMasks.check(.child) } }
 
     override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }

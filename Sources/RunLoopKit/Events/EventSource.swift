@@ -18,6 +18,9 @@ extension RunLoop {
         descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }))
     }
 
+    /// It was added to a mode, for good or not. On the caller's thread, with no lock held.
+    func hasEntered() {}
+
     /// Takes one event and calls out; true if it did. Its descriptors stay open meanwhile. On the loop's thread.
     func serve(in mode: ModePointer, of loop: RunLoop) -> Bool { false }
 

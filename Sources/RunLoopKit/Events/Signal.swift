@@ -120,6 +120,10 @@ struct SignalSet {
     return reserved.map { "signal \($0.rawValue) is the C library's own" }
   }
 
+  init(bits: UInt64) { self.bits = bits }
+
+  static let child = SignalSet(bits: 1 << UInt64(SIGCHLD - 1))
+
   func contains(_ signal: RunLoop.Signal) -> Bool { bits >> UInt64(signal.rawValue - 1) & 1 != 0 }
 
   var signals: [RunLoop.Signal] { (1...64).map { RunLoop.Signal(rawValue: $0) }.filter { contains($0) } }

@@ -13,7 +13,8 @@ extension RunLoop {
   ///
   /// **The mask.** A signal is received only if it is blocked in every thread: one thread that does not block it gets it the
   /// old way, handler or default action. So block it in `main` before the first thread is made (`RunLoop.blockSignals`);
-  /// threads inherit that. A source blocks its signals in the thread that makes it, and no other. When the last source for
+  /// threads inherit that. When a source is added to a mode the threads of the process are looked at, and standard error is
+  /// told of one that does not block its signals, once for each signal. A source blocks its signals in the thread that makes it, and no other. When the last source for
   /// a signal is invalidated or gone, and this happens in a thread where a source had blocked it, it is unblocked there;
   /// what is pending at that moment is dropped, since it was meant for a source. Other threads' masks are never touched,
   /// and what was blocked before stays so. Handlers and dispositions are never changed.
@@ -71,6 +72,8 @@ extension RunLoop {
     }
 
     override func hasLeft() { receiver.end() }
+
+    override func hasEntered() { SignalMasks.check(receiver.signals) }
 
     /// Serves the mode's turn: of its sources the one that comes first, which need not be this one.
     override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Synchronization
 
 /// Serves connections whose end somebody waits for, and which no loop of the program serves at that moment: a thread with a loop
@@ -13,9 +14,21 @@ final class Keeper: @unchecked Sendable {
   private let generation = Kernel.forkGeneration
 
   private init?() {
-    thread = RunLoop.Thread(name: "runloop-ports") { loop in try loop.add(RunLoop.Source { _ in }) }
-    guard (try? thread.start()) != nil, let loop = thread.loop else { return nil }
+    let thread = RunLoop.Thread(name: "runloop-ports") { loop in try loop.add(RunLoop.Source { _ in }) }
+    let hasStarted = Keeper.blockingAllSignals { (try? thread.start()) != nil }
+    guard hasStarted, let loop = thread.loop else { return nil }
+    self.thread = thread
     self.loop = loop
+  }
+
+  /// The new thread inherits that: no signal of the program's is for it. What tells of a fault in the thread is not blocked.
+  private static func blockingAllSignals(_ body: () -> Bool) -> Bool {
+    var (all, before) = (sigset_t(), sigset_t())
+    sigfillset(&all)
+    for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT] { sigdelset(&all, fault) }
+    pthread_sigmask(SIG_BLOCK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    return body()
   }
 
   /// Is called for one connection by one thread at a time.

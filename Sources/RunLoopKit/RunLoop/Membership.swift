@@ -13,6 +13,7 @@ extension RunLoop {
     if let only = item.onlyHost, only != serial { throw .itemInOtherLoop }
     let change = try lock.withLock { () throws(RunLoopError) in try addLocked(item, to: mode) }
     if let schedule = item.hooks?.schedule { tell(schedule, change, mode) }
+    if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
     // Invalidated by another thread while it was added: it may have missed this membership.
     if item.isInvalidated { detach(item) }
     if change.isAny { return true }
