@@ -115,7 +115,9 @@ static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_ow
     if (!is_same_file(&opened, &named))
         return 0;
     *ret_had_owner = opened.st_size >= LOCK_OF_AN_OWNER;
-    return (opened.st_mode & 07777) == KEPT || fchmod(fd, KEPT) == 0 ? 1 : -errno;
+    if ((opened.st_mode & 07777) != KEPT)
+        (void)fchmod(fd, KEPT); /* where there is no such bit there is no such cleaner */
+    return 1;
 }
 
 static int open_lock(int folder, const char *lock_name, int *ret_fd, bool *ret_had_owner) {
@@ -190,19 +192,22 @@ static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     return failure;
 }
 
-/* Somebody listens there: an owner whose lock a cleaner has taken away. */
-static bool has_listener(int folder, const char *name) {
+/* Nobody listens there: no owner whose lock a cleaner has taken away. 0, or -errno. */
+static int check_no_listener(int folder, const char *name) {
     int fd = rlc_port_name_connect(folder, name);
     if (fd >= 0)
         (void)close(fd);
-    return fd >= 0 || fd == -EAGAIN;
+    if (fd >= 0 || fd == -EAGAIN)
+        return -EADDRINUSE;
+    return fd == -ENOENT ? 0 : fd;
 }
 
 static int listen_under(rlc_port_name *name, bool had_owner) {
     char temporary[RLC_PORT_NAME_LONGEST + 8];
     write_name(temporary, sizeof temporary, ".%s.new", name->name);
-    if (!had_owner && has_listener(name->folder, name->name))
-        return -EADDRINUSE;
+    int status = had_owner ? 0 : check_no_listener(name->folder, name->name);
+    if (status < 0)
+        return status;
     name->listener = make_socket();
     if (name->listener < 0)
         return name->listener;

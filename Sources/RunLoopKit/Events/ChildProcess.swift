@@ -33,8 +33,8 @@ final class ChildProcess: @unchecked Sendable {
       let (start, status) = Self.start(of: processID)
       guard let start else {
         receiver.end()
-        throw .systemCall(
-          name: "/proc/\(processID)/stat (where there are no pidfds, it must be readable)", errno: -status)
+        let detail = "/proc/\(processID)/stat must be readable where there are no pidfds"
+        throw .systemCall(name: .init("open", detail), errno: -status)
       }
       access = .number(receiver, start: start)
     } else {

@@ -1,4 +1,5 @@
 internal import CRunLoopCore
+internal import Glibc
 internal import Synchronization
 
 extension RunLoop.Port {
@@ -25,8 +26,12 @@ extension RunLoop.Port {
     }
     let watch = try NameWatch(descriptor, on: claim, of: mailbox, body)
     _ = mailbox.connect(watch)
-    watch.follow()
-    if !isValid { watch.invalidate() }  // meanwhile: it was not among those that are told
+    let isServed = watch.follow()
+    guard isServed, isValid else {  // invalid meanwhile, it was perhaps not among those that are told
+      mailbox.disconnect(watch)
+      watch.invalidate()
+      throw isValid ? .systemCall(name: "epoll_ctl", errno: ENOMEM) : .invalidItem
+    }
   }
 }
 

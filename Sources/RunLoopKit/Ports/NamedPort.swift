@@ -9,10 +9,10 @@ extension RunLoop.Port {
   ///
   /// The name is a socket in `$XDG_RUNTIME_DIR/runloopkit`, else `/run/user/UID/runloopkit`, else `/tmp/runloopkit-UID`: a
   /// folder that must be this user's alone (0700). It has one owner; a dead owner's is taken over. It is free again when the
-  /// port is invalidated or gone, and when the process ends, however it does. Cleaners of temporary files are asked to leave it
-  /// alone (the sticky bit); if one removes it all the same, `ownsName` and `onNameLoss` tell. Connections are taken, and messages read, by
-  /// loops that run a mode with the port in it; what a peer sends meanwhile waits in the kernel, and the peer when that is
-  /// full.
+  /// port is invalidated or gone, and when the process ends, however it does. Cleaners of temporary files are asked to leave
+  /// it alone (the sticky bit); if one removes it all the same, `ownsName` and `onNameLoss` tell. Connections are taken, and
+  /// messages read, by loops that run a mode with the port in it; what a peer sends meanwhile waits in the kernel, and the
+  /// peer when that is full.
   /// - Parameters:
   ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
   ///   - policy: Who may connect.

@@ -3,11 +3,11 @@ internal import Glibc
 
 /// The folder of port names.
 enum PortFolder {
-  /// The caller's descriptor. - Throws: `.systemCall`, whose name says which folder it is, why it is refused, and what to do.
+  /// The caller's descriptor. - Throws: `.systemCall`, whose words say which folder it is, why it is refused, and what to do.
   static func open() throws(RunLoopError) -> Int32 {
     let folder = rlc_port_folder_open()
     guard folder < 0 else { return folder }
-    throw .systemCall(name: "folder of port names \(path) \(advice(-folder))", errno: -folder)
+    throw .systemCall(name: .init("folder of port names", "\(path) \(advice(-folder))"), errno: -folder)
   }
 
   private static var path: String {

@@ -52,6 +52,28 @@ final class ChildNumberTests: XCTestCase {
     }
   }
 
+  /// It has ended, and nobody has waited for it: its number is its own still.
+  func test_RLK_CHILD_15_sourcesOfOneProcessAreToldTogether_alsoOfOneThatEndedBefore() {
+    for forbids in [false, true] {
+      inChild { check in
+        try RunLoop.blockSignals(.child)
+        RunLoop.forbidProcessDescriptors(forbids)
+        let (loop, gate, seen) = (RunLoop.current, Pipe(), Box<[RunLoop.ExitStatus]>([]))
+        let child = Self.start(gate, code: 3)
+        for mode in ["before", "after"] as [RunLoop.Mode] {
+          try loop.add(
+            RunLoop.ChildSource(processID: child) { _, status in seen.update { $0.append(status) } }, to: mode)
+          if mode == "before" { gate.closeBoth() }
+          var info = siginfo_t()
+          check.equal(waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT), 0)
+        }
+        check.equal(try loop.run(in: "after", for: .seconds(30)), .finished)
+        check.equal(try loop.run(in: "before", for: .seconds(30)), .finished)
+        check.equal(seen.value, [.exited(code: 3), .exited(code: 3)])
+      }
+    }
+  }
+
   /// Both have sources: each is told of its own child.
   func test_RLK_CHILD_13_anOldSourceIsNotToldOfALaterChildOfItsNumber() throws {
     for forbids in [false, true] {
