@@ -56,6 +56,16 @@ static void refuse(rlc_watch *watch) {
     append(watch->loop, &watch->loop->failed, watch);
 }
 
+/** A member goes. If epoll does not take its number for the watch that had it before, that one is refused. */
+static void withdraw(rlc_loop *loop, rlc_port *port) {
+    int status = rlc_port_set_withdraw(loop->set, port);
+    while (status < 0) {
+        rlc_port *earlier = rlc_port_set_owner(loop->set, port->fd);
+        status = rlc_port_set_withdraw(loop->set, earlier);
+        refuse((rlc_watch *)earlier);
+    }
+}
+
 /* ---- adding, changing, removing ---- */
 
 /** A number that somebody has closed, and that is the loop's own now: watched, it would take the loop's place. */
@@ -124,7 +134,7 @@ void rlc_watch_remove(rlc_watch *watch) {
         return;
     rlc_loop *loop = watch->loop;
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
-        rlc_port_set_withdraw(loop->set, &watch->port);
+        withdraw(loop, &watch->port);
     else
         leave_lists(watch);
     watch->watch_fn = NULL;
@@ -158,7 +168,7 @@ void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch) {
     if (!rlc_port_has(&watch->port, RLC_PORT_MEMBER)) {
         rlc_port_assign(&watch->port, RLC_PORT_MUTED, false);
     } else if (rlc_port_set_mute(loop->set, &watch->port, false) < 0) {
-        rlc_port_set_withdraw(loop->set, &watch->port);
+        withdraw(loop, &watch->port);
         refuse(watch);
     }
 }
@@ -167,7 +177,7 @@ void rlc_loop_mute_innermost(rlc_loop *loop) {
     /* The outer ones were muted when the runs around this one began. */
     rlc_watch *watch = loop->frames == NULL ? NULL : loop->frames->watch;
     if (watch != NULL && rlc_port_has(&watch->port, RLC_PORT_MEMBER))
-        (void)rlc_port_set_mute(loop->set, &watch->port, true);
+        (void)rlc_port_set_mute(loop->set, &watch->port, true); /* what is taken out is not refused */
     else if (watch != NULL)
         rlc_port_assign(&watch->port, RLC_PORT_MUTED, true); /* refused: if it is to be tried again, then later */
 }

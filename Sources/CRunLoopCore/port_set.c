@@ -289,10 +289,12 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
 /** A member that is not the owner has left. */
 __attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_port *owner) {
     note_sharing(set, owner);
+    /* Never an ADD, which alone may be refused: who is out without the one that has left was out before, or is known. */
     (void)rlc_port_set_update(set, owner);
 }
 
-void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
+int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
+    int status = 0;
     rlc_port *owner = rlc_port_set_registrant(set, port);
     rlc_port *earlier = owner == port ? rlc_port_set_owner_from(set, port->next, port->fd) : NULL;
     if (earlier == NULL) {
@@ -300,7 +302,7 @@ void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     } else {
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
         note_sharing(set, earlier);
-        (void)rlc_port_set_update(set, earlier); /* its failure is the earlier one's: an orphan now, or it rests */
+        status = rlc_port_set_update(set, earlier); /* its failure is the earlier one's: an orphan now, or unheard */
     }
     if (port->kind == RLC_PORT_HINT)
         set->hint_count--;
@@ -309,6 +311,7 @@ void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     if (owner != NULL && owner != port)
         register_without(set, owner);
     atomic_fetch_add(&set->changes, 1);
+    return status == -EBADF ? 0 : status;
 }
 
 enum { ENDS = RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR };
@@ -381,7 +384,7 @@ int rlc_port_set_remove(rlc_port_set *set, rlc_token token) {
     rlc_port *port = rlc_slot_table_find(&set->ports, token);
     if (port == NULL)
         return -ENOENT;
-    rlc_port_set_withdraw(set, port);
+    int status = rlc_port_set_withdraw(set, port);
     rlc_slot_table_release(&set->ports, &port->slot);
-    return 0;
+    return status;
 }

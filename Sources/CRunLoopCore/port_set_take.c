@@ -108,6 +108,8 @@ void rlc_port_set_drop_strays(rlc_port_set *set) {
 
 static void update(rlc_port_set *set, rlc_port *port) {
     rlc_port *owner = rlc_port_set_registrant(set, port);
+    /* Of a port that epoll knows: at most a MOD, which allocates nothing. It is refused only for a number that was closed,
+     * whose members are orphans from then on. */
     if (owner != NULL)
         (void)rlc_port_set_update(set, owner);
 }

@@ -275,6 +275,47 @@ static void test_RLC_WATCH_10_one_that_is_not_taken_back_is_told(void) {
     close(fd);
 }
 
+/** The later one rests after a hang-up: its number is nobody's then, until it goes. */
+static void test_RLC_WATCH_11_an_earlier_one_that_is_not_taken_back_is_told(void) {
+    rlc_loop *loop = make_loop();
+    int ends[2];
+    make_pipe(ends);
+    probe earlier = {.then = NULL}, later = {.then = NULL};
+    add(loop, ends[0], RLC_READABLE, &earlier);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    add(loop, ends[0], RLC_READABLE, &later);
+    close(ends[1]);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+    CHECK_EQUAL(later.ready & RLC_HANGUP, RLC_HANGUP);
+    kernel.fail_with = -ENOSPC;
+    atomic_store(&kernel.fail_at, 1);
+    rlc_watch_remove(later.watch);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+    CHECK_EQUAL(earlier.ready, RLC_ERROR);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(rlc_watch_set_interest(earlier.watch, RLC_READABLE), 0);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+    CHECK_EQUAL(earlier.ready & RLC_HANGUP, RLC_HANGUP);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(ends[0]);
+}
+
+static void test_RLC_LOOP_16_a_closed_descriptor_of_its_own_ends_the_run(void) {
+    rlc_loop *loop;
+    int fd = ready_fd();
+    probe probe = {.then = NULL};
+    CHECK_EQUAL(rlc_loop_create(NULL, &loop), 0);
+    add(loop, fd, RLC_READABLE, &probe);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(close(rlc_loop_fd(loop)), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), -EBADF);
+    CHECK_EQUAL(rlc_loop_run_once(loop, 0), -EBADF);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(rlc_loop_dispatch(loop), -EBADF);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
 static probe outer_probe, inner_probe;
 
 static void inner_removes_outer(rlc_loop *loop, probe *probe) {
@@ -396,6 +437,8 @@ int main(void) {
     RUN(test_RLC_WATCH_5_muted_while_its_callout_runs_a_loop);
     RUN(test_RLC_WATCH_5_a_refusal_is_not_told_again_while_it_is_told);
     RUN(test_RLC_WATCH_10_one_that_is_not_taken_back_is_told);
+    RUN(test_RLC_WATCH_11_an_earlier_one_that_is_not_taken_back_is_told);
+    RUN(test_RLC_LOOP_16_a_closed_descriptor_of_its_own_ends_the_run);
     RUN(test_RLC_WATCH_6_removal_from_a_nested_run);
     RUN(test_RLC_WATCH_7_fetched_events_go_to_nested_runs_once);
     RUN(test_RLC_WATCH_8_interest);

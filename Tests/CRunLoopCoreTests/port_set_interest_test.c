@@ -95,6 +95,46 @@ static void test_RLC_PORT_12_an_equal_interest_is_free(void) {
     close(ends[0]);
 }
 
+/** Not taken back: silent, until that is tried again. */
+static void test_RLC_PORT_15_what_epoll_refuses_is_tried_again(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_pipe(ends);
+    write_all(ends[1], "x", 1);
+    rlc_token first = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 1);
+    kernel.fail_with = -ENOSPC;
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, true), 0);
+    atomic_store(&kernel.fail_at, 1);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, false), -ENOSPC);
+    check_quiet(set);
+    atomic_store(&kernel.fail_at, 1);
+    CHECK_EQUAL(rlc_port_set_retry(set), -ENOSPC);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_retry(set), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    unsigned long calls = count_of(&kernel.calls);
+    CHECK_EQUAL(rlc_port_set_retry(set), 0);
+    CHECK_EQUAL(count_of(&kernel.calls), calls); /* all are heard */
+    /* By its interest, though that is what it was. */
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, true), 0);
+    atomic_store(&kernel.fail_at, 1);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, false), -ENOSPC);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, first, RLC_READABLE), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    /* The earlier member on a number whose later one rests, and leaves. */
+    rlc_token second = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_ONE_SHOT, 2);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    check_quiet(set);
+    atomic_store(&kernel.fail_at, 1);
+    CHECK_EQUAL(rlc_port_set_remove(set, second), -ENOSPC);
+    CHECK_EQUAL(rlc_port_set_count(set), 1);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_retry(set), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
 /** The same of one shots; an edge is looked for each time. */
 static void test_RLC_PORT_12_an_equal_interest_arms(void) {
     rlc_port_set *set = make_set();
@@ -289,6 +329,7 @@ int main(void) {
     RUN(test_RLC_PORT_11_a_hints_number_is_not_taken_over);
     RUN(test_RLC_PORT_12_an_equal_interest_is_free);
     RUN(test_RLC_PORT_12_an_equal_interest_arms);
+    RUN(test_RLC_PORT_15_what_epoll_refuses_is_tried_again);
     RUN(test_RLC_PRIORITY_1_is_told_as_it_was_fetched);
     RUN(test_RLC_PRIORITY_1_is_an_interest_of_its_own);
     RUN(test_RLC_PORT_13_a_failed_change_leaves_the_old_interest);

@@ -76,7 +76,8 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  * The descriptor reaches the kernel with the next pass, and one that is removed before never does [RLC-WATCH-1]. So a
  * refusal comes late: a descriptor that is closed, or a regular file, is called once with RLC_ERROR alone, and stays
  * silent until its interest is set again [RLC-WATCH-2]. So is a watch that the kernel does not take back when a run
- * inside its callout is over [RLC-WATCH-10]. For hang-ups and errors see RLC_PORT_READINESS.
+ * inside its callout is over [RLC-WATCH-10], or when a later watch on its number is removed [RLC-WATCH-11]. For hang-ups
+ * and errors see RLC_PORT_READINESS.
  *
  * @param fd        Stays the caller's. Remove the watch before closing it.
  * @param interest  RLC_READABLE | RLC_WRITABLE; 0 still reports HANGUP and ERROR.
@@ -196,7 +197,8 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * Passes until finished, stopped or the deadline; always at least one, unless finished [RLC-LOOP-1].
  *
  * @param deadline_ns On the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
- * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED, RLC_RUN_TIMED_OUT, or -errno from the wait; -ESHUTDOWN after destroy began
+ * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED, RLC_RUN_TIMED_OUT, or -errno from the wait (-EBADF: somebody has
+ *         closed the loop's own descriptor; it does not spin [RLC-LOOP-16]); -ESHUTDOWN after destroy began
  *         [RLC-LOOP-8]. A signal (EINTR) is no reason to return [RLC-LOOP-10].
  *
  * Blocks.  Re-entry: allowed from a callout, see above.

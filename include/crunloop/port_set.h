@@ -115,7 +115,8 @@ RLC_API int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32
  *
  * Out means out: not even a hang-up is reported. Calls do not nest.
  *
- * @return As rlc_port_set_set_interest.
+ * @return As rlc_port_set_set_interest. After -ENOSPC or -ENOMEM, which only taking back can answer, it is not muted any more
+ *         and yet not heard: see rlc_port_set_retry.
  *
  * Thread: [locked].  Cost: one system call if it changes anything.
  */
@@ -126,11 +127,22 @@ RLC_API int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool mute
  *
  * No event of this member is taken afterwards.
  *
- * @return 0; -ENOENT if the token is stale.
+ * @return 0; -ENOENT if the token is stale; -ENOSPC or -ENOMEM: removed, but an earlier member on its number is not heard: see
+ *         rlc_port_set_retry.
  *
  * Thread: [locked].  Cost: at most one system call.
  */
 RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
+
+/**
+ * Tries again to have epoll watch the members that it has refused to take back [RLC-PORT-15]: until then they are silent. So
+ * does rlc_port_set_set_interest, for one.
+ *
+ * @return 0 if all are heard; -ENOSPC, -ENOMEM: not yet.
+ *
+ * Thread: [locked].  Cost: a look at all members; a system call for each that is not heard.
+ */
+RLC_API int rlc_port_set_retry(rlc_port_set *set);
 
 /** Members, hints not counted; resting and muted ones are.  Thread: [locked]. */
 RLC_API size_t rlc_port_set_count(const rlc_port_set *set);

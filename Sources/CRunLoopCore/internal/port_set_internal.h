@@ -85,7 +85,7 @@ static inline rlc_port *rlc_port_set_claim(rlc_port_set *set) {
 /** Becomes a member: watches its `fd` as its kind, interest and context say. Else as rlc_port_set_insert. [locked] */
 int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port);
 /** Is no member any more. As rlc_port_set_remove. [locked] */
-void rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port);
+int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port);
 /** As rlc_port_set_set_interest. [locked] */
 int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
 /** As rlc_port_set_set_muted. [locked] */
