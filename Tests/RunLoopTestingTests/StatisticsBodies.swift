@@ -71,6 +71,16 @@ extension Bodies {
     require(exact.wakesSaved == 0 && exact.sleeps >= 200)
     require(tolerant.sleeps <= 22)
     require(tolerant.wakesSaved == 180)
+    // Lateness saves nothing: all are due when a long callout is over.
+    let start = time.now
+    for index in 0..<10 { try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .milliseconds(index))) { _ in }) }
+    let long = RunLoop.Source { _ in time.advance(by: .milliseconds(200)) }
+    try loop.add(long)
+    long.signal()
+    require(try loop.run(for: .milliseconds(300)) == .timedOut)
+    long.invalidate()
+    let late = loop.takeStatistics()
+    require(late.timersFired == 10 && late.wakesSaved == 0)
     // Half the interval at most (A2); what is set on the timer counts, also zero.
     let timer = RunLoop.Timer(fireDate: .distantFuture, interval: .milliseconds(50)) { _ in }
     try loop.add(timer)

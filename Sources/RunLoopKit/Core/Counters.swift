@@ -26,6 +26,8 @@ struct Counters: ~Copyable {
   let slowLimit = Atomic<UInt64>(Time.forever)
   /// 0 while the loop does not sleep.
   private let sleepBegan = Atomic<UInt64>(0)
+  /// When it last fell asleep in the pass that runs; never: it has not.
+  private let lastSleep = Atomic<UInt64>(Time.forever)
 
   init() {
     words = .allocate(capacity: Counter.count)
@@ -47,6 +49,7 @@ struct Counters: ~Copyable {
   /// [loop]
   func passBegins() {
     add(1, to: .passes)
+    lastSleep.store(Time.forever, ordering: .relaxed)
     if runBegan.load(ordering: .relaxed) == 0 { change { runBegan.store(Kernel.now(), ordering: .relaxed) } }
   }
 
@@ -68,6 +71,7 @@ struct Counters: ~Copyable {
       // Counted from the middle of a pass on: no sleep without a run.
       if runBegan.load(ordering: .relaxed) == 0 { runBegan.store(now, ordering: .relaxed) }
       sleepBegan.store(now, ordering: .relaxed)
+      lastSleep.store(now, ordering: .relaxed)
     }
   }
 
@@ -82,6 +86,9 @@ struct Counters: ~Copyable {
       sleepBegan.store(0, ordering: .relaxed)
     }
   }
+
+  /// When it last fell asleep in this pass; never: it has not. [loop]
+  var lastSleepBegan: UInt64 { lastSleep.load(ordering: .relaxed) }
 
   private func change(_ body: () -> Void) {
     let before = sequence.load(ordering: .relaxed)

@@ -59,20 +59,33 @@ struct PortSet {
     if status == -EPERM { return true }
     try RunLoopError.check(
       status, "epoll_ctl", DescriptorWords.refusal(fileDescriptor, -status, isCounter: false))
-    return rlc_port_set_remove(set, token) < 0
+    _ = rlc_port_set_remove(set, token)  // nobody else is in this set
+    return false
   }
 
   func setInterest(_ interest: UInt32, token: UInt64) throws(RunLoopError) {
     try RunLoopError.check(rlc_port_set_set_interest(set, rlc_token(bits: token), interest), "epoll_ctl")
   }
 
-  func setMuted(_ isMuted: Bool, token: UInt64) {
-    _ = rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted)
+  /// False if epoll does not take it back for want of memory or watches: it is silent until `retry`. A closed number, a member
+  /// that is gone, and a child of fork(2) have nothing to hear.
+  func setMuted(_ isMuted: Bool, token: UInt64) -> Bool {
+    Self.isHeard(rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted))
   }
 
-  func remove(_ member: AnyObject, token: UInt64) {
-    _ = rlc_port_set_remove(set, rlc_token(bits: token))
+  /// False if an earlier member with its number is silent until `retry`.
+  func remove(_ member: AnyObject, token: UInt64) -> Bool {
+    let status = rlc_port_set_remove(set, rlc_token(bits: token))
     Unmanaged.passUnretained(member).release()
+    return Self.isHeard(status)
+  }
+
+  /// True if epoll has taken back what it had refused.
+  func retry() -> Bool { rlc_port_set_retry(set) >= 0 }
+
+  @inline(__always)
+  private static func isHeard(_ status: Int32) -> Bool {
+    status >= 0 || status == -EBADF || status == -ENOENT || status == -ECHILD
   }
 
   var members: [AnyObject] {
@@ -90,15 +103,11 @@ struct PortSet {
 
   var hasBatch: Bool { rlc_port_set_has_batch(set) }
 
-  /// Fetches events; nothing to be locked. The only place where a loop sleeps.
+  /// Fetches events; nothing to be locked. The only place where a loop sleeps. How many, or `-errno`.
   @inline(never)
-  func blockingWait(until deadline: UInt64) {
-    _ = rlc_port_set_wait(set, deadline)
-  }
+  func blockingWait(until deadline: UInt64) -> Int32 { rlc_port_set_wait(set, deadline) }
 
-  func look() {
-    _ = rlc_port_set_wait(set, 0)
-  }
+  func look() -> Int32 { rlc_port_set_wait(set, 0) }
 
   func take() -> Event? {
     var event = rlc_port_event()

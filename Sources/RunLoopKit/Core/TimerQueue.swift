@@ -25,6 +25,8 @@ struct TimerHeap {
     return token.bits
   }
 
+  // Of these statuses nothing is to be done: room was reserved when the member entered, and its token is its own.
+
   func arm(token: UInt64, deadline: UInt64, tolerance: UInt64) {
     _ = rlc_timer_heap_arm(heap, rlc_token(bits: token), deadline, tolerance)
   }
@@ -98,9 +100,11 @@ struct TimerPort {
   var fileDescriptor: Int32 { rlc_timer_port_fd(port) }
   var armed: UInt64 { rlc_timer_port_armed(port) }
 
-  /// No system call unless `deadline` is earlier than what is armed.
-  func want(_ deadline: UInt64) { _ = rlc_timer_port_want(port, deadline) }
+  /// No system call unless `deadline` is earlier than what is armed. False if somebody has closed the timerfd.
+  @discardableResult
+  func want(_ deadline: UInt64) -> Bool { rlc_timer_port_want(port, deadline) >= 0 }
   /// An expiry has been taken from a set.
   func harvested() { rlc_timer_port_harvested(port) }
+  /// What is not disarmed is an expiry that is not true.
   func disarm() { _ = rlc_timer_port_disarm(port) }
 }

@@ -25,6 +25,9 @@ struct WakeWord: ~Copyable {
 
   var fileDescriptor: Int32? { pointer.map { rlc_wakeup_port_fd($0) } }
 
+  // Fails only if somebody has closed the eventfd, or the loop has ended: the word is changed all the same, and the loop sees
+  // it when it looks next.
+
   /// A wake in the sense of rule 15.
   func signal() { if let pointer { _ = rlc_wakeup_port_signal(pointer) } }
 

@@ -17,6 +17,8 @@ private struct LoopSnapshot {
     let name: String
     let isCommon: Bool
     let portSet: Int32?
+    /// Why its waits fail; 0: they do not.
+    let waitFailure: Int32
     let timerPort: String
     /// On other clocks.
     let otherTimerPorts: [String]
@@ -78,6 +80,9 @@ private struct LoopSnapshot {
   private func describe(_ mode: Mode) -> String {
     var text = "  mode \(mode.name)\(mode.isCommon ? " (common)" : "") {\n"
     text += "    port set: \(mode.portSet.map { "descriptor \($0)" } ?? "none yet"), timer port: \(mode.timerPort)\n"
+    if mode.waitFailure != 0 {
+      text += "    its waits fail: \(RunLoopError.systemCall(name: "epoll_wait", errno: mode.waitFailure))\n"
+    }
     for port in mode.otherTimerPorts { text += "    \(port)\n" }
     text += "    kept by: \(mode.keepers.isEmpty ? "nothing, it is finished" : mode.keepers.joined(separator: ", "))\n"
     text += section("signalled sources", mode.sources, indent: "    ")
@@ -102,6 +107,7 @@ extension LoopSnapshot.Mode {
     name = mode.pointee.name.rawValue
     isCommon = mode.pointee.isCommon
     portSet = mode.pointee.portSet?.fileDescriptor
+    waitFailure = mode.pointee.waitFailure
     timerPort = Self.describe(mode.pointee.timerPort, now)
     otherTimerPorts = (mode.pointee.otherClocks ?? []).map {
       "timer port of the \($0.clock) clock: \(Self.describe($0.port, Kernel.now($0.clock)))"

@@ -38,9 +38,12 @@ extension RunLoop {
     // Proof: `Item.Kind`.
     if item.kind == .port { return serveMessage(of: unsafeDowncast(item, to: Port.self)) }
     guard let owned = item.owned, owned.hold() else { return false }
-    defer { owned.release() }
     // Proof: `Item.Kind`. The caller has served the other kinds with a descriptor; the rest is never in a port set.
-    let hasCalled = unsafeDowncast(item, to: EventSource.self).serve(ready: ready, in: mode, of: self)
+    let source = unsafeDowncast(item, to: EventSource.self)
+    owner.pointee.servedOwners.append(source)
+    let hasCalled = source.serve(ready: ready, in: mode, of: self)
+    owner.pointee.servedOwners.removeLast()
+    owned.release()
     if hasCalled { count(.portCallouts) }
     return hasCalled
   }

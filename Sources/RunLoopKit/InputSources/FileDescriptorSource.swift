@@ -4,7 +4,9 @@ extension RunLoop {
   /// A descriptor's readiness: the handler does the reading and writing.
   ///
   /// While its own callout is on the stack it is not served by nested runs. After a hang-up or end of file with nothing
-  /// left to read it is called once and rests until `interest` is set again. Several sources with one descriptor in a mode
+  /// left to read it is called once and rests until `interest` is set again. One that the kernel does not take back after such a
+  /// run or a rest (`ENOSPC`, `ENOMEM`) is called once with `error` alone; it is tried again by setting `interest`, and by the
+  /// loop, at most once a second. Several sources with one descriptor in a mode
   /// are all called, one a pass, each with what it is interested in, in the order of adding; each rests, and leaves, for
   /// itself. Sources on several numbers of one file (dup(2)) know nothing of each other.
   ///
@@ -36,6 +38,8 @@ extension RunLoop {
 
       /// What a handler may wait for, or is told.
       static let all: UInt32 = 0x8F
+      /// What it is told in any case.
+      static let always: UInt32 = 0x0C
 
       /// The names of what is set.
       public var description: String {
@@ -74,8 +78,8 @@ extension RunLoop {
       /// The caller's: it must stay open while the source is a member of a mode.
       case borrowed
       /// The source's: closed once, when it has been invalidated or is gone, has left its modes, and its callout, if one
-      /// runs, has returned. At the end of its loop's thread it leaves; if nobody holds it, it is gone then. An initialiser
-      /// that throws closes nothing.
+      /// runs, has returned. At the end of its loop's thread it leaves; if nobody holds it, it is gone then; if its own callout
+      /// has ended the thread, it is invalidated. An initialiser that throws closes nothing.
       case closesWhenInvalidated
     }
 
@@ -130,6 +134,10 @@ extension RunLoop {
       return ItemDescriptors(
         owned: isOwned ? OwnedDescriptor(descriptor) : nil, standIn: standIn, limiter: limit.map { RateLimiter($0) })
     }
+
+    /// What it may be told at this moment.
+    @inline(__always)
+    var interestNow: UInt32 { UInt32(wanted.load(ordering: .relaxed)) & Readiness.all | Readiness.always }
 
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & Readiness.all }
 

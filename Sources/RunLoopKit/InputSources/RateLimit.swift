@@ -81,6 +81,9 @@ extension RunLoop {
 
     func endRest(in loop: UInt64) -> Timer? { lock.withLock { rests.removeValue(forKey: loop) } }
 
+    // The source is gone: nobody is told of the end of its rest.
+    deinit { for timer in rests.values { timer.invalidate() } }
+
     /// The source is invalid: no timer keeps a mode from being empty.
     func end() {
       let timers = lock.withLock {
@@ -103,6 +106,7 @@ extension RunLoop {
       // Proof: `Item.Kind`.
       if item.kind == .descriptorSource { armAgain(unsafeDowncast(item, to: FileDescriptorSource.self), activation) }
       rest(item, limiter)
+      if limiter.rest(in: serial) == nil { lock.withLock { setMuted(false, item) } }
       return false
     }
     let hasHandled = serveUnlimited(item, ready: ready, activation)
@@ -111,19 +115,22 @@ extension RunLoop {
     return hasHandled
   }
 
-  /// It was called in another loop too often: the one shot, or the hang-up, that was taken here is told after the rest.
+  /// It was called in another loop too often: the one shot, or the hang-up, that was taken here is told after the rest. Muted
+  /// first, it is only marked: epoll hears of it when it is taken back, and may refuse it then, which is dealt with.
   private func armAgain(_ source: FileDescriptorSource, _ activation: UnsafeMutablePointer<Activation>) {
     let mode = activation.pointee.mode
     lock.withLock {
       guard let token = source.token(in: mode) else { return }
+      setMuted(true, source, token, in: mode)
       try? mode.pointee.portSet?.setInterest(source.registration.interest, token: token)
     }
   }
 
   private func rest(_ item: Item, _ limiter: RateLimiter) {
     guard item.isValid, let end = limiter.restEnd(now: Kernel.now()) else { return }
+    // It holds neither of them: the limiter, which the source holds, holds the timer.
     let timer = Timer(fireDate: Instant(nanoseconds: end)) { [weak self, weak item] _ in
-      if let self, let item { self.endRest(item, limiter) }
+      if let self, let item, let limiter = item.limiter { self.endRest(item, limiter) }
     }
     timer.keepsRunning = item.keepsRunning
     limiter.beginRest(in: serial, timer)?.invalidate()

@@ -26,12 +26,17 @@ extension RunLoop {
     if item.kind != .descriptorSource { return serveEvent(of: item, ready: ready, in: activation.pointee.mode) }
     // Proof: `Item.Kind`.
     let source = unsafeDowncast(item, to: FileDescriptorSource.self)
+    let ready = ready & source.interestNow  // an observer of after-waiting may have changed it
+    if ready == 0 { return false }
     if isServed(source, above: activation) {  // removed and added again in its own callout
       lock.withLock { muteServedPorts(in: activation.pointee.mode) }
       return false
     }
     let owned = source.owned
-    if let owned, !owned.hold() { return false }  // invalidated by another thread a moment ago
+    if let owned {
+      guard owned.hold() else { return false }  // invalidated by another thread a moment ago
+      owner.pointee.servedOwners.append(source)
+    }
     count(.portCallouts)
     // The caller holds it until `serving` is nil again.
     activation.pointee.serving = Unmanaged.passUnretained(source)
@@ -41,7 +46,10 @@ extension RunLoop {
       activation.pointee.isServingMuted = false
       lock.withLock { setMuted(false, source) }
     }
-    owned?.release()
+    if let owned {
+      owner.pointee.servedOwners.removeLast()
+      owned.release()
+    }
     return true
   }
 
@@ -51,7 +59,7 @@ extension RunLoop {
     var enclosing = owner.pointee.activation
     while let activation = enclosing {
       if let source = activation.pointee.serving?.takeUnretainedValue(), let token = source.token(in: mode) {
-        mode.pointee.portSet?.setMuted(true, token: token)
+        setMuted(true, source, token, in: mode)
         activation.pointee.isServingMuted = true
       }
       enclosing = activation.pointee.parent
@@ -71,7 +79,7 @@ extension RunLoop {
   func setMuted(_ isMuted: Bool, _ item: Item) {
     item.withLinks { links in
       for link in links where link.host === self {
-        link.mode?.pointee.portSet?.setMuted(isMuted, token: link.token)
+        if let mode = link.mode { setMuted(isMuted, item, link.token, in: mode) }
       }
     }
   }

@@ -14,7 +14,7 @@ extension RunLoop {
       /// Per loop and mode, on the thread that removed or invalidated it, or whose loop ends.
       public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
       /// Sources with equal identity and equal order are one member of a mode. Nil: the object itself.
-      /// Compared with the loop's lock held: its `==` must not call the loop.
+      /// Compared with no lock held, when a source that has one is added, removed or looked for.
       public var identity: (any Hashable & Sendable)?
 
       /// No hooks, and no equality but identity.

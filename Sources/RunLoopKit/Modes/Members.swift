@@ -8,6 +8,7 @@ extension RunLoop {
   /// Records a common item; false if it is recorded already.
   func record(_ item: Item) -> Bool {
     guard state.pointee.commonItems[ObjectIdentifier(item)] == nil else { return false }
+    if item.hooks?.hasIdentity == true { state.pointee.identitiesVersion &+= 1 }
     let stamp = state.pointee.nextStamp()
     state.pointee.commonItems[ObjectIdentifier(item)] = LoopState.CommonItem(item: item, stamp: stamp)
     item.linkRecord(of: self, stamp: stamp)
@@ -22,15 +23,15 @@ extension RunLoop {
   }
 
   /// The recorded item that counts as `item`: itself, or an equal source.
-  func commonItem(equalTo item: Item) -> Item? {
+  func commonItem(equalTo item: Item, _ equals: EqualSources) -> Item? {
     if let common = state.pointee.commonItems[ObjectIdentifier(item)] { return common.item }
-    guard item.hooks?.hasIdentity == true else { return nil }
-    return state.pointee.commonItems.values.first { $0.item == item }?.item
+    for source in equals.of(item) where state.pointee.commonItems[ObjectIdentifier(source)] != nil { return source }
+    return nil
   }
 
   /// False if the item, or an equal one, is a member already, or belongs to another loop.
-  func insert(_ item: Item, in mode: ModePointer) throws(RunLoopError) -> Bool {
-    if member(equalTo: item, in: mode) != nil { return false }
+  func insert(_ item: Item, in mode: ModePointer, _ equals: EqualSources = .none) throws(RunLoopError) -> Bool {
+    if member(equalTo: item, in: mode, equals) != nil { return false }
     guard try item.link(to: self, mode, { () throws(RunLoopError) in try register(item, in: mode) }) != nil else {
       return false
     }
@@ -56,7 +57,9 @@ extension RunLoop {
     case .source:
       let stamp = state.pointee.nextStamp()
       // Proof: `Item.Kind`.
-      mode.pointee.insert(unsafeDowncast(item, to: Source.self), stamp: stamp)
+      let source = unsafeDowncast(item, to: Source.self)
+      if source.hasIdentity { state.pointee.identitiesVersion &+= 1 }
+      mode.pointee.insert(source, stamp: stamp)
       return stamp
     case .observer:
       let stamp = state.pointee.nextStamp()
@@ -87,9 +90,9 @@ extension RunLoop {
     if let owned = descriptors.owned, !owned.hold() { return 0 }  // invalidated by another thread meanwhile
     do throws(RunLoopError) {
       let token = try register(port, in: mode)
+      // Without that timer it is served here, and rests when it has been.
       if let timer = descriptors.limiter?.rest(in: serial), timer.isValid, (try? insert(timer, in: mode)) == true {
-        // Made by `register` at the latest.
-        mode.pointee.portSet!.setMuted(true, token: token)
+        setMuted(true, port, token, in: mode)
       }
       return token
     } catch {
@@ -126,10 +129,8 @@ extension RunLoop {
   }
 
   /// Another source that counts as the item (rule 28).
-  func member(equalTo item: Item, in mode: ModePointer) -> Source? {
-    guard item.kind == .source, item.hooks != nil else { return nil }
-    // Proof: `Item.Kind`.
-    return mode.pointee.member(equalTo: unsafeDowncast(item, to: Source.self))
+  func member(equalTo item: Item, in mode: ModePointer, _ equals: EqualSources) -> Source? {
+    equals.of(item).first { $0.isMember(of: mode) }
   }
 
   /// Leaves the mode's tables.
@@ -138,7 +139,8 @@ extension RunLoop {
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
       // Made when the item was registered; it lasts as long as its mode.
-      mode.pointee.portSet!.remove(item, token: token)
+      if !mode.pointee.portSet!.remove(item, token: token) { noteUnheard(nil, in: mode) }
+      if mode.pointee.unheard != nil { mode.pointee.unheard!.forget(item) }
       mode.pointee.portCount -= 1
       if item.kind == .connection { mode.pointee.connectionCount -= 1 }
       if let descriptors = item.descriptors { unregister(descriptors, from: mode) }

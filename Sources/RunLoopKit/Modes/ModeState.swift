@@ -49,6 +49,10 @@ struct ModeState: ~Copyable {
   var pendingBlockCount = 0
 
   var portSet: PortSet?
+  /// Members that epoll does not take back; nil for all but the unlucky.
+  var unheard: Unheard?
+  /// Why its waits fail; 0: they do not.
+  var waitFailure: Int32 = 0
   var hasTimerHint = false
   var hasMainQueueHint = false
 
@@ -81,8 +85,11 @@ struct ModeState: ~Copyable {
     keepingCount.store(count, ordering: .releasing)
   }
 
-  /// Whether the port set is made and knows all of the mode's descriptors but the main queue's.
-  var hasHints: Bool { portSet != nil && hasTimerHint == (timerPort != nil) }
+  /// Whether the port set is made and knows all of the mode's descriptors that its members need, but the main queue's.
+  var hasHints: Bool { portSet != nil && (hasTimerHint || !needsTimerHint) }
+
+  /// A timerfd that has lost its timers before it entered the set is not asked for.
+  var needsTimerHint: Bool { timerPort != nil && timerCount > 0 }
 
   /// Rule 2, without blocks and the main queue. A firing timer is still a member.
   var hasNoItems: Bool { keepingCount.load(ordering: .relaxed) == 0 }
@@ -154,11 +161,5 @@ extension ModeState {
     if source.hasIdentity { sourcesWithIdentity -= 1 }
     sourceCount.store(sources.count, ordering: .releasing)
     countKeeping()
-  }
-
-  /// The member that counts as `source` (rule 28).
-  func member(equalTo source: RunLoop.Source) -> RunLoop.Source? {
-    guard sourcesWithIdentity > 0, source.hasIdentity else { return nil }
-    return sources.first { $0.source == source }?.source
   }
 }

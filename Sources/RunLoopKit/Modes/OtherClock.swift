@@ -30,7 +30,7 @@ final class OtherClock {
   var hint: PortSet.Hint { clock == .wall ? .wallTimer : .continuousTimer }
 
   /// Wants an expiry for the first timer; see `RunLoop.armTimer`.
-  func arm() { expiry.arm(port, for: heap) }
+  func arm() -> Bool { expiry.arm(port, for: heap) }
 
   func isDue(soft: Bool) -> Bool { expiry.isDue(heap, on: clock, soft: soft) }
 

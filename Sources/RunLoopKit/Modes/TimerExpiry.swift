@@ -3,16 +3,19 @@ struct TimerExpiry {
   /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date again.
   private var taken: UInt64 = 0
 
-  /// Wants one for the first timer; see `RunLoop.armTimer`.
+  /// Wants one for the first timer; see `RunLoop.armTimer`. False if the timerfd cannot be armed.
   @inline(__always)
-  func arm(_ port: TimerPort, for heap: TimerHeap) {
+  func arm(_ port: TimerPort, for heap: TimerHeap) -> Bool {
     let wakeAt = heap.wakeAt
     // The expiry that a pass has taken is not asked for again.
-    if wakeAt == taken { return }
+    if wakeAt == taken { return true }
     // The first timer is gone or was moved out: no expiry at its old date (A1), whose place the next timer would take.
-    if wakeAt == Time.forever { return port.disarm() }
+    if wakeAt == Time.forever {
+      port.disarm()
+      return true
+    }
     if wakeAt > port.armed { port.harvested() }
-    port.want(wakeAt)
+    return port.want(wakeAt)
   }
 
   /// `soft`: the expiry has come, so that everything whose date has come may fire; else only what must.

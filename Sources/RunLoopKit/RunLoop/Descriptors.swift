@@ -14,7 +14,7 @@ extension RunLoop {
       }
       mode.pointee.portSet = set
     }
-    try insertTimerHint(in: mode)
+    if mode.pointee.needsTimerHint { try insertHint(of: mode.pointee.timerPort!, in: mode) }
     try insertMainQueueHint(in: mode)
   }
 
@@ -27,13 +27,21 @@ extension RunLoop {
   }
 
   private func makeFirstTimerHeap(of mode: ModePointer) throws(RunLoopError) {
-    if mode.pointee.timerPort == nil { mode.pointee.timerPort = try TimerPort(.suspending) }
     if mode.pointee.timerHeap == nil { mode.pointee.timerHeap = try TimerHeap() }
-    try insertTimerHint(in: mode)
+    let kept = mode.pointee.timerPort
+    let port: TimerPort
+    if let kept { port = kept } else { port = try TimerPort(.suspending) }
+    do throws(RunLoopError) {
+      try insertHint(of: port, in: mode)
+    } catch {
+      if kept == nil { port.destroy() }
+      throw error
+    }
+    mode.pointee.timerPort = port
   }
 
-  private func insertTimerHint(in mode: ModePointer) throws(RunLoopError) {
-    guard !mode.pointee.hasTimerHint, let port = mode.pointee.timerPort, let set = mode.pointee.portSet else { return }
+  private func insertHint(of port: TimerPort, in mode: ModePointer) throws(RunLoopError) {
+    guard !mode.pointee.hasTimerHint, let set = mode.pointee.portSet else { return }
     try set.insertHint(.timer, fileDescriptor: port.fileDescriptor)
     mode.pointee.hasTimerHint = true
   }

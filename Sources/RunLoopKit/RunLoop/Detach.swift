@@ -66,6 +66,8 @@ extension RunLoop {
     if isMain { MainThread.tellOfEnd(members: Set(left.map { ObjectIdentifier($0.item) }).count, blocks: blocks.count) }
     let held = owner.pointee.heldEvents
     owner.pointee.heldEvents = []
+    let served = owner.pointee.servedOwners
+    owner.pointee.servedOwners = []
     var drained = BlockDrains()  // the thread was ended by a block
     swap(&drained, &owner.pointee.drains)
 
@@ -78,6 +80,11 @@ extension RunLoop {
     }
     withExtendedLifetime((left, recorded, held, extras)) {}
     for timer in collected { timer.timer.release() }
+    // The stack, which nobody unwinds, may hold these for ever: their descriptors are closed all the same.
+    for source in served {
+      source.owned?.release()
+      source.invalidate()
+    }
     withExtendedLifetime(blocks) {}
     withExtendedLifetime(drained) {}
   }

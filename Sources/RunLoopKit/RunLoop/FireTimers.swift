@@ -69,7 +69,9 @@ extension RunLoop {
     // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once.
     if end - base > 1 {
       wantExpiryNow(of: mode, limit)
-      if let counters { counters.pointee.add(wakesSaved(from: base), to: .wakesSaved) }
+      if let counters {
+        counters.pointee.add(wakesSaved(from: base, since: counters.pointee.lastSleepBegan), to: .wakesSaved)
+      }
     }
     return end
   }
@@ -81,19 +83,27 @@ extension RunLoop {
   }
 
   /// Among what one expiry serves: the dates that only tolerant timers have, but for the one that would have been a wake anyway.
-  private func wakesSaved(from base: Int) -> UInt64 {
+  /// All that was due when the loop fell asleep counts as one date: it would have been served by one look. So nothing is saved
+  /// by a loop that was late; `sleep` is never if it has not slept at all.
+  private func wakesSaved(from base: Int, since sleep: UInt64) -> UInt64 {
+    if sleep == Time.forever { return 0 }
     var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []
     for collected in state.pointee.collectedTimers[base...] {
       let schedule = collected.timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0 } }
-      if schedule.tolerance > 0 { tolerant.insert(schedule.date) } else { exact.insert(schedule.date) }
+      let date = max(schedule.date, sleep)
+      if schedule.tolerance > 0 { tolerant.insert(date) } else { exact.insert(date) }
     }
     let saved = tolerant.subtracting(exact).count
     return UInt64(exact.isEmpty ? max(saved, 1) - 1 : saved)
   }
 
   private func wantExpiryNow(of mode: ModePointer, _ now: UInt64) {
-    if let port = mode.pointee.timerPort { return port.want(now) }
-    if let other = mode.pointee.otherClocks?.first { other.port.want(Kernel.now(other.clock)) }
+    // One that cannot be armed has been noted when its timers were.
+    if let port = mode.pointee.timerPort {
+      port.want(now)
+    } else if let other = mode.pointee.otherClocks?.first {
+      other.port.want(Kernel.now(other.clock))
+    }
   }
 
   /// The date that fires; nil if the timer's turn has been taken by a nested run, or it is not due here any more.
@@ -165,7 +175,7 @@ extension RunLoop {
   func armTimer(of mode: ModePointer) {
     if mode.pointee.otherClocks != nil { armOtherClocks(of: mode) }
     guard let heap = mode.pointee.timerHeap, let port = mode.pointee.timerPort else { return }
-    mode.pointee.timerExpiry.arm(port, for: heap)
+    if !mode.pointee.timerExpiry.arm(port, for: heap) { noteDeafTimers(in: mode) }
   }
 
   /// `soft` as in `TimerExpiry`.

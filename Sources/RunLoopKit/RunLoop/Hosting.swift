@@ -31,15 +31,14 @@ extension RunLoop {
     try checkHost("prepare(_:)")
     let hosted = try hostedMode(mode)
     beginHostedWait(hosted)
-    if hasHostedWork(in: hosted) { return true }
-    // Set when the loop was made for its thread (`currentLoop`); the owner calls, as `checkHost` has seen.
+    if try hasHostedWorkNow(in: hosted) { return true }
     let scope = owner.pointee.scopes!.height
     try notifyHosted(hosted, .beforeWaiting)
     // As above.
     owner.pointee.scopes!.drain(to: scope)
     owner.pointee.hostWait = .asleep
     lock.withLock { armTimer(of: hosted) }
-    guard wakeWord.beginWait(), !isStopRequested, !hasHostedWork(in: hosted) else { return true }
+    guard wakeWord.beginWait(), !isStopRequested, try !hasHostedWorkNow(in: hosted) else { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
     return !wakeWord.isAsleep
   }
@@ -55,7 +54,7 @@ extension RunLoop {
     try checkHost("dispatch(_:)")
     let hosted = try hostedMode(mode)
     if owner.pointee.hostWait != .none { try endHostedWait(hosted) }
-    let hasWork = hasHostedWork(in: hosted)
+    let hasWork = try hasHostedWorkNow(in: hosted)
     let isStopped = owner.pointee.isHostedStop
     owner.pointee.hostedWake = .none
     owner.pointee.isHostedStop = false
@@ -124,6 +123,12 @@ extension RunLoop {
     wakeWord.kick()
   }
 
+  private func hasHostedWorkNow(in mode: ModePointer) throws(RunLoopError) -> Bool {
+    let hasWork = hasHostedWork(in: mode)
+    if owner.pointee.waitFailure != 0 { throw takeWaitFailure() }
+    return hasWork
+  }
+
   /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due timers.
   private func hasHostedWork(in mode: ModePointer) -> Bool {
     if owner.pointee.hostedWake != .none || owner.pointee.isHostedStop { return true }
@@ -140,9 +145,11 @@ extension RunLoop {
     if owner.pointee.hasHeldEvent(for: mode) { return true }
     var event = takeEvent(in: mode)
     if event == nil {
-      mode.pointee.portSet!.look()
+      let status = mode.pointee.portSet!.look()
+      if status < 0, hasFailedForGood(status, in: mode) { return false }
       event = takeEvent(in: mode)
     }
+    if event == nil { event = lock.withLock { mode.pointee.unheard == nil ? nil : takeUnheard(in: mode) } }
     if let event { owner.pointee.heldEvents.append((mode, event)) }
     return event != nil
   }

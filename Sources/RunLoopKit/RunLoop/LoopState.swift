@@ -9,6 +9,8 @@ struct LoopState: ~Copyable {
   var currentMode: ModePointer?
   var blocks = BlockQueue()
   var delayedPerforms = DelayedPerforms()
+  /// Grows whenever a source that may equal another one (rule 28) is added anywhere.
+  var identitiesVersion: UInt64 = 0
   /// Grows with every membership.
   var lastStamp: UInt64 = 0
   /// Inside a function of the main queue, which is not entered again.

@@ -11,7 +11,8 @@ extension RunLoop {
   public func add(_ item: Item, to mode: Mode = .default) throws(RunLoopError) -> Bool {
     guard isInThisProcess else { throw .forked }
     if let only = item.onlyHost, only != serial { throw .itemInOtherLoop }
-    let change = try lock.withLock { () throws(RunLoopError) in try addLocked(item, to: mode) }
+    let change = try lockedWithEquals(of: item) { (equals) throws(RunLoopError) in try addLocked(item, to: mode, equals)
+    }
     if let schedule = item.hooks?.schedule { tell(schedule, change, mode) }
     if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
     // Invalidated by another thread while it was added: it may have missed this membership.
@@ -22,23 +23,23 @@ extension RunLoop {
   }
 
   @inline(__always)
-  private func addLocked(_ item: Item, to name: Mode) throws(RunLoopError) -> Change {
+  private func addLocked(_ item: Item, to name: Mode, _ equals: EqualSources) throws(RunLoopError) -> Change {
     guard !hasEnded else { throw .loopEnded }
     guard !item.isInvalidated, isOfThisProcess(item) else { return .nothing }
     if let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode {
-      return try insert(item, in: mode) ? .membership : .nothing
+      return try insert(item, in: mode, equals) ? .membership : .nothing
     }
     guard item.isFree(for: self) else { return .nothing }
-    if name == .common { return try addToCommonModes(item) }
-    return try insert(item, in: state.pointee.makeMode(name)) ? .membership : .nothing
+    if name == .common { return try addToCommonModes(item, equals) }
+    return try insert(item, in: state.pointee.makeMode(name), equals) ? .membership : .nothing
   }
 
-  private func addToCommonModes(_ item: Item) throws(RunLoopError) -> Change {
-    guard item.hooks?.hasIdentity != true || commonItem(equalTo: item) == nil else { return .nothing }
+  private func addToCommonModes(_ item: Item, _ equals: EqualSources) throws(RunLoopError) -> Change {
+    guard item.hooks?.hasIdentity != true || commonItem(equalTo: item, equals) == nil else { return .nothing }
     let isNew = record(item)
     var entered: [ModePointer] = []
     do throws(RunLoopError) {
-      for mode in state.pointee.makeCommonModes() where try insert(item, in: mode) { entered.append(mode) }
+      for mode in state.pointee.makeCommonModes() where try insert(item, in: mode, equals) { entered.append(mode) }
     } catch {
       for mode in entered { leave(item, mode) }
       if isNew { eraseRecord(of: item) }
@@ -54,25 +55,24 @@ extension RunLoop {
   @discardableResult
   public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
-    let change = lock.withLock { removeLocked(item, from: mode) }
+    let change = lockedWithEquals(of: item) { removeLocked(item, from: mode, $0) }
     if let cancel = item.hooks?.cancel { tell(cancel, change, mode) }
     return change.isAny
   }
 
   @inline(__always)
-  private func removeLocked(_ item: Item, from name: Mode) -> Change {
+  private func removeLocked(_ item: Item, from name: Mode, _ equals: EqualSources) -> Change {
     if let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode {
       if leave(item, mode) { return .membership }
-      guard let equal = member(equalTo: item, in: mode), leave(equal, mode) else { return .nothing }
+      guard let equal = member(equalTo: item, in: mode, equals), leave(equal, mode) else { return .nothing }
       return .memberships([Member(mode: name, item: equal)], record: nil)
     }
-    guard name == .common, let recorded = commonItem(equalTo: item) else { return .nothing }
+    guard name == .common, let recorded = commonItem(equalTo: item, equals) else { return .nothing }
     eraseRecord(of: recorded)
     var left: [Member] = []
     for mode in commonModes() {
-      guard let gone = item.isMember(of: mode) ? item : member(equalTo: item, in: mode), leave(gone, mode) else {
-        continue
-      }
+      let gone = item.isMember(of: mode) ? item : member(equalTo: item, in: mode, equals)
+      guard let gone, leave(gone, mode) else { continue }
       left.append(Member(mode: mode.pointee.name, item: gone))
     }
     return .memberships(left, record: recorded)
@@ -82,11 +82,11 @@ extension RunLoop {
   /// - SeeAlso: `CFRunLoopContainsSource` and its kin.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
-    return lock.withLock {
+    return lockedWithEquals(of: item) { equals in
       if let mode = state.pointee.mode(mode), !mode.pointee.isPseudoMode {
-        return item.isMember(of: mode) || member(equalTo: item, in: mode) != nil
+        return item.isMember(of: mode) || member(equalTo: item, in: mode, equals) != nil
       }
-      guard mode == .common, commonItem(equalTo: item) != nil else { return false }
+      guard mode == .common, commonItem(equalTo: item, equals) != nil else { return false }
       return item.kind != .timer || item.isMember(ofAnyModeOf: self)  // rule 53
     }
   }
@@ -120,23 +120,25 @@ extension RunLoop {
   public func makeCommon(_ mode: Mode) {
     guard isUsable, mode != .common else { return }
     var scheduled: [Item] = []
-    lock.withLock { makeCommonLocked(mode, &scheduled) }
+    lockedWithComparedSources({ state.pointee.commonItems.values.map(\.item) }) { equals in
+      makeCommonLocked(mode, equals, &scheduled)
+    }
     for item in scheduled {
       item.hooks?.schedule?(self, mode)
       if item.isInvalidated { detach(item) }  // invalidated meanwhile: it may have missed this membership
     }
   }
 
-  private func makeCommonLocked(_ name: Mode, _ scheduled: inout [Item]) {
+  private func makeCommonLocked(_ name: Mode, _ equals: EqualSources, _ scheduled: inout [Item]) {
     guard !isCommonLocked(name) else { return }
     state.pointee.commonNames.insert(name)
     let items = state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }
     guard let mode = items.isEmpty ? state.pointee.mode(name) : state.pointee.makeMode(name) else { return }
     mode.pointee.isCommon = true
-    try? insertMainQueueHint(in: mode)
+    try? insertMainQueueHint(in: mode)  // a run of the mode, which alone serves it, tries again, with an answer
     for common in items where common.item.isValid && common.item.isFree(for: self) {
       // Refused for want of a descriptor: it stays recorded, and add(_:to: .common) tries again, with an answer.
-      if (try? insert(common.item, in: mode)) == true { scheduled.append(common.item) }
+      if (try? insert(common.item, in: mode, equals)) == true { scheduled.append(common.item) }
     }
   }
 

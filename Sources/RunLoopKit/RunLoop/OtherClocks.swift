@@ -3,7 +3,7 @@
 
 extension RunLoop {
   func armOtherClocks(of mode: ModePointer) {
-    for other in mode.pointee.otherClocks ?? [] { other.arm() }
+    for other in mode.pointee.otherClocks ?? [] where !other.arm() { noteDeafTimers(in: mode) }
   }
 
   /// All are asked: what is due fires by the same expiry.

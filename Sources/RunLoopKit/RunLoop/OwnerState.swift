@@ -17,6 +17,16 @@ struct OwnerState: ~Copyable {
   /// Polls that have not asked the kernel, since the last that has.
   var skippedLooks = 0
   static let mostSkippedLooks = 63
+  /// Whose callouts are on the stack, of those that hold a descriptor of their own for them; the innermost one's last.
+  var servedOwners: ContiguousArray<RunLoop.DescriptorItem> = []
+  /// Of waits that have failed, one soon after the other, and when the last one did.
+  var failedWaits = 0
+  var failedWaitAt: UInt64 = 0
+  static let mostFailedWaits = 100
+  /// Longer than that, in nanoseconds: then they are not one after the other.
+  static let failuresLieApart: UInt64 = 10_000_000
+  /// Of the wait that has ended a run; 0: none has.
+  var waitFailure: Int32 = 0
   /// Signalled sources collected by the passes on the stack, the innermost one's last.
   var collectedSources: ContiguousArray<CollectedSource> = []
   var hostWait = HostWait.none

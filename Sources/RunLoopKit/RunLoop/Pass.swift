@@ -3,15 +3,17 @@ enum PassEvent {
   case none
   case timer
   case mainQueue
+  /// The wait has failed, and so would the next one: the run ends.
+  case failed
   case port(RunLoop.Item, ready: UInt32)
 }
 
 extension RunLoop {
-  /// The passes of one run. The letters are those of rule 7; rule 8 is the decision.
+  /// The passes of one run. The letters are those of rule 7; rule 8 is the decision. Nil: a wait has failed.
   @inline(__always)
   func runPasses(
     _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
-  ) -> RunResult {
+  ) -> RunResult? {
     let mode = activation.pointee.mode
     activation.pointee.servesMainQueue = mayServeMainQueue(in: mode)
     let deadline = limit.deadline()
@@ -47,6 +49,7 @@ extension RunLoop {
       if case .mainQueue = event { hasJustServedMainQueue = true } else { hasJustServedMainQueue = false }
       if performBlocks(in: mode) { hasHandled = true }  // (m)
       if isPolling { drainScope(of: activation) }
+      if case .failed = event { return nil }
 
       if !isInThisProcess { return .stopped }  // a callout has forked, and this is the child
       if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)
@@ -76,7 +79,7 @@ extension RunLoop {
   /// (l): true if a source was called or the main queue served.
   private func serve(_ event: PassEvent, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
     switch event {
-    case .none:
+    case .none, .failed:
       return false
     case .timer:
       fireTimers(in: activation.pointee.mode)

@@ -12,7 +12,8 @@ extension RunLoop {
   ///     main queue served. Timers and blocks do not count.
   /// - Returns: The first that applies: handled, timed out, stopped, finished.
   /// - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.systemCall` if the mode has no port set
-  ///   yet and none can be made.
+  ///   yet and none can be made, or if the kernel will never answer a wait: somebody has closed the port set's descriptor
+  ///   (a stray close(2), closefrom(3)). After-waiting and exit have been notified then, and the loop's description says so.
   /// - SeeAlso: `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
@@ -90,14 +91,23 @@ extension RunLoop {
       parent: owner.pointee.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope)
     // Held by the caller until the run has ended, and the activation with it.
     activation.awaited = reply.map { Unmanaged.passUnretained($0) }
-    return withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
+    let result = withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
+    guard let result else { throw takeWaitFailure() }
+    return result
   }
 
-  /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back.
+  /// Of the wait that has ended a run.
+  @inline(never)
+  func takeWaitFailure() -> RunLoopError {
+    defer { owner.pointee.waitFailure = 0 }
+    return .systemCall(name: "epoll_wait", errno: owner.pointee.waitFailure)
+  }
+
+  /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: a wait has failed.
   @inline(__always)
   private func activate(
     _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
-  ) -> RunResult {
+  ) -> RunResult? {
     let mode = activation.pointee.mode
     let parent = activation.pointee.parent
     if parent == nil || !parent!.pointee.isAccepting { dropWakes(of: parent) }

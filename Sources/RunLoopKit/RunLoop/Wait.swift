@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Step (i) of the pass: waits for one event, or looks for one.
 extension RunLoop {
   /// A wake keeps the wait from blocking and is taken by the look that follows; it is no event (rule 10). Edges without a
@@ -19,9 +21,13 @@ extension RunLoop {
     while event == nil {
       let mayBlock =
         !isPolling && posted == .none && !canServeMainQueue(activation) && !mode.pointee.hasReadyPorts
-      let hasAsked = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
+      let answer = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
       posted = max(posted, wakeWord.take())
-      if !hasAsked {
+      if answer != .heard {
+        if answer == .failed {
+          event = .failed
+          break
+        }
         guard mode.pointee.hasReadyPorts else { break }
         event = takeReadyPort(in: mode)
         if event != nil || isPolling || posted != .none { break }
@@ -40,32 +46,60 @@ extension RunLoop {
     return event ?? .none
   }
 
-  /// At most one system call: sleeps if nothing has been posted, else only looks. False if not even that is needed.
+  private enum Answer {
+    /// Not even a look was needed.
+    case none
+    case heard
+    /// It will never hear anything.
+    case failed
+  }
+
+  /// At most one system call: sleeps if nothing has been posted, else only looks.
   @inline(__always)
-  private func askKernel(in mode: ModePointer, mayBlock: Bool, deadline: UInt64) -> Bool {
-    if mayBlock, beginSleep(in: mode, until: deadline) {
+  private func askKernel(in mode: ModePointer, mayBlock: Bool, deadline: UInt64) -> Answer {
+    var limit = deadline
+    if mayBlock, beginSleep(in: mode, until: &limit) {
       owner.pointee.skippedLooks = 0
       if let counters { counters.pointee.sleepBegins() }
       // A run begins with making the set of its mode, or finds one (`Running`).
-      mode.pointee.portSet!.blockingWait(until: deadline)
+      let status = mode.pointee.portSet!.blockingWait(until: limit)
       if let counters { counters.pointee.sleepEnds() }
-      return true
+      return status < 0 && hasFailedForGood(status, in: mode) ? .failed : .heard
     }
-    if canSkipLook(in: mode) { return false }
+    if canSkipLook(in: mode) { return .none }
     owner.pointee.skippedLooks = 0
     // As above.
-    mode.pointee.portSet!.look()
+    let status = mode.pointee.portSet!.look()
+    return status < 0 && hasFailedForGood(status, in: mode) ? .failed : .heard
+  }
+
+  /// A wait that a signal ends, or that wants memory, has ended early, and is begun again. Somebody has closed the set's
+  /// descriptor, or one fails again and again: there will be no other answer.
+  @inline(never)
+  func hasFailedForGood(_ status: Int32, in mode: ModePointer) -> Bool {
+    if status == -EINTR { return false }
+    let now = Kernel.now()
+    if now > Time.add(owner.pointee.failedWaitAt, OwnerState.failuresLieApart) { owner.pointee.failedWaits = 0 }
+    owner.pointee.failedWaitAt = now
+    owner.pointee.failedWaits += 1
+    let isLasting = [-EBADF, -EINVAL, -EFAULT, -EPERM].contains(status)
+    guard isLasting || owner.pointee.failedWaits > OwnerState.mostFailedWaits else { return false }
+    owner.pointee.failedWaits = 0
+    owner.pointee.waitFailure = -status
+    lock.withLock { mode.pointee.waitFailure = -status }
     return true
   }
 
-  /// False if something has been posted.
-  private func beginSleep(in mode: ModePointer, until deadline: UInt64) -> Bool {
-    var deadline = deadline
+  /// False if something has been posted. `limit`: of the wait; earlier if the kernel may not tell of everything.
+  @inline(__always)
+  private func beginSleep(in mode: ModePointer, until limit: inout UInt64) -> Bool {
+    var deadline = limit
     if mode.pointee.awaitedCount.load(ordering: .acquiring) > 0 {
       lock.withLock {
         armTimer(of: mode)
         if let heap = mode.pointee.timerHeap { deadline = min(deadline, heap.wakeAt) }
         if mode.pointee.otherClocks != nil { deadline = min(deadline, otherClocksWake(of: mode)) }
+        if mode.pointee.unheard != nil { limit = min(limit, unheardLimit(of: mode)) }
       }
     }
     return !spin(until: deadline) && wakeWord.beginWait()
@@ -129,7 +163,14 @@ extension RunLoop {
   private func takeHiddenEvent(
     in mode: ModePointer, _ activation: UnsafeMutablePointer<Activation>
   ) -> PassEvent? {
-    if lock.withLock({ takeExpiry(in: mode, soft: false) }) { return .timer }
+    var unheard: PassEvent?
+    let isDue = lock.withLock {
+      if takeExpiry(in: mode, soft: false) { return true }
+      if mode.pointee.unheard != nil { unheard = takeUnheard(in: mode) }
+      return false
+    }
+    if isDue { return .timer }
+    if let unheard { return unheard }
     if mode.pointee.hasReadyPorts, let event = takeReadyPort(in: mode) { return event }
     if canServeMainQueue(activation) {
       owner.pointee.isMainQueuePending = false

@@ -169,7 +169,11 @@ private func residentMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutable
 extension Resident {
   /// The thread's life. A plain `stop()` of its run ends it as well.
   private func serve(_ loop: RunLoop) {
-    _ = try? loop.run(in: .default, limit: RunLimit(nil), false)
+    do throws(RunLoopError) {
+      _ = try loop.run(in: .default, limit: RunLimit(nil), false)
+    } catch {
+      StandardError.write("RunLoopKit: the thread \"\(name)\" ends: \(error)\n")
+    }
     // Not in the child of a callout that has forked.
     if loop.isInThisProcess, told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork {
       loop.resume()

@@ -5,7 +5,9 @@ extension RunLoop {
   ///
   /// Never early; late by at most the tolerance, and by what the loop is busy or runs in other modes: then it fires once on
   /// the next occasion, dates missed meanwhile are skipped, and the phase is kept. Belongs to one loop at a time; equal
-  /// dates fire in the order in which they were set. Source: `CFRunLoopTimerRef`.
+  /// dates fire in the order in which they were set. What is due when its mode's timers wake a loop is that pass's, after the
+  /// observers of after-waiting: a run of the mode that one of these begins fires none of them (as CFRunLoop).
+  /// Source: `CFRunLoopTimerRef`.
   public final class Timer: Item, @unchecked Sendable {
     /// The clock that its dates are on. Never changes.
     public let clock: TimerClock

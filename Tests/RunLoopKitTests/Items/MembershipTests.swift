@@ -206,4 +206,53 @@ final class MembershipTests: XCTestCase {
       XCTAssertFalse(loop.modes.contains("unknown"))
     }
   }
+
+  /// The `==` of a source's identity is user code: no lock is held, so that another thread can ask the loop meanwhile.
+  func test_RLK_ADD_12_noLockIsHeldWhileIdentitiesAreCompared() {
+    struct Name: Hashable, Sendable {
+      let name: String
+      let compared: Box<Int>
+      let loop: RunLoop
+      let mayAsk: Box<Bool>
+      static func == (a: Name, b: Name) -> Bool {
+        a.compared.value += 1
+        if a.mayAsk.value {
+          let (answered, loop) = (Gate(), a.loop)
+          TestThread {
+            _ = loop.modes
+            answered.open()
+          }.detach()
+          if !answered.wait(atMost: 10) {
+            a.mayAsk.value = false  // the lock is held: no use to try again
+            XCTFail("the loop is locked")
+          }
+        }
+        return a.name == b.name
+      }
+      func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    }
+    onThread {
+      let (loop, compared, mayAsk) = (RunLoop.current, Box(0), Box(true))
+      func source(_ name: String) -> RunLoop.Source {
+        var hooks = RunLoop.Source.Hooks()
+        hooks.identity = Name(name: name, compared: compared, loop: loop, mayAsk: mayAsk)
+        return RunLoop.Source(hooks: hooks) { _ in }
+      }
+      let (first, equal, other) = (source("a"), source("a"), source("b"))
+      XCTAssertTrue(try loop.add(first))
+      XCTAssertFalse(try loop.add(equal))
+      XCTAssertTrue(try loop.add(other))
+      XCTAssertTrue(loop.contains(equal))
+      XCTAssertTrue(try loop.add(equal, to: .common))
+      XCTAssertFalse(try loop.add(first, to: .common))
+      loop.makeCommon("m")
+      XCTAssertTrue(loop.contains(first, in: "m"))
+      XCTAssertTrue(loop.contains(first, in: .common))
+      XCTAssertTrue(loop.remove(first, from: .common))
+      XCTAssertFalse(loop.contains(equal))
+      XCTAssertFalse(loop.contains(first, in: "m"))
+      XCTAssertTrue(loop.remove(other))
+      XCTAssertGreaterThan(compared.value, 5)
+    }
+  }
 }

@@ -48,6 +48,8 @@ enum CountingKernel {
     var deadline: (@Sendable (UInt64) -> UInt64)?
     /// The answer to a wait; nil: it takes place.
     var wait: (@Sendable (UInt64) -> Int32?)?
+    /// The answer to a registration, or a change of one; nil: it takes place.
+    var control: (@Sendable () -> Int32?)?
   }
 
   nonisolated(unsafe) static var script = Script()
@@ -69,7 +71,7 @@ enum CountingKernel {
     }
     table.pointee.epoll_control = { context, set, operation, descriptor, event in
       controls.add(1, ordering: .relaxed)
-      if operation != EPOLL_CTL_DEL, let fault = Faults.next(ENOSPC) { return fault }
+      if operation != EPOLL_CTL_DEL, let fault = script.control?() ?? Faults.next(ENOSPC) { return fault }
       return rlc_kernel_default().pointee.epoll_control(context, set, operation, descriptor, event)
     }
     table.pointee.timerfd_set = { context, descriptor, deadline in

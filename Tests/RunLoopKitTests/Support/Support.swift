@@ -32,6 +32,9 @@ final class TestThread: @unchecked Sendable {
   }
 
   func join() { pthread_join(id, nil) }
+
+  /// Nobody waits for its end.
+  func detach() { pthread_detach(id) }
 }
 
 private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
@@ -70,6 +73,15 @@ final class Gate: @unchecked Sendable {
 
   func open() { sem_post(semaphore) }
   func wait() { while sem_wait(semaphore) != 0 {} }
+
+  /// False after so many seconds: what should have opened it hangs.
+  func wait(atMost seconds: Int) -> Bool {
+    var limit = timespec()
+    clock_gettime(CLOCK_REALTIME, &limit)
+    limit.tv_sec += seconds
+    while sem_timedwait(semaphore, &limit) != 0 { if errno == ETIMEDOUT { return false } }
+    return true
+  }
 }
 
 /// An eventfd that is closed with its owner.

@@ -245,4 +245,22 @@ final class ThreadEndTests: XCTestCase {
     }
     XCTAssertEqual(calls.value, last)
   }
+
+  /// A source's own descriptor is held for its callout, which does not return.
+  func test_RLK_END_11_anOwnedDescriptorIsClosedWhenItsCalloutEndsTheThread() {
+    let pipe = Pipe()
+    onEndingThread { loop in
+      let source = try RunLoop.FileDescriptorSource(
+        fileDescriptor: pipe.reading, interest: .readable, ownership: .closesWhenInvalidated
+      ) { _, _ in
+        pthread_exit(nil)
+      }
+      try loop.add(source)
+      pipe.send("x")
+      try loop.run(for: .seconds(30))
+      XCTFail("the thread goes on")
+    }.join()
+    XCTAssertEqual(fcntl(pipe.reading, F_GETFD), -1)
+    close(pipe.writing)
+  }
 }

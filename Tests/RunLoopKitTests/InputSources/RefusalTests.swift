@@ -1,0 +1,259 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// The next `count` registrations are refused.
+private func refuse(_ count: Int) {
+  let left = Box(count)
+  CountingKernel.script.control = {
+    left.update {
+      $0 -= 1
+      return $0 >= 0 ? -ENOSPC : nil
+    }
+  }
+}
+
+/// What epoll does not take back, or will never answer again: injected errors.
+final class RefusalTests: XCTestCase {
+  override class func setUp() { _ = CountingKernel.install }
+  override func tearDown() { CountingKernel.script = CountingKernel.Script() }
+
+  typealias Source = RunLoop.FileDescriptorSource
+
+  /// After a nested run: told once, tried again without a spin, and heard again.
+  func test_RLK_FD_29_oneThatIsNotTakenBackIsToldAndTriedAgain() {
+    for refusals in [1, 4] {
+      onThread {
+        let (loop, log, pipe) = (RunLoop.current, Box<[Source.Readiness]>([]), Pipe())
+        let source = try Source(fileDescriptor: pipe.reading, interest: .readable) { _, ready in
+          let count = log.update {
+            $0.append(ready)
+            return $0.count
+          }
+          if count == 3 { return loop.stop() }
+          guard count == 1 else { return }
+          _ = try? loop.run(for: .zero)
+          refuse(refusals)
+        }
+        try loop.add(source)
+        pipe.send("x")
+        var result: RunLoop.RunResult?
+        let counts = try CountingKernel.count { result = try loop.run(for: .seconds(30)) }
+        XCTAssertEqual(result, .stopped)
+        XCTAssertEqual(log.value, [.readable, .error, .readable])
+        XCTAssertLessThanOrEqual(counts.waits, 10 + 2 * refusals)
+        source.invalidate()
+        pipe.closeBoth()
+      }
+    }
+  }
+
+  /// By its handler, at once; a failure is its own then.
+  func test_RLK_FD_30_settingTheInterestTriesAgain() {
+    onThread {
+      let (loop, log, pipe) = (RunLoop.current, Box<[Source.Readiness]>([]), Pipe())
+      let errors = Box<[RunLoopError?]>([])
+      let source = try Source(fileDescriptor: pipe.reading, interest: .readable) { source, ready in
+        log.update { $0.append(ready) }
+        if log.value.count == 1 {
+          _ = try? loop.run(for: .zero)
+          refuse(3)
+        } else if ready == .error {
+          for _ in 0..<2 { errors.update { $0.append(thrown { try source.setInterest(.readable) }) } }
+        }
+      }
+      try loop.add(source)
+      pipe.send("x")
+      for _ in 0..<3 { try loop.run(for: .zero) }
+      XCTAssertEqual(log.value, [.readable, .error, .readable])
+      XCTAssertEqual(errors.value, [.systemCall(name: "epoll_ctl", errno: ENOSPC), nil])
+      source.invalidate()
+      pipe.closeBoth()
+    }
+  }
+
+  /// At the end of a rest; a port source, which has no word for it, is only tried again.
+  func test_RLK_FD_31_aRestThatCannotEndIsTriedAgain() {
+    onThread {
+      let (loop, called, counter) = (RunLoop.current, Box(0), EventCounter(isSemaphore: true))
+      let limit = RunLoop.RateLimit(count: 1, per: .milliseconds(1)) { _ in }
+      let source = try RunLoop.PortSource(fileDescriptor: counter.descriptor, limit: limit) { _ in
+        called.value += 1
+        if called.value == 1 { refuse(2) }  // also that it looks for more is not heard of
+        if called.value == 3 { loop.stop() }
+      }
+      try loop.add(source)
+      counter.add(3)
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+      XCTAssertEqual(called.value, 3)
+      source.invalidate()
+    }
+  }
+
+  /// Removing the later of two on one number: epoll refuses the earlier one, which had it before.
+  func test_RLK_FD_32_anEarlierOneThatIsNotTakenBackIsTriedAgain() {
+    onThread {
+      let (loop, called, counter) = (RunLoop.current, Box(0), EventCounter(isSemaphore: true))
+      try loop.add(RunLoop.Timer.never())
+      try loop.add(PortSourceFactory.make(counter) { called.value += 1 })
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(3600)) { _ in }
+      let later = try RunLoop.PortSource(fileDescriptor: counter.descriptor, limit: limit) { _ in called.value += 10 }
+      try loop.add(later)
+      counter.add(2)
+      try loop.run(for: .zero)
+      XCTAssertEqual(called.value, 10)  // and now it rests
+      refuse(1)
+      later.invalidate()
+      for _ in 0..<3 { try loop.run(for: .zero) }
+      XCTAssertEqual(called.value, 11)
+    }
+  }
+
+  /// As membership is: by the thread of the loop itself, between the wait and the callout.
+  func test_RLK_FD_33_anInterestThatAnObserverClearsIsNotCalled() {
+    for trigger in [Source.Trigger.level, .edge, .oneShot] {
+      onThread {
+        let (loop, called, pipe) = (RunLoop.current, Box(0), Pipe())
+        let source = try Source(fileDescriptor: pipe.reading, interest: .readable, trigger: trigger) { _, _ in
+          called.value += 1
+          loop.stop()
+        }
+        try loop.add(source)
+        try loop.add(RunLoop.Observer(.afterWaiting, repeats: false) { _, _ in source.interest = [] })
+        pipe.send("x")
+        XCTAssertEqual(try loop.run(for: .milliseconds(2)), .timedOut)
+        XCTAssertEqual(called.value, 0)
+        source.interest = .readable
+        XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+        XCTAssertEqual(called.value, 1)
+        source.invalidate()
+        pipe.closeBoth()
+      }
+    }
+  }
+
+  /// A timer that cannot be added leaves the mode as it was, and so does one that was never in a set.
+  func test_RLK_ADD_11_aTimerIsAddedOrNothingIsChanged() {
+    onThread {
+      let (loop, fired) = (RunLoop.current, Box(0))
+      try loop.add(RunLoop.Source { _ in })
+      XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+      let timer = RunLoop.Timer(fireDate: .now) { _ in fired.value += 1 }
+      CountingKernel.script.control = { -ENOSPC }
+      XCTAssertEqual(thrown { try loop.add(timer) }, .systemCall(name: "epoll_ctl", errno: ENOSPC))
+      XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+      XCTAssertFalse(loop.contains(timer))
+      CountingKernel.script.control = nil
+      XCTAssertTrue(try loop.add(timer))
+      XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
+      XCTAssertEqual(fired.value, 1)
+    }
+    onThread {
+      let (loop, fired) = (RunLoop.current, Box(0))
+      let timer = RunLoop.Timer(fireDate: .now) { _ in fired.value += 1 }
+      try loop.add(timer)
+      loop.remove(timer)
+      try loop.add(RunLoop.Source { _ in })
+      let calls = Box(0)
+      CountingKernel.script.control = {
+        calls.value += 1
+        return calls.value > 1 ? -ENOSPC : nil  // the first is the wakeup port's
+      }
+      XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+      XCTAssertEqual(calls.value, 1)
+      CountingKernel.script.control = nil
+      try loop.add(timer)
+      XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
+      XCTAssertEqual(fired.value, 1)
+    }
+  }
+
+  /// Somebody closes the loop's own descriptor, or puts another file there: the run says so, at once.
+  func test_RLK_RUN_9_aWaitThatFailsForGoodIsAnError() {
+    for isReplaced in [false, true] {
+      onThread {
+        let (loop, told, other) = (RunLoop.current, Box<[RunLoop.Activity]>([]), EventCounter())
+        let (port, counter) = (Box(0), EventCounter())
+        try loop.add(PortSourceFactory.make(counter) { port.value += 1 })
+        let descriptor = try loop.fileDescriptor()
+        if isReplaced { dup2(other.descriptor, descriptor) } else { close(descriptor) }
+        try loop.add(RunLoop.Observer([.afterWaiting, .exit]) { _, activity in told.update { $0.append(activity) } })
+        let error = RunLoopError.systemCall(name: "epoll_wait", errno: isReplaced ? EINVAL : EBADF)
+        let counts = CountingKernel.count { XCTAssertEqual(thrown { try loop.run(for: .seconds(30)) }, error) }
+        XCTAssertEqual(counts.waits, 1)
+        XCTAssertEqual(told.value, [.afterWaiting, .exit])
+        XCTAssertEqual(thrown { try loop.runUntilStopped() }, error)
+        XCTAssertEqual(thrown { try loop.run(for: .zero) }, error)
+        XCTAssertEqual(thrown { try loop.prepare() }, error)
+        XCTAssertEqual(thrown { try loop.dispatch() }, error)
+        XCTAssertTrue(loop.description.contains("its waits fail: \(error)"))
+        XCTAssertNil(loop.currentMode)
+        try loop.add(RunLoop.Timer(fireDate: .now) { _ in loop.stop() }, to: "another")
+        XCTAssertEqual(try loop.run(in: "another", for: .seconds(30)), .stopped)
+        dup2(other.descriptor, descriptor)  // what the loop closes at its end is nobody else's
+      }
+    }
+  }
+
+  /// A timer comes in time all the same.
+  func test_RLK_RUN_11_aTimerdescriptorThatSomebodyClosesIsDoneWithout() {
+    onThread {
+      let (loop, fired, other) = (RunLoop.current, Box(0), EventCounter())
+      let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in
+        fired.value += 1
+        loop.stop()
+      }
+      try loop.add(timer)
+      let text = loop.description
+      let number = text.components(separatedBy: "timer port: descriptor ")[1].prefix { $0.isNumber }
+      dup2(other.descriptor, Int32(number)!)
+      timer.rearm(after: .milliseconds(2))
+      let counts = try CountingKernel.count { XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped) }
+      XCTAssertEqual(fired.value, 1)
+      XCTAssertLessThanOrEqual(counts.waits, 4)
+      TestThread { timer.rearm(after: .milliseconds(2)) }.join()
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+    }
+  }
+
+  /// One that might pass does not: no spin for ever.
+  func test_RLK_RUN_10_aWaitThatFailsAgainAndAgainIsAnError() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      CountingKernel.script.wait = { _ in -ENOMEM }
+      let error = RunLoopError.systemCall(name: "epoll_wait", errno: ENOMEM)
+      let counts = CountingKernel.count { XCTAssertEqual(thrown { try loop.run(for: .seconds(30)) }, error) }
+      XCTAssertLessThanOrEqual(counts.waits, 101)
+      CountingKernel.script.wait = nil
+      XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
+    }
+  }
+
+  /// A circle of limiter, timer and closure kept them all.
+  func test_RLK_LEAK_6_aSourceThatIsDroppedWhileItRestsIsGone() {
+    onThread {
+      let (loop, gone, counter) = (RunLoop.current, Box(0), EventCounter())
+      try loop.add(RunLoop.Timer.never())
+      for isLimited in [true, false] {
+        let token = Token { gone.value += 1 }
+        let limit =
+          isLimited ? RunLoop.RateLimit(count: 1, per: .seconds(3600)) { _ in withExtendedLifetime(token) {} } : nil
+        var source: RunLoop.PortSource? = try RunLoop.PortSource(fileDescriptor: counter.descriptor, limit: limit) {
+          _ in
+          withExtendedLifetime(token) {}
+        }
+        try loop.add(source!)
+        counter.add()
+        try loop.run(for: .zero)
+        loop.remove(source!)
+        source = nil
+      }
+      XCTAssertEqual(gone.value, 2)
+      XCTAssertEqual(loop.items().count, 1)
+    }
+  }
+}
