@@ -6,11 +6,15 @@ internal import Synchronization
 /// A warning, not an error: the thread may be a library's, may be about to end, and the program may know better. Threads of
 /// libdispatch block all signals.
 enum SignalMasks {
-  /// Signals of which standard error has been told.
+  /// Signals of which standard error has been told, by this process.
   private static let told = Atomic<UInt64>(0)
+  private static let teller = Atomic<UInt32>(Kernel.forkGeneration)
 
   /// Looks at all threads of the process, unless all of these signals have been told of.
   static func check(_ signals: SignalSet) {
+    if teller.exchange(Kernel.forkGeneration, ordering: .relaxed) != Kernel.forkGeneration {
+      told.store(0, ordering: .relaxed)
+    }
     var thread = rlc_thread_mask()
     let asked = signals.bits & ~told.load(ordering: .relaxed)
     guard asked != 0, rlc_signals_find_unblocked(asked, &thread) else { return }

@@ -23,9 +23,19 @@ final class SignalMaskTests: XCTestCase {
     return pipe.receive()
   }
 
+  /// In a child that blocks nothing: what the tests' process blocks is inherited.
+  private func inCleanChild(line: UInt = #line, _ body: (ChildChecks) throws -> Void) {
+    inChild(line: line) { check in
+      var none = sigset_t()
+      sigemptyset(&none)
+      pthread_sigmask(SIG_SETMASK, &none, nil)
+      try body(check)
+    }
+  }
+
   func test_RLK_SIGNAL_19_aThreadThatDoesNotBlockTheSignal_isToldOfOnce() throws {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("a forked process may have no threads here") }
-    inChild { check in
+    inCleanChild { check in
       try RunLoop.blockSignals(.user2)
       let (loop, isThere, end, number) = (RunLoop.current, Gate(), Gate(), Box(""))
       let thread = TestThread {
@@ -54,7 +64,7 @@ final class SignalMaskTests: XCTestCase {
 
   func test_RLK_SIGNAL_20_withoutPidfds_theSameForChildren() throws {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("a forked process may have no threads here") }
-    inChild { check in
+    inCleanChild { check in
       let (isThere, end) = (Gate(), Gate())
       let thread = TestThread {
         isThere.open()
@@ -79,7 +89,7 @@ final class SignalMaskTests: XCTestCase {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("a forked process may have no threads here") }
     let name = NameFolder.newName()
     let peer = Peer("serve", name)
-    inChild { check in
+    inCleanChild { check in
       let right = try Port.connect(to: name)
       right.onInvalidation {}
       check.that(threadNames().contains("runloop-ports"), "\(threadNames())")
