@@ -15,7 +15,7 @@ private final class Worker: Sendable {
     host = RunLoop.Thread(name: "worker")
     try host.start()
     try host.perform { [self] in
-      try? RunLoop.current.add(RunLoop.Port { _, _ in })
+      _ = try? RunLoop.current.add(RunLoop.Port { _, _ in })
       hasBegun.store(true, ordering: .releasing)
       while keep.load(ordering: .relaxed) {
         _ = try? RunLoop.current.run(in: .default, returnAfterSourceHandled: true)

@@ -1,0 +1,48 @@
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Rules 17 and 18, each by an event: what does not hold ends a run by its limit.
+final class RuleTests: XCTestCase {
+  /// The wake is taken by a run that was begun in the entry of another one, which so is owed it, and ends without having
+  /// waited: it is the outermost one's.
+  func test_RLK_RULE_17_aRunThatDidNotWaitPassesOnWhatItIsOwed() {
+    onThread {
+      let loop = RunLoop.current
+      for mode: RunLoop.Mode in [.default, "middle", "inner"] { try loop.add(RunLoop.Timer.never(), to: mode) }
+      let results = Box<[RunLoop.RunResult?]>([])
+      try loop.add(
+        RunLoop.Observer(.entry) { _, _ in
+          loop.wakeUp()
+          let result = try? loop.run(in: "inner", for: .zero)
+          results.update { $0.append(result) }
+          loop.stop()  // the middle one's: before its first pass
+        }, to: "middle")
+      try loop.add(
+        RunLoop.Observer(.beforeSources, repeats: false) { _, _ in
+          let result = try? loop.run(in: "middle", for: .seconds(10))
+          results.update { $0.append(result) }
+        })
+      try loop.add(RunLoop.Observer(.afterWaiting) { _, _ in loop.stop() })
+      XCTAssertEqual(try loop.run(for: .seconds(10)), .stopped)
+      XCTAssertEqual(results.value, [.timedOut, .stopped])
+    }
+  }
+
+  func test_RLK_RULE_18_aDateThatAnotherThreadChangesIsAPass() {
+    onThread {
+      let loop = RunLoop.current
+      let timer = RunLoop.Timer(fireDate: .now.advanced(by: .seconds(1000))) { _ in }
+      try loop.add(timer)
+      try loop.add(RunLoop.Observer(.afterWaiting) { _, _ in loop.stop() })
+      let other = TestThread {
+        while !loop.isWaiting { sched_yield() }
+        timer.fireDate = .now.advanced(by: .seconds(2000))
+      }
+      XCTAssertEqual(try loop.run(for: .seconds(10)), .stopped)
+      other.join()
+    }
+  }
+}
