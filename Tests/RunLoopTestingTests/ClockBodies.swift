@@ -21,6 +21,20 @@ extension Bodies {
     require(time.now == start.advanced(by: .seconds(10)))
   }
 
+  static func timeDoesNotGoBackAndDoesNotOverflow() {
+    let time = VirtualTime.install()
+    let (now, continuous, wall) = (time.now, RunLoop.ContinuousInstant.now, RunLoop.WallInstant.now)
+    for duration in [Duration.zero, .seconds(-5), .seconds(Int64.min)] {
+      time.advance(by: duration)
+      time.suspend(for: duration)
+    }
+    require(time.now == now && RunLoop.ContinuousInstant.now == continuous && RunLoop.WallInstant.now == wall)
+    time.suspend(for: .nanoseconds((1 << 53) + 1))  // exactly
+    require(continuous.duration(to: .now) == .nanoseconds((1 << 53) + 1))
+    for _ in 1...2 { time.suspend(for: .seconds(Int64.max)) }
+    require(time.now == now && RunLoop.ContinuousInstant.now > continuous)
+  }
+
   static func theMachineSleepsWhileTheLoopDoes() throws {
     let time = VirtualTime.install()
     let (loop, start) = (RunLoop.current, time.now)

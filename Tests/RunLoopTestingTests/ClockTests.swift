@@ -8,6 +8,10 @@ import Testing
     await #expect(processExitsWith: .success) { try Bodies.suspendTellsTheClocksApart() }
   }
 
+  @Test func timeDoesNotGoBackAndDoesNotOverflow() async {
+    await #expect(processExitsWith: .success) { Bodies.timeDoesNotGoBackAndDoesNotOverflow() }
+  }
+
   @Test func theMachineSleepsWhileTheLoopDoes() async {
     await #expect(processExitsWith: .success) { try Bodies.theMachineSleepsWhileTheLoopDoes() }
   }

@@ -75,7 +75,8 @@ final class NameClaim: OwnedDescriptor, @unchecked Sendable {
       let status = rlc_port_name_claim(folder, name, &claim)
       if status < 0 {
         Glibc.close(folder)
-        throw status == -EADDRINUSE ? .nameTaken : .systemCall(name: "bind", errno: -status)
+        throw status == -EADDRINUSE
+          ? .nameTaken : .systemCall(name: .init("bind", PortWords.port(name)), errno: -status)
       }
     } catch {
       NameClaim.leave(name)

@@ -87,7 +87,7 @@ extension RunLoop.Port {
       switch descriptor {
       case -ENOENT: throw .noSuchPort
       case -EAGAIN: throw .portFull
-      default: throw .systemCall(name: "connect", errno: -descriptor)
+      default: throw .systemCall(name: .init("connect", PortWords.port(name)), errno: -descriptor)
       }
     }
     var credentials = rlc_credentials()
@@ -102,4 +102,9 @@ extension RunLoop.Port {
     }
     return SendRight(channel.importing.withLock { channel.imports.arrived(0, on: channel) })
   }
+}
+
+/// Words about names, for errors.
+enum PortWords {
+  static func port(_ name: String) -> String { "the port \"\(name)\"" }
 }

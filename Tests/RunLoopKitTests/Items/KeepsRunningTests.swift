@@ -19,7 +19,7 @@ final class KeepsRunningTests: XCTestCase {
       XCTAssertFalse(beat.keepsRunning)
       try loop.add(beat)
       XCTAssertTrue(loop.wouldFinish(in: .default))
-      XCTAssertEqual(try loop.run(), .finished)
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
       XCTAssertEqual(calls.value, 0)
       XCTAssertTrue(loop.contains(beat) && loop.description.contains("kept by: nothing"))
 
