@@ -68,7 +68,7 @@ extension RunLoop {
     var activation = owner.pointee.activation?.pointee.parent
     while let enclosing = activation {
       if let request = enclosing.pointee.awaited, request.takeUnretainedValue().isOver {
-        enclosing.pointee.heldWake = max(enclosing.pointee.heldWake, .kick)
+        enclosing.pointee.isOwedLook = true
       }
       activation = enclosing.pointee.parent
     }

@@ -14,8 +14,10 @@ struct Activation {
   var isAccepting = true
   /// A nested run took a wake that may have been meant for this one: the next wait does not block (rule 17).
   var isOwedWake = false
-  /// Something was posted in a pass that did not wait: kept for the next one.
+  /// Something was posted in a pass that did not wait: kept for the wait that comes next, its own or a nested run's.
   var heldWake = WakeWord.Posted.none
+  /// A stop before it accepted wakes, or the answer it awaits: its own next wait does not block.
+  var isOwedLook = false
   /// The readiness source whose callout, which holds it, is on the stack: nested runs leave it out.
   var serving: Unmanaged<RunLoop.FileDescriptorSource>?
   /// A nested run has left it out of its set: it comes back when its callout ends.

@@ -270,7 +270,10 @@ extension RunLoop {
         return true
       }
     }
-    if isHere, case .date(_, isToldOf: true) = change, !isCurrent { wakeWord.kick() }  // rule 18
+    if isHere, case .date(_, isToldOf: true) = change, !isCurrent {  // rule 18
+      hasMovedDate.store(true, ordering: .relaxed)
+      wakeWord.kick()
+    }
     return isHere
   }
 

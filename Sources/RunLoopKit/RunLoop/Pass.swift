@@ -67,10 +67,11 @@ extension RunLoop {
     dropWakes(of: activation)
     activation.pointee.isAccepting = true
     // A stop since the decision at (n): its kick may be among what was dropped. One from now on is remembered.
-    if isStopRequested { activation.pointee.heldWake = max(activation.pointee.heldWake, .kick) }
+    if isStopRequested { activation.pointee.isOwedLook = true }
   }
 
-  /// A pass that goes to the main queue directly has no wait that could take a wake: it is the next one's.
+  /// A pass that goes to the main queue directly has no wait that could take a wake: it is the next one's, also of a run that
+  /// is nested in the queue's function (rule 17).
   private func keepWakes(_ activation: UnsafeMutablePointer<Activation>) {
     activation.pointee.heldWake = max(activation.pointee.heldWake, wakeWord.take())
     activation.pointee.isAccepting = false

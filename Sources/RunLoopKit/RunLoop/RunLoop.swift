@@ -16,6 +16,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let wakeWord = WakeWord()
   /// The innermost activation's serial << 1 | stop requested; 0 while none runs. `stop()` is a cas on it.
   let stopWord = Atomic<UInt64>(0)
+  /// Another thread has moved a date since the last kick was taken, which may have been its own (rule 18).
+  let hasMovedDate = Atomic<Bool>(false)
   /// How many blocks wait, in whatever modes; read without the lock, to pass by an empty queue.
   let queuedBlocks = Atomic<Int>(0)
   /// Its thread, as pthread_self(3) has it there; 0 before it was asked for on its thread, and after the thread's end.

@@ -176,7 +176,10 @@ extension RunLoop {
   /// Forgets what was posted while the activation did not accept; one that encloses it may have been meant.
   @inline(__always)
   func dropWakes(of activation: UnsafeMutablePointer<Activation>?) {
-    if wakeWord.take() == .wake { oweWake(to: activation?.pointee.parent) }
+    let posted = wakeWord.take()
+    guard posted != .none else { return }
+    hasMovedDate.store(false, ordering: .relaxed)
+    if posted == .wake { oweWake(to: activation?.pointee.parent) }
   }
 
   /// The enclosing run is owed a wake if it was between the top of its pass and its wait; of the outermost one a host that is

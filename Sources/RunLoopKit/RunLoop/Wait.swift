@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// Step (i) of the pass: waits for one event, or looks for one.
 extension RunLoop {
@@ -9,8 +10,7 @@ extension RunLoop {
   ) -> PassEvent {
     guard isInThisProcess else { return .none }
     let mode = activation.pointee.mode
-    var posted = activation.pointee.heldWake
-    activation.pointee.heldWake = .none
+    var posted = takeHeldWakes(of: activation)
     if activation.pointee.isOwedWake {
       activation.pointee.isOwedWake = false
       posted = .wake
@@ -40,10 +40,33 @@ extension RunLoop {
     }
     if !hasLooked { posted = max(posted, wakeWord.take()) }
     if posted == .wake { oweWake(to: activation.pointee.parent) }
-    // A date that another thread has moved into the past is an expiry and, after it, a kick, which asks for a pass (rule 18).
-    if posted == .kick, case .timer? = event { activation.pointee.heldWake = .kick }
+    if posted != .none, takeDateMove(), posted == .kick, case .timer? = event { activation.pointee.heldWake = .kick }
     activation.pointee.isAccepting = false  // (j)
     return event ?? .none
+  }
+
+  /// What was posted before, and no wait has taken yet. A wake is the loop's: of what the enclosing runs keep nothing is theirs
+  /// when this one waits first (rule 17).
+  @inline(__always)
+  private func takeHeldWakes(of activation: UnsafeMutablePointer<Activation>) -> WakeWord.Posted {
+    var posted = activation.pointee.isOwedLook ? WakeWord.Posted.kick : .none
+    activation.pointee.isOwedLook = false
+    var holder: UnsafeMutablePointer<Activation>? = activation
+    while let run = holder {
+      posted = max(posted, run.pointee.heldWake)
+      run.pointee.heldWake = .none
+      holder = run.pointee.parent
+    }
+    return posted
+  }
+
+  /// A date that another thread has moved into the past is an expiry and, after it, a kick, which asks for a pass of its own
+  /// (rule 18). The kick of a stop is none: it was an enclosing run's, or ends this one after the pass.
+  @inline(__always)
+  private func takeDateMove() -> Bool {
+    guard hasMovedDate.load(ordering: .relaxed) else { return false }
+    hasMovedDate.store(false, ordering: .relaxed)
+    return true
   }
 
   private enum Answer {
