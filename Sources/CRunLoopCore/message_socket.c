@@ -5,8 +5,12 @@
 #include <crunloop/message_socket.h>
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,6 +119,42 @@ int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns) {
         if (count == 0 && rlc_now(RLC_CLOCK_MONOTONIC) >= deadline_ns)
             return 0;
     }
+}
+
+int rlc_message_socket_unread(int fd) {
+    int unread = 0;
+    return ioctl(fd, SIOCOUTQ, &unread) < 0 ? -errno : unread;
+}
+
+/* Edges: the kernel tells of each packet that is taken, though there was room before. */
+static int wait_in_set(int set, int fd, int unread, uint64_t deadline_ns) {
+    struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
+    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) < 0)
+        return -errno;
+    for (;;) {
+        int now = rlc_message_socket_unread(fd), timeout = -1;
+        if (now < 0 || now < unread || (event.events & (EPOLLHUP | EPOLLERR)) != 0)
+            return now < 0 ? now : 1;
+        if (deadline_ns != RLC_TIME_FOREVER) {
+            uint64_t time = rlc_now(RLC_CLOCK_MONOTONIC);
+            if (time >= deadline_ns)
+                return 0;
+            uint64_t left = (deadline_ns - time + 999999) / 1000000;
+            timeout = left > INT_MAX ? INT_MAX : (int)left;
+        }
+        event.events = 0;
+        if (epoll_wait(set, &event, 1, timeout) < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
+int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns) {
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    if (set < 0)
+        return -errno;
+    int status = wait_in_set(set, fd, unread, deadline_ns);
+    (void)close(set);
+    return status;
 }
 
 void rlc_received_close(const rlc_received *received, size_t from) {

@@ -98,6 +98,37 @@ static void test_RLC_MSGSOCK_3_nothing_stays_open(void) {
     close_both(ends);
 }
 
+static void *take_one(void *context) {
+    char buffer[4];
+    rlc_received received;
+    (void)rlc_message_socket_receive(*(int *)context, buffer, sizeof buffer, &received);
+    return NULL;
+}
+
+/* There was room all the time: what is waited for is that something is taken. */
+static void test_RLC_MSGSOCK_5_what_was_not_taken(void) {
+    int ends[2];
+    pthread_t taker;
+    make_ends(ends);
+    CHECK_EQUAL(rlc_message_socket_unread(ends[0]), 0);
+    CHECK_EQUAL(send_text(ends[0], "x", NULL, 0), 0);
+    int one = rlc_message_socket_unread(ends[0]);
+    CHECK(one > 256); /* the kernel's own memory counts */
+    CHECK_EQUAL(send_text(ends[0], "y", NULL, 0), 0);
+    int two = rlc_message_socket_unread(ends[0]);
+    CHECK_EQUAL(two, 2 * one);
+    CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], two + 1, 0), 1);
+    CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], two, 0), 0);
+    CHECK_EQUAL(pthread_create(&taker, NULL, take_one, &ends[1]), 0);
+    CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], two, RLC_TIME_FOREVER), 1);
+    CHECK_EQUAL(pthread_join(taker, NULL), 0);
+    CHECK_EQUAL(rlc_message_socket_unread(ends[0]), one);
+    close(ends[1]);
+    CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], one, RLC_TIME_FOREVER), 1); /* nobody is left */
+    close(ends[0]);
+    CHECK(rlc_message_socket_unread(ends[0]) < 0);
+}
+
 /* Who has an end too can ask for a descriptor of the sender's process with each packet. */
 static void test_RLC_MSGSOCK_3_process_descriptors_are_closed(void) {
     enum { PASS_PROCESS_DESCRIPTOR = 76 };
@@ -198,6 +229,7 @@ int main(void) {
     RUN(test_RLC_MSGSOCK_3_nothing_stays_open);
     RUN(test_RLC_MSGSOCK_3_process_descriptors_are_closed);
     RUN(test_RLC_MSGSOCK_2_senders);
+    RUN(test_RLC_MSGSOCK_5_what_was_not_taken);
     RUN(test_a_reset_leaves_what_was_sent);
     RUN(test_a_full_socket);
     return 0;

@@ -82,6 +82,24 @@ RLC_API int rlc_message_socket_send(
 RLC_API int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns);
 
 /**
+ * What was sent and has not been taken by the other side yet, as memory: a packet takes some hundred bytes and its own.
+ *
+ * @return 0: all was taken [RLC-MSGSOCK-5]; -errno.
+ *
+ * Thread: [any].  Cost: one system call.  See: SIOCOUTQ.
+ */
+RLC_API int rlc_message_socket_unread(int fd);
+
+/**
+ * Waits until less than `unread` of it has not been taken, or there is nobody any more who could [RLC-MSGSOCK-5].
+ *
+ * @return 1; 0 at the deadline; -EMFILE, -ENFILE, -ENOMEM, -EBADF.
+ *
+ * Thread: [any].  Blocks.  Cost: an epoll set of its own.
+ */
+RLC_API int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns);
+
+/**
  * Takes the next packet, if there is one. All descriptors that came with it are in the answer, or closed
  * [RLC-MSGSOCK-3]. If there are no numbers left for them the packet comes without any, and says so [RLC-MSGSOCK-4].
  *

@@ -128,6 +128,8 @@ struct PortRegistration {
 
   static let readable = UInt32(RLC_READABLE)
   static let priority = UInt32(RLC_PRIORITY)
+  /// What is reported once, though nobody has asked for it.
+  static let ended = UInt32(RLC_HANGUP | RLC_ERROR)
   static let writable = UInt32(RLC_WRITABLE)
   /// How a readiness port reports.
   static let edge = UInt8(RLC_EDGE)

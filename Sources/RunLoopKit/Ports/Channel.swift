@@ -27,6 +27,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   @exclusivity(unchecked) var exports = Exports()
   /// Frames for which there was no room: they go before the next one.
   @exclusivity(unchecked) var leftToSay: [Frame] = []
+  @exclusivity(unchecked) private var unreadFiles = UnreadFiles()
   /// The port with a name by which the connection came to be, whose loops read it; nil: it is gone, or there was none.
   @exclusivity(unchecked) private(set) var home: Mailbox?
   @exclusivity(unchecked) private var hadHome = false
@@ -113,7 +114,12 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     return isServed
   }
 
-  override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool { receive(in: mode) }
+  override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+    let hasCalled = receive(in: mode)
+    // A set tells of the end once. Who sat out, or was not let in, has not read it: he is told again.
+    if ready & PortRegistration.ended != 0, !isOver { try? loop.interestChanged(self) }
+    return hasCalled
+  }
 
   /// From now on the end of the peer is noticed though no loop serves a port that it may send to.
   func watch() {
@@ -155,6 +161,22 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
     follow()
     closeIfUnused()
   }
+
+  // MARK: Files made for the peer
+
+  /// Waits until the peer has taken so much of what was made for it before that there may be so many bytes more.
+  func reserveFile(_ size: Int, _ patience: Destination.Patience) throws(RunLoopError) {
+    // Under virtual time the reader may wait for the turn of this thread.
+    let limit = Turns.taking == nil ? terms.policy.mostUnread : Int.max
+    while true {
+      let isReserved = sending.withLock { unreadFiles.reserve(size, limit: limit, fileDescriptor) }
+      if isReserved { return }
+      try waitForReader(patience)
+      if isBroken { throw failure }
+    }
+  }
+
+  func settleFile(_ size: Int, isSent: Bool) { sending.withLock { unreadFiles.settle(size, isSent: isSent) } }
 
   // MARK: Rights to the peer's ports
 

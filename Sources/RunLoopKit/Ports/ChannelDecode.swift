@@ -151,7 +151,6 @@ extension Channel {
     if view.bytes == nil {
       payload.file = try mapped(packet.descriptor(at: 0), Int(view.header.payload))
       opened.descriptors = 1
-      close(packet.descriptor(at: 0))
     }
     opened.message.sender = RunLoop.Message.Sender(packet.received.pointee.sender)
     let count = Int(view.header.entries)

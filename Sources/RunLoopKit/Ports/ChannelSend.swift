@@ -12,7 +12,7 @@ extension Channel {
     // A connection is made with its descriptor (`EventSource.init`): `owned` is never nil.
     guard owned!.hold() else { throw failure }
     defer { owned!.release() }
-    var frame = try OutgoingMessage(try Parcel(message), to: number, on: self)
+    var frame = try OutgoingMessage(try Parcel(message), to: number, on: self, patience)
     defer { frame.close() }
     if frame.hasRights { try frame.introduceStrangers(patience) }
     do throws(RunLoopError) {
@@ -59,17 +59,30 @@ extension Channel {
   }
 
   func waitForRoom(_ patience: Destination.Patience) throws(RunLoopError) {
-    let deadline: UInt64
-    switch patience {
-    case .none: throw .portFull
-    case .until(let moment): deadline = moment.nanoseconds
-    case .forever: deadline = Time.forever
-    }
+    let deadline = try self.deadline(of: patience)
     let status =
       Turns.taking?.waitUntilWritable(fileDescriptor, until: deadline, for: "room in a connection (send)")
       ?? rlc_message_socket_wait_writable(fileDescriptor, deadline)
     if status == 0 { throw .timedOut }
     try RunLoopError.check(status, "poll")
+  }
+
+  /// Until the peer has taken something.
+  func waitForReader(_ patience: Destination.Patience) throws(RunLoopError) {
+    let deadline = try self.deadline(of: patience)
+    let unread = rlc_message_socket_unread(fileDescriptor)
+    guard unread > 0 else { return }
+    let status = rlc_message_socket_wait_read(fileDescriptor, unread, deadline)
+    if status == 0 { throw .timedOut }
+    try RunLoopError.check(status, "epoll_wait")
+  }
+
+  private func deadline(of patience: Destination.Patience) throws(RunLoopError) -> UInt64 {
+    switch patience {
+    case .none: throw .portFull
+    case .until(let moment): moment.nanoseconds
+    case .forever: Time.forever
+    }
   }
 
   // MARK: Frames without a message. Under `sending`, but for `tell` and `wantRoom`.

@@ -1,11 +1,12 @@
 internal import CRunLoopCore
 internal import Glibc
+internal import Synchronization
 
 /// Bytes in a sealed memory file, mapped for reading: the owner of a `ByteStorage`.
 final class MemoryFile: @unchecked Sendable {
   fileprivate let bytes: UnsafeRawPointer
-  fileprivate let count: Int
-  /// To be sent to other processes; -1: another process's, of which only the mapping was kept.
+  let count: Int
+  /// To be sent to other processes, also back to where it came from; -1: only the mapping was kept.
   let fileDescriptor: Int32
   private let forkGeneration = Kernel.forkGeneration
   /// Of another process's.
@@ -22,16 +23,27 @@ final class MemoryFile: @unchecked Sendable {
 
   deinit {
     rlc_memory_file_unmap(bytes, UInt64(count))
+    if charge != nil, fileDescriptor >= 0 { MemoryFile.kept.subtract(1, ordering: .relaxed) }
     if fileDescriptor >= 0, forkGeneration == Kernel.forkGeneration { close(fileDescriptor) }
   }
 
-  /// Another process's, checked. The descriptor stays the caller's. A C status if it is not what it must be.
+  /// Of other processes' files so many keep their descriptors in this one. What is sent on without is copied.
+  private static let kept = Atomic<Int>(0)
+  private static let mostKept = 64
+
+  /// Another process's, checked: the descriptor is the file's then. A C status if it is not what it must be.
   static func map(
     _ fileDescriptor: Int32, count: Int, _ charge: PeerAccount.Charge
   ) -> (file: MemoryFile?, status: Int32) {
     var bytes: UnsafeRawPointer?
     let status = rlc_memory_file_map(fileDescriptor, UInt64(count), &bytes)
-    return (bytes.map { MemoryFile($0, count, -1, charge) }, status)
+    guard let bytes else { return (nil, status) }
+    if kept.add(1, ordering: .relaxed).newValue <= mostKept {
+      return (MemoryFile(bytes, count, fileDescriptor, charge), 0)
+    }
+    kept.subtract(1, ordering: .relaxed)
+    close(fileDescriptor)
+    return (MemoryFile(bytes, count, -1, charge), 0)
   }
 
   static func make<E: Error>(
@@ -94,10 +106,9 @@ extension RunLoop.Message.Bytes {
     self.init(file.storage(0, count))
   }
 
-  /// The memory file, if these are all its bytes.
-  var wholeFile: MemoryFile? {
-    guard let storage, startIndex == 0, endIndex == storage.header.count else { return nil }
-    guard let file = storage.header.owner as? MemoryFile, file.fileDescriptor >= 0 else { return nil }
-    return file.count == count && storage.base == file.bytes ? file : nil
+  /// The memory file that can be sent in their place, and where they begin in it.
+  var place: (file: MemoryFile, offset: Int)? {
+    guard let storage, let file = storage.header.owner as? MemoryFile, file.fileDescriptor >= 0 else { return nil }
+    return (file, storage.base - file.bytes + startIndex)
   }
 }

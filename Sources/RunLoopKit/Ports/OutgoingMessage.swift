@@ -12,6 +12,7 @@ struct OutgoingMessage: ~Copyable {
   /// Lent by bytes that have one.
   private var lent: MemoryFile?
   private(set) var hasNewExports = false
+  private var isSent = false
 
   /// A right of the message, in the order of the table.
   private struct Right {
@@ -32,7 +33,9 @@ struct OutgoingMessage: ~Copyable {
   var hasRights: Bool { !rights.isEmpty }
 
   /// - Throws: `.messageTooLarge`, `.tooManyDescriptors`; `.systemCall` if there is no room for a memory file.
-  init(_ parcel: consuming Parcel, to number: UInt64, on channel: Channel) throws(RunLoopError) {
+  init(
+    _ parcel: consuming Parcel, to number: UInt64, on channel: Channel, _ patience: Destination.Patience
+  ) throws(RunLoopError) {
     self.channel = channel
     let message = parcel.message
     let descriptorCount = parcel.descriptorCount
@@ -63,26 +66,39 @@ struct OutgoingMessage: ~Copyable {
       takeBack()
       throw .tooManyDescriptors
     }
-    if isLarge, lent == nil { try makeFile(message) }
+    if isLarge, lent == nil { try makeFile(message, patience) }
     if file >= 0 || lent != nil { header.flags = UInt16(RLC_FRAME_IN_MEMORY_FILE) }
   }
 
   /// To map less costs more than to copy it.
   private static let leastLent = 16 * 1024
 
+  /// One file whose bytes are all of the message's, in their order, however they are divided: a message that is sent on as it came.
   private func lentFile(_ message: RunLoop.Message, _ payload: Int) -> MemoryFile? {
+    var (whole, end): (MemoryFile?, Int) = (nil, 0)
     for case .bytes(let bytes) in message.components where !bytes.isEmpty {
-      return bytes.count == payload ? bytes.wholeFile : nil
+      guard let (file, offset) = bytes.place, offset == end, whole == nil || whole === file else { return nil }
+      whole = file
+      end += bytes.count
     }
-    return nil
+    return whole?.count == payload ? whole : nil
   }
 
-  private mutating func makeFile(_ message: RunLoop.Message) throws(RunLoopError) {
+  private mutating func makeFile(
+    _ message: RunLoop.Message, _ patience: Destination.Patience
+  ) throws(RunLoopError) {
+    do throws(RunLoopError) { try channel.reserveFile(Int(header.payload), patience) } catch {
+      takeBack()
+      throw error
+    }
     var parts: [iovec] = []
     for case .bytes(let bytes) in message.components where !bytes.isEmpty { parts.append(bytes.part) }
     let status = parts.withUnsafeBufferPointer { rlc_memory_file_make($0.baseAddress, $0.count) }
     withExtendedLifetime(message) {}
-    if status < 0 { takeBack() }
+    if status < 0 {
+      channel.settleFile(Int(header.payload), isSent: false)
+      takeBack()
+    }
     file = try RunLoopError.check(status, "memfd_create")
   }
 
@@ -167,7 +183,8 @@ struct OutgoingMessage: ~Copyable {
   }
 
   /// It has been sent: rights to answer have been used.
-  func hasGone() {
+  mutating func hasGone() {
+    isSent = true
     for right in rights {
       switch right.way {
       case .back(_, let answer?), .socket(_, let answer?): answer.wasUsed()
@@ -178,7 +195,10 @@ struct OutgoingMessage: ~Copyable {
 
   /// What was made for it.
   func close() {
-    if file >= 0 { Glibc.close(file) }
+    if file >= 0 {
+      channel.settleFile(Int(header.payload), isSent: isSent)
+      Glibc.close(file)
+    }
     for right in rights {
       if case .socket(let descriptor, _) = right.way, descriptor >= 0 { Glibc.close(descriptor) }
     }

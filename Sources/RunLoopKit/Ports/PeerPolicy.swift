@@ -21,6 +21,13 @@ extension RunLoop {
     ///   that connects.
     public init(_ isWelcome: @escaping @Sendable (Message.Sender) -> Bool) { judge = isWelcome }
 
+    /// Of the bytes that were copied into memory files for one connection so many may be on their way, not taken by the peer yet: 256
+    /// MiB if nothing else is said. Who sends more waits as for a full port; a message alone may be of any size. A negative number counts
+    /// as 0. Bytes that go on as they came, or were made in shared memory, are not copied. - Thread: Any: a value.
+    public var unreadBytes = 1 << 28
+
+    var mostUnread: Int { max(unreadBytes, 0) }
+
     private init() { judge = nil }
 
     /// Processes of this process's effective user.

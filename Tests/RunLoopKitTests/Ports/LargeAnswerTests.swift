@@ -1,0 +1,134 @@
+import CRunLoopCore
+import CTestSupport
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Small requests that could make a server hold much: what comes in a file goes back in it, and what is made has a limit.
+final class LargeAnswerTests: XCTestCase {
+  /// The first descriptor of the next packet, and the packet.
+  private static func receiveFile(_ peer: RawPeer) -> (file: Int32, packet: [UInt8]) {
+    var buffer = [UInt8](repeating: 0, count: Int(RLC_FRAME_LARGEST))
+    var received = rlc_received()
+    var entry = pollfd(fd: peer.descriptor, events: Int16(POLLIN), revents: 0)
+    precondition(poll(&entry, 1, 20_000) == 1, "nothing comes")
+    let size = rlc_message_socket_receive(peer.descriptor, &buffer, buffer.count, &received)
+    precondition(size > 0 && received.count == 1, "\(size) bytes, \(received.count) descriptors")
+    return (received.descriptors.0, Array(buffer[..<Int(size)]))
+  }
+
+  private static func identity(_ file: Int32) -> UInt64 {
+    var status = stat()
+    fstat(file, &status)
+    return UInt64(status.st_ino)
+  }
+
+  private static let reply = Entry.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))
+
+  /// With holes: a copy would be so much memory, and the request is eighty bytes.
+  func test_RLK_PEER_30_whatIsEchoed_goesBackInTheSameFile() {
+    onThread {
+      let name = NameFolder.newName()
+      let port = try Port(registeredAs: name, replying: { _, message in Message(id: message.id, message.components) })
+      let serving = ServingThread(port)
+      let friend = try Port.connect(to: name)
+      _ = try friend.request(Message())
+      let before = openDescriptors()
+      let size = 32 << 20
+      let file = test_memory_file(size, 15)
+      do {
+        let peer = RawPeer(name)
+        for first in [size, 0, 1, 20 << 20] {
+          let entries = [LargeAnswerTests.reply, .bytes(UInt64(first)), .bytes(UInt64(size - first))]
+          peer.send(frame(id: 9, flags: 1, payload: UInt64(size), descriptors: 1, entries: entries), [file])
+          let (echoed, packet) = LargeAnswerTests.receiveFile(peer)
+          XCTAssertEqual(packet[8], 9)
+          XCTAssertEqual(LargeAnswerTests.identity(echoed), LargeAnswerTests.identity(file), "\(first)")
+          close(echoed)
+        }
+        var status = stat()
+        fstat(file, &status)
+        XCTAssertEqual(status.st_blocks, 0)  // nobody has made any of it
+      }
+      close(file)
+      var tries = 0
+      while openDescriptors() != before, tries < 10_000 {
+        _ = try friend.request(Message())
+        tries += 1
+      }
+      XCTAssertEqual(openDescriptors(), before)
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
+  /// A part, or another order, is a copy: of these so much may be on its way as the policy says.
+  func test_RLK_PEER_31_answersThatNobodyTakes_areBoundedInBytes() {
+    onThread {
+      let name = NameFolder.newName()
+      var policy = RunLoop.PeerPolicy.sameUser
+      policy.unreadBytes = 1_000_000
+      let large = Message.Bytes([UInt8](repeating: 1, count: 400_000))
+      let port = try Port(
+        registeredAs: name, accepting: policy,
+        replying: { _, message in message.id == 1 ? Message(bytes: large) : Message() })
+      let serving = ServingThread(port)
+      let friend = try Port.connect(to: name)
+      let peer = RawPeer(name)
+      for _ in 0..<5 { peer.send(frame(id: 1, entries: [LargeAnswerTests.reply])) }
+      peer.send(frame(id: 2, entries: [.right(6, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
+      while port.undeliveredReplies < 3 { _ = try friend.request(Message()) }
+      _ = try friend.request(Message())
+      XCTAssertEqual(port.undeliveredReplies, 3)  // 400,000 and 800,000 are not too many
+      for _ in 0..<2 { close(LargeAnswerTests.receiveFile(peer).file) }
+      // Told of three answers that do not come, and the small one.
+      while let packet = peer.receive()?.bytes, packet[16] != 6 {}
+      peer.send(frame(id: 1, entries: [LargeAnswerTests.reply]))
+      close(LargeAnswerTests.receiveFile(peer).file)
+      XCTAssertEqual(port.undeliveredReplies, 3)
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
+  /// Who waits goes on when the peer takes something, though there was room in the socket all the time.
+  func test_RLK_WIRE_25_whoSendsMuch_waitsForTheReader() {
+    onThread {
+      let (name, given, came) = (NameFolder.newName(), Box<Port.SendRight?>(nil), Gate())
+      var policy = RunLoop.PeerPolicy.sameUser
+      policy.unreadBytes = 100_000
+      let port = try Port(registeredAs: name, accepting: policy) { _, message in
+        given.value = message.rights.first
+        came.open()
+      }
+      let serving = ServingThread(port)
+      let peer = RawPeer(name)
+      peer.send(frame(entries: [.right(5)]))
+      came.wait()
+      let right = given.value!
+      let large = Message.Bytes([UInt8](repeating: 1, count: 150_000))
+      try right.trySend(Message(bytes: large))  // alone it may be of any size
+      XCTAssertEqual(thrown { try right.trySend(Message(bytes: large)) }, .portFull)
+      XCTAssertEqual(thrown { try right.send(Message(bytes: large), before: .now) }, .timedOut)
+      let (thread, begun, sent) = (Box(""), Gate(), Gate())
+      let sender = TestThread {
+        thread.value = ownThread()
+        begun.open()
+        try! right.send(Message(id: 7, bytes: large))
+        sent.open()
+      }
+      begun.wait()
+      while !isAsleep(thread.value) { sched_yield() }
+      close(LargeAnswerTests.receiveFile(peer).file)
+      sent.wait()
+      sender.join()
+      let (file, packet) = LargeAnswerTests.receiveFile(peer)
+      close(file)
+      XCTAssertEqual(packet[8], 7)
+      serving.stop()
+      port.invalidate()
+    }
+  }
+}
