@@ -38,7 +38,7 @@ extension VirtualTime {
     let start = Unmanaged.passRetained(ThreadStart(turns: turns, participant: participant, body: body))
     var handle = pthread_t()
     let status = pthread_create(&handle, nil, threadMain, start.toOpaque())
-    precondition(status == 0, "pthread_create failed: error \(status)")
+    guard status == 0 else { fatalError("VirtualTime.Thread: pthread_create failed: error \(status)") }
     return Thread(turns: turns, handle: handle, hasLeft: participant.leaving!)
   }
 }

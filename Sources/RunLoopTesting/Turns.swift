@@ -290,7 +290,9 @@ final class SharedTurns: Sendable {
 
   func store(_ turns: Turns) {
     reference.withLock {
-      precondition($0 == nil, "VirtualTime.install: it is installed already, and there is no way back in this process")
+      guard $0 == nil else {
+        fatalError("VirtualTime.install: it is installed already, and there is no way back in this process")
+      }
       $0 = turns
     }
   }

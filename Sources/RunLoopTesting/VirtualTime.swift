@@ -77,10 +77,11 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     whenIdle: IdlePolicy = .waitForReality,
     whenStuck: StuckPolicy = .report(after: .seconds(10))
   ) -> VirtualTime {
-    precondition(
-      !RunLoop.hasMadeALoop,
-      "VirtualTime.install: this process has made a run loop already, which keeps the system's clock and waits: "
-        + "call it first of all, before RunLoop.current, RunLoop.main and RunLoop.Thread are used")
+    guard !RunLoop.hasMadeALoop else {
+      fatalError(
+        "VirtualTime.install: this process has made a run loop already, which keeps the system's clock and waits: "
+          + "call it first of all, before RunLoop.current, RunLoop.main and RunLoop.Thread are used")
+    }
     let time = VirtualTime(
       start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), idlePolicy: whenIdle,
       patience: Patience(whenStuck))

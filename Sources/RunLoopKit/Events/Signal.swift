@@ -42,7 +42,9 @@ extension RunLoop {
     /// - Precondition: There are that many: 31 with glibc, which keeps the first ones for itself, so 0 to 30.
     public static func realtime(_ number: Int32) -> Signal {
       let signal = Signal(rawValue: rlc_signal_realtime_min() + number)
-      precondition(number >= 0 && signal.rawValue <= rlc_signal_realtime_max(), "there are fewer real-time signals")
+      guard number >= 0 && signal.rawValue <= rlc_signal_realtime_max() else {
+        fatalError("Signal.realtime(\(number)): there are \(rlc_signal_realtime_max() - rlc_signal_realtime_min() + 1), from 0 on")
+      }
       return signal
     }
 

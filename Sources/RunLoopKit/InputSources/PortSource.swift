@@ -41,7 +41,8 @@ extension RunLoop {
   /// The loop takes eight bytes before it calls: one callout per message. Wakes its loop by itself. Served in the order of
   /// readiness, whatever `order` says. A short message is taken whole and calls once; end of file calls once, then the port
   /// rests until it is added anew. The descriptor should not block: in modes of several loops a read could wait for a count
-  /// that another loop has taken. With two sources on one descriptor in a mode the later one is called.
+  /// that another loop has taken. If another thread removes the source between the read and the callout, that message is lost.
+  /// With two sources on one descriptor in a mode the later one is called.
   /// Source: `CFRunLoopSourceRef` with a version 1 context.
   public final class PortSource: DescriptorItem, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body

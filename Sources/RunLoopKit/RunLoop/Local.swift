@@ -4,13 +4,19 @@ extension RunLoop {
   ///
   /// What `body` throws keeps its type; the language wants it named in a closure: `{ local throws(RunLoopError) in ... }`.
   public func assumeOnLoop<R, E: Error>(_ body: (borrowing Local) throws(E) -> R) throws(E) -> R {
-    precondition(isCurrent, "assumeOnLoop: call this on the run loop's own thread, or post it with perform(in:block:)")
+    guard isCurrent else {
+      // Not a precondition, which says nothing where the optimizer is on.
+      fatalError("assumeOnLoop: call this on the run loop's own thread, or post it with perform(in:block:)")
+    }
     return try body(Local(loop: self))
   }
 
   /// The same for a body that makes no items: it checks that this is the loop's own thread, and what it throws keeps its type.
   public func assumeOnLoop<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    precondition(isCurrent, "assumeOnLoop: call this on the run loop's own thread, or post it with perform(in:block:)")
+    guard isCurrent else {
+      // Not a precondition, which says nothing where the optimizer is on.
+      fatalError("assumeOnLoop: call this on the run loop's own thread, or post it with perform(in:block:)")
+    }
     return try body()
   }
 

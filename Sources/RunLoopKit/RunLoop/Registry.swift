@@ -15,7 +15,9 @@ final class ThreadRecord {
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     let status = pthread_key_create(&key, threadRecordEnds)
-    precondition(status == 0, "RunLoopKit: no thread-specific key is left (pthread_key_create: \(status))")
+    guard status == 0 else {
+      fatalError("RunLoopKit: no thread-specific key is left (pthread_key_create: \(status))")
+    }
     return key
   }()
 

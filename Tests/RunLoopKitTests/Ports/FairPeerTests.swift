@@ -34,9 +34,13 @@ final class FairPeerTests: XCTestCase {
   func test_RLK_PEER_26_noDescriptorsAreLeft_forWhatComesWithAMessage() {
     let name = NameFolder.newName()
     onThread {
-      let (reasons, seen) = (Box<[String]>([]), Box(0))
+      let (reasons, seen, isTold) = (Box<[String]>([]), Box(0), Gate())
       let port = try Port(
-        registeredAs: name, onRefusal: { refusal in reasons.update { $0.append(refusal.reason) } },
+        registeredAs: name,
+        onRefusal: { refusal in
+          reasons.update { $0.append(refusal.reason) }
+          isTold.open()
+        },
         replying: { _, message in
           seen.value += 1
           return Message(id: message.id, message.components)
@@ -63,6 +67,7 @@ final class FairPeerTests: XCTestCase {
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       XCTAssertEqual(answer?[5], UInt8(RLC_FRAME_DROP.rawValue))  // of the right to answer: the asker knows
       XCTAssertEqual(answer?[40], 5)
+      isTold.wait()  // the asker may know first
       XCTAssertEqual(seen.value, 1)
       XCTAssertEqual(reasons.value, ["no descriptors are left here for what came with a message"])
       XCTAssertEqual(port.peerStatistics.refusedMessages, 1)
@@ -72,7 +77,8 @@ final class FairPeerTests: XCTestCase {
         [Int32](repeating: 0, count: 8))
       XCTAssertEqual(try right.request(Message(id: 3, bytes: "well")).bytes, "well")
       while seen.value < 3 { _ = try right.request(Message(id: 3)) }
-      XCTAssertEqual(openDescriptors(), before + 2)
+      // Fewer if an earlier test's connection has been closed meanwhile; eight more if they had leaked.
+      XCTAssertLessThanOrEqual(openDescriptors(), before + 2)
       serving.stop()
       port.invalidate()
     }
