@@ -43,7 +43,8 @@ extension RunLoop {
     public static func realtime(_ number: Int32) -> Signal {
       let signal = Signal(rawValue: rlc_signal_realtime_min() + number)
       guard number >= 0 && signal.rawValue <= rlc_signal_realtime_max() else {
-        fatalError("Signal.realtime(\(number)): there are \(rlc_signal_realtime_max() - rlc_signal_realtime_min() + 1), from 0 on")
+        let count = rlc_signal_realtime_max() - rlc_signal_realtime_min() + 1
+        fatalError("Signal.realtime(\(number)): there are \(count), from 0 on")
       }
       return signal
     }
