@@ -1,4 +1,5 @@
 internal import CRunLoopCore
+internal import Glibc
 internal import Synchronization
 
 /// The way to wake a loop: a thin owner of `rlc_wakeup_port`, made when the loop gets its first port set.
@@ -7,6 +8,8 @@ internal import Synchronization
 /// anybody can wake: a preempted waker never writes into a stranger's descriptor.
 struct WakeWord: ~Copyable {
   private let port = Atomic<UnsafeRawPointer?>(nil)
+  /// That a write has failed.
+  private let isTold = Atomic<Bool>(false)
 
   @inline(__always)
   private var pointer: OpaquePointer? {
@@ -25,14 +28,25 @@ struct WakeWord: ~Copyable {
 
   var fileDescriptor: Int32? { pointer.map { rlc_wakeup_port_fd($0) } }
 
-  // Fails only if somebody has closed the eventfd, or the loop has ended: the word is changed all the same, and the loop sees
-  // it when it looks next.
-
   /// A wake in the sense of rule 15.
-  func signal() { if let pointer { _ = rlc_wakeup_port_signal(pointer) } }
+  func signal() { if let pointer { check(rlc_wakeup_port_signal(pointer)) } }
 
   /// Makes the loop look as well, but is nobody's message: never owed to an enclosing run.
-  func kick() { if let pointer { _ = rlc_wakeup_port_kick(pointer) } }
+  func kick() { if let pointer { check(rlc_wakeup_port_kick(pointer)) } }
+
+  /// A loop that has ended, or is the parent's, wants no wake. Else the write has failed, and would again: somebody has closed
+  /// the eventfd. The word is changed all the same, and the loop sees it when it looks next, but it sleeps on until then.
+  @inline(__always)
+  private func check(_ status: Int32) {
+    if status < 0 && status != -ESHUTDOWN && status != -ECHILD { tellOnce(status) }
+  }
+
+  @inline(never)
+  private func tellOnce(_ status: Int32) {
+    guard !isTold.exchange(true, ordering: .relaxed) else { return }
+    let call = "write(\(fileDescriptor ?? -1)) of the loop's eventfd: errno \(-status)"
+    StandardError.write("RunLoopKit: a sleeping loop could not be woken: \(call); it was closed. Told once a loop.\n")
+  }
 
   /// Before `beginWait`: looks for a while; true if something was posted. [loop]
   func spin(_ spin: inout Spin, until deadline: UInt64) -> Bool {
