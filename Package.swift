@@ -72,9 +72,13 @@ let package = Package(
       name: "port-peer", dependencies: ["RunLoopKit"], path: "Tests/PortPeer", swiftSettings: strictSwift),
     .executableTarget(
       name: "supervisor", dependencies: ["RunLoopKit"], path: "Examples/supervisor", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "failing-calls", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"], path: "Tests/FailingCalls",
+      swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(
-      name: "ConformanceTests", dependencies: ["runloop", "patterns", "threads", "ports", "supervisor"],
+      name: "ConformanceTests",
+      dependencies: ["runloop", "patterns", "threads", "ports", "supervisor", "failing-calls"],
       exclude: ["Corpus"]),
     .testTarget(name: "KvdTests", dependencies: ["kvd"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
