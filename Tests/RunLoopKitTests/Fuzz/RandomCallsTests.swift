@@ -43,6 +43,8 @@ private final class Record: Sendable {
   let isGone = Atomic<Bool>(false)
   /// Removed: perhaps before it was served.
   let isOut = Atomic<Bool>(false)
+  /// Its descriptor's owner: stays open for an `add` that meets an invalidation, which releases the closure.
+  let resource = Box<AnyObject?>(nil)
 
   init(_ name: String, asked count: Int = 0) {
     self.name = name
@@ -138,6 +140,7 @@ private final class Case: Sendable {
   private func end(_ side: Side) {
     for (item, _) in side.items.value { item.invalidate() }
     side.items.value = []
+    side.records.value = []
     side.mailbox.invalidate()
     side.thread.stop(.now)
     do { try side.thread.join(timeout: .seconds(20)) } catch { fail("join: \(error)") }
@@ -255,6 +258,7 @@ private final class Case: Sendable {
 
   private func counter(_ side: Side, _ loop: RunLoop, _ mode: RunLoop.Mode) throws {
     let (record, token, counter) = (record("counter", side, asked: 2), token(), EventCounter(isSemaphore: true))
+    record.resource.value = counter
     let source = try RunLoop.PortSource(fileDescriptor: counter.descriptor) { [self] _ in
       withExtendedLifetime((token, counter)) {}
       enter(side, record)
@@ -266,6 +270,7 @@ private final class Case: Sendable {
 
   private func descriptor(_ side: Side, _ loop: RunLoop, _ mode: RunLoop.Mode) throws {
     let (record, token, pipe) = (record("descriptor", side, asked: 3), token(), OwnedPipe())
+    record.resource.value = pipe
     let source = try RunLoop.FileDescriptorSource(
       fileDescriptor: pipe.pipe.reading, interest: .readable, ownership: .borrowed
     ) { [self] _, _ in
