@@ -27,6 +27,7 @@ extension RunLoop {
   ) throws(RunLoopError) -> DelayedPerform {
     try checkUsable()
     guard !modes.isEmpty else { throw .noMode }
+    let tellsDrop = onDrop != nil
     let performed = DelayedPerform(
       DelayedPerform.Pending(
         loop: self, target: target, key: key.map { AnyHashable($0) }, block: consume block, onDrop: onDrop))
@@ -45,8 +46,8 @@ extension RunLoop {
       guard isListed else { throw .loopEnded }
       for mode in modes { try add(timer, to: mode) }
     } catch {
-      // One of its modes may have run it meanwhile, or the loop's end has dropped it and told so: then it was asked for.
-      if performed.refuse() { throw error }
+      // One of its modes may have run it meanwhile, or it was dropped and somebody was told so: then it was asked for.
+      if performed.refuse() || (!performed.hasBegun && !tellsDrop) { throw error }
     }
     return performed
   }
