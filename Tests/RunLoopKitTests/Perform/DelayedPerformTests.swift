@@ -157,10 +157,17 @@ final class DelayedPerformTests: XCTestCase {
     var asked = 0
     for round in 0..<200 {
       let (ran, hasReturned) = (Box(false), Box(false))
-      // Awake, so that the first mode is quick.
-      let isOver = Box(false)
-      try loop.perform { while !isOver.value { _ = try? loop.run(in: "first", for: .zero) } }
+      // Awake, so that the first mode is quick. Its first run makes the mode's descriptors: no fault of this thread's is for it.
+      let (isOver, isPlanned, hasRun) = (Box(false), Gate(), Gate())
+      try loop.perform {
+        isPlanned.wait()
+        XCTAssertNil(thrown { try loop.run(in: "first", for: .zero) })
+        hasRun.open()
+        while !isOver.value { _ = try? loop.run(in: "first", for: .zero) }
+      }
       Faults.plan(call: 1)
+      isPlanned.open()
+      hasRun.wait()
       let refusing = RunLoop.Mode(rawValue: "other \(round)")
       let error = thrown {
         try loop.perform(after: .zero, in: modes + [refusing]) {

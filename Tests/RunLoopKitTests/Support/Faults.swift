@@ -1,19 +1,25 @@
+import Glibc
 import Synchronization
 
-/// Makes one of the kernel calls that create or register descriptors fail. Needs `CountingKernel.install`.
+/// Makes one of the kernel calls that create or register descriptors fail: one of the thread that plans it, so that no loop of
+/// another thread takes it. Needs `CountingKernel.install`.
 enum Faults {
   /// How many more calls until the one that fails; 0 or less: none does.
   private static let remaining = Atomic<Int>(0)
+  private static let thread = Atomic<pthread_t>(0)
 
-  /// The `call`th from now on fails.
-  static func plan(call: Int) { remaining.store(call, ordering: .sequentiallyConsistent) }
+  /// The `call`th of this thread from now on fails.
+  static func plan(call: Int) {
+    thread.store(pthread_self(), ordering: .sequentiallyConsistent)
+    remaining.store(call, ordering: .sequentiallyConsistent)
+  }
 
   /// True if it came to that.
   static func end() -> Bool { remaining.exchange(0, ordering: .sequentiallyConsistent) <= 0 }
 
   /// `-error` if this call is to fail.
   static func next(_ error: Int32) -> Int32? {
-    guard remaining.load(ordering: .relaxed) > 0 else { return nil }
+    guard remaining.load(ordering: .relaxed) > 0, thread.load(ordering: .relaxed) == pthread_self() else { return nil }
     return remaining.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 ? -error : nil
   }
 }
