@@ -204,7 +204,8 @@ c-embed-test:
 	gcc -std=c11 -Wall -Wextra -Werror -O2 Examples/c-embed/*.c $$(pkg-config --cflags --libs crunloop) -pthread \
 		-Wl,-rpath,$(CURDIR)/$(EMBED)/prefix/lib -o $(EMBED)/host && timeout 10 $(EMBED)/host && \
 	gcc -static -std=c11 -Wall -Wextra -Werror -O2 Examples/c-embed/*.c $$(pkg-config --static --cflags --libs crunloop) \
-		-o $(EMBED)/host-static && timeout 10 $(EMBED)/host-static
+		-o $(EMBED)/host-static && timeout 10 $(EMBED)/host-static && \
+	! timeout 10 $(EMBED)/host >/dev/full 2>$(EMBED)/complaint && grep -q 'standard output' $(EMBED)/complaint
 
 core-clean:
 	rm -rf $(CORE_BUILD) build/core-test $(EMBED) $(FUZZ)

@@ -123,5 +123,6 @@ int main(void) {
     require(rlc_loop_destroy(program.loop) == 0, "destroy");
     close(program.pipe[0]);
     puts("c-embed: all of it happened");
+    require(fflush(stdout) == 0, "standard output");
     return 0;
 }

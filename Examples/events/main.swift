@@ -1,9 +1,11 @@
 // Signals, a child process, a folder and a pipe as items of one run loop. Checks what it prints: exits with 1 if anything
 // does not happen, or not in the order that it says.
+import ExampleSupport
 import Glibc
 import RunLoopKit
 
-// First of all, before any thread exists: what signal sources receive must be blocked in every thread.
+StandardOutput.watch()
+// Before any thread exists: what signal sources receive must be blocked in every thread.
 try RunLoop.blockSignals(.hangup, .terminate)
 
 func check(_ condition: Bool, _ text: String) {

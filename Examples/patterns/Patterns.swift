@@ -1,3 +1,4 @@
+import ExampleSupport
 import Glibc
 import RunLoopKit
 import Synchronization
@@ -6,6 +7,7 @@ import Synchronization
 @main
 struct Patterns {
   static func main() throws {
+    StandardOutput.watch()
     try RunLoop.blockSignals(.user1)
     try clocks()
     try frames()

@@ -1,9 +1,11 @@
+import ExampleSupport
 import Glibc
 import RunLoopKit
 
 /// Small programs about ports within a process. Each checks what it prints; the guide is docs/guide/ports.md.
 @main enum Ports {
   static func main() throws {
+    StandardOutput.watch()
     try aMessageAndItsAnswer()
     try aRequest()
     try aFullPort()

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Glibc
 import RunLoopKit
 
@@ -5,6 +6,7 @@ import RunLoopKit
 /// docs/guide/ports.md.
 @main enum Program {
   static func main() throws {
+    StandardOutput.watch()
     let arguments = CommandLine.arguments
     if arguments.count == 4, arguments[1] == "worker" {
       try Worker.run(name: arguments[2], supervisor: arguments[3])

@@ -1,8 +1,10 @@
+import ExampleSupport
 import Glibc
 
 /// Small programs about loops and threads. Each checks what it prints; the guide is docs/guide/threads.md.
 @main enum Threads {
   static func main() throws {
+    StandardOutput.watch()
     try workNowLaterAndWithAnAnswer()
     try stoppedNowOrAfterDueWork()
     try aLoopLivesAsLongAsOperationsAreOpen()

@@ -45,4 +45,21 @@ final class ExampleTests: XCTestCase {
 
       """)
   }
+
+  func test_events() {
+    let outcome = Tool("events-example").run([])
+    XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
+  }
+
+  /// As of the tools: what was printed and lost is not an exit status of 0.
+  func test_lostOutput() {
+    for example in ["patterns", "events-example", "threads", "ports", "supervisor"] {
+      for target in [Tool.Output.full, .closed] {
+        let outcome = Tool(example).run([], to: target)
+        XCTAssertEqual(outcome.status, 1, example)
+        XCTAssertTrue(
+          outcome.complaint.hasSuffix("standard output could not be written\n"), "\(example): \(outcome.complaint)")
+      }
+    }
+  }
 }
