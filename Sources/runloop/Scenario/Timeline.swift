@@ -11,7 +11,9 @@ final class Timeline: Sendable {
 
   /// To be made on the process's main thread before any loop exists.
   init(isVirtual: Bool, scale: Double, quantum: Double) {
-    virtual = isVirtual ? VirtualTime.install(tick: .nanoseconds(100)) : nil
+    // A thread that computes for long is told as late as the backstop ends it, which is scaled for slow machines.
+    let patience = Duration.seconds(10 * max(1, scale))
+    virtual = isVirtual ? VirtualTime.install(tick: .nanoseconds(100), whenStuck: .report(after: patience)) : nil
     self.scale = scale
     self.quantum = quantum
   }

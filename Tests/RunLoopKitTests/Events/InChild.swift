@@ -8,7 +8,7 @@ import XCTest
 func inChild(file: StaticString = #filePath, line: UInt = #line, _ body: (ChildChecks) throws -> Void) {
   let child = test_fork()
   if child == 0 {
-    alarm(60)  // a hang ends the child, not the tests
+    alarm(isSlow ? 600 : 60)  // a hang ends the child, not the tests
     let checks = ChildChecks()
     do { try body(checks) } catch { checks.fail("threw \(error)", line: line) }
     _exit(checks.failures == 0 ? 0 : 1)

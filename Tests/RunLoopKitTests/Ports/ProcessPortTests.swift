@@ -491,9 +491,6 @@ final class ProcessPortTests: XCTestCase {
   }
 }
 
-/// Under a sanitizer: fewer rounds.
-let isSlow = test_allocations() < 0
-
 private func availableMemory() -> Int {
   guard let file = fopen("/proc/meminfo", "r") else { return 0 }
   defer { fclose(file) }
