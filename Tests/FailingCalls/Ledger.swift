@@ -1,6 +1,5 @@
 import Glibc
 import RunLoopKit
-import Synchronization
 
 /// What the program has asked for, and what became of each: it happened, or somebody was told that it would not. The rest is
 /// lost.
@@ -18,7 +17,7 @@ final class Ledger: Sendable {
     var whenSettled: (@Sendable () -> Void)?
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   /// `name` shall happen so often. What `ask` throws is its refusal.
   func expect(_ name: String, times: Int = 1, _ ask: () throws -> Void) {

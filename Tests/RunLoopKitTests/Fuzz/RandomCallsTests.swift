@@ -90,7 +90,7 @@ private final class Case: Sendable {
   private let closures = Box(0)
   private let failures = Box<[String]>([])
   private let depth = Box(0)
-  private let moves = Box(())
+  private let moves = Box(0)  // not Void: of a value without bytes ThreadSanitizer takes the box's own for it
   private let isQuiet = Box(false)
 
   init(seed: UInt64) { self.seed = seed }
