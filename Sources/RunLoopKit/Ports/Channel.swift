@@ -109,8 +109,8 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
       _ = home.connect(self)
       if isOver { home.disconnect(self) }
     }
-    let isServed = follow()
-    if let home, !home.isValid { hasLost(home) }  // not among those that were told
+    let isServed = follow() == nil
+    if let home, !home.isOpen { hasLost(home) }  // not among those that were told
     return isServed
   }
 
@@ -129,7 +129,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
 
   override func hasChangedPlaces(isServed: Bool) {
     guard !isServed, !isInvalidated else { return Keeper.serve(self, false) }
-    let isOrphan = sending.withLock { hadHome && home == nil && exports.isEmpty }
+    let isOrphan = sending.withLock { (hadHome || !isInitiator) && home == nil && exports.isEmpty }
     Keeper.serve(self, isOrphan || importing.withLock { isWatched })
   }
 
@@ -213,7 +213,11 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
 
   /// Neither side has a right any more: nothing can come or go.
   func closeIfUnused() {
-    guard !isOver, importing.withLock({ imports.isEmpty }) else { return }
+    guard !isOver, sending.withLock({ exports.isEmpty }) else { return }
+    // No message can come with them any more: what is kept for nobody would keep both ends open.
+    let idle = importing.withLock { imports.keeps ? imports.keepNone() : [] }
+    guard idle.isEmpty else { return }  // the last of them that goes looks again
+    guard importing.withLock({ imports.isEmpty }) else { return }
     let isUnused = sending.withLock { exports.isEmpty && leftToSay.isEmpty }
     if isUnused { end(nil) }
   }

@@ -157,8 +157,10 @@ extension Channel {
     case .answer(let right, let message):
       right.pending.settle(.success(message))
       hasNoMore(for: right.pending.bell)
+      let (isWatched, isEmpty) = importing.withLock { (self.isWatched, imports.isEmpty) }
       // Else it stays where it was waited for: most likely it is again.
-      if importing.withLock({ isWatched }) { follow() }
+      if isWatched { follow() }
+      if isEmpty { closeIfUnused() }
     case .unclaimed(let number, let message):
       withExtendedLifetime(message) {}
       tell(.dead([number]))
@@ -174,6 +176,7 @@ extension Channel {
       if let bell {
         hasNoMore(for: bell)
         follow()
+        closeIfUnused()
       }
     case .end(let why): end(why)
     case .violation(let why): refuse(why)
@@ -214,7 +217,11 @@ extension Channel {
   }
 
   private func peerHasLost(_ number: UInt64) {
-    let (port, answer) = importing.withLock { (imports.end(number), imports.endAnswer(number)) }
+    let (port, answer, isLast) = importing.withLock {
+      let (port, answer) = (imports.end(number), imports.endAnswer(number))
+      return (port, answer, isInitiator && (port != nil || answer != nil) && imports.isEmpty)
+    }
+    if isLast { tell(.drop([], isQuiet: true)) }
     port?.forget()
     port?.invalidation.end()
     answer?.channelHasEnded()

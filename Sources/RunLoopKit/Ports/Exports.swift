@@ -30,6 +30,7 @@ struct Exports {
   private var last: UInt64 = 0
 
   var isEmpty: Bool { entries.isEmpty }
+  var count: Int { entries.count }
 
   /// 0, which the peer has a right to from the beginning.
   mutating func insertFirst(_ target: Target) {

@@ -41,6 +41,9 @@ final class Mailbox: Destination, @unchecked Sendable {
 
   override var isValid: Bool { !isForked && !invalidation.isOver }
 
+  /// Who connects first and then finds it open is told of its end.
+  var isOpen: Bool { lock.withLock { !isClosed } }
+
   override func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     invalidation.observe(body)
   }

@@ -26,11 +26,11 @@ extension RunLoop.Port {
     }
     let watch = try NameWatch(descriptor, on: claim, of: mailbox, body)
     _ = mailbox.connect(watch)
-    let isServed = watch.follow()
-    guard isServed, isValid else {  // invalid meanwhile, it was perhaps not among those that are told
+    let refusal = watch.follow()
+    guard refusal == nil, isValid else {  // invalid meanwhile, it was perhaps not among those that are told
       mailbox.disconnect(watch)
       watch.invalidate()
-      throw isValid ? .systemCall(name: "epoll_ctl", errno: ENOMEM) : .invalidItem
+      throw refusal ?? .invalidItem
     }
   }
 }

@@ -161,8 +161,10 @@ struct OutgoingMessage: ~Copyable {
 
   var deadExports: [Mailbox] {
     rights.compactMap { right in
-      guard case .exported = right.way, let mailbox = right.destination as? Mailbox else { return nil }
-      return mailbox.isValid ? nil : mailbox
+      guard case .exported = right.way else { return nil }
+      // Of a right to answer: who has asked may have given up long ago.
+      let mailbox = right.destination as? Mailbox ?? (right.destination as? ReplyRight)?.pending.bell
+      return mailbox?.isOpen == false ? mailbox : nil
     }
   }
 

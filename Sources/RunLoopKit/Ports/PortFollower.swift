@@ -11,26 +11,26 @@ extension RunLoop {
     /// The ports that it serves now.
     var followed: [Mailbox] { [] }
 
-    /// Enters and leaves modes as its ports have. False if a mode has refused it for want of a descriptor: then it is not
+    /// Enters and leaves modes as its ports have. The error if a mode has refused it for want of a descriptor: then it is not
     /// served there. With no lock held.
     @discardableResult
-    final func follow() -> Bool {
-      guard !isForked else { return false }
+    final func follow() -> RunLoopError? {
+      guard !isForked else { return .forked }
       return following.withLock {
         let wanted = followed.flatMap { $0.places }
         for link in withLinks({ Array($0) }) where !wanted.contains(where: { $0.mode == link.mode }) {
           if let mode = link.mode { link.host.remove(self, from: link.host.name(of: mode)) }
         }
-        var hasAll = true
+        var refusal: RunLoopError?
         for place in wanted where !isMember(of: place.mode) {
           do throws(RunLoopError) {
             try place.host.add(self, to: place.host.name(of: place.mode))
           } catch {
-            hasAll = false
+            refusal = error
           }
         }
         hasChangedPlaces(isServed: !wanted.isEmpty)
-        return hasAll
+        return refusal
       }
     }
 
@@ -46,7 +46,7 @@ extension RunLoop {
 final class PortConnections: @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
-  private var followers = FollowerTable()
+  private var followers = IdentityTable<RunLoop.PortFollower>()
 
   /// Has this object, not the mailbox: a weak reference to that would make each of its retains slow.
   func makeHooks() -> RunLoop.Source.HeldHooks? {
@@ -65,54 +65,25 @@ final class PortConnections: @unchecked Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  private func hasMoved() {
-    for follower in lock.withLock({ followers.all }) { follower.follow() }
+  var all: ContiguousArray<RunLoop.PortFollower> { lock.withLock { followers.all } }
+
+  /// Why nobody would take connections, or notice the loss of the name, where the port is now.
+  var refusal: RunLoopError? {
+    for follower in all where !(follower is Channel) {
+      if let refusal = follower.follow() { return refusal }
+    }
+    return nil
   }
+
+  private func hasMoved() { for follower in all { follower.follow() } }
 
   /// The port is gone.
   func end(of mailbox: Mailbox) {
     let all = lock.withLock {
-      defer { followers = FollowerTable() }
+      defer { followers = IdentityTable() }
       return followers.all
     }
     for follower in all { follower.hasLost(mailbox) }
-  }
-}
-
-/// Each follower once; to enter and to leave takes no longer among thousands, which may all go at once.
-struct FollowerTable {
-  private(set) var all: ContiguousArray<RunLoop.PortFollower> = []
-  /// Where each is; empty while there are so few that they are looked through: cheaper than to hash.
-  private var places: [ObjectIdentifier: Int] = [:]
-  private static let few = 8
-
-  private func place(of follower: RunLoop.PortFollower) -> Int? {
-    all.count <= FollowerTable.few ? all.firstIndex { $0 === follower } : places[ObjectIdentifier(follower)]
-  }
-
-  mutating func insert(_ follower: RunLoop.PortFollower) -> Bool {
-    guard place(of: follower) == nil else { return false }
-    all.append(follower)
-    if all.count > FollowerTable.few + 1 {
-      places[ObjectIdentifier(follower)] = all.count - 1
-    } else if all.count > FollowerTable.few {
-      for (place, one) in all.enumerated() { places[ObjectIdentifier(one)] = place }
-    }
-    return true
-  }
-
-  /// The last one takes its place. What the table has let go of, to be released with no lock held.
-  mutating func remove(_ follower: RunLoop.PortFollower) -> RunLoop.PortFollower? {
-    guard let place = place(of: follower) else { return nil }
-    let last = all.removeLast()
-    if !places.isEmpty {
-      places[ObjectIdentifier(follower)] = nil
-      if last !== follower { places[ObjectIdentifier(last)] = place }
-      if all.count <= FollowerTable.few { places = [:] }
-    }
-    guard place < all.count else { return last }
-    defer { all[place] = last }
-    return all[place]
   }
 }
 

@@ -14,12 +14,26 @@ extension RunLoop {
     let change = try lockedWithEquals(of: item) { (equals) throws(RunLoopError) in try addLocked(item, to: mode, equals)
     }
     if let schedule = item.hooks?.schedule { tell(schedule, change, mode) }
+    if item.kind == .port, change.isAny { try checkConnections(of: unsafeDowncast(item, to: Port.self), change, mode) }
     if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
     // Invalidated by another thread while it was added: it may have missed this membership.
     if item.isInvalidated { detach(item) }
     if change.isAny { return true }
     explainIgnored(item, mode)
     return false
+  }
+
+  /// A port without what takes its connections would let its peers wait for ever: it is not added.
+  private func checkConnections(of port: Port, _ change: Change, _ mode: Mode) throws(RunLoopError) {
+    guard let refusal = port.mailbox.connections?.refusal else { return }
+    switch change {
+    case .nothing: break
+    case .membership: remove(port, from: mode)
+    case .memberships(let members, _):
+      for member in members { remove(port, from: member.mode) }
+      if items(in: .common).contains(port), !port.isMember(ofAnyModeOf: self) { remove(port, from: .common) }
+    }
+    throw refusal
   }
 
   @inline(__always)

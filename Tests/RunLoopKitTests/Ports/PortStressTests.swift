@@ -92,6 +92,33 @@ final class PortStressTests: XCTestCase {
     }
   }
 
+  /// What takes its connections is refused: without that its peers would wait for ever.
+  func test_RLK_WIRE_29_aNamedPortThatCannotTakeConnections_isNotAdded() {
+    onThread {
+      let (name, loop) = (NameFolder.newName(), RunLoop.current)
+      let port = try Port(registeredAs: name, replying: { _, message in message })
+      for mode in [.default, .common, "second"] as [RunLoop.Mode] { try loop.add(Port { _, _ in }, to: mode) }
+      loop.makeCommon("second")
+      CountingKernel.script.control = { -ENOSPC }
+      defer { CountingKernel.script.control = nil }
+      for mode in [.default, .common] as [RunLoop.Mode] {
+        XCTAssertEqual(systemError { try loop.add(port, to: mode) }, ENOSPC)
+        for mode in [.default, .common, "second"] as [RunLoop.Mode] { XCTAssertFalse(loop.contains(port, in: mode)) }
+      }
+      CountingKernel.script.control = nil
+      XCTAssertTrue(try loop.add(port, to: "second"))
+      CountingKernel.script.control = { -ENOSPC }
+      XCTAssertEqual(systemError { try loop.add(port, to: .common) }, ENOSPC)
+      XCTAssertTrue(loop.contains(port, in: "second"))  // as it was
+      XCTAssertFalse(loop.contains(port))
+      CountingKernel.script.control = nil
+      XCTAssertTrue(try loop.add(port, to: .common))
+      let soon = RunLoop.Instant.now.advanced(by: .seconds(20))
+      XCTAssertEqual(try Port.connect(to: name).request(Message(id: 5), before: soon).id, 5)
+      port.invalidate()
+    }
+  }
+
   /// Everything at once; what is checked is that each message has one end, and each request an answer or an error.
   func test_RLK_MSG_42_manyThreads() {
     let rounds = 60
