@@ -75,6 +75,9 @@ let package = Package(
     .executableTarget(
       name: "port-peer", dependencies: ["RunLoopKit"], path: "Tests/PortPeer", swiftSettings: strictSwift),
     .executableTarget(
+      name: "hostile-peers", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"], path: "Tests/HostilePeers",
+      swiftSettings: strictSwift),
+    .executableTarget(
       name: "supervisor", dependencies: ["RunLoopKit", "ExampleSupport"], path: "Examples/supervisor",
       swiftSettings: strictSwift),
     .executableTarget(
@@ -89,7 +92,7 @@ let package = Package(
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(
       name: "RunLoopKitTests",
-      dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport", "port-peer"]),
+      dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport", "port-peer", "hostile-peers"]),
   ] + benchmarkTargets,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

@@ -32,7 +32,7 @@ import Testing
   @Test func everyTestThatIsNamedExists() {
     let folders = [
       "CRunLoopCoreTests", "ConformanceTests", "KvdTests", "RunLoopTestingTests", "RunLoopKitTests/Blocks",
-      "RunLoopKitTests/Diagnostics", "RunLoopKitTests/Events", "RunLoopKitTests/FaultCases",
+      "RunLoopKitTests/Diagnostics", "RunLoopKitTests/Events", "RunLoopKitTests/FaultCases", "RunLoopKitTests/Fuzz",
       "RunLoopKitTests/InputSources",
       "RunLoopKitTests/Items", "RunLoopKitTests/Model", "RunLoopKitTests/Patterns", "RunLoopKitTests/Perform",
       "RunLoopKitTests/Ports", "RunLoopKitTests/RunLoop", "RunLoopKitTests/Scopes", "RunLoopKitTests/Threads",

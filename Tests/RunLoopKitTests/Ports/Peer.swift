@@ -121,12 +121,15 @@ final class Peer: @unchecked Sendable {
     return count
   }
 
-  private static let path: String = {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let length = readlink("/proc/self/exe", &buffer, buffer.count)
-    let test = String(decoding: buffer[..<max(0, length)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    return test.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/port-peer"
-  }()
+  private static let path = program("port-peer")
+}
+
+/// The path of a program of the package, which is beside the tests.
+func program(_ name: String) -> String {
+  var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+  let length = readlink("/proc/self/exe", &buffer, buffer.count)
+  let test = String(decoding: buffer[..<max(0, length)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  return test.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/\(name)"
 }
 
 /// A thread whose loop serves a port until it is told to stop.
