@@ -134,6 +134,24 @@ func openDescriptors() -> Int {
   return count - 3  // ".", ".." and the folder's own
 }
 
+/// Each with its number and what it is: what is new is told from what others have closed meanwhile.
+func openFiles() -> Set<String> {
+  guard let folder = opendir("/proc/self/fd") else { return [] }
+  defer { closedir(folder) }
+  var files: Set<String> = []
+  while let entry = readdir(folder) {
+    let number = withUnsafePointer(to: &entry.pointee.d_name) {
+      $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+    }
+    var target = [UInt8](repeating: 0, count: 256)
+    let count = target.withUnsafeMutableBytes { readlink("/proc/self/fd/\(number)", $0.baseAddress!, $0.count) }
+    if count > 0, number != "\(dirfd(folder))" {
+      files.insert("\(number) \(String(decoding: target[..<count], as: UTF8.self))")
+    }
+  }
+  return files
+}
+
 extension RunLoop.Timer {
   /// Never fires within a test; keeps its mode from being empty.
   static func never() -> RunLoop.Timer { RunLoop.Timer(fireDate: .distantFuture) { _ in } }
