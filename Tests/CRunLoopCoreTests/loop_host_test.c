@@ -205,6 +205,20 @@ static void test_RLC_HOST_6_a_rebuild_is_counted(void) {
     close(kept), close(host_fd);
 }
 
+/* A wake writes nothing while the host is awake: prepare tells. */
+static void test_RLC_HOST_7_a_wake_before_prepare_is_told(void) {
+    rlc_loop *loop = make_loop();
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    dispatch_all(loop);
+    CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1);
+    CHECK(!is_readable(loop, 0));
+    dispatch_all(loop);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(count_of(&kernel.writes), 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 int main(void) {
     RUN(test_RLC_HOST_1_quiet_without_work);
     RUN(test_RLC_HOST_2_readable_whenever_there_is_work);
@@ -212,5 +226,6 @@ int main(void) {
     RUN(test_RLC_HOST_4_nested_runs_inside_a_dispatch);
     RUN(test_RLC_HOST_5_no_post_is_lost);
     RUN(test_RLC_HOST_6_a_rebuild_is_counted);
+    RUN(test_RLC_HOST_7_a_wake_before_prepare_is_told);
     return 0;
 }

@@ -7,6 +7,9 @@ import class RunLoopKit.RunLoop
 
 /// A loop inside a plain poll(2) loop.
 final class HostingTests: XCTestCase {
+  override class func setUp() { _ = CountingKernel.install }
+  override func tearDown() { CountingKernel.script = CountingKernel.Script() }
+
   private func isReadable(_ descriptor: Int32, _ milliseconds: Int32 = 0) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, milliseconds) == 1
@@ -245,5 +248,32 @@ final class HostingTests: XCTestCase {
       while try loop.prepare() { try loop.dispatch() }
       XCTAssertEqual(log.value, ["source", "idle"])
     }
+  }
+
+  /// What comes after `prepare` has announced the sleep makes the descriptor readable, and its own last look takes that away.
+  func test_RLK_HOST_13_whatItsLastLookTakesIsTold() {
+    func sees(_ ask: @escaping @Sendable (RunLoop) -> Void, _ result: RunLoop.RunResult, line: UInt = #line) {
+      onThread {
+        let (loop, looks, passes) = (RunLoop.current, Box(0), Box(0))
+        try loop.add(RunLoop.Timer.never())
+        let descriptor = try loop.fileDescriptor()
+        CountingKernel.script.wait = { _ in
+          looks.value += 1
+          if looks.value == 2 { ask(loop) }
+          return nil
+        }
+        XCTAssertTrue(try loop.prepare(), line: line)
+        CountingKernel.script.wait = nil
+        XCTAssertEqual(looks.value, 2, line: line)
+        XCTAssertFalse(self.isReadable(descriptor), line: line)
+        try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 })
+        XCTAssertEqual(try loop.dispatch(), result, line: line)
+        XCTAssertEqual(passes.value, 1, line: line)
+        XCTAssertFalse(try loop.prepare(), line: line)
+      }
+    }
+    sees({ $0.wakeUp() }, .timedOut)
+    sees({ $0.stop() }, .stopped)
+    sees({ loop in TestThread { loop.wakeUp() }.join() }, .timedOut)
   }
 }
