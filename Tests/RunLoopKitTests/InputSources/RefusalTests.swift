@@ -80,6 +80,7 @@ final class RefusalTests: XCTestCase {
     onThread {
       let (loop, called, counter) = (RunLoop.current, Box(0), EventCounter(isSemaphore: true))
       let limit = RunLoop.RateLimit(count: 1, per: .milliseconds(1)) { _ in }
+      try loop.add(RunLoop.Timer.never())  // or the timer of the rest is refused, and there is none
       let source = try RunLoop.PortSource(fileDescriptor: counter.descriptor, limit: limit) { _ in
         called.value += 1
         if called.value == 1 { refuse(2) }  // also that it looks for more is not heard of
