@@ -36,11 +36,11 @@ import Testing
       "RunLoopKitTests/InputSources",
       "RunLoopKitTests/Items", "RunLoopKitTests/Model", "RunLoopKitTests/Patterns", "RunLoopKitTests/Perform",
       "RunLoopKitTests/Ports", "RunLoopKitTests/RunLoop", "RunLoopKitTests/Scopes", "RunLoopKitTests/Threads",
-      "RunLoopKitTests/Timers", "Models", "Scheduled",
+      "RunLoopKitTests/Timers", "Scheduled",
     ]
     var text = ""
     for folder in folders {
-      for suffix in [".swift", ".c", ".cpp", ".pml"] {
+      for suffix in [".swift", ".c", ".cpp"] {
         for name in Files.names(in: "\(Self.root)/Tests/\(folder)", endingIn: suffix) {
           text += Files.text(of: "\(Self.root)/Tests/\(folder)/\(name)\(suffix)") ?? ""
           text += "\n\(name)\(suffix)\n"

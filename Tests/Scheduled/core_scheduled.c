@@ -4,6 +4,7 @@
 #include "scheduler.h"
 
 #include <crunloop/crunloop.h>
+#include <errno.h>
 #include <stdatomic.h>
 
 static fake_kernel kernel;
@@ -83,6 +84,22 @@ static void make_shared_port(void) {
 static void end_shared_port(void) {
     ASSERT(kernel.closes == 1);
     ASSERT(kernel.writes == 1);
+}
+
+/** The owner closes the port, and goes: who signals later is told, and nobody writes into what is closed. */
+static void signal_or_close(unsigned self) {
+    if (self == 0) {
+        rlc_wakeup_port_close(port);
+    } else {
+        int status = rlc_wakeup_port_signal(port);
+        ASSERT(status == 0 || status == 1 || status == -ESHUTDOWN);
+    }
+    rlc_wakeup_port_release(port);
+}
+
+static void end_closed_port(void) {
+    ASSERT(kernel.closes == 1);
+    ASSERT(kernel.writes <= 1); /* none if it was closed first */
 }
 
 /* ---- the post queue: every node once, by take or by close, in order; or refused and left alone ---- */
@@ -292,6 +309,7 @@ static const scenario scenarios[] = {
     {"wakeup_port", 3, make_port, signal_or_own, end_port, 0},
     {"wakeup_port_plain_data", 3, make_port, signal_plain_or_own, end_port, 0},
     {"wakeup_port_references", 3, make_shared_port, signal_and_release, end_shared_port, 0},
+    {"wakeup_port_closed", 3, make_shared_port, signal_or_close, end_closed_port, 0},
     {"post_queue", 3, make_queue, push_or_take, end_queue, 0},
     {"loop_posts", 3, make_loop, post_or_run, end_loop, 0},
     {"loop_posts_spinning", 3, make_spinning_loop, post_or_run, end_loop, 0},

@@ -12,7 +12,7 @@
  *      epoll_wait(2)
  *      take: -> RUNNING, what was posted
  *
- * No wake is lost, whatever the interleaving [RLC-WAKE-8]; Tests/Models/wakeup.pml checks the protocol. Sequentially
+ * No wake is lost, whatever the interleaving [RLC-WAKE-8]; Tests/Scheduled searches these files for one. Sequentially
  * consistent throughout, and nothing the woken side needs is held across the write. See eventfd(2), epoll(7).
  */
 #ifndef CRUNLOOP_WAKEUP_PORT_H

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import RunLoopKit
 import XCTest
@@ -29,6 +30,32 @@ final class RuleTests: XCTestCase {
       XCTAssertEqual(try loop.run(for: .seconds(10)), .stopped)
       XCTAssertEqual(results.value, [.timedOut, .stopped])
     }
+  }
+
+  /// The main loop's: a pass of the nested run goes to the main queue directly, without a wait that could take the wake, and is
+  /// its last.
+  func test_RLK_RULE_17_whatAStoppedRunHasKeptIsTheOuterOnes() throws {
+    let (loop, inner, passes) = (RunLoop.main, Box<RunLoop.RunResult?>(nil), Box(0))
+    let source = RunLoop.Source { _ in }
+    let items = [
+      source,
+      RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in
+        source.signal()  // for a pass in which the queue is not served
+        inner.value = try? loop.run(for: .seconds(10))
+      },
+      RunLoop.Observer(.beforeSources) { _, _ in
+        passes.value += 1
+        guard passes.value == 3 else { return }  // the outer one's first, and the inner one's second
+        DispatchQueue.main.async { loop.stop() }
+        loop.wakeUp()
+      },
+      RunLoop.Observer(.afterWaiting) { _, _ in if inner.value != nil { loop.stop() } },
+    ]
+    for item in items { try loop.add(item) }
+    defer { for item in items { item.invalidate() } }
+    XCTAssertEqual(try loop.run(for: .seconds(10)), .stopped)
+    XCTAssertEqual(inner.value, .stopped)
+    XCTAssertEqual(passes.value, 3)
   }
 
   func test_RLK_RULE_18_aDateThatAnotherThreadChangesIsAPass() {

@@ -164,6 +164,63 @@ func performThread(_ thread: UInt32) {
   }
 }
 
+/// A run inside each pass of the outer one, before its wait, takes the wakes that were meant for the outer one, and owes them.
+/// Ended without a stop: the inner run takes its kick as well, and owes none (decision 0003).
+private func runAroundOthers() {
+  let loop = RunLoop.current
+  let inner = RunLoop.Source { _ in }
+  source = RunLoop.Source { _ in }
+  try! loop.add(source)
+  try! loop.add(inner, to: "inner")
+  let nesting = RunLoop.Observer(.beforeWaiting) { _, _ in
+    expect((try? loop.run(in: "inner", for: .zero)) == .timedOut, "the inner run was not over at once")
+  }
+  try! loop.add(nesting)
+  running = loop
+  begun.store(true, ordering: .sequentiallyConsistent)
+  expect((try? loop.run()) == .finished, "the outer run was not finished")
+  inner.invalidate()
+  nesting.invalidate()
+}
+
+@_cdecl("kit_nested_thread")
+func nestedThread(_ thread: UInt32) {
+  guard thread > 0 else { return runAroundOthers() }
+  let loop = runningLoop()
+  try! loop.perform {
+    guard calls.add(1, ordering: .relaxed).newValue == 2 else { return }
+    source.invalidate()
+    loop.wakeUp()
+  }
+}
+
+/// A stop that meets the beginning of the inner run is one of the two's.
+private func runAroundOne() {
+  let loop = RunLoop.current
+  let keeper = RunLoop.Source { _ in }
+  source = RunLoop.Source { _ in source.invalidate() }
+  try! loop.add(keeper)
+  try! loop.add(source, to: "inner")
+  let nesting = RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in
+    begun.store(true, ordering: .sequentiallyConsistent)
+    if (try? loop.run(in: "inner")) == .stopped { loop.stop() }
+    loop.wakeUp()  // the inner run may have taken the kick of the outer one's stop (decision 0003)
+  }
+  try! loop.add(nesting)
+  running = loop
+  expect((try? loop.run()) == .stopped, "the outer run was not stopped")
+  for item in [keeper, source, nesting] as [RunLoop.Item] { item.invalidate() }
+}
+
+@_cdecl("kit_stop_nested_thread")
+func stopNestedThread(_ thread: UInt32) {
+  guard thread > 0 else { return runAroundOne() }
+  let loop = runningLoop()
+  loop.stop()
+  source.signal()  // ends the inner run if it was not stopped
+  loop.wakeUp()
+}
+
 // MARK: Inside a host's loop
 
 /// The host sleeps whenever `prepare` says so, until the descriptor is readable.

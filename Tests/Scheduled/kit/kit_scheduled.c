@@ -11,7 +11,7 @@ void kit_removal_begin(void), kit_removal_end(void), kit_removal_wait_thread(uns
 void kit_removal_final_thread(unsigned self), kit_removal_final_end(void);
 void kit_adding_begin(void), kit_adding_thread(unsigned self), kit_adding_end(void);
 void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(void);
-void kit_host_thread(unsigned self);
+void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_nested_thread(unsigned self);
 void kit_run_begin(void), kit_stop_thread(unsigned self), kit_perform_thread(unsigned self);
 
 static const scenario scenarios[] = {
@@ -22,6 +22,8 @@ static const scenario scenarios[] = {
     {"adding_owned", 2, kit_owning_begin, kit_owning_thread, kit_owning_end, 1000},
     {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 600},
     {"perform", 3, kit_run_begin, kit_perform_thread, NULL, 600},
+    {"nested", 3, kit_run_begin, kit_nested_thread, NULL, 600},
+    {"stop_nested", 2, kit_run_begin, kit_stop_nested_thread, NULL, 2000},
     {"host", 3, kit_run_begin, kit_host_thread, NULL, 600},
 };
 
