@@ -173,8 +173,8 @@ final class Attacker {
   private func socket(_ connection: RawConnection) -> Int32 {
     switch chance.below(10) {
     case 0: return anyDescriptor()
-    case 1:
-      // Its own end, which this side does not read any more: it would take from the server what both ends there say.
+    case 1 where !connection.hasRead:
+      // Its own end, which this side has not read and does not: it would take from the server what both ends there say.
       let end = dup(connection.descriptor)
       given.append(end)
       connections.removeAll { $0 === connection }

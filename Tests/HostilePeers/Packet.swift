@@ -53,6 +53,8 @@ final class RawConnection {
   /// Numbers of this side's own that the server has been given rights to.
   var given: [UInt64] = []
   var last: UInt64 = 0
+  /// Something that the server has said on it.
+  private(set) var hasRead = false
 
   init(owning descriptor: Int32) { self.descriptor = descriptor }
 
@@ -80,6 +82,7 @@ final class RawConnection {
     var view = rlc_frame_view()
     let size = rlc_message_socket_receive(descriptor, &buffer, buffer.count, &received)
     guard size > 0 else { return nil }
+    hasRead = true
     return buffer.withUnsafeBytes { bytes in
       guard rlc_frame_parse(bytes.baseAddress!, Int(size), received.count, .max, &view) == RLC_FRAME_SOUND else {
         rlc_received_close(&received, 0)

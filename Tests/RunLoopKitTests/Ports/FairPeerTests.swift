@@ -30,6 +30,31 @@ final class FairPeerTests: XCTestCase {
     }
   }
 
+  /// Threads of the process send as fast as there is room for one message. The peer's connection, which is not read while its
+  /// message waits for room, gets its turns all the same.
+  func test_RLK_PEER_37_aPortThatLocalSendersKeepFull_takesWhatAPeerSends() {
+    onThread {
+      let (name, loop) = (NameFolder.newName(), RunLoop.current)
+      let (own, others) = (Box(0), Box(0))
+      let port = try Port(registeredAs: name, queueLimit: 1) { _, message in
+        if message.sender == nil { own.value += 1 } else { others.value += 1 }
+      }
+      try loop.add(port)
+      let right = port.sendRight
+      let senders = (0..<3).map { _ in TestThread { while thrown({ try right.send(Message()) }) == nil {} } }
+      let peer = RawPeer(name)
+      while others.value < 100, own.value < 100_000 {
+        // What there is no room for in the socket yet.
+        while others.value < 100, peer.send(frame(id: 1)) == 0 {}
+        _ = try loop.run(in: .default, for: .zero)
+      }
+      XCTAssertGreaterThanOrEqual(others.value, 100, "beside \(own.value) of its own")
+      XCTAssertGreaterThan(own.value, 0)
+      port.invalidate()
+      for sender in senders { sender.join() }
+    }
+  }
+
   /// The message is refused, who has asked is told, and the connection goes on.
   func test_RLK_PEER_26_noDescriptorsAreLeft_forWhatComesWithAMessage() {
     let name = NameFolder.newName()
