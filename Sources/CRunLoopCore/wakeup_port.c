@@ -10,19 +10,21 @@ int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **re
     port->kernel = kernel;
     atomic_init(&port->word, RLC_WORD_RUNNING);
     atomic_init(&port->references, 1);
+    atomic_init(&port->writers, 0);
+    atomic_init(&port->is_ended, false);
     port->fork_generation = rlc_fork_generation();
-    port->event_fd = -1;
+    atomic_init(&port->event_fd, -1);
     *ret_port = port;
     return 0;
 }
 
 int rlc_wakeup_port_open(rlc_wakeup_port *port) {
-    if (port->event_fd >= 0)
+    if (atomic_load(&port->event_fd) >= 0)
         return 0;
     int fd = port->kernel->eventfd_create(port->kernel->context);
     if (fd < 0)
         return fd;
-    port->event_fd = fd;
+    atomic_store(&port->event_fd, fd);
     return 0;
 }
 
@@ -45,16 +47,22 @@ rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port) {
     return port;
 }
 
+/** Once, though several may come here. Of close(2)'s answer nothing is to be done: the number is free whatever it is. */
+static void close_descriptor(rlc_wakeup_port *port) {
+    int fd = atomic_exchange(&port->event_fd, -1);
+    if (fd >= 0 && !rlc_has_forked_since(port->fork_generation))
+        (void)port->kernel->close(port->kernel->context, fd);
+}
+
 void rlc_wakeup_port_release(rlc_wakeup_port *port) {
     if (port == NULL || atomic_fetch_sub(&port->references, 1) != 1)
         return;
-    if (port->event_fd >= 0 && !rlc_has_forked_since(port->fork_generation))
-        port->kernel->close(port->kernel->context, port->event_fd);
+    close_descriptor(port);
     free(port);
 }
 
 int rlc_wakeup_port_fd(const rlc_wakeup_port *port) {
-    return port->event_fd;
+    return atomic_load(&port->event_fd);
 }
 
 static int wake_sleeper(const rlc_wakeup_port *port) {
@@ -62,22 +70,49 @@ static int wake_sleeper(const rlc_wakeup_port *port) {
     int saved_errno = errno;
     int64_t size;
     do
-        size = port->kernel->write(port->kernel->context, port->event_fd, &one, sizeof one);
+        size = port->kernel->write(port->kernel->context, atomic_load(&port->event_fd), &one, sizeof one);
     while (size == -EINTR);
     errno = saved_errno;
     return size < 0 && size != -EAGAIN ? (int)size : 1; /* EAGAIN: full, so it is readable */
 }
 
+/** In this order: once it is ended nobody becomes a writer that writes. */
+static void close_if_over(rlc_wakeup_port *port) {
+    if (atomic_load(&port->is_ended) && atomic_load(&port->writers) == 0)
+        close_descriptor(port);
+}
+
+/**
+ * ASLEEP -> posted, and the write, unless somebody else has been quicker. It is a writer before it takes the step: whoever
+ * ends the port then either sees it, and leaves the descriptor to it, or has closed the word before its step.
+ *
+ * @return False if the word has changed: `seen` is what it is now.
+ */
+static bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, uint32_t *seen, int *ret_status) {
+    atomic_fetch_add(&port->writers, 1);
+    bool has_posted = atomic_compare_exchange_strong(&port->word, seen, posted);
+    if (has_posted)
+        *ret_status = wake_sleeper(port);
+    atomic_fetch_sub(&port->writers, 1);
+    close_if_over(port);
+    return has_posted;
+}
+
 static int post(rlc_wakeup_port *port, uint32_t posted) {
     if (rlc_has_forked_since(port->fork_generation))
         return -ECHILD;
-    uint32_t seen = atomic_load(&port->word), next;
-    do {
-        if (seen == RLC_WORD_CLOSED)
-            return -ESHUTDOWN;
-        next = seen == RLC_WORD_POSTED ? RLC_WORD_POSTED : posted;
-    } while (!atomic_compare_exchange_weak(&port->word, &seen, next));
-    return seen == RLC_WORD_ASLEEP ? wake_sleeper(port) : 0;
+    uint32_t seen = atomic_load(&port->word);
+    while (seen != RLC_WORD_CLOSED) {
+        int status = 0;
+        if (seen == RLC_WORD_ASLEEP) {
+            if (post_to_sleeper(port, posted, &seen, &status))
+                return status;
+        } else if (atomic_compare_exchange_weak(
+                       &port->word, &seen, seen == RLC_WORD_POSTED ? RLC_WORD_POSTED : posted)) {
+            return 0;
+        }
+    }
+    return -ESHUTDOWN;
 }
 
 int rlc_wakeup_port_signal(rlc_wakeup_port *port) {
@@ -102,4 +137,10 @@ bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port) {
 
 void rlc_wakeup_port_close(rlc_wakeup_port *port) {
     atomic_store(&port->word, RLC_WORD_CLOSED);
+}
+
+void rlc_wakeup_port_end(rlc_wakeup_port *port) {
+    atomic_store(&port->word, RLC_WORD_CLOSED);
+    atomic_store(&port->is_ended, true);
+    close_if_over(port);
 }

@@ -82,6 +82,42 @@ static void test_RLC_WAKE_5_the_descriptor_lives_with_the_last_reference(void) {
     rlc_wakeup_port_release(NULL);
 }
 
+static void test_RLC_WAKE_9_the_descriptor_goes_with_the_end(void) {
+    rlc_wakeup_port *port = make_port();
+    int fd = rlc_wakeup_port_fd(port);
+    CHECK(rlc_wakeup_port_retain(port) == port);
+    CHECK(rlc_wakeup_port_begin_wait(port));
+    rlc_wakeup_port_end(port);
+    CHECK(fcntl(fd, F_GETFD) < 0);
+    CHECK_EQUAL(rlc_wakeup_port_fd(port), -1);
+    unsigned long writes = count_of(&kernel.writes);
+    CHECK_EQUAL(rlc_wakeup_port_signal(port), -ESHUTDOWN);
+    CHECK_EQUAL(rlc_wakeup_port_kick(port), -ESHUTDOWN);
+    CHECK_EQUAL(count_of(&kernel.writes), writes);
+    rlc_wakeup_port_release(port);
+    rlc_wakeup_port_release(port);
+}
+
+static rlc_wakeup_port *ending;
+
+/** The loop ends while its waker is about to write: the number is not free before it has. */
+static int64_t end_before_writing(void *context, int fd, const void *buffer, size_t size) {
+    rlc_wakeup_port_end(ending);
+    CHECK(fcntl(fd, F_GETFD) >= 0);
+    return rlc_kernel_default()->write(context, fd, buffer, size);
+}
+
+static void test_RLC_WAKE_9_a_writer_that_is_late_closes_it(void) {
+    ending = make_port();
+    int fd = rlc_wakeup_port_fd(ending);
+    kernel.table.write = end_before_writing;
+    CHECK(rlc_wakeup_port_begin_wait(ending));
+    CHECK_EQUAL(rlc_wakeup_port_signal(ending), 1);
+    CHECK(fcntl(fd, F_GETFD) < 0);
+    CHECK_EQUAL(rlc_wakeup_port_signal(ending), -ESHUTDOWN);
+    rlc_wakeup_port_release(ending);
+}
+
 static int64_t interrupted_then_full(void *context, int fd, const void *buffer, size_t size) {
     (void)context, (void)fd, (void)buffer, (void)size;
     static int calls;
@@ -227,6 +263,8 @@ int main(void) {
     RUN(test_RLC_WAKE_3_kick_is_weaker_than_a_wake);
     RUN(test_RLC_WAKE_4_closed);
     RUN(test_RLC_WAKE_5_the_descriptor_lives_with_the_last_reference);
+    RUN(test_RLC_WAKE_9_the_descriptor_goes_with_the_end);
+    RUN(test_RLC_WAKE_9_a_writer_that_is_late_closes_it);
     RUN(test_RLC_WAKE_6_full_counts_as_woken_and_errno_is_kept);
     RUN(test_creation_fails_cleanly);
     RUN(test_RLC_WAKE_7_from_a_signal_handler);

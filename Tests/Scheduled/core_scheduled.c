@@ -102,6 +102,29 @@ static void end_closed_port(void) {
     ASSERT(kernel.writes <= 1); /* none if it was closed first */
 }
 
+static void make_sleeping_port(void) {
+    make_port();
+    (void)rlc_wakeup_port_begin_wait(port);
+}
+
+/** The descriptor goes with the end, or with the last writer; the fake kernel sees that none writes to it afterwards. */
+static void signal_or_end(unsigned self) {
+    if (self > 0) {
+        (void)rlc_wakeup_port_signal(port);
+        return;
+    }
+    (void)rlc_wakeup_port_take(port);
+    (void)rlc_wakeup_port_begin_wait(port);
+    (void)rlc_wakeup_port_take(port);
+    rlc_wakeup_port_end(port);
+}
+
+static void end_ended_port(void) {
+    ASSERT(kernel.closes == 1);
+    rlc_wakeup_port_release(port);
+    ASSERT(kernel.closes == 1);
+}
+
 /* ---- the post queue: every node once, by take or by close, in order; or refused and left alone ---- */
 
 enum { PUSHERS = 2, NODES = 2 };
@@ -310,6 +333,7 @@ static const scenario scenarios[] = {
     {"wakeup_port_plain_data", 3, make_port, signal_plain_or_own, end_port, 0},
     {"wakeup_port_references", 3, make_shared_port, signal_and_release, end_shared_port, 0},
     {"wakeup_port_closed", 3, make_shared_port, signal_or_close, end_closed_port, 0},
+    {"wakeup_port_end", 3, make_sleeping_port, signal_or_end, end_ended_port, 0},
     {"post_queue", 3, make_queue, push_or_take, end_queue, 0},
     {"loop_posts", 3, make_loop, post_or_run, end_loop, 0},
     {"loop_posts_spinning", 3, make_spinning_loop, post_or_run, end_loop, 0},

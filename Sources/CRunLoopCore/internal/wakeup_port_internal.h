@@ -14,8 +14,10 @@ struct rlc_wakeup_port {
     const rlc_kernel *kernel;
     _Atomic uint32_t word;
     _Atomic uint32_t references;
-    uint32_t fork_generation; /* set once in create, as is the descriptor */
-    int event_fd;
+    _Atomic uint32_t writers; /* who is about to write, or may be */
+    _Atomic bool is_ended;
+    uint32_t fork_generation; /* set once in create */
+    _Atomic int event_fd;     /* -1: not made yet, or closed */
 };
 
 /** Without its eventfd, which only a sleeper needs. */

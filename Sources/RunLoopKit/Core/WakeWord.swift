@@ -5,7 +5,8 @@ internal import Synchronization
 /// The way to wake a loop: a thin owner of `rlc_wakeup_port`, made when the loop gets its first port set.
 ///
 /// Before that nobody can sleep, so a wake has nothing to do. The port lives as long as this object, hence as long as
-/// anybody can wake: a preempted waker never writes into a stranger's descriptor.
+/// anybody can wake; its eventfd until the end of the loop's thread, or of a waker that is preempted before its write: none
+/// writes into a stranger's descriptor [RLC-WAKE-9].
 struct WakeWord: ~Copyable {
   private let port = Atomic<UnsafeRawPointer?>(nil)
   /// That a write has failed.
@@ -79,7 +80,9 @@ struct WakeWord: ~Copyable {
     return rlc_wakeup_port_is_asleep(pointer)
   }
 
-  func close() { if let pointer { rlc_wakeup_port_close(pointer) } }
+  /// The descriptor goes here, or with the last waker that is about to write to it: whoever holds the loop keeps none open, also
+  /// the stack of a thread that has ended in a callout. [loop]
+  func end() { if let pointer { rlc_wakeup_port_end(pointer) } }
 
   deinit {
     if let pointer { rlc_wakeup_port_release(pointer) }

@@ -99,7 +99,7 @@ extension RunLoop {
   }
 
   private func closeDescriptors() {
-    wakeWord.close()
+    wakeWord.end()
     for mode in state.pointee.modes {
       mode.pointee.portSet?.destroy()
       mode.pointee.portSet = nil

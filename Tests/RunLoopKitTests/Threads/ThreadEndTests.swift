@@ -246,6 +246,98 @@ final class ThreadEndTests: XCTestCase {
     XCTAssertEqual(calls.value, last)
   }
 
+  /// Whatever the dead stack holds, and whoever keeps the loop: its descriptors go with its thread.
+  func test_RLK_END_12_noDescriptorIsLeftByThreadsThatEndInCallouts() {
+    _ = RunLoop.main  // and what a process makes once
+    for round in 0..<2 {
+      var before = openDescriptors()
+      for (index, ask) in Self.callouts.enumerated() {
+        for _ in 0..<3 {
+          onEndingThread { loop in
+            try ask(loop)
+            _ = try loop.run(for: .seconds(30))
+            XCTFail("callout \(index): the thread goes on")
+          }.join()
+          if round == 0 { before = openDescriptors() }
+          XCTAssertEqual(openDescriptors(), before, "callout \(index)")
+        }
+      }
+    }
+  }
+
+  private static let callouts: [@Sendable (RunLoop) throws -> Void] = [
+    { try $0.perform { pthread_exit(nil) } },
+    { try $0.perform(after: .zero) { pthread_exit(nil) } },
+    { loop in
+      try loop.add(RunLoop.Timer.never())
+      try loop.performWhenIdle { pthread_exit(nil) }
+    },
+    { try $0.add(RunLoop.Timer(fireDate: .now) { _ in pthread_exit(nil) }) },
+    { try $0.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.now) { _ in pthread_exit(nil) }) },
+    { loop in
+      try loop.add(RunLoop.Timer.never())
+      try loop.add(RunLoop.Observer(.beforeWaiting) { _, _ in pthread_exit(nil) })
+    },
+    { loop in
+      let source = RunLoop.Source { _ in pthread_exit(nil) }
+      try loop.add(source)
+      source.signal()
+    },
+    { loop in
+      let counter = Counters.next()
+      try loop.add(PortSourceFactory.make(counter) { pthread_exit(nil) })
+      counter.add()
+    },
+    { loop in
+      let counter = Counters.next()
+      try loop.add(
+        RunLoop.FileDescriptorSource(fileDescriptor: counter.descriptor, interest: .writable) { _, _ in
+          _ = try? RunLoop.current.run(in: .default, for: .zero)
+          pthread_exit(nil)
+        })
+    },
+    { loop in
+      try loop.add(RunLoop.ChildSource(processID: try RunLoop.spawn("/bin/true")) { _, _ in pthread_exit(nil) })
+    },
+    { loop in
+      let port = RunLoop.Port { _, _ in pthread_exit(nil) }
+      try loop.add(port)
+      try port.sendRight.send(RunLoop.Message(id: 1))
+    },
+  ]
+
+  /// Kept for ever: what the dead stacks hold of them is not the loop's.
+  private enum Counters {
+    private static let all = (0..<2).map { _ in EventCounter() }
+    private static let used = Box(0)
+    static func next() -> EventCounter {
+      all[
+        used.update { value in
+          defer { value += 1 }
+          return value % 2
+        }]
+    }
+  }
+
+  /// The number of its eventfd is another file's by then.
+  func test_RLK_END_13_aWakeOfALoopThatHasEndedWritesNothing() {
+    for _ in 0..<20 {
+      let loop = Box<RunLoop?>(nil)
+      onEndingThread { own in
+        loop.value = own
+        try own.perform { pthread_exit(nil) }
+        _ = try own.run(for: .seconds(30))
+      }.join()
+      let counters = (0..<4).map { _ in EventCounter() }
+      loop.value!.wakeUp()
+      loop.value!.stop()
+      for counter in counters {
+        var value: UInt64 = 0
+        XCTAssertEqual(read(counter.descriptor, &value, 8), -1)
+      }
+    }
+  }
+
   /// A source's own descriptor is held for its callout, which does not return.
   func test_RLK_END_11_anOwnedDescriptorIsClosedWhenItsCalloutEndsTheThread() {
     let pipe = Pipe()
