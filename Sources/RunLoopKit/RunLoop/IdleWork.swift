@@ -10,12 +10,36 @@ extension RunLoop {
   /// - Thread: Any; wakes the loop. - Throws: `.loopEnded`, `.forked`; the caller's block is released then.
   /// - Complexity: O(1), amortized; a block costs two system calls.
   public func performWhenIdle(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
+    try append(HeldBlock(body: consume block), whenIdleIn: mode)
+  }
+
+  /// As `performWhenIdle(in:block:)`, and tells if the block will never run: see `perform(in:block:onDrop:)`.
+  ///
+  /// - Parameters:
+  ///   - mode: As above.
+  ///   - block: As above.
+  ///   - onDrop: Called once, in place of the block, if the loop ends first: on its thread, with no lock held; never if this throws,
+  ///     and not in a child of fork(2).
+  /// - Thread: Any. - Throws: As above.
+  public func performWhenIdle(
+    in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: @escaping @Sendable () -> Void
+  ) throws(RunLoopError) {
+    let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
+    do throws(RunLoopError) {
+      try append(HeldBlock { posted.run() }, whenIdleIn: mode)
+    } catch {
+      posted.isRefused()
+      throw error
+    }
+  }
+
+  private func append(_ block: consuming HeldBlock, whenIdleIn mode: Mode) throws(RunLoopError) {
     try checkUsable()
     let made = lock.withLock { hasEnded ? nil : state.pointee.makeExtras().idleWork(for: mode) }
     guard let work = made else { throw .loopEnded }
     try add(work.observer, to: mode)
     // The loop may have ended since: nobody would look at the queue any more.
-    guard let place = work.queue.append(HeldBlock(body: consume block), isFromLoop: isCurrent) else { throw .loopEnded }
+    guard let place = work.queue.append(consume block, isFromLoop: isCurrent) else { throw .loopEnded }
     if place == .next { wakeUp() }
   }
 

@@ -35,6 +35,35 @@ final class IdleWorkTests: XCTestCase {
     }
   }
 
+  /// Run, dropped or refused: one of the three, once.
+  func test_RLK_DROP_5_anIdleBlockThatWillNeverRunIsDropped() {
+    let (ran, dropped, refused, thread) = (Box(0), Box<[pthread_t]>([]), Box(0), Box<pthread_t?>(nil))
+    let loop = Box<RunLoop?>(nil)
+    onThread {
+      let own = RunLoop.current
+      (loop.value, thread.value) = (own, pthread_self())
+      try own.add(RunLoop.Timer.never())
+      let drop: @Sendable () -> Void = { dropped.update { $0.append(pthread_self()) } }
+      try own.performWhenIdle(block: { ran.value += 1 }, onDrop: drop)
+      try own.performWhenIdle(
+        block: {
+          ran.value += 1
+          try? own.performWhenIdle(block: { XCTFail("it ran") }, onDrop: drop)
+          own.stop()
+        }, onDrop: drop)
+      try own.performWhenIdle(in: "other", block: { XCTFail("it ran") }, onDrop: drop)
+      try own.run(for: .seconds(60))
+      XCTAssertEqual(ran.value, 2)
+      XCTAssertEqual(dropped.value.count, 0)
+    }
+    XCTAssertEqual(dropped.value, [thread.value!, thread.value!])
+    let error = thrown {
+      try loop.value!.performWhenIdle(block: { XCTFail("it ran") }, onDrop: { refused.value += 1 })
+    }
+    XCTAssertEqual(error, .loopEnded)
+    XCTAssertEqual(refused.value, 0)
+  }
+
   /// Also the blocks that idle blocks have queued.
   func test_RLK_IDLE_2_theEndOfTheLoopReleasesAllOnItsThread() {
     let (gone, thread) = (Box<[pthread_t]>([]), Box<pthread_t?>(nil))
