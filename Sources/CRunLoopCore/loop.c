@@ -31,9 +31,10 @@ int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node) {
     return 0;
 }
 
+/** For a post, which is the loop's by now: an errno, or 0 also if the loop has ended since, and has called it. */
 static int wake_sleeper(rlc_loop *loop) {
-    (void)rlc_wakeup_port_signal(loop->wakeup);
-    return 0;
+    int status = rlc_wakeup_port_signal(loop->wakeup);
+    return status < 0 && status != -ESHUTDOWN && status != -ECHILD ? -status : 0;
 }
 
 int rlc_loop_post(rlc_loop *loop, rlc_post_node *node) {
@@ -72,7 +73,7 @@ static bool is_stopped(const rlc_loop *loop) {
 
 /** True if something can be called without asking the kernel or the clock. */
 static bool has_work(const rlc_loop *loop) {
-    return loop->deferred != NULL || rlc_has_posts(&loop->posts) || rlc_port_set_holds_batch(loop->set) ||
+    return loop->deferred != NULL || rlc_has_posts(&loop->posts) || rlc_port_set_has_events(loop->set) ||
            loop->taken != NULL || loop->first_due != RLC_NO_TIMER || loop->failed.first != RLC_NO_SLOT;
 }
 
@@ -161,11 +162,13 @@ static bool call_events(rlc_loop *loop) {
     bool called = false;
     uint32_t ready;
     /* A nested run may leave a fresh batch behind: bounded, the rest is the next pass's. */
-    for (int i = 0; i < RLC_BATCH_MAX && rlc_port_set_holds_batch(loop->set); i++) {
+    for (int i = 0; i < RLC_BATCH_MAX && rlc_port_set_has_events(loop->set); i++) {
         rlc_port *port = take_event(loop->set, &ready);
         if (port == NULL)
             break;
-        if (port->kind != RLC_PORT_HINT) {
+        if ((ready & RLC_UNHEARD) != 0) {
+            rlc_loop_lose(loop, port);
+        } else if (port->kind != RLC_PORT_HINT) {
             rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
             called = true;
         } else if (port->context != NULL) {
@@ -216,7 +219,7 @@ static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
         outcome->called |= rlc_loop_call_failed_watches(loop);
     if (loop->first_due != RLC_NO_TIMER)
         outcome->called |= rlc_loop_call_due_timers(loop);
-    if (rlc_port_set_holds_batch(loop->set))
+    if (rlc_port_set_has_events(loop->set))
         outcome->called |= call_events(loop);
     if (outcome->called && rlc_loop_is_forked(loop))
         return -ECHILD;
@@ -228,7 +231,7 @@ static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
 /** True if another pass has nothing but posts to serve as long as it does not ask the kernel. */
 static bool has_only_posts(const rlc_loop *loop) {
     return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !rlc_loop_has_timers(loop) &&
-           loop->pending.first == RLC_NO_SLOT && !rlc_port_set_holds_batch(loop->set);
+           loop->pending.first == RLC_NO_SLOT && !rlc_port_set_has_events(loop->set);
 }
 
 /** Such passes, one after the other. RLC_RUN_STOPPED, 0 to go on, or -ECHILD. */

@@ -182,6 +182,13 @@ void rlc_loop_mute_innermost(rlc_loop *loop) {
         rlc_port_assign(&watch->port, RLC_PORT_MUTED, true); /* refused: if it is to be tried again, then later */
 }
 
+void rlc_loop_lose(rlc_loop *loop, rlc_port *port) {
+    if (port->kind == RLC_PORT_HINT)
+        return; /* the loop's own: its next use of the number answers the run by -errno */
+    withdraw(loop, port);
+    refuse((rlc_watch *)port);
+}
+
 bool rlc_loop_call_failed_watches(rlc_loop *loop) {
     bool called = false;
     while (loop->failed.first != RLC_NO_SLOT && !rlc_loop_is_forked(loop)) {

@@ -83,14 +83,6 @@ static void unlink_port(rlc_port_set *set, rlc_port *port) {
     *link = port->next;
 }
 
-static void orphan_all_at(rlc_port_set *set, int fd) {
-    for (rlc_port *port; (port = rlc_port_set_owner(set, fd)) != NULL;) {
-        rlc_port_assign(port, RLC_PORT_ORPHAN, true);
-        rlc_port_assign(port, RLC_PORT_REGISTERED, false);
-    }
-    set->has_strays = true;
-}
-
 /** Doubles the buckets until there is one per port; each chain keeps its order, newest first. */
 static int reserve_buckets(rlc_port_set *set) {
     uint32_t count = set->bucket_count == 0 ? FIRST_BUCKETS : set->bucket_count;
@@ -218,7 +210,7 @@ static int add_or_take_over(rlc_port_set *set, rlc_port *port) {
     return 0;
 }
 
-static void drop_registration(rlc_port_set *set, rlc_port *port) {
+void rlc_port_set_drop(rlc_port_set *set, rlc_port *port) {
     if (!rlc_port_has(port, RLC_PORT_REGISTERED))
         return;
     /* ENOENT, EBADF: the number was closed. Most likely that removed the registration, but a duplicate keeps it. */
@@ -235,7 +227,7 @@ static bool wants_no_registration(const rlc_port_set *set, const rlc_port *port)
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
     int status = 0;
     if (wants_no_registration(set, port)) {
-        drop_registration(set, port);
+        rlc_port_set_drop(set, port);
     } else if (!rlc_port_has(port, RLC_PORT_REGISTERED)) {
         status = add_or_take_over(set, port);
     } else {
@@ -244,7 +236,7 @@ int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
     atomic_fetch_add(&set->changes, 1);
     if (status != -EBADF && status != -ENOENT)
         return status;
-    orphan_all_at(set, port->fd); /* closed behind our back; the number is nobody's or a stranger's */
+    rlc_port_set_lose(set, port->fd); /* closed behind our back; the number is nobody's or a stranger's */
     return -EBADF;
 }
 
@@ -254,7 +246,8 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
     if (status == 0 && older != NULL && rlc_port_has(older, RLC_PORT_REGISTERED)) {
         /* A registered number cannot be added again: it was closed and opened anew since. */
         rlc_port_assign(port, RLC_PORT_ORPHAN, true);
-        orphan_all_at(set, port->fd);
+        for (rlc_port *other; (other = rlc_port_set_owner(set, port->fd)) != NULL;)
+            rlc_port_set_orphan(set, other);
         bool was_shared = rlc_port_has(port, RLC_PORT_SHARED);
         rlc_port_assign(port, RLC_PORT_ORPHAN | RLC_PORT_SHARED, false);
         if (was_shared) /* the others' wishes were registered with its own */
@@ -289,8 +282,7 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
 /** A member that is not the owner has left. */
 __attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_port *owner) {
     note_sharing(set, owner);
-    /* Never an ADD, which alone may be refused: who is out without the one that has left was out before, or is known. */
-    (void)rlc_port_set_update(set, owner);
+    rlc_port_set_renew(set, owner);
 }
 
 int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
@@ -298,16 +290,16 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     rlc_port *owner = rlc_port_set_registrant(set, port);
     rlc_port *earlier = owner == port ? rlc_port_set_owner_from(set, port->next, port->fd) : NULL;
     if (earlier == NULL) {
-        drop_registration(set, port);
+        rlc_port_set_drop(set, port);
     } else {
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
         note_sharing(set, earlier);
-        status = rlc_port_set_update(set, earlier); /* its failure is the earlier one's: an orphan now, or unheard */
+        status = rlc_port_set_update(set, earlier); /* its failure is the earlier one's: lost, or to be tried again */
     }
     if (port->kind == RLC_PORT_HINT)
         set->hint_count--;
     unlink_port(set, port);
-    rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, false);
+    rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNHEARD, false);
     if (owner != NULL && owner != port)
         register_without(set, owner);
     atomic_fetch_add(&set->changes, 1);
@@ -322,7 +314,15 @@ static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t i
     return port->interest == interest && (interest & RLC_EDGE) == 0 && !rlc_port_has(port, ENDS) && is_known;
 }
 
+/** Whoever asks is told by the answer. */
+static int answer_orphan(rlc_port *port) {
+    rlc_port_assign(port, RLC_PORT_UNHEARD, false);
+    return -EBADF;
+}
+
 int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest) {
+    if (rlc_port_has(port, RLC_PORT_ORPHAN))
+        return answer_orphan(port);
     rlc_port *owner = rlc_port_set_registrant(set, port);
     if (has_interest(port, owner, interest))
         return 0;
@@ -337,13 +337,15 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
         port->interest = before.interest;
         rlc_port_assign(port, before.state & ENDS, true);
     }
-    return status;
+    return status == -EBADF ? answer_orphan(port) : status;
 }
 
 int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {
     if (rlc_port_has(port, RLC_PORT_MUTED) == muted)
         return 0;
     rlc_port_assign(port, RLC_PORT_MUTED, muted);
+    if (rlc_port_has(port, RLC_PORT_UNHEARD))
+        rlc_port_set_note_unheard(set, port); /* of one that is muted nothing is told */
     rlc_port *owner = rlc_port_set_registrant(set, port);
     return owner == NULL ? 0 : rlc_port_set_update(set, owner);
 }

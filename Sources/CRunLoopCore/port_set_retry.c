@@ -1,7 +1,9 @@
-/* Members that epoll did not take back when it was asked to: tried again. */
+/* Members that epoll does not watch, though it should: told by take, and tried again. */
 #include "port_set_internal.h"
 
 #include <errno.h>
+
+/* ---- tried again ---- */
 
 /** Among them those that are out, whose update is nothing. */
 static bool is_unregistered(const rlc_port_set *set, const rlc_port *port) {
@@ -14,8 +16,61 @@ int rlc_port_set_retry(rlc_port_set *set) {
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);
         int answer = is_unregistered(set, port) ? rlc_port_set_update(set, port) : 0;
-        if (answer < 0 && answer != -EBADF)
+        if (answer < 0 && answer != -EBADF) /* of what is lost take tells */
             status = answer;
     }
     return status;
+}
+
+/* ---- told ---- */
+
+void rlc_port_set_note_unheard(rlc_port_set *set, rlc_port *port) {
+    if (rlc_port_has(port, RLC_PORT_RESTING))
+        return; /* it has been told something, and is answered when it asks for more */
+    rlc_port_assign(port, RLC_PORT_UNHEARD, true);
+    if (!rlc_port_has(port, RLC_PORT_MUTED))
+        atomic_store(&set->has_unheard, true);
+}
+
+void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port) {
+    rlc_port_assign(port, RLC_PORT_ORPHAN, true);
+    rlc_port_assign(port, RLC_PORT_REGISTERED, false);
+    set->has_strays = true;
+}
+
+void rlc_port_set_lose(rlc_port_set *set, int fd) {
+    for (rlc_port *port; (port = rlc_port_set_owner(set, fd)) != NULL;) {
+        rlc_port_set_orphan(set, port);
+        rlc_port_set_note_unheard(set, port);
+    }
+}
+
+void rlc_port_set_renew(rlc_port_set *set, rlc_port *owner) {
+    int status = rlc_port_set_update(set, owner);
+    if (status >= 0 || status == -EBADF || status == -ECHILD)
+        return; /* the lost ones are noted; a child of fork(2) has nothing to hear */
+    rlc_port_set_drop(set, owner);
+    for (rlc_port *port = owner; port != NULL; port = rlc_port_set_older_sharer(set, port))
+        rlc_port_set_note_unheard(set, port);
+}
+
+rlc_port *rlc_port_set_take_unheard(rlc_port_set *set) {
+    rlc_port *first = NULL;
+    atomic_store(&set->has_unheard, false);
+    for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
+        rlc_port *port = rlc_slot_table_at(&set->ports, slot);
+        bool is_told = rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_MEMBER) &&
+                       rlc_port_has(port, RLC_PORT_UNHEARD) && !rlc_port_has(port, RLC_PORT_MUTED);
+        if (is_told && first != NULL)
+            atomic_store(&set->has_unheard, true);
+        else if (is_told)
+            first = port;
+    }
+    if (first != NULL)
+        rlc_port_assign(first, RLC_PORT_UNHEARD, false);
+    return first;
+}
+
+bool rlc_port_set_has_unheard(const rlc_port_set *set) {
+    return atomic_load(&set->has_unheard);
 }

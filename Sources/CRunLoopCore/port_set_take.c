@@ -15,7 +15,7 @@ enum { ENDED = EPOLLHUP | EPOLLRDHUP };
 /* ---- waiting: the owner's thread, without the lock ---- */
 
 bool rlc_port_set_has_batch(const rlc_port_set *set) {
-    return rlc_port_set_holds_batch(set);
+    return rlc_port_set_has_events(set);
 }
 
 static void move_into_larger_batch(rlc_port_set *set) {
@@ -62,9 +62,8 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
             continue;
         int status = rlc_port_set_control(set, epoll_fd, EPOLL_CTL_ADD, port);
         if (status == -EBADF || status == -EPERM) {
-            /* Closed behind our back, too: only the old set could still hear it. */
-            rlc_port_assign(port, RLC_PORT_ORPHAN, true);
-            rlc_port_assign(port, RLC_PORT_REGISTERED, false);
+            /* Closed behind our back, too: only the old set could still hear it, and those that share its number. */
+            rlc_port_set_lose(set, port->fd);
         } else if (status < 0) {
             return status;
         }
@@ -99,19 +98,19 @@ void rlc_port_set_drop_strays(rlc_port_set *set) {
         rlc_token token = {.bits = set->batch->events[i].data.u64};
         if (rlc_port_set_live(set, token) != NULL || delete_by_number(set, token))
             continue;
-        (void)rebuild(set);
+        (void)rebuild(
+            set); /* failed, it has changed nothing: the stray is still there, and its next event comes here again */
         return;
     }
 }
 
 /* ---- taking: under the lock ---- */
 
+/** Without an owner the port is an orphan, of whom take has told or will tell. */
 static void update(rlc_port_set *set, rlc_port *port) {
     rlc_port *owner = rlc_port_set_registrant(set, port);
-    /* Of a port that epoll knows: at most a MOD, which allocates nothing. It is refused only for a number that was closed,
-     * whose members are orphans from then on. */
     if (owner != NULL)
-        (void)rlc_port_set_update(set, owner);
+        rlc_port_set_renew(set, owner);
 }
 
 static void rest(rlc_port_set *set, rlc_port *port) {
@@ -282,9 +281,7 @@ __attribute__((noinline)) static rlc_port *take_shared(
     }
 }
 
-rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
-    if (!rlc_port_set_holds_batch(set) || rlc_port_set_is_forked(set))
-        return NULL;
+static rlc_port *take_fetched(rlc_port_set *set, uint32_t *ret_ready) {
     bool is_fresh = rlc_port_set_begin_taking(set);
     while (rlc_port_set_holds_batch(set)) {
         struct epoll_event event = set->batch->events[set->cursor];
@@ -311,6 +308,22 @@ rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
     return NULL;
 }
 
+static rlc_port *take_unheard(rlc_port_set *set, uint32_t *ret_ready) {
+    if (!atomic_load(&set->has_unheard))
+        return NULL;
+    *ret_ready = RLC_ERROR | RLC_UNHEARD;
+    return rlc_port_set_take_unheard(set);
+}
+
+rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
+    if (!rlc_port_set_has_events(set) || rlc_port_set_is_forked(set))
+        return NULL;
+    rlc_port *port = take_unheard(set, ret_ready);
+    if (port == NULL && rlc_port_set_holds_batch(set))
+        port = take_fetched(set, ret_ready);
+    return port != NULL ? port : take_unheard(set, ret_ready); /* what looking at the events has found */
+}
+
 bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     uint32_t ready;
     const rlc_port *port = rlc_port_set_take_port(set, &ready);
@@ -319,6 +332,9 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     *ret_event = (rlc_port_event){.token = rlc_slot_token(&port->slot),
         .context = port->context,
         .kind = (rlc_port_kind)port->kind,
-        .ready = ready};
+        .ready = ready & ~(uint32_t)RLC_UNHEARD,
+        .fate = (ready & RLC_UNHEARD) == 0            ? RLC_FATE_HEARD
+                : rlc_port_has(port, RLC_PORT_ORPHAN) ? RLC_FATE_LOST
+                                                      : RLC_FATE_REFUSED};
     return true;
 }

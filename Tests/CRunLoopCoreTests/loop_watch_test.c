@@ -300,6 +300,58 @@ static void test_RLC_WATCH_11_an_earlier_one_that_is_not_taken_back_is_told(void
     close(ends[0]);
 }
 
+/** What epoll ceases to watch while the loop asks it to: a writer without readers, which is to be heard by edges from now on. */
+static void test_RLC_WATCH_12_one_that_epoll_loses_is_told(void) {
+    const int errors[] = {-ENOENT, -EBADF, -ENOMEM};
+    for (int i = 0; i < 3; i++) {
+        rlc_loop *loop = make_loop();
+        int ends[2];
+        make_pipe(ends);
+        close(ends[0]);
+        probe probe = {.then = NULL};
+        add(loop, ends[1], RLC_WRITABLE, &probe);
+        kernel.fail_with = errors[i];
+        CHECK_EQUAL(rlc_loop_prepare(loop), 0); /* adds it */
+        atomic_store(&kernel.fail_at, 1);
+        CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+        CHECK_EQUAL(probe.ready, RLC_WRITABLE | RLC_ERROR);
+        CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+        CHECK_EQUAL(probe.ready, RLC_ERROR);
+        CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+        CHECK_EQUAL(rlc_watch_set_interest(probe.watch, RLC_WRITABLE), 0); /* anew, whatever has the number now */
+        CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+        CHECK_EQUAL(probe.ready, RLC_WRITABLE | RLC_ERROR);
+        CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+        close(ends[1]);
+    }
+}
+
+static int posted;
+
+static int64_t refuse_write(void *context, int fd, const void *buffer, size_t size) {
+    (void)context, (void)fd, (void)buffer, (void)size;
+    return -EBADF;
+}
+
+static void count_post(rlc_post_node *node, bool is_called) {
+    (void)node;
+    posted += is_called;
+}
+
+/** Its eventfd was closed: the post is the loop's, and who posts is told that nobody has heard it. */
+static void test_RLC_LOOP_17_a_sleeper_that_cannot_be_woken_is_told_of(void) {
+    rlc_loop *loop = make_loop();
+    rlc_post_node nodes[2] = {{.post_fn = count_post}, {.post_fn = count_post}};
+    posted = 0;
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    kernel.table.write = refuse_write;
+    CHECK_EQUAL(rlc_loop_post(loop, &nodes[0]), EBADF);
+    CHECK_EQUAL(rlc_loop_post(loop, &nodes[1]), 0); /* told once a sleep */
+    CHECK(rlc_loop_dispatch(loop) >= 0);
+    CHECK_EQUAL(posted, 2);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 static void test_RLC_LOOP_16_a_closed_descriptor_of_its_own_ends_the_run(void) {
     rlc_loop *loop;
     int fd = ready_fd();
@@ -438,6 +490,8 @@ int main(void) {
     RUN(test_RLC_WATCH_5_a_refusal_is_not_told_again_while_it_is_told);
     RUN(test_RLC_WATCH_10_one_that_is_not_taken_back_is_told);
     RUN(test_RLC_WATCH_11_an_earlier_one_that_is_not_taken_back_is_told);
+    RUN(test_RLC_WATCH_12_one_that_epoll_loses_is_told);
+    RUN(test_RLC_LOOP_17_a_sleeper_that_cannot_be_woken_is_told_of);
     RUN(test_RLC_LOOP_16_a_closed_descriptor_of_its_own_ends_the_run);
     RUN(test_RLC_WATCH_6_removal_from_a_nested_run);
     RUN(test_RLC_WATCH_7_fetched_events_go_to_nested_runs_once);

@@ -229,7 +229,7 @@ static void test_RLC_SHARE_1_a_reused_number_is_not_shared(void) {
     check_quiet(set); /* the stale one's wish to write is nobody's */
     write_all(ends[1], "x", 1);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);
-    CHECK_EQUAL(rlc_port_set_set_interest(set, stale, RLC_READABLE | RLC_SHARED), 0);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, stale, RLC_READABLE | RLC_SHARED), -EBADF);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);
     CHECK_EQUAL(rlc_port_set_remove(set, stale), 0);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);

@@ -182,7 +182,7 @@ static void test_RLC_PORT_5_closed_and_reused_number_is_a_new_port(void) {
     rlc_token fresh = watch(set, old_ends[0], &tags[1]);
     write_all(new_ends[1], "x", 1);
     CHECK(next_context(set) == &tags[1]);
-    CHECK_EQUAL(rlc_port_set_set_interest(set, old, RLC_READABLE), 0); /* a dead member's wishes touch nobody */
+    CHECK_EQUAL(rlc_port_set_set_interest(set, old, RLC_READABLE), -EBADF); /* a dead member's wishes touch nobody */
     CHECK_EQUAL(rlc_port_set_set_muted(set, old, true), 0);
     CHECK_EQUAL(rlc_port_set_remove(set, old), 0);
     CHECK(next_context(set) == &tags[1]); /* left alone */
@@ -220,7 +220,7 @@ static void test_RLC_PORT_5_a_change_that_finds_it_closed_gives_it_up(void) {
     CHECK_EQUAL(dup3(new_ends[0], old_ends[0], O_CLOEXEC), old_ends[0]);
     write_all(new_ends[1], "x", 1);
     unsigned long controls = count_of(&kernel.controls);
-    CHECK_EQUAL(rlc_port_set_set_interest(set, old, RLC_READABLE), 0);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, old, RLC_READABLE), -EBADF);
     CHECK_EQUAL(rlc_port_set_set_muted(set, old, true), 0);
     CHECK_EQUAL(rlc_port_set_set_muted(set, old, false), 0);
     CHECK(next_context(set) == NULL);

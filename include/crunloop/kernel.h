@@ -37,7 +37,7 @@ typedef struct rlc_kernel {
     int (*counter_empties)(void *context, int fd);
     /** O_NONBLOCK and its kin (fcntl(2), F_GETFL). */
     int (*status_flags)(void *context, int fd);
-    int (*close)(void *context, int fd);
+    int (*close)(void *context, int fd); /**< Its answer is not looked at: the number is free whatever it is. */
     /** Puts fd's description behind `number` too, in one step (dup3(2)). NULL: a port set cannot be rebuilt. */
     int (*replace)(void *context, int fd, int number);
 } rlc_kernel;

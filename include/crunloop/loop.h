@@ -76,8 +76,8 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  * The descriptor reaches the kernel with the next pass, and one that is removed before never does [RLC-WATCH-1]. So a
  * refusal comes late: a descriptor that is closed, or a regular file, is called once with RLC_ERROR alone, and stays
  * silent until its interest is set again [RLC-WATCH-2]. So is a watch that the kernel does not take back when a run
- * inside its callout is over [RLC-WATCH-10], or when a later watch on its number is removed [RLC-WATCH-11]. For hang-ups
- * and errors see RLC_PORT_READINESS.
+ * inside its callout is over [RLC-WATCH-10], or when a later watch on its number is removed [RLC-WATCH-11], and one that
+ * epoll has lost or refused while the loop told of it [RLC-WATCH-12]. For hang-ups and errors see RLC_PORT_READINESS.
  *
  * @param fd        Stays the caller's. Remove the watch before closing it.
  * @param interest  RLC_READABLE | RLC_WRITABLE; 0 still reports HANGUP and ERROR.
@@ -148,7 +148,9 @@ RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
  * Runs node->post_fn on the loop's thread, and wakes it. Posts of one thread run in the order of posting.
  *
  * @param node The loop's until post_fn is called, unless the post fails.
- * @return 0; -ESHUTDOWN after destroy began [RLC-LOOP-8], -ECHILD: the node stays the caller's.
+ * @return 0; -ESHUTDOWN after destroy began [RLC-LOOP-8], -ECHILD: the node stays the caller's. The errno, which is above 0, if
+ *         the loop sleeps and write(2) has failed, since somebody has closed its eventfd: the node is the loop's, and runs when
+ *         something else has woken it [RLC-LOOP-17].
  *
  * Thread: [signal]; the caller keeps the loop alive.  Cost: at most one write(2), none while the loop is awake. None is
  * lost, and none waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], unless that one was about to
@@ -169,7 +171,7 @@ RLC_API int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node);
 /**
  * Makes the loop do one pass, also if there is nothing to do [RLC-LOOP-5].
  *
- * @return 0; -ESHUTDOWN after destroy began, -ECHILD.
+ * @return 0; -ESHUTDOWN after destroy began, -ECHILD; -errno of write(2): somebody has closed the loop's eventfd, and it sleeps on.
  *
  * Thread: [signal]; the caller keeps the loop alive.  Cost: as rlc_loop_post.
  */

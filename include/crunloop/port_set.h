@@ -42,11 +42,21 @@ typedef enum rlc_port_kind {
     RLC_PORT_HINT,
 } rlc_port_kind;
 
+/** Whether epoll still watches the port of an event. */
+typedef enum rlc_port_fate {
+    RLC_FATE_HEARD,
+    /** Not any more: epoll has refused a change (ENOSPC, ENOMEM). See rlc_port_set_retry. */
+    RLC_FATE_REFUSED,
+    /** Nor ever again: its number was closed while it was a member, and is nobody's or a stranger's. Do not read it. */
+    RLC_FATE_LOST,
+} rlc_port_fate;
+
 typedef struct rlc_port_event {
     rlc_token token;
     void *context; /**< As given to rlc_port_set_insert. */
     rlc_port_kind kind;
-    uint32_t ready; /**< RLC_READABLE... */
+    uint32_t ready; /**< RLC_READABLE...; RLC_ERROR alone if it is not RLC_FATE_HEARD. */
+    rlc_port_fate fate;
 } rlc_port_event;
 
 /**
@@ -135,7 +145,7 @@ RLC_API int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool mute
 RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
 
 /**
- * Tries again to have epoll watch the members that it has refused to take back [RLC-PORT-15]: until then they are silent. So
+ * Tries again to have epoll watch the members that it has refused to take back, or to change [RLC-PORT-15]: until then they are silent. So
  * does rlc_port_set_set_interest, for one.
  *
  * @return 0 if all are heard; -ENOSPC, -ENOMEM: not yet.
@@ -168,11 +178,16 @@ RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
  */
 RLC_API int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
 
-/** True while fetched events have not been taken; some may turn out stale.  Thread: [loop]. */
+/**
+ * True while fetched events have not been taken, of which some may turn out stale, or while take has to tell of a member that
+ * epoll does not watch any more.  Thread: [loop].
+ */
 RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
 
 /**
- * The oldest fetched event that is still true.
+ * The oldest fetched event that is still true; before them, once each, the members that epoll has ceased to watch, by a
+ * call that had nobody to answer to [RLC-TAKE-8]. A muted one is told when it is taken back, one that rests when its interest
+ * is set.
  *
  * @return False when there is none left: wait again.
  *
@@ -180,6 +195,12 @@ RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
  * is verified with poll(2), since an earlier callout may have made it stale; if poll(2) fails, it is believed [RLC-TAKE-6].
  */
 RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
+
+/**
+ * True while take has to tell of a member that epoll does not watch any more, since a call for another one has failed. Whoever
+ * has changed the set while its owner may sleep wakes it then.  Thread: [any].
+ */
+RLC_API bool rlc_port_set_has_unheard(const rlc_port_set *set);
 
 /** How often the set had to be rebuilt: a new epoll descriptor behind the same number.  Thread: [any]. */
 RLC_API uint64_t rlc_port_set_rebuilds(const rlc_port_set *set);

@@ -103,6 +103,8 @@ static inline int rlc_loop_ensure_wakeup(rlc_loop *loop) {
 void rlc_loop_flush_watches(rlc_loop *loop);
 /** Calls the watches that could not be added, as long as no callout forks. True if there was one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
+/** epoll does not watch a member any more: it is refused. */
+void rlc_loop_lose(rlc_loop *loop, rlc_port *port);
 void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
 /** The run in its callout, which has left it out, is over. */
 void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch);

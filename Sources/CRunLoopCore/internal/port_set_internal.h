@@ -23,13 +23,17 @@ enum {
     RLC_PORT_IN_ERROR = 64,   /**< An error without hang-up was reported: edge-triggered until it is gone. */
     RLC_PORT_BLOCKS = 128, /**< A counter without O_NONBLOCK: a read may wait if the event is somebody else's by now. */
     RLC_PORT_MEMBER = 256, /**< Enrolled. */
-    RLC_PORT_PENDING = 512,  /**< rlc_loop's: waits for the next pass to enroll it. */
-    RLC_PORT_REFUSED = 1024, /**< rlc_loop's: that failed, and nobody has been told yet. */
-    RLC_PORT_SHARED = 2048,  /**< Of the owner: older members share its number. */
-    RLC_PORT_TOLD = 4096,    /**< Of those that share: has been told of the event that is being handed out. */
-    RLC_PORT_SEEN = 8192,    /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
-    RLC_PORT_KNOWN = 16384,  /**< So has RLC_PORT_EMPTIES. */
+    RLC_PORT_PENDING = 512,   /**< rlc_loop's: waits for the next pass to enroll it. */
+    RLC_PORT_REFUSED = 1024,  /**< rlc_loop's: that failed, and nobody has been told yet. */
+    RLC_PORT_SHARED = 2048,   /**< Of the owner: older members share its number. */
+    RLC_PORT_TOLD = 4096,     /**< Of those that share: has been told of the event that is being handed out. */
+    RLC_PORT_SEEN = 8192,     /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
+    RLC_PORT_KNOWN = 16384,   /**< So has RLC_PORT_EMPTIES. */
+    RLC_PORT_UNHEARD = 32768, /**< epoll does not watch it any more, though it should: take tells. */
 };
+
+/** Of what is taken: beside RLC_ERROR, that epoll does not watch the port any more. */
+enum { RLC_UNHEARD = 1 << 16 };
 
 typedef struct rlc_port {
     rlc_slot slot; /**< Its token is what an event carries. */
@@ -55,6 +59,8 @@ struct rlc_port_set {
     int epoll_fd;
     /** A registration may have outlived its member: its number was closed while a duplicate stayed open. */
     bool has_strays;
+    /** A member that is not muted is RLC_PORT_UNHEARD. Set under the lock. */
+    _Atomic bool has_unheard;
     _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
     _Atomic uint64_t rebuilds;
 
@@ -92,7 +98,7 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
 int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted);
 /** Gets rid of the registrations whose fetched events have no port any more. [locked] */
 void rlc_port_set_drop_strays(rlc_port_set *set);
-/** As rlc_port_set_take. The port, or NULL. [locked] */
+/** As rlc_port_set_take. The port, or NULL; of one that epoll does not watch any more RLC_ERROR | RLC_UNHEARD. [locked] */
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
 
 /** The owner of the number, or NULL. */
@@ -103,6 +109,21 @@ rlc_port *rlc_port_set_sharing_owner(const rlc_port_set *set, rlc_port *owner, c
 rlc_port *rlc_port_set_older_sharer(const rlc_port_set *set, const rlc_port *port);
 /** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
+/**
+ * As rlc_port_set_update, for whoever has nobody to answer to: members that epoll refuses are out, until rlc_port_set_retry
+ * or their interest takes them back, and take tells of them.
+ */
+void rlc_port_set_renew(rlc_port_set *set, rlc_port *owner);
+/** Its number was closed. */
+void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
+/** All members at the number are orphans, of whom take tells. */
+void rlc_port_set_lose(rlc_port_set *set, int fd);
+/** epoll watches it no more, if it did. */
+void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
+/** Take is to tell that epoll does not watch the port, once it is not muted. */
+void rlc_port_set_note_unheard(rlc_port_set *set, rlc_port *port);
+/** The next member of whom take is to tell so, or NULL. */
+rlc_port *rlc_port_set_take_unheard(rlc_port_set *set);
 /** epoll_ctl(2) on `epoll_fd`; -ECHILD in a child of fork(2). */
 int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
 
@@ -154,9 +175,14 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
     return ready & port->interest;
 }
 
-/** rlc_port_set_has_batch, in line. */
+/** Fetched events have not been taken. */
 static inline bool rlc_port_set_holds_batch(const rlc_port_set *set) {
     return set->cursor < set->fetched;
+}
+
+/** rlc_port_set_has_batch, in line. */
+static inline bool rlc_port_set_has_events(const rlc_port_set *set) {
+    return rlc_port_set_holds_batch(set) || atomic_load_explicit(&set->has_unheard, memory_order_acquire);
 }
 
 /** Before an event is taken. True if it is the first of its batch. */

@@ -16,6 +16,12 @@ struct PortSet {
     case hint(Hint)
     /// The member's context pointer and its `RLC_` readiness bits.
     case port(UnsafeMutableRawPointer, ready: UInt32)
+    /// epoll does not watch the hint any more: its number was closed.
+    case lostHint(Hint)
+    /// Nor the member, and never will, since its number was closed.
+    case lost(UnsafeMutableRawPointer)
+    /// Nor this one, which `retry` may change.
+    case refused(UnsafeMutableRawPointer)
   }
 
   private let set: OpaquePointer
@@ -59,7 +65,7 @@ struct PortSet {
     if status == -EPERM { return true }
     try RunLoopError.check(
       status, "epoll_ctl", DescriptorWords.refusal(fileDescriptor, -status, isCounter: false))
-    _ = rlc_port_set_remove(set, token)  // nobody else is in this set
+    _ = rlc_port_set_remove(set, token)  // 0: it was added a line above, and nobody else is in this set
     return false
   }
 
@@ -67,8 +73,8 @@ struct PortSet {
     try RunLoopError.check(rlc_port_set_set_interest(set, rlc_token(bits: token), interest), "epoll_ctl")
   }
 
-  /// False if epoll does not take it back for want of memory or watches: it is silent until `retry`. A closed number, a member
-  /// that is gone, and a child of fork(2) have nothing to hear.
+  /// False if epoll does not take it back for want of memory or watches: it is silent until `retry`. Of a closed number `take`
+  /// tells; a member that is gone, and a child of fork(2), have nothing to hear.
   func setMuted(_ isMuted: Bool, token: UInt64) -> Bool {
     Self.isHeard(rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted))
   }
@@ -79,6 +85,9 @@ struct PortSet {
     Unmanaged.passUnretained(member).release()
     return Self.isHeard(status)
   }
+
+  /// `take` has something to tell of members that epoll does not watch any more, so that a sleeping loop is to be woken. [any]
+  var hasUnheard: Bool { rlc_port_set_has_unheard(set) }
 
   /// True if epoll has taken back what it had refused.
   func retry() -> Bool { rlc_port_set_retry(set) >= 0 }
@@ -114,9 +123,14 @@ struct PortSet {
     guard rlc_port_set_take(set, &event) else { return nil }
     if event.kind == RLC_PORT_HINT {
       // The context of a hint is a raw value: `insertHint`.
-      return .hint(Hint(rawValue: Int(bitPattern: event.context))!)
+      let hint = Hint(rawValue: Int(bitPattern: event.context))!
+      return event.fate == RLC_FATE_HEARD ? .hint(hint) : .lostHint(hint)
     }
-    return .port(event.context, ready: event.ready)
+    switch event.fate {
+    case RLC_FATE_LOST: return .lost(event.context)
+    case RLC_FATE_REFUSED: return .refused(event.context)
+    default: return .port(event.context, ready: event.ready)
+    }
   }
 }
 
@@ -131,6 +145,8 @@ struct PortRegistration {
   /// What is reported once, though nobody has asked for it.
   static let ended = UInt32(RLC_HANGUP | RLC_ERROR)
   static let writable = UInt32(RLC_WRITABLE)
+  /// An error, and nothing else: of a counter, a read that has failed.
+  static let failed = UInt32(RLC_ERROR)
   /// How a readiness port reports.
   static let edge = UInt8(RLC_EDGE)
   static let oneShot = UInt8(RLC_ONE_SHOT)

@@ -10,7 +10,7 @@ enum StandIn {
     let kernel = Kernel.table
     let counter = try RunLoopError.check(kernel.pointee.eventfd_create(kernel.pointee.context), "eventfd")
     var one: UInt64 = 1
-    _ = write(counter, &one, 8)
+    _ = write(counter, &one, 8)  // of a new counter: there is room
     return OwnedDescriptor(counter)
   }
 

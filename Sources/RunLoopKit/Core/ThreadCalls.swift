@@ -9,7 +9,7 @@ enum ThreadCalls {
   static func setName(_ name: String) {
     var cut = name
     while cut.utf8.count > longestName { cut.removeLast() }
-    _ = rlc_thread_set_name(cut)
+    _ = rlc_thread_set_name(cut)  // only a name that is too long is refused, and this one is cut
   }
 
   /// The process that has asked for the barrier << 1 | whether there is one.

@@ -65,6 +65,7 @@ struct TimerHeap {
   /// Disarms all timers whose deadline has come, in order: their contexts and tokens.
   func takeAllDue(now: UInt64, for receiver: UnsafeMutableRawPointer, _ take: @escaping DueTimerFunction) {
     withUnsafePointer(to: DueTimerCall(receiver: receiver, take: take)) { call in
+      // How many: the receiver has counted them.
       _ = rlc_timer_heap_take_all(heap, now, handOverDueTimer, UnsafeMutableRawPointer(mutating: call))
     }
   }

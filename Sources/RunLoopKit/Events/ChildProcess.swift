@@ -134,7 +134,7 @@ final class ChildProcess: @unchecked Sendable {
         case .number: waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT)
         }
     } while answer < 0 && errno == EINTR
-    _ = takeExit()
+    _ = takeExit()  // nobody asks for its status; what is left of the child goes
   }
 
   /// The source is invalid or gone.

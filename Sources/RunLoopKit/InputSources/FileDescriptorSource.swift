@@ -5,14 +5,16 @@ extension RunLoop {
   ///
   /// While its own callout is on the stack it is not served by nested runs. After a hang-up or end of file with nothing
   /// left to read it is called once and rests until `interest` is set again. One that the kernel does not take back after such a
-  /// run or a rest (`ENOSPC`, `ENOMEM`) is called once with `error` alone; it is tried again by setting `interest`, and by the
+  /// run or a rest, or does not change (`ENOSPC`, `ENOMEM`), is called once with `error` alone; it is tried again by setting `interest`, and by the
   /// loop, at most once a second. Several sources with one descriptor in a mode
   /// are all called, one a pass, each with what it is interested in, in the order of adding; each rests, and leaves, for
   /// itself. Sources on several numbers of one file (dup(2)) know nothing of each other.
   ///
   /// A descriptor that is closed while its source is a member is a mistake, and does no harm: nothing is delivered any more,
-  /// not to another source that has the number by then either. Only a duplicate that stays open goes on to call this source,
-  /// and one that rests when its descriptor is closed, and is woken later, would hear of the number's next owner.
+  /// not to another source that has the number by then either. Where the loop notices, since the kernel refuses a change, the
+  /// source is called once with `error` alone: the number is nobody's or a stranger's then, not to be read [RLK-FD-34]. Only a
+  /// duplicate that stays open goes on to call this source, and one that rests when its descriptor is closed, and is woken later,
+  /// would hear of the number's next owner.
   /// Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What the handler wants to know, or is told.

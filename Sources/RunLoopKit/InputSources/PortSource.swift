@@ -39,8 +39,9 @@ extension RunLoop {
   /// A port source (version 1) on a counter: an eventfd, a timerfd or a pipe of eight-byte messages.
   ///
   /// The loop takes eight bytes before it calls: one callout per message. Wakes its loop by itself. Served in the order of
-  /// readiness, whatever `order` says. A short message is taken whole and calls once; end of file calls once, then the port
-  /// rests until it is added anew. The descriptor should not block: in modes of several loops a read could wait for a count
+  /// readiness, whatever `order` says. A short message is taken whole and calls once; end of file, and a read that fails,
+  /// calls once, then the port rests until it is added anew; standard error tells of a read that fails, and of a descriptor that
+  /// was closed while the source was a member, where that is noticed [RLK-FD-36]. The descriptor should not block: in modes of several loops a read could wait for a count
   /// that another loop has taken. If another thread removes the source between the read and the callout, that message is lost.
   /// With two sources on one descriptor in a mode the later one is called.
   /// Source: `CFRunLoopSourceRef` with a version 1 context.

@@ -101,8 +101,9 @@ extension RunLoop {
   func serve(
     _ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>, _ limiter: RateLimiter
   ) -> Bool {
-    // The message of a port source has been taken: it is told in any case.
-    guard limiter.begin(now: Kernel.now()) || item.kind == .portSource else {
+    // The message of a port source has been taken, and an error alone is told once: these are told in any case.
+    let isLast = item.kind == .portSource || ready == PortRegistration.failed
+    guard limiter.begin(now: Kernel.now()) || isLast else {
       // Proof: `Item.Kind`.
       if item.kind == .descriptorSource { armAgain(unsafeDowncast(item, to: FileDescriptorSource.self), activation) }
       rest(item, limiter)

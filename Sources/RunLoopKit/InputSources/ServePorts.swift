@@ -20,6 +20,7 @@ extension RunLoop {
   func serveUnlimited(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
     if item.kind == .portSource {
       count(.portCallouts)
+      if ready == PortRegistration.failed { tellFailedRead(item) }
       // Proof: `Item.Kind`.
       return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
     }
@@ -51,6 +52,15 @@ extension RunLoop {
       owned.release()
     }
     return true
+  }
+
+  /// Its handler, which is called for it, cannot tell it from a message.
+  @inline(never)
+  private func tellFailedRead(_ item: Item) {
+    // Proof: `Item.Kind`.
+    let number = unsafeDowncast(item, to: DescriptorItem.self).fileDescriptor
+    let why = "its descriptor \(number) cannot be read"
+    StandardError.write("RunLoopKit: a port source\(item.labelText) rests until it is added anew: \(why)\n")
   }
 
   /// A nested run begins: the readiness sources whose callouts are on the stack are taken out of its set. Removed, not
@@ -95,6 +105,7 @@ extension RunLoop {
           try link.mode?.pointee.portSet?.setInterest(source.registration.interest, token: link.token)
         } catch {
           failure = error
+          if link.mode?.pointee.portSet?.hasUnheard == true { wakeWord.kick() }  // others on the number
         }
       }
     }

@@ -39,6 +39,7 @@ class OwnedDescriptor: @unchecked Sendable {
     if forkGeneration == Kernel.forkGeneration { closeDescriptors() }
   }
 
+  /// The number is free whatever close(2) answers.
   func closeDescriptors() { _ = Glibc.close(fileDescriptor) }
 
   // Nobody holds a membership of an item that is gone.

@@ -140,6 +140,7 @@ extension RunLoop {
     case .portSource, .descriptorSource, .eventSource, .connection:
       // Made when the item was registered; it lasts as long as its mode.
       if !mode.pointee.portSet!.remove(item, token: token) { noteUnheard(nil, in: mode) }
+      if mode.pointee.portSet!.hasUnheard { wakeWord.kick() }
       if mode.pointee.unheard != nil { mode.pointee.unheard!.forget(item) }
       mode.pointee.portCount -= 1
       if item.kind == .connection { mode.pointee.connectionCount -= 1 }

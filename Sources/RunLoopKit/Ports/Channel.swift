@@ -117,7 +117,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     let hasCalled = receive(in: mode)
     // A set tells of the end once. Who sat out, or was not let in, has not read it: he is told again.
-    if ready & PortRegistration.ended != 0, !isOver { try? loop.interestChanged(self) }
+    if ready & PortRegistration.ended != 0, !isOver { renewInterest(loop) }
     return hasCalled
   }
 
@@ -257,11 +257,12 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   /// Who waits for room to send would wait until the peer closes its end: he is woken.
   private func endSocket() {
     guard let owned, owned.hold() else { return }
-    if !isForked { _ = shutdown(fileDescriptor, Int32(SHUT_RDWR)) }
+    if !isForked { _ = shutdown(fileDescriptor, Int32(SHUT_RDWR)) }  // ENOTCONN: the peer was quicker
     owned.release()
   }
 
-  /// The descriptor, which nobody has yet, is told why it is not taken, and closed.
+  /// The descriptor, which nobody has yet, is told why it is not taken, and closed: if there is no room for the word, that alone
+  /// tells.
   static func turnAway(_ descriptor: Int32, _ why: String) {
     _ = Frame.goodbye(why).withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
     close(descriptor)
@@ -270,7 +271,7 @@ final class Channel: RunLoop.PortFollower, @unchecked Sendable {
   /// The peer has broken the rules: it is told so, and the connection ends.
   func refuse(_ why: String, sentBy stranger: RunLoop.Message.Sender? = nil) {
     terms.refused(RunLoop.Refusal(peer: stranger ?? knownPeer, reason: why))
-    sending.withLock { _ = transmit(.goodbye(why)) }
+    sending.withLock { _ = transmit(.goodbye(why)) }  // without room for it the end alone tells
     end(.refused(reason: why))
   }
 }

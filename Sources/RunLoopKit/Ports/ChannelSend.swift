@@ -129,6 +129,11 @@ extension Channel {
       return UInt8(interest) != wanted.exchange(UInt8(interest), ordering: .sequentiallyConsistent)
     }
     guard hasChanged else { return }
-    for host in withLinks({ $0.map(\.host) }) { try? host.interestChanged(self) }
+    for host in withLinks({ $0.map(\.host) }) { renewInterest(host) }
+  }
+
+  /// What the kernel refuses would leave it deaf: it ends, which tells both sides. With no lock held.
+  func renewInterest(_ host: RunLoop) {
+    do throws(RunLoopError) { try host.interestChanged(self) } catch { end(error) }
   }
 }

@@ -41,7 +41,19 @@ final class Keeper: @unchecked Sendable {
       }
       return current
     }
-    guard let keeper, keeper.generation == Kernel.forkGeneration else { return }
-    if isWanted { _ = try? keeper.loop.add(follower) } else { keeper.loop.remove(follower) }
+    guard let keeper, keeper.generation == Kernel.forkGeneration else {
+      if isWanted { tellRefusal(follower, "no thread can be started for it") }
+      return
+    }
+    guard isWanted else {
+      keeper.loop.remove(follower)
+      return
+    }
+    do throws(RunLoopError) { try keeper.loop.add(follower) } catch { tellRefusal(follower, "\(error)") }
+  }
+
+  /// Nobody has asked for it by a call that could throw.
+  private static func tellRefusal(_ follower: RunLoop.PortFollower, _ why: String) {
+    StandardError.write("RunLoopKit: nobody is told of the end of \(follower) before a loop serves it: \(why)\n")
   }
 }

@@ -91,7 +91,11 @@ extension RunLoop.Port {
       }
     }
     var credentials = rlc_credentials()
-    _ = rlc_message_socket_peer(descriptor, &credentials)
+    let status = rlc_message_socket_peer(descriptor, &credentials)
+    guard status >= 0 else {  // without an answer it would pass for the first user's
+      close(descriptor)
+      throw .systemCall(name: .init("getsockopt", PortWords.port(name)), errno: -status)
+    }
     let owner = RunLoop.Message.Sender(credentials)
     let terms = PortTerms(policy, maximumPayload: maximumPayload)
     let channel = try Channel(

@@ -176,6 +176,7 @@ extension RunLoop {
     if mode.pointee.otherClocks != nil { armOtherClocks(of: mode) }
     guard let heap = mode.pointee.timerHeap, let port = mode.pointee.timerPort else { return }
     if !mode.pointee.timerExpiry.arm(port, for: heap) { noteDeafTimers(in: mode) }
+    if mode.pointee.unheard != nil { _ = hasArmedRetry(of: mode) }  // `prepare`, to whom it matters, asks again
   }
 
   /// `soft` as in `TimerExpiry`.

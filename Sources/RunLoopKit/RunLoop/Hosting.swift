@@ -1,6 +1,6 @@
 /// A loop inside a host's loop: the host polls one descriptor for reading, level-triggered, and calls in around its sleep.
 extension RunLoop {
-  /// The descriptor of a mode: readable whenever the mode has work; made on first use.
+  /// The descriptor of a mode: readable whenever the mode has work; made on first use, with a timerfd of the mode.
   ///
   /// - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonIsNoMode`, `.systemCall`. It stays
   ///   the loop's: do not close it. It lives as long as the loop's thread. A host that has it in an epoll of its own: see `rebuilds(of:)`.
@@ -37,8 +37,11 @@ extension RunLoop {
     // As above.
     owner.pointee.scopes!.drain(to: scope)
     owner.pointee.hostWait = .asleep
-    lock.withLock { armTimer(of: hosted) }
-    guard wakeWord.beginWait(), !isStopRequested, try !hasHostedWorkNow(in: hosted) else { return true }
+    let isArmed = lock.withLock {
+      armTimer(of: hosted)
+      return hasArmedRetry(of: hosted)
+    }
+    guard isArmed, wakeWord.beginWait(), !isStopRequested, try !hasHostedWorkNow(in: hosted) else { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
     return !wakeWord.isAsleep
   }
@@ -81,6 +84,8 @@ extension RunLoop {
     defer { lock.unlock() }
     let mode = state.pointee.makeMode(name)
     try makePortSet(of: mode)
+    // Also without timers: what the kernel refuses is tried again while the host sleeps, and then none could be made.
+    try makeTimerHeap(of: mode)
     return mode
   }
 

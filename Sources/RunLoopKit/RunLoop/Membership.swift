@@ -129,13 +129,17 @@ extension RunLoop {
     }
   }
 
-  /// Makes a mode common, for good: it receives all items of the common modes. Alone it does not make the mode.
+  /// Makes a mode common, for good: it receives all items of the common modes. Alone it does not make the mode. An item that the
+  /// system refuses, for want of a descriptor, is told of on standard error, and `add(_:to: .common)` adds it later.
   /// - SeeAlso: `CFRunLoopAddCommonMode`.
   public func makeCommon(_ mode: Mode) {
     guard isUsable, mode != .common else { return }
-    var scheduled: [Item] = []
+    var (scheduled, refused): ([Item], [(Item, RunLoopError)]) = ([], [])
     lockedWithComparedSources({ state.pointee.commonItems.values.map(\.item) }) { equals in
-      makeCommonLocked(mode, equals, &scheduled)
+      makeCommonLocked(mode, equals, &scheduled, &refused)
+    }
+    for (item, error) in refused {
+      StandardError.write("RunLoopKit: makeCommon(\"\(mode)\") could not add \(item): \(error)\n")
     }
     for item in scheduled {
       item.hooks?.schedule?(self, mode)
@@ -143,7 +147,9 @@ extension RunLoop {
     }
   }
 
-  private func makeCommonLocked(_ name: Mode, _ equals: EqualSources, _ scheduled: inout [Item]) {
+  private func makeCommonLocked(
+    _ name: Mode, _ equals: EqualSources, _ scheduled: inout [Item], _ refused: inout [(Item, RunLoopError)]
+  ) {
     guard !isCommonLocked(name) else { return }
     state.pointee.commonNames.insert(name)
     let items = state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }
@@ -152,7 +158,11 @@ extension RunLoop {
     try? insertMainQueueHint(in: mode)  // a run of the mode, which alone serves it, tries again, with an answer
     for common in items where common.item.isValid && common.item.isFree(for: self) {
       // Refused for want of a descriptor: it stays recorded, and add(_:to: .common) tries again, with an answer.
-      if (try? insert(common.item, in: mode, equals)) == true { scheduled.append(common.item) }
+      do throws(RunLoopError) {
+        if try insert(common.item, in: mode, equals) { scheduled.append(common.item) }
+      } catch {
+        refused.append((common.item, error))
+      }
     }
   }
 

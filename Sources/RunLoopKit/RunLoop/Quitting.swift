@@ -19,7 +19,11 @@ extension RunLoop {
     var passes = lock.withLock { state.pointee.defaultMode.pointee.turns } + 1
     while passes > 0, mayGoOn() {
       passes -= 1
-      _ = try? run(in: .default, limit: .poll, false)
+      do throws(RunLoopError) {
+        _ = try run(in: .default, limit: .poll, false)
+      } catch {
+        return StandardError.write("RunLoopKit: a thread ends before all that is due has run: \(error)\n")
+      }
     }
   }
 

@@ -165,6 +165,12 @@ extension RunLoop {
     defer { lock.unlock() }
     while let event = set.take() {
       switch event {
+      case .lost(let context):
+        if let event = takeLost(Unmanaged<Item>.fromOpaque(context).takeUnretainedValue()) { return event }
+      case .lostHint(let hint):
+        noteLost(hint, in: mode)
+      case .refused(let context):
+        noteUnheard(Unmanaged<Item>.fromOpaque(context).takeUnretainedValue(), in: mode)
       case .port(let context, let ready):
         // A member: retained by the set, which forgets the events of what is removed. Under the lock.
         return .port(Unmanaged<Item>.fromOpaque(context).takeUnretainedValue(), ready: ready)

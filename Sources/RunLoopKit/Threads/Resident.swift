@@ -200,6 +200,7 @@ extension Resident {
   private func obey(_ loop: RunLoop) {
     switch told.load(ordering: .relaxed) {
     case Told.now: loop.quit()
+    // A loop that has ended, which alone refuses a block, has stopped.
     case Told.afterDueWork: try? loop.enqueue(in: .default) { loop.quit() }
     default: break
     }

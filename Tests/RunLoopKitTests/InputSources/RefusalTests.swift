@@ -220,6 +220,29 @@ final class RefusalTests: XCTestCase {
     }
   }
 
+  /// Nothing shows the loop the date that another thread sets, but a kick.
+  func test_RLK_RUN_12_withoutATimerDescriptorAnotherThreadsDateWakesTheLoop() {
+    let (shared, ready, other) = (Box<(RunLoop, RunLoop.Timer)?>(nil), Gate(), EventCounter())
+    let owner = TestThread {
+      let loop = RunLoop.current
+      let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in loop.stop() }
+      _ = try? loop.add(timer)
+      let number = loop.description.components(separatedBy: "timer port: descriptor ")[1].prefix { $0.isNumber }
+      dup2(other.descriptor, Int32(number)!)
+      timer.rearm(after: .milliseconds(1))
+      XCTAssertEqual(try? loop.run(for: .seconds(120)), .stopped)
+      timer.rest()
+      shared.value = (loop, timer)
+      ready.open()
+      XCTAssertEqual(try? loop.run(for: .seconds(30)), .stopped)
+    }
+    ready.wait()
+    let (loop, timer) = shared.value!
+    while !loop.isWaiting { sched_yield() }
+    timer.rearm(after: .zero)
+    owner.join()
+  }
+
   /// One that might pass does not: no spin for ever.
   func test_RLK_RUN_10_aWaitThatFailsAgainAndAgainIsAnError() {
     onThread {

@@ -136,6 +136,6 @@ final class FaultTests: XCTestCase {
       XCTAssertEqual(items.calls.value, ["port"])
       return isHit
     }
-    XCTAssertEqual(calls, 3)
+    XCTAssertEqual(calls, 5)
   }
 }

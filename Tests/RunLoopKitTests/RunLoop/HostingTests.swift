@@ -276,4 +276,45 @@ final class HostingTests: XCTestCase {
     sees({ $0.stop() }, .stopped)
     sees({ loop in TestThread { loop.wakeUp() }.join() }, .timedOut)
   }
+
+  /// The host sleeps for as long as the descriptor says nothing: of what epoll has refused it hears all the same.
+  func test_RLK_HOST_14_whatIsRefusedIsTriedAgainWhileTheHostSleeps() {
+    _ = CountingKernel.install
+    defer { CountingKernel.script = CountingKernel.Script() }
+    onThread {
+      let (loop, log, pipe) = (RunLoop.current, Box<[RunLoop.FileDescriptorSource.Readiness]>([]), Pipe())
+      let left = Box(0)
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { _, ready in
+        let count = log.update {
+          $0.append(ready)
+          return $0.count
+        }
+        guard count == 1 else { return }
+        _ = try? loop.run(for: .zero)
+        left.value = 4
+        CountingKernel.script.control = {
+          left.update {
+            $0 -= 1
+            return $0 >= 0 ? -ENOSPC : nil
+          }
+        }
+      }
+      let descriptor = try loop.fileDescriptor()
+      try loop.add(source)
+      pipe.send("x")
+      var sleeps = 0
+      while log.value.count < 3 {
+        if try !loop.prepare() {
+          sleeps += 1
+          var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+          guard poll(&event, 1, 30_000) == 1 else { return XCTFail("the host is told nothing: \(log.value)") }
+        }
+        try loop.dispatch()
+      }
+      XCTAssertEqual(log.value, [.readable, .error, .readable])
+      XCTAssertGreaterThan(sleeps, 0)
+      source.invalidate()
+      pipe.closeBoth()
+    }
+  }
 }

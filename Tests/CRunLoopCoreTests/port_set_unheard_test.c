@@ -1,0 +1,245 @@
+/* Members that epoll ceases to watch by a call that has nobody to answer to: take tells of them, once. */
+#include "harness.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+static spy kernel;
+static int tags[4];
+
+static rlc_port_set *make_set(void) {
+    rlc_port_set *set;
+    spy_init(&kernel);
+    CHECK_EQUAL(rlc_port_set_create(&kernel.table, &set), 0);
+    return set;
+}
+
+static rlc_token add(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, int tag) {
+    rlc_token token;
+    CHECK_EQUAL(rlc_port_set_insert(set, fd, kind, interest, &tags[tag], &token), 0);
+    return token;
+}
+
+/** The next event as 1000 * fate + 100 * tag + ready bits; -1 for none. */
+static int next(rlc_port_set *set) {
+    rlc_port_event event;
+    if (!rlc_port_set_has_batch(set))
+        (void)rlc_port_set_wait(set, 0);
+    if (!rlc_port_set_take(set, &event))
+        return -1;
+    return (int)event.fate * 1000 + (int)((int *)event.context - tags) * 100 + (int)event.ready;
+}
+
+enum { REFUSED = 1000 * RLC_FATE_REFUSED + RLC_ERROR, LOST = 1000 * RLC_FATE_LOST + RLC_ERROR };
+
+static void check_quiet(rlc_port_set *set) {
+    CHECK(!rlc_port_set_has_unheard(set));
+    CHECK_EQUAL(next(set), -1);
+    CHECK_EQUAL(rlc_port_set_wait(set, 0), 0);
+}
+
+static void fail_next(int error) {
+    kernel.fail_with = error;
+    atomic_store(&kernel.fail_at, 1);
+}
+
+static int make_semaphore(unsigned count) {
+    return eventfd(count, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+}
+
+/** After its first event it is asked for again: by a number that is closed, or that somebody has deleted. */
+static void test_RLC_TAKE_8_a_counter_that_is_lost_is_told(void) {
+    const int errors[] = {-ENOENT, -EBADF};
+    for (int i = 0; i < 2; i++) {
+        rlc_port_set *set = make_set();
+        int fd = make_semaphore(3);
+        rlc_token token = add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, 1);
+        fail_next(errors[i]);
+        CHECK_EQUAL(next(set), 100 + RLC_READABLE); /* what was there is told */
+        CHECK(rlc_port_set_has_unheard(set) && rlc_port_set_has_batch(set));
+        CHECK_EQUAL(next(set), LOST + 100);
+        check_quiet(set);
+        CHECK_EQUAL(rlc_port_set_retry(set), 0); /* it may be a stranger's */
+        CHECK_EQUAL(rlc_port_set_set_interest(set, token, RLC_READABLE), -EBADF);
+        check_quiet(set);
+        CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
+        rlc_port_set_destroy(set);
+        close(fd);
+    }
+}
+
+static void test_RLC_TAKE_8_a_counter_that_is_deleted_by_others(void) {
+    rlc_port_set *set = make_set();
+    int fd = make_semaphore(2);
+    (void)add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, 1);
+    CHECK_EQUAL(rlc_port_set_wait(set, 0), 1);
+    CHECK_EQUAL(epoll_ctl(rlc_port_set_fd(set), EPOLL_CTL_DEL, fd, NULL), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(next(set), LOST + 100);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(fd);
+}
+
+static void test_RLC_TAKE_8_a_counter_that_is_refused_is_tried_again(void) {
+    const int errors[] = {-ENOMEM, -ENOSPC};
+    for (int i = 0; i < 2; i++) {
+        rlc_port_set *set = make_set();
+        int fd = make_semaphore(2);
+        (void)add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, 1);
+        fail_next(errors[i]);
+        CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+        CHECK_EQUAL(next(set), REFUSED + 100);
+        check_quiet(set);
+        fail_next(errors[i]);
+        CHECK_EQUAL(rlc_port_set_retry(set), errors[i]);
+        check_quiet(set);
+        CHECK_EQUAL(rlc_port_set_retry(set), 0);
+        CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+        check_quiet(set);
+        rlc_port_set_destroy(set);
+        close(fd);
+    }
+}
+
+/** A one shot rests, and what the others on its number want is to be registered. */
+static void test_RLC_TAKE_8_those_that_share_with_one_that_rests(void) {
+    const int fates[] = {LOST, REFUSED};
+    for (int i = 0; i < 2; i++) {
+        rlc_port_set *set = make_set();
+        int ends[2];
+        make_pipe(ends);
+        rlc_token shot = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED | RLC_ONE_SHOT, 1);
+        (void)add(set, ends[0], RLC_PORT_READINESS, RLC_SHARED, 2);
+        (void)add(set, ends[0], RLC_PORT_READINESS, RLC_PRIORITY | RLC_SHARED, 3);
+        write_all(ends[1], "x", 1);
+        CHECK_EQUAL(rlc_port_set_wait(set, 0), 1);
+        if (i == 0)
+            CHECK_EQUAL(epoll_ctl(rlc_port_set_fd(set), EPOLL_CTL_DEL, ends[0], NULL), 0);
+        else
+            fail_next(-ENOMEM);
+        CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+        CHECK_EQUAL(next(set), fates[i] + 200);
+        CHECK_EQUAL(next(set), fates[i] + 300);
+        check_quiet(set);
+        CHECK_EQUAL(
+            rlc_port_set_set_interest(set, shot, RLC_READABLE | RLC_SHARED | RLC_ONE_SHOT), i == 0 ? -EBADF : 0);
+        CHECK_EQUAL(next(set), i == 0 ? -1 : 100 + RLC_READABLE);
+        rlc_port_set_destroy(set);
+        close(ends[0]), close(ends[1]);
+    }
+}
+
+/** The one that was told leaves; the others' wishes are to be registered without its own. */
+static void test_RLC_TAKE_8_those_that_share_with_one_that_leaves(void) {
+    const int errors[] = {-EBADF, -ENOMEM}, fates[] = {LOST, REFUSED};
+    for (int i = 0; i < 2; i++) {
+        rlc_port_set *set = make_set();
+        int ends[2];
+        make_pipe(ends);
+        rlc_token first = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
+        (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 2);
+        fail_next(errors[i]);
+        CHECK_EQUAL(rlc_port_set_remove(set, first), 0);
+        CHECK(rlc_port_set_has_unheard(set));
+        CHECK_EQUAL(next(set), fates[i] + 200);
+        check_quiet(set);
+        rlc_port_set_destroy(set);
+        close(ends[0]), close(ends[1]);
+    }
+}
+
+/** The earlier one on a number that a later one leaves. */
+static void test_RLC_TAKE_8_an_earlier_one_that_is_lost(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_pipe(ends);
+    (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 1);
+    rlc_token later = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 2);
+    fail_next(-ENOENT);
+    CHECK_EQUAL(rlc_port_set_remove(set, later), 0);
+    CHECK_EQUAL(next(set), LOST + 100);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+/** One that is muted is told when it is taken back, one that leaves is not told. */
+static void test_RLC_TAKE_8_not_while_it_is_muted(void) {
+    rlc_port_set *set = make_set();
+    int fd = make_semaphore(1), other = make_semaphore(1);
+    rlc_token token = add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, 1);
+    rlc_token gone = add(set, other, RLC_PORT_COUNTER, RLC_READABLE, 2);
+    fail_next(-ENOENT);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(next(set), -1);
+    CHECK(!rlc_port_set_has_unheard(set));
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), 0);
+    CHECK_EQUAL(next(set), LOST + 100);
+    check_quiet(set);
+    bump(other);
+    fail_next(-ENOENT);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    CHECK_EQUAL(rlc_port_set_remove(set, gone), 0);
+    CHECK_EQUAL(next(set), -1);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(fd), close(other);
+}
+
+/** Taken back by a number that is closed meanwhile. */
+static void test_RLC_TAKE_8_taken_back_though_its_number_is_closed(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_pipe(ends);
+    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 1);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
+    close(ends[0]);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), -EBADF);
+    CHECK_EQUAL(next(set), LOST + 100);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[1]);
+}
+
+/** A set is rebuilt, and finds a second number closed; both of its members are told, the live one is heard. */
+static void test_RLC_TAKE_8_what_a_rebuild_finds_closed(void) {
+    rlc_port_set *set = make_set();
+    int ends[2], lost[2], live[2], stray, kept;
+    make_pipe(ends);
+    make_pipe(lost);
+    make_pipe(live);
+    (void)add(set, lost[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
+    (void)add(set, lost[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 2);
+    rlc_token gone = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 0);
+    (void)add(set, live[0], RLC_PORT_READINESS, RLC_READABLE, 3);
+    stray = fcntl(ends[0], F_DUPFD_CLOEXEC, 100);
+    kept = fcntl(lost[0], F_DUPFD_CLOEXEC, 100);
+    write_all(ends[1], "x", 1);
+    close(ends[0]), close(lost[0]);
+    CHECK_EQUAL(rlc_port_set_remove(set, gone), 0);
+    CHECK_EQUAL(next(set), LOST + 100);
+    CHECK_EQUAL(rlc_port_set_rebuilds(set), 1);
+    CHECK_EQUAL(next(set), LOST + 200);
+    check_quiet(set);
+    write_all(live[1], "x", 1);
+    CHECK_EQUAL(next(set), 300 + RLC_READABLE);
+    rlc_port_set_destroy(set);
+    close(ends[1]), close(lost[1]), close(stray), close(kept), close(live[0]), close(live[1]);
+}
+
+int main(void) {
+    RUN(test_RLC_TAKE_8_a_counter_that_is_lost_is_told);
+    RUN(test_RLC_TAKE_8_a_counter_that_is_deleted_by_others);
+    RUN(test_RLC_TAKE_8_a_counter_that_is_refused_is_tried_again);
+    RUN(test_RLC_TAKE_8_those_that_share_with_one_that_rests);
+    RUN(test_RLC_TAKE_8_those_that_share_with_one_that_leaves);
+    RUN(test_RLC_TAKE_8_an_earlier_one_that_is_lost);
+    RUN(test_RLC_TAKE_8_not_while_it_is_muted);
+    RUN(test_RLC_TAKE_8_taken_back_though_its_number_is_closed);
+    RUN(test_RLC_TAKE_8_what_a_rebuild_finds_closed);
+    return 0;
+}
