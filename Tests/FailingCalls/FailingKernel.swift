@@ -5,22 +5,20 @@ import Synchronization
 
 /// The production kernel, of which one call of one kind fails once.
 enum FailingKernel {
-  /// The calls of the kernel table, with the errors that their manual pages list for these descriptors. Left out are answers
-  /// that would be lies, because nothing could be lost where they are true: EAGAIN of a counter, which says that it is zero, and
-  /// of a write to an eventfd, which says that it is full. Left out too is what ends a loop or a source because somebody has closed
-  /// its descriptor (EBADF, EINVAL and EFAULT of a wait, EBADF of a write, ENOENT and EBADF of a MOD): the run throws it, or standard
-  /// error has it (RLK-RUN-9, RLK-WAKE-1).
+  /// The calls of the kernel table, with the errors that their manual pages list. Left out are answers that would be lies, because
+  /// nothing could be lost where they are true: EAGAIN of a counter, which says that it is zero, and of a write to an eventfd, which
+  /// says that it is full; and those that accuse the caller's arguments, where these are constants (EINVAL, EFAULT), but for the wait's.
   static let kinds: [(name: String, errors: [Int32])] = [
     ("epoll_create", [EMFILE, ENFILE, ENOMEM]),
     ("epoll_add", [ENOMEM, ENOSPC, EPERM, EBADF, EEXIST, ELOOP]),
-    ("epoll_mod", [ENOMEM]),
+    ("epoll_mod", [ENOMEM, ENOENT, EBADF]),
     ("epoll_del", [ENOMEM, ENOENT, EBADF]),
-    ("epoll_wait", [EINTR]),
+    ("epoll_wait", [EINTR, EBADF, EINVAL, EFAULT]),
     ("eventfd", [EMFILE, ENFILE, ENODEV, ENOMEM]),
     ("timerfd_create", [EMFILE, ENFILE, ENODEV, ENOMEM]),
     ("timerfd_set", [EBADF, EINVAL, ECANCELED]),
-    ("read", [EINTR]),
-    ("write", [EINTR]),
+    ("read", [EINTR, EBADF, EIO, ECANCELED]),
+    ("write", [EINTR, EBADF]),
     ("poll", [EINTR, ENOMEM]),
     ("readable_bytes", [EBADF, ENOTTY]),
     ("counter_empties", [EBADF, EINVAL, ENOMEM]),

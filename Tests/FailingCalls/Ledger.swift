@@ -57,13 +57,18 @@ final class Ledger: Sendable {
     state.withLock { $0.isClosed && $0.entries.values.allSatisfy(\.isSettled) ? $0.whenSettled : nil }?()
   }
 
-  /// A line each for what was refused, and for what is lost. True if nothing is lost.
-  func report() -> Bool {
+  /// A line each for what was refused, and for what is lost. True if nothing is lost. `said`: what standard error has of it, since
+  /// one call has failed.
+  func report(_ said: [Substring]) -> Bool {
     state.withLock { state in
       var isComplete = true
       for (name, entry) in state.entries.sorted(by: { $0.key < $1.key }) {
         if let refusal = entry.refusal { print("refused \(name): \(refusal)") }
         guard !entry.isSettled else { continue }
+        if let told = said.first {
+          print("told \(name): \(told)")
+          continue
+        }
         isComplete = false
         print("LOST \(name): \(entry.happened) of \(entry.wanted)")
       }
