@@ -114,8 +114,7 @@ static void signal_or_end(unsigned self) {
         return;
     }
     (void)rlc_wakeup_port_take(port);
-    (void)rlc_wakeup_port_begin_wait(port);
-    (void)rlc_wakeup_port_take(port);
+    (void)rlc_wakeup_port_begin_wait(port); /* a host's thread may end so */
     rlc_wakeup_port_end(port);
 }
 
