@@ -202,6 +202,7 @@ private func runAroundOne() {
   try! loop.add(keeper)
   try! loop.add(source, to: "inner")
   let nesting = RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in
+    _ = try? loop.run(in: "inner", for: .zero)  // makes what the next one finds, so that its beginning is soon met
     begun.store(true, ordering: .sequentiallyConsistent)
     if (try? loop.run(in: "inner")) == .stopped { loop.stop() }
     loop.wakeUp()  // the inner run may have taken the kick of the outer one's stop (decision 0003)

@@ -23,7 +23,7 @@ static const scenario scenarios[] = {
     {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 600},
     {"perform", 3, kit_run_begin, kit_perform_thread, NULL, 600},
     {"nested", 3, kit_run_begin, kit_nested_thread, NULL, 600},
-    {"stop_nested", 2, kit_run_begin, kit_stop_nested_thread, NULL, 2000},
+    {"stop_nested", 2, kit_run_begin, kit_stop_nested_thread, NULL, 5000},
     {"host", 3, kit_run_begin, kit_host_thread, NULL, 600},
 };
 
