@@ -13,6 +13,7 @@ int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **re
     atomic_init(&port->writers, 0);
     atomic_init(&port->is_ended, false);
     port->fork_generation = rlc_fork_generation();
+    port->may_end = false;
     atomic_init(&port->event_fd, -1);
     *ret_port = port;
     return 0;
@@ -33,6 +34,7 @@ int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port)
     int status = rlc_wakeup_port_create_closed(kernel == NULL ? rlc_kernel_default() : kernel, &port);
     if (status < 0)
         return status;
+    port->may_end = true;
     status = rlc_wakeup_port_open(port);
     if (status < 0) {
         rlc_wakeup_port_release(port);
@@ -83,16 +85,24 @@ static void close_if_over(rlc_wakeup_port *port) {
 }
 
 /**
- * ASLEEP -> posted, and the write, unless somebody else has been quicker. It is a writer before it takes the step: whoever
- * ends the port then either sees it, and leaves the descriptor to it, or has closed the word before its step.
+ * ASLEEP -> posted, and the write, unless somebody else has been quicker.
  *
  * @return False if the word has changed: `seen` is what it is now.
  */
-static bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, uint32_t *seen, int *ret_status) {
-    atomic_fetch_add(&port->writers, 1);
+static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, uint32_t *seen, int *ret_status) {
     bool has_posted = atomic_compare_exchange_strong(&port->word, seen, posted);
     if (has_posted)
         *ret_status = wake_sleeper(port);
+    return has_posted;
+}
+
+/**
+ * The same for a port that may be ended meanwhile. The caller is a writer before it takes the step: whoever ends the port then
+ * either sees it, and leaves the descriptor to it, or has closed the word before its step.
+ */
+static bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, uint32_t *seen, int *ret_status) {
+    atomic_fetch_add(&port->writers, 1);
+    bool has_posted = post_to_sleeper(port, posted, seen, ret_status);
     atomic_fetch_sub(&port->writers, 1);
     close_if_over(port);
     return has_posted;
@@ -105,7 +115,8 @@ static int post(rlc_wakeup_port *port, uint32_t posted) {
     while (seen != RLC_WORD_CLOSED) {
         int status = 0;
         if (seen == RLC_WORD_ASLEEP) {
-            if (post_to_sleeper(port, posted, &seen, &status))
+            if (port->may_end ? post_as_writer(port, posted, &seen, &status)
+                              : post_to_sleeper(port, posted, &seen, &status))
                 return status;
         } else if (atomic_compare_exchange_weak(
                        &port->word, &seen, seen == RLC_WORD_POSTED ? RLC_WORD_POSTED : posted)) {

@@ -17,10 +17,11 @@ struct rlc_wakeup_port {
     _Atomic uint32_t writers; /* who is about to write, or may be */
     _Atomic bool is_ended;
     uint32_t fork_generation; /* set once in create */
+    bool may_end;             /* set once in create: rlc_wakeup_port_end is for others, which count their writers */
     _Atomic int event_fd;     /* -1: not made yet, or closed */
 };
 
-/** Without its eventfd, which only a sleeper needs. */
+/** Without its eventfd, which only a sleeper needs. It must not be ended, only closed: then a wake counts nobody. */
 int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
 /** Before the first begin_wait: makes the eventfd. 0 or -errno. */
 int rlc_wakeup_port_open(rlc_wakeup_port *port);

@@ -31,9 +31,12 @@ extension RunLoop {
 
   /// The mode of the name. A name that is common on the main loop is a mode to run in although nothing was added to it yet: it
   /// is made now (decision 0015). Under the lock.
-  func modeToRun(_ name: Mode) -> ModePointer? {
-    if let mode = state.pointee.mode(name) { return mode }
-    return isKeptByMainQueue(unmade: name) ? state.pointee.makeMode(name) : nil
+  @inline(__always)
+  func modeToRun(_ name: Mode) -> ModePointer? { state.pointee.mode(name) ?? modeKeptByMainQueue(name) }
+
+  @inline(never)
+  private func modeKeptByMainQueue(_ name: Mode) -> ModePointer? {
+    isKeptByMainQueue(unmade: name) ? state.pointee.makeMode(name) : nil
   }
 
   /// Of a name without a mode. Under the lock.

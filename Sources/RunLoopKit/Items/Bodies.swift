@@ -10,6 +10,10 @@ extension RunLoop.Timer {
     @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.Timer) -> Void) { self.function = function }
 
+    /// Does nothing.
+    @inline(__always)
+    init() { function = { _ in } }
+
     @inline(__always)
     borrowing func call(_ item: RunLoop.Timer) { function(item) }
   }

@@ -31,7 +31,7 @@ extension RunLoop {
     lock.withLock {
       let modes = item.withLinks { links in links.compactMap { $0.host === self ? $0.mode : nil } }
       for mode in modes {
-        if item.isBackground { mode.pointee.background.insert(item) } else { mode.pointee.background.remove(item) }
+        if item.isBackground { mode.pointee.insertInBackground(item) } else { mode.pointee.removeFromBackground(item) }
       }
     }
   }
@@ -45,19 +45,16 @@ struct BackgroundMembers {
   @inline(__always)
   var count: Int { members?.count ?? 0 }
 
-  mutating func insert(_ item: RunLoop.Item) {
+  /// False if it is one already.
+  mutating func insert(_ item: RunLoop.Item) -> Bool {
     if members == nil { members = [] }
-    members!.insert(ObjectIdentifier(item))
+    return members!.insert(ObjectIdentifier(item)).inserted
   }
 
-  @inline(__always)
-  mutating func remove(_ item: RunLoop.Item) {
-    if members != nil { removeMember(ObjectIdentifier(item)) }
-  }
-
-  @inline(never)
-  private mutating func removeMember(_ item: ObjectIdentifier) {
-    members?.remove(item)
+  /// False if it is none.
+  mutating func remove(_ item: RunLoop.Item) -> Bool {
+    let isGone = members?.remove(ObjectIdentifier(item)) != nil
     if members?.isEmpty == true { members = nil }
+    return isGone
   }
 }

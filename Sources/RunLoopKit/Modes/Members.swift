@@ -35,7 +35,7 @@ extension RunLoop {
     guard try item.link(to: self, mode, { () throws(RunLoopError) in try register(item, in: mode) }) != nil else {
       return false
     }
-    if item.isBackground { mode.pointee.background.insert(item) }
+    if item.isBackground { mode.pointee.insertInBackground(item) }
     return true
   }
 
@@ -77,8 +77,7 @@ extension RunLoop {
     }
     // It is there, or was made above.
     let token = try mode.pointee.portSet!.insert(port.registration, port)
-    if port.kind == .connection { mode.pointee.connectionCount += 1 }
-    mode.pointee.portCount += 1
+    if port.kind == .connection { mode.pointee.countConnection(1) } else { mode.pointee.countPort(1) }
     return token
   }
 
@@ -112,7 +111,7 @@ extension RunLoop {
     if timer.clock == .suspending { try makeTimerHeap(of: mode) } else { try makeOtherClock(timer.clock, of: mode) }
     // Made in the line above.
     let token = try mode.pointee.heap(of: timer.clock)!.insert(timer)
-    mode.pointee.timerCount += 1
+    mode.pointee.countTimer(1)
     if let extras = state.pointee.extras, !timer.hasOwnTolerance, timer.schedule.tolerance == 0 {
       timer.schedule.setTolerance(extras.defaultTolerance, interval: timer.intervalNanoseconds)
     }
@@ -129,26 +128,26 @@ extension RunLoop {
   }
 
   /// Another source that counts as the item (rule 28).
+  @inline(__always)
   func member(equalTo item: Item, in mode: ModePointer, _ equals: EqualSources) -> Source? {
-    equals.of(item).first { $0.isMember(of: mode) }
+    equals.isEmpty ? nil : equals.of(item).first { $0.isMember(of: mode) }
   }
 
   /// Leaves the mode's tables.
   func unregister(_ item: Item, from mode: ModePointer, token: UInt64) {
-    if mode.pointee.background.count > 0 { mode.pointee.background.remove(item) }
+    if mode.pointee.background.count > 0 { mode.pointee.removeFromBackground(item) }
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
       // Made when the item was registered; it lasts as long as its mode.
       if !mode.pointee.portSet!.remove(item, token: token) { noteUnheard(nil, in: mode) }
       if mode.pointee.portSet!.hasUnheard { wakeWord.kick() }
       if mode.pointee.unheard != nil { mode.pointee.unheard!.forget(item) }
-      mode.pointee.portCount -= 1
-      if item.kind == .connection { mode.pointee.connectionCount -= 1 }
+      if item.kind == .connection { mode.pointee.countConnection(-1) } else { mode.pointee.countPort(-1) }
       if let descriptors = item.descriptors { unregister(descriptors, from: mode) }
     case .timer:
       // Proof: `Item.Kind`. The heap was made when the timer was registered, and lasts as long as its mode.
       mode.pointee.heap(of: unsafeDowncast(item, to: Timer.self).clock)!.remove(item, token: token)
-      mode.pointee.timerCount -= 1
+      mode.pointee.countTimer(-1)
       armTimer(of: mode)
     // Proof of the three casts: `Item.Kind`.
     case .port: unregister(unsafeDowncast(item, to: Port.self), from: mode)

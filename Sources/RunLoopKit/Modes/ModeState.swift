@@ -22,14 +22,14 @@ struct ModeState: ~Copyable {
   /// Sources whose equality is more than identity.
   var sourcesWithIdentity = 0
 
-  var portCount = 0 { didSet { countAwaited() } }
+  private(set) var portCount = 0
   /// Those of them that bring other processes' messages to its ports, which alone keep it from being empty.
-  var connectionCount = 0 { didSet { countAwaited() } }
-  var timerCount = 0 { didSet { countAwaited() } }
+  private(set) var connectionCount = 0
+  private(set) var timerCount = 0
   /// Of both together: what the kernel may have to tell of. Read without the lock.
   let awaitedCount = Atomic<Int>(0)
   /// Members that do not keep it from being finished.
-  var background = BackgroundMembers() { didSet { countKeeping() } }
+  private(set) var background = BackgroundMembers()
   /// Of both and signalled sources, without connections and those in the background: what there is to run for. Read without
   /// the lock; never too large.
   let keepingCount = Atomic<Int>(0)
@@ -73,16 +73,40 @@ struct ModeState: ~Copyable {
     isPseudoMode = name == .common
   }
 
-  private func countAwaited() {
-    let count = portCount + timerCount
-    awaitedCount.store(count, ordering: .releasing)
-    countKeeping()
+  /// One more, or one less: 1 or -1.
+  @inline(__always)
+  mutating func countTimer(_ change: Int) {
+    timerCount += change
+    count(awaited: change, keeping: change)
   }
 
   @inline(__always)
-  private func countKeeping() {
-    let count = sources.count + portCount + timerCount - connectionCount - background.count
-    keepingCount.store(count, ordering: .releasing)
+  mutating func countPort(_ change: Int) {
+    portCount += change
+    count(awaited: change, keeping: change)
+  }
+
+  mutating func countConnection(_ change: Int) {
+    portCount += change
+    connectionCount += change
+    count(awaited: change, keeping: 0)
+  }
+
+  /// Under the loop's lock, so that what is loaded is still true.
+  @inline(__always)
+  private func count(awaited: Int, keeping: Int) {
+    awaitedCount.store(awaitedCount.load(ordering: .relaxed) + awaited, ordering: .releasing)
+    keepingCount.store(keepingCount.load(ordering: .relaxed) + keeping, ordering: .releasing)
+  }
+
+  @inline(never)
+  mutating func insertInBackground(_ item: RunLoop.Item) {
+    if background.insert(item) { count(awaited: 0, keeping: -1) }
+  }
+
+  @inline(never)
+  mutating func removeFromBackground(_ item: RunLoop.Item) {
+    if background.remove(item) { count(awaited: 0, keeping: 1) }
   }
 
   /// Whether the port set is made and knows all of the mode's descriptors that its members need, but the main queue's.
@@ -152,7 +176,7 @@ extension ModeState {
     sources.append(SourceEntry(source: source, stamp: stamp))
     if source.hasIdentity { sourcesWithIdentity += 1 }
     sourceCount.store(sources.count, ordering: .releasing)
-    countKeeping()
+    count(awaited: 0, keeping: 1)
   }
 
   mutating func remove(_ source: RunLoop.Source) {
@@ -160,6 +184,6 @@ extension ModeState {
     sources.remove(at: index)
     if source.hasIdentity { sourcesWithIdentity -= 1 }
     sourceCount.store(sources.count, ordering: .releasing)
-    countKeeping()
+    count(awaited: 0, keeping: -1)
   }
 }

@@ -89,7 +89,7 @@ extension RunLoop {
     let membership = PortMembership(port, self, mode)
     // Made above.
     mode.pointee.messagePorts!.pointee.insert(membership)
-    mode.pointee.portCount += 1
+    mode.pointee.countPort(1)
     if port.mailbox.join(membership), markReady(membership), state.pointee.currentMode == mode { wakeWord.kick() }
     return state.pointee.nextStamp()
   }
@@ -100,7 +100,7 @@ extension RunLoop {
     unmarkReady(membership)
     // As in `markReady`.
     mode.pointee.messagePorts!.pointee.remove(membership)
-    mode.pointee.portCount -= 1
+    mode.pointee.countPort(-1)
   }
 }
 

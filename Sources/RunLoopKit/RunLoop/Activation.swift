@@ -49,6 +49,7 @@ struct RunLimit {
     self.init(nanoseconds: moment.nanoseconds, isMoment: moment != .distantFuture)
   }
 
+  @inline(__always)
   init(_ duration: Duration?) {
     let limit = duration?.nanosecondsRoundedUp ?? Time.forever
     self.init(nanoseconds: limit > Self.longest ? Time.forever : limit)

@@ -1,13 +1,19 @@
 /// Sources that count as one (rule 28), compared before the lock is taken: their `==` is user code.
 struct EqualSources {
-  private let classes: [ObjectIdentifier: [RunLoop.Source]]
+  private let classes: [ObjectIdentifier: [RunLoop.Source]]?
 
-  static let none = EqualSources([:])
+  /// Of an item that equals nothing but itself.
+  @inline(__always)
+  static var none: EqualSources { EqualSources(nil) }
 
-  fileprivate init(_ classes: [ObjectIdentifier: [RunLoop.Source]]) { self.classes = classes }
+  @inline(__always)
+  fileprivate init(_ classes: [ObjectIdentifier: [RunLoop.Source]]?) { self.classes = classes }
+
+  @inline(__always)
+  var isEmpty: Bool { classes == nil }
 
   /// Those that equal the item, itself left out.
-  func of(_ item: RunLoop.Item) -> [RunLoop.Source] { classes.isEmpty ? [] : classes[ObjectIdentifier(item)] ?? [] }
+  func of(_ item: RunLoop.Item) -> [RunLoop.Source] { classes?[ObjectIdentifier(item)] ?? [] }
 }
 
 extension RunLoop {

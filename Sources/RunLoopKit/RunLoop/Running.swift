@@ -71,16 +71,9 @@ extension RunLoop {
     lock.lock()
     guard let mode = modeToRun(name), !mode.pointee.isPseudoMode, !isEmpty(mode) else {
       lock.unlock()
-      if name == .common { PseudoMode.warnOnce() }
-      if !isOneOfAll { explainFinished(name) }
-      return .finished
+      return finishedAtOnce(name, isOneOfAll)
     }
-    do throws(RunLoopError) {
-      if isMain || !mode.pointee.hasHints { try makePortSet(of: mode) }
-    } catch {
-      lock.unlock()
-      throw error
-    }
+    if isMain || !mode.pointee.hasHints { try makePortSetOrUnlock(of: mode) }
     let outer = state.pointee.currentMode
     enter(mode)
     let callout = encloseCallout()
@@ -94,6 +87,24 @@ extension RunLoop {
     let result = withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
     guard let result else { throw takeWaitFailure() }
     return result
+  }
+
+  @inline(never)
+  private func finishedAtOnce(_ name: Mode, _ isOneOfAll: Bool) -> RunResult {
+    if name == .common { PseudoMode.warnOnce() }
+    if !isOneOfAll { explainFinished(name) }
+    return .finished
+  }
+
+  /// Throws without the lock, which it leaves otherwise.
+  @inline(never)
+  private func makePortSetOrUnlock(of mode: ModePointer) throws(RunLoopError) {
+    do throws(RunLoopError) {
+      try makePortSet(of: mode)
+    } catch {
+      lock.unlock()
+      throw error
+    }
   }
 
   /// Of the wait that has ended a run.

@@ -20,7 +20,7 @@ extension RunLoop {
   }
 
   /// True if something was posted: do not sleep.
-  @inline(__always)
+  @inline(never)
   func spin(until deadline: UInt64) -> Bool {
     let limit = wantedSpin.load(ordering: .relaxed)
     if limit == 0 { return false }

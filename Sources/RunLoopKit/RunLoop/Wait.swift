@@ -21,10 +21,10 @@ extension RunLoop {
     while event == nil {
       let mayBlock =
         !isPolling && posted == .none && !canServeMainQueue(activation) && !mode.pointee.hasReadyPorts
-      let answer = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
+      let found = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
       posted = max(posted, wakeWord.take())
-      if answer != .heard {
-        if answer == .failed {
+      if found < 0 {
+        if owner.pointee.waitFailure != 0 {
           event = .failed
           break
         }
@@ -33,7 +33,7 @@ extension RunLoop {
         if event != nil || isPolling || posted != .none { break }
         continue  // another loop has taken the message
       }
-      event = takeEvent(in: mode) ?? takeHiddenEvent(in: mode, activation)
+      event = (found > 0 ? takeFetchedEvent(in: mode) : takeEvent(in: mode)) ?? takeHiddenEvent(in: mode, activation)
       if event != nil || isPolling || posted != .none { break }
       if deadline != Time.forever && deadline <= Kernel.now() { break }
       count(.spuriousWakes)
@@ -69,31 +69,29 @@ extension RunLoop {
     return true
   }
 
-  private enum Answer {
-    /// Not even a look was needed.
-    case none
-    case heard
-    /// It will never hear anything.
-    case failed
+  /// At most one system call: sleeps if nothing has been posted, else only looks. How many events that has found; -1 if not
+  /// even that is needed, or if the wait has failed for good (`waitFailure`).
+  @inline(__always)
+  private func askKernel(in mode: ModePointer, mayBlock: Bool, deadline: UInt64) -> Int32 {
+    if mayBlock, let found = sleep(in: mode, until: deadline) { return found }
+    if canSkipLook(in: mode) { return -1 }
+    owner.pointee.skippedLooks = 0
+    // A run begins with making the set of its mode, or finds one (`Running`).
+    let found = mode.pointee.portSet!.look()
+    return found >= 0 ? found : hasFailedForGood(found, in: mode) ? -1 : 0
   }
 
-  /// At most one system call: sleeps if nothing has been posted, else only looks.
-  @inline(__always)
-  private func askKernel(in mode: ModePointer, mayBlock: Bool, deadline: UInt64) -> Answer {
-    var limit = deadline
-    if mayBlock, beginSleep(in: mode, until: &limit) {
-      owner.pointee.skippedLooks = 0
-      if let counters { counters.pointee.sleepBegins() }
-      // A run begins with making the set of its mode, or finds one (`Running`).
-      let status = mode.pointee.portSet!.blockingWait(until: limit)
-      if let counters { counters.pointee.sleepEnds() }
-      return status < 0 && hasFailedForGood(status, in: mode) ? .failed : .heard
-    }
-    if canSkipLook(in: mode) { return .none }
+  /// The same; nil: something has been posted.
+  @inline(never)
+  private func sleep(in mode: ModePointer, until deadline: UInt64) -> Int32? {
+    let limit = beginSleep(in: mode, until: deadline)
+    if limit == 0 { return nil }
     owner.pointee.skippedLooks = 0
+    if let counters { counters.pointee.sleepBegins() }
     // As above.
-    let status = mode.pointee.portSet!.look()
-    return status < 0 && hasFailedForGood(status, in: mode) ? .failed : .heard
+    let found = mode.pointee.portSet!.blockingWait(until: limit)
+    if let counters { counters.pointee.sleepEnds() }
+    return found >= 0 ? found : hasFailedForGood(found, in: mode) ? -1 : 0
   }
 
   /// A wait that a signal ends, or that wants memory, has ended early, and is begun again. Somebody has closed the set's
@@ -113,19 +111,24 @@ extension RunLoop {
     return true
   }
 
-  /// False if something has been posted. `limit`: of the wait; earlier if the kernel may not tell of everything.
+  /// Until when the kernel may be waited for: earlier than the deadline if it may not tell of everything. 0: something has been
+  /// posted.
   @inline(__always)
-  private func beginSleep(in mode: ModePointer, until limit: inout UInt64) -> Bool {
-    var deadline = limit
+  private func beginSleep(in mode: ModePointer, until deadline: UInt64) -> UInt64 {
+    var limit = deadline
     if mode.pointee.awaitedCount.load(ordering: .acquiring) > 0 {
-      lock.withLock {
-        armTimer(of: mode)
-        if let heap = mode.pointee.timerHeap { deadline = min(deadline, heap.wakeAt) }
-        if mode.pointee.otherClocks != nil { deadline = min(deadline, otherClocksWake(of: mode)) }
-        if mode.pointee.unheard != nil { limit = min(limit, unheardLimit(of: mode)) }
-      }
+      lock.lock()
+      armTimer(of: mode)
+      if mode.pointee.unheard != nil { limit = max(1, min(deadline, unheardLimit(of: mode))) }
+      lock.unlock()
     }
-    return !spin(until: deadline) && wakeWord.beginWait()
+    if wantedSpin.load(ordering: .relaxed) != 0, spin(until: firstDate(of: mode, before: deadline)) { return 0 }
+    return wakeWord.beginWait() ? limit : 0
+  }
+
+  @inline(never)
+  private func firstDate(of mode: ModePointer, before deadline: UInt64) -> UInt64 {
+    lock.withLock { min(deadline, mode.pointee.timerHeap?.wakeAt ?? Time.forever, otherClocksWake(of: mode)) }
   }
 
   /// A mode without descriptors hears from the kernel of its timers only, whose truth is the clock: as long as none is due, a
@@ -192,12 +195,10 @@ extension RunLoop {
   private func takeHiddenEvent(
     in mode: ModePointer, _ activation: UnsafeMutablePointer<Activation>
   ) -> PassEvent? {
-    var unheard: PassEvent?
-    let isDue = lock.withLock {
-      if takeExpiry(in: mode, soft: false) { return true }
-      if mode.pointee.unheard != nil { unheard = takeUnheard(in: mode) }
-      return false
-    }
+    lock.lock()
+    let isDue = takeExpiry(in: mode, soft: false)
+    let unheard = !isDue && mode.pointee.unheard != nil ? takeUnheard(in: mode) : nil
+    lock.unlock()
     if isDue { return .timer }
     if let unheard { return unheard }
     if mode.pointee.hasReadyPorts, let event = takeReadyPort(in: mode) { return event }

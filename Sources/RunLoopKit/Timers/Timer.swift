@@ -63,6 +63,7 @@ extension RunLoop {
       _ clock: TimerClock, date: UInt64, interval: Duration, tolerance: Duration, order: Int, context: Context?,
       onlyHost: RunLoop?, unchecked body: @escaping (Timer) -> Void
     ) {
+      if interval.attoseconds < 0 || tolerance.attoseconds < 0 { Timer.explainNegative(interval, tolerance) }
       self.clock = clock
       self.body = Body(body)
       intervalNanoseconds = interval.nanosecondsRoundedUp
@@ -71,14 +72,16 @@ extension RunLoop {
       self.schedule = schedule
       hasOwnTolerance = schedule.tolerance > 0
       super.init(.timer, order: order, context: context, onlyHost: onlyHost)
-      if intervalNanoseconds == 0, interval != .zero {
-        Diagnostics.say("Timer: the interval \(interval) counts as zero: the timer fires once")
-      }
+    }
+
+    @inline(never)
+    private static func explainNegative(_ interval: Duration, _ tolerance: Duration) {
+      if interval < .zero { Diagnostics.say("Timer: the interval \(interval) counts as zero: the timer fires once") }
       if tolerance < .zero { Diagnostics.say("Timer: the tolerance \(tolerance) counts as zero") }
     }
 
     override func releaseBody() {
-      var released = Body { _ in }
+      var released = Body()
       swap(&body, &released)
     }
 
