@@ -74,7 +74,7 @@ static bool is_stopped(const rlc_loop *loop) {
 /** True if something can be called without asking the kernel or the clock. */
 static bool has_work(const rlc_loop *loop) {
     return loop->deferred != NULL || rlc_has_posts(&loop->posts) || rlc_port_set_has_events(loop->set) ||
-           loop->taken != NULL || loop->first_due != RLC_NO_TIMER || loop->failed.first != RLC_NO_SLOT;
+           loop->taken != NULL || loop->first_due != RLC_NO_SLOT || loop->failed.first != RLC_NO_SLOT;
 }
 
 /**
@@ -217,7 +217,7 @@ static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
         loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
     if (loop->failed.first != RLC_NO_SLOT)
         outcome->called |= rlc_loop_call_failed_watches(loop);
-    if (loop->first_due != RLC_NO_TIMER)
+    if (loop->first_due != RLC_NO_SLOT)
         outcome->called |= rlc_loop_call_due_timers(loop);
     if (rlc_port_set_has_events(loop->set))
         outcome->called |= call_events(loop);
@@ -256,7 +256,7 @@ static void enter(rlc_loop *loop) {
 static void bury(rlc_loop *loop) {
     if (loop->first_dead_watch != RLC_NO_SLOT)
         rlc_loop_bury_watches(loop);
-    if (loop->first_dead_timer != RLC_NO_TIMER)
+    if (loop->first_dead_timer != RLC_NO_SLOT)
         rlc_loop_bury_timers(loop);
 }
 

@@ -39,7 +39,7 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     loop->deferred_end = &loop->deferred;
     loop->pending = loop->failed = (rlc_watch_list){RLC_NO_SLOT, RLC_NO_SLOT};
     loop->first_dead_watch = RLC_NO_SLOT;
-    loop->first_due = loop->last_due = loop->first_dead_timer = RLC_NO_TIMER;
+    loop->first_due = loop->last_due = loop->first_dead_timer = RLC_NO_SLOT;
     int status = set_up(loop);
     if (status < 0) {
         tear_down(loop);

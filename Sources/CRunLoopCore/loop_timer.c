@@ -54,22 +54,22 @@ static void join_due(void *context, rlc_heap_timer *member) {
     rlc_timer *timer = (rlc_timer *)member;
     timer->is_due = true;
     timer->previous_due = loop->last_due;
-    member->next = RLC_NO_TIMER;
-    if (loop->last_due == RLC_NO_TIMER)
-        loop->first_due = member->slot;
+    member->slot.link = RLC_NO_SLOT;
+    if (loop->last_due == RLC_NO_SLOT)
+        loop->first_due = member->slot.number;
     else
-        timer_at(loop, loop->last_due)->member.next = member->slot;
-    loop->last_due = member->slot;
+        timer_at(loop, loop->last_due)->member.slot.link = member->slot.number;
+    loop->last_due = member->slot.number;
 }
 
 static void leave_due(rlc_loop *loop, rlc_timer *timer) {
     timer->is_due = false;
-    uint32_t next = timer->member.next, previous = timer->previous_due;
-    if (previous == RLC_NO_TIMER)
+    uint32_t next = timer->member.slot.link, previous = timer->previous_due;
+    if (previous == RLC_NO_SLOT)
         loop->first_due = next;
     else
-        timer_at(loop, previous)->member.next = next;
-    if (next == RLC_NO_TIMER)
+        timer_at(loop, previous)->member.slot.link = next;
+    if (next == RLC_NO_SLOT)
         loop->last_due = previous;
     else
         timer_at(loop, next)->previous_due = previous;
@@ -110,14 +110,14 @@ void rlc_timer_remove(rlc_timer *timer) {
         return;
     }
     rlc_timer_heap_disarm(loop->heap, &timer->member);
-    timer->member.next = loop->first_dead_timer;
-    loop->first_dead_timer = timer->member.slot;
+    timer->member.slot.link = loop->first_dead_timer;
+    loop->first_dead_timer = timer->member.slot.number;
 }
 
 void rlc_loop_bury_timers(rlc_loop *loop) {
-    while (loop->first_dead_timer != RLC_NO_TIMER) {
+    while (loop->first_dead_timer != RLC_NO_SLOT) {
         rlc_timer *timer = timer_at(loop, loop->first_dead_timer);
-        loop->first_dead_timer = timer->member.next;
+        loop->first_dead_timer = timer->member.slot.link;
         rlc_timer_heap_release(loop->heap, &timer->member);
     }
 }
@@ -156,7 +156,7 @@ static void call_timer(rlc_loop *loop, rlc_timer *timer) {
 
 bool rlc_loop_call_due_timers(rlc_loop *loop) {
     bool called = false;
-    while (loop->first_due != RLC_NO_TIMER && !rlc_loop_is_forked(loop)) {
+    while (loop->first_due != RLC_NO_SLOT && !rlc_loop_is_forked(loop)) {
         rlc_timer *timer = timer_at(loop, loop->first_due);
         leave_due(loop, timer);
         call_timer(loop, timer);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { FIRST_CHUNK_ROOM = 4, MOST_SLOTS = INT32_MAX };
 
@@ -43,20 +42,18 @@ int rlc_slot_table_reserve(rlc_slot_table *table) {
     return 0;
 }
 
-void *rlc_slot_table_claim(rlc_slot_table *table) {
+rlc_slot *rlc_slot_table_claim(rlc_slot_table *table) {
     uint32_t number = table->first_free, generation = 0;
-    rlc_slot *record;
+    rlc_slot *slot;
     if (number != RLC_NO_SLOT) {
-        record = rlc_slot_table_at(table, number);
-        table->first_free = record->link;
-        generation = record->generation;
+        slot = rlc_slot_table_at(table, number);
+        table->first_free = slot->link;
+        generation = slot->generation;
     } else {
         number = table->touched++;
-        record = rlc_slot_table_at(table, number);
+        slot = rlc_slot_table_at(table, number);
     }
-    memset(record, 0, table->record_size);
-    record->number = number;
-    record->generation = generation + 1;
+    *slot = (rlc_slot){.number = number, .generation = generation + 1};
     table->count++;
-    return record;
+    return slot;
 }

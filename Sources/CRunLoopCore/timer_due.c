@@ -67,7 +67,7 @@ bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_c
     rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_timer_entry_slot(*first));
     rlc_timer_heap_disarm(heap, timer);
     *ret_context = timer->context;
-    *ret_token = rlc_heap_timer_token(timer);
+    *ret_token = rlc_slot_token(&timer->slot);
     return true;
 }
 
@@ -155,7 +155,7 @@ typedef struct take_all_call {
 
 static void hand_over(void *context, rlc_heap_timer *timer) {
     const take_all_call *call = context;
-    call->due_fn(call->context, timer->context, rlc_heap_timer_token(timer));
+    call->due_fn(call->context, timer->context, rlc_slot_token(&timer->slot));
 }
 
 size_t rlc_timer_heap_take_all(rlc_timer_heap *heap, uint64_t now_ns, rlc_timer_due_fn due_fn, void *context) {

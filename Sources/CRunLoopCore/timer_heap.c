@@ -13,11 +13,11 @@ static void disarm(rlc_timer_heap *heap, rlc_heap_timer *timer) {
         return;
     timer->sequence = 0;
     if (!rlc_timer_heap_tolerates(heap, timer)) {
-        rlc_timer_queue_take_out(&heap->queues[RLC_EXACT], timer->slot);
+        rlc_timer_queue_take_out(&heap->queues[RLC_EXACT], timer->slot.number);
         return;
     }
-    rlc_timer_queue_take_out(&heap->queues[RLC_TOLERANT], timer->slot);
-    rlc_timer_queue_take_out(&heap->queues[RLC_LATEST], timer->slot);
+    rlc_timer_queue_take_out(&heap->queues[RLC_TOLERANT], timer->slot.number);
+    rlc_timer_queue_take_out(&heap->queues[RLC_LATEST], timer->slot.number);
 }
 
 /** Brings every key up to date and sorts each queue; a sorted array is a heap. */
@@ -55,7 +55,7 @@ int rlc_timer_heap_create_for(size_t record_size, rlc_timer_heap **ret_heap) {
     rlc_timer_heap *heap = calloc(1, sizeof *heap);
     if (heap == NULL)
         return -ENOMEM;
-    rlc_timer_table_init(&heap->timers, record_size);
+    rlc_slot_table_init(&heap->timers, record_size);
     *ret_heap = heap;
     return 0;
 }
@@ -67,7 +67,7 @@ int rlc_timer_heap_create(rlc_timer_heap **ret_heap) {
 void rlc_timer_heap_destroy(rlc_timer_heap *heap) {
     if (heap == NULL)
         return;
-    rlc_timer_table_finish(&heap->timers);
+    rlc_slot_table_finish(&heap->timers);
     for (unsigned which = 0; which < RLC_TIMER_QUEUES; which++)
         free(heap->queues[which].entries);
     free(heap->queues[RLC_EXACT].positions);
@@ -99,7 +99,7 @@ static bool grow_for_tolerance(rlc_timer_heap *heap, uint32_t room) {
 }
 
 static int reserve_one(rlc_timer_heap *heap) {
-    int status = rlc_timer_table_reserve(&heap->timers);
+    int status = rlc_slot_table_reserve(&heap->timers);
     if (status < 0 || heap->timers.count < heap->room)
         return status;
     /* An eighth: large blocks grow without being copied, and what is not used yet is not paid for. */
@@ -129,12 +129,12 @@ int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret
     int status = reserve_one(heap);
     if (status < 0)
         return status;
-    rlc_heap_timer *timer = rlc_timer_table_claim(&heap->timers);
-    timer->context = context;
-    heap->queues[RLC_EXACT].positions[timer->slot] = RLC_TIMER_NOT_QUEUED;
+    rlc_heap_timer *timer = (rlc_heap_timer *)(void *)rlc_slot_table_claim(&heap->timers);
+    *timer = (rlc_heap_timer){.slot = timer->slot, .context = context};
+    heap->queues[RLC_EXACT].positions[timer->slot.number] = RLC_TIMER_NOT_QUEUED;
     if (heap->knows_tolerance) {
-        heap->queues[RLC_LATEST].positions[timer->slot] = RLC_TIMER_NOT_QUEUED;
-        heap->latest_ns[timer->slot] = 0;
+        heap->queues[RLC_LATEST].positions[timer->slot.number] = RLC_TIMER_NOT_QUEUED;
+        heap->latest_ns[timer->slot.number] = 0;
     }
     *ret_timer = timer;
     return 0;
@@ -144,7 +144,7 @@ int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_to
     rlc_heap_timer *timer;
     int status = rlc_timer_heap_add(heap, context, &timer);
     if (status == 0)
-        *ret_token = rlc_heap_timer_token(timer);
+        *ret_token = rlc_slot_token(&timer->slot);
     return status;
 }
 
@@ -164,7 +164,7 @@ static void place(
     rlc_timer_queue_put_in(
         &heap->queues[tolerates ? RLC_TOLERANT : RLC_EXACT], rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
     if (heap->knows_tolerance)
-        heap->latest_ns[timer->slot] = rlc_time_add(deadline_ns, tolerates ? tolerance_ns : 0);
+        heap->latest_ns[timer->slot.number] = rlc_time_add(deadline_ns, tolerates ? tolerance_ns : 0);
     if (tolerates)
         rlc_timer_queue_put_in(&heap->queues[RLC_LATEST], rlc_timer_heap_wanted(heap, timer, RLC_LATEST));
     rlc_timer_heap_check(heap);
@@ -180,12 +180,12 @@ void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer) {
 }
 
 uint64_t rlc_timer_heap_tolerance(const rlc_timer_heap *heap, const rlc_heap_timer *timer) {
-    uint64_t latest_ns = heap->knows_tolerance ? heap->latest_ns[timer->slot] : 0;
+    uint64_t latest_ns = heap->knows_tolerance ? heap->latest_ns[timer->slot.number] : 0;
     return latest_ns > timer->deadline_ns ? latest_ns - timer->deadline_ns : 0;
 }
 
 int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_ns, uint64_t tolerance_ns) {
-    rlc_heap_timer *timer = rlc_timer_table_find(&heap->timers, token);
+    rlc_heap_timer *timer = rlc_slot_table_find(&heap->timers, token);
     if (timer == NULL)
         return -ENOENT;
     rlc_timer_heap_set(heap, timer, deadline_ns, tolerance_ns);
@@ -193,7 +193,7 @@ int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_
 }
 
 int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t tolerance_ns) {
-    rlc_heap_timer *timer = rlc_timer_table_find(&heap->timers, token);
+    rlc_heap_timer *timer = rlc_slot_table_find(&heap->timers, token);
     if (timer == NULL)
         return -ENOENT;
     if (rlc_heap_timer_is_armed(timer))
@@ -202,18 +202,18 @@ int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t
 }
 
 bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token) {
-    const rlc_heap_timer *timer = rlc_timer_table_find(&heap->timers, token);
+    const rlc_heap_timer *timer = rlc_slot_table_find(&heap->timers, token);
     return timer != NULL && rlc_heap_timer_is_armed(timer);
 }
 
 void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer) {
     disarm(heap, timer);
-    rlc_timer_table_release(&heap->timers, timer);
+    rlc_slot_table_release(&heap->timers, &timer->slot);
     rlc_timer_heap_check(heap);
 }
 
 int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token) {
-    rlc_heap_timer *timer = rlc_timer_table_find(&heap->timers, token);
+    rlc_heap_timer *timer = rlc_slot_table_find(&heap->timers, token);
     if (timer == NULL)
         return -ENOENT;
     rlc_timer_heap_release(heap, timer);
@@ -226,8 +226,8 @@ size_t rlc_timer_heap_count(const rlc_timer_heap *heap) {
 
 void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position) {
     while (*position < heap->timers.touched) {
-        const rlc_heap_timer *timer = rlc_timer_table_at(&heap->timers, (*position)++);
-        if ((timer->generation & 1) != 0)
+        const rlc_heap_timer *timer = rlc_slot_table_at(&heap->timers, (*position)++);
+        if (rlc_slot_is_live(&timer->slot))
             return timer->context;
     }
     return NULL;
@@ -247,8 +247,8 @@ static void verify_queue(const rlc_timer_heap *heap, unsigned which) {
     for (uint32_t i = 0; i < queue->count; i++) {
         const rlc_timer_entry *entries = queue->entries;
         const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_timer_entry_slot(entries[i]));
-        assert((timer->generation & 1) != 0);
-        assert(queue->positions[timer->slot] == i);
+        assert(rlc_slot_is_live(&timer->slot));
+        assert(queue->positions[timer->slot.number] == i);
         assert(rlc_heap_timer_is_armed(timer) && (which == RLC_EXACT) == !rlc_timer_heap_tolerates(heap, timer));
         assert(!rlc_timer_entry_is_before(rlc_timer_heap_wanted(heap, timer, which), entries[i]));
         assert(i == 0 || !rlc_timer_entry_is_before(entries[i], entries[(i - 1) / RLC_TIMER_ARITY]));

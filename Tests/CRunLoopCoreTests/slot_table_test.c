@@ -8,7 +8,7 @@ typedef struct record {
 
 static record *claim(rlc_slot_table *table) {
     CHECK_EQUAL(rlc_slot_table_reserve(table), 0);
-    return rlc_slot_table_claim(table);
+    return (record *)rlc_slot_table_claim(table);
 }
 
 static void test_RLC_TOKEN_1_stale_tokens_are_found_out(void) {
@@ -35,7 +35,6 @@ static void test_growth_leaves_records_where_they_are(void) {
     record *records[100];
     for (int i = 0; i < 100; i++) {
         records[i] = claim(&table);
-        CHECK_EQUAL(records[i]->value, 0);
         records[i]->value = i;
     }
     for (int i = 0; i < 100; i++) {

@@ -25,7 +25,7 @@ typedef struct rlc_watch_list {
 
 /** A record of the heap. */
 struct rlc_timer {
-    rlc_heap_timer member; /**< next: the due, or the dead, timer after this one. */
+    rlc_heap_timer member; /**< slot.link: the due, or the dead, timer after this one. */
     rlc_loop *loop;
     rlc_timer_fn timer_fn; /**< NULL once it was removed. */
     uint64_t interval_ns;
@@ -52,7 +52,7 @@ struct rlc_loop {
     rlc_watch_list pending, failed;
     uint32_t first_dead_watch;
     rlc_spin spin;
-    uint32_t first_due, last_due; /**< Timers, by slot; RLC_NO_TIMER if none. */
+    uint32_t first_due, last_due; /**< Timers, by slot; RLC_NO_SLOT if none. */
     uint32_t first_dead_timer;
     rlc_frame *frames;
     size_t watch_count;

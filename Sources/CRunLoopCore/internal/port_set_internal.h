@@ -6,6 +6,7 @@
 
 #include <crunloop/port_set.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
     RLC_BATCH_MAX = 128
@@ -85,7 +86,11 @@ int rlc_port_set_make_room(rlc_port_set *set);
 static inline rlc_port *rlc_port_set_claim(rlc_port_set *set) {
     /* A slot that was in use before has its room. */
     bool has_room = set->ports.first_free != RLC_NO_SLOT || rlc_port_set_make_room(set) == 0;
-    return has_room ? (rlc_port *)rlc_slot_table_claim(&set->ports) : NULL;
+    if (!has_room)
+        return NULL;
+    rlc_slot *slot = rlc_slot_table_claim(&set->ports);
+    memset(slot + 1, 0, set->ports.record_size - sizeof *slot);
+    return (rlc_port *)(void *)slot;
 }
 
 /** Becomes a member: watches its `fd` as its kind, interest and context say. Else as rlc_port_set_insert. [locked] */

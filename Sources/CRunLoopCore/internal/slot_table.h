@@ -28,8 +28,8 @@ void rlc_slot_table_init(rlc_slot_table *table, size_t record_size);
 void rlc_slot_table_finish(rlc_slot_table *table);
 /** Room for one more claim. -ENOMEM. */
 int rlc_slot_table_reserve(rlc_slot_table *table);
-/** A record that is zero but for number and generation. Room must have been reserved. */
-void *rlc_slot_table_claim(rlc_slot_table *table);
+/** The slot of a record whose other members are the owner's to set. Room must have been reserved. */
+rlc_slot *rlc_slot_table_claim(rlc_slot_table *table);
 /** The record keeps what it holds until it is claimed again. */
 static inline void rlc_slot_table_release(rlc_slot_table *table, rlc_slot *record) {
     record->generation++;

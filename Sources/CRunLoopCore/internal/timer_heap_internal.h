@@ -2,8 +2,8 @@
 #ifndef RLC_TIMER_HEAP_INTERNAL_H
 #define RLC_TIMER_HEAP_INTERNAL_H
 
+#include "slot_table.h"
 #include "timer_queue.h"
-#include "timer_table.h"
 
 #include <crunloop/timer_heap.h>
 
@@ -15,9 +15,17 @@
 
 enum { RLC_EXACT, RLC_TOLERANT, RLC_LATEST, RLC_TIMER_QUEUES };
 
+/** The first part of every record. */
+typedef struct rlc_heap_timer {
+    rlc_slot slot;
+    uint32_t sequence; /**< Of the last arming; 0 while not armed. */
+    uint64_t deadline_ns;
+    void *context;
+} rlc_heap_timer;
+
 struct rlc_timer_heap {
     rlc_timer_queue queues[RLC_TIMER_QUEUES]; /**< The first two share their positions: a timer is in one of them. */
-    rlc_timer_table timers;
+    rlc_slot_table timers;
     uint32_t room; /**< Of the arrays. */
     uint32_t sequence;
     bool knows_tolerance; /**< RLC_TOLERANT and RLC_LATEST have arrays, and there is: */
@@ -25,13 +33,14 @@ struct rlc_timer_heap {
 };
 
 static inline rlc_heap_timer *rlc_timer_heap_at(const rlc_timer_heap *heap, uint32_t slot) {
-    return rlc_timer_table_at(&heap->timers, slot);
+    return rlc_slot_table_at(&heap->timers, slot);
 }
 
 static inline rlc_timer_entry rlc_timer_heap_wanted(
     const rlc_timer_heap *heap, const rlc_heap_timer *timer, unsigned which) {
-    return (rlc_timer_entry){.deadline_ns = which == RLC_LATEST ? heap->latest_ns[timer->slot] : timer->deadline_ns,
-        .order = (uint64_t)timer->sequence << 32 | timer->slot};
+    return (rlc_timer_entry){
+        .deadline_ns = which == RLC_LATEST ? heap->latest_ns[timer->slot.number] : timer->deadline_ns,
+        .order = (uint64_t)timer->sequence << 32 | timer->slot.number};
 }
 
 static inline bool rlc_heap_timer_is_armed(const rlc_heap_timer *timer) {
@@ -40,7 +49,7 @@ static inline bool rlc_heap_timer_is_armed(const rlc_heap_timer *timer) {
 
 /** Armed, with tolerance. */
 static inline bool rlc_timer_heap_tolerates(const rlc_timer_heap *heap, const rlc_heap_timer *timer) {
-    return heap->knows_tolerance && heap->queues[RLC_LATEST].positions[timer->slot] != RLC_TIMER_NOT_QUEUED;
+    return heap->knows_tolerance && heap->queues[RLC_LATEST].positions[timer->slot.number] != RLC_TIMER_NOT_QUEUED;
 }
 
 /** True if any member is armed. */
@@ -86,7 +95,7 @@ __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     if (!is_pushed_out)
         rlc_timer_queue_put_in(exact, rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
     else if (rlc_timer_entry_slot(exact->entries[0]) ==
-             timer->slot) /* else, as with idle timeouts, nothing is touched */
+             timer->slot.number) /* else, as with idle timeouts, nothing is touched */
         exact->is_settled = false;
     rlc_timer_heap_check(heap);
 }
