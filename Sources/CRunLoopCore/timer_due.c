@@ -2,69 +2,69 @@
 
 /** Brings the first entry's key up to date. True if it was. */
 static bool settle_first(rlc_timer_heap *heap, unsigned which) {
-    rlc_timer_queue *queue = &heap->queues[which];
-    const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_timer_entry_slot(queue->entries[0]));
-    rlc_timer_entry real = rlc_timer_heap_wanted(heap, timer, which);
-    queue->is_settled = !rlc_timer_entry_is_before(queue->entries[0], real);
-    if (!queue->is_settled)
-        rlc_timer_queue_sift_down(queue, 0, real);
-    return queue->is_settled;
+    rlc_deadline_heap *deadlines = &heap->heaps[which];
+    const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_deadline_entry_slot(deadlines->entries[0]));
+    rlc_deadline_entry real = rlc_timer_heap_wanted(heap, timer, which);
+    deadlines->is_settled = !rlc_deadline_entry_is_before(deadlines->entries[0], real);
+    if (!deadlines->is_settled)
+        rlc_deadline_heap_sift_down(deadlines, 0, real);
+    return deadlines->is_settled;
 }
 
-static const rlc_timer_entry *settle(rlc_timer_heap *heap, unsigned which) {
+static const rlc_deadline_entry *settle(rlc_timer_heap *heap, unsigned which) {
     while (!settle_first(heap, which)) {
     }
-    return heap->queues[which].entries;
+    return heap->heaps[which].entries;
 }
 
 /** The first entry if it is due, or NULL: what was pushed out and is not due by its old key either stays as it is. */
-static const rlc_timer_entry *first_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
-    const rlc_timer_queue *queue = &heap->queues[which];
-    while (queue->count > 0 && queue->entries[0].deadline_ns <= now_ns) {
-        if (queue->is_settled || settle_first(heap, which))
-            return queue->entries;
+static const rlc_deadline_entry *first_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
+    const rlc_deadline_heap *deadlines = &heap->heaps[which];
+    while (deadlines->count > 0 && deadlines->entries[0].deadline_ns <= now_ns) {
+        if (deadlines->is_settled || settle_first(heap, which))
+            return deadlines->entries;
     }
     return NULL;
 }
 
 /** The first entry with its key up to date, or NULL. */
-static inline const rlc_timer_entry *first_of(rlc_timer_heap *heap, unsigned which) {
-    const rlc_timer_queue *queue = &heap->queues[which];
-    if (queue->count == 0)
+static inline const rlc_deadline_entry *first_of(rlc_timer_heap *heap, unsigned which) {
+    const rlc_deadline_heap *deadlines = &heap->heaps[which];
+    if (deadlines->count == 0)
         return NULL;
-    return queue->is_settled ? queue->entries : settle(heap, which);
+    return deadlines->is_settled ? deadlines->entries : settle(heap, which);
 }
 
-static const rlc_timer_entry *earlier_of(const rlc_timer_entry *exact, const rlc_timer_entry *tolerant) {
+static const rlc_deadline_entry *earlier_of(const rlc_deadline_entry *exact, const rlc_deadline_entry *tolerant) {
     if (exact == NULL || tolerant == NULL)
         return exact == NULL ? tolerant : exact;
-    return rlc_timer_entry_is_before(*exact, *tolerant) ? exact : tolerant;
+    return rlc_deadline_entry_is_before(*exact, *tolerant) ? exact : tolerant;
 }
 
 uint64_t rlc_timer_heap_first(rlc_timer_heap *heap) {
-    const rlc_timer_entry *first = earlier_of(first_of(heap, RLC_EXACT), first_of(heap, RLC_TOLERANT));
+    const rlc_deadline_entry *first = earlier_of(first_of(heap, RLC_EXACT), first_of(heap, RLC_TOLERANT));
     return first == NULL ? RLC_TIME_FOREVER : first->deadline_ns;
 }
 
 __attribute__((noinline)) static uint64_t wake_at(rlc_timer_heap *heap) {
-    const rlc_timer_entry *exact = first_of(heap, RLC_EXACT), *latest = first_of(heap, RLC_LATEST);
+    const rlc_deadline_entry *exact = first_of(heap, RLC_EXACT), *latest = first_of(heap, RLC_LATEST);
     uint64_t exact_ns = exact == NULL ? RLC_TIME_FOREVER : exact->deadline_ns;
     uint64_t latest_ns = latest == NULL ? RLC_TIME_FOREVER : latest->deadline_ns;
     return exact_ns < latest_ns ? exact_ns : latest_ns;
 }
 
 uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap) {
-    const rlc_timer_queue *exact = &heap->queues[RLC_EXACT];
+    const rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT];
     bool is_known = !heap->knows_tolerance && exact->is_settled && exact->count > 0;
     return is_known ? exact->entries[0].deadline_ns : wake_at(heap);
 }
 
 bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_context, rlc_token *ret_token) {
-    const rlc_timer_entry *first =
+    const rlc_deadline_entry *first =
         earlier_of(first_due(heap, RLC_EXACT, now_ns), first_due(heap, RLC_TOLERANT, now_ns));
     if (first == NULL)
         return false;
-    rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_timer_entry_slot(*first));
+    rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_deadline_entry_slot(*first));
     rlc_timer_heap_disarm(heap, timer);
     *ret_context = timer->context;
     *ret_token = rlc_slot_token(&timer->slot);
@@ -73,51 +73,51 @@ bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_c
 
 /** Brings the key at `position` up to date. True if it is due. */
 static bool is_due(rlc_timer_heap *heap, unsigned which, uint32_t position, uint64_t now_ns) {
-    rlc_timer_entry *entry = &heap->queues[which].entries[position];
+    rlc_deadline_entry *entry = &heap->heaps[which].entries[position];
     if (entry->deadline_ns > now_ns)
         return false;
-    *entry = rlc_timer_heap_wanted(heap, rlc_timer_heap_at(heap, rlc_timer_entry_slot(*entry)), which);
+    *entry = rlc_timer_heap_wanted(heap, rlc_timer_heap_at(heap, rlc_deadline_entry_slot(*entry)), which);
     return entry->deadline_ns <= now_ns;
 }
 
 /** Moves the due entry at `position`, below which none is due, behind the end; the last that is not due takes its place. */
 static void move_behind_end(rlc_timer_heap *heap, unsigned which, uint32_t position, uint64_t now_ns) {
-    rlc_timer_queue *queue = &heap->queues[which];
+    rlc_deadline_heap *deadlines = &heap->heaps[which];
     for (;;) {
-        rlc_timer_entry due = queue->entries[position], last = queue->entries[--queue->count];
-        queue->entries[queue->count] = due;
-        if (position == queue->count)
+        rlc_deadline_entry due = deadlines->entries[position], last = deadlines->entries[--deadlines->count];
+        deadlines->entries[deadlines->count] = due;
+        if (position == deadlines->count)
             return;
-        queue->entries[position] = last;
+        deadlines->entries[position] = last;
         if (is_due(heap, which, position, now_ns))
             continue;
-        rlc_timer_queue_sift_down(queue, position, queue->entries[position]);
+        rlc_deadline_heap_sift_down(deadlines, position, deadlines->entries[position]);
         return;
     }
 }
 
 /**
- * Moves all that is due behind the end of the queue, where it is sorted. Due entries hang together at the top of the heap:
+ * Moves all that is due behind the end of the heap, where it is sorted. Due entries hang together at the top of the heap:
  * this goes down from the first as far as they reach, and takes each out on the way back.
  */
 static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
-    rlc_timer_queue *queue = &heap->queues[which];
-    uint32_t count = queue->count;
+    rlc_deadline_heap *deadlines = &heap->heaps[which];
+    uint32_t count = deadlines->count;
     uint64_t position = 0;
-    queue->is_settled = false;
+    deadlines->is_settled = false;
     for (;;) {
-        while (position < queue->count && queue->entries[position].deadline_ns <= now_ns) {
+        while (position < deadlines->count && deadlines->entries[position].deadline_ns <= now_ns) {
             if (is_due(heap, which, (uint32_t)position, now_ns))
-                position = position * RLC_TIMER_ARITY + 1;
+                position = position * RLC_HEAP_ARITY + 1;
             else
-                rlc_timer_queue_sift_down(queue, (uint32_t)position, queue->entries[position]);
+                rlc_deadline_heap_sift_down(deadlines, (uint32_t)position, deadlines->entries[position]);
         }
-        while (position % RLC_TIMER_ARITY == 0 || position >= queue->count) {
+        while (position % RLC_HEAP_ARITY == 0 || position >= deadlines->count) {
             if (position == 0) {
-                rlc_timer_entries_sort(queue->entries + queue->count, count - queue->count);
+                rlc_deadline_entries_sort(deadlines->entries + deadlines->count, count - deadlines->count);
                 return;
             }
-            position = (position - 1) / RLC_TIMER_ARITY;
+            position = (position - 1) / RLC_HEAP_ARITY;
             move_behind_end(heap, which, (uint32_t)position, now_ns);
         }
         position++;
@@ -125,7 +125,7 @@ static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
 }
 
 size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context) {
-    rlc_timer_queue *exact = &heap->queues[RLC_EXACT], *tolerant = &heap->queues[RLC_TOLERANT];
+    rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
     uint32_t exact_end = exact->count, tolerant_end = tolerant->count;
     if (exact_end > 0)
         gather_due(heap, RLC_EXACT, now_ns);
@@ -134,12 +134,12 @@ size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_ti
     uint32_t i = exact->count, j = tolerant->count;
     size_t taken = exact_end - i + tolerant_end - j;
     while (i < exact_end || j < tolerant_end) {
-        bool takes_exact =
-            j == tolerant_end || (i < exact_end && rlc_timer_entry_is_before(exact->entries[i], tolerant->entries[j]));
-        uint32_t slot = rlc_timer_entry_slot(takes_exact ? exact->entries[i++] : tolerant->entries[j++]);
-        exact->positions[slot] = RLC_TIMER_NOT_QUEUED;
+        bool takes_exact = j == tolerant_end ||
+                           (i < exact_end && rlc_deadline_entry_is_before(exact->entries[i], tolerant->entries[j]));
+        uint32_t slot = rlc_deadline_entry_slot(takes_exact ? exact->entries[i++] : tolerant->entries[j++]);
+        exact->positions[slot] = RLC_NOT_IN_HEAP;
         if (!takes_exact)
-            rlc_timer_queue_take_out(&heap->queues[RLC_LATEST], slot);
+            rlc_deadline_heap_take_out(&heap->heaps[RLC_LATEST], slot);
         rlc_heap_timer *timer = rlc_timer_heap_at(heap, slot);
         timer->sequence = 0;
         timer_fn(context, timer);

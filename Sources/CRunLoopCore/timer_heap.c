@@ -13,40 +13,40 @@ static void disarm(rlc_timer_heap *heap, rlc_heap_timer *timer) {
         return;
     timer->sequence = 0;
     if (!rlc_timer_heap_tolerates(heap, timer)) {
-        rlc_timer_queue_take_out(&heap->queues[RLC_EXACT], timer->slot.number);
+        rlc_deadline_heap_take_out(&heap->heaps[RLC_EXACT], timer->slot.number);
         return;
     }
-    rlc_timer_queue_take_out(&heap->queues[RLC_TOLERANT], timer->slot.number);
-    rlc_timer_queue_take_out(&heap->queues[RLC_LATEST], timer->slot.number);
+    rlc_deadline_heap_take_out(&heap->heaps[RLC_TOLERANT], timer->slot.number);
+    rlc_deadline_heap_take_out(&heap->heaps[RLC_LATEST], timer->slot.number);
 }
 
-/** Brings every key up to date and sorts each queue; a sorted array is a heap. */
-static void sort_queues(rlc_timer_heap *heap) {
-    for (unsigned which = 0; which < RLC_TIMER_QUEUES; which++) {
-        rlc_timer_queue *queue = &heap->queues[which];
-        for (uint32_t i = 0; i < queue->count; i++)
-            queue->entries[i] =
-                rlc_timer_heap_wanted(heap, rlc_timer_heap_at(heap, rlc_timer_entry_slot(queue->entries[i])), which);
-        rlc_timer_entries_sort(queue->entries, queue->count);
-        for (uint32_t i = 0; i < queue->count; i++)
-            rlc_timer_queue_put(queue, i, queue->entries[i]);
-        queue->is_settled = false;
+/** Brings every key up to date and sorts each heap; a sorted array is a heap. */
+static void sort_heaps(rlc_timer_heap *heap) {
+    for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++) {
+        rlc_deadline_heap *deadlines = &heap->heaps[which];
+        for (uint32_t i = 0; i < deadlines->count; i++)
+            deadlines->entries[i] = rlc_timer_heap_wanted(
+                heap, rlc_timer_heap_at(heap, rlc_deadline_entry_slot(deadlines->entries[i])), which);
+        rlc_deadline_entries_sort(deadlines->entries, deadlines->count);
+        for (uint32_t i = 0; i < deadlines->count; i++)
+            rlc_deadline_heap_put(deadlines, i, deadlines->entries[i]);
+        deadlines->is_settled = false;
     }
 }
 
 /** Numbers the armed timers anew from 1, in the order in which they fire. Once in 2^32 arms. */
 static void renumber(rlc_timer_heap *heap) {
-    sort_queues(heap);
-    const rlc_timer_queue *exact = &heap->queues[RLC_EXACT], *tolerant = &heap->queues[RLC_TOLERANT];
+    sort_heaps(heap);
+    const rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
     uint32_t i = 0, j = 0;
     heap->sequence = 0;
     while (i < exact->count || j < tolerant->count) {
         bool takes_exact = j == tolerant->count ||
-                           (i < exact->count && rlc_timer_entry_is_before(exact->entries[i], tolerant->entries[j]));
-        rlc_timer_entry next = takes_exact ? exact->entries[i++] : tolerant->entries[j++];
-        rlc_timer_heap_at(heap, rlc_timer_entry_slot(next))->sequence = ++heap->sequence;
+                           (i < exact->count && rlc_deadline_entry_is_before(exact->entries[i], tolerant->entries[j]));
+        rlc_deadline_entry next = takes_exact ? exact->entries[i++] : tolerant->entries[j++];
+        rlc_timer_heap_at(heap, rlc_deadline_entry_slot(next))->sequence = ++heap->sequence;
     }
-    sort_queues(heap);
+    sort_heaps(heap);
 }
 
 /* ---- members ---- */
@@ -68,10 +68,10 @@ void rlc_timer_heap_destroy(rlc_timer_heap *heap) {
     if (heap == NULL)
         return;
     rlc_slot_table_finish(&heap->timers);
-    for (unsigned which = 0; which < RLC_TIMER_QUEUES; which++)
-        free(heap->queues[which].entries);
-    free(heap->queues[RLC_EXACT].positions);
-    free(heap->queues[RLC_LATEST].positions);
+    for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++)
+        free(heap->heaps[which].entries);
+    free(heap->heaps[RLC_EXACT].positions);
+    free(heap->heaps[RLC_LATEST].positions);
     free(heap->latest_ns);
     free(heap);
 }
@@ -86,11 +86,11 @@ static bool grow(void *array, size_t size) {
 }
 
 static bool grow_entries(rlc_timer_heap *heap, unsigned which, uint32_t room) {
-    return grow(&heap->queues[which].entries, room * sizeof(rlc_timer_entry));
+    return grow(&heap->heaps[which].entries, room * sizeof(rlc_deadline_entry));
 }
 
 static bool grow_positions(rlc_timer_heap *heap, unsigned which, uint32_t room) {
-    return grow(&heap->queues[which].positions, room * sizeof(uint32_t));
+    return grow(&heap->heaps[which].positions, room * sizeof(uint32_t));
 }
 
 static bool grow_for_tolerance(rlc_timer_heap *heap, uint32_t room) {
@@ -106,7 +106,7 @@ static int reserve_one(rlc_timer_heap *heap) {
     uint32_t room = heap->room + heap->room / 8 + LEAST_GROWTH;
     if (!grow_entries(heap, RLC_EXACT, room) || !grow_positions(heap, RLC_EXACT, room))
         return -ENOMEM;
-    heap->queues[RLC_TOLERANT].positions = heap->queues[RLC_EXACT].positions;
+    heap->heaps[RLC_TOLERANT].positions = heap->heaps[RLC_EXACT].positions;
     if (heap->knows_tolerance && !grow_for_tolerance(heap, room))
         return -ENOMEM;
     heap->room = room;
@@ -119,7 +119,7 @@ static bool learn_tolerance(rlc_timer_heap *heap) {
         return true;
     if (!grow_for_tolerance(heap, heap->room))
         return false;
-    memset(heap->queues[RLC_LATEST].positions, 0xff, heap->room * sizeof(uint32_t)); /* RLC_TIMER_NOT_QUEUED */
+    memset(heap->heaps[RLC_LATEST].positions, 0xff, heap->room * sizeof(uint32_t)); /* RLC_NOT_IN_HEAP */
     memset(heap->latest_ns, 0, heap->room * sizeof(uint64_t));
     heap->knows_tolerance = true;
     return true;
@@ -131,9 +131,9 @@ int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret
         return status;
     rlc_heap_timer *timer = (rlc_heap_timer *)(void *)rlc_slot_table_claim(&heap->timers);
     *timer = (rlc_heap_timer){.slot = timer->slot, .context = context};
-    heap->queues[RLC_EXACT].positions[timer->slot.number] = RLC_TIMER_NOT_QUEUED;
+    heap->heaps[RLC_EXACT].positions[timer->slot.number] = RLC_NOT_IN_HEAP;
     if (heap->knows_tolerance) {
-        heap->queues[RLC_LATEST].positions[timer->slot.number] = RLC_TIMER_NOT_QUEUED;
+        heap->heaps[RLC_LATEST].positions[timer->slot.number] = RLC_NOT_IN_HEAP;
         heap->latest_ns[timer->slot.number] = 0;
     }
     *ret_timer = timer;
@@ -161,12 +161,12 @@ static void place(
         disarm(heap, timer);
     timer->sequence = sequence;
     timer->deadline_ns = deadline_ns;
-    rlc_timer_queue_put_in(
-        &heap->queues[tolerates ? RLC_TOLERANT : RLC_EXACT], rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
+    rlc_deadline_heap_put_in(
+        &heap->heaps[tolerates ? RLC_TOLERANT : RLC_EXACT], rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
     if (heap->knows_tolerance)
         heap->latest_ns[timer->slot.number] = rlc_time_add(deadline_ns, tolerates ? tolerance_ns : 0);
     if (tolerates)
-        rlc_timer_queue_put_in(&heap->queues[RLC_LATEST], rlc_timer_heap_wanted(heap, timer, RLC_LATEST));
+        rlc_deadline_heap_put_in(&heap->heaps[RLC_LATEST], rlc_timer_heap_wanted(heap, timer, RLC_LATEST));
     rlc_timer_heap_check(heap);
 }
 
@@ -234,7 +234,7 @@ void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position) {
 }
 
 uint64_t rlc_timer_heap_moves(const rlc_timer_heap *heap) {
-    return heap->queues[RLC_EXACT].moves + heap->queues[RLC_TOLERANT].moves + heap->queues[RLC_LATEST].moves;
+    return heap->heaps[RLC_EXACT].moves + heap->heaps[RLC_TOLERANT].moves + heap->heaps[RLC_LATEST].moves;
 }
 
 void rlc_timer_heap_set_sequence(rlc_timer_heap *heap, uint32_t sequence) {
@@ -242,25 +242,25 @@ void rlc_timer_heap_set_sequence(rlc_timer_heap *heap, uint32_t sequence) {
 }
 
 #ifdef RLC_INTERNAL_CHECKS
-static void verify_queue(const rlc_timer_heap *heap, unsigned which) {
-    const rlc_timer_queue *queue = &heap->queues[which];
-    for (uint32_t i = 0; i < queue->count; i++) {
-        const rlc_timer_entry *entries = queue->entries;
-        const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_timer_entry_slot(entries[i]));
+static void verify_heap(const rlc_timer_heap *heap, unsigned which) {
+    const rlc_deadline_heap *deadlines = &heap->heaps[which];
+    for (uint32_t i = 0; i < deadlines->count; i++) {
+        const rlc_deadline_entry *entries = deadlines->entries;
+        const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_deadline_entry_slot(entries[i]));
         assert(rlc_slot_is_live(&timer->slot));
-        assert(queue->positions[timer->slot.number] == i);
+        assert(deadlines->positions[timer->slot.number] == i);
         assert(rlc_heap_timer_is_armed(timer) && (which == RLC_EXACT) == !rlc_timer_heap_tolerates(heap, timer));
-        assert(!rlc_timer_entry_is_before(rlc_timer_heap_wanted(heap, timer, which), entries[i]));
-        assert(i == 0 || !rlc_timer_entry_is_before(entries[i], entries[(i - 1) / RLC_TIMER_ARITY]));
-        assert(i > 0 || !queue->is_settled ||
+        assert(!rlc_deadline_entry_is_before(rlc_timer_heap_wanted(heap, timer, which), entries[i]));
+        assert(i == 0 || !rlc_deadline_entry_is_before(entries[i], entries[(i - 1) / RLC_HEAP_ARITY]));
+        assert(i > 0 || !deadlines->is_settled ||
                entries[0].deadline_ns == rlc_timer_heap_wanted(heap, timer, which).deadline_ns);
     }
 }
 
 void rlc_timer_heap_verify(const rlc_timer_heap *heap) {
-    for (unsigned which = 0; which < RLC_TIMER_QUEUES; which++)
-        verify_queue(heap, which);
-    assert(heap->queues[RLC_TOLERANT].count == heap->queues[RLC_LATEST].count);
+    for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++)
+        verify_heap(heap, which);
+    assert(heap->heaps[RLC_TOLERANT].count == heap->heaps[RLC_LATEST].count);
     assert(heap->timers.count <= heap->room);
 }
 #endif

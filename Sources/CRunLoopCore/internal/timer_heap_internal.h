@@ -2,8 +2,8 @@
 #ifndef RLC_TIMER_HEAP_INTERNAL_H
 #define RLC_TIMER_HEAP_INTERNAL_H
 
+#include "deadline_heap.h"
 #include "slot_table.h"
-#include "timer_queue.h"
 
 #include <crunloop/timer_heap.h>
 
@@ -13,7 +13,7 @@
  * settle() brings the key up to date when the entry comes to the top.
  */
 
-enum { RLC_EXACT, RLC_TOLERANT, RLC_LATEST, RLC_TIMER_QUEUES };
+enum { RLC_EXACT, RLC_TOLERANT, RLC_LATEST, RLC_DEADLINE_HEAPS };
 
 /** The first part of every record. */
 typedef struct rlc_heap_timer {
@@ -24,7 +24,7 @@ typedef struct rlc_heap_timer {
 } rlc_heap_timer;
 
 struct rlc_timer_heap {
-    rlc_timer_queue queues[RLC_TIMER_QUEUES]; /**< The first two share their positions: a timer is in one of them. */
+    rlc_deadline_heap heaps[RLC_DEADLINE_HEAPS]; /**< The first two share their positions: a timer is in one of them. */
     rlc_slot_table timers;
     uint32_t room; /**< Of the arrays. */
     uint32_t sequence;
@@ -36,9 +36,9 @@ static inline rlc_heap_timer *rlc_timer_heap_at(const rlc_timer_heap *heap, uint
     return rlc_slot_table_at(&heap->timers, slot);
 }
 
-static inline rlc_timer_entry rlc_timer_heap_wanted(
+static inline rlc_deadline_entry rlc_timer_heap_wanted(
     const rlc_timer_heap *heap, const rlc_heap_timer *timer, unsigned which) {
-    return (rlc_timer_entry){
+    return (rlc_deadline_entry){
         .deadline_ns = which == RLC_LATEST ? heap->latest_ns[timer->slot.number] : timer->deadline_ns,
         .order = (uint64_t)timer->sequence << 32 | timer->slot.number};
 }
@@ -49,12 +49,12 @@ static inline bool rlc_heap_timer_is_armed(const rlc_heap_timer *timer) {
 
 /** Armed, with tolerance. */
 static inline bool rlc_timer_heap_tolerates(const rlc_timer_heap *heap, const rlc_heap_timer *timer) {
-    return heap->knows_tolerance && heap->queues[RLC_LATEST].positions[timer->slot.number] != RLC_TIMER_NOT_QUEUED;
+    return heap->knows_tolerance && heap->heaps[RLC_LATEST].positions[timer->slot.number] != RLC_NOT_IN_HEAP;
 }
 
 /** True if any member is armed. */
 static inline bool rlc_timer_heap_has_armed(const rlc_timer_heap *heap) {
-    return (heap->queues[RLC_EXACT].count | heap->queues[RLC_TOLERANT].count) != 0;
+    return (heap->heaps[RLC_EXACT].count | heap->heaps[RLC_TOLERANT].count) != 0;
 }
 
 /** Records of `record_size` bytes that begin with an rlc_heap_timer. */
@@ -88,13 +88,13 @@ static inline void rlc_timer_heap_check(const rlc_timer_heap *heap) {
 /** While all timers of the heap are exact. */
 __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns) {
-    rlc_timer_queue *exact = &heap->queues[RLC_EXACT];
+    rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT];
     bool is_pushed_out = rlc_heap_timer_is_armed(timer) && deadline_ns >= timer->deadline_ns;
     timer->deadline_ns = deadline_ns;
     timer->sequence = ++heap->sequence;
     if (!is_pushed_out)
-        rlc_timer_queue_put_in(exact, rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
-    else if (rlc_timer_entry_slot(exact->entries[0]) ==
+        rlc_deadline_heap_put_in(exact, rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
+    else if (rlc_deadline_entry_slot(exact->entries[0]) ==
              timer->slot.number) /* else, as with idle timeouts, nothing is touched */
         exact->is_settled = false;
     rlc_timer_heap_check(heap);
