@@ -48,10 +48,8 @@ let package = Package(
   ],
   dependencies: benchmarkDependencies,
   targets: [
-    // Macros only. No pkgConfig: it would link every program with libbsd.so, of which nothing is used.
-    .systemLibrary(name: "CBSD", path: "Sources/CBSD"),
     .target(
-      name: "CRunLoopCore", dependencies: ["CBSD"], path: ".", sources: ["Sources/CRunLoopCore"],
+      name: "CRunLoopCore", path: ".", sources: ["Sources/CRunLoopCore"],
       publicHeadersPath: "include",
       cSettings: [.headerSearchPath("Sources/CRunLoopCore/internal"), .define("_GNU_SOURCE")] + strictC),
     .target(name: "RunLoopKit", dependencies: ["CRunLoopCore"], swiftSettings: strictSwift),

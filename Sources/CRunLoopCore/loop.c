@@ -74,7 +74,7 @@ static bool is_stopped(const rlc_loop *loop) {
 /** True if something can be called without asking the kernel or the clock. */
 static bool has_work(const rlc_loop *loop) {
     return loop->deferred != NULL || rlc_has_posts(&loop->posts) || rlc_port_set_has_events(loop->set) ||
-           loop->taken != NULL || loop->first_due != RLC_NO_SLOT || loop->failed.first != RLC_NO_SLOT;
+           loop->taken != NULL || !rlc_slot_list_is_empty(&loop->due) || !rlc_slot_list_is_empty(&loop->failed);
 }
 
 /**
@@ -202,7 +202,7 @@ static int call_posts(rlc_loop *loop) {
 
 /** What is to be called is settled before the first callout: work queued by work waits for the next pass. */
 static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
-    if (loop->pending.first != RLC_NO_SLOT)
+    if (!rlc_slot_list_is_empty(&loop->pending))
         rlc_loop_flush_watches(loop);
     bool is_busy = has_work(loop);
     if (!is_busy || (!rlc_port_set_holds_batch(loop->set) && !may_skip_look(loop))) {
@@ -215,9 +215,9 @@ static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
         rlc_loop_collect_due_timers(loop, now_ns(loop));
     if (loop->taken == NULL)
         loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
-    if (loop->failed.first != RLC_NO_SLOT)
+    if (!rlc_slot_list_is_empty(&loop->failed))
         outcome->called |= rlc_loop_call_failed_watches(loop);
-    if (loop->first_due != RLC_NO_SLOT)
+    if (!rlc_slot_list_is_empty(&loop->due))
         outcome->called |= rlc_loop_call_due_timers(loop);
     if (rlc_port_set_has_events(loop->set))
         outcome->called |= call_events(loop);
@@ -231,7 +231,7 @@ static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
 /** True if another pass has nothing but posts to serve as long as it does not ask the kernel. */
 static bool has_only_posts(const rlc_loop *loop) {
     return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !rlc_loop_has_timers(loop) &&
-           loop->pending.first == RLC_NO_SLOT && !rlc_port_set_has_events(loop->set);
+           rlc_slot_list_is_empty(&loop->pending) && !rlc_port_set_has_events(loop->set);
 }
 
 /** Such passes, one after the other. RLC_RUN_STOPPED, 0 to go on, or -ECHILD. */
@@ -247,16 +247,16 @@ static int serve_posts(rlc_loop *loop) {
 }
 
 static void enter(rlc_loop *loop) {
-    if (loop->frames != NULL)
+    if (!SLIST_EMPTY(&loop->frames))
         rlc_loop_mute_innermost(loop);
     loop->depth++;
 }
 
 /** No callout is on the stack: what was removed by one may be used again. */
 static void bury(rlc_loop *loop) {
-    if (loop->first_dead_watch != RLC_NO_SLOT)
+    if (!SLIST_EMPTY(&loop->dead_watches))
         rlc_loop_bury_watches(loop);
-    if (loop->first_dead_timer != RLC_NO_SLOT)
+    if (!SLIST_EMPTY(&loop->dead_timers))
         rlc_loop_bury_timers(loop);
 }
 

@@ -37,9 +37,8 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     loop->fork_generation = rlc_fork_generation();
     loop->fork_word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
     loop->deferred_end = &loop->deferred;
-    loop->pending = loop->failed = (rlc_watch_list){RLC_NO_SLOT, RLC_NO_SLOT};
-    loop->first_dead_watch = RLC_NO_SLOT;
-    loop->first_due = loop->last_due = loop->first_dead_timer = RLC_NO_SLOT;
+    loop->pending = loop->failed = rlc_slot_list_empty(offsetof(rlc_watch, port.link));
+    loop->due = rlc_slot_list_empty(offsetof(rlc_timer, due_link));
     int status = set_up(loop);
     if (status < 0) {
         tear_down(loop);

@@ -10,6 +10,10 @@ static bool is_removed(const rlc_timer *timer) {
     return timer->timer_fn == NULL;
 }
 
+static bool is_due(const rlc_timer *timer) {
+    return (timer->member.flags & RLC_TIMER_DUE) != 0;
+}
+
 /** What the first timer needs. Half of it may stay after a failure: the next timer finishes the rest. */
 static int set_up_timers(rlc_loop *loop) {
     int status = rlc_loop_ensure_wakeup(loop);
@@ -51,28 +55,13 @@ int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc
 
 static void join_due(void *context, rlc_heap_timer *member) {
     rlc_loop *loop = context;
-    rlc_timer *timer = (rlc_timer *)member;
-    timer->is_due = true;
-    timer->previous_due = loop->last_due;
-    member->slot.link = RLC_NO_SLOT;
-    if (loop->last_due == RLC_NO_SLOT)
-        loop->first_due = member->slot.number;
-    else
-        timer_at(loop, loop->last_due)->member.slot.link = member->slot.number;
-    loop->last_due = member->slot.number;
+    member->flags |= RLC_TIMER_DUE;
+    rlc_slot_list_append(&loop->due, &loop->heap->timers, member->slot.number);
 }
 
 static void leave_due(rlc_loop *loop, rlc_timer *timer) {
-    timer->is_due = false;
-    uint32_t next = timer->member.slot.link, previous = timer->previous_due;
-    if (previous == RLC_NO_SLOT)
-        loop->first_due = next;
-    else
-        timer_at(loop, previous)->member.slot.link = next;
-    if (next == RLC_NO_SLOT)
-        loop->last_due = previous;
-    else
-        timer_at(loop, next)->previous_due = previous;
+    timer->member.flags &= ~(uint32_t)RLC_TIMER_DUE;
+    rlc_slot_list_remove(&loop->due, &loop->heap->timers, timer->member.slot.number);
 }
 
 /* ---- arming ---- */
@@ -91,8 +80,8 @@ int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, 
     if (is_removed(timer))
         return -ENOENT;
     timer->interval_ns = interval_ns;
-    timer->was_armed = true;
-    if (timer->is_due)
+    timer->member.flags |= RLC_TIMER_ARMED;
+    if (is_due(timer))
         return arm_due(timer, deadline_ns, interval_ns, tolerance_ns);
     rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
     return 0;
@@ -102,7 +91,7 @@ void rlc_timer_remove(rlc_timer *timer) {
     if (timer == NULL || is_removed(timer))
         return;
     rlc_loop *loop = timer->loop;
-    if (timer->is_due)
+    if (is_due(timer))
         leave_due(loop, timer);
     timer->timer_fn = NULL;
     if (loop->depth == 0) {
@@ -110,15 +99,14 @@ void rlc_timer_remove(rlc_timer *timer) {
         return;
     }
     rlc_timer_heap_disarm(loop->heap, &timer->member);
-    timer->member.slot.link = loop->first_dead_timer;
-    loop->first_dead_timer = timer->member.slot.number;
+    SLIST_INSERT_HEAD(&loop->dead_timers, (rlc_unused_slot *)(void *)timer, link);
 }
 
 void rlc_loop_bury_timers(rlc_loop *loop) {
-    while (loop->first_dead_timer != RLC_NO_SLOT) {
-        rlc_timer *timer = timer_at(loop, loop->first_dead_timer);
-        loop->first_dead_timer = timer->member.slot.link;
-        rlc_timer_heap_release(loop->heap, &timer->member);
+    rlc_unused_slot *dead;
+    while ((dead = SLIST_FIRST(&loop->dead_timers)) != NULL) {
+        SLIST_REMOVE_HEAD(&loop->dead_timers, link);
+        rlc_timer_heap_release(loop->heap, (rlc_heap_timer *)(void *)dead);
     }
 }
 
@@ -142,10 +130,10 @@ rlc_calling_out_to_a_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_n
 static void call_timer(rlc_loop *loop, rlc_timer *timer) {
     uint64_t deadline_ns = timer->member.deadline_ns;
     uint64_t tolerance_ns = rlc_timer_heap_tolerance(loop->heap, &timer->member);
-    timer->was_armed = false;
+    timer->member.flags &= ~(uint32_t)RLC_TIMER_ARMED;
     rlc_calling_out_to_a_timer(loop, timer, deadline_ns);
-    bool was_armed = timer->was_armed;
-    timer->was_armed = true; /* for an enclosing callout of its own, which must have armed it */
+    bool was_armed = (timer->member.flags & RLC_TIMER_ARMED) != 0;
+    timer->member.flags |= RLC_TIMER_ARMED; /* for an enclosing callout of its own, which must have armed it */
     /* Armed anew after the callout only, so that a run inside it does not call it again. */
     if (is_removed(timer) || was_armed || timer->interval_ns == 0)
         return;
@@ -156,8 +144,8 @@ static void call_timer(rlc_loop *loop, rlc_timer *timer) {
 
 bool rlc_loop_call_due_timers(rlc_loop *loop) {
     bool called = false;
-    while (loop->first_due != RLC_NO_SLOT && !rlc_loop_is_forked(loop)) {
-        rlc_timer *timer = timer_at(loop, loop->first_due);
+    while (!rlc_slot_list_is_empty(&loop->due) && !rlc_loop_is_forked(loop)) {
+        rlc_timer *timer = timer_at(loop, loop->due.first);
         leave_due(loop, timer);
         call_timer(loop, timer);
         called = true;

@@ -13,47 +13,32 @@ static bool is_removed(const rlc_watch *watch) {
 
 /* ---- lists ---- */
 
-static void append(rlc_loop *loop, rlc_watch_list *list, rlc_watch *watch) {
-    uint32_t slot = watch->port.slot.number;
-    watch->port.next = list->last;
-    watch->port.slot.link = RLC_NO_SLOT;
-    if (list->last == RLC_NO_SLOT)
-        list->first = slot;
-    else
-        watch_at(loop, list->last)->port.slot.link = slot;
-    list->last = slot;
+static void append(rlc_slot_list *list, rlc_watch *watch) {
+    rlc_slot_list_append(list, &watch->loop->set->ports, watch->port.slot.number);
 }
 
-static void detach(rlc_loop *loop, rlc_watch_list *list, rlc_watch *watch) {
-    uint32_t next = watch->port.slot.link, previous = watch->port.next;
-    if (previous == RLC_NO_SLOT)
-        list->first = next;
-    else
-        watch_at(loop, previous)->port.slot.link = next;
-    if (next == RLC_NO_SLOT)
-        list->last = previous;
-    else
-        watch_at(loop, next)->port.next = previous;
+static void detach(rlc_slot_list *list, rlc_watch *watch) {
+    rlc_slot_list_remove(list, &watch->loop->set->ports, watch->port.slot.number);
 }
 
 static void make_pending(rlc_watch *watch) {
     rlc_port_assign(&watch->port, RLC_PORT_PENDING, true);
-    append(watch->loop, &watch->loop->pending, watch);
+    append(&watch->loop->pending, watch);
 }
 
 static void leave_lists(rlc_watch *watch) {
     rlc_loop *loop = watch->loop;
     if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
-        detach(loop, &loop->pending, watch);
+        detach(&loop->pending, watch);
     if (rlc_port_has(&watch->port, RLC_PORT_REFUSED))
-        detach(loop, &loop->failed, watch);
+        detach(&loop->failed, watch);
     rlc_port_assign(&watch->port, RLC_PORT_PENDING | RLC_PORT_REFUSED, false);
 }
 
 /** No member: it is called once with RLC_ERROR, and then silent until its interest is set. */
 static void refuse(rlc_watch *watch) {
     watch->port.state = RLC_PORT_REFUSED;
-    append(watch->loop, &watch->loop->failed, watch);
+    append(&watch->loop->failed, watch);
 }
 
 /** A member goes. If epoll does not take its number for the watch that had it before, that one is refused. */
@@ -104,7 +89,7 @@ int rlc_loop_add_watch(
 void rlc_loop_flush_watches(rlc_loop *loop) {
     for (uint32_t slot = loop->pending.first, next; slot != RLC_NO_SLOT; slot = next) {
         rlc_watch *watch = watch_at(loop, slot);
-        next = watch->port.slot.link;
+        next = watch->port.link.next;
         if (rlc_port_has(&watch->port, RLC_PORT_MUTED))
             continue; /* this run is inside the callout that tells of its refusal */
         leave_lists(watch);
@@ -143,15 +128,14 @@ void rlc_watch_remove(rlc_watch *watch) {
         rlc_slot_table_release(&loop->set->ports, &watch->port.slot);
         return;
     }
-    watch->port.slot.link = loop->first_dead_watch;
-    loop->first_dead_watch = watch->port.slot.number;
+    SLIST_INSERT_HEAD(&loop->dead_watches, (rlc_unused_slot *)(void *)watch, link);
 }
 
 void rlc_loop_bury_watches(rlc_loop *loop) {
-    while (loop->first_dead_watch != RLC_NO_SLOT) {
-        rlc_watch *watch = watch_at(loop, loop->first_dead_watch);
-        loop->first_dead_watch = watch->port.slot.link;
-        rlc_slot_table_release(&loop->set->ports, &watch->port.slot);
+    rlc_unused_slot *dead;
+    while ((dead = SLIST_FIRST(&loop->dead_watches)) != NULL) {
+        SLIST_REMOVE_HEAD(&loop->dead_watches, link);
+        rlc_slot_table_release(&loop->set->ports, &dead->slot);
     }
 }
 
@@ -175,7 +159,7 @@ void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch) {
 
 void rlc_loop_mute_innermost(rlc_loop *loop) {
     /* The outer ones were muted when the runs around this one began. */
-    rlc_watch *watch = loop->frames == NULL ? NULL : loop->frames->watch;
+    rlc_watch *watch = SLIST_EMPTY(&loop->frames) ? NULL : SLIST_FIRST(&loop->frames)->watch;
     if (watch != NULL && rlc_port_has(&watch->port, RLC_PORT_MEMBER))
         (void)rlc_port_set_mute(loop->set, &watch->port, true); /* what is taken out is not refused */
     else if (watch != NULL)
@@ -191,7 +175,7 @@ void rlc_loop_lose(rlc_loop *loop, rlc_port *port) {
 
 bool rlc_loop_call_failed_watches(rlc_loop *loop) {
     bool called = false;
-    while (loop->failed.first != RLC_NO_SLOT && !rlc_loop_is_forked(loop)) {
+    while (!rlc_slot_list_is_empty(&loop->failed) && !rlc_loop_is_forked(loop)) {
         rlc_watch *watch = watch_at(loop, loop->failed.first);
         leave_lists(watch);
         rlc_loop_call_watch(loop, watch, RLC_ERROR);

@@ -25,11 +25,10 @@ static bool is_out(const rlc_port *port) {
 }
 
 /** What all that share the owner's number want together; edge-triggered if all are. False if all of them are out. */
-__attribute__((noinline)) static bool shared_events_of(
-    const rlc_port_set *set, const rlc_port *owner, struct epoll_event *ret_event) {
+__attribute__((noinline)) static bool shared_events_of(const rlc_port *owner, struct epoll_event *ret_event) {
     uint32_t events = 0, edge = EPOLLET;
     bool any = false;
-    for (const rlc_port *port = owner; port != NULL; port = rlc_port_set_older_sharer(set, port)) {
+    for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
         if (is_out(port))
             continue;
         any = true;
@@ -45,7 +44,7 @@ int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, c
         return -ECHILD; /* the epoll descriptor's interest list is the parent's */
     struct epoll_event event;
     if (rlc_port_has(port, RLC_PORT_SHARED))
-        (void)shared_events_of(set, port, &event);
+        (void)shared_events_of(port, &event);
     else
         event.events = events_of(port);
     event.data.u64 = rlc_slot_token(&port->slot).bits;
@@ -54,57 +53,57 @@ int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, c
 
 /* ---- number -> ports ---- */
 
-static uint32_t *bucket_of(const rlc_port_set *set, int fd) {
+static rlc_port_bucket *bucket_of(const rlc_port_set *set, int fd) {
     return &set->buckets[(uint32_t)fd & (set->bucket_count - 1)];
 }
 
-static rlc_port *port_at(const rlc_port_set *set, uint32_t slot) {
-    return rlc_slot_table_at(&set->ports, slot);
-}
-
 rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
-    return set->bucket_count == 0 ? NULL : rlc_port_set_owner_from(set, *bucket_of(set, fd), fd);
+    return set->bucket_count == 0 ? NULL : rlc_port_owner_from(SLIST_FIRST(bucket_of(set, fd)), fd);
 }
 
-static void note_sharing(const rlc_port_set *set, rlc_port *owner) {
-    rlc_port_assign(owner, RLC_PORT_SHARED, rlc_port_set_older_sharer(set, owner) != NULL);
+static void note_sharing(rlc_port *owner) {
+    rlc_port_assign(owner, RLC_PORT_SHARED, rlc_port_older_sharer(owner) != NULL);
 }
 
 static void link_port(rlc_port_set *set, rlc_port *port) {
-    uint32_t *bucket = bucket_of(set, port->fd);
-    port->next = *bucket;
-    *bucket = port->slot.number;
+    SLIST_INSERT_HEAD(bucket_of(set, port->fd), port, older);
 }
 
 static void unlink_port(rlc_port_set *set, rlc_port *port) {
-    uint32_t *link = bucket_of(set, port->fd);
-    while (*link != port->slot.number)
-        link = &port_at(set, *link)->next;
-    *link = port->next;
+    SLIST_REMOVE(bucket_of(set, port->fd), port, rlc_port, older);
 }
 
-/** Doubles the buckets until there is one per port; each chain keeps its order, newest first. */
+static void append(rlc_port_bucket *bucket, rlc_port *port) {
+    rlc_port *last = SLIST_FIRST(bucket);
+    if (last == NULL) {
+        SLIST_INSERT_HEAD(bucket, port, older);
+        return;
+    }
+    while (SLIST_NEXT(last, older) != NULL)
+        last = SLIST_NEXT(last, older);
+    SLIST_INSERT_AFTER(last, port, older);
+}
+
+static void distribute(rlc_port_bucket *from, rlc_port_bucket *buckets, uint32_t count) {
+    rlc_port *port;
+    while ((port = SLIST_FIRST(from)) != NULL) {
+        SLIST_REMOVE_HEAD(from, older);
+        append(&buckets[(uint32_t)port->fd & (count - 1)], port);
+    }
+}
+
+/** Doubles the buckets until there is one for two ports; each keeps its order, newest first. */
 static int reserve_buckets(rlc_port_set *set) {
     uint32_t count = set->bucket_count == 0 ? FIRST_BUCKETS : set->bucket_count;
-    while (count < set->ports.chunk_count * RLC_SLOTS_PER_CHUNK)
+    while (count < set->ports.chunk_count * RLC_SLOTS_PER_CHUNK / 2)
         count *= 2;
     if (count == set->bucket_count)
         return 0;
-    uint32_t *buckets = malloc(count * sizeof *buckets);
+    rlc_port_bucket *buckets = calloc(count, sizeof *buckets);
     if (buckets == NULL)
         return -ENOMEM;
-    memset(buckets, 0xff, count * sizeof *buckets); /* RLC_NO_SLOT */
-    for (uint32_t old = 0; old < set->bucket_count; old++) {
-        for (uint32_t slot = set->buckets[old], next; slot != RLC_NO_SLOT; slot = next) {
-            rlc_port *port = port_at(set, slot);
-            next = port->next;
-            uint32_t *link = &buckets[(uint32_t)port->fd & (count - 1)];
-            while (*link != RLC_NO_SLOT)
-                link = &port_at(set, *link)->next;
-            *link = slot;
-            port->next = RLC_NO_SLOT;
-        }
-    }
+    for (uint32_t old = 0; old < set->bucket_count; old++)
+        distribute(&set->buckets[old], buckets, count);
     free(set->buckets);
     set->buckets = buckets;
     set->bucket_count = count;
@@ -186,8 +185,7 @@ size_t rlc_port_set_count(const rlc_port_set *set) {
 
 void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position) {
     while (*position < set->ports.touched) {
-        uint32_t slot = (*position)++;
-        const rlc_port *port = port_at(set, slot);
+        const rlc_port *port = rlc_slot_table_at(&set->ports, (*position)++);
         if (rlc_slot_is_live(&port->slot) && port->kind != RLC_PORT_HINT)
             return port->context;
     }
@@ -219,14 +217,14 @@ void rlc_port_set_drop(rlc_port_set *set, rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_REGISTERED, false);
 }
 
-static bool wants_no_registration(const rlc_port_set *set, const rlc_port *port) {
+static bool wants_no_registration(const rlc_port *port) {
     struct epoll_event unused;
-    return rlc_port_has(port, RLC_PORT_SHARED) ? !shared_events_of(set, port, &unused) : is_out(port);
+    return rlc_port_has(port, RLC_PORT_SHARED) ? !shared_events_of(port, &unused) : is_out(port);
 }
 
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
     int status = 0;
-    if (wants_no_registration(set, port)) {
+    if (wants_no_registration(port)) {
         rlc_port_set_drop(set, port);
     } else if (!rlc_port_has(port, RLC_PORT_REGISTERED)) {
         status = add_or_take_over(set, port);
@@ -266,7 +264,7 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
         return -EBADF; /* closed by somebody, and the owner's own by now: its marker must not be taken over */
     link_port(set, port);
     if (older != NULL)
-        note_sharing(set, port);
+        note_sharing(port);
     int status = register_new(set, port, older);
     if (status < 0) {
         unlink_port(set, port);
@@ -281,19 +279,19 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
 
 /** A member that is not the owner has left. */
 __attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_port *owner) {
-    note_sharing(set, owner);
+    note_sharing(owner);
     rlc_port_set_renew(set, owner);
 }
 
 int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     int status = 0;
     rlc_port *owner = rlc_port_set_registrant(set, port);
-    rlc_port *earlier = owner == port ? rlc_port_set_owner_from(set, port->next, port->fd) : NULL;
+    rlc_port *earlier = owner == port ? rlc_port_owner_from(SLIST_NEXT(port, older), port->fd) : NULL;
     if (earlier == NULL) {
         rlc_port_set_drop(set, port);
     } else {
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
-        note_sharing(set, earlier);
+        note_sharing(earlier);
         status = rlc_port_set_update(set, earlier); /* its failure is the earlier one's: lost, or to be tried again */
     }
     if (port->kind == RLC_PORT_HINT)

@@ -50,7 +50,7 @@ void rlc_port_set_renew(rlc_port_set *set, rlc_port *owner) {
     if (status >= 0 || status == -EBADF || status == -ECHILD)
         return; /* the lost ones are noted; a child of fork(2) has nothing to hear */
     rlc_port_set_drop(set, owner);
-    for (rlc_port *port = owner; port != NULL; port = rlc_port_set_older_sharer(set, port))
+    for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
         rlc_port_set_note_unheard(set, port);
 }
 

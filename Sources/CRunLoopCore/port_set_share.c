@@ -6,15 +6,15 @@ static bool shares(const rlc_port *port) {
 }
 
 /** Ends at a member that does not share: it had the port before. */
-rlc_port *rlc_port_set_older_sharer(const rlc_port_set *set, const rlc_port *port) {
+rlc_port *rlc_port_older_sharer(const rlc_port *port) {
     if (!shares(port))
         return NULL;
-    rlc_port *older = rlc_port_set_owner_from(set, port->next, port->fd);
+    rlc_port *older = rlc_port_owner_from(SLIST_NEXT(port, older), port->fd);
     return older != NULL && shares(older) ? older : NULL;
 }
 
-rlc_port *rlc_port_set_sharing_owner(const rlc_port_set *set, rlc_port *owner, const rlc_port *port) {
-    for (rlc_port *older = owner; (older = rlc_port_set_older_sharer(set, older)) != NULL;) {
+rlc_port *rlc_port_sharing_owner(rlc_port *owner, const rlc_port *port) {
+    for (rlc_port *older = owner; (older = rlc_port_older_sharer(older)) != NULL;) {
         if (older == port)
             return owner;
     }

@@ -260,11 +260,11 @@ __attribute__((noinline)) static rlc_port *take_shared(
     rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
     bool begins = set->shared_cursor != set->cursor + 1;
     set->shared_cursor = set->cursor + 1;
-    for (rlc_port *port = begins ? owner : NULL; port != NULL; port = rlc_port_set_older_sharer(set, port))
+    for (rlc_port *port = begins ? owner : NULL; port != NULL; port = rlc_port_older_sharer(port))
         rlc_port_assign(port, RLC_PORT_TOLD, false);
     while (true) {
         rlc_port *oldest = NULL;
-        for (rlc_port *port = owner; port != NULL; port = rlc_port_set_older_sharer(set, port)) {
+        for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
             if (!rlc_port_has(port, RLC_PORT_TOLD | RLC_PORT_MUTED | RLC_PORT_RESTING))
                 oldest = port;
         }

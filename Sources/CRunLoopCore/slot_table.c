@@ -6,7 +6,7 @@
 enum { FIRST_CHUNK_ROOM = 4, MOST_SLOTS = INT32_MAX };
 
 void rlc_slot_table_init(rlc_slot_table *table, size_t record_size) {
-    *table = (rlc_slot_table){.record_size = (uint32_t)record_size, .first_free = RLC_NO_SLOT};
+    *table = (rlc_slot_table){.record_size = (uint32_t)record_size};
 }
 
 void rlc_slot_table_finish(rlc_slot_table *table) {
@@ -28,7 +28,7 @@ static int reserve_chunk_room(rlc_slot_table *table) {
 }
 
 int rlc_slot_table_reserve(rlc_slot_table *table) {
-    if (table->first_free != RLC_NO_SLOT || table->touched < table->chunk_count * RLC_SLOTS_PER_CHUNK)
+    if (!SLIST_EMPTY(&table->unused) || table->touched < table->chunk_count * RLC_SLOTS_PER_CHUNK)
         return 0;
     if (table->touched > MOST_SLOTS - RLC_SLOTS_PER_CHUNK)
         return -ENOMEM;
@@ -43,17 +43,14 @@ int rlc_slot_table_reserve(rlc_slot_table *table) {
 }
 
 rlc_slot *rlc_slot_table_claim(rlc_slot_table *table) {
-    uint32_t number = table->first_free, generation = 0;
-    rlc_slot *slot;
-    if (number != RLC_NO_SLOT) {
-        slot = rlc_slot_table_at(table, number);
-        table->first_free = slot->link;
-        generation = slot->generation;
-    } else {
-        number = table->touched++;
-        slot = rlc_slot_table_at(table, number);
-    }
-    *slot = (rlc_slot){.number = number, .generation = generation + 1};
+    rlc_unused_slot *unused = SLIST_FIRST(&table->unused);
     table->count++;
+    if (unused != NULL) {
+        SLIST_REMOVE_HEAD(&table->unused, link);
+        unused->slot.generation++;
+        return &unused->slot;
+    }
+    rlc_slot *slot = rlc_slot_table_at(table, table->touched);
+    *slot = (rlc_slot){.number = table->touched++, .generation = 1};
     return slot;
 }

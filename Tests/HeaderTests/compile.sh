@@ -24,14 +24,14 @@ check g++ c++ c++17
 check "$CLANG" c c11
 check "$CLANG++" c++ c++17
 
-# libbsd: what its macros give works in C11, and without it there is one line that says what to do.
+# libbsd's macros, the core's only use of it: without them there is one line that says what to do.
 bsd() { # compiler
     command -v "$1" >/dev/null 2>&1 || return 0
-    printf '%s\n' '#include "Sources/CBSD/shim.h"' 'struct leaf { RB_ENTRY(leaf) entry; TAILQ_ENTRY(leaf) links; int key; };' \
-        'RB_HEAD(tree, leaf);' 'struct tree leaves = RB_INITIALIZER(&leaves);' >"$scratch/bsd.c"
-    "$1" -std=c11 -I. $flags "$scratch/bsd.c" || { echo "header-test: Sources/CBSD/shim.h fails with $1"; exit 1; }
+    printf '%s\n' '#include "Sources/CRunLoopCore/internal/lists.h"' 'struct leaf { SLIST_ENTRY(leaf) link; };' \
+        'SLIST_HEAD(, leaf) leaves;' >"$scratch/bsd.c"
+    "$1" -std=c11 -I. $flags "$scratch/bsd.c" || { echo "header-test: lists.h fails with $1"; exit 1; }
     "$1" -std=c11 -I. $flags -nostdinc "$scratch/bsd.c" >"$scratch/bsd.log" 2>&1 && exit 1
-    [ "$(grep -c 'shim.h.*error' "$scratch/bsd.log")" = 1 ] && grep -q 'apt-get install libbsd-dev' "$scratch/bsd.log" ||
+    [ "$(grep -c 'lists.h.*error' "$scratch/bsd.log")" = 1 ] && grep -q 'apt-get install libbsd-dev' "$scratch/bsd.log" ||
         { cat "$scratch/bsd.log"; echo "header-test: without libbsd $1 does not say what to install"; exit 1; }
     count=$((count + 2))
 }

@@ -8,36 +8,31 @@
 #include <crunloop/crunloop.h>
 #include <stdatomic.h>
 
-/**
- * A record of the set: a member, or in one of the loop's lists: pending (not added to the set yet), failed (could not
- * be), or dead. In a list the port's `next` is the watch before this one, and its slot's link the one after it.
- */
+/** A record of the set: a member, or in one of the loop's lists: pending (not added to the set yet), failed (could not be), or dead. */
 struct rlc_watch {
     rlc_port port;
     rlc_loop *loop;
     rlc_watch_fn watch_fn; /**< NULL once it was removed. */
 };
 
-/** Watches, by slot; RLC_NO_SLOT if none. */
-typedef struct rlc_watch_list {
-    uint32_t first, last;
-} rlc_watch_list;
+enum {
+    RLC_TIMER_DUE = 1,   /**< Taken from the heap, and not called yet. */
+    RLC_TIMER_ARMED = 2, /**< By somebody else than the loop, since its callout began. */
+};
 
 /** A record of the heap. */
 struct rlc_timer {
-    rlc_heap_timer member; /**< slot.link: the due, or the dead, timer after this one. */
+    rlc_heap_timer member; /**< Its flags are RLC_TIMER_... */
     rlc_loop *loop;
     rlc_timer_fn timer_fn; /**< NULL once it was removed. */
     uint64_t interval_ns;
-    uint32_t previous_due;
-    bool is_due;    /**< Taken from the heap, and not called yet. */
-    bool was_armed; /**< By somebody else than the loop, since its callout began. */
+    rlc_slot_link due_link;
 };
 
 /** A watch callout on the stack. */
 typedef struct rlc_frame {
     rlc_watch *watch;
-    struct rlc_frame *outer;
+    SLIST_ENTRY(rlc_frame) outer;
 } rlc_frame;
 
 struct rlc_loop {
@@ -49,12 +44,11 @@ struct rlc_loop {
     rlc_post_queue posts;
     rlc_post_node *deferred, **deferred_end; /**< Oldest first; the end is NULL once destroy has begun. */
     rlc_post_node *taken; /**< Posts of the pass that runs now, oldest first; a nested pass goes on with them. */
-    rlc_watch_list pending, failed;
-    uint32_t first_dead_watch;
+    rlc_slot_list pending, failed;              /**< Watches. */
+    rlc_slot_list due;                          /**< Timers. */
+    rlc_unused_slots dead_watches, dead_timers; /**< To be released when no callout is on the stack. */
     rlc_spin spin;
-    uint32_t first_due, last_due; /**< Timers, by slot; RLC_NO_SLOT if none. */
-    uint32_t first_dead_timer;
-    rlc_frame *frames;
+    SLIST_HEAD(, rlc_frame) frames; /**< Innermost first. */
     size_t watch_count;
     /** The innermost run's serial << 1, and whether it was asked to stop; 0 while none runs. */
     _Atomic uint64_t stop;
@@ -110,10 +104,10 @@ void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready
 void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch);
 
 static inline void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
-    rlc_frame frame = {.watch = watch, .outer = loop->frames};
-    loop->frames = &frame;
+    rlc_frame frame = {.watch = watch};
+    SLIST_INSERT_HEAD(&loop->frames, &frame, outer);
     rlc_calling_out_to_a_watch(loop, watch, ready);
-    loop->frames = frame.outer;
+    SLIST_REMOVE_HEAD(&loop->frames, outer);
     /* Without a function it was removed. */
     if (rlc_port_has(&watch->port, RLC_PORT_MUTED) && watch->watch_fn != NULL)
         rlc_loop_take_back(loop, watch);

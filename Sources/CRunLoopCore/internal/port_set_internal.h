@@ -2,7 +2,7 @@
 #ifndef RLC_PORT_SET_INTERNAL_H
 #define RLC_PORT_SET_INTERNAL_H
 
-#include "slot_table.h"
+#include "slot_list.h"
 
 #include <crunloop/port_set.h>
 #include <stdatomic.h>
@@ -38,12 +38,18 @@ enum { RLC_UNHEARD = 1 << 16 };
 
 typedef struct rlc_port {
     rlc_slot slot; /**< Its token is what an event carries. */
-    int fd;
     void *context;
-    uint32_t next; /**< Older slot in the same bucket; free for the owner's use while the port is no member. */
+    int fd; /**< Kept until the record is claimed anew: see delete_by_number. */
     uint8_t kind, interest;
     uint16_t state;
+    union {
+        SLIST_ENTRY(rlc_port) older; /**< Of a member: in the same bucket. */
+        rlc_slot_link link;          /**< Of others: free for the owner's use. */
+    };
 } rlc_port;
+
+/** The members with the same last bits of their numbers, newest first. */
+typedef SLIST_HEAD(rlc_port_bucket, rlc_port) rlc_port_bucket;
 
 typedef struct rlc_batch {
     uint32_t capacity;
@@ -53,7 +59,7 @@ typedef struct rlc_batch {
 struct rlc_port_set {
     const rlc_kernel *kernel;
     rlc_slot_table ports;
-    uint32_t *buckets; /**< By number, newest first. */
+    rlc_port_bucket *buckets;
     uint32_t bucket_count;
     uint32_t hint_count;
     uint32_t fork_generation;
@@ -85,7 +91,7 @@ int rlc_port_set_make_room(rlc_port_set *set);
 /** A record that is no member yet; to enroll it allocates nothing. NULL without memory. [locked] */
 static inline rlc_port *rlc_port_set_claim(rlc_port_set *set) {
     /* A slot that was in use before has its room. */
-    bool has_room = set->ports.first_free != RLC_NO_SLOT || rlc_port_set_make_room(set) == 0;
+    bool has_room = !SLIST_EMPTY(&set->ports.unused) || rlc_port_set_make_room(set) == 0;
     if (!has_room)
         return NULL;
     rlc_slot *slot = rlc_slot_table_claim(&set->ports);
@@ -109,9 +115,9 @@ rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
 /** The owner of the number, or NULL. */
 rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd);
 /** The owner, which is another port, if they share their number; else NULL. */
-rlc_port *rlc_port_set_sharing_owner(const rlc_port_set *set, rlc_port *owner, const rlc_port *port);
+rlc_port *rlc_port_sharing_owner(rlc_port *owner, const rlc_port *port);
 /** The next older member that shares the port's number with it, or NULL. */
-rlc_port *rlc_port_set_older_sharer(const rlc_port_set *set, const rlc_port *port);
+rlc_port *rlc_port_older_sharer(const rlc_port *port);
 /** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /**
@@ -140,20 +146,17 @@ static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) 
     port->state = (uint16_t)(is_set ? port->state | state : port->state & ~state);
 }
 
-/** The owner among the members from this slot on in the number's bucket. */
-static inline rlc_port *rlc_port_set_owner_from(const rlc_port_set *set, uint32_t slot, int fd) {
-    for (; slot != RLC_NO_SLOT; slot = ((rlc_port *)rlc_slot_table_at(&set->ports, slot))->next) {
-        rlc_port *port = rlc_slot_table_at(&set->ports, slot);
-        if (port->fd == fd && !rlc_port_has(port, RLC_PORT_ORPHAN))
-            return port;
-    }
-    return NULL;
+/** The owner among this member and the older ones in the number's bucket, or NULL. */
+static inline rlc_port *rlc_port_owner_from(rlc_port *port, int fd) {
+    while (port != NULL && (port->fd != fd || rlc_port_has(port, RLC_PORT_ORPHAN)))
+        port = SLIST_NEXT(port, older);
+    return port;
 }
 
 /** The owner if the port is it, or shares its number: then what happens to the port changes the registration. Or NULL. */
 static inline rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
     rlc_port *owner = rlc_port_set_owner(set, port->fd);
-    return owner == NULL || owner == port ? owner : rlc_port_set_sharing_owner(set, owner, port);
+    return owner == NULL || owner == port ? owner : rlc_port_sharing_owner(owner, port);
 }
 
 static inline bool rlc_port_set_is_forked(const rlc_port_set *set) {

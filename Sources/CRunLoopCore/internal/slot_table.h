@@ -2,16 +2,23 @@
 #ifndef RLC_SLOT_TABLE_H
 #define RLC_SLOT_TABLE_H
 
-#include <crunloop/base.h>
+#include "lists.h"
 
-#define RLC_NO_SLOT UINT32_MAX
+#include <crunloop/base.h>
 
 /** First member of every record. */
 typedef struct rlc_slot {
     uint32_t number;
     uint32_t generation; /**< Odd while the slot is in use, so that no token is ever 0. */
-    uint32_t link;       /**< Next free slot; free for the owner's use while the slot is in use. */
 } rlc_slot;
+
+/** A record that nobody uses: of what it held, it keeps all but this. */
+typedef struct rlc_unused_slot {
+    rlc_slot slot;
+    SLIST_ENTRY(rlc_unused_slot) link;
+} rlc_unused_slot;
+
+typedef SLIST_HEAD(rlc_unused_slots, rlc_unused_slot) rlc_unused_slots;
 
 enum { RLC_SLOTS_PER_CHUNK = 8 };
 
@@ -21,7 +28,7 @@ typedef struct rlc_slot_table {
     uint32_t chunk_count, chunk_room;
     uint32_t touched; /**< Records that were in use at least once. */
     uint32_t count;
-    uint32_t first_free;
+    rlc_unused_slots unused;
 } rlc_slot_table;
 
 void rlc_slot_table_init(rlc_slot_table *table, size_t record_size);
@@ -30,11 +37,11 @@ void rlc_slot_table_finish(rlc_slot_table *table);
 int rlc_slot_table_reserve(rlc_slot_table *table);
 /** The slot of a record whose other members are the owner's to set. Room must have been reserved. */
 rlc_slot *rlc_slot_table_claim(rlc_slot_table *table);
-/** The record keeps what it holds until it is claimed again. */
-static inline void rlc_slot_table_release(rlc_slot_table *table, rlc_slot *record) {
-    record->generation++;
-    record->link = table->first_free;
-    table->first_free = record->number;
+/** The record keeps what it holds, but for the eight bytes behind its slot, until it is claimed again. */
+static inline void rlc_slot_table_release(rlc_slot_table *table, rlc_slot *slot) {
+    rlc_unused_slot *unused = (rlc_unused_slot *)(void *)slot;
+    slot->generation++;
+    SLIST_INSERT_HEAD(&table->unused, unused, link);
     table->count--;
 }
 

@@ -18,9 +18,10 @@ enum { RLC_EXACT, RLC_TOLERANT, RLC_LATEST, RLC_DEADLINE_HEAPS };
 /** The first part of every record. */
 typedef struct rlc_heap_timer {
     rlc_slot slot;
-    uint32_t sequence; /**< Of the last arming; 0 while not armed. */
-    uint64_t deadline_ns;
     void *context;
+    uint64_t deadline_ns;
+    uint32_t sequence; /**< Of the last arming; 0 while not armed. */
+    uint32_t flags;    /**< Free for the owner's use. */
 } rlc_heap_timer;
 
 struct rlc_timer_heap {
