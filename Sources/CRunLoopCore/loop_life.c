@@ -37,8 +37,8 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     loop->fork_generation = rlc_fork_generation();
     loop->fork_word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
     loop->deferred_end = &loop->deferred;
-    loop->pending = loop->failed = rlc_slot_list_empty(offsetof(rlc_watch, port.link));
-    loop->due = rlc_slot_list_empty(offsetof(rlc_timer, due_link));
+    loop->pending = loop->failed = rlc_slot_list_empty();
+    loop->due = rlc_slot_list_empty();
     int status = set_up(loop);
     if (status < 0) {
         tear_down(loop);

@@ -11,7 +11,7 @@ static bool is_removed(const rlc_timer *timer) {
 }
 
 static bool is_due(const rlc_timer *timer) {
-    return (timer->member.flags & RLC_TIMER_DUE) != 0;
+    return timer->member.marks[RLC_TIMER_DUE];
 }
 
 /** What the first timer needs. Half of it may stay after a failure: the next timer finishes the rest. */
@@ -55,13 +55,13 @@ int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc
 
 static void join_due(void *context, rlc_heap_timer *member) {
     rlc_loop *loop = context;
-    member->flags |= RLC_TIMER_DUE;
-    rlc_slot_list_append(&loop->due, &loop->heap->timers, member->slot.number);
+    member->marks[RLC_TIMER_DUE] = true;
+    rlc_slot_list_append(&loop->due, &loop->heap->timers, &member->slot, offsetof(rlc_timer, due_link));
 }
 
 static void leave_due(rlc_loop *loop, rlc_timer *timer) {
-    timer->member.flags &= ~(uint32_t)RLC_TIMER_DUE;
-    rlc_slot_list_remove(&loop->due, &loop->heap->timers, timer->member.slot.number);
+    timer->member.marks[RLC_TIMER_DUE] = false;
+    rlc_slot_list_remove(&loop->due, &loop->heap->timers, &timer->member.slot, offsetof(rlc_timer, due_link));
 }
 
 /* ---- arming ---- */
@@ -80,7 +80,7 @@ int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, 
     if (is_removed(timer))
         return -ENOENT;
     timer->interval_ns = interval_ns;
-    timer->member.flags |= RLC_TIMER_ARMED;
+    timer->member.marks[RLC_TIMER_ARMED] = true;
     if (is_due(timer))
         return arm_due(timer, deadline_ns, interval_ns, tolerance_ns);
     rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
@@ -130,10 +130,10 @@ rlc_calling_out_to_a_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_n
 static void call_timer(rlc_loop *loop, rlc_timer *timer) {
     uint64_t deadline_ns = timer->member.deadline_ns;
     uint64_t tolerance_ns = rlc_timer_heap_tolerance(loop->heap, &timer->member);
-    timer->member.flags &= ~(uint32_t)RLC_TIMER_ARMED;
+    timer->member.marks[RLC_TIMER_ARMED] = false;
     rlc_calling_out_to_a_timer(loop, timer, deadline_ns);
-    bool was_armed = (timer->member.flags & RLC_TIMER_ARMED) != 0;
-    timer->member.flags |= RLC_TIMER_ARMED; /* for an enclosing callout of its own, which must have armed it */
+    bool was_armed = timer->member.marks[RLC_TIMER_ARMED];
+    timer->member.marks[RLC_TIMER_ARMED] = true; /* for an enclosing callout of its own, which must have armed it */
     /* Armed anew after the callout only, so that a run inside it does not call it again. */
     if (is_removed(timer) || was_armed || timer->interval_ns == 0)
         return;

@@ -13,12 +13,14 @@ static bool is_removed(const rlc_watch *watch) {
 
 /* ---- lists ---- */
 
+enum { LINK = offsetof(rlc_watch, port.link) };
+
 static void append(rlc_slot_list *list, rlc_watch *watch) {
-    rlc_slot_list_append(list, &watch->loop->set->ports, watch->port.slot.number);
+    rlc_slot_list_append(list, &watch->loop->set->ports, &watch->port.slot, LINK);
 }
 
 static void detach(rlc_slot_list *list, rlc_watch *watch) {
-    rlc_slot_list_remove(list, &watch->loop->set->ports, watch->port.slot.number);
+    rlc_slot_list_remove(list, &watch->loop->set->ports, &watch->port.slot, LINK);
 }
 
 static void make_pending(rlc_watch *watch) {

@@ -122,7 +122,7 @@ static void offer_batch(rlc_port_set *set, uint32_t members) {
     if (batch == NULL)
         return;
     batch->capacity = capacity;
-    set->next_capacity = capacity;
+    set->next_capacity = (uint16_t)capacity;
     free(atomic_exchange(&set->next_batch, batch));
 }
 

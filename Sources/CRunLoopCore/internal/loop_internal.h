@@ -16,13 +16,13 @@ struct rlc_watch {
 };
 
 enum {
-    RLC_TIMER_DUE = 1,   /**< Taken from the heap, and not called yet. */
-    RLC_TIMER_ARMED = 2, /**< By somebody else than the loop, since its callout began. */
+    RLC_TIMER_DUE,   /**< Taken from the heap, and not called yet. */
+    RLC_TIMER_ARMED, /**< By somebody else than the loop, since its callout began. */
 };
 
 /** A record of the heap. */
 struct rlc_timer {
-    rlc_heap_timer member; /**< Its flags are RLC_TIMER_... */
+    rlc_heap_timer member; /**< Its marks are RLC_TIMER_... */
     rlc_loop *loop;
     rlc_timer_fn timer_fn; /**< NULL once it was removed. */
     uint64_t interval_ns;
@@ -107,7 +107,7 @@ static inline void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_
     rlc_frame frame = {.watch = watch};
     SLIST_INSERT_HEAD(&loop->frames, &frame, outer);
     rlc_calling_out_to_a_watch(loop, watch, ready);
-    SLIST_REMOVE_HEAD(&loop->frames, outer);
+    SLIST_FIRST(&loop->frames) = SLIST_NEXT(&frame, outer);
     /* Without a function it was removed. */
     if (rlc_port_has(&watch->port, RLC_PORT_MUTED) && watch->watch_fn != NULL)
         rlc_loop_take_back(loop, watch);

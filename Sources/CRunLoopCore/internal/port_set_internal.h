@@ -61,19 +61,18 @@ struct rlc_port_set {
     rlc_slot_table ports;
     rlc_port_bucket *buckets;
     uint32_t bucket_count;
-    uint32_t hint_count;
     uint32_t fork_generation;
     int epoll_fd;
-    /** A registration may have outlived its member: its number was closed while a duplicate stayed open. */
-    bool has_strays;
-    /** A member that is not muted is RLC_PORT_UNHEARD. Set under the lock. */
-    _Atomic bool has_unheard;
-    _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
-    _Atomic uint64_t rebuilds;
-
+    uint16_t hint_count;
+    uint16_t next_capacity; /**< Of the largest batch made so far. Under the lock. */
     /** A larger batch, made by insert under the lock, waiting for the owner to move in. */
     _Atomic(rlc_batch *) next_batch;
-    uint32_t next_capacity; /**< The largest made so far. Under the lock. */
+    _Atomic uint64_t rebuilds;
+    _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
+    /** A member that is not muted is RLC_PORT_UNHEARD. Set under the lock. */
+    _Atomic bool has_unheard;
+    /** A registration may have outlived its member: its number was closed while a duplicate stayed open. Under the lock. */
+    bool has_strays;
 
     /* From here on: the owner's thread only. */
     bool is_fresh;   /**< Nothing has been taken since the wait that fetched the batch. */

@@ -21,7 +21,7 @@ typedef struct rlc_heap_timer {
     void *context;
     uint64_t deadline_ns;
     uint32_t sequence; /**< Of the last arming; 0 while not armed. */
-    uint32_t flags;    /**< Free for the owner's use. */
+    bool marks[2];     /**< Free for the owner's use. */
 } rlc_heap_timer;
 
 struct rlc_timer_heap {
