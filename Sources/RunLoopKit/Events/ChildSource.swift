@@ -116,3 +116,16 @@ extension RunLoop {
     }
   }
 }
+
+/// The closure, which a callout borrows: see ClosureRelease.swift.
+extension RunLoop.ChildSource {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.ChildSource, _ status: RunLoop.ExitStatus) { function(item, status) }
+  }
+}

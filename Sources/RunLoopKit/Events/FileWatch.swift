@@ -139,3 +139,16 @@ extension RunLoop.FileWatch {
     public var description: String { name.map { "\(kind) \($0)" } ?? "\(kind)" }
   }
 }
+
+/// The closure, which a callout borrows: see ClosureRelease.swift.
+extension RunLoop.FileWatch {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.FileWatch, _ event: RunLoop.FileWatch.Event) { function(item, event) }
+  }
+}

@@ -117,3 +117,18 @@ private enum PressureTrigger {
     return min(nanoseconds / 1000 + (nanoseconds % 1000 == 0 ? 0 : 1), UInt64(UInt32.max))
   }
 }
+
+/// The closure, which a callout borrows: see ClosureRelease.swift.
+extension RunLoop.MemoryPressure {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void) {
+      self.function = function
+    }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.MemoryPressure, _ event: RunLoop.MemoryPressure.Event) { function(item, event) }
+  }
+}

@@ -119,3 +119,16 @@ extension RunLoop {
     try RunLoopError.check(rlc_signals_block(signals.bits, nil), "pthread_sigmask", signals.refusal)
   }
 }
+
+/// The closure, which a callout borrows: see ClosureRelease.swift.
+extension RunLoop.SignalSource {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.SignalSource, _ info: RunLoop.SignalInfo) { function(item, info) }
+  }
+}

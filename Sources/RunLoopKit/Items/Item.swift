@@ -133,7 +133,7 @@ extension RunLoop {
       willLeave()
       leaveHosts()
       endBelongings()
-      endClosure(owner)
+      RunLoop.endClosure(of: self, owner)
     }
 
     /// Ends what must not outlive membership: the item is invalid, and has left its modes. Once.
@@ -150,7 +150,7 @@ extension RunLoop {
       willLeave()
       if !host.detach(self) { leaveHosts() }
       if isExclusive { context?.release() }
-      endClosure(nil)  // on the loop's own thread
+      RunLoop.endClosure(of: self, nil)  // on the loop's own thread
     }
 
     private final func leaveHosts() {
@@ -200,12 +200,8 @@ extension RunLoop {
     @inline(__always)
     final var hooks: Source.HeldHooks? { kind == .source || kind == .port ? hooksOfKind : nil }
 
-    @inline(never)
-    private final var hooksOfKind: Source.HeldHooks? {
-      kind == .source
-        // Proof: `Kind`; the caller asks for these two only.
-        ? unsafeDowncast(self, to: Source.self).heldHooks : unsafeDowncast(self, to: Port.self).heldHooks
-    }
+    /// What those two have.
+    var hooksOfKind: Source.HeldHooks? { nil }
 
     /// Timers and observers belong to one loop at a time.
     final var isExclusive: Bool { kind == .timer || kind == .observer }
@@ -328,7 +324,7 @@ extension RunLoop.Item {
   final func unlink(_ mode: ModePointer) -> UInt64? {
     withLinks { links in
       guard let link = links.remove(where: { $0.mode == mode }) else { return nil }
-      noteLeaving(link.host)
+      link.host.noteLeaving(self)
       return link.token
     }
   }
@@ -338,7 +334,7 @@ extension RunLoop.Item {
   final func unlinkOnly(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
     withLinks { links in
       guard !links.hasOthers, let link = links.remove(where: { $0.host === host && $0.mode != nil }) else { return nil }
-      noteLeaving(host)
+      host.noteLeaving(self)
       // The closure above wants links with a mode.
       return (link.mode!, link.token)
     }
@@ -347,7 +343,7 @@ extension RunLoop.Item {
   /// Ends all its memberships in the loop.
   final func unlinkAll(of host: RunLoop) -> ItemLinks {
     withLinks { links in
-      noteLeaving(host)
+      host.noteLeaving(self)
       return links.removeAll(of: host)
     }
   }

@@ -128,7 +128,22 @@ struct ModeState: ~Copyable {
   }
 }
 
-typealias ModePointer = UnsafeMutablePointer<ModeState>
+extension ModePointer {
+  static func make(_ state: consuming ModeState) -> ModePointer {
+    ModePointer(address: UnsafeMutableRawPointer(UnsafeMutablePointer<ModeState>.make(state)))
+  }
+
+  /// What `make` has made.
+  func destroy() { pointer.destroy() }
+
+  @inline(__always)
+  private var pointer: UnsafeMutablePointer<ModeState> { address.assumingMemoryBound(to: ModeState.self) }
+
+  var pointee: ModeState {
+    @inline(__always) unsafeAddress { UnsafePointer(pointer) }
+    @inline(__always) nonmutating unsafeMutableAddress { pointer }
+  }
+}
 
 extension ModeState {
   var ports: [RunLoop.DescriptorItem] {

@@ -63,13 +63,14 @@ extension RunLoop {
     guard isUsable else { return 0 }
     let key = key.map { AnyHashable($0) }
     let found = lock.withLock { state.pointee.delayedPerforms.all(of: ObjectIdentifier(target)) }
+      .compactMap { $0 as? DelayedPerform }
     return found.count { (key == nil || $0.hasKey(key)) && $0.cancel() }
   }
 
   /// A block that waits for its date.
   ///
   /// - Thread: Any, for all members.
-  public final class DelayedPerform: @unchecked Sendable {
+  public final class DelayedPerform: DelayedCall, @unchecked Sendable {
     /// Until it runs, is cancelled or its loop ends. Guarded by `lock`.
     private var pending: Pending?
     /// Guarded by `lock`.

@@ -22,11 +22,11 @@ final class Mailbox: Destination, @unchecked Sendable {
   private let invalidation = Invalidation()
   private let lost = Atomic<Int>(0)
   /// To other processes; made with the first, and kept. Set under the lock.
-  private var madeConnections: PortConnections?
+  private var madeConnections: (any PortCompany)?
   private(set) var hooks: RunLoop.Source.HeldHooks?
   private let hasConnections = Atomic<Bool>(false)
-  /// Connections that have something for the port and wait for room; counted in `waiting`.
-  private var stalled: [Channel] = []
+  /// Those that have something for the port and wait for room; counted in `waiting`.
+  private var stalled: [any RoomWaiter] = []
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
@@ -74,13 +74,13 @@ final class Mailbox: Destination, @unchecked Sendable {
     guard wasEmpty, let first = memberships.first else { return lock.unlock() }
     let others = memberships.others
     lock.unlock()
-    RunLoop.messageCame(first)
-    if let others { for membership in others { RunLoop.messageCame(membership) } }
+    first.host.messageCame(first)
+    if let others { for membership in others { membership.host.messageCame(membership) } }
   }
 
   /// As a message that came from elsewhere, credentials included: false if the queue is full, nil if it is closed.
   /// - Parameter charge: For what waits with it.
-  func accept(_ message: RunLoop.Message, _ charge: PeerAccount.Charge? = nil) -> Bool? {
+  func accept(_ message: RunLoop.Message, _ charge: (any MessageCharge)? = nil) -> Bool? {
     lock.lock()
     guard !isClosed, queue.count < limit else {
       defer { lock.unlock() }
@@ -92,7 +92,7 @@ final class Mailbox: Destination, @unchecked Sendable {
     held.store(queue.count, ordering: .releasing)
     let all = wasEmpty ? memberships.all : []
     lock.unlock()
-    for membership in all { RunLoop.messageCame(membership) }
+    for membership in all { membership.host.messageCame(membership) }
     return true
   }
 
@@ -126,8 +126,7 @@ final class Mailbox: Destination, @unchecked Sendable {
 
   /// By the loop of the calling thread: nobody takes messages out while it waits. Under the lock.
   private var isServedHereOnly: Bool {
-    guard let own = ThreadRecord.existing?.loop, memberships.first != nil else { return false }
-    return memberships.all.allSatisfy { $0.host === own }
+    memberships.first != nil && memberships.all.allSatisfy { $0.host.isCurrent }
   }
 
   // MARK: Receiving
@@ -173,7 +172,7 @@ final class Mailbox: Destination, @unchecked Sendable {
       waiting -= stalled.count
       return stalled
     }
-    for channel in woken { channel.wake(from: self) }
+    for waiter in woken { waiter.wake(from: self) }
   }
 
   private func drop(_ messages: consuming MessageQueue) {}
@@ -199,22 +198,18 @@ final class Mailbox: Destination, @unchecked Sendable {
   // MARK: Other processes
 
   @inline(__always)
-  var connections: PortConnections? { hasConnections.load(ordering: .acquiring) ? madeConnections : nil }
+  var connections: (any PortCompany)? { hasConnections.load(ordering: .acquiring) ? madeConnections : nil }
 
-  /// True if it was not served by this one before.
-  func connect(_ follower: RunLoop.PortFollower) -> Bool {
-    let connections = lock.withLock { () -> PortConnections in
+  func connections(orMake make: () -> any PortCompany) -> any PortCompany {
+    lock.withLock {
       if let made = madeConnections { return made }
-      let made = PortConnections()
+      let made = make()
       madeConnections = made
       hooks = made.makeHooks()
       hasConnections.store(true, ordering: .releasing)
       return made
     }
-    return connections.insert(follower)
   }
-
-  func disconnect(_ follower: RunLoop.PortFollower) { connections?.remove(follower) }
 
   /// The modes of the port, and their loops.
   var places: [(host: RunLoop, mode: ModePointer)] {
@@ -228,11 +223,11 @@ final class Mailbox: Destination, @unchecked Sendable {
     return memberships.others?.first { $0.mode == mode }
   }
 
-  /// False if there is room after all, or the port is gone; else `Channel.wake` is called when there is.
-  func stall(_ channel: Channel) -> Bool {
+  /// False if there is room after all, or the port is gone; else `wake` is called when there is.
+  func stall(_ waiter: any RoomWaiter) -> Bool {
     lock.withLock {
       guard !isClosed, queue.count >= limit else { return false }
-      stalled.append(channel)
+      stalled.append(waiter)
       waiting += 1
       return true
     }

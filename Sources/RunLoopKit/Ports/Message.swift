@@ -26,7 +26,7 @@ extension RunLoop {
 
     /// The most descriptors of a message (unix(7): `SCM_MAX_FD`); within a process too. Between processes a payload of
     /// more than 64 KiB takes one of these places, and so does each right to a third process's port.
-    public static let mostDescriptors = 253
+    public static let mostDescriptors = Limits.mostDescriptors
 
     /// A message that nobody has sent yet. Its id is any number: it is the receiver's to know.
     public init(id: UInt32 = 0, _ components: [Component] = [], reply: Port.SendRight? = nil) {

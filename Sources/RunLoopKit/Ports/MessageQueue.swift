@@ -59,7 +59,7 @@ struct MessageQueue: ~Copyable {
 
 /// Charges for some of the messages in a queue, in their order.
 struct QueuedCharges {
-  private var charges: ContiguousArray<(place: Int, charge: PeerAccount.Charge?)> = []
+  private var charges: ContiguousArray<(place: Int, charge: (any MessageCharge)?)> = []
   private var first = 0
   /// Messages that were taken since the first charge came.
   private var taken = 0
@@ -67,11 +67,11 @@ struct QueuedCharges {
   var isEmpty: Bool { charges.isEmpty }
 
   /// Of the message that comes behind so many.
-  mutating func append(_ charge: PeerAccount.Charge, behind count: Int) { charges.append((taken + count, charge)) }
+  mutating func append(_ charge: any MessageCharge, behind count: Int) { charges.append((taken + count, charge)) }
 
   /// A message has been taken: its charge, if it had one.
   @inline(never)
-  mutating func take() -> PeerAccount.Charge? {
+  mutating func take() -> (any MessageCharge)? {
     defer { taken += 1 }
     guard charges[first].place == taken else { return nil }
     let charge = charges[first].charge.take()

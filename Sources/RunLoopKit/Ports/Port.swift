@@ -18,7 +18,7 @@ extension RunLoop {
     /// Under which other processes find it; nil: it has none.
     public let name: String?
     /// Of a port with a name.
-    let terms: PortTerms?
+    let namedTerms: NamedPortTerms?
 
     /// - Parameters:
     ///   - queueLimit: How many messages may wait, at least 1; who sends more waits.
@@ -47,13 +47,13 @@ extension RunLoop {
     }
 
     init(
-      queueLimit: Int, name: String? = nil, terms: PortTerms? = nil, onlyHost: RunLoop?,
+      queueLimit: Int, name: String? = nil, terms: NamedPortTerms? = nil, onlyHost: RunLoop?,
       unchecked body: @escaping (Port, Message) -> Void
     ) {
       if queueLimit < 1 { Diagnostics.say("Port: the queue limit \(queueLimit) counts as 1") }
       mailbox = Mailbox(limit: queueLimit)
       self.name = name
-      self.terms = terms
+      namedTerms = terms
       self.body = Body(body)
       super.init(.port, order: 0, context: nil, onlyHost: onlyHost)
     }
@@ -88,8 +88,7 @@ extension RunLoop {
     public var undeliveredReplies: Int { mailbox.lostReplies }
 
     /// Its connections go where it goes.
-    @inline(__always)
-    var heldHooks: Source.HeldHooks? { mailbox.connections == nil ? nil : mailbox.hooks }
+    override var hooksOfKind: Source.HeldHooks? { mailbox.connections == nil ? nil : mailbox.hooks }
 
     override func releaseBody() {
       var released = Body { _, _ in }
@@ -105,7 +104,7 @@ extension RunLoop {
 
     public override var description: String {
       "<port\(labelText)\(name.map { " \($0)" } ?? ""), \(pendingCount) of \(queueLimit) messages, "
-        + "\(terms.map { "\($0.statistics.connections) connections, " } ?? "")\(isValid ? "valid" : "invalid")>"
+        + "\(namedTerms?.words ?? "")\(isValid ? "valid" : "invalid")>"
     }
   }
 
@@ -113,5 +112,18 @@ extension RunLoop {
   public protocol PortDelegate: AnyObject {
     /// A message has come. On the thread of the loop that runs, with no lock held.
     func port(_ port: Port, received message: Message)
+  }
+}
+
+/// The closure, which a callout borrows: see ClosureRelease.swift.
+extension RunLoop.Port {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.Port, RunLoop.Message) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.Port, RunLoop.Message) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.Port, _ message: RunLoop.Message) { function(item, message) }
   }
 }

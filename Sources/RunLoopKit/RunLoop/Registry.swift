@@ -7,8 +7,8 @@ final class ThreadRecord {
   private(set) var loop: RunLoop?
   /// The signals that signal sources have blocked in this thread: bit n - 1 is signal n.
   var claimedSignals: UInt64 = 0
-  /// Made by the first connection that the loop serves.
-  var packetBuffer: PacketBuffer?
+  /// What connections to other processes keep for the loop that serves them.
+  var packetScratch: AnyObject?
   /// Called when all of it is over.
   var whenEnded: (() -> Void)?
 

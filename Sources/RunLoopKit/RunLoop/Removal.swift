@@ -20,7 +20,7 @@ extension RunLoop.Item {
     let deadline = Deadline(timeout)
     let owner = closureOwner
     let (hosts, isFirst) = endMemberships()
-    defer { if isFirst { endClosure(owner) } }
+    defer { if isFirst { RunLoop.endClosure(of: self, owner) } }
     for host in hosts {
       guard host.waitForCallout(of: item, deadline) else { throw .timedOut }
     }
@@ -41,7 +41,7 @@ extension RunLoop.Item {
     let (hosts, isFirst) = endMemberships()
     for host in hosts { host.announce(call, afterCalloutOf: ObjectIdentifier(self)) }
     call.isOver()
-    if isFirst { endClosure(owner) }
+    if isFirst { RunLoop.endClosure(of: self, owner) }
   }
 
   /// As `invalidate()`, without the closure's end. The loops on whose stacks its callout may be; after the return none begins anywhere.
@@ -61,10 +61,12 @@ extension RunLoop.Item {
     if isFirst { endBelongings() }
     return (hosts, isFirst)
   }
+}
 
+extension RunLoop: ItemHost, PortHost {
   /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop.
   @inline(__always)
-  final func noteLeaving(_ host: RunLoop) {
-    if host.isCallingOut(ObjectIdentifier(self)) { LeftInCallout.insert(ObjectIdentifier(self), of: host) }
+  func noteLeaving(_ item: Item) {
+    if isCallingOut(ObjectIdentifier(item)) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
   }
 }

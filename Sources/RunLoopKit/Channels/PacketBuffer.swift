@@ -21,9 +21,9 @@ final class PacketBuffer {
   /// The thread's own; one for the moment on a thread without a loop. It is not in use when user code runs.
   static var ofThread: PacketBuffer {
     guard let record = ThreadRecord.existing, record.loop != nil else { return PacketBuffer() }
-    if let buffer = record.packetBuffer { return buffer }
+    if let buffer = record.packetScratch as? PacketBuffer { return buffer }
     let made = PacketBuffer()
-    record.packetBuffer = made
+    record.packetScratch = made
     return made
   }
 

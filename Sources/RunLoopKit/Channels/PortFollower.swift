@@ -43,7 +43,7 @@ extension RunLoop {
 }
 
 /// Who brings a port messages from other processes; made with the first of them. The port's own loops never wait for its lock.
-final class PortConnections: @unchecked Sendable {
+final class PortConnections: PortCompany, @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
   private var followers = IdentityTable<RunLoop.PortFollower>()
@@ -85,6 +85,19 @@ final class PortConnections: @unchecked Sendable {
     }
     for follower in all { follower.hasLost(mailbox) }
   }
+}
+
+extension Mailbox {
+  /// Nil before the first.
+  var followers: PortConnections? { connections as? PortConnections }
+
+  /// True if it was not served by this one before.
+  func connect(_ follower: RunLoop.PortFollower) -> Bool {
+    // Nobody else makes any.
+    (connections { PortConnections() } as! PortConnections).insert(follower)
+  }
+
+  func disconnect(_ follower: RunLoop.PortFollower) { followers?.remove(follower) }
 }
 
 extension RunLoop {

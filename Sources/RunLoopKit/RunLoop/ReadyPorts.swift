@@ -6,14 +6,13 @@ internal import Synchronization
 /// that a pass drops loses nothing, and is never owed to an enclosing run.
 extension RunLoop {
   /// A message has come into an empty mailbox. Any thread, with no lock held.
-  static func messageCame(_ membership: PortMembership) {
-    let host = membership.host
-    guard host.isInThisProcess else { return }
-    host.lock.lock()
+  func messageCame(_ membership: PortMembership) {
+    guard isInThisProcess else { return }
+    lock.lock()
     let mode = membership.mode
-    let isAwaited = membership.isMember && host.markReady(membership) && host.state.pointee.currentMode == mode
-    host.lock.unlock()
-    if isAwaited { host.wakeWord.kick() }
+    let isAwaited = membership.isMember && markReady(membership) && state.pointee.currentMode == mode
+    lock.unlock()
+    if isAwaited { wakeWord.kick() }
   }
 
   /// False if it was marked before: somebody is about to look. Under the lock.
@@ -102,27 +101,4 @@ extension RunLoop {
     mode.pointee.messagePorts!.pointee.remove(membership)
     mode.pointee.countPort(-1)
   }
-}
-
-extension ModeState {
-  /// Read without the lock; with marks whose messages are gone.
-  @inline(__always)
-  var hasReadyPorts: Bool {
-    guard let messagePorts else { return false }
-    return messagePorts.pointee.hasReady
-  }
-
-  /// Nil if it never had one.
-  @inline(__always)
-  var messagePorts: UnsafeMutablePointer<MessagePorts>? {
-    UnsafeMutableRawPointer(mutating: madePorts.load(ordering: .acquiring))?.assumingMemoryBound(to: MessagePorts.self)
-  }
-
-  /// How many passes serve all that its ports have now.
-  var turns: Int {
-    portCount + (messagePorts?.pointee.members.reduce(0) { $0 + $1.port.mailbox.count } ?? 0)
-  }
-
-  /// What the kernel may have to tell of, timers apart.
-  var descriptorCount: Int { portCount - (messagePorts?.pointee.members.count ?? 0) }
 }

@@ -74,7 +74,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .noReply: "the message was dropped without an answer"
     case .messageTooLarge: "the message is too large"
     case .tooManyDescriptors:
-      "too many descriptors: a message has room for \(RunLoop.Message.mostDescriptors); between processes a payload of "
+      "too many descriptors: a message has room for \(Limits.mostDescriptors); between processes a payload of "
         + "more than 64 KiB takes one of these places, and so does each right to a third process's port"
     case .nameTaken: "another port has this name"
     case .noSuchPort: "no port has this name"

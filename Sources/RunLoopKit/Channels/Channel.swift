@@ -13,7 +13,7 @@ internal import Synchronization
 /// `sending` is held while a frame is made and sent, but not
 /// while room is waited for; `receiving` while one is taken from the socket and put where it belongs; neither in user code.
 /// `receiving` may be held around `sending` and mailboxes' locks, and all of them around `importing`.
-final class Channel: RunLoop.PortFollower, @unchecked Sendable {
+final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   let terms: PortTerms
   /// Has opened it, or has been given it by an introduction.
   let isInitiator: Bool

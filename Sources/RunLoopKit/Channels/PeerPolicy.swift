@@ -57,7 +57,7 @@ extension RunLoop {
 }
 
 /// What the connections of one named port have in common.
-final class PortTerms: Sendable {
+final class PortTerms: NamedPortTerms, @unchecked Sendable {
   let policy: RunLoop.PeerPolicy
   let maximumPayload: UInt64
   /// Set before the port is anybody's; nil: it has no name, or is somebody else's.
@@ -81,6 +81,8 @@ final class PortTerms: Sendable {
     self.maximumPayload = UInt64(max(maximumPayload, 0))
     self.onRefusal = onRefusal
   }
+
+  override var words: String { "\(statistics.connections) connections, " }
 
   var refusalCount: Int { refusals.load(ordering: .relaxed) }
 
@@ -106,4 +108,9 @@ final class PortTerms: Sendable {
     }
     if let onRefusal { _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(onRefusal, refusal) }
   }
+}
+
+extension RunLoop.Port {
+  /// Of a port with a name.
+  var terms: PortTerms? { namedTerms as? PortTerms }
 }

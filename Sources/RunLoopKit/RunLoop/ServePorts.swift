@@ -112,3 +112,21 @@ extension RunLoop {
     if let failure { throw failure }
   }
 }
+
+extension RunLoop {
+  /// A source of system events, or a port with messages, is ready: a member, and valid, a moment ago.
+  @inline(never)
+  func serveEvent(of item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
+    // Proof: `Item.Kind`.
+    if item.kind == .port { return serveMessage(of: unsafeDowncast(item, to: Port.self)) }
+    guard let owned = item.owned, owned.hold() else { return false }
+    // Proof: `Item.Kind`. The caller has served the other kinds with a descriptor; the rest is never in a port set.
+    let source = unsafeDowncast(item, to: EventSource.self)
+    owner.pointee.servedOwners.append(source)
+    let hasCalled = source.serve(ready: ready, in: mode, of: self)
+    owner.pointee.servedOwners.removeLast()
+    owned.release()
+    if hasCalled { count(.portCallouts) }
+    return hasCalled
+  }
+}

@@ -46,6 +46,8 @@ extension RunLoop {
     }
 
     /// Equality is more than identity.
+    override var hooksOfKind: HeldHooks? { heldHooks }
+
     var hasIdentity: Bool { heldHooks?.hasIdentity ?? false }
 
     /// Marks the source. It stays marked until it is performed or invalidated, whatever modes it enters and leaves.
@@ -118,5 +120,18 @@ extension RunLoop.Source {
       if hooks.schedule == nil, hooks.cancel == nil, hooks.identity == nil { return nil }
       return HeldHooks(hooks)
     }
+  }
+}
+
+/// The closure, which a callout borrows: see ClosureRelease.swift.
+extension RunLoop.Source {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.Source) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.Source) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.Source) { function(item) }
   }
 }

@@ -1,0 +1,18 @@
+/// A loop, as the items in its modes know it: what they ask of it, and tell it.
+protocol ItemHost: AnyObject {
+  /// False in a child of fork(2) that inherited it.
+  var isInThisProcess: Bool { get }
+  /// The item leaves a mode, under the locks of both; its callout may be on the loop's stack.
+  func noteLeaving(_ item: RunLoop.Item)
+  /// Once: the item is invalid and has left its modes, so that no callout of it begins. With no lock held.
+  static func endClosure(of item: RunLoop.Item, _ owner: RunLoop?)
+  /// A descriptor source wants to hear of other readiness than before.
+  func interestChanged(_ source: RunLoop.DescriptorItem) throws(RunLoopError)
+  /// False if the timer is not the loop's any more.
+  func reschedule(_ timer: RunLoop.Timer, _ change: RunLoop.Timer.Change) -> Bool
+}
+
+/// A mode, as items and ports know it: a place, of which only the loop sees the inside (`ModeState`).
+struct ModePointer: Hashable, @unchecked Sendable {
+  let address: UnsafeMutableRawPointer
+}

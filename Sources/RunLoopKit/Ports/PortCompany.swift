@@ -1,0 +1,34 @@
+// What a port knows of those who bring it messages from other processes, and of the loops that serve it.
+
+/// Who brings a port messages from other processes; made with the first of them.
+protocol PortCompany: AnyObject, Sendable {
+  /// Its connections go where the port goes.
+  func makeHooks() -> RunLoop.Source.HeldHooks?
+  /// Why nobody would take connections where the port is now.
+  var refusal: RunLoopError? { get }
+  /// The port is gone. With no lock held.
+  func end(of mailbox: Mailbox)
+}
+
+/// Has something for a port that is full.
+protocol RoomWaiter: AnyObject, Sendable {
+  /// There may be room. With no lock held.
+  func wake(from mailbox: Mailbox)
+}
+
+/// What a message makes this process hold for somebody, until it is taken.
+typealias MessageCharge = AnyObject & Sendable
+
+/// What a named port asks of other processes.
+class NamedPortTerms: @unchecked Sendable {
+  /// For the port's description.
+  var words: String { "" }
+}
+
+/// A loop, as a port that it serves knows it.
+protocol PortHost: AnyObject {
+  /// On its own thread.
+  var isCurrent: Bool { get }
+  /// A message has come into an empty mailbox. Any thread, with no lock held.
+  func messageCame(_ membership: PortMembership)
+}

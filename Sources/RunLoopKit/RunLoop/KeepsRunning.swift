@@ -1,0 +1,38 @@
+extension RunLoop.Item {
+  /// Whether the item keeps its modes from being finished. True at first; an observer never does.
+  ///
+  /// An item that does not is served like any other as long as something else, or a limit, keeps the run going: statistics that
+  /// are written now and then, a signal that may come. A mode with nothing else is empty. Takes effect at once in all modes
+  /// of all loops that hold it; a run that sleeps looks whether anything is left after its next pass (`wakeUp()`) [RLK-KEEP-1].
+  /// - Thread: Any. In a child of fork(2) that inherited the item nothing is changed. - Blocks: No. - Complexity: O(modes).
+  /// - SeeAlso: `uv_unref` of libuv.
+  public final var keepsRunning: Bool {
+    get { kind != .observer && !isBackground }
+    set {
+      guard !isForked, kind != .observer, setBackground(!newValue) else { return }
+      for host in hosts { host.settleBackground(self) }
+    }
+  }
+
+  /// Each loop once.
+  private final var hosts: [RunLoop] {
+    withLinks { links in
+      var hosts: [RunLoop] = []
+      links.forEach { link in if !hosts.contains(where: { $0 === link.host }) { hosts.append(link.host) } }
+      return hosts
+    }
+  }
+}
+
+extension RunLoop {
+  /// What it is by now, in all modes of this loop that hold it: also if two threads change it.
+  fileprivate func settleBackground(_ item: Item) {
+    guard isUsable else { return }
+    lock.withLock {
+      let modes = item.withLinks { links in links.compactMap { $0.host === self ? $0.mode : nil } }
+      for mode in modes {
+        if item.isBackground { mode.pointee.insertInBackground(item) } else { mode.pointee.removeFromBackground(item) }
+      }
+    }
+  }
+}
