@@ -42,6 +42,8 @@ final class FairPeerTests: XCTestCase {
       try loop.add(port)
       let right = port.sendRight
       let senders = (0..<3).map { _ in TestThread { while thrown({ try right.send(Message()) }) == nil {} } }
+      // They have begun; the peer could be through before.
+      while own.value == 0 { _ = try loop.run(in: .default, for: .seconds(60), returnAfterSourceHandled: true) }
       let peer = RawPeer(name)
       while others.value < 100, own.value < 100_000 {
         // What there is no room for in the socket yet.
@@ -49,7 +51,6 @@ final class FairPeerTests: XCTestCase {
         _ = try loop.run(in: .default, for: .zero)
       }
       XCTAssertGreaterThanOrEqual(others.value, 100, "beside \(own.value) of its own")
-      XCTAssertGreaterThan(own.value, 0)
       port.invalidate()
       for sender in senders { sender.join() }
     }
