@@ -14,7 +14,8 @@ enum Worker {
     home.onInvalidation { try? loop.perform(in: .default) { loop.stop() } }
     let hello = RunLoop.Message(.hello, [.bytes(.init(name)), .right(port.sendRight)])
     _ = try home.request(hello, before: .now.advanced(by: .seconds(30)))
-    try loop.run()
+    // A stop that came while the request ran its own passes has ended those; the port tells that it has come.
+    while home.isValid { try loop.run() }
   }
 
   private static func answer(_ message: RunLoop.Message, as name: String) throws -> RunLoop.Message? {

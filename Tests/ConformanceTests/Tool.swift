@@ -69,7 +69,10 @@ struct Tool {
     var entries = [output, complaint].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     var chunk = [UInt8](repeating: 0, count: 65536)
     while entries.contains(where: { $0.fd >= 0 }) {
-      if poll(&entries, 2, 60_000) == 0 { kill(pid, SIGKILL) }
+      if poll(&entries, 2, 60_000) == 0 {
+        kill(pid, SIGKILL)
+        break  // a child of its own may hold the pipes for ever
+      }
       for index in entries.indices where entries[index].fd >= 0 && entries[index].revents != 0 {
         let count = read(entries[index].fd, &chunk, chunk.count)
         if count > 0 {
