@@ -100,11 +100,16 @@ final class Daemon {
   /// What is on the disk is not known: nothing that is answered from here on could be trusted.
   static func exitAtOnce() -> Never { _exit(1) }
 
-  /// One daemon for a directory: held until the process ends, however it ends.
+  /// One daemon for a directory: held until the process ends, however it ends. The lock is the process's own: one of flock(2)
+  /// would be its children's too until they have begun their program, and outlive a daemon that is killed meanwhile. It goes
+  /// with any descriptor of the file that the process closes, so nobody else opens it.
   static func takeDirectory(_ directory: String) throws -> File {
     let lock = try File(directory + "/kvd.lock", O_RDWR | O_CREAT)
-    guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      throw errno == EWOULDBLOCK ? Failure("\(directory) is another daemon's") : Failure.system("\(lock.path): flock")
+    var whole = flock()
+    whole.l_type = Int16(F_WRLCK)
+    guard fcntl(lock.descriptor, F_SETLK, &whole) == 0 else {
+      throw errno == EAGAIN || errno == EACCES
+        ? Failure("\(directory) is another daemon's") : Failure.system("\(lock.path): fcntl")
     }
     return lock
   }

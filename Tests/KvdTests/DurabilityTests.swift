@@ -137,6 +137,18 @@ final class DurabilityTests: XCTestCase {
     XCTAssertEqual(try Connection(to: kvd.port).ask("PING"), "PONG")
   }
 
+  /// A lock that a child shares, as flock(2)'s, outlives a daemon that is killed while it starts one.
+  func testTheDirectoryIsLockedForTheDaemonAlone() throws {
+    let kvd = try Kvd(in: directory)
+    let file = open(directory.path + "/kvd.lock", O_RDWR)
+    defer { close(file) }
+    var asked = flock()
+    asked.l_type = Int16(F_WRLCK)
+    XCTAssertEqual(fcntl(file, F_GETLK, &asked), 0)
+    XCTAssertEqual(asked.l_type, Int16(F_WRLCK))
+    XCTAssertEqual(asked.l_pid, kvd.processID)
+  }
+
   private func written(_ requests: [String]) throws -> Kvd {
     let kvd = try Kvd(in: directory)
     let client = try Connection(to: kvd.port)
