@@ -6,7 +6,7 @@ help:
 	@echo "make demo      stories about run loops, told by a program that checks what it says"
 	@echo "make test      the tests of the core and of the kit, and the scenarios"
 	@echo "make bench     RunLoopKit against the floor and other event loops: BENCH='--quick --workloads post'"
-	@echo "make check     formatting, sizes, headers, deliberate faults, and the tests under sanitizers"
+	@echo "make check     formatting, sizes, headers, counts, deliberate faults, and the tests under sanitizers"
 	@echo "make install   the C core without SwiftPM: PREFIX=/usr/local DESTDIR="
 	@echo "make clean     removes what was built"
 

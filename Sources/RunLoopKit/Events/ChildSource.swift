@@ -117,7 +117,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.ChildSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void

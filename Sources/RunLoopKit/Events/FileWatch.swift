@@ -140,7 +140,7 @@ extension RunLoop.FileWatch {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.FileWatch {
   struct Body: ~Copyable {
     private let function: (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void

@@ -118,7 +118,7 @@ private enum PressureTrigger {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.MemoryPressure {
   struct Body: ~Copyable {
     private let function: (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void

@@ -120,7 +120,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.SignalSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void

@@ -192,7 +192,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.FileDescriptorSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.FileDescriptorSource, RunLoop.FileDescriptorSource.Readiness) -> Void

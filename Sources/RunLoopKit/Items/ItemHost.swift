@@ -13,6 +13,6 @@ protocol ItemHost: AnyObject {
 }
 
 /// A mode, as items and ports know it: a place, of which only the loop sees the inside (`ModeState`).
-struct ModePointer: Hashable, @unchecked Sendable {
+struct ModePointer: Hashable {
   let address: UnsafeMutableRawPointer
 }

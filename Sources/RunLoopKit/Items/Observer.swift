@@ -47,7 +47,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.Observer {
   struct Body: ~Copyable {
     private let function: (RunLoop.Observer, RunLoop.Activity) -> Void

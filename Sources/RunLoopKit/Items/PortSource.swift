@@ -75,7 +75,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.PortSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.PortSource) -> Void

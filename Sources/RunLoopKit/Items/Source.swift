@@ -45,9 +45,9 @@ extension RunLoop {
       swap(&body, &released)
     }
 
-    /// Equality is more than identity.
     override var hooksOfKind: HeldHooks? { heldHooks }
 
+    /// True if its equality is more than identity.
     var hasIdentity: Bool { heldHooks?.hasIdentity ?? false }
 
     /// Marks the source. It stays marked until it is performed or invalidated, whatever modes it enters and leaves.
@@ -123,7 +123,7 @@ extension RunLoop.Source {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.Source {
   struct Body: ~Copyable {
     private let function: (RunLoop.Source) -> Void

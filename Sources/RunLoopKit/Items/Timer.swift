@@ -195,7 +195,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.Timer {
   struct Body: ~Copyable {
     private let function: (RunLoop.Timer) -> Void

@@ -115,7 +115,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see ClosureRelease.swift.
+/// The closure, which a callout borrows: see Items/Closures.swift.
 extension RunLoop.Port {
   struct Body: ~Copyable {
     private let function: (RunLoop.Port, RunLoop.Message) -> Void
