@@ -42,9 +42,8 @@ private struct LoopSnapshot {
 
   init(_ loop: RunLoop) {
     self.loop = loop
-    let state = loop.state
     let wakeup = loop.wakeWord.fileDescriptor.map { "descriptor \($0)" } ?? "none yet"
-    let current = state.pointee.currentMode?.pointee.name.rawValue ?? "none"
+    let current = loop.state.currentMode?.pointee.name.rawValue ?? "none"
     let spinning = loop.spinLimit == .zero ? "" : ", spinning before a sleep: \(loop.spinLimit)"
     let activation = loop.stopWord.load(ordering: .sequentiallyConsistent)
     head = """
@@ -56,12 +55,12 @@ private struct LoopSnapshot {
 
       """
     commonNames = Set(
-      state.pointee.commonNames.map(\.rawValue)
-        + state.pointee.modes.filter { $0.pointee.isCommon }.map { $0.pointee.name.rawValue }
+      loop.state.commonNames.map(\.rawValue)
+        + loop.state.modes.filter { $0.pointee.isCommon }.map { $0.pointee.name.rawValue }
     ).sorted()
-    commonItems = state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item)
+    commonItems = loop.state.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item)
     let now = now
-    modes = state.pointee.modes.map { Mode($0, now, loop) }
+    modes = loop.state.modes.map { Mode($0, now, loop) }
   }
 
   static func distance(_ deadline: UInt64, _ now: UInt64) -> String {
@@ -127,7 +126,7 @@ extension LoopSnapshot.Mode {
     let watched = mode.pointee.portCount - mode.pointee.connectionCount - messagePorts
     let counts = [
       (mode.pointee.sources.count, "signalled source"), (watched, "watched source"), (messagePorts, "port"),
-      (mode.pointee.timerCount, "timer"), (loop.state.pointee.blockCount(for: mode), "block"),
+      (mode.pointee.timerCount, "timer"), (loop.state.blockCount(for: mode), "block"),
     ]
     let items = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
     let background = mode.pointee.background.count

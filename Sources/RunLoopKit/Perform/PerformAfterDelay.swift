@@ -39,7 +39,7 @@ extension RunLoop {
     let target = target.map { ObjectIdentifier($0) }
     let isListed = lock.withLock {
       guard !hasEnded else { return false }
-      state.pointee.delayedPerforms.insert(performed, target: target)
+      state.delayedPerforms.insert(performed, target: target)
       return true
     }
     do throws(RunLoopError) {
@@ -62,7 +62,7 @@ extension RunLoop {
   public func cancelPerforms(target: AnyObject, key: (any Hashable & Sendable)? = nil) -> Int {
     guard isUsable else { return 0 }
     let key = key.map { AnyHashable($0) }
-    let found = lock.withLock { state.pointee.delayedPerforms.all(of: ObjectIdentifier(target)) }
+    let found = lock.withLock { state.delayedPerforms.all(of: ObjectIdentifier(target)) }
       .compactMap { $0 as? DelayedPerform }
     return found.count { (key == nil || $0.hasKey(key)) && $0.cancel() }
   }
@@ -149,7 +149,7 @@ extension RunLoop {
 
   fileprivate func forget(_ performed: DelayedPerform, _ pending: DelayedPerform.Pending) {
     let target = pending.target.map { ObjectIdentifier($0) }
-    lock.withLock { state.pointee.delayedPerforms.remove(performed, target: target) }
+    lock.withLock { state.delayedPerforms.remove(performed, target: target) }
   }
 }
 

@@ -48,11 +48,11 @@ extension RunLoop {
       lock.unlock()
       throw .loopEnded
     }
-    let mode = state.pointee.makeMode(first)
+    let mode = state.makeMode(first)
     let others = QueuedBlock.OtherModes(
-      more.map { state.pointee.makeMode($0) }, besides: mode, ticket: call.ticket)
-    state.pointee.blocks.append(QueuedBlock(mode: mode, others: others) { turn.take(on: self) })
-    queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
+      more.map { state.makeMode($0) }, besides: mode, ticket: call.ticket)
+    state.blocks.append(QueuedBlock(mode: mode, others: others) { turn.take(on: self) })
+    queuedBlocks.store(state.blocks.count, ordering: .releasing)
     lock.unlock()
     wakeWord.signal()
   }
@@ -74,8 +74,8 @@ extension RunLoop {
   /// A withdrawn block, unless a drain has it: that one drops it.
   private func removeBlock(_ ticket: BlockTicket) {
     let removed = lock.withLock { () -> QueuedBlock? in
-      let removed = state.pointee.blocks.remove(ticket)
-      queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
+      let removed = state.blocks.remove(ticket)
+      queuedBlocks.store(state.blocks.count, ordering: .releasing)
       return removed
     }
     withExtendedLifetime(removed) {}
@@ -95,9 +95,9 @@ private final class AwaitedCall: @unchecked Sendable {
   func run(on loop: RunLoop) {
     guard ticket.begin() else { return }
     loop.noteSourcePerform()
-    loop.owner.pointee.awaitedCalls += 1
+    loop.owner.awaitedCalls += 1
     callBody()
-    loop.owner.pointee.awaitedCalls -= 1
+    loop.owner.awaitedCalls -= 1
     ticket.finish()
   }
 

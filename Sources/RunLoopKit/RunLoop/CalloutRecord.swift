@@ -35,7 +35,7 @@ extension RunLoop {
   func encloseCallout() -> UInt {
     let enclosing = calloutItem.load(ordering: .relaxed)
     if enclosing != 0 {
-      state.pointee.enclosingCallouts.append(enclosing)
+      state.enclosingCallouts.append(enclosing)
       calloutItem.store(0, ordering: .releasing)
     }
     return enclosing
@@ -45,7 +45,7 @@ extension RunLoop {
   @inline(__always)
   func restoreCallout(_ enclosing: UInt) {
     guard enclosing != 0 else { return }
-    state.pointee.enclosingCallouts.removeLast()
+    state.enclosingCallouts.removeLast()
     calloutItem.store(enclosing, ordering: .releasing)
   }
 
@@ -62,8 +62,8 @@ extension RunLoop {
   @inline(__always)
   func isCallingOut(_ item: ObjectIdentifier) -> Bool {
     calloutItem.load(ordering: .acquiring) == UInt(bitPattern: item)
-      || (!state.pointee.enclosingCallouts.isEmpty
-        && state.pointee.enclosingCallouts.contains(UInt(bitPattern: item)))
+      || (!state.enclosingCallouts.isEmpty
+        && state.enclosingCallouts.contains(UInt(bitPattern: item)))
   }
 
   /// Tells those who wait for callouts, and makes the final calls whose time has come.
@@ -81,7 +81,7 @@ extension RunLoop {
   /// The thread has ended, perhaps in a callout. After the end of the loop.
   func endAllCallouts() {
     lock.withLock {
-      state.pointee.enclosingCallouts = []
+      state.enclosingCallouts = []
       calloutItem.store(0, ordering: .releasing)
     }
     if calloutAttention.load(ordering: .acquiring) != 0 { calloutHasEnded() }
@@ -144,7 +144,7 @@ extension RunLoop {
     guard isInThisProcess else { return }
     let isAwaited = lock.withLock {
       guard isCallingOut(item) else { return false }
-      state.pointee.awaitedCallouts.append(AwaitedCallout(item: item, call: call))
+      state.awaitedCallouts.append(AwaitedCallout(item: item, call: call))
       call.isAwaited()
       return true
     }
@@ -161,7 +161,7 @@ extension RunLoop {
     guard isInThisProcess else { return }
     lock.withLock {
       guard !hasEnded else { return }
-      state.pointee.awaitedCallouts.append(AwaitedCallout(item: item, call: call))
+      state.awaitedCallouts.append(AwaitedCallout(item: item, call: call))
       call.isAwaited()
       calloutAttention.add(1, ordering: .sequentiallyConsistent)
     }
@@ -171,13 +171,13 @@ extension RunLoop {
   private func makeFinalCalls(only wanted: FinalCall? = nil) {
     var over: [AwaitedCallout] = []
     lock.withLock {
-      guard !state.pointee.awaitedCallouts.isEmpty else { return }
+      guard !state.awaitedCallouts.isEmpty else { return }
       var kept: ContiguousArray<AwaitedCallout> = []
-      for awaited in state.pointee.awaitedCallouts {
+      for awaited in state.awaitedCallouts {
         let isOver = (wanted == nil || awaited.call === wanted) && !isCallingOut(awaited.item)
         if isOver { over.append(awaited) } else { kept.append(awaited) }
       }
-      state.pointee.awaitedCallouts = kept
+      state.awaitedCallouts = kept
     }
     guard !over.isEmpty else { return }
     calloutAttention.subtract(over.count, ordering: .sequentiallyConsistent)

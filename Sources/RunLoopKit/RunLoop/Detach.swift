@@ -27,7 +27,7 @@ extension RunLoop {
       if let mode = link.mode {
         unregister(item, from: mode, token: link.token)
       } else {
-        state.pointee.commonItems.removeValue(forKey: ObjectIdentifier(item))
+        state.commonItems.removeValue(forKey: ObjectIdentifier(item))
       }
     }
     return names(of: links)
@@ -35,41 +35,41 @@ extension RunLoop {
 
   /// In the order in which the modes were made.
   private func names(of links: ItemLinks) -> [Mode] {
-    state.pointee.modes.filter { mode in links.contains { $0.mode == mode } }.map { $0.pointee.name }
+    state.modes.filter { mode in links.contains { $0.mode == mode } }.map { $0.pointee.name }
   }
 
   /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this thread
   /// and outside the lock; from now on whoever adds or posts is told so.
   func tearDown() {
-    if owner.pointee.awaitedCalls > 0 {
+    if owner.awaitedCalls > 0 {
       fatalError("RunLoopKit: a thread has ended inside a block of performAndWait, whose caller would wait for ever")
     }
     lock.lock()
     markEnded()
     var left: [Member] = []
-    for mode in state.pointee.modes where !mode.pointee.hasNoMembers {
+    for mode in state.modes where !mode.pointee.hasNoMembers {
       for item in members(of: mode) {
         if leave(item, mode) { left.append(Member(mode: mode.pointee.name, item: item)) }
       }
     }
-    let recorded = state.pointee.commonItems.values.map(\.item)
+    let recorded = state.commonItems.values.map(\.item)
     for item in recorded { eraseRecord(of: item) }
     var blocks = BlockBatch()
-    state.pointee.detachBlocks(into: &blocks)
-    let extras = state.pointee.takeExtras()
+    state.detachBlocks(into: &blocks)
+    let extras = state.takeExtras()
     activeCounters.store(0, ordering: .relaxed)
-    let delayed = state.pointee.delayedPerforms.takeAll()
-    let collected = state.pointee.collectedTimers
-    state.pointee.collectedTimers = []
+    let delayed = state.delayedPerforms.takeAll()
+    let collected = state.collectedTimers
+    state.collectedTimers = []
     closeDescriptors()
     lock.unlock()
     if isMain { MainThread.tellOfEnd(members: Set(left.map { ObjectIdentifier($0.item) }).count, blocks: blocks.count) }
-    let held = owner.pointee.heldEvents
-    owner.pointee.heldEvents = []
-    let served = owner.pointee.servedOwners
-    owner.pointee.servedOwners = []
+    let held = owner.heldEvents
+    owner.heldEvents = []
+    let served = owner.servedOwners
+    owner.servedOwners = []
     var drained = BlockDrains()  // the thread was ended by a block
-    swap(&drained, &owner.pointee.drains)
+    swap(&drained, &owner.drains)
 
     endAllCallouts()
     extras?.endIdleWork()
@@ -100,7 +100,7 @@ extension RunLoop {
 
   private func closeDescriptors() {
     wakeWord.end()
-    for mode in state.pointee.modes {
+    for mode in state.modes {
       mode.pointee.portSet?.destroy()
       mode.pointee.portSet = nil
       mode.pointee.timerHeap?.destroy()

@@ -52,7 +52,7 @@ extension RunLoop {
     lock.lock()
     defer { lock.unlock() }
     guard !hasEnded else { throw .loopEnded }
-    let mode = state.pointee.makeMode(mode)
+    let mode = state.makeMode(mode)
     // Nothing of it stays here: it is to be released where it runs.
     // The caller puts a block in; nobody else has taken it, since each refusal above throws.
     let body = block.take().unsafelyUnwrapped.body
@@ -60,8 +60,8 @@ extension RunLoop {
       noteSourcePerform()
       body()
     }
-    state.pointee.blocks.append(QueuedBlock(mode: mode, others: nil, body: performed))
-    queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
+    state.blocks.append(QueuedBlock(mode: mode, others: nil, body: performed))
+    queuedBlocks.store(state.blocks.count, ordering: .releasing)
   }
 
   private func append(
@@ -73,10 +73,10 @@ extension RunLoop {
       lock.unlock()
       throw .loopEnded
     }
-    let mode = state.pointee.makeMode(first)
-    let others = more.isEmpty ? nil : QueuedBlock.OtherModes(more.map { state.pointee.makeMode($0) }, besides: mode)
-    state.pointee.blocks.append(QueuedBlock(mode: mode, others: others, body: consume block))
-    queuedBlocks.store(state.pointee.blocks.count, ordering: .releasing)
+    let mode = state.makeMode(first)
+    let others = more.isEmpty ? nil : QueuedBlock.OtherModes(more.map { state.makeMode($0) }, besides: mode)
+    state.blocks.append(QueuedBlock(mode: mode, others: others, body: consume block))
+    queuedBlocks.store(state.blocks.count, ordering: .releasing)
     lock.unlock()
   }
 }

@@ -35,7 +35,7 @@ extension RunLoop {
   ) throws(E) -> R {
     while true {
       let (version, wanted, others) = lock.withLock {
-        (state.pointee.identitiesVersion, items(), state.pointee.sourcesWithIdentity)
+        (state.identitiesVersion, items(), state.sourcesWithIdentity)
       }
       var classes: [ObjectIdentifier: [Source]] = [:]
       for item in wanted where item.hooks?.hasIdentity == true {
@@ -43,7 +43,7 @@ extension RunLoop {
       }
       let equals = EqualSources(classes)
       lock.lock()
-      guard state.pointee.identitiesVersion == version else {
+      guard state.identitiesVersion == version else {
         lock.unlock()
         continue  // one has been added meanwhile
       }

@@ -24,7 +24,7 @@ extension RunLoop {
   func explainFinished(_ name: Mode) {
     guard Diagnostics.isOn, name != .common else { return }
     let (isKnown, filled) = lock.withLock {
-      let modes = state.pointee.modes
+      let modes = state.modes
       return (
         modes.contains { $0.pointee.name == name }, modes.filter { !$0.pointee.hasNoItems }.map { $0.pointee.name }
       )

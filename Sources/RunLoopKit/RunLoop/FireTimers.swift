@@ -3,11 +3,11 @@ internal import Synchronization
 extension RunLoop {
   /// Rules 32-36: the due timers of the mode are collected and fired in the order of their dates, each checked once more.
   func fireTimers(in mode: ModePointer) {
-    let base = state.pointee.collectedTimers.count
+    let base = state.collectedTimers.count
     let limit = Kernel.now()
     let end = lock.withLock { collectTimers(in: mode, limit: limit) }
     for index in base..<end {
-      state.pointee.collectedTimers[index].timer._withUnsafeGuaranteedRef { fire($0, index, limit: limit) }
+      state.collectedTimers[index].timer._withUnsafeGuaranteedRef { fire($0, index, limit: limit) }
     }
     removeCollectedTimers(from: base)
   }
@@ -53,8 +53,8 @@ extension RunLoop {
 
   /// Outside the lock: the last reference to a timer may go here.
   private func removeCollectedTimers(from base: Int) {
-    while state.pointee.collectedTimers.count > base {
-      let last = lock.withLock { state.pointee.collectedTimers.removeLast() }
+    while state.collectedTimers.count > base {
+      let last = lock.withLock { state.collectedTimers.removeLast() }
       last.timer.release()
     }
   }
@@ -62,10 +62,10 @@ extension RunLoop {
   /// Takes the due timers out of the heap. The array's new end.
   private func collectTimers(in mode: ModePointer, limit: UInt64) -> Int {
     forgetExpiries(of: mode)
-    let base = state.pointee.collectedTimers.count
+    let base = state.collectedTimers.count
     if let heap = mode.pointee.timerHeap { collectTimers(of: heap, in: mode, limit: limit) }
     if mode.pointee.otherClocks != nil { collectOtherTimers(in: mode, from: base) }
-    let end = state.pointee.collectedTimers.count
+    let end = state.collectedTimers.count
     // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once.
     if end - base > 1 {
       wantExpiryNow(of: mode, limit)
@@ -78,8 +78,10 @@ extension RunLoop {
 
   @inline(__always)
   func collectTimers(of heap: TimerHeap, in mode: ModePointer, limit: UInt64) {
-    var collection = TimerCollection(state: state, mode: mode)
-    heap.takeAllDue(now: limit, for: &collection, collectTimer)
+    withUnsafeMutablePointer(to: &state.collectedTimers) { collected in
+      var collection = TimerCollection(timers: collected, mode: mode)
+      heap.takeAllDue(now: limit, for: &collection, collectTimer)
+    }
   }
 
   /// Among what one expiry serves: the dates that only tolerant timers have, but for the one that would have been a wake anyway.
@@ -88,7 +90,7 @@ extension RunLoop {
   private func wakesSaved(from base: Int, since sleep: UInt64) -> UInt64 {
     if sleep == Time.forever { return 0 }
     var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []
-    for collected in state.pointee.collectedTimers[base...] {
+    for collected in state.collectedTimers[base...] {
       let schedule = collected.timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0 } }
       let date = max(schedule.date, sleep)
       if schedule.tolerance > 0 { tolerant.insert(date) } else { exact.insert(date) }
@@ -108,8 +110,8 @@ extension RunLoop {
 
   /// The date that fires; nil if the timer's turn has been taken by a nested run, or it is not due here any more.
   private func beginFiring(_ timer: Timer, _ index: Int, limit: UInt64) -> UInt64? {
-    let collected = state.pointee.collectedTimers[index]
-    state.pointee.collectedTimers[index].token = 0
+    let collected = state.collectedTimers[index]
+    state.collectedTimers[index].token = 0
     guard collected.token != 0, timer.isValid, !timer.isFiring else { return nil }
     let fired: UInt64? = timer.withLinks { links in
       guard links.contains(collected.token, in: collected.mode) else { return nil }
@@ -124,7 +126,7 @@ extension RunLoop {
       return date
     }
     // The next timer's expiry may come during this callout; but what is collected still comes first.
-    if fired != nil, index == state.pointee.collectedTimers.count - 1 { armTimer(of: collected.mode) }
+    if fired != nil, index == state.collectedTimers.count - 1 { armTimer(of: collected.mode) }
     return fired
   }
 
@@ -141,7 +143,7 @@ extension RunLoop {
   /// A nested run fires what the passes on the stack have collected and not reached (rule 33): back into the heaps. What
   /// has been given another date meanwhile is there already.
   func releaseCollectedTimers() {
-    for collected in state.pointee.collectedTimers where collected.token != 0 {
+    for collected in state.collectedTimers where collected.token != 0 {
       let timer = collected.timer.takeUnretainedValue()
       guard timer.isValid, !timer.isFiring, timer.token(in: collected.mode) == collected.token else { continue }
       guard let heap = collected.mode.pointee.heap(of: timer.clock), !heap.isArmed(token: collected.token) else {
@@ -155,7 +157,7 @@ extension RunLoop {
 
 /// Where the heap's due timers go.
 private struct TimerCollection {
-  let state: UnsafeMutablePointer<LoopState>
+  let timers: UnsafeMutablePointer<ContiguousArray<LoopState.CollectedTimer>>
   let mode: ModePointer
 }
 
@@ -163,7 +165,7 @@ private func collectTimer(_ collection: UnsafeMutableRawPointer, _ timer: Unsafe
   let collection = collection.assumingMemoryBound(to: TimerCollection.self).pointee
   // A context of the heap, whose members are timers, retained by it; under the lock that they leave it by.
   let timer = Unmanaged<RunLoop.Timer>.fromOpaque(timer).retain()
-  collection.state.pointee.collectedTimers.append(
+  collection.timers.pointee.append(
     LoopState.CollectedTimer(timer: timer, mode: collection.mode, token: token))
 }
 
@@ -248,7 +250,7 @@ extension RunLoop {
     if mode.pointee.otherClocks != nil { return firstDateOfAllClocks(in: mode) }
     guard mode.pointee.timerCount > 0, let heap = mode.pointee.timerHeap else { return nil }
     var first = heap.first
-    for collected in state.pointee.collectedTimers {
+    for collected in state.collectedTimers {
       let timer = collected.timer.takeUnretainedValue()
       if timer.isMember(of: mode) { first = min(first, timer.withSchedule { $0.date }) }
     }

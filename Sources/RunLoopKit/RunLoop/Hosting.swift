@@ -15,7 +15,7 @@ extension RunLoop {
   /// source left. A host's own epoll then has lost the number: to be added again, after a `dispatch` that has changed this.
   public func rebuilds(of mode: Mode = .default) -> UInt64 {
     guard isUsable else { return 0 }
-    return lock.withLock { state.pointee.mode(mode)?.pointee.portSet?.rebuilds ?? 0 }
+    return lock.withLock { state.mode(mode)?.pointee.portSet?.rebuilds ?? 0 }
   }
 
   /// Before every sleep of the host: notifies before-waiting, arms the timer and marks the loop asleep, so that wakes, stops
@@ -32,11 +32,11 @@ extension RunLoop {
     let hosted = try hostedMode(mode)
     beginHostedWait(hosted)
     if try hasHostedWorkNow(in: hosted) { return true }
-    let scope = owner.pointee.scopes!.height
+    let scope = owner.scopes!.height
     try notifyHosted(hosted, .beforeWaiting)
     // As above.
-    owner.pointee.scopes!.drain(to: scope)
-    owner.pointee.hostWait = .asleep
+    owner.scopes!.drain(to: scope)
+    owner.hostWait = .asleep
     let isArmed = lock.withLock {
       armTimer(of: hosted)
       return hasArmedRetry(of: hosted)
@@ -56,11 +56,11 @@ extension RunLoop {
   public func dispatch(_ mode: Mode = .default) throws(RunLoopError) -> RunResult {
     try checkHost("dispatch(_:)")
     let hosted = try hostedMode(mode)
-    if owner.pointee.hostWait != .none { try endHostedWait(hosted) }
+    if owner.hostWait != .none { try endHostedWait(hosted) }
     let hasWork = try hasHostedWorkNow(in: hosted)
-    let isStopped = owner.pointee.isHostedStop
-    owner.pointee.hostedWake = .none
-    owner.pointee.isHostedStop = false
+    let isStopped = owner.isHostedStop
+    owner.hostedWake = .none
+    owner.isHostedStop = false
     guard hasWork else { return .timedOut }
     let result = try run(in: mode, limit: .poll, false)
     if result == .finished { forgetHeldEvent(of: hosted) }
@@ -69,11 +69,11 @@ extension RunLoop {
 
   private func checkHost(_ call: String) throws(RunLoopError) {
     try checkOwner(call)
-    guard owner.pointee.activation == nil, owner.pointee.hostWait != .telling else { throw .busy(call: call) }
+    guard owner.activation == nil, owner.hostWait != .telling else { throw .busy(call: call) }
   }
 
   private func notifyHosted(_ mode: ModePointer, _ activity: Activity) throws(RunLoopError) {
-    owner.pointee.hostWait = .telling
+    owner.hostWait = .telling
     notify(mode, activity)
     guard isInThisProcess else { throw .forked }
   }
@@ -82,7 +82,7 @@ extension RunLoop {
     guard name != .common else { throw .commonIsNoMode(call: "hosting") }
     lock.lock()
     defer { lock.unlock() }
-    let mode = state.pointee.makeMode(name)
+    let mode = state.makeMode(name)
     try makePortSet(of: mode)
     // Also without timers: what the kernel refuses is tried again while the host sleeps, and then none could be made.
     try makeTimerHeap(of: mode)
@@ -93,61 +93,61 @@ extension RunLoop {
   /// observers of before-waiting, or others meanwhile, ask for is lost. What was posted while nothing waited is dropped, since a
   /// look at all of it follows; what an earlier `prepare` has got is kept for `dispatch`.
   private func beginHostedWait(_ mode: ModePointer) {
-    if owner.pointee.hostWait == .none {
-      owner.pointee.lastSerial += 1
-      stopWord.store(owner.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
+    if owner.hostWait == .none {
+      owner.lastSerial += 1
+      stopWord.store(owner.lastSerial << 1, ordering: .sequentiallyConsistent)
       if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
       _ = wakeWord.take()
     } else {
       // A kick asks for the look that follows here, too.
-      if wakeWord.take() == .wake { owner.pointee.hostedWake = .wake }
-      if isStopRequested { owner.pointee.isHostedStop = true }
+      if wakeWord.take() == .wake { owner.hostedWake = .wake }
+      if isStopRequested { owner.isHostedStop = true }
     }
-    owner.pointee.hostWait = .open
-    lock.withLock { state.pointee.currentMode = mode }
+    owner.hostWait = .open
+    lock.withLock { state.currentMode = mode }
   }
 
   /// A stop by an observer of after-waiting still counts; a wake of that moment is dropped, as in a run.
   private func endHostedWait(_ mode: ModePointer) throws(RunLoopError) {
     keepPosted()
-    if owner.pointee.hostWait == .asleep { try notifyHosted(mode, .afterWaiting) }
-    if stopWord.exchange(0, ordering: .sequentiallyConsistent) & 1 != 0 { owner.pointee.isHostedStop = true }
-    owner.pointee.hostWait = .none
-    lock.withLock { state.pointee.currentMode = nil }
+    if owner.hostWait == .asleep { try notifyHosted(mode, .afterWaiting) }
+    if stopWord.exchange(0, ordering: .sequentiallyConsistent) & 1 != 0 { owner.isHostedStop = true }
+    owner.hostWait = .none
+    lock.withLock { state.currentMode = nil }
   }
 
-  private func keepPosted() { owner.pointee.hostedWake = max(owner.pointee.hostedWake, wakeWord.take()) }
+  private func keepPosted() { owner.hostedWake = max(owner.hostedWake, wakeWord.take()) }
 
   /// A run that was not asked for by `dispatch` is over: an observer's, or the host's own. It has taken what was posted, and may
   /// have fetched what does not show on the descriptor any more. The host is about to sleep: it is told to dispatch.
   @inline(never)
   func endRunInHostedWait(_ activation: UnsafeMutablePointer<Activation>) {
     if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: nil) }
-    guard owner.pointee.hostWait == .asleep else { return }
+    guard owner.hostWait == .asleep else { return }
     repeat { keepPosted() } while !wakeWord.beginWait()
     wakeWord.kick()
   }
 
   private func hasHostedWorkNow(in mode: ModePointer) throws(RunLoopError) -> Bool {
     let hasWork = hasHostedWork(in: mode)
-    if owner.pointee.waitFailure != 0 { throw takeWaitFailure() }
+    if owner.waitFailure != 0 { throw takeWaitFailure() }
     return hasWork
   }
 
   /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due timers.
   private func hasHostedWork(in mode: ModePointer) -> Bool {
-    if owner.pointee.hostedWake != .none || owner.pointee.isHostedStop { return true }
+    if owner.hostedWake != .none || owner.isHostedStop { return true }
     if hasHostedEvent(in: mode) || hasMessages(in: mode) { return true }
     return lock.withLock {
-      state.pointee.hasBlocks(for: mode) || mode.pointee.sources.contains { $0.source.isSignalled }
+      state.hasBlocks(for: mode) || mode.pointee.sources.contains { $0.source.isSignalled }
         || isTimerDue(in: mode, soft: false)
-        || (owner.pointee.isMainQueuePending && servesMainQueue(in: mode))
+        || (owner.isMainQueuePending && servesMainQueue(in: mode))
     }
   }
 
   /// An event that is true, not the edge of a wake or an expiry that is over: held for the pass that follows.
   private func hasHostedEvent(in mode: ModePointer) -> Bool {
-    if owner.pointee.hasHeldEvent(for: mode) { return true }
+    if owner.hasHeldEvent(for: mode) { return true }
     var event = takeEvent(in: mode)
     if event == nil {
       let status = mode.pointee.portSet!.look()
@@ -155,13 +155,13 @@ extension RunLoop {
       event = takeEvent(in: mode)
     }
     if event == nil { event = lock.withLock { mode.pointee.unheard == nil ? nil : takeUnheard(in: mode) } }
-    if let event { owner.pointee.heldEvents.append((mode, event)) }
+    if let event { owner.heldEvents.append((mode, event)) }
     return event != nil
   }
 
   /// The mode has become empty: whom the event was for has left.
   private func forgetHeldEvent(of mode: ModePointer) {
-    guard let event = owner.pointee.takeHeldEvent(for: mode) else { return }
+    guard let event = owner.takeHeldEvent(for: mode) else { return }
     if case .timer = event { lock.withLock { forgetExpiries(of: mode) } }
   }
 }

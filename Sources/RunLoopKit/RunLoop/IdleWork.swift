@@ -35,7 +35,7 @@ extension RunLoop {
 
   private func append(_ block: consuming HeldBlock, whenIdleIn mode: Mode) throws(RunLoopError) {
     try checkUsable()
-    let made = lock.withLock { hasEnded ? nil : state.pointee.makeExtras().idleWork(for: mode) }
+    let made = lock.withLock { hasEnded ? nil : state.makeExtras().idleWork(for: mode) }
     guard let work = made else { throw .loopEnded }
     try add(work.observer, to: mode)
     // The loop may have ended since: nobody would look at the queue any more.
@@ -45,13 +45,13 @@ extension RunLoop {
 
   /// Nothing is ready, due or queued. Before a wait, on the loop's own thread.
   fileprivate var isQuiet: Bool {
-    guard let mode = owner.pointee.activation?.pointee.mode ?? lock.withLock({ state.pointee.currentMode }) else {
+    guard let mode = owner.activation?.pointee.mode ?? lock.withLock({ state.currentMode }) else {
       return true
     }
     // The mode runs: it has a set.
     if mode.pointee.portSet!.hasBatch || hasMessages(in: mode) || mode.pointee.portSet!.isReadable { return false }
     return lock.withLock {
-      !state.pointee.hasBlocks(for: mode) && !isTimerDue(in: mode, soft: false)
+      !state.hasBlocks(for: mode) && !isTimerDue(in: mode, soft: false)
         && !mode.pointee.sources.contains { $0.source.isSignalled }
     }
   }

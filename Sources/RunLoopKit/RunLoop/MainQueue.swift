@@ -10,17 +10,17 @@ extension RunLoop {
   /// - Thread: Any; on another loop than the main one setting it does nothing. - Blocks: No. - Complexity: O(1).
   /// CFRunLoop has no such switch.
   public var servesMainQueue: Bool {
-    get { isMain && isUsable && lock.withLock { state.pointee.servesMainQueue } }
+    get { isMain && isUsable && lock.withLock { state.servesMainQueue } }
     set {
       guard isMain, isUsable else { return }
-      lock.withLock { state.pointee.servesMainQueue = newValue }
+      lock.withLock { state.servesMainQueue = newValue }
     }
   }
 
   /// Rules 2 and 58: only the main loop, only in common modes, not inside one of the queue's own functions. Under the lock.
   @inline(__always)
   func isKeptByMainQueue(_ mode: ModePointer) -> Bool {
-    isMain && mode.pointee.isCommon && state.pointee.servesMainQueue && !state.pointee.isInMainQueue
+    isMain && mode.pointee.isCommon && state.servesMainQueue && !state.isInMainQueue
   }
 
   /// Whether there is a queue to serve. Under the lock.
@@ -32,16 +32,16 @@ extension RunLoop {
   /// The mode of the name. A name that is common on the main loop is a mode to run in although nothing was added to it yet: it
   /// is made now (decision 0015). Under the lock.
   @inline(__always)
-  func modeToRun(_ name: Mode) -> ModePointer? { state.pointee.mode(name) ?? modeKeptByMainQueue(name) }
+  func modeToRun(_ name: Mode) -> ModePointer? { state.mode(name) ?? modeKeptByMainQueue(name) }
 
   @inline(never)
   private func modeKeptByMainQueue(_ name: Mode) -> ModePointer? {
-    isKeptByMainQueue(unmade: name) ? state.pointee.makeMode(name) : nil
+    isKeptByMainQueue(unmade: name) ? state.makeMode(name) : nil
   }
 
   /// Of a name without a mode. Under the lock.
   func isKeptByMainQueue(unmade name: Mode) -> Bool {
-    isMain && state.pointee.servesMainQueue && !state.pointee.isInMainQueue && state.pointee.commonNames.contains(name)
+    isMain && state.servesMainQueue && !state.isInMainQueue && state.commonNames.contains(name)
   }
 
   /// The same without the lock; nothing is locked on another loop than the main one.
@@ -52,9 +52,9 @@ extension RunLoop {
 
   func serveMainQueue() -> Bool {
     let began = countAndTime(.mainQueueTurns)
-    lock.withLock { state.pointee.isInMainQueue = true }
+    lock.withLock { state.isInMainQueue = true }
     let hasServed = __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
-    lock.withLock { state.pointee.isInMainQueue = false }
+    lock.withLock { state.isInMainQueue = false }
     if began != 0 { calloutHasTaken(since: began, nil, .mainQueue) }
     return hasServed
   }

@@ -2,30 +2,30 @@
 
 extension RunLoop {
   func commonModes() -> [ModePointer] {
-    state.pointee.modes.filter { $0.pointee.isCommon }
+    state.modes.filter { $0.pointee.isCommon }
   }
 
   /// Records a common item; false if it is recorded already.
   func record(_ item: Item) -> Bool {
-    guard state.pointee.commonItems[ObjectIdentifier(item)] == nil else { return false }
-    if item.hooks?.hasIdentity == true { state.pointee.identitiesVersion &+= 1 }
-    let stamp = state.pointee.nextStamp()
-    state.pointee.commonItems[ObjectIdentifier(item)] = LoopState.CommonItem(item: item, stamp: stamp)
+    guard state.commonItems[ObjectIdentifier(item)] == nil else { return false }
+    if item.hooks?.hasIdentity == true { state.identitiesVersion &+= 1 }
+    let stamp = state.nextStamp()
+    state.commonItems[ObjectIdentifier(item)] = LoopState.CommonItem(item: item, stamp: stamp)
     item.linkRecord(of: self, stamp: stamp)
     return true
   }
 
   func eraseRecord(of item: Item) {
-    guard !state.pointee.commonItems.isEmpty,
-      state.pointee.commonItems.removeValue(forKey: ObjectIdentifier(item)) != nil
+    guard !state.commonItems.isEmpty,
+      state.commonItems.removeValue(forKey: ObjectIdentifier(item)) != nil
     else { return }
     item.unlinkRecord(of: self)
   }
 
   /// The recorded item that counts as `item`: itself, or an equal source.
   func commonItem(equalTo item: Item, _ equals: EqualSources) -> Item? {
-    if let common = state.pointee.commonItems[ObjectIdentifier(item)] { return common.item }
-    for source in equals.of(item) where state.pointee.commonItems[ObjectIdentifier(source)] != nil { return source }
+    if let common = state.commonItems[ObjectIdentifier(item)] { return common.item }
+    for source in equals.of(item) where state.commonItems[ObjectIdentifier(source)] != nil { return source }
     return nil
   }
 
@@ -55,14 +55,14 @@ extension RunLoop {
       // Proof: `Item.Kind`.
       return try register(unsafeDowncast(item, to: Port.self), in: mode)
     case .source:
-      let stamp = state.pointee.nextStamp()
+      let stamp = state.nextStamp()
       // Proof: `Item.Kind`.
       let source = unsafeDowncast(item, to: Source.self)
-      if source.hasIdentity { state.pointee.identitiesVersion &+= 1 }
+      if source.hasIdentity { state.identitiesVersion &+= 1 }
       mode.pointee.insert(source, stamp: stamp)
       return stamp
     case .observer:
-      let stamp = state.pointee.nextStamp()
+      let stamp = state.nextStamp()
       // Proof: `Item.Kind`.
       mode.pointee.insert(unsafeDowncast(item, to: Observer.self), stamp: stamp)
       return stamp
@@ -112,7 +112,7 @@ extension RunLoop {
     // Made in the line above.
     let token = try mode.pointee.heap(of: timer.clock)!.insert(timer)
     mode.pointee.countTimer(1)
-    if let extras = state.pointee.extras, !timer.hasOwnTolerance, timer.schedule.tolerance == 0 {
+    if let extras = state.extras, !timer.hasOwnTolerance, timer.schedule.tolerance == 0 {
       timer.schedule.setTolerance(extras.defaultTolerance, interval: timer.intervalNanoseconds)
     }
     if !timer.isFiring { arm(timer, in: mode, token) }

@@ -40,12 +40,12 @@ extension RunLoop {
   private func addLocked(_ item: Item, to name: Mode, _ equals: EqualSources) throws(RunLoopError) -> Change {
     guard !hasEnded else { throw .loopEnded }
     guard !item.isInvalidated, isOfThisProcess(item) else { return .nothing }
-    if let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode {
+    if let mode = state.mode(name), !mode.pointee.isPseudoMode {
       return try insert(item, in: mode, equals) ? .membership : .nothing
     }
     guard item.isFree(for: self) else { return .nothing }
     if name == .common { return try addToCommonModes(item, equals) }
-    return try insert(item, in: state.pointee.makeMode(name), equals) ? .membership : .nothing
+    return try insert(item, in: state.makeMode(name), equals) ? .membership : .nothing
   }
 
   private func addToCommonModes(_ item: Item, _ equals: EqualSources) throws(RunLoopError) -> Change {
@@ -53,7 +53,7 @@ extension RunLoop {
     let isNew = record(item)
     var entered: [ModePointer] = []
     do throws(RunLoopError) {
-      for mode in state.pointee.makeCommonModes() where try insert(item, in: mode, equals) { entered.append(mode) }
+      for mode in state.makeCommonModes() where try insert(item, in: mode, equals) { entered.append(mode) }
     } catch {
       for mode in entered { leave(item, mode) }
       if isNew { eraseRecord(of: item) }
@@ -76,7 +76,7 @@ extension RunLoop {
 
   @inline(__always)
   private func removeLocked(_ item: Item, from name: Mode, _ equals: EqualSources) -> Change {
-    if let mode = state.pointee.mode(name), !mode.pointee.isPseudoMode {
+    if let mode = state.mode(name), !mode.pointee.isPseudoMode {
       if leave(item, mode) { return .membership }
       guard let equal = member(equalTo: item, in: mode, equals), leave(equal, mode) else { return .nothing }
       return .memberships([Member(mode: name, item: equal)], record: nil)
@@ -97,7 +97,7 @@ extension RunLoop {
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
     return lockedWithEquals(of: item) { equals in
-      if let mode = state.pointee.mode(mode), !mode.pointee.isPseudoMode {
+      if let mode = state.mode(mode), !mode.pointee.isPseudoMode {
         return item.isMember(of: mode) || member(equalTo: item, in: mode, equals) != nil
       }
       guard mode == .common, commonItem(equalTo: item, equals) != nil else { return false }
@@ -111,8 +111,8 @@ extension RunLoop {
   public func items(in mode: Mode = .default) -> [Item] {
     guard isUsable else { return [] }
     return lock.withLock {
-      if mode == .common { return state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item) }
-      return state.pointee.mode(mode).map { members(of: $0).filter { $0.kind != .connection } } ?? []
+      if mode == .common { return state.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item) }
+      return state.mode(mode).map { members(of: $0).filter { $0.kind != .connection } } ?? []
     }
   }
 
@@ -122,10 +122,10 @@ extension RunLoop {
   ///
   /// Wakes that are saved by it: `Statistics.wakesSaved`. - Thread: Any.
   public var defaultTimerTolerance: Duration {
-    get { isUsable ? Duration(nanoseconds: lock.withLock { state.pointee.extras?.defaultTolerance ?? 0 }) : .zero }
+    get { isUsable ? Duration(nanoseconds: lock.withLock { state.extras?.defaultTolerance ?? 0 }) : .zero }
     set {
       guard isUsable else { return }
-      lock.withLock { if !hasEnded { state.pointee.makeExtras().defaultTolerance = newValue.nanosecondsRoundedUp } }
+      lock.withLock { if !hasEnded { state.makeExtras().defaultTolerance = newValue.nanosecondsRoundedUp } }
     }
   }
 
@@ -135,7 +135,7 @@ extension RunLoop {
   public func makeCommon(_ mode: Mode) {
     guard isUsable, mode != .common else { return }
     var (scheduled, refused): ([Item], [(Item, RunLoopError)]) = ([], [])
-    lockedWithComparedSources({ state.pointee.commonItems.values.map(\.item) }) { equals in
+    lockedWithComparedSources({ state.commonItems.values.map(\.item) }) { equals in
       makeCommonLocked(mode, equals, &scheduled, &refused)
     }
     for (item, error) in refused {
@@ -151,9 +151,9 @@ extension RunLoop {
     _ name: Mode, _ equals: EqualSources, _ scheduled: inout [Item], _ refused: inout [(Item, RunLoopError)]
   ) {
     guard !isCommonLocked(name) else { return }
-    state.pointee.commonNames.insert(name)
-    let items = state.pointee.commonItems.values.sorted { $0.stamp < $1.stamp }
-    guard let mode = items.isEmpty ? state.pointee.mode(name) : state.pointee.makeMode(name) else { return }
+    state.commonNames.insert(name)
+    let items = state.commonItems.values.sorted { $0.stamp < $1.stamp }
+    guard let mode = items.isEmpty ? state.mode(name) : state.makeMode(name) else { return }
     mode.pointee.isCommon = true
     try? insertMainQueueHint(in: mode)  // a run of the mode, which alone serves it, tries again, with an answer
     for common in items where common.item.isValid && common.item.isFree(for: self) {
@@ -173,7 +173,7 @@ extension RunLoop {
   }
 
   private func isCommonLocked(_ name: Mode) -> Bool {
-    state.pointee.mode(name)?.pointee.isCommon ?? state.pointee.commonNames.contains(name)
+    state.mode(name)?.pointee.isCommon ?? state.commonNames.contains(name)
   }
 }
 

@@ -43,20 +43,20 @@ extension RunLoop {
     var moments = dueMoments(from: base, own: now, now: now)
     var clocks = moments.isEmpty ? 0 : 1
     for (other, own) in zip(others, nows) {
-      let start = state.pointee.collectedTimers.count
+      let start = state.collectedTimers.count
       collectTimers(of: other.heap, in: mode, limit: own)
-      if state.pointee.collectedTimers.count > start { clocks += 1 }
+      if state.collectedTimers.count > start { clocks += 1 }
       moments += dueMoments(from: start, own: own, now: now)
     }
     guard clocks > 1 else { return }
     let order = moments.indices.sorted { (moments[$0], $0) < (moments[$1], $1) }
-    let collected = Array(state.pointee.collectedTimers[base...])
-    for (place, index) in order.enumerated() { state.pointee.collectedTimers[base + place] = collected[index] }
+    let collected = Array(state.collectedTimers[base...])
+    for (place, index) in order.enumerated() { state.collectedTimers[base + place] = collected[index] }
   }
 
   /// On the suspending clock; negative if that is from before the machine was started.
   private func dueMoments(from start: Int, own: UInt64, now: UInt64) -> [Int64] {
-    state.pointee.collectedTimers[start...].map { collected in
+    state.collectedTimers[start...].map { collected in
       let date = collected.timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0.date(on: timer.clock) } }
       return Int64(clamping: now) - Int64(clamping: own > date ? own - date : 0)
     }

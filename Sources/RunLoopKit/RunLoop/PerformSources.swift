@@ -55,13 +55,13 @@ extension RunLoop {
 
   @inline(never)
   private func performSourcesInOrder(in mode: ModePointer, onlyOne: Bool) -> Bool {
-    let base = owner.pointee.collectedSources.count
+    let base = owner.collectedSources.count
     let end = collectSources(in: mode, base: base)
     guard end > base else { return false }
     defer { removeCollectedSources(from: base) }
     var hasPerformed = false
     for index in base..<end {
-      let collected = owner.pointee.collectedSources[index]
+      let collected = owner.collectedSources[index]
       guard takeSignal(of: collected, in: mode) else { continue }
       let began = countAndTime(.sourcesPerformed)
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(collected.source, collected.source.body)
@@ -75,8 +75,8 @@ extension RunLoop {
 
   /// One by one: the last reference to a source may go, and its context's release may run this loop.
   private func removeCollectedSources(from base: Int) {
-    while owner.pointee.collectedSources.count > base {
-      let last = owner.pointee.collectedSources.removeLast()
+    while owner.collectedSources.count > base {
+      let last = owner.collectedSources.removeLast()
       withExtendedLifetime(last) {}
     }
   }
@@ -86,13 +86,13 @@ extension RunLoop {
       for entry in mode.pointee.sources {
         let stamp = entry.source.signalStamp
         guard stamp != 0 else { continue }
-        owner.pointee.collectedSources.append(
+        owner.collectedSources.append(
           OwnerState.CollectedSource(source: entry.source, signalStamp: stamp, memberStamp: entry.stamp))
       }
     }
-    let end = owner.pointee.collectedSources.count
+    let end = owner.collectedSources.count
     if end - base > 1 {
-      owner.pointee.collectedSources.withUnsafeMutableBufferPointer { all in
+      owner.collectedSources.withUnsafeMutableBufferPointer { all in
         var collected = UnsafeMutableBufferPointer(rebasing: all[base...])
         collected.sort { ($0.source.order, $0.signalStamp) < ($1.source.order, $1.signalStamp) }
       }

@@ -10,7 +10,7 @@ extension RunLoop {
     guard isInThisProcess else { return }
     lock.lock()
     let mode = membership.mode
-    let isAwaited = membership.isMember && markReady(membership) && state.pointee.currentMode == mode
+    let isAwaited = membership.isMember && markReady(membership) && state.currentMode == mode
     lock.unlock()
     if isAwaited { wakeWord.kick() }
   }
@@ -89,8 +89,8 @@ extension RunLoop {
     // Made above.
     mode.pointee.messagePorts!.pointee.insert(membership)
     mode.pointee.countPort(1)
-    if port.mailbox.join(membership), markReady(membership), state.pointee.currentMode == mode { wakeWord.kick() }
-    return state.pointee.nextStamp()
+    if port.mailbox.join(membership), markReady(membership), state.currentMode == mode { wakeWord.kick() }
+    return state.nextStamp()
   }
 
   /// The caller holds the port.

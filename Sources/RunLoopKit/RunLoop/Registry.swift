@@ -40,7 +40,7 @@ final class ThreadRecord {
     if let loop, loop.isInThisProcess { return loop }
     let made = MainThread.isCurrent ? Registry.mainLoop : RunLoop(isMain: false)
     loop = made
-    made.owner.pointee.scopes = scopes
+    made.owner.scopes = scopes
     made.beginThread()
     return made
   }

@@ -11,8 +11,8 @@ internal import Synchronization
 public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// Guards `state`. Never two loops' locks at once; items' locks are inside it.
   let lock = Lock()
-  let state: UnsafeMutablePointer<LoopState>
-  let owner: UnsafeMutablePointer<OwnerState>
+  private let statePlace: UnsafeMutablePointer<LoopState>
+  private let ownerPlace: UnsafeMutablePointer<OwnerState>
   let wakeWord = WakeWord()
   /// The innermost activation's serial << 1 | stop requested; 0 while none runs. `stop()` is a cas on it.
   let stopWord = Atomic<UInt64>(0)
@@ -47,14 +47,26 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   init(isMain: Bool) {
     Kernel.noteLoop()
     self.isMain = isMain
-    state = .make(LoopState())
-    owner = .make(OwnerState())
-    if isMain { state.pointee.commonNames.insert(.tracking) }
+    statePlace = .make(LoopState())
+    ownerPlace = .make(OwnerState())
+    if isMain { state.commonNames.insert(.tracking) }
   }
 
   deinit {
-    owner.destroy()
-    state.destroy()
+    ownerPlace.destroy()
+    statePlace.destroy()
+  }
+
+  /// What any thread may need: under the lock.
+  var state: LoopState {
+    @inline(__always) unsafeAddress { UnsafePointer(statePlace) }
+    @inline(__always) unsafeMutableAddress { statePlace }
+  }
+
+  /// What its own thread alone touches. [loop]
+  var owner: OwnerState {
+    @inline(__always) unsafeAddress { UnsafePointer(ownerPlace) }
+    @inline(__always) unsafeMutableAddress { ownerPlace }
   }
 
   /// The calling thread's loop, made on first use.
@@ -164,14 +176,14 @@ extension RunLoop {
   /// The mode in which the loop runs; nil if it does not run. - SeeAlso: `CFRunLoopCopyCurrentMode`.
   public var currentMode: Mode? {
     guard isUsable else { return nil }
-    return lock.withLock { state.pointee.currentMode?.pointee.name }
+    return lock.withLock { state.currentMode?.pointee.name }
   }
 
   /// All modes: the default mode, and every one that an item or a block was added to. They never vanish.
   /// - SeeAlso: `CFRunLoopCopyAllModes`.
   public var modes: Set<Mode> {
     guard isUsable else { return [] }
-    return lock.withLock { Set(state.pointee.modes.map { $0.pointee.name }) }
+    return lock.withLock { Set(state.modes.map { $0.pointee.name }) }
   }
 
   /// True if no run of the mode would start now: there is no such mode, nothing in it (observers do not count), or the loop
@@ -180,7 +192,7 @@ extension RunLoop {
   public func wouldFinish(in mode: Mode) -> Bool {
     guard isUsable, mode != .common else { return true }
     return lock.withLock {
-      guard let made = state.pointee.mode(mode) else { return !isKeptByMainQueue(unmade: mode) }
+      guard let made = state.mode(mode) else { return !isKeptByMainQueue(unmade: mode) }
       return isEmpty(made)
     }
   }
@@ -190,7 +202,7 @@ extension RunLoop {
   public func nextFireDate(in mode: Mode) -> Instant? {
     guard isUsable else { return nil }
     return lock.withLock {
-      guard let mode = state.pointee.mode(mode) else { return nil }
+      guard let mode = state.mode(mode) else { return nil }
       return firstDate(in: mode).map { Instant(nanoseconds: $0) }
     }
   }
@@ -206,6 +218,6 @@ extension RunLoop {
   @inline(__always)
   func isEmpty(_ mode: ModePointer) -> Bool {
     if isKeptByMainQueue(mode) { return false }
-    return mode.pointee.hasNoItems && !state.pointee.hasBlocks(for: mode)
+    return mode.pointee.hasNoItems && !state.hasBlocks(for: mode)
   }
 }

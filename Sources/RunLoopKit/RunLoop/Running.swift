@@ -74,14 +74,14 @@ extension RunLoop {
       return finishedAtOnce(name, isOneOfAll)
     }
     if isMain || !mode.pointee.hasHints { try makePortSetOrUnlock(of: mode) }
-    let outer = state.pointee.currentMode
+    let outer = state.currentMode
     enter(mode)
     let callout = encloseCallout()
     lock.unlock()
     // Set when the loop was made for its thread (`currentLoop`); only the owner runs it.
-    let scope = owner.pointee.scopes!.height
+    let scope = owner.scopes!.height
     var activation = Activation(
-      parent: owner.pointee.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope)
+      parent: owner.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope)
     // Held by the caller until the run has ended, and the activation with it.
     activation.awaited = reply.map { Unmanaged.passUnretained($0) }
     let result = withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
@@ -110,8 +110,8 @@ extension RunLoop {
   /// Of the wait that has ended a run.
   @inline(never)
   func takeWaitFailure() -> RunLoopError {
-    defer { owner.pointee.waitFailure = 0 }
-    return .systemCall(name: "epoll_wait", errno: owner.pointee.waitFailure)
+    defer { owner.waitFailure = 0 }
+    return .systemCall(name: "epoll_wait", errno: owner.waitFailure)
   }
 
   /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: a wait has failed.
@@ -123,7 +123,7 @@ extension RunLoop {
     let parent = activation.pointee.parent
     if parent == nil || !parent!.pointee.isAccepting { dropWakes(of: parent) }
     let outerStop = beginStops()
-    owner.pointee.activation = activation
+    owner.activation = activation
     let began = countAndTime(.runs)
 
     notify(mode, .entry)
@@ -139,32 +139,32 @@ extension RunLoop {
       dropWakes(of: activation)
       if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: parent) }
     }
-    owner.pointee.activation = parent
+    owner.activation = parent
     leave(activation)
     let word = stopWord.exchange(outerStop, ordering: .sequentiallyConsistent)
     if let awaited = activation.pointee.awaited, word & 1 != 0 { awaited.takeUnretainedValue().wasStopped = true }
     if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
-    if parent == nil, owner.pointee.hostWait != .none { endRunInHostedWait(activation) }
+    if parent == nil, owner.hostWait != .none { endRunInHostedWait(activation) }
     return result
   }
 
   func drainScope(of activation: UnsafeMutablePointer<Activation>) {
     // As at the beginning of the run.
-    owner.pointee.scopes!.drain(to: activation.pointee.scope)
+    owner.scopes!.drain(to: activation.pointee.scope)
   }
 
   /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).
   private func beginStops() -> UInt64 {
-    owner.pointee.lastSerial += 1
-    let outer = stopWord.exchange(owner.pointee.lastSerial << 1, ordering: .sequentiallyConsistent)
+    owner.lastSerial += 1
+    let outer = stopWord.exchange(owner.lastSerial << 1, ordering: .sequentiallyConsistent)
     if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
     return outer
   }
 
   /// Under the lock.
   private func enter(_ mode: ModePointer) {
-    state.pointee.currentMode = mode
-    if owner.pointee.activation != nil {
+    state.currentMode = mode
+    if owner.activation != nil {
       releaseCollectedTimers()
       muteServedPorts(in: mode)
     }
@@ -174,7 +174,7 @@ extension RunLoop {
   @inline(__always)
   private func leave(_ activation: UnsafeMutablePointer<Activation>) {
     lock.withLock {
-      state.pointee.currentMode = activation.pointee.outerMode
+      state.currentMode = activation.pointee.outerMode
       restoreCallout(activation.pointee.enclosingCallout)
       if let outer = activation.pointee.outerMode { armTimer(of: outer) }
     }
@@ -198,8 +198,8 @@ extension RunLoop {
   func oweWake(to enclosing: UnsafeMutablePointer<Activation>?) {
     if let enclosing {
       if enclosing.pointee.isAccepting { enclosing.pointee.isOwedWake = true }
-    } else if owner.pointee.hostWait != .none {
-      owner.pointee.hostedWake = .wake
+    } else if owner.hostWait != .none {
+      owner.hostedWake = .wake
     }
   }
 }

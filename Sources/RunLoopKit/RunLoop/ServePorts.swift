@@ -36,7 +36,7 @@ extension RunLoop {
     let owned = source.owned
     if let owned {
       guard owned.hold() else { return false }  // invalidated by another thread a moment ago
-      owner.pointee.servedOwners.append(source)
+      owner.servedOwners.append(source)
     }
     count(.portCallouts)
     // The caller holds it until `serving` is nil again.
@@ -48,7 +48,7 @@ extension RunLoop {
       lock.withLock { setMuted(false, source) }
     }
     if let owned {
-      owner.pointee.servedOwners.removeLast()
+      owner.servedOwners.removeLast()
       owned.release()
     }
     return true
@@ -66,7 +66,7 @@ extension RunLoop {
   /// A nested run begins: the readiness sources whose callouts are on the stack are taken out of its set. Removed, not
   /// masked: a hang-up would be reported all the same. Under the lock.
   func muteServedPorts(in mode: ModePointer) {
-    var enclosing = owner.pointee.activation
+    var enclosing = owner.activation
     while let activation = enclosing {
       if let source = activation.pointee.serving?.takeUnretainedValue(), let token = source.token(in: mode) {
         setMuted(true, source, token, in: mode)
@@ -122,9 +122,9 @@ extension RunLoop {
     guard let owned = item.owned, owned.hold() else { return false }
     // Proof: `Item.Kind`. The caller has served the other kinds with a descriptor; the rest is never in a port set.
     let source = unsafeDowncast(item, to: EventSource.self)
-    owner.pointee.servedOwners.append(source)
+    owner.servedOwners.append(source)
     let hasCalled = source.serve(ready: ready, in: mode, of: self)
-    owner.pointee.servedOwners.removeLast()
+    owner.servedOwners.removeLast()
     owned.release()
     if hasCalled { count(.portCallouts) }
     return hasCalled

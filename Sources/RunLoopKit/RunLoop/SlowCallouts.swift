@@ -65,8 +65,8 @@ extension RunLoop {
   private func setReporter(_ reporter: (@Sendable (SlowCallout) -> Void)?, limit: UInt64) {
     guard isUsable else { return }
     let previous = lock.withLock {
-      guard !hasEnded, reporter != nil || state.pointee.extras?.slowCalloutReporter != nil else { return reporter }
-      let extras = state.pointee.makeExtras()
+      guard !hasEnded, reporter != nil || state.extras?.slowCalloutReporter != nil else { return reporter }
+      let extras = state.makeExtras()
       let counters = extras.makeCounters()
       counters.pointee.slowLimit.store(limit, ordering: .relaxed)
       activeCounters.store(UInt(bitPattern: counters), ordering: .releasing)
@@ -105,7 +105,7 @@ extension RunLoop {
   @inline(never)
   private func beginTiming(_ counters: UnsafeMutablePointer<Counters>) -> UInt64 {
     guard counters.pointee.slowLimit.load(ordering: .relaxed) != Time.forever else { return 0 }
-    owner.pointee.times.enclosed.append(0)
+    owner.times.enclosed.append(0)
     return max(Kernel.now(), 1)
   }
 
@@ -115,8 +115,8 @@ extension RunLoop {
   func endTiming(_ began: UInt64) -> UInt64 {
     let now = Kernel.now()
     let total = now > began ? now - began : 0
-    let enclosed = owner.pointee.times.enclosed.popLast() ?? 0
-    if let last = owner.pointee.times.enclosed.indices.last { owner.pointee.times.enclosed[last] += total }
+    let enclosed = owner.times.enclosed.popLast() ?? 0
+    if let last = owner.times.enclosed.indices.last { owner.times.enclosed[last] += total }
     return total > enclosed ? total - enclosed : 0
   }
 
@@ -124,7 +124,7 @@ extension RunLoop {
   @inline(never)
   func calloutHasTaken(since began: UInt64, _ item: Item?, _ kind: SlowCallout.Kind, in mode: ModePointer? = nil) {
     let taken = endTiming(began)
-    let substitute = owner.pointee.times.substitute.take()
+    let substitute = owner.times.substitute.take()
     guard isInThisProcess, let counters, taken > counters.pointee.slowLimit.load(ordering: .relaxed) else { return }
     report(taken, substitute ?? item, substitute?.kind.called ?? kind, mode)
   }
@@ -134,22 +134,22 @@ extension RunLoop {
 
   /// Another item than the one whose turn it was has been called; nothing if that is not timed.
   func hasCalled(_ substitute: Item) {
-    if !owner.pointee.times.enclosed.isEmpty { owner.pointee.times.substitute = substitute }
+    if !owner.times.enclosed.isEmpty { owner.times.substitute = substitute }
   }
 
   private func report(_ taken: UInt64, _ item: Item?, _ kind: SlowCallout.Kind, _ mode: ModePointer?) {
-    guard !owner.pointee.times.isReporting else { return }
+    guard !owner.times.isReporting else { return }
     let (reporter, mode) = lock.withLock {
-      (state.pointee.extras?.slowCalloutReporter, (mode ?? state.pointee.currentMode)?.pointee.name)
+      (state.extras?.slowCalloutReporter, (mode ?? state.currentMode)?.pointee.name)
     }
     guard let reporter else { return }
-    owner.pointee.times.isReporting = true
+    owner.times.isReporting = true
     let began = beginTiming()  // of whose time it is no part
     let name = item.map { $0.label ?? $0.description } ?? (kind == .mainQueue ? "main queue" : "block")
     let slow = SlowCallout(kind: kind, name: name, mode: mode ?? .default, duration: Duration(nanoseconds: taken))
     __RUNLOOPKIT_IS_REPORTING_A_SLOW_CALLOUT__(reporter, slow)
     if began != 0 { endTiming(began) }
-    owner.pointee.times.isReporting = false
+    owner.times.isReporting = false
   }
 }
 

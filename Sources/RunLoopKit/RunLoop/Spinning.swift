@@ -24,7 +24,7 @@ extension RunLoop {
   func spin(until deadline: UInt64) -> Bool {
     let limit = wantedSpin.load(ordering: .relaxed)
     if limit == 0 { return false }
-    if limit != owner.pointee.spin.limit { owner.pointee.spin.limit = limit }
-    return wakeWord.spin(&owner.pointee.spin, until: deadline)
+    if limit != owner.spin.limit { owner.spin.limit = limit }
+    return wakeWord.spin(&owner.spin, until: deadline)
   }
 }

@@ -69,7 +69,7 @@ extension RunLoop {
     guard isUsable else { return }
     lock.withLock {
       guard !hasEnded else { return }
-      activeCounters.store(UInt(bitPattern: state.pointee.makeExtras().collectStatistics()), ordering: .releasing)
+      activeCounters.store(UInt(bitPattern: state.makeExtras().collectStatistics()), ordering: .releasing)
     }
   }
 
@@ -79,13 +79,13 @@ extension RunLoop {
   /// - Thread: Any; the loop does not wait for it.
   public var statistics: Statistics {
     guard isUsable else { return Statistics() }
-    return lock.withLock { state.pointee.extras?.statistics ?? Statistics() }
+    return lock.withLock { state.extras?.statistics ?? Statistics() }
   }
 
   /// The same, and counts from 0 from now on. Two threads that take share what there is: nothing is told twice or lost.
   public func takeStatistics() -> Statistics {
     guard isUsable else { return Statistics() }
-    return lock.withLock { state.pointee.extras?.takeStatistics() ?? Statistics() }
+    return lock.withLock { state.extras?.takeStatistics() ?? Statistics() }
   }
 
   /// Nil while nothing is to be counted or timed. [loop]

@@ -24,7 +24,7 @@ extension RunLoop {
       let found = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
       posted = max(posted, wakeWord.take())
       if found < 0 {
-        if owner.pointee.waitFailure != 0 {
+        if owner.waitFailure != 0 {
           event = .failed
           break
         }
@@ -75,7 +75,7 @@ extension RunLoop {
   private func askKernel(in mode: ModePointer, mayBlock: Bool, deadline: UInt64) -> Int32 {
     if mayBlock, let found = sleep(in: mode, until: deadline) { return found }
     if canSkipLook(in: mode) { return -1 }
-    owner.pointee.skippedLooks = 0
+    owner.skippedLooks = 0
     // A run begins with making the set of its mode, or finds one (`Running`).
     let found = mode.pointee.portSet!.look()
     return found >= 0 ? found : hasFailedForGood(found, in: mode) ? -1 : 0
@@ -86,7 +86,7 @@ extension RunLoop {
   private func sleep(in mode: ModePointer, until deadline: UInt64) -> Int32? {
     let limit = beginSleep(in: mode, until: deadline)
     if limit == 0 { return nil }
-    owner.pointee.skippedLooks = 0
+    owner.skippedLooks = 0
     if let counters { counters.pointee.sleepBegins() }
     // As above.
     let found = mode.pointee.portSet!.blockingWait(until: limit)
@@ -100,13 +100,13 @@ extension RunLoop {
   func hasFailedForGood(_ status: Int32, in mode: ModePointer) -> Bool {
     if status == -EINTR { return false }
     let now = Kernel.now()
-    if now > Time.add(owner.pointee.failedWaitAt, OwnerState.failuresLieApart) { owner.pointee.failedWaits = 0 }
-    owner.pointee.failedWaitAt = now
-    owner.pointee.failedWaits += 1
+    if now > Time.add(owner.failedWaitAt, OwnerState.failuresLieApart) { owner.failedWaits = 0 }
+    owner.failedWaitAt = now
+    owner.failedWaits += 1
     let isLasting = [-EBADF, -EINVAL, -EFAULT, -EPERM].contains(status)
-    guard isLasting || owner.pointee.failedWaits > OwnerState.mostFailedWaits else { return false }
-    owner.pointee.failedWaits = 0
-    owner.pointee.waitFailure = -status
+    guard isLasting || owner.failedWaits > OwnerState.mostFailedWaits else { return false }
+    owner.failedWaits = 0
+    owner.waitFailure = -status
     lock.withLock { mode.pointee.waitFailure = -status }
     return true
   }
@@ -135,11 +135,11 @@ extension RunLoop {
   /// look would find nothing. Not for ever, so that a loop that spins stays visible.
   @inline(__always)
   private func canSkipLook(in mode: ModePointer) -> Bool {
-    guard owner.pointee.skippedLooks < OwnerState.mostSkippedLooks else { return false }
+    guard owner.skippedLooks < OwnerState.mostSkippedLooks else { return false }
     if isMain || mode.pointee.awaitedCount.load(ordering: .acquiring) > 0 {
       guard lock.withLock({ hasNothingToHear(in: mode) }) else { return false }
     }
-    owner.pointee.skippedLooks += 1
+    owner.skippedLooks += 1
     return true
   }
 
@@ -150,7 +150,7 @@ extension RunLoop {
   /// What a hosted loop has found before its pass comes first.
   @inline(__always)
   func takeHeldOrFetchedEvent(in mode: ModePointer) -> PassEvent? {
-    owner.pointee.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
+    owner.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
   }
 
   /// The oldest fetched event that is still true.
@@ -180,7 +180,7 @@ extension RunLoop {
       case .hint(.wakeup):
         continue
       case .hint(.mainQueue):
-        owner.pointee.isMainQueuePending = true
+        owner.isMainQueuePending = true
       case .hint(let timer):
         harvest(timer, of: mode)
         if takeExpiry(in: mode, soft: true) { return .timer }
@@ -203,13 +203,13 @@ extension RunLoop {
     if let unheard { return unheard }
     if mode.pointee.hasReadyPorts, let event = takeReadyPort(in: mode) { return event }
     if canServeMainQueue(activation) {
-      owner.pointee.isMainQueuePending = false
+      owner.isMainQueuePending = false
       if MainQueuePort.take() { return .mainQueue }
     }
     return nil
   }
 
   private func canServeMainQueue(_ activation: UnsafeMutablePointer<Activation>) -> Bool {
-    owner.pointee.isMainQueuePending && activation.pointee.servesMainQueue
+    owner.isMainQueuePending && activation.pointee.servesMainQueue
   }
 }
