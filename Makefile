@@ -28,6 +28,6 @@ check: setup
 install: core-install
 
 clean:
-	rm -rf .build .build-address .build-thread build
+	rm -rf .build .build-address .build-thread build Examples/.build
 
 include scripts/core.mk

@@ -44,7 +44,6 @@ let package = Package(
     .library(name: "RunLoopKit", targets: ["RunLoopKit"]),
     .library(name: "RunLoopTesting", targets: ["RunLoopTesting"]),
     .executable(name: "runloop", targets: ["runloop"]),
-    .executable(name: "kvd", targets: ["kvd"]),
   ],
   dependencies: benchmarkDependencies,
   targets: [
@@ -56,37 +55,16 @@ let package = Package(
     .target(name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore"], swiftSettings: strictSwift),
     .executableTarget(
       name: "runloop", dependencies: ["RunLoopKit", "RunLoopTesting", "CRunLoopCore"], swiftSettings: strictSwift),
-    .target(name: "ExampleSupport", path: "Examples/support", swiftSettings: strictSwift),
-    .executableTarget(
-      name: "patterns", dependencies: ["RunLoopKit", "ExampleSupport"], path: "Examples/patterns",
-      swiftSettings: strictSwift),
-    .executableTarget(
-      name: "kvd", dependencies: ["RunLoopKit"], path: "Examples/kvd", swiftSettings: strictSwift),
-    .executableTarget(
-      name: "events-example", dependencies: ["RunLoopKit", "ExampleSupport"], path: "Examples/events",
-      swiftSettings: strictSwift),
-    .executableTarget(
-      name: "threads", dependencies: ["RunLoopKit", "ExampleSupport"], path: "Examples/threads",
-      swiftSettings: strictSwift),
-    .executableTarget(
-      name: "ports", dependencies: ["RunLoopKit", "ExampleSupport"], path: "Examples/ports", swiftSettings: strictSwift),
     .executableTarget(
       name: "port-peer", dependencies: ["RunLoopKit"], path: "Tests/PortPeer", swiftSettings: strictSwift),
     .executableTarget(
       name: "hostile-peers", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"], path: "Tests/HostilePeers",
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "supervisor", dependencies: ["RunLoopKit", "ExampleSupport"], path: "Examples/supervisor",
-      swiftSettings: strictSwift),
-    .executableTarget(
       name: "failing-calls", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"], path: "Tests/FailingCalls",
       swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-    .testTarget(
-      name: "ConformanceTests",
-      dependencies: ["runloop", "patterns", "events-example", "threads", "ports", "supervisor", "failing-calls"],
-      exclude: ["Corpus"]),
-    .testTarget(name: "KvdTests", dependencies: ["kvd"]),
+    .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls"], exclude: ["Corpus"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
     .testTarget(
       name: "RunLoopKitTests",

@@ -31,7 +31,8 @@ import Testing
 
   @Test func everyTestThatIsNamedExists() {
     let folders = [
-      "CRunLoopCoreTests", "ConformanceTests", "KvdTests", "RunLoopTestingTests", "RunLoopKitTests/Blocks",
+      "../Examples/Tests/KvdTests", "CRunLoopCoreTests", "ConformanceTests", "RunLoopTestingTests",
+      "RunLoopKitTests/Blocks",
       "RunLoopKitTests/Diagnostics", "RunLoopKitTests/Events", "RunLoopKitTests/FaultCases", "RunLoopKitTests/Fuzz",
       "RunLoopKitTests/InputSources",
       "RunLoopKitTests/Items", "RunLoopKitTests/Model", "RunLoopKitTests/Patterns", "RunLoopKitTests/Perform",

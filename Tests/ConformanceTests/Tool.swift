@@ -1,6 +1,6 @@
 import Glibc
 
-/// The `runloop` executable, or an example, that was built beside the tests.
+/// The `runloop` executable, or another, that was built beside the tests.
 struct Tool {
   struct Outcome {
     var output = ""

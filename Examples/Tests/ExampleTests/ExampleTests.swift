@@ -2,8 +2,8 @@ import XCTest
 
 /// The examples that check themselves.
 final class ExampleTests: XCTestCase {
-  func test_patterns() {
-    let outcome = Tool("patterns").run([])
+  func test_patterns() throws {
+    let outcome = try Program(name: "patterns").run()
     XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
     XCTAssertEqual(
       outcome.output,
@@ -24,8 +24,8 @@ final class ExampleTests: XCTestCase {
       """)
   }
 
-  func test_supervisor() {
-    let outcome = Tool("supervisor").run([])
+  func test_supervisor() throws {
+    let outcome = try Program(name: "supervisor").run()
     XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
     XCTAssertEqual(
       outcome.output,
@@ -46,16 +46,16 @@ final class ExampleTests: XCTestCase {
       """)
   }
 
-  func test_events() {
-    let outcome = Tool("events-example").run([])
+  func test_events() throws {
+    let outcome = try Program(name: "events").run()
     XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
   }
 
   /// As of the tools: what was printed and lost is not an exit status of 0.
-  func test_lostOutput() {
-    for example in ["patterns", "events-example", "threads", "ports", "supervisor"] {
-      for target in [Tool.Output.full, .closed] {
-        let outcome = Tool(example).run([], to: target)
+  func test_lostOutput() throws {
+    for example in ["patterns", "events", "threads", "ports", "supervisor"] {
+      for target in [Program.Output.full, .closed] {
+        let outcome = try Program(name: example).run(to: target)
         XCTAssertEqual(outcome.status, 1, example)
         XCTAssertTrue(
           outcome.complaint.hasSuffix("standard output could not be written\n"), "\(example): \(outcome.complaint)")

@@ -1,0 +1,30 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// The examples and their tests, as a package that depends on RunLoopKit: whoever else does meets none of these names.
+
+/// Flags for checks only.
+let strict: [SwiftSetting] =
+  Context.environment["RLK_STRICT"] == nil ? [] : [.unsafeFlags(["-warnings-as-errors"])]
+
+/// A program in the folder of its name.
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, path: name, swiftSettings: strict)
+}
+
+let package = Package(
+  name: "Examples",
+  dependencies: [.package(name: "RunLoopKit", path: "..")],
+  targets: [
+    .target(name: "ExampleSupport", path: "support", swiftSettings: strict),
+    program("events", ["RunLoopKit", "ExampleSupport"]),
+    program("kvd", ["RunLoopKit"]),
+    program("patterns", ["RunLoopKit", "ExampleSupport"]),
+    program("ports", ["RunLoopKit", "ExampleSupport"]),
+    program("supervisor", ["RunLoopKit", "ExampleSupport"]),
+    program("threads", ["RunLoopKit", "ExampleSupport"]),
+    .testTarget(name: "ExampleTests", dependencies: ["events", "patterns", "ports", "supervisor", "threads"]),
+    .testTarget(name: "KvdTests", dependencies: ["kvd"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
