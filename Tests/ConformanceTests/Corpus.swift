@@ -4,8 +4,6 @@ struct Corpus {
 
   /// The one beside this file.
   static let own = Corpus(directory: testDirectory + "/Corpus")
-  /// Scenarios that are not part of the package, if they are there.
-  static let shared = Corpus(directory: testDirectory + "/../../../shared/conformance")
 
   private static let testDirectory = #filePath.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
 

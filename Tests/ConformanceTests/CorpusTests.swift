@@ -4,12 +4,12 @@ import Testing
 @Suite struct CorpusTests {
   @Test(arguments: Corpus.own.names)
   func virtualTrace(_ name: String) throws {
-    try check(name, of: .own)
-  }
-
-  @Test(arguments: Corpus.shared.names.filter { !Set(Corpus.own.names).contains($0) })
-  func sharedVirtualTrace(_ name: String) throws {
-    try check(name, of: .shared)
+    let expected = try #require(Corpus.own.expectedTrace(name), "no trace of \(name)")
+    let outcome = Tool().run(["scenario", Corpus.own.scenarioPath(name), "--virtual"])
+    let isHang = expected.hasSuffix("HANG\n")
+    let difference = outcome.output == expected ? "" : Difference.between(expected, outcome.output)
+    #expect(outcome.output == expected, "\(name) (- expected, + got)\n\(difference)\n\(outcome.complaint)")
+    #expect(outcome.status == (isHang ? 3 : 0), "\(name): \(outcome.complaint)")
   }
 
   @Test func corpusIsThere() {
@@ -22,14 +22,5 @@ import Testing
     let path = Corpus.own.scenarioPath(name)
     let first = Tool().run(["scenario", path, "--virtual"]).output
     for _ in 0..<5 { #expect(Tool().run(["scenario", "--virtual", path]).output == first) }
-  }
-
-  private func check(_ name: String, of corpus: Corpus) throws {
-    let expected = try #require(corpus.expectedTrace(name), "no trace of \(name)")
-    let outcome = Tool().run(["scenario", corpus.scenarioPath(name), "--virtual"])
-    let isHang = expected.hasSuffix("HANG\n")
-    let difference = outcome.output == expected ? "" : Difference.between(expected, outcome.output)
-    #expect(outcome.output == expected, "\(name) (- expected, + got)\n\(difference)\n\(outcome.complaint)")
-    #expect(outcome.status == (isHang ? 3 : 0), "\(name): \(outcome.complaint)")
   }
 }

@@ -10,20 +10,11 @@ import Testing
     "thread-kept-alive-by-port", "timer-date-order", "timer-missed-are-skipped", "wake-other-thread-during-callback",
   ]
 
-  /// A busy machine may spoil one of them once; a second one would be no accident.
-  @Test func realTimeTraces() throws {
-    var retried: [String] = []
-    for name in Self.names {
-      let expected = try #require(Corpus.own.expectedTrace(name), "no trace of \(name)")
-      var output = trace(of: name)
-      if output != expected {
-        print("\(name): retried in real time\n\(Difference.between(expected, output))")
-        retried.append(name)
-        output = trace(of: name)
-      }
-      #expect(output == expected, "\(name) (- expected, + got)\n\(Difference.between(expected, output))")
-    }
-    #expect(retried.count <= 1, "retried: \(retried.joined(separator: ", "))")
+  @Test(arguments: Self.names)
+  func realTimeTrace(_ name: String) throws {
+    let expected = try #require(Corpus.own.expectedTrace(name), "no trace of \(name)")
+    let output = trace(of: name)
+    #expect(output == expected, "\(name) (- expected, + got)\n\(Difference.between(expected, output))")
   }
 
   private func trace(of name: String) -> String {

@@ -2,30 +2,32 @@ internal import CRunLoopCore
 internal import Synchronization
 
 /// A number on which threads sleep until it changes.
-struct FutexWord: ~Copyable, Sendable {
+package struct FutexWord: ~Copyable, Sendable {
   private let word = Atomic<UInt32>(0)
 
+  package init() {}
+
   @inline(__always)
-  borrowing func load() -> UInt32 { word.load(ordering: .acquiring) }
+  package borrowing func load() -> UInt32 { word.load(ordering: .acquiring) }
 
   /// Without waking: for changes that nobody waits for.
-  borrowing func store(_ value: UInt32) { word.store(value, ordering: .sequentiallyConsistent) }
+  package borrowing func store(_ value: UInt32) { word.store(value, ordering: .sequentiallyConsistent) }
 
   /// True if it was `expected`, and is `value` now. Wakes nobody: a sleeper sees it when the next change wakes it, or when
   /// its deadline has passed.
-  borrowing func exchange(from expected: UInt32, to value: UInt32) -> Bool {
+  package borrowing func exchange(from expected: UInt32, to value: UInt32) -> Bool {
     word.compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent).exchanged
   }
 
   /// As `exchange`; if it was changed, wakes all sleepers.
-  borrowing func change(from expected: UInt32, to value: UInt32) -> Bool {
+  package borrowing func change(from expected: UInt32, to value: UInt32) -> Bool {
     guard exchange(from: expected, to: value) else { return false }
     wakeAll()
     return true
   }
 
   /// A number that nobody has seen before, and wakes all sleepers.
-  borrowing func advance() {
+  package borrowing func advance() {
     word.wrappingAdd(1, ordering: .sequentiallyConsistent)
     wakeAll()
   }
@@ -33,7 +35,8 @@ struct FutexWord: ~Copyable, Sendable {
   /// Sleeps while it is `seen`: false if it still is when the deadline has passed.
   ///
   /// - Parameter purpose: What the thread waits for, in words, for `TurnTaking`.
-  borrowing func wait(while seen: UInt32, _ deadline: Deadline, for purpose: @autoclosure () -> String) -> Bool {
+  package borrowing func wait(while seen: UInt32, _ deadline: Deadline, for purpose: @autoclosure () -> String) -> Bool
+  {
     while load() == seen {
       if deadline.hasPassed { return load() != seen }
       withUnsafePointer(to: word) { address in

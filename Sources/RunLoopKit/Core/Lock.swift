@@ -6,7 +6,7 @@ internal import Synchronization
 /// Our own, since the standard library's is a priority-inheritance futex behind calls that ThreadSanitizer cannot see into.
 /// In a child of fork(2) it does nothing: a thread of the parent may have held it at that moment, and the child has no other
 /// thread that could use what it guards. (A callout that forks returns into its pass in both processes.)
-struct Lock: ~Copyable, Sendable {
+package struct Lock: ~Copyable, Sendable {
   private static let free: UInt32 = 0
   private static let held: UInt32 = 1
   /// Somebody may sleep: whoever unlocks wakes one.
@@ -18,19 +18,21 @@ struct Lock: ~Copyable, Sendable {
   /// The process that made it.
   let forkGeneration = Kernel.forkGeneration
 
+  package init() {}
+
   @inline(__always)
-  borrowing func lock() {
+  package borrowing func lock() {
     if word.compareExchange(expected: Lock.free, desired: Lock.held, ordering: .acquiring).exchanged { return }
     lockContended()
   }
 
   @inline(__always)
-  borrowing func unlock() {
+  package borrowing func unlock() {
     if word.exchange(Lock.free, ordering: .releasing) == Lock.contended { wakeOne() }
   }
 
   @inline(__always)
-  borrowing func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+  package borrowing func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     lock()
     defer { unlock() }
     return try body()

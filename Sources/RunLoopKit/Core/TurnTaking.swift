@@ -56,12 +56,12 @@ extension RunLoop {
 }
 
 /// Until when a thread waits for another one: on the clock of whoever decides about its turns.
-struct Deadline {
+package struct Deadline {
   let nanoseconds: UInt64
 
-  static let never = Deadline(nil)
+  package static let never = Deadline(nil)
 
-  init(_ timeout: Duration?) {
+  package init(_ timeout: Duration?) {
     nanoseconds = timeout.map { Time.add(Self.now(), $0.nanosecondsRoundedUp) } ?? Time.forever
   }
 

@@ -13,6 +13,8 @@ protocol ItemHost: AnyObject {
 }
 
 /// A mode, as items and ports know it: a place, of which only the loop sees the inside (`ModeState`).
-struct ModePointer: Hashable {
+package struct ModePointer: Hashable {
   let address: UnsafeMutableRawPointer
+
+  package init(address: UnsafeMutableRawPointer) { self.address = address }
 }

@@ -1,25 +1,29 @@
 /// One membership of an item: in a mode of a loop, or in a loop's record of common items (`mode` nil).
-struct ItemLink {
+package struct ItemLink {
   /// Held while the item is a member.
-  let host: RunLoop
-  let mode: ModePointer?
+  package let host: RunLoop
+  package let mode: ModePointer?
   /// Of a descriptor and a timer: the token in the mode's port set or deadline heap. Of the others: a stamp that grows with
   /// each adding to the loop. Either tells a member from one that was removed and added again, and is never 0.
-  let token: UInt64
+  package let token: UInt64
+
+  package init(host: RunLoop, mode: ModePointer?, token: UInt64) {
+    (self.host, self.mode, self.token) = (host, mode, token)
+  }
 }
 
 /// Where an item is a member. Mostly in one place, which takes no array.
-struct ItemLinks: Sequence {
-  private(set) var first: ItemLink?
+package struct ItemLinks: Sequence {
+  package private(set) var first: ItemLink?
   /// Nil rather than empty.
   private var others: ContiguousArray<ItemLink>?
 
-  init(first: ItemLink? = nil) { self.first = first }
+  package init(first: ItemLink? = nil) { self.first = first }
 
-  var hasOthers: Bool { others != nil }
+  package var hasOthers: Bool { others != nil }
 
   @inline(__always)
-  mutating func append(_ link: ItemLink) {
+  package mutating func append(_ link: ItemLink) {
     if first == nil { first = link } else { appendOther(link) }
   }
 
@@ -29,7 +33,7 @@ struct ItemLinks: Sequence {
 
   /// Takes out the first link that `isGone` accepts.
   @inline(__always)
-  mutating func remove(where isGone: (ItemLink) -> Bool) -> ItemLink? {
+  package mutating func remove(where isGone: (ItemLink) -> Bool) -> ItemLink? {
     guard let first else { return nil }
     if isGone(first) { return hasOthers ? takeFirst() : self.first.take() }
     guard let index = others?.firstIndex(where: isGone) else { return nil }
@@ -49,7 +53,7 @@ struct ItemLinks: Sequence {
   }
 
   /// Takes out all links of the loop.
-  mutating func removeAll(of host: RunLoop) -> ItemLinks {
+  package mutating func removeAll(of host: RunLoop) -> ItemLinks {
     var (taken, kept) = (ItemLinks(), ItemLinks())
     forEach { if $0.host === host { taken.append($0) } else { kept.append($0) } }
     self = kept
@@ -58,7 +62,7 @@ struct ItemLinks: Sequence {
 
   /// True if the item is a member of the mode by this token.
   @inline(__always)
-  func contains(_ token: UInt64, in mode: ModePointer) -> Bool {
+  package func contains(_ token: UInt64, in mode: ModePointer) -> Bool {
     // `mode` is no optional: equal to that of `first`, which is there.
     if first?.mode == mode { return first.unsafelyUnwrapped.token == token }
     return others?.contains { $0.mode == mode && $0.token == token } == true
@@ -66,14 +70,14 @@ struct ItemLinks: Sequence {
 
   /// The mode and the token, if the item is a member of one mode of the loop and of nothing else.
   @inline(__always)
-  func only(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
+  package func only(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
     guard !hasOthers, first?.host === host, let mode = first?.mode else { return nil }
     // The guard has looked into it.
     return (mode, first.unsafelyUnwrapped.token)
   }
 
   /// The loops of the links after the first one, each once, and not the first one's.
-  var otherHosts: [RunLoop] {
+  package var otherHosts: [RunLoop] {
     guard let others else { return [] }
     var hosts: [RunLoop] = []
     for link in others where link.host !== first?.host && !hosts.contains(where: { $0 === link.host }) {
@@ -83,29 +87,29 @@ struct ItemLinks: Sequence {
   }
 
   @inline(__always)
-  func forEach(_ body: (ItemLink) -> Void) {
+  package func forEach(_ body: (ItemLink) -> Void) {
     if let first { body(first) }
     others?.forEach(body)
   }
 
   @inline(__always)
-  func contains(where isWanted: (ItemLink) -> Bool) -> Bool { first(where: isWanted) != nil }
+  package func contains(where isWanted: (ItemLink) -> Bool) -> Bool { first(where: isWanted) != nil }
 
   @inline(__always)
-  func first(where isWanted: (ItemLink) -> Bool) -> ItemLink? {
+  package func first(where isWanted: (ItemLink) -> Bool) -> ItemLink? {
     guard let first else { return nil }
     return isWanted(first) ? first : others?.first(where: isWanted)
   }
 
-  func makeIterator() -> Iterator { Iterator(links: self) }
+  package func makeIterator() -> Iterator { Iterator(links: self) }
 
-  struct Iterator: IteratorProtocol {
+  package struct Iterator: IteratorProtocol {
     fileprivate let links: ItemLinks
     private var position = -1
 
     fileprivate init(links: ItemLinks) { self.links = links }
 
-    mutating func next() -> ItemLink? {
+    package mutating func next() -> ItemLink? {
       defer { position += 1 }
       if position < 0 { return links.first }
       guard let others = links.others, position < others.count else { return nil }

@@ -1,37 +1,37 @@
 /// When a timer fires, as pure arithmetic on nanoseconds.
-struct TimerSchedule {
+package struct TimerSchedule {
   /// What is reported; a date in the past is reported until the timer has fired once (A14).
-  var reported: UInt64
+  package var reported: UInt64
   /// What counts: a date in the past means now.
-  var date: UInt64
-  var tolerance: UInt64
+  package var date: UInt64
+  package var tolerance: UInt64
 
-  init(date: UInt64, now: UInt64) {
+  package init(date: UInt64, now: UInt64) {
     reported = date
     self.date = max(date, now)
     tolerance = 0
   }
 
-  mutating func setDate(_ date: UInt64, now: UInt64) {
+  package mutating func setDate(_ date: UInt64, now: UInt64) {
     reported = date
     self.date = max(date, now)
   }
 
   /// When it is due. A date in the past on the wall clock stays that date, in case the clock is set back before it fires.
   @inline(__always)
-  func date(on clock: RunLoop.TimerClock) -> UInt64 { clock == .wall ? min(reported, date) : date }
+  package func date(on clock: RunLoop.TimerClock) -> UInt64 { clock == .wall ? min(reported, date) : date }
 
   /// It fires, though "now" of the moment when it was set has not come: the clock was set back since.
-  mutating func settle(now: UInt64) { date = min(date, now) }
+  package mutating func settle(now: UInt64) { date = min(date, now) }
 
   /// At most half the interval for a repeating timer (A2).
-  mutating func setTolerance(_ tolerance: UInt64, interval: UInt64) {
+  package mutating func setTolerance(_ tolerance: UInt64, interval: UInt64) {
     self.tolerance = interval > 0 ? min(tolerance, interval / 2) : tolerance
   }
 
   /// After the callout of the date `fired`: to the first date of its phase that lies after `now`, so that missed ones are
   /// skipped.
-  mutating func advance(fired: UInt64, interval: UInt64, now: UInt64) {
+  package mutating func advance(fired: UInt64, interval: UInt64, now: UInt64) {
     date = Time.nextInPhase(fired, interval, after: now)
     reported = date
   }

@@ -98,7 +98,7 @@ final class KeepsRunningTests: XCTestCase {
       XCTAssertEqual(try? RunLoop.current.run(for: .seconds(30)), .finished)
     }
     ready.wait()
-    while !loop.value!.isWaiting { sched_yield() }
+    yieldUntil(loop.value!.isWaiting)
     source.keepsRunning = false
     loop.value!.wakeUp()
     owner.join()

@@ -135,7 +135,7 @@ final class PatternThreadTests: XCTestCase {
         link.isPaused = step % 2 == 0
         link.rate = .init(framesPerSecond: 20_000 + step)
       }
-      while frames.value == 0 {}
+      yieldUntil(frames.value > 0)
     }
     XCTAssertEqual(UInt64(frames.value) + link.droppedFrames, last.value)
     link.invalidate()

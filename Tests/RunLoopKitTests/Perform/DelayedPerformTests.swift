@@ -139,7 +139,7 @@ final class DelayedPerformTests: XCTestCase {
     let thread = RunLoop.Thread(name: "sleeper")
     try thread.start()
     let done = Gate()
-    while !thread.loop!.isWaiting { sched_yield() }
+    yieldUntil(thread.loop!.isWaiting)
     try thread.loop!.perform(after: .milliseconds(1)) { done.open() }
     done.wait()
     thread.stop(.now)
@@ -172,7 +172,7 @@ final class DelayedPerformTests: XCTestCase {
       let error = thrown {
         try loop.perform(after: .zero, in: modes + [refusing]) {
           ran.value = true
-          while !hasReturned.value { sched_yield() }
+          yieldUntil(hasReturned.value)
         }
       }
       hasReturned.value = true

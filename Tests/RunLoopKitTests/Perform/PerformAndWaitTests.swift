@@ -23,7 +23,7 @@ final class PerformAndWaitTests: XCTestCase {
   }
 
   /// Until a block waits in the loop's default mode: the mode is not empty any more.
-  private func awaitBlock(in loop: RunLoop) { while loop.wouldFinish(in: .default) { sched_yield() } }
+  private func awaitBlock(in loop: RunLoop) { yieldUntil(!loop.wouldFinish(in: .default)) }
 
   func test_RLK_WAIT_1_onItsOwnThreadItRunsAtOnceInWhateverMode() {
     onThread {
@@ -184,7 +184,7 @@ final class PerformAndWaitTests: XCTestCase {
       XCTAssertEqual(late, .timedOut)
       mayGoOn.open()
     }
-    while loop.value!.wouldFinish(in: "other") { sched_yield() }
+    yieldUntil(!loop.value!.wouldFinish(in: "other"))
     try? loop.value!.enqueue { mayGoOn.wait() }
     queued.open()
     caller.join()

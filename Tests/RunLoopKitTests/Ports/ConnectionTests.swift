@@ -71,7 +71,7 @@ final class ConnectionTests: XCTestCase {
         try! right.send(Message(id: 9, [.right(own.sendRight)]))
       }
       isFull.wait()
-      while !isAsleep(thread.value) { sched_yield() }
+      yieldUntil(isAsleep(thread.value))
       own.invalidate()
       for _ in 0..<left { _ = peer.receive() }
       var kinds: [UInt8] = []

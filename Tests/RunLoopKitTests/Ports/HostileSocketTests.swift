@@ -86,7 +86,7 @@ final class HostileSocketTests: XCTestCase {
         end.open()
       }
       isFull.wait()
-      while !isAsleep(thread.value) { sched_yield() }
+      yieldUntil(isAsleep(thread.value))
       peer.send([1, 2, 3])
       end.wait()
       sender.join()

@@ -120,7 +120,7 @@ final class LargeAnswerTests: XCTestCase {
         sent.open()
       }
       begun.wait()
-      while !isAsleep(thread.value) { sched_yield() }
+      yieldUntil(isAsleep(thread.value))
       close(LargeAnswerTests.receiveFile(peer).file)
       sent.wait()
       sender.join()

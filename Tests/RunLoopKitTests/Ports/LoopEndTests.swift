@@ -39,7 +39,7 @@ final class LoopEndTests: XCTestCase {
       try thread.start()
       let right = port.sendRight
       let asker = TestThread { XCTAssertEqual(thrown { try right.request(Message()) }, .noReply) }
-      while port.pendingCount == 0 { sched_yield() }
+      yieldUntil(port.pendingCount != 0)
       let senders = [
         TestThread { XCTAssertEqual(thrown { try right.request(Message()) }, .portInvalid) },
         TestThread { XCTAssertEqual(thrown { try right.send(Message()) }, .portInvalid) },

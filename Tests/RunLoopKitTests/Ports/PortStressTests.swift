@@ -58,10 +58,10 @@ final class PortStressTests: XCTestCase {
       try loop.run(for: .zero)
       let sender = TestThread {
         for index in 0..<count {
-          while !loop.isWaiting || served.value < index { sched_yield() }
+          yieldUntil(loop.isWaiting && served.value >= index)
           try! port.sendRight.send(Message())
         }
-        while !loop.isWaiting || served.value < count { sched_yield() }
+        yieldUntil(loop.isWaiting && served.value >= count)
         loop.stop()
       }
       let counts = try CountingKernel.count { XCTAssertEqual(try loop.run(), .stopped) }

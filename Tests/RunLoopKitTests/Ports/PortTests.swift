@@ -121,7 +121,7 @@ final class PortTests: XCTestCase {
       try loop.add(timer)
       loop.collectStatistics()
       let sender = TestThread {
-        while !loop.isWaiting { sched_yield() }
+        yieldUntil(loop.isWaiting)
         for id in 1...5 { try! port.sendRight.send(Message(id: UInt32(id))) }
         XCTAssertTrue(loop.isWaiting)
         loop.stop()
@@ -146,7 +146,7 @@ final class PortTests: XCTestCase {
       try port.sendRight.send(Message(id: 7))
       try loop.add(RunLoop.Timer.never())
       let adder = TestThread {
-        while !loop.isWaiting { sched_yield() }
+        yieldUntil(loop.isWaiting)
         _ = try? loop.add(port)
       }
       XCTAssertEqual(try loop.run(), .stopped)

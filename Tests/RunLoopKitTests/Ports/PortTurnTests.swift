@@ -107,7 +107,7 @@ final class PortTurnTests: XCTestCase {
       let remover = TestThread {
         _ = try? RunLoop.current.add(port)
         isReady.open()
-        while !isInKernelsSleep(own) { sched_yield() }
+        yieldUntil(isInKernelsSleep(own))
         RunLoop.current.remove(port)
       }
       isReady.wait()

@@ -113,7 +113,7 @@ final class RequestTests: XCTestCase {
       let port = Port { _, _ in }
       let right = port.sendRight
       let sender = TestThread { XCTAssertEqual(thrown { try right.request(Message()) }, .noReply) }
-      while port.pendingCount == 0 { sched_yield() }
+      yieldUntil(port.pendingCount != 0)
       port.invalidate()
       sender.join()
       XCTAssertEqual(thrown { try right.request(Message()) }, .portInvalid)
@@ -214,7 +214,7 @@ final class RequestTests: XCTestCase {
       error.value = thrown { try right.request(Message(), in: "asking") }
       isOver.open()
     }
-    while port.pendingCount == 0 { sched_yield() }
+    yieldUntil(port.pendingCount != 0)
     thread.stop(.now)
     isOver.wait()
     XCTAssertEqual(error.value, .loopEnded)

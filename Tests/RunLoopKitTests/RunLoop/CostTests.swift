@@ -93,7 +93,7 @@ final class CostTests: XCTestCase {
       _ = try? RunLoop.current.run()
     }
     asleep.wait()
-    while loop.value?.isWaiting != true { sched_yield() }
+    yieldUntil(loop.value?.isWaiting == true)
     let counts = CountingKernel.count {
       for _ in 0..<50 { loop.value?.wakeUp() }
       asleep.wait()

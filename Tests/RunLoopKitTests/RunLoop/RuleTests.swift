@@ -65,7 +65,7 @@ final class RuleTests: XCTestCase {
       try loop.add(timer)
       try loop.add(RunLoop.Observer(.afterWaiting) { _, _ in loop.stop() })
       let other = TestThread {
-        while !loop.isWaiting { sched_yield() }
+        yieldUntil(loop.isWaiting)
         timer.fireDate = .now.advanced(by: .seconds(2000))
       }
       XCTAssertEqual(try loop.run(for: .seconds(10)), .stopped)

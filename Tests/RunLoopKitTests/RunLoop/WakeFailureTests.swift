@@ -16,14 +16,14 @@ final class WakeFailureTests: XCTestCase {
     }
     ready.wait()
     let target = loop.value!
-    while !target.isWaiting { sched_yield() }
+    yieldUntil(target.isWaiting)
     let number = try XCTUnwrap(Self.wakeupDescriptor(of: target))
     let (eventCounter, nothing) = (dup(number), open("/dev/null", O_RDONLY | O_CLOEXEC))
     XCTAssertEqual(dup2(nothing, number), number)
     let (pipe, standardError) = (Pipe(), dup(STDERR_FILENO))
     dup2(pipe.writing, STDERR_FILENO)
     for _ in 0..<2 {
-      while !target.isWaiting { sched_yield() }
+      yieldUntil(target.isWaiting)
       target.stop()
       var one: UInt64 = 1
       XCTAssertEqual(write(eventCounter, &one, 8), 8)

@@ -84,6 +84,21 @@ final class Gate: @unchecked Sendable {
   }
 }
 
+/// Lets other threads run until `condition` holds, for what no event tells. What never comes ends the test program after a
+/// minute, with the line that waited.
+func yieldUntil(_ condition: @autoclosure () -> Bool, file: StaticString = #file, line: UInt = #line) {
+  func seconds() -> Int {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec
+  }
+  let limit = seconds() + 60
+  while !condition() {
+    if seconds() > limit { fatalError("it has not come in a minute", file: file, line: line) }
+    sched_yield()
+  }
+}
+
 /// An eventfd that is closed with its owner.
 final class EventCounter: @unchecked Sendable {
   let descriptor: Int32

@@ -263,7 +263,7 @@ final class ResidentTests: XCTestCase {
     }
     XCTAssertNil(weakOwner)
     ended.wait()  // the thread ends by itself
-    while weakLoop != nil { sched_yield() }
+    yieldUntil(weakLoop == nil)
   }
 
   func test_RLK_RESIDENT_12_aHandleThatGoesOnItsOwnThread() throws {
@@ -308,7 +308,7 @@ final class ResidentTests: XCTestCase {
       let loop = RunLoop.current
       XCTAssertEqual(thrown { try loop.keepRunning(in: .common) }, .commonIsNoMode(call: "keepRunning(in:)"))
       let stopper = TestThread {
-        while loop.currentMode != "empty" { sched_yield() }
+        yieldUntil(loop.currentMode == "empty")
         loop.stop()
       }
       XCTAssertEqual(try loop.keepRunning(in: "empty"), .stopped)

@@ -50,7 +50,7 @@ final class ThreadEndTests: XCTestCase {
         errors.update { $0.append(thrown) }
       }
     }
-    while loop.value!.wouldFinish(in: "either") || loop.value!.wouldFinish(in: "other") { sched_yield() }
+    yieldUntil(!loop.value!.wouldFinish(in: "either") && !loop.value!.wouldFinish(in: "other"))
     queued.open()
     thread.join()
     for caller in callers { caller.join() }

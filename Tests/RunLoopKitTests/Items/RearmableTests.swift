@@ -61,7 +61,7 @@ final class RearmableTests: XCTestCase {
     }
     ready.wait()
     // It says that it sleeps before it calls the kernel, whose call is counted.
-    while !loop.value!.isWaiting || CountingKernel.counts.waits == before { sched_yield() }
+    yieldUntil(loop.value!.isWaiting && CountingKernel.counts.waits != before)
     let behind = CountingKernel.count { for _ in 0..<1000 { timer.rearm(after: .seconds(2000)) } }
     XCTAssertEqual(behind, CountingKernel.Counts())
     let first = CountingKernel.count {

@@ -134,7 +134,7 @@ final class LostSourceTests: XCTestCase {
         second.invalidate()
       }
       ready.wait()
-      while !loop.value!.isWaiting { sched_yield() }
+      yieldUntil(loop.value!.isWaiting)
       refuseNext(number)
       first.invalidate()
       owner.join()

@@ -238,7 +238,7 @@ final class RefusalTests: XCTestCase {
     }
     ready.wait()
     let (loop, timer) = shared.value!
-    while !loop.isWaiting { sched_yield() }
+    yieldUntil(loop.isWaiting)
     timer.rearm(after: .zero)
     owner.join()
   }

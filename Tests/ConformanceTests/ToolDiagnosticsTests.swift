@@ -1,7 +1,7 @@
 import Testing
 
 /// What the environment switches on in every program.
-@Suite struct DiagnosticsTests {
+@Suite struct ToolDiagnosticsTests {
   private func run(_ environment: [String: String]) -> Tool.Outcome {
     let script = "run unknown 0 no\nrun unknown 0 no\n"
     return Files.withTemporaryFile(script) { Tool().run(["scenario", "--virtual", $0], environment: environment) }
