@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+__thread void *rlc_thread_word;
+
 int rlc_thread_set_name(const char *name) {
     return -pthread_setname_np(pthread_self(), name);
 }

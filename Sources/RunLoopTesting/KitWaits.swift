@@ -34,7 +34,7 @@ extension Turns: TurnTaking {
 
   /// In the queue before the thread exists: its place does not depend on how fast the system starts it.
   func makePlace(_ purpose: String) -> Participant {
-    let participant = Participant(leaving: VirtualTime.Gate(turns: self, purpose: purpose))
+    let participant = Participant(of: self, leaving: VirtualTime.Gate(turns: self, purpose: purpose))
     join(participant)
     return participant
   }

@@ -1,7 +1,8 @@
 import Glibc
 
-/// One thread that takes part. All fields are guarded by `Turns.lock`, except `looks` and `destructorRounds`: its thread's.
+/// One thread that takes part. The turns hold it until it leaves. All fields are guarded by `Turns.lock`, except `looks` and `destructorRounds`: its thread's.
 final class Participant: @unchecked Sendable {
+  let turns: Turns
   /// Signalled when this participant gets the turn, or shall move the clock.
   let condition: UnsafeMutablePointer<pthread_cond_t>
   /// Opened when it leaves.
@@ -26,7 +27,8 @@ final class Participant: @unchecked Sendable {
     let purpose: String
   }
 
-  init(leaving: VirtualTime.Gate? = nil) {
+  init(of turns: Turns, leaving: VirtualTime.Gate? = nil) {
+    self.turns = turns
     self.leaving = leaving
     condition = .allocate(capacity: 1)
     var attributes = pthread_condattr_t()

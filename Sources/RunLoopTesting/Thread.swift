@@ -23,7 +23,8 @@ extension VirtualTime {
     ///
     /// - Thread: Any but the thread itself. - Blocks: Virtually.
     public func join() {
-      hasLeft.wait()
+      // Another thread than a participant holds no turn while it waits.
+      if Kernel.current?.turns === turns { hasLeft.wait() }
       // The thread has passed its turn on with the last of its destructors, so what is still to be waited for is short.
       if let handle = handle.withLock({ $0.take() }) { pthread_join(handle, nil) }
     }
@@ -35,7 +36,7 @@ extension VirtualTime {
   /// - Thread: Any. - Blocks: No.
   public func start(_ body: @escaping @Sendable () -> Void) -> Thread {
     let participant = turns.makePlace("the end of a thread (VirtualTime.Thread.join)")
-    let start = Unmanaged.passRetained(ThreadStart(turns: turns, participant: participant, body: body))
+    let start = Unmanaged.passRetained(ThreadStart(turns, participant, body))
     var handle = pthread_t()
     let status = pthread_create(&handle, nil, threadMain, start.toOpaque())
     guard status == 0 else { fatalError("VirtualTime.Thread: pthread_create failed: error \(status)") }
@@ -45,11 +46,13 @@ extension VirtualTime {
 
 private final class ThreadStart: Sendable {
   let turns: Turns
+  let kernel: Kernel
   let participant: Participant
   let body: @Sendable () -> Void
 
-  init(turns: Turns, participant: Participant, body: @escaping @Sendable () -> Void) {
+  init(_ turns: Turns, _ participant: Participant, _ body: @escaping @Sendable () -> Void) {
     self.turns = turns
+    kernel = VirtualKernel.make(turns)
     self.participant = participant
     self.body = body
   }
@@ -57,6 +60,7 @@ private final class ThreadStart: Sendable {
 
 private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   let start = Unmanaged<ThreadStart>.fromOpaque(argument!).takeRetainedValue()
+  start.kernel.enter()
   start.turns.adopt(start.participant)
   start.body()
   return nil

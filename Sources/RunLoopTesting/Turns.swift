@@ -15,7 +15,6 @@ final class Turns: @unchecked Sendable {
   private let tick: UInt64
   private let idlePolicy: VirtualTime.IdlePolicy
   private let patience: Patience
-  private let threadKey: pthread_key_t
   /// All who take part, in the order of their coming.
   private(set) var participants: [Participant] = []
   private(set) var holder: Participant?
@@ -40,11 +39,6 @@ final class Turns: @unchecked Sendable {
     self.tick = tick
     self.idlePolicy = idlePolicy
     self.patience = patience
-    var key = pthread_key_t()
-    let status = pthread_key_create(&key, participantThreadEnds)
-    precondition(status == 0, "pthread_key_create failed: error \(status)")
-    threadKey = key
-    Turns.shared.store(self)
   }
 
   /// The clock, in nanoseconds. Thread: any; no lock.
@@ -57,13 +51,27 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Taking part
 
+  /// The calling thread's participant, of whatever turns. A thread takes part in one virtual time at a time.
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let status = pthread_key_create(&key, participantThreadEnds)
+    precondition(status == 0, "pthread_key_create failed: error \(status)")
+    return key
+  }()
+
   private var current: Participant? {
-    pthread_getspecific(threadKey).map { Unmanaged<Participant>.fromOpaque($0).takeUnretainedValue() }
+    guard let participant = pthread_getspecific(Turns.key) else { return nil }
+    // What `adopt` has retained, until it leaves.
+    let own = Unmanaged<Participant>.fromOpaque(participant).takeUnretainedValue()
+    return own.turns === self ? own : nil
   }
 
+  /// The thread becomes a participant, unless it is one. Its loop, if it has one, must be of these turns.
   func enterCurrentThread() -> Participant {
     if let participant = current { return participant }
-    let participant = Participant()
+    refuseOthers()
+    if Kernel.current?.turns !== self { VirtualKernel.make(self).enter() }
+    let participant = Participant(of: self)
     join(participant)
     adopt(participant)
     return participant
@@ -87,16 +95,18 @@ final class Turns: @unchecked Sendable {
 
   /// Makes the calling thread that of a participant which is in the queue already, and waits for its turn.
   func adopt(_ participant: Participant) {
-    pthread_setspecific(threadKey, Unmanaged.passRetained(participant).toOpaque())
+    pthread_setspecific(Turns.key, Unmanaged.passRetained(participant).toOpaque())
     lock.withLock {
       participant.threadID = Participant.callingThreadID()
       awaitTurn(participant)
     }
   }
 
+  /// A thread whose loop is of these turns keeps the kernel with it.
   func leaveCurrentThread() {
     guard let participant = current else { return }
-    pthread_setspecific(threadKey, nil)
+    pthread_setspecific(Turns.key, nil)
+    if RunLoop.existing == nil { Kernel.leave() }
     leave(Unmanaged.passUnretained(participant))
   }
 
@@ -123,7 +133,7 @@ final class Turns: @unchecked Sendable {
     let participant = Unmanaged<Participant>.fromOpaque(value)
     participant.takeUnretainedValue().destructorRounds += 1
     if participant.takeUnretainedValue().destructorRounds < Turns.lastDestructorRound {
-      pthread_setspecific(threadKey, value)
+      pthread_setspecific(Turns.key, value)
     } else {
       leave(participant)
     }
@@ -282,28 +292,8 @@ final class Turns: @unchecked Sendable {
   }
 }
 
-// MARK: The process's one
-
-/// For C functions, which have no place for a context: a thread-specific value's destructor and the kernel table.
-final class SharedTurns: Sendable {
-  private let reference = Mutex<Turns?>(nil)
-
-  func store(_ turns: Turns) {
-    reference.withLock {
-      guard $0 == nil else {
-        fatalError("VirtualTime.install: it is installed already, and there is no way back in this process")
-      }
-      $0 = turns
-    }
-  }
-
-  var value: Turns { reference.withLock { $0! } }
-}
-
-extension Turns {
-  static let shared = SharedTurns()
-}
-
 private func participantThreadEnds(_ value: UnsafeMutableRawPointer?) {
-  if let value { Turns.shared.value.threadEnds(value) }
+  guard let value else { return }
+  // What `adopt` has retained, until `leave`.
+  Unmanaged<Participant>.fromOpaque(value).takeUnretainedValue().turns.threadEnds(value)
 }

@@ -2,28 +2,33 @@ import CRunLoopCore
 import Glibc
 import RunLoopKit
 
-/// The kernel table with the clock, the timer descriptors and the waits replaced. All else is the C library's.
-///
-/// The context stays that of the default table, whose functions are called with it.
+/// The kernel table with the clock, the timer descriptors and the waits replaced. All else is the C library's, which needs no
+/// context: the table's is its `Turns`.
 enum VirtualKernel {
   /// The virtual wall clock is that much ahead of the monotonic one at first: 2001-01-01 plus the start value.
   static let realtimeOffset: Int64 = 978_307_200_000_000_000
 
-  static func install(_ turns: Turns) {
-    let table = UnsafeMutablePointer<rlc_kernel>.allocate(capacity: 1)  // lives as long as the process
-    table.initialize(to: rlc_kernel_default().pointee)
-    table.pointee.now = virtualNow
-    table.pointee.epoll_wait = virtualEpollWait
-    table.pointee.timerfd_create = virtualTimerCreate
-    table.pointee.timerfd_set = virtualTimerSet
-    table.pointee.close = virtualClose
-    RunLoop.installKernel(UnsafePointer(table))
-    RunLoop.installTurns(turns)
+  static func make(_ turns: Turns) -> Kernel {
+    var table = rlc_kernel_default().pointee
+    table.context = Unmanaged.passUnretained(turns).toOpaque()
+    table.now = virtualNow
+    table.epoll_wait = virtualEpollWait
+    table.timerfd_create = virtualTimerCreate
+    table.timerfd_set = virtualTimerSet
+    table.close = virtualClose
+    return Kernel(table, turns: turns)
+  }
+}
+
+extension Turns {
+  /// What `VirtualKernel.make` has put there; the kernel holds it.
+  fileprivate static func of(_ context: UnsafeMutableRawPointer?) -> Turns {
+    Unmanaged<Turns>.fromOpaque(context!).takeUnretainedValue()
   }
 }
 
 private func virtualNow(_ context: UnsafeMutableRawPointer?, _ clock: rlc_clock) -> UInt64 {
-  let turns = Turns.shared.value
+  let turns = Turns.of(context)
   let now = turns.readClock()
   return clock == RLC_CLOCK_MONOTONIC ? now : now.moved(by: turns.lock.withLock { turns.timers.offset(of: clock) })
 }
@@ -32,8 +37,8 @@ private func virtualEpollWait(
   _ context: UnsafeMutableRawPointer?, _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, _ capacity: Int32,
   _ deadline: UInt64
 ) -> Int32 {
-  let turns = Turns.shared.value
-  func look() -> Int32 { rlc_kernel_default().pointee.epoll_wait(context, epoll, events, capacity, 0) }
+  let turns = Turns.of(context)
+  func look() -> Int32 { rlc_kernel_default().pointee.epoll_wait(nil, epoll, events, capacity, 0) }
   turns.fireDueTimers()
   let found = look()
   if found != 0 || deadline == 0 {
@@ -50,14 +55,14 @@ private func virtualEpollWait(
 }
 
 private func virtualTimerCreate(_ context: UnsafeMutableRawPointer?, _ clock: rlc_clock) -> Int32 {
-  let turns = Turns.shared.value
-  let fd = rlc_kernel_default().pointee.eventfd_create(context)
+  let turns = Turns.of(context)
+  let fd = rlc_kernel_default().pointee.eventfd_create(nil)
   if fd >= 0 { turns.lock.withLock { turns.timers.register(fd, clock: clock) } }
   return fd
 }
 
 private func virtualTimerSet(_ context: UnsafeMutableRawPointer?, _ fd: Int32, _ deadline: UInt64) -> Int32 {
-  let turns = Turns.shared.value
+  let turns = Turns.of(context)
   turns.lock.withLock {
     turns.timers.set(fd, to: deadline, now: turns.now)
     turns.interrupt()
@@ -66,7 +71,7 @@ private func virtualTimerSet(_ context: UnsafeMutableRawPointer?, _ fd: Int32, _
 }
 
 private func virtualClose(_ context: UnsafeMutableRawPointer?, _ fd: Int32) -> Int32 {
-  let turns = Turns.shared.value
+  let turns = Turns.of(context)
   turns.lock.withLock { turns.timers.forget(fd) }
-  return rlc_kernel_default().pointee.close(context, fd)
+  return rlc_kernel_default().pointee.close(nil, fd)
 }

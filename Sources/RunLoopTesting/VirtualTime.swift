@@ -3,7 +3,7 @@ import RunLoopKit
 
 /// A clock that stands still while anybody works and jumps to the next deadline when everybody sleeps.
 ///
-/// It drives the production pass: loops made after `install` take their clock, their timer descriptors and their waits
+/// It drives the production pass: the loops of its threads take their clock, their timer descriptors and their waits
 /// from it, while epoll, eventfds and pipes stay real, so that the order of readiness is still the kernel's. Hours of
 /// loop time pass in no real time, and a program whose threads all take part runs the same way every time:
 ///
@@ -14,8 +14,8 @@ import RunLoopKit
 /// try RunLoop.current.run(for: .seconds(7200))  // returns at once
 /// ```
 ///
-/// **Participants.** The thread that installs takes part; so do threads made by `start` and each `RunLoop.Thread`, from
-/// before they exist, threads that called `enter`, and any other thread from its first wait in the kit on. One participant
+/// **Participants.** The thread that installs takes part; so do threads made by `start` and each `RunLoop.Thread` that a
+/// participant starts, from before they exist, and threads that called `enter`. One participant
 /// runs at a time: it holds the turn until it blocks in a loop's wait or one of the kit's for another thread
 /// (`RunLoop.Thread.start` and `join`, `performAndWait`, `invalidateAndWait`, `send` to a full port), in `sleep`, in a `Gate`,
 /// in `VirtualTime.Thread.join`, or leaves; then the one that has been able to run for longest goes on. All of these count
@@ -31,6 +31,10 @@ import RunLoopKit
 ///
 /// **Spinning.** A loop whose waits find an event again and again without ever blocking would stop the clock for ever:
 /// after 64 looks at one instant a participant sleeps for half a millisecond.
+///
+/// **Beside it** the process may have other virtual times, each with its clock and its threads, and loops with the system's
+/// clock: a loop has the clock of the thread that has made it, for ever. A timer's date is on the clock of the loop that it
+/// is added to. A wait for a thread that has another clock counts its timeout by the waiting thread's.
 ///
 /// **Other threads** may post, wake, write and call `Gate.open` at any time. As the clock does not wait for them, whatever
 /// they do happens at an arbitrary virtual time, unless nothing else was pending.
@@ -58,10 +62,10 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     turns = Turns(start: start, tick: tick, idlePolicy: idlePolicy, patience: patience)
   }
 
-  /// Replaces the kernel and the clock of all loops that this process will make, and makes the calling thread a participant.
+  /// Makes a virtual time, and the calling thread its first participant. The thread's loop, which it must not have made
+  /// before, and the loops of all threads that it starts by the kit or by `start` are this virtual time's.
   ///
-  /// Call it once, before the first loop exists; there is no way back. Tests of virtual time therefore run in processes of
-  /// their own (an exit test, or an executable).
+  /// For the main thread of a program. `RunLoop.main` has the clock of the main thread.
   ///
   /// - Parameters:
   ///   - start: The monotonic clock's first value. The boot-time clock shows the same until `suspend`, the wall clock a fixed day.
@@ -69,7 +73,8 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   ///     time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
   ///   - whenIdle: What to do when nothing can ever happen by itself.
   ///   - whenStuck: What to do when nothing goes on for a while of the machine's time.
-  /// - Precondition: It was not called before, and no loop was made before: a loop keeps the clock that it was made with.
+  /// - Precondition: The calling thread has no loop (a loop keeps the clock that it was made with) and takes part in no other
+  ///   virtual time: else the process ends with a message.
   /// - Thread: Any. - Blocks: No.
   public static func install(
     startingAt start: RunLoop.Instant = RunLoop.Instant(nanoseconds: 1_000_000_000_000_000),
@@ -77,15 +82,9 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     whenIdle: IdlePolicy = .waitForReality,
     whenStuck: StuckPolicy = .report(after: .seconds(10))
   ) -> VirtualTime {
-    guard !RunLoop.hasMadeALoop else {
-      fatalError(
-        "VirtualTime.install: this process has made a run loop already, which keeps the system's clock and waits: "
-          + "call it first of all, before RunLoop.current, RunLoop.main and RunLoop.Thread are used")
-    }
     let time = VirtualTime(
       start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), idlePolicy: whenIdle,
       patience: Patience(whenStuck))
-    VirtualKernel.install(time.turns)
     time.enter()
     return time
   }
@@ -97,12 +96,15 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   ///
   /// It stays one until `leave`, or until the thread ends: the turn is then passed on after the thread's loop is gone.
   ///
+  /// - Precondition: As for `install`; a loop of this virtual time it may have.
   /// - Thread: Any. - Blocks: Until the turn comes.
   public func enter() {
     _ = turns.enterCurrentThread()
   }
 
-  /// Ends the calling thread's part and passes the turn on; nothing if it takes no part. Thread: any. Blocks: no.
+  /// Ends the calling thread's part and passes the turn on; nothing if it takes no part. The thread has the system's clock from
+  /// then on, unless it has made a loop: with that it keeps the virtual one, and the next wait in the kit makes it a
+  /// participant again. Thread: any. Blocks: no.
   public func leave() {
     turns.leaveCurrentThread()
   }

@@ -322,7 +322,9 @@ final class Program: @unchecked Sendable {
     let status = pthread_create(
       &thread, nil,
       { argument in
-        Unmanaged<Work>.fromOpaque(argument!).takeRetainedValue().body()
+        let work = Unmanaged<Work>.fromOpaque(argument!).takeRetainedValue()
+        work.kernel?.enter()
+        work.body()
         return nil
       }, Unmanaged.passRetained(Work(body)).toOpaque())
     precondition(status == 0)
@@ -332,5 +334,7 @@ final class Program: @unchecked Sendable {
 
 private final class Work: Sendable {
   let body: @Sendable () -> Void
+  /// The starting thread's.
+  let kernel = Kernel.current
   init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }

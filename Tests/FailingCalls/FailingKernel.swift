@@ -59,40 +59,40 @@ enum FailingKernel {
     }
   }
 
+  /// For the calling thread, and those of the kit that it starts.
   static func install() {
     for index in kinds.indices { (counts + index).initialize(to: Atomic(0)) }
     let real = rlc_kernel_default()!
-    let table = UnsafeMutablePointer<rlc_kernel>.allocate(capacity: 1)
-    table.initialize(to: real.pointee)
-    table.pointee.epoll_create = { FailingKernel.failure(0) ?? rlc_kernel_default().pointee.epoll_create($0) }
-    table.pointee.epoll_control = { context, set, operation, descriptor, event in
+    var table = real.pointee
+    table.epoll_create = { FailingKernel.failure(0) ?? rlc_kernel_default().pointee.epoll_create($0) }
+    table.epoll_control = { context, set, operation, descriptor, event in
       FailingKernel.failure(FailingKernel.control(operation))
         ?? rlc_kernel_default().pointee.epoll_control(context, set, operation, descriptor, event)
     }
-    table.pointee.epoll_wait = { context, set, events, capacity, deadline in
+    table.epoll_wait = { context, set, events, capacity, deadline in
       FailingKernel.failure(4) ?? rlc_kernel_default().pointee.epoll_wait(context, set, events, capacity, deadline)
     }
-    table.pointee.eventfd_create = { FailingKernel.failure(5) ?? rlc_kernel_default().pointee.eventfd_create($0) }
-    table.pointee.timerfd_create = { FailingKernel.failure(6) ?? rlc_kernel_default().pointee.timerfd_create($0, $1) }
-    table.pointee.timerfd_set = { FailingKernel.failure(7) ?? rlc_kernel_default().pointee.timerfd_set($0, $1, $2) }
-    table.pointee.read = { context, descriptor, buffer, size in
+    table.eventfd_create = { FailingKernel.failure(5) ?? rlc_kernel_default().pointee.eventfd_create($0) }
+    table.timerfd_create = { FailingKernel.failure(6) ?? rlc_kernel_default().pointee.timerfd_create($0, $1) }
+    table.timerfd_set = { FailingKernel.failure(7) ?? rlc_kernel_default().pointee.timerfd_set($0, $1, $2) }
+    table.read = { context, descriptor, buffer, size in
       FailingKernel.failure(8).map(Int64.init) ?? rlc_kernel_default().pointee.read(context, descriptor, buffer, size)
     }
-    table.pointee.write = { context, descriptor, buffer, size in
+    table.write = { context, descriptor, buffer, size in
       FailingKernel.failure(9).map(Int64.init) ?? rlc_kernel_default().pointee.write(context, descriptor, buffer, size)
     }
-    table.pointee.poll = { FailingKernel.failure(10) ?? rlc_kernel_default().pointee.poll($0, $1, $2) }
-    table.pointee.readable_bytes = { FailingKernel.failure(11) ?? rlc_kernel_default().pointee.readable_bytes($0, $1) }
-    table.pointee.counter_empties = {
+    table.poll = { FailingKernel.failure(10) ?? rlc_kernel_default().pointee.poll($0, $1, $2) }
+    table.readable_bytes = { FailingKernel.failure(11) ?? rlc_kernel_default().pointee.readable_bytes($0, $1) }
+    table.counter_empties = {
       FailingKernel.failure(12) ?? rlc_kernel_default().pointee.counter_empties($0, $1)
     }
-    table.pointee.status_flags = { FailingKernel.failure(13) ?? rlc_kernel_default().pointee.status_flags($0, $1) }
-    table.pointee.close = { context, descriptor in
+    table.status_flags = { FailingKernel.failure(13) ?? rlc_kernel_default().pointee.status_flags($0, $1) }
+    table.close = { context, descriptor in
       // close(2) has closed it, whatever it answers.
       let status = rlc_kernel_default().pointee.close(context, descriptor)
       return FailingKernel.failure(14) ?? status
     }
-    table.pointee.replace = { FailingKernel.failure(15) ?? rlc_kernel_default().pointee.replace($0, $1, $2) }
-    RunLoop.installKernel(table)
+    table.replace = { FailingKernel.failure(15) ?? rlc_kernel_default().pointee.replace($0, $1, $2) }
+    Kernel(table).enter()
   }
 }

@@ -61,6 +61,6 @@ import Testing
       WaitBodies.installAfterALoopIsRefused()
     }
     let text = String(decoding: result.standardErrorContent, as: UTF8.self)
-    #expect(text.contains("VirtualTime.install: this process has made a run loop already"))
+    #expect(text.contains("VirtualTime: this thread has made a run loop already, which keeps the system's clock and waits"))
   }
 }

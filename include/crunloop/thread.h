@@ -38,5 +38,24 @@ RLC_API int rlc_thread_barrier(void);
 /** True if rlc_thread_barrier can be had.  Thread: any.  Cost: one system call.  Errno is kept.  Since: 0.1. */
 RLC_API bool rlc_thread_has_barrier(void);
 
+/** Behind rlc_thread_kernel. Initial-exec: a load, no call. */
+RLC_API extern __thread void *rlc_thread_word __attribute__((tls_model("initial-exec")));
+
+/**
+ * The word of the calling thread in which an embedder keeps the kernel that it gives to what the thread makes; NULL at first.
+ *
+ * The core does not look at it: its functions take their table as an argument.
+ *
+ * Thread: any; its own word.  Cost: a load.  Since: 0.1.
+ */
+static inline void *rlc_thread_kernel(void) {
+    return rlc_thread_word;
+}
+
+/** Sets the calling thread's word. What it points to is the caller's.  Thread: any; its own word.  Since: 0.1. */
+static inline void rlc_thread_set_kernel(void *kernel) {
+    rlc_thread_word = kernel;
+}
+
 RLC_END_DECLS
 #endif

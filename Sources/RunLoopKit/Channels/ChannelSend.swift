@@ -61,7 +61,7 @@ extension Channel {
   func waitForRoom(_ patience: Destination.Patience) throws(RunLoopError) {
     let deadline = try self.deadline(of: patience)
     let status =
-      Turns.taking?.waitUntilWritable(fileDescriptor, until: deadline, for: "room in a connection (send)")
+      Kernel.current?.turns?.waitUntilWritable(fileDescriptor, until: deadline, for: "room in a connection (send)")
       ?? rlc_message_socket_wait_writable(fileDescriptor, deadline)
     if status == 0 { throw .timedOut }
     try RunLoopError.check(status, "poll")

@@ -15,7 +15,8 @@ final class Keeper: @unchecked Sendable {
 
   private init?() {
     let thread = RunLoop.Thread(name: "runloop-ports") { loop in try loop.add(RunLoop.Source { _ in }) }
-    let hasStarted = Keeper.blockingAllSignals { (try? thread.start()) != nil }
+    // For the whole process, whichever kernel the thread that comes first has.
+    let hasStarted = Keeper.blockingAllSignals { Kernel.outside { (try? thread.start()) != nil } }
     guard hasStarted, let loop = thread.loop else { return nil }
     self.thread = thread
     self.loop = loop

@@ -98,12 +98,13 @@ struct Counters: ~Copyable {
     sequence.store(before &+ 2, ordering: .releasing)
   }
 
-  var times: Times {
+  /// - Parameter kernel: The loop's.
+  func times(_ kernel: Kernel?) -> Times {
     while true {
       let before = sequence.load(ordering: .acquiring)
       let (run, sleep) = (run.load(ordering: .relaxed), sleep.load(ordering: .relaxed))
       let (runBegan, sleepBegan) = (runBegan.load(ordering: .relaxed), sleepBegan.load(ordering: .relaxed))
-      let now = Kernel.now()  // before the second look: what is told never goes back
+      let now = kernel.now()  // before the second look: what is told never goes back
       atomicMemoryFence(ordering: .acquiring)
       guard before & 1 == 0, sequence.load(ordering: .relaxed) == before else { continue }
       return Times(run: run &+ Self.elapsed(runBegan, now), sleep: sleep &+ Self.elapsed(sleepBegan, now))

@@ -40,8 +40,12 @@ package struct FutexWord: ~Copyable, Sendable {
     while load() == seen {
       if deadline.hasPassed { return load() != seen }
       withUnsafePointer(to: word) { address in
-        guard let turns = Turns.taking else { return rlc_futex_wait_until(address, seen, deadline.nanoseconds) }
-        turns.wait(on: UInt(bitPattern: address), until: deadline.nanoseconds, for: purpose()) { load() == seen }
+        guard let turns = Kernel.current?.turns else {
+          return rlc_futex_wait_until(address, seen, deadline.nanoseconds)
+        }
+        ParkedWaits.wait(on: UInt(bitPattern: address), by: turns, until: deadline.nanoseconds, for: purpose()) {
+          load() == seen
+        }
       }
     }
     return true
@@ -50,7 +54,7 @@ package struct FutexWord: ~Copyable, Sendable {
   private borrowing func wakeAll() {
     withUnsafePointer(to: word) { address in
       rlc_futex_wake(address, Int32.max)
-      Turns.taking?.wake(UInt(bitPattern: address))
+      ParkedWaits.wake(UInt(bitPattern: address))
     }
   }
 }

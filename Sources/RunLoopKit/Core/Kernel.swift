@@ -2,60 +2,161 @@ package import CRunLoopCore
 internal import Glibc
 internal import Synchronization
 
-/// The kernel and the clock as the whole module sees them: libc's, or a scripted table that a test has installed.
-enum Kernel {
-  /// An address: a pointer is not Sendable.
-  private static let installed = Atomic<UInt>(0)
+/// A kernel and its clock: a table of system calls that a test has made, perhaps with turns of the threads that use it. Nil
+/// stands for the system's.
+///
+/// It is a thread's until that has a loop, and then the loop's: a loop keeps the kernel of the thread that makes it, and a
+/// thread of the kit has that of the thread that starts it. Any number of them live side by side in a process.
+package final class Kernel: @unchecked Sendable {
+  fileprivate let own: UnsafeMutablePointer<rlc_kernel>
+  /// Who decides about the turns of its threads; nil: the system.
+  package let turns: (any TurnTaking)?
 
-  static func install(_ table: UnsafePointer<rlc_kernel>) {
-    installed.store(UInt(bitPattern: table), ordering: .sequentiallyConsistent)
+  /// - Parameters:
+  ///   - table: Copied. What its context points to must live as long as this object, as `turns` does.
+  ///   - turns: See `turns`.
+  package init(_ table: rlc_kernel, turns: (any TurnTaking)? = nil) {
+    own = .allocate(capacity: 1)
+    own.initialize(to: table)
+    self.turns = turns
   }
 
-  static var table: UnsafePointer<rlc_kernel> {
-    UnsafePointer(bitPattern: installed.load(ordering: .acquiring)) ?? rlc_kernel_default()
+  deinit {
+    own.deinitialize(count: 1)
+    own.deallocate()
   }
 
-  private static let servesLoops = Atomic<Bool>(false)
-
-  /// A loop is made: it keeps the kernel of this moment.
-  static func noteLoop() { servesLoops.store(true, ordering: .relaxed) }
-
-  static var hasServedALoop: Bool { servesLoops.load(ordering: .relaxed) }
-
-  /// Now on the monotonic clock, in nanoseconds.
-  static func now() -> UInt64 {
-    let address = installed.load(ordering: .acquiring)
-    guard let table = UnsafePointer<rlc_kernel>(bitPattern: address) else { return rlc_now(RLC_CLOCK_MONOTONIC) }
-    return table.pointee.now(table.pointee.context, RLC_CLOCK_MONOTONIC)
+  /// The calling thread's.
+  package static var current: Kernel? {
+    @inline(__always) get {
+      guard let word = rlc_thread_kernel() else { return nil }
+      // What `enter` has set, retained until `leave` or the thread's end.
+      return Unmanaged<Kernel>.fromOpaque(word).takeUnretainedValue()
+    }
   }
+
+  /// Whether the calling thread has that one.
+  @inline(__always)
+  static func isCurrent(_ kernel: Kernel?) -> Bool {
+    rlc_thread_kernel() == kernel.map { Unmanaged.passUnretained($0).toOpaque() }
+  }
+
+  /// Now on the calling thread's monotonic clock, in nanoseconds.
+  static func now() -> UInt64 { current.now() }
 
   /// Now on a timer's clock, in nanoseconds.
   @inline(__always)
-  static func now(_ clock: RunLoop.TimerClock) -> UInt64 { clock == .suspending ? now() : read(clock) }
-
-  private static func read(_ clock: RunLoop.TimerClock) -> UInt64 {
-    let table = table
-    return table.pointee.now(table.pointee.context, clock.number)
-  }
-
-  /// By one system call, without waiting.
-  static func isReadable(_ fileDescriptor: Int32) -> Bool {
-    let table = table
-    return table.pointee.poll(table.pointee.context, fileDescriptor, Int32(POLLIN)) > 0
-  }
+  static func now(_ clock: RunLoop.TimerClock) -> UInt64 { current.now(clock) }
 
   /// Differs between a process and its children; no system call.
   static var forkGeneration: UInt32 { rlc_fork_generation() }
 }
 
-extension RunLoop {
-  /// Replaces the kernel and the clock of the process. Before any loop is made; the table must live for ever.
-  package static func installKernel(_ table: UnsafePointer<rlc_kernel>) {
-    Kernel.install(table)
+extension Kernel? {
+  /// As long as the kernel lives.
+  var table: UnsafePointer<rlc_kernel> { self.map { UnsafePointer($0.own) } ?? rlc_kernel_default() }
+
+  /// Now on the monotonic clock, in nanoseconds.
+  @inline(__always)
+  func now() -> UInt64 {
+    guard let self else { return rlc_now(RLC_CLOCK_MONOTONIC) }
+    return self.read(.suspending)
   }
 
-  /// True once this process has made a loop.
-  package static var hasMadeALoop: Bool { Kernel.hasServedALoop }
+  /// Now on a timer's clock, in nanoseconds.
+  @inline(__always)
+  func now(_ clock: RunLoop.TimerClock) -> UInt64 {
+    guard let self else { return rlc_now(clock.number) }
+    return self.read(clock)
+  }
+
+  /// By one system call, without waiting.
+  func isReadable(_ fileDescriptor: Int32) -> Bool {
+    let table = table
+    return table.pointee.poll(table.pointee.context, fileDescriptor, Int32(POLLIN)) > 0
+  }
+}
+
+extension Kernel {
+  @inline(never)
+  fileprivate func read(_ clock: RunLoop.TimerClock) -> UInt64 { own.pointee.now(own.pointee.context, clock.number) }
+}
+
+// MARK: A thread's kernel
+
+extension Kernel {
+  /// What a thread holds. Only threads that have entered one have it.
+  private final class Hold {
+    let kernel: Kernel
+    /// How often its thread's destructors have been called.
+    var rounds = 0
+
+    init(_ kernel: Kernel) { self.kernel = kernel }
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let status = pthread_key_create(&key, threadKernelEnds)
+    guard status == 0 else {
+      fatalError("RunLoopKit: no thread-specific key is left (pthread_key_create: \(status))")
+    }
+    return key
+  }()
+
+  /// The one but the last in which glibc calls destructors of values that are set anew: behind those of loops and of turns.
+  private static let lastRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
+
+  private static let mainThreads = Lock()
+  nonisolated(unsafe) private static var ofMainThread: Kernel?
+
+  /// Becomes the calling thread's: of the loop that it makes from now on, of the threads of the kit that it starts, and of
+  /// its waits for others. Until `leave`, or the thread's end. A loop that it has made before keeps its own.
+  package func enter() {
+    Kernel.leave()
+    pthread_setspecific(Kernel.key, Unmanaged.passRetained(Hold(self)).toOpaque())
+    rlc_thread_set_kernel(Unmanaged.passUnretained(self).toOpaque())
+    if MainThread.isCurrent { Kernel.mainThreads.withLock { Kernel.ofMainThread = self } }
+  }
+
+  /// The calling thread has the system's from now on.
+  package static func leave() {
+    guard rlc_thread_kernel() != nil else { return }
+    rlc_thread_set_kernel(nil)
+    if MainThread.isCurrent {
+      let kernel = mainThreads.withLock { ofMainThread.take() }
+      withExtendedLifetime(kernel) {}
+    }
+    guard let hold = pthread_getspecific(key) else { return }
+    pthread_setspecific(key, nil)
+    // The reference of `enter`.
+    Unmanaged<Hold>.fromOpaque(hold).release()
+  }
+
+  /// Whichever thread asks.
+  static var mainThreadsOwn: Kernel? { mainThreads.withLock { ofMainThread } }
+
+  /// Runs `body` as on a thread of the system's.
+  static func outside<R>(_ body: () throws -> R) rethrows -> R {
+    let word = rlc_thread_kernel()
+    rlc_thread_set_kernel(nil)
+    defer { rlc_thread_set_kernel(word) }
+    return try body()
+  }
+
+  fileprivate static func threadEnds(_ hold: UnsafeMutableRawPointer) {
+    // What `enter` has retained, until `leave`.
+    let rounds = Unmanaged<Hold>.fromOpaque(hold)._withUnsafeGuaranteedRef { hold in
+      hold.rounds += 1
+      return hold.rounds
+    }
+    pthread_setspecific(key, hold)
+    if rounds >= lastRound { leave() }
+  }
+}
+
+/// A C callback: a closure would inherit an isolation that it must not have.
+private func threadKernelEnds(_ hold: UnsafeMutableRawPointer?) {
+  if let hold { Kernel.threadEnds(hold) }
 }
 
 extension RunLoop.TimerClock {

@@ -8,7 +8,7 @@ enum MainQueuePort {
   }
 
   /// True if the queue was signalled since the last take: one read of its handle, which makes edges in other sets stale.
-  static func take() -> Bool { rlc_main_queue_take(Kernel.table) }
+  static func take() -> Bool { rlc_main_queue_take(Kernel.current.table) }
 
   /// Runs what was queued at entry: user code.
   static func drain() { rlc_main_queue_drain() }

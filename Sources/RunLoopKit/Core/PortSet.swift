@@ -26,9 +26,10 @@ struct PortSet {
 
   private let set: OpaquePointer
 
-  init() throws(RunLoopError) {
+  /// The kernel must outlive it.
+  init(_ kernel: Kernel?) throws(RunLoopError) {
     var set: OpaquePointer?
-    try RunLoopError.check(rlc_port_set_create(Kernel.table, &set), "epoll_create1")
+    try RunLoopError.check(rlc_port_set_create(kernel.table, &set), "epoll_create1")
     // A create function of the core that answers 0 has set it.
     self.set = set!
   }
@@ -107,8 +108,8 @@ struct PortSet {
     return members
   }
 
-  /// A look would find an event, true or stale. One system call.
-  var isReadable: Bool { Kernel.isReadable(fileDescriptor) }
+  /// A look would find an event, true or stale. One system call. [loop]
+  var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
   var hasBatch: Bool { rlc_port_set_has_batch(set) }
 

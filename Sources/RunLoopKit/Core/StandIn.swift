@@ -7,7 +7,7 @@ enum StandIn {
   /// Nil if epoll takes the descriptor itself.
   static func make(for descriptor: Int32) throws(RunLoopError) -> OwnedDescriptor? {
     guard try isRefused(descriptor) else { return nil }
-    let kernel = Kernel.table
+    let kernel = Kernel.current.table
     let counter = try RunLoopError.check(kernel.pointee.eventfd_create(kernel.pointee.context), "eventfd")
     var one: UInt64 = 1
     _ = write(counter, &one, 8)  // of a new counter: there is room
@@ -21,7 +21,7 @@ enum StandIn {
       let detail = "\(DescriptorWords.kind(of: descriptor)), which cannot be read; see FileWatch"
       throw .systemCall(name: .init("read", detail), errno: EISDIR)
     }
-    let set = try PortSet()
+    let set = try PortSet(.current)
     defer { set.destroy() }
     return try set.refuses(descriptor)
   }

@@ -89,9 +89,10 @@ private func handOverDueTimer(_ call: UnsafeMutableRawPointer?, _ timer: UnsafeM
 struct TimerPort {
   private let port: OpaquePointer
 
-  init(_ clock: RunLoop.TimerClock) throws(RunLoopError) {
+  /// The kernel must outlive it.
+  init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
     var port: OpaquePointer?
-    try RunLoopError.check(rlc_timer_port_create(Kernel.table, clock.number, &port), "timerfd_create")
+    try RunLoopError.check(rlc_timer_port_create(kernel.table, clock.number, &port), "timerfd_create")
     // A create function of the core that answers 0 has set it.
     self.port = port!
   }

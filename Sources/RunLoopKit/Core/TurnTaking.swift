@@ -1,8 +1,6 @@
 internal import CRunLoopCore
-internal import Synchronization
 
-/// Decides which of the process's threads runs, and shows it the time: the virtual time of RunLoopTesting. Without one the
-/// system does.
+/// Decides which of a kernel's threads runs: the virtual time of RunLoopTesting. Without one the system does.
 ///
 /// Through it go the waits of the kit that are no waits of a loop: of a thread for another one. No lock is held around a call.
 package protocol TurnTaking: AnyObject, Sendable {
@@ -28,33 +26,6 @@ package protocol ThreadPlace: AnyObject, Sendable {
   func waitForLastTurn(for purpose: String)
 }
 
-enum Turns {
-  private final class Holder {
-    let taking: any TurnTaking
-
-    init(_ taking: any TurnTaking) { self.taking = taking }
-  }
-
-  /// An address, retained for ever.
-  private static let installed = Atomic<UInt>(0)
-
-  static func install(_ taking: any TurnTaking) {
-    let holder = Unmanaged.passRetained(Holder(taking))
-    installed.store(UInt(bitPattern: holder.toOpaque()), ordering: .sequentiallyConsistent)
-  }
-
-  @inline(__always)
-  static var taking: (any TurnTaking)? {
-    guard let holder = UnsafeRawPointer(bitPattern: installed.load(ordering: .acquiring)) else { return nil }
-    return Unmanaged<Holder>.fromOpaque(holder).takeUnretainedValue().taking
-  }
-}
-
-extension RunLoop {
-  /// From now on threads take turns. Before any loop is made; there is no way back.
-  package static func installTurns(_ taking: any TurnTaking) { Turns.install(taking) }
-}
-
 /// Until when a thread waits for another one: on the clock of whoever decides about its turns.
 package struct Deadline {
   let nanoseconds: UInt64
@@ -65,11 +36,9 @@ package struct Deadline {
     nanoseconds = timeout.map { Time.add(Self.now(), $0.nanosecondsRoundedUp) } ?? Time.forever
   }
 
-  /// A moment from now, if that is earlier: for who looks again and again. Threads that take turns see each other's changes
-  /// without that.
+  /// A moment from now, if that is earlier: for who looks again and again.
   var orSoon: Deadline {
-    guard Turns.taking == nil else { return self }
-    return Deadline(nanoseconds: min(nanoseconds, Time.add(Self.now(), 1_000_000)))
+    Deadline(nanoseconds: min(nanoseconds, Time.add(Self.now(), 1_000_000)))
   }
 
   private init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
@@ -77,5 +46,7 @@ package struct Deadline {
   var hasPassed: Bool { nanoseconds != Time.forever && nanoseconds <= Self.now() }
 
   /// The system sleeps by its own clock, also where a test has scripted that of the loops alone.
-  private static func now() -> UInt64 { Turns.taking == nil ? rlc_now(RLC_CLOCK_MONOTONIC) : Kernel.now() }
+  private static func now() -> UInt64 {
+    Kernel.current?.turns == nil ? rlc_now(RLC_CLOCK_MONOTONIC) : Kernel.now()
+  }
 }

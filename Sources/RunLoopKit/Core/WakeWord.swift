@@ -8,9 +8,12 @@ internal import Synchronization
 /// anybody can wake; its eventfd until the end of the loop's thread, or of a waker that is preempted before its write: none
 /// writes into a stranger's descriptor [RLC-WAKE-9].
 struct WakeWord: ~Copyable {
+  private let kernel: Kernel?
   private let port = Atomic<UnsafeRawPointer?>(nil)
   /// That a write has failed.
   private let isTold = Atomic<Bool>(false)
+
+  init(_ kernel: Kernel?) { self.kernel = kernel }
 
   @inline(__always)
   private var pointer: OpaquePointer? {
@@ -21,7 +24,7 @@ struct WakeWord: ~Copyable {
   func make() throws(RunLoopError) -> Int32 {
     if let pointer { return rlc_wakeup_port_fd(pointer) }
     var made: OpaquePointer?
-    try RunLoopError.check(rlc_wakeup_port_create(Kernel.table, &made), "eventfd")
+    try RunLoopError.check(rlc_wakeup_port_create(kernel.table, &made), "eventfd")
     // A create function of the core that answers 0 has set it.
     port.store(UnsafeRawPointer(made!), ordering: .releasing)
     return rlc_wakeup_port_fd(made)

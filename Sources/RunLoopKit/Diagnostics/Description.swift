@@ -34,7 +34,7 @@ private struct LoopSnapshot {
   }
 
   let loop: RunLoop
-  let now = Kernel.now()
+  let now: UInt64
   let head: String
   let commonNames: [String]
   let commonItems: [RunLoop.Item]
@@ -42,6 +42,7 @@ private struct LoopSnapshot {
 
   init(_ loop: RunLoop) {
     self.loop = loop
+    now = loop.kernel.now()
     let wakeup = loop.wakeWord.fileDescriptor.map { "descriptor \($0)" } ?? "none yet"
     let current = loop.state.currentMode?.pointee.name.rawValue ?? "none"
     let spinning = loop.spinLimit == .zero ? "" : ", spinning before a sleep: \(loop.spinLimit)"
@@ -109,7 +110,7 @@ extension LoopSnapshot.Mode {
     waitFailure = mode.pointee.waitFailure
     timerPort = Self.describe(mode.pointee.timerPort, now)
     otherTimerPorts = (mode.pointee.otherClocks ?? []).map {
-      "timer port of the \($0.clock) clock: \(Self.describe($0.port, Kernel.now($0.clock)))"
+      "timer port of the \($0.clock) clock: \(Self.describe($0.port, loop.kernel.now($0.clock)))"
     }
     sources = mode.pointee.sources.map(\.source)
     ports = mode.pointee.ports + (mode.pointee.messagePorts?.pointee.members.map(\.port) ?? [])

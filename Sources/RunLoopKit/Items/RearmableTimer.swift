@@ -41,7 +41,7 @@ extension RunLoop.Timer {
   ///   and one system call if it is, or was, the first date of a mode; no write to the loop.
   public func rearm(after delay: Duration) {
     guard isValid else { return }
-    change(.date(Time.add(Kernel.now(clock), delay.nanosecondsRoundedUp), isToldOf: false))
+    change(.delay(delay.nanosecondsRoundedUp))
   }
 
   /// Fires next after `delay` and a random part of `jitter`, drawn anew with each call: so that many that begin together, or
@@ -60,8 +60,7 @@ extension RunLoop.Timer {
   public func rearm(after delay: Duration, jitter: Duration, using generator: inout some RandomNumberGenerator) {
     let part = UInt64.random(in: 0...jitter.nanosecondsRoundedUp, using: &generator)
     guard isValid else { return }
-    let delay = Time.add(delay.nanosecondsRoundedUp, part)
-    change(.date(Time.add(Kernel.now(clock), delay), isToldOf: false))
+    change(.delay(Time.add(delay.nanosecondsRoundedUp, part)))
   }
 
   /// Forgets its date: it stays valid and fires when it is given another one. For timers of every kind.

@@ -25,6 +25,8 @@ extension RunLoop {
     enum Change {
       /// `isToldOf`: a sleeping loop makes a pass for it (rule 18), whatever comes of the date.
       case date(UInt64, isToldOf: Bool)
+      /// From now on.
+      case delay(UInt64)
       case tolerance(UInt64)
     }
 
@@ -116,15 +118,20 @@ extension RunLoop {
       guard isValid else { return nil }
       let date = withSchedule { $0.reported }
       if clock == Date.clock { return Date(nanoseconds: date) }
-      return Date(nanoseconds: Time.convert(date, from: Kernel.now(clock), to: Kernel.now(Date.clock)))
+      return Date(nanoseconds: convert(date, from: clock, to: Date.clock))
     }
 
     @inline(__always)
     private func setDate<Date: ClockInstant>(_ date: Date) {
       guard isValid else { return }
       if clock == Date.clock { return change(.date(date.nanoseconds, isToldOf: true)) }
-      let converted = Time.convert(date.nanoseconds, from: Kernel.now(Date.clock), to: Kernel.now(clock))
-      change(.date(converted, isToldOf: true))
+      change(.date(convert(date.nanoseconds, from: Date.clock, to: clock), isToldOf: true))
+    }
+
+    /// As the clocks of its loop stand now; in no loop, those of the calling thread.
+    private func convert(_ date: UInt64, from clock: TimerClock, to other: TimerClock) -> UInt64 {
+      let kernel = owner.map { $0.kernel } ?? .current
+      return Time.convert(date, from: kernel.now(clock), to: kernel.now(other))
     }
 
     /// How much later than its date the timer may fire, so that wakes can be shared. At most half the interval of a
@@ -162,14 +169,18 @@ extension RunLoop {
     /// Under the leaf lock.
     func apply(_ change: Change, now: UInt64) {
       switch change {
-      // In the callout a date of this moment lies behind the one that fires, in the order of dates too.
-      case .date(let date, _):
-        hasNextDate = isFiring
-        schedule.setDate(date, now: isFiring ? Time.add(now, 1) : now)
+      case .date(let date, _): setDate(date, now: now)
+      case .delay(let delay): setDate(Time.add(now, delay), now: now)
       case .tolerance(let tolerance):
         schedule.setTolerance(tolerance, interval: intervalNanoseconds)
         hasOwnTolerance = true
       }
+    }
+
+    /// In the callout a date of this moment lies behind the one that fires, in the order of dates too.
+    private func setDate(_ date: UInt64, now: UInt64) {
+      hasNextDate = isFiring
+      schedule.setDate(date, now: isFiring ? Time.add(now, 1) : now)
     }
 
     /// After the callout of the date `fired`: on to the date that was set meanwhile, whichever it is; else by the interval.

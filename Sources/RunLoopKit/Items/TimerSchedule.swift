@@ -24,6 +24,10 @@ package struct TimerSchedule {
   /// It fires, though "now" of the moment when it was set has not come: the clock was set back since.
   package mutating func settle(now: UInt64) { date = min(date, now) }
 
+  /// Its loop's clock is another one than that on which "now" was read when the date was set: the date is on the loop's.
+  @inline(never)
+  mutating func follow(now: UInt64) { if date > max(reported, now) { date = max(reported, now) } }
+
   /// At most half the interval for a repeating timer (A2).
   package mutating func setTolerance(_ tolerance: UInt64, interval: UInt64) {
     self.tolerance = interval > 0 ? min(tolerance, interval / 2) : tolerance

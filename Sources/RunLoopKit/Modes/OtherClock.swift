@@ -12,8 +12,8 @@ final class OtherClock {
     self.port = port
   }
 
-  static func make(_ clock: RunLoop.TimerClock) throws(RunLoopError) -> OtherClock {
-    let port = try TimerPort(clock)
+  static func make(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) -> OtherClock {
+    let port = try TimerPort(clock, kernel)
     do throws(RunLoopError) {
       return OtherClock(clock, try TimerHeap(), port)
     } catch {

@@ -47,7 +47,7 @@ extension RunLoop {
       let isNew = timer.owner == nil
       let isAdded = try loop.add(timer, to: mode)
       if isNew, isAdded {
-        core.resume(now: Kernel.now())
+        core.resume(now: loop.kernel.now())
         settle()
       }
       return isAdded
@@ -67,7 +67,7 @@ extension RunLoop {
     public var isPaused: Bool {
       get { core.isPaused }
       nonmutating set {
-        if core.pause(newValue, now: Kernel.now()) { settle() }
+        if core.pause(newValue, now: now) { settle() }
       }
     }
 
@@ -75,10 +75,13 @@ extension RunLoop {
     public var rate: FrameRate {
       get { core.rate }
       nonmutating set {
-        core.setRate(newValue, now: Kernel.now())
+        core.setRate(newValue, now: now)
         settle()
       }
     }
+
+    /// On the clock of its loop.
+    private var now: UInt64 { (timer.owner.map { $0.kernel } ?? .current).now() }
 
     /// All that were dropped so far.
     public var droppedFrames: UInt64 { core.dropped }

@@ -33,7 +33,7 @@ extension RunLoop {
         loop: self, target: target, key: key.map { AnyHashable($0) }, block: consume block, onDrop: onDrop))
     let turn = DelayedTurn(performed)
     let timer = Timer(
-      .suspending, date: Instant.now.advanced(by: max(delay, .zero)).nanoseconds, interval: .zero, tolerance: tolerance,
+      .suspending, date: Time.add(kernel.now(), delay.nanosecondsRoundedUp), interval: .zero, tolerance: tolerance,
       order: 0, context: nil, onlyHost: nil, unchecked: { _ in turn.take() })
     performed.wait(for: timer)
     let target = target.map { ObjectIdentifier($0) }

@@ -94,12 +94,18 @@ extension RunLoop {
   /// Whose callout is waited for, in words.
   private var threadWords: String { isMain ? "the main loop" : "loop \(serial)" }
 
+  /// Then either sees what the other has done.
+  private var takesTurnsWithCaller: Bool {
+    guard let turns = kernel?.turns else { return false }
+    return turns === Kernel.current?.turns
+  }
+
   /// Returns when the item's callout is not on this loop's stack; it is invalid, so that none begins. False: out of time.
   func waitForCallout(of item: ObjectIdentifier, _ deadline: Deadline) -> Bool {
     guard isInThisProcess, lock.withLock({ isCallingOut(item) }) else { return true }
     calloutAttention.add(1, ordering: .sequentiallyConsistent)
     defer { calloutAttention.subtract(1, ordering: .sequentiallyConsistent) }
-    let isSeen = ThreadCalls.barrier() || !ThreadCalls.hasBarrier
+    let isSeen = ThreadCalls.barrier() || !ThreadCalls.hasBarrier || takesTurnsWithCaller
     while true {
       let turn = calloutTurn.load()
       guard lock.withLock({ isCallingOut(item) }) else { return true }

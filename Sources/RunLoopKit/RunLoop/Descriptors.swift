@@ -5,7 +5,7 @@ extension RunLoop {
   func makePortSet(of mode: ModePointer) throws(RunLoopError) {
     if mode.pointee.portSet == nil {
       let wakeup = try wakeWord.make()
-      let set = try PortSet()
+      let set = try PortSet(kernel)
       do throws(RunLoopError) {
         try set.insertHint(.wakeup, fileDescriptor: wakeup)
       } catch {
@@ -30,7 +30,7 @@ extension RunLoop {
     if mode.pointee.timerHeap == nil { mode.pointee.timerHeap = try TimerHeap() }
     let kept = mode.pointee.timerPort
     let port: TimerPort
-    if let kept { port = kept } else { port = try TimerPort(.suspending) }
+    if let kept { port = kept } else { port = try TimerPort(.suspending, kernel) }
     do throws(RunLoopError) {
       try insertHint(of: port, in: mode)
     } catch {
@@ -50,7 +50,7 @@ extension RunLoop {
   func makeOtherClock(_ clock: TimerClock, of mode: ModePointer) throws(RunLoopError) {
     guard mode.pointee.otherClock(clock) == nil else { return }
     try makePortSet(of: mode)
-    let other = try OtherClock.make(clock)
+    let other = try OtherClock.make(clock, kernel)
     // Made two lines above.
     try mode.pointee.portSet!.insertHint(other.hint, fileDescriptor: other.port.fileDescriptor)
     var clocks = mode.pointee.otherClocks ?? []

@@ -255,13 +255,13 @@ extension RunLoop {
       if timer.isMember(of: mode) { first = min(first, timer.withSchedule { $0.date }) }
     }
     // Only a date that was in the past when it was set is reported otherwise than it counts (A14).
-    if first > Kernel.now() { return first }
+    if first > kernel.now() { return first }
     return mode.pointee.timers.map { $0.withSchedule { ($0.date, $0.reported) } }.min { $0.0 < $1.0 }?.1
   }
 
   /// A change of date or tolerance by any thread; false if the timer has left this loop.
   func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
-    let now = Kernel.now(timer.clock)
+    let now = kernel.now(timer.clock)
     let isHere = lock.withLock {
       timer.withLinks { links in
         guard links.only(of: self) != nil || links.contains(where: { $0.host === self && $0.mode != nil }) else {

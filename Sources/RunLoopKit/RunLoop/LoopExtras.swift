@@ -31,22 +31,22 @@ final class LoopExtras {
     return made
   }
 
-  func collectStatistics() -> UnsafeMutablePointer<Counters> {
+  func collectStatistics(_ kernel: Kernel?) -> UnsafeMutablePointer<Counters> {
     let counters = makeCounters()
     if !isCollecting {
       isCollecting = true
-      taken = RunLoop.Statistics(counters.pointee)
+      taken = RunLoop.Statistics(counters.pointee, kernel)
     }
     return counters
   }
 
-  var statistics: RunLoop.Statistics {
+  func statistics(_ kernel: Kernel?) -> RunLoop.Statistics {
     guard let counters, isCollecting else { return RunLoop.Statistics() }
-    return RunLoop.Statistics(counters.pointee) - taken
+    return RunLoop.Statistics(counters.pointee, kernel) - taken
   }
 
-  func takeStatistics() -> RunLoop.Statistics {
-    let statistics = statistics
+  func takeStatistics(_ kernel: Kernel?) -> RunLoop.Statistics {
+    let statistics = statistics(kernel)
     taken = taken + statistics
     return statistics
   }

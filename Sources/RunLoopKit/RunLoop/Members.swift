@@ -115,7 +115,10 @@ extension RunLoop {
     if let extras = state.extras, !timer.hasOwnTolerance, timer.schedule.tolerance == 0 {
       timer.schedule.setTolerance(extras.defaultTolerance, interval: timer.intervalNanoseconds)
     }
-    if !timer.isFiring { arm(timer, in: mode, token) }
+    if !timer.isFiring {
+      if !Kernel.isCurrent(kernel) { timer.schedule.follow(now: kernel.now(timer.clock)) }
+      arm(timer, in: mode, token)
+    }
     return token
   }
 

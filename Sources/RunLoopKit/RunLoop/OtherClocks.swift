@@ -78,10 +78,10 @@ extension RunLoop {
 
   /// The earliest, on the suspending clock as the clocks stand now; as reported.
   func firstDateOfAllClocks(in mode: ModePointer) -> UInt64? {
-    let now = Kernel.now()
+    let now = kernel.now()
     return mode.pointee.timers.map { timer in
       let (date, reported) = timer.withSchedule { ($0.date(on: timer.clock), $0.reported) }
-      let ownNow = Kernel.now(timer.clock)
+      let ownNow = kernel.now(timer.clock)
       return (Time.convert(date, from: ownNow, to: now), Time.convert(reported, from: ownNow, to: now))
     }.min { $0.0 < $1.0 }?.1
   }

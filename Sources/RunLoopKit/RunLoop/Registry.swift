@@ -38,7 +38,7 @@ final class ThreadRecord {
   /// The thread's loop, made on first use; in a child of fork(2) a new one.
   var currentLoop: RunLoop {
     if let loop, loop.isInThisProcess { return loop }
-    let made = MainThread.isCurrent ? Registry.mainLoop : RunLoop(isMain: false)
+    let made = MainThread.isCurrent ? Registry.mainLoop : RunLoop(isMain: false, .current)
     loop = made
     made.owner.scopes = scopes
     made.beginThread()
@@ -46,6 +46,12 @@ final class ThreadRecord {
   }
 
   deinit { scopes.destroy() }
+
+  /// As the thread's end does, and the thread goes on.
+  static func endCurrent() {
+    guard let pointer = pthread_getspecific(key) else { return }
+    threadRecordEnds(pointer)
+  }
 
   /// The thread ends: the destructor of its thread-specific data. Callbacks find the loop in its place until all is over.
   fileprivate func end(_ pointer: UnsafeMutableRawPointer) {
@@ -71,21 +77,39 @@ private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
   record.end(pointer)
 }
 
+extension RunLoop {
+  /// The calling thread's loop, if it was made.
+  package static var existing: RunLoop? {
+    if let loop = ThreadRecord.existing?.loop, loop.isInThisProcess { return loop }
+    return MainThread.isCurrent ? Registry.existingMainLoop : nil
+  }
+
+  /// Ends the calling thread's loop and scopes, as its end does: it may have others after that. Not on the main thread.
+  package static func endCurrent() { ThreadRecord.endCurrent() }
+
+  /// Who decides about the turns of its thread; nil: the system.
+  package var turns: (any TurnTaking)? { kernel?.turns }
+}
+
 /// The loop of the main thread, which any thread may be the first to ask for.
 enum Registry {
   /// Lock-free, since a child of fork(2) reads it too.
   /// An address, retained for ever.
   private static let main = Atomic<UInt>(0)
 
+  /// In this process; nil if nobody has asked for it.
+  static var existingMainLoop: RunLoop? {
+    guard let pointer = UnsafeRawPointer(bitPattern: main.load(ordering: .acquiring)) else { return nil }
+    // Only retained loops are stored, and none is ever released.
+    let loop = Unmanaged<RunLoop>.fromOpaque(pointer).takeUnretainedValue()
+    return loop.isInThisProcess ? loop : nil
+  }
+
   static var mainLoop: RunLoop {
     while true {
       let address = main.load(ordering: .acquiring)
-      if let pointer = UnsafeRawPointer(bitPattern: address) {
-        // Only retained loops are stored, and none is ever released.
-        let loop = Unmanaged<RunLoop>.fromOpaque(pointer).takeUnretainedValue()
-        if loop.isInThisProcess { return loop }
-      }
-      let made = Unmanaged.passRetained(RunLoop(isMain: true))
+      if let loop = existingMainLoop { return loop }
+      let made = Unmanaged.passRetained(RunLoop(isMain: true, Kernel.mainThreadsOwn))
       let (exchanged, _) = main.compareExchange(
         expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
       // The loop that it replaces is the parent process's: kept, since it may be in use further up the stack.

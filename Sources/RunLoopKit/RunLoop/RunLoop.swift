@@ -13,7 +13,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let lock = Lock()
   private let statePlace: UnsafeMutablePointer<LoopState>
   private let ownerPlace: UnsafeMutablePointer<OwnerState>
-  let wakeWord = WakeWord()
+  let wakeWord: WakeWord
   /// The innermost activation's serial << 1 | stop requested; 0 while none runs. `stop()` is a cas on it.
   let stopWord = Atomic<UInt64>(0)
   /// Another thread has moved a date since the last kick was taken, which may have been its own (rule 18).
@@ -34,6 +34,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let wantedSpin = Atomic<UInt64>(0)
   /// The address of what counts; 0 while nothing is counted.
   let activeCounters = Atomic<UInt>(0)
+  /// Of all its descriptors, waits and dates; nil: the system's. That of its thread when it was made.
+  let kernel: Kernel?
   private let ended = Atomic<Bool>(false)
   private let forkGeneration = Kernel.forkGeneration
 
@@ -44,9 +46,10 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// True for the loop of the process's first thread.
   public let isMain: Bool
 
-  init(isMain: Bool) {
-    Kernel.noteLoop()
+  init(isMain: Bool, _ kernel: Kernel?) {
     self.isMain = isMain
+    self.kernel = kernel
+    wakeWord = WakeWord(kernel)
     statePlace = .make(LoopState())
     ownerPlace = .make(OwnerState())
     if isMain { state.commonNames.insert(.tracking) }

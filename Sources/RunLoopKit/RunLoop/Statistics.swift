@@ -69,7 +69,7 @@ extension RunLoop {
     guard isUsable else { return }
     lock.withLock {
       guard !hasEnded else { return }
-      activeCounters.store(UInt(bitPattern: state.makeExtras().collectStatistics()), ordering: .releasing)
+      activeCounters.store(UInt(bitPattern: state.makeExtras().collectStatistics(kernel)), ordering: .releasing)
     }
   }
 
@@ -79,13 +79,13 @@ extension RunLoop {
   /// - Thread: Any; the loop does not wait for it.
   public var statistics: Statistics {
     guard isUsable else { return Statistics() }
-    return lock.withLock { state.extras?.statistics ?? Statistics() }
+    return lock.withLock { state.extras?.statistics(kernel) ?? Statistics() }
   }
 
   /// The same, and counts from 0 from now on. Two threads that take share what there is: nothing is told twice or lost.
   public func takeStatistics() -> Statistics {
     guard isUsable else { return Statistics() }
-    return lock.withLock { state.extras?.takeStatistics() ?? Statistics() }
+    return lock.withLock { state.extras?.takeStatistics(kernel) ?? Statistics() }
   }
 
   /// Nil while nothing is to be counted or timed. [loop]
@@ -101,7 +101,7 @@ extension RunLoop {
 }
 
 extension RunLoop.Statistics {
-  init(_ counters: borrowing Counters) {
+  init(_ counters: borrowing Counters, _ kernel: Kernel?) {
     self.init()
     runs = counters[.runs]
     passes = counters[.passes]
@@ -113,7 +113,7 @@ extension RunLoop.Statistics {
     portCallouts = counters[.portCallouts]
     mainQueueTurns = counters[.mainQueueTurns]
     blocksPerformed = counters[.blocksPerformed]
-    let times = counters.times
+    let times = counters.times(kernel)
     runTime = Duration(nanoseconds: times.run)
     sleepTime = Duration(nanoseconds: times.sleep)
   }

@@ -34,6 +34,8 @@ final class Resident: @unchecked Sendable {
   private var loop: RunLoop?
   /// From the thread's first step on.
   private var handle: pthread_t?
+  /// The starting thread's.
+  private var kernel: Kernel?
   /// Where threads take turns.
   private var place: (any ThreadPlace)?
 
@@ -112,8 +114,9 @@ extension Resident {
     var made = pthread_t()
     // Taken over by `residentMain`; released here if no thread was made.
     let held = Unmanaged.passRetained(self)
-    let place = Turns.taking?.threadWillStart()
-    lock.withLock { self.place = place }
+    let kernel = Kernel.current
+    let place = kernel?.turns?.threadWillStart()
+    lock.withLock { (self.kernel, self.place) = (kernel, place) }
     let status = pthread_create(&made, &attributes, residentMain, held.toOpaque())
     if status != 0 {
       place?.giveUp()
@@ -126,10 +129,11 @@ extension Resident {
 
   /// On the new thread. What it holds for its set-up is gone when it serves.
   fileprivate func run() {
-    let place = lock.withLock { () -> (any ThreadPlace)? in
+    let (kernel, place) = lock.withLock { () -> (Kernel?, (any ThreadPlace)?) in
       handle = pthread_self()
-      return self.place
+      return (self.kernel, self.place)
     }
+    kernel?.enter()
     place?.begin()
     ThreadCalls.setName(name)
     let record = ThreadRecord.current
@@ -249,8 +253,10 @@ extension Resident {
 
   /// What is left of the thread is a moment, after the end of its loop.
   private func reclaim() {
-    let (handle, place) = lock.withLock { (self.handle, self.place) }
-    place?.waitForLastTurn(for: "the last turn of RunLoop.Thread \"\(name)\" (join)")
+    let (handle, kernel, place) = lock.withLock { (self.handle, self.kernel, self.place) }
+    if let place, kernel?.turns === Kernel.current?.turns {
+      place.waitForLastTurn(for: "the last turn of RunLoop.Thread \"\(name)\" (join)")
+    }
     if let handle { pthread_join(handle, nil) }
     _ = phase.change(from: Phase.joining, to: Phase.joined)
   }

@@ -7,7 +7,7 @@ import class RunLoopKit.RunLoop
 
 /// Signals and children where runs nest, loops share, threads end and numbers come again. Cases of faults by number.
 final class EventFaultTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   private static func isBlocked(_ signal: RunLoop.Signal) -> Bool {
     var mask = sigset_t()

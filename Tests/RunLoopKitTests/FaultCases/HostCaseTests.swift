@@ -12,7 +12,7 @@ private func isReadable(_ descriptor: Int32, _ milliseconds: Int32 = 0) -> Bool 
 
 /// A loop inside another one. The numbers are those of docs/fault-cases.md.
 final class HostCaseTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   /// Whatever it was, it shows on the descriptor, and no more once it has been dispatched. In a process with one thread:
   /// signals are among it.

@@ -6,7 +6,7 @@ import class RunLoopKit.RunLoop
 
 /// Clocks and kernels that are not as one would like them: scripted. The numbers are those of docs/fault-cases.md.
 final class KernelCaseTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
   override func tearDown() { CountingKernel.script = CountingKernel.Script() }
 
   /// A wait that the kernel ends early, or that a signal interrupts, is begun again: nobody is told, and it is counted.

@@ -7,7 +7,7 @@ import class RunLoopKit.RunLoop
 
 /// Wakes in crowds, and of loops that end. The numbers are those of docs/fault-cases.md.
 final class WakeCaseTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   /// 64 threads, a million wakes, and blocks among them: a write a sleep at most, and no block is lost.
   private func storm(line: UInt = #line) {

@@ -6,7 +6,7 @@ import class RunLoopKit.RunLoop
 
 /// Timers on other clocks than the suspending one, on the real ones. What suspending and setting do: RunLoopTestingTests.
 final class ClockTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   private func neverEarly<Date: RunLoop.ClockInstant>(_: Date.Type, _ loop: RunLoop) throws {
     for step in 1...20 {

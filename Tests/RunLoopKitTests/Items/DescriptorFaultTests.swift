@@ -7,7 +7,7 @@ import class RunLoopKit.RunLoop
 
 /// What goes wrong with descriptors: closed, duplicated, inherited, refused, too many. Cases of faults by number.
 final class DescriptorFaultTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   typealias Source = RunLoop.FileDescriptorSource
 

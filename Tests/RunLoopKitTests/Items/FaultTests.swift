@@ -7,7 +7,7 @@ import class RunLoopKit.RunLoop
 /// Each call that the kernel can refuse is refused once: an error, nothing half added, nothing leaked, and the same calls
 /// succeed afterwards.
 final class FaultTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   /// One item of each kind, what they have been told, and what they listen to.
   private struct Items {

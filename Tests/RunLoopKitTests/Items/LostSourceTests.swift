@@ -7,7 +7,7 @@ import class RunLoopKit.RunLoop
 
 /// What epoll ceases to watch by a call that has nobody to answer to: injected errors.
 final class LostSourceTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
   override func tearDown() { CountingKernel.script = CountingKernel.Script() }
 
   typealias Source = RunLoop.FileDescriptorSource

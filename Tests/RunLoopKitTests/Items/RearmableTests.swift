@@ -6,7 +6,7 @@ import class RunLoopKit.RunLoop
 
 /// What a rearmable timer costs, and what threads may do to it. What it does in time: RunLoopTestingTests.
 final class RearmableTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   func test_RLK_REARM_1_pushingADateOutBehindAnotherIsNoSystemCallAndNoAllocation() throws {
     onThread {

@@ -18,7 +18,7 @@ private func refuse(_ count: Int) {
 
 /// What epoll does not take back, or will never answer again: injected errors.
 final class RefusalTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
   override func tearDown() { CountingKernel.script = CountingKernel.Script() }
 
   typealias Source = RunLoop.FileDescriptorSource

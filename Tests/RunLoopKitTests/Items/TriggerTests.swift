@@ -7,7 +7,7 @@ import class RunLoopKit.RunLoop
 
 /// Triggers, several sources with one descriptor, ownership, and what cannot be waited for. Cases of faults by number.
 final class TriggerTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   typealias Source = RunLoop.FileDescriptorSource
 

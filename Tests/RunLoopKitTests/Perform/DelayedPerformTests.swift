@@ -148,7 +148,7 @@ final class DelayedPerformTests: XCTestCase {
 
   /// The last mode has no descriptor left for its timers; the first one may have run the block already.
   func test_RLK_DELAY_8_anErrorMeansThatNothingRan() throws {
-    CountingKernel.install
+    CountingKernel.install()
     // Many, so that the first one has time.
     let modes = ["first"] + (0..<100).map { RunLoop.Mode(rawValue: "mode \($0)") }
     let thread = RunLoop.Thread(name: "modes") { loop in _ = try loop.perform(after: .seconds(3600), in: modes) {} }

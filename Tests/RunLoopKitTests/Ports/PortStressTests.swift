@@ -7,7 +7,7 @@ import class RunLoopKit.RunLoop
 
 /// Ports among threads, processes and what they cost.
 final class PortStressTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   func test_RLK_MSG_38_inAChildOfFork_rightsAreRefused_andTheParentLosesNothing() {
     onThread {

@@ -6,7 +6,7 @@ import class RunLoopKit.RunLoop
 
 /// Whatever comes again and again leaves the others their turn. The numbers are those of the list of fault cases.
 final class FairnessTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
 
   /// A port, a block, a source and a timer, each of which is to be served once; then the loop stops.
   private final class Others: @unchecked Sendable {

@@ -7,7 +7,7 @@ import class RunLoopKit.RunLoop
 
 /// A loop inside a plain poll(2) loop.
 final class HostingTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
   override func tearDown() { CountingKernel.script = CountingKernel.Script() }
 
   private func isReadable(_ descriptor: Int32, _ milliseconds: Int32 = 0) -> Bool {
@@ -279,7 +279,7 @@ final class HostingTests: XCTestCase {
 
   /// The host sleeps for as long as the descriptor says nothing: of what epoll has refused it hears all the same.
   func test_RLK_HOST_14_whatIsRefusedIsTriedAgainWhileTheHostSleeps() {
-    _ = CountingKernel.install
+    CountingKernel.install()
     defer { CountingKernel.script = CountingKernel.Script() }
     onThread {
       let (loop, log, pipe) = (RunLoop.current, Box<[RunLoop.FileDescriptorSource.Readiness]>([]), Pipe())

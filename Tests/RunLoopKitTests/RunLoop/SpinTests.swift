@@ -5,7 +5,7 @@ import class RunLoopKit.RunLoop
 
 /// Looking for a wake before a sleep. The clock's readings are the moments at which another thread would do something.
 final class SpinTests: XCTestCase {
-  override class func setUp() { _ = CountingKernel.install }
+  override class func setUp() { CountingKernel.install() }
   override func tearDown() { CountingKernel.atReading = nil }
 
   func test_RLK_SPIN_1_aStopWhileTheLoopLooksCostsNoSystemCall() {

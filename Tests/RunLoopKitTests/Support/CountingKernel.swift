@@ -54,47 +54,48 @@ enum CountingKernel {
 
   nonisolated(unsafe) static var script = Script()
 
-  /// For all loops made from now on.
-  static let install: Void = {
-    let table = UnsafeMutablePointer<rlc_kernel>.allocate(capacity: 1)
-    table.initialize(to: rlc_kernel_default().pointee)
-    table.pointee.now = { context, clock in
+  /// For the loops that the calling thread and the threads that it starts make from now on.
+  static func install() { kernel.enter() }
+
+  private static let kernel: Kernel = {
+    var table = rlc_kernel_default().pointee
+    table.now = { context, clock in
       atReading?()
       let now = rlc_kernel_default().pointee.now(context, clock)
       return script.now?(now) ?? now
     }
-    table.pointee.epoll_wait = { context, set, events, capacity, deadline in
+    table.epoll_wait = { context, set, events, capacity, deadline in
       waits.add(1, ordering: .relaxed)
       if let answer = script.wait?(deadline) { return answer }
       return rlc_kernel_default().pointee.epoll_wait(
         context, set, events, capacity, script.deadline?(deadline) ?? deadline)
     }
-    table.pointee.epoll_control = { context, set, operation, descriptor, event in
+    table.epoll_control = { context, set, operation, descriptor, event in
       controls.add(1, ordering: .relaxed)
       if operation != EPOLL_CTL_DEL, let fault = script.control?() ?? Faults.next(ENOSPC) { return fault }
       return rlc_kernel_default().pointee.epoll_control(context, set, operation, descriptor, event)
     }
-    table.pointee.timerfd_set = { context, descriptor, deadline in
+    table.timerfd_set = { context, descriptor, deadline in
       timers.add(1, ordering: .relaxed)
       return rlc_kernel_default().pointee.timerfd_set(context, descriptor, script.deadline?(deadline) ?? deadline)
     }
-    table.pointee.read = { context, descriptor, buffer, size in
+    table.read = { context, descriptor, buffer, size in
       reads.add(1, ordering: .relaxed)
       return rlc_kernel_default().pointee.read(context, descriptor, buffer, size)
     }
-    table.pointee.write = { context, descriptor, buffer, size in
+    table.write = { context, descriptor, buffer, size in
       writes.add(1, ordering: .relaxed)
       return rlc_kernel_default().pointee.write(context, descriptor, buffer, size)
     }
-    table.pointee.epoll_create = { context in
+    table.epoll_create = { context in
       Faults.next(EMFILE) ?? rlc_kernel_default().pointee.epoll_create(context)
     }
-    table.pointee.eventfd_create = { context in
+    table.eventfd_create = { context in
       Faults.next(ENFILE) ?? rlc_kernel_default().pointee.eventfd_create(context)
     }
-    table.pointee.timerfd_create = { context, clock in
+    table.timerfd_create = { context, clock in
       Faults.next(EMFILE) ?? rlc_kernel_default().pointee.timerfd_create(context, clock)
     }
-    RunLoop.installKernel(table)
+    return Kernel(table)
   }()
 }

@@ -24,6 +24,8 @@ final class Box<Value>: @unchecked Sendable {
 final class TestThread: @unchecked Sendable {
   private var id = pthread_t()
   fileprivate let body: () -> Void
+  /// The starting thread's.
+  fileprivate let kernel = Kernel.current
 
   init(_ body: @escaping () -> Void) {
     self.body = body
@@ -38,7 +40,9 @@ final class TestThread: @unchecked Sendable {
 }
 
 private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  Unmanaged<TestThread>.fromOpaque(argument!).takeRetainedValue().body()
+  let thread = Unmanaged<TestThread>.fromOpaque(argument!).takeRetainedValue()
+  thread.kernel?.enter()
+  thread.body()
   return nil
 }
 

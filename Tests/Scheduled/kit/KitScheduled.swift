@@ -16,6 +16,7 @@ private func expect(_ condition: Bool, _ reason: StaticString) {
 
 /// Data that no atomic access protects: what the code under test has to order.
 nonisolated(unsafe) private let plain = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 64)
+nonisolated(unsafe) private var kernel: Kernel!
 nonisolated(unsafe) private var host: RunLoop!
 nonisolated(unsafe) private var source: RunLoop.Source!
 nonisolated(unsafe) private var box: LockBox!
@@ -26,8 +27,15 @@ private final class LockBox: Sendable { let lock = Lock() }
 
 @_cdecl("kit_install")
 func install(_ table: UnsafePointer<rlc_kernel>) {
-  RunLoop.installKernel(table)
+  kernel = Kernel(table.pointee)
+  kernel.enter()
   host = RunLoop.current
+}
+
+/// The calling thread's loop, with the scheduler's waits.
+private func ownLoop() -> RunLoop {
+  kernel.enter()
+  return RunLoop.current
 }
 
 // MARK: The lock
@@ -132,7 +140,7 @@ func runBegin() {
 }
 
 private func runUntilStopped() {
-  let loop = RunLoop.current
+  let loop = ownLoop()
   let keeper = RunLoop.Source { _ in }
   try! loop.add(keeper)
   running = loop
@@ -167,7 +175,7 @@ func performThread(_ thread: UInt32) {
 /// A run inside each pass of the outer one, before its wait, takes the wakes that were meant for the outer one, and owes them.
 /// Ended without a stop: the inner run takes its kick as well, and owes none (decision 0003).
 private func runAroundOthers() {
-  let loop = RunLoop.current
+  let loop = ownLoop()
   let inner = RunLoop.Source { _ in }
   source = RunLoop.Source { _ in }
   try! loop.add(source)
@@ -196,7 +204,7 @@ func nestedThread(_ thread: UInt32) {
 
 /// A stop that meets the beginning of the inner run is one of the two's.
 private func runAroundOne() {
-  let loop = RunLoop.current
+  let loop = ownLoop()
   let keeper = RunLoop.Source { _ in }
   source = RunLoop.Source { _ in source.invalidate() }
   try! loop.add(keeper)
@@ -226,7 +234,7 @@ func stopNestedThread(_ thread: UInt32) {
 
 /// The host sleeps whenever `prepare` says so, until the descriptor is readable.
 private func hostUntilDone() {
-  let loop = RunLoop.current
+  let loop = ownLoop()
   let keeper = RunLoop.Source { _ in }
   try! loop.add(keeper)
   running = loop
