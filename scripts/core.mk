@@ -16,7 +16,9 @@ CORE_VERSION := 0.1.0
 CORE_SONAME := libcrunloop.so.0
 CORE_BUILD := build/core
 CORE_STRICT := -std=c11 -Wall -Wextra -Wpedantic -Werror
-CORE_CPPFLAGS := -D_GNU_SOURCE -Iinclude -ISources/CRunLoopCore/internal
+# CORE_SHOWN: a folder of further system headers, for a compiler that does not know the system's.
+CORE_SHOWN ?=
+CORE_CPPFLAGS := -D_GNU_SOURCE -Iinclude -ISources/CRunLoopCore/internal $(if $(CORE_SHOWN),-isystem $(CORE_SHOWN))
 CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c)
 CORE_HEADERS := $(wildcard include/crunloop/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h)

@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,6 +88,16 @@ static void attach(struct msghdr *message, control *control, const int *descript
     memcpy(CMSG_DATA(header), descriptors, size);
 }
 
+/* musl's sendmsg(2) copies the control data, 1,024 bytes at most, and answers ENOMEM to more: it clears the padding in its
+   structs, which the kernel takes for a part of the lengths. Here it is 0 already, and the system call gets all. */
+static ssize_t send_message(int fd, const struct msghdr *message) {
+#ifdef __GLIBC__
+    return sendmsg(fd, message, MSG_NOSIGNAL | MSG_DONTWAIT);
+#else
+    return syscall(SYS_sendmsg, fd, message, MSG_NOSIGNAL | MSG_DONTWAIT);
+#endif
+}
+
 int rlc_message_socket_send(
     int fd, const struct iovec *parts, size_t part_count, const int *descriptors, size_t descriptor_count) {
     control control;
@@ -97,7 +108,7 @@ int rlc_message_socket_send(
         attach(&message, &control, descriptors, descriptor_count);
     ssize_t size;
     do
-        size = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        size = send_message(fd, &message);
     while (size < 0 && errno == EINTR);
     return size < 0 ? -errno : 0;
 }
