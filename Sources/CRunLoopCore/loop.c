@@ -1,352 +1,86 @@
+/* A loop's life, and what it tells of itself. */
 #include "loop_internal.h"
-#include "post_queue_internal.h"
 #include "wakeup_port_internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-/* Work that this thread queues for itself may keep it from looking at the kernel, but not for long. */
-enum { LOOKS_SKIPPED_MAX = 64, BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000 };
-
-/** What came of a pass. */
-typedef struct outcome {
-    bool called; /**< At least one callout. */
-    bool woken;  /**< rlc_loop_wake asked for it. */
-} outcome;
-
-static uint64_t now_ns(const rlc_loop *loop) {
-    return loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
+static int set_up(rlc_loop *loop) {
+    int status = rlc_wakeup_port_create_closed(loop->kernel, &loop->wakeup);
+    return status < 0 ? status : rlc_port_set_create_for(loop->kernel, sizeof(rlc_watch), &loop->set);
 }
 
-/* ---- posts, wakes, stops ---- */
+/** Half of it may stay after a failure: the next call finishes the rest. */
+int rlc_loop_open_wakeup(rlc_loop *loop) {
+    int status = rlc_wakeup_port_open(loop->wakeup);
+    if (status < 0)
+        return status;
+    rlc_token token;
+    int fd = rlc_wakeup_port_fd(loop->wakeup);
+    status = rlc_port_set_insert(loop->set, fd, RLC_PORT_HINT, RLC_READABLE, NULL, &token);
+    loop->can_sleep = status == 0;
+    return status;
+}
 
-int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node) {
-    if (rlc_loop_is_forked(loop))
-        return -ECHILD;
-    rlc_post_node **end = loop->deferred_end;
-    if (end == NULL)
-        return -ESHUTDOWN;
-    node->next = NULL;
-    *end = node;
-    loop->deferred_end = &node->next;
+static void tear_down(rlc_loop *loop) {
+    rlc_port_set_destroy(loop->set); /* before its members: closing it drops them without a call each */
+    rlc_timer_port_destroy(loop->timer_port);
+    rlc_timer_heap_destroy(loop->heap);
+    rlc_wakeup_port_release(loop->wakeup);
+    free(loop);
+}
+
+int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
+    rlc_loop *loop = calloc(1, sizeof *loop);
+    if (loop == NULL)
+        return -ENOMEM;
+    loop->kernel = kernel == NULL ? rlc_kernel_default() : kernel;
+    loop->fork_generation = rlc_fork_generation();
+    loop->fork_word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
+    loop->deferred_end = &loop->deferred;
+    loop->pending = loop->failed = rlc_slot_list_empty();
+    loop->due = rlc_slot_list_empty();
+    int status = set_up(loop);
+    if (status < 0) {
+        tear_down(loop);
+        return status;
+    }
+    *ret_loop = loop;
     return 0;
 }
 
-/** For a post, which is the loop's by now: an errno, or 0 also if the loop has ended since, and has called it. */
-static int wake_sleeper(rlc_loop *loop) {
-    int status = rlc_wakeup_port_signal(loop->wakeup);
-    return status < 0 && status != -ESHUTDOWN && status != -ECHILD ? -status : 0;
-}
-
-int rlc_loop_post(rlc_loop *loop, rlc_post_node *node) {
-    if (rlc_loop_is_forked(loop))
-        return -ECHILD;
-    int status = rlc_push_post(&loop->posts, node);
-    if (status < 0)
-        return status;
-    /* Whoever finds the loop asleep wakes it, also for a thread that was preempted before it came to that. An awake
-     * loop reads the queue after it has announced its sleep: it needs no word. */
-    return rlc_wakeup_word(loop->wakeup) == RLC_WORD_ASLEEP ? wake_sleeper(loop) : 0;
-}
-
-int rlc_loop_wake(rlc_loop *loop) {
-    int status = rlc_wakeup_port_signal(loop->wakeup);
-    return status < 0 ? status : 0;
-}
-
-int rlc_loop_stop(rlc_loop *loop) {
-    if (rlc_loop_is_forked(loop))
-        return -ECHILD;
-    uint64_t word = atomic_load(&loop->stop);
-    do {
-        if (word == 0 || (word & 1) != 0)
-            return rlc_wakeup_word(loop->wakeup) == RLC_WORD_CLOSED ? -ESHUTDOWN : 0;
-    } while (!atomic_compare_exchange_weak(&loop->stop, &word, word | 1));
-    int status = rlc_wakeup_port_kick(loop->wakeup);
-    return status < 0 ? status : 0;
-}
-
-static bool is_stopped(const rlc_loop *loop) {
-    return (atomic_load(&loop->stop) & 1) != 0;
-}
-
-/* ---- a pass ---- */
-
-/** True if something can be called without asking the kernel or the clock. */
-static bool has_work(const rlc_loop *loop) {
-    return loop->deferred != NULL || rlc_has_posts(&loop->posts) || rlc_port_set_has_events(loop->set) ||
-           loop->taken != NULL || !rlc_slot_list_is_empty(&loop->due) || !rlc_slot_list_is_empty(&loop->failed);
-}
-
-/**
- * How many looks may be left out before the clock is read again: few at first, so that long callouts are noticed; many
- * at once if the last time all of them together were short.
- */
-static uint32_t next_skips(const rlc_loop *loop) {
-    if (rlc_loop_has_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
-        return 1;
-    return loop->is_brisk || loop->skipped_looks > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_looks;
-}
-
-static bool may_skip_look(rlc_loop *loop) {
-    if (loop->blind_skips > 0) {
-        loop->blind_skips--;
-        return true;
+static void refuse_posts(rlc_loop *loop) {
+    rlc_wakeup_port_close(loop->wakeup);
+    rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
+    loop->deferred_end = NULL;
+    loop->depth++;                                                   /* a post_fn may still remove watches and timers */
+    for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* in a child they are the parent's to answer */
+        next = node->next;
+        node->post_fn(node, false);
     }
-    uint64_t now = now_ns(loop);
-    bool is_over = now - loop->looked_ns >= SKIPPING_NS_MAX;
-    if (is_over || loop->skipped_looks >= LOOKS_SKIPPED_MAX) {
-        loop->is_brisk = !is_over;
-        loop->skipped_looks = LOOKS_SKIPPED_MAX; /* until it has looked */
-        loop->looked_ns = now;
-        return false;
-    }
-    uint32_t skips = next_skips(loop), left = LOOKS_SKIPPED_MAX - loop->skipped_looks;
-    if (skips > left)
-        skips = left;
-    loop->skipped_looks += skips;
-    loop->blind_skips = skips - 1;
-    return true;
+    loop->depth--;
 }
 
-/** Announces sleep and arms the timer. 1: it may sleep, 0: there is work, or -errno. */
-static int get_ready_to_sleep(rlc_loop *loop) {
-    if (!rlc_wakeup_word_sleeps(loop->wakeup))
+int rlc_loop_destroy(rlc_loop *loop) {
+    if (loop == NULL)
         return 0;
-    /* From here on every waker writes. What was published before is seen now. */
-    if (is_stopped(loop) || rlc_has_posts(&loop->posts))
-        return 0;
-    if (!rlc_loop_has_timers(loop))
-        return 1;
-    int status = rlc_timer_port_want(loop->timer_port, rlc_timer_heap_wake_at(loop->heap));
-    return status < 0 ? status : 1;
-}
-
-static bool has_due_timer(rlc_loop *loop) {
-    return rlc_loop_has_timers(loop) && rlc_timer_heap_first(loop->heap) <= now_ns(loop);
-}
-
-/** Spins, if the loop's host has asked for it. True if there is something to do now. */
-static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
-    if (loop->spin.limit_ns == 0)
-        return false;
-    if (rlc_loop_has_timers(loop) && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
-        deadline_ns = rlc_timer_heap_wake_at(loop->heap);
-    return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);
-}
-
-/** Fetches events, waiting until deadline_ns if there is nothing else to do. */
-static int look(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
-    int status = 1;
-    if (deadline_ns != 0 && (has_due_timer(loop) || spin(loop, deadline_ns)))
-        deadline_ns = 0;
-    if (deadline_ns != 0)
-        status = get_ready_to_sleep(loop);
-    if (status == 0)
-        deadline_ns = 0;
-    if (status >= 0)
-        status = rlc_port_set_wait(loop->set, deadline_ns);
-    loop->skipped_looks = 0;
-    loop->blind_skips = 0;
-    if (rlc_wakeup_word_take(loop->wakeup) == RLC_WAKE_POSTED)
-        outcome->woken = true;
-    return status == -EINTR ? 0 : status;
-}
-
-static rlc_port *take_event(rlc_port_set *set, uint32_t *ret_ready) {
-    rlc_port *port = rlc_port_set_take_plain(set, ret_ready);
-    return port != NULL ? port : rlc_port_set_take_port(set, ret_ready);
-}
-
-/** Events of this pass's look are believed; those that an earlier one has left are looked at again. */
-static bool call_events(rlc_loop *loop) {
-    bool called = false;
-    uint32_t ready;
-    /* A nested run may leave a fresh batch behind: bounded, the rest is the next pass's. */
-    for (int i = 0; i < RLC_BATCH_MAX && rlc_port_set_has_events(loop->set); i++) {
-        rlc_port *port = take_event(loop->set, &ready);
-        if (port == NULL)
-            break;
-        if ((ready & RLC_UNHEARD) != 0) {
-            rlc_loop_lose(loop, port);
-        } else if (port->kind != RLC_PORT_HINT) {
-            rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
-            called = true;
-        } else if (port->context != NULL) {
-            rlc_timer_port_harvested(port->context);
-        }
-    }
-    loop->set->is_trusted = false;
-    return called;
-}
-
-__attribute__((noinline)) /* Stack traces and profiles tell the kinds of callouts apart by these names. */
-static void
-rlc_calling_out_to_a_post(rlc_post_node *node) {
-    node->post_fn(node, true);
-    __asm__ volatile(""); /* no tail call: the frame stays */
-}
-
-/** 1: there were some, 0: there was none; -ECHILD: one of them has forked, and the rest is the parent's. */
-static int call_posts(rlc_loop *loop) {
-    rlc_post_node *node = loop->taken;
-    if (node == NULL)
-        return 0;
-    do {
-        loop->taken = node->next;
-        rlc_calling_out_to_a_post(node);
-        if (rlc_loop_is_forked(loop))
-            return -ECHILD;
-    } while ((node = loop->taken) != NULL);
-    return 1;
-}
-
-/** What is to be called is settled before the first callout: work queued by work waits for the next pass. */
-static int pass(rlc_loop *loop, uint64_t deadline_ns, outcome *outcome) {
-    if (!rlc_slot_list_is_empty(&loop->pending))
-        rlc_loop_flush_watches(loop);
-    bool is_busy = has_work(loop);
-    if (!is_busy || (!rlc_port_set_holds_batch(loop->set) && !may_skip_look(loop))) {
-        int status = look(loop, is_busy ? 0 : deadline_ns, outcome);
-        if (status < 0)
-            return status;
-        rlc_port_set_trust(loop->set);
-    }
-    if (rlc_loop_has_timers(loop))
-        rlc_loop_collect_due_timers(loop, now_ns(loop));
-    if (loop->taken == NULL)
-        loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
-    if (!rlc_slot_list_is_empty(&loop->failed))
-        outcome->called |= rlc_loop_call_failed_watches(loop);
-    if (!rlc_slot_list_is_empty(&loop->due))
-        outcome->called |= rlc_loop_call_due_timers(loop);
-    if (rlc_port_set_has_events(loop->set))
-        outcome->called |= call_events(loop);
-    if (outcome->called && rlc_loop_is_forked(loop))
-        return -ECHILD;
-    int status = call_posts(loop);
-    outcome->called |= status > 0;
-    return status < 0 ? status : 0;
-}
-
-/** True if another pass has nothing but posts to serve as long as it does not ask the kernel. */
-static bool has_only_posts(const rlc_loop *loop) {
-    return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !rlc_loop_has_timers(loop) &&
-           rlc_slot_list_is_empty(&loop->pending) && !rlc_port_set_has_events(loop->set);
-}
-
-/** Such passes, one after the other. RLC_RUN_STOPPED, 0 to go on, or -ECHILD. */
-static int serve_posts(rlc_loop *loop) {
-    while (has_only_posts(loop) && may_skip_look(loop)) {
-        loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
-        if (call_posts(loop) < 0)
-            return -ECHILD;
-        if (is_stopped(loop))
-            return RLC_RUN_STOPPED;
-    }
+    if (loop->depth > 0)
+        return -EBUSY;
+    refuse_posts(loop);
+    tear_down(loop);
     return 0;
 }
 
-static void enter(rlc_loop *loop) {
-    if (!SLIST_EMPTY(&loop->frames))
-        rlc_loop_mute_innermost(loop);
-    loop->depth++;
+void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns) {
+    rlc_spin_set(&loop->spin, limit_ns);
 }
 
-/** No callout is on the stack: what was removed by one may be used again. */
-static void bury(rlc_loop *loop) {
-    if (!SLIST_EMPTY(&loop->dead_watches))
-        rlc_loop_bury_watches(loop);
-    if (!SLIST_EMPTY(&loop->dead_timers))
-        rlc_loop_bury_timers(loop);
-}
-
-static void leave(rlc_loop *loop) {
-    if (--loop->depth == 0)
-        bury(loop);
-}
-
-/* ---- runs ---- */
-
-static bool is_finished(const rlc_loop *loop) {
-    return loop->watch_count == 0 && !rlc_loop_has_timers(loop) && !has_work(loop);
-}
-
-/** One pass and what follows from it: a result, 0 to go on, or -errno. */
-static int step(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
-    if (is_finished(loop))
-        return RLC_RUN_FINISHED;
-    outcome outcome = {false, false};
-    int status = pass(loop, deadline_ns, &outcome);
-    if (status < 0)
-        return status;
-    if (is_once && (outcome.called || outcome.woken))
-        return RLC_RUN_HANDLED;
-    if (deadline_ns == 0)
-        return RLC_RUN_TIMED_OUT;
-    if (deadline_ns != RLC_TIME_FOREVER && now_ns(loop) >= deadline_ns)
-        return RLC_RUN_TIMED_OUT;
-    return is_stopped(loop) ? RLC_RUN_STOPPED : 0;
-}
-
-static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
-    if (rlc_loop_is_forked(loop))
-        return -ECHILD;
-    if (loop->deferred_end == NULL)
-        return -ESHUTDOWN; /* it could not sleep */
-    enter(loop);
-    bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
-    uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);
-    int result;
-    do {
-        result = step(loop, deadline_ns, is_once);
-        if (result == 0 && is_endless)
-            result = serve_posts(loop);
-        if (loop->depth == 1)
-            bury(loop);
-    } while (result == 0);
-    atomic_store(&loop->stop, enclosing);
-    leave(loop);
-    return result;
-}
-
-int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns) {
-    return run(loop, deadline_ns, false);
-}
-
-int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns) {
-    return run(loop, deadline_ns, true);
-}
-
-/* ---- inside a host's loop ---- */
-
-int rlc_loop_fd(const rlc_loop *loop) {
-    return rlc_port_set_fd(loop->set);
-}
+/* ---- figures ---- */
 
 uint64_t rlc_loop_rebuilds(const rlc_loop *loop) {
     return rlc_port_set_rebuilds(loop->set);
 }
 
-int rlc_loop_prepare(rlc_loop *loop) {
-    if (rlc_loop_is_forked(loop))
-        return -ECHILD;
-    rlc_loop_flush_watches(loop);
-    if (has_work(loop) || has_due_timer(loop))
-        return 1;
-    int status = rlc_loop_ensure_wakeup(loop);
-    if (status == 0)
-        status = get_ready_to_sleep(loop);
-    return status < 0 ? status : status == 0;
-}
-
-int rlc_loop_dispatch(rlc_loop *loop) {
-    if (rlc_loop_is_forked(loop))
-        return -ECHILD;
-    outcome outcome = {false, false};
-    loop->skipped_looks = LOOKS_SKIPPED_MAX; /* look: until then the host finds the descriptor readable */
-    loop->blind_skips = 0;
-    enter(loop);
-    int status = pass(loop, 0, &outcome);
-    leave(loop);
-    return status < 0 ? status : has_work(loop) || has_due_timer(loop);
+uint64_t rlc_loop_timer_moves(const rlc_loop *loop) {
+    return loop->heap == NULL ? 0 : rlc_timer_heap_moves(loop->heap);
 }

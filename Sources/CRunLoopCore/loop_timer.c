@@ -110,10 +110,6 @@ void rlc_loop_bury_timers(rlc_loop *loop) {
     }
 }
 
-uint64_t rlc_loop_timer_moves(const rlc_loop *loop) {
-    return loop->heap == NULL ? 0 : rlc_timer_heap_moves(loop->heap);
-}
-
 /* ---- firing ---- */
 
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {

@@ -1,5 +1,51 @@
-/* Several readiness members with one descriptor: who shares with whom. */
+/* Members by number: whose a number is, and who shares it. */
 #include "port_set_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { FIRST_BUCKETS = 4 };
+
+/* ---- number -> members ---- */
+
+static void append(rlc_port_bucket *bucket, rlc_port *port) {
+    rlc_port *last = SLIST_FIRST(bucket);
+    if (last == NULL) {
+        SLIST_INSERT_HEAD(bucket, port, older);
+        return;
+    }
+    while (SLIST_NEXT(last, older) != NULL)
+        last = SLIST_NEXT(last, older);
+    SLIST_INSERT_AFTER(last, port, older);
+}
+
+static void distribute(rlc_port_bucket *from, rlc_port_bucket *buckets, uint32_t count) {
+    rlc_port *port;
+    while ((port = SLIST_FIRST(from)) != NULL) {
+        SLIST_REMOVE_HEAD(from, older);
+        append(&buckets[(uint32_t)port->fd & (count - 1)], port);
+    }
+}
+
+int rlc_port_set_reserve_buckets(rlc_port_set *set) {
+    /* Doubled until there is one for two ports; each keeps its order, newest first. */
+    uint32_t count = set->bucket_count == 0 ? FIRST_BUCKETS : set->bucket_count;
+    while (count < set->ports.chunk_count * RLC_SLOTS_PER_CHUNK / 2)
+        count *= 2;
+    if (count == set->bucket_count)
+        return 0;
+    rlc_port_bucket *buckets = calloc(count, sizeof *buckets);
+    if (buckets == NULL)
+        return -ENOMEM;
+    for (uint32_t old = 0; old < set->bucket_count; old++)
+        distribute(&set->buckets[old], buckets, count);
+    free(set->buckets);
+    set->buckets = buckets;
+    set->bucket_count = count;
+    return 0;
+}
+
+/* ---- several readiness members with one number ---- */
 
 static bool shares(const rlc_port *port) {
     return port->kind == RLC_PORT_READINESS && (port->interest & RLC_SHARED) != 0;
@@ -11,6 +57,10 @@ rlc_port *rlc_port_older_sharer(const rlc_port *port) {
         return NULL;
     rlc_port *older = rlc_port_owner_from(SLIST_NEXT(port, older), port->fd);
     return older != NULL && shares(older) ? older : NULL;
+}
+
+void rlc_port_note_sharing(rlc_port *owner) {
+    rlc_port_assign(owner, RLC_PORT_SHARED, rlc_port_older_sharer(owner) != NULL);
 }
 
 rlc_port *rlc_port_sharing_owner(rlc_port *owner, const rlc_port *port) {

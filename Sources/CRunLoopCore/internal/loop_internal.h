@@ -1,8 +1,9 @@
-/** rlc_loop's own records, shared by loop.c (passes and runs), loop_life.c, loop_watch.c and loop_timer.c. */
+/** rlc_loop's own records, and what its files know of each other: each section below is one of them. */
 #ifndef RLC_LOOP_INTERNAL_H
 #define RLC_LOOP_INTERNAL_H
 
 #include "port_set_internal.h"
+#include "post_queue_internal.h"
 #include "timer_heap_internal.h"
 
 #include <crunloop/crunloop.h>
@@ -70,9 +71,38 @@ static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
     return __atomic_load_n(loop->fork_word, __ATOMIC_ACQUIRE) != loop->fork_generation;
 }
 
+/* ---- its life: loop.c ---- */
+
+int rlc_loop_open_wakeup(rlc_loop *loop);
+
+/** What another thread wakes it by, before there is anything to sleep for: later nothing of it can fail. 0 or -errno. */
+static inline int rlc_loop_ensure_wakeup(rlc_loop *loop) {
+    return loop->can_sleep ? 0 : rlc_loop_open_wakeup(loop);
+}
+
+/* ---- what there is to do ---- */
+
+static inline uint64_t rlc_loop_now(const rlc_loop *loop) {
+    return loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
+}
+
+static inline bool rlc_loop_is_stopped(const rlc_loop *loop) {
+    return (atomic_load(&loop->stop) & 1) != 0;
+}
+
 /** True if a timer is armed and not taken from the heap yet. */
 static inline bool rlc_loop_has_timers(const rlc_loop *loop) {
     return loop->heap != NULL && rlc_timer_heap_has_armed(loop->heap);
+}
+
+static inline bool rlc_loop_has_due_timer(const rlc_loop *loop) {
+    return rlc_loop_has_timers(loop) && rlc_timer_heap_first(loop->heap) <= rlc_loop_now(loop);
+}
+
+/** True if something can be called without asking the kernel or the clock. */
+static inline bool rlc_loop_has_work(const rlc_loop *loop) {
+    return loop->deferred != NULL || rlc_has_posts(&loop->posts) || rlc_port_set_has_events(loop->set) ||
+           loop->taken != NULL || !rlc_slot_list_is_empty(&loop->due) || !rlc_slot_list_is_empty(&loop->failed);
 }
 
 /** All that is queued: what was deferred, then `posts`. */
@@ -86,12 +116,28 @@ static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_nod
     return first;
 }
 
-int rlc_loop_open_wakeup(rlc_loop *loop);
+/* ---- passes and runs: loop_run.c ---- */
 
-/** What another thread wakes it by, before there is anything to sleep for: later nothing of it can fail. 0 or -errno. */
-static inline int rlc_loop_ensure_wakeup(rlc_loop *loop) {
-    return loop->can_sleep ? 0 : rlc_loop_open_wakeup(loop);
-}
+enum { RLC_LOOKS_SKIPPED_MAX = 64 };
+
+/** What came of a pass. */
+typedef struct rlc_outcome {
+    bool called; /**< At least one callout. */
+    bool woken;  /**< rlc_loop_wake asked for it. */
+} rlc_outcome;
+
+/**
+ * Waits until deadline_ns if there is nothing to do, and calls what there is. What is to be called is settled before the
+ * first callout: work queued by work waits for the next pass. 0 or -errno.
+ */
+int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome);
+/** Announces sleep and arms the timer. 1: it may sleep, 0: there is work, or -errno. */
+int rlc_loop_get_ready_to_sleep(rlc_loop *loop);
+/** A run, or a host's dispatch, begins and ends. */
+void rlc_loop_enter(rlc_loop *loop);
+void rlc_loop_leave(rlc_loop *loop);
+
+/* ---- watches: loop_watch.c ---- */
 
 /** Adds what is pending to the set. */
 void rlc_loop_flush_watches(rlc_loop *loop);
@@ -117,6 +163,8 @@ static inline void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_
 void rlc_loop_mute_innermost(rlc_loop *loop);
 /** No callout is on the stack: what was removed by one may be used again. */
 void rlc_loop_bury_watches(rlc_loop *loop);
+
+/* ---- timers: loop_timer.c ---- */
 
 /** Moves what is due at now_ns from the heap to the list. */
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);

@@ -1,4 +1,4 @@
-/** The port set's own records, shared by port_set.c (members) and port_set_take.c (events). */
+/** The port set's own records, and what its files know of each other: each section below is one of them. */
 #ifndef RLC_PORT_SET_INTERNAL_H
 #define RLC_PORT_SET_INTERNAL_H
 
@@ -83,6 +83,29 @@ struct rlc_port_set {
     rlc_batch *batch;
 };
 
+/* ---- records ---- */
+
+static inline bool rlc_port_has(const rlc_port *port, unsigned state) {
+    return (port->state & state) != 0;
+}
+
+static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) {
+    port->state = (uint16_t)(is_set ? port->state | state : port->state & ~state);
+}
+
+/** What a readiness port wants to hear of. */
+static inline uint32_t rlc_port_asked_events(const rlc_port *port) {
+    bool reads = (port->interest & RLC_READABLE) != 0 && !rlc_port_has(port, RLC_PORT_READ_ENDED);
+    return (reads ? EPOLLIN | EPOLLRDHUP : 0) | ((port->interest & RLC_WRITABLE) != 0 ? EPOLLOUT : 0) |
+           ((port->interest & RLC_PRIORITY) != 0 ? EPOLLPRI : 0);
+}
+
+static inline bool rlc_port_set_is_forked(const rlc_port_set *set) {
+    return rlc_has_forked_since(set->fork_generation);
+}
+
+/* ---- the set and its members: port_set.c ---- */
+
 /** A set whose records have `record_size` bytes and begin with an rlc_port: ports by pointer, for rlc_loop. */
 int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_port_set **ret_set);
 int rlc_port_set_make_room(rlc_port_set *set);
@@ -102,47 +125,36 @@ static inline rlc_port *rlc_port_set_claim(rlc_port_set *set) {
 int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port);
 /** Is no member any more. As rlc_port_set_remove. [locked] */
 int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port);
+
+/* ---- what a member asks for: port_set_interest.c ---- */
+
 /** As rlc_port_set_set_interest. [locked] */
 int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
 /** As rlc_port_set_set_muted. [locked] */
 int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted);
-/** Gets rid of the registrations whose fetched events have no port any more. [locked] */
-void rlc_port_set_drop_strays(rlc_port_set *set);
-/** As rlc_port_set_take. The port, or NULL; of one that epoll does not watch any more RLC_ERROR | RLC_UNHEARD. [locked] */
-rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
 
-/** The owner of the number, or NULL. */
-rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd);
+/* ---- members by number: port_set_share.c ---- */
+
+/** Buckets for all slots that there are. -ENOMEM. */
+int rlc_port_set_reserve_buckets(rlc_port_set *set);
 /** The owner, which is another port, if they share their number; else NULL. */
 rlc_port *rlc_port_sharing_owner(rlc_port *owner, const rlc_port *port);
 /** The next older member that shares the port's number with it, or NULL. */
 rlc_port *rlc_port_older_sharer(const rlc_port *port);
-/** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
-int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
-/**
- * As rlc_port_set_update, for whoever has nobody to answer to: members that epoll refuses are out, until rlc_port_set_retry
- * or their interest takes them back, and take tells of them.
- */
-void rlc_port_set_renew(rlc_port_set *set, rlc_port *owner);
-/** Its number was closed. */
-void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
-/** All members at the number are orphans, of whom take tells. */
-void rlc_port_set_lose(rlc_port_set *set, int fd);
-/** epoll watches it no more, if it did. */
-void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
-/** Take is to tell that epoll does not watch the port, once it is not muted. */
-void rlc_port_set_note_unheard(rlc_port_set *set, rlc_port *port);
-/** The next member of whom take is to tell so, or NULL. */
-rlc_port *rlc_port_set_take_unheard(rlc_port_set *set);
-/** epoll_ctl(2) on `epoll_fd`; -ECHILD in a child of fork(2). */
-int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
+/** Who shares the owner's number has changed. */
+void rlc_port_note_sharing(rlc_port *owner);
 
-static inline bool rlc_port_has(const rlc_port *port, unsigned state) {
-    return (port->state & state) != 0;
+static inline rlc_port_bucket *rlc_port_set_bucket(const rlc_port_set *set, int fd) {
+    return &set->buckets[(uint32_t)fd & (set->bucket_count - 1)];
 }
 
-static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) {
-    port->state = (uint16_t)(is_set ? port->state | state : port->state & ~state);
+/** Into its number's bucket, as the newest there. */
+static inline void rlc_port_set_link(rlc_port_set *set, rlc_port *port) {
+    SLIST_INSERT_HEAD(rlc_port_set_bucket(set, port->fd), port, older);
+}
+
+static inline void rlc_port_set_unlink(rlc_port_set *set, rlc_port *port) {
+    SLIST_REMOVE(rlc_port_set_bucket(set, port->fd), port, rlc_port, older);
 }
 
 /** The owner among this member and the older ones in the number's bucket, or NULL. */
@@ -152,35 +164,50 @@ static inline rlc_port *rlc_port_owner_from(rlc_port *port, int fd) {
     return port;
 }
 
+/** The owner of the number, or NULL. */
+static inline rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
+    return set->bucket_count == 0 ? NULL : rlc_port_owner_from(SLIST_FIRST(rlc_port_set_bucket(set, fd)), fd);
+}
+
 /** The owner if the port is it, or shares its number: then what happens to the port changes the registration. Or NULL. */
 static inline rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
     rlc_port *owner = rlc_port_set_owner(set, port->fd);
     return owner == NULL || owner == port ? owner : rlc_port_sharing_owner(owner, port);
 }
 
-static inline bool rlc_port_set_is_forked(const rlc_port_set *set) {
-    return rlc_has_forked_since(set->fork_generation);
-}
+/* ---- what epoll is told: port_set_register.c ---- */
 
-/** The registered port of an event's token, or NULL: a dead one's. */
-static inline rlc_port *rlc_port_set_live(const rlc_port_set *set, rlc_token token) {
-    if (rlc_token_slot(token) >= set->ports.touched)
-        return NULL;
-    rlc_port *port = rlc_slot_table_at(&set->ports, rlc_token_slot(token));
-    bool is_its = port->slot.generation == rlc_token_generation(token);
-    return is_its && rlc_port_has(port, RLC_PORT_REGISTERED) ? port : NULL;
-}
+/** epoll_ctl(2) on `epoll_fd`, to add or change; -ECHILD in a child of fork(2). */
+int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
+/** Deletes the registration of the port's number; -ECHILD in a child of fork(2). */
+int rlc_port_set_delete(const rlc_port_set *set, const rlc_port *port);
+/** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
+int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
+/** epoll watches it no more, if it did. */
+void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
 
-/** True if an event says nothing but "you may read or write", and nothing else is known of the port. */
-static inline bool rlc_port_is_plain(const rlc_port *port, uint32_t events) {
-    return (events & ~(uint32_t)(EPOLLIN | EPOLLOUT)) == 0 &&
-           !rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR | RLC_PORT_SHARED);
-}
+/* ---- members that epoll does not watch, though it should: port_set_unheard.c ---- */
 
-static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t events) {
-    uint32_t ready = ((events & EPOLLIN) != 0 ? RLC_READABLE : 0) | ((events & EPOLLOUT) != 0 ? RLC_WRITABLE : 0);
-    return ready & port->interest;
-}
+/**
+ * What was registered of the port is out of date. As rlc_port_set_update, for whoever has nobody to answer to: members that
+ * epoll refuses are out, until rlc_port_set_retry or their interest takes them back, and take tells of them.
+ */
+void rlc_port_set_renew(rlc_port_set *set, rlc_port *port);
+/** Its number was closed. */
+void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
+/** All members at the number are orphans, of whom take tells. */
+void rlc_port_set_lose(rlc_port_set *set, int fd);
+/** Take is to tell that epoll does not watch the port, once it is not muted. */
+void rlc_port_set_note_unheard(rlc_port_set *set, rlc_port *port);
+/** The next member of whom take is to tell so, or NULL. */
+rlc_port *rlc_port_set_take_unheard(rlc_port_set *set);
+
+/* ---- the batch: port_set_wait.c ---- */
+
+/** NULL without memory. */
+rlc_batch *rlc_batch_create(uint32_t capacity);
+/** A larger batch, if that many members need one, for the owner to move into at its next wait. [locked] */
+void rlc_port_set_offer_batch(rlc_port_set *set, uint32_t members);
 
 /** Fetched events have not been taken. */
 static inline bool rlc_port_set_holds_batch(const rlc_port_set *set) {
@@ -190,6 +217,45 @@ static inline bool rlc_port_set_holds_batch(const rlc_port_set *set) {
 /** rlc_port_set_has_batch, in line. */
 static inline bool rlc_port_set_has_events(const rlc_port_set *set) {
     return rlc_port_set_holds_batch(set) || atomic_load_explicit(&set->has_unheard, memory_order_acquire);
+}
+
+/* ---- fetched events without a port: port_set_stray.c ---- */
+
+/** Gets rid of the registrations whose fetched events have no port any more. [locked] */
+void rlc_port_set_drop_strays(rlc_port_set *set);
+
+/* ---- what an event says: port_set_end.c ---- */
+
+/**
+ * What to report of a readiness event that says more than "you may read or write", or is not believed as it was fetched;
+ * 0 for nothing. What has ended or is in error is registered accordingly.
+ */
+uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed);
+/** Is silent until its interest is set. */
+void rlc_port_set_rest(rlc_port_set *set, rlc_port *port);
+
+/** What to report of an event that says nothing but "you may read or write", if nothing else is known of the port; else 0. */
+static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t events) {
+    if ((events & ~(uint32_t)(EPOLLIN | EPOLLOUT)) != 0)
+        return 0;
+    if (rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR | RLC_PORT_SHARED))
+        return 0;
+    uint32_t ready = ((events & EPOLLIN) != 0 ? RLC_READABLE : 0) | ((events & EPOLLOUT) != 0 ? RLC_WRITABLE : 0);
+    return ready & port->interest;
+}
+
+/* ---- taking: port_set_take.c ---- */
+
+/** As rlc_port_set_take. The port, or NULL; of one that epoll does not watch any more RLC_ERROR | RLC_UNHEARD. [locked] */
+rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
+
+/** The registered port of an event's token, or NULL: a dead one's. */
+static inline rlc_port *rlc_port_set_live(const rlc_port_set *set, rlc_token token) {
+    if (rlc_token_slot(token) >= set->ports.touched)
+        return NULL;
+    rlc_port *port = rlc_slot_table_at(&set->ports, rlc_token_slot(token));
+    bool is_its = port->slot.generation == rlc_token_generation(token);
+    return is_its && rlc_port_has(port, RLC_PORT_REGISTERED) ? port : NULL;
 }
 
 /** Before an event is taken. True if it is the first of its batch. */
@@ -213,9 +279,7 @@ static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, uint32_t *ret
         return NULL;
     const struct epoll_event *event = &set->batch->events[set->cursor];
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
-    if (port == NULL || port->kind == RLC_PORT_COUNTER || !rlc_port_is_plain(port, event->events))
-        return NULL;
-    *ret_ready = rlc_port_plain_ready(port, event->events);
+    *ret_ready = port == NULL || port->kind == RLC_PORT_COUNTER ? 0 : rlc_port_plain_ready(port, event->events);
     if (*ret_ready == 0)
         return NULL;
     set->cursor++;

@@ -45,12 +45,15 @@ void rlc_port_set_lose(rlc_port_set *set, int fd) {
     }
 }
 
-void rlc_port_set_renew(rlc_port_set *set, rlc_port *owner) {
+void rlc_port_set_renew(rlc_port_set *set, rlc_port *port) {
+    rlc_port *owner = rlc_port_set_registrant(set, port);
+    if (owner == NULL)
+        return; /* an orphan, of whom take has told or will tell */
     int status = rlc_port_set_update(set, owner);
     if (status >= 0 || status == -EBADF || status == -ECHILD)
         return; /* the lost ones are noted; a child of fork(2) has nothing to hear */
     rlc_port_set_drop(set, owner);
-    for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
+    for (port = owner; port != NULL; port = rlc_port_older_sharer(port))
         rlc_port_set_note_unheard(set, port);
 }
 

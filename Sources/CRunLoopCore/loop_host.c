@@ -1,0 +1,32 @@
+/* Inside a host's loop: it sleeps for this one. */
+#include "loop_internal.h"
+
+#include <errno.h>
+
+int rlc_loop_fd(const rlc_loop *loop) {
+    return rlc_port_set_fd(loop->set);
+}
+
+int rlc_loop_prepare(rlc_loop *loop) {
+    if (rlc_loop_is_forked(loop))
+        return -ECHILD;
+    rlc_loop_flush_watches(loop);
+    if (rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop))
+        return 1;
+    int status = rlc_loop_ensure_wakeup(loop);
+    if (status == 0)
+        status = rlc_loop_get_ready_to_sleep(loop);
+    return status < 0 ? status : status == 0;
+}
+
+int rlc_loop_dispatch(rlc_loop *loop) {
+    if (rlc_loop_is_forked(loop))
+        return -ECHILD;
+    rlc_outcome outcome = {false, false};
+    loop->skipped_looks = RLC_LOOKS_SKIPPED_MAX; /* look: until then the host finds the descriptor readable */
+    loop->blind_skips = 0;
+    rlc_loop_enter(loop);
+    int status = rlc_loop_pass(loop, 0, &outcome);
+    rlc_loop_leave(loop);
+    return status < 0 ? status : rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop);
+}

@@ -1,0 +1,248 @@
+/* Runs: passes until there is a result. A pass: a look at the kernel, unless it may be left out, and callouts. */
+#include "loop_internal.h"
+#include "wakeup_port_internal.h"
+
+#include <errno.h>
+
+/* Work that this thread queues for itself may keep it from looking at the kernel, but not for long. */
+enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000 };
+
+/* ---- looks ---- */
+
+/**
+ * How many looks may be left out before the clock is read again: few at first, so that long callouts are noticed; many
+ * at once if the last time all of them together were short.
+ */
+static uint32_t next_skips(const rlc_loop *loop) {
+    if (rlc_loop_has_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
+        return 1;
+    return loop->is_brisk || loop->skipped_looks > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_looks;
+}
+
+static bool may_skip_look(rlc_loop *loop) {
+    if (loop->blind_skips > 0) {
+        loop->blind_skips--;
+        return true;
+    }
+    uint64_t now = rlc_loop_now(loop);
+    bool is_over = now - loop->looked_ns >= SKIPPING_NS_MAX;
+    if (is_over || loop->skipped_looks >= RLC_LOOKS_SKIPPED_MAX) {
+        loop->is_brisk = !is_over;
+        loop->skipped_looks = RLC_LOOKS_SKIPPED_MAX; /* until it has looked */
+        loop->looked_ns = now;
+        return false;
+    }
+    uint32_t skips = next_skips(loop), left = RLC_LOOKS_SKIPPED_MAX - loop->skipped_looks;
+    if (skips > left)
+        skips = left;
+    loop->skipped_looks += skips;
+    loop->blind_skips = skips - 1;
+    return true;
+}
+
+int rlc_loop_get_ready_to_sleep(rlc_loop *loop) {
+    if (!rlc_wakeup_word_sleeps(loop->wakeup))
+        return 0;
+    /* From here on every waker writes. What was published before is seen now. */
+    if (rlc_loop_is_stopped(loop) || rlc_has_posts(&loop->posts))
+        return 0;
+    if (!rlc_loop_has_timers(loop))
+        return 1;
+    int status = rlc_timer_port_want(loop->timer_port, rlc_timer_heap_wake_at(loop->heap));
+    return status < 0 ? status : 1;
+}
+
+/** Spins, if the loop's host has asked for it. True if there is something to do now. */
+static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
+    if (loop->spin.limit_ns == 0)
+        return false;
+    if (rlc_loop_has_timers(loop) && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
+        deadline_ns = rlc_timer_heap_wake_at(loop->heap);
+    return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);
+}
+
+/** Fetches events, waiting until deadline_ns if there is nothing else to do. */
+static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
+    int status = 1;
+    if (deadline_ns != 0 && (rlc_loop_has_due_timer(loop) || spin(loop, deadline_ns)))
+        deadline_ns = 0;
+    if (deadline_ns != 0)
+        status = rlc_loop_get_ready_to_sleep(loop);
+    if (status == 0)
+        deadline_ns = 0;
+    if (status >= 0)
+        status = rlc_port_set_wait(loop->set, deadline_ns);
+    loop->skipped_looks = 0;
+    loop->blind_skips = 0;
+    if (rlc_wakeup_word_take(loop->wakeup) == RLC_WAKE_POSTED)
+        outcome->woken = true;
+    return status == -EINTR ? 0 : status;
+}
+
+/* ---- callouts ---- */
+
+static rlc_port *take_event(rlc_port_set *set, uint32_t *ret_ready) {
+    rlc_port *port = rlc_port_set_take_plain(set, ret_ready);
+    return port != NULL ? port : rlc_port_set_take_port(set, ret_ready);
+}
+
+/** Events of this pass's look are believed; those that an earlier one has left are looked at again. */
+static bool call_events(rlc_loop *loop) {
+    bool called = false;
+    uint32_t ready;
+    /* A nested run may leave a fresh batch behind: bounded, the rest is the next pass's. */
+    for (int i = 0; i < RLC_BATCH_MAX && rlc_port_set_has_events(loop->set); i++) {
+        rlc_port *port = take_event(loop->set, &ready);
+        if (port == NULL)
+            break;
+        if ((ready & RLC_UNHEARD) != 0) {
+            rlc_loop_lose(loop, port);
+        } else if (port->kind != RLC_PORT_HINT) {
+            rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
+            called = true;
+        } else if (port->context != NULL) {
+            rlc_timer_port_harvested(port->context);
+        }
+    }
+    loop->set->is_trusted = false;
+    return called;
+}
+
+__attribute__((noinline)) /* Stack traces and profiles tell the kinds of callouts apart by these names. */
+static void
+rlc_calling_out_to_a_post(rlc_post_node *node) {
+    node->post_fn(node, true);
+    __asm__ volatile(""); /* no tail call: the frame stays */
+}
+
+/** 1: there were some, 0: there was none; -ECHILD: one of them has forked, and the rest is the parent's. */
+static int call_posts(rlc_loop *loop) {
+    rlc_post_node *node = loop->taken;
+    if (node == NULL)
+        return 0;
+    do {
+        loop->taken = node->next;
+        rlc_calling_out_to_a_post(node);
+        if (rlc_loop_is_forked(loop))
+            return -ECHILD;
+    } while ((node = loop->taken) != NULL);
+    return 1;
+}
+
+/* ---- a pass ---- */
+
+int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
+    if (!rlc_slot_list_is_empty(&loop->pending))
+        rlc_loop_flush_watches(loop);
+    bool is_busy = rlc_loop_has_work(loop);
+    if (!is_busy || (!rlc_port_set_holds_batch(loop->set) && !may_skip_look(loop))) {
+        int status = look(loop, is_busy ? 0 : deadline_ns, outcome);
+        if (status < 0)
+            return status;
+        rlc_port_set_trust(loop->set);
+    }
+    if (rlc_loop_has_timers(loop))
+        rlc_loop_collect_due_timers(loop, rlc_loop_now(loop));
+    if (loop->taken == NULL)
+        loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
+    if (!rlc_slot_list_is_empty(&loop->failed))
+        outcome->called |= rlc_loop_call_failed_watches(loop);
+    if (!rlc_slot_list_is_empty(&loop->due))
+        outcome->called |= rlc_loop_call_due_timers(loop);
+    if (rlc_port_set_has_events(loop->set))
+        outcome->called |= call_events(loop);
+    if (outcome->called && rlc_loop_is_forked(loop))
+        return -ECHILD;
+    int status = call_posts(loop);
+    outcome->called |= status > 0;
+    return status < 0 ? status : 0;
+}
+
+/** True if another pass has nothing but posts to serve as long as it does not ask the kernel. */
+static bool has_only_posts(const rlc_loop *loop) {
+    return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !rlc_loop_has_timers(loop) &&
+           rlc_slot_list_is_empty(&loop->pending) && !rlc_port_set_has_events(loop->set);
+}
+
+/** Such passes, one after the other. RLC_RUN_STOPPED, 0 to go on, or -ECHILD. */
+static int serve_posts(rlc_loop *loop) {
+    while (has_only_posts(loop) && may_skip_look(loop)) {
+        loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
+        if (call_posts(loop) < 0)
+            return -ECHILD;
+        if (rlc_loop_is_stopped(loop))
+            return RLC_RUN_STOPPED;
+    }
+    return 0;
+}
+
+/* ---- runs ---- */
+
+/** No callout is on the stack: what was removed by one may be used again. */
+static void bury(rlc_loop *loop) {
+    if (!SLIST_EMPTY(&loop->dead_watches))
+        rlc_loop_bury_watches(loop);
+    if (!SLIST_EMPTY(&loop->dead_timers))
+        rlc_loop_bury_timers(loop);
+}
+
+void rlc_loop_enter(rlc_loop *loop) {
+    if (!SLIST_EMPTY(&loop->frames))
+        rlc_loop_mute_innermost(loop);
+    loop->depth++;
+}
+
+void rlc_loop_leave(rlc_loop *loop) {
+    if (--loop->depth == 0)
+        bury(loop);
+}
+
+static bool is_finished(const rlc_loop *loop) {
+    return loop->watch_count == 0 && !rlc_loop_has_timers(loop) && !rlc_loop_has_work(loop);
+}
+
+/** One pass and what follows from it: a result, 0 to go on, or -errno. */
+static int step(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
+    if (is_finished(loop))
+        return RLC_RUN_FINISHED;
+    rlc_outcome outcome = {false, false};
+    int status = rlc_loop_pass(loop, deadline_ns, &outcome);
+    if (status < 0)
+        return status;
+    if (is_once && (outcome.called || outcome.woken))
+        return RLC_RUN_HANDLED;
+    if (deadline_ns == 0)
+        return RLC_RUN_TIMED_OUT;
+    if (deadline_ns != RLC_TIME_FOREVER && rlc_loop_now(loop) >= deadline_ns)
+        return RLC_RUN_TIMED_OUT;
+    return rlc_loop_is_stopped(loop) ? RLC_RUN_STOPPED : 0;
+}
+
+static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
+    if (rlc_loop_is_forked(loop))
+        return -ECHILD;
+    if (loop->deferred_end == NULL)
+        return -ESHUTDOWN; /* it could not sleep */
+    rlc_loop_enter(loop);
+    bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
+    uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);
+    int result;
+    do {
+        result = step(loop, deadline_ns, is_once);
+        if (result == 0 && is_endless)
+            result = serve_posts(loop);
+        if (loop->depth == 1)
+            bury(loop);
+    } while (result == 0);
+    atomic_store(&loop->stop, enclosing);
+    rlc_loop_leave(loop);
+    return result;
+}
+
+int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns) {
+    return run(loop, deadline_ns, false);
+}
+
+int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns) {
+    return run(loop, deadline_ns, true);
+}

@@ -1,0 +1,60 @@
+/* What a member asks for, and whether it is left out. */
+#include "port_set_internal.h"
+
+#include <errno.h>
+
+enum { ENDS = RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR };
+
+/** Setting it would change nothing. An edge-triggered port looks again each time. */
+static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t interest) {
+    bool is_known = owner == NULL || rlc_port_has(owner, RLC_PORT_REGISTERED);
+    return port->interest == interest && (interest & RLC_EDGE) == 0 && !rlc_port_has(port, ENDS) && is_known;
+}
+
+/** Whoever asks is told by the answer. */
+static int answer_orphan(rlc_port *port) {
+    rlc_port_assign(port, RLC_PORT_UNHEARD, false);
+    return -EBADF;
+}
+
+int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest) {
+    if (rlc_port_has(port, RLC_PORT_ORPHAN))
+        return answer_orphan(port);
+    rlc_port *owner = rlc_port_set_registrant(set, port);
+    if (has_interest(port, owner, interest))
+        return 0;
+    bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_RESTING);
+    const rlc_port before = *port;
+    port->interest = (uint8_t)interest;
+    rlc_port_assign(port, ENDS, false);
+    if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || owner == NULL)
+        return 0;
+    int status = rlc_port_set_update(set, owner);
+    if (status < 0) { /* epoll knows what it knew */
+        port->interest = before.interest;
+        rlc_port_assign(port, before.state & ENDS, true);
+    }
+    return status == -EBADF ? answer_orphan(port) : status;
+}
+
+int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {
+    if (rlc_port_has(port, RLC_PORT_MUTED) == muted)
+        return 0;
+    rlc_port_assign(port, RLC_PORT_MUTED, muted);
+    if (rlc_port_has(port, RLC_PORT_UNHEARD))
+        rlc_port_set_note_unheard(set, port); /* of one that is muted nothing is told */
+    rlc_port *owner = rlc_port_set_registrant(set, port);
+    return owner == NULL ? 0 : rlc_port_set_update(set, owner);
+}
+
+/* ---- the same by token ---- */
+
+int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest) {
+    rlc_port *port = rlc_slot_table_find(&set->ports, token);
+    return port == NULL ? -ENOENT : rlc_port_set_change_interest(set, port, interest);
+}
+
+int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted) {
+    rlc_port *port = rlc_slot_table_find(&set->ports, token);
+    return port == NULL ? -ENOENT : rlc_port_set_mute(set, port, muted);
+}
