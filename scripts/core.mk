@@ -68,6 +68,7 @@ TEST_LDFLAGS := -pthread $(if $(findstring clang,$(CC)),-fuse-ld=bfd) -Wl,--wrap
 	$(if $(and $(findstring clang,$(CC)),$(findstring thread,$(SAN)),$(TEST_SWIFT_LIB)),-L$(TEST_SWIFT_LIB) -ldispatch -lBlocksRuntime -Wl$(comma)-rpath$(comma)$(TEST_SWIFT_LIB))
 TEST_SOURCES := $(wildcard Tests/CRunLoopCoreTests/*_test.c)
 TEST_PROGRAMS := $(TEST_SOURCES:Tests/CRunLoopCoreTests/%.c=$(TEST_BUILD)/%)
+TEST_HEADERS := $(wildcard Tests/CRunLoopCoreTests/*.h)
 TEST_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(TEST_BUILD)/core/%.o) $(TEST_BUILD)/harness.o
 
 $(TEST_BUILD)/core/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
@@ -78,7 +79,7 @@ $(TEST_BUILD)/harness.o: Tests/CRunLoopCoreTests/harness.c Tests/CRunLoopCoreTes
 	@mkdir -p $(@D)
 	@$(CC) $(TEST_FLAGS) -c $< -o $@
 
-$(TEST_BUILD)/%_test: Tests/CRunLoopCoreTests/%_test.c $(TEST_OBJECTS) Tests/CRunLoopCoreTests/harness.h
+$(TEST_BUILD)/%_test: Tests/CRunLoopCoreTests/%_test.c $(TEST_OBJECTS) $(TEST_HEADERS)
 	@$(CC) $(TEST_FLAGS) $< $(TEST_OBJECTS) $(TEST_LDFLAGS) -o $@
 
 .SECONDARY: $(TEST_OBJECTS)

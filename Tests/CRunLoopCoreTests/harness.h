@@ -57,6 +57,12 @@ void spy_init(spy *spy);
 void spy_init_virtual(spy *spy, uint64_t start_ns);
 void spy_advance(spy *spy, uint64_t to_ns);
 
+/** The next creating or controlling call answers `error`. */
+static inline void fail_next(spy *spy, int error) {
+    spy->fail_with = error;
+    atomic_store(&spy->fail_at, 1);
+}
+
 static inline unsigned long count_of(atomic_ulong *counter) {
     return atomic_load(counter);
 }

@@ -1,61 +1,9 @@
 /* What a pass of the small loop costs, and what other threads do to it. */
-#include "harness.h"
 #include "loop_internal.h"
+#include "loops.h"
 
 #include <pthread.h>
 #include <sys/eventfd.h>
-
-static spy kernel;
-
-static rlc_loop *make_loop(void) {
-    rlc_loop *loop;
-    spy_init_virtual(&kernel, 1000);
-    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
-    return loop;
-}
-
-/** A post that counts, and goes on posting itself while `again` says so. */
-typedef struct job {
-    rlc_post_node node; /* first */
-    rlc_loop *loop;
-    int runs, refusals, again;
-    void (*then)(struct job *job);
-} job;
-
-static void run_job(rlc_post_node *node, bool ran) {
-    job *job = (struct job *)node;
-    if (!ran) {
-        job->refusals++;
-        return;
-    }
-    job->runs++;
-    if (job->again-- > 0)
-        CHECK_EQUAL(rlc_loop_post(job->loop, node), 0);
-    if (job->then != NULL)
-        job->then(job);
-}
-
-static job make_job(rlc_loop *loop) {
-    return (job){.node = {.post_fn = run_job}, .loop = loop};
-}
-
-static int calls;
-
-static void count_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
-    (void)loop, (void)watch, (void)ready, (void)context;
-    calls++;
-}
-
-static rlc_watch *idle_watch(rlc_loop *loop, int fd) {
-    rlc_watch *watch;
-    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, count_watch, NULL, &watch), 0);
-    return watch;
-}
-
-static void count_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
-    (void)loop, (void)timer, (void)deadline_ns;
-    ++*(int *)context;
-}
 
 /* ---- what a pass costs ---- */
 

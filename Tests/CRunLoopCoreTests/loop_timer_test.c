@@ -1,14 +1,5 @@
 /* Timers of the small loop, in virtual time: every date is exact. */
-#include "harness.h"
-
-static spy kernel;
-
-static rlc_loop *make_loop(void) {
-    rlc_loop *loop;
-    spy_init_virtual(&kernel, 1000);
-    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
-    return loop;
-}
+#include "loops.h"
 
 typedef struct alarm {
     rlc_timer *timer;

@@ -1,17 +1,8 @@
 /* Watches: adding late, removing from anywhere, nested runs. */
-#include "harness.h"
 #include "loop_internal.h"
+#include "loops.h"
 
 #include <sys/eventfd.h>
-
-static spy kernel;
-
-static rlc_loop *make_loop(void) {
-    rlc_loop *loop;
-    spy_init_virtual(&kernel, 1000);
-    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
-    return loop;
-}
 
 typedef struct probe {
     rlc_watch *watch;
@@ -76,11 +67,6 @@ static void test_RLC_WATCH_2_what_cannot_be_watched_is_told_late(void) {
     CHECK_EQUAL(rlc_loop_add_watch(loop, -1, RLC_READABLE, call_probe, NULL, &watch), -EBADF);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
     close(ends[1]), close(number);
-}
-
-static void count_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
-    (void)loop, (void)timer, (void)deadline_ns;
-    ++*(int *)context;
 }
 
 static void test_RLC_WATCH_2_the_loops_own_descriptors(void) {
@@ -287,8 +273,7 @@ static void test_RLC_WATCH_11_an_earlier_one_that_is_not_taken_back_is_told(void
     close(ends[1]);
     CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
     CHECK_EQUAL(later.ready & RLC_HANGUP, RLC_HANGUP);
-    kernel.fail_with = -ENOSPC;
-    atomic_store(&kernel.fail_at, 1);
+    fail_next(&kernel, -ENOSPC);
     rlc_watch_remove(later.watch);
     CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
     CHECK_EQUAL(earlier.ready, RLC_ERROR);

@@ -1,49 +1,12 @@
 /* Hang-ups, end of file and errors: reported once, then silence. */
-#include "harness.h"
-
-#include <sys/socket.h>
-
-static spy kernel;
-static int tags[8];
-
-static rlc_port_set *make_set(void) {
-    rlc_port_set *set;
-    spy_init(&kernel);
-    CHECK_EQUAL(rlc_port_set_create(&kernel.table, &set), 0);
-    return set;
-}
-
-static rlc_token add(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context) {
-    rlc_token token;
-    CHECK_EQUAL(rlc_port_set_insert(set, fd, kind, interest, context, &token), 0);
-    return token;
-}
-
-static bool next(rlc_port_set *set, rlc_port_event *ret_event) {
-    memset(ret_event, 0, sizeof *ret_event);
-    if (!rlc_port_set_has_batch(set))
-        (void)rlc_port_set_wait(set, 0);
-    return rlc_port_set_take(set, ret_event);
-}
-
-/** What is ready next, as RLC_... bits; 0 for nothing. */
-static uint32_t next_ready(rlc_port_set *set) {
-    rlc_port_event event;
-    return next(set, &event) ? event.ready : 0;
-}
-
-/** What a wait would have cost: with nothing to say, the set must also not keep the processor busy. */
-static void check_quiet(rlc_port_set *set) {
-    CHECK_EQUAL(next_ready(set), 0);
-    CHECK_EQUAL(rlc_port_set_wait(set, 0), 0);
-}
+#include "port_sets.h"
 
 static void test_RLC_END_1_hang_up_is_reported_once(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     char byte;
     make_pipe(ends);
-    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, &tags[0]);
+    rlc_token token = watch(set, ends[0], 0);
     write_all(ends[1], "xy", 2);
     close(ends[1]);
     CHECK((next_ready(set) & RLC_READABLE) != 0); /* level-triggered while there is something to read */
@@ -65,7 +28,7 @@ static void test_RLC_END_2_half_closed_socket_still_writes(void) {
     int ends[2];
     char byte;
     CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_WRITABLE, &tags[0]);
+    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_WRITABLE, 0);
     write_all(ends[1], "x", 1);
     CHECK_EQUAL(shutdown(ends[1], SHUT_WR), 0);
     CHECK((next_ready(set) & (RLC_READABLE | RLC_WRITABLE)) == (RLC_READABLE | RLC_WRITABLE));
@@ -89,7 +52,7 @@ static void test_RLC_END_3_writer_without_readers(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     make_pipe(ends);
-    rlc_token token = add(set, ends[1], RLC_PORT_READINESS, RLC_WRITABLE, &tags[0]);
+    rlc_token token = add(set, ends[1], RLC_PORT_READINESS, RLC_WRITABLE, 0);
     CHECK_EQUAL(next_ready(set), RLC_WRITABLE);
     close(ends[0]);
     CHECK_EQUAL(next_ready(set), RLC_WRITABLE | RLC_ERROR);
@@ -126,7 +89,7 @@ static void test_RLC_END_4_an_error_that_passes(void) {
     kernel.table.epoll_wait = pretend_wait;
     kernel.table.poll = pretend_poll;
     CHECK_EQUAL(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-    (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_WRITABLE, &tags[0]);
+    (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_WRITABLE, 0);
     pretended_events = EPOLLERR;
     CHECK_EQUAL(next_ready(set), RLC_WRITABLE | RLC_ERROR);
     CHECK_EQUAL(next_ready(set), 0); /* once */

@@ -1,47 +1,12 @@
-/* Readiness ports that report otherwise: edges, one shots, and several members with one descriptor. */
-#include "harness.h"
-
-#include <sys/socket.h>
-
-static spy kernel;
-static int tags[8];
-
-static rlc_port_set *make_set(void) {
-    rlc_port_set *set;
-    spy_init(&kernel);
-    CHECK_EQUAL(rlc_port_set_create(&kernel.table, &set), 0);
-    return set;
-}
-
-static rlc_token add(rlc_port_set *set, int fd, uint32_t interest, int tag) {
-    rlc_token token;
-    CHECK_EQUAL(rlc_port_set_insert(set, fd, RLC_PORT_READINESS, interest, &tags[tag], &token), 0);
-    return token;
-}
-
-/** The next event as 100 * tag + ready bits; -1 for none. */
-static int next(rlc_port_set *set) {
-    rlc_port_event event;
-    if (!rlc_port_set_has_batch(set))
-        (void)rlc_port_set_wait(set, 0);
-    return rlc_port_set_take(set, &event) ? (int)((int *)event.context - tags) * 100 + (int)event.ready : -1;
-}
-
-static void check_quiet(rlc_port_set *set) {
-    CHECK_EQUAL(next(set), -1);
-    CHECK_EQUAL(rlc_port_set_wait(set, 0), 0);
-}
-
-static void make_sockets(int ends[2]) {
-    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-}
+/* Several members with one descriptor; and readiness that is reported otherwise: edges, one shots. */
+#include "port_sets.h"
 
 static void test_RLC_TRIGGER_1_an_edge_is_reported_once(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     char byte;
     make_pipe(ends);
-    rlc_token token = add(set, ends[0], RLC_READABLE | RLC_EDGE, 1);
+    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_EDGE, 1);
     write_all(ends[1], "x", 1);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
     check_quiet(set);
@@ -70,7 +35,7 @@ static void test_RLC_TRIGGER_1_a_peer_that_stops_writing_is_an_edge(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     make_sockets(ends);
-    (void)add(set, ends[0], RLC_READABLE | RLC_EDGE, 1);
+    (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_EDGE, 1);
     CHECK_EQUAL(shutdown(ends[1], SHUT_WR), 0);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE + RLC_HANGUP);
     check_quiet(set);
@@ -82,7 +47,7 @@ static void test_RLC_TRIGGER_2_one_shot_rests_until_its_interest_is_set(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     make_pipe(ends);
-    rlc_token token = add(set, ends[0], RLC_READABLE | RLC_ONE_SHOT, 1);
+    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_ONE_SHOT, 1);
     write_all(ends[1], "x", 1);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
     check_quiet(set);
@@ -103,9 +68,9 @@ static void test_RLC_SHARE_1_all_are_told_in_the_order_of_adding(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     make_sockets(ends);
-    rlc_token reader = add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
-    rlc_token writer = add(set, ends[0], RLC_WRITABLE | RLC_SHARED, 2);
-    rlc_token both = add(set, ends[0], RLC_READABLE | RLC_WRITABLE | RLC_SHARED, 3);
+    rlc_token reader = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
+    rlc_token writer = add(set, ends[0], RLC_PORT_READINESS, RLC_WRITABLE | RLC_SHARED, 2);
+    rlc_token both = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_WRITABLE | RLC_SHARED, 3);
     CHECK_EQUAL(rlc_port_set_count(set), 3);
     CHECK_EQUAL(next(set), 200 + RLC_WRITABLE); /* nothing to read: the reader is left out */
     CHECK_EQUAL(next(set), 300 + RLC_WRITABLE);
@@ -137,8 +102,8 @@ static void test_RLC_SHARE_1_members_that_come_and_go_between_two(void) {
     int ends[2];
     make_sockets(ends);
     write_all(ends[1], "x", 1);
-    rlc_token first = add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
-    rlc_token second = add(set, ends[0], RLC_READABLE | RLC_SHARED, 2);
+    rlc_token first = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
+    rlc_token second = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 2);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
     CHECK_EQUAL(rlc_port_set_remove(set, second), 0);
     int event = next(set); /* the level is reported anew */
@@ -146,7 +111,7 @@ static void test_RLC_SHARE_1_members_that_come_and_go_between_two(void) {
     while (event != -1)
         event = rlc_port_set_has_batch(set) ? next(set) : -1;
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
-    second = add(set, ends[0], RLC_READABLE | RLC_SHARED, 2);
+    second = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 2);
     while (rlc_port_set_has_batch(set))
         CHECK(next(set) != 300 + RLC_READABLE);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
@@ -162,8 +127,8 @@ static void test_RLC_SHARE_2_each_rests_and_is_muted_for_itself(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     make_sockets(ends);
-    rlc_token first = add(set, ends[0], RLC_READABLE | RLC_SHARED | RLC_ONE_SHOT, 1);
-    rlc_token second = add(set, ends[0], RLC_READABLE | RLC_SHARED, 2);
+    rlc_token first = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED | RLC_ONE_SHOT, 1);
+    rlc_token second = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 2);
     write_all(ends[1], "x", 1);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);
@@ -194,13 +159,13 @@ static void test_RLC_SHARE_3_edge_triggered_if_all_are(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     make_sockets(ends);
-    (void)add(set, ends[0], RLC_READABLE | RLC_SHARED | RLC_EDGE, 1);
-    rlc_token second = add(set, ends[0], RLC_READABLE | RLC_SHARED | RLC_EDGE, 2);
+    (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED | RLC_EDGE, 1);
+    rlc_token second = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED | RLC_EDGE, 2);
     write_all(ends[1], "x", 1);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);
     check_quiet(set);
-    rlc_token level = add(set, ends[0], RLC_READABLE | RLC_SHARED, 3);
+    rlc_token level = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 3);
     for (int round = 0; round < 2; round++) {
         CHECK_EQUAL(next(set), 100 + RLC_READABLE);
         CHECK_EQUAL(next(set), 200 + RLC_READABLE);
@@ -222,10 +187,10 @@ static void test_RLC_SHARE_1_a_reused_number_is_not_shared(void) {
     int old[2], ends[2];
     make_sockets(old);
     make_sockets(ends);
-    rlc_token stale = add(set, old[0], RLC_READABLE | RLC_WRITABLE | RLC_SHARED, 1);
+    rlc_token stale = add(set, old[0], RLC_PORT_READINESS, RLC_READABLE | RLC_WRITABLE | RLC_SHARED, 1);
     CHECK_EQUAL(dup3(ends[0], old[0], O_CLOEXEC), old[0]);
     close(ends[0]);
-    rlc_token fresh = add(set, old[0], RLC_READABLE | RLC_SHARED, 2);
+    rlc_token fresh = add(set, old[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 2);
     check_quiet(set); /* the stale one's wish to write is nobody's */
     write_all(ends[1], "x", 1);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);
@@ -244,8 +209,8 @@ static void test_RLC_SHARE_1_only_those_that_share(void) {
     int ends[2];
     make_sockets(ends);
     write_all(ends[1], "x", 1);
-    (void)add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
-    rlc_token alone = add(set, ends[0], RLC_READABLE, 2);
+    (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
+    rlc_token alone = watch(set, ends[0], 2);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);
     CHECK_EQUAL(rlc_port_set_remove(set, alone), 0);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
@@ -263,11 +228,11 @@ static void test_RLC_SHARE_1_a_half_closed_peer_is_told_to_readers_only(void) {
         int ends[2];
         make_sockets(ends);
         if (order == 0)
-            (void)add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
-        (void)add(set, ends[0], RLC_SHARED, 2);
-        (void)add(set, ends[0], RLC_WRITABLE | RLC_SHARED | RLC_ONE_SHOT, 3);
+            (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
+        (void)add(set, ends[0], RLC_PORT_READINESS, RLC_SHARED, 2);
+        (void)add(set, ends[0], RLC_PORT_READINESS, RLC_WRITABLE | RLC_SHARED | RLC_ONE_SHOT, 3);
         if (order == 1)
-            (void)add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
+            (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
         CHECK_EQUAL(shutdown(ends[1], SHUT_WR), 0);
         bool told[4] = {false};
         for (int event; (event = next(set)) != -1 || rlc_port_set_has_batch(set);) {
@@ -289,7 +254,7 @@ static void test_RLC_SHARE_2_a_refused_member_changes_nothing(void) {
     int ends[2];
     make_sockets(ends);
     write_all(ends[1], "x", 1);
-    (void)add(set, ends[0], RLC_READABLE | RLC_SHARED, 1);
+    (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
     for (unsigned long call = 1; call <= 2; call++) {
         rlc_token token;
         kernel.fail_with = -ENOMEM;
@@ -300,6 +265,45 @@ static void test_RLC_SHARE_2_a_refused_member_changes_nothing(void) {
         CHECK_EQUAL(next(set), 100 + RLC_READABLE);
     }
     CHECK_EQUAL(rlc_port_set_count(set), 1);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+static void test_RLC_PORT_4_two_members_with_one_descriptor(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_pipe(ends);
+    write_all(ends[1], "x", 1);
+    rlc_token first = watch(set, ends[0], 0);
+    rlc_token second = watch(set, ends[0], 1);
+    rlc_token third = watch(set, ends[0], 2);
+    CHECK_EQUAL(rlc_port_set_count(set), 3);
+    CHECK(next_context(set) == &tags[2]); /* the latest has the port */
+    CHECK_EQUAL(rlc_port_set_remove(set, second), 0);
+    CHECK(next_context(set) == &tags[2]);
+    CHECK_EQUAL(rlc_port_set_remove(set, third), 0);
+    CHECK(next_context(set) == &tags[0]); /* and gives it back */
+    CHECK_EQUAL(rlc_port_set_remove(set, first), 0);
+    CHECK(next_context(set) == NULL);
+    CHECK_EQUAL(rlc_port_set_rebuilds(set), 0);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
+}
+
+static void test_RLC_PORT_4_muted_owner_gives_back(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_pipe(ends);
+    write_all(ends[1], "x", 1);
+    rlc_token first = watch(set, ends[0], 0);
+    rlc_token second = watch(set, ends[0], 1);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, second, true), 0);
+    CHECK(next_context(set) == NULL);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, true), 0); /* no owner: only noted */
+    CHECK_EQUAL(rlc_port_set_remove(set, second), 0);
+    CHECK(next_context(set) == NULL);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, false), 0);
+    CHECK(next_context(set) == &tags[0]);
     rlc_port_set_destroy(set);
     close(ends[0]), close(ends[1]);
 }
@@ -316,5 +320,7 @@ int main(void) {
     RUN(test_RLC_SHARE_1_only_those_that_share);
     RUN(test_RLC_SHARE_1_a_half_closed_peer_is_told_to_readers_only);
     RUN(test_RLC_SHARE_2_a_refused_member_changes_nothing);
+    RUN(test_RLC_PORT_4_two_members_with_one_descriptor);
+    RUN(test_RLC_PORT_4_muted_owner_gives_back);
     return 0;
 }

@@ -1,51 +1,18 @@
-/* Members that epoll ceases to watch by a call that has nobody to answer to: take tells of them, once. */
-#include "harness.h"
+/* Members that epoll ceases to watch by a call that has nobody to answer to: take tells of them, once; they are tried again. */
+#include "port_sets.h"
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-
-static spy kernel;
-static int tags[4];
-
-static rlc_port_set *make_set(void) {
-    rlc_port_set *set;
-    spy_init(&kernel);
-    CHECK_EQUAL(rlc_port_set_create(&kernel.table, &set), 0);
-    return set;
-}
-
-static rlc_token add(rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, int tag) {
-    rlc_token token;
-    CHECK_EQUAL(rlc_port_set_insert(set, fd, kind, interest, &tags[tag], &token), 0);
-    return token;
-}
-
-/** The next event as 1000 * fate + 100 * tag + ready bits; -1 for none. */
-static int next(rlc_port_set *set) {
-    rlc_port_event event;
-    if (!rlc_port_set_has_batch(set))
-        (void)rlc_port_set_wait(set, 0);
-    if (!rlc_port_set_take(set, &event))
-        return -1;
-    return (int)event.fate * 1000 + (int)((int *)event.context - tags) * 100 + (int)event.ready;
-}
 
 enum { REFUSED = 1000 * RLC_FATE_REFUSED + RLC_ERROR, LOST = 1000 * RLC_FATE_LOST + RLC_ERROR };
 
-static void check_quiet(rlc_port_set *set) {
-    CHECK(!rlc_port_set_has_unheard(set));
-    CHECK_EQUAL(next(set), -1);
-    CHECK_EQUAL(rlc_port_set_wait(set, 0), 0);
-}
-
-static void fail_next(int error) {
-    kernel.fail_with = error;
-    atomic_store(&kernel.fail_at, 1);
-}
-
 static int make_semaphore(unsigned count) {
     return eventfd(count, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+}
+
+/** All are told, and none is left to tell. */
+static void check_told(rlc_port_set *set) {
+    CHECK(!rlc_port_set_has_unheard(set));
+    check_quiet(set);
 }
 
 /** After its first event it is asked for again: by a number that is closed, or that somebody has deleted. */
@@ -55,14 +22,14 @@ static void test_RLC_TAKE_8_a_counter_that_is_lost_is_told(void) {
         rlc_port_set *set = make_set();
         int fd = make_semaphore(3);
         rlc_token token = add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, 1);
-        fail_next(errors[i]);
+        fail_next(&kernel, errors[i]);
         CHECK_EQUAL(next(set), 100 + RLC_READABLE); /* what was there is told */
         CHECK(rlc_port_set_has_unheard(set) && rlc_port_set_has_batch(set));
         CHECK_EQUAL(next(set), LOST + 100);
-        check_quiet(set);
+        check_told(set);
         CHECK_EQUAL(rlc_port_set_retry(set), 0); /* it may be a stranger's */
         CHECK_EQUAL(rlc_port_set_set_interest(set, token, RLC_READABLE), -EBADF);
-        check_quiet(set);
+        check_told(set);
         CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
         rlc_port_set_destroy(set);
         close(fd);
@@ -77,7 +44,7 @@ static void test_RLC_TAKE_8_a_counter_that_is_deleted_by_others(void) {
     CHECK_EQUAL(epoll_ctl(rlc_port_set_fd(set), EPOLL_CTL_DEL, fd, NULL), 0);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
     CHECK_EQUAL(next(set), LOST + 100);
-    check_quiet(set);
+    check_told(set);
     rlc_port_set_destroy(set);
     close(fd);
 }
@@ -88,16 +55,16 @@ static void test_RLC_TAKE_8_a_counter_that_is_refused_is_tried_again(void) {
         rlc_port_set *set = make_set();
         int fd = make_semaphore(2);
         (void)add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, 1);
-        fail_next(errors[i]);
+        fail_next(&kernel, errors[i]);
         CHECK_EQUAL(next(set), 100 + RLC_READABLE);
         CHECK_EQUAL(next(set), REFUSED + 100);
-        check_quiet(set);
-        fail_next(errors[i]);
+        check_told(set);
+        fail_next(&kernel, errors[i]);
         CHECK_EQUAL(rlc_port_set_retry(set), errors[i]);
-        check_quiet(set);
+        check_told(set);
         CHECK_EQUAL(rlc_port_set_retry(set), 0);
         CHECK_EQUAL(next(set), 100 + RLC_READABLE);
-        check_quiet(set);
+        check_told(set);
         rlc_port_set_destroy(set);
         close(fd);
     }
@@ -118,11 +85,11 @@ static void test_RLC_TAKE_8_those_that_share_with_one_that_rests(void) {
         if (i == 0)
             CHECK_EQUAL(epoll_ctl(rlc_port_set_fd(set), EPOLL_CTL_DEL, ends[0], NULL), 0);
         else
-            fail_next(-ENOMEM);
+            fail_next(&kernel, -ENOMEM);
         CHECK_EQUAL(next(set), 100 + RLC_READABLE);
         CHECK_EQUAL(next(set), fates[i] + 200);
         CHECK_EQUAL(next(set), fates[i] + 300);
-        check_quiet(set);
+        check_told(set);
         CHECK_EQUAL(
             rlc_port_set_set_interest(set, shot, RLC_READABLE | RLC_SHARED | RLC_ONE_SHOT), i == 0 ? -EBADF : 0);
         CHECK_EQUAL(next(set), i == 0 ? -1 : 100 + RLC_READABLE);
@@ -140,11 +107,11 @@ static void test_RLC_TAKE_8_those_that_share_with_one_that_leaves(void) {
         make_pipe(ends);
         rlc_token first = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
         (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 2);
-        fail_next(errors[i]);
+        fail_next(&kernel, errors[i]);
         CHECK_EQUAL(rlc_port_set_remove(set, first), 0);
         CHECK(rlc_port_set_has_unheard(set));
         CHECK_EQUAL(next(set), fates[i] + 200);
-        check_quiet(set);
+        check_told(set);
         rlc_port_set_destroy(set);
         close(ends[0]), close(ends[1]);
     }
@@ -155,12 +122,12 @@ static void test_RLC_TAKE_8_an_earlier_one_that_is_lost(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     make_pipe(ends);
-    (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 1);
-    rlc_token later = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 2);
-    fail_next(-ENOENT);
+    (void)watch(set, ends[0], 1);
+    rlc_token later = watch(set, ends[0], 2);
+    fail_next(&kernel, -ENOENT);
     CHECK_EQUAL(rlc_port_set_remove(set, later), 0);
     CHECK_EQUAL(next(set), LOST + 100);
-    check_quiet(set);
+    check_told(set);
     rlc_port_set_destroy(set);
     close(ends[0]), close(ends[1]);
 }
@@ -171,7 +138,7 @@ static void test_RLC_TAKE_8_not_while_it_is_muted(void) {
     int fd = make_semaphore(1), other = make_semaphore(1);
     rlc_token token = add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, 1);
     rlc_token gone = add(set, other, RLC_PORT_COUNTER, RLC_READABLE, 2);
-    fail_next(-ENOENT);
+    fail_next(&kernel, -ENOENT);
     CHECK_EQUAL(next(set), 100 + RLC_READABLE);
     CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);
@@ -179,13 +146,13 @@ static void test_RLC_TAKE_8_not_while_it_is_muted(void) {
     CHECK(!rlc_port_set_has_unheard(set));
     CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), 0);
     CHECK_EQUAL(next(set), LOST + 100);
-    check_quiet(set);
+    check_told(set);
     bump(other);
-    fail_next(-ENOENT);
+    fail_next(&kernel, -ENOENT);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);
     CHECK_EQUAL(rlc_port_set_remove(set, gone), 0);
     CHECK_EQUAL(next(set), -1);
-    check_quiet(set);
+    check_told(set);
     rlc_port_set_destroy(set);
     close(fd), close(other);
 }
@@ -195,12 +162,12 @@ static void test_RLC_TAKE_8_taken_back_though_its_number_is_closed(void) {
     rlc_port_set *set = make_set();
     int ends[2];
     make_pipe(ends);
-    rlc_token token = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 1);
+    rlc_token token = watch(set, ends[0], 1);
     CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
     close(ends[0]);
     CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), -EBADF);
     CHECK_EQUAL(next(set), LOST + 100);
-    check_quiet(set);
+    check_told(set);
     rlc_port_set_destroy(set);
     close(ends[1]);
 }
@@ -214,8 +181,8 @@ static void test_RLC_TAKE_8_what_a_rebuild_finds_closed(void) {
     make_pipe(live);
     (void)add(set, lost[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 1);
     (void)add(set, lost[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 2);
-    rlc_token gone = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE, 0);
-    (void)add(set, live[0], RLC_PORT_READINESS, RLC_READABLE, 3);
+    rlc_token gone = watch(set, ends[0], 0);
+    (void)watch(set, live[0], 3);
     stray = fcntl(ends[0], F_DUPFD_CLOEXEC, 100);
     kept = fcntl(lost[0], F_DUPFD_CLOEXEC, 100);
     write_all(ends[1], "x", 1);
@@ -224,11 +191,51 @@ static void test_RLC_TAKE_8_what_a_rebuild_finds_closed(void) {
     CHECK_EQUAL(next(set), LOST + 100);
     CHECK_EQUAL(rlc_port_set_rebuilds(set), 1);
     CHECK_EQUAL(next(set), LOST + 200);
-    check_quiet(set);
+    check_told(set);
     write_all(live[1], "x", 1);
     CHECK_EQUAL(next(set), 300 + RLC_READABLE);
     rlc_port_set_destroy(set);
     close(ends[1]), close(lost[1]), close(stray), close(kept), close(live[0]), close(live[1]);
+}
+
+/** Not taken back: silent, until that is tried again. */
+static void test_RLC_PORT_15_what_epoll_refuses_is_tried_again(void) {
+    rlc_port_set *set = make_set();
+    int ends[2];
+    make_pipe(ends);
+    write_all(ends[1], "x", 1);
+    rlc_token first = watch(set, ends[0], 1);
+    kernel.fail_with = -ENOSPC;
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, true), 0);
+    atomic_store(&kernel.fail_at, 1);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, false), -ENOSPC);
+    check_quiet(set);
+    atomic_store(&kernel.fail_at, 1);
+    CHECK_EQUAL(rlc_port_set_retry(set), -ENOSPC);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_retry(set), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    unsigned long calls = count_of(&kernel.calls);
+    CHECK_EQUAL(rlc_port_set_retry(set), 0);
+    CHECK_EQUAL(count_of(&kernel.calls), calls); /* all are heard */
+    /* By its interest, though that is what it was. */
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, true), 0);
+    atomic_store(&kernel.fail_at, 1);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, first, false), -ENOSPC);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, first, RLC_READABLE), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    /* The earlier member on a number whose later one rests, and leaves. */
+    rlc_token second = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_ONE_SHOT, 2);
+    CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+    check_quiet(set);
+    atomic_store(&kernel.fail_at, 1);
+    CHECK_EQUAL(rlc_port_set_remove(set, second), -ENOSPC);
+    CHECK_EQUAL(rlc_port_set_count(set), 1);
+    check_quiet(set);
+    CHECK_EQUAL(rlc_port_set_retry(set), 0);
+    CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]);
 }
 
 int main(void) {
@@ -241,5 +248,6 @@ int main(void) {
     RUN(test_RLC_TAKE_8_not_while_it_is_muted);
     RUN(test_RLC_TAKE_8_taken_back_though_its_number_is_closed);
     RUN(test_RLC_TAKE_8_what_a_rebuild_finds_closed);
+    RUN(test_RLC_PORT_15_what_epoll_refuses_is_tried_again);
     return 0;
 }
