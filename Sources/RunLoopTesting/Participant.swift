@@ -71,6 +71,9 @@ final class TurnLock: @unchecked Sendable {
     pthread_mutex_lock(mutex)
   }
 
+  /// The caller holds the lock.
+  func wait(_ condition: UnsafeMutablePointer<pthread_cond_t>) { pthread_cond_wait(condition, mutex) }
+
   /// The caller holds the lock. False: that much of the machine's time has passed.
   func wait(_ condition: UnsafeMutablePointer<pthread_cond_t>, _ patience: Patience) -> Bool {
     var moment = timespec()

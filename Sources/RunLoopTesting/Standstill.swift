@@ -29,9 +29,12 @@ struct Patience: Sendable {
 extension Turns {
   /// A line for the clock and one for each participant. Lock held.
   func describeLocked() -> String {
-    let lines = participants.map { "  \($0.threadWords) \(state(of: $0))" }
+    let lines = participants.map { "  \(describe($0))" }
     return (["  the clock shows \(Self.seconds(now)) s"] + lines).joined(separator: "\n")
   }
+
+  /// Lock held.
+  func describe(_ participant: Participant) -> String { "\(participant.threadWords) \(state(of: participant))" }
 
   private func state(of participant: Participant) -> String {
     if holder === participant {

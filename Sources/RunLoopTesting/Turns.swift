@@ -24,6 +24,8 @@ final class Turns: @unchecked Sendable {
   private var isDriving = false
   /// Ends a wait for reality; made when first needed.
   private var interruption: Int32 = -1
+  /// The clock stands still from now on.
+  private var isOver = false
   /// Counts whatever goes on.
   private var progress: UInt64 = 0
   /// What it was when a standstill was told last.
@@ -139,6 +141,17 @@ final class Turns: @unchecked Sendable {
     }
   }
 
+  /// By a participant, the last one of what it has begun: the others go on until the clock would have to move, which stands
+  /// still from then on. Those that are left, in words.
+  func end() -> [String] {
+    let own = enterCurrentThread()
+    block(own, Participant.Wait(deadline: now, purpose: "what the others can still do (VirtualTime.run)"))
+    return lock.withLock {
+      isOver = true
+      return participants.filter { $0 !== own }.map { describe($0) }
+    }
+  }
+
   // MARK: Blocking
 
   /// Blocks until what is waited for has come or the clock has reached the deadline, and until the turn comes.
@@ -219,7 +232,7 @@ final class Turns: @unchecked Sendable {
         continue
       } else if participant == nil || blocked.isEmpty {
         return
-      } else if case .report(let report) = idlePolicy, !hasReported {
+      } else if case .report(let report) = idlePolicy, !hasReported, !isOver {
         hasReported = true
         lock.withoutLock(report)
       } else {
@@ -240,6 +253,7 @@ final class Turns: @unchecked Sendable {
 
   /// Goes to the next deadline and serves exactly one timer or one participant. False if there is none.
   private func moveClock() -> Bool {
+    if isOver { return false }
     let nextTimer = timers.next
     var nextSleeper: Participant?
     for participant in blocked
@@ -279,7 +293,7 @@ final class Turns: @unchecked Sendable {
 
   /// Nothing has gone on for as long as the patience is: said once. Lock held.
   private func standstill(since seen: UInt64) {
-    guard seen == progress, toldProgress != progress else { return }
+    guard seen == progress, toldProgress != progress, !isOver else { return }
     toldProgress = progress
     let text = "VirtualTime: nothing has gone on for \(patience.duration) of the machine's time.\n\(describeLocked())\n"
     lock.withoutLock { patience.tell(text) }

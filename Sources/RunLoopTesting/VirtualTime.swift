@@ -8,13 +8,14 @@ import RunLoopKit
 /// loop time pass in no real time, and a program whose threads all take part runs the same way every time:
 ///
 /// ```swift
-/// let time = VirtualTime.install()
-/// let timer = RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(3600))) { _ in print("an hour later") }
-/// try RunLoop.current.add(timer)
-/// try RunLoop.current.run(for: .seconds(7200))  // returns at once
+/// try await VirtualTime.run { time in
+///   let timer = RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(3600))) { _ in print("an hour later") }
+///   try RunLoop.current.add(timer)
+///   try RunLoop.current.run(for: .seconds(7200))  // returns at once
+/// }
 /// ```
 ///
-/// **Participants.** The thread that installs takes part; so do threads made by `start` and each `RunLoop.Thread` that a
+/// **Participants.** The thread of `run`'s body, or the one that installs, takes part; so do threads made by `start` and each `RunLoop.Thread` that a
 /// participant starts, from before they exist, and threads that called `enter`. One participant
 /// runs at a time: it holds the turn until it blocks in a loop's wait or one of the kit's for another thread
 /// (`RunLoop.Thread.start` and `join`, `performAndWait`, `invalidateAndWait`, `send` to a full port), in `sleep`, in a `Gate`,
@@ -58,8 +59,13 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
 
   let turns: Turns
 
-  private init(start: UInt64, tick: UInt64, idlePolicy: IdlePolicy, patience: Patience) {
-    turns = Turns(start: start, tick: tick, idlePolicy: idlePolicy, patience: patience)
+  /// Where the monotonic clock begins unless told otherwise: a million seconds.
+  public static let defaultStart = RunLoop.Instant(nanoseconds: 1_000_000_000_000_000)
+
+  init(_ start: RunLoop.Instant, _ tick: Duration, _ whenIdle: IdlePolicy, _ whenStuck: StuckPolicy) {
+    turns = Turns(
+      start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), idlePolicy: whenIdle,
+      patience: Patience(whenStuck))
   }
 
   /// Makes a virtual time, and the calling thread its first participant. The thread's loop, which it must not have made
@@ -77,14 +83,12 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   ///   virtual time: else the process ends with a message.
   /// - Thread: Any. - Blocks: No.
   public static func install(
-    startingAt start: RunLoop.Instant = RunLoop.Instant(nanoseconds: 1_000_000_000_000_000),
+    startingAt start: RunLoop.Instant = VirtualTime.defaultStart,
     tick: Duration = .zero,
     whenIdle: IdlePolicy = .waitForReality,
     whenStuck: StuckPolicy = .report(after: .seconds(10))
   ) -> VirtualTime {
-    let time = VirtualTime(
-      start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), idlePolicy: whenIdle,
-      patience: Patience(whenStuck))
+    let time = VirtualTime(start, tick, whenIdle, whenStuck)
     time.enter()
     return time
   }

@@ -1,70 +1,452 @@
 import RunLoopKit
 import RunLoopTesting
+import Synchronization
 import Testing
 
 /// Timers on the suspending, the continuous and the wall clock, in virtual time.
 @Suite struct ClockTests {
-  @Test func suspendTellsTheClocksApart() async {
-    await #expect(processExitsWith: .success) { try Bodies.suspendTellsTheClocksApart() }
+  @Test func suspendTellsTheClocksApart() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log) = (RunLoop.current, time.now, Log())
+      try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(10))) { _ in log.append("suspending") })
+      try loop.add(
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .seconds(10))) { _ in
+          log.append("continuous")
+        })
+      try loop.add(
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(10))) { _ in log.append("wall") })
+      try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(1))) { _ in time.suspend(for: .seconds(60)) })
+      #expect(try loop.run(for: .seconds(2)) == .timedOut)
+      #expect(log.all == ["continuous", "wall"])
+      #expect(try loop.run(for: .seconds(100)) == .finished)
+      #expect(log.all == ["continuous", "wall", "suspending"])
+      #expect(time.now == start.advanced(by: .seconds(10)))
+    }
   }
 
-  @Test func timeDoesNotGoBackAndDoesNotOverflow() async {
-    await #expect(processExitsWith: .success) { Bodies.timeDoesNotGoBackAndDoesNotOverflow() }
+  @Test func timeDoesNotGoBackAndDoesNotOverflow() async throws {
+    try await VirtualTime.run { time in
+      let (now, continuous, wall) = (time.now, RunLoop.ContinuousInstant.now, RunLoop.WallInstant.now)
+      for duration in [Duration.zero, .seconds(-5), .seconds(Int64.min)] {
+        time.advance(by: duration)
+        time.suspend(for: duration)
+      }
+      #expect(time.now == now && RunLoop.ContinuousInstant.now == continuous && RunLoop.WallInstant.now == wall)
+      time.suspend(for: .nanoseconds((1 << 53) + 1))  // exactly
+      #expect(continuous.duration(to: .now) == .nanoseconds((1 << 53) + 1))
+      for _ in 1...2 { time.suspend(for: .seconds(Int64.max)) }
+      #expect(time.now == now && RunLoop.ContinuousInstant.now > continuous)
+    }
   }
 
-  @Test func theMachineSleepsWhileTheLoopDoes() async {
-    await #expect(processExitsWith: .success) { try Bodies.theMachineSleepsWhileTheLoopDoes() }
+  @Test func theMachineSleepsWhileTheLoopDoes() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start) = (RunLoop.current, time.now)
+      let fired = Mutex<RunLoop.Instant?>(nil)
+      let date = RunLoop.ContinuousInstant.now.advanced(by: .seconds(3600))
+      try loop.add(RunLoop.Timer(fireDate: date) { _ in fired.withLock { $0 = time.now } })
+      let other = time.start {
+        time.advance(by: .seconds(5))
+        time.suspend(for: .seconds(1800))
+      }
+      #expect(try loop.run() == .finished)
+      #expect(fired.withLock { $0 } == start.advanced(by: .seconds(1800)))
+      #expect(RunLoop.ContinuousInstant.now == date)
+      other.join()
+    }
   }
 
-  @Test func theWallClockIsSetBack() async {
-    await #expect(processExitsWith: .success) { try Bodies.theWallClockIsSetBack() }
+  @Test func theWallClockIsSetBack() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log) = (RunLoop.current, time.now, Log())
+      let date = RunLoop.WallInstant.now.advanced(by: .seconds(10))
+      try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("wall \(RunLoop.WallInstant.now == date)") })
+      try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(10))) { _ in log.append("suspending") })
+      try loop.add(
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .seconds(11))) { _ in
+          log.append("continuous")
+        })
+      try loop.add(
+        RunLoop.Timer(fireDate: start.advanced(by: .seconds(1))) { _ in
+          time.setWallClock(to: .now.advanced(by: .seconds(-3600)))
+        })
+      #expect(try loop.run() == .finished)
+      #expect(log.all == ["suspending", "continuous", "wall true"])
+      #expect(time.now == start.advanced(by: .seconds(3610)))
+    }
   }
 
-  @Test func theWallClockIsSetForward() async {
-    await #expect(processExitsWith: .success) { try Bodies.theWallClockIsSetForward() }
+  @Test func theWallClockIsSetForward() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start) = (RunLoop.current, time.now)
+      let dates = Mutex<[Duration]>([])
+      let begin = RunLoop.WallInstant.now
+      let every = RunLoop.Timer(fireDate: begin.advanced(by: .seconds(10)), interval: .seconds(10)) { _ in
+        dates.withLock { $0.append(begin.duration(to: .now)) }
+      }
+      try loop.add(every)
+      // By another thread, while the loop sleeps.
+      let other = time.start {
+        time.advance(by: .seconds(12))
+        time.setWallClock(to: .now.advanced(by: .seconds(53)))
+      }
+      #expect(try loop.run(for: .seconds(20)) == .timedOut)
+      other.join()
+      // At 10; at once when it shows 65; and then the phase again.
+      #expect(dates.withLock { $0 } == [.seconds(10), .seconds(65), .seconds(70)])
+      #expect(every.wallFireDate == begin.advanced(by: .seconds(80)))
+      #expect(every.fireDate == start.advanced(by: .seconds(27)))
+    }
   }
 
-  @Test func aDateInThePastStaysADateOfTheWallClock() async {
-    await #expect(processExitsWith: .success) { try Bodies.aDateInThePastStaysADateOfTheWallClock() }
+  /// Set back before they fire, what lies in the past of their making: behind the date, and before it.
+  @Test func aDateInThePastStaysADateOfTheWallClock() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      let made = RunLoop.WallInstant.now
+      func add(_ seconds: Int, every interval: Duration = .zero, _ name: String) throws -> RunLoop.Timer {
+        let timer = RunLoop.Timer(fireDate: made.advanced(by: .seconds(-seconds)), interval: interval) { _ in
+          log.append("\(name) \(RunLoop.WallInstant.now.duration(to: made))")
+        }
+        try loop.add(timer)
+        return timer
+      }
+      let repeating = try add(100, every: .seconds(1000), "repeating")
+      _ = try add(10, "early")
+      time.setWallClock(to: made.advanced(by: .seconds(-50)))
+      #expect(try loop.run(for: .zero) == .timedOut)
+      // Its phase begins where it fired, as ever (A14).
+      #expect(log.all == ["repeating 50.0 seconds"])
+      #expect(repeating.wallFireDate == made.advanced(by: .seconds(950)))
+      #expect(try loop.run(for: .seconds(100)) == .timedOut)
+      #expect(log.all == ["repeating 50.0 seconds", "early 10.0 seconds"])
+
+      // Collected with what sets the clock back, too.
+      repeating.invalidate()
+      let base = RunLoop.WallInstant.now
+      _ = try loop.add(
+        RunLoop.Timer(fireDate: base.advanced(by: .seconds(-3))) { _ in
+          time.setWallClock(to: base.advanced(by: .seconds(-2)))
+        })
+      for seconds in [2, 1] {
+        try loop.add(
+          RunLoop.Timer(fireDate: base.advanced(by: .seconds(-seconds))) { _ in
+            log.append("\(seconds) \(RunLoop.WallInstant.now == base.advanced(by: .seconds(-seconds)))")
+          })
+      }
+      #expect(try loop.run(for: .seconds(10)) == .finished)
+      #expect(log.all.suffix(2) == ["2 true", "1 true"])
+    }
   }
 
-  @Test func aWallTimerThatSetsItselfToThePast() async {
-    await #expect(processExitsWith: .success) { try Bodies.aWallTimerThatSetsItselfToThePast() }
+  @Test func aWallTimerThatSetsItselfToThePast() async throws {
+    try await VirtualTime.run(tick: .nanoseconds(1)) { time in
+      let loop = RunLoop.current
+      let count = Mutex(0)
+      let past = RunLoop.WallInstant.now.advanced(by: .seconds(-60))
+      let passes = Mutex(0)
+      try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.withLock { $0 += 1 } })
+      try loop.add(
+        RunLoop.Timer(fireDate: past, interval: .seconds(3600)) { timer in
+          if count.withLock({
+            $0 += 1
+            return $0 < 5
+          }) {
+            timer.wallFireDate = past
+          } else {
+            loop.stop()
+          }
+        })
+      #expect(try loop.run(for: .seconds(10)) == .stopped)
+      // Once a pass, as any timer that sets itself to now.
+      #expect(passes.withLock { $0 } == 5)
+      #expect(time.now.nanoseconds > 0)
+    }
   }
 
-  @Test func aCalloutSetsTheWallClockBack() async {
-    await #expect(processExitsWith: .success) { try Bodies.aCalloutSetsTheWallClockBack() }
+  @Test func equallyLateTimersFireInTheOrderOfTheirClocks() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      // One moment on each clock, three of it on each, added the other way round.
+      for index in 1...3 {
+        func add<Date: RunLoop.ClockInstant>(_ name: String, _: Date.Type) throws {
+          let date = Date(nanoseconds: Date.now.nanoseconds).advanced(by: .seconds(1))
+          try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("\(name)\(index)") })
+        }
+        try add("wall", RunLoop.WallInstant.self)
+        try add("continuous", RunLoop.ContinuousInstant.self)
+        try add("suspending", RunLoop.Instant.self)
+      }
+      // A nanosecond before them, on the last of the clocks.
+      try loop.add(
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .nanoseconds(999_999_999))) { _ in
+          log.append("first")
+        })
+      time.suspend(for: .zero)
+      time.advance(by: .seconds(2))
+      #expect(try loop.run() == .finished)
+      #expect(
+        log.all == [
+          "first", "suspending1", "suspending2", "suspending3", "continuous1", "continuous2", "continuous3", "wall1",
+          "wall2",
+          "wall3",
+        ])
+    }
   }
 
-  @Test func aDateOfTheCalloutCountsThoughTheClockIsSetBack() async {
-    await #expect(processExitsWith: .success) { try Bodies.aDateOfTheCalloutCountsThoughTheClockIsSetBack() }
+  @Test func aCalloutSetsTheWallClockBack() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      let date = RunLoop.WallInstant.now.advanced(by: .seconds(60))
+      let begin = time.now
+      try loop.add(
+        RunLoop.Timer(fireDate: date, interval: .seconds(3600)) { _ in
+          log.append("first")
+          if log.all.count == 1 { time.setWallClock(to: date.advanced(by: .seconds(-600))) }
+        })
+      // Collected with the first, and not due any more when its turn comes: it waits for its date again.
+      try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("second \(RunLoop.WallInstant.now == date)") })
+      #expect(try loop.run(until: begin.advanced(by: .seconds(60))) == .timedOut)
+      #expect(log.all == ["first"])
+      #expect(try loop.run(until: begin.advanced(by: .seconds(60 + 600 + 3599))) == .timedOut)
+      #expect(log.all == ["first", "second true"])  // the hour that comes twice is served once
+      #expect(try loop.run(until: begin.advanced(by: .seconds(60 + 600 + 3600))) == .timedOut)
+      #expect(log.all == ["first", "second true", "first"])
+    }
   }
 
-  @Test func timersOfAllClocksFireInTheOrderOfBeingDue() async {
-    await #expect(processExitsWith: .success) { try Bodies.timersOfAllClocksFireInTheOrderOfBeingDue() }
+  /// What a callout sets counts, wherever the clock stands by then: before the date that fires, and behind it.
+  @Test func aDateOfTheCalloutCountsThoughTheClockIsSetBack() async throws {
+    try await VirtualTime.run { time in
+      let (loop, begin) = (RunLoop.current, time.now)
+      let fired = Mutex<[Int]>([])
+      func play(_ interval: Duration, _ set: @escaping @Sendable (RunLoop.Timer) -> Void) throws -> RunLoop.Timer {
+        let date = RunLoop.WallInstant.now.advanced(by: .seconds(60))
+        let timer = RunLoop.Timer(fireDate: date, interval: interval) { timer in
+          fired.withLock { $0.append(Int(begin.duration(to: time.now) / .seconds(1))) }
+          guard fired.withLock({ $0.count % 2 == 1 }) else { return timer.invalidate() }
+          time.setWallClock(to: date.advanced(by: .seconds(-3600)))
+          set(timer)
+        }
+        try loop.add(timer)
+        return timer
+      }
+      func run() throws {
+        #expect(try loop.run(for: .seconds(80)) == .finished)
+      }
+      _ = try play(.seconds(Int64.max)) { $0.rearm(after: .seconds(10)) }  // rearmable
+      try run()
+      _ = try play(.seconds(300)) { $0.rearm(after: .seconds(10)) }
+      try run()
+      _ = try play(.seconds(300)) { $0.wallFireDate = .now.advanced(by: .seconds(10)) }
+      try run()
+      _ = try play(.seconds(300)) { $0.fireDate = .now.advanced(by: .seconds(10)) }
+      try run()
+      _ = try play(.seconds(300)) { $0.rearm(after: .seconds(-10)) }  // at once
+      try run()
+      #expect(fired.withLock { $0 } == [60, 70, 130, 140, 200, 210, 270, 280, 340, 340])
+
+      // It rests: the date of its phase does not count.
+      let resting = try play(.seconds(300)) { $0.rest() }
+      #expect(try loop.run(for: .seconds(7200)) == .timedOut)
+      #expect(resting.fireDate == .distantFuture && fired.withLock { $0.count } == 11)
+    }
   }
 
-  @Test func equallyLateTimersFireInTheOrderOfTheirClocks() async {
-    await #expect(processExitsWith: .success) { try Bodies.equallyLateTimersFireInTheOrderOfTheirClocks() }
+  @Test func timersOfAllClocksFireInTheOrderOfBeingDue() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      func add(_ date: some RunLoop.ClockInstant, _ seconds: Int, _ name: String) throws {
+        let date = date.advanced(by: .seconds(seconds))
+        try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("\(name) \(seconds)") })
+      }
+      try add(RunLoop.WallInstant.now, 3, "wall")
+      try add(RunLoop.ContinuousInstant.now, 2, "continuous")
+      try add(RunLoop.Instant.now, 3, "suspending")
+      try add(RunLoop.WallInstant.now, 1, "wall")
+      try add(RunLoop.ContinuousInstant.now, 3, "continuous")
+      try add(RunLoop.WallInstant.now, 9, "wall")
+      time.advance(by: .seconds(5))
+      let passes = Mutex(0)
+      try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.withLock { $0 += 1 } })
+      #expect(try loop.run(for: .zero) == .timedOut)
+      #expect(log.all == ["wall 1", "continuous 2", "suspending 3", "continuous 3", "wall 3"])
+      #expect(passes.withLock { $0 } == 1)
+      #expect(loop.nextFireDate(in: .default) == time.now.advanced(by: .seconds(4)))
+    }
   }
 
-  @Test func aNestedRunServesTheRestOfAllClocks() async {
-    await #expect(processExitsWith: .success) { try Bodies.aNestedRunServesTheRestOfAllClocks() }
+  @Test func aNestedRunServesTheRestOfAllClocks() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      try loop.add(
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(1))) { _ in
+          log.append("outer begins")
+          _ = try? loop.run(for: .zero)
+          log.append("outer ends")
+        })
+      try loop.add(
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .seconds(2))) { _ in log.append("continuous")
+        }
+      )
+      try loop.add(
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(3))) { _ in log.append("wall") })
+      time.advance(by: .seconds(5))
+      #expect(try loop.run() == .finished)
+      #expect(log.all == ["outer begins", "continuous", "wall", "outer ends"])
+    }
   }
 
-  @Test func whatACalloutMovesKeepsTheOrderOfSetting() async {
-    await #expect(processExitsWith: .success) { try Bodies.whatACalloutMovesKeepsTheOrderOfSetting() }
+  /// Rule 31, of what was collected and has been given another date before its turn came.
+  @Test func whatACalloutMovesKeepsTheOrderOfSetting() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      func play<Date: RunLoop.ClockInstant>(_: Date.Type, nested: Bool) throws {
+        let (log, date) = (Log(), Date.now.advanced(by: .seconds(1)))
+        let moved = ["first", "second"].map { name in RunLoop.Timer(fireDate: date) { _ in log.append(name) } }
+        let mover = RunLoop.Timer(fireDate: date.advanced(by: .milliseconds(-1))) { _ in
+          let later = Date.now.advanced(by: .seconds(10)).nanoseconds
+          for timer in moved {
+            if Date.clock == .wall {
+              timer.wallFireDate = .init(nanoseconds: later)
+            } else {
+              timer.fireDate = .init(nanoseconds: later)
+            }
+          }
+          if nested { _ = try? loop.run(for: .zero) }
+        }
+        // Collected the other way round.
+        try loop.add(mover)
+        for timer in moved.reversed() { try loop.add(timer) }
+        time.advance(by: .seconds(2))
+        #expect(try loop.run() == .finished)
+        #expect(log.all == ["first", "second"])
+      }
+      try play(RunLoop.Instant.self, nested: false)
+      try play(RunLoop.Instant.self, nested: true)
+      try play(RunLoop.WallInstant.self, nested: false)
+      try play(RunLoop.WallInstant.self, nested: true)
+    }
   }
 
-  @Test func aClocksTimersBelongToTheirModes() async {
-    await #expect(processExitsWith: .success) { try Bodies.aClocksTimersBelongToTheirModes() }
+  @Test func aClocksTimersBelongToTheirModes() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log, start) = (RunLoop.current, Log(), time.now)
+      loop.makeCommon(.tracking)
+      let common = RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(1)), interval: .seconds(1)) {
+        _ in
+        log.append(loop.currentMode!.rawValue)
+      }
+      try loop.add(common, to: .common)
+      try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: "private")
+      #expect(try loop.run(in: "private", for: .milliseconds(4500)) == .timedOut)
+      #expect(log.all == [])
+      #expect(try loop.run(in: .tracking, for: .milliseconds(1)) == .timedOut)  // late, once
+      #expect(try loop.run(until: start.advanced(by: .seconds(6))) == .timedOut)
+      #expect(log.all == ["UITrackingRunLoopMode", "kCFRunLoopDefaultMode", "kCFRunLoopDefaultMode"])
+      #expect(loop.remove(common, from: .common))
+      #expect(loop.wouldFinish(in: .default) && loop.wouldFinish(in: .tracking))
+      #expect(try loop.add(common, to: "private"))
+      #expect(common.wallFireDate == RunLoop.WallInstant.now.advanced(by: .seconds(1)))
+      common.fireDate = .now
+      #expect(try loop.run(in: "private", for: .zero) == .timedOut)
+      #expect(log.all.count == 4)
+      common.invalidate()
+      #expect(common.wallFireDate == nil && !loop.contains(common, in: "private"))
+    }
   }
 
-  @Test func anotherThreadMovesADateOfASleepingLoop() async {
-    await #expect(processExitsWith: .success) { try Bodies.anotherThreadMovesADateOfASleepingLoop() }
+  @Test func anotherThreadMovesADateOfASleepingLoop() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start) = (RunLoop.current, time.now)
+      let timers = [
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in },
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture) { _ in },
+      ]
+      for timer in timers { try loop.add(timer) }
+      let other = time.start {
+        time.advance(by: .seconds(1))
+        timers[0].wallFireDate = .now.advanced(by: .seconds(2))
+        timers[1].fireDate = .now.advanced(by: .seconds(1))
+      }
+      #expect(try loop.run() == .finished)
+      #expect(time.now == start.advanced(by: .seconds(3)))
+      other.join()
+    }
   }
 
-  @Test func neverEarlyWhateverTheClocksDo() async {
-    await #expect(processExitsWith: .success) { try Bodies.neverEarlyWhateverTheClocksDo() }
+  /// Dates, intervals, tolerances and clocks at random, and now and then a suspended machine or a wall clock that is set.
+  @Test func neverEarlyWhateverTheClocksDo() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      var random = Dice(seed: 20)
+      for round in 0..<60 {
+        let (count, isSteady) = (1 + random.below(12), round % 2 == 0)
+        for _ in 0..<count {
+          let (delay, tolerance) = (random.below(5_000_000_000), random.below(3) == 0 ? random.below(700_000_000) : 0)
+          let interval = random.below(2) == 0 ? 0 : 1 + random.below(1_500_000_000)
+          func add<Date: RunLoop.ClockInstant>(_: Date.Type) throws {
+            let watched = Watched<Date>(isSteady: isSteady)
+            let timer = RunLoop.Timer(
+              fireDate: Date.now.advanced(by: .nanoseconds(delay)), interval: .nanoseconds(interval),
+              tolerance: .nanoseconds(tolerance)
+            ) { watched.fired($0) }
+            try loop.add(timer)
+          }
+          switch random.below(3) {
+          case 0: try add(RunLoop.Instant.self)
+          case 1: try add(RunLoop.ContinuousInstant.self)
+          default: try add(RunLoop.WallInstant.self)
+          }
+        }
+        for _ in 0..<6 {
+          #expect(try loop.run(for: .nanoseconds(random.below(2_000_000_000))) != .stopped)
+          if isSteady { continue }
+          time.suspend(for: .nanoseconds(random.below(900_000_000)))
+          time.setWallClock(to: .now.advanced(by: .nanoseconds(random.below(4_000_000_000) - 2_000_000_000)))
+        }
+        for item in loop.items() { item.invalidate() }
+      }
+      #expect(Calls.count.load(ordering: .relaxed) > 1000)
+    }
+  }
+}
+
+/// Whether a timer fires in time: never before its date; and, while nothing takes time, within its tolerance.
+private struct Watched<Date: RunLoop.ClockInstant>: Sendable {
+  let isSteady: Bool
+
+  func fired(_ timer: RunLoop.Timer) {
+    let now = Date.now
+    let date: Date = timer.date()
+    #expect(now >= date)
+    if isSteady { #expect(date.duration(to: now) <= timer.tolerance) }
+    _ = Calls.count.add(1, ordering: .relaxed)
+  }
+}
+
+private enum Calls {
+  static let count = Atomic<Int>(0)
+}
+
+extension RunLoop.Timer {
+  fileprivate func date<Date: RunLoop.ClockInstant>() -> Date {
+    switch clock {
+    case .suspending: Date(nanoseconds: fireDate!.nanoseconds)
+    case .continuous: Date(nanoseconds: continuousFireDate!.nanoseconds)
+    case .wall: Date(nanoseconds: wallFireDate!.nanoseconds)
+    }
+  }
+}
+
+/// Random numbers that are the same every time.
+struct Dice {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func below(_ limit: Int) -> Int {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Int((state >> 33) % UInt64(limit))
   }
 }

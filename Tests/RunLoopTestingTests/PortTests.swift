@@ -1,17 +1,83 @@
 import RunLoopKit
+import RunLoopTesting
 import Testing
 
 /// The order of messages among everything else, in virtual time.
 @Suite struct PortTests {
-  @Test func messagesTakeTheirTurnInThePass() async {
-    await #expect(processExitsWith: .success) { try PortBodies.messagesTakeTheirTurnInThePass() }
+  /// A message is a pass's one event, in turn with timers; blocks and signalled sources come before it.
+  @Test func messagesTakeTheirTurnInThePass() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      let port = RunLoop.Port { _, message in log.append("message \(message.id)") }
+      try loop.add(port)
+      let source = RunLoop.Source { _ in log.append("source") }
+      try loop.add(source)
+      let timer = RunLoop.Timer(fireDate: time.now, interval: .seconds(1)) { _ in log.append("timer") }
+      try loop.add(timer)
+      try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in log.append("pass") })
+      for id in 1...3 { try port.sendRight.trySend(RunLoop.Message(id: UInt32(id))) }
+      try loop.perform { log.append("block") }
+      source.signal()
+      for _ in 0..<4 { try loop.run(for: .zero) }
+      #expect(
+        log.all == [
+          "pass", "block", "source", "message 1", "pass", "timer", "pass", "message 2", "pass", "message 3",
+        ])
+    }
   }
 
-  @Test func messagesWaitForTheirMode() async {
-    await #expect(processExitsWith: .success) { try PortBodies.messagesWaitForTheirMode() }
+  /// While one mode runs, what comes for another waits, and wakes nobody.
+  @Test func messagesWaitForTheirMode() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log, start) = (RunLoop.current, Log(), time.now)
+      @Sendable func seconds() -> Int64 { start.duration(to: .now).components.seconds }
+      let ports = [RunLoop.Mode.default, "panel"].map { mode in
+        (mode, RunLoop.Port { _, message in log.append("\(message.id) in \(loop.currentMode!) at \(seconds())") })
+      }
+      for (mode, port) in ports { try loop.add(port, to: mode) }
+      try loop.add(RunLoop.Timer.never, to: "panel")
+      let rights = ports.map { $0.1.sendRight }
+      let timer = RunLoop.Timer(fireDate: start.advanced(by: .seconds(1)), interval: .seconds(1)) { timer in
+        // One for each mode.
+        for (index, right) in rights.enumerated() { try? right.trySend(RunLoop.Message(id: UInt32(index))) }
+        if seconds() == 2 { timer.invalidate() }
+      }
+      try loop.add(timer, to: "panel")
+      #expect(try loop.run(in: "panel", for: .seconds(5)) == .timedOut)
+      #expect(log.all == ["1 in panel at 1", "1 in panel at 2"])
+      #expect(try loop.run(for: .seconds(5)) == .timedOut)
+      #expect(Array(log.all.dropFirst(2)) == ["0 in kCFRunLoopDefaultMode at 5", "0 in kCFRunLoopDefaultMode at 5"])
+    }
   }
 
-  @Test func aRequestEndsAtItsDeadline() async {
-    await #expect(processExitsWith: .success) { try PortBodies.aRequestEndsAtItsDeadline() }
+  /// A request's deadline is a moment of the loop's clock.
+  @Test func aRequestEndsAtItsDeadline() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      let silent = RunLoop.Port { _, message in
+        // Kept: neither answered nor dropped.
+        log.append("asked")
+        message.reply!.onInvalidation { withExtendedLifetime(message) {} }
+      }
+      try loop.add(silent)
+      let start = time.now
+      #expect(throws: RunLoopError.timedOut) {
+        _ = try silent.sendRight.request(RunLoop.Message(), before: start.advanced(by: .seconds(3600)))
+      }
+      #expect(time.now == start.advanced(by: .seconds(3600)))
+      #expect(log.all == ["asked"])
+
+      let slow = RunLoop.Port { _, message in
+        // In the loop's own time, while the request waits.
+        _ = try? loop.perform(after: .seconds(10)) { try? message.reply!.send(RunLoop.Message(id: 7)) }
+      }
+      try loop.add(slow)
+      #expect(try slow.sendRight.request(RunLoop.Message()).id == 7)
+      #expect(time.now == start.advanced(by: .seconds(3610)))
+    }
   }
+}
+
+extension RunLoop.Timer {
+  fileprivate static var never: RunLoop.Timer { RunLoop.Timer(fireDate: .distantFuture) { _ in } }
 }

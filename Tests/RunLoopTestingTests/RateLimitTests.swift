@@ -6,72 +6,12 @@ import Testing
 
 /// Limits of sources, in virtual time: periods are exact.
 @Suite struct RateLimitTests {
-  @Test func aDescriptorRestsUntilItsPeriodEnds() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.aDescriptorRestsUntilItsPeriodEnds() }
-  }
-
-  @Test func noMessageOfAPortIsLost() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.noMessageOfAPortIsLost() }
-  }
-
-  @Test func anInvalidatedSourceEndsItsRest() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.anInvalidatedSourceEndsItsRest() }
-  }
-
-  @Test func whatLeavesAndComesBackStillRests() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.whatLeavesAndComesBackStillRests() }
-  }
-
-  @Test func aRestKeepsNoModeThatTheSourceHasLeft() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.aRestKeepsNoModeThatTheSourceHasLeft() }
-  }
-
-  @Test func anotherModeIsNoWayAroundARest() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.anotherModeIsNoWayAroundARest() }
-  }
-
-  @Test func whatTwoLoopsShareIsTellingInBoth() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.whatTwoLoopsShareIsTellingInBoth() }
-  }
-
-  @Test func aPeriodBeginsWithItsFirstCallout() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.aPeriodBeginsWithItsFirstCallout() }
-  }
-
-  @Test func aRemovalWithAnAnswerEndsTheRest() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.aRemovalWithAnAnswerEndsTheRest() }
-  }
-
-  @Test func fileEventsWait() async {
-    await #expect(processExitsWith: .success) { try LimitBodies.fileEventsWait() }
-  }
-}
-
-enum LimitBodies {
-  private static func makePipe() -> (reading: Int32, writing: Int32) {
-    var ends: [Int32] = [-1, -1]
-    Bodies.require(pipe(&ends) == 0)
-    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
-    return (ends[0], ends[1])
-  }
-
-  /// A loop of its own thread: the main thread's has the main queue.
-  private static func onLoop(_ body: @escaping @Sendable (VirtualTime) throws -> Void) {
-    let time = VirtualTime.install()
-    time.start {
-      do { try body(time) } catch {
-        print(error)
-        exit(1)
-      }
-    }.join()
-  }
-
   /// Always ready: three callouts in each second, at its beginning; the other source is served meanwhile.
-  static func aDescriptorRestsUntilItsPeriodEnds() throws {
-    onLoop { time in
-      let (loop, start, log, ends) = (RunLoop.current, time.now, Bodies.Log(), makePipe())
+  @Test func aDescriptorRestsUntilItsPeriodEnds() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
       let limit = RunLoop.RateLimit(count: 3, per: .seconds(1)) { item in
-        Bodies.require(item is RunLoop.FileDescriptorSource)
+        #expect(item is RunLoop.FileDescriptorSource)
         log.append("left at \(start.duration(to: time.now).components.seconds)")
       }
       try loop.add(
@@ -84,30 +24,32 @@ enum LimitBodies {
       }
       try loop.add(timer)
       _ = write(ends.writing, "x", 1)
-      Bodies.require(try loop.run(for: .milliseconds(2500)) == .timedOut)
+      #expect(try loop.run(for: .milliseconds(2500)) == .timedOut)
       let calls = ["call at 0", "call at 0", "call at 0", "left at 1", "call at 1", "call at 1", "call at 1"]
-      Bodies.require(log.all == calls + ["left at 2", "call at 2", "call at 2", "call at 2"])
-      Bodies.require(ticks.withLock { $0 } >= 24)
+      #expect(log.all == calls + ["left at 2", "call at 2", "call at 2", "call at 2"])
+      #expect(ticks.withLock { $0 } >= 24)
     }
   }
 
-  static func noMessageOfAPortIsLost() throws {
-    onLoop { time in
-      let (loop, start, log, ends) = (RunLoop.current, time.now, Bodies.Log(), makePipe())
+  @Test func noMessageOfAPortIsLost() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
       let port = try RunLoop.PortSource(
         fileDescriptor: ends.reading, limit: RunLoop.RateLimit(count: 2, per: .seconds(10))
       ) { _ in log.append("\(start.duration(to: time.now).components.seconds)") }
       try loop.add(port)
       for _ in 0..<5 { _ = write(ends.writing, "12345678", 8) }
       try loop.run(for: .seconds(100))
-      Bodies.require(log.all == ["0", "0", "10", "10", "20"])
+      #expect(log.all == ["0", "0", "10", "10", "20"])
     }
   }
 
-  static func anInvalidatedSourceEndsItsRest() throws {
-    onLoop { time in
+  @Test func anInvalidatedSourceEndsItsRest() async throws {
+    try await VirtualTime.run { time in
       let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
-      let limit = RunLoop.RateLimit(count: 1, per: .seconds(100)) { _ in exit(3) }
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(100)) { _ in
+        Issue.record("the rest is over without the source")
+      }
       let source = try RunLoop.FileDescriptorSource(
         fileDescriptor: ends.reading, interest: .readable, limit: limit
       ) { _, _ in }
@@ -115,19 +57,15 @@ enum LimitBodies {
       _ = write(ends.writing, "x", 1)
       try loop.run(for: .seconds(1))
       source.invalidate()
-      Bodies.require(try loop.run(for: .seconds(500)) == .finished)  // no timer keeps the mode
-      Bodies.require(start.duration(to: time.now) == .seconds(1))
+      #expect(try loop.run(for: .seconds(500)) == .finished)  // no timer keeps the mode
+      #expect(start.duration(to: time.now) == .seconds(1))
     }
   }
 
-  private static func seconds(_ time: VirtualTime, since start: RunLoop.Instant) -> String {
-    "\(start.duration(to: time.now).components.seconds)"
-  }
-
   /// Removed while it rests and added again, also to another mode: it rests on, without keeping the loop busy.
-  static func whatLeavesAndComesBackStillRests() throws {
-    onLoop { time in
-      let (loop, start, log, ends) = (RunLoop.current, time.now, Bodies.Log(), makePipe())
+  @Test func whatLeavesAndComesBackStillRests() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
       let limit = RunLoop.RateLimit(count: 1, per: .seconds(10)) { _ in log.append("left") }
       let source = try RunLoop.FileDescriptorSource(
         fileDescriptor: ends.reading, interest: .readable, limit: limit
@@ -136,7 +74,7 @@ enum LimitBodies {
       _ = write(ends.writing, "x", 1)
       try loop.run(for: .seconds(2))
       loop.remove(source)
-      Bodies.require(try loop.run(for: .seconds(1)) == .finished)
+      #expect(try loop.run(for: .seconds(1)) == .finished)
       try loop.add(source)
       try loop.run(for: .seconds(1))  // rests
       loop.remove(source)
@@ -144,15 +82,15 @@ enum LimitBodies {
       let passes = Mutex(0)
       try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.withLock { $0 += 1 } }, to: "other")
       try loop.run(in: "other", for: .seconds(9))
-      Bodies.require(log.all == ["0", "left", "10"])
-      Bodies.require(passes.withLock { $0 } <= 5)
+      #expect(log.all == ["0", "left", "10"])
+      #expect(passes.withLock { $0 } <= 5)
       try loop.run(in: "other", for: .seconds(16))
-      Bodies.require(log.all == ["0", "left", "10", "left", "20"])
+      #expect(log.all == ["0", "left", "10", "left", "20"])
     }
   }
 
-  static func aRestKeepsNoModeThatTheSourceHasLeft() throws {
-    onLoop { time in
+  @Test func aRestKeepsNoModeThatTheSourceHasLeft() async throws {
+    try await VirtualTime.run { time in
       let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
       let limit = RunLoop.RateLimit(count: 1, per: .seconds(100))
       let source = try RunLoop.FileDescriptorSource(
@@ -162,15 +100,15 @@ enum LimitBodies {
       _ = write(ends.writing, "x", 1)
       try loop.run(for: .seconds(1))
       loop.remove(source)
-      Bodies.require(try loop.run(for: .seconds(500)) == .finished)
-      Bodies.require(start.duration(to: time.now) == .seconds(1))
+      #expect(try loop.run(for: .seconds(500)) == .finished)
+      #expect(start.duration(to: time.now) == .seconds(1))
     }
   }
 
   /// A port source tells what was taken, so it must not be taken in a mode that it joins while it rests.
-  static func anotherModeIsNoWayAroundARest() throws {
-    onLoop { time in
-      let (loop, start, log, ends) = (RunLoop.current, time.now, Bodies.Log(), makePipe())
+  @Test func anotherModeIsNoWayAroundARest() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
       let port = try RunLoop.PortSource(
         fileDescriptor: ends.reading, limit: RunLoop.RateLimit(count: 1, per: .seconds(10))
       ) { port in
@@ -179,45 +117,45 @@ enum LimitBodies {
       }
       try loop.add(port)
       for _ in 0..<3 { _ = write(ends.writing, "12345678", 8) }
-      Bodies.require(try loop.run(for: .seconds(1)) == .finished)
+      #expect(try loop.run(for: .seconds(1)) == .finished)
       try loop.add(port)
       try loop.add(port, to: "a")
       for _ in 0..<3 { try loop.run(in: "a", for: .seconds(1)) }
-      Bodies.require(log.all == ["0"])
+      #expect(log.all == ["0"])
       try loop.run(for: .seconds(30))
-      Bodies.require(log.all == ["0", "10", "20"])
+      #expect(log.all == ["0", "10", "20"])
     }
   }
 
   /// One count for two loops; the hang-up that the second one has taken in vain is told when its rest is over.
-  static func whatTwoLoopsShareIsTellingInBoth() throws {
-    let time = VirtualTime.install()
-    let (start, log, ends) = (time.now, Bodies.Log(), makePipe())
-    let source = try RunLoop.FileDescriptorSource(
-      fileDescriptor: ends.reading, interest: .readable, limit: RunLoop.RateLimit(count: 1, per: .seconds(10))
-    ) { _, readiness in
-      Bodies.require(readiness.contains(.hangup))
-      log.append(seconds(time, since: start))
-    }
-    close(ends.writing)
-    let threads = (0..<2).map { _ in
-      time.start {
-        do {
-          try RunLoop.current.add(source)
-          try RunLoop.current.add(RunLoop.Timer(fireDate: .distantFuture) { _ in })
-          try RunLoop.current.run(for: .seconds(30))
-        } catch { exit(1) }
+  @Test func whatTwoLoopsShareIsTellingInBoth() async throws {
+    try await VirtualTime.run { time in
+      let (start, log, ends) = (time.now, Log(), makePipe())
+      let source = try RunLoop.FileDescriptorSource(
+        fileDescriptor: ends.reading, interest: .readable, limit: RunLoop.RateLimit(count: 1, per: .seconds(10))
+      ) { _, readiness in
+        #expect(readiness.contains(.hangup))
+        log.append(seconds(time, since: start))
       }
+      close(ends.writing)
+      let threads = (0..<2).map { _ in
+        time.start {
+          do {
+            try RunLoop.current.add(source)
+            try RunLoop.current.add(RunLoop.Timer(fireDate: .distantFuture) { _ in })
+            try RunLoop.current.run(for: .seconds(30))
+          } catch { Issue.record(error) }
+        }
+      }
+      for thread in threads { thread.join() }
+      #expect(log.all == ["0", "10"])
     }
-    for thread in threads { thread.join() }
-    print(log.all)
-    Bodies.require(log.all == ["0", "10"])
   }
 
   /// Not with the source, and not with the end of the last one: two callouts at 7, then none before 17.
-  static func aPeriodBeginsWithItsFirstCallout() throws {
-    onLoop { time in
-      let (loop, start, log, ends) = (RunLoop.current, time.now, Bodies.Log(), makePipe())
+  @Test func aPeriodBeginsWithItsFirstCallout() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
       let limit = RunLoop.RateLimit(count: 2, per: .seconds(10))
       try loop.add(
         RunLoop.PortSource(fileDescriptor: ends.reading, limit: limit) { _ in log.append(seconds(time, since: start)) })
@@ -226,12 +164,12 @@ enum LimitBodies {
           RunLoop.Timer(fireDate: start.advanced(by: .seconds(date))) { _ in _ = write(ends.writing, "12345678", 8) })
       }
       try loop.run(for: .seconds(100))
-      Bodies.require(log.all == ["7", "16", "17", "17", "27", "27", "37"])
+      #expect(log.all == ["7", "16", "17", "17", "27", "27", "37"])
     }
   }
 
-  static func aRemovalWithAnAnswerEndsTheRest() throws {
-    onLoop { time in
+  @Test func aRemovalWithAnAnswerEndsTheRest() async throws {
+    try await VirtualTime.run { time in
       let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
       let source = try RunLoop.FileDescriptorSource(
         fileDescriptor: ends.reading, interest: .readable, limit: RunLoop.RateLimit(count: 1, per: .seconds(100))
@@ -240,16 +178,16 @@ enum LimitBodies {
       _ = write(ends.writing, "x", 1)
       try loop.run(for: .seconds(1))
       try source.invalidateAndWait()
-      Bodies.require(try loop.run(for: .seconds(500)) == .finished)
-      Bodies.require(start.duration(to: time.now) == .seconds(1))
+      #expect(try loop.run(for: .seconds(500)) == .finished)
+      #expect(start.duration(to: time.now) == .seconds(1))
     }
   }
 
-  static func fileEventsWait() throws {
-    onLoop { time in
+  @Test func fileEventsWait() async throws {
+    try await VirtualTime.run { time in
       var template = Array("/tmp/runloopkit-XXXXXX".utf8CString)
       let folder = String(cString: mkdtemp(&template))
-      let (loop, start, log) = (RunLoop.current, time.now, Bodies.Log())
+      let (loop, start, log) = (RunLoop.current, time.now, Log())
       let limit = RunLoop.RateLimit(count: 2, per: .seconds(1))
       try loop.add(
         RunLoop.FileWatch(path: folder, events: .created, limit: limit) { _, event in
@@ -261,7 +199,18 @@ enum LimitBodies {
       }
       rmdir(folder)
       try loop.run(for: .seconds(100))
-      Bodies.require(log.all.prefix(3) == ["a 0", "b 0", "c 1"])
+      #expect(log.all.prefix(3) == ["a 0", "b 0", "c 1"])
     }
   }
+}
+
+private func makePipe() -> (reading: Int32, writing: Int32) {
+  var ends: [Int32] = [-1, -1]
+  #expect(pipe(&ends) == 0)
+  for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+  return (ends[0], ends[1])
+}
+
+private func seconds(_ time: VirtualTime, since start: RunLoop.Instant) -> String {
+  "\(start.duration(to: time.now).components.seconds)"
 }

@@ -1,22 +1,116 @@
 import RunLoopKit
 import RunLoopTesting
+import Synchronization
 import Testing
 
 /// What a loop counts, and what tolerances save: in virtual time.
 @Suite struct StatisticsTests {
-  @Test func theLoopCountsWhatItDoes() async {
-    await #expect(processExitsWith: .success) { try Bodies.theLoopCountsWhatItDoes() }
+  @Test func theLoopCountsWhatItDoes() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      #expect(loop.statistics == RunLoop.Statistics())
+      loop.collectStatistics()
+      try loop.add(
+        RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(1)), interval: .seconds(1)) { _ in
+          time.advance(by: .milliseconds(100))
+        })
+      let source = RunLoop.Source { _ in }
+      try loop.add(source)
+      source.signal()
+      try loop.perform {}
+      #expect(try loop.run(for: .milliseconds(4500)) == .timedOut)
+      let all = loop.statistics
+      #expect(all.runs == 1 && all.timersFired == 4 && all.sourcesPerformed == 1 && all.blocksPerformed == 1)
+      #expect(all.sleeps >= 5 && all.passes >= 6 && all.portCallouts == 0 && all.spuriousWakes == 0)
+      #expect(all.runTime == .milliseconds(4500) && all.busyTime == .milliseconds(400))
+      #expect(loop.takeStatistics() == all)
+      #expect(loop.statistics == RunLoop.Statistics())
+      #expect(try loop.run(for: .zero) == .timedOut)
+      #expect(loop.statistics.runs == 1 && loop.statistics.passes == 1)
+    }
   }
 
-  @Test func anotherThreadReadsWhatALoopIsDoing() async {
-    await #expect(processExitsWith: .success) { try Bodies.anotherThreadReadsWhatALoopIsDoing() }
+  @Test func anotherThreadReadsWhatALoopIsDoing() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      loop.collectStatistics()
+      let start = time.now
+      try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(60))) { _ in })
+      let other = time.start {
+        time.advance(by: .seconds(7))
+        let statistics = loop.statistics
+        #expect(statistics.runTime == .seconds(7) && statistics.sleepTime == .seconds(7))
+      }
+      #expect(try loop.run() == .finished)
+      #expect(loop.statistics.sleeps == 1 && loop.statistics.busyTime == .zero)
+      other.join()
+    }
   }
 
-  @Test func tolerancesSaveWakes() async {
-    await #expect(processExitsWith: .success) { try Bodies.tolerancesSaveWakes() }
+  @Test func tolerancesSaveWakes() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      func sleeps(tolerance: Duration) throws -> RunLoop.Statistics {
+        loop.defaultTimerTolerance = tolerance
+        let start = time.now
+        let timers = (0..<10).map { index in
+          RunLoop.Timer(
+            fireDate: start.advanced(by: .milliseconds(1000 + 7 * index)), interval: .milliseconds(500)
+          ) { timer in
+            let late = timer.fireDate!.duration(to: time.now)
+            #expect(late >= .zero && late <= tolerance)
+          }
+        }
+        for timer in timers { try loop.add(timer) }
+        #expect(timers.allSatisfy { $0.tolerance == tolerance })
+        _ = loop.takeStatistics()
+        #expect(try loop.run(until: start.advanced(by: .milliseconds(10_990))) == .timedOut)
+        for timer in timers { timer.invalidate() }
+        return loop.takeStatistics()
+      }
+      loop.collectStatistics()
+      let (exact, tolerant) = (try sleeps(tolerance: .zero), try sleeps(tolerance: .milliseconds(100)))
+      #expect(exact.timersFired == 200 && tolerant.timersFired == 200)
+      #expect(exact.wakesSaved == 0 && exact.sleeps >= 200)
+      #expect(tolerant.sleeps <= 22)
+      #expect(tolerant.wakesSaved == 180)
+      // Lateness saves nothing: all are due when a long callout is over.
+      let start = time.now
+      for index in 0..<10 { try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .milliseconds(index))) { _ in }) }
+      let long = RunLoop.Source { _ in time.advance(by: .milliseconds(200)) }
+      try loop.add(long)
+      long.signal()
+      #expect(try loop.run(for: .milliseconds(300)) == .timedOut)
+      long.invalidate()
+      let late = loop.takeStatistics()
+      #expect(late.timersFired == 10 && late.wakesSaved == 0)
+      // Half the interval at most (A2); what is set on the timer counts, also zero.
+      let timer = RunLoop.Timer(fireDate: .distantFuture, interval: .milliseconds(50)) { _ in }
+      try loop.add(timer)
+      #expect(timer.tolerance == .milliseconds(25))
+      timer.tolerance = .zero
+      try loop.add(timer, to: .tracking)
+      #expect(timer.tolerance == .zero)  // once and for all
+      let own = RunLoop.Timer(fireDate: .distantFuture, tolerance: .milliseconds(1)) { _ in }
+      try loop.add(own)
+      #expect(own.tolerance == .milliseconds(1))
+    }
   }
 
-  @Test func anExactTimersWakeIsNotSaved() async {
-    await #expect(processExitsWith: .success) { try Bodies.anExactTimersWakeIsNotSaved() }
+  @Test func anExactTimersWakeIsNotSaved() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      loop.collectStatistics()
+      let start = time.now
+      for (date, tolerance) in [(10, 100), (20, 100), (30, 0), (30, 50), (400, 0)] {
+        try loop.add(
+          RunLoop.Timer(fireDate: start.advanced(by: .milliseconds(date)), tolerance: .milliseconds(tolerance)) {
+            timer in
+            #expect(time.now == start.advanced(by: .milliseconds(max(30, date))))
+          })
+      }
+      #expect(try loop.run() == .finished)
+      #expect(loop.statistics.sleeps == 2 && loop.statistics.wakesSaved == 2)
+    }
   }
 }

@@ -1,51 +1,171 @@
 import Glibc
 import RunLoopKit
 import RunLoopTesting
+import Synchronization
 import Testing
 
-/// Virtual time is for a whole process and for ever: each test has a process of its own.
+/// The clock, the participants and their turns.
 @Suite struct VirtualTimeTests {
-  @Test func hoursPassInNoTime() async {
-    await #expect(processExitsWith: .success) { try Bodies.hoursPassInNoTime() }
+  @Test func hoursPassInNoTime() async throws {
+    try await VirtualTime.run { time in
+      let started = realSeconds()
+      let start = time.now
+      let log = Log()
+      let timer = RunLoop.Timer(fireDate: start.advanced(by: .seconds(60)), interval: .seconds(60)) { _ in
+        log.append("minute")
+      }
+      try RunLoop.current.add(timer)
+      #expect(try RunLoop.current.run(for: .seconds(48 * 3600 + 1)) == .timedOut)
+      #expect(log.all.count == 48 * 60)
+      #expect(time.now == start.advanced(by: .seconds(48 * 3600 + 1)))
+      #expect(realSeconds() - started < 30)
+    }
   }
 
-  @Test func datesAreExact() async {
-    await #expect(processExitsWith: .success) { try Bodies.datesAreExact() }
+  @Test func datesAreExact() async throws {
+    try await VirtualTime.run(startingAt: RunLoop.Instant(nanoseconds: 5_000_000_000)) { time in
+      #expect(time.now.nanoseconds == 5_000_000_000)
+      #expect(RunLoop.Instant.now == time.now)
+      let fired = Mutex<[UInt64]>([])
+      let timer = RunLoop.Timer(fireDate: time.now.advanced(by: .nanoseconds(1)), interval: .milliseconds(3)) { _ in
+        fired.withLock { $0.append(RunLoop.Instant.now.nanoseconds - 5_000_000_000) }
+      }
+      try RunLoop.current.add(timer)
+      try RunLoop.current.run(for: .milliseconds(7))
+      #expect(fired.withLock { $0 } == [1, 3_000_001, 6_000_001])
+    }
   }
 
-  @Test func sleepServesNobodyButLetsTimersBecomeDue() async {
-    await #expect(processExitsWith: .success) { try Bodies.sleepServesNobodyButLetsTimersBecomeDue() }
+  @Test func sleepServesNobodyButLetsTimersBecomeDue() async throws {
+    try await VirtualTime.run { time in
+      let log = Log()
+      try RunLoop.current.add(RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(1))) { _ in log.append("timer") })
+      time.advance(by: .seconds(10))
+      #expect(log.all == [])
+      let before = time.now
+      #expect(try RunLoop.current.run(for: .seconds(100)) == .finished)
+      #expect(log.all == ["timer"])
+      #expect(time.now == before)
+    }
   }
 
-  @Test func participantsTakeTurns() async {
-    await #expect(processExitsWith: .success) { Bodies.participantsTakeTurns() }
+  @Test func participantsTakeTurns() async throws {
+    try await VirtualTime.run { time in
+      let log = Log()
+      let threads = (1...3).map { number in
+        time.start {
+          for round in 1...2 {
+            log.append("\(number).\(round)")
+            time.advance(by: .seconds(10 - number))
+          }
+        }
+      }
+      #expect(log.all == [])  // nobody runs before this thread blocks
+      for thread in threads { thread.join() }
+      #expect(log.all == ["1.1", "2.1", "3.1", "3.2", "2.2", "1.2"])
+    }
   }
 
-  @Test func joinWaitsForTheEndOfTheLoop() async {
-    await #expect(processExitsWith: .success) { Bodies.joinWaitsForTheEndOfTheLoop() }
+  @Test func joinWaitsForTheEndOfTheLoop() async throws {
+    try await VirtualTime.run { time in
+      let log = Log()
+      let thread = time.start {
+        var hooks = RunLoop.Source.Hooks()
+        hooks.cancel = { _, _ in log.append("cancelled") }
+        _ = try? RunLoop.current.add(RunLoop.Source(hooks: hooks) { _ in })
+        log.append("leaves")
+      }
+      thread.join()
+      #expect(log.all == ["leaves", "cancelled"])
+      thread.join()
+    }
   }
 
-  @Test func gateHasADeadline() async {
-    await #expect(processExitsWith: .success) { Bodies.gateHasADeadline() }
+  @Test func gateHasADeadline() async throws {
+    try await VirtualTime.run { time in
+      let start = time.now
+      let gate = time.makeGate()
+      #expect(!gate.wait(until: start.advanced(by: .seconds(5))))
+      #expect(time.now == start.advanced(by: .seconds(5)))
+      let opener = time.start {
+        time.advance(by: .seconds(2))
+        gate.open()
+      }
+      #expect(gate.wait(until: start.advanced(by: .seconds(60))))
+      #expect(time.now == start.advanced(by: .seconds(7)))
+      #expect(gate.wait())
+      opener.join()
+    }
   }
 
-  @Test func otherThreadsWakeAnIdleLoop() async {
-    await #expect(processExitsWith: .success) { try Bodies.otherThreadsWakeAnIdleLoop() }
+  @Test func otherThreadsWakeAnIdleLoop() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      let source = RunLoop.Source { _ in loop.stop() }
+      try loop.add(source)
+      let outsider = makeThread {
+        usleep(20_000)
+        source.signal()
+        loop.wakeUp()
+      }
+      let start = time.now
+      #expect(try loop.run() == .stopped)
+      #expect(time.now == start)
+      pthread_join(outsider, nil)
+    }
   }
 
-  @Test func deadlockIsReported() async {
-    await #expect(processExitsWith: .exitCode(7)) { try Bodies.deadlockIsReported() }
+  @Test func deadlockIsReported() async throws {
+    let reports = Mutex(0)
+    let loop = Mutex<RunLoop?>(nil)
+    let report: @Sendable () -> Void = {
+      reports.withLock { $0 += 1 }
+      loop.withLock { $0 }?.stop()
+    }
+    try await VirtualTime.run(whenIdle: .report(report)) { _ in
+      let own = RunLoop.current
+      loop.withLock { $0 = own }
+      try own.add(RunLoop.Source { _ in })
+      #expect(try own.run() == .stopped)
+    }
+    #expect(reports.withLock { $0 } == 1)
   }
 
-  @Test func spinningDoesNotStopTheClock() async {
-    await #expect(processExitsWith: .success) { try Bodies.spinningDoesNotStopTheClock() }
+  @Test func spinningDoesNotStopTheClock() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      let start = time.now
+      try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .milliseconds(20))) { _ in loop.stop() })
+      let endless = RunLoop.Source { source in source.signal() }  // keeps the loop from ever waiting
+      try loop.add(endless)
+      endless.signal()
+      #expect(try loop.run() == .stopped)
+      #expect(start.duration(to: time.now) < .milliseconds(21))
+    }
   }
 
-  @Test func leavingPassesTheTurnOn() async {
-    await #expect(processExitsWith: .success) { Bodies.leavingPassesTheTurnOn() }
+  @Test func leavingPassesTheTurnOn() async throws {
+    try await VirtualTime.run { time in
+      let log = Log()
+      let thread = time.start { log.append("ran") }
+      time.leave()
+      while log.all.isEmpty { usleep(1000) }  // a wait of which virtual time knows nothing
+      time.enter()
+      thread.join()
+      #expect(log.all == ["ran"])
+    }
   }
 
-  @Test func tickMovesTheClockWithEachReading() async {
-    await #expect(processExitsWith: .success) { Bodies.tickMovesTheClockWithEachReading() }
+  @Test func tickMovesTheClockWithEachReading() async throws {
+    try await VirtualTime.run(tick: .nanoseconds(10)) { time in
+      let first = time.now, second = RunLoop.Instant.now
+      #expect(first.duration(to: second) == .nanoseconds(10))
+    }
   }
+}
+
+private func realSeconds() -> Int {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return time.tv_sec
 }

@@ -1,0 +1,188 @@
+import Glibc
+import RunLoopKit
+import RunLoopTesting
+import Synchronization
+import Testing
+
+/// `VirtualTime.run`, and virtual times beside each other and beside the system's clock.
+@Suite struct RunTests {
+  @Test func theBodyIsTheTestsTask() async throws {
+    let test = Test.current
+    let time = try await VirtualTime.run { time in
+      #expect(Test.current == test)
+      #expect(RunLoop.Instant.now == VirtualTime.defaultStart)
+      let result = try RunLoop.current.run(for: .seconds(1))
+      #expect(result == .finished)
+      return time.now
+    }
+    #expect(time == VirtualTime.defaultStart)
+    #expect(RunLoop.Instant.now != time)
+  }
+
+  @Test func whatTheBodyThrowsIsThrown() async throws {
+    struct Fault: Error {}
+    await #expect(throws: Fault.self) { try await VirtualTime.run { _ in throw Fault() } }
+    #expect(throws: Fault.self) { try Self.runInPlace { _ in throw Fault() } }
+  }
+
+  private static func runInPlace<R: Sendable>(_ body: @escaping @Sendable (VirtualTime) throws -> R) throws -> R {
+    try VirtualTime.run(body)
+  }
+
+  @Test func theLoopEndsWithTheBody() async throws {
+    let log = Log()
+    let loop = try await VirtualTime.run { _ in
+      var hooks = RunLoop.Source.Hooks()
+      hooks.cancel = { _, _ in log.append("cancelled") }
+      try RunLoop.current.add(RunLoop.Source(hooks: hooks) { _ in })
+      log.append("returns")
+      return RunLoop.current
+    }
+    #expect(log.all == ["returns", "cancelled"])
+    #expect(loop.hasEnded)
+  }
+
+  /// Each shows its own date, at one moment of the machine's time: none of them goes on without the other.
+  @Test func twoVirtualTimesShowDifferentDates() async throws {
+    let (first, second) = (Meeting(), Meeting())
+    @Sendable func hours(_ count: Int64, from start: UInt64, _ own: Meeting, _ other: Meeting) async throws {
+      try await VirtualTime.run(startingAt: RunLoop.Instant(nanoseconds: start)) { time in
+        let loop = RunLoop.current
+        let fired = Mutex<[RunLoop.Instant]>([])
+        let timer = RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(3600)), interval: .seconds(3600)) { _ in
+          fired.withLock { $0.append(.now) }
+          own.arrive()
+          other.awaitArrival()  // of the machine's time: both are in their callouts
+        }
+        try loop.add(timer)
+        #expect(try loop.run(for: .seconds(count * 3600 + 1)) == .timedOut)
+        #expect(
+          fired.withLock { $0.map(\.nanoseconds) } == (1...count).map { start + UInt64($0) * 3_600_000_000_000 })
+        #expect(time.now.nanoseconds == start + UInt64(count * 3600 + 1) * 1_000_000_000)
+      }
+    }
+    async let one: Void = hours(24, from: 7, first, second)
+    async let two: Void = hours(24, from: 5_000_000_000_000_000, second, first)
+    _ = try await (one, two)
+  }
+
+  @Test(arguments: 0..<8) func manyAtOnce(_ number: Int) async throws {
+    try await VirtualTime.run { time in
+      let start = time.now
+      let thread = RunLoop.Thread(name: "server \(number)")
+      try thread.start()
+      for _ in 0..<50 {
+        let moment = try #require(thread.loop).performAndWait { () -> RunLoop.Instant in
+          time.advance(by: .seconds(number))
+          return .now
+        }
+        #expect(moment == time.now)
+      }
+      #expect(time.now == start.advanced(by: .seconds(50 * number)))
+      thread.stop()
+      try thread.join()
+    }
+  }
+
+  /// A loop with the system's clock serves, while a virtual one beside it lets days pass; each keeps its own.
+  @Test func aRealLoopBesideAVirtualOne() async throws {
+    let real = RunLoop.Thread(name: "real")
+    try real.start()
+    let loop = try #require(real.loop)
+    try await VirtualTime.run(startingAt: RunLoop.Instant(nanoseconds: 1 << 62)) { time in
+      let start = time.now
+      time.advance(by: .seconds(86_400))
+      let moment = try loop.performAndWait { RunLoop.Instant.now }
+      #expect(moment < start)  // no machine is up for 146 years
+      // Nothing is due here: what comes from there takes no virtual time.
+      let answers = Mutex(0)
+      let own = RunLoop.current
+      let port = RunLoop.Port { _, message in
+        answers.withLock { $0 += 1 }
+        if message.id == 3 { own.stop() }
+      }
+      try own.add(port)
+      let right = port.sendRight
+      for id in 1...3 { try loop.perform { try? right.send(RunLoop.Message(id: UInt32(id))) } }
+      #expect(try own.run() == .stopped)
+      #expect(answers.withLock { $0 } == 3)
+      #expect(time.now == start.advanced(by: .seconds(86_400)))
+    }
+    real.stop()
+    await Self.elsewhere { try? real.join() }
+  }
+
+  /// A timer that comes from a thread with another clock has its date on the loop's.
+  @Test func aTimersDateIsOnItsLoopsClock() async throws {
+    let real = RunLoop.Thread(name: "real")
+    try real.start()
+    let (loop, asked) = (try #require(real.loop), Meeting())
+    // A virtual clock that is behind the machine's.
+    try await VirtualTime.run(startingAt: RunLoop.Instant(nanoseconds: 1000)) { time in
+      let (own, start, log) = (RunLoop.current, time.now, Log())
+      @Sendable func note(_ name: String) { log.append("\(name) \(start.duration(to: .now) / .seconds(1))") }
+      let keeper = RunLoop.Source { _ in }
+      try own.add(keeper)
+      let timer = try loop.performAndWait { () -> RunLoop.Timer in
+        let timer = RunLoop.Timer(rearmable: start.advanced(by: .seconds(1))) { _ in note("timer") }
+        #expect((try? own.add(timer)) == true)
+        #expect(timer.fireDate == start.advanced(by: .seconds(1)))
+        #expect(own.nextFireDate(in: .default) == start.advanced(by: .seconds(1)))
+        _ = try? own.perform(after: .seconds(2)) { note("performed") }
+        asked.arrive()
+        return timer
+      }
+      asked.awaitArrival()
+      #expect(try own.run(for: .seconds(10)) == .timedOut)
+      try loop.performAndWait { timer.rearm(after: .seconds(5)) }
+      #expect(try own.run(for: .seconds(10)) == .timedOut)
+      #expect(log.all == ["timer 1.0", "performed 2.0", "timer 15.0"])
+    }
+    real.stop()
+    await Self.elsewhere { try? real.join() }
+  }
+
+  /// Threads that are told to stop need no clock for that; one that nobody has told is an error, which names it.
+  @Test func threadsThatAreLeftAreNamed() async throws {
+    let kept = Mutex<[RunLoop.Thread]>([])
+    let error = await #expect(throws: VirtualTime.ThreadsLeft.self) {
+      try await VirtualTime.run { _ in
+        let told = RunLoop.Thread(name: "told")
+        let forgotten = RunLoop.Thread(name: "forgotten")
+        try told.start()
+        try forgotten.start()
+        kept.withLock { $0 = [forgotten] }  // `told` goes with its last reference
+      }
+    }
+    #expect(error?.threads.count == 1)
+    #expect(error?.description.contains("\"forgotten\" waits for an event of its loop") == true)
+    let thread = try #require(kept.withLock { $0.first })
+    thread.stop()
+    await Self.elsewhere { try? thread.join() }
+  }
+
+  @Test func aLoopOfAnotherClockIsRefused() async throws {
+    let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      try enterWithALoopOfAnotherTime()
+    }
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(text.contains("keeps the clock and the waits of another virtual time. Use `VirtualTime.run`"))
+  }
+
+  private static func elsewhere(_ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      let thread = makeThread {
+        body()
+        continuation.resume()
+      }
+      pthread_detach(thread)
+    }
+  }
+}
+
+private func enterWithALoopOfAnotherTime() throws {
+  let first = VirtualTime.install()
+  try RunLoop.current.run(for: .seconds(1))
+  first.leave()
+  _ = VirtualTime.install()
+}

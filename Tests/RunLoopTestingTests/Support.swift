@@ -1,0 +1,46 @@
+import Glibc
+import RunLoopKit
+import RunLoopTesting
+import Synchronization
+
+/// Lines, in order.
+final class Log: Sendable {
+  private let entries = Mutex<[String]>([])
+
+  func append(_ entry: String) { entries.withLock { $0.append(entry) } }
+  var all: [String] { entries.withLock { $0 } }
+}
+
+/// Where threads wait for each other in the machine's time, of which virtual time knows nothing.
+final class Meeting: @unchecked Sendable {
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init() { sem_init(semaphore, 0, 0) }
+
+  deinit {
+    sem_destroy(semaphore)
+    semaphore.deallocate()
+  }
+
+  func arrive() { sem_post(semaphore) }
+
+  /// Once for each arrival.
+  func awaitArrival() { while sem_wait(semaphore) != 0 {} }
+}
+
+/// A thread of the machine, which takes no part unless it enters.
+func makeThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+  final class Body: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+  var handle = pthread_t()
+  let argument = Unmanaged.passRetained(Body(body)).toOpaque()
+  pthread_create(
+    &handle, nil,
+    { argument in
+      Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
+      return nil
+    }, argument)
+  return handle
+}
