@@ -16,7 +16,7 @@ package struct Lock: ~Copyable, Sendable {
 
   private let word = Atomic<UInt32>(Lock.free)
   /// The process that made it.
-  let forkGeneration = Kernel.forkGeneration
+  package let forkGeneration = Kernel.forkGeneration
 
   package init() {}
 

@@ -172,33 +172,19 @@ extension RunLoop.ExitStatus {
 }
 
 /// What the child sources of one process share: who takes a child's exit tells the others that wait for it.
-final class ChildHub: @unchecked Sendable {
+final class ChildHub: ProcessWideObject, @unchecked Sendable {
   let lock = Lock()
+  var forkGeneration: UInt32 { lock.forkGeneration }
   /// By number. Guarded by `lock`.
   private var processes: [Int32: [ChildProcess]] = [:]
 
-  /// An address, retained for ever; a child of fork(2) makes its own.
-  private static let shared = Atomic<UInt>(0)
+  private static let shared = ProcessWide<ChildHub>()
   private static let forbidsDescriptors = Atomic<Bool>(getenv("RUNLOOPKIT_NO_PIDFD") != nil)
 
   static var usesDescriptors: Bool { !forbidsDescriptors.load(ordering: .relaxed) }
   static func forbidDescriptors(_ forbids: Bool) { forbidsDescriptors.store(forbids, ordering: .relaxed) }
 
-  static var current: ChildHub {
-    while true {
-      let address = shared.load(ordering: .acquiring)
-      if let pointer = UnsafeRawPointer(bitPattern: address) {
-        // Only retained hubs are stored, and none is ever released.
-        let hub = Unmanaged<ChildHub>.fromOpaque(pointer).takeUnretainedValue()
-        if hub.lock.forkGeneration == Kernel.forkGeneration { return hub }
-      }
-      let made = Unmanaged.passRetained(ChildHub())
-      let (exchanged, _) = shared.compareExchange(
-        expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
-      if exchanged { return made.takeUnretainedValue() }
-      made.release()
-    }
-  }
+  static var current: ChildHub { shared.current }
 
   func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
     // All under the lock: an exit that is taken meanwhile would not be told to this one.

@@ -2,8 +2,9 @@ internal import CRunLoopCore
 internal import Synchronization
 
 /// What the receivers of signals of one process share.
-final class SignalHub: @unchecked Sendable {
+final class SignalHub: ProcessWideObject, @unchecked Sendable {
   let lock = Lock()
+  var forkGeneration: UInt32 { lock.forkGeneration }
   /// In the order of making. Guarded by `lock`, like all below.
   private var receivers: [SignalReceiver] = []
   private var lastSerial: UInt64 = 0
@@ -11,24 +12,9 @@ final class SignalHub: @unchecked Sendable {
   /// How many signals one look may read: a flood leaves other items their turns.
   private static let mostReadAtOnce = 64
 
-  /// An address, retained for ever; a child of fork(2) makes its own.
-  private static let shared = Atomic<UInt>(0)
+  private static let shared = ProcessWide<SignalHub>()
 
-  static var current: SignalHub {
-    while true {
-      let address = shared.load(ordering: .acquiring)
-      if let pointer = UnsafeRawPointer(bitPattern: address) {
-        // Only retained hubs are stored, and none is ever released.
-        let hub = Unmanaged<SignalHub>.fromOpaque(pointer).takeUnretainedValue()
-        if hub.lock.forkGeneration == Kernel.forkGeneration { return hub }
-      }
-      let made = Unmanaged.passRetained(SignalHub())
-      let (exchanged, _) = shared.compareExchange(
-        expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
-      if exchanged { return made.takeUnretainedValue() }
-      made.release()
-    }
-  }
+  static var current: SignalHub { shared.current }
 
   // MARK: Masks
 

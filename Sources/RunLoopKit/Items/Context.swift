@@ -1,5 +1,3 @@
-internal import Synchronization
-
 extension RunLoop {
   /// The context of the C model, for ported code and C hosts; closures need none.
   ///
@@ -25,9 +23,8 @@ extension RunLoop {
   /// A context that is retained at creation and released exactly once.
   final class HeldContext: @unchecked Sendable {
     private let context: Context
-    private let isReleased = Atomic<Bool>(false)
-    /// The item's own hold until `release`, and one for each use by another thread meanwhile; never grows again from 0.
-    private let holds = Atomic<Int>(1)
+    /// The item's own until `release`, and one for each use by another thread meanwhile.
+    private let holds = HoldCount()
 
     init(_ context: Context) {
       var held = context
@@ -43,24 +40,14 @@ extension RunLoop {
     }
 
     func release() {
-      guard !isReleased.exchange(true, ordering: .sequentiallyConsistent) else { return }
-      endHold()
+      if holds.giveUp() { context.release?(context.info) }
     }
 
     /// False if the context was released: its info must not be touched any more.
-    private func hold() -> Bool {
-      var seen = holds.load(ordering: .relaxed)
-      while seen > 0 {
-        let (exchanged, original) = holds.weakCompareExchange(
-          expected: seen, desired: seen + 1, ordering: .acquiringAndReleasing)
-        if exchanged { return true }
-        seen = original
-      }
-      return false
-    }
+    private func hold() -> Bool { holds.hold() }
 
     private func endHold() {
-      if holds.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { context.release?(context.info) }
+      if holds.release() { context.release?(context.info) }
     }
 
     /// Around one callout; the answer is to be given to `releaseCallout`. Nil if the context is not counted, or was

@@ -2,10 +2,9 @@ internal import Synchronization
 
 /// The items that have left a loop while their callout was on its stack: no membership leads to that loop any more, but a
 /// removal with an answer has to ask it. An entry goes when its callout ends.
-///
-/// One table a process: a child of fork(2) makes its own, since another thread may have held the lock of the inherited one.
-final class LeftInCallout: Sendable {
+final class LeftInCallout: ProcessWideObject {
   private let lock = Lock()
+  var forkGeneration: UInt32 { lock.forkGeneration }
   /// Of the entries, to pass by an empty table.
   private let count = Atomic<Int>(0)
   private nonisolated(unsafe) var entries: ContiguousArray<Entry> = []
@@ -15,34 +14,15 @@ final class LeftInCallout: Sendable {
     let loop: RunLoop
   }
 
-  /// An address, retained for ever.
-  private static let table = Atomic<UInt>(0)
-
-  private static var current: LeftInCallout {
-    while true {
-      let address = table.load(ordering: .acquiring)
-      if let pointer = UnsafeRawPointer(bitPattern: address) {
-        // Only retained tables are stored, and none is ever released.
-        let table = Unmanaged<LeftInCallout>.fromOpaque(pointer).takeUnretainedValue()
-        if table.lock.forkGeneration == Kernel.forkGeneration { return table }
-      }
-      let made = Unmanaged.passRetained(LeftInCallout())
-      let (exchanged, _) = table.compareExchange(
-        expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
-      if exchanged { return made.takeUnretainedValue() }
-      made.release()
-    }
-  }
-
-  private static var isMade: Bool { table.load(ordering: .acquiring) != 0 }
+  private static let table = ProcessWide<LeftInCallout>()
 
   /// True if no item has left a loop in its callout, that the calling thread could know of. No lock.
   @inline(__always)
-  static var isEmpty: Bool { !isMade || current.count.load(ordering: .acquiring) == 0 }
+  static var isEmpty: Bool { (table.existing?.count.load(ordering: .acquiring) ?? 0) == 0 }
 
   /// Under the loop's and the item's locks, in one section with the end of the membership.
   static func insert(_ item: ObjectIdentifier, of loop: RunLoop) {
-    let table = current
+    let table = table.current
     table.lock.withLock {
       guard !table.entries.contains(where: { $0.item == item && $0.loop === loop }) else { return }
       table.entries.append(Entry(item: item, loop: loop))
@@ -53,15 +33,13 @@ final class LeftInCallout: Sendable {
 
   /// The loops that have the item's callout, or had it a moment ago.
   static func loops(of item: ObjectIdentifier) -> [RunLoop] {
-    guard isMade else { return [] }
-    let table = current
+    guard let table = table.existing else { return [] }
     return table.lock.withLock { table.entries.filter { $0.item == item }.map(\.loop) }
   }
 
   /// Takes out what has no callout on the loop's stack any more; how many. [loop]
   static func take(of loop: RunLoop) -> Int {
-    guard isMade else { return 0 }
-    let table = current
+    guard let table = table.existing else { return 0 }
     let over = loop.lock.withLock {
       table.lock.withLock {
         let over = table.entries.filter { $0.loop === loop && !loop.isCallingOut($0.item) }
