@@ -7,7 +7,7 @@ struct BlockQueue: ~Copyable {
 
   @inline(__always)
   mutating func append(_ block: consuming QueuedBlock) {
-    block.forEachMode { $0.pointee.pendingBlockCount += 1 }
+    block.forEachMode { $0.pendingBlockCount += 1 }
     batch.append(block)
   }
 
@@ -18,7 +18,7 @@ struct BlockQueue: ~Copyable {
   /// Takes out the block with this ticket.
   mutating func remove(_ ticket: BlockTicket) -> QueuedBlock? {
     let removed = batch.remove { $0.others?.ticket === ticket }
-    removed?.forEachMode { $0.pointee.pendingBlockCount -= 1 }
+    removed?.forEachMode { $0.pendingBlockCount -= 1 }
     return removed
   }
 
@@ -26,7 +26,7 @@ struct BlockQueue: ~Copyable {
   /// not among them any more (its release calls nobody).
   mutating func putBack(_ kept: inout BlockBatch) {
     while kept.remove(where: { $0.others?.ticket?.isWithdrawn == true }) != nil {}
-    for index in 0..<kept.count { kept[index].forEachMode { $0.pointee.pendingBlockCount += 1 } }
+    for index in 0..<kept.count { kept[index].forEachMode { $0.pendingBlockCount += 1 } }
     while let block = batch.takeFirst() { kept.append(block) }
     batch.reset()
     swap(&batch, &kept)

@@ -102,5 +102,5 @@ extension Mailbox {
 
 extension RunLoop {
   /// Under the lock: it never changes, but ThreadSanitizer takes a change of a mode for one of all of it.
-  fileprivate func name(of mode: ModePointer) -> Mode { lock.withLock { mode.pointee.name } }
+  fileprivate func name(of mode: ModePointer) -> Mode { lock.withLock { mode.name } }
 }

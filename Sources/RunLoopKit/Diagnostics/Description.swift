@@ -44,7 +44,7 @@ private struct LoopSnapshot {
     self.loop = loop
     now = loop.kernel.now()
     let wakeup = loop.wakeWord.fileDescriptor.map { "descriptor \($0)" } ?? "none yet"
-    let current = loop.state.currentMode?.pointee.name.rawValue ?? "none"
+    let current = loop.state.currentMode?.name.rawValue ?? "none"
     let spinning = loop.spinLimit == .zero ? "" : ", spinning before a sleep: \(loop.spinLimit)"
     let activation = loop.stopWord.load(ordering: .sequentiallyConsistent)
     head = """
@@ -57,9 +57,9 @@ private struct LoopSnapshot {
       """
     commonNames = Set(
       loop.state.commonNames.map(\.rawValue)
-        + loop.state.modes.filter { $0.pointee.isCommon }.map { $0.pointee.name.rawValue }
+        + loop.state.modes.filter { $0.isCommon }.map { $0.name.rawValue }
     ).sorted()
-    commonItems = loop.state.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item)
+    commonItems = loop.state.commonItems.all
     let now = now
     modes = loop.state.modes.map { Mode($0, now, loop) }
   }
@@ -104,37 +104,39 @@ private struct LoopSnapshot {
 extension LoopSnapshot.Mode {
   init(_ mode: ModePointer, _ now: UInt64, _ loop: RunLoop) {
     keepers = Self.keepers(of: mode, loop)
-    name = mode.pointee.name.rawValue
-    isCommon = mode.pointee.isCommon
-    portSet = mode.pointee.portSet?.fileDescriptor
-    waitFailure = mode.pointee.waitFailure
-    timerPort = Self.describe(mode.pointee.timerPort, now)
-    otherTimerPorts = (mode.pointee.otherClocks ?? []).map {
+    name = mode.name.rawValue
+    isCommon = mode.isCommon
+    portSet = mode.ports.set?.fileDescriptor
+    waitFailure = mode.ports.waitFailure
+    let clocks = mode.timers.clocks
+    let own = clocks.first { $0.clock == .suspending }
+    timerPort = Self.describe(own?.port, now)
+    otherTimerPorts = clocks.filter { $0.clock != .suspending }.map {
       "timer port of the \($0.clock) clock: \(Self.describe($0.port, loop.kernel.now($0.clock)))"
     }
-    sources = mode.pointee.sources.map(\.source)
-    ports = mode.pointee.ports + (mode.pointee.messagePorts?.pointee.members.map(\.port) ?? [])
-    observers = mode.pointee.observers.map(\.observer)
-    timers = mode.pointee.timers
-    pendingBlocks = mode.pointee.pendingBlockCount
-    softDeadline = mode.pointee.timerHeap?.first ?? Time.forever
-    hardDeadline = mode.pointee.timerHeap?.wakeAt ?? Time.forever
+    sources = mode.sources.row.map(\.source)
+    ports = mode.ports.members + mode.messages.members
+    observers = mode.observers.row.map(\.observer)
+    timers = mode.timers.members
+    pendingBlocks = mode.pendingBlockCount
+    softDeadline = own?.heap.first ?? Time.forever
+    hardDeadline = own?.heap.wakeAt ?? Time.forever
   }
 
   /// Rule 2.
   private static func keepers(of mode: ModePointer, _ loop: RunLoop) -> [String] {
-    let messagePorts = mode.pointee.messagePorts?.pointee.members.count ?? 0
-    let watched = mode.pointee.portCount - mode.pointee.connectionCount - messagePorts
+    let messagePorts = mode.messages.count
+    let watched = mode.counts.ports - mode.counts.connections - messagePorts
     let counts = [
-      (mode.pointee.sources.count, "signalled source"), (watched, "watched source"), (messagePorts, "port"),
-      (mode.pointee.timerCount, "timer"), (loop.state.blockCount(for: mode), "block"),
+      (mode.sources.row.count, "signalled source"), (watched, "watched source"), (messagePorts, "port"),
+      (mode.timers.count, "timer"), (loop.state.blockCount(for: mode), "block"),
     ]
     let items = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
-    let background = mode.pointee.background.count
+    let background = mode.counts.background.count
     // They are among those counts, and keep nothing.
     let all =
       background == 0
-      ? items : mode.pointee.hasNoItems ? [] : items + ["of which \(background) in the background keep nothing"]
+      ? items : mode.counts.hasNoItems ? [] : items + ["of which \(background) in the background keep nothing"]
     return loop.isKeptByMainQueue(mode) ? all + ["the main queue"] : all
   }
 

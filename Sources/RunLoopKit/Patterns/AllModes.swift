@@ -23,7 +23,7 @@ extension RunLoop {
     guard !SignalStack.isCurrent else { throw .inSignalHandler(call: "runAllModes(slice:until:)") }
     while true {
       var hasRun = false
-      for mode in lock.withLock({ state.modes.map { $0.pointee.name } }) where mode != .common {
+      for mode in lock.withLock({ state.modes.map { $0.name } }) where mode != .common {
         if isDone() { return true }
         switch try run(in: mode, limit: RunLimit(slice), false, isOneOfAll: true) {
         case .stopped: return false

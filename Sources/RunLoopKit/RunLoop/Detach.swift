@@ -8,8 +8,8 @@ extension RunLoop {
     guard isUsable, isOfThisProcess(item) else { return false }
     lock.lock()
     if let (mode, token) = item.unlinkOnly(of: self) {
-      unregister(item, from: mode, token: token)
-      let name = item.hooks == nil ? nil : mode.pointee.name
+      mode.unregister(item, token: token, on: self)
+      let name = item.hooks == nil ? nil : mode.name
       lock.unlock()
       if let name { item.hooks?.cancel?(self, name) }
       return true
@@ -25,9 +25,9 @@ extension RunLoop {
     let links = item.unlinkAll(of: self)
     links.forEach { link in
       if let mode = link.mode {
-        unregister(item, from: mode, token: link.token)
+        mode.unregister(item, token: link.token, on: self)
       } else {
-        state.commonItems.removeValue(forKey: ObjectIdentifier(item))
+        state.commonItems.forget(item)
       }
     }
     return names(of: links)
@@ -35,7 +35,7 @@ extension RunLoop {
 
   /// In the order in which the modes were made.
   private func names(of links: ItemLinks) -> [Mode] {
-    state.modes.filter { mode in links.contains { $0.mode == mode } }.map { $0.pointee.name }
+    state.modes.filter { mode in links.contains { $0.mode == mode } }.map { $0.name }
   }
 
   /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this thread
@@ -47,20 +47,19 @@ extension RunLoop {
     lock.lock()
     markEnded()
     var left: [Member] = []
-    for mode in state.modes where !mode.pointee.hasNoMembers {
-      for item in members(of: mode) {
-        if leave(item, mode) { left.append(Member(mode: mode.pointee.name, item: item)) }
+    for mode in state.modes where !mode.hasNoMembers {
+      for item in mode.members {
+        if mode.leave(item, on: self) { left.append(Member(mode: mode.name, item: item)) }
       }
     }
-    let recorded = state.commonItems.values.map(\.item)
-    for item in recorded { eraseRecord(of: item) }
+    let recorded = state.commonItems.all
+    for item in recorded { state.commonItems.remove(item, from: self) }
     var blocks = BlockBatch()
     state.detachBlocks(into: &blocks)
     let extras = state.takeExtras()
     activeCounters.store(0, ordering: .relaxed)
     let delayed = state.delayedPerforms.takeAll()
-    let collected = state.collectedTimers
-    state.collectedTimers = []
+    let collected = state.collectedTimers.takeAll()
     closeDescriptors()
     lock.unlock()
     if isMain { MainThread.tellOfEnd(members: Set(left.map { ObjectIdentifier($0.item) }).count, blocks: blocks.count) }
@@ -79,7 +78,7 @@ extension RunLoop {
       unsafeDowncast(item, to: Port.self).loopHasEnded()  // by its kind
     }
     withExtendedLifetime((left, recorded, held, extras)) {}
-    for timer in collected { timer.timer.release() }
+    for timer in collected { timer.release() }
     // The stack, which nobody unwinds, may hold these for ever: their descriptors are closed all the same.
     for source in served {
       source.owned?.release()
@@ -89,25 +88,11 @@ extension RunLoop {
     withExtendedLifetime(drained) {}
   }
 
-  func members(of mode: ModePointer) -> [Item] {
-    var items: [Item] = mode.pointee.sources.map(\.source)
-    items += mode.pointee.observers.map(\.observer)
-    items += mode.pointee.timers as [Item]
-    items += mode.pointee.ports as [Item]
-    if let ports = mode.pointee.messagePorts { items += ports.pointee.members.map(\.port) as [Item] }
-    return items
-  }
-
   private func closeDescriptors() {
     wakeWord.end()
     for mode in state.modes {
-      mode.pointee.portSet?.destroy()
-      mode.pointee.portSet = nil
-      mode.pointee.timerHeap?.destroy()
-      mode.pointee.timerHeap = nil
-      mode.pointee.timerPort?.destroy()
-      mode.pointee.timerPort = nil
-      mode.pointee.otherClocks = nil
+      mode.ports.destroy()
+      mode.timers.destroy()
     }
   }
 }

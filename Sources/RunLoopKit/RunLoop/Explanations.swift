@@ -26,7 +26,7 @@ extension RunLoop {
     let (isKnown, filled) = lock.withLock {
       let modes = state.modes
       return (
-        modes.contains { $0.pointee.name == name }, modes.filter { !$0.pointee.hasNoItems }.map { $0.pointee.name }
+        modes.contains { $0.name == name }, modes.filter { !$0.counts.hasNoItems }.map { $0.name }
       )
     }
     let others = filled.isEmpty ? "no mode has anything in it" : "there is something in \(Self.list(filled))"

@@ -8,14 +8,14 @@ extension RunLoop {
   public func fileDescriptor(for mode: Mode = .default) throws(RunLoopError) -> Int32 {
     try checkOwner("fileDescriptor(for:)")
     // `hostedMode` makes it.
-    return try hostedMode(mode).pointee.portSet!.fileDescriptor
+    return try hostedMode(mode).ports.set!.fileDescriptor
   }
 
   /// How often the mode's descriptor got a new epoll behind its number: only after a watched descriptor was closed before its
   /// source left. A host's own epoll then has lost the number: to be added again, after a `dispatch` that has changed this.
   public func rebuilds(of mode: Mode = .default) -> UInt64 {
     guard isUsable else { return 0 }
-    return lock.withLock { state.mode(mode)?.pointee.portSet?.rebuilds ?? 0 }
+    return lock.withLock { state.mode(mode)?.ports.set?.rebuilds ?? 0 }
   }
 
   /// Before every sleep of the host: notifies before-waiting, arms the timer and marks the loop asleep, so that wakes, stops
@@ -38,8 +38,8 @@ extension RunLoop {
     owner.scopes!.drain(to: scope)
     owner.hostWait = .asleep
     let isArmed = lock.withLock {
-      armTimer(of: hosted)
-      return hasArmedRetry(of: hosted)
+      hosted.armTimers(on: self)
+      return hosted.hasArmedRetry
     }
     guard isArmed, wakeWord.beginWait(), !isStopRequested, try !hasHostedWorkNow(in: hosted) else { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
@@ -74,7 +74,7 @@ extension RunLoop {
 
   private func notifyHosted(_ mode: ModePointer, _ activity: Activity) throws(RunLoopError) {
     owner.hostWait = .telling
-    notify(mode, activity)
+    mode.notify(activity, on: self)
     guard isInThisProcess else { throw .forked }
   }
 
@@ -83,9 +83,9 @@ extension RunLoop {
     lock.lock()
     defer { lock.unlock() }
     let mode = state.makeMode(name)
-    try makePortSet(of: mode)
+    try mode.makePortSet(on: self)
     // Also without timers: what the kernel refuses is tried again while the host sleeps, and then none could be made.
-    try makeTimerHeap(of: mode)
+    try mode.timers.make(.suspending, heardBy: mode.ports.set, on: self)
     return mode
   }
 
@@ -137,10 +137,10 @@ extension RunLoop {
   /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due timers.
   private func hasHostedWork(in mode: ModePointer) -> Bool {
     if owner.hostedWake != .none || owner.isHostedStop { return true }
-    if hasHostedEvent(in: mode) || hasMessages(in: mode) { return true }
+    if hasHostedEvent(in: mode) || mode.hasMessages(on: self) { return true }
     return lock.withLock {
-      state.hasBlocks(for: mode) || mode.pointee.sources.contains { $0.source.isSignalled }
-        || isTimerDue(in: mode, soft: false)
+      state.hasBlocks(for: mode) || mode.sources.hasSignalled
+        || mode.timers.isDue(soft: false)
         || (owner.isMainQueuePending && servesMainQueue(in: mode))
     }
   }
@@ -148,13 +148,13 @@ extension RunLoop {
   /// An event that is true, not the edge of a wake or an expiry that is over: held for the pass that follows.
   private func hasHostedEvent(in mode: ModePointer) -> Bool {
     if owner.hasHeldEvent(for: mode) { return true }
-    var event = takeEvent(in: mode)
+    var event = mode.takeEvent(on: self)
     if event == nil {
-      let status = mode.pointee.portSet!.look()
+      let status = mode.ports.set!.look()
       if status < 0, hasFailedForGood(status, in: mode) { return false }
-      event = takeEvent(in: mode)
+      event = mode.takeEvent(on: self)
     }
-    if event == nil { event = lock.withLock { mode.pointee.unheard == nil ? nil : takeUnheard(in: mode) } }
+    if event == nil { event = lock.withLock { mode.takeUnheard() } }
     if let event { owner.heldEvents.append((mode, event)) }
     return event != nil
   }
@@ -162,6 +162,6 @@ extension RunLoop {
   /// The mode has become empty: whom the event was for has left.
   private func forgetHeldEvent(of mode: ModePointer) {
     guard let event = owner.takeHeldEvent(for: mode) else { return }
-    if case .timer = event { lock.withLock { forgetExpiries(of: mode) } }
+    if case .timer = event { lock.withLock { mode.timers.forgetExpiries() } }
   }
 }

@@ -49,10 +49,10 @@ extension RunLoop {
       return true
     }
     // The mode runs: it has a set.
-    if mode.pointee.portSet!.hasBatch || hasMessages(in: mode) || mode.pointee.portSet!.isReadable { return false }
+    if mode.ports.set!.hasBatch || mode.hasMessages(on: self) || mode.ports.set!.isReadable { return false }
     return lock.withLock {
-      !state.hasBlocks(for: mode) && !isTimerDue(in: mode, soft: false)
-        && !mode.pointee.sources.contains { $0.source.isSignalled }
+      !state.hasBlocks(for: mode) && !mode.timers.isDue(soft: false)
+        && !mode.sources.hasSignalled
     }
   }
 }

@@ -31,7 +31,7 @@ extension RunLoop {
     lock.withLock {
       let modes = item.withLinks { links in links.compactMap { $0.host === self ? $0.mode : nil } }
       for mode in modes {
-        if item.isBackground { mode.pointee.insertInBackground(item) } else { mode.pointee.removeFromBackground(item) }
+        if item.isBackground { mode.counts.insertInBackground(item) } else { mode.counts.removeFromBackground(item) }
       }
     }
   }

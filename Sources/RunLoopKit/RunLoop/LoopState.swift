@@ -4,8 +4,7 @@ struct LoopState: ~Copyable {
   let defaultMode: ModePointer
   /// Names that are common without a mode of that name having been made yet (A20).
   var commonNames: Set<RunLoop.Mode> = []
-  /// The record of items that were added to the common modes (rule 52), by identity.
-  var commonItems: [ObjectIdentifier: CommonItem] = [:]
+  var commonItems = CommonItems()
   var currentMode: ModePointer?
   var blocks = BlockQueue()
   var delayedPerforms = DelayedPerforms()
@@ -26,37 +25,23 @@ struct LoopState: ~Copyable {
   /// What few loops have.
   private(set) var extras: LoopExtras?
 
-  /// Due timers collected by the passes on the stack, the innermost one's last.
-  var collectedTimers: ContiguousArray<CollectedTimer> = []
-
-  struct CommonItem {
-    let item: RunLoop.Item
-    let stamp: UInt64
-  }
-
-  struct CollectedTimer {
-    /// Held until it is taken out.
-    let timer: Unmanaged<RunLoop.Timer>
-    let mode: ModePointer
-    /// Of its membership; 0 once its turn has come.
-    var token: UInt64
-  }
+  var collectedTimers = CollectedTimers()
 
   init() {
-    defaultMode = .make(ModeState(name: .default, isCommon: true))
+    defaultMode = .make(name: .default, isCommon: true)
     modes = [defaultMode]
   }
 
   /// Mutating, since the compiler (6.3) copies the state for a look at it otherwise.
   @inline(__always)
   mutating func mode(_ name: RunLoop.Mode) -> ModePointer? {
-    defaultMode.pointee.lastName.isIdentical(to: name) ? defaultMode : find(name)
+    defaultMode.isKnown(as: name) ? defaultMode : find(name)
   }
 
   private mutating func find(_ name: RunLoop.Mode) -> ModePointer? {
-    for mode in modes where mode.pointee.lastName.isIdentical(to: name) { return mode }
-    for mode in modes where mode.pointee.name == name {
-      mode.pointee.lastName = name
+    for mode in modes where mode.isKnown(as: name) { return mode }
+    for mode in modes where mode.name == name {
+      mode.isFound(by: name)
       return mode
     }
     return nil
@@ -65,13 +50,13 @@ struct LoopState: ~Copyable {
   /// Makes the mode if there is none (rule 51).
   @inline(__always)
   mutating func makeMode(_ name: RunLoop.Mode) -> ModePointer {
-    defaultMode.pointee.lastName.isIdentical(to: name) ? defaultMode : findOrMake(name)
+    defaultMode.isKnown(as: name) ? defaultMode : findOrMake(name)
   }
 
   @inline(never)
   private mutating func findOrMake(_ name: RunLoop.Mode) -> ModePointer {
     if let mode = find(name) { return mode }
-    let mode = ModePointer.make(ModeState(name: name, isCommon: commonNames.contains(name)))
+    let mode = ModePointer.make(name: name, isCommon: commonNames.contains(name))
     modes.append(mode)
     return mode
   }
@@ -79,7 +64,7 @@ struct LoopState: ~Copyable {
   /// All common modes; a common item makes those that are only names so far (A20).
   mutating func makeCommonModes() -> [ModePointer] {
     for name in commonNames { _ = makeMode(name) }
-    return modes.filter { $0.pointee.isCommon }
+    return modes.filter { $0.isCommon }
   }
 
   mutating func makeExtras() -> LoopExtras {
@@ -99,22 +84,22 @@ struct LoopState: ~Copyable {
   /// True if a queued block would run in the mode: it names the mode, or the common modes and the mode is one.
   func hasBlocks(for mode: ModePointer) -> Bool {
     if blocks.isEmpty { return false }
-    if mode.pointee.pendingBlockCount > 0 { return true }
+    if mode.pendingBlockCount > 0 { return true }
     return commonBlockCount(for: mode) > 0
   }
 
   /// How many they are; one that names both the mode and the common modes counts twice.
-  func blockCount(for mode: ModePointer) -> Int { mode.pointee.pendingBlockCount + commonBlockCount(for: mode) }
+  func blockCount(for mode: ModePointer) -> Int { mode.pendingBlockCount + commonBlockCount(for: mode) }
 
   private func commonBlockCount(for mode: ModePointer) -> Int {
-    guard mode.pointee.isCommon else { return 0 }
-    return modes.first { $0.pointee.isPseudoMode }?.pointee.pendingBlockCount ?? 0
+    guard mode.isCommon else { return 0 }
+    return modes.first { $0.isPseudoMode }?.pendingBlockCount ?? 0
   }
 
   /// Takes all blocks out of the queue, in exchange for an empty batch.
   @inline(__always)
   mutating func detachBlocks(into empty: inout BlockBatch) {
-    for index in 0..<modes.count { modes[index].pointee.pendingBlockCount = 0 }
+    for index in 0..<modes.count { modes[index].pendingBlockCount = 0 }
     blocks.detach(into: &empty)
   }
 

@@ -20,7 +20,7 @@ extension RunLoop {
   /// Rules 2 and 58: only the main loop, only in common modes, not inside one of the queue's own functions. Under the lock.
   @inline(__always)
   func isKeptByMainQueue(_ mode: ModePointer) -> Bool {
-    isMain && mode.pointee.isCommon && state.servesMainQueue && !state.isInMainQueue
+    isMain && mode.isCommon && state.servesMainQueue && !state.isInMainQueue
   }
 
   /// Whether there is a queue to serve. Under the lock.

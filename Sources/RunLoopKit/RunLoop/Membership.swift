@@ -40,27 +40,29 @@ extension RunLoop {
   private func addLocked(_ item: Item, to name: Mode, _ equals: EqualSources) throws(RunLoopError) -> Change {
     guard !hasEnded else { throw .loopEnded }
     guard !item.isInvalidated, isOfThisProcess(item) else { return .nothing }
-    if let mode = state.mode(name), !mode.pointee.isPseudoMode {
-      return try insert(item, in: mode, equals) ? .membership : .nothing
+    if let mode = state.mode(name), !mode.isPseudoMode {
+      return try mode.insert(item, equals, on: self) ? .membership : .nothing
     }
     guard item.isFree(for: self) else { return .nothing }
     if name == .common { return try addToCommonModes(item, equals) }
-    return try insert(item, in: state.makeMode(name), equals) ? .membership : .nothing
+    return try state.makeMode(name).insert(item, equals, on: self) ? .membership : .nothing
   }
 
   private func addToCommonModes(_ item: Item, _ equals: EqualSources) throws(RunLoopError) -> Change {
-    guard item.hooks?.hasIdentity != true || commonItem(equalTo: item, equals) == nil else { return .nothing }
-    let isNew = record(item)
+    guard item.hooks?.hasIdentity != true || state.commonItems.item(equalTo: item, equals) == nil else {
+      return .nothing
+    }
+    let isNew = state.commonItems.insert(item, on: self)
     var entered: [ModePointer] = []
     do throws(RunLoopError) {
-      for mode in state.makeCommonModes() where try insert(item, in: mode, equals) { entered.append(mode) }
+      for mode in state.makeCommonModes() where try mode.insert(item, equals, on: self) { entered.append(mode) }
     } catch {
-      for mode in entered { leave(item, mode) }
-      if isNew { eraseRecord(of: item) }
+      for mode in entered { mode.leave(item, on: self) }
+      if isNew { state.commonItems.remove(item, from: self) }
       throw error
     }
     guard isNew || !entered.isEmpty else { return .nothing }
-    return .memberships(entered.map { Member(mode: $0.pointee.name, item: item) }, record: item)
+    return .memberships(entered.map { Member(mode: $0.name, item: item) }, record: item)
   }
 
   /// Takes an item out of a mode; from `.common`: out of the record and of all common modes. True if anything changed.
@@ -76,18 +78,18 @@ extension RunLoop {
 
   @inline(__always)
   private func removeLocked(_ item: Item, from name: Mode, _ equals: EqualSources) -> Change {
-    if let mode = state.mode(name), !mode.pointee.isPseudoMode {
-      if leave(item, mode) { return .membership }
-      guard let equal = member(equalTo: item, in: mode, equals), leave(equal, mode) else { return .nothing }
+    if let mode = state.mode(name), !mode.isPseudoMode {
+      if mode.leave(item, on: self) { return .membership }
+      guard let equal = mode.member(equalTo: item, equals), mode.leave(equal, on: self) else { return .nothing }
       return .memberships([Member(mode: name, item: equal)], record: nil)
     }
-    guard name == .common, let recorded = commonItem(equalTo: item, equals) else { return .nothing }
-    eraseRecord(of: recorded)
+    guard name == .common, let recorded = state.commonItems.item(equalTo: item, equals) else { return .nothing }
+    state.commonItems.remove(recorded, from: self)
     var left: [Member] = []
-    for mode in commonModes() {
-      let gone = item.isMember(of: mode) ? item : member(equalTo: item, in: mode, equals)
-      guard let gone, leave(gone, mode) else { continue }
-      left.append(Member(mode: mode.pointee.name, item: gone))
+    for mode in state.modes where mode.isCommon {
+      let gone = item.isMember(of: mode) ? item : mode.member(equalTo: item, equals)
+      guard let gone, mode.leave(gone, on: self) else { continue }
+      left.append(Member(mode: mode.name, item: gone))
     }
     return .memberships(left, record: recorded)
   }
@@ -97,10 +99,10 @@ extension RunLoop {
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
     return lockedWithEquals(of: item) { equals in
-      if let mode = state.mode(mode), !mode.pointee.isPseudoMode {
-        return item.isMember(of: mode) || member(equalTo: item, in: mode, equals) != nil
+      if let mode = state.mode(mode), !mode.isPseudoMode {
+        return item.isMember(of: mode) || mode.member(equalTo: item, equals) != nil
       }
-      guard mode == .common, commonItem(equalTo: item, equals) != nil else { return false }
+      guard mode == .common, state.commonItems.item(equalTo: item, equals) != nil else { return false }
       return item.kind != .timer || item.isMember(ofAnyModeOf: self)  // rule 53
     }
   }
@@ -111,8 +113,8 @@ extension RunLoop {
   public func items(in mode: Mode = .default) -> [Item] {
     guard isUsable else { return [] }
     return lock.withLock {
-      if mode == .common { return state.commonItems.values.sorted { $0.stamp < $1.stamp }.map(\.item) }
-      return state.mode(mode).map { members(of: $0).filter { $0.kind != .connection } } ?? []
+      if mode == .common { return state.commonItems.all }
+      return state.mode(mode).map { $0.members.filter { $0.kind != .connection } } ?? []
     }
   }
 
@@ -135,7 +137,7 @@ extension RunLoop {
   public func makeCommon(_ mode: Mode) {
     guard isUsable, mode != .common else { return }
     var (scheduled, refused): ([Item], [(Item, RunLoopError)]) = ([], [])
-    lockedWithComparedSources({ state.commonItems.values.map(\.item) }) { equals in
+    lockedWithComparedSources({ state.commonItems.all }) { equals in
       makeCommonLocked(mode, equals, &scheduled, &refused)
     }
     for (item, error) in refused {
@@ -152,16 +154,16 @@ extension RunLoop {
   ) {
     guard !isCommonLocked(name) else { return }
     state.commonNames.insert(name)
-    let items = state.commonItems.values.sorted { $0.stamp < $1.stamp }
+    let items = state.commonItems.all
     guard let mode = items.isEmpty ? state.mode(name) : state.makeMode(name) else { return }
-    mode.pointee.isCommon = true
-    try? insertMainQueueHint(in: mode)  // a run of the mode, which alone serves it, tries again, with an answer
-    for common in items where common.item.isValid && common.item.isFree(for: self) {
+    mode.isCommon = true
+    try? mode.insertMainQueueHint(on: self)  // a run of the mode, which alone serves it, tries again, with an answer
+    for item in items where item.isValid && item.isFree(for: self) {
       // Refused for want of a descriptor: it stays recorded, and add(_:to: .common) tries again, with an answer.
       do throws(RunLoopError) {
-        if try insert(common.item, in: mode, equals) { scheduled.append(common.item) }
+        if try mode.insert(item, equals, on: self) { scheduled.append(item) }
       } catch {
-        refused.append((common.item, error))
+        refused.append((item, error))
       }
     }
   }
@@ -173,7 +175,7 @@ extension RunLoop {
   }
 
   private func isCommonLocked(_ name: Mode) -> Bool {
-    state.mode(name)?.pointee.isCommon ?? state.commonNames.contains(name)
+    state.mode(name)?.isCommon ?? state.commonNames.contains(name)
   }
 }
 

@@ -1,13 +1,3 @@
-/// What a pass has to serve: at most one.
-enum PassEvent {
-  case none
-  case timer
-  case mainQueue
-  /// The wait has failed, and so would the next one: the run ends.
-  case failed
-  case port(RunLoop.Item, ready: UInt32)
-}
-
 extension RunLoop {
   /// The passes of one run. The letters are those of rule 7; rule 8 is the decision. Nil: a wait has failed.
   @inline(__always)
@@ -23,10 +13,12 @@ extension RunLoop {
     while true {
       if let counters { counters.pointee.passBegins() }
       acceptWakes(activation)  // (a)
-      notify(mode, .beforeTimers)  // (b)
-      notify(mode, .beforeSources)  // (c)
+      mode.notify(.beforeTimers, on: self)  // (b)
+      mode.notify(.beforeSources, on: self)  // (c)
       var hasHandled = performBlocks(in: mode)  // (d)
-      if !hasHandled || !returnAfterSourceHandled, performSources(in: mode, onlyOne: returnAfterSourceHandled) {  // (e)
+      if !hasHandled || !returnAfterSourceHandled,  // (e)
+        mode.performSources(onlyOne: returnAfterSourceHandled, on: self)
+      {
         hasHandled = true
       }
       if hasHandled { performBlocks(in: mode) }
@@ -38,11 +30,11 @@ extension RunLoop {
         event = .mainQueue
       } else {
         if !isPolling {
-          notify(mode, .beforeWaiting)  // (h)
+          mode.notify(.beforeWaiting, on: self)  // (h)
           drainScope(of: activation)
         }
         event = awaitEvent(activation, isPolling: isPolling, deadline: deadline)  // (i), (j)
-        if !isPolling { notify(mode, .afterWaiting) }  // (k)
+        if !isPolling { mode.notify(.afterWaiting, on: self) }  // (k)
       }
 
       if serve(event, activation) { hasHandled = true }  // (l)

@@ -57,7 +57,7 @@ extension RunLoop {
   private func matches(_ block: QueuedBlock, _ mode: ModePointer) -> Bool {
     if block.names(mode) { return true }
     return lock.withLock {
-      guard mode.pointee.isCommon, let common = state.mode(.common) else { return false }
+      guard mode.isCommon, let common = state.mode(.common) else { return false }
       return block.names(common)
     }
   }

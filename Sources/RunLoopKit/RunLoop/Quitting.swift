@@ -16,7 +16,7 @@ extension RunLoop {
   /// message or port or all due timers, so that as many passes as there are of these do, and one more for the timers. Not more: work that
   /// makes work does not keep the thread alive. [loop]
   func serveWhatIsDue(while mayGoOn: () -> Bool) {
-    var passes = lock.withLock { state.defaultMode.pointee.turns } + 1
+    var passes = lock.withLock { state.defaultMode.turns } + 1
     while passes > 0, mayGoOn() {
       passes -= 1
       do throws(RunLoopError) {
@@ -31,6 +31,6 @@ extension RunLoop {
   func prepareDefaultMode() throws(RunLoopError) {
     lock.lock()
     defer { lock.unlock() }
-    try makePortSet(of: state.defaultMode)
+    try state.defaultMode.makePortSet(on: self)
   }
 }

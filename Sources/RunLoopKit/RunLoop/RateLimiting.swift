@@ -25,8 +25,8 @@ extension RunLoop {
     let mode = activation.pointee.mode
     lock.withLock {
       guard let token = source.token(in: mode) else { return }
-      setMuted(true, source, token, in: mode)
-      try? mode.pointee.portSet?.setInterest(source.registration.interest, token: token)
+      mode.setMuted(true, source, token, on: self)
+      try? mode.ports.set?.setInterest(source.registration.interest, token: token)
     }
   }
 
@@ -47,7 +47,7 @@ extension RunLoop {
   private func beginRest(_ item: Item, _ timer: Timer) -> Bool {
     let modes = item.withLinks { links in links.compactMap { $0.host === self ? $0.mode : nil } }
     do throws(RunLoopError) {
-      for mode in modes where timer.isValid { _ = try insert(timer, in: mode) }
+      for mode in modes where timer.isValid { _ = try mode.insert(timer, on: self) }
     } catch {
       return false
     }

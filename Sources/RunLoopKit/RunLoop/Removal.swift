@@ -63,7 +63,7 @@ extension RunLoop.Item {
   }
 }
 
-extension RunLoop: ItemHost, PortHost {
+extension RunLoop: ItemHost {
   /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop.
   @inline(__always)
   func noteLeaving(_ item: Item) {

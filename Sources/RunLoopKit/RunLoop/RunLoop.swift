@@ -179,14 +179,14 @@ extension RunLoop {
   /// The mode in which the loop runs; nil if it does not run. - SeeAlso: `CFRunLoopCopyCurrentMode`.
   public var currentMode: Mode? {
     guard isUsable else { return nil }
-    return lock.withLock { state.currentMode?.pointee.name }
+    return lock.withLock { state.currentMode?.name }
   }
 
   /// All modes: the default mode, and every one that an item or a block was added to. They never vanish.
   /// - SeeAlso: `CFRunLoopCopyAllModes`.
   public var modes: Set<Mode> {
     guard isUsable else { return [] }
-    return lock.withLock { Set(state.modes.map { $0.pointee.name }) }
+    return lock.withLock { Set(state.modes.map { $0.name }) }
   }
 
   /// True if no run of the mode would start now: there is no such mode, nothing in it (observers do not count), or the loop
@@ -206,14 +206,14 @@ extension RunLoop {
     guard isUsable else { return nil }
     return lock.withLock {
       guard let mode = state.mode(mode) else { return nil }
-      return firstDate(in: mode).map { Instant(nanoseconds: $0) }
+      return mode.timers.firstDate(of: mode, state.collectedTimers, kernel).map { Instant(nanoseconds: $0) }
     }
   }
 
   /// Whether nothing is left to run for (n).
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {
-    if mode.pointee.keepingCount.load(ordering: .acquiring) > 0 { return false }
+    if mode.counts.hasKeeping { return false }
     return lock.withLock { isEmpty(mode) }
   }
 
@@ -221,6 +221,6 @@ extension RunLoop {
   @inline(__always)
   func isEmpty(_ mode: ModePointer) -> Bool {
     if isKeptByMainQueue(mode) { return false }
-    return mode.pointee.hasNoItems && !state.hasBlocks(for: mode)
+    return mode.counts.hasNoItems && !state.hasBlocks(for: mode)
   }
 }

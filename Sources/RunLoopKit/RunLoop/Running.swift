@@ -69,11 +69,11 @@ extension RunLoop {
     isOneOfAll: Bool = false
   ) throws(RunLoopError) -> RunResult {
     lock.lock()
-    guard let mode = modeToRun(name), !mode.pointee.isPseudoMode, !isEmpty(mode) else {
+    guard let mode = modeToRun(name), !mode.isPseudoMode, !isEmpty(mode) else {
       lock.unlock()
       return finishedAtOnce(name, isOneOfAll)
     }
-    if isMain || !mode.pointee.hasHints { try makePortSetOrUnlock(of: mode) }
+    if isMain || !mode.hasHints { try makePortSetOrUnlock(of: mode) }
     let outer = state.currentMode
     enter(mode)
     let callout = encloseCallout()
@@ -100,7 +100,7 @@ extension RunLoop {
   @inline(never)
   private func makePortSetOrUnlock(of mode: ModePointer) throws(RunLoopError) {
     do throws(RunLoopError) {
-      try makePortSet(of: mode)
+      try mode.makePortSet(on: self)
     } catch {
       lock.unlock()
       throw error
@@ -126,9 +126,9 @@ extension RunLoop {
     owner.activation = activation
     let began = countAndTime(.runs)
 
-    notify(mode, .entry)
+    mode.notify(.entry, on: self)
     let result = takeStop(of: activation) ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
-    notify(mode, .exit)
+    mode.notify(.exit, on: self)
     drainScope(of: activation)
 
     if began != 0 { endTiming(began) }
@@ -162,13 +162,14 @@ extension RunLoop {
   }
 
   /// Under the lock.
+  @inline(__always)
   private func enter(_ mode: ModePointer) {
     state.currentMode = mode
     if owner.activation != nil {
-      releaseCollectedTimers()
+      state.collectedTimers.putBack()
       muteServedPorts(in: mode)
     }
-    armTimer(of: mode)
+    mode.armTimers(on: self)
   }
 
   @inline(__always)
@@ -176,7 +177,7 @@ extension RunLoop {
     lock.withLock {
       state.currentMode = activation.pointee.outerMode
       restoreCallout(activation.pointee.enclosingCallout)
-      if let outer = activation.pointee.outerMode { armTimer(of: outer) }
+      if let outer = activation.pointee.outerMode { outer.armTimers(on: self) }
     }
   }
 }

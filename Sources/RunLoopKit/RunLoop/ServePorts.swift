@@ -69,7 +69,7 @@ extension RunLoop {
     var enclosing = owner.activation
     while let activation = enclosing {
       if let source = activation.pointee.serving?.takeUnretainedValue(), let token = source.token(in: mode) {
-        setMuted(true, source, token, in: mode)
+        mode.setMuted(true, source, token, on: self)
         activation.pointee.isServingMuted = true
       }
       enclosing = activation.pointee.parent
@@ -89,7 +89,7 @@ extension RunLoop {
   func setMuted(_ isMuted: Bool, _ item: Item) {
     item.withLinks { links in
       for link in links where link.host === self {
-        if let mode = link.mode { setMuted(isMuted, item, link.token, in: mode) }
+        if let mode = link.mode { mode.setMuted(isMuted, item, link.token, on: self) }
       }
     }
   }
@@ -102,10 +102,10 @@ extension RunLoop {
     source.withLinks { links in
       for link in links where link.host === self {
         do throws(RunLoopError) {
-          try link.mode?.pointee.portSet?.setInterest(source.registration.interest, token: link.token)
+          try link.mode?.ports.set?.setInterest(source.registration.interest, token: link.token)
         } catch {
           failure = error
-          if link.mode?.pointee.portSet?.hasUnheard == true { wakeWord.kick() }  // others on the number
+          if link.mode?.ports.set?.hasUnheard == true { wakeWord.kick() }  // others on the number
         }
       }
     }
@@ -118,7 +118,7 @@ extension RunLoop {
   @inline(never)
   func serveEvent(of item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
     // Proof: `Item.Kind`.
-    if item.kind == .port { return serveMessage(of: unsafeDowncast(item, to: Port.self)) }
+    if item.kind == .port { return unsafeDowncast(item, to: Port.self).serveMessage(on: self) }
     guard let owned = item.owned, owned.hold() else { return false }
     // Proof: `Item.Kind`. The caller has served the other kinds with a descriptor; the rest is never in a port set.
     let source = unsafeDowncast(item, to: EventSource.self)
@@ -128,5 +128,16 @@ extension RunLoop {
     owned.release()
     if hasCalled { count(.portCallouts) }
     return hasCalled
+  }
+}
+
+extension RunLoop.Port {
+  /// It was ready a moment ago, is valid and a member: false if its message has gone.
+  @inline(never)
+  fileprivate func serveMessage(on loop: RunLoop) -> Bool {
+    guard let message = mailbox.take() else { return false }
+    loop.count(.portCallouts)
+    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(self, message)
+    return true
   }
 }

@@ -140,7 +140,7 @@ extension RunLoop {
   private func report(_ taken: UInt64, _ item: Item?, _ kind: SlowCallout.Kind, _ mode: ModePointer?) {
     guard !owner.times.isReporting else { return }
     let (reporter, mode) = lock.withLock {
-      (state.extras?.slowCalloutReporter, (mode ?? state.currentMode)?.pointee.name)
+      (state.extras?.slowCalloutReporter, (mode ?? state.currentMode)?.name)
     }
     guard let reporter else { return }
     owner.times.isReporting = true

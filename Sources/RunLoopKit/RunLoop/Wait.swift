@@ -16,11 +16,11 @@ extension RunLoop {
       posted = .wake
     }
     var event =
-      mode.pointee.hasReadyPorts ? takeTurn(in: mode) : takeHeldOrFetchedEvent(in: mode)
+      mode.messages.hasReady ? takeTurn(in: mode) : takeHeldOrFetchedEvent(in: mode)
     let hasLooked = event == nil  // each look has taken what was posted
     while event == nil {
       let mayBlock =
-        !isPolling && posted == .none && !canServeMainQueue(activation) && !mode.pointee.hasReadyPorts
+        !isPolling && posted == .none && !canServeMainQueue(activation) && !mode.messages.hasReady
       let found = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
       posted = max(posted, wakeWord.take())
       if found < 0 {
@@ -28,12 +28,14 @@ extension RunLoop {
           event = .failed
           break
         }
-        guard mode.pointee.hasReadyPorts else { break }
-        event = takeReadyPort(in: mode)
+        guard mode.messages.hasReady else { break }
+        event = mode.takeReadyPort(on: self)
         if event != nil || isPolling || posted != .none { break }
         continue  // another loop has taken the message
       }
-      event = (found > 0 ? takeFetchedEvent(in: mode) : takeEvent(in: mode)) ?? takeHiddenEvent(in: mode, activation)
+      event =
+        (found > 0 ? mode.takeFetchedEvent(on: self) : mode.takeEvent(on: self))
+        ?? takeHiddenEvent(in: mode, activation)
       if event != nil || isPolling || posted != .none { break }
       if deadline != Time.forever && deadline <= Kernel.now() { break }
       count(.spuriousWakes)
@@ -77,7 +79,7 @@ extension RunLoop {
     if canSkipLook(in: mode) { return -1 }
     owner.skippedLooks = 0
     // A run begins with making the set of its mode, or finds one (`Running`).
-    let found = mode.pointee.portSet!.look()
+    let found = mode.ports.set!.look()
     return found >= 0 ? found : hasFailedForGood(found, in: mode) ? -1 : 0
   }
 
@@ -89,7 +91,7 @@ extension RunLoop {
     owner.skippedLooks = 0
     if let counters { counters.pointee.sleepBegins() }
     // As above.
-    let found = mode.pointee.portSet!.blockingWait(until: limit)
+    let found = mode.ports.set!.blockingWait(until: limit)
     if let counters { counters.pointee.sleepEnds() }
     return found >= 0 ? found : hasFailedForGood(found, in: mode) ? -1 : 0
   }
@@ -107,7 +109,7 @@ extension RunLoop {
     guard isLasting || owner.failedWaits > OwnerState.mostFailedWaits else { return false }
     owner.failedWaits = 0
     owner.waitFailure = -status
-    lock.withLock { mode.pointee.waitFailure = -status }
+    lock.withLock { mode.ports.waitFailure = -status }
     return true
   }
 
@@ -116,10 +118,10 @@ extension RunLoop {
   @inline(__always)
   private func beginSleep(in mode: ModePointer, until deadline: UInt64) -> UInt64 {
     var limit = deadline
-    if mode.pointee.awaitedCount.load(ordering: .acquiring) > 0 {
+    if mode.counts.hasAwaited {
       lock.lock()
-      armTimer(of: mode)
-      if mode.pointee.unheard != nil { limit = max(1, min(deadline, unheardLimit(of: mode))) }
+      mode.armTimers(on: self)
+      if mode.ports.unheard != nil { limit = max(1, min(deadline, mode.waitLimit)) }
       lock.unlock()
     }
     if wantedSpin.load(ordering: .relaxed) != 0, spin(until: firstDate(of: mode, before: deadline)) { return 0 }
@@ -128,7 +130,7 @@ extension RunLoop {
 
   @inline(never)
   private func firstDate(of mode: ModePointer, before deadline: UInt64) -> UInt64 {
-    lock.withLock { min(deadline, mode.pointee.timerHeap?.wakeAt ?? Time.forever, otherClocksWake(of: mode)) }
+    lock.withLock { min(deadline, mode.timers.wakeAt) }
   }
 
   /// A mode without descriptors hears from the kernel of its timers only, whose truth is the clock: as long as none is due, a
@@ -136,7 +138,7 @@ extension RunLoop {
   @inline(__always)
   private func canSkipLook(in mode: ModePointer) -> Bool {
     guard owner.skippedLooks < OwnerState.mostSkippedLooks else { return false }
-    if isMain || mode.pointee.awaitedCount.load(ordering: .acquiring) > 0 {
+    if isMain || mode.counts.hasAwaited {
       guard lock.withLock({ hasNothingToHear(in: mode) }) else { return false }
     }
     owner.skippedLooks += 1
@@ -144,64 +146,40 @@ extension RunLoop {
   }
 
   private func hasNothingToHear(in mode: ModePointer) -> Bool {
-    mode.pointee.descriptorCount == 0 && !mode.pointee.hasMainQueueHint && !isTimerDue(in: mode, soft: true)
+    mode.descriptorCount == 0 && !mode.ports.hasMainQueueHint && !mode.timers.isDue(soft: true)
+  }
+
+  /// Whose turn it is if a port is marked: a fetched event's after a message, else the port's. [loop]
+  @inline(never)
+  private func takeTurn(in mode: ModePointer) -> PassEvent? {
+    guard mode.messages.takeKernelsTurn() else {
+      return mode.takeReadyPort(on: self) ?? takeHeldOrFetchedEvent(in: mode)
+    }
+    if let event = takeHeldOrFetchedEvent(in: mode) { return event }
+    // So that the wait may block if nothing is left.
+    lock.withLock { mode.messages.dropEmpty() }
+    return nil
   }
 
   /// What a hosted loop has found before its pass comes first.
   @inline(__always)
-  func takeHeldOrFetchedEvent(in mode: ModePointer) -> PassEvent? {
-    owner.takeHeldEvent(for: mode) ?? takeEvent(in: mode)
-  }
-
-  /// The oldest fetched event that is still true.
-  @inline(__always)
-  func takeEvent(in mode: ModePointer) -> PassEvent? {
-    // The mode of a run or of a host: both make the set first.
-    mode.pointee.portSet!.hasBatch ? takeFetchedEvent(in: mode) : nil
-  }
-
-  @inline(never)
-  private func takeFetchedEvent(in mode: ModePointer) -> PassEvent? {
-    // It has a batch.
-    let set = mode.pointee.portSet!
-    lock.lock()
-    defer { lock.unlock() }
-    while let event = set.take() {
-      switch event {
-      case .lost(let context):
-        if let event = takeLost(Unmanaged<Item>.fromOpaque(context).takeUnretainedValue()) { return event }
-      case .lostHint(let hint):
-        noteLost(hint, in: mode)
-      case .refused(let context):
-        noteUnheard(Unmanaged<Item>.fromOpaque(context).takeUnretainedValue(), in: mode)
-      case .port(let context, let ready):
-        // A member: retained by the set, which forgets the events of what is removed. Under the lock.
-        return .port(Unmanaged<Item>.fromOpaque(context).takeUnretainedValue(), ready: ready)
-      case .hint(.wakeup):
-        continue
-      case .hint(.mainQueue):
-        owner.isMainQueuePending = true
-      case .hint(let timer):
-        harvest(timer, of: mode)
-        if takeExpiry(in: mode, soft: true) { return .timer }
-        armTimer(of: mode)
-      }
-    }
-    return nil
+  private func takeHeldOrFetchedEvent(in mode: ModePointer) -> PassEvent? {
+    owner.takeHeldEvent(for: mode) ?? mode.takeEvent(on: self)
   }
 
   /// What the kernel's answer does not show: a timer whose expiry was harvested by another mode or has not come through
   /// yet, a port with a message, and the main queue, which comes after all ports and timers (A8).
+  @inline(__always)
   private func takeHiddenEvent(
     in mode: ModePointer, _ activation: UnsafeMutablePointer<Activation>
   ) -> PassEvent? {
     lock.lock()
-    let isDue = takeExpiry(in: mode, soft: false)
-    let unheard = !isDue && mode.pointee.unheard != nil ? takeUnheard(in: mode) : nil
+    let isDue = mode.timers.takeExpiry(soft: false)
+    let unheard = isDue ? nil : mode.takeUnheard()
     lock.unlock()
     if isDue { return .timer }
     if let unheard { return unheard }
-    if mode.pointee.hasReadyPorts, let event = takeReadyPort(in: mode) { return event }
+    if mode.messages.hasReady, let event = mode.takeReadyPort(on: self) { return event }
     if canServeMainQueue(activation) {
       owner.isMainQueuePending = false
       if MainQueuePort.take() { return .mainQueue }

@@ -1,20 +1,4 @@
-/// Sources that count as one (rule 28), compared before the lock is taken: their `==` is user code.
-struct EqualSources {
-  private let classes: [ObjectIdentifier: [RunLoop.Source]]?
-
-  /// Of an item that equals nothing but itself.
-  @inline(__always)
-  static var none: EqualSources { EqualSources(nil) }
-
-  @inline(__always)
-  fileprivate init(_ classes: [ObjectIdentifier: [RunLoop.Source]]?) { self.classes = classes }
-
-  @inline(__always)
-  var isEmpty: Bool { classes == nil }
-
-  /// Those that equal the item, itself left out.
-  func of(_ item: RunLoop.Item) -> [RunLoop.Source] { classes?[ObjectIdentifier(item)] ?? [] }
-}
+// Sources that count as one are compared before the lock is taken: their `==` is user code.
 
 extension RunLoop {
   /// Runs `body` under the lock, with what equals the item in this loop.
@@ -60,14 +44,9 @@ extension LoopState {
   /// In any mode or in the record, each once.
   fileprivate var sourcesWithIdentity: [RunLoop.Source] {
     var found: [ObjectIdentifier: RunLoop.Source] = [:]
-    for mode in modes where mode.pointee.sourcesWithIdentity > 0 {
-      for entry in mode.pointee.sources where entry.source.hasIdentity {
-        found[ObjectIdentifier(entry.source)] = entry.source
-      }
-    }
-    for common in commonItems.values {
-      guard common.item.kind == .source else { continue }
-      let source = unsafeDowncast(common.item, to: RunLoop.Source.self)
+    for mode in modes { mode.sources.forEachWithIdentity { found[ObjectIdentifier($0)] = $0 } }
+    for item in commonItems.all where item.kind == .source {
+      let source = unsafeDowncast(item, to: RunLoop.Source.self)  // by its kind
       if source.hasIdentity { found[ObjectIdentifier(source)] = source }
     }
     return Array(found.values)

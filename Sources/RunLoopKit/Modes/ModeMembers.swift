@@ -1,0 +1,159 @@
+// Entering and leaving one mode, kind by kind. All under the loop's lock.
+
+extension ModePointer {
+  /// False if the item, or an equal one, is a member already, or belongs to another loop.
+  func insert(
+    _ item: RunLoop.Item, _ equals: EqualSources = .none, on loop: RunLoop
+  ) throws(RunLoopError) -> Bool {
+    if member(equalTo: item, equals) != nil { return false }
+    let token = try item.link(to: loop, self) { () throws(RunLoopError) in try register(item, on: loop) }
+    guard token != nil else { return false }
+    if item.isBackground { counts.insertInBackground(item) }
+    return true
+  }
+
+  /// False if the item is no member. The caller holds it: its last reference must not go under the lock.
+  @discardableResult
+  func leave(_ item: RunLoop.Item, on loop: RunLoop) -> Bool {
+    guard let token = item.unlink(self) else { return false }
+    unregister(item, token: token, on: loop)
+    return true
+  }
+
+  /// Another source that counts as the item (rule 28).
+  @inline(__always)
+  func member(equalTo item: RunLoop.Item, _ equals: EqualSources) -> RunLoop.Source? {
+    equals.isEmpty ? nil : equals.of(item).first { $0.isMember(of: self) }
+  }
+
+  var hasNoMembers: Bool { sources.row.isEmpty && counts.ports == 0 && timers.count == 0 && observers.row.isEmpty }
+
+  var members: [RunLoop.Item] {
+    var items: [RunLoop.Item] = sources.row.map(\.source)
+    items += observers.row.map(\.observer)
+    items += timers.members as [RunLoop.Item]
+    items += ports.members as [RunLoop.Item]
+    return items + messages.members
+  }
+
+  /// Enters the mode's tables; the token. Under the leaf lock too.
+  @inline(__always)
+  private func register(_ item: RunLoop.Item, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
+    switch item.kind {
+    case .portSource, .descriptorSource, .eventSource, .connection:
+      // Proof: `Item.Kind`.
+      let port = unsafeDowncast(item, to: RunLoop.DescriptorItem.self)
+      if let descriptors = port.descriptors { return try register(port, descriptors, on: loop) }
+      return try register(port, on: loop)
+    case .timer:
+      // Proof: `Item.Kind`.
+      return try register(unsafeDowncast(item, to: RunLoop.Timer.self), on: loop)
+    case .port:
+      // Proof: `Item.Kind`.
+      return try register(unsafeDowncast(item, to: RunLoop.Port.self), on: loop)
+    case .source:
+      let stamp = loop.nextStamp()
+      // Proof: `Item.Kind`.
+      let source = unsafeDowncast(item, to: RunLoop.Source.self)
+      if source.hasIdentity { loop.identityCame() }
+      sources.insert(source, stamp: stamp)
+      counts.addSource(1)
+      return stamp
+    case .observer:
+      let stamp = loop.nextStamp()
+      // Proof: `Item.Kind`.
+      observers.insert(unsafeDowncast(item, to: RunLoop.Observer.self), stamp: stamp)
+      return stamp
+    }
+  }
+
+  @inline(__always)
+  private func register(_ port: RunLoop.DescriptorItem, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
+    if ports.set == nil {
+      try port.checkOpen()  // or the set's own descriptors could get its number
+      try makePortSet(on: loop)
+    }
+    // It is there, or was made above.
+    let token = try ports.set!.insert(port.registration, port)
+    if port.kind == .connection { counts.addConnection(1) } else { counts.addPort(1) }
+    return token
+  }
+
+  /// What the item owns stays open while it is a member; if it rests it rests here too.
+  @inline(never)
+  private func register(
+    _ port: RunLoop.DescriptorItem, _ descriptors: ItemDescriptors, on loop: RunLoop
+  ) throws(RunLoopError) -> UInt64 {
+    if let owned = descriptors.owned, !owned.hold() { return 0 }  // invalidated by another thread meanwhile
+    do throws(RunLoopError) {
+      let token = try register(port, on: loop)
+      // Without that timer it is served here, and rests when it has been.
+      if let timer = descriptors.limiter?.rest(in: loop.serial), timer.isValid, (try? insert(timer, on: loop)) == true {
+        setMuted(true, port, token, on: loop)
+      }
+      return token
+    } catch {
+      descriptors.owned?.release()
+      throw error
+    }
+  }
+
+  /// While its callout runs it is armed when that ends.
+  private func register(_ timer: RunLoop.Timer, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
+    let token = try timers.insert(timer, heardBy: ports.set, on: loop)
+    counts.addTimer(1)
+    let tolerance = loop.defaultTolerance
+    if tolerance > 0, !timer.hasOwnTolerance, timer.schedule.tolerance == 0 {
+      timer.schedule.setTolerance(tolerance, interval: timer.intervalNanoseconds)
+    }
+    if !timer.isFiring {
+      if !Kernel.isCurrent(loop.kernel) { timer.schedule.follow(now: loop.kernel.now(timer.clock)) }
+      timer.arm(in: self, token: token, on: loop)
+    }
+    return token
+  }
+
+  private func register(_ port: RunLoop.Port, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
+    try makePortSet(on: loop)
+    let membership = PortMembership(port, loop, self)
+    messages.insert(membership)
+    counts.addPort(1)
+    if port.mailbox.join(membership), messages.mark(membership), loop.runs(in: self) { loop.kick() }
+    return loop.nextStamp()
+  }
+
+  /// Leaves the mode's tables.
+  func unregister(_ item: RunLoop.Item, token: UInt64, on loop: RunLoop) {
+    if counts.background.count > 0 { counts.removeFromBackground(item) }
+    switch item.kind {
+    case .portSource, .descriptorSource, .eventSource, .connection:
+      // Made when the item was registered; it lasts as long as its mode.
+      if !ports.set!.remove(item, token: token) { noteUnheard(nil, on: loop) }
+      if ports.set!.hasUnheard { loop.kick() }
+      forgetUnheard(item)
+      if item.kind == .connection { counts.addConnection(-1) } else { counts.addPort(-1) }
+      if let descriptors = item.descriptors { unregister(descriptors, on: loop) }
+    // Proof of the casts: `Item.Kind`.
+    case .timer:
+      timers.remove(unsafeDowncast(item, to: RunLoop.Timer.self), token: token)
+      counts.addTimer(-1)
+      armTimers(on: loop)
+    case .port: unregister(unsafeDowncast(item, to: RunLoop.Port.self))
+    case .source: if sources.remove(unsafeDowncast(item, to: RunLoop.Source.self)) { counts.addSource(-1) }
+    case .observer: observers.remove(unsafeDowncast(item, to: RunLoop.Observer.self))
+    }
+  }
+
+  @inline(never)
+  private func unregister(_ descriptors: ItemDescriptors, on loop: RunLoop) {
+    descriptors.owned?.release()
+    if let timer = descriptors.limiter?.rest(in: loop.serial) { leave(timer, on: loop) }
+  }
+
+  /// The caller holds the port.
+  private func unregister(_ port: RunLoop.Port) {
+    guard let membership = port.mailbox.leave(self) else { return }
+    messages.remove(membership)
+    counts.addPort(-1)
+  }
+}

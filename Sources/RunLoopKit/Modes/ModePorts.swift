@@ -1,0 +1,229 @@
+/// What a mode hears of the kernel: its port set, and what that does not hear of. Guarded by the loop's lock.
+struct ModePorts: ~Copyable {
+  /// Made with the first member that has a descriptor, or by the mode's first run.
+  fileprivate(set) var set: PortSet?
+  /// Members that epoll does not take back; nil for all but the unlucky.
+  fileprivate(set) var unheard: Unheard?
+  /// Why its waits fail; 0: they do not.
+  var waitFailure: Int32 = 0
+  fileprivate(set) var hasMainQueueHint = false
+
+  var members: [RunLoop.DescriptorItem] {
+    // Proof: `register` inserts nothing but descriptor items; hints are no members.
+    self.set?.members.map { unsafeDowncast($0, to: RunLoop.DescriptorItem.self) } ?? []
+  }
+
+  mutating func destroy() {
+    set?.destroy()
+    set = nil
+  }
+
+  deinit { set?.destroy() }
+}
+
+// MARK: The set. Descriptors are made when an item is added, so that arming cannot fail. Under the lock
+
+extension ModePointer {
+  /// The port set is made and knows all of the mode's descriptors that its members need, but the main queue's.
+  @inline(__always)
+  var hasHints: Bool { ports.set != nil && !timers.wantsToBeHeard }
+
+  func makePortSet(on loop: RunLoop) throws(RunLoopError) {
+    if ports.set == nil {
+      let wakeup = try loop.makeWakeup()
+      let set = try PortSet(loop.kernel)
+      do throws(RunLoopError) {
+        try set.insertHint(.wakeup, fileDescriptor: wakeup)
+      } catch {
+        set.destroy()
+        throw error
+      }
+      ports.set = set
+    }
+    // Made above.
+    if timers.wantsToBeHeard { try timers.enter(ports.set!) }
+    try insertMainQueueHint(on: loop)
+  }
+
+  func insertMainQueueHint(on loop: RunLoop) throws(RunLoopError) {
+    guard loop.isMain, isCommon, !ports.hasMainQueueHint, let set = ports.set,
+      let descriptor = MainQueuePort.fileDescriptor
+    else { return }
+    try set.insertHint(.mainQueue, fileDescriptor: descriptor)
+    ports.hasMainQueueHint = true
+  }
+
+  /// Wants the mode's timerfds to expire for its first timers.
+  @inline(__always)
+  func armTimers(on loop: RunLoop) {
+    if !timers.arm() { noteDeafTimers(on: loop) }
+    if ports.unheard != nil { _ = hasArmedRetry }  // `prepare`, to whom it matters, asks again
+  }
+
+  /// Out of the wait, or back.
+  @inline(__always)
+  func setMuted(_ isMuted: Bool, _ item: RunLoop.Item, _ token: UInt64, on loop: RunLoop) {
+    guard let set = ports.set else { return }
+    if !set.setMuted(isMuted, token: token) { noteUnheard(item, on: loop) }
+    if set.hasUnheard { loop.kick() }
+  }
+}
+
+// MARK: Fetched events
+
+extension ModePointer {
+  /// The oldest one that is still true. [loop]
+  @inline(__always)
+  func takeEvent(on loop: RunLoop) -> PassEvent? {
+    // The mode of a run or of a host: both make the set first.
+    ports.set!.hasBatch ? takeFetchedEvent(on: loop) : nil
+  }
+
+  @inline(never)
+  func takeFetchedEvent(on loop: RunLoop) -> PassEvent? {
+    // It has a batch.
+    let set = ports.set!
+    loop.lock.lock()
+    defer { loop.lock.unlock() }
+    while let event = set.take() {
+      switch event {
+      case .lost(let context):
+        if let event = takeLost(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue()) { return event }
+      case .lostHint(let hint):
+        noteLost(hint, on: loop)
+      case .refused(let context):
+        noteUnheard(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), on: loop)
+      case .port(let context, let ready):
+        // A member: retained by the set, which forgets the events of what is removed. Under the lock.
+        return .port(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), ready: ready)
+      case .hint(.wakeup):
+        continue
+      case .hint(.mainQueue):
+        loop.mainQueueCame()
+      case .hint(let timer):
+        timers.harvested(timer)
+        if timers.takeExpiry(soft: true) { return .timer }
+        armTimers(on: loop)
+      }
+    }
+    return nil
+  }
+
+  /// The item's descriptor was closed while it was a member: a descriptor source is told by an error alone, the others, whose
+  /// handlers would take that for an event, on standard error. Under the lock.
+  @inline(never)
+  private func takeLost(_ item: RunLoop.Item) -> PassEvent? {
+    if item.kind == .descriptorSource { return .port(item, ready: PortRegistration.failed) }
+    // Proof: `Item.Kind`. Nothing else is in a port set.
+    let number = unsafeDowncast(item, to: RunLoop.DescriptorItem.self).fileDescriptor
+    let name = item.kind == .portSource ? "a port source" : "an event source"
+    let why = "its descriptor \(number) was closed while it was a member"
+    StandardError.write("RunLoopKit: \(name)\(item.labelText) hears nothing any more: \(why)\n")
+    return nil
+  }
+
+  /// The loop's own descriptor was closed. Timers are done without theirs. Under the lock.
+  @inline(never)
+  private func noteLost(_ hint: PortSet.Hint, on loop: RunLoop) {
+    switch hint {
+    case .timer, .continuousTimer, .wallTimer: noteDeafTimers(on: loop)
+    case .wakeup: StandardError.write("RunLoopKit: a sleeping loop cannot be woken any more: its eventfd was closed\n")
+    case .mainQueue:
+      StandardError.write("RunLoopKit: the main queue does not wake the loop any more: its eventfd was closed\n")
+    }
+  }
+}
+
+// MARK: What epoll does not watch; under the lock
+
+/// The members of a mode that epoll has refused to take back after they were muted (`ENOSPC`, `ENOMEM`), as if they had failed:
+/// a descriptor source is told by an error, and all are tried again, less and less often.
+struct Unheard {
+  /// Members that have not been told; the mode holds them. One that leaves is forgotten.
+  private var untold: [Unmanaged<RunLoop.Item>] = []
+  private var pause: UInt64 = 1_000_000
+  private static let longestPause: UInt64 = 1_000_000_000
+  /// When the loop's own thread tries again; at once while somebody is to be told.
+  fileprivate var retryAt = Time.forever
+  /// Somebody has closed a timerfd: the timers' dates limit the wait instead.
+  fileprivate var hasDeafTimers = false
+
+  fileprivate mutating func append(_ item: RunLoop.Item?) {
+    if let item, item.kind == .descriptorSource { untold.append(Unmanaged.passUnretained(item)) }
+    retryAt = 0
+  }
+
+  fileprivate mutating func forget(_ item: RunLoop.Item) { untold.removeAll { $0.takeUnretainedValue() === item } }
+
+  fileprivate mutating func takeUntold() -> RunLoop.Item? { untold.popLast()?.takeUnretainedValue() }
+
+  fileprivate mutating func hasFailedAgain(now: UInt64) {
+    retryAt = Time.add(now, pause)
+    pause = min(pause * 2, Self.longestPause)
+  }
+}
+
+extension ModePointer {
+  /// `item`: whom it has happened to; nil: somebody.
+  @inline(never)
+  func noteUnheard(_ item: RunLoop.Item?, on loop: RunLoop) {
+    var unheard = ports.unheard ?? Unheard()
+    unheard.append(item)
+    ports.unheard = unheard
+    loop.kick()  // another thread may have done it, and the loop sleep
+  }
+
+  @inline(__always)
+  func forgetUnheard(_ item: RunLoop.Item) { if ports.unheard != nil { ports.unheard!.forget(item) } }
+
+  /// A timerfd could not be armed.
+  @inline(never)
+  private func noteDeafTimers(on loop: RunLoop) {
+    var unheard = ports.unheard ?? Unheard()
+    guard !unheard.hasDeafTimers else {
+      if !loop.isCurrent { loop.kick() }  // its sleep has a limit that may be later than the new date
+      return
+    }
+    unheard.hasDeafTimers = true
+    ports.unheard = unheard
+    loop.kick()
+  }
+
+  /// Until when a wait may last; never if all is heard.
+  @inline(__always)
+  var waitLimit: UInt64 { ports.unheard == nil ? Time.forever : unheardLimit }
+
+  @inline(never)
+  private var unheardLimit: UInt64 {
+    let unheard = ports.unheard!
+    guard unheard.hasDeafTimers else { return unheard.retryAt }
+    return min(unheard.retryAt, timers.wakeAt)
+  }
+
+  /// The mode's timerfd ends the sleep of a host when something is to be told or tried again. False if it cannot: the host is not
+  /// to sleep.
+  var hasArmedRetry: Bool {
+    guard let unheard = ports.unheard else { return true }
+    if unheard.hasDeafTimers { return unheardLimit == Time.forever }
+    return unheard.retryAt == Time.forever || timers.want(unheard.retryAt)
+  }
+
+  /// Tells the next one, or tries again if it is time to.
+  @inline(__always)
+  func takeUnheard() -> PassEvent? { ports.unheard == nil ? nil : takeUntold() }
+
+  @inline(never)
+  private func takeUntold() -> PassEvent? {
+    if let item = ports.unheard!.takeUntold() { return .port(item, ready: PortRegistration.failed) }
+    let now = Kernel.now()
+    guard ports.unheard!.retryAt <= now else { return nil }
+    if !ports.set!.retry() {
+      ports.unheard!.hasFailedAgain(now: now)
+    } else if ports.unheard!.hasDeafTimers {
+      ports.unheard!.retryAt = Time.forever
+    } else {
+      ports.unheard = nil
+    }
+    return nil
+  }
+}

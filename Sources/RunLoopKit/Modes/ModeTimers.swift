@@ -1,0 +1,344 @@
+/// The timers of one mode, on whatever clocks: what is due on any of them fires by the same expiry. Under the loop's lock.
+///
+/// What only looks is mutating where it has to be quick, since the compiler (6.3) copies all of it for a look otherwise.
+struct ModeTimers: ~Copyable {
+  /// Its members, firing ones included.
+  private(set) var count = 0
+  // One row in the order of `TimerClock`, each made with its clock's first timer, and kept. Mostly it is of one, which lies here.
+  private var first: ClockTimers?
+  /// Nil rather than empty.
+  private var others: ContiguousArray<ClockTimers>?
+
+  /// The timer's token. The heap and the timerfd of its clock are made with the first; `set`, if there is one, hears of the latter.
+  @inline(__always)
+  mutating func insert(_ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
+    if first?.serves(timer.clock, set) != true { try make(timer.clock, heardBy: set, on: loop) }
+    // Made in the line above.
+    let token = try heap(of: timer.clock)!.insert(timer)
+    count += 1
+    return token
+  }
+
+  @inline(__always)
+  mutating func remove(_ timer: RunLoop.Timer, token: UInt64) {
+    // Made when the timer was inserted; it lasts as long as the mode.
+    heap(of: timer.clock)!.remove(timer, token: token)
+    count -= 1
+  }
+
+  /// The heap and the timerfd of a clock; nothing if they are there.
+  @inline(never)
+  mutating func make(_ clock: RunLoop.TimerClock, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) {
+    var isMade = false
+    var failure: RunLoopError?
+    forEach { made in
+      guard made.clock == clock else { return }
+      isMade = true
+      do throws(RunLoopError) { try made.enter(set) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    guard !isMade else { return }
+    var made = try ClockTimers(clock, loop.kernel)
+    do throws(RunLoopError) {
+      try made.enter(set)
+    } catch {
+      made.destroy()
+      throw error
+    }
+    insert(made)
+  }
+
+  private mutating func insert(_ made: ClockTimers) {
+    guard let first else { return self.first = made }
+    var row = others ?? []
+    if made.clock.rawValue < first.clock.rawValue {
+      row.insert(first, at: 0)
+      self.first = made
+    } else {
+      row.insert(made, at: row.firstIndex { made.clock.rawValue < $0.clock.rawValue } ?? row.endIndex)
+    }
+    others = row
+  }
+
+  /// A timerfd that a set does not hear of yet. One that has lost its timers before it entered a set is not asked for.
+  @inline(__always)
+  var wantsToBeHeard: Bool {
+    mutating get {
+      guard let first else { return false }
+      return first.wantsToBeHeard || (others != nil && hasOther { $0.wantsToBeHeard })
+    }
+  }
+
+  mutating func enter(_ set: PortSet) throws(RunLoopError) {
+    var failure: RunLoopError?
+    forEach { clock in
+      guard clock.wantsToBeHeard else { return }
+      do throws(RunLoopError) { try clock.enter(set) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  mutating func destroy() {
+    forEach { $0.destroy() }
+    first = nil
+    others = nil
+  }
+
+  deinit {
+    first?.destroy()
+    others?.forEach { $0.destroy() }
+  }
+
+  // MARK: The row
+
+  private mutating func forEach(_ body: (inout ClockTimers) -> Void) {
+    if first != nil { body(&first!) }
+    forEachOther(body)
+  }
+
+  /// Out of the way of those modes that have none.
+  @inline(never)
+  private mutating func forEachOther(_ body: (inout ClockTimers) -> Void) {
+    if others != nil { for index in others!.indices { body(&others![index]) } }
+  }
+
+  @inline(never)
+  private mutating func hasOther(where isWanted: (ClockTimers) -> Bool) -> Bool {
+    others?.contains(where: isWanted) == true
+  }
+
+  var clocks: [ClockTimers] { (first.map { [$0] } ?? []) + (others ?? []) }
+
+  @inline(__always)
+  private mutating func heap(of clock: RunLoop.TimerClock) -> TimerHeap? {
+    if let first, first.clock == clock { return first.heap }
+    return others == nil ? nil : otherHeap(of: clock)
+  }
+
+  @inline(never)
+  private mutating func otherHeap(of clock: RunLoop.TimerClock) -> TimerHeap? {
+    others!.first { $0.clock == clock }?.heap
+  }
+
+  var members: [RunLoop.Timer] {
+    // Proof: `insert` takes nothing else.
+    clocks.flatMap { $0.heap.members.map { unsafeDowncast($0, to: RunLoop.Timer.self) } }
+  }
+
+  // MARK: Dates
+
+  /// Of a member; the timerfd is another step (`arm`). Under its leaf lock too.
+  @inline(__always)
+  mutating func set(_ timer: RunLoop.Timer, token: UInt64) {
+    let schedule = timer.schedule
+    heap(of: timer.clock)!
+      .arm(token: token, deadline: schedule.date(on: timer.clock), tolerance: schedule.tolerance)
+  }
+
+  /// A new tolerance, and the same place among equal dates.
+  mutating func spread(_ timer: RunLoop.Timer, token: UInt64) {
+    heap(of: timer.clock)?.setTolerance(timer.schedule.tolerance, token: token)
+  }
+
+  @inline(__always)
+  mutating func clear(_ timer: RunLoop.Timer, token: UInt64) { heap(of: timer.clock)?.disarm(token: token) }
+
+  mutating func isSet(_ timer: RunLoop.Timer, token: UInt64) -> Bool {
+    heap(of: timer.clock)?.isArmed(token: token) != false
+  }
+
+  /// Wants the timerfds to expire for their clocks' first timers. At once, also during a callout and while the loop does not
+  /// run: an expiry's place among the ready ports is the moment at which it comes (rule 10). False if one cannot be armed.
+  @inline(__always)
+  mutating func arm() -> Bool {
+    guard let first else { return true }
+    let isArmed = first.arm()
+    return others == nil ? isArmed : armOthers() && isArmed
+  }
+
+  @inline(never)
+  private mutating func armOthers() -> Bool { others!.reduce(true) { $1.arm() && $0 } }
+
+  /// Wants an expiry at that date besides those of timers. False if there will be none.
+  mutating func want(_ date: UInt64) -> Bool {
+    guard let first, first.clock == .suspending else { return false }
+    return first.port.want(date)
+  }
+
+  /// When the first of them must fire, on the suspending clock as the clocks stand now.
+  var wakeAt: UInt64 {
+    guard let first else { return Time.forever }
+    if others == nil && first.clock == .suspending { return first.heap.wakeAt }
+    let now = Kernel.now()
+    return clocks.map { $0.onSuspendingClock($0.heap.wakeAt, now, .current) }.min() ?? Time.forever
+  }
+
+  // MARK: Expiries
+
+  /// `soft`: an expiry has come, so that everything whose date has come may fire; else only what must.
+  @inline(__always)
+  mutating func isDue(soft: Bool) -> Bool {
+    guard let first else { return false }
+    return first.isDue(soft: soft) || (others != nil && hasOther { $0.isDue(soft: soft) })
+  }
+
+  /// True if timers are due, which the caller is about to fire. All clocks are asked.
+  @inline(__always)
+  mutating func takeExpiry(soft: Bool) -> Bool {
+    guard first != nil else { return false }
+    let isDue = first!.takeExpiry(soft: soft)
+    return others == nil ? isDue : takeOtherExpiries(soft: soft) || isDue
+  }
+
+  @inline(never)
+  private mutating func takeOtherExpiries(soft: Bool) -> Bool {
+    var isDue = false
+    forEachOther { if $0.takeExpiry(soft: soft) { isDue = true } }
+    return isDue
+  }
+
+  /// They are about to be collected, or there will be no pass for them.
+  @inline(__always)
+  mutating func forgetExpiries() {
+    first?.forgetExpiry()
+    if others != nil { forEachOther { $0.forgetExpiry() } }
+  }
+
+  /// The edge of a timerfd has been taken from the set; also that of a wall clock which was set.
+  func harvested(_ hint: PortSet.Hint) {
+    if let first, first.hint == hint { return first.port.harvested() }
+    others?.first { $0.hint == hint }?.port.harvested()
+  }
+
+  /// Takes what is due out of the heaps, of the mode that this is of: at `now`, in the order of the moments at which it became due;
+  /// equal ones by clock, and on one clock as its heap has them.
+  mutating func collect(of mode: ModePointer, now: UInt64, into collected: inout CollectedTimers) {
+    forgetExpiries()
+    guard let first else { return }
+    let base = collected.count
+    collected.append(dueIn: first.heap, of: mode, now: first.clock == .suspending ? now : Kernel.now(first.clock))
+    if others != nil { collectOthers(of: mode, behind: base, into: &collected) }
+    // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once. One that cannot be armed
+    // has been noted when its timers were.
+    if collected.count - base > 1 { first.port.want(first.clock == .suspending ? now : Kernel.now(first.clock)) }
+  }
+
+  @inline(never)
+  private func collectOthers(of mode: ModePointer, behind base: Int, into collected: inout CollectedTimers) {
+    var clocks = collected.count > base ? 1 : 0
+    for other in others! {
+      let before = collected.count
+      collected.append(dueIn: other.heap, of: mode, now: Kernel.now(other.clock))
+      if collected.count > before { clocks += 1 }
+    }
+    if clocks > 1 { collected.sortByMoment(from: base) }
+  }
+
+  /// The earliest date, as reported, firing and collected ones included; nil if there is none. Of all clocks on the suspending one
+  /// as they stand now.
+  func firstDate(of mode: ModePointer, _ collected: borrowing CollectedTimers, _ kernel: Kernel?) -> UInt64? {
+    guard count > 0, let first else { return nil }
+    let now = kernel.now()
+    if others == nil, first.clock == .suspending {
+      let date = min(first.heap.first, collected.firstDate(of: mode))
+      // Only a date that was in the past when it was set is reported otherwise than it counts (A14).
+      if date > now { return date }
+    }
+    return clocks.flatMap { clock in
+      clock.heap.members.map { member in
+        // As in `members`.
+        let timer = unsafeDowncast(member, to: RunLoop.Timer.self)
+        let (date, reported) = timer.withSchedule { ($0.date(on: clock.clock), $0.reported) }
+        return (clock.onSuspendingClock(date, now, kernel), clock.onSuspendingClock(reported, now, kernel))
+      }
+    }.min { $0.0 < $1.0 }?.1
+  }
+}
+
+/// The timers of a mode on one clock: their deadlines, and a timerfd on that clock, which is in the mode's port set, so that an
+/// expiry has its place among the ready ports, whatever runs at that moment.
+struct ClockTimers {
+  let heap: TimerHeap
+  let port: TimerPort
+  /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date again.
+  private var taken: UInt64 = 0
+  let clock: RunLoop.TimerClock
+  /// The timerfd is in the mode's port set.
+  private var isHeard = false
+
+  init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
+    self.clock = clock
+    let port = try TimerPort(clock, kernel)
+    do throws(RunLoopError) {
+      heap = try TimerHeap()
+    } catch {
+      port.destroy()
+      throw error
+    }
+    self.port = port
+  }
+
+  func destroy() {
+    heap.destroy()
+    port.destroy()
+  }
+
+  var hint: PortSet.Hint {
+    switch clock {
+    case .suspending: .timer
+    case .continuous: .continuousTimer
+    case .wall: .wallTimer
+    }
+  }
+
+  var wantsToBeHeard: Bool { !isHeard && heap.count > 0 }
+
+  /// Timers of that clock, and nothing is to be done for them to be heard by the set.
+  @inline(__always)
+  func serves(_ clock: RunLoop.TimerClock, _ set: PortSet?) -> Bool {
+    self.clock == clock && (isHeard || set == nil)
+  }
+
+  mutating func enter(_ set: PortSet?) throws(RunLoopError) {
+    guard !isHeard, let set else { return }
+    try set.insertHint(hint, fileDescriptor: port.fileDescriptor)
+    isHeard = true
+  }
+
+  /// A date of this clock on the suspending one, as the two stand now.
+  func onSuspendingClock(_ date: UInt64, _ now: UInt64, _ kernel: Kernel?) -> UInt64 {
+    clock == .suspending ? date : Time.convert(date, from: kernel.now(clock), to: now)
+  }
+
+  /// False if the timerfd cannot be armed.
+  @inline(__always)
+  func arm() -> Bool {
+    let wakeAt = heap.wakeAt
+    // The expiry that a pass has taken is not asked for again.
+    if wakeAt == taken { return true }
+    // The first timer is gone or was moved out: no expiry at its old date (A1), whose place the next timer would take.
+    if wakeAt == Time.forever {
+      port.disarm()
+      return true
+    }
+    if wakeAt > port.armed { port.harvested() }
+    return port.want(wakeAt)
+  }
+
+  @inline(__always)
+  func isDue(soft: Bool) -> Bool {
+    let date = soft ? heap.first : heap.wakeAt
+    guard date != Time.forever, soft || date != taken else { return false }
+    return date <= Kernel.now(clock)
+  }
+
+  @inline(__always)
+  mutating func takeExpiry(soft: Bool) -> Bool {
+    guard isDue(soft: soft) else { return false }
+    taken = heap.wakeAt
+    return true
+  }
+
+  @inline(__always)
+  mutating func forgetExpiry() { taken = 0 }
+}

@@ -1,0 +1,31 @@
+internal import Synchronization
+
+/// What its modes and ports ask of a loop.
+extension RunLoop: ModeHost {
+  @inline(__always)
+  func kick() { wakeWord.kick() }
+
+  func makeWakeup() throws(RunLoopError) -> Int32 { try wakeWord.make() }
+
+  func runs(in mode: ModePointer) -> Bool { state.currentMode == mode }
+
+  @inline(__always)
+  var defaultTolerance: UInt64 { state.extras?.defaultTolerance ?? 0 }
+
+  @inline(__always)
+  func nextStamp() -> UInt64 { state.nextStamp() }
+
+  func identityCame() { state.identitiesVersion &+= 1 }
+
+  func mainQueueCame() { owner.isMainQueuePending = true }
+
+  /// A message has come into an empty mailbox. Any thread, with no lock held.
+  func messageCame(_ membership: PortMembership) {
+    guard isInThisProcess else { return }
+    lock.lock()
+    let mode = membership.mode
+    let isAwaited = membership.isMember && mode.messages.mark(membership) && state.currentMode == mode
+    lock.unlock()
+    if isAwaited { kick() }
+  }
+}
