@@ -95,7 +95,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
 
   var words: String { peer.map { "process \($0.processID)" } ?? "another process" }
 
-  override var description: String { "<connection to \(words), \(isValid ? "valid" : "invalid")>" }
+  override var summary: String { "<connection to \(words), \(isValid ? "valid" : "invalid")>" }
 
   // MARK: Where it is served
 
@@ -114,7 +114,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     return isServed
   }
 
-  override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+  override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     let hasCalled = receive(in: mode)
     // A set tells of the end once. Who sat out, or was not let in, has not read it: he is told again.
     if ready & PortRegistration.ended != 0, !isOver { renewInterest(loop) }
@@ -165,7 +165,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   // MARK: Files made for the peer
 
   /// Waits until the peer has taken so much of what was made for it before that there may be so many bytes more.
-  func reserveFile(_ size: Int, _ patience: Destination.Patience) throws(RunLoopError) {
+  func reserveFile(_ size: Int, _ patience: Patience) throws(RunLoopError) {
     // Under virtual time the reader may wait for the turn of this thread.
     let limit = Kernel.current?.turns == nil ? terms.policy.mostUnread : Int.max
     while true {

@@ -218,7 +218,7 @@ extension Channel {
       return try strangersRight(packet.descriptor(at: used), isOnce: entry.flags & RightFlag.once != 0)
     }
     if entry.flags & RightFlag.yours != 0 { return RunLoop.Port.SendRight(ownRight(entry.value)) }
-    let right: Destination = importing.withLock {
+    let right: any Destination = importing.withLock {
       if entry.flags & RightFlag.once != 0 { return imports.answerArrived(entry.value, on: self) }
       return imports.arrived(entry.value, on: self)
     }
@@ -265,7 +265,7 @@ extension Channel {
   }
 
   /// One of this side's ports comes back; a right to answer with its last use.
-  private func ownRight(_ number: UInt64) -> Destination {
+  private func ownRight(_ number: UInt64) -> any Destination {
     let target = sending.withLock { () -> Exports.Target? in
       guard let target = exports[number] else { return nil }
       if case .answer = target { return exports.remove(number) }
@@ -306,11 +306,11 @@ extension Channel {
 
 /// What a right names that was dead when it came.
 final class DeadDestination: Destination, @unchecked Sendable {
-  override func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) { throw .portInvalid }
+  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) { throw .portInvalid }
 
-  override var isValid: Bool { false }
+  var isValid: Bool { false }
 
-  override func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     let invalidation = Invalidation()
     invalidation.end()
     return invalidation.observe(body)

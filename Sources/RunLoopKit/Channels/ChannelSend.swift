@@ -5,7 +5,7 @@ internal import Glibc
 extension Channel {
   /// All of the message, or nothing. Waits for room without a lock.
   func send(
-    _ message: RunLoop.Message, to number: UInt64, _ patience: Destination.Patience
+    _ message: RunLoop.Message, to number: UInt64, _ patience: Patience
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     guard !isBroken else { throw failure }
@@ -27,7 +27,7 @@ extension Channel {
   }
 
   private func dispatch(
-    _ frame: inout OutgoingMessage, _ patience: Destination.Patience
+    _ frame: inout OutgoingMessage, _ patience: Patience
   ) throws(RunLoopError) {
     while true {
       sending.lock()
@@ -58,7 +58,7 @@ extension Channel {
     }
   }
 
-  func waitForRoom(_ patience: Destination.Patience) throws(RunLoopError) {
+  func waitForRoom(_ patience: Patience) throws(RunLoopError) {
     let deadline = try self.deadline(of: patience)
     let status =
       Kernel.current?.turns?.waitUntilWritable(fileDescriptor, until: deadline, for: "room in a connection (send)")
@@ -68,7 +68,7 @@ extension Channel {
   }
 
   /// Until the peer has taken something.
-  func waitForReader(_ patience: Destination.Patience) throws(RunLoopError) {
+  func waitForReader(_ patience: Patience) throws(RunLoopError) {
     let deadline = try self.deadline(of: patience)
     let unread = rlc_message_socket_unread(fileDescriptor)
     guard unread > 0 else { return }
@@ -77,7 +77,7 @@ extension Channel {
     try RunLoopError.check(status, "epoll_wait")
   }
 
-  private func deadline(of patience: Destination.Patience) throws(RunLoopError) -> UInt64 {
+  private func deadline(of patience: Patience) throws(RunLoopError) -> UInt64 {
     switch patience {
     case .none: throw .portFull
     case .until(let moment): moment.nanoseconds

@@ -6,7 +6,7 @@ internal import Glibc
 enum Introduction {
   /// The receiver's end, the caller's to close when it has been sent.
   static func make(
-    to destination: Destination, _ patience: Destination.Patience
+    to destination: any Destination, _ patience: Patience
   ) throws(RunLoopError) -> Int32 {
     var ends: (Int32, Int32) = (-1, -1)
     let status = withUnsafeMutableBytes(of: &ends) {
@@ -34,7 +34,7 @@ enum Introduction {
 
 extension Channel {
   fileprivate func introduce(
-    _ end: Int32, to number: UInt64, _ patience: Destination.Patience
+    _ end: Int32, to number: UInt64, _ patience: Patience
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     // A connection is made with its descriptor (`EventSource.init`): `owned` is never nil.

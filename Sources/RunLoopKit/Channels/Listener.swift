@@ -13,7 +13,7 @@ final class Listener: RunLoop.PortFollower, @unchecked Sendable {
     self.terms = terms
     claim = try NameClaim(name)
     terms.claim = claim
-    try super.init(claim, kind: .connection, order: 0, onlyHost: nil)
+    try super.init(claim.owned, kind: .connection, order: 0, onlyHost: nil)
   }
 
   override var followed: [Mailbox] { mailbox.isValid ? [mailbox] : [] }
@@ -21,10 +21,10 @@ final class Listener: RunLoop.PortFollower, @unchecked Sendable {
   /// The name is free again when this returns, unless a connection is taken at this moment on another thread.
   override func hasLost(_ mailbox: Mailbox) { invalidate() }
 
-  override var description: String { "<listener for port \(claim.name), \(isValid ? "valid" : "invalid")>" }
+  override var summary: String { "<listener for port \(claim.name), \(isValid ? "valid" : "invalid")>" }
 
   /// Takes one connection: who it is comes first.
-  override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
+  override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     let accepted = rlc_message_socket_accept(fileDescriptor)
     if accepted >= 0 { welcome(accepted) } else if accepted != -EAGAIN { claim.refuseOne(terms) }
     return false
@@ -55,15 +55,15 @@ final class Listener: RunLoop.PortFollower, @unchecked Sendable {
 }
 
 /// The lock, the socket and the number of a name. Once in a process: locks of fcntl(2) are the process's.
-final class NameClaim: OwnedDescriptor, @unchecked Sendable {
+final class NameClaim: Sendable {
   private static let lock = Lock()
   nonisolated(unsafe) private static var taken: [String: UInt32] = [:]
 
   let name: String
-  private var claim: rlc_port_name
-  /// Given up for the moment in which a connection is refused for want of numbers.
-  private let spare: Lock = Lock()
-  private var reserve: Int32
+  /// The listener's: when it is closed the name is free.
+  let owned: OwnedDescriptor
+  private let claim: rlc_port_name
+  private let spare = SpareDescriptor()
 
   init(_ name: String) throws(RunLoopError) {
     guard rlc_port_name_is_valid(name) else { throw .badName }
@@ -83,8 +83,14 @@ final class NameClaim: OwnedDescriptor, @unchecked Sendable {
       throw error
     }
     self.claim = claim
-    reserve = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
-    super.init(claim.listener)
+    owned = OwnedDescriptor(claim.listener) { [claim, spare] in
+      let folder = claim.folder
+      var released = claim
+      rlc_port_name_release(&released)
+      Glibc.close(folder)
+      spare.close()
+      NameClaim.leave(name)
+    }
   }
 
   /// A fork's child may own the same name, if the parent gives it up.
@@ -102,42 +108,57 @@ final class NameClaim: OwnedDescriptor, @unchecked Sendable {
 
   /// The name leads here still.
   var isOwned: Bool {
-    guard hold() else { return false }
-    defer { release() }
+    guard owned.hold() else { return false }
+    defer { owned.release() }
     return withUnsafePointer(to: claim) { rlc_port_name_is_owned($0) }
   }
 
   /// A descriptor, the caller's, that tells when `isOwned` may have changed; nil if the name is lost already.
   func watch() throws(RunLoopError) -> Int32? {
-    guard hold() else { return nil }
-    defer { release() }
+    guard owned.hold() else { return nil }
+    defer { owned.release() }
     let watch = withUnsafePointer(to: claim) { rlc_port_name_watch($0) }
     return watch == -ESTALE ? nil : try RunLoopError.check(watch, "inotify_init1")
-  }
-
-  override func closeDescriptors() {
-    let folder = claim.folder
-    rlc_port_name_release(&claim)
-    Glibc.close(folder)
-    if reserve >= 0 { Glibc.close(reserve) }
-    NameClaim.leave(name)
   }
 
   /// This process has no number left for a connection: one that was kept for that is used to tell it so. Else it would stay
   /// in front, and the loop would never sleep.
   func refuseOne(_ terms: PortTerms) {
-    let isTold = spare.withLock {
-      guard reserve >= 0 else { return false }
-      Glibc.close(reserve)
-      let accepted = rlc_message_socket_accept(fileDescriptor)
+    let isTold = spare.lend {
+      let accepted = rlc_message_socket_accept(owned.fileDescriptor)
       if accepted >= 0 {
         Channel.turnAway(accepted, NameClaim.noDescriptors)
       }
-      reserve = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
       return accepted >= 0
     }
     if isTold { terms.refused(RunLoop.Refusal(peer: nil, reason: NameClaim.noDescriptors)) }
   }
 
   private static let noDescriptors = "no descriptors are left here"
+}
+
+/// A number that is kept for the moment in which there is no other.
+private final class SpareDescriptor: @unchecked Sendable {
+  private let lock = Lock()
+  /// Guarded by `lock`; -1 if there was none.
+  private var descriptor = SpareDescriptor.open()
+
+  private static func open() -> Int32 { Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }
+
+  /// Gives it up while `body` runs, under the lock. False if there is none.
+  func lend(_ body: () -> Bool) -> Bool {
+    lock.withLock {
+      guard descriptor >= 0 else { return false }
+      Glibc.close(descriptor)
+      defer { descriptor = SpareDescriptor.open() }
+      return body()
+    }
+  }
+
+  func close() {
+    lock.withLock {
+      if descriptor >= 0 { Glibc.close(descriptor) }
+      descriptor = -1
+    }
+  }
 }

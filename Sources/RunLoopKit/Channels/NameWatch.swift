@@ -56,9 +56,9 @@ final class NameWatch: RunLoop.PortFollower, @unchecked Sendable {
 
   override func hasLost(_ mailbox: Mailbox) { invalidate() }
 
-  override var description: String { "<watch on the name of port \(claim.name), \(isValid ? "valid" : "invalid")>" }
+  override var summary: String { "<watch on the name of port \(claim.name), \(isValid ? "valid" : "invalid")>" }
 
-  override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
+  override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     guard let port = mailbox.membership(in: mode)?.port else { return false }
     rlc_port_name_drain(fileDescriptor)
     guard !claim.isOwned, !isTold.exchange(true, ordering: .acquiringAndReleasing) else { return false }

@@ -16,7 +16,7 @@ struct OutgoingMessage: ~Copyable {
 
   /// A right of the message, in the order of the table.
   private struct Right {
-    let destination: Destination
+    let destination: any Destination
     let isReply: Bool
     var way = Way.notYet
   }
@@ -34,7 +34,7 @@ struct OutgoingMessage: ~Copyable {
 
   /// - Throws: `.messageTooLarge`, `.tooManyDescriptors`; `.systemCall` if there is no room for a memory file.
   init(
-    _ parcel: consuming Parcel, to number: UInt64, on channel: Channel, _ patience: Destination.Patience
+    _ parcel: consuming Parcel, to number: UInt64, on channel: Channel, _ patience: Patience
   ) throws(RunLoopError) {
     self.channel = channel
     let message = parcel.message
@@ -85,7 +85,7 @@ struct OutgoingMessage: ~Copyable {
   }
 
   private mutating func makeFile(
-    _ message: RunLoop.Message, _ patience: Destination.Patience
+    _ message: RunLoop.Message, _ patience: Patience
   ) throws(RunLoopError) {
     do throws(RunLoopError) { try channel.reserveFile(Int(header.payload), patience) } catch {
       takeBack()
@@ -121,7 +121,7 @@ struct OutgoingMessage: ~Copyable {
   }
 
   /// The owners of rights to third processes are told that somebody new has one.
-  mutating func introduceStrangers(_ patience: Destination.Patience) throws(RunLoopError) {
+  mutating func introduceStrangers(_ patience: Patience) throws(RunLoopError) {
     for index in rights.indices {
       guard case .socket(_, let answer) = rights[index].way else { continue }
       do throws(RunLoopError) {

@@ -82,7 +82,7 @@ final class PortTerms: NamedPortTerms, @unchecked Sendable {
     self.onRefusal = onRefusal
   }
 
-  override var words: String { "\(statistics.connections) connections, " }
+  var words: String { "\(statistics.connections) connections, " }
 
   var refusalCount: Int { refusals.load(ordering: .relaxed) }
 

@@ -4,7 +4,7 @@ extension RunLoop {
   /// What is a member wherever the ports are that it serves: a connection, and what listens for connections.
   ///
   /// It wakes those modes' loops, and takes messages from another process there. What a user sees are the ports.
-  class PortFollower: EventSource, @unchecked Sendable {
+  class PortFollower: EventSource, EventService, @unchecked Sendable {
     /// Held while memberships change: around the loops' locks, never in user code.
     private let following = Lock()
 
@@ -39,6 +39,10 @@ extension RunLoop {
 
     /// The port is gone. With no lock held.
     func hasLost(_ mailbox: Mailbox) {}
+
+    func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool { false }
+
+    var summary: String { "<follower of ports, \(isValid ? "valid" : "invalid")>" }
   }
 }
 

@@ -16,24 +16,24 @@ final class RemotePort: Destination, @unchecked Sendable {
     self.count = count
   }
 
-  override func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
     guard !invalidation.isOver else { throw channel.failure }
     try channel.send(message, to: number, patience)
   }
 
-  override var isValid: Bool {
+  var isValid: Bool {
     guard !channel.isForked, !invalidation.isOver else { return false }
     channel.lookIfUnserved()
     return !invalidation.isOver
   }
 
-  override func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     let observation = invalidation.observe(body)
     if !invalidation.isOver { channel.watch() }
     return observation
   }
 
-  override var words: String { "port \(number) of \(channel.words)" }
+  var words: String { "port \(number) of \(channel.words)" }
 
   func forget() { isForgotten.store(true, ordering: .releasing) }
 
@@ -68,7 +68,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
 
   func channelHasEnded() { invalidation.end() }
 
-  override func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
     guard !channel.isForked else { throw .forked }
     guard use() else { throw .portInvalid }
     var message = message
@@ -82,17 +82,17 @@ final class RemoteReply: Destination, @unchecked Sendable {
     wasUsed()
   }
 
-  override var isValid: Bool {
+  var isValid: Bool {
     !channel.isForked && !isUsed.load(ordering: .acquiring) && !channel.isBroken && !invalidation.isOver
   }
 
-  override func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     let observation = invalidation.observe(body)
     if channel.isBroken { invalidation.end() }
     return observation
   }
 
-  override var words: String { "an answer to \(channel.words)" }
+  var words: String { "an answer to \(channel.words)" }
 
   deinit {
     if !isUsed.load(ordering: .acquiring) { channel.answerWasDropped(number) }

@@ -83,7 +83,7 @@ final class ChildProcess: @unchecked Sendable {
   var owned: OwnedDescriptor {
     switch access {
     case .descriptor(let owned): owned
-    case .number(let receiver, _): receiver.port
+    case .number(let receiver, _): receiver.port.owned
     }
   }
 

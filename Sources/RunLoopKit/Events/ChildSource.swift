@@ -18,7 +18,7 @@ extension RunLoop {
   /// and not ignored (`RunLoop.blockSignals`; the mask rules of `SignalSource` apply), and only children can be waited for. A
   /// later process of the same number is told by its start (`/proc/PID/stat`); only one that other code's waiting lets into
   /// the number while `send` or the loop looks, between two system calls, would be mistaken.
-  public final class ChildSource: EventSource, @unchecked Sendable {
+  public final class ChildSource: EventSource, EventService, @unchecked Sendable {
     /// Whose the child is.
     public enum Ownership: Sendable {
       /// The caller's: it lives on when the source is invalidated or gone.
@@ -77,7 +77,7 @@ extension RunLoop {
       try process.send(signal)
     }
 
-    override func hasLeft() {
+    func hasEnded() {
       endOwned()
       process.end()
     }
@@ -87,14 +87,14 @@ extension RunLoop {
       if ownership == .killedWhenInvalidated, !isForked { process.kill() }
     }
 
-    override func releaseBody() {
+    func dropClosure() {
       var released = Body { _, _ in }
       swap(&body, &released)
     }
 
-    override func hasEntered() { if process.usesSignals { SignalMasks.check(.child) } }
+    func hasJoined() { if process.usesSignals { SignalMasks.check(.child) } }
 
-    override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
+    func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }
       guard !isTold.exchange(true, ordering: .acquiringAndReleasing) else {
         // Its callout runs, in the run around this one or in another loop; until it is invalid its end would be told.
@@ -111,7 +111,7 @@ extension RunLoop {
       process.end()
     }
 
-    public override var description: String {
+    var summary: String {
       "<child source\(labelText) order \(order), process \(processID), \(isValid ? "valid" : "invalid")>"
     }
   }

@@ -1,8 +1,10 @@
 internal import CRunLoopCore
 
 /// The descriptors of a source of system events: a thin owner of `rlc_event_port`.
-final class EventPort: OwnedDescriptor, @unchecked Sendable {
-  private var port: rlc_event_port
+struct EventPort: Sendable {
+  /// Closes all of them.
+  let owned: OwnedDescriptor
+  private let port: rlc_event_port
 
   /// - Parameter inner: The port's from now on, also if this fails; nil: events come by `setFlag` only.
   init(inner: Int32?) throws(RunLoopError) {
@@ -10,8 +12,12 @@ final class EventPort: OwnedDescriptor, @unchecked Sendable {
     let status = rlc_event_port_create(inner ?? -1, &made)
     if status < 0, let inner { RunLoop.closeDescriptor(inner) }
     try RunLoopError.check(status, "epoll_create1")
-    port = made
-    super.init(made.fd)
+    let port = made
+    self.port = port
+    owned = OwnedDescriptor(port.fd) {
+      var closed = port
+      rlc_event_port_close(&closed)
+    }
   }
 
   /// While the port is held.
@@ -21,6 +27,4 @@ final class EventPort: OwnedDescriptor, @unchecked Sendable {
   func setFlag(_ isUp: Bool) {
     withUnsafePointer(to: port) { rlc_event_port_set_flag($0, isUp) }
   }
-
-  override func closeDescriptors() { rlc_event_port_close(&port) }
 }

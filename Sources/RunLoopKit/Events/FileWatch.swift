@@ -12,7 +12,7 @@ extension RunLoop {
   ///
   /// Each watch has an inotify instance of its own: two watches of one file do not share a mask, and do not take events from
   /// each other. A user may have `fs.inotify.max_user_instances` (often 128) of them. Source: inotify(7).
-  public final class FileWatch: EventSource, @unchecked Sendable {
+  public final class FileWatch: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     /// As given.
     public let path: String
@@ -43,22 +43,22 @@ extension RunLoop {
       self.path = path
       self.events = events
       reader = try FileEventReader(path: path, events: events)
-      try super.init(reader.port, limit: limit, order: order, onlyHost: onlyHost)
+      try super.init(reader.port.owned, limit: limit, order: order, onlyHost: onlyHost)
     }
 
-    override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
+    func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let event = reader.take() else { return false }
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(self, event)
       if event.kind == .ended { invalidate() }
       return true
     }
 
-    override func releaseBody() {
+    func dropClosure() {
       var released = Body { _, _ in }
       swap(&body, &released)
     }
 
-    public override var description: String {
+    var summary: String {
       "<file watch\(labelText) order \(order), \(path), \(isValid ? "valid" : "invalid")>"
     }
   }

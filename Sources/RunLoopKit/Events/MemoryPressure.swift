@@ -11,7 +11,7 @@ extension RunLoop {
   /// (`fileDescriptor(for:)`): add the source to a loop that sleeps itself. One that comes just when the source is added, or
   /// when the loop looks whether it is idle (`performWhenIdle`), may be lost as well; the next window tells again.
   /// Source: the kernel's Documentation/accounting/psi.rst.
-  public final class MemoryPressure: EventSource, @unchecked Sendable {
+  public final class MemoryPressure: EventSource, EventService, @unchecked Sendable {
     /// Which stalls count.
     public enum Stall: String, Hashable, Sendable {
       /// At least one task waits for memory: work becomes slower.
@@ -64,19 +64,19 @@ extension RunLoop {
       try super.init(owned, interest: PortRegistration.priority, order: order, onlyHost: onlyHost)
     }
 
-    override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+    func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       let event = ready & FileDescriptorSource.Readiness.error.rawValue == 0 ? Event.pressure : .ended
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_MEMORY_PRESSURE_SOURCE__(event, self)
       if event == .ended { invalidate() }
       return true
     }
 
-    override func releaseBody() {
+    func dropClosure() {
       var released = Body { _, _ in }
       swap(&body, &released)
     }
 
-    public override var description: String {
+    var summary: String {
       "<memory pressure source\(labelText) order \(order), \(path), \(isValid ? "valid" : "invalid")>"
     }
   }

@@ -99,9 +99,9 @@ extension SignalReceiver {
 
   private func showFlag() {
     let isWanted = isPoked || firstWaiting < waiting.count
-    guard isWanted != isFlagUp, port.hold() else { return }
+    guard isWanted != isFlagUp, port.owned.hold() else { return }
     port.setFlag(isWanted)
     isFlagUp = isWanted
-    port.release()
+    port.owned.release()
   }
 }

@@ -27,7 +27,7 @@ extension RunLoop {
   /// not served). An ordinary signal that comes again before it is told is told once. A signal from before the source, if it
   /// was blocked, is told; what is pending or untold when the source is invalidated is not. A signal that is directed at one
   /// thread is received by the loop of that thread only. Source: signalfd(2); libdispatch's signal source.
-  public final class SignalSource: EventSource, @unchecked Sendable {
+  public final class SignalSource: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     private let receiver: SignalReceiver
 
@@ -62,21 +62,21 @@ extension RunLoop {
     ) throws(RunLoopError) {
       self.body = Body(body)
       receiver = try SignalReceiver(SignalSet(signals), order: order)
-      try super.init(receiver.port, limit: limit, order: order, onlyHost: onlyHost)
+      try super.init(receiver.port.owned, limit: limit, order: order, onlyHost: onlyHost)
       receiver.source = self
     }
 
-    override func releaseBody() {
+    func dropClosure() {
       var released = Body { _, _ in }
       swap(&body, &released)
     }
 
-    override func hasLeft() { receiver.end() }
+    func hasEnded() { receiver.end() }
 
-    override func hasEntered() { SignalMasks.check(receiver.signals) }
+    func hasJoined() { SignalMasks.check(receiver.signals) }
 
     /// Serves the mode's turn: of its sources the one that comes first, which need not be this one.
-    override func serve(in mode: ModePointer, of loop: RunLoop) -> Bool {
+    func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       receiver.read()
       var recorded = self
       for (receiver, waiting) in SignalHub.current.waitingReceivers {
@@ -99,7 +99,7 @@ extension RunLoop {
 
     deinit { receiver.end() }
 
-    public override var description: String {
+    var summary: String {
       let names = receiver.signals.signals.map(\.description).joined(separator: "|")
       return "<signal source\(labelText) order \(order), \(names), \(isValid ? "valid" : "invalid")>"
     }

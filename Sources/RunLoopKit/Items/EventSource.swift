@@ -1,5 +1,26 @@
 internal import Glibc
 
+/// What a class of event sources does itself: these lie in other modules, which override nothing.
+protocol EventService: AnyObject {
+  /// It was added to a mode, for good or not. On the caller's thread, with no lock held.
+  func hasJoined()
+  /// Takes one event and calls out; true if it did. Its descriptors stay open meanwhile. On the loop's thread.
+  /// - Parameter ready: What the descriptor is ready for, in bits of `PortRegistration`.
+  func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool
+  /// It is invalid, and a member of no mode. Once.
+  func hasEnded()
+  /// What its closure holds goes. Once, while no callout of it runs.
+  func dropClosure()
+  /// Its description.
+  var summary: String { get }
+}
+
+extension EventService {
+  func hasJoined() {}
+  func hasEnded() {}
+  func dropClosure() {}
+}
+
 extension RunLoop {
   /// What signal sources, child sources and file watches share: the system's events as members of modes.
   ///
@@ -7,7 +28,10 @@ extension RunLoop {
   /// descriptors are close-on-exec, and closed when the source is invalidated or gone. A nested run serves further events
   /// while a callout is on the stack. In a child of fork(2) they are dead, like all items.
   /// - Thread: Any, for all members.
-  public class EventSource: DescriptorItem, @unchecked Sendable {
+  open class EventSource: DescriptorItem, @unchecked Sendable {
+    /// Itself, as those know it who have made its class.
+    unowned(unsafe) private final var service: (any EventService)?
+
     init(
       _ owned: OwnedDescriptor, kind: Kind = .eventSource, interest: UInt32 = PortRegistration.readable,
       limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?
@@ -16,16 +40,24 @@ extension RunLoop {
         kind, fileDescriptor: owned.fileDescriptor, interest: interest, order: order,
         context: nil, onlyHost: onlyHost,
         descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }))
+      service = self as? any EventService
     }
 
-    /// It was added to a mode, for good or not. On the caller's thread, with no lock held.
-    func hasEntered() {}
+    // Nobody but its own classes can call the initialiser, and each of them is a service.
+    @inline(__always)
+    private final var served: any EventService { service.unsafelyUnwrapped }
 
-    /// Takes one event and calls out; true if it did. Its descriptors stay open meanwhile. On the loop's thread.
-    func serve(in mode: ModePointer, of loop: RunLoop) -> Bool { false }
+    final func hasEntered() { served.hasJoined() }
 
-    /// The same for those to whom it matters what the descriptor is ready for.
-    func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool { serve(in: mode, of: loop) }
+    final func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+      served.takeEvent(ready: ready, in: mode, of: loop)
+    }
+
+    override final func hasLeft() { served.hasEnded() }
+
+    override final func releaseBody() { served.dropClosure() }
+
+    public override final var description: String { served.summary }
   }
 
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }

@@ -6,7 +6,7 @@ extension RunLoop {
   ///
   /// Modes hold strong references to their items; an item that nobody holds is invalidated and destroyed.
   /// - Thread: Any, for all members.
-  public class Item: @unchecked Sendable, Hashable, CustomStringConvertible {
+  open class Item: @unchecked Sendable, Hashable, CustomStringConvertible {
     /// Where the item is a member. Guarded by `leaf`.
     @exclusivity(unchecked) private final var links = ItemLinks()
     /// The address of an `ItemExtras` that the item holds, or 0: few have some. Set once. (`AtomicLazyReference` is not

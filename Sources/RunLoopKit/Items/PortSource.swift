@@ -3,7 +3,7 @@ internal import Synchronization
 
 extension RunLoop {
   /// What port sources, file descriptor sources and sources of system events share: a descriptor.
-  public class DescriptorItem: Item, @unchecked Sendable {
+  open class DescriptorItem: Item, @unchecked Sendable {
     /// `RLC_` bits: interest in the lower half and the highest one, how it reports in between.
     final let wanted: Atomic<UInt8>
     /// The descriptor. Of a port source and a file descriptor source it is the caller's and must stay open while the item

@@ -39,18 +39,18 @@ final class Mailbox: Destination, @unchecked Sendable {
 
   private var isForked: Bool { lock.forkGeneration != Kernel.forkGeneration }
 
-  override var isValid: Bool { !isForked && !invalidation.isOver }
+  var isValid: Bool { !isForked && !invalidation.isOver }
 
   /// Who connects first and then finds it open is told of its end.
   var isOpen: Bool { lock.withLock { !isClosed } }
 
-  override func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     invalidation.observe(body)
   }
 
   // MARK: Sending
 
-  override func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     try deliver(try Parcel(message), patience)
   }

@@ -18,7 +18,7 @@ extension RunLoop {
     /// Under which other processes find it; nil: it has none.
     public let name: String?
     /// Of a port with a name.
-    let namedTerms: NamedPortTerms?
+    let namedTerms: (any NamedPortTerms)?
 
     /// - Parameters:
     ///   - queueLimit: How many messages may wait, at least 1; who sends more waits.
@@ -47,7 +47,7 @@ extension RunLoop {
     }
 
     init(
-      queueLimit: Int, name: String? = nil, terms: NamedPortTerms? = nil, onlyHost: RunLoop?,
+      queueLimit: Int, name: String? = nil, terms: (any NamedPortTerms)? = nil, onlyHost: RunLoop?,
       unchecked body: @escaping (Port, Message) -> Void
     ) {
       if queueLimit < 1 { Diagnostics.say("Port: the queue limit \(queueLimit) counts as 1") }

@@ -20,9 +20,9 @@ protocol RoomWaiter: AnyObject, Sendable {
 typealias MessageCharge = AnyObject & Sendable
 
 /// What a named port asks of other processes.
-class NamedPortTerms: @unchecked Sendable {
+protocol NamedPortTerms: AnyObject, Sendable {
   /// For the port's description.
-  var words: String { "" }
+  var words: String { get }
 }
 
 /// A loop, as a port that it serves knows it.

@@ -61,15 +61,15 @@ final class ReplyRight: Destination, @unchecked Sendable {
 
   init(_ pending: PendingReply) { self.pending = pending }
 
-  override func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
     try pending.settle(try Parcel(message))
   }
 
-  override var isValid: Bool { pending.isValid }
+  var isValid: Bool { pending.isValid }
 
-  override func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { pending.observe(body) }
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { pending.observe(body) }
 
-  override var words: String { "an answer" }
+  var words: String { "an answer" }
 
   deinit { pending.settle(.failure(.noReply)) }
 }

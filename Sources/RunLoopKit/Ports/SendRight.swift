@@ -4,9 +4,9 @@ extension RunLoop.Port {
   /// Rights to one port are equal. A right that outlives its port says so.
   /// - Thread: Any, for all members.
   public struct SendRight: Sendable, Hashable, CustomStringConvertible {
-    let destination: Destination
+    let destination: any Destination
 
-    init(_ destination: Destination) { self.destination = destination }
+    init(_ destination: any Destination) { self.destination = destination }
 
     /// Sends, and waits for room as long as the port is full.
     ///
@@ -52,23 +52,24 @@ extension RunLoop.Port {
 /// What a send right names: one object for each thing that can be sent to, so that rights are equal by identity.
 ///
 /// A mailbox, the answer to a request, or a port of another process.
-class Destination: @unchecked Sendable {
-  /// How long a send may wait for room.
-  enum Patience {
-    case none
-    case until(Deadline)
-    case forever
-  }
-
+protocol Destination: AnyObject, Sendable {
   /// All or nothing. With no lock held.
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) { fatalError("abstract") }
-
-  var isValid: Bool { fatalError("abstract") }
-
-  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { fatalError("abstract") }
-
+  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError)
+  var isValid: Bool { get }
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation
   /// For descriptions.
+  var words: String { get }
+}
+
+extension Destination {
   var words: String { "a port" }
+}
+
+/// How long a send may wait for room.
+enum Patience {
+  case none
+  case until(Deadline)
+  case forever
 }
 
 extension Deadline {
