@@ -31,7 +31,8 @@ let benchmarkTargets: [Target] =
     .executableTarget(
       name: "benchmarks",
       dependencies: [
-        "RunLoopKit", "CPeers", "Measuring", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "RunLoopKit", "RunLoopPorts", "CPeers", "Measuring",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Benchmarks/benchmarks", swiftSettings: strictSwift),
     .testTarget(name: "BenchmarksTests", dependencies: ["benchmarks", "Measuring"], path: "Benchmarks/Tests"),
@@ -42,6 +43,8 @@ let package = Package(
   products: [
     .library(name: "CRunLoopCore", targets: ["CRunLoopCore"]),
     .library(name: "RunLoopKit", targets: ["RunLoopKit"]),
+    .library(name: "RunLoopEvents", targets: ["RunLoopEvents"]),
+    .library(name: "RunLoopPorts", targets: ["RunLoopPorts"]),
     .library(name: "RunLoopTesting", targets: ["RunLoopTesting"]),
     .executable(name: "runloop", targets: ["runloop"]),
   ],
@@ -52,23 +55,30 @@ let package = Package(
       publicHeadersPath: "include",
       cSettings: [.headerSearchPath("Sources/CRunLoopCore/internal"), .define("_GNU_SOURCE")] + strictC),
     .target(name: "RunLoopKit", dependencies: ["CRunLoopCore"], swiftSettings: strictSwift),
+    .target(name: "RunLoopEvents", dependencies: ["RunLoopKit", "CRunLoopCore"], swiftSettings: strictSwift),
+    .target(name: "RunLoopPorts", dependencies: ["RunLoopKit", "CRunLoopCore"], swiftSettings: strictSwift),
     .target(name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore"], swiftSettings: strictSwift),
     .executableTarget(
-      name: "runloop", dependencies: ["RunLoopKit", "RunLoopTesting", "CRunLoopCore"], swiftSettings: strictSwift),
-    .executableTarget(
-      name: "port-peer", dependencies: ["RunLoopKit"], path: "Tests/PortPeer", swiftSettings: strictSwift),
-    .executableTarget(
-      name: "hostile-peers", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"], path: "Tests/HostilePeers",
+      name: "runloop", dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopTesting", "CRunLoopCore"],
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "failing-calls", dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport"], path: "Tests/FailingCalls",
+      name: "port-peer", dependencies: ["RunLoopKit", "RunLoopPorts"], path: "Tests/PortPeer",
       swiftSettings: strictSwift),
+    .executableTarget(
+      name: "hostile-peers", dependencies: ["RunLoopKit", "RunLoopPorts", "CRunLoopCore", "CTestSupport"],
+      path: "Tests/HostilePeers", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "failing-calls",
+      dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CTestSupport"],
+      path: "Tests/FailingCalls", swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls"], exclude: ["Corpus"]),
-    .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit"]),
+    .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents"]),
     .testTarget(
       name: "RunLoopKitTests",
-      dependencies: ["RunLoopKit", "CRunLoopCore", "CTestSupport", "port-peer", "hostile-peers"]),
+      dependencies: [
+        "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CTestSupport", "port-peer", "hostile-peers",
+      ]),
   ] + benchmarkTargets,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

@@ -2,6 +2,7 @@ import ArgumentParser
 import CMeasure
 import Measuring
 import RunLoopKit
+import RunLoopPorts
 
 /// The other process of a measurement between two; for `measure`, which ends it.
 struct Far: ParsableCommand {

@@ -2,6 +2,7 @@
 // does not happen, or not in the order that it says.
 import ExampleSupport
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 
 StandardOutput.watch()

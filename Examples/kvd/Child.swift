@@ -1,4 +1,5 @@
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 
 /// This program once more, with other arguments, as a child process.

@@ -1,4 +1,5 @@
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 
 /// Keeps the log from growing for ever: a child writes what counts of it into a file, while the daemon goes on; then what was

@@ -1,4 +1,5 @@
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 
 /// Puts the parts together on the main thread's loop, and runs it.

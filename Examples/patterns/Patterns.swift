@@ -1,5 +1,6 @@
 import ExampleSupport
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 import Synchronization
 

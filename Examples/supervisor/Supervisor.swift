@@ -1,5 +1,7 @@
 import Glibc
+import RunLoopEvents
 import RunLoopKit
+import RunLoopPorts
 import Synchronization
 
 /// Starts workers, and starts them again when they die. Everything happens on the loop of the thread that made it.

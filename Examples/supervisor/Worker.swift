@@ -1,5 +1,6 @@
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 
 /// The other side: serves its port until the supervisor is gone.
 enum Worker {

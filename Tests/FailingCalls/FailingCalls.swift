@@ -4,6 +4,7 @@
 // it makes, and the errors of each; scripts/failing-calls tries them all.
 import CTestSupport
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 
 import class RunLoopKit.RunLoop

@@ -1,5 +1,6 @@
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 
 /// Starts server and attacker, is the honest client, and looks after each round whether all is as it was.
 final class Driver {

@@ -1,5 +1,6 @@
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 
 typealias Port = RunLoop.Port
 typealias Message = RunLoop.Message

@@ -2,6 +2,7 @@
 // told to (message 3), or has nothing left.
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 
 typealias Port = RunLoop.Port
 typealias Message = RunLoop.Message

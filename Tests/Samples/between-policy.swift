@@ -1,4 +1,5 @@
 import RunLoopKit
+import RunLoopPorts
 
 func betweenPolicy() throws {
   // SAMPLE: between-policy

@@ -1,3 +1,4 @@
+import RunLoopEvents
 import RunLoopKit
 
 private struct Cache: Sendable { func removeAll() {} }

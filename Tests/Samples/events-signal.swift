@@ -1,4 +1,5 @@
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 
 private let story = Story()

@@ -1,4 +1,5 @@
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 
 private func readConfiguration() { RunLoop.current.stop() }

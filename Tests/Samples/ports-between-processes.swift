@@ -1,5 +1,7 @@
 import Glibc
+import RunLoopEvents
 import RunLoopKit
+import RunLoopPorts
 
 private func sum(of bytes: RunLoop.Message.Bytes?) -> RunLoop.Message.Bytes {
   [(bytes ?? []).reduce(0, +)]

@@ -2,6 +2,7 @@ import CMeasure
 import Glibc
 import Measuring
 import RunLoopKit
+import RunLoopPorts
 
 /// Between two processes: this one, and one that `benchmarks far` is. Each has a loop with a port; the other's has a name.
 extension Overlay {

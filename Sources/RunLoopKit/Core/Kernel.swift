@@ -50,7 +50,7 @@ package final class Kernel: @unchecked Sendable {
   static func now(_ clock: RunLoop.TimerClock) -> UInt64 { current.now(clock) }
 
   /// Differs between a process and its children; no system call.
-  static var forkGeneration: UInt32 { rlc_fork_generation() }
+  package static var forkGeneration: UInt32 { rlc_fork_generation() }
 }
 
 extension Kernel? {
@@ -137,7 +137,7 @@ extension Kernel {
   static var mainThreadsOwn: Kernel? { mainThreads.withLock { ofMainThread } }
 
   /// Runs `body` as on a thread of the system's.
-  static func outside<R>(_ body: () throws -> R) rethrows -> R {
+  package static func outside<R>(_ body: () throws -> R) rethrows -> R {
     let word = rlc_thread_kernel()
     rlc_thread_set_kernel(nil)
     defer { rlc_thread_set_kernel(word) }

@@ -21,16 +21,20 @@ package struct Lock: ~Copyable, Sendable {
   package init() {}
 
   @inline(__always)
+  @usableFromInline
   package borrowing func lock() {
     if word.compareExchange(expected: Lock.free, desired: Lock.held, ordering: .acquiring).exchanged { return }
     lockContended()
   }
 
   @inline(__always)
+  @usableFromInline
   package borrowing func unlock() {
     if word.exchange(Lock.free, ordering: .releasing) == Lock.contended { wakeOne() }
   }
 
+  // In the modules above, too: else each closure and its result would go through a generic function.
+  @inlinable
   @inline(__always)
   package borrowing func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     lock()

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// A descriptor that is closed with its item: once, when the item is invalid or gone, is a member of no mode, and none of its
 /// callouts runs. Never while an epoll set knows it, so that nobody hears of the number's next owner.
-final class OwnedDescriptor: Sendable {
-  let fileDescriptor: Int32
+package final class OwnedDescriptor: Sendable {
+  package let fileDescriptor: Int32
   /// The item's own, and one for each membership and each callout that runs.
   private let holds = HoldCount()
   private let forkGeneration = Kernel.forkGeneration
@@ -11,16 +11,16 @@ final class OwnedDescriptor: Sendable {
   /// Closes more than the one number; nil: close(2).
   private let closing: (@Sendable () -> Void)?
 
-  init(_ fileDescriptor: Int32, closing: (@Sendable () -> Void)? = nil) {
+  package init(_ fileDescriptor: Int32, closing: (@Sendable () -> Void)? = nil) {
     self.fileDescriptor = fileDescriptor
     self.closing = closing
   }
 
   /// False if it is closed, or about to be.
-  func hold() -> Bool { holds.hold() }
+  package func hold() -> Bool { holds.hold() }
 
   /// What `hold` has answered with true.
-  func release() {
+  package func release() {
     if holds.release() { close() }
   }
 

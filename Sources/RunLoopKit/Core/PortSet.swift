@@ -136,16 +136,16 @@ struct PortSet {
 }
 
 /// How a port wants to be registered.
-struct PortRegistration {
+package struct PortRegistration {
   let fileDescriptor: Int32
   let isCounter: Bool
   let interest: UInt32
 
-  static let readable = UInt32(RLC_READABLE)
-  static let priority = UInt32(RLC_PRIORITY)
+  package static let readable = UInt32(RLC_READABLE)
+  package static let priority = UInt32(RLC_PRIORITY)
   /// What is reported once, though nobody has asked for it.
-  static let ended = UInt32(RLC_HANGUP | RLC_ERROR)
-  static let writable = UInt32(RLC_WRITABLE)
+  package static let ended = UInt32(RLC_HANGUP | RLC_ERROR)
+  package static let writable = UInt32(RLC_WRITABLE)
   /// An error, and nothing else: of a counter, a read that has failed.
   static let failed = UInt32(RLC_ERROR)
   /// How a readiness port reports.

@@ -1,8 +1,8 @@
 internal import Glibc
 
-enum StandardError {
+package enum StandardError {
   /// Of a standard error that takes nothing there is nobody to tell.
-  static func write(_ text: String) {
+  package static func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
   }

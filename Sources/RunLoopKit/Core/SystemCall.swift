@@ -52,7 +52,7 @@ extension RunLoopError {
   /// A C status: `>= 0`, or `-errno`. The words are made for a failure only.
   @inline(__always)
   @discardableResult
-  static func check(
+  package static func check(
     _ status: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
   ) throws(RunLoopError) -> Int32 {
     guard status >= 0 else { throw .systemCall(name: Call(name, detail()), errno: -status) }
@@ -61,7 +61,7 @@ extension RunLoopError {
 
   /// The answer of a libc function: -1 and `errno` if it failed.
   @discardableResult
-  static func checkErrno(
+  package static func checkErrno(
     _ answer: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
   ) throws(RunLoopError) -> Int32 {
     let error = errno

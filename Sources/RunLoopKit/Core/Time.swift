@@ -1,8 +1,8 @@
 internal import CRunLoopCore
 
 /// Arithmetic on absolute nanoseconds that saturates; `forever` means never.
-enum Time {
-  static let forever = UInt64.max
+package enum Time {
+  package static let forever = UInt64.max
 
   static func add(_ time: UInt64, _ delta: UInt64) -> UInt64 { rlc_time_add(time, delta) }
 
@@ -26,7 +26,7 @@ extension Duration {
   private static let largest = Int64(UInt64.max / 1_000_000_000)
 
   /// Whole nanoseconds, rounded up (late is allowed, early is not); 0 for negative values, saturating.
-  var nanosecondsRoundedUp: UInt64 {
+  package var nanosecondsRoundedUp: UInt64 {
     if attoseconds <= 0 { return 0 }  // the polls' way: splitting costs a 128-bit division
     if self >= .seconds(Self.largest) { return Time.forever }  // `components` of more may trap
     let (seconds, attoseconds) = components

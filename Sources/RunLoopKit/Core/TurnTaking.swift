@@ -28,7 +28,7 @@ package protocol ThreadPlace: AnyObject, Sendable {
 
 /// Until when a thread waits for another one: on the clock of whoever decides about its turns.
 package struct Deadline {
-  let nanoseconds: UInt64
+  package let nanoseconds: UInt64
 
   package static let never = Deadline(nil)
 

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// What a class of event sources does itself: these lie in other modules, which override nothing.
-protocol EventService: AnyObject {
+package protocol EventService: AnyObject {
   /// It was added to a mode, for good or not. On the caller's thread, with no lock held.
   func hasJoined()
   /// Takes one event and calls out; true if it did. Its descriptors stay open meanwhile. On the loop's thread.
@@ -16,9 +16,9 @@ protocol EventService: AnyObject {
 }
 
 extension EventService {
-  func hasJoined() {}
-  func hasEnded() {}
-  func dropClosure() {}
+  package func hasJoined() {}
+  package func hasEnded() {}
+  package func dropClosure() {}
 }
 
 extension RunLoop {
@@ -32,7 +32,7 @@ extension RunLoop {
     /// Itself, as those know it who have made its class.
     unowned(unsafe) private final var service: (any EventService)?
 
-    init(
+    package init(
       _ owned: OwnedDescriptor, kind: Kind = .eventSource, interest: UInt32 = PortRegistration.readable,
       limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?
     ) throws(RunLoopError) {
@@ -47,6 +47,9 @@ extension RunLoop {
     @inline(__always)
     private final var served: any EventService { service.unsafelyUnwrapped }
 
+    /// It may not be called at all times.
+    package final var hasLimit: Bool { limiter != nil }
+
     final func hasEntered() { served.hasJoined() }
 
     final func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
@@ -60,5 +63,5 @@ extension RunLoop {
     public override final var description: String { served.summary }
   }
 
-  static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
+  package static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 }

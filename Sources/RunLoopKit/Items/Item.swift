@@ -23,7 +23,7 @@ extension RunLoop {
     /// The subclass: a constant, so that casts by it need no check. `Item.init` is internal; `.source`, `.timer`, `.observer` and `.port` are
     /// passed on by the initialisers of just these classes, `.portSource` and `.descriptorSource` by those of theirs, which are all
     /// descriptor items, and `.eventSource` and `.connection` by `EventSource.init` alone. None of them is open to others.
-    enum Kind: UInt8 {
+    package enum Kind: UInt8 {
       case source, port, portSource, descriptorSource, eventSource, connection, timer, observer
     }
 
@@ -76,7 +76,7 @@ extension RunLoop {
     }
 
     /// For descriptions: behind the kind.
-    final var labelText: String { label.map { " \"\($0)\"" } ?? "" }
+    package final var labelText: String { label.map { " \"\($0)\"" } ?? "" }
 
     /// It does not keep its modes from being finished (`keepsRunning`).
     @inline(__always)
@@ -99,7 +99,7 @@ extension RunLoop {
 
     /// What is closed with the item.
     @inline(__always)
-    final var owned: OwnedDescriptor? { extras?.descriptors?.owned }
+    package final var owned: OwnedDescriptor? { extras?.descriptors?.owned }
 
     /// How often it may be called.
     @inline(__always)
@@ -111,9 +111,9 @@ extension RunLoop {
     /// The process that made it.
     final var forkGeneration: UInt32 { leaf.forkGeneration }
 
-    final var isForked: Bool { forkGeneration != Kernel.forkGeneration }
+    package final var isForked: Bool { forkGeneration != Kernel.forkGeneration }
 
-    final var isInvalidated: Bool { !validity.load(ordering: .acquiring) }
+    package final var isInvalidated: Bool { !validity.load(ordering: .acquiring) }
 
     /// False once the item was invalidated, and in a child of fork(2) that inherited it.
     public final var isValid: Bool { !isInvalidated && !isForked }
@@ -288,7 +288,7 @@ extension RunLoop.Item {
   }
 
   @inline(__always)
-  final func isMember(of mode: ModePointer) -> Bool { token(in: mode) != nil }
+  package final func isMember(of mode: ModePointer) -> Bool { token(in: mode) != nil }
 
   final func isMember(ofAnyModeOf host: RunLoop) -> Bool {
     withLinks { $0.contains { $0.host === host && $0.mode != nil } }

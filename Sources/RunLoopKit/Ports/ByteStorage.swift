@@ -3,16 +3,16 @@ internal import Glibc
 /// Memory that never changes once its maker has let go of it, shared by all `Bytes` that show parts of it.
 ///
 /// One object with the bytes behind its header; or, for memory that belongs to something else (a mapping), with that owner.
-final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
-  struct Header {
+package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
+  package struct Header {
     let base: UnsafeMutableRawPointer
     var count: Int
     /// Whose end gives the memory back; nil: it is the object's own.
-    let owner: AnyObject?
+    package let owner: AnyObject?
   }
 
   /// Memory of its own, which `fill` initialises from its start: it answers how much.
-  static func make<E: Error>(
+  package static func make<E: Error>(
     capacity: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int
   ) throws(E) -> ByteStorage {
     let made = create(minimumCapacity: capacity) { buffer in
@@ -29,7 +29,7 @@ final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
   }
 
   /// The memory of `owner`, which nobody changes any more.
-  static func make(_ memory: UnsafeMutableRawBufferPointer, owner: AnyObject) -> ByteStorage {
+  package static func make(_ memory: UnsafeMutableRawBufferPointer, owner: AnyObject) -> ByteStorage {
     let made = create(minimumCapacity: 0) { _ in
       // A mapping, whose address is not 0.
       Header(base: memory.baseAddress!, count: memory.count, owner: owner)
@@ -38,5 +38,5 @@ final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
     return unsafeDowncast(made, to: ByteStorage.self)
   }
 
-  var base: UnsafeRawPointer { UnsafeRawPointer(header.base) }
+  package var base: UnsafeRawPointer { UnsafeRawPointer(header.base) }
 }

@@ -7,19 +7,19 @@ extension RunLoop.Message {
   /// - Thread: Any: a value. Closures are called on the calling thread, before the return.
   public struct Bytes: @unchecked Sendable, Hashable, RandomAccessCollection, CustomStringConvertible {
     /// Nil: no bytes. Never changes once it is here.
-    let storage: ByteStorage?
+    package let storage: ByteStorage?
     /// Where the first one is.
     public let startIndex: Int
     /// After the last one.
     public let endIndex: Int
 
-    init(_ storage: ByteStorage?, _ range: Range<Int>) {
+    package init(_ storage: ByteStorage?, _ range: Range<Int>) {
       self.storage = storage
       startIndex = range.lowerBound
       endIndex = range.upperBound
     }
 
-    init(_ storage: ByteStorage) { self.init(storage, 0..<storage.header.count) }
+    package init(_ storage: ByteStorage) { self.init(storage, 0..<storage.header.count) }
 
     /// No bytes.
     public init() { self.init(nil, 0..<0) }

@@ -32,7 +32,7 @@ extension RunLoop.Message {
     }
 
     /// To be filled when the message is sent.
-    init() { number = Atomic(-1) }
+    package init() { number = Atomic(-1) }
 
     /// The number, for use while this object lives and nobody takes or sends it; -1 after that.
     public var fileDescriptor: Int32 { number.load(ordering: .acquiring) }
@@ -56,13 +56,13 @@ extension RunLoop.Message {
     static let isEmpty = "the descriptor was taken, or sent, before"
 
     /// Nil if it is empty.
-    func moveOut() -> Int32? {
+    package func moveOut() -> Int32? {
       let taken = number.exchange(-1, ordering: .acquiringAndReleasing)
       return taken < 0 ? nil : taken
     }
 
     /// Into an empty one, which nobody else fills.
-    func moveIn(_ fileDescriptor: Int32) { number.store(fileDescriptor, ordering: .releasing) }
+    package func moveIn(_ fileDescriptor: Int32) { number.store(fileDescriptor, ordering: .releasing) }
 
     deinit { if let number = moveOut() { close(number) } }
 

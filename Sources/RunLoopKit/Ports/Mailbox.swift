@@ -5,7 +5,7 @@ internal import Synchronization
 /// Its lock is a leaf: taken under a loop's and an item's lock, never around one. A sender that finds the queue empty marks the
 /// port ready in all modes that hold it, each under its loop's lock; a loop that finds it empty takes the mark away under both
 /// locks. So a port with messages is marked, or about to be.
-final class Mailbox: Destination, @unchecked Sendable {
+package final class Mailbox: Destination, @unchecked Sendable {
   private let lock = Lock()
   let limit: Int
   @exclusivity(unchecked) private var queue = MessageQueue()
@@ -30,7 +30,7 @@ final class Mailbox: Destination, @unchecked Sendable {
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
-  var count: Int { held.load(ordering: .acquiring) }
+  package var count: Int { held.load(ordering: .acquiring) }
 
   /// Answers of the port's body that nobody could be given.
   var lostReplies: Int { lost.load(ordering: .relaxed) }
@@ -39,18 +39,18 @@ final class Mailbox: Destination, @unchecked Sendable {
 
   private var isForked: Bool { lock.forkGeneration != Kernel.forkGeneration }
 
-  var isValid: Bool { !isForked && !invalidation.isOver }
+  package var isValid: Bool { !isForked && !invalidation.isOver }
 
   /// Who connects first and then finds it open is told of its end.
-  var isOpen: Bool { lock.withLock { !isClosed } }
+  package var isOpen: Bool { lock.withLock { !isClosed } }
 
-  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+  package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     invalidation.observe(body)
   }
 
   // MARK: Sending
 
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  package func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     try deliver(try Parcel(message), patience)
   }
@@ -80,7 +80,7 @@ final class Mailbox: Destination, @unchecked Sendable {
 
   /// As a message that came from elsewhere, credentials included: false if the queue is full, nil if it is closed.
   /// - Parameter charge: For what waits with it.
-  func accept(_ message: RunLoop.Message, _ charge: (any MessageCharge)? = nil) -> Bool? {
+  package func accept(_ message: RunLoop.Message, _ charge: (any MessageCharge)? = nil) -> Bool? {
     lock.lock()
     guard !isClosed, queue.count < limit else {
       defer { lock.unlock() }
@@ -180,7 +180,7 @@ final class Mailbox: Destination, @unchecked Sendable {
   // MARK: Modes. Under the loop's lock.
 
   /// True if messages wait already.
-  func join(_ membership: PortMembership) -> Bool {
+  package func join(_ membership: PortMembership) -> Bool {
     lock.withLock {
       memberships.append(membership)
       return queue.count > 0
@@ -198,25 +198,25 @@ final class Mailbox: Destination, @unchecked Sendable {
   // MARK: Other processes
 
   @inline(__always)
-  var connections: (any PortCompany)? { hasConnections.load(ordering: .acquiring) ? madeConnections : nil }
+  package var connections: (any PortCompany)? { hasConnections.load(ordering: .acquiring) ? madeConnections : nil }
 
-  func connections(orMake make: () -> any PortCompany) -> any PortCompany {
+  package func connections(orMake make: () -> any PortCompany) -> any PortCompany {
     lock.withLock {
       if let made = madeConnections { return made }
       let made = make()
       madeConnections = made
-      hooks = made.makeHooks()
+      hooks = RunLoop.Source.HeldHooks.make(made.makeHooks())
       hasConnections.store(true, ordering: .releasing)
       return made
     }
   }
 
   /// The modes of the port, and their loops.
-  var places: [(host: RunLoop, mode: ModePointer)] {
+  package var places: [(host: RunLoop, mode: ModePointer)] {
     lock.withLock { isClosed ? [] : memberships.all.map { ($0.host, $0.mode) } }
   }
 
-  func membership(in mode: ModePointer) -> PortMembership? {
+  package func membership(in mode: ModePointer) -> PortMembership? {
     lock.lock()
     defer { lock.unlock() }
     if let first = memberships.first, first.mode == mode { return first }
@@ -224,7 +224,7 @@ final class Mailbox: Destination, @unchecked Sendable {
   }
 
   /// False if there is room after all, or the port is gone; else `wake` is called when there is.
-  func stall(_ waiter: any RoomWaiter) -> Bool {
+  package func stall(_ waiter: any RoomWaiter) -> Bool {
     lock.withLock {
       guard !isClosed, queue.count >= limit else { return false }
       stalled.append(waiter)

@@ -22,7 +22,7 @@ extension RunLoop {
     public var reply: Port.SendRight?
     /// The process that sent this message, as the kernel tells with each packet, also if another one has opened the
     /// connection; nil: this one, by a right to a port of its own.
-    public internal(set) var sender: Sender?
+    public package(set) var sender: Sender?
 
     /// The most descriptors of a message (unix(7): `SCM_MAX_FD`); within a process too. Between processes a payload of
     /// more than 64 KiB takes one of these places, and so does each right to a third process's port.
@@ -82,7 +82,7 @@ extension RunLoop.Message {
     /// The group that it ran as, likewise.
     public let groupID: UInt32
 
-    init(processID: Int32, userID: UInt32, groupID: UInt32) {
+    package init(processID: Int32, userID: UInt32, groupID: UInt32) {
       self.processID = processID
       self.userID = userID
       self.groupID = groupID

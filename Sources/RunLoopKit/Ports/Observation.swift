@@ -33,15 +33,17 @@ extension RunLoop.Port {
 }
 
 /// Whether what a send right names is gone for good, and who wants to know.
-final class Invalidation: Sendable {
+package final class Invalidation: Sendable {
   private let lock = Lock()
   private let isOverWord = Atomic<Bool>(false)
   private nonisolated(unsafe) var observations: ContiguousArray<RunLoop.Port.Observation> = []
 
-  var isOver: Bool { isOverWord.load(ordering: .acquiring) }
+  package init() {}
+
+  package var isOver: Bool { isOverWord.load(ordering: .acquiring) }
 
   /// Called at once if it is over already.
-  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+  package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     let observation = RunLoop.Port.Observation(self, body)
     let isLate = lock.withLock {
       guard !isOverWord.load(ordering: .relaxed) else { return true }
@@ -53,7 +55,7 @@ final class Invalidation: Sendable {
   }
 
   /// Tells all, with no lock held; once.
-  func end() {
+  package func end() {
     let told = lock.withLock { () -> ContiguousArray<RunLoop.Port.Observation> in
       isOverWord.store(true, ordering: .releasing)
       defer { observations = [] }

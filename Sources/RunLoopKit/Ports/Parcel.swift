@@ -1,8 +1,8 @@
 internal import Glibc
 
 /// A message on its way: the receiver's copy, and the descriptors that move into it at the moment of delivery.
-struct Parcel: ~Copyable {
-  private(set) var message: RunLoop.Message
+package struct Parcel: ~Copyable {
+  package private(set) var message: RunLoop.Message
   /// The sender's; empty for most messages.
   private var givers: [RunLoop.Message.Descriptor] = []
   /// Empty ones in the receiver's copy, in the same order.
@@ -10,7 +10,7 @@ struct Parcel: ~Copyable {
 
   /// - Throws: `.tooManyDescriptors`; `.systemCall` with `EBADF` for an empty descriptor. Nothing has moved then.
   @inline(__always)
-  init(_ message: RunLoop.Message) throws(RunLoopError) {
+  package init(_ message: RunLoop.Message) throws(RunLoopError) {
     self.message = message
     self.message.sender = nil
     for case .descriptor in message.components {
@@ -37,18 +37,18 @@ struct Parcel: ~Copyable {
 
   /// All descriptors are the receiver's from now on, or, if it throws, all the sender's. Under the receiver's lock.
   @inline(__always)
-  func moveDescriptors() throws(RunLoopError) {
+  package func moveDescriptors() throws(RunLoopError) {
     if !givers.isEmpty { try moveAll() }
   }
 
   /// After a send that has failed: all are the sender's again.
-  func returnDescriptors() {
+  package func returnDescriptors() {
     for index in givers.indices {
       if let number = takers[index].moveOut() { givers[index].moveIn(number) }
     }
   }
 
-  var descriptorCount: Int { givers.count }
+  package var descriptorCount: Int { givers.count }
 
   @inline(never)
   private func moveAll() throws(RunLoopError) {

@@ -13,12 +13,12 @@ extension RunLoop {
     /// How many messages may wait if nothing else is said.
     public static let defaultQueueLimit = 1024
 
-    let mailbox: Mailbox
+    package let mailbox: Mailbox
     @exclusivity(unchecked) final var body: Body
     /// Under which other processes find it; nil: it has none.
     public let name: String?
     /// Of a port with a name.
-    let namedTerms: (any NamedPortTerms)?
+    package let namedTerms: (any NamedPortTerms)?
 
     /// - Parameters:
     ///   - queueLimit: How many messages may wait, at least 1; who sends more waits.
@@ -46,7 +46,7 @@ extension RunLoop {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.telling(delegate))
     }
 
-    init(
+    package init(
       queueLimit: Int, name: String? = nil, terms: (any NamedPortTerms)? = nil, onlyHost: RunLoop?,
       unchecked body: @escaping (Port, Message) -> Void
     ) {
@@ -58,7 +58,7 @@ extension RunLoop {
       super.init(.port, order: 0, context: nil, onlyHost: onlyHost)
     }
 
-    static func answering(_ body: @escaping (Port, Message) -> Message?) -> (Port, Message) -> Void {
+    package static func answering(_ body: @escaping (Port, Message) -> Message?) -> (Port, Message) -> Void {
       { port, message in
         guard let answer = body(port, message), let reply = message.reply else { return }
         do throws(RunLoopError) {
@@ -69,7 +69,7 @@ extension RunLoop {
       }
     }
 
-    static func telling(_ delegate: any PortDelegate) -> (Port, Message) -> Void {
+    package static func telling(_ delegate: any PortDelegate) -> (Port, Message) -> Void {
       { [weak delegate] port, message in
         if let delegate { delegate.port(port, received: message) } else { port.invalidate() }
       }

@@ -1,7 +1,7 @@
 // The only way to user code from this folder: see RunLoop/Callouts.swift.
 
 @inline(never)
-func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(_ port: RunLoop.Port, _ message: RunLoop.Message) {
+package func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(_ port: RunLoop.Port, _ message: RunLoop.Message) {
   port.body.call(port, message)
 }
 

@@ -1,9 +1,9 @@
 // What a port knows of those who bring it messages from other processes, and of the loops that serve it.
 
 /// Who brings a port messages from other processes; made with the first of them.
-protocol PortCompany: AnyObject, Sendable {
+package protocol PortCompany: AnyObject, Sendable {
   /// Its connections go where the port goes.
-  func makeHooks() -> RunLoop.Source.HeldHooks?
+  func makeHooks() -> RunLoop.Source.Hooks
   /// Why nobody would take connections where the port is now.
   var refusal: RunLoopError? { get }
   /// The port is gone. With no lock held.
@@ -11,16 +11,16 @@ protocol PortCompany: AnyObject, Sendable {
 }
 
 /// Has something for a port that is full.
-protocol RoomWaiter: AnyObject, Sendable {
+package protocol RoomWaiter: AnyObject, Sendable {
   /// There may be room. With no lock held.
   func wake(from mailbox: Mailbox)
 }
 
 /// What a message makes this process hold for somebody, until it is taken.
-typealias MessageCharge = AnyObject & Sendable
+package typealias MessageCharge = AnyObject & Sendable
 
 /// What a named port asks of other processes.
-protocol NamedPortTerms: AnyObject, Sendable {
+package protocol NamedPortTerms: AnyObject, Sendable {
   /// For the port's description.
   var words: String { get }
 }

@@ -1,9 +1,9 @@
 internal import Synchronization
 
 /// A port in one mode. Port and mode refer to it as long as it lasts.
-final class PortMembership: @unchecked Sendable {
-  let port: RunLoop.Port
-  let host: RunLoop
+package final class PortMembership: @unchecked Sendable {
+  package let port: RunLoop.Port
+  package let host: RunLoop
   let mode: ModePointer
 
   // Guarded by the loop's lock:
@@ -14,7 +14,7 @@ final class PortMembership: @unchecked Sendable {
   @exclusivity(unchecked) fileprivate unowned(unsafe) var next: PortMembership?
   @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: PortMembership?
 
-  init(_ port: RunLoop.Port, _ host: RunLoop, _ mode: ModePointer) {
+  package init(_ port: RunLoop.Port, _ host: RunLoop, _ mode: ModePointer) {
     self.port = port
     self.host = host
     self.mode = mode

@@ -1,13 +1,13 @@
 internal import Synchronization
 
 /// The answer to one request: comes once, or is known not to come, or is not wanted any more.
-final class PendingReply: @unchecked Sendable {
+package final class PendingReply: @unchecked Sendable {
   private let lock = Lock()
   private var answer: Result<RunLoop.Message, RunLoopError>?
   private let isSettled = Atomic<Bool>(false)
   private let invalidation = Invalidation()
   /// Rung when the answer has come: a message in it makes the asker's loop look.
-  let bell: Mailbox
+  package let bell: Mailbox
 
   init(bell: Mailbox) { self.bell = bell }
 
@@ -15,7 +15,7 @@ final class PendingReply: @unchecked Sendable {
   var isValid: Bool { lock.forkGeneration == Kernel.forkGeneration && !isOver }
 
   /// The first counts. - Throws: `.portInvalid` if it is over already; the parcel's errors, and then it is not.
-  func settle(_ parcel: borrowing Parcel) throws(RunLoopError) {
+  package func settle(_ parcel: borrowing Parcel) throws(RunLoopError) {
     guard lock.forkGeneration == Kernel.forkGeneration else { throw .forked }
     try lock.withLock { () throws(RunLoopError) in
       guard !isOver else { throw .portInvalid }
@@ -27,7 +27,7 @@ final class PendingReply: @unchecked Sendable {
 
   /// With a message that came from elsewhere, or with why none comes. False if it is over already.
   @discardableResult
-  func settle(_ answer: Result<RunLoop.Message, RunLoopError>) -> Bool {
+  package func settle(_ answer: Result<RunLoop.Message, RunLoopError>) -> Bool {
     guard lock.forkGeneration == Kernel.forkGeneration else { return false }
     let isFirst = lock.withLock {
       guard !isOver else { return false }
@@ -56,20 +56,20 @@ final class PendingReply: @unchecked Sendable {
 }
 
 /// The right to give one answer. Used up by the first send that succeeds; if it goes unused, the asker is told.
-final class ReplyRight: Destination, @unchecked Sendable {
-  let pending: PendingReply
+package final class ReplyRight: Destination, @unchecked Sendable {
+  package let pending: PendingReply
 
-  init(_ pending: PendingReply) { self.pending = pending }
+  package init(_ pending: PendingReply) { self.pending = pending }
 
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  package func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
     try pending.settle(try Parcel(message))
   }
 
-  var isValid: Bool { pending.isValid }
+  package var isValid: Bool { pending.isValid }
 
-  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { pending.observe(body) }
+  package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { pending.observe(body) }
 
-  var words: String { "an answer" }
+  package var words: String { "an answer" }
 
   deinit { pending.settle(.failure(.noReply)) }
 }

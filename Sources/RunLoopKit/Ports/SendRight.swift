@@ -4,9 +4,9 @@ extension RunLoop.Port {
   /// Rights to one port are equal. A right that outlives its port says so.
   /// - Thread: Any, for all members.
   public struct SendRight: Sendable, Hashable, CustomStringConvertible {
-    let destination: any Destination
+    package let destination: any Destination
 
-    init(_ destination: any Destination) { self.destination = destination }
+    package init(_ destination: any Destination) { self.destination = destination }
 
     /// Sends, and waits for room as long as the port is full.
     ///
@@ -52,7 +52,7 @@ extension RunLoop.Port {
 /// What a send right names: one object for each thing that can be sent to, so that rights are equal by identity.
 ///
 /// A mailbox, the answer to a request, or a port of another process.
-protocol Destination: AnyObject, Sendable {
+package protocol Destination: AnyObject, Sendable {
   /// All or nothing. With no lock held.
   func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError)
   var isValid: Bool { get }
@@ -62,11 +62,11 @@ protocol Destination: AnyObject, Sendable {
 }
 
 extension Destination {
-  var words: String { "a port" }
+  package var words: String { "a port" }
 }
 
 /// How long a send may wait for room.
-enum Patience {
+package enum Patience {
   case none
   case until(Deadline)
   case forever

@@ -15,13 +15,13 @@ extension RunLoop {
   /// Under the loop's lock, or before the item's membership is checked under its leaf lock: in either case before an item
   /// could leave unseen. [loop]
   @inline(__always)
-  func beginCallout(_ item: Item) {
+  package func beginCallout(_ item: Item) {
     calloutItem.store(UInt(bitPattern: ObjectIdentifier(item)), ordering: .releasing)
   }
 
   /// With no lock held. [loop]
   @inline(__always)
-  func endCallout() {
+  package func endCallout() {
     calloutItem.store(0, ordering: .releasing)
     ThreadCalls.lightBarrier()
     if calloutAttention.load(ordering: .acquiring) != 0 { calloutHasEnded() }

@@ -22,7 +22,7 @@ extension RunLoop {
 
   /// Makes items whose closures may capture what belongs to the loop's thread. Exists on that thread only.
   public struct Local: ~Copyable {
-    let loop: RunLoop
+    package let loop: RunLoop
 
     /// A timer that is added to `mode`. - Throws: As `add(_:to:)`.
     @discardableResult

@@ -2,13 +2,13 @@ internal import Glibc
 internal import Synchronization
 
 /// What a thread owns: its loop and its scopes. Made on first use, ended by the thread's end.
-final class ThreadRecord {
+package final class ThreadRecord {
   let scopes = ScopeStack.make()
-  private(set) var loop: RunLoop?
+  package private(set) var loop: RunLoop?
   /// The signals that signal sources have blocked in this thread: bit n - 1 is signal n.
-  var claimedSignals: UInt64 = 0
+  package var claimedSignals: UInt64 = 0
   /// What connections to other processes keep for the loop that serves them.
-  var packetScratch: AnyObject?
+  package var packetScratch: AnyObject?
   /// Called when all of it is over.
   var whenEnded: (() -> Void)?
 
@@ -22,13 +22,13 @@ final class ThreadRecord {
   }()
 
   /// Nil if the thread has not used loops or scopes.
-  static var existing: ThreadRecord? {
+  package static var existing: ThreadRecord? {
     guard let pointer = pthread_getspecific(key) else { return nil }
     // What `current` has set, retained until the destructor of the key.
     return Unmanaged<ThreadRecord>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  static var current: ThreadRecord {
+  package static var current: ThreadRecord {
     if let existing { return existing }
     let record = ThreadRecord()
     pthread_setspecific(key, Unmanaged.passRetained(record).toOpaque())

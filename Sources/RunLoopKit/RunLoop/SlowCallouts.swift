@@ -133,7 +133,7 @@ extension RunLoop {
   func calloutHasTaken(since began: UInt64, _ item: Item) { calloutHasTaken(since: began, item, item.kind.called) }
 
   /// Another item than the one whose turn it was has been called; nothing if that is not timed.
-  func hasCalled(_ substitute: Item) {
+  package func hasCalled(_ substitute: Item) {
     if !owner.times.enclosed.isEmpty { owner.times.substitute = substitute }
   }
 

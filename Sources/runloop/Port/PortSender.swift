@@ -1,5 +1,6 @@
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 import Synchronization
 
 /// `runloop port send`

@@ -1,4 +1,6 @@
+import RunLoopEvents
 import RunLoopKit
+import RunLoopPorts
 import Synchronization
 
 /// `runloop port serve`

@@ -1,3 +1,4 @@
+import RunLoopEvents
 import RunLoopKit
 import XCTest
 

@@ -1,4 +1,5 @@
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 import XCTest
 

@@ -1,5 +1,6 @@
 import CTestSupport
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 import XCTest
 

@@ -1,6 +1,8 @@
 import CTestSupport
 import Glibc
+import RunLoopEvents
 import RunLoopKit
+import RunLoopPorts
 import XCTest
 
 import class RunLoopKit.RunLoop

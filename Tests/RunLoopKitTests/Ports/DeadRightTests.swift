@@ -1,6 +1,7 @@
 import CRunLoopCore
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 import XCTest
 
 import class RunLoopKit.RunLoop

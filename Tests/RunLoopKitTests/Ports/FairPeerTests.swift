@@ -2,6 +2,7 @@ import CRunLoopCore
 import CTestSupport
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 import XCTest
 
 import class RunLoopKit.RunLoop

@@ -1,4 +1,5 @@
 import RunLoopKit
+import RunLoopPorts
 import XCTest
 
 /// Who brings a port messages is in a table of the port. When thousands of connections end at once, each leaves it.

@@ -1,5 +1,6 @@
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 import XCTest
 
 import class RunLoopKit.RunLoop

@@ -1,0 +1,218 @@
+internal import CRunLoopCore
+internal import Glibc
+import RunLoopKit
+internal import Synchronization
+
+/// A process that a child source waits for: by its pidfd, or, where there is none, by SIGCHLD and its number.
+final class ChildProcess: @unchecked Sendable {
+  private enum Access {
+    case descriptor(OwnedDescriptor)
+    /// A number may be another process's later; since when this one has run tells them apart.
+    case number(SignalReceiver, start: UInt64)
+  }
+
+  /// P_PIDFD of waitid(2), which the headers may lack.
+  private static let byDescriptor = idtype_t(3)
+
+  /// What the sources of one process have in common, and those of a later process of its number have not.
+  fileprivate final class Identity {}
+
+  let processID: Int32
+  private let hub: ChildHub
+  private let access: Access
+  /// Set once, under the hub's lock.
+  fileprivate var identity = Identity()
+  /// Guarded by the hub's lock.
+  private var status: RunLoop.ExitStatus?
+
+  fileprivate init(_ processID: Int32, _ hub: ChildHub) throws(RunLoopError) {
+    self.processID = processID
+    self.hub = hub
+    let descriptor = ChildHub.usesDescriptors ? rlc_process_open(processID) : -ENOSYS
+    if descriptor == -ENOSYS || descriptor == -EPERM {
+      let receiver = try Self.receiver(for: processID)
+      let (start, status) = Self.start(of: processID)
+      guard let start else {
+        receiver.end()
+        let detail = "/proc/\(processID)/stat must be readable where there are no pidfds"
+        throw .systemCall(name: .init("open", detail), errno: -status)
+      }
+      access = .number(receiver, start: start)
+    } else {
+      access = .descriptor(OwnedDescriptor(try RunLoopError.check(descriptor, "pidfd_open", Self.absence(processID))))
+    }
+  }
+
+  private static func receiver(for processID: Int32) throws(RunLoopError) -> SignalReceiver {
+    guard processID > 0 else { throw .systemCall(name: .init("waitid", absence(processID)), errno: EINVAL) }
+    let receiver = try SignalReceiver(SignalSet([.child]), order: 0)
+    // Its SIGCHLD may have come before: the first pass asks.
+    receiver.poke()
+    var info = siginfo_t()
+    guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
+      let error = errno
+      receiver.end()
+      let detail = "process \(processID) is no child of this one; only with pidfds others can be waited for"
+      throw .systemCall(name: .init("waitid", detail), errno: error)
+    }
+    return receiver
+  }
+
+  private static func absence(_ processID: Int32) -> String {
+    processID > 0 ? "there is no process \(processID)" : "\(processID) is no process's number"
+  }
+
+  /// Since when the process of that number runs, in the kernel's ticks since the start of the machine.
+  private static func start(of processID: Int32) -> (ticks: UInt64?, status: Int32) {
+    var ticks: UInt64 = 0
+    let status = rlc_process_start(processID, &ticks)
+    return (status < 0 ? nil : ticks, status)
+  }
+
+  /// Not waited for yet, so that its number is its own. Under the hub's lock.
+  fileprivate var isThere: Bool {
+    guard status == nil else { return false }
+    switch access {
+    case .descriptor(let owned):
+      guard owned.hold() else { return false }
+      defer { owned.release() }
+      return rlc_process_send(owned.fileDescriptor, 0) != -ESRCH
+    case .number(_, let start): return Self.start(of: processID).ticks == start
+    }
+  }
+
+  var owned: OwnedDescriptor {
+    switch access {
+    case .descriptor(let owned): owned
+    case .number(let receiver, _): receiver.port.owned
+    }
+  }
+
+  var usesSignals: Bool { if case .number = access { true } else { false } }
+
+  var exitStatus: RunLoop.ExitStatus? { hub.lock.withLock { status } }
+
+  /// Nil if it still runs. While its port is held.
+  func takeExit() -> RunLoop.ExitStatus? {
+    if case .number(let receiver, _) = access { receiver.acknowledge() }
+    return hub.lock.withLock { takeExitLocked() }
+  }
+
+  func send(_ signal: RunLoop.Signal) throws(RunLoopError) {
+    // Its number is in use until somebody takes its exit, which happens under the lock.
+    try hub.lock.withLock { () throws(RunLoopError) in
+      guard status == nil else {
+        throw .systemCall(name: .init("kill", "process \(processID) has ended"), errno: ESRCH)
+      }
+      switch access {
+      case .descriptor(let owned):
+        try RunLoopError.check(
+          rlc_process_send(owned.fileDescriptor, signal.rawValue), "pidfd_send_signal",
+          "\(signal) to process \(processID)")
+      case .number:
+        // If other code has waited for it the number may be a stranger's.
+        guard isThere else { throw .systemCall(name: .init("kill", "process \(processID) has ended"), errno: ESRCH) }
+        try RunLoopError.checkErrno(Glibc.kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
+      }
+    }
+  }
+
+  /// Ends the process and takes its exit, unless its end is known. Blocks until it is over.
+  func kill() {
+    guard exitStatus == nil else { return }
+    do throws(RunLoopError) {
+      try send(.kill)
+    } catch {
+      return  // it has ended, or is another user's
+    }
+    // Without taking it: that happens under the lock, for all who wait for it.
+    var info = siginfo_t()
+    var answer: Int32
+    repeat {
+      answer =
+        switch access {
+        case .descriptor(let owned): waitid(Self.byDescriptor, id_t(owned.fileDescriptor), &info, WEXITED | WNOWAIT)
+        case .number: waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT)
+        }
+    } while answer < 0 && errno == EINTR
+    _ = takeExit()  // nobody asks for its status; what is left of the child goes
+  }
+
+  /// The source is invalid or gone.
+  func end() {
+    hub.remove(self)
+    if case .number(let receiver, _) = access { receiver.end() }
+  }
+
+  private func takeExitLocked() -> RunLoop.ExitStatus? {
+    if let status { return status }
+    var exit = rlc_process_exit()
+    let taken: Int32
+    switch access {
+    case .descriptor(let owned): taken = rlc_process_take_exit(owned.fileDescriptor, processID, &exit)
+    // The exit of a later child of its number is that one's.
+    case .number: taken = isThere ? rlc_process_take_exit(-1, processID, &exit) : -ECHILD
+    }
+    if taken == 0 { return nil }
+    hub.tell(taken > 0 ? RunLoop.ExitStatus(exit) : .unknown, of: self)
+    return status
+  }
+
+  /// Under the hub's lock.
+  fileprivate func learn(_ status: RunLoop.ExitStatus) { if self.status == nil { self.status = status } }
+}
+
+extension RunLoop.ExitStatus {
+  fileprivate init(_ exit: rlc_process_exit) {
+    switch exit.end {
+    case RLC_PROCESS_EXITED: self = .exited(code: exit.number)
+    case RLC_PROCESS_DUMPED: self = .signalled(RunLoop.Signal(rawValue: exit.number), coreDumped: true)
+    default: self = .signalled(RunLoop.Signal(rawValue: exit.number), coreDumped: false)
+    }
+  }
+}
+
+/// What the child sources of one process share: who takes a child's exit tells the others that wait for it.
+final class ChildHub: ProcessWideObject, @unchecked Sendable {
+  let lock = Lock()
+  var forkGeneration: UInt32 { lock.forkGeneration }
+  /// By number. Guarded by `lock`.
+  private var processes: [Int32: [ChildProcess]] = [:]
+
+  private static let shared = ProcessWide<ChildHub>()
+  private static let forbidsDescriptors = Atomic<Bool>(getenv("RUNLOOPKIT_NO_PIDFD") != nil)
+
+  static var usesDescriptors: Bool { !forbidsDescriptors.load(ordering: .relaxed) }
+  static func forbidDescriptors(_ forbids: Bool) { forbidsDescriptors.store(forbids, ordering: .relaxed) }
+
+  static var current: ChildHub { shared.current }
+
+  func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
+    // All under the lock: an exit that is taken meanwhile would not be told to this one.
+    try lock.withLock { () throws(RunLoopError) in
+      let process = try ChildProcess(processID, self)
+      if let same = processes[processID]?.first(where: { $0.isThere }) { process.identity = same.identity }
+      processes[processID, default: []].append(process)
+      return process
+    }
+  }
+
+  func remove(_ process: ChildProcess) {
+    guard lock.forkGeneration == Kernel.forkGeneration else { return }
+    lock.withLock {
+      processes[process.processID]?.removeAll { $0 === process }
+      if processes[process.processID]?.isEmpty == true { processes[process.processID] = nil }
+    }
+  }
+
+  /// Under the lock. Others of the same number may wait for a process that other code has waited for, or for a later one.
+  fileprivate func tell(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
+    process.learn(status)
+    for other in processes[process.processID] ?? [] where other.identity === process.identity { other.learn(status) }
+  }
+}
+
+extension RunLoop {
+  /// Tests the way without pidfds: for child sources made from now on.
+  package static func forbidProcessDescriptors(_ forbids: Bool) { ChildHub.forbidDescriptors(forbids) }
+}

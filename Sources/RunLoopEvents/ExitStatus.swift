@@ -1,0 +1,26 @@
+import RunLoopKit
+
+extension RunLoop {
+  /// How a child process has ended.
+  /// - Thread: Any: a value.
+  public enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
+    /// By itself, with this code, 0 to 255.
+    case exited(code: Int32)
+    /// By a signal.
+    case signalled(Signal, coreDumped: Bool)
+    /// It has ended, but nobody can tell how: other code of this process has waited for it, or it is no child of this process.
+    case unknown
+
+    /// True for exit code 0.
+    public var isSuccess: Bool { self == .exited(code: 0) }
+
+    /// In words.
+    public var description: String {
+      switch self {
+      case .exited(let code): "exited with code \(code)"
+      case .signalled(let signal, let coreDumped): "ended by \(signal)\(coreDumped ? ", memory dumped" : "")"
+      case .unknown: "ended, nobody knows how"
+      }
+    }
+  }
+}

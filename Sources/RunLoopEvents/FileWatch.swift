@@ -1,0 +1,155 @@
+internal import Glibc
+import RunLoopKit
+
+extension RunLoop {
+  /// What happens to a file, or in a folder, as events of a loop.
+  ///
+  /// One watch is one path: what its name stands for at that moment, followed through renames. Of a folder it tells of the
+  /// entries directly in it. One callout an event, in order. Equal events that follow each other directly may be told as one.
+  ///
+  /// When nothing can come any more, since the target is deleted or its file system unmounted, `.ended` is told last, and
+  /// the watch is invalid. When more happens than the system keeps (`fs.inotify.max_queued_events`), `.overflow` is
+  /// told in place of what is lost: look at the files anew.
+  ///
+  /// Each watch has an inotify instance of its own: two watches of one file do not share a mask, and do not take events from
+  /// each other. A user may have `fs.inotify.max_user_instances` (often 128) of them. Source: inotify(7).
+  public final class FileWatch: EventSource, EventService, @unchecked Sendable {
+    @exclusivity(unchecked) final var body: Body
+    /// As given.
+    public let path: String
+    /// What is told; `.overflow` and `.ended` always are.
+    public let events: Events
+    private let reader: FileEventReader
+
+    /// - Parameters:
+    ///   - path: A file or a folder; a symbolic link at its end is followed.
+    ///   - events: What to tell of. Best only what is of use: reading a folder that tells of `.opened` is an event itself.
+    ///   - limit: How often it may be called; nil: always.
+    ///   - body: Called on the thread of the loop that runs, with no lock held.
+    /// - Throws: `.systemCall`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events; `ENOSPC` beyond the user's number of
+    ///   watches (`fs.inotify.max_user_watches`), `EMFILE` beyond that of instances or descriptors; `ENOMEM`.
+    /// - Complexity: Six system calls.
+    public convenience init(
+      path: String, events: Events, limit: RateLimit? = nil, order: Int = 0,
+      _ body: @escaping @Sendable (FileWatch, Event) -> Void
+    ) throws(RunLoopError) {
+      try self.init(path: path, events: events, limit: limit, order: order, onlyHost: nil, unchecked: body)
+    }
+
+    init(
+      path: String, events: Events, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
+      unchecked body: @escaping (FileWatch, Event) -> Void
+    ) throws(RunLoopError) {
+      self.body = Body(body)
+      self.path = path
+      self.events = events
+      reader = try FileEventReader(path: path, events: events)
+      try super.init(reader.port.owned, limit: limit, order: order, onlyHost: onlyHost)
+    }
+
+    package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+      guard let event = reader.take() else { return false }
+      _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(self, event)
+      if event.kind == .ended { invalidate() }
+      return true
+    }
+
+    package func dropClosure() {
+      var released = Body { _, _ in }
+      swap(&body, &released)
+    }
+
+    package var summary: String {
+      "<file watch\(labelText) order \(order), \(path), \(isValid ? "valid" : "invalid")>"
+    }
+  }
+}
+
+extension RunLoop.FileWatch {
+  /// Kinds of events, to choose from.
+  /// - Thread: Any: a value.
+  public struct Events: OptionSet, Hashable, Sendable {
+    /// Bits of inotify(7).
+    public let rawValue: UInt32
+
+    /// Bits that are no events are ignored.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// In a folder: an entry was made.
+    public static let created = Events(rawValue: 0x100)
+    /// In a folder: an entry was removed.
+    public static let deleted = Events(rawValue: 0x200)
+    /// Written to, or truncated.
+    public static let modified = Events(rawValue: 0x2)
+    /// A file that was open for writing was closed: the moment to read it.
+    public static let closedAfterWriting = Events(rawValue: 0x8)
+    /// A file that was open for reading was closed.
+    public static let closedAfterReading = Events(rawValue: 0x10)
+    /// Owner, permissions, times, number of links.
+    public static let attributes = Events(rawValue: 0x4)
+    /// Opened.
+    public static let opened = Events(rawValue: 0x20)
+    /// Read, or run.
+    public static let accessed = Events(rawValue: 0x1)
+    /// In a folder: an entry got another name or place; the two halves of a rename have the same cookie.
+    public static let movedAway = Events(rawValue: 0x40)
+    /// In a folder: an entry came from another name or place.
+    public static let movedHere = Events(rawValue: 0x80)
+    /// The watched file or folder itself was removed.
+    public static let targetDeleted = Events(rawValue: 0x400)
+    /// The watched file or folder itself got another name or place. It is still watched.
+    public static let targetMoved = Events(rawValue: 0x800)
+
+    /// What changes a folder's list of entries, or their contents, and what befalls the target.
+    public static let changes: Events = [
+      .created, .deleted, .closedAfterWriting, .movedAway, .movedHere, .targetDeleted, .targetMoved,
+    ]
+    /// All of them.
+    public static let all = Events(rawValue: 0xFFF)
+  }
+
+  /// One thing that has happened.
+  /// - Thread: Any: a value.
+  public struct Event: Hashable, Sendable, CustomStringConvertible {
+    /// What.
+    public enum Kind: Hashable, Sendable {
+      /// As the options of these names say.
+      case created, deleted, modified, closedAfterWriting, closedAfterReading, attributes, opened, accessed
+      /// The two halves of a rename.
+      case movedAway, movedHere
+      /// What befell the target itself.
+      case targetDeleted, targetMoved
+      /// Events were lost.
+      case overflow
+      /// The target's file system was unmounted; `.ended` follows.
+      case unmounted
+      /// The last event: nothing can come any more.
+      case ended
+    }
+
+    /// What has happened.
+    public let kind: Kind
+    /// Of an entry of a folder: its name; nil for the target itself. Bytes that are no UTF-8 are replaced.
+    public let name: String?
+    /// Equal in the two halves of a rename, and different from all others'; else 0.
+    public let cookie: UInt32
+    /// True if what it happened to is a folder.
+    public let isDirectory: Bool
+
+    /// Kind and name.
+    public var description: String { name.map { "\(kind) \($0)" } ?? "\(kind)" }
+  }
+}
+
+/// The closure, which a callout borrows: see Items/Closures.swift.
+extension RunLoop.FileWatch {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.FileWatch, _ event: RunLoop.FileWatch.Event) { function(item, event) }
+  }
+}

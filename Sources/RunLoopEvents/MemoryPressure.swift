@@ -1,0 +1,135 @@
+internal import Glibc
+import RunLoopKit
+
+extension RunLoop {
+  /// Tells when work has waited for memory for too long: the moment to give caches back, before the kernel kills.
+  ///
+  /// The kernel adds up the time in which tasks of the machine, or of a control group, were stalled for want of memory, and
+  /// tells once a window that has more of it than allowed; again in each such window. A source in modes of several loops is
+  /// told to one of them.
+  ///
+  /// The kernel's event is gone when anybody polls for it. So it is lost where a host polls the loop's descriptor
+  /// (`fileDescriptor(for:)`): add the source to a loop that sleeps itself. One that comes just when the source is added, or
+  /// when the loop looks whether it is idle (`performWhenIdle`), may be lost as well; the next window tells again.
+  /// Source: the kernel's Documentation/accounting/psi.rst.
+  public final class MemoryPressure: EventSource, EventService, @unchecked Sendable {
+    /// Which stalls count.
+    public enum Stall: String, Hashable, Sendable {
+      /// At least one task waits for memory: work becomes slower.
+      case some
+      /// All tasks that could run wait for memory: no work gets done.
+      case full
+    }
+
+    /// What the source tells.
+    public enum Event: Hashable, Sendable {
+      /// The stalls of a window were longer than allowed.
+      case pressure
+      /// The control group was removed: nothing can come any more, and the source is invalid.
+      case ended
+    }
+
+    @exclusivity(unchecked) final var body: Body
+    /// As given.
+    public let path: String
+
+    /// - Parameters:
+    ///   - time: How much stalled time is needed; more than zero, at most the window. In microseconds, rounded up.
+    ///   - window: Half a second to ten. Without CAP_SYS_RESOURCE it must be a multiple of two seconds, and what has happened
+    ///     is looked at every two seconds.
+    ///   - path: The machine's; or `memory.pressure` of a control group (version 2).
+    ///   - body: Called on the thread of the loop that runs, with no lock held.
+    /// - Throws: `.systemCall`: `ENOENT` and `EOPNOTSUPP` where the kernel does not account for pressure (no CONFIG_PSI, before
+    ///   Linux 5.2, `psi=0`); `EACCES`, `EPERM` where it may not be watched; `EINVAL` for another time or window, and for a file
+    ///   that is not a memory pressure file, to which nothing is written; `EMFILE`, `ENOMEM`.
+    /// - Complexity: Three system calls.
+    public convenience init(
+      _ stall: Stall, longerThan time: Duration, within window: Duration, path: String = "/proc/pressure/memory",
+      order: Int = 0, _ body: @escaping @Sendable (MemoryPressure, Event) -> Void
+    ) throws(RunLoopError) {
+      try self.init(stall, time, window, path: path, order: order, onlyHost: nil, unchecked: body)
+    }
+
+    init(
+      _ stall: Stall, _ time: Duration, _ window: Duration, path: String, order: Int, onlyHost: RunLoop?,
+      unchecked body: @escaping (MemoryPressure, Event) -> Void
+    ) throws(RunLoopError) {
+      self.body = Body(body)
+      self.path = path
+      let descriptor = try PressureTrigger.open(path)
+      let owned = OwnedDescriptor(descriptor)  // closed with it, also if the rest fails
+      try PressureTrigger.write(
+        "\(stall.rawValue) \(PressureTrigger.microseconds(time)) \(PressureTrigger.microseconds(window))",
+        to: descriptor,
+        of: path)
+      try super.init(owned, interest: PortRegistration.priority, order: order, onlyHost: onlyHost)
+    }
+
+    package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+      let event = ready & FileDescriptorSource.Readiness.error.rawValue == 0 ? Event.pressure : .ended
+      _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_MEMORY_PRESSURE_SOURCE__(event, self)
+      if event == .ended { invalidate() }
+      return true
+    }
+
+    package func dropClosure() {
+      var released = Body { _, _ in }
+      swap(&body, &released)
+    }
+
+    package var summary: String {
+      "<memory pressure source\(labelText) order \(order), \(path), \(isValid ? "valid" : "invalid")>"
+    }
+  }
+}
+
+/// A pressure file with a trigger: one a descriptor.
+private enum PressureTrigger {
+  private static let beginning = "some avg10="
+
+  /// What is no pressure file may be somebody's: it is not written to.
+  static func open(_ path: String) throws(RunLoopError) -> Int32 {
+    guard path.hasSuffix("/pressure/memory") || path.hasSuffix("memory.pressure"), !path.utf8.contains(0) else {
+      let detail = "\(path) is neither /proc/pressure/memory nor a control group's memory.pressure"
+      throw .systemCall(name: .init("open", detail), errno: EINVAL)
+    }
+    let descriptor = Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    try RunLoopError.checkErrno(descriptor, "open", path)
+    var text = [UInt8](repeating: 0, count: beginning.utf8.count)
+    let count = read(descriptor, &text, text.count)
+    let error = count < 0 ? errno : EINVAL
+    guard count == text.count, text.elementsEqual(beginning.utf8) else {
+      RunLoop.closeDescriptor(descriptor)
+      throw .systemCall(name: .init("read", "\(path): the kernel does not account for pressure there"), errno: error)
+    }
+    return descriptor
+  }
+
+  static func write(_ trigger: String, to descriptor: Int32, of path: String) throws(RunLoopError) {
+    let count = trigger.withCString { Glibc.write(descriptor, $0, strlen($0) + 1) }
+    let rule =
+      "the window is 0.5 to 10 s, a multiple of 2 s without CAP_SYS_RESOURCE, the time more than 0 and at most that"
+    try RunLoopError.checkErrno(Int32(clamping: count), "write", "\"\(trigger)\" (microseconds) to \(path): \(rule)")
+  }
+
+  /// As many as the kernel's number holds.
+  static func microseconds(_ duration: Duration) -> UInt64 {
+    let nanoseconds = duration.nanosecondsRoundedUp
+    return min(nanoseconds / 1000 + (nanoseconds % 1000 == 0 ? 0 : 1), UInt64(UInt32.max))
+  }
+}
+
+/// The closure, which a callout borrows: see Items/Closures.swift.
+extension RunLoop.MemoryPressure {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void) {
+      self.function = function
+    }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.MemoryPressure, _ event: RunLoop.MemoryPressure.Event) { function(item, event) }
+  }
+}

@@ -1,0 +1,134 @@
+internal import CRunLoopCore
+internal import Glibc
+import RunLoopKit
+
+extension RunLoop {
+  /// The number of a signal.
+  /// - Thread: Any: a value.
+  public struct Signal: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// As the system has it: 1 to 64.
+    public let rawValue: Int32
+
+    /// Any number; what takes signals refuses those that are none.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// The terminal is gone; by custom, "read your configuration again".
+    public static let hangup = Signal(rawValue: SIGHUP)
+    /// Control-C.
+    public static let interrupt = Signal(rawValue: SIGINT)
+    /// Control-backslash.
+    public static let quit = Signal(rawValue: SIGQUIT)
+    /// The polite request to end.
+    public static let terminate = Signal(rawValue: SIGTERM)
+    /// Ends a process at once; cannot be received.
+    public static let kill = Signal(rawValue: SIGKILL)
+    /// A child has ended, stopped or gone on. For the end of one child there is `ChildSource`.
+    public static let child = Signal(rawValue: SIGCHLD)
+    /// For the program's own use.
+    public static let user1 = Signal(rawValue: SIGUSR1)
+    /// For the program's own use.
+    public static let user2 = Signal(rawValue: SIGUSR2)
+    /// The alarm clock of alarm(2) and setitimer(2).
+    public static let alarm = Signal(rawValue: SIGALRM)
+    /// Written to a pipe or socket without readers.
+    public static let pipe = Signal(rawValue: SIGPIPE)
+    /// The terminal has another size.
+    public static let windowChange = Signal(rawValue: SIGWINCH)
+    /// Goes on after a stop.
+    public static let `continue` = Signal(rawValue: SIGCONT)
+    /// Control-Z.
+    public static let terminalStop = Signal(rawValue: SIGTSTP)
+
+    /// The nth real-time signal, from 0 on: these queue with their values, lower ones first.
+    /// - Precondition: There are that many: 31 with glibc, which keeps the first ones for itself, so 0 to 30.
+    public static func realtime(_ number: Int32) -> Signal {
+      let signal = Signal(rawValue: rlc_signal_realtime_min() + number)
+      guard number >= 0 && signal.rawValue <= rlc_signal_realtime_max() else {
+        let count = rlc_signal_realtime_max() - rlc_signal_realtime_min() + 1
+        fatalError("Signal.realtime(\(number)): there are \(count), from 0 on")
+      }
+      return signal
+    }
+
+    /// True for those that queue: each one that is sent is received.
+    public var isRealtime: Bool { rawValue >= rlc_signal_realtime_min() && rawValue <= rlc_signal_realtime_max() }
+
+    /// By number.
+    public static func < (a: Signal, b: Signal) -> Bool { a.rawValue < b.rawValue }
+
+    /// As in `SIGTERM`; of others the number.
+    public var description: String {
+      if isRealtime { return "SIGRTMIN+\(rawValue - rlc_signal_realtime_min())" }
+      return Self.names[self].map { "SIG\($0)" } ?? "signal \(rawValue)"
+    }
+
+    private static let names: [Signal: String] = [
+      .hangup: "HUP", .interrupt: "INT", .quit: "QUIT", .terminate: "TERM", .kill: "KILL", .child: "CHLD",
+      .user1: "USR1", .user2: "USR2", .alarm: "ALRM", .pipe: "PIPE", .windowChange: "WINCH", .continue: "CONT",
+      .terminalStop: "TSTP", Signal(rawValue: SIGABRT): "ABRT", Signal(rawValue: SIGSEGV): "SEGV",
+      Signal(rawValue: SIGBUS): "BUS", Signal(rawValue: SIGILL): "ILL", Signal(rawValue: SIGFPE): "FPE",
+      Signal(rawValue: SIGTRAP): "TRAP", Signal(rawValue: SIGSTOP): "STOP",
+    ]
+  }
+
+  /// What is known of a signal that was received.
+  public struct SignalInfo: Hashable, Sendable {
+    /// Which one.
+    public let signal: Signal
+    /// How it was sent: `SI_USER` (0) by kill(2), `SI_QUEUE` (-1) by sigqueue(3), positive numbers by the kernel.
+    public let code: Int32
+    /// The sender; of `.child` the child; 0 from the kernel, or from outside the process's namespace.
+    public let processID: Int32
+    /// Of the sender.
+    public let userID: UInt32
+    /// Of `.child`: the exit code, or the number of the signal.
+    public let status: Int32
+    /// The number that came with sigqueue(3) or a POSIX timer; else 0.
+    public let value: Int32
+    /// The same as the bits of a pointer.
+    public let pointerValue: UInt64
+
+    init(_ info: rlc_signal_info) {
+      signal = Signal(rawValue: info.signal)
+      code = info.code
+      processID = info.process_id
+      userID = info.user_id
+      status = info.status
+      value = info.value
+      pointerValue = info.pointer
+    }
+  }
+}
+
+/// Bit n - 1 is signal n, as in the core.
+struct SignalSet {
+  private(set) var bits: UInt64 = 0
+
+  /// - Throws: `.systemCall` with `EINVAL` for what is no signal, and for an empty set.
+  init(_ signals: some Sequence<RunLoop.Signal>) throws(RunLoopError) {
+    for signal in signals {
+      guard 1...64 ~= signal.rawValue else {
+        throw .systemCall(name: .init("signalfd", "\(signal.rawValue) is no signal: they are 1 to 64"), errno: EINVAL)
+      }
+      bits |= 1 << UInt64(signal.rawValue - 1)
+    }
+  }
+
+  /// What the system has against receiving them; nil: nothing that is known here.
+  var refusal: String? {
+    if bits == 0 { return "no signal was named" }
+    for signal in [RunLoop.Signal.kill, RunLoop.Signal(rawValue: SIGSTOP)] where contains(signal) {
+      return "\(signal) cannot be blocked or received by anybody"
+    }
+    let reserved = signals.first { $0.rawValue >= 32 && $0.rawValue < rlc_signal_realtime_min() }
+    return reserved.map { "signal \($0.rawValue) is the C library's own" }
+  }
+
+  init(bits: UInt64) { self.bits = bits }
+
+  static let child = SignalSet(bits: 1 << UInt64(SIGCHLD - 1))
+
+  func contains(_ signal: RunLoop.Signal) -> Bool { bits >> UInt64(signal.rawValue - 1) & 1 != 0 }
+
+  var signals: [RunLoop.Signal] { (1...64).map { RunLoop.Signal(rawValue: $0) }.filter { contains($0) } }
+}

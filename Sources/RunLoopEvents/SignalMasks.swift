@@ -1,0 +1,35 @@
+internal import CRunLoopCore
+import RunLoopKit
+internal import Synchronization
+
+/// Threads that would get a signal in place of its sources.
+///
+/// A warning, not an error: the thread may be a library's, may be about to end, and the program may know better. Threads of
+/// libdispatch block all but faults, SIGPIPE and SIGPROF.
+enum SignalMasks {
+  /// Signals of which standard error has been told, by this process.
+  private static let told = Atomic<UInt64>(0)
+  private static let teller = Atomic<UInt32>(Kernel.forkGeneration)
+
+  /// Looks at all threads of the process, unless all of these signals have been told of.
+  static func check(_ signals: SignalSet) {
+    if teller.exchange(Kernel.forkGeneration, ordering: .relaxed) != Kernel.forkGeneration {
+      told.store(0, ordering: .relaxed)
+    }
+    var thread = rlc_thread_mask()
+    let asked = signals.bits & ~told.load(ordering: .relaxed)
+    guard asked != 0, rlc_signals_find_unblocked(asked, &thread) else { return }
+    let new = thread.unblocked & ~told.bitwiseOr(thread.unblocked, ordering: .relaxed).oldValue
+    guard new != 0 else { return }
+    let found = SignalSet(bits: new).signals
+    let names = found.map(\.description).joined(separator: ", ")
+    StandardError.write(
+      "RunLoopKit: thread \(thread.thread_id) (\(name(of: thread))) does not block \(names): it may take what a source is "
+        + "waiting for, and do what the signal does without one, which may end the process. Call RunLoop.blockSignals for "
+        + "\(found.count == 1 ? "it" : "them") in main, before any thread is made. This is said once.\n")
+  }
+
+  private static func name(of thread: rlc_thread_mask) -> String {
+    withUnsafeBytes(of: thread.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,99 @@
+internal import CRunLoopCore
+internal import Glibc
+import RunLoopKit
+
+extension RunLoop {
+  /// What is done in a child before its program starts.
+  public enum FileAction: Hashable, Sendable {
+    /// `as` becomes another number of what `descriptor` is here; equal numbers: it stays open.
+    case duplicate(Int32, as: Int32)
+    /// Descriptors that are close-on-exec, as all of RunLoopKit's are, need no such action.
+    case close(Int32)
+    /// `flags` and `mode` as of open(2).
+    case open(path: String, flags: Int32, mode: UInt32 = 0o644, as: Int32)
+    /// For the actions that follow, and the program.
+    case changeDirectory(String)
+  }
+
+  /// Starts a program with no signal blocked or ignored, whatever this process blocks for its signal sources.
+  ///
+  /// ```swift
+  /// let child = try RunLoop.spawn("gzip", arguments: ["-9", "log.1"])
+  /// try loop.add(RunLoop.ChildSource(processID: child) { _, status in print(status) })
+  /// ```
+  ///
+  /// The child is the caller's to wait for: by a `ChildSource`, or waitpid(2).
+  /// - Parameters:
+  ///   - path: Looked for in `PATH` if it has no slash.
+  ///   - arguments: Without the program's name, which is `path`.
+  ///   - environment: `NAME=value` each; nil: this process's.
+  ///   - actions: Carried out in order.
+  /// - Returns: The number of the child.
+  /// - Throws: `.systemCall`: `ENOENT`, `EACCES`, `E2BIG`, `EAGAIN`, `ENOMEM`, `EBADF`...; `EINVAL` for a string with a zero
+  ///   byte. There is no child then.
+  /// - Thread: Any. - Blocks: Until the program has started. - SeeAlso: posix_spawnp(3).
+  public static func spawn(
+    _ path: String, arguments: [String] = [], environment: [String]? = nil, actions: [FileAction] = []
+  ) throws(RunLoopError) -> Int32 {
+    let paths = actions.map(\.path)
+    let strings = [path] + arguments + (environment ?? []) + paths.compactMap { $0 }
+    if strings.contains(where: { $0.utf8.contains(0) }) {
+      throw .systemCall(name: .init("posix_spawnp", "\(path): a string has a zero byte in it"), errno: EINVAL)
+    }
+    let (argv, envp) = (CStrings([path] + arguments), environment.map { CStrings($0) })
+    let pathCopies = CStrings(paths.map { $0 ?? "" })
+    let list = actions.enumerated().map { $1.entry(path: pathCopies[$0]) }
+    var processID: Int32 = 0
+    let status = withExtendedLifetime((argv, envp, pathCopies)) {
+      rlc_process_spawn(argv[0], argv.pointers, envp?.pointers, list, list.count, &processID)
+    }
+    try RunLoopError.check(status, "posix_spawnp", actions.isEmpty ? path : "\(path), or one of its file actions")
+    return processID
+  }
+}
+
+extension RunLoop.FileAction {
+  fileprivate var path: String? {
+    switch self {
+    case .duplicate, .close: nil
+    case .open(let path, _, _, _): path
+    case .changeDirectory(let path): path
+    }
+  }
+
+  fileprivate func entry(path: UnsafeMutablePointer<CChar>?) -> rlc_spawn_action {
+    var entry = rlc_spawn_action()
+    switch self {
+    case .duplicate(let source, let number):
+      (entry.kind, entry.source, entry.fd) = (Int32(RLC_SPAWN_DUPLICATE), source, number)
+    case .close(let number):
+      (entry.kind, entry.fd) = (Int32(RLC_SPAWN_CLOSE), number)
+    case .open(_, let flags, let mode, let number):
+      (entry.kind, entry.fd, entry.flags, entry.mode) = (Int32(RLC_SPAWN_OPEN), number, flags, mode)
+    case .changeDirectory:
+      entry.kind = Int32(RLC_SPAWN_CHANGE_DIRECTORY)
+    }
+    entry.path = UnsafePointer(path)
+    return entry
+  }
+}
+
+/// Copies of strings as C wants them, with a null pointer at the end; freed with this.
+private final class CStrings {
+  let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+  private let count: Int
+
+  init(_ strings: [String]) {
+    count = strings.count
+    pointers = .allocate(capacity: count + 1)
+    for (index, string) in strings.enumerated() { pointers[index] = strdup(string) }
+    pointers[count] = nil
+  }
+
+  subscript(index: Int) -> UnsafeMutablePointer<CChar>? { pointers[index] }
+
+  deinit {
+    for index in 0..<count { free(pointers[index]) }
+    pointers.deallocate()
+  }
+}

@@ -1,0 +1,42 @@
+// What the classes of event sources do with their modes, besides being added and removed.
+
+extension RunLoop.EventSource {
+  /// The loops that hold it, one for each membership. - Thread: Any.
+  package final var hosts: [RunLoop] { withLinks { $0.map(\.host) } }
+
+  /// Leaves all modes but these, and enters those of them in which it is not. The error if one has refused it: it is in the others
+  /// then. By one thread at a time, with no lock of a loop held.
+  package final func move(to places: [(host: RunLoop, mode: ModePointer)]) -> RunLoopError? {
+    for link in withLinks({ Array($0) }) where !places.contains(where: { $0.mode == link.mode }) {
+      if let mode = link.mode { link.host.remove(self, from: link.host.name(of: mode)) }
+    }
+    var refusal: RunLoopError?
+    for place in places where !isMember(of: place.mode) {
+      do throws(RunLoopError) {
+        try place.host.add(self, to: place.host.name(of: place.mode))
+      } catch {
+        refusal = error
+      }
+    }
+    return refusal
+  }
+
+  /// Takes it out of the loop's sets, where it stays a member, or puts it into them again. - Thread: Any.
+  package final func rest(_ rests: Bool, in loop: RunLoop) {
+    loop.lock.withLock { loop.setMuted(rests, self) }
+  }
+
+  /// What it wants to hear from now on, when its loops have been told (`renewInterest`): what it was before.
+  /// - Parameter interest: Bits of `PortRegistration`. - Thread: Any.
+  package final func exchangeInterest(_ interest: UInt32) -> UInt32 {
+    UInt32(wanted.exchange(UInt8(truncatingIfNeeded: interest), ordering: .sequentiallyConsistent))
+  }
+
+  /// Tells the loop's sets what it wants to hear, also if that has not changed. - Throws: What epoll_ctl(2) refuses. - Thread: Any.
+  package final func renewInterest(in loop: RunLoop) throws(RunLoopError) { try loop.interestChanged(self) }
+}
+
+extension RunLoop {
+  /// Under the lock: it never changes, but ThreadSanitizer takes a change of a mode for one of all of it.
+  fileprivate func name(of mode: ModePointer) -> Mode { lock.withLock { mode.name } }
+}

@@ -1,0 +1,278 @@
+internal import CRunLoopCore
+internal import Glibc
+import RunLoopKit
+internal import Synchronization
+
+/// One connection to another process, or to another part of this one: what rights to the other side's ports send through,
+/// and where messages to this side's ports come in. See docs/decisions/0013-ports-between-processes.md.
+///
+/// It lives as long as one side has a right to a port of the other. As long as it is open somebody reads it, or the end of the
+/// peer would never be seen: the loops of the ports that the peer has a right to, and of the one that it was made for (`home`);
+/// when that is gone too, the keeper. What this process has opened itself is its own to let go of: nobody reads that unless
+/// something can come on it, or somebody waits for its end.
+///
+/// `sending` is held while a frame is made and sent, but not
+/// while room is waited for; `receiving` while one is taken from the socket and put where it belongs; neither in user code.
+/// `receiving` may be held around `sending` and mailboxes' locks, and all of them around `importing`.
+final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
+  let terms: PortTerms
+  /// Has opened it, or has been given it by an introduction.
+  let isInitiator: Bool
+  /// The other end came from a third process, or may go to one.
+  let isIntroduced: Bool
+  /// Who was at the other end when it was made.
+  let peer: RunLoop.Message.Sender?
+
+  let sending = Lock()
+  /// Guarded by `sending`.
+  @exclusivity(unchecked) var exports = Exports()
+  /// Frames for which there was no room: they go before the next one.
+  @exclusivity(unchecked) var leftToSay: [Frame] = []
+  @exclusivity(unchecked) private var unreadFiles = UnreadFiles()
+  /// The port with a name by which the connection came to be, whose loops read it; nil: it is gone, or there was none.
+  @exclusivity(unchecked) private(set) var home: Mailbox?
+  @exclusivity(unchecked) private var hadHome = false
+
+  let receiving = Lock()
+  /// Guarded by `receiving`, like all below. Has come for a port that is full: nothing more is read until that has room.
+  @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message, charge: PeerAccount.Charge?)?
+  /// What its last packets have cost more than their turns: it lets others have theirs.
+  @exclusivity(unchecked) var debt = 0
+  /// What is charged for what the peer sends: its own account; of who has introduced it until it has been judged.
+  @exclusivity(unchecked) var account: PeerAccount
+  /// Among the connections, or the introductions, of the account.
+  @exclusivity(unchecked) var seat: PeerAccount.Charge?
+  /// A packet is being judged outside of the lock.
+  @exclusivity(unchecked) var isBusy = false
+  /// Thrown away, to be released when the lock is not held.
+  @exclusivity(unchecked) var litter: Any?
+  /// What was refused, to be told when the lock is not held.
+  @exclusivity(unchecked) var untold: [(reason: String, what: PortTerms.Refused)] = []
+  /// Connections that have come with a message: they find their modes when the lock is not held.
+  @exclusivity(unchecked) var newcomers: [Channel] = []
+  /// Who was judged last. Each packet tells who has sent it: the connection may have been inherited since it was made.
+  @exclusivity(unchecked) var welcomed: RunLoop.Message.Sender?
+
+  let importing = Lock()
+  /// Guarded by `importing`.
+  @exclusivity(unchecked) var imports: Imports
+  /// For the rights among them beyond the first some.
+  @exclusivity(unchecked) var rightCharges: [PeerAccount.Charge] = []
+  var isWatched = false
+  private var reason: RunLoopError?
+
+  private let over = Atomic<Bool>(false)
+  private let broken = Atomic<Bool>(false)
+
+  /// - Parameter fileDescriptor: The connection's from now on, also if this fails.
+  init(
+    _ fileDescriptor: Int32, terms: PortTerms, isInitiator: Bool, isIntroduced: Bool = false,
+    peer: RunLoop.Message.Sender?, account: PeerAccount, seat: PeerAccount.Charge?
+  ) throws(RunLoopError) {
+    self.terms = terms
+    self.isInitiator = isInitiator
+    self.isIntroduced = isIntroduced
+    self.peer = peer
+    self.account = account
+    self.seat = seat
+    welcomed = peer
+    imports = Imports(keeps: !isInitiator)
+    try super.init(OwnedDescriptor(fileDescriptor), kind: .connection, order: 0, onlyHost: nil)
+  }
+
+  /// The connection does not exist any more.
+  var isOver: Bool { over.load(ordering: .acquiring) }
+  /// Nothing can be sent any more; there may still be something to read.
+  var isBroken: Bool { broken.load(ordering: .acquiring) }
+
+  /// What a send throws once it is broken.
+  var failure: RunLoopError {
+    if isForked { return .forked }
+    return importing.withLock { reason } ?? .portInvalid
+  }
+
+  /// Who was judged last; nil on an introduced connection whose other end has not been.
+  var knownPeer: RunLoop.Message.Sender? { receiving.withLock { welcomed } }
+
+  var words: String { peer.map { "process \($0.processID)" } ?? "another process" }
+
+  override var summary: String { "<connection to \(words), \(isValid ? "valid" : "invalid")>" }
+
+  // MARK: Where it is served
+
+  override var followed: [Mailbox] { sending.withLock { exports.mailboxes + (home.map { [$0] } ?? []) } }
+
+  /// From now on the port's loops read it, whatever the peer has a right to. With no lock held. False if one of them has refused.
+  @discardableResult
+  func settle(at home: Mailbox?) -> Bool {
+    if let home {
+      sending.withLock { (self.home, hadHome) = (home, true) }
+      _ = home.connect(self)
+      if isOver { home.disconnect(self) }
+    }
+    let isServed = follow() == nil
+    if let home, !home.isOpen { hasLost(home) }  // not among those that were told
+    return isServed
+  }
+
+  override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+    let hasCalled = receive(in: mode)
+    // A set tells of the end once. Who sat out, or was not let in, has not read it: he is told again.
+    if ready & PortRegistration.ended != 0, !isOver { renewInterest(loop) }
+    return hasCalled
+  }
+
+  /// From now on the end of the peer is noticed though no loop serves a port that it may send to.
+  func watch() {
+    importing.withLock { isWatched = true }
+    follow()
+  }
+
+  override func hasChangedPlaces(isServed: Bool) {
+    guard !isServed, !isInvalidated else { return Keeper.serve(self, false) }
+    let isOrphan = sending.withLock { (hadHome || !isInitiator) && home == nil && exports.isEmpty }
+    Keeper.serve(self, isOrphan || importing.withLock { isWatched })
+  }
+
+  // MARK: Exports
+
+  /// Made for this port: the peer has a right to it. Before anything is received.
+  func export(first target: Exports.Target) {
+    sending.withLock { exports.insertFirst(target) }
+    _ = target.mailbox.connect(self)
+  }
+
+  // By methods of its own: for ThreadSanitizer a change through another's reference is one of the whole object. Under `sending`.
+  func export(_ answer: ReplyRight) -> UInt64 { exports.add(answer) }
+  func export(_ mailbox: Mailbox) -> (number: UInt64, isNew: Bool) { exports.add(mailbox) }
+  func takeBackExport(_ number: UInt64) -> Exports.Target? { exports.drop(number, 1) }
+
+  override func hasLost(_ mailbox: Mailbox) {
+    guard !isForked else { return }
+    // A message with a right to it cannot overtake the news: both are sent under the lock.
+    let gone = sending.withLock {
+      let gone = exports.removeAll(of: mailbox)
+      if home === mailbox { home = nil }
+      if !gone.isEmpty { say(.dead(gone.map(\.number))) }
+      return gone
+    }
+    withExtendedLifetime(gone) {}
+    wantRoom()
+    wake(from: mailbox)
+    follow()
+    closeIfUnused()
+  }
+
+  // MARK: Files made for the peer
+
+  /// Waits until the peer has taken so much of what was made for it before that there may be so many bytes more.
+  func reserveFile(_ size: Int, _ patience: Patience) throws(RunLoopError) {
+    // Under virtual time the reader may wait for the turn of this thread.
+    let limit = Kernel.current?.turns == nil ? terms.policy.mostUnread : Int.max
+    while true {
+      let isReserved = sending.withLock { unreadFiles.reserve(size, limit: limit, fileDescriptor) }
+      if isReserved { return }
+      try waitForReader(patience)
+      if isBroken { throw failure }
+    }
+  }
+
+  func settleFile(_ size: Int, isSent: Bool) { sending.withLock { unreadFiles.settle(size, isSent: isSent) } }
+
+  // MARK: Rights to the peer's ports
+
+  /// From the deinit of a right: nobody has it any more.
+  func rightHasGone(_ number: UInt64, _ count: UInt32, _ identity: ObjectIdentifier) {
+    guard !isForked, !isOver else { return }
+    let isLast = importing.withLock {
+      imports.removePort(number, identity)
+      giveBackRights()
+      return isInitiator && imports.isEmpty
+    }
+    tell(.drop([(number, count)], isQuiet: isLast))
+    closeIfUnused()
+  }
+
+  func answerHasGone(_ number: UInt64) {
+    guard !isForked, !isOver else { return }
+    let isLast = importing.withLock {
+      imports.removeAnswer(number)
+      giveBackRights()
+      return isInitiator && imports.isEmpty
+    }
+    if isLast { tell(.drop([], isQuiet: true)) }
+    closeIfUnused()
+  }
+
+  func answerWasDropped(_ number: UInt64) {
+    guard !isForked, !isOver else { return }
+    tell(.drop([(number: number, count: UInt32(1))], isQuiet: false))
+    answerHasGone(number)
+  }
+
+  // MARK: The end
+
+  /// Neither side has a right any more: nothing can come or go.
+  func closeIfUnused() {
+    guard !isOver, sending.withLock({ exports.isEmpty }) else { return }
+    // No message can come with them any more: what is kept for nobody would keep both ends open.
+    let idle = importing.withLock { imports.keeps ? imports.keepNone() : [] }
+    guard idle.isEmpty else { return }  // the last of them that goes looks again
+    guard importing.withLock({ imports.isEmpty }) else { return }
+    let isUnused = sending.withLock { exports.isEmpty && leftToSay.isEmpty }
+    if isUnused { end(nil) }
+  }
+
+  /// Nothing can be sent any more: rights to the peer's ports are invalid.
+  func breakOff(_ why: RunLoopError?) {
+    let (ports, answers) = importing.withLock {
+      if reason == nil { reason = why }
+      broken.store(true, ordering: .releasing)
+      rightCharges = []
+      return imports.removeAll()
+    }
+    for port in ports { port.forget() }
+    for port in ports { port.invalidation.end() }
+    for answer in answers { answer.channelHasEnded() }
+  }
+
+  /// The connection ends; who waits for answers from there is told. With no lock held; once.
+  func end(_ why: RunLoopError?) {
+    guard !over.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    breakOff(why)
+    let (targets, home) = sending.withLock {
+      leftToSay = []
+      return (exports.removeAll(), self.home.take())
+    }
+    home?.disconnect(self)
+    for target in targets {
+      if case .answer(let right) = target { right.pending.settle(.failure(failure)) }
+      target.mailbox.disconnect(self)
+    }
+    endSocket()
+    invalidate()
+    Keeper.serve(self, false)
+    receiving.withLock { seat = nil }
+  }
+
+  /// Who waits for room to send would wait until the peer closes its end: he is woken.
+  private func endSocket() {
+    guard let owned, owned.hold() else { return }
+    if !isForked { _ = shutdown(fileDescriptor, Int32(SHUT_RDWR)) }  // ENOTCONN: the peer was quicker
+    owned.release()
+  }
+
+  /// The descriptor, which nobody has yet, is told why it is not taken, and closed: if there is no room for the word, that alone
+  /// tells.
+  static func turnAway(_ descriptor: Int32, _ why: String) {
+    _ = Frame.goodbye(why).withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
+    close(descriptor)
+  }
+
+  /// The peer has broken the rules: it is told so, and the connection ends.
+  func refuse(_ why: String, sentBy stranger: RunLoop.Message.Sender? = nil) {
+    terms.refused(RunLoop.Refusal(peer: stranger ?? knownPeer, reason: why))
+    sending.withLock { _ = transmit(.goodbye(why)) }  // without room for it the end alone tells
+    end(.refused(reason: why))
+  }
+}

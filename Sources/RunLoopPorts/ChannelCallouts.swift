@@ -1,0 +1,29 @@
+// The only way to user code from this module: see RunLoop/Callouts.swift in RunLoopKit.
+
+import RunLoopKit
+
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PEER_POLICY__(
+  _ judge: @Sendable (RunLoop.Message.Sender) -> Bool, _ peer: RunLoop.Message.Sender
+) -> Bool {
+  let isWelcome = judge(peer)
+  return isWelcome
+}
+
+/// Always true: told.
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(
+  _ body: @Sendable (RunLoop.Refusal) -> Void, _ refusal: RunLoop.Refusal
+) -> Bool {
+  body(refusal)
+  return true
+}
+
+/// Always true: told.
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(
+  _ body: @Sendable (RunLoop.Port) -> Void, _ port: RunLoop.Port
+) -> Bool {
+  body(port)
+  return true
+}

@@ -1,0 +1,140 @@
+internal import CRunLoopCore
+internal import Glibc
+import RunLoopKit
+
+// Messages and frames on their way out.
+extension Channel {
+  /// All of the message, or nothing. Waits for room without a lock.
+  func send(
+    _ message: RunLoop.Message, to number: UInt64, _ patience: Patience
+  ) throws(RunLoopError) {
+    guard !isForked else { throw .forked }
+    guard !isBroken else { throw failure }
+    // A connection is made with its descriptor (`EventSource.init`): `owned` is never nil.
+    guard owned!.hold() else { throw failure }
+    defer { owned!.release() }
+    var frame = try OutgoingMessage(try Parcel(message), to: number, on: self, patience)
+    defer { frame.close() }
+    if frame.hasRights { try frame.introduceStrangers(patience) }
+    do throws(RunLoopError) {
+      try frame.parcel.moveDescriptors()
+      try dispatch(&frame, patience)
+    } catch {
+      frame.parcel.returnDescriptors()
+      frame.takeBack()
+      throw error
+    }
+    frame.hasGone()
+  }
+
+  private func dispatch(
+    _ frame: inout OutgoingMessage, _ patience: Patience
+  ) throws(RunLoopError) {
+    while true {
+      sending.lock()
+      if frame.hasRights { frame.exportRights() }
+      let status = leftToSay.isEmpty || sayWhatIsLeft() ? frame.transmit() : -EAGAIN
+      sending.unlock()
+      if status == 0 {
+        if frame.hasNewExports {
+          follow()
+          // Ended while it was on its way: the connection was not among those that are told.
+          for mailbox in frame.deadExports { hasLost(mailbox) }
+        }
+        return
+      }
+      guard status == -EAGAIN else { throw error(of: status) }
+      try waitForRoom(patience)
+    }
+  }
+
+  /// A status of sendmsg(2) as an error. What the peer had to say before it went is read.
+  private func error(of status: Int32) -> RunLoopError {
+    switch status {
+    case -EPIPE, -ECONNRESET, -ENOTCONN, -EBADF:
+      lookForEnd()
+      return failure
+    case -EMSGSIZE: return .messageTooLarge
+    default: return .systemCall(name: "sendmsg", errno: -status)
+    }
+  }
+
+  func waitForRoom(_ patience: Patience) throws(RunLoopError) {
+    let deadline = try self.deadline(of: patience)
+    let status =
+      Kernel.current?.turns?.waitUntilWritable(fileDescriptor, until: deadline, for: "room in a connection (send)")
+      ?? rlc_message_socket_wait_writable(fileDescriptor, deadline)
+    if status == 0 { throw .timedOut }
+    try RunLoopError.check(status, "poll")
+  }
+
+  /// Until the peer has taken something.
+  func waitForReader(_ patience: Patience) throws(RunLoopError) {
+    let deadline = try self.deadline(of: patience)
+    let unread = rlc_message_socket_unread(fileDescriptor)
+    guard unread > 0 else { return }
+    let status = rlc_message_socket_wait_read(fileDescriptor, unread, deadline)
+    if status == 0 { throw .timedOut }
+    try RunLoopError.check(status, "epoll_wait")
+  }
+
+  private func deadline(of patience: Patience) throws(RunLoopError) -> UInt64 {
+    switch patience {
+    case .none: throw .portFull
+    case .until(let moment): moment.nanoseconds
+    case .forever: Time.forever
+    }
+  }
+
+  // MARK: Frames without a message. Under `sending`, but for `tell` and `wantRoom`.
+
+  func tell(_ frame: Frame) {
+    let isLeft = sending.withLock {
+      say(frame)
+      return !leftToSay.isEmpty
+    }
+    if isLeft { wantRoom() }
+  }
+
+  /// Now, or before the next frame.
+  func say(_ frame: Frame) {
+    guard !isBroken else { return }
+    for piece in frame.pieces where !leftToSay.isEmpty || transmit(piece) == -EAGAIN {
+      if let last = leftToSay.indices.last, leftToSay[last].absorb(piece) { continue }
+      leftToSay.append(piece)
+    }
+  }
+
+  /// -EAGAIN if there is no room.
+  func transmit(_ frame: Frame) -> Int32 {
+    // As in `send`.
+    guard owned!.hold() else { return -EBADF }
+    defer { owned!.release() }
+    return frame.withParts { rlc_message_socket_send(fileDescriptor, $0.baseAddress, $0.count, nil, 0) }
+  }
+
+  /// True if nothing is left.
+  func sayWhatIsLeft() -> Bool {
+    while let first = leftToSay.first {
+      if transmit(first) == -EAGAIN { return false }
+      leftToSay.removeFirst()
+    }
+    return true
+  }
+
+  /// As long as something is left to say, its loops wait for room too. With no lock held.
+  func wantRoom() {
+    let hasChanged = sending.withLock {
+      let interest =
+        leftToSay.isEmpty ? PortRegistration.readable : PortRegistration.readable | PortRegistration.writable
+      return exchangeInterest(interest) != interest
+    }
+    guard hasChanged else { return }
+    for host in hosts { renewInterest(host) }
+  }
+
+  /// What the kernel refuses would leave it deaf: it ends, which tells both sides. With no lock held.
+  func renewInterest(_ host: RunLoop) {
+    do throws(RunLoopError) { try renewInterest(in: host) } catch { end(error) }
+  }
+}

@@ -1,0 +1,40 @@
+import RunLoopKit
+
+/// Each element once; to enter and to leave takes no longer among thousands, which may all go at once.
+package struct IdentityTable<Element: Hashable> {
+  package private(set) var all: ContiguousArray<Element> = []
+  /// Where each is; empty while there are so few that they are looked through: cheaper than to hash.
+  private var places: [Element: Int] = [:]
+  private static var few: Int { 8 }
+
+  package init() {}
+
+  private func place(of element: Element) -> Int? {
+    all.count <= Self.few ? all.firstIndex { $0 == element } : places[element]
+  }
+
+  package mutating func insert(_ element: Element) -> Bool {
+    guard place(of: element) == nil else { return false }
+    all.append(element)
+    if all.count > Self.few + 1 {
+      places[element] = all.count - 1
+    } else if all.count > Self.few {
+      for (place, one) in all.enumerated() { places[one] = place }
+    }
+    return true
+  }
+
+  /// The last one takes its place. What the table has let go of, to be released with no lock held.
+  package mutating func remove(_ element: Element) -> Element? {
+    guard let place = place(of: element) else { return nil }
+    let last = all.removeLast()
+    if !places.isEmpty {
+      places[element] = nil
+      if last != element { places[last] = place }
+      if all.count <= Self.few { places = [:] }
+    }
+    guard place < all.count else { return last }
+    defer { all[place] = last }
+    return all[place]
+  }
+}

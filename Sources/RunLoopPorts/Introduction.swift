@@ -1,0 +1,106 @@
+internal import CRunLoopCore
+internal import Glibc
+import RunLoopKit
+
+/// A right to a third process's port is passed on: its owner and the receiver get the ends of a new connection, so that this
+/// process is between them no more than before.
+enum Introduction {
+  /// The receiver's end, the caller's to close when it has been sent.
+  static func make(
+    to destination: any Destination, _ patience: Patience
+  ) throws(RunLoopError) -> Int32 {
+    var ends: (Int32, Int32) = (-1, -1)
+    let status = withUnsafeMutableBytes(of: &ends) {
+      // Eight bytes of the stack.
+      rlc_message_socket_pair($0.baseAddress!.assumingMemoryBound(to: Int32.self))
+    }
+    try RunLoopError.check(status, "socketpair")
+    defer { close(ends.0) }  // the owner has its own, or is gone: then the receiver finds nobody there
+    do throws(RunLoopError) {
+      if let port = destination as? RemotePort {
+        if port.isValid { try port.channel.introduce(ends.0, to: port.number, patience) }
+      } else if let answer = destination as? RemoteReply {
+        try answer.channel.introduce(ends.0, to: answer.number, patience)
+      }
+    } catch {
+      // The right is as dead there as it is here.
+      if error != .portInvalid {
+        close(ends.1)
+        throw error
+      }
+    }
+    return ends.1
+  }
+}
+
+extension Channel {
+  fileprivate func introduce(
+    _ end: Int32, to number: UInt64, _ patience: Patience
+  ) throws(RunLoopError) {
+    guard !isForked else { throw .forked }
+    // A connection is made with its descriptor (`EventSource.init`): `owned` is never nil.
+    guard !isBroken, owned!.hold() else { throw .portInvalid }
+    defer { owned!.release() }
+    var header = rlc_frame_header(RLC_FRAME_INTRODUCE)
+    header.destination = number
+    header.descriptors = 1
+    while true {
+      let status = sending.withLock { sayWhatIsLeft() ? transmit(&header, end) : -EAGAIN }
+      if status == 0 { return }
+      guard status == -EAGAIN else {
+        if status == -EPIPE || status == -ECONNRESET { throw .portInvalid }
+        throw .systemCall(name: "sendmsg", errno: -status)
+      }
+      try waitForRoom(patience)
+    }
+  }
+
+  private func transmit(_ header: inout rlc_frame_header, _ end: Int32) -> Int32 {
+    withUnsafeMutableBytes(of: &header) { header in
+      var part = iovec(iov_base: header.baseAddress, iov_len: header.count)
+      return withUnsafePointer(to: end) { rlc_message_socket_send(fileDescriptor, &part, 1, $0, 1) }
+    }
+  }
+
+  /// The other side of it: the socket is a stranger's who has a right to one of this side's ports.
+  func meet(_ end: RunLoop.Message.Descriptor, as number: UInt64) {
+    guard let descriptor = end.moveOut() else { return }
+    guard Channel.isFit(descriptor) else {
+      close(descriptor)
+      return refuse("an introduction without a socket")
+    }
+    let target = sending.withLock { () -> Exports.Target? in
+      guard let target = exports[number] else { return nil }
+      // A right to answer moves there.
+      if case .answer = target { return exports.remove(number) }
+      return target
+    }
+    // Gone meanwhile: the stranger finds nobody there.
+    guard let target else { return _ = close(descriptor) }
+    let account = receiving.withLock { self.account }
+    let seat: PeerAccount.Charge
+    do throws(PeerAccount.Excess) { seat = try account.charge(1, .introduction) } catch {
+      Channel.turnAway(descriptor, error.reason)
+      return terms.refused(RunLoop.Refusal(peer: knownPeer, reason: error.reason), .introduction)
+    }
+    guard
+      let channel = try? Channel(
+        descriptor, terms: terms, isInitiator: false, isIntroduced: true, peer: nil, account: account, seat: seat)
+    else { return }
+    channel.export(first: target)
+    // A right to answer is used up, and then there would be nobody to read.
+    let home: Mailbox? = if case .port(let mailbox) = target { mailbox } else { sending.withLock { self.home } }
+    channel.settle(at: home)
+    channel.tell(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
+  }
+
+  /// The number of no port: a right to it is "dropped" on each connection that was introduced. If it comes back on one that was
+  /// accepted here, both ends of that are in this process, by a peer's malice, and nobody could ever see its end. Any other
+  /// peer knows no such right, and takes no notice.
+  static let ownMark = UInt64.random(in: 1 << 63..<Exports.nobody)
+
+  /// A socket of the right kind, which tells of each packet who has sent it from now on.
+  static func isFit(_ descriptor: Int32) -> Bool {
+    rlc_message_socket_is_one(descriptor) && rlc_message_socket_pass_credentials(descriptor) >= 0
+  }
+}

@@ -1,0 +1,61 @@
+internal import Glibc
+import RunLoopKit
+internal import Synchronization
+
+/// Serves connections whose end somebody waits for, and which no loop of the program serves at that moment: a thread with a loop
+/// of its own, made with the first of them and then kept.
+final class Keeper: @unchecked Sendable {
+  private static let lock = Lock()
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private static var current: Keeper?
+  private static let isMade = Atomic<Bool>(false)
+
+  private let thread: RunLoop.Thread
+  private let loop: RunLoop
+  private let generation = Kernel.forkGeneration
+
+  private init?() {
+    let thread = RunLoop.Thread(name: "runloop-ports") { loop in try loop.add(RunLoop.Source { _ in }) }
+    // For the whole process, whichever kernel the thread that comes first has.
+    let hasStarted = Keeper.blockingAllSignals { Kernel.outside { (try? thread.start()) != nil } }
+    guard hasStarted, let loop = thread.loop else { return nil }
+    self.thread = thread
+    self.loop = loop
+  }
+
+  /// The new thread inherits that: no signal of the program's is for it. What tells of a fault in the thread is not blocked.
+  private static func blockingAllSignals(_ body: () -> Bool) -> Bool {
+    var (all, before) = (sigset_t(), sigset_t())
+    sigfillset(&all)
+    for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT] { sigdelset(&all, fault) }
+    pthread_sigmask(SIG_BLOCK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    return body()
+  }
+
+  /// Is called for one connection by one thread at a time.
+  static func serve(_ follower: RunLoop.PortFollower, _ isWanted: Bool) {
+    guard isWanted || isMade.load(ordering: .acquiring) else { return }
+    let keeper = lock.withLock {
+      if isWanted, current?.generation != Kernel.forkGeneration {
+        current = Keeper()
+        isMade.store(true, ordering: .releasing)
+      }
+      return current
+    }
+    guard let keeper, keeper.generation == Kernel.forkGeneration else {
+      if isWanted { tellRefusal(follower, "no thread can be started for it") }
+      return
+    }
+    guard isWanted else {
+      keeper.loop.remove(follower)
+      return
+    }
+    do throws(RunLoopError) { try keeper.loop.add(follower) } catch { tellRefusal(follower, "\(error)") }
+  }
+
+  /// Nobody has asked for it by a call that could throw.
+  private static func tellRefusal(_ follower: RunLoop.PortFollower, _ why: String) {
+    StandardError.write("RunLoopKit: nobody is told of the end of \(follower) before a loop serves it: \(why)\n")
+  }
+}

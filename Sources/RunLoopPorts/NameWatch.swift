@@ -1,0 +1,70 @@
+internal import CRunLoopCore
+internal import Glibc
+import RunLoopKit
+internal import Synchronization
+
+extension RunLoop.Port {
+  /// False once somebody has removed or replaced the name's socket, so that new clients do not find this port; false for a
+  /// port without a name, and for one that is invalid. Connections that there are go on.
+  /// - Thread: Any. - Complexity: One system call.
+  public var ownsName: Bool { terms?.claim?.isOwned ?? false }
+
+  /// Calls `body` once when the port has lost its name: at once, on the calling thread, if it has already.
+  ///
+  /// Who wants the name back invalidates this port and makes another one of that name, from `body` if he likes.
+  /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept until then,
+  ///   or until the port is gone.
+  /// - Throws: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.systemCall`: `EMFILE`, also if the user's
+  ///   inotify instances are used up (each call takes one), `ENOSPC`, `ENOMEM`...
+  /// - Thread: Any. - Complexity: Some five system calls.
+  public func onNameLoss(_ body: @escaping @Sendable (RunLoop.Port) -> Void) throws(RunLoopError) {
+    guard !isForked else { throw .forked }
+    guard isValid else { throw .invalidItem }
+    guard let claim = terms?.claim else { throw .noSuchPort }
+    guard let descriptor = try claim.watch() else {
+      _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(body, self)
+      return
+    }
+    let watch = try NameWatch(descriptor, on: claim, of: mailbox, body)
+    _ = mailbox.connect(watch)
+    let refusal = watch.follow()
+    guard refusal == nil, isValid else {  // invalid meanwhile, it was perhaps not among those that are told
+      mailbox.disconnect(watch)
+      watch.invalidate()
+      throw refusal ?? .invalidItem
+    }
+  }
+}
+
+/// Looks, where its port is served, whether the port's name is its own still.
+final class NameWatch: RunLoop.PortFollower, @unchecked Sendable {
+  private let claim: NameClaim
+  private let mailbox: Mailbox
+  private let body: @Sendable (RunLoop.Port) -> Void
+  private let isTold = Atomic<Bool>(false)
+
+  /// - Parameter descriptor: The watch's from now on, also if this fails.
+  init(
+    _ descriptor: Int32, on claim: NameClaim, of mailbox: Mailbox, _ body: @escaping @Sendable (RunLoop.Port) -> Void
+  ) throws(RunLoopError) {
+    self.claim = claim
+    self.mailbox = mailbox
+    self.body = body
+    try super.init(OwnedDescriptor(descriptor), kind: .connection, order: 0, onlyHost: nil)
+  }
+
+  override var followed: [Mailbox] { mailbox.isValid && isValid ? [mailbox] : [] }
+
+  override func hasLost(_ mailbox: Mailbox) { invalidate() }
+
+  override var summary: String { "<watch on the name of port \(claim.name), \(isValid ? "valid" : "invalid")>" }
+
+  override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+    guard let port = mailbox.membership(in: mode)?.port else { return false }
+    rlc_port_name_drain(fileDescriptor)
+    guard !claim.isOwned, !isTold.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+    mailbox.disconnect(self)
+    invalidate()
+    return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(body, port)
+  }
+}

@@ -1,0 +1,115 @@
+internal import CRunLoopCore
+internal import Glibc
+import RunLoopKit
+
+extension RunLoop.Port {
+  /// The largest payload that is taken from another process if nothing else is said: 1 GiB.
+  public static let defaultMaximumPayload = 1 << 30
+
+  /// A port that other processes find by its name.
+  ///
+  /// The name is a socket in `$XDG_RUNTIME_DIR/runloopkit`, else `/run/user/UID/runloopkit`, else `/tmp/runloopkit-UID`: a
+  /// folder that must be this user's alone (0700). It has one owner; a dead owner's is taken over. It is free again when the
+  /// port is invalidated or gone, and when the process ends, however it does. Cleaners of temporary files are asked to leave
+  /// it alone (the sticky bit); if one removes it all the same, `ownsName` and `onNameLoss` tell. Connections are taken, and
+  /// messages read, by loops that run a mode with the port in it; what a peer sends meanwhile waits in the kernel, and the
+  /// peer when that is full.
+  /// - Parameters:
+  ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
+  ///   - policy: Who may connect.
+  ///   - maximumPayload: The most bytes of one message; a peer that sends more is refused.
+  ///   - onRefusal: Told of each connection that was not taken, or was ended for a breach of the rules, and of each message and
+  ///     introduction over a limit of the policy. On the thread of the loop that found out, with no lock held.
+  ///   - receive: As for every port.
+  /// - Throws: `.badName`; `.nameTaken`; `.systemCall`: `EPERM` for a folder that is somebody else's or open to others (the
+  ///   description says which, and what to do), `EMFILE`, `ENFILE`, `ENOSPC`...
+  /// - Complexity: Some twenty system calls. - SeeAlso: `CFMessagePortCreateLocal`.
+  public convenience init(
+    registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
+    accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
+    onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil,
+    _ receive: @escaping @Sendable (RunLoop.Port, RunLoop.Message) -> Void
+  ) throws(RunLoopError) {
+    let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
+    self.init(queueLimit: queueLimit, name: name, terms: terms, onlyHost: nil, unchecked: receive)
+    _ = mailbox.connect(try Listener(name, of: mailbox, terms))
+  }
+
+  /// The same, with a body that answers.
+  @_disfavoredOverload  // a trailing closure is a receiver's
+  public convenience init(
+    registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
+    accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
+    onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil,
+    replying: @escaping @Sendable (RunLoop.Port, RunLoop.Message) -> RunLoop.Message?
+  ) throws(RunLoopError) {
+    let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
+    self.init(
+      queueLimit: queueLimit, name: name, terms: terms, onlyHost: nil, unchecked: RunLoop.Port.answering(replying))
+    _ = mailbox.connect(try Listener(name, of: mailbox, terms))
+  }
+
+  /// The same, with a delegate, which it does not hold.
+  public convenience init(
+    registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
+    accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
+    onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, delegate: any RunLoop.PortDelegate & Sendable
+  ) throws(RunLoopError) {
+    let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
+    self.init(
+      queueLimit: queueLimit, name: name, terms: terms, onlyHost: nil, unchecked: RunLoop.Port.telling(delegate))
+    _ = mailbox.connect(try Listener(name, of: mailbox, terms))
+  }
+
+  /// Connections that were not taken, or were ended because their peers broke the rules. - Thread: Any.
+  public var refusedConnections: Int { terms?.refusalCount ?? 0 }
+
+  /// What its peers have now, and what they were refused; all 0 for a port without a name. - Thread: Any.
+  public var peerStatistics: RunLoop.PeerStatistics { terms?.statistics ?? RunLoop.PeerStatistics() }
+
+  /// The right to send to a named port of any process of this user, this one included.
+  ///
+  /// - Parameters:
+  ///   - policy: Which owner of the name is dealt with.
+  ///   - maximumPayload: The most bytes of one message that may come back on the connection.
+  /// - Throws: `.badName`; `.noSuchPort` if nobody has the name; `.refused` if its owner does not suit the policy;
+  ///   `.portFull` if its owner does not take the connections that wait already; `.systemCall`. That this process does
+  ///   not suit the owner is told by the first send, or by `onInvalidation`.
+  /// - Thread: Any. - Blocks: No. - Complexity: Some ten system calls. - SeeAlso: `CFMessagePortCreateRemote`.
+  public static func connect(
+    to name: String, accepting policy: RunLoop.PeerPolicy = .sameUser,
+    maximumPayload: Int = RunLoop.Port.defaultMaximumPayload
+  ) throws(RunLoopError) -> SendRight {
+    guard rlc_port_name_is_valid(name) else { throw .badName }
+    let folder = try PortFolder.open()
+    let descriptor = rlc_port_name_connect(folder, name)
+    close(folder)
+    guard descriptor >= 0 else {
+      switch descriptor {
+      case -ENOENT: throw .noSuchPort
+      case -EAGAIN: throw .portFull
+      default: throw .systemCall(name: .init("connect", PortWords.port(name)), errno: -descriptor)
+      }
+    }
+    var credentials = rlc_credentials()
+    let status = rlc_message_socket_peer(descriptor, &credentials)
+    guard status >= 0 else {  // without an answer it would pass for the first user's
+      close(descriptor)
+      throw .systemCall(name: .init("getsockopt", PortWords.port(name)), errno: -status)
+    }
+    let owner = RunLoop.Message.Sender(credentials)
+    let terms = PortTerms(policy, maximumPayload: maximumPayload)
+    let channel = try Channel(
+      descriptor, terms: terms, isInitiator: true, peer: owner, account: terms.accounts.account(of: owner), seat: nil)
+    guard policy.welcomes(owner) else {
+      channel.end(nil)
+      throw .refused(reason: "the port belongs to user \(owner.userID)")
+    }
+    return SendRight(channel.importing.withLock { channel.imports.arrived(0, on: channel) })
+  }
+}
+
+/// Words about names, for errors.
+enum PortWords {
+  static func port(_ name: String) -> String { "the port \"\(name)\"" }
+}

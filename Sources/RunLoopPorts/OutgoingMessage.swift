@@ -1,0 +1,319 @@
+internal import CRunLoopCore
+internal import Glibc
+import RunLoopKit
+
+/// A message as it is sent: made before the lock is taken, but for the numbers of rights.
+struct OutgoingMessage: ~Copyable {
+  private let channel: Channel
+  let parcel: Parcel
+  private var header = rlc_frame_header(RLC_FRAME_MESSAGE)
+  private var rights: [Right] = []
+  /// Made for this message: closed when it has gone.
+  private var file: Int32 = -1
+  /// Lent by bytes that have one.
+  private var lent: MemoryFile?
+  private(set) var hasNewExports = false
+  private var isSent = false
+
+  /// A right of the message, in the order of the table.
+  private struct Right {
+    let destination: any Destination
+    let isReply: Bool
+    var way = Way.notYet
+  }
+
+  private enum Way {
+    case notYet
+    case exported(UInt64, once: Bool)
+    /// The receiver's own.
+    case back(UInt64, RemoteReply?)
+    /// To be closed when it has gone.
+    case socket(Int32, RemoteReply?)
+  }
+
+  var hasRights: Bool { !rights.isEmpty }
+
+  /// - Throws: `.messageTooLarge`, `.tooManyDescriptors`; `.systemCall` if there is no room for a memory file.
+  init(
+    _ parcel: consuming Parcel, to number: UInt64, on channel: Channel, _ patience: Patience
+  ) throws(RunLoopError) {
+    self.channel = channel
+    let message = parcel.message
+    let descriptorCount = parcel.descriptorCount
+    self.parcel = parcel
+    guard message.components.count <= Int(RLC_FRAME_COMPONENTS) else { throw .messageTooLarge }
+    var payload = 0
+    if let reply = message.reply { rights.append(Right(destination: reply.destination, isReply: true)) }
+    for component in message.components {
+      switch component {
+      case .bytes(let bytes): payload += bytes.count
+      case .descriptor: break
+      case .right(let right): rights.append(Right(destination: right.destination, isReply: false))
+      }
+    }
+    header.id = message.id
+    header.destination = number
+    header.payload = UInt64(payload)
+    header.entries = UInt16(message.components.count + (message.reply == nil ? 0 : 1))
+    let isLarge = payload > Int(RLC_FRAME_INLINE)
+    if payload >= OutgoingMessage.leastLent || isLarge { lent = lentFile(message, payload) }
+    header.descriptors = UInt16(descriptorCount + (isLarge || lent != nil ? 1 : 0))
+    if !rights.isEmpty { try chooseWays() }
+    if header.descriptors > RLC_FRAME_DESCRIPTORS, lent != nil, !isLarge {  // the place is wanted: it is copied
+      lent = nil
+      header.descriptors -= 1
+    }
+    guard header.descriptors <= RLC_FRAME_DESCRIPTORS else {
+      takeBack()
+      throw .tooManyDescriptors
+    }
+    if isLarge, lent == nil { try makeFile(message, patience) }
+    if file >= 0 || lent != nil { header.flags = UInt16(RLC_FRAME_IN_MEMORY_FILE) }
+  }
+
+  /// To map less costs more than to copy it.
+  private static let leastLent = 16 * 1024
+
+  /// One file whose bytes are all of the message's, in their order, however they are divided: a message that is sent on as it came.
+  private func lentFile(_ message: RunLoop.Message, _ payload: Int) -> MemoryFile? {
+    var (whole, end): (MemoryFile?, Int) = (nil, 0)
+    for case .bytes(let bytes) in message.components where !bytes.isEmpty {
+      guard let (file, offset) = bytes.place, offset == end, whole == nil || whole === file else { return nil }
+      whole = file
+      end += bytes.count
+    }
+    return whole?.count == payload ? whole : nil
+  }
+
+  private mutating func makeFile(
+    _ message: RunLoop.Message, _ patience: Patience
+  ) throws(RunLoopError) {
+    do throws(RunLoopError) { try channel.reserveFile(Int(header.payload), patience) } catch {
+      takeBack()
+      throw error
+    }
+    var parts: [iovec] = []
+    for case .bytes(let bytes) in message.components where !bytes.isEmpty { parts.append(bytes.part) }
+    let status = parts.withUnsafeBufferPointer { rlc_memory_file_make($0.baseAddress, $0.count) }
+    withExtendedLifetime(message) {}
+    if status < 0 {
+      channel.settleFile(Int(header.payload), isSent: false)
+      takeBack()
+    }
+    file = try RunLoopError.check(status, "memfd_create")
+  }
+
+  // MARK: Rights
+
+  private mutating func chooseWays() throws(RunLoopError) {
+    for index in rights.indices {
+      let destination = rights[index].destination
+      if let answer = destination as? RemoteReply {
+        guard answer.use() else {
+          takeBack()
+          throw .portInvalid
+        }
+        rights[index].way = answer.channel === channel ? .back(answer.number, answer) : .socket(-1, answer)
+      } else if let port = destination as? RemotePort {
+        rights[index].way = port.channel === channel ? .back(port.number, nil) : .socket(-1, nil)
+      }
+      if case .socket = rights[index].way { header.descriptors += 1 }
+    }
+  }
+
+  /// The owners of rights to third processes are told that somebody new has one.
+  mutating func introduceStrangers(_ patience: Patience) throws(RunLoopError) {
+    for index in rights.indices {
+      guard case .socket(_, let answer) = rights[index].way else { continue }
+      do throws(RunLoopError) {
+        rights[index].way = .socket(try Introduction.make(to: rights[index].destination, patience), answer)
+      } catch {
+        takeBack()
+        throw error
+      }
+    }
+  }
+
+  /// Under the channel's `sending`.
+  mutating func exportRights() {
+    for index in rights.indices where isToBeExported(rights[index].way) {
+      if let answer = rights[index].destination as? ReplyRight {
+        rights[index].way = .exported(channel.export(answer), once: true)
+        hasNewExports = answer.pending.bell.connect(channel) || hasNewExports
+      } else if let mailbox = rights[index].destination as? Mailbox {
+        let (number, isNew) = channel.export(mailbox)
+        rights[index].way = .exported(number, once: false)
+        if isNew { hasNewExports = mailbox.connect(channel) || hasNewExports }
+      } else {
+        // What was dead when it came (`DeadDestination`) has no number here: it is dead there too.
+        rights[index].way = .back(Exports.nobody, nil)
+      }
+    }
+  }
+
+  /// Also one that has gone while room was waited for: the peer, who could not know it, is told after the message.
+  private func isToBeExported(_ way: Way) -> Bool {
+    switch way {
+    case .notYet: true
+    case .exported(let number, _): channel.exports[number] == nil
+    case .back, .socket: false
+    }
+  }
+
+  var deadExports: [Mailbox] {
+    rights.compactMap { right in
+      guard case .exported = right.way else { return nil }
+      // Of a right to answer: who has asked may have given up long ago.
+      let mailbox = right.destination as? Mailbox ?? (right.destination as? ReplyRight)?.pending.bell
+      return mailbox?.isOpen == false ? mailbox : nil
+    }
+  }
+
+  /// It has not been sent: all rights are as they were.
+  func takeBack() {
+    for right in rights {
+      switch right.way {
+      case .notYet: break
+      case .exported(let number, _):
+        let gone = channel.sending.withLock { channel.takeBackExport(number) }
+        if let gone { channel.hasNoMore(for: gone.mailbox) }
+      case .back(_, let answer): answer?.giveBack()
+      case .socket(let descriptor, let answer):
+        // Its owner has been told: the answer is lost with the other end of the new connection.
+        if descriptor < 0 { answer?.giveBack() } else { answer?.wasUsed() }
+      }
+    }
+  }
+
+  /// It has been sent: rights to answer have been used.
+  mutating func hasGone() {
+    isSent = true
+    for right in rights {
+      switch right.way {
+      case .back(_, let answer?), .socket(_, let answer?): answer.wasUsed()
+      case .notYet, .exported, .back, .socket: break
+      }
+    }
+  }
+
+  /// What was made for it.
+  func close() {
+    if file >= 0 {
+      channel.settleFile(Int(header.payload), isSent: isSent)
+      Glibc.close(file)
+    }
+    for right in rights {
+      if case .socket(let descriptor, _) = right.way, descriptor >= 0 { Glibc.close(descriptor) }
+    }
+  }
+
+  // MARK: The packet. Under the channel's `sending`.
+
+  private var table: Int { MemoryLayout<rlc_frame_header>.size + 16 * Int(header.entries) }
+
+  func transmit() -> Int32 {
+    withUnsafeTemporaryAllocation(byteCount: table, alignment: 8) { memory in
+      memory.storeBytes(of: header, as: rlc_frame_header.self)
+      fillTable(memory)
+      let most = header.flags != 0 ? 1 : Int(header.entries) + 1
+      return withUnsafeTemporaryAllocation(of: iovec.self, capacity: most) { parts in
+        parts.initializeElement(at: 0, to: iovec(iov_base: memory.baseAddress, iov_len: memory.count))
+        var count = 1
+        if header.flags == 0 {
+          for case .bytes(let bytes) in parcel.message.components where !bytes.isEmpty {
+            parts.initializeElement(at: count, to: bytes.part)
+            count += 1
+          }
+        }
+        defer { withExtendedLifetime(parcel) {} }
+        return transmit(UnsafeBufferPointer(rebasing: parts[..<count]))
+      }
+    }
+  }
+
+  private func transmit(_ parts: UnsafeBufferPointer<iovec>) -> Int32 {
+    // A thousand components and the header: one more than a call takes.
+    if parts.count > OutgoingMessage.mostParts { return transmitJoined(parts) }
+    let socket = channel.fileDescriptor
+    if header.descriptors == 0 { return rlc_message_socket_send(socket, parts.baseAddress, parts.count, nil, 0) }
+    let descriptors = allDescriptors
+    return rlc_message_socket_send(socket, parts.baseAddress, parts.count, descriptors, descriptors.count)
+  }
+
+  /// IOV_MAX.
+  private static let mostParts = 1024
+
+  private func transmitJoined(_ parts: UnsafeBufferPointer<iovec>) -> Int32 {
+    var whole: [UInt8] = []
+    for part in parts { whole += UnsafeRawBufferPointer(start: part.iov_base, count: part.iov_len) }
+    return whole.withUnsafeMutableBytes { whole in
+      var part = iovec(iov_base: whole.baseAddress, iov_len: whole.count)
+      let descriptors = allDescriptors
+      return rlc_message_socket_send(channel.fileDescriptor, &part, 1, descriptors, descriptors.count)
+    }
+  }
+
+  /// In the order of the table, the memory file first.
+  private var allDescriptors: [Int32] {
+    var all: [Int32] = []
+    if file >= 0 { all.append(file) } else if let lent { all.append(lent.fileDescriptor) }
+    var next = 0
+    if let first = rights.first, first.isReply {
+      if case .socket(let descriptor, _) = first.way { all.append(descriptor) }
+      next = 1
+    }
+    for component in parcel.message.components {
+      switch component {
+      case .bytes: break
+      case .descriptor(let descriptor): all.append(descriptor.fileDescriptor)
+      case .right:
+        if case .socket(let descriptor, _) = rights[next].way { all.append(descriptor) }
+        next += 1
+      }
+    }
+    return all
+  }
+
+  private func fillTable(_ memory: UnsafeMutableRawBufferPointer) {
+    var offset = MemoryLayout<rlc_frame_header>.size
+    func put(_ entry: rlc_frame_entry) {
+      memory.storeBytes(of: entry, toByteOffset: offset, as: rlc_frame_entry.self)
+      offset += 16
+    }
+    var next = 0
+    if let first = rights.first, first.isReply {
+      put(entry(of: first))
+      next = 1
+    }
+    for component in parcel.message.components {
+      switch component {
+      case .bytes(let bytes): put(rlc_frame_entry(bytes: bytes.count))
+      case .descriptor: put(.descriptor)
+      case .right:
+        put(entry(of: rights[next]))
+        next += 1
+      }
+    }
+  }
+
+  private func entry(of right: Right) -> rlc_frame_entry {
+    let reply: UInt8 = right.isReply ? RightFlag.reply : 0
+    switch right.way {
+    case .notYet: return rlc_frame_entry(right: 0, flags: reply)
+    case .exported(let number, let once):
+      return rlc_frame_entry(right: number, flags: reply | (once ? RightFlag.once : 0))
+    case .back(let number, let answer):
+      return rlc_frame_entry(right: number, flags: reply | RightFlag.yours | (answer == nil ? 0 : RightFlag.once))
+    case .socket(_, let answer):
+      return rlc_frame_entry(right: 0, flags: reply | RightFlag.asSocket | (answer == nil ? 0 : RightFlag.once))
+    }
+  }
+}
+
+extension RunLoop.Message.Bytes {
+  /// While the bytes live.
+  fileprivate var part: iovec {
+    // Asked for bytes that are not empty only: these have a storage.
+    iovec(iov_base: UnsafeMutableRawPointer(mutating: storage!.base + startIndex), iov_len: count)
+  }
+}

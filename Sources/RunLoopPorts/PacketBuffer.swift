@@ -1,0 +1,45 @@
+internal import CRunLoopCore
+import RunLoopKit
+
+/// Memory for one packet on its way in: one a thread that has a loop, however many connections the loop serves.
+final class PacketBuffer {
+  let bytes: UnsafeMutableRawPointer
+  let received: UnsafeMutablePointer<rlc_received>
+
+  static let capacity = Int(RLC_FRAME_LARGEST)
+
+  init() {
+    bytes = .allocate(byteCount: PacketBuffer.capacity, alignment: 16)
+    received = .allocate(capacity: 1)
+    received.initialize(to: rlc_received())
+  }
+
+  deinit {
+    bytes.deallocate()
+    received.deallocate()
+  }
+
+  /// The thread's own; one for the moment on a thread without a loop. It is not in use when user code runs.
+  static var ofThread: PacketBuffer {
+    guard let record = ThreadRecord.existing, record.loop != nil else { return PacketBuffer() }
+    if let buffer = record.packetScratch as? PacketBuffer { return buffer }
+    let made = PacketBuffer()
+    record.packetScratch = made
+    return made
+  }
+
+  /// A packet of this size, out of the thread's way: user code runs before it is opened.
+  func copy(_ size: Int) -> PacketBuffer {
+    let copy = PacketBuffer()
+    copy.bytes.copyMemory(from: bytes, byteCount: size)
+    copy.received.pointee = received.pointee
+    return copy
+  }
+
+  /// The packet's descriptors: all of them are whoever took them.
+  func descriptor(at index: Int) -> Int32 {
+    withUnsafeBytes(of: &received.pointee.descriptors) { $0.load(fromByteOffset: 4 * index, as: Int32.self) }
+  }
+
+  func closeDescriptors(from index: Int = 0) { rlc_received_close(received, index) }
+}

@@ -1,0 +1,134 @@
+internal import Glibc
+import RunLoopKit
+
+/// What peers make this process hold: of one peer, and by its parent of all peers of a port.
+///
+/// A charge that would go over a limit of either is refused, and nothing is charged. Its lock is a leaf.
+final class PeerAccount: @unchecked Sendable {
+  /// What is counted. By number, as the table of counts has it.
+  enum Thing: Int, CaseIterable {
+    case connection, introduction, right, descriptor, mappedByte
+  }
+
+  private let limits: RunLoop.PeerLimits
+  private let parent: PeerAccount?
+  private let lock = Lock()
+  /// Guarded by `lock`.
+  private var counts = [Int](repeating: 0, count: Thing.allCases.count)
+
+  init(_ limits: RunLoop.PeerLimits, of parent: PeerAccount? = nil) {
+    self.limits = limits
+    self.parent = parent
+  }
+
+  func count(_ thing: Thing) -> Int { lock.withLock { counts[thing.rawValue] } }
+
+  /// Counted until the charge is gone.
+  /// - Throws: The reason, as a refusal tells it.
+  func charge(_ number: Int, _ thing: Thing) throws(Excess) -> Charge {
+    guard add(number, thing) else { throw Excess(thing: thing, limit: limits[thing], isOfPort: parent == nil) }
+    guard let parent else { return Charge(self, number, thing) }
+    guard parent.add(number, thing) else {
+      take(number, thing)
+      throw Excess(thing: thing, limit: parent.limits[thing], isOfPort: true)
+    }
+    return Charge(self, number, thing)
+  }
+
+  private func add(_ number: Int, _ thing: Thing) -> Bool {
+    lock.withLock {
+      let (sum, isOver) = counts[thing.rawValue].addingReportingOverflow(number)
+      guard !isOver, sum <= limits[thing] else { return false }
+      counts[thing.rawValue] = sum
+      return true
+    }
+  }
+
+  private func take(_ number: Int, _ thing: Thing) { lock.withLock { counts[thing.rawValue] -= number } }
+
+  /// Something that a peer makes this process hold; given back when nobody has it any more.
+  final class Charge: Sendable {
+    private let account: PeerAccount
+    private let number: Int
+    private let thing: Thing
+
+    fileprivate init(_ account: PeerAccount, _ number: Int, _ thing: Thing) {
+      self.account = account
+      self.number = number
+      self.thing = thing
+    }
+
+    deinit {
+      account.take(number, thing)
+      account.parent?.take(number, thing)
+    }
+  }
+
+  /// Which limit a charge would have gone over.
+  struct Excess: Error {
+    let thing: Thing
+    let limit: Int
+    let isOfPort: Bool
+
+    var reason: String {
+      let what =
+        switch thing {
+        case .connection: "connections"
+        case .introduction: "introductions"
+        case .right: "rights"
+        case .descriptor: "descriptors in messages that wait"
+        case .mappedByte: "bytes in mapped files"
+        }
+      return "too many \(what): \(isOfPort ? "all peers" : "a peer") may have \(limit)"
+    }
+  }
+}
+
+/// The accounts of one port's peers: one for all, and one for each that has something.
+final class PeerAccounts: @unchecked Sendable {
+  /// Whose things are counted together: a process of this user, or all of another one.
+  private enum Key: Hashable {
+    case process(Int32)
+    case user(UInt32)
+    case unknown
+
+    init(_ peer: RunLoop.Message.Sender?) {
+      guard let peer else {
+        self = .unknown
+        return
+      }
+      self = peer.userID == geteuid() ? .process(peer.processID) : .user(peer.userID)
+    }
+  }
+
+  private struct WeakAccount {
+    weak var account: PeerAccount?
+  }
+
+  let all: PeerAccount
+  private let perPeer: RunLoop.PeerLimits
+  private let lock = Lock()
+  /// Guarded by `lock`, like all below.
+  private var accounts: [Key: WeakAccount] = [:]
+  private var sweepAt = 64
+
+  init(_ policy: RunLoop.PeerPolicy) {
+    perPeer = policy.perPeer
+    all = PeerAccount(policy.perPort)
+  }
+
+  /// The peer's, as long as somebody has it.
+  func account(of peer: RunLoop.Message.Sender?) -> PeerAccount {
+    let key = Key(peer)
+    return lock.withLock {
+      if let account = accounts[key]?.account { return account }
+      if accounts.count >= sweepAt {
+        accounts = accounts.filter { $0.value.account != nil }
+        sweepAt = max(64, accounts.count * 2)
+      }
+      let made = PeerAccount(perPeer, of: all)
+      accounts[key] = WeakAccount(account: made)
+      return made
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import RunLoopKit
+
+extension RunLoop {
+  /// How much of each thing peers may make this process hold. What goes beyond is refused alone, with its reason, and counted
+  /// (`Port.peerStatistics`, `onRefusal`).
+  ///
+  /// A peer is a process of this process's own user, or another user with all of its processes. Numbers below 0 count as 0.
+  /// - Thread: Any: a value.
+  public struct PeerLimits: Sendable, Hashable {
+    /// Open connections. One more is told so and closed.
+    public var connections: Int
+    /// Connections that came by introductions and on which nothing has been sent yet: rights to this process's ports that peers
+    /// have passed on. The one that is over is invalid for who gets it; its introducer keeps its connection.
+    public var introductions: Int
+    /// Rights of the peer's ports, and to answer it, that this process keeps or has not thrown away yet. The first 64 of each
+    /// connection are not counted, the others by 64. A message with one more is refused: its asker is told `.noReply`.
+    public var rights: Int
+    /// Descriptors in messages that wait in queues. A message with one more is refused.
+    public var undeliveredDescriptors: Int
+    /// Bytes of peers' memory files that are mapped here, as long as somebody holds them. A message with one more is refused.
+    /// A file may have holes: who reads it makes the memory.
+    public var mappedBytes: Int
+
+    /// Limits of one's own. Any number: a negative one counts as 0, and then there may be none.
+    public init(
+      connections: Int = PeerLimits.ofPeer.connections, introductions: Int = PeerLimits.ofPeer.introductions,
+      rights: Int = PeerLimits.ofPeer.rights, undeliveredDescriptors: Int = PeerLimits.ofPeer.undeliveredDescriptors,
+      mappedBytes: Int = PeerLimits.ofPeer.mappedBytes
+    ) {
+      self.connections = connections
+      self.introductions = introductions
+      self.rights = rights
+      self.undeliveredDescriptors = undeliveredDescriptors
+      self.mappedBytes = mappedBytes
+    }
+
+    /// Of one peer if nothing else is said: 256 connections, 128 introductions, 16,384 rights, 1,024 undelivered descriptors,
+    /// 4 GiB mapped.
+    public static let ofPeer = PeerLimits(
+      connections: 256, introductions: 128, rights: 1 << 14, undeliveredDescriptors: 1024, mappedBytes: 1 << 32)
+
+    /// Of all peers of a port together if nothing else is said: four times as much.
+    public static let ofPort = PeerLimits(
+      connections: 1024, introductions: 512, rights: 1 << 16, undeliveredDescriptors: 4096, mappedBytes: 1 << 34)
+
+    subscript(_ thing: PeerAccount.Thing) -> Int {
+      switch thing {
+      case .connection: max(connections, 0)
+      case .introduction: max(introductions, 0)
+      case .right: max(rights, 0)
+      case .descriptor: max(undeliveredDescriptors, 0)
+      case .mappedByte: max(mappedBytes, 0)
+      }
+    }
+  }
+
+  /// What the peers of a named port have, and what they were refused.
+  /// - Thread: Any: a value.
+  public struct PeerStatistics: Sendable, Hashable, CustomStringConvertible {
+    /// Open now.
+    public var connections = 0
+    /// Of the introductions' limit, now.
+    public var introductions = 0
+    /// Of the rights' limit, now.
+    public var rights = 0
+    /// In messages that wait now.
+    public var undeliveredDescriptors = 0
+    /// Mapped now.
+    public var mappedBytes = 0
+    /// Not taken, or ended because their peers broke the rules.
+    public var refusedConnections = 0
+    /// Over a limit, or for want of descriptors; their connections went on.
+    public var refusedMessages = 0
+    /// Over the limit; their connections went on.
+    public var refusedIntroductions = 0
+
+    /// All 0.
+    public init() {}
+
+    /// All of it in a line.
+    public var description: String {
+      "connections \(connections), introductions \(introductions), rights \(rights), undelivered descriptors "
+        + "\(undeliveredDescriptors), mapped bytes \(mappedBytes); refused: connections \(refusedConnections), messages "
+        + "\(refusedMessages), introductions \(refusedIntroductions)"
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import RunLoopKit
+internal import Synchronization
+
+extension RunLoop {
+  /// What is a member wherever the ports are that it serves: a connection, and what listens for connections.
+  ///
+  /// It wakes those modes' loops, and takes messages from another process there. What a user sees are the ports.
+  class PortFollower: EventSource, EventService, @unchecked Sendable {
+    /// Held while memberships change: around the loops' locks, never in user code.
+    private let following = Lock()
+
+    /// The ports that it serves now.
+    var followed: [Mailbox] { [] }
+
+    /// Enters and leaves modes as its ports have. The error if a mode has refused it for want of a descriptor: then it is not
+    /// served there. With no lock held.
+    @discardableResult
+    final func follow() -> RunLoopError? {
+      guard !isForked else { return .forked }
+      return following.withLock {
+        let wanted = followed.flatMap { $0.places }
+        let refusal = move(to: wanted)
+        hasChangedPlaces(isServed: !wanted.isEmpty)
+        return refusal
+      }
+    }
+
+    /// Under the lock that keeps memberships from changing.
+    func hasChangedPlaces(isServed: Bool) {}
+
+    /// The port is gone. With no lock held.
+    func hasLost(_ mailbox: Mailbox) {}
+
+    func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool { false }
+
+    var summary: String { "<follower of ports, \(isValid ? "valid" : "invalid")>" }
+  }
+}
+
+/// Who brings a port messages from other processes; made with the first of them. The port's own loops never wait for its lock.
+final class PortConnections: PortCompany, @unchecked Sendable {
+  private let lock = Lock()
+  /// Guarded by `lock`.
+  private var followers = IdentityTable<RunLoop.PortFollower>()
+
+  /// Has this object, not the mailbox: a weak reference to that would make each of its retains slow.
+  func makeHooks() -> RunLoop.Source.Hooks {
+    var hooks = RunLoop.Source.Hooks()
+    let hasMoved: @Sendable (RunLoop, RunLoop.Mode) -> Void = { _, _ in self.hasMoved() }
+    hooks.schedule = hasMoved
+    hooks.cancel = hasMoved
+    return hooks
+  }
+
+  /// False if it is among them already.
+  func insert(_ follower: RunLoop.PortFollower) -> Bool { lock.withLock { followers.insert(follower) } }
+
+  func remove(_ follower: RunLoop.PortFollower) {
+    let gone = lock.withLock { followers.remove(follower) }
+    withExtendedLifetime(gone) {}
+  }
+
+  var all: ContiguousArray<RunLoop.PortFollower> { lock.withLock { followers.all } }
+
+  /// Why nobody would take connections, or notice the loss of the name, where the port is now.
+  var refusal: RunLoopError? {
+    for follower in all where !(follower is Channel) {
+      if let refusal = follower.follow() { return refusal }
+    }
+    return nil
+  }
+
+  private func hasMoved() { for follower in all { follower.follow() } }
+
+  /// The port is gone.
+  func end(of mailbox: Mailbox) {
+    let all = lock.withLock {
+      defer { followers = IdentityTable() }
+      return followers.all
+    }
+    for follower in all { follower.hasLost(mailbox) }
+  }
+}
+
+extension Mailbox {
+  /// Nil before the first.
+  var followers: PortConnections? { connections as? PortConnections }
+
+  /// True if it was not served by this one before.
+  func connect(_ follower: RunLoop.PortFollower) -> Bool {
+    // Nobody else makes any.
+    (connections { PortConnections() } as! PortConnections).insert(follower)
+  }
+
+  func disconnect(_ follower: RunLoop.PortFollower) { followers?.remove(follower) }
+}
