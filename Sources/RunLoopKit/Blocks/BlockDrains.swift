@@ -1,17 +1,15 @@
 /// What the drains on a thread's stack hold. Not on that stack: a block may end its thread, and what waits is released then.
 struct BlockDrains: ~Copyable {
   /// Of the innermost drain; else empty: its memory and the queue's take turns, so that a steady loop allocates nothing.
-  var blocks = BlockBatch()
+  var blocks = Row<QueuedBlock>()
   /// Taken, and of other modes.
-  var kept = BlockBatch()
+  var kept = Row<QueuedBlock>()
   private var isDraining = false
   private var enclosing: UnsafeMutablePointer<Enclosing>?
 
-  private static let mostSpare = 1024
-
   private struct Enclosing: ~Copyable {
-    var blocks = BlockBatch()
-    var kept = BlockBatch()
+    var blocks = Row<QueuedBlock>()
+    var kept = Row<QueuedBlock>()
     let outer: UnsafeMutablePointer<Enclosing>?
 
     init(outer: UnsafeMutablePointer<Enclosing>?) { self.outer = outer }
@@ -26,10 +24,8 @@ struct BlockDrains: ~Copyable {
   /// All blocks have had their turn or were put back.
   @inline(__always)
   mutating func end() {
-    blocks.reset()
-    // What a burst has needed is given back.
-    if blocks.capacity > Self.mostSpare { blocks = BlockBatch() }
-    if kept.capacity > 0 { kept = BlockBatch() }
+    blocks.trim()
+    if kept.capacity > 0 { kept = Row<QueuedBlock>() }
     isDraining = enclosing != nil
     if isDraining { disclose() }
   }

@@ -8,7 +8,7 @@ internal import Synchronization
 package final class Mailbox: Destination, @unchecked Sendable {
   private let lock = Lock()
   let limit: Int
-  @exclusivity(unchecked) private var queue = MessageQueue()
+  @exclusivity(unchecked) private var queue = Row<RunLoop.Message>()
   /// Of messages that wait.
   @exclusivity(unchecked) private var charges = QueuedCharges()
   @exclusivity(unchecked) private var memberships = PortMemberships()
@@ -135,6 +135,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   func take() -> RunLoop.Message? {
     lock.lock()
     let message = queue.takeFirst()
+    queue.trim()
     held.store(queue.count, ordering: .releasing)
     let isAwaited = waiting > 0
     let charge = charges.isEmpty || message == nil ? nil : charges.take()
@@ -151,13 +152,13 @@ package final class Mailbox: Destination, @unchecked Sendable {
     lock.lock()
     guard !isClosed else { return lock.unlock() }
     isClosed = true
-    var dropped = MessageQueue()
+    var dropped = Row<RunLoop.Message>()
     swap(&dropped, &queue)
     held.store(0, ordering: .releasing)
-    let charges = charges
-    self.charges = QueuedCharges()
+    var released = QueuedCharges()
+    swap(&released, &charges)
     lock.unlock()
-    withExtendedLifetime(charges) {}
+    drop(released)
     thereIsRoom()
     drop(dropped)
     connections?.end(of: self)
@@ -175,7 +176,9 @@ package final class Mailbox: Destination, @unchecked Sendable {
     for waiter in woken { waiter.wake(from: self) }
   }
 
-  private func drop(_ messages: consuming MessageQueue) {}
+  private func drop(_ charges: consuming QueuedCharges) {}
+
+  private func drop(_ messages: consuming Row<RunLoop.Message>) {}
 
   // MARK: Modes. Under the loop's lock.
 

@@ -54,7 +54,7 @@ extension RunLoop {
     }
     let recorded = state.commonItems.all
     for item in recorded { state.commonItems.remove(item, from: self) }
-    var blocks = BlockBatch()
+    var blocks = Row<QueuedBlock>()
     state.detachBlocks(into: &blocks)
     let extras = state.takeExtras()
     activeCounters.store(0, ordering: .relaxed)

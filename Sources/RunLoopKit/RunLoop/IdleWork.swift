@@ -72,9 +72,9 @@ struct IdleWork {
 
 final class IdleQueue: @unchecked Sendable {
   private let lock = Lock()
-  private var blocks = IdleBlocks()
+  private var blocks = Row<HeldBlock>()
   /// Queued by idle blocks: for the next time.
-  private var later = IdleBlocks()
+  private var later = Row<HeldBlock>()
   /// Idle blocks on the stack: one may run the loop.
   private var depth = 0
   /// The loop has ended.
@@ -104,13 +104,13 @@ final class IdleQueue: @unchecked Sendable {
 
   /// Takes no more. The blocks are released here, with no lock held. [loop]
   func close() {
-    var released = [IdleBlocks(), IdleBlocks()]
+    var released = Row<HeldBlock>()
+    var releasedLater = Row<HeldBlock>()
     lock.withLock {
       isClosed = true
-      swap(&released[0], &blocks)
-      swap(&released[1], &later)
+      swap(&released, &blocks)
+      swap(&releasedLater, &later)
     }
-    withExtendedLifetime(released) {}
   }
 
   fileprivate func serve(_ loop: RunLoop) {
@@ -121,39 +121,23 @@ final class IdleQueue: @unchecked Sendable {
 
   /// False if there is nothing to do.
   private func begin() -> Bool {
-    if blocks.isEmpty { swap(&blocks, &later) }
+    if blocks.isEmpty {
+      blocks.trim()
+      swap(&blocks, &later)
+    }
     return !blocks.isEmpty
   }
 
   private func runFirst(_ loop: RunLoop) {
-    let block = lock.withLock {
+    let first = lock.withLock { () -> HeldBlock? in
+      guard let block = blocks.takeFirst() else { return nil }
       depth += 1
-      return blocks.takeFirst()
+      return block
     }
+    guard let block = first else { return }
     let began = loop.countAndTime(.blocksPerformed)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
     lock.withLock { depth -= 1 }
     if began != 0 { loop.calloutHasTaken(since: began, nil, .block) }
-  }
-}
-
-/// First in, first out, each in constant time.
-private struct IdleBlocks {
-  private var added: [HeldBlock] = []
-  /// The oldest ones, the first one last.
-  private var reversed: [HeldBlock] = []
-
-  var isEmpty: Bool { added.isEmpty && reversed.isEmpty }
-
-  mutating func append(_ block: consuming HeldBlock) { added.append(block) }
-
-  /// Not of an empty one.
-  mutating func takeFirst() -> HeldBlock {
-    if reversed.isEmpty {
-      reversed = added.reversed()
-      added = []
-    }
-    defer { if reversed.isEmpty { reversed = [] } }
-    return reversed.removeLast()
   }
 }

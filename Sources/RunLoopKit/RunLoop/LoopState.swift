@@ -96,9 +96,9 @@ struct LoopState: ~Copyable {
     return modes.first { $0.isPseudoMode }?.pendingBlockCount ?? 0
   }
 
-  /// Takes all blocks out of the queue, in exchange for an empty batch.
+  /// Takes all blocks out of the queue, in exchange for an empty row.
   @inline(__always)
-  mutating func detachBlocks(into empty: inout BlockBatch) {
+  mutating func detachBlocks(into empty: inout Row<QueuedBlock>) {
     for index in 0..<modes.count { modes[index].pendingBlockCount = 0 }
     blocks.detach(into: &empty)
   }

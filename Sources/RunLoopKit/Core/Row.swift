@@ -1,0 +1,93 @@
+/// Elements in the order of their coming: filled at the end and emptied from the start. It grows to what a burst needs; `trim`
+/// gives that back.
+///
+/// Not an array: taking an element out of one, or leaving it there for its turn, costs a reference count and a check each.
+package struct Row<Element>: ~Copyable {
+  /// Nil only while the row is empty.
+  private var elements: UnsafeMutablePointer<Element>?
+  package private(set) var capacity = 0
+  private var first = 0
+  private var end = 0
+
+  private static var firstCapacity: Int { 4 }
+  /// Kept though the row is empty.
+  private static var mostSpare: Int { 1024 }
+
+  package init() {}
+
+  package var count: Int { end - first }
+  package var isEmpty: Bool { first == end }
+
+  /// The index counts from the first element; it must be below `count`.
+  // Then there is memory.
+  package subscript(index: Int) -> Element { elements![first + index] }
+
+  /// - Complexity: O(1), amortized.
+  @inline(__always)
+  package mutating func append(_ element: consuming Element) {
+    if end == capacity { makeRoom() }
+    // `makeRoom` makes memory where there is none: the capacity was 0 then.
+    (elements! + end).initialize(to: element)
+    end += 1
+  }
+
+  /// - Complexity: O(1).
+  @inline(__always)
+  package mutating func takeFirst() -> Element? {
+    guard first < end else { return nil }
+    // There is an element, hence memory.
+    first += 1
+    return (elements! + (first - 1)).move()
+  }
+
+  /// Takes out the first one that is wanted, from wherever it is. - Complexity: O(n).
+  package mutating func remove(where isWanted: (Element) -> Bool) -> Element? {
+    guard let elements, let index = (first..<end).first(where: { isWanted(elements[$0]) }) else { return nil }
+    let removed = (elements + index).move()
+    (elements + index).moveInitialize(from: elements + index + 1, count: end - index - 1)
+    end -= 1
+    return removed
+  }
+
+  /// Gives back what a burst has needed, if nothing is left of it. Whoever empties a row calls this then; not after each element.
+  @inline(__always)
+  package mutating func trim() {
+    guard first == end else { return }
+    first = 0
+    end = 0
+    if capacity > Self.mostSpare { giveBack() }
+  }
+
+  @inline(never)
+  private mutating func giveBack() {
+    elements?.deallocate()
+    elements = nil
+    capacity = 0
+  }
+
+  /// At the start, if half of the memory is free there: so many have been taken since the last time. Else there is twice as much.
+  @inline(never)
+  private mutating func makeRoom() {
+    let count = count
+    if let elements, first >= capacity / 2 {
+      elements.moveInitialize(from: elements + first, count: count)
+    } else {
+      let larger = max(Self.firstCapacity, capacity * 2)
+      let moved = UnsafeMutablePointer<Element>.allocate(capacity: larger)
+      if let elements {
+        moved.moveInitialize(from: elements + first, count: count)
+        elements.deallocate()
+      }
+      elements = moved
+      capacity = larger
+    }
+    first = 0
+    end = count
+  }
+
+  deinit {
+    guard let elements else { return }
+    (elements + first).deinitialize(count: count)
+    elements.deallocate()
+  }
+}
