@@ -104,7 +104,9 @@ import Testing
       let source = RunLoop.Source { _ in loop.stop() }
       try loop.add(source)
       let outsider = makeThread {
-        usleep(20_000)
+        // Asleep, it waits for reality: there is no date to which the clock could go.
+        let limit = realSeconds() + 60
+        while !loop.isWaiting, realSeconds() < limit { sched_yield() }
         source.signal()
         loop.wakeUp()
       }
@@ -146,10 +148,13 @@ import Testing
 
   @Test func leavingPassesTheTurnOn() async throws {
     try await VirtualTime.run { time in
-      let log = Log()
-      let thread = time.start { log.append("ran") }
+      let (log, meeting) = (Log(), Meeting())
+      let thread = time.start {
+        log.append("ran")
+        meeting.arrive()
+      }
       time.leave()
-      while log.all.isEmpty { usleep(1000) }  // a wait of which virtual time knows nothing
+      meeting.awaitArrival()
       time.enter()
       thread.join()
       #expect(log.all == ["ran"])

@@ -3,7 +3,7 @@ import RunLoopTesting
 import Testing
 
 /// The order of messages among everything else, in virtual time.
-@Suite struct PortTests {
+@Suite struct VirtualPortTests {
   /// A message is a pass's one event, in turn with timers; blocks and signalled sources come before it.
   @Test func messagesTakeTheirTurnInThePass() async throws {
     try await VirtualTime.run { time in

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Timers on the suspending, the continuous and the wall clock, in virtual time.
-@Suite struct ClockTests {
+@Suite struct VirtualClockTests {
   @Test func suspendTellsTheClocksApart() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())

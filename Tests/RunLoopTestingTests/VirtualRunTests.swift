@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// `VirtualTime.run`, and virtual times beside each other and beside the system's clock.
-@Suite struct RunTests {
+@Suite struct VirtualRunTests {
   @Test func theBodyIsTheTestsTask() async throws {
     let test = Test.current
     let time = try await VirtualTime.run { time in

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Rearmable timers, in virtual time.
-@Suite struct RearmableTests {
+@Suite struct VirtualRearmableTests {
   /// When it fired, in whole milliseconds since it was made.
   private final class Firings: Sendable {
     private let start = RunLoop.Instant.now
