@@ -157,4 +157,47 @@ final class KernelTests: XCTestCase {
       XCTAssertTrue(try XCTUnwrap(fired.value) <= RunLoop.Instant.now.advanced(by: ahead))
     }
   }
+
+  /// Sleeps on a semaphore, as virtual time does on a condition.
+  private final class Turns: TurnTaking, @unchecked Sendable {
+    let waits = Box([UInt]())
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(semaphore, 0, 0) }
+
+    deinit {
+      sem_destroy(semaphore)
+      semaphore.deallocate()
+    }
+
+    func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool) {
+      waits.update { $0.append(word) }
+      if isUnchanged() { while sem_wait(semaphore) != 0 {} }
+    }
+
+    func wake(_ word: UInt) {
+      if waits.value.contains(word) { sem_post(semaphore) }
+    }
+
+    func waitUntilWritable(_ fileDescriptor: Int32, until deadline: UInt64, for purpose: String) -> Int32 { -ENOSYS }
+
+    func threadWillStart() -> any ThreadPlace { fatalError("no thread is started here") }
+  }
+
+  func test_RLK_KERNEL_5_whoeverChangesWhatAThreadWaitsForWakesIt() throws {
+    let thread = RunLoop.Thread(name: "real")
+    onThread {
+      Kernel.leave()
+      try thread.start()
+      let (loop, turns) = (try XCTUnwrap(thread.loop), Turns())
+      let waiter = TestThread {
+        Kernel(rlc_kernel_default().pointee, turns: turns).enter()
+        XCTAssertNil(thrown { try loop.performAndWait { yieldUntil(!turns.waits.value.isEmpty) } })
+      }
+      waiter.join()
+      XCTAssertGreaterThan(turns.waits.value.count, 0)
+      thread.stop()
+      try thread.join()
+    }
+  }
 }
