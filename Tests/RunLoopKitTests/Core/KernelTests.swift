@@ -74,8 +74,7 @@ final class KernelTests: XCTestCase {
       XCTAssertNil(Kernel.current)
       try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: "other")
       try loop.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in }, to: "other")
-      XCTAssertEqual(
-        calls.made.value.filter { $0 != "epoll_wait" }, ["timerfd_create 0", "epoll_create", "timerfd_create 2"])
+      XCTAssertEqual(calls.made.value.filter { $0.hasPrefix("timerfd") }, ["timerfd_create 0", "timerfd_create 2"])
       calls.made.value = []
       try RunLoop.current.add(RunLoop.Timer(fireDate: .now) { _ in })
       XCTAssertEqual(try RunLoop.current.run(), .finished)
