@@ -65,19 +65,22 @@ let package = Package(
       name: "port-peer", dependencies: ["RunLoopKit", "RunLoopPorts"], path: "Tests/PortPeer",
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "hostile-peers", dependencies: ["RunLoopKit", "RunLoopPorts", "CRunLoopCore", "CTestSupport"],
+      name: "hostile-peers",
+      dependencies: ["RunLoopKit", "RunLoopPorts", "CRunLoopCore", "CTestSupport", "RunLoopTestSupport"],
       path: "Tests/HostilePeers", swiftSettings: strictSwift),
     .executableTarget(
       name: "failing-calls",
       dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CTestSupport"],
       path: "Tests/FailingCalls", swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .target(name: "RunLoopTestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls"], exclude: ["Corpus"]),
     .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents"]),
     .testTarget(
       name: "RunLoopKitTests",
       dependencies: [
-        "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CTestSupport", "port-peer", "hostile-peers",
+        "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CTestSupport", "RunLoopTestSupport",
+        "port-peer", "hostile-peers",
       ]),
   ] + benchmarkTargets,
   swiftLanguageModes: [.v6],

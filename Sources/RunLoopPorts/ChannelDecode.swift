@@ -68,12 +68,7 @@ extension Channel {
     var charge: PeerAccount.Charge?
     do throws(Objection) {
       try fill(&opened, &view, packet)
-      let target = sending.withLock { () -> Exports.Target? in
-        guard let target = exports[number] else { return nil }
-        if case .answer = target { return exports.remove(number) }
-        return target
-      }
-      switch target {
+      switch use(number) {
       case nil: return .unclaimed(number, opened.message)
       case .answer(let right): return .answer(right, opened.message)
       case .port(let mailbox):
@@ -265,14 +260,18 @@ extension Channel {
     }
   }
 
-  /// One of this side's ports comes back; a right to answer with its last use.
-  private func ownRight(_ number: UInt64) -> any Destination {
-    let target = sending.withLock { () -> Exports.Target? in
+  /// What is exported under the number; a right to answer is used up.
+  private func use(_ number: UInt64) -> Exports.Target? {
+    sending.withLock {
       guard let target = exports[number] else { return nil }
       if case .answer = target { return exports.remove(number) }
       return target
     }
-    switch target {
+  }
+
+  /// One of this side's ports comes back; a right to answer with its last use.
+  private func ownRight(_ number: UInt64) -> any Destination {
+    switch use(number) {
     case .port(let mailbox): return mailbox
     case .answer(let right): return right
     case nil: return DeadDestination()

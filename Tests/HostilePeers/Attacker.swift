@@ -1,6 +1,7 @@
 import CRunLoopCore
 import CTestSupport
 import Glibc
+import RunLoopTestSupport
 
 /// Raw connections that send what they like. One round for each line that it reads, which is the round's seed; all that it has
 /// opened is closed when it answers.

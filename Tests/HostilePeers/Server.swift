@@ -1,6 +1,7 @@
 import Glibc
 import RunLoopKit
 import RunLoopPorts
+import RunLoopTestSupport
 
 typealias Port = RunLoop.Port
 typealias Message = RunLoop.Message

@@ -1,6 +1,7 @@
 import CTestSupport
 import Glibc
 import RunLoopKit
+import RunLoopTestSupport
 import Synchronization
 import XCTest
 
@@ -345,20 +346,4 @@ private final class Case: Sendable {
 private final class OwnedPipe: Sendable {
   let pipe = Pipe()
   deinit { pipe.closeBoth() }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-private struct SplitMix {
-  private var state: UInt64
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 }

@@ -1,9 +1,9 @@
 /// SplitMix64: the same numbers for the same seed.
-struct SplitMix {
+package struct SplitMix {
   private var state: UInt64
-  init(_ seed: UInt64) { state = seed }
+  package init(_ seed: UInt64) { state = seed }
 
-  mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
@@ -11,7 +11,7 @@ struct SplitMix {
     return mixed ^ (mixed >> 31)
   }
 
-  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+  package mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
-  mutating func isOne(in limit: Int) -> Bool { below(limit) == 0 }
+  package mutating func isOne(in limit: Int) -> Bool { below(limit) == 0 }
 }
