@@ -7,6 +7,10 @@ import PackageDescription
 let strict: [SwiftSetting] =
   Context.environment["RLK_STRICT"] == nil ? [] : [.unsafeFlags(["-warnings-as-errors"])]
 
+/// Products whose names are not their package's must name it.
+let events = Target.Dependency.product(name: "RunLoopEvents", package: "RunLoopKit")
+let ports = Target.Dependency.product(name: "RunLoopPorts", package: "RunLoopKit")
+
 /// A program in the folder of its name.
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(name: name, dependencies: dependencies, path: name, swiftSettings: strict)
@@ -17,11 +21,11 @@ let package = Package(
   dependencies: [.package(name: "RunLoopKit", path: "..")],
   targets: [
     .target(name: "ExampleSupport", path: "support", swiftSettings: strict),
-    program("events", ["RunLoopKit", "RunLoopEvents", "ExampleSupport"]),
-    program("kvd", ["RunLoopKit", "RunLoopEvents"]),
-    program("patterns", ["RunLoopKit", "RunLoopEvents", "ExampleSupport"]),
+    program("events", ["RunLoopKit", events, "ExampleSupport"]),
+    program("kvd", ["RunLoopKit", events]),
+    program("patterns", ["RunLoopKit", events, "ExampleSupport"]),
     program("ports", ["RunLoopKit", "ExampleSupport"]),
-    program("supervisor", ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "ExampleSupport"]),
+    program("supervisor", ["RunLoopKit", events, ports, "ExampleSupport"]),
     program("threads", ["RunLoopKit", "ExampleSupport"]),
     .testTarget(name: "ExampleTests", dependencies: ["events", "patterns", "ports", "supervisor", "threads"]),
     .testTarget(name: "KvdTests", dependencies: ["kvd"]),
