@@ -130,9 +130,12 @@ extension RunLoop {
 
     /// As the clocks of its loop stand now; in no loop, those of the calling thread.
     private func convert(_ date: UInt64, from clock: TimerClock, to other: TimerClock) -> UInt64 {
-      let kernel = owner.map { $0.kernel } ?? .current
+      let kernel = kernel
       return Time.convert(date, from: kernel.now(clock), to: kernel.now(other))
     }
+
+    /// Its loop's; in no loop, the calling thread's.
+    var kernel: Kernel? { owner.map { $0.kernel } ?? .current }
 
     /// How much later than its date the timer may fire, so that wakes can be shared. At most half the interval of a
     /// repeating timer, at least zero; the phase does not shift.
@@ -195,7 +198,7 @@ extension RunLoop {
     }
 
     public override var description: String {
-      let now = Instant.now
+      let now = Instant(nanoseconds: kernel.now())
       let detail = context?.description.map { ", context \($0)" } ?? ""
       let next = fireDate.map { $0 == .distantFuture ? "never" : "next in \(now.duration(to: $0))" } ?? "invalid"
       let otherClock = clock == .suspending ? "" : ", \(clock) clock"

@@ -81,7 +81,7 @@ extension RunLoop {
     }
 
     /// On the clock of its loop.
-    private var now: UInt64 { (timer.owner.map { $0.kernel } ?? .current).now() }
+    private var now: UInt64 { timer.kernel.now() }
 
     /// All that were dropped so far.
     public var droppedFrames: UInt64 { core.dropped }
