@@ -1,4 +1,4 @@
-// The only way to user code from this module: see RunLoop/Callouts.swift in RunLoopKit.
+// The only way to user code from this module: see Items/Callouts.swift in RunLoopKit.
 
 import RunLoopKit
 

@@ -52,7 +52,7 @@ extension RunLoop {
 
     final func hasEntered() { served.hasJoined() }
 
-    final func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+    override final func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       served.takeEvent(ready: ready, in: mode, of: loop)
     }
 

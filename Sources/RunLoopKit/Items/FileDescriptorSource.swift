@@ -181,6 +181,15 @@ extension RunLoop {
       if let failure { throw failure }
     }
 
+    override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+      let ready = ready & interestNow  // an observer of after-waiting may have changed it
+      guard ready != 0, loop.beginServing(self, in: mode) else { return false }
+      loop.count(.portCallouts)
+      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(self, Readiness(rawValue: ready))
+      loop.endServing(self)
+      return true
+    }
+
     override func releaseBody() {
       var released = Body { _, _ in }
       swap(&body, &released)

@@ -170,6 +170,11 @@ extension RunLoop {
     /// What subclasses do of that.
     func hasLeft() {}
 
+    /// Takes one event and calls out; true if it did. It was found ready, and is valid and a member of the mode that runs, or was a
+    /// moment ago. On the loop's thread, with no lock held.
+    /// - Parameter ready: `RLC_` bits; 0 of a port.
+    func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool { false }
+
     /// Exchanges the closure for one that does nothing. No callout of the item is on any stack, and none begins.
     func releaseBody() {}
 

@@ -6,6 +6,11 @@ protocol ItemHost: AnyObject {
   func noteLeaving(_ item: RunLoop.Item)
   /// Once: the item is invalid and has left its modes, so that no callout of it begins. With no lock held.
   static func endClosure(of item: RunLoop.Item, _ owner: RunLoop?)
+  func count(_ counter: Counters.Counter)
+  /// Its callout begins: nested runs leave the source out. False if it is on the stack already. [loop]
+  func beginServing(_ source: RunLoop.FileDescriptorSource, in mode: ModePointer) -> Bool
+  /// What `beginServing` has begun is over. [loop]
+  func endServing(_ source: RunLoop.FileDescriptorSource)
   /// A descriptor source wants to hear of other readiness than before.
   func interestChanged(_ source: RunLoop.DescriptorItem) throws(RunLoopError)
   /// False if the timer is not the loop's any more.

@@ -62,6 +62,19 @@ extension RunLoop {
         context: context, onlyHost: nil, descriptors: ItemDescriptors.make(limit: limit))
     }
 
+    override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+      if ready == PortRegistration.failed { tellFailedRead() }
+      loop.count(.portCallouts)
+      return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(self)
+    }
+
+    /// Its handler, which is called for it, cannot tell it from a message.
+    @inline(never)
+    private func tellFailedRead() {
+      let why = "its descriptor \(fileDescriptor) cannot be read"
+      StandardError.write("RunLoopKit: a port source\(labelText) rests until it is added anew: \(why)\n")
+    }
+
     override func releaseBody() {
       var released = Body { _ in }
       swap(&body, &released)

@@ -165,6 +165,7 @@ extension RunLoop {
     }
 
     /// The loop in whose modes it is.
+    @inline(__always)
     var owner: RunLoop? {
       withLinks { links in links.first { $0.mode != nil && $0.host.isInThisProcess }?.host }
     }

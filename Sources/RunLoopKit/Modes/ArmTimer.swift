@@ -3,6 +3,7 @@
 extension RunLoop.Timer {
   /// False if it is in none.
   @discardableResult
+  @inline(__always)
   func arm(_ links: ItemLinks, on loop: RunLoop) -> Bool {
     if let (mode, token) = links.only(of: loop) {
       arm(in: mode, token: token, on: loop)
@@ -31,6 +32,7 @@ extension RunLoop.Timer {
     }
   }
 
+  @inline(__always)
   func clear(_ links: ItemLinks, on loop: RunLoop) {
     if let (mode, token) = links.only(of: loop) { return mode.timers.clear(self, token: token) }
     links.forEach { if $0.host === loop { $0.mode?.timers.clear(self, token: $0.token) } }

@@ -40,6 +40,7 @@ extension ModePointer {
     @inline(__always) nonmutating unsafeMutableAddress { address.assumingMemoryBound(to: ModeState.self) }
   }
 
+  @inline(__always)
   var name: RunLoop.Mode { state.name }
   @inline(__always)
   var isPseudoMode: Bool { state.isPseudoMode }

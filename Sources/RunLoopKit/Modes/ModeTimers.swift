@@ -2,8 +2,6 @@
 ///
 /// What only looks is mutating where it has to be quick, since the compiler (6.3) copies all of it for a look otherwise.
 struct ModeTimers: ~Copyable {
-  /// Its members, firing ones included.
-  private(set) var count = 0
   // One row in the order of `TimerClock`, each made with its clock's first timer, and kept. Mostly it is of one, which lies here.
   private var first: ClockTimers?
   /// Nil rather than empty.
@@ -14,16 +12,13 @@ struct ModeTimers: ~Copyable {
   mutating func insert(_ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     if first?.serves(timer.clock, set) != true { try make(timer.clock, heardBy: set, on: loop) }
     // Made in the line above.
-    let token = try heap(of: timer.clock)!.insert(timer)
-    count += 1
-    return token
+    return try heap(of: timer.clock)!.insert(timer)
   }
 
   @inline(__always)
   mutating func remove(_ timer: RunLoop.Timer, token: UInt64) {
     // Made when the timer was inserted; it lasts as long as the mode.
     heap(of: timer.clock)!.remove(timer, token: token)
-    count -= 1
   }
 
   /// The heap and the timerfd of a clock; nothing if they are there.
@@ -106,6 +101,9 @@ struct ModeTimers: ~Copyable {
   private mutating func hasOther(where isWanted: (ClockTimers) -> Bool) -> Bool {
     others?.contains(where: isWanted) == true
   }
+
+  /// Of its members, firing ones included.
+  var count: Int { clocks.reduce(0) { $0 + $1.heap.count } }
 
   var clocks: [ClockTimers] { (first.map { [$0] } ?? []) + (others ?? []) }
 
@@ -237,7 +235,7 @@ struct ModeTimers: ~Copyable {
   /// The earliest date, as reported, firing and collected ones included; nil if there is none. Of all clocks on the suspending one
   /// as they stand now.
   func firstDate(of mode: ModePointer, _ collected: borrowing CollectedTimers, _ kernel: Kernel?) -> UInt64? {
-    guard count > 0, let first else { return nil }
+    guard let first, count > 0 else { return nil }
     let now = kernel.now()
     if others == nil, first.clock == .suspending {
       let date = min(first.heap.first, collected.firstDate(of: mode))

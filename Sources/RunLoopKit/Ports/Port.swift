@@ -90,6 +90,13 @@ extension RunLoop {
     /// Its connections go where it goes.
     override var hooksOfKind: Source.HeldHooks? { mailbox.connections == nil ? nil : mailbox.hooks }
 
+    override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+      guard let message = mailbox.take() else { return false }
+      loop.count(.portCallouts)
+      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(self, message)
+      return true
+    }
+
     override func releaseBody() {
       var released = Body { _, _ in }
       swap(&body, &released)

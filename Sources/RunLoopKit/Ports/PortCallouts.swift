@@ -1,4 +1,4 @@
-// The only way to user code from this folder: see RunLoop/Callouts.swift.
+// The only way to user code from this folder: see Items/Callouts.swift.
 
 @inline(never)
 package func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(_ port: RunLoop.Port, _ message: RunLoop.Message) {

@@ -18,7 +18,7 @@ struct OwnerState: ~Copyable {
   var skippedLooks = 0
   static let mostSkippedLooks = 63
   /// Whose callouts are on the stack, of those that hold a descriptor of their own for them; the innermost one's last.
-  var servedOwners: ContiguousArray<RunLoop.DescriptorItem> = []
+  var servedOwners: ContiguousArray<RunLoop.Item> = []
   /// Of waits that have failed, one soon after the other, and when the last one did.
   var failedWaits = 0
   var failedWaitAt: UInt64 = 0

@@ -80,7 +80,7 @@ extension RunLoop {
     case .mainQueue:
       return serveMainQueue()
     case .port(let item, let ready):
-      return serve(item, ready: ready, activation)
+      return serve(item, ready: ready, in: activation.pointee.mode)
     }
   }
 }

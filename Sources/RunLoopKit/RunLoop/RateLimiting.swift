@@ -1,74 +1,76 @@
-extension RunLoop {
-  /// As `serve`, for a source with a limit.
+// The rests of what has a limit, in one loop.
+
+extension RunLoop.RateLimiter {
+  /// Serves the item, as `body` does it, unless it was called often enough: then it rests.
   @inline(never)
   func serve(
-    _ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>, _ limiter: RateLimiter
+    _ item: RunLoop.Item, ready: UInt32, in mode: ModePointer, of loop: RunLoop, _ body: () -> Bool
   ) -> Bool {
     // The message of a port source has been taken, and an error alone is told once: these are told in any case.
     let isLast = item.kind == .portSource || ready == PortRegistration.failed
-    guard limiter.begin(now: Kernel.now()) || isLast else {
+    guard begin(now: Kernel.now()) || isLast else {
       // Proof: `Item.Kind`.
-      if item.kind == .descriptorSource { armAgain(unsafeDowncast(item, to: FileDescriptorSource.self), activation) }
-      rest(item, limiter)
-      if limiter.rest(in: serial) == nil { lock.withLock { setMuted(false, item) } }
+      if item.kind == .descriptorSource {
+        armAgain(unsafeDowncast(item, to: RunLoop.FileDescriptorSource.self), in: mode, of: loop)
+      }
+      rest(item, in: loop)
+      if rest(in: loop.serial) == nil { loop.lock.withLock { loop.setMuted(false, item) } }
       return false
     }
-    let hasHandled = serveUnlimited(item, ready: ready, activation)
-    if !hasHandled { limiter.takeBack() }
-    rest(item, limiter)
+    let hasHandled = body()
+    if !hasHandled { takeBack() }
+    rest(item, in: loop)
     return hasHandled
   }
 
   /// It was called in another loop too often: the one shot, or the hang-up, that was taken here is told after the rest. Muted
   /// first, it is only marked: epoll hears of it when it is taken back, and may refuse it then, which is dealt with.
-  private func armAgain(_ source: FileDescriptorSource, _ activation: UnsafeMutablePointer<Activation>) {
-    let mode = activation.pointee.mode
-    lock.withLock {
+  private func armAgain(_ source: RunLoop.FileDescriptorSource, in mode: ModePointer, of loop: RunLoop) {
+    loop.lock.withLock {
       guard let token = source.token(in: mode) else { return }
-      mode.setMuted(true, source, token, on: self)
+      mode.setMuted(true, source, token, on: loop)
       try? mode.ports.set?.setInterest(source.registration.interest, token: token)
     }
   }
 
-  private func rest(_ item: Item, _ limiter: RateLimiter) {
-    guard item.isValid, let end = limiter.restEnd(now: Kernel.now()) else { return }
+  private func rest(_ item: RunLoop.Item, in loop: RunLoop) {
+    guard item.isValid, let restEnd = restEnd(now: Kernel.now()) else { return }
     // It holds neither of them: the limiter, which the source holds, holds the timer.
-    let timer = Timer(fireDate: Instant(nanoseconds: end)) { [weak self, weak item] _ in
-      if let self, let item, let limiter = item.limiter { self.endRest(item, limiter) }
+    let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: restEnd)) { [weak loop, weak item] _ in
+      if let loop, let item { item.limiter?.restIsOver(item, in: loop) }
     }
     timer.keepsRunning = item.keepsRunning
-    limiter.beginRest(in: serial, timer)?.invalidate()
-    let isResting = lock.withLock { beginRest(item, timer) }
-    if !isResting { endRest(limiter, of: item) }
-    if !item.isValid { limiter.end() }
+    beginRest(in: loop.serial, timer)?.invalidate()
+    let isResting = loop.lock.withLock { beginRest(item, timer, in: loop) }
+    if !isResting { endRest(of: item, in: loop) }
+    if !item.isValid { end() }
   }
 
   /// Under the lock. False if no timer can be made: then it does not rest. Removed in its callout, it rests where it is added.
-  private func beginRest(_ item: Item, _ timer: Timer) -> Bool {
-    let modes = item.withLinks { links in links.compactMap { $0.host === self ? $0.mode : nil } }
+  private func beginRest(_ item: RunLoop.Item, _ timer: RunLoop.Timer, in loop: RunLoop) -> Bool {
+    let modes = item.withLinks { links in links.compactMap { $0.host === loop ? $0.mode : nil } }
     do throws(RunLoopError) {
-      for mode in modes where timer.isValid { _ = try mode.insert(timer, on: self) }
+      for mode in modes where timer.isValid { _ = try mode.insert(timer, on: loop) }
     } catch {
       return false
     }
-    setMuted(true, item)
+    loop.setMuted(true, item)
     return true
   }
 
-  private func endRest(_ item: Item, _ limiter: RateLimiter) {
-    guard endRest(limiter, of: item) else { return }
-    guard let whenLeft = limiter.limit.whenLeft else { return }
-    let began = beginTiming()
-    callOutNested(item) { whenLeft(item) }
-    if began != 0 { calloutHasTaken(since: began, item) }
+  private func restIsOver(_ item: RunLoop.Item, in loop: RunLoop) {
+    guard endRest(of: item, in: loop), let whenLeft = limit.whenLeft else { return }
+    let began = loop.beginTiming()
+    loop.callOutNested(item) { whenLeft(item) }
+    if began != 0 { loop.calloutHasTaken(since: began, item) }
   }
 
   /// False if it did not rest.
   @discardableResult
-  private func endRest(_ limiter: RateLimiter, of item: Item) -> Bool {
-    guard let timer = limiter.endRest(in: serial) else { return false }
+  private func endRest(of item: RunLoop.Item, in loop: RunLoop) -> Bool {
+    guard let timer = endRest(in: loop.serial) else { return false }
     timer.invalidate()
-    lock.withLock { setMuted(false, item) }
+    loop.lock.withLock { loop.setMuted(false, item) }
     return true
   }
 }

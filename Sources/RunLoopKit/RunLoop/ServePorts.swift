@@ -1,66 +1,62 @@
 extension RunLoop {
-  /// True if a source was called: it may have left the mode since the port became ready.
+  /// Serves what was found ready, each kind in its own way: recorded, timed, and within its limit. True if it was called: it may have
+  /// left the mode since it became ready.
   @inline(__always)
-  func serve(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
+  func serve(_ item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
     let began = beginTiming()
-    let hasCalled = serveRecorded(item, ready: ready, activation)
+    let hasCalled = serveRecorded(item, ready: ready, in: mode)
     if began != 0 { if hasCalled { calloutHasTaken(since: began, item) } else { endTiming(began) } }
     return hasCalled
   }
 
-  private func serveRecorded(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
+  private func serveRecorded(_ item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
     beginCallout(item)
     defer { endCallout() }
-    guard item.isValid, item.isMember(of: activation.pointee.mode) else { return false }
-    if let limiter = item.limiter { return serve(item, ready: ready, activation, limiter) }
-    return serveUnlimited(item, ready: ready, activation)
+    guard item.isValid, item.isMember(of: mode) else { return false }
+    guard let descriptors = item.descriptors else { return item.serve(ready: ready, in: mode, of: self) }
+    guard let limiter = descriptors.limiter else { return serve(item, descriptors.owned, ready: ready, in: mode) }
+    return limiter.serve(item, ready: ready, in: mode, of: self) {
+      serve(item, descriptors.owned, ready: ready, in: mode)
+    }
+  }
+
+  /// What the item owns stays open meanwhile, and is closed by the end of the thread if its callout ends that.
+  private func serve(_ item: Item, _ owned: OwnedDescriptor?, ready: UInt32, in mode: ModePointer) -> Bool {
+    guard let owned else { return item.serve(ready: ready, in: mode, of: self) }
+    guard owned.hold() else { return false }  // invalidated by another thread a moment ago
+    owner.servedOwners.append(item)
+    let hasCalled = item.serve(ready: ready, in: mode, of: self)
+    owner.servedOwners.removeLast()
+    owned.release()
+    if hasCalled, item.kind == .eventSource || item.kind == .connection { count(.portCallouts) }
+    return hasCalled
+  }
+}
+
+// MARK: Readiness sources in nested runs
+
+extension RunLoop {
+  @inline(__always)
+  func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
+    // A pass serves it.
+    let activation = owner.activation!
+    if activation.pointee.parent != nil, isServed(source, above: activation) {  // removed and added again in its own callout
+      lock.withLock { muteServedPorts(in: mode) }
+      return false
+    }
+    // Whoever serves it holds it until `serving` is nil again.
+    activation.pointee.serving = Unmanaged.passUnretained(source)
+    return true
   }
 
   @inline(__always)
-  func serveUnlimited(_ item: Item, ready: UInt32, _ activation: UnsafeMutablePointer<Activation>) -> Bool {
-    if item.kind == .portSource {
-      count(.portCallouts)
-      if ready == PortRegistration.failed { tellFailedRead(item) }
-      // Proof: `Item.Kind`.
-      return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(unsafeDowncast(item, to: PortSource.self))
-    }
-    if item.kind != .descriptorSource { return serveEvent(of: item, ready: ready, in: activation.pointee.mode) }
-    // Proof: `Item.Kind`.
-    let source = unsafeDowncast(item, to: FileDescriptorSource.self)
-    let ready = ready & source.interestNow  // an observer of after-waiting may have changed it
-    if ready == 0 { return false }
-    if isServed(source, above: activation) {  // removed and added again in its own callout
-      lock.withLock { muteServedPorts(in: activation.pointee.mode) }
-      return false
-    }
-    let owned = source.owned
-    if let owned {
-      guard owned.hold() else { return false }  // invalidated by another thread a moment ago
-      owner.servedOwners.append(source)
-    }
-    count(.portCallouts)
-    // The caller holds it until `serving` is nil again.
-    activation.pointee.serving = Unmanaged.passUnretained(source)
-    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(source, FileDescriptorSource.Readiness(rawValue: ready))
+  func endServing(_ source: FileDescriptorSource) {
+    let activation = owner.activation!
     activation.pointee.serving = nil
     if activation.pointee.isServingMuted {
       activation.pointee.isServingMuted = false
       lock.withLock { setMuted(false, source) }
     }
-    if let owned {
-      owner.servedOwners.removeLast()
-      owned.release()
-    }
-    return true
-  }
-
-  /// Its handler, which is called for it, cannot tell it from a message.
-  @inline(never)
-  private func tellFailedRead(_ item: Item) {
-    // Proof: `Item.Kind`.
-    let number = unsafeDowncast(item, to: DescriptorItem.self).fileDescriptor
-    let why = "its descriptor \(number) cannot be read"
-    StandardError.write("RunLoopKit: a port source\(item.labelText) rests until it is added anew: \(why)\n")
   }
 
   /// A nested run begins: the readiness sources whose callouts are on the stack are taken out of its set. Removed, not
@@ -110,34 +106,5 @@ extension RunLoop {
       }
     }
     if let failure { throw failure }
-  }
-}
-
-extension RunLoop {
-  /// A source of system events, or a port with messages, is ready: a member, and valid, a moment ago.
-  @inline(never)
-  func serveEvent(of item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
-    // Proof: `Item.Kind`.
-    if item.kind == .port { return unsafeDowncast(item, to: Port.self).serveMessage(on: self) }
-    guard let owned = item.owned, owned.hold() else { return false }
-    // Proof: `Item.Kind`. The caller has served the other kinds with a descriptor; the rest is never in a port set.
-    let source = unsafeDowncast(item, to: EventSource.self)
-    owner.servedOwners.append(source)
-    let hasCalled = source.serve(ready: ready, in: mode, of: self)
-    owner.servedOwners.removeLast()
-    owned.release()
-    if hasCalled { count(.portCallouts) }
-    return hasCalled
-  }
-}
-
-extension RunLoop.Port {
-  /// It was ready a moment ago, is valid and a member: false if its message has gone.
-  @inline(never)
-  fileprivate func serveMessage(on loop: RunLoop) -> Bool {
-    guard let message = mailbox.take() else { return false }
-    loop.count(.portCallouts)
-    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(self, message)
-    return true
   }
 }
