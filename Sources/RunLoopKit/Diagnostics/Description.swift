@@ -46,11 +46,10 @@ private struct LoopSnapshot {
     let wakeup = loop.wakeWord.fileDescriptor.map { "descriptor \($0)" } ?? "none yet"
     let current = loop.state.currentMode?.name.rawValue ?? "none"
     let spinning = loop.spinLimit == .zero ? "" : ", spinning before a sleep: \(loop.spinLimit)"
-    let activation = loop.stopWord.load(ordering: .sequentiallyConsistent)
     head = """
       RunLoop {\(loop.isMain ? " main" : "")
-        wakeup port: \(wakeup), stopped: \(activation & 1 != 0 ? "yes" : "no"), \
-      ignoring wakeups: \(activation == 0 ? "yes (not running)" : "no"), \
+        wakeup port: \(wakeup), stopped: \(loop.stops.isRequested ? "yes" : "no"), \
+      ignoring wakeups: \(loop.stops.isRunning ? "no" : "yes (not running)"), \
       waiting: \(loop.wakeWord.isAsleep ? "yes" : "no")\(spinning)
         current mode: \(current)
 

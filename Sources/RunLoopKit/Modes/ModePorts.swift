@@ -208,12 +208,9 @@ extension ModePointer {
     return unheard.retryAt == Time.forever || timers.want(unheard.retryAt)
   }
 
-  /// Tells the next one, or tries again if it is time to.
-  @inline(__always)
-  func takeUnheard() -> PassEvent? { ports.unheard == nil ? nil : takeUntold() }
-
+  /// Tells the next one, or tries again if it is time to. Of a mode that has `unheard`.
   @inline(never)
-  private func takeUntold() -> PassEvent? {
+  func takeUnheard() -> PassEvent? {
     if let item = ports.unheard!.takeUntold() { return .port(item, ready: PortRegistration.failed) }
     let now = Kernel.now()
     guard ports.unheard!.retryAt <= now else { return nil }
@@ -226,4 +223,14 @@ extension ModePointer {
     }
     return nil
   }
+}
+
+/// What a pass has to serve: at most one.
+enum PassEvent {
+  case none
+  case timer
+  case mainQueue
+  /// The wait has failed, and so would the next one: the run ends.
+  case failed
+  case port(RunLoop.Item, ready: UInt32)
 }

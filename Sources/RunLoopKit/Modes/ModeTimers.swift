@@ -109,7 +109,7 @@ struct ModeTimers: ~Copyable {
 
   @inline(__always)
   private mutating func heap(of clock: RunLoop.TimerClock) -> TimerHeap? {
-    if let first, first.clock == clock { return first.heap }
+    if let first, first.isOn(clock) { return first.heap }
     return others == nil ? nil : otherHeap(of: clock)
   }
 
@@ -260,12 +260,13 @@ struct ClockTimers {
   let port: TimerPort
   /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date again.
   private var taken: UInt64 = 0
-  let clock: RunLoop.TimerClock
-  /// The timerfd is in the mode's port set.
-  private var isHeard = false
+  // Numbers, so that an optional one is told by its heap, which is looked at anyway.
+  private let clockNumber: UInt8
+  /// 1: the timerfd is in the mode's port set.
+  private var heard: UInt8 = 0
 
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
-    self.clock = clock
+    clockNumber = clock.rawValue
     let port = try TimerPort(clock, kernel)
     do throws(RunLoopError) {
       heap = try TimerHeap()
@@ -289,18 +290,29 @@ struct ClockTimers {
     }
   }
 
+  /// Of one that was given.
+  @inline(__always)
+  var clock: RunLoop.TimerClock { RunLoop.TimerClock(rawValue: clockNumber).unsafelyUnwrapped }
+
+  @inline(__always)
+  func isOn(_ clock: RunLoop.TimerClock) -> Bool { clockNumber == clock.rawValue }
+
+  @inline(__always)
+  private var isHeard: Bool { heard != 0 }
+
+  @inline(__always)
   var wantsToBeHeard: Bool { !isHeard && heap.count > 0 }
 
   /// Timers of that clock, and nothing is to be done for them to be heard by the set.
   @inline(__always)
   func serves(_ clock: RunLoop.TimerClock, _ set: PortSet?) -> Bool {
-    self.clock == clock && (isHeard || set == nil)
+    isOn(clock) && (isHeard || set == nil)
   }
 
   mutating func enter(_ set: PortSet?) throws(RunLoopError) {
     guard !isHeard, let set else { return }
     try set.insertHint(hint, fileDescriptor: port.fileDescriptor)
-    isHeard = true
+    heard = 1
   }
 
   /// A date of this clock on the suspending one, as the two stand now.
@@ -327,7 +339,7 @@ struct ClockTimers {
   func isDue(soft: Bool) -> Bool {
     let date = soft ? heap.first : heap.wakeAt
     guard date != Time.forever, soft || date != taken else { return false }
-    return date <= Kernel.now(clock)
+    return date <= (isOn(.suspending) ? Kernel.now() : Kernel.now(clock))
   }
 
   @inline(__always)
@@ -339,4 +351,45 @@ struct ClockTimers {
 
   @inline(__always)
   mutating func forgetExpiry() { taken = 0 }
+}
+
+// A timer in every mode of a loop that it is in. Under the loop's and the leaf lock.
+
+extension RunLoop.Timer {
+  /// False if it is in none.
+  @discardableResult
+  @inline(__always)
+  func arm(_ links: ItemLinks, on loop: RunLoop) -> Bool {
+    if let (mode, token) = links.only(of: loop) {
+      arm(in: mode, token: token, on: loop)
+      return true
+    }
+    var isHere = false
+    links.forEach { link in
+      guard link.host === loop, let mode = link.mode else { return }
+      arm(in: mode, token: link.token, on: loop)
+      isHere = true
+    }
+    return isHere
+  }
+
+  func arm(in mode: ModePointer, token: UInt64, on loop: RunLoop) {
+    mode.timers.set(self, token: token)
+    mode.armTimers(on: loop)
+  }
+
+  /// Another tolerance, and the same place among equal dates. A collected timer is told when it goes back into the heap.
+  func spread(_ links: ItemLinks, on loop: RunLoop) {
+    links.forEach { link in
+      guard link.host === loop, let mode = link.mode else { return }
+      mode.timers.spread(self, token: link.token)
+      mode.armTimers(on: loop)
+    }
+  }
+
+  @inline(__always)
+  func clear(_ links: ItemLinks, on loop: RunLoop) {
+    if let (mode, token) = links.only(of: loop) { return mode.timers.clear(self, token: token) }
+    links.forEach { if $0.host === loop { $0.mode?.timers.clear(self, token: $0.token) } }
+  }
 }

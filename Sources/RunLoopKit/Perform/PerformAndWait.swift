@@ -40,7 +40,7 @@ extension RunLoop {
     return try answer.get()
   }
 
-  /// As `append` of Enqueue.swift, with a ticket by which it can be withdrawn.
+  /// As `append` of Blocks.swift, with a ticket by which it can be withdrawn.
   private func queue(_ call: AwaitedCall, _ first: Mode, _ more: ArraySlice<Mode>) throws(RunLoopError) {
     let turn = AwaitedTurn(call)
     lock.lock()

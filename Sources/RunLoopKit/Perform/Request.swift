@@ -52,7 +52,7 @@ extension RunLoop {
       if let answer = pending.take() { return try answer.get() }
       guard isInThisProcess else { throw .forked }
       // Given up by settling it: an answer that was quicker counts, since who gave it has been told so.
-      guard !isQuitting.load(ordering: .sequentiallyConsistent) else {
+      guard !stops.isQuitting else {
         pending.settle(.failure(.loopEnded))
         continue
       }

@@ -41,7 +41,7 @@ extension RunLoop {
       hosted.armTimers(on: self)
       return hosted.hasArmedRetry
     }
-    guard isArmed, wakeWord.beginWait(), !isStopRequested, try !hasHostedWorkNow(in: hosted) else { return true }
+    guard isArmed, wakeWord.beginWait(), !stops.isRequested, try !hasHostedWorkNow(in: hosted) else { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
     return !wakeWord.isAsleep
   }
@@ -94,14 +94,13 @@ extension RunLoop {
   /// look at all of it follows; what an earlier `prepare` has got is kept for `dispatch`.
   private func beginHostedWait(_ mode: ModePointer) {
     if owner.hostWait == .none {
-      owner.lastSerial += 1
-      stopWord.store(owner.lastSerial << 1, ordering: .sequentiallyConsistent)
-      if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
+      _ = stops.begin()
+      if stops.isQuitting { stop() }
       _ = wakeWord.take()
     } else {
       // A kick asks for the look that follows here, too.
       if wakeWord.take() == .wake { owner.hostedWake = .wake }
-      if isStopRequested { owner.isHostedStop = true }
+      if stops.isRequested { owner.isHostedStop = true }
     }
     owner.hostWait = .open
     lock.withLock { state.currentMode = mode }
@@ -111,7 +110,7 @@ extension RunLoop {
   private func endHostedWait(_ mode: ModePointer) throws(RunLoopError) {
     keepPosted()
     if owner.hostWait == .asleep { try notifyHosted(mode, .afterWaiting) }
-    if stopWord.exchange(0, ordering: .sequentiallyConsistent) & 1 != 0 { owner.isHostedStop = true }
+    if stops.end() { owner.isHostedStop = true }
     owner.hostWait = .none
     lock.withLock { state.currentMode = nil }
   }
@@ -154,7 +153,7 @@ extension RunLoop {
       if status < 0, hasFailedForGood(status, in: mode) { return false }
       event = mode.takeEvent(on: self)
     }
-    if event == nil { event = lock.withLock { mode.takeUnheard() } }
+    if event == nil { event = lock.withLock { mode.ports.unheard == nil ? nil : mode.takeUnheard() } }
     if let event { owner.heldEvents.append((mode, event)) }
     return event != nil
   }

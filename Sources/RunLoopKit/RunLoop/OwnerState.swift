@@ -5,8 +5,6 @@ struct OwnerState: ~Copyable {
   var activation: UnsafeMutablePointer<Activation>?
   /// The thread's.
   var scopes: ScopeStack?
-  /// Of the last activation, for the stop word.
-  var lastSerial: UInt64 = 0
   /// The main queue was signalled, and has not been looked at since.
   var isMainQueuePending = false
   var spin = Spin()

@@ -59,7 +59,7 @@ extension RunLoop {
     dropWakes(of: activation)
     activation.pointee.isAccepting = true
     // A stop since the decision at (n): its kick may be among what was dropped. One from now on is remembered.
-    if isStopRequested { activation.pointee.isOwedLook = true }
+    if stops.isRequested { activation.pointee.isOwedLook = true }
   }
 
   /// A pass that goes to the main queue directly has no wait that could take a wake: it is the next one's, also of a run that

@@ -2,15 +2,14 @@ internal import Synchronization
 
 /// The end of a resident thread: a stop that reaches all runs on its stack.
 extension RunLoop {
-  /// Stops the innermost run, each enclosing one when it goes on, and each that begins before `resume`. The flag is set
-  /// before the stop word is read, and the loop reads it after it has written that: one of the two sees the other.
+  /// Stops the innermost run, each enclosing one when it goes on, and each that begins before `resume`.
   func quit() {
-    isQuitting.store(true, ordering: .sequentiallyConsistent)
+    stops.quit()
     stop()
   }
 
   /// Runs may begin again. [loop]
-  func resume() { isQuitting.store(false, ordering: .sequentiallyConsistent) }
+  func resume() { stops.resume() }
 
   /// Polls the default mode until everything that is ready now has had a turn: a pass serves all blocks and sources, and one
   /// message or port or all due timers, so that as many passes as there are of these do, and one more for the timers. Not more: work that

@@ -14,8 +14,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   private let statePlace: UnsafeMutablePointer<LoopState>
   private let ownerPlace: UnsafeMutablePointer<OwnerState>
   let wakeWord: WakeWord
-  /// The innermost activation's serial << 1 | stop requested; 0 while none runs. `stop()` is a cas on it.
-  let stopWord = Atomic<UInt64>(0)
+  let stops = Stops()
   /// Another thread has moved a date since the last kick was taken, which may have been its own (rule 18).
   let hasMovedDate = Atomic<Bool>(false)
   /// How many blocks wait, in whatever modes; read without the lock, to pass by an empty queue.
@@ -28,8 +27,6 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let calloutAttention = Atomic<Int>(RunLoop.attentionAtFirst)
   /// Changes when a callout has ended that somebody wants to know of.
   let calloutTurn = FutexWord()
-  /// Every run is stopped, the enclosing ones too, and those that begin from now on: the thread shall end. (Quitting.swift)
-  let isQuitting = Atomic<Bool>(false)
   /// What `spinLimit` asks for, in nanoseconds.
   let wantedSpin = Atomic<UInt64>(0)
   /// The address of what counts; 0 while nothing is counted.
@@ -139,13 +136,7 @@ extension RunLoop {
   /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
   public func stop() {
     guard isInThisProcess else { return }
-    var word = stopWord.load(ordering: .sequentiallyConsistent)
-    while word != 0 {
-      let (exchanged, original) = stopWord.weakCompareExchange(
-        expected: word, desired: word | 1, ordering: .sequentiallyConsistent)
-      if exchanged { return wakeWord.kick() }
-      word = original
-    }
+    if stops.request() { wakeWord.kick() }
   }
 
   /// Makes a waiting loop go on, or the coming wait of the running pass not block. Dropped while the loop does not run, and
@@ -160,14 +151,10 @@ extension RunLoop {
   /// True while the loop sleeps, and nothing has woken it yet. - SeeAlso: `CFRunLoopIsWaiting`.
   public var isWaiting: Bool { isUsable && wakeWord.isAsleep }
 
-  var isStopRequested: Bool { stopWord.load(ordering: .sequentiallyConsistent) & 1 != 0 }
-
   /// Clears the stop of the innermost activation; true if there was one. A request, which it does not end, passes it on. [loop]
   @inline(__always)
   func takeStop(of activation: UnsafeMutablePointer<Activation>) -> Bool {
-    guard isStopRequested else { return false }
-    let word = stopWord.load(ordering: .relaxed)
-    stopWord.store(word & ~1, ordering: .sequentiallyConsistent)
+    guard stops.take() else { return false }
     if let awaited = activation.pointee.awaited { awaited.takeUnretainedValue().wasStopped = true }
     return true
   }

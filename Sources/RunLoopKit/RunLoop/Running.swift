@@ -141,9 +141,9 @@ extension RunLoop {
     }
     owner.activation = parent
     leave(activation)
-    let word = stopWord.exchange(outerStop, ordering: .sequentiallyConsistent)
-    if let awaited = activation.pointee.awaited, word & 1 != 0 { awaited.takeUnretainedValue().wasStopped = true }
-    if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
+    let isStopped = stops.end(outerStop)
+    if isStopped, let awaited = activation.pointee.awaited { awaited.takeUnretainedValue().wasStopped = true }
+    if stops.isQuitting { stop() }
     if parent == nil, owner.hostWait != .none { endRunInHostedWait(activation) }
     return result
   }
@@ -155,9 +155,8 @@ extension RunLoop {
 
   /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).
   private func beginStops() -> UInt64 {
-    owner.lastSerial += 1
-    let outer = stopWord.exchange(owner.lastSerial << 1, ordering: .sequentiallyConsistent)
-    if isQuitting.load(ordering: .sequentiallyConsistent) { stop() }
+    let outer = stops.begin()
+    if stops.isQuitting { stop() }
     return outer
   }
 

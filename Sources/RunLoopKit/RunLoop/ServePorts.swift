@@ -40,7 +40,8 @@ extension RunLoop {
   func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
     // A pass serves it.
     let activation = owner.activation!
-    if activation.pointee.parent != nil, isServed(source, above: activation) {  // removed and added again in its own callout
+    // Removed and added again in its own callout.
+    if activation.pointee.parent != nil, isServed(source, above: activation) {
       lock.withLock { muteServedPorts(in: mode) }
       return false
     }

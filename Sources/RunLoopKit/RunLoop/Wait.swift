@@ -175,7 +175,7 @@ extension RunLoop {
   ) -> PassEvent? {
     lock.lock()
     let isDue = mode.timers.takeExpiry(soft: false)
-    let unheard = isDue ? nil : mode.takeUnheard()
+    let unheard = !isDue && mode.ports.unheard != nil ? mode.takeUnheard() : nil
     lock.unlock()
     if isDue { return .timer }
     if let unheard { return unheard }

@@ -159,7 +159,7 @@ func stopThread(_ thread: UInt32) {
   guard thread > 0 else { return runUntilStopped() }
   let loop = runningLoop()
   if thread == 2 { return loop.wakeUp() }
-  while loop.stopWord.load(ordering: .sequentiallyConsistent) == 0 { yieldHere() }
+  while !loop.stops.isRunning { yieldHere() }
   loop.stop()
 }
 

@@ -1,0 +1,60 @@
+internal import Synchronization
+
+/// Which run of a loop is asked to stop: always the innermost one. Any thread asks, without a lock; the loop's own begins and ends
+/// runs, and puts back what was asked of the enclosing one.
+struct Stops: ~Copyable {
+  /// The innermost run's serial << 1 | it is asked to stop; 0 while none runs.
+  private let word = Atomic<UInt64>(0)
+  /// Of the last run. [loop]
+  private let lastSerial = Atomic<UInt64>(0)
+  /// Every run is stopped, the enclosing ones too, and those that begin from now on: the thread shall end.
+  private let quits = Atomic<Bool>(false)
+
+  /// False if there is no run to stop.
+  func request() -> Bool {
+    var seen = word.load(ordering: .sequentiallyConsistent)
+    while seen != 0 {
+      let (exchanged, original) = word.weakCompareExchange(
+        expected: seen, desired: seen | 1, ordering: .sequentiallyConsistent)
+      if exchanged { return true }
+      seen = original
+    }
+    return false
+  }
+
+  var isRunning: Bool { word.load(ordering: .sequentiallyConsistent) != 0 }
+
+  var isRequested: Bool { word.load(ordering: .sequentiallyConsistent) & 1 != 0 }
+
+  /// Clears what was asked of the innermost run; true if that was something. [loop]
+  @inline(__always)
+  func take() -> Bool {
+    guard isRequested else { return false }
+    let seen = word.load(ordering: .relaxed)
+    word.store(seen & ~1, ordering: .sequentiallyConsistent)
+    return true
+  }
+
+  /// A run begins: a stop from now on is its own. What `end` puts back (rule 20). [loop]
+  @inline(__always)
+  func begin() -> UInt64 {
+    let serial = lastSerial.load(ordering: .relaxed) + 1
+    lastSerial.store(serial, ordering: .relaxed)
+    return word.exchange(serial << 1, ordering: .sequentiallyConsistent)
+  }
+
+  /// The run is over: true if it is still asked to stop. [loop]
+  @inline(__always)
+  func end(_ outer: UInt64 = 0) -> Bool { word.exchange(outer, ordering: .sequentiallyConsistent) & 1 != 0 }
+
+  // MARK: The end of a resident thread
+
+  @inline(__always)
+  var isQuitting: Bool { quits.load(ordering: .sequentiallyConsistent) }
+
+  /// The flag is set before the word is read, and the loop reads it after it has written that: one of the two sees the other.
+  func quit() { quits.store(true, ordering: .sequentiallyConsistent) }
+
+  /// Runs may begin again. [loop]
+  func resume() { quits.store(false, ordering: .sequentiallyConsistent) }
+}
