@@ -15,6 +15,8 @@ internal import Synchronization
 /// while room is waited for; `receiving` while one is taken from the socket and put where it belongs; neither in user code.
 /// `receiving` may be held around `sending` and mailboxes' locks, and all of them around `importing`.
 final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
+  /// Its descriptor, which is held while it is used.
+  let socket: OwnedDescriptor
   let terms: PortTerms
   /// Has opened it, or has been given it by an introduction.
   let isInitiator: Bool
@@ -77,7 +79,8 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     self.seat = seat
     welcomed = peer
     imports = Imports(keeps: !isInitiator)
-    try super.init(OwnedDescriptor(fileDescriptor), kind: .connection, order: 0, onlyHost: nil)
+    socket = OwnedDescriptor(fileDescriptor)
+    try super.init(socket, kind: .connection, order: 0, onlyHost: nil)
   }
 
   /// The connection does not exist any more.
@@ -257,9 +260,9 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
 
   /// Who waits for room to send would wait until the peer closes its end: he is woken.
   private func endSocket() {
-    guard let owned, owned.hold() else { return }
+    guard socket.hold() else { return }
     if !isForked { _ = shutdown(fileDescriptor, Int32(SHUT_RDWR)) }  // ENOTCONN: the peer was quicker
-    owned.release()
+    socket.release()
   }
 
   /// The descriptor, which nobody has yet, is told why it is not taken, and closed: if there is no room for the word, that alone

@@ -262,11 +262,12 @@ extension Channel {
 
   /// What is exported under the number; a right to answer is used up.
   private func use(_ number: UInt64) -> Exports.Target? {
-    sending.withLock {
-      guard let target = exports[number] else { return nil }
-      if case .answer = target { return exports.remove(number) }
-      return target
-    }
+    // Once a message: see `receive`.
+    sending.lock()
+    defer { sending.unlock() }
+    guard let target = exports[number] else { return nil }
+    if case .answer = target { return exports.remove(number) }
+    return target
   }
 
   /// One of this side's ports comes back; a right to answer with its last use.

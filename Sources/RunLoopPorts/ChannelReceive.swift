@@ -29,7 +29,11 @@ extension Channel {
 
   /// Takes one packet: true if a port was called. [loop]
   func receive(in mode: ModePointer) -> Bool {
-    if !sending.withLock({ leftToSay.isEmpty }) { hasRoomToSay() }
+    // Once a message: the compiler (6.3) does not inline `withLock` of another module everywhere.
+    sending.lock()
+    let hasSaidAll = leftToSay.isEmpty
+    sending.unlock()
+    if !hasSaidAll { hasRoomToSay() }
     switch take(in: mode) {
     case .direct(let membership, let message):
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(membership.port, message)
@@ -73,8 +77,8 @@ extension Channel {
   }
 
   private func take(in mode: ModePointer?) -> Arrival {
-    guard let owned, owned.hold() else { return .nothing }
-    defer { owned.release() }
+    guard socket.hold() else { return .nothing }
+    defer { socket.release() }
     receiving.lock()
     defer { endReceiving() }
     if stalled != nil { rest(true) }  // it has entered another mode meanwhile, or was let in too early

@@ -10,9 +10,8 @@ extension Channel {
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     guard !isBroken else { throw failure }
-    // A connection is made with its descriptor (`EventSource.init`): `owned` is never nil.
-    guard owned!.hold() else { throw failure }
-    defer { owned!.release() }
+    guard socket.hold() else { throw failure }
+    defer { socket.release() }
     var frame = try OutgoingMessage(try Parcel(message), to: number, on: self, patience)
     defer { frame.close() }
     if frame.hasRights { try frame.introduceStrangers(patience) }
@@ -107,9 +106,8 @@ extension Channel {
 
   /// -EAGAIN if there is no room.
   func transmit(_ frame: Frame) -> Int32 {
-    // As in `send`.
-    guard owned!.hold() else { return -EBADF }
-    defer { owned!.release() }
+    guard socket.hold() else { return -EBADF }
+    defer { socket.release() }
     return frame.withParts { rlc_message_socket_send(fileDescriptor, $0.baseAddress, $0.count, nil, 0) }
   }
 

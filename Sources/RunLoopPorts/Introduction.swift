@@ -38,9 +38,8 @@ extension Channel {
     _ end: Int32, to number: UInt64, _ patience: Patience
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
-    // A connection is made with its descriptor (`EventSource.init`): `owned` is never nil.
-    guard !isBroken, owned!.hold() else { throw .portInvalid }
-    defer { owned!.release() }
+    guard !isBroken, socket.hold() else { throw .portInvalid }
+    defer { socket.release() }
     var header = rlc_frame_header(RLC_FRAME_INTRODUCE)
     header.destination = number
     header.descriptors = 1

@@ -38,5 +38,8 @@ package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
     return unsafeDowncast(made, to: ByteStorage.self)
   }
 
-  package var base: UnsafeRawPointer { UnsafeRawPointer(header.base) }
+  package var base: UnsafeRawPointer {
+    // As `header.base`, which checks for exclusive access each time.
+    withUnsafeMutablePointerToHeader { UnsafeRawPointer($0.pointee.base) }
+  }
 }

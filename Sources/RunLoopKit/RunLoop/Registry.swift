@@ -8,7 +8,7 @@ package final class ThreadRecord {
   /// The signals that signal sources have blocked in this thread: bit n - 1 is signal n.
   package var claimedSignals: UInt64 = 0
   /// What connections to other processes keep for the loop that serves them.
-  package var packetScratch: AnyObject?
+  @exclusivity(unchecked) package var packetScratch: AnyObject?
   /// Called when all of it is over.
   var whenEnded: (() -> Void)?
 
