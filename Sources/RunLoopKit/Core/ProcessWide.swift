@@ -15,6 +15,10 @@ package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
 
   package init() {}
 
+  /// False if nobody has made one, neither this process nor one that it comes from. - Thread: Any.
+  @inline(__always)
+  package var isMade: Bool { address.load(ordering: .acquiring) != 0 }
+
   /// Nil before this process has made it. - Thread: Any.
   package var existing: Object? { object(at: address.load(ordering: .acquiring)) }
 

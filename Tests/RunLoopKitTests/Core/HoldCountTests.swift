@@ -24,6 +24,7 @@ final class HoldCountTests: XCTestCase {
     XCTAssertTrue(holds.hold())
     XCTAssertTrue(holds.hold())
     XCTAssertFalse(holds.giveUp())
+    XCTAssertFalse(holds.giveUp())  // others' holds are not its to end
     XCTAssertTrue(holds.hold())  // not over yet
     XCTAssertFalse(holds.release())
     XCTAssertFalse(holds.release())
