@@ -21,11 +21,8 @@ final class PacketBuffer {
 
   /// The thread's own; one for the moment on a thread without a loop. It is not in use when user code runs.
   static var ofThread: PacketBuffer {
-    guard let record = ThreadRecord.existing, record.loop != nil else { return PacketBuffer() }
-    if let buffer = record.packetScratch as? PacketBuffer { return buffer }
-    let made = PacketBuffer()
-    record.packetScratch = made
-    return made
+    // Nobody else keeps anything there.
+    unsafeDowncast(ThreadRecord.packetScratch { PacketBuffer() }, to: PacketBuffer.self)
   }
 
   /// A packet of this size, out of the thread's way: user code runs before it is opened.

@@ -4,11 +4,11 @@ internal import Synchronization
 /// What a thread owns: its loop and its scopes. Made on first use, ended by the thread's end.
 package final class ThreadRecord {
   let scopes = ScopeStack.make()
-  package private(set) var loop: RunLoop?
+  private(set) var loop: RunLoop?
   /// The signals that signal sources have blocked in this thread: bit n - 1 is signal n.
   package var claimedSignals: UInt64 = 0
   /// What connections to other processes keep for the loop that serves them.
-  @exclusivity(unchecked) package var packetScratch: AnyObject?
+  @exclusivity(unchecked) private var packetScratch: AnyObject?
   /// Called when all of it is over.
   var whenEnded: (() -> Void)?
 
@@ -33,6 +33,16 @@ package final class ThreadRecord {
     let record = ThreadRecord()
     pthread_setspecific(key, Unmanaged.passRetained(record).toOpaque())
     return record
+  }
+
+  /// What the calling thread keeps for packets; made for the moment on a thread without a loop. From here, since another module
+  /// checks each access for exclusivity.
+  package static func packetScratch(_ make: () -> AnyObject) -> AnyObject {
+    guard let record = existing, record.loop != nil else { return make() }
+    if let kept = record.packetScratch { return kept }
+    let made = make()
+    record.packetScratch = made
+    return made
   }
 
   /// The thread's loop, made on first use; in a child of fork(2) a new one.
