@@ -21,7 +21,7 @@ extension RunLoop {
     while event == nil {
       let mayBlock =
         !isPolling && posted == .none && !canServeMainQueue(activation) && !mode.messages.hasReady
-      let found = askKernel(in: mode, mayBlock: mayBlock, deadline: deadline)
+      let found = (mayBlock ? sleep(in: mode, until: deadline) : nil) ?? look(in: mode)
       posted = max(posted, wakeWord.take())
       if found < 0 {
         if owner.waitFailure != 0 {
@@ -71,11 +71,10 @@ extension RunLoop {
     return true
   }
 
-  /// At most one system call: sleeps if nothing has been posted, else only looks. How many events that has found; -1 if not
-  /// even that is needed, or if the wait has failed for good (`waitFailure`).
+  /// At most one system call, which does not wait. How many events that has found; -1 if not even that is needed, or if the wait
+  /// has failed for good (`waitFailure`).
   @inline(__always)
-  private func askKernel(in mode: ModePointer, mayBlock: Bool, deadline: UInt64) -> Int32 {
-    if mayBlock, let found = sleep(in: mode, until: deadline) { return found }
+  private func look(in mode: ModePointer) -> Int32 {
     if canSkipLook(in: mode) { return -1 }
     owner.skippedLooks = 0
     // A run begins with making the set of its mode, or finds one (`Running`).
@@ -83,7 +82,7 @@ extension RunLoop {
     return found >= 0 ? found : hasFailedForGood(found, in: mode) ? -1 : 0
   }
 
-  /// The same; nil: something has been posted.
+  /// The same, until there is an event; nil: something has been posted.
   @inline(never)
   private func sleep(in mode: ModePointer, until deadline: UInt64) -> Int32? {
     let limit = beginSleep(in: mode, until: deadline)
