@@ -164,9 +164,11 @@ static rlc_port *take_first(rlc_port_set *set, uint32_t *ret_ready) {
     *ret_ready = is_counter ? take_counter(set, port) : rlc_port_plain_ready(port, event->events);
     if (*ret_ready == 0 && !is_counter)
         return NULL;
-    set->is_fresh = false;
     set->cursor++;
-    return *ret_ready == 0 ? NULL : port;
+    if (*ret_ready == 0)
+        return NULL; /* nobody was called: what comes next is as fresh */
+    set->is_fresh = false;
+    return port;
 }
 
 bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
@@ -174,7 +176,7 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     rlc_port *port = take_first(set, &ready);
     if (port == NULL)
         return take_uncommon(set, ret_event);
-    if ((port->interest & RLC_ONE_SHOT) != 0)
+    if (port->kind == RLC_PORT_READINESS && (port->interest & RLC_ONE_SHOT) != 0)
         rlc_port_set_rest(set, port);
     *ret_event = event_of(port, ready, RLC_FATE_HEARD);
     return true;

@@ -57,6 +57,43 @@ static void test_RLC_COUNTER_1_eventfd_is_one_event(void) {
     rlc_port_set_destroy(set);
 }
 
+/* Wherever its event is in the batch. */
+static void test_RLC_COUNTER_7_one_shot_is_for_readiness(void) {
+    rlc_port_set *set = make_set();
+    int fds[2];
+    for (int i = 0; i < 2; i++) {
+        fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        (void)add(set, fds[i], RLC_PORT_COUNTER, RLC_READABLE | RLC_ONE_SHOT, i);
+    }
+    for (int round = 0; round < 2; round++) {
+        bump(fds[0]), bump(fds[1]);
+        CHECK(next_context(set) == &tags[0]);
+        CHECK(next_context(set) == &tags[1]);
+        check_quiet(set);
+    }
+    close(fds[0]), close(fds[1]);
+    rlc_port_set_destroy(set);
+}
+
+/* A counter that somebody else has read makes no callout, after which what follows would be doubted. */
+static void test_RLC_TAKE_9_behind_a_stale_counter_it_is_believed(void) {
+    rlc_port_set *set = make_set();
+    uint64_t value;
+    int counter = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), ends[2];
+    make_pipe(ends);
+    (void)add(set, counter, RLC_PORT_COUNTER, RLC_READABLE, 0);
+    (void)watch(set, ends[0], 1);
+    bump(counter);
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(rlc_port_set_wait(set, 0), 2);
+    CHECK_EQUAL(read(counter, &value, sizeof value), 8);
+    long polls = count_of(&kernel.polls);
+    CHECK(next_context(set) == &tags[1]);
+    CHECK_EQUAL(count_of(&kernel.polls), polls);
+    close(counter), close(ends[0]), close(ends[1]);
+    rlc_port_set_destroy(set);
+}
+
 static void test_RLC_COUNTER_2_semaphore_is_one_event_each(void) {
     rlc_port_set *set = make_set();
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
@@ -311,5 +348,7 @@ int main(void) {
     RUN(test_RLC_PRIORITY_1_is_an_interest_of_its_own);
     RUN(test_RLC_COUNTER_6_is_asked_about_when_it_matters);
     RUN(test_RLC_COUNTER_6_flags_come_through_the_table);
+    RUN(test_RLC_COUNTER_7_one_shot_is_for_readiness);
+    RUN(test_RLC_TAKE_9_behind_a_stale_counter_it_is_believed);
     return 0;
 }

@@ -31,7 +31,8 @@ import Testing
 
   @Test func everyTestThatIsNamedExists() {
     let folders = [
-      "../Examples/Tests/KvdTests", "CRunLoopCoreTests", "ConformanceTests", "RunLoopTestingTests",
+      "../Examples/Tests/KvdTests", "../Examples/Tests/ExampleTests", "CRunLoopCoreTests", "ConformanceTests",
+      "RunLoopTestingTests",
       "RunLoopKitTests/Blocks", "RunLoopKitTests/Core",
       "RunLoopKitTests/Diagnostics", "RunLoopKitTests/Events", "RunLoopKitTests/FaultCases", "RunLoopKitTests/Fuzz",
       "RunLoopKitTests/Items", "RunLoopKitTests/Model", "RunLoopKitTests/Patterns", "RunLoopKitTests/Perform",

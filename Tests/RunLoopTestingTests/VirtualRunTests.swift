@@ -42,6 +42,44 @@ import Testing
     #expect(loop.hasEnded)
   }
 
+  /// Whichever clock the thread has that makes the timer: by the machine's, this date has passed.
+  @Test func aTimerThatWasMadeOutsideFiresAtItsDate() async throws {
+    let start = RunLoop.Instant(nanoseconds: 7)
+    let date = start.advanced(by: .seconds(1))
+    #expect(date < .now)
+    let fired = FiredAt()
+    let timer = RunLoop.Timer(fireDate: date) { _ in fired.note() }
+    try await VirtualTime.run(startingAt: start) { _ in
+      try RunLoop.current.add(timer)
+      let result = try RunLoop.current.run()
+      #expect(result == .finished)
+    }
+    #expect(fired.date == date)
+  }
+
+  /// By the virtual clock its date has passed, which is no date that the machine's has come to.
+  @Test func aTimerThatWasMadeInsideIsDueOutside() async throws {
+    let start = RunLoop.Instant.now.advanced(by: .seconds(3600))
+    let timer = try await VirtualTime.run(startingAt: start) { time in
+      let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: 5)) { _ in }
+      #expect(time.now == start)
+      return timer
+    }
+    let outsider = makeThread { [timer] in
+      _ = try? RunLoop.current.add(timer)
+      _ = try? RunLoop.current.run(for: .zero)
+    }
+    pthread_join(outsider, nil)
+    #expect(!timer.isValid)  // it has fired
+  }
+
+  private final class FiredAt: Sendable {
+    private let moment = Mutex<RunLoop.Instant?>(nil)
+
+    func note() { moment.withLock { $0 = .now } }
+    var date: RunLoop.Instant? { moment.withLock { $0 } }
+  }
+
   /// Each shows its own date, at one moment of the machine's time: none of them goes on without the other.
   @Test func twoVirtualTimesShowDifferentDates() async throws {
     let (first, second) = (Meeting(), Meeting())

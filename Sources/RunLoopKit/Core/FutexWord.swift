@@ -44,7 +44,8 @@ package struct FutexWord: ~Copyable, Sendable {
           return rlc_futex_wait_until(address, seen, deadline.nanoseconds)
         }
         ParkedWaits.wait(on: UInt(bitPattern: address), by: turns, until: deadline.nanoseconds, for: purpose()) {
-          load() == seen
+          // Behind the note that this thread waits, in the one order of all such notes and changes.
+          word.load(ordering: .sequentiallyConsistent) == seen
         }
       }
     }

@@ -36,12 +36,6 @@ package final class Kernel: @unchecked Sendable {
     }
   }
 
-  /// Whether the calling thread has that one.
-  @inline(__always)
-  static func isCurrent(_ kernel: Kernel?) -> Bool {
-    rlc_thread_kernel() == kernel.map { Unmanaged.passUnretained($0).toOpaque() }
-  }
-
   /// Now on the calling thread's monotonic clock, in nanoseconds.
   static func now() -> UInt64 { current.now() }
 
@@ -108,7 +102,7 @@ extension Kernel {
   private static let lastRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
   private static let mainThreads = Lock()
-  nonisolated(unsafe) private static var ofMainThread: Kernel?
+  nonisolated(unsafe) private static var ofMainThread: (kernel: Kernel, forkGeneration: UInt32)?
 
   /// Becomes the calling thread's: of the loop that it makes from now on, of the threads of the kit that it starts, and of
   /// its waits for others. Until `leave`, or the thread's end [RLK-KERNEL-3]. A loop that it has made before keeps its own.
@@ -116,7 +110,7 @@ extension Kernel {
     Kernel.leave()
     pthread_setspecific(Kernel.key, Unmanaged.passRetained(Hold(self)).toOpaque())
     rlc_thread_set_kernel(Unmanaged.passUnretained(self).toOpaque())
-    if MainThread.isCurrent { Kernel.mainThreads.withLock { Kernel.ofMainThread = self } }
+    if MainThread.isCurrent { Kernel.mainThreads.withLock { Kernel.ofMainThread = (self, Kernel.forkGeneration) } }
   }
 
   /// The calling thread has the system's from now on.
@@ -133,8 +127,11 @@ extension Kernel {
     Unmanaged<Hold>.fromOpaque(hold).release()
   }
 
-  /// Whichever thread asks.
-  static var mainThreadsOwn: Kernel? { mainThreads.withLock { ofMainThread } }
+  /// Whichever thread asks. In a child of fork(2) the parent's main thread is not there.
+  static var mainThreadsOwn: Kernel? {
+    if MainThread.isCurrent { return current }
+    return mainThreads.withLock { ofMainThread?.forkGeneration == forkGeneration ? ofMainThread?.kernel : nil }
+  }
 
   /// Runs `body` as on a thread of the system's.
   package static func outside<R>(_ body: () throws -> R) rethrows -> R {

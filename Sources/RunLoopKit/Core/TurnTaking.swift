@@ -2,7 +2,8 @@ internal import CRunLoopCore
 
 /// Decides which of a kernel's threads runs: the virtual time of RunLoopTesting. Without one the system does.
 ///
-/// Through it go the waits of the kit that are no waits of a loop: of a thread for another one. No lock is held around a call.
+/// Through it go the waits of the kit that are no waits of a loop: of a thread for another one. None of its calls
+/// calls back into the kit but `isUnchanged`: `wake` may come under a lock of the kit's.
 package protocol TurnTaking: AnyObject, Sendable {
   /// Sleeps until `wake` of the same word, or until the deadline on the kit's monotonic clock; perhaps shorter.
   ///

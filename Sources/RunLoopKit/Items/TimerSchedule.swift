@@ -24,9 +24,13 @@ package struct TimerSchedule {
   /// It fires, though "now" of the moment when it was set has not come: the clock was set back since.
   package mutating func settle(now: UInt64) { date = min(date, now) }
 
-  /// Its loop's clock is another one than that on which "now" was read when the date was set: the date is on the loop's.
+  /// The date had passed when it was set, by the clock of the thread that set it.
+  @inline(__always)
+  var isLaterThanSaid: Bool { date > reported }
+
+  /// A date is on the clock of the loop that the timer is added to, by which it may lie ahead, or have passed earlier.
   @inline(never)
-  mutating func follow(now: UInt64) { if date > max(reported, now) { date = max(reported, now) } }
+  package mutating func follow(now: UInt64) { date = min(date, max(reported, now)) }
 
   /// At most half the interval for a repeating timer (A2).
   package mutating func setTolerance(_ tolerance: UInt64, interval: UInt64) {

@@ -107,7 +107,7 @@ extension ModePointer {
       timer.schedule.setTolerance(tolerance, interval: timer.intervalNanoseconds)
     }
     if !timer.isFiring {
-      if !Kernel.isCurrent(loop.kernel) { timer.schedule.follow(now: loop.kernel.now(timer.clock)) }
+      if timer.schedule.isLaterThanSaid { timer.schedule.follow(now: loop.kernel.now(timer.clock)) }
       timer.arm(in: self, token: token, on: loop)
     }
     return token

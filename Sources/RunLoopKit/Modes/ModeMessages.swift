@@ -8,7 +8,7 @@ struct ModeMessages: ~Copyable {
   /// Made with the first port, so that a mode without them pays a load for it.
   private let made = Atomic<UnsafeRawPointer?>(nil)
   /// A message of one of them was served last: what the kernel has found comes next. [loop]
-  private var isKernelsTurn = false
+  private let isKernelsTurn = Atomic<Bool>(false)
 
   @inline(__always)
   private var ports: UnsafeMutablePointer<MessagePorts>? {
@@ -52,14 +52,15 @@ struct ModeMessages: ~Copyable {
     dropEmpty()
     guard let ports, let first = ports.pointee.first else { return nil }
     ports.pointee.sendToEnd(first)
-    isKernelsTurn = true
+    isKernelsTurn.store(true, ordering: .relaxed)
     return first.port
   }
 
   /// True if the turn was the kernel's, and is not any more. [loop]
-  mutating func takeKernelsTurn() -> Bool {
-    defer { isKernelsTurn = false }
-    return isKernelsTurn
+  func takeKernelsTurn() -> Bool {
+    guard isKernelsTurn.load(ordering: .relaxed) else { return false }
+    isKernelsTurn.store(false, ordering: .relaxed)
+    return true
   }
 
   /// The marks of ports whose messages were served, or taken by another loop, as far as they come first.
@@ -82,7 +83,7 @@ extension ModePointer {
 
   /// True if a port of the mode has a message. [loop]
   func hasMessages(on loop: RunLoop) -> Bool {
-    guard messages.hasReady else { return false }
+    guard hasReadyMessages else { return false }
     return loop.lock.withLock {
       messages.dropEmpty()
       return messages.hasReady

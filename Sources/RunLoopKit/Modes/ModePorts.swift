@@ -76,13 +76,13 @@ extension ModePointer {
   @inline(__always)
   func takeEvent(on loop: RunLoop) -> PassEvent? {
     // The mode of a run or of a host: both make the set first.
-    ports.set!.hasBatch ? takeFetchedEvent(on: loop) : nil
+    portSet!.hasBatch ? takeFetchedEvent(on: loop) : nil
   }
 
   @inline(never)
   func takeFetchedEvent(on loop: RunLoop) -> PassEvent? {
     // It has a batch.
-    let set = ports.set!
+    let set = portSet!
     loop.lock.lock()
     defer { loop.lock.unlock() }
     while let event = set.take() {

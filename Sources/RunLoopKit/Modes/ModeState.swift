@@ -94,7 +94,27 @@ extension ModePointer {
   }
 }
 
-/// Of what is part of a struct in memory. (A property that yields it instead costs an allocation where nothing is optimized.)
+/// What is read without the lock: as reads of the state, since a part's place counts as a change of it (ThreadSanitizer).
+extension ModePointer {
+  @inline(__always)
+  func wants(_ activity: RunLoop.Activity) -> Bool { state.observers.want(activity) }
+  @inline(__always)
+  var hasSources: Bool { !state.sources.isEmpty }
+  @inline(__always)
+  var hasAwaited: Bool { state.counts.hasAwaited }
+  @inline(__always)
+  var hasKeeping: Bool { state.counts.hasKeeping }
+  @inline(__always)
+  var hasReadyMessages: Bool { state.messages.hasReady }
+  /// Never exchanged once it is made. Without the lock: [loop]
+  @inline(__always)
+  var portSet: PortSet? { state.ports.set }
+  /// True if the turn was the kernel's, and is not any more. [loop]
+  func takeKernelsTurn() -> Bool { state.messages.takeKernelsTurn() }
+}
+
+/// Of what is part of a struct in memory, which neither moves nor is observed: so its address is that of the access. (A property
+/// that yields the part instead costs an allocation where nothing is optimized.)
 @inline(__always)
 private func place<Part: ~Copyable>(of part: inout Part) -> UnsafeMutablePointer<Part> {
   withUnsafeMutablePointer(to: &part) { $0 }

@@ -13,6 +13,8 @@ struct QueuedCharges: ~Copyable {
   @inline(never)
   mutating func take() -> (any MessageCharge)? {
     defer { taken += 1 }
-    return charges[0].place == taken ? charges.takeFirst()?.charge : nil
+    guard charges[0].place == taken, let first = charges.takeFirst() else { return nil }
+    charges.trim()
+    return first.charge
   }
 }

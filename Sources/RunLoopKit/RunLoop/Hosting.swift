@@ -8,7 +8,7 @@ extension RunLoop {
   public func fileDescriptor(for mode: Mode = .default) throws(RunLoopError) -> Int32 {
     try checkOwner("fileDescriptor(for:)")
     // `hostedMode` makes it.
-    return try hostedMode(mode).ports.set!.fileDescriptor
+    return try hostedMode(mode).portSet!.fileDescriptor
   }
 
   /// How often the mode's descriptor got a new epoll behind its number: only after a watched descriptor was closed before its
@@ -94,7 +94,7 @@ extension RunLoop {
   /// look at all of it follows; what an earlier `prepare` has got is kept for `dispatch`.
   private func beginHostedWait(_ mode: ModePointer) {
     if owner.hostWait == .none {
-      _ = stops.begin()
+      _ = stops.begin(owner.nextRun())
       if stops.isQuitting { stop() }
       _ = wakeWord.take()
     } else {
@@ -149,7 +149,7 @@ extension RunLoop {
     if owner.hasHeldEvent(for: mode) { return true }
     var event = mode.takeEvent(on: self)
     if event == nil {
-      let status = mode.ports.set!.look()
+      let status = mode.portSet!.look()
       if status < 0, hasFailedForGood(status, in: mode) { return false }
       event = mode.takeEvent(on: self)
     }

@@ -3,6 +3,7 @@
 struct OwnerState: ~Copyable {
   /// The innermost run.
   var activation: UnsafeMutablePointer<Activation>?
+  private var runs: UInt64 = 0
   /// The thread's.
   var scopes: ScopeStack?
   /// The main queue was signalled, and has not been looked at since.
@@ -50,6 +51,13 @@ struct OwnerState: ~Copyable {
     let source: RunLoop.Source
     let signalStamp: UInt64
     let memberStamp: UInt64
+  }
+
+  /// A serial for a run that begins.
+  @inline(__always)
+  mutating func nextRun() -> UInt64 {
+    runs += 1
+    return runs
   }
 
   func hasHeldEvent(for mode: ModePointer) -> Bool { heldEvents.contains { $0.mode == mode } }

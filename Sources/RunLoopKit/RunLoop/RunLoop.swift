@@ -32,7 +32,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// The address of what counts; 0 while nothing is counted.
   let activeCounters = Atomic<UInt>(0)
   /// Of all its descriptors, waits and dates; nil: the system's. That of its thread when it was made.
-  let kernel: Kernel?
+  package let kernel: Kernel?
   private let ended = Atomic<Bool>(false)
   private let forkGeneration = Kernel.forkGeneration
 
@@ -200,7 +200,7 @@ extension RunLoop {
   /// Whether nothing is left to run for (n).
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {
-    if mode.counts.hasKeeping { return false }
+    if mode.hasKeeping { return false }
     return lock.withLock { isEmpty(mode) }
   }
 

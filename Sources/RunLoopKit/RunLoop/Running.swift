@@ -155,7 +155,7 @@ extension RunLoop {
 
   /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).
   private func beginStops() -> UInt64 {
-    let outer = stops.begin()
+    let outer = stops.begin(owner.nextRun())
     if stops.isQuitting { stop() }
     return outer
   }

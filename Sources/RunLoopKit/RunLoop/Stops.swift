@@ -5,8 +5,6 @@ internal import Synchronization
 struct Stops: ~Copyable {
   /// The innermost run's serial << 1 | it is asked to stop; 0 while none runs.
   private let word = Atomic<UInt64>(0)
-  /// Of the last run. [loop]
-  private let lastSerial = Atomic<UInt64>(0)
   /// Every run is stopped, the enclosing ones too, and those that begin from now on: the thread shall end.
   private let quits = Atomic<Bool>(false)
 
@@ -35,13 +33,10 @@ struct Stops: ~Copyable {
     return true
   }
 
-  /// A run begins: a stop from now on is its own. What `end` puts back (rule 20). [loop]
+  /// A run begins, with a serial that no run of the loop has had: a stop from now on is its own. What `end` puts back (rule 20).
+  /// [loop]
   @inline(__always)
-  func begin() -> UInt64 {
-    let serial = lastSerial.load(ordering: .relaxed) + 1
-    lastSerial.store(serial, ordering: .relaxed)
-    return word.exchange(serial << 1, ordering: .sequentiallyConsistent)
-  }
+  func begin(_ serial: UInt64) -> UInt64 { word.exchange(serial << 1, ordering: .sequentiallyConsistent) }
 
   /// The run is over: true if it is still asked to stop. [loop]
   @inline(__always)

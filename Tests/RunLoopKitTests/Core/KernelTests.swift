@@ -157,6 +157,25 @@ final class KernelTests: XCTestCase {
     }
   }
 
+  /// The thread that forks is the child's main thread, and the parent's is not there.
+  func test_RLK_KERNEL_6_theMainThreadsIsNotThatOfAChildOfAnotherThread() throws {
+    XCTAssertIdentical(RunLoop.current, RunLoop.main, "tests run on the main thread")
+    let (before, calls) = (Kernel.current, Calls())
+    let kernel = makeKernel(calls)
+    kernel.enter()
+    defer {
+      Kernel.leave()
+      before?.enter()
+    }
+    onThread {
+      Kernel.leave()  // what the test's own thread has
+      inChild { checks in
+        checks.that(RunLoop.current === RunLoop.main)
+        checks.that(RunLoop.current.kernel == nil)
+      }
+    }
+  }
+
   /// Sleeps on a semaphore, as virtual time does on a condition.
   private final class Turns: TurnTaking, @unchecked Sendable {
     let waits = Box([UInt]())

@@ -27,7 +27,7 @@ final class HostilePeerTests: XCTestCase {
       serving = ServingThread(port)
       friend = try Port.connect(to: name)
       _ = try friend.request(Message(id: 1))
-      descriptors = openDescriptors()
+      descriptors = descriptorsBesideLoops()
     }
 
     /// The packet ends its connection with these words.
@@ -49,11 +49,11 @@ final class HostilePeerTests: XCTestCase {
     func checkOthersAreServed(file: StaticString = #filePath, line: UInt = #line) throws {
       XCTAssertEqual(try friend.request(Message(id: 7, bytes: "well")).bytes, "well", file: file, line: line)
       var tries = 0
-      while openDescriptors() != descriptors, tries < 10_000 {
+      while descriptorsBesideLoops() != descriptors, tries < 10_000 {
         _ = try friend.request(Message())
         tries += 1
       }
-      XCTAssertEqual(openDescriptors(), descriptors, file: file, line: line)
+      XCTAssertEqual(descriptorsBesideLoops(), descriptors, file: file, line: line)
     }
   }
 

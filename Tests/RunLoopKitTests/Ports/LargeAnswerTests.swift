@@ -36,7 +36,7 @@ final class LargeAnswerTests: XCTestCase {
       let serving = ServingThread(port)
       let friend = try Port.connect(to: name)
       _ = try friend.request(Message())
-      let before = openDescriptors()
+      let before = descriptorsBesideLoops()
       let size = 32 << 20
       let file = test_memory_file(size, 15)
       do {
@@ -55,11 +55,11 @@ final class LargeAnswerTests: XCTestCase {
       }
       close(file)
       var tries = 0
-      while openDescriptors() != before, tries < 10_000 {
+      while descriptorsBesideLoops() != before, tries < 10_000 {
         _ = try friend.request(Message())
         tries += 1
       }
-      XCTAssertEqual(openDescriptors(), before)
+      XCTAssertEqual(descriptorsBesideLoops(), before)
       serving.stop()
       port.invalidate()
     }

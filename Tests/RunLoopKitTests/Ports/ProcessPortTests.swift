@@ -448,7 +448,7 @@ final class ProcessPortTests: XCTestCase {
       let serving = ServingThread(port)
       let right = try Port.connect(to: name)
       _ = try right.request(Message(bytes: "x"))
-      let before = openDescriptors()
+      let before = descriptorsBesideLoops()
       for count in 1..<(isSlow ? 5 : 20) {
         seen.value = 0
         step.value = count * 3
@@ -459,11 +459,11 @@ final class ProcessPortTests: XCTestCase {
         gate.value = nil
       }
       var tries = 0
-      while openDescriptors() > before, tries < 10_000 {
+      while descriptorsBesideLoops() > before, tries < 10_000 {
         _ = try right.request(Message(bytes: "x"))
         tries += 1
       }
-      XCTAssertEqual(openDescriptors(), before)
+      XCTAssertEqual(descriptorsBesideLoops(), before)
       serving.stop()
     }
   }

@@ -153,6 +153,12 @@ func openDescriptors() -> Int {
   return count - 3  // ".", ".." and the folder's own
 }
 
+/// Those that are open, without what loops make for themselves, some of it only when they come to need it: their sets, wakeup
+/// ports and timerfds.
+func descriptorsBesideLoops() -> Int {
+  openFiles().filter { file in !["[eventpoll]", "[eventfd]", "[timerfd]"].contains { file.hasSuffix($0) } }.count
+}
+
 /// Each with its number and what it is: what is new is told from what others have closed meanwhile.
 func openFiles() -> Set<String> {
   guard let folder = opendir("/proc/self/fd") else { return [] }
