@@ -75,7 +75,8 @@ let package = Package(
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "RunLoopTestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls"], exclude: ["Corpus"]),
-    .testTarget(name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents"]),
+    .testTarget(
+      name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents", "CTestSupport"]),
     .testTarget(
       name: "RunLoopKitTests",
       dependencies: [

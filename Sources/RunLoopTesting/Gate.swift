@@ -4,13 +4,11 @@ extension VirtualTime {
   /// A door that opens once and stays open: how participants wait for each other.
   public final class Gate: @unchecked Sendable {
     private let turns: Turns
-    private let purpose: String
     private var isOpen = false  // guarded by turns.lock
     private var waiters: [Participant] = []  // guarded by turns.lock
 
-    init(turns: Turns, purpose: String = "a gate (Gate.wait)") {
+    init(turns: Turns) {
       self.turns = turns
-      self.purpose = purpose
     }
 
     /// Opens it and lets all waiters run, each at its turn; nothing if it is open. Thread: any. Blocks: no.
@@ -34,7 +32,8 @@ extension VirtualTime {
       return turns.lock.withLock {
         guard !isOpen else { return true }
         waiters.append(participant)
-        turns.blockLocked(participant, Participant.Wait(deadline: deadline.nanoseconds, purpose: purpose))
+        let wait = Participant.Wait(deadline: deadline.nanoseconds, purpose: "a gate (Gate.wait)")
+        turns.blockLocked(participant, wait)
         waiters.removeAll { $0 === participant }
         return isOpen
       }

@@ -30,11 +30,11 @@ extension Turns: TurnTaking {
     }
   }
 
-  func threadWillStart() -> any ThreadPlace { Place(turns: self, participant: makePlace("a thread's last turn")) }
+  func threadWillStart() -> any ThreadPlace { Place(turns: self, participant: makePlace()) }
 
   /// In the queue before the thread exists: its place does not depend on how fast the system starts it.
-  func makePlace(_ purpose: String) -> Participant {
-    let participant = Participant(of: self, leaving: VirtualTime.Gate(turns: self, purpose: purpose))
+  func makePlace() -> Participant {
+    let participant = Participant(of: self)
     join(participant)
     return participant
   }
@@ -49,6 +49,6 @@ extension Turns: TurnTaking {
 
     func giveUp() { turns.forget(participant) }
 
-    func waitForLastTurn(for purpose: String) { participant.leaving!.wait() }
+    func waitForLastTurn(for purpose: String) { participant.departure.wait(for: purpose) }
   }
 }

@@ -7,9 +7,21 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
   /// Signalled with each piece of work, and at the end.
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   /// First in, first out. Guarded by `lock`.
-  private var work: [() -> Void] = []
+  private var work: [Piece] = []
   /// Guarded by `lock`.
   private var isOver = false
+
+  private struct Piece {
+    /// Nil when it has run, with all that it held.
+    var body: (() -> Void)?
+    /// For who waits for that.
+    let end: Occasion?
+  }
+
+  /// What a call has come to: its thread fills it, its caller empties it.
+  private final class Answer<R> {
+    var result: Result<R, any Error>?
+  }
 
   init() throws(RunLoopError) {
     pthread_cond_init(condition, nil)
@@ -30,25 +42,17 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    add { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    add(Piece(body: { job.runSynchronously(on: self.asUnownedTaskExecutor()) }, end: nil))
   }
 
-  /// Waits for the machine's time that `body` takes.
+  /// Waits for the machine's time that `body` takes; a participant of some virtual time passes its turn on meanwhile. The own
+  /// thread holds nothing of `body` then, nor of what it has returned.
   func call<R>(_ body: @escaping () throws -> R) throws -> R {
-    var result: Result<R, any Error>?
-    let answered = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-    sem_init(answered, 0, 0)
-    defer {
-      sem_destroy(answered)
-      answered.deallocate()
-    }
-    add {
-      result = Result { try body() }
-      sem_post(answered)
-    }
-    while sem_wait(answered) != 0 {}  // a signal
-    // Set before the semaphore.
-    return try result!.get()
+    let (answer, end) = (Answer<R>(), Occasion())
+    add(Piece(body: { answer.result = Result { try body() } }, end: end))
+    end.wait(for: "the end of a virtual time (VirtualTime.run)")
+    // Set before the end.
+    return try answer.result.take()!.get()
   }
 
   /// After what was added before. The thread holds nothing then, and is not waited for.
@@ -57,16 +61,19 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
     pthread_cond_signal(condition)
   }
 
-  private func add(_ piece: @escaping () -> Void) {
+  private func add(_ piece: Piece) {
     lock.withLock { work.append(piece) }
     pthread_cond_signal(condition)
   }
 
   fileprivate func serve() {
-    while let piece = next() { piece() }
+    while var piece = next() {
+      piece.body.take()!()
+      piece.end?.happen()
+    }
   }
 
-  private func next() -> (() -> Void)? {
+  private func next() -> Piece? {
     lock.withLock {
       while work.isEmpty, !isOver { lock.wait(condition) }
       return work.isEmpty ? nil : work.removeFirst()

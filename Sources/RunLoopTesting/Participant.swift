@@ -5,8 +5,8 @@ final class Participant: @unchecked Sendable {
   let turns: Turns
   /// Signalled when this participant gets the turn, or shall move the clock.
   let condition: UnsafeMutablePointer<pthread_cond_t>
-  /// Opened when it leaves.
-  let leaving: VirtualTime.Gate?
+  /// Happens when it leaves.
+  let departure = Occasion()
   /// What it is blocked in; nil while it can run.
   var wait: Wait?
   /// Looks since it last blocked.
@@ -27,9 +27,8 @@ final class Participant: @unchecked Sendable {
     let purpose: String
   }
 
-  init(of turns: Turns, leaving: VirtualTime.Gate? = nil) {
+  init(of turns: Turns) {
     self.turns = turns
-    self.leaving = leaving
     condition = .allocate(capacity: 1)
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)

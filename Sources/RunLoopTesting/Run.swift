@@ -30,7 +30,8 @@ extension VirtualTime {
     return try await withTaskExecutorPreference(thread) { try time.callAndEnd(body) }
   }
 
-  /// The same for who is no task: the calling thread waits, with whatever loop and clock it has.
+  /// The same for who is no task: the calling thread waits, with whatever loop and clock it has. A participant of another
+  /// virtual time passes its turn on meanwhile.
   public static func run<R: Sendable>(
     startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero,
     whenIdle: IdlePolicy = .waitForReality, whenStuck: StuckPolicy = .report(after: .seconds(10)),

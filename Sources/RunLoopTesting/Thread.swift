@@ -5,13 +5,11 @@ import Synchronization
 extension VirtualTime {
   /// A participant's thread, made by `start`.
   public final class Thread: Sendable {
-    private let turns: Turns
-    private let hasLeft: Gate
+    private let participant: Participant
     private let handle: Mutex<pthread_t?>
 
-    init(turns: Turns, handle: pthread_t, hasLeft: Gate) {
-      self.turns = turns
-      self.hasLeft = hasLeft
+    init(_ participant: Participant, handle: pthread_t) {
+      self.participant = participant
       self.handle = Mutex(handle)
     }
 
@@ -21,10 +19,9 @@ extension VirtualTime {
 
     /// Waits for the complete end of the thread, the destruction of its loop included. A second join returns at once.
     ///
-    /// - Thread: Any but the thread itself. - Blocks: Virtually.
+    /// - Thread: Any but the thread itself. - Blocks: Virtually, by the calling thread's own clock and turns.
     public func join() {
-      // Another thread than a participant holds no turn while it waits.
-      if Kernel.current?.turns === turns { hasLeft.wait() }
+      participant.departure.wait(for: "the end of a thread (VirtualTime.Thread.join)")
       // The thread has passed its turn on with the last of its destructors, so what is still to be waited for is short.
       if let handle = handle.withLock({ $0.take() }) { pthread_join(handle, nil) }
     }
@@ -35,12 +32,12 @@ extension VirtualTime {
   /// - Precondition: The system can make one more thread.
   /// - Thread: Any. - Blocks: No.
   public func start(_ body: @escaping @Sendable () -> Void) -> Thread {
-    let participant = turns.makePlace("the end of a thread (VirtualTime.Thread.join)")
+    let participant = turns.makePlace()
     let start = Unmanaged.passRetained(ThreadStart(turns, participant, body))
     var handle = pthread_t()
     let status = pthread_create(&handle, nil, threadMain, start.toOpaque())
     guard status == 0 else { fatalError("VirtualTime.Thread: pthread_create failed: error \(status)") }
-    return Thread(turns: turns, handle: handle, hasLeft: participant.leaving!)
+    return Thread(participant, handle: handle)
   }
 }
 

@@ -114,7 +114,7 @@ final class Turns: @unchecked Sendable {
 
   /// Balances the retain of `adopt`.
   fileprivate func leave(_ participant: Unmanaged<Participant>) {
-    participant.takeUnretainedValue().leaving?.open()
+    participant.takeUnretainedValue().departure.happen()
     lock.withLock { end(participant.takeUnretainedValue()) }
     participant.release()
   }

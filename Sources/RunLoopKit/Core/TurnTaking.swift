@@ -23,7 +23,7 @@ package protocol ThreadPlace: AnyObject, Sendable {
   func begin()
   /// The system has not made the thread.
   func giveUp()
-  /// Sleeps until the thread has had its last turn.
+  /// Sleeps until the thread has had its last turn. Thread: any; one that takes turns of others sleeps by those.
   func waitForLastTurn(for purpose: String)
 }
 

@@ -253,10 +253,8 @@ extension Resident {
 
   /// What is left of the thread is a moment, after the end of its loop.
   private func reclaim() {
-    let (handle, kernel, place) = lock.withLock { (self.handle, self.kernel, self.place) }
-    if let place, kernel?.turns === Kernel.current?.turns {
-      place.waitForLastTurn(for: "the last turn of RunLoop.Thread \"\(name)\" (join)")
-    }
+    let (handle, place) = lock.withLock { (self.handle, self.place) }
+    place?.waitForLastTurn(for: "the last turn of RunLoop.Thread \"\(name)\" (join)")
     if let handle { pthread_join(handle, nil) }
     _ = phase.change(from: Phase.joining, to: Phase.joined)
   }
