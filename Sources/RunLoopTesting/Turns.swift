@@ -43,6 +43,11 @@ final class Turns: @unchecked Sendable {
     self.patience = patience
   }
 
+  deinit {
+    // Nobody drives: who takes part holds the turns.
+    if interruption >= 0 { _ = rlc_kernel_default().pointee.close(nil, interruption) }
+  }
+
   /// The clock, in nanoseconds. Thread: any; no lock.
   var now: UInt64 { clock.load(ordering: .acquiring) }
 

@@ -5,9 +5,13 @@ import RunLoopTesting
 import Synchronization
 import Testing
 
-/// What a `run` leaves behind, and waits of one virtual time's threads for another's. What would hang has a
-/// process of its own.
+/// What a `run` leaves behind, and waits of one virtual time's threads for another's. What would hang, and what counts the
+/// process's descriptors, has a process of its own.
 @Suite struct VirtualEndTests {
+  @Test func aRunThatHasWaitedForRealityLeavesNoDescriptor() async {
+    await #expect(processExitsWith: .success) { try countEventDescriptors() }
+  }
+
   @Test func aRunInsideAnotherTimePassesTheTurnOn() async {
     await #expect(processExitsWith: .success) { try runInsideAnotherTime() }
   }
@@ -44,6 +48,37 @@ private func isGoneAfterARun() -> Bool {
   }
   do { try run() } catch { Issue.record(error) }
   return held == nil
+}
+
+// MARK: Descriptors
+
+private func countEventDescriptors() throws {
+  try waitForReality()  // what is made once for a process is made
+  let before = eventDescriptors()
+  for _ in 0..<4 { try waitForReality() }
+  precondition(eventDescriptors() == before, "\(eventDescriptors()) event descriptors, before \(before)")
+}
+
+private func waitForReality() throws {
+  try VirtualTime.run(whenStuck: .abort(after: .seconds(10))) { time in
+    let gate = time.makeGate()
+    let count = eventDescriptors()
+    let opener = makeThread {
+      // The one more is the first thing of a wait for reality.
+      while eventDescriptors() == count { sched_yield() }
+      gate.open()
+    }
+    gate.wait()
+    pthread_join(opener, nil)
+  }
+}
+
+private func eventDescriptors() -> Int {
+  (0..<256).count { descriptor in
+    var target = [CChar](repeating: 0, count: 64)
+    let count = readlink("/proc/self/fd/\(descriptor)", &target, target.count)
+    return target.prefix(max(0, count)).elementsEqual("anon_inode:[eventfd]".utf8CString.dropLast())
+  }
 }
 
 // MARK: Two virtual times
