@@ -48,7 +48,7 @@ struct ModeMessages: ~Copyable {
 
   /// The next port with a message, which goes behind the others. The message stays where it is until it is served: the port may
   /// have left by then, or another loop have taken it. [loop]
-  mutating func takeFirst() -> RunLoop.Port? {
+  func takeFirst() -> RunLoop.Port? {
     dropEmpty()
     guard let ports, let first = ports.pointee.first else { return nil }
     ports.pointee.sendToEnd(first)
@@ -83,7 +83,7 @@ extension ModePointer {
 
   /// True if a port of the mode has a message. [loop]
   func hasMessages(on loop: RunLoop) -> Bool {
-    guard hasReadyMessages else { return false }
+    guard messages.hasReady else { return false }
     return loop.lock.withLock {
       messages.dropEmpty()
       return messages.hasReady

@@ -1,9 +1,10 @@
 /// What a mode hears of the kernel: its port set, and what that does not hear of. Guarded by the loop's lock.
 struct ModePorts: ~Copyable {
-  /// Made with the first member that has a descriptor, or by the mode's first run.
-  fileprivate(set) var set: PortSet?
   /// Members that epoll does not take back; nil for all but the unlucky.
   fileprivate(set) var unheard: Unheard?
+  /// Made with the first member that has a descriptor, or by the mode's first run. Its thread reads it without the lock; not the
+  /// first field, which ThreadSanitizer takes for changed with each of the others.
+  fileprivate(set) var set: PortSet?
   /// Why its waits fail; 0: they do not.
   var waitFailure: Int32 = 0
   fileprivate(set) var hasMainQueueHint = false
@@ -76,13 +77,13 @@ extension ModePointer {
   @inline(__always)
   func takeEvent(on loop: RunLoop) -> PassEvent? {
     // The mode of a run or of a host: both make the set first.
-    portSet!.hasBatch ? takeFetchedEvent(on: loop) : nil
+    ports.set!.hasBatch ? takeFetchedEvent(on: loop) : nil
   }
 
   @inline(never)
   func takeFetchedEvent(on loop: RunLoop) -> PassEvent? {
     // It has a batch.
-    let set = portSet!
+    let set = ports.set!
     loop.lock.lock()
     defer { loop.lock.unlock() }
     while let event = set.take() {

@@ -1,21 +1,16 @@
+internal import Glibc
 internal import Synchronization
 
-/// What a mode holds, by kind. Lives as long as its loop; guarded by the loop's lock, but for what is read without it.
-struct ModeState: ~Copyable {
+/// What a mode is, besides what it holds. Lives as long as its loop; guarded by the loop's lock.
+private struct ModeHead: ~Copyable {
   let name: RunLoop.Mode
   /// The string by which it was found last.
-  fileprivate var lastName: RunLoop.Mode
-  fileprivate var isCommon: Bool
+  var lastName: RunLoop.Mode
+  var isCommon: Bool
   /// The common modes' pseudo mode, which exists once a block was queued for it, and in which nothing runs.
   let isPseudoMode: Bool
-  fileprivate var observers = ModeObservers()
-  fileprivate var sources = ModeSources()
-  fileprivate var counts = ModeCounts()
-  fileprivate var timers = ModeTimers()
-  fileprivate var messages = ModeMessages()
-  fileprivate var ports = ModePorts()
   /// Blocks in the loop's queue that name this mode.
-  fileprivate var pendingBlockCount = 0
+  var pendingBlockCount = 0
 
   init(name: RunLoop.Mode, isCommon: Bool) {
     self.name = name
@@ -25,99 +20,120 @@ struct ModeState: ~Copyable {
   }
 }
 
-/// The only way to it.
+/// Where the parts of a mode lie in its memory, one behind the other: each is a value of its own, since changing one part of a
+/// Swift value counts as access to the whole, and some of it is read without the lock.
+private enum Place {
+  @inline(__always)
+  private static func behind<Part: ~Copyable>(_ place: Int, _: Part.Type) -> Int {
+    // No part is aligned to more (`ModePointer.make`).
+    (place + MemoryLayout<Part>.size + 7) & ~7
+  }
+
+  static let head = 0
+  @inline(__always) static var observers: Int { behind(0, ModeHead.self) }
+  @inline(__always) static var sources: Int { behind(observers, ModeObservers.self) }
+  @inline(__always) static var counts: Int { behind(sources, ModeSources.self) }
+  @inline(__always) static var timers: Int { behind(counts, ModeCounts.self) }
+  @inline(__always) static var messages: Int { behind(timers, ModeTimers.self) }
+  @inline(__always) static var ports: Int { behind(messages, ModeMessages.self) }
+  @inline(__always) static var end: Int { behind(ports, ModePorts.self) }
+}
+
+/// The only way to what a mode holds, by kind. Guarded by the loop's lock, but for what is read without it.
 extension ModePointer {
   static func make(name: RunLoop.Mode, isCommon: Bool) -> ModePointer {
-    let state = UnsafeMutablePointer<ModeState>.make(ModeState(name: name, isCommon: isCommon))
-    return ModePointer(address: UnsafeMutableRawPointer(state))
+    precondition(
+      [
+        MemoryLayout<ModeHead>.alignment, MemoryLayout<ModeObservers>.alignment, MemoryLayout<ModeSources>.alignment,
+        MemoryLayout<ModeCounts>.alignment, MemoryLayout<ModeTimers>.alignment, MemoryLayout<ModeMessages>.alignment,
+        MemoryLayout<ModePorts>.alignment,
+      ].allSatisfy { $0 <= 8 })
+    guard let memory = malloc(Place.end) else { fatalError("RunLoopKit: malloc failed") }
+    let mode = ModePointer(address: memory)
+    mode.part(Place.head).initialize(to: ModeHead(name: name, isCommon: isCommon))
+    mode.part(Place.observers).initialize(to: ModeObservers())
+    mode.part(Place.sources).initialize(to: ModeSources())
+    mode.part(Place.counts).initialize(to: ModeCounts())
+    mode.part(Place.timers).initialize(to: ModeTimers())
+    mode.part(Place.messages).initialize(to: ModeMessages())
+    mode.part(Place.ports).initialize(to: ModePorts())
+    return mode
   }
 
-  /// What `make` has made.
-  func destroy() { address.assumingMemoryBound(to: ModeState.self).destroy() }
+  /// What `make` has made. The port set goes before the timerfds that it knows.
+  func destroy() {
+    (part(Place.ports) as UnsafeMutablePointer<ModePorts>).deinitialize(count: 1)
+    (part(Place.messages) as UnsafeMutablePointer<ModeMessages>).deinitialize(count: 1)
+    (part(Place.timers) as UnsafeMutablePointer<ModeTimers>).deinitialize(count: 1)
+    (part(Place.counts) as UnsafeMutablePointer<ModeCounts>).deinitialize(count: 1)
+    (part(Place.sources) as UnsafeMutablePointer<ModeSources>).deinitialize(count: 1)
+    (part(Place.observers) as UnsafeMutablePointer<ModeObservers>).deinitialize(count: 1)
+    (part(Place.head) as UnsafeMutablePointer<ModeHead>).deinitialize(count: 1)
+    free(address)
+  }
 
-  private var state: ModeState {
-    @inline(__always) unsafeAddress { UnsafePointer(address.assumingMemoryBound(to: ModeState.self)) }
-    @inline(__always) nonmutating unsafeMutableAddress { address.assumingMemoryBound(to: ModeState.self) }
+  /// The type is that with which `make` has initialized it.
+  @inline(__always)
+  private func part<Part: ~Copyable>(_ place: Int) -> UnsafeMutablePointer<Part> {
+    (address + place).assumingMemoryBound(to: Part.self)
+  }
+
+  private var head: ModeHead {
+    @inline(__always) unsafeAddress { UnsafePointer(part(Place.head)) }
+    @inline(__always) nonmutating unsafeMutableAddress { part(Place.head) }
   }
 
   @inline(__always)
-  var name: RunLoop.Mode { state.name }
+  var name: RunLoop.Mode { head.name }
   @inline(__always)
-  var isPseudoMode: Bool { state.isPseudoMode }
+  var isPseudoMode: Bool { head.isPseudoMode }
 
   @inline(__always)
   var isCommon: Bool {
-    get { state.isCommon }
-    nonmutating set { state.isCommon = newValue }
+    get { head.isCommon }
+    nonmutating set { head.isCommon = newValue }
   }
 
   /// Its name by the string that was used last: then the characters need no look.
   @inline(__always)
-  func isKnown(as name: RunLoop.Mode) -> Bool { state.lastName.isIdentical(to: name) }
+  func isKnown(as name: RunLoop.Mode) -> Bool { head.lastName.isIdentical(to: name) }
 
-  func isFound(by name: RunLoop.Mode) { state.lastName = name }
+  func isFound(by name: RunLoop.Mode) { head.lastName = name }
 
   @inline(__always)
   var pendingBlockCount: Int {
-    get { state.pendingBlockCount }
-    nonmutating set { state.pendingBlockCount = newValue }
+    get { head.pendingBlockCount }
+    nonmutating set { head.pendingBlockCount = newValue }
   }
 
   var observers: ModeObservers {
-    @inline(__always) unsafeAddress { UnsafePointer(place(of: &state.observers)) }
-    @inline(__always) nonmutating unsafeMutableAddress { place(of: &state.observers) }
+    @inline(__always) unsafeAddress { UnsafePointer(part(Place.observers)) }
+    @inline(__always) nonmutating unsafeMutableAddress { part(Place.observers) }
   }
 
   var sources: ModeSources {
-    @inline(__always) unsafeAddress { UnsafePointer(place(of: &state.sources)) }
-    @inline(__always) nonmutating unsafeMutableAddress { place(of: &state.sources) }
+    @inline(__always) unsafeAddress { UnsafePointer(part(Place.sources)) }
+    @inline(__always) nonmutating unsafeMutableAddress { part(Place.sources) }
   }
 
   var counts: ModeCounts {
-    @inline(__always) unsafeAddress { UnsafePointer(place(of: &state.counts)) }
-    @inline(__always) nonmutating unsafeMutableAddress { place(of: &state.counts) }
+    @inline(__always) unsafeAddress { UnsafePointer(part(Place.counts)) }
+    @inline(__always) nonmutating unsafeMutableAddress { part(Place.counts) }
   }
 
   var timers: ModeTimers {
-    @inline(__always) unsafeAddress { UnsafePointer(place(of: &state.timers)) }
-    @inline(__always) nonmutating unsafeMutableAddress { place(of: &state.timers) }
+    @inline(__always) unsafeAddress { UnsafePointer(part(Place.timers)) }
+    @inline(__always) nonmutating unsafeMutableAddress { part(Place.timers) }
   }
 
   var messages: ModeMessages {
-    @inline(__always) unsafeAddress { UnsafePointer(place(of: &state.messages)) }
-    @inline(__always) nonmutating unsafeMutableAddress { place(of: &state.messages) }
+    @inline(__always) unsafeAddress { UnsafePointer(part(Place.messages)) }
   }
 
   var ports: ModePorts {
-    @inline(__always) unsafeAddress { UnsafePointer(place(of: &state.ports)) }
-    @inline(__always) nonmutating unsafeMutableAddress { place(of: &state.ports) }
+    @inline(__always) unsafeAddress { UnsafePointer(part(Place.ports)) }
+    @inline(__always) nonmutating unsafeMutableAddress { part(Place.ports) }
   }
-}
-
-/// What is read without the lock: as reads of the state, since a part's place counts as a change of it (ThreadSanitizer).
-extension ModePointer {
-  @inline(__always)
-  func wants(_ activity: RunLoop.Activity) -> Bool { state.observers.want(activity) }
-  @inline(__always)
-  var hasSources: Bool { !state.sources.isEmpty }
-  @inline(__always)
-  var hasAwaited: Bool { state.counts.hasAwaited }
-  @inline(__always)
-  var hasKeeping: Bool { state.counts.hasKeeping }
-  @inline(__always)
-  var hasReadyMessages: Bool { state.messages.hasReady }
-  /// Never exchanged once it is made. Without the lock: [loop]
-  @inline(__always)
-  var portSet: PortSet? { state.ports.set }
-  /// True if the turn was the kernel's, and is not any more. [loop]
-  func takeKernelsTurn() -> Bool { state.messages.takeKernelsTurn() }
-}
-
-/// Of what is part of a struct in memory, which neither moves nor is observed: so its address is that of the access. (A property
-/// that yields the part instead costs an allocation where nothing is optimized.)
-@inline(__always)
-private func place<Part: ~Copyable>(of part: inout Part) -> UnsafeMutablePointer<Part> {
-  withUnsafeMutablePointer(to: &part) { $0 }
 }
 
 /// A loop, as its modes know it.

@@ -8,7 +8,7 @@ extension RunLoop {
   public func fileDescriptor(for mode: Mode = .default) throws(RunLoopError) -> Int32 {
     try checkOwner("fileDescriptor(for:)")
     // `hostedMode` makes it.
-    return try hostedMode(mode).portSet!.fileDescriptor
+    return try hostedMode(mode).ports.set!.fileDescriptor
   }
 
   /// How often the mode's descriptor got a new epoll behind its number: only after a watched descriptor was closed before its
@@ -149,7 +149,7 @@ extension RunLoop {
     if owner.hasHeldEvent(for: mode) { return true }
     var event = mode.takeEvent(on: self)
     if event == nil {
-      let status = mode.portSet!.look()
+      let status = mode.ports.set!.look()
       if status < 0, hasFailedForGood(status, in: mode) { return false }
       event = mode.takeEvent(on: self)
     }

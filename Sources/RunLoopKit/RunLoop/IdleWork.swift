@@ -49,7 +49,7 @@ extension RunLoop {
       return true
     }
     // The mode runs: it has a set.
-    if mode.portSet!.hasBatch || mode.hasMessages(on: self) || mode.portSet!.isReadable { return false }
+    if mode.ports.set!.hasBatch || mode.hasMessages(on: self) || mode.ports.set!.isReadable { return false }
     return lock.withLock {
       !state.hasBlocks(for: mode) && !mode.timers.isDue(soft: false)
         && !mode.sources.hasSignalled

@@ -5,7 +5,7 @@ extension ModePointer {
   /// added ones wait for the next notification.
   @inline(__always)
   func notify(_ activity: RunLoop.Activity, on loop: RunLoop) {
-    if wants(activity) { notifyObservers(activity, on: loop) }
+    if observers.want(activity) { notifyObservers(activity, on: loop) }
   }
 
   @inline(never)

@@ -5,7 +5,7 @@ extension ModePointer {
   /// stays signalled.
   @inline(__always)
   func performSources(onlyOne: Bool, on loop: RunLoop) -> Bool {
-    guard hasSources else { return false }
+    guard !sources.isEmpty else { return false }
     loop.lock.lock()
     switch sources.signalled {
     case .none:

@@ -200,7 +200,7 @@ extension RunLoop {
   /// Whether nothing is left to run for (n).
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {
-    if mode.hasKeeping { return false }
+    if mode.counts.hasKeeping { return false }
     return lock.withLock { isEmpty(mode) }
   }
 

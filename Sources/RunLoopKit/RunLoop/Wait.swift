@@ -16,11 +16,11 @@ extension RunLoop {
       posted = .wake
     }
     var event =
-      mode.hasReadyMessages ? takeTurn(in: mode) : takeHeldOrFetchedEvent(in: mode)
+      mode.messages.hasReady ? takeTurn(in: mode) : takeHeldOrFetchedEvent(in: mode)
     let hasLooked = event == nil  // each look has taken what was posted
     while event == nil {
       let mayBlock =
-        !isPolling && posted == .none && !canServeMainQueue(activation) && !mode.hasReadyMessages
+        !isPolling && posted == .none && !canServeMainQueue(activation) && !mode.messages.hasReady
       let found = (mayBlock ? sleep(in: mode, until: deadline) : nil) ?? look(in: mode)
       posted = max(posted, wakeWord.take())
       if found < 0 {
@@ -28,7 +28,7 @@ extension RunLoop {
           event = .failed
           break
         }
-        guard mode.hasReadyMessages else { break }
+        guard mode.messages.hasReady else { break }
         event = mode.takeReadyPort(on: self)
         if event != nil || isPolling || posted != .none { break }
         continue  // another loop has taken the message
@@ -78,7 +78,7 @@ extension RunLoop {
     if canSkipLook(in: mode) { return -1 }
     owner.skippedLooks = 0
     // A run begins with making the set of its mode, or finds one (`Running`).
-    let found = mode.portSet!.look()
+    let found = mode.ports.set!.look()
     return found >= 0 ? found : hasFailedForGood(found, in: mode) ? -1 : 0
   }
 
@@ -90,7 +90,7 @@ extension RunLoop {
     owner.skippedLooks = 0
     if let counters { counters.pointee.sleepBegins() }
     // As above.
-    let found = mode.portSet!.blockingWait(until: limit)
+    let found = mode.ports.set!.blockingWait(until: limit)
     if let counters { counters.pointee.sleepEnds() }
     return found >= 0 ? found : hasFailedForGood(found, in: mode) ? -1 : 0
   }
@@ -117,7 +117,7 @@ extension RunLoop {
   @inline(__always)
   private func beginSleep(in mode: ModePointer, until deadline: UInt64) -> UInt64 {
     var limit = deadline
-    if mode.hasAwaited {
+    if mode.counts.hasAwaited {
       lock.lock()
       mode.armTimers(on: self)
       if mode.ports.unheard != nil { limit = max(1, min(deadline, mode.waitLimit)) }
@@ -137,7 +137,7 @@ extension RunLoop {
   @inline(__always)
   private func canSkipLook(in mode: ModePointer) -> Bool {
     guard owner.skippedLooks < OwnerState.mostSkippedLooks else { return false }
-    if isMain || mode.hasAwaited {
+    if isMain || mode.counts.hasAwaited {
       guard lock.withLock({ hasNothingToHear(in: mode) }) else { return false }
     }
     owner.skippedLooks += 1
@@ -151,7 +151,7 @@ extension RunLoop {
   /// Whose turn it is if a port is marked: a fetched event's after a message, else the port's. [loop]
   @inline(never)
   private func takeTurn(in mode: ModePointer) -> PassEvent? {
-    guard mode.takeKernelsTurn() else {
+    guard mode.messages.takeKernelsTurn() else {
       return mode.takeReadyPort(on: self) ?? takeHeldOrFetchedEvent(in: mode)
     }
     if let event = takeHeldOrFetchedEvent(in: mode) { return event }
@@ -178,7 +178,7 @@ extension RunLoop {
     lock.unlock()
     if isDue { return .timer }
     if let unheard { return unheard }
-    if mode.hasReadyMessages, let event = mode.takeReadyPort(on: self) { return event }
+    if mode.messages.hasReady, let event = mode.takeReadyPort(on: self) { return event }
     if canServeMainQueue(activation) {
       owner.isMainQueuePending = false
       if MainQueuePort.take() { return .mainQueue }
