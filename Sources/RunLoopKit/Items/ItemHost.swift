@@ -17,7 +17,7 @@ protocol ItemHost: AnyObject {
   func reschedule(_ timer: RunLoop.Timer, _ change: RunLoop.Timer.Change) -> Bool
 }
 
-/// A mode, as items and ports know it: a place, of which only the loop sees the inside (`ModeState`).
+/// A mode, as items and ports know it: a place, of which only the loop sees the inside (ModeState.swift).
 package struct ModePointer: Hashable {
   let address: UnsafeMutableRawPointer
 
