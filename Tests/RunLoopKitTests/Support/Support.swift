@@ -153,10 +153,29 @@ func openDescriptors() -> Int {
   return count - 3  // ".", ".." and the folder's own
 }
 
-/// Those that are open, without what loops make for themselves, some of it only when they come to need it: their sets, wakeup
+/// As `openDescriptors`, without what loops make for themselves, some of it only when they come to need it: their sets, wakeup
 /// ports and timerfds.
 func descriptorsBesideLoops() -> Int {
-  openFiles().filter { file in !["[eventpoll]", "[eventfd]", "[timerfd]"].contains { file.hasSuffix($0) } }.count
+  guard let folder = opendir("/proc/self/fd") else { return -1 }
+  defer { closedir(folder) }
+  var count = 0
+  while let entry = readdir(folder) {
+    let isOfALoop = withUnsafePointer(to: &entry.pointee.d_name) { name in
+      name.withMemoryRebound(to: CChar.self, capacity: 256) { name in
+        // One that is closed meanwhile was open when it was listed: it counts.
+        ["[eventpoll]", "[eventfd]", "[timerfd]"].contains(
+          where: target(of: "/proc/self/fd/\(String(cString: name))").hasSuffix)
+      }
+    }
+    if !isOfALoop { count += 1 }
+  }
+  return count - 3  // ".", ".." and the folder's own
+}
+
+private func target(of link: String) -> String {
+  var target = [UInt8](repeating: 0, count: 256)
+  let count = target.withUnsafeMutableBytes { readlink(link, $0.baseAddress!, $0.count) }
+  return String(decoding: target[..<max(count, 0)], as: UTF8.self)
 }
 
 /// Each with its number and what it is: what is new is told from what others have closed meanwhile.
