@@ -19,6 +19,7 @@ extension VirtualTime {
   ///   - body: Synchronous: a loop belongs to a thread.
   /// - Returns: What the body returns.
   /// - Throws: What the body throws; else `ThreadsLeft`; `RunLoopError.systemCall` if the system makes no thread.
+  /// - Thread: Any. - Blocks: No; it suspends the task.
   public static func run<R: Sendable>(
     startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero,
     whenIdle: IdlePolicy = .waitForReality, whenStuck: StuckPolicy = .report(after: .seconds(10)),
@@ -30,8 +31,10 @@ extension VirtualTime {
     return try await withTaskExecutorPreference(thread) { try time.callAndEnd(body) }
   }
 
-  /// The same for who is no task: the calling thread waits, with whatever loop and clock it has. A participant of another
-  /// virtual time passes its turn on meanwhile.
+  /// The same for callers that are no task: the calling thread waits, with whatever loop and clock it has. A participant of
+  /// another virtual time passes its turn on meanwhile.
+  ///
+  /// - Thread: Any. - Blocks: Until the body has returned and its loop has ended. When it returns, nothing is held of the body.
   public static func run<R: Sendable>(
     startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero,
     whenIdle: IdlePolicy = .waitForReality, whenStuck: StuckPolicy = .report(after: .seconds(10)),
