@@ -69,7 +69,7 @@ struct WakeWord: ~Copyable {
 
   /// What was posted, as the core numbers it: more counts more.
   struct Posted: Equatable, Comparable {
-    fileprivate let number: UInt32
+    let number: UInt32
 
     static var none: Posted { Posted(number: RLC_WAKE_NONE.rawValue) }
     static var kick: Posted { Posted(number: RLC_WAKE_KICKED.rawValue) }

@@ -43,14 +43,14 @@ private struct LoopSnapshot {
   init(_ loop: RunLoop) {
     self.loop = loop
     now = loop.kernel.now()
-    let wakeup = loop.wakeWord.fileDescriptor.map { "descriptor \($0)" } ?? "none yet"
+    let wakeup = loop.wakes.word.fileDescriptor.map { "descriptor \($0)" } ?? "none yet"
     let current = loop.state.currentMode?.name.rawValue ?? "none"
     let spinning = loop.spinLimit == .zero ? "" : ", spinning before a sleep: \(loop.spinLimit)"
     head = """
       RunLoop {\(loop.isMain ? " main" : "")
         wakeup port: \(wakeup), stopped: \(loop.stops.isRequested ? "yes" : "no"), \
       ignoring wakeups: \(loop.stops.isRunning ? "no" : "yes (not running)"), \
-      waiting: \(loop.wakeWord.isAsleep ? "yes" : "no")\(spinning)
+      waiting: \(loop.wakes.word.isAsleep ? "yes" : "no")\(spinning)
         current mode: \(current)
 
       """

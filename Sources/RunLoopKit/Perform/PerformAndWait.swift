@@ -54,7 +54,7 @@ extension RunLoop {
     state.blocks.append(QueuedBlock(mode: mode, others: others) { turn.take(on: self) })
     queuedBlocks.store(state.blocks.count, ordering: .releasing)
     lock.unlock()
-    wakeWord.signal()
+    wakes.word.signal()
   }
 
   private func finish(_ call: AwaitedCall, _ deadline: Deadline) throws(RunLoopError) {

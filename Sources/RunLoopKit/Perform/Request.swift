@@ -65,12 +65,10 @@ extension RunLoop {
 
   /// The bell was served, perhaps by a run above the one that waits: that one's coming wait must not block. [loop]
   fileprivate func replyBellRang() {
-    var activation = owner.activation?.pointee.parent
+    var activation = owner.activation?.parent
     while let enclosing = activation {
-      if let request = enclosing.pointee.awaited, request.takeUnretainedValue().isOver {
-        enclosing.pointee.isOwedLook = true
-      }
-      activation = enclosing.pointee.parent
+      if enclosing.hasAnswer { wakes.oweLook(to: enclosing) }
+      activation = enclosing.parent
     }
   }
 }

@@ -1,31 +1,104 @@
-/// One run, on the stack of its thread. Owner only.
+/// One run, on the stack of its thread: the way to what is kept of it there. Owner only.
 struct Activation {
-  let parent: UnsafeMutablePointer<Activation>?
-  let mode: ModePointer
-  /// The current mode before.
-  let outerMode: ModePointer?
-  /// The item from whose callout it was begun, to be recorded again when it ends; 0: none.
-  let enclosingCallout: UInt
-  /// Where its scope begins in the thread's scopes: before its entry observers.
-  let scope: Int
-  /// Decided after the entry observers: a mode that becomes common later serves the main queue from its next run on.
-  var servesMainQueue = false
-  /// Wakes are remembered: from the entry and from the top of each pass until the end of its wait (rule 15).
-  var isAccepting = true
-  /// A nested run took a wake that may have been meant for this one: the next wait does not block (rule 17).
-  var isOwedWake = false
-  /// Something was posted in a pass that did not wait: kept for the wait that comes next, its own or a nested run's.
-  var heldWake = WakeWord.Posted.none
-  /// A stop before it accepted wakes, or the answer it awaits: its own next wait does not block.
-  var isOwedLook = false
-  /// The readiness source whose callout, which holds it, is on the stack: nested runs leave it out.
-  var serving: Unmanaged<RunLoop.FileDescriptorSource>?
-  /// A nested run has left it out of its set: it comes back when its callout ends.
-  var isServingMuted = false
-  /// A perform that counts as a source has run among its blocks, since the last drain that told so.
-  var hasPerformed = false
-  /// Of a request's run: it ends when that has its answer.
-  var awaited: Unmanaged<AwaitedReply>?
+  private let place: UnsafeMutablePointer<State>
+
+  /// What lies on the stack.
+  struct State {
+    let parent: Activation?
+    let mode: ModePointer
+    /// The current mode before.
+    let outerMode: ModePointer?
+    /// The item from whose callout it was begun, to be recorded again when it ends; 0: none.
+    let enclosingCallout: UInt
+    /// Where its scope begins in the thread's scopes: before its entry observers.
+    let scope: Int
+    /// Of a request's run: it ends when that has its answer. Held by the caller until the run has ended.
+    let awaited: Unmanaged<AwaitedReply>?
+    /// Decided after the entry observers: a mode that becomes common later serves the main queue from its next run on.
+    var servesMainQueue = false
+    var wakes = Wakes.OfRun()
+    /// The readiness source whose callout, which holds it, is on the stack: nested runs leave it out.
+    var serving: Unmanaged<RunLoop.FileDescriptorSource>?
+    /// A nested run has left it out of its set: it comes back when its callout ends.
+    var isServingMuted = false
+    /// A perform that counts as a source has run among its blocks, since the last drain that told so.
+    var hasPerformed = false
+  }
+
+  /// Of a state that lasts until the run has ended.
+  @inline(__always)
+  init(_ place: UnsafeMutablePointer<State>) { self.place = place }
+
+  private var state: State {
+    @inline(__always) unsafeAddress { UnsafePointer(place) }
+    @inline(__always) nonmutating unsafeMutableAddress { place }
+  }
+
+  /// The run in one of whose callouts it was begun.
+  @inline(__always)
+  var parent: Activation? { state.parent }
+  @inline(__always)
+  var mode: ModePointer { state.mode }
+  @inline(__always)
+  var outerMode: ModePointer? { state.outerMode }
+  @inline(__always)
+  var enclosingCallout: UInt { state.enclosingCallout }
+  @inline(__always)
+  var scope: Int { state.scope }
+
+  @inline(__always)
+  var servesMainQueue: Bool {
+    get { state.servesMainQueue }
+    nonmutating set { state.servesMainQueue = newValue }
+  }
+
+  /// What it is owed, and keeps: `Wakes` decides.
+  var wakes: Wakes.OfRun {
+    @inline(__always) get { state.wakes }
+    @inline(__always) nonmutating _modify { yield &state.wakes }
+  }
+
+  // MARK: The answer that it awaits
+
+  /// It has come, or never will.
+  @inline(__always)
+  var hasAnswer: Bool { state.awaited.map { $0.takeUnretainedValue().isOver } ?? false }
+
+  /// A request that was stopped passes that on.
+  @inline(__always)
+  func isStopped() { if let awaited = state.awaited { awaited.takeUnretainedValue().wasStopped = true } }
+
+  // MARK: Performs that count as a source
+
+  func notePerform() { state.hasPerformed = true }
+
+  /// True if there was one since the last call.
+  @inline(__always)
+  func takePerform() -> Bool {
+    guard state.hasPerformed else { return false }
+    state.hasPerformed = false
+    return true
+  }
+
+  // MARK: The readiness source that it serves
+
+  @inline(__always)
+  var serving: RunLoop.FileDescriptorSource? { state.serving?.takeUnretainedValue() }
+
+  /// Whoever serves it holds it until `endServing`.
+  @inline(__always)
+  func beginServing(_ source: RunLoop.FileDescriptorSource) { state.serving = Unmanaged.passUnretained(source) }
+
+  /// True if a nested run has left it out.
+  @inline(__always)
+  func endServing() -> Bool {
+    state.serving = nil
+    guard state.isServingMuted else { return false }
+    state.isServingMuted = false
+    return true
+  }
+
+  func noteMuted() { state.isServingMuted = true }
 }
 
 /// How long a run may take (rule 5).

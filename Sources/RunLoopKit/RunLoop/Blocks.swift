@@ -16,7 +16,7 @@ extension RunLoop {
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
   public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
     try append(consume block, mode, [])
-    wakeWord.signal()
+    wakes.word.signal()
   }
 
   /// As `perform(in:block:)`, in the first pass whose mode is among these; once in all.
@@ -24,14 +24,14 @@ extension RunLoop {
     in mode: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void
   ) throws(RunLoopError) {
     try append(consume block, mode, [second] + more)
-    wakeWord.signal()
+    wakes.word.signal()
   }
 
   /// As `perform(in:block:)`, with a list of modes, which must not be empty (`.noMode`).
   public func perform(in modes: [Mode], block: sending @escaping () -> Void) throws(RunLoopError) {
     guard let first = modes.first else { throw .noMode }
     try append(consume block, first, modes.dropFirst())
-    wakeWord.signal()
+    wakes.word.signal()
   }
 
   /// As `perform(in:block:)`, but does not wake the loop: a sleeping one runs the block when something else has woken it.
@@ -120,14 +120,10 @@ extension RunLoop {
   }
 
   /// A perform that counts as a source begins. [loop]
-  func noteSourcePerform() { owner.activation?.pointee.hasPerformed = true }
+  func noteSourcePerform() { owner.activation?.notePerform() }
 
   @inline(__always)
-  private func takePerformed() -> Bool {
-    guard let activation = owner.activation, activation.pointee.hasPerformed else { return false }
-    activation.pointee.hasPerformed = false
-    return true
-  }
+  private func takePerformed() -> Bool { owner.activation?.takePerform() ?? false }
 
   private func putBack() {
     lock.withLock {

@@ -89,7 +89,7 @@ extension RunLoop {
   }
 
   private func closeDescriptors() {
-    wakeWord.end()
+    wakes.word.end()
     for mode in state.modes {
       mode.ports.destroy()
       mode.timers.destroy()

@@ -37,8 +37,7 @@ extension RunLoop {
       }
     }
     if isHere, case .date(_, isToldOf: true) = change, !isCurrent {  // rule 18
-      hasMovedDate.store(true, ordering: .relaxed)
-      wakeWord.kick()
+      wakes.dateHasMoved()
     }
     return isHere
   }

@@ -41,9 +41,9 @@ extension RunLoop {
       hosted.armTimers(on: self)
       return hosted.hasArmedRetry
     }
-    guard isArmed, wakeWord.beginWait(), !stops.isRequested, try !hasHostedWorkNow(in: hosted) else { return true }
+    guard isArmed, wakes.word.beginWait(), !stops.isRequested, try !hasHostedWorkNow(in: hosted) else { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
-    return !wakeWord.isAsleep
+    return !wakes.word.isAsleep
   }
 
   /// After the descriptor was readable, or `prepare` said true: one run of one pass that does not wait. Without work: no
@@ -59,7 +59,7 @@ extension RunLoop {
     if owner.hostWait != .none { try endHostedWait(hosted) }
     let hasWork = try hasHostedWorkNow(in: hosted)
     let isStopped = owner.isHostedStop
-    owner.hostedWake = .none
+    wakes.forgetOwedToHost()
     owner.isHostedStop = false
     guard hasWork else { return .timedOut }
     let result = try run(in: mode, limit: .poll, false)
@@ -96,35 +96,29 @@ extension RunLoop {
     if owner.hostWait == .none {
       _ = stops.begin(owner.nextRun())
       if stops.isQuitting { stop() }
-      _ = wakeWord.take()
-    } else {
-      // A kick asks for the look that follows here, too.
-      if wakeWord.take() == .wake { owner.hostedWake = .wake }
-      if stops.isRequested { owner.isHostedStop = true }
+    } else if stops.isRequested {
+      owner.isHostedStop = true
     }
+    wakes.beginHostedWait()
     owner.hostWait = .open
     lock.withLock { state.currentMode = mode }
   }
 
   /// A stop by an observer of after-waiting still counts; a wake of that moment is dropped, as in a run.
   private func endHostedWait(_ mode: ModePointer) throws(RunLoopError) {
-    keepPosted()
+    wakes.keepForHost()
     if owner.hostWait == .asleep { try notifyHosted(mode, .afterWaiting) }
     if stops.end() { owner.isHostedStop = true }
     owner.hostWait = .none
+    wakes.endHostedWait()
     lock.withLock { state.currentMode = nil }
   }
 
-  private func keepPosted() { owner.hostedWake = max(owner.hostedWake, wakeWord.take()) }
-
-  /// A run that was not asked for by `dispatch` is over: an observer's, or the host's own. It has taken what was posted, and may
-  /// have fetched what does not show on the descriptor any more. The host is about to sleep: it is told to dispatch.
+  /// A run that was not asked for by `dispatch` is over: an observer's, or the host's own.
   @inline(never)
-  func endRunInHostedWait(_ activation: UnsafeMutablePointer<Activation>) {
-    if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: nil) }
-    guard owner.hostWait == .asleep else { return }
-    repeat { keepPosted() } while !wakeWord.beginWait()
-    wakeWord.kick()
+  func endRunInHostedWait(_ activation: Activation) {
+    wakes.endRunInHostedWait(activation)
+    if owner.hostWait == .asleep { wakes.goOnSleeping() }
   }
 
   private func hasHostedWorkNow(in mode: ModePointer) throws(RunLoopError) -> Bool {
@@ -135,7 +129,7 @@ extension RunLoop {
 
   /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due timers.
   private func hasHostedWork(in mode: ModePointer) -> Bool {
-    if owner.hostedWake != .none || owner.isHostedStop { return true }
+    if wakes.isOwedToHost || owner.isHostedStop { return true }
     if hasHostedEvent(in: mode) || mode.hasMessages(on: self) { return true }
     return lock.withLock {
       state.hasBlocks(for: mode) || mode.sources.hasSignalled

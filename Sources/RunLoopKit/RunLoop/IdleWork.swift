@@ -45,7 +45,7 @@ extension RunLoop {
 
   /// Nothing is ready, due or queued. Before a wait, on the loop's own thread.
   fileprivate var isQuiet: Bool {
-    guard let mode = owner.activation?.pointee.mode ?? lock.withLock({ state.currentMode }) else {
+    guard let mode = owner.activation?.mode ?? lock.withLock({ state.currentMode }) else {
       return true
     }
     // The mode runs: it has a set.

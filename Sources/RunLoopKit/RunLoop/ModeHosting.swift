@@ -3,9 +3,9 @@ internal import Synchronization
 /// What its modes and ports ask of a loop.
 extension RunLoop: ModeHost {
   @inline(__always)
-  func kick() { wakeWord.kick() }
+  func kick() { wakes.word.kick() }
 
-  func makeWakeup() throws(RunLoopError) -> Int32 { try wakeWord.make() }
+  func makeWakeup() throws(RunLoopError) -> Int32 { try wakes.word.make() }
 
   func runs(in mode: ModePointer) -> Bool { state.currentMode == mode }
 

@@ -2,7 +2,7 @@
 /// part of a Swift value counts as access to the whole.
 struct OwnerState: ~Copyable {
   /// The innermost run.
-  var activation: UnsafeMutablePointer<Activation>?
+  var activation: Activation?
   private var runs: UInt64 = 0
   /// The thread's.
   var scopes: ScopeStack?
@@ -31,8 +31,7 @@ struct OwnerState: ~Copyable {
   var hostWait = HostWait.none
   /// What a hosted loop has found before its pass; events belong to their modes.
   var heldEvents: [(mode: ModePointer, event: PassEvent)] = []
-  /// What reached a hosted loop before its `dispatch`.
-  var hostedWake = WakeWord.Posted.none
+  /// A stop reached a hosted loop before its `dispatch`.
   var isHostedStop = false
 
   /// How far the wait of a hosted loop is. In all but the first case wakes and stops are the host's.

@@ -13,10 +13,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let lock = Lock()
   private let statePlace: UnsafeMutablePointer<LoopState>
   private let ownerPlace: UnsafeMutablePointer<OwnerState>
-  let wakeWord: WakeWord
+  let wakes: Wakes
   let stops = Stops()
-  /// Another thread has moved a date since the last kick was taken, which may have been its own (rule 18).
-  let hasMovedDate = Atomic<Bool>(false)
   /// How many blocks wait, in whatever modes; read without the lock, to pass by an empty queue.
   let queuedBlocks = Atomic<Int>(0)
   /// Its thread, as pthread_self(3) has it there; 0 before it was asked for on its thread, and after the thread's end.
@@ -46,7 +44,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   init(isMain: Bool, _ kernel: Kernel?) {
     self.isMain = isMain
     self.kernel = kernel
-    wakeWord = WakeWord(kernel)
+    wakes = Wakes(kernel)
     statePlace = .make(LoopState())
     ownerPlace = .make(OwnerState())
     if isMain { state.commonNames.insert(.tracking) }
@@ -136,7 +134,7 @@ extension RunLoop {
   /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
   public func stop() {
     guard isInThisProcess else { return }
-    if stops.request() { wakeWord.kick() }
+    if stops.request() { wakes.word.kick() }
   }
 
   /// Makes a waiting loop go on, or the coming wait of the running pass not block. Dropped while the loop does not run, and
@@ -145,17 +143,17 @@ extension RunLoop {
   /// - Thread: Any. - Blocks: No; lock-free, one write(2) if the loop sleeps, else none. - SeeAlso: `CFRunLoopWakeUp`.
   public func wakeUp() {
     guard isInThisProcess else { return }
-    wakeWord.signal()
+    wakes.word.signal()
   }
 
   /// True while the loop sleeps, and nothing has woken it yet. - SeeAlso: `CFRunLoopIsWaiting`.
-  public var isWaiting: Bool { isUsable && wakeWord.isAsleep }
+  public var isWaiting: Bool { isUsable && wakes.word.isAsleep }
 
   /// Clears the stop of the innermost activation; true if there was one. A request, which it does not end, passes it on. [loop]
   @inline(__always)
-  func takeStop(of activation: UnsafeMutablePointer<Activation>) -> Bool {
+  func takeStop(of activation: Activation) -> Bool {
     guard stops.take() else { return false }
-    if let awaited = activation.pointee.awaited { awaited.takeUnretainedValue().wasStopped = true }
+    activation.isStopped()
     return true
   }
 }

@@ -80,11 +80,11 @@ extension RunLoop {
     lock.unlock()
     // Set when the loop was made for its thread (`currentLoop`); only the owner runs it.
     let scope = owner.scopes!.height
-    var activation = Activation(
-      parent: owner.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope)
-    // Held by the caller until the run has ended, and the activation with it.
-    activation.awaited = reply.map { Unmanaged.passUnretained($0) }
-    let result = withUnsafeMutablePointer(to: &activation) { activate($0, limit, returnAfterSourceHandled) }
+    // The answer is held by the caller until the run has ended, and the activation with it.
+    var state = Activation.State(
+      parent: owner.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope,
+      awaited: reply.map { Unmanaged.passUnretained($0) })
+    let result = withUnsafeMutablePointer(to: &state) { activate(Activation($0), limit, returnAfterSourceHandled) }
     guard let result else { throw takeWaitFailure() }
     return result
   }
@@ -117,11 +117,11 @@ extension RunLoop {
   /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: a wait has failed.
   @inline(__always)
   private func activate(
-    _ activation: UnsafeMutablePointer<Activation>, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
+    _ activation: Activation, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult? {
-    let mode = activation.pointee.mode
-    let parent = activation.pointee.parent
-    if parent == nil || !parent!.pointee.isAccepting { dropWakes(of: parent) }
+    let mode = activation.mode
+    let parent = activation.parent
+    wakes.beginRun(inside: parent)
     let outerStop = beginStops()
     owner.activation = activation
     let began = countAndTime(.runs)
@@ -136,21 +136,20 @@ extension RunLoop {
     if parent == nil {
       if let counters { counters.pointee.runEnds() }
     } else {
-      dropWakes(of: activation)
-      if activation.pointee.isOwedWake || activation.pointee.heldWake == .wake { oweWake(to: parent) }
+      wakes.endRun(activation)
     }
     owner.activation = parent
     leave(activation)
     let isStopped = stops.end(outerStop)
-    if isStopped, let awaited = activation.pointee.awaited { awaited.takeUnretainedValue().wasStopped = true }
+    if isStopped { activation.isStopped() }
     if stops.isQuitting { stop() }
     if parent == nil, owner.hostWait != .none { endRunInHostedWait(activation) }
     return result
   }
 
-  func drainScope(of activation: UnsafeMutablePointer<Activation>) {
+  func drainScope(of activation: Activation) {
     // As at the beginning of the run.
-    owner.scopes!.drain(to: activation.pointee.scope)
+    owner.scopes!.drain(to: activation.scope)
   }
 
   /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).
@@ -172,34 +171,11 @@ extension RunLoop {
   }
 
   @inline(__always)
-  private func leave(_ activation: UnsafeMutablePointer<Activation>) {
+  private func leave(_ activation: Activation) {
     lock.withLock {
-      state.currentMode = activation.pointee.outerMode
-      restoreCallout(activation.pointee.enclosingCallout)
-      if let outer = activation.pointee.outerMode { outer.armTimers(on: self) }
-    }
-  }
-}
-
-// MARK: Wakes (rules 15-17)
-
-extension RunLoop {
-  /// Forgets what was posted while the activation did not accept; one that encloses it may have been meant.
-  @inline(__always)
-  func dropWakes(of activation: UnsafeMutablePointer<Activation>?) {
-    let posted = wakeWord.take()
-    guard posted != .none else { return }
-    hasMovedDate.store(false, ordering: .relaxed)
-    if posted == .wake { oweWake(to: activation?.pointee.parent) }
-  }
-
-  /// The enclosing run is owed a wake if it was between the top of its pass and its wait; of the outermost one a host that is
-  /// between `prepare` and `dispatch`. What lies beyond one that was not is owed nothing: rule 17 goes from run to run.
-  func oweWake(to enclosing: UnsafeMutablePointer<Activation>?) {
-    if let enclosing {
-      if enclosing.pointee.isAccepting { enclosing.pointee.isOwedWake = true }
-    } else if owner.hostWait != .none {
-      owner.hostedWake = .wake
+      state.currentMode = activation.outerMode
+      restoreCallout(activation.enclosingCallout)
+      if let outer = activation.outerMode { outer.armTimers(on: self) }
     }
   }
 }

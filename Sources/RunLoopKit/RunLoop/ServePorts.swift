@@ -41,23 +41,18 @@ extension RunLoop {
     // A pass serves it.
     let activation = owner.activation!
     // Removed and added again in its own callout.
-    if activation.pointee.parent != nil, isServed(source, above: activation) {
+    if isServed(source, above: activation) {
       lock.withLock { muteServedPorts(in: mode) }
       return false
     }
-    // Whoever serves it holds it until `serving` is nil again.
-    activation.pointee.serving = Unmanaged.passUnretained(source)
+    activation.beginServing(source)
     return true
   }
 
   @inline(__always)
   func endServing(_ source: FileDescriptorSource) {
-    let activation = owner.activation!
-    activation.pointee.serving = nil
-    if activation.pointee.isServingMuted {
-      activation.pointee.isServingMuted = false
-      lock.withLock { setMuted(false, source) }
-    }
+    // A pass has served it.
+    if owner.activation!.endServing() { lock.withLock { setMuted(false, source) } }
   }
 
   /// A nested run begins: the readiness sources whose callouts are on the stack are taken out of its set. Removed, not
@@ -65,19 +60,19 @@ extension RunLoop {
   func muteServedPorts(in mode: ModePointer) {
     var enclosing = owner.activation
     while let activation = enclosing {
-      if let source = activation.pointee.serving?.takeUnretainedValue(), let token = source.token(in: mode) {
+      if let source = activation.serving, let token = source.token(in: mode) {
         mode.setMuted(true, source, token, on: self)
-        activation.pointee.isServingMuted = true
+        activation.noteMuted()
       }
-      enclosing = activation.pointee.parent
+      enclosing = activation.parent
     }
   }
 
-  private func isServed(_ source: FileDescriptorSource, above activation: UnsafeMutablePointer<Activation>) -> Bool {
-    var enclosing = activation.pointee.parent
+  private func isServed(_ source: FileDescriptorSource, above activation: Activation) -> Bool {
+    var enclosing = activation.parent
     while let activation = enclosing {
-      if activation.pointee.serving?.takeUnretainedValue() === source { return true }
-      enclosing = activation.pointee.parent
+      if activation.serving === source { return true }
+      enclosing = activation.parent
     }
     return false
   }
@@ -102,7 +97,7 @@ extension RunLoop {
           try link.mode?.ports.set?.setInterest(source.registration.interest, token: link.token)
         } catch {
           failure = error
-          if link.mode?.ports.set?.hasUnheard == true { wakeWord.kick() }  // others on the number
+          if link.mode?.ports.set?.hasUnheard == true { wakes.word.kick() }  // others on the number
         }
       }
     }

@@ -25,6 +25,6 @@ extension RunLoop {
     let limit = wantedSpin.load(ordering: .relaxed)
     if limit == 0 { return false }
     if limit != owner.spin.limit { owner.spin.limit = limit }
-    return wakeWord.spin(&owner.spin, until: deadline)
+    return wakes.word.spin(&owner.spin, until: deadline)
   }
 }

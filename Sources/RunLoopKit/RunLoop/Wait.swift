@@ -6,15 +6,11 @@ extension RunLoop {
   /// A wake keeps the wait from blocking and is taken by the look that follows; it is no event (rule 10). Edges without a
   /// truth behind them, of the wakeup port, the timer and the main queue, are waited through.
   func awaitEvent(
-    _ activation: UnsafeMutablePointer<Activation>, isPolling: Bool, deadline: UInt64
+    _ activation: Activation, isPolling: Bool, deadline: UInt64
   ) -> PassEvent {
     guard isInThisProcess else { return .none }
-    let mode = activation.pointee.mode
-    var posted = takeHeldWakes(of: activation)
-    if activation.pointee.isOwedWake {
-      activation.pointee.isOwedWake = false
-      posted = .wake
-    }
+    let mode = activation.mode
+    var posted = wakes.takeKept(for: activation)
     var event =
       mode.messages.hasReady ? takeTurn(in: mode) : takeHeldOrFetchedEvent(in: mode)
     let hasLooked = event == nil  // each look has taken what was posted
@@ -22,7 +18,7 @@ extension RunLoop {
       let mayBlock =
         !isPolling && posted == .none && !canServeMainQueue(activation) && !mode.messages.hasReady
       let found = (mayBlock ? sleep(in: mode, until: deadline) : nil) ?? look(in: mode)
-      posted = max(posted, wakeWord.take())
+      posted = max(posted, wakes.word.take())
       if found < 0 {
         if owner.waitFailure != 0 {
           event = .failed
@@ -40,35 +36,9 @@ extension RunLoop {
       if deadline != Time.forever && deadline <= Kernel.now() { break }
       count(.spuriousWakes)
     }
-    if !hasLooked { posted = max(posted, wakeWord.take()) }
-    if posted == .wake { oweWake(to: activation.pointee.parent) }
-    if posted != .none, takeDateMove(), posted == .kick, case .timer? = event { activation.pointee.heldWake = .kick }
-    activation.pointee.isAccepting = false  // (j)
+    if !hasLooked { posted = max(posted, wakes.word.take()) }
+    wakes.endWait(of: activation, posted, isExpiry: event?.isTimer ?? false)  // (j)
     return event ?? .none
-  }
-
-  /// What was posted before, and no wait has taken yet. A wake is the loop's: of what the enclosing runs keep nothing is theirs
-  /// when this one waits first (rule 17).
-  @inline(__always)
-  private func takeHeldWakes(of activation: UnsafeMutablePointer<Activation>) -> WakeWord.Posted {
-    var posted = activation.pointee.isOwedLook ? WakeWord.Posted.kick : .none
-    activation.pointee.isOwedLook = false
-    var holder: UnsafeMutablePointer<Activation>? = activation
-    while let run = holder {
-      posted = max(posted, run.pointee.heldWake)
-      run.pointee.heldWake = .none
-      holder = run.pointee.parent
-    }
-    return posted
-  }
-
-  /// A date that another thread has moved into the past is an expiry and, after it, a kick, which asks for a pass of its own
-  /// (rule 18). The kick of a stop is none: it was an enclosing run's, or ends this one after the pass.
-  @inline(__always)
-  private func takeDateMove() -> Bool {
-    guard hasMovedDate.load(ordering: .relaxed) else { return false }
-    hasMovedDate.store(false, ordering: .relaxed)
-    return true
   }
 
   /// At most one system call, which does not wait. How many events that has found; -1 if not even that is needed, or if the wait
@@ -124,7 +94,7 @@ extension RunLoop {
       lock.unlock()
     }
     if wantedSpin.load(ordering: .relaxed) != 0, spin(until: firstDate(of: mode, before: deadline)) { return 0 }
-    return wakeWord.beginWait() ? limit : 0
+    return wakes.word.beginWait() ? limit : 0
   }
 
   @inline(never)
@@ -170,7 +140,7 @@ extension RunLoop {
   /// yet, a port with a message, and the main queue, which comes after all ports and timers (A8).
   @inline(__always)
   private func takeHiddenEvent(
-    in mode: ModePointer, _ activation: UnsafeMutablePointer<Activation>
+    in mode: ModePointer, _ activation: Activation
   ) -> PassEvent? {
     lock.lock()
     let isDue = mode.timers.takeExpiry(soft: false)
@@ -186,7 +156,7 @@ extension RunLoop {
     return nil
   }
 
-  private func canServeMainQueue(_ activation: UnsafeMutablePointer<Activation>) -> Bool {
-    owner.isMainQueuePending && activation.pointee.servesMainQueue
+  private func canServeMainQueue(_ activation: Activation) -> Bool {
+    owner.isMainQueuePending && activation.servesMainQueue
   }
 }

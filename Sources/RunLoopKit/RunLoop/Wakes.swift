@@ -1,0 +1,164 @@
+internal import Synchronization
+
+/// Whose a wake is (rules 15-18). Any thread posts in the word; the loop's own takes what was posted at fixed points of a pass, and
+/// decides which of the runs on its stack looks once more for it. To the outermost run a host that is between `prepare` and
+/// `dispatch` is what an enclosing run is to a nested one.
+struct Wakes: ~Copyable {
+  /// Wakes and kicks, and the sleep that they end.
+  let word: WakeWord
+  /// Another thread has moved a date since the last kick was taken, which may have been its own.
+  private let hasMovedDate = Atomic<Bool>(false)
+  /// Of a host: as `isAccepting` and `isOwedWake` of a run. [loop]
+  private let isHostAccepting = Atomic<Bool>(false)
+  private let owedToHost = Atomic<UInt32>(WakeWord.Posted.none.number)
+
+  /// What a run on the stack is owed, and keeps.
+  struct OfRun {
+    /// Wakes are remembered: from the entry and from the top of each pass until the end of its wait (rule 15).
+    fileprivate var isAccepting = true
+    /// A nested run took a wake that may have been meant for this one: the next wait does not block (rule 17).
+    fileprivate var isOwedWake = false
+    /// Something was posted in a pass that did not wait: kept for the wait that comes next, its own or a nested run's.
+    fileprivate var held = WakeWord.Posted.none
+    /// A stop before it accepted wakes, or the answer it awaits: its own next wait does not block.
+    fileprivate var isOwedLook = false
+  }
+
+  init(_ kernel: Kernel?) { word = WakeWord(kernel) }
+
+  /// A date that another thread has moved into the past is an expiry and, after it, a kick, which asks for a pass of its own
+  /// (rule 18). Any thread.
+  func dateHasMoved() {
+    hasMovedDate.store(true, ordering: .relaxed)
+    word.kick()
+  }
+}
+
+// MARK: What a run does with them. On the loop's own thread
+
+extension Wakes {
+  /// A run begins inside of another one, if that is not nil: what was posted while none accepted is dropped.
+  @inline(__always)
+  func beginRun(inside outer: Activation?) {
+    guard let outer else { return drop(owedTo: nil) }
+    if !outer.wakes.isAccepting { drop(owedTo: outer.parent) }
+  }
+
+  /// (a): from here to the wait a wake is remembered; what was posted before is dropped, since a pass follows.
+  @inline(__always)
+  func accept(for run: Activation, _ stops: borrowing Stops) {
+    guard !run.wakes.isAccepting else { return }
+    drop(owedTo: run.parent)
+    run.wakes.isAccepting = true
+    // A stop since the decision at (n): its kick may be among what was dropped. One from now on is remembered.
+    if stops.isRequested { run.wakes.isOwedLook = true }
+  }
+
+  /// (g): a pass that goes to the main queue directly has no wait that could take a wake: it is the next one's, also of a run that
+  /// is nested in the queue's function (rule 17).
+  func keep(for run: Activation) {
+    run.wakes.held = max(run.wakes.held, word.take())
+    run.wakes.isAccepting = false
+  }
+
+  /// (i): what was posted before the wait, and no wait has taken yet. A wake is the loop's: of what the enclosing runs keep nothing
+  /// is theirs when this one waits first (rule 17).
+  @inline(__always)
+  func takeKept(for run: Activation) -> WakeWord.Posted {
+    var posted = run.wakes.isOwedLook ? WakeWord.Posted.kick : .none
+    run.wakes.isOwedLook = false
+    var holder: Activation? = run
+    while let run = holder {
+      posted = max(posted, run.wakes.held)
+      run.wakes.held = .none
+      holder = run.parent
+    }
+    guard run.wakes.isOwedWake else { return posted }
+    run.wakes.isOwedWake = false
+    return .wake
+  }
+
+  /// (j): the wait has taken what was posted, and has ended with an expiry or not. From here on wakes are dropped.
+  @inline(__always)
+  func endWait(of run: Activation, _ posted: WakeWord.Posted, isExpiry: Bool) {
+    if posted == .wake { owe(to: run.parent) }
+    // The kick of a stop is none: it was an enclosing run's, or ends this one after the pass.
+    if posted != .none, takeDateMove(), posted == .kick, isExpiry { run.wakes.held = .kick }
+    run.wakes.isAccepting = false
+  }
+
+  /// A run inside of another one is over: what it has not used may have been meant for that.
+  func endRun(_ run: Activation) {
+    drop(owedTo: run.parent)
+    passOn(from: run)
+  }
+
+  /// An enclosing run has the answer that it awaits.
+  func oweLook(to run: Activation) { run.wakes.isOwedLook = true }
+
+  /// Forgets what was posted while nobody accepted; who encloses that may have been meant.
+  @inline(__always)
+  private func drop(owedTo enclosing: Activation?) {
+    let posted = word.take()
+    guard posted != .none else { return }
+    hasMovedDate.store(false, ordering: .relaxed)
+    if posted == .wake { owe(to: enclosing) }
+  }
+
+  private func passOn(from run: Activation) {
+    if run.wakes.isOwedWake || run.wakes.held == .wake { owe(to: run.parent) }
+  }
+
+  /// The enclosing run is owed a wake if it was between the top of its pass and its wait; of the outermost one a host that is
+  /// between `prepare` and `dispatch`. What lies beyond one that was not is owed nothing: rule 17 goes from run to run.
+  private func owe(to enclosing: Activation?) {
+    if let enclosing {
+      if enclosing.wakes.isAccepting { enclosing.wakes.isOwedWake = true }
+    } else if isHostAccepting.load(ordering: .relaxed) {
+      keepForHost(.wake)
+    }
+  }
+
+  @inline(__always)
+  private func takeDateMove() -> Bool {
+    guard hasMovedDate.load(ordering: .relaxed) else { return false }
+    hasMovedDate.store(false, ordering: .relaxed)
+    return true
+  }
+}
+
+// MARK: What a host does with them (rule 19). On the loop's own thread
+
+extension Wakes {
+  /// What was posted while nothing waited is dropped, since a look at all of it follows; what an earlier `prepare` has got is kept.
+  func beginHostedWait() {
+    let posted = word.take()
+    // A kick asks for the look that follows here, too.
+    if isHostAccepting.exchange(true, ordering: .relaxed), posted == .wake { keepForHost(.wake) }
+  }
+
+  /// Of this moment on nothing is the host's: `dispatch` has told its observers.
+  func endHostedWait() { isHostAccepting.store(false, ordering: .relaxed) }
+
+  /// What has come since is the host's.
+  func keepForHost() { keepForHost(word.take()) }
+
+  /// A run inside of its wait, which `dispatch` has not asked for, is over.
+  func endRunInHostedWait(_ run: Activation) { passOn(from: run) }
+
+  /// It has taken what was posted, and may have fetched what does not show on the descriptor any more. The host is about to sleep: it
+  /// is told to dispatch.
+  func goOnSleeping() {
+    repeat { keepForHost() } while !word.beginWait()
+    word.kick()
+  }
+
+  var isOwedToHost: Bool { owedToHost.load(ordering: .relaxed) != WakeWord.Posted.none.number }
+
+  /// A pass follows.
+  func forgetOwedToHost() { owedToHost.store(WakeWord.Posted.none.number, ordering: .relaxed) }
+
+  private func keepForHost(_ posted: WakeWord.Posted) {
+    owedToHost.store(max(owedToHost.load(ordering: .relaxed), posted.number), ordering: .relaxed)
+  }
+}
