@@ -46,7 +46,7 @@ final class Daemon {
   /// Returns when the daemon was told to end and its clients have their answers.
   func run() throws {
     try Report.say("listening \(server.port)")
-    try loop.runUntilStopped()
+    try loop.run()
     // The last clients may have gone without waiting for their answers.
     commit.commit()
     compaction.abandon()

@@ -1,6 +1,19 @@
 internal import Synchronization
 
 extension RunLoop {
+  /// Runs the default mode until `stop()` is called, or until nothing in the mode is left to wait for.
+  ///
+  /// This is `CFRunLoopRun`. Foundation's `RunLoop.run()` starts again after a stop; this one returns.
+  /// - Returns: `.stopped` or `.finished`.
+  /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`.
+  /// - SeeAlso: `CFRunLoopRun`; to stay also in an empty mode: `keepRunning(in:)`.
+  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  @discardableResult
+  public func run() throws(RunLoopError) -> RunResult {
+    try checkOwner("run()")
+    return try run(in: .default, limit: RunLimit(nil), false)
+  }
+
   /// Runs the loop in one mode until nothing is left to wait for, `stop()`, the limit, or, if asked, a source was handled.
   ///
   /// Nested runs are allowed from every callout. The common pseudo mode, an unknown and an empty mode are finished at once,
@@ -32,17 +45,6 @@ extension RunLoop {
   ) throws(RunLoopError) -> RunResult {
     try checkOwner("run(in:until:returnAfterSourceHandled:)")
     return try run(in: mode, limit: RunLimit(until: until), returnAfterSourceHandled)
-  }
-
-  /// Runs the default mode again and again, until it is stopped or finished. - SeeAlso: `CFRunLoopRun`.
-  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
-  @discardableResult
-  public func runUntilStopped() throws(RunLoopError) -> RunResult {
-    try checkOwner("runUntilStopped()")
-    while true {
-      let result = try run(in: .default, limit: RunLimit(nil), false)
-      if result == .stopped || result == .finished { return result }
-    }
   }
 
   /// Runs a mode until `stop()`, also while nothing is in it.

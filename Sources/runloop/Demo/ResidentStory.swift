@@ -73,7 +73,7 @@ extension Demo {
         started.give((loop, pthread_self()))
         do {
           try loop.add(RunLoop.Source { _ in })
-          result.give(try loop.runUntilStopped())
+          result.give(try loop.run())
         } catch {
           result.give(nil)
         }

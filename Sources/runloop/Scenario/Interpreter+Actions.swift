@@ -43,7 +43,7 @@ extension Interpreter {
     case .runForever:
       enterRun(line, thread)
       emit("runforever", on: thread)
-      try RunLoop.current.runUntilStopped()
+      try RunLoop.current.run()
       emit("ranforever", on: thread)
       thread?.depth -= 1
     case .sleep, .busy, .note, .mark, .spawn, .join, .repeat, .until: executePlain(action, line, thread)

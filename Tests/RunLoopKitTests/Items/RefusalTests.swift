@@ -186,7 +186,7 @@ final class RefusalTests: XCTestCase {
         let counts = CountingKernel.count { XCTAssertEqual(thrown { try loop.run(for: .seconds(30)) }, error) }
         XCTAssertEqual(counts.waits, 1)
         XCTAssertEqual(told.value, [.afterWaiting, .exit])
-        XCTAssertEqual(thrown { try loop.runUntilStopped() }, error)
+        XCTAssertEqual(thrown { try loop.run() }, error)
         XCTAssertEqual(thrown { try loop.run(for: .zero) }, error)
         XCTAssertEqual(thrown { try loop.prepare() }, error)
         XCTAssertEqual(thrown { try loop.dispatch() }, error)

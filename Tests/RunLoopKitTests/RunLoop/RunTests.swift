@@ -23,7 +23,7 @@ final class RunTests: XCTestCase {
       XCTAssertThrowsError(try loop.run(for: .zero)) {
         XCTAssertEqual($0 as? RunLoopError, .wrongThread(call: "run(in:for:returnAfterSourceHandled:)"))
       }
-      XCTAssertThrowsError(try loop.runUntilStopped())
+      XCTAssertEqual(thrown { try loop.run() }, .wrongThread(call: "run()"))
       XCTAssertThrowsError(try loop.prepare())
       XCTAssertThrowsError(try loop.dispatch())
     }
