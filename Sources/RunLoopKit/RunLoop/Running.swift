@@ -6,7 +6,7 @@ extension RunLoop {
   /// This is `CFRunLoopRun`. Foundation's `RunLoop.run()` starts again after a stop; this one returns.
   /// - Returns: `.stopped` or `.finished`.
   /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`.
-  /// - SeeAlso: `CFRunLoopRun`; to stay also in an empty mode: `keepRunning(in:)`.
+  /// - SeeAlso: `CFRunLoopRun`; to stay also in an empty mode: `runUntilStopped(in:)`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
   public func run() throws(RunLoopError) -> RunResult {
@@ -47,19 +47,19 @@ extension RunLoop {
     return try run(in: mode, limit: RunLimit(until: until), returnAfterSourceHandled)
   }
 
-  /// Runs a mode until `stop()`, also while nothing is in it.
+  /// Runs a mode until `stop()` is called, also while the mode is empty.
   ///
-  /// A member of its own keeps the mode from being finished: no timer in the distant future, no port without use. Nested runs
-  /// of this kind are ended one by one, the innermost first. A `stop()` before the run has begun stops nothing (as for every
-  /// run): to end a thread whatever it does, see `RunLoop.Thread`.
+  /// The call adds an item of its own to the mode for as long as it runs, so that nothing else has to keep the run going. Nested
+  /// runs of this kind are stopped one by one, the innermost first. A `stop()` before the run has begun stops nothing, as for
+  /// every run; `RunLoop.Thread` ends a thread whatever it does.
   /// - Returns: `.stopped`.
   /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonIsNoMode` for the common pseudo
   ///   mode.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
-  public func keepRunning(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
-    try checkOwner("keepRunning(in:)")
-    guard mode != .common else { throw .commonIsNoMode(call: "keepRunning(in:)") }
+  public func runUntilStopped(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
+    try checkOwner("runUntilStopped(in:)")
+    guard mode != .common else { throw .commonIsNoMode(call: "runUntilStopped(in:)") }
     let keeper = Source { _ in }
     try add(keeper, to: mode)
     defer { keeper.invalidate() }

@@ -143,8 +143,8 @@ final class DiagnosticsTests: XCTestCase {
   func test_RLK_DIAG_5_theCommonModesAreNoModeToRunIn() {
     onThread {
       let loop = RunLoop.current
-      let text = thrown { try loop.keepRunning(in: .common) }?.description ?? ""
-      XCTAssertTrue(text.hasPrefix("keepRunning(in:): .common stands for the common modes"), text)
+      let text = thrown { try loop.runUntilStopped(in: .common) }?.description ?? ""
+      XCTAssertTrue(text.hasPrefix("runUntilStopped(in:): .common stands for the common modes"), text)
       XCTAssertEqual(thrown { _ = try loop.fileDescriptor(for: .common) }, .commonIsNoMode(call: "hosting"))
     }
   }

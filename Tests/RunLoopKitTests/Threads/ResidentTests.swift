@@ -95,16 +95,16 @@ final class ResidentTests: XCTestCase {
     @Sendable func nest(_ depth: Int) {
       if depth == 0 {
         isDeep.open()
-        let result = try? loop.keepRunning(in: "deep")
+        let result = try? loop.runUntilStopped(in: "deep")
         results.update { $0.append(result) }
       } else {
         let level = RunLoop.Mode(rawValue: "level \(depth)")
         try? loop.enqueue(in: level) { nest(depth - 1) }
-        let result = try? loop.keepRunning(in: level)
+        let result = try? loop.runUntilStopped(in: level)
         results.update { $0.append(result) }
       }
       // One that begins afterwards.
-      let result = try? loop.keepRunning(in: "late")
+      let result = try? loop.runUntilStopped(in: "late")
       results.update { $0.append(result) }
     }
     try thread.perform { nest(5) }
@@ -306,12 +306,12 @@ final class ResidentTests: XCTestCase {
   func test_RLK_RESIDENT_15_anEmptyModeIsKeptRunningUntilStop() {
     onThread {
       let loop = RunLoop.current
-      XCTAssertEqual(thrown { try loop.keepRunning(in: .common) }, .commonIsNoMode(call: "keepRunning(in:)"))
+      XCTAssertEqual(thrown { try loop.runUntilStopped(in: .common) }, .commonIsNoMode(call: "runUntilStopped(in:)"))
       let stopper = TestThread {
         yieldUntil(loop.currentMode == "empty")
         loop.stop()
       }
-      XCTAssertEqual(try loop.keepRunning(in: "empty"), .stopped)
+      XCTAssertEqual(try loop.runUntilStopped(in: "empty"), .stopped)
       stopper.join()
       XCTAssertTrue(loop.wouldFinish(in: "empty"))
     }
