@@ -208,7 +208,7 @@ import Testing
   @Test func idleWorkWaitsForAQuietPass() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
-      loop.makeCommon(.tracking)
+      loop.addCommonMode(.tracking)
       try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: .common)
       let source = RunLoop.Source { _ in log.append("source") }
       try loop.add(source)

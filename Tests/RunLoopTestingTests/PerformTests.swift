@@ -44,7 +44,7 @@ import Testing
   @Test func delaysWaitForTheirModes() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
-      loop.makeCommon("shared")
+      loop.addCommonMode("shared")
       func ask(_ name: String, in modes: [RunLoop.Mode]) throws {
         try loop.perform(after: .seconds(1), in: modes) { log.append("\(name) in \(loop.currentMode!.rawValue)") }
       }

@@ -332,7 +332,7 @@ import Testing
   @Test func aClocksTimersBelongToTheirModes() async throws {
     try await VirtualTime.run { time in
       let (loop, log, start) = (RunLoop.current, Log(), time.now)
-      loop.makeCommon(.tracking)
+      loop.addCommonMode(.tracking)
       let common = RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(1)), interval: .seconds(1)) {
         _ in
         log.append(loop.currentMode!.rawValue)

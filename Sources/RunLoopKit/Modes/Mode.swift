@@ -18,7 +18,7 @@ extension RunLoop {
     /// The pseudo mode that stands for all common modes: items and blocks are added to it, no loop runs in it.
     @inlinable
     public static var common: Mode { "kCFRunLoopCommonModes" }
-    /// The mode of user interaction. Common from the start on the main loop; on others after `makeCommon(.tracking)`.
+    /// The mode of user interaction. Common from the start on the main loop; on others after `addCommonMode(.tracking)`.
     @inlinable
     public static var tracking: Mode { "UITrackingRunLoopMode" }
 

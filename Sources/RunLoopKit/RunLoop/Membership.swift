@@ -131,17 +131,19 @@ extension RunLoop {
     }
   }
 
-  /// Makes a mode common, for good: it receives all items of the common modes. Alone it does not make the mode. An item that the
-  /// system refuses, for want of a descriptor, is told of on standard error, and `add(_:to: .common)` adds it later.
-  /// - SeeAlso: `CFRunLoopAddCommonMode`.
-  public func makeCommon(_ mode: Mode) {
+  /// Makes a mode common for good: it receives all items of the common modes, now and later.
+  ///
+  /// The mode itself is created when it gets an item. If the system refuses an item, for want of a descriptor, the loop reports
+  /// that on standard error, and the next `add(_:to: .common)` of the item tries again. `.common` is ignored.
+  /// - Thread: Any. - Blocks: No. - Complexity: O(items of the common modes). - SeeAlso: `CFRunLoopAddCommonMode`.
+  public func addCommonMode(_ mode: Mode) {
     guard isUsable, mode != .common else { return }
     var (scheduled, refused): ([Item], [(Item, RunLoopError)]) = ([], [])
     lockedWithComparedSources({ state.commonItems.all }) { equals in
       makeCommonLocked(mode, equals, &scheduled, &refused)
     }
     for (item, error) in refused {
-      StandardError.write("RunLoopKit: makeCommon(\"\(mode)\") could not add \(item): \(error)\n")
+      StandardError.write("RunLoopKit: addCommonMode(\"\(mode)\") could not add \(item): \(error)\n")
     }
     for item in scheduled {
       item.hooks?.schedule?(self, mode)
@@ -168,8 +170,9 @@ extension RunLoop {
     }
   }
 
-  /// True if items of the common modes are in this mode.
-  public func isCommon(_ mode: Mode) -> Bool {
+  /// Whether the mode receives the items of the common modes.
+  /// - Thread: Any; the answer may be old when it is read. - Complexity: O(modes).
+  public func isCommonMode(_ mode: Mode) -> Bool {
     guard isUsable else { return false }
     return lock.withLock { isCommonLocked(mode) }
   }

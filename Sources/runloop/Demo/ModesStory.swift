@@ -15,7 +15,7 @@ extension Demo {
         "A run names one mode and serves only what is in it. While a user drags a slider the loop runs in .tracking: "
           + "what is in the default mode waits. .common stands for all modes that were made common.")
       let loop = RunLoop.current
-      loop.makeCommon(.tracking)
+      loop.addCommonMode(.tracking)
       let start = RunLoop.Instant.now
       let pausing = Timeline(start)
       let steady = Timeline(start)

@@ -26,7 +26,7 @@ extension Interpreter {
     case .signal(let item): (created(item, line) as? RunLoop.Source)?.signal()  // nothing for a source1
     case .wake(let loop): resolve(loop, thread, line).wakeUp()
     case .stop(let loop): resolve(loop, thread, line).stop()
-    case .addCommon(let mode, let loop): resolve(loop, thread, line).makeCommon(mode.mode)
+    case .addCommon(let mode, let loop): resolve(loop, thread, line).addCommonMode(mode.mode)
     case .perform(let item, let modes, let loop):
       try enqueue(items[item], in: modes.map(\.mode), of: resolve(loop, thread, line))
     case .performAsSource(let item, let modes, let loop, let waits):

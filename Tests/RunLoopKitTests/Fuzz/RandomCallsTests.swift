@@ -178,7 +178,7 @@ private final class Case: Sendable {
       case 8: try message(side)
       case 9: loop.wakeUp()
       case 10: if own === side { try runNested(loop, mode == .common ? .default : mode, &chance) }
-      case 11: loop.makeCommon(Self.other)
+      case 11: loop.addCommonMode(Self.other)
       case 12: if own == nil { try wait(loop) }
       case 13: try move(side, loop, &chance)
       default: if own == nil { _ = loop.description }

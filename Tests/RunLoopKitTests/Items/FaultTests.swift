@@ -78,7 +78,7 @@ final class FaultTests: XCTestCase {
     let modes = modes
     let calls = try failEachCall { items, call in
       let loop = RunLoop.current
-      loop.makeCommon("second")
+      loop.addCommonMode("second")
       let before = openDescriptors()
       var failures = 0
       Faults.plan(call: call)
@@ -108,9 +108,9 @@ final class FaultTests: XCTestCase {
       let loop = RunLoop.current
       for item in items.all { try loop.add(item, to: .common) }
       Faults.plan(call: call)
-      loop.makeCommon("second")
+      loop.addCommonMode("second")
       let isHit = Faults.end()
-      XCTAssertTrue(loop.isCommon("second"))
+      XCTAssertTrue(loop.isCommonMode("second"))
       let missing = items.all.filter { !loop.contains($0, in: "second") }
       XCTAssertEqual(missing.isEmpty, !isHit, "call \(call)")
       for item in items.all { XCTAssertEqual(try loop.add(item, to: .common), missing.contains(item)) }

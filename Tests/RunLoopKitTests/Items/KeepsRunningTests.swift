@@ -46,7 +46,7 @@ final class KeepsRunningTests: XCTestCase {
     ]
     onThread {
       let loop = RunLoop.current
-      loop.makeCommon("KEEP_2")
+      loop.addCommonMode("KEEP_2")
       let modes: [RunLoop.Mode] = [.default, "KEEP_2"]
       func isEmpty() -> Bool {
         let answers = Set(modes.map { loop.wouldFinish(in: $0) })

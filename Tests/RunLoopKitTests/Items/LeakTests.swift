@@ -35,7 +35,7 @@ final class LeakTests: XCTestCase {
         let token = Token()
         let items = try self.makeItems(counter, holding: [loop, token])
         weak.value = items.map { Weak($0) } + [Weak(loop), Weak(token)]
-        loop.makeCommon("second")
+        loop.addCommonMode("second")
         for item in items {
           try loop.add(item, to: .common)
           try loop.add(item, to: "third")
@@ -151,7 +151,7 @@ final class LeakTests: XCTestCase {
             for item in items { _ = try? loop.add(item, to: .common) }
             let kept = Counted()
             try? loop.enqueue(in: ["second", .common]) { withExtendedLifetime((loop, kept)) {} }
-            loop.makeCommon(round % 2 == 0 ? "second" : "third")
+            loop.addCommonMode(round % 2 == 0 ? "second" : "third")
             if loop.hasEnded { return }
           }
         }

@@ -47,7 +47,7 @@ final class MembershipTests: XCTestCase {
     let source = try RunLoop.FileDescriptorSource(fileDescriptor: file, interest: .readable) { _, _ in }
     onThread {
       let loop = RunLoop.current
-      loop.makeCommon("other")
+      loop.addCommonMode("other")
       XCTAssertThrowsError(try loop.add(source, to: .common)) {
         XCTAssertEqual($0 as? RunLoopError, .systemCall(name: "epoll_ctl", errno: EPERM))
       }
@@ -245,7 +245,7 @@ final class MembershipTests: XCTestCase {
       XCTAssertTrue(loop.contains(equal))
       XCTAssertTrue(try loop.add(equal, to: .common))
       XCTAssertFalse(try loop.add(first, to: .common))
-      loop.makeCommon("m")
+      loop.addCommonMode("m")
       XCTAssertTrue(loop.contains(first, in: "m"))
       XCTAssertTrue(loop.contains(first, in: .common))
       XCTAssertTrue(loop.remove(first, from: .common))

@@ -49,7 +49,7 @@ private final class RealLoop: Subject, @unchecked Sendable {
     case .renew(let item):
       generation += 1
       items[item] = try make("item \(item).\(generation)", ItemKind.all[item])
-    case .makeCommon(let mode): loop.makeCommon(mode)
+    case .addCommonMode(let mode): loop.addCommonMode(mode)
     case .signal(let item): (items[item] as! RunLoop.Source).signal()
     case .post(let descriptor): counters[descriptor].add()
     case .drain(let descriptor): counters[descriptor].drain()
@@ -67,7 +67,7 @@ private final class RealLoop: Subject, @unchecked Sendable {
     case .stop: loop.stop()
     case .wake: loop.wakeUp()
     case .wouldFinish(let mode): return "\(loop.wouldFinish(in: mode))"
-    case .isCommon(let mode): return "\(loop.isCommon(mode))"
+    case .isCommonMode(let mode): return "\(loop.isCommonMode(mode))"
     case .modes: return "\(loop.modes.map(\.rawValue).sorted())"
     }
     return "done"

@@ -10,7 +10,7 @@ enum Action: Sendable {
   case invalidate(Int)
   /// Puts a new item of the same kind in the place of one that is let go, a member or not.
   case renew(Int)
-  case makeCommon(RunLoop.Mode)
+  case addCommonMode(RunLoop.Mode)
   case signal(Int)
   case post(descriptor: Int)
   case drain(descriptor: Int)
@@ -21,7 +21,7 @@ enum Action: Sendable {
   case stop
   case wake
   case wouldFinish(RunLoop.Mode)
-  case isCommon(RunLoop.Mode)
+  case isCommonMode(RunLoop.Mode)
   case modes
 }
 
@@ -143,13 +143,13 @@ private struct RandomNumbers {
       return .remove(item, place)
     case 6: return .contains(item, place())
     case 7: return model.isValid(item) && next(3) > 0 ? .invalidate(item) : .renew(element(model.invalidItems + [item]))
-    case 8: return .makeCommon(element(Self.names))
+    case 8: return .addCommonMode(element(Self.names))
     case 9...12: return .signal(element(ItemKind.sources))
     case 13...16: return readiness(model)
     case 17, 18:
       return .enqueue(next(2) == 0 ? [element(Self.names)] : [element(Self.names), .common, element(Self.names)])
     case 19: return element([.stop, .wake, .modes])
-    case 20: return next(2) == 0 ? .wouldFinish(element(Self.names)) : .isCommon(element(Self.names))
+    case 20: return next(2) == 0 ? .wouldFinish(element(Self.names)) : .isCommonMode(element(Self.names))
     default:
       let mode = next(20) == 0 ? RunLoop.Mode.common : element(Self.names)
       return canRun ? .run(mode, returnAfterSourceHandled: next(3) == 0) : .signal(element(ItemKind.sources))

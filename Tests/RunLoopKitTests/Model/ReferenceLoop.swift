@@ -102,7 +102,7 @@ final class ReferenceLoop: Subject {
     case .renew(let item):
       generation += 1
       items[item] = Item("item \(item).\(generation)", ItemKind.all[item])
-    case .makeCommon(let mode): makeCommon(mode)
+    case .addCommonMode(let mode): addCommonMode(mode)
     case .signal(let item): if items[item].isValid, items[item].signalled == 0 { items[item].signalled = stamp() }
     case .post(let descriptor): posted.insert(descriptor)
     case .drain(let descriptor): posted.remove(descriptor)
@@ -116,7 +116,7 @@ final class ReferenceLoop: Subject {
     case .stop: if !stops.isEmpty { stops[stops.count - 1] = true }
     case .wake: break
     case .wouldFinish(let name): return "\(mode(name).map { isEmpty($0) } ?? true)"
-    case .isCommon(let name): return "\(isCommon(name))"
+    case .isCommonMode(let name): return "\(isCommonMode(name))"
     case .modes: return "\(modes.map(\.name.rawValue).sorted())"
     }
     return "done"
@@ -130,7 +130,7 @@ final class ReferenceLoop: Subject {
     return modes.last!
   }
 
-  private func isCommon(_ name: RunLoop.Mode) -> Bool { mode(name)?.isCommon ?? commonNames.contains(name) }
+  private func isCommonMode(_ name: RunLoop.Mode) -> Bool { mode(name)?.isCommon ?? commonNames.contains(name) }
 
   private func insert(_ item: Item, in mode: Mode) -> Bool {
     if mode.members.contains(where: { $0.item.counts(as: item) }) { return false }
@@ -180,8 +180,8 @@ final class ReferenceLoop: Subject {
     record.removeAll { $0.item === item }
   }
 
-  private func makeCommon(_ name: RunLoop.Mode) {
-    guard !isCommon(name) else { return }
+  private func addCommonMode(_ name: RunLoop.Mode) {
+    guard !isCommonMode(name) else { return }
     commonNames.insert(name)
     guard let mode = record.isEmpty ? mode(name) : make(name) else { return }
     mode.isCommon = true

@@ -99,7 +99,7 @@ final class PortStressTests: XCTestCase {
       let (name, loop) = (NameFolder.newName(), RunLoop.current)
       let port = try Port(registeredAs: name, replying: { _, message in message })
       for mode in [.default, .common, "second"] as [RunLoop.Mode] { try loop.add(Port { _, _ in }, to: mode) }
-      loop.makeCommon("second")
+      loop.addCommonMode("second")
       CountingKernel.script.control = { -ENOSPC }
       defer { CountingKernel.script.control = nil }
       for mode in [.default, .common] as [RunLoop.Mode] {
@@ -135,7 +135,7 @@ final class PortStressTests: XCTestCase {
         TestThread {
           let loop = RunLoop.current
           _ = try? loop.add(RunLoop.Timer.never())
-          loop.makeCommon("second")
+          loop.addCommonMode("second")
           loops.update { $0.append(loop) }
           while !isOver.value {
             if let port = port.value { _ = try? loop.add(port, to: index == 0 ? .common : .default) }

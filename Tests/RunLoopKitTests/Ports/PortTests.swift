@@ -158,7 +158,7 @@ final class PortTests: XCTestCase {
   func test_RLK_MSG_6_inCommonModes_andInSeveralLoops_eachMessageIsServedOnce() {
     onThread {
       let (loop, count) = (RunLoop.current, 3000)
-      loop.makeCommon("second")
+      loop.addCommonMode("second")
       let served = Box([Int](repeating: 0, count: count))
       let (left, isReady) = (Counter(count), Gate())
       let port = Port(queueLimit: 16) { port, message in

@@ -40,7 +40,7 @@ final class MainLoopTests: XCTestCase {
     let (name, calls): (RunLoop.Mode, Box<Int>) = ("common, and nothing in it", Box(0))
     XCTAssertTrue(loop.wouldFinish(in: name))
     XCTAssertEqual(try loop.run(in: name), .finished)
-    loop.makeCommon(name)
+    loop.addCommonMode(name)
     XCTAssertFalse(loop.modes.contains(name))
     XCTAssertFalse(loop.wouldFinish(in: name))
     loop.servesMainQueue = false
@@ -53,7 +53,7 @@ final class MainLoopTests: XCTestCase {
   }
 
   func test_RLK_MAIN_4_trackingIsCommonFromTheStart() throws {
-    XCTAssertTrue(loop.isCommon(.tracking))
+    XCTAssertTrue(loop.isCommonMode(.tracking))
     let ticks = Box(0)
     let timer = RunLoop.Timer(fireDate: .now, interval: .milliseconds(1)) { [loop] _ in
       ticks.value += 1
@@ -63,7 +63,7 @@ final class MainLoopTests: XCTestCase {
     defer { timer.invalidate() }
     XCTAssertEqual(try loop.run(in: .tracking), .stopped)
     XCTAssertEqual(ticks.value, 3)
-    onThread { XCTAssertFalse(RunLoop.current.isCommon(.tracking)) }
+    onThread { XCTAssertFalse(RunLoop.current.isCommonMode(.tracking)) }
   }
 
   func test_RLK_MAIN_5_insideAFunctionOfTheQueueItKeepsNothing() throws {
@@ -81,7 +81,7 @@ final class MainLoopTests: XCTestCase {
       XCTAssertFalse(loop.servesMainQueue)
       loop.servesMainQueue = true
       XCTAssertFalse(loop.servesMainQueue)
-      loop.makeCommon("m")
+      loop.addCommonMode("m")
       XCTAssertTrue(loop.wouldFinish(in: "m"))
       XCTAssertEqual(try loop.run(in: "m"), .finished)
       XCTAssertTrue(loop.description.contains("kept by: nothing, it is finished"), loop.description)

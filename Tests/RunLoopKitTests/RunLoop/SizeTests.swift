@@ -12,13 +12,13 @@ final class SizeTests: XCTestCase {
       let (counter, calls) = (EventCounter(), Box(0))
       let port = try PortSourceFactory.make(counter) { calls.value += 1 }
       let timer = RunLoop.Timer(fireDate: .distantFuture, interval: .seconds(3600)) { _ in calls.value += 1 }
-      for name in names.prefix(32) { loop.makeCommon(name) }
+      for name in names.prefix(32) { loop.addCommonMode(name) }
       try loop.add(port, to: .common)
       try loop.add(timer, to: .common)
-      for name in names.suffix(32) { loop.makeCommon(name) }
+      for name in names.suffix(32) { loop.addCommonMode(name) }
       XCTAssertEqual(loop.modes, Set(names + [.default]))
       for name in names {
-        XCTAssertTrue(loop.isCommon(name) && loop.contains(port, in: name) && loop.contains(timer, in: name))
+        XCTAssertTrue(loop.isCommonMode(name) && loop.contains(port, in: name) && loop.contains(timer, in: name))
         calls.value = 0
         counter.add()
         timer.fireDate = .now

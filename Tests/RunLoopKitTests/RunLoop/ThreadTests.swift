@@ -121,7 +121,7 @@ private struct StressEditor {
       _ = try? loop.add(port, to: mode)
       counter.add()
       port.invalidate()
-    case 10: loop.makeCommon("other")
+    case 10: loop.addCommonMode("other")
     case 11:
       var hooks = RunLoop.Source.Hooks()
       hooks.cancel = { loop, _ in loop.wakeUp() }

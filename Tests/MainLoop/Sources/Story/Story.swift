@@ -8,7 +8,7 @@ public enum Story {
     try loop.add(RunLoop.Timer(fireDate: .now) { _ in print("the last member fires") })
     print("default:", try loop.run(in: .default, for: .milliseconds(50)))
     print("tracking:", try loop.run(in: .tracking, for: .milliseconds(50)))
-    loop.makeCommon("made common")
+    loop.addCommonMode("made common")
     print("made common:", try loop.run(in: "made common", for: .milliseconds(50)))
     print("not common:", try loop.run(in: "not common", for: .milliseconds(50)))
     try loop.add(
