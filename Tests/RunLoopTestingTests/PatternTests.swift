@@ -109,7 +109,7 @@ import Testing
       #expect(frames.all.map(\.number) == [1, 2, 3, 4] && link.droppedFrames == 0)
       #expect(!link.isPaused && link.isValid)
       link.invalidate()
-      #expect(!link.isValid && loop.wouldFinish(in: .default))
+      #expect(!link.isValid && loop.isEmpty(in: .default))
     }
   }
 

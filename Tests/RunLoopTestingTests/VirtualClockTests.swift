@@ -345,7 +345,7 @@ import Testing
       #expect(try loop.run(until: start.advanced(by: .seconds(6))) == .timedOut)
       #expect(log.all == ["UITrackingRunLoopMode", "kCFRunLoopDefaultMode", "kCFRunLoopDefaultMode"])
       #expect(loop.remove(common, from: .common))
-      #expect(loop.wouldFinish(in: .default) && loop.wouldFinish(in: .tracking))
+      #expect(loop.isEmpty(in: .default) && loop.isEmpty(in: .tracking))
       #expect(try loop.add(common, to: "private"))
       #expect(common.wallFireDate == RunLoop.WallInstant.now.advanced(by: .seconds(1)))
       common.fireDate = .now

@@ -4,7 +4,7 @@ internal import Synchronization
 /// A run loop: one per thread, made on first use, ended with its thread. The object may outlive both.
 ///
 /// - Thread: Any, unless a declaration says "the loop's own". A loop that has ended, or was inherited through fork(2): calls
-///   that can throw throw `.loopEnded` or `.forked`, the others do nothing and answer false, nil or empty; `wouldFinish` and
+///   that can throw throw `.loopEnded` or `.forked`, the others do nothing and answer false, nil or empty; `isEmpty` and
 ///   `hasEnded` answer true.
 /// - Re-entry: Everything is allowed from every callout; no lock is held in user code.
 /// - SeeAlso: `CFRunLoopRef`.
@@ -174,10 +174,12 @@ extension RunLoop {
     return lock.withLock { Set(state.modes.map { $0.name }) }
   }
 
-  /// True if no run of the mode would start now: there is no such mode, nothing in it (observers do not count), or the loop
-  /// has ended. A common mode of the main loop is finished only as
-  /// `servesMainQueue` says.
-  public func wouldFinish(in mode: Mode) -> Bool {
+  /// Whether a run of the mode would return `.finished` at once: nothing in the mode keeps a run going. Observers do not count.
+  ///
+  /// True as well for a mode that does not exist, for `.common`, and if the loop has ended. A common mode of the main loop is
+  /// never empty while `servesMainQueue` is true.
+  /// - Thread: Any; the answer may be old when it is read. - Complexity: O(items).
+  public func isEmpty(in mode: Mode = .default) -> Bool {
     guard isUsable, mode != .common else { return true }
     return lock.withLock {
       guard let made = state.mode(mode) else { return !isKeptByMainQueue(unmade: mode) }
@@ -187,7 +189,7 @@ extension RunLoop {
 
   /// The earliest date among the mode's timers, firing ones included; nil if it has none.
   /// - SeeAlso: `CFRunLoopGetNextTimerFireDate`. - Complexity: O(1) while none is due, else O(timers).
-  public func nextFireDate(in mode: Mode) -> Instant? {
+  public func nextFireDate(in mode: Mode = .default) -> Instant? {
     guard isUsable else { return nil }
     return lock.withLock {
       guard let mode = state.mode(mode) else { return nil }

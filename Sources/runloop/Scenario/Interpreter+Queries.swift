@@ -22,7 +22,7 @@ extension Interpreter {
     case .mode(let name): return "mode = \(ModeName.traced(loop(name).currentMode))"
     case .isWaiting(let name): return "waiting = \(yes(loop(name).isWaiting))"
     case .isFinished(let mode, let name):
-      return "finished \(mode.written) = \(yes(loop(name).wouldFinish(in: mode.mode)))"
+      return "finished \(mode.written) = \(yes(loop(name).isEmpty(in: mode.mode)))"
     case .isMain: return "ismain = \(yes(RunLoop.current.isMain))"
     case .isSameLoop(let name): return "sameloop \(name) = \(yes(self.thread(name).loop === RunLoop.current))"
     default: return itemText(of: query, line)

@@ -67,7 +67,7 @@ final class ClockTests: XCTestCase {
         }
         _ = Faults.end()
         XCTAssertEqual(loop.contains(timer, in: .default), isAdded.value)
-        XCTAssertEqual(loop.wouldFinish(in: .default), !isAdded.value)
+        XCTAssertEqual(loop.isEmpty(in: .default), !isAdded.value)
         XCTAssertEqual(try loop.add(timer), !isAdded.value)
         XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
         XCTAssertTrue(fired.value)

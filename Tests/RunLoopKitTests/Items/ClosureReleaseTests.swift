@@ -345,7 +345,7 @@ final class ClosureReleaseTests: XCTestCase {
             if round % 2 == 0 { item.invalidate() } else { try? item.invalidateAndWait() }
           }
         }
-        while !loop.wouldFinish(in: .default) { try loop.run(for: .zero) }
+        while !loop.isEmpty(in: .default) { try loop.run(for: .zero) }
         for item in items { item.invalidate() }
         thread.join()
       }

@@ -19,7 +19,7 @@ final class KeepsRunningTests: XCTestCase {
         RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1)) { _ in calls.value += 1 })
       XCTAssertFalse(beat.keepsRunning)
       try loop.add(beat)
-      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: .default))
       XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
       XCTAssertEqual(calls.value, 0)
       XCTAssertTrue(loop.contains(beat) && loop.description.contains("kept by: nothing"))
@@ -27,7 +27,7 @@ final class KeepsRunningTests: XCTestCase {
       // It is served as long as something else keeps the run going.
       let work = RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(3))) { _ in }
       try loop.add(work)
-      XCTAssertFalse(loop.wouldFinish(in: .default))
+      XCTAssertFalse(loop.isEmpty(in: .default))
       XCTAssertTrue(loop.description.contains("kept by: 2 timers, of which 1 in the background keep nothing"))
       XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
       XCTAssertGreaterThan(calls.value, 0)
@@ -49,7 +49,7 @@ final class KeepsRunningTests: XCTestCase {
       loop.addCommonMode("KEEP_2")
       let modes: [RunLoop.Mode] = [.default, "KEEP_2"]
       func isEmpty() -> Bool {
-        let answers = Set(modes.map { loop.wouldFinish(in: $0) })
+        let answers = Set(modes.map { loop.isEmpty(in: $0) })
         XCTAssertEqual(answers.count, 1)
         return answers.first!
       }
@@ -123,7 +123,7 @@ final class KeepsRunningTests: XCTestCase {
       counter.add()
       XCTAssertEqual(try loop.run(for: .seconds(30)), .finished)
       XCTAssertEqual(calls.value, 1)
-      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: .default))
       port.invalidate()
     }
   }
@@ -150,17 +150,17 @@ final class KeepsRunningTests: XCTestCase {
       for thread in threads { thread.join() }
       for item in items { _ = try loop.add(item) }
       for item in items { item.keepsRunning = false }
-      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: .default))
       for item in items {
         item.keepsRunning = true
-        XCTAssertFalse(loop.wouldFinish(in: .default))
+        XCTAssertFalse(loop.isEmpty(in: .default))
         item.keepsRunning = false
       }
       for item in items {
         item.keepsRunning = true
         item.invalidate()
       }
-      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: .default))
     }
   }
 }

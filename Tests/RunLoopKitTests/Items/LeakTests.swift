@@ -76,8 +76,8 @@ final class LeakTests: XCTestCase {
         }
         XCTAssertEqual(weak.compactMap { $0.object.map { "\($0)" } }, [])
       }
-      XCTAssertTrue(loop.wouldFinish(in: .default))
-      XCTAssertTrue(loop.wouldFinish(in: "other"))
+      XCTAssertTrue(loop.isEmpty(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: "other"))
     }
   }
 

@@ -53,7 +53,7 @@ final class MembershipTests: XCTestCase {
       }
       XCTAssertFalse(loop.contains(source, in: .common))
       XCTAssertFalse(loop.contains(source))
-      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: .default))
     }
   }
 
@@ -69,7 +69,7 @@ final class MembershipTests: XCTestCase {
           XCTAssertEqual($0 as? RunLoopError, .systemCall(name: .init(call), errno: EBADF))
         }
         XCTAssertFalse(loop.contains(item))
-        XCTAssertTrue(item.isValid && loop.wouldFinish(in: .default))
+        XCTAssertTrue(item.isValid && loop.isEmpty(in: .default))
       }
       // The lowest free number is what the loop's own descriptors would get.
       refuses(port, "fcntl")

@@ -44,7 +44,7 @@ final class RemovalEndTests: XCTestCase {
         for _ in 0..<3 { try loop.run(for: .zero) }
         XCTAssertEqual(calls.value, 1)
         try way(item)
-        XCTAssertTrue(loop.wouldFinish(in: .default))
+        XCTAssertTrue(loop.isEmpty(in: .default))
         withExtendedLifetime(item) {}
       }
     }

@@ -66,7 +66,7 @@ private final class RealLoop: Subject, @unchecked Sendable {
       return "\(try loop.run(in: mode, for: .zero, returnAfterSourceHandled: returnAfterSourceHandled))"
     case .stop: loop.stop()
     case .wake: loop.wakeUp()
-    case .wouldFinish(let mode): return "\(loop.wouldFinish(in: mode))"
+    case .isEmpty(let mode): return "\(loop.isEmpty(in: mode))"
     case .isCommonMode(let mode): return "\(loop.isCommonMode(mode))"
     case .modes: return "\(loop.modes.map(\.rawValue).sorted())"
     }

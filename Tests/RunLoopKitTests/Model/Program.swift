@@ -20,7 +20,7 @@ enum Action: Sendable {
   case run(RunLoop.Mode, returnAfterSourceHandled: Bool)
   case stop
   case wake
-  case wouldFinish(RunLoop.Mode)
+  case isEmpty(RunLoop.Mode)
   case isCommonMode(RunLoop.Mode)
   case modes
 }
@@ -149,7 +149,7 @@ private struct RandomNumbers {
     case 17, 18:
       return .enqueue(next(2) == 0 ? [element(Self.names)] : [element(Self.names), .common, element(Self.names)])
     case 19: return element([.stop, .wake, .modes])
-    case 20: return next(2) == 0 ? .wouldFinish(element(Self.names)) : .isCommonMode(element(Self.names))
+    case 20: return next(2) == 0 ? .isEmpty(element(Self.names)) : .isCommonMode(element(Self.names))
     default:
       let mode = next(20) == 0 ? RunLoop.Mode.common : element(Self.names)
       return canRun ? .run(mode, returnAfterSourceHandled: next(3) == 0) : .signal(element(ItemKind.sources))

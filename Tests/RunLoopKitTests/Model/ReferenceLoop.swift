@@ -115,7 +115,7 @@ final class ReferenceLoop: Subject {
     case .run(let mode, let returnAfterSourceHandled): return run(mode, returnAfterSourceHandled)
     case .stop: if !stops.isEmpty { stops[stops.count - 1] = true }
     case .wake: break
-    case .wouldFinish(let name): return "\(mode(name).map { isEmpty($0) } ?? true)"
+    case .isEmpty(let name): return "\(mode(name).map { isEmpty($0) } ?? true)"
     case .isCommonMode(let name): return "\(isCommonMode(name))"
     case .modes: return "\(modes.map(\.name.rawValue).sorted())"
     }

@@ -23,7 +23,7 @@ final class PerformAndWaitTests: XCTestCase {
   }
 
   /// Until a block waits in the loop's default mode: the mode is not empty any more.
-  private func awaitBlock(in loop: RunLoop) { yieldUntil(!loop.wouldFinish(in: .default)) }
+  private func awaitBlock(in loop: RunLoop) { yieldUntil(!loop.isEmpty(in: .default)) }
 
   func test_RLK_WAIT_1_onItsOwnThreadItRunsAtOnceInWhateverMode() {
     onThread {
@@ -87,7 +87,7 @@ final class PerformAndWaitTests: XCTestCase {
       loop.value = RunLoop.current
       ready.open()
       late.wait()
-      XCTAssertTrue(RunLoop.current.wouldFinish(in: .default))
+      XCTAssertTrue(RunLoop.current.isEmpty(in: .default))
       try? RunLoop.current.perform { done.value += 1 }
       XCTAssertEqual(try? RunLoop.current.run(in: .default, for: .zero), .timedOut)
       XCTAssertEqual(try? RunLoop.current.run(in: "other", for: .zero), .finished)
@@ -174,7 +174,7 @@ final class PerformAndWaitTests: XCTestCase {
       queued.wait()
       // Its block waits for the withdrawal of the one before.
       _ = try? own.run(in: .default, for: .zero)
-      XCTAssertTrue(own.wouldFinish(in: "other"))
+      XCTAssertTrue(own.isEmpty(in: "other"))
     }
     ready.wait()
     let caller = TestThread {
@@ -184,7 +184,7 @@ final class PerformAndWaitTests: XCTestCase {
       XCTAssertEqual(late, .timedOut)
       mayGoOn.open()
     }
-    yieldUntil(!loop.value!.wouldFinish(in: "other"))
+    yieldUntil(!loop.value!.isEmpty(in: "other"))
     try? loop.value!.enqueue { mayGoOn.wait() }
     queued.open()
     caller.join()

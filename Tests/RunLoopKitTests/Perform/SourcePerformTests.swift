@@ -91,9 +91,9 @@ final class SourcePerformTests: XCTestCase {
     onThread {
       let (loop, calls) = (RunLoop.current, Box(0))
       try loop.performAsSource(in: ["m", "n"]) { calls.update { $0 += 1 } }
-      XCTAssertFalse(loop.wouldFinish(in: "m") || loop.wouldFinish(in: "n"))
+      XCTAssertFalse(loop.isEmpty(in: "m") || loop.isEmpty(in: "n"))
       XCTAssertEqual(try loop.run(in: "n"), .finished)
-      XCTAssertTrue(loop.wouldFinish(in: "m") && loop.wouldFinish(in: "n"))
+      XCTAssertTrue(loop.isEmpty(in: "m") && loop.isEmpty(in: "n"))
       XCTAssertEqual(calls.value, 1)
       XCTAssertEqual(thrown { try loop.performAsSource(in: []) {} }, .noMode)
     }
@@ -226,7 +226,7 @@ final class DropTests: XCTestCase {
     XCTAssertEqual(first, 7)
     // It waits in a mode that never runs, until the loop ends.
     let waiting = Task { try await answer(on: loop, in: "never") }
-    while loop.wouldFinish(in: "never") { await Task.yield() }
+    while loop.isEmpty(in: "never") { await Task.yield() }
     server.stop()
     switch await waiting.result {
     case .success: XCTFail("it has run")

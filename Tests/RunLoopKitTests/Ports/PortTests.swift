@@ -186,7 +186,7 @@ final class PortTests: XCTestCase {
       otherLoop.value!.wakeUp()  // the port is gone; the thread that has ended it may be this one
       for thread in [other, sender] { thread.join() }
       XCTAssertEqual(served.value, [Int](repeating: 1, count: count))
-      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: .default))
     }
   }
 
@@ -251,7 +251,7 @@ final class PortTests: XCTestCase {
       XCTAssertEqual(loop.statistics.portCallouts, 1)
       XCTAssertTrue(loop.remove(port))
       XCTAssertEqual(loop.items(in: .default), [])
-      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: .default))
       let message = Message(id: 1, [.bytes("abc")], reply: port.sendRight)
       XCTAssertEqual(message.description, "<message 1: 3 bytes, to be answered>")
     }

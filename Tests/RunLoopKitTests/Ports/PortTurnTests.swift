@@ -141,7 +141,7 @@ final class PortTurnTests: XCTestCase {
       let serving = ServingThread(port)
       let right = try Port.connect(to: name)
       XCTAssertEqual(try right.request(Message(id: 3)).id, 3)
-      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: .default))
       try loop.add(RunLoop.Timer(fireDate: .now) { _ in })
       XCTAssertEqual(try loop.run(for: .seconds(5)), .finished)
       XCTAssertTrue(right.isValid)

@@ -75,7 +75,7 @@ final class RequestTests: XCTestCase {
           XCTAssertEqual(answer.bytes, "same")
         }
         XCTAssertEqual(calls.value, 0)
-        XCTAssertTrue(loop.wouldFinish(in: "asking"))
+        XCTAssertTrue(loop.isEmpty(in: "asking"))
         XCTAssertEqual(
           thrown { try right.request(Message(), in: .common) }, .commonIsNoMode(call: "request(_:in:before:)"))
       }

@@ -12,11 +12,11 @@ final class MainLoopTests: XCTestCase {
 
   func test_RLK_MAIN_1_aCommonModeIsNeverFinishedUnlessTheQueueIsSwitchedOff() throws {
     XCTAssertTrue(loop.servesMainQueue)
-    XCTAssertFalse(loop.wouldFinish(in: .default))
+    XCTAssertFalse(loop.isEmpty(in: .default))
     XCTAssertEqual(try loop.run(in: .default, for: .milliseconds(1)), .timedOut)
     loop.servesMainQueue = false
     XCTAssertFalse(loop.servesMainQueue)
-    XCTAssertTrue(loop.wouldFinish(in: .default))
+    XCTAssertTrue(loop.isEmpty(in: .default))
     XCTAssertEqual(try loop.run(in: .default), .finished)
     let timer = RunLoop.Timer(fireDate: .now) { _ in }
     try loop.add(timer)
@@ -38,11 +38,11 @@ final class MainLoopTests: XCTestCase {
 
   func test_RLK_MAIN_3_aNameThatIsCommonIsAModeToRunIn() throws {
     let (name, calls): (RunLoop.Mode, Box<Int>) = ("common, and nothing in it", Box(0))
-    XCTAssertTrue(loop.wouldFinish(in: name))
+    XCTAssertTrue(loop.isEmpty(in: name))
     XCTAssertEqual(try loop.run(in: name), .finished)
     loop.addCommonMode(name)
     XCTAssertFalse(loop.modes.contains(name))
-    XCTAssertFalse(loop.wouldFinish(in: name))
+    XCTAssertFalse(loop.isEmpty(in: name))
     loop.servesMainQueue = false
     XCTAssertEqual(try loop.run(in: name), .finished)
     loop.servesMainQueue = true
@@ -82,7 +82,7 @@ final class MainLoopTests: XCTestCase {
       loop.servesMainQueue = true
       XCTAssertFalse(loop.servesMainQueue)
       loop.addCommonMode("m")
-      XCTAssertTrue(loop.wouldFinish(in: "m"))
+      XCTAssertTrue(loop.isEmpty(in: "m"))
       XCTAssertEqual(try loop.run(in: "m"), .finished)
       XCTAssertTrue(loop.description.contains("kept by: nothing, it is finished"), loop.description)
     }

@@ -27,7 +27,7 @@ final class SizeTests: XCTestCase {
       }
       timer.invalidate()
       XCTAssertTrue(loop.remove(port, from: .common))
-      for name in names { XCTAssertTrue(loop.wouldFinish(in: name)) }
+      for name in names { XCTAssertTrue(loop.isEmpty(in: name)) }
     }
   }
 
@@ -44,7 +44,7 @@ final class SizeTests: XCTestCase {
       for timer in timers where timer.interval > .zero { timer.fireDate = .now }
       while fired.value < timers.count * 2 / 3 - 1 { try loop.run(for: .zero) }
       for timer in timers.shuffledInSteps { XCTAssertTrue(loop.remove(timer)) }
-      XCTAssertTrue(loop.wouldFinish(in: .default))
+      XCTAssertTrue(loop.isEmpty(in: .default))
     }
   }
 
@@ -57,7 +57,7 @@ final class SizeTests: XCTestCase {
       try loop.run(for: .zero)
       XCTAssertEqual(performed.value, sources.count)
       for source in sources.shuffledInSteps.prefix(5000) { XCTAssertTrue(loop.remove(source, from: .common)) }
-      XCTAssertFalse(loop.wouldFinish(in: .default))
+      XCTAssertFalse(loop.isEmpty(in: .default))
     }
   }
 

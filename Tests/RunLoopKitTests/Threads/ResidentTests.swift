@@ -313,7 +313,7 @@ final class ResidentTests: XCTestCase {
       }
       XCTAssertEqual(try loop.runUntilStopped(in: "empty"), .stopped)
       stopper.join()
-      XCTAssertTrue(loop.wouldFinish(in: "empty"))
+      XCTAssertTrue(loop.isEmpty(in: "empty"))
     }
   }
 }

@@ -51,7 +51,7 @@ final class ThreadEndTests: XCTestCase {
         errors.update { $0.append(thrown) }
       }
     }
-    yieldUntil(!loop.value!.wouldFinish(in: "either") && !loop.value!.wouldFinish(in: "other"))
+    yieldUntil(!loop.value!.isEmpty(in: "either") && !loop.value!.isEmpty(in: "other"))
     queued.open()
     thread.join()
     for caller in callers { caller.join() }
@@ -132,7 +132,7 @@ final class ThreadEndTests: XCTestCase {
       RunLoop.current.spinLimit = .microseconds(20)
     }
     let loop = ended.value!
-    XCTAssertTrue(loop.hasEnded && loop.wouldFinish(in: .default))
+    XCTAssertTrue(loop.hasEnded && loop.isEmpty(in: .default))
     XCTAssertEqual(loop.spinLimit, .zero)
     loop.spinLimit = .microseconds(10)
     XCTAssertEqual(loop.spinLimit, .zero)
