@@ -201,8 +201,8 @@ struct Patterns {
     let descriptor = try loop.fileDescriptor()
     while served.withLock({ $0.count }) < 2 {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      if try !loop.prepare() { poll(&entry, 1, 30_000) }
-      try loop.dispatch()
+      if try !loop.prepareToWait() { poll(&entry, 1, 30_000) }
+      try loop.runPendingWork()
       if served.withLock({ $0 == ["timer"] }) {
         try loop.perform { @Sendable in served.withLock { $0.append("block") } }
       }

@@ -309,8 +309,8 @@ final class Program: @unchecked Sendable {
           let descriptor = try hosted.fileDescriptor()
           while timer.isValid {
             var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            if try !hosted.prepare() { poll(&event, 1, -1) }
-            try hosted.dispatch()
+            if try !hosted.prepareToWait() { poll(&event, 1, -1) }
+            try hosted.runPendingWork()
           }
         } catch { ledger.refuse("hosted timer", "\(error)") }
       }

@@ -267,9 +267,9 @@ private func hosted(
   let observer = RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in time.advance(by: slow) }
   observer.label = "flush"
   try loop.add(observer)
-  while observer.isValid { if try loop.prepare() { try loop.dispatch() } }  // at most what the kernel still reports
+  while observer.isValid { if try loop.prepareToWait() { try loop.runPendingWork() } }  // at most what the kernel still reports
   expect(.observer, "flush")
-  try loop.dispatch()
+  try loop.runPendingWork()
 }
 
 private func tellSlowSignalSources() throws {

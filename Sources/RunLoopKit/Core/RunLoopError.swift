@@ -15,7 +15,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case noMode
   /// `call` needs one mode to run in, and was given `.common`, which stands for several.
   case commonIsNoMode(call: String)
-  /// A call that needs `prepare` or a run to be over was made inside one.
+  /// A call that needs `prepareToWait` or a run to be over was made inside one.
   case busy(call: String)
   /// `call` was made by a signal handler.
   case inSignalHandler(call: String)

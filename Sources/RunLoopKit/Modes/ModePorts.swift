@@ -58,7 +58,7 @@ extension ModePointer {
   @inline(__always)
   func armTimers(on loop: RunLoop) {
     if !timers.arm() { noteDeafTimers(on: loop) }
-    if ports.unheard != nil { _ = hasArmedRetry }  // `prepare`, to whom it matters, asks again
+    if ports.unheard != nil { _ = hasArmedRetry }  // `prepareToWait`, to whom it matters, asks again
   }
 
   /// Out of the wait, or back.

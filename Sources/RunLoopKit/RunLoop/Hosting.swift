@@ -12,23 +12,26 @@ extension RunLoop {
   }
 
   /// How often the mode's descriptor got a new epoll behind its number: only after a watched descriptor was closed before its
-  /// source left. A host's own epoll then has lost the number: to be added again, after a `dispatch` that has changed this.
+  /// source left. A host's own epoll then has lost the number: to be added again, after a `runPendingWork` that has changed this.
   public func rebuilds(of mode: Mode = .default) -> UInt64 {
     guard isUsable else { return 0 }
     return lock.withLock { state.mode(mode)?.ports.set?.rebuilds ?? 0 }
   }
 
-  /// Before every sleep of the host: notifies before-waiting, arms the timer and marks the loop asleep, so that wakes, stops
-  /// and timers set by other threads make the descriptor readable. Between this and `dispatch` the loop counts as waiting in
-  /// this mode, and is nobody's but the host's: a wake or a stop from the beginning of this call on, by an observer too, is
-  /// answered by `dispatch`. Calling it again, also for another mode, is allowed.
+  /// Prepares the loop for the host's wait; to be called before each wait of the host.
   ///
-  /// - Returns: True if something can run now: dispatch at once instead of sleeping.
-  /// - Thread: The loop's own. - Throws: As `fileDescriptor(for:)`, and `.busy` inside a run, or in an observer that
-  ///   `prepare` or `dispatch` notifies.
+  /// The call notifies the observers of before-waiting, arms the mode's timer and marks the loop as waiting, so that wakes,
+  /// stops and timers that other threads set make the descriptor readable. From its beginning until `runPendingWork(in:)` the
+  /// loop counts as waiting in this mode, and a wake or a stop, also by an observer, is for `runPendingWork(in:)`. The host may
+  /// call it again before that, also for another mode.
+  ///
+  /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting.
+  /// - Thread: The loop's own. - Blocks: No.
+  /// - Throws: As `fileDescriptor(for:)`, and `.busy` inside a run, or in an observer that this call or
+  ///   `runPendingWork(in:)` notifies.
   @available(*, noasync, message: "hosting belongs to a thread")
-  public func prepare(_ mode: Mode = .default) throws(RunLoopError) -> Bool {
-    try checkHost("prepare(_:)")
+  public func prepareToWait(in mode: Mode = .default) throws(RunLoopError) -> Bool {
+    try checkHost("prepareToWait(in:)")
     let hosted = try hostedMode(mode)
     beginHostedWait(hosted)
     if try hasHostedWorkNow(in: hosted) { return true }
@@ -46,15 +49,15 @@ extension RunLoop {
     return !wakes.word.isAsleep
   }
 
-  /// After the descriptor was readable, or `prepare` said true: one run of one pass that does not wait. Without work: no
-  /// pass, and `.timedOut`.
+  /// Runs what is pending; to be called when the descriptor is readable or `prepareToWait(in:)` answered true.
   ///
-  /// - Returns: `.stopped` after a `stop()` since `prepare` was called; else as `run(in:for:)` with a limit of zero.
-  /// - Thread: The loop's own. - Throws: As `prepare`.
+  /// This is a run of one pass that does not wait. If nothing is pending, the call makes no pass and answers `.timedOut`.
+  /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)`; else as `run(in:for:)` with a limit of zero.
+  /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.
   @available(*, noasync, message: "hosting belongs to a thread")
   @discardableResult
-  public func dispatch(_ mode: Mode = .default) throws(RunLoopError) -> RunResult {
-    try checkHost("dispatch(_:)")
+  public func runPendingWork(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
+    try checkHost("runPendingWork(in:)")
     let hosted = try hostedMode(mode)
     if owner.hostWait != .none { try endHostedWait(hosted) }
     let hasWork = try hasHostedWorkNow(in: hosted)
@@ -91,7 +94,7 @@ extension RunLoop {
 
   /// From here on wakes and stops are the host's (rules 15, 19), as from the top of a pass, so that nothing of what the
   /// observers of before-waiting, or others meanwhile, ask for is lost. What was posted while nothing waited is dropped, since a
-  /// look at all of it follows; what an earlier `prepare` has got is kept for `dispatch`.
+  /// look at all of it follows; what an earlier `prepareToWait` has got is kept for `runPendingWork`.
   private func beginHostedWait(_ mode: ModePointer) {
     if owner.hostWait == .none {
       _ = stops.begin(owner.nextRun())
@@ -114,7 +117,7 @@ extension RunLoop {
     lock.withLock { state.currentMode = nil }
   }
 
-  /// A run that was not asked for by `dispatch` is over: an observer's, or the host's own.
+  /// A run that was not asked for by `runPendingWork` is over: an observer's, or the host's own.
   @inline(never)
   func endRunInHostedWait(_ activation: Activation) {
     wakes.endRunInHostedWait(activation)

@@ -31,18 +31,18 @@ struct OwnerState: ~Copyable {
   var hostWait = HostWait.none
   /// What a hosted loop has found before its pass; events belong to their modes.
   var heldEvents: [(mode: ModePointer, event: PassEvent)] = []
-  /// A stop reached a hosted loop before its `dispatch`.
+  /// A stop reached a hosted loop before its `runPendingWork`.
   var isHostedStop = false
 
   /// How far the wait of a hosted loop is. In all but the first case wakes and stops are the host's.
   enum HostWait {
-    /// `dispatch` has been called since `prepare`, or neither of them.
+    /// `runPendingWork` has been called since `prepareToWait`, or neither of them.
     case none
-    /// `prepare` has begun, or has found work.
+    /// `prepareToWait` has begun, or has found work.
     case open
     /// Observers are being notified by one of the two.
     case telling
-    /// `prepare` has told before-waiting: `dispatch` owes after-waiting.
+    /// `prepareToWait` has told before-waiting: `runPendingWork` owes after-waiting.
     case asleep
   }
 

@@ -1,8 +1,8 @@
 internal import Synchronization
 
 /// Whose a wake is (rules 15-18). Any thread posts in the word; the loop's own takes what was posted at fixed points of a pass, and
-/// decides which of the runs on its stack looks once more for it. To the outermost run a host that is between `prepare` and
-/// `dispatch` is what an enclosing run is to a nested one.
+/// decides which of the runs on its stack looks once more for it. To the outermost run a host that is between `prepareToWait` and
+/// `runPendingWork` is what an enclosing run is to a nested one.
 struct Wakes: ~Copyable {
   /// Wakes and kicks, and the sleep that they end.
   let word: WakeWord
@@ -110,7 +110,7 @@ extension Wakes {
   }
 
   /// The enclosing run is owed a wake if it was between the top of its pass and its wait; of the outermost one a host that is
-  /// between `prepare` and `dispatch`. What lies beyond one that was not is owed nothing: rule 17 goes from run to run.
+  /// between `prepareToWait` and `runPendingWork`. What lies beyond one that was not is owed nothing: rule 17 goes from run to run.
   private func owe(to enclosing: Activation?) {
     if let enclosing {
       if enclosing.wakes.isAccepting { enclosing.wakes.isOwedWake = true }
@@ -130,20 +130,20 @@ extension Wakes {
 // MARK: What a host does with them (rule 19). On the loop's own thread
 
 extension Wakes {
-  /// What was posted while nothing waited is dropped, since a look at all of it follows; what an earlier `prepare` has got is kept.
+  /// What was posted while nothing waited is dropped, since a look at all of it follows; what an earlier `prepareToWait` has got is kept.
   func beginHostedWait() {
     let posted = word.take()
     // A kick asks for the look that follows here, too.
     if isHostAccepting.exchange(true, ordering: .relaxed), posted == .wake { keepForHost(.wake) }
   }
 
-  /// Of this moment on nothing is the host's: `dispatch` has told its observers.
+  /// Of this moment on nothing is the host's: `runPendingWork` has told its observers.
   func endHostedWait() { isHostAccepting.store(false, ordering: .relaxed) }
 
   /// What has come since is the host's.
   func keepForHost() { keepForHost(word.take()) }
 
-  /// A run inside of its wait, which `dispatch` has not asked for, is over.
+  /// A run inside of its wait, which `runPendingWork` has not asked for, is over.
   func endRunInHostedWait(_ run: Activation) { passOn(from: run) }
 
   /// It has taken what was posted, and may have fetched what does not show on the descriptor any more. The host is about to sleep: it

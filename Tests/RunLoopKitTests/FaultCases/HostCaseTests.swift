@@ -44,14 +44,14 @@ final class HostCaseTests: XCTestCase {
         ),
       ]
       for (name, cause) in kinds {
-        while try loop.prepare() { try loop.dispatch() }
+        while try loop.prepareToWait() { try loop.runPendingWork() }
         check.that(!isReadable(descriptor), name)
         cause()
         check.that(isReadable(descriptor, 30_000), name)
-        try loop.dispatch()
+        try loop.runPendingWork()
         check.equal(log.value, [name])
         log.value = []
-        while try loop.prepare() { try loop.dispatch() }
+        while try loop.prepareToWait() { try loop.runPendingWork() }
         check.that(!isReadable(descriptor), "after \(name)")
       }
       check.equal(log.value, [])
@@ -63,21 +63,21 @@ final class HostCaseTests: XCTestCase {
     onThread {
       let (loop, errors) = (RunLoop.current, Box<[RunLoopError?]>([]))
       try loop.add(RunLoop.Timer.never())
-      XCTAssertEqual(try loop.dispatch(), .timedOut)
-      XCTAssertFalse(try loop.prepare())
-      XCTAssertFalse(try loop.prepare())
-      XCTAssertEqual(try loop.dispatch(), .timedOut)
-      XCTAssertEqual(try loop.dispatch(), .timedOut)
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
+      XCTAssertFalse(try loop.prepareToWait())
+      XCTAssertFalse(try loop.prepareToWait())
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
       try loop.perform {
         errors.update {
-          $0 = [thrown { _ = try loop.prepare() }, thrown { _ = try loop.dispatch() }]
+          $0 = [thrown { _ = try loop.prepareToWait() }, thrown { _ = try loop.runPendingWork() }]
         }
       }
-      XCTAssertTrue(try loop.prepare())
-      try loop.dispatch()
-      XCTAssertEqual(errors.value, [.busy(call: "prepare(_:)"), .busy(call: "dispatch(_:)")])
+      XCTAssertTrue(try loop.prepareToWait())
+      try loop.runPendingWork()
+      XCTAssertEqual(errors.value, [.busy(call: "prepareToWait(in:)"), .busy(call: "runPendingWork(in:)")])
       TestThread {
-        XCTAssertEqual(thrown { _ = try loop.prepare() }, .wrongThread(call: "prepare(_:)"))
+        XCTAssertEqual(thrown { _ = try loop.prepareToWait() }, .wrongThread(call: "prepareToWait(in:)"))
       }.join()
     }
   }
@@ -91,7 +91,7 @@ final class HostCaseTests: XCTestCase {
       try loop.add(RunLoop.Timer.never())
       try loop.add(PortSourceFactory.make(counter) { note("port") })
       let descriptor = try loop.fileDescriptor()
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       counter.add()
       let outer = RunLoop.Source { _ in
         note("outer")
@@ -100,19 +100,19 @@ final class HostCaseTests: XCTestCase {
       }
       try loop.add(outer)
       outer.signal()
-      try loop.dispatch()
+      try loop.runPendingWork()
       XCTAssertEqual(log.value, ["outer", "port", "inner is over"])
       // Prepared, and then run by somebody who knows nothing of the host.
       log.value = []
-      while try loop.prepare() { try loop.dispatch() }
+      while try loop.prepareToWait() { try loop.runPendingWork() }
       counter.add()
       XCTAssertEqual(try loop.run(for: .seconds(30), returnAfterSourceHandled: true), .handledSource)
       XCTAssertEqual(log.value, ["port"])
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       XCTAssertFalse(isReadable(descriptor))
       counter.add()
       XCTAssertTrue(isReadable(descriptor, 30_000))
-      try loop.dispatch()
+      try loop.runPendingWork()
       XCTAssertEqual(log.value, ["port", "port"])
     }
   }
@@ -142,11 +142,11 @@ final class HostCaseTests: XCTestCase {
         ("block", { try loop.perform { log.update { $0.append("block") } } }),
       ]
       for (name, edit) in edits {
-        while try loop.prepare() { try loop.dispatch() }
+        while try loop.prepareToWait() { try loop.runPendingWork() }
         let other = TestThread { do { try edit() } catch { XCTFail("\(error)") } }
         while log.value.isEmpty {
-          if try !loop.prepare() { XCTAssertTrue(isReadable(descriptor, 30_000), name) }
-          try loop.dispatch()
+          if try !loop.prepareToWait() { XCTAssertTrue(isReadable(descriptor, 30_000), name) }
+          try loop.runPendingWork()
         }
         other.join()
         XCTAssertEqual(log.value, [name])
@@ -161,7 +161,7 @@ final class HostCaseTests: XCTestCase {
       let loop = RunLoop.current
       try loop.add(RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1)), interval: .microseconds(10)) { _ in })
       let descriptor = try loop.fileDescriptor()
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       let counts = CountingKernel.count {
         XCTAssertTrue(isReadable(descriptor, 30_000))  // for the timer, which nobody re-arms
         TestThread { for _ in 0..<10_000 { loop.wakeUp() } }.join()
@@ -171,7 +171,7 @@ final class HostCaseTests: XCTestCase {
       let run = Box(0)
       for _ in 0..<1000 { try loop.perform { run.value += 1 } }
       XCTAssertEqual(run.value, 0)
-      try loop.dispatch()
+      try loop.runPendingWork()
       XCTAssertEqual(run.value, 1000)
     }
   }

@@ -109,8 +109,8 @@ final class ClockTests: XCTestCase {
       }
       while fired.value < 4 {
         var entry = pollfd(fd: try loop.fileDescriptor(), events: Int16(POLLIN), revents: 0)
-        if try !loop.prepare() { XCTAssertEqual(poll(&entry, 1, 30_000), 1) }
-        try loop.dispatch()
+        if try !loop.prepareToWait() { XCTAssertEqual(poll(&entry, 1, 30_000), 1) }
+        try loop.runPendingWork()
       }
     }
   }

@@ -128,11 +128,11 @@ final class FaultTests: XCTestCase {
       let isHit = Faults.end()
       XCTAssertEqual(hasFailed, isHit)
       for item in items.all { try loop.add(item) }
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       items.counter.add()
       var entry = try pollfd(fd: loop.fileDescriptor(), events: Int16(POLLIN), revents: 0)
       XCTAssertEqual(poll(&entry, 1, 0), 1)
-      try loop.dispatch()
+      try loop.runPendingWork()
       XCTAssertEqual(items.calls.value, ["port"])
       return isHit
     }

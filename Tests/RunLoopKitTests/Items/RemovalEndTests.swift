@@ -127,20 +127,20 @@ final class RemovalEndTests: XCTestCase {
     }
   }
 
-  /// `prepare` notifies without a run: the observer's callout is on record all the same, also after it was refused another one.
+  /// `prepareToWait` notifies without a run: the observer's callout is on record all the same, also after it was refused another one.
   func test_RLK_REMOVE_15_aPreparedLoopInAnObserverKeepsItsCallout() {
     onThread {
       let (loop, refusals, depth) = (RunLoop.current, Box<[RunLoopError?]>([]), Box(0))
       let observer = RunLoop.Observer(.beforeWaiting) { observer, _ in
         depth.value += 1
-        refusals.update { $0.append(thrown { try loop.prepare() }) }
+        refusals.update { $0.append(thrown { try loop.prepareToWait() }) }
         refusals.update { $0.append(thrown { try observer.invalidateAndWait() }) }
       }
       try loop.add(RunLoop.Timer.never())
       try loop.add(observer)
       try loop.add(RunLoop.Observer(.beforeWaiting, order: 1) { _, _ in depth.value += 10 })
-      _ = try loop.prepare()
-      XCTAssertEqual(refusals.value, [.busy(call: "prepare(_:)"), Self.deadlock])
+      _ = try loop.prepareToWait()
+      XCTAssertEqual(refusals.value, [.busy(call: "prepareToWait(in:)"), Self.deadlock])
       XCTAssertEqual(depth.value, 11)
       XCTAssertNil(thrown { try observer.invalidateAndWait() })
     }

@@ -199,8 +199,8 @@ final class PatternThreadTests: XCTestCase {
       try loop.add(RunLoop.Timer.never())
       for _ in 0..<3 { try loop.performWhenIdle { ran.update { $0 += 1 } } }
       var rounds = 0
-      while try loop.prepare() {
-        try loop.dispatch()
+      while try loop.prepareToWait() {
+        try loop.runPendingWork()
         rounds += 1
         XCTAssertLessThan(rounds, 20)
       }

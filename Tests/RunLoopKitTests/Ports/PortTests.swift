@@ -278,19 +278,19 @@ final class PortTests: XCTestCase {
       let (loop, ids) = (RunLoop.current, Box<[UInt32]>([]))
       let port = Port { _, message in ids.update { $0.append(message.id) } }
       try loop.add(port)
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       let descriptor = try loop.fileDescriptor()
       let sender = TestThread { for id in 1...2 { try! port.sendRight.send(Message(id: UInt32(id))) } }
       var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       XCTAssertEqual(poll(&polled, 1, -1), 1)
       sender.join()
-      XCTAssertEqual(try loop.dispatch(), .timedOut)
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
       XCTAssertEqual(ids.value, [1])
-      XCTAssertTrue(try loop.prepare())
-      XCTAssertEqual(try loop.dispatch(), .timedOut)
+      XCTAssertTrue(try loop.prepareToWait())
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
       XCTAssertEqual(ids.value, [1, 2])
-      XCTAssertFalse(try loop.prepare())
-      try loop.dispatch()
+      XCTAssertFalse(try loop.prepareToWait())
+      try loop.runPendingWork()
     }
   }
 }

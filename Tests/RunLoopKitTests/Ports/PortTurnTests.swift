@@ -66,8 +66,8 @@ final class PortTurnTests: XCTestCase {
       try loop.add(port)
       for _ in 0..<3 { try port.sendRight.send(Message()) }
       for _ in 0..<6 {
-        XCTAssertTrue(try loop.prepare())
-        try loop.dispatch()
+        XCTAssertTrue(try loop.prepareToWait())
+        try loop.runPendingWork()
       }
       XCTAssertEqual(trace.value.filter { $0 == "m" }, "mmm")
       XCTAssertEqual(trace.value.filter { $0 == "d" }, "ddd")

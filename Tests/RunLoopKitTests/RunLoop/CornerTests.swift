@@ -61,22 +61,22 @@ final class CornerTests: XCTestCase {
         weakPort = port
         try loop.add(port)
         counter.add()
-        XCTAssertTrue(try loop.prepare())
+        XCTAssertTrue(try loop.prepareToWait())
         loop.remove(port)
       }
-      try loop.dispatch()
+      try loop.runPendingWork()
       XCTAssertNil(weakPort)
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       let timer = RunLoop.Timer(fireDate: .now) { _ in XCTFail("removed") }
       try loop.add(timer)
-      XCTAssertTrue(try loop.prepare())
+      XCTAssertTrue(try loop.prepareToWait())
       loop.remove(timer)
-      try loop.dispatch()
-      XCTAssertFalse(try loop.prepare())
+      try loop.runPendingWork()
+      XCTAssertFalse(try loop.prepareToWait())
       let fired = Box(false)
       try loop.add(RunLoop.Timer(fireDate: .now) { _ in fired.value = true })
-      XCTAssertTrue(try loop.prepare())
-      try loop.dispatch()
+      XCTAssertTrue(try loop.prepareToWait())
+      try loop.runPendingWork()
       XCTAssertTrue(fired.value)
     }
   }

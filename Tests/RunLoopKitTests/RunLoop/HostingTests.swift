@@ -25,31 +25,31 @@ final class HostingTests: XCTestCase {
       try loop.add(PortSourceFactory.make(counter) { log.update { $0.append("port") } })
       let descriptor = try loop.fileDescriptor()
 
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       XCTAssertTrue(loop.isWaiting)
       XCTAssertFalse(self.isReadable(descriptor))
       counter.add()
       XCTAssertTrue(self.isReadable(descriptor))
-      try loop.dispatch()
+      try loop.runPendingWork()
 
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       TestThread {
         source.signal()
         loop.wakeUp()
       }.join()
       XCTAssertTrue(self.isReadable(descriptor))
-      try loop.dispatch()
+      try loop.runPendingWork()
 
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       TestThread { try? loop.perform { log.update { $0.append("block") } } }.join()
       XCTAssertTrue(self.isReadable(descriptor))
-      try loop.dispatch()
+      try loop.runPendingWork()
 
       try loop.add(
         RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1))) { _ in log.update { $0.append("timer") } })
-      XCTAssertFalse(try loop.prepare() && log.value.count > 3)
+      XCTAssertFalse(try loop.prepareToWait() && log.value.count > 3)
       XCTAssertTrue(self.isReadable(descriptor, 30_000))
-      try loop.dispatch()
+      try loop.runPendingWork()
       XCTAssertEqual(log.value, ["port", "source", "block", "timer"])
     }
   }
@@ -60,14 +60,14 @@ final class HostingTests: XCTestCase {
       let source = RunLoop.Source { _ in }
       try loop.add(source)
       source.signal()
-      XCTAssertTrue(try loop.prepare())
-      try loop.dispatch()
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertTrue(try loop.prepareToWait())
+      try loop.runPendingWork()
+      XCTAssertFalse(try loop.prepareToWait())
       try loop.enqueue {}
-      XCTAssertTrue(try loop.prepare())
-      XCTAssertTrue(try loop.prepare())
-      try loop.dispatch()
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertTrue(try loop.prepareToWait())
+      XCTAssertTrue(try loop.prepareToWait())
+      try loop.runPendingWork()
+      XCTAssertFalse(try loop.prepareToWait())
     }
   }
 
@@ -77,14 +77,14 @@ final class HostingTests: XCTestCase {
       try loop.add(RunLoop.Timer.never())
       let passes = Box(0)
       try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 })
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       loop.stop()
-      XCTAssertTrue(try loop.prepare())
-      XCTAssertEqual(try loop.dispatch(), .stopped)
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertTrue(try loop.prepareToWait())
+      XCTAssertEqual(try loop.runPendingWork(), .stopped)
+      XCTAssertFalse(try loop.prepareToWait())
       loop.wakeUp()
-      XCTAssertTrue(try loop.prepare())
-      XCTAssertEqual(try loop.dispatch(), .timedOut)
+      XCTAssertTrue(try loop.prepareToWait())
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
       XCTAssertEqual(passes.value, 2)
     }
   }
@@ -96,8 +96,8 @@ final class HostingTests: XCTestCase {
       let passes = Box(0)
       try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 })
       for _ in 0..<5 {
-        _ = try loop.prepare()
-        XCTAssertEqual(try loop.dispatch(), .timedOut)
+        _ = try loop.prepareToWait()
+        XCTAssertEqual(try loop.runPendingWork(), .timedOut)
       }
       XCTAssertEqual(passes.value, 0)
     }
@@ -112,20 +112,20 @@ final class HostingTests: XCTestCase {
       try loop.add(RunLoop.Timer.never())
       let source = try RunLoop.FileDescriptorSource(fileDescriptor: watched, interest: .readable) { _, _ in }
       try loop.add(source)
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       close(watched)  // before its source has left, and a duplicate stays
       source.invalidate()
       var one: UInt64 = 1
       XCTAssertEqual(write(kept, &one, 8), 8)
       XCTAssertEqual(loop.rebuilds(), 0)
-      try loop.dispatch()
+      try loop.runPendingWork()
       XCTAssertEqual(loop.rebuilds(), 1)
       XCTAssertEqual(loop.rebuilds(of: "another"), 0)
       XCTAssertFalse(self.isReadable(try loop.fileDescriptor()))
     }
   }
 
-  /// What is asked for while `prepare` notifies its observers, by them or by others, comes after they have been called.
+  /// What is asked for while `prepareToWait` notifies its observers, by them or by others, comes after they have been called.
   func test_RLK_HOST_7_whatIsAskedForDuringPrepareIsNotLost() {
     func sees(
       _ ask: @escaping @Sendable (RunLoop) -> Void, _ result: RunLoop.RunResult, passes wanted: Int = 1,
@@ -141,11 +141,11 @@ final class HostingTests: XCTestCase {
             asked.value = true
             ask(loop)
           })
-        XCTAssertTrue(try loop.prepare(), line: line)
-        XCTAssertEqual(try loop.dispatch(), result, line: line)
+        XCTAssertTrue(try loop.prepareToWait(), line: line)
+        XCTAssertEqual(try loop.runPendingWork(), result, line: line)
         XCTAssertEqual(passes.value, wanted, line: line)
-        XCTAssertFalse(try loop.prepare(), line: line)
-        XCTAssertEqual(try loop.dispatch(), .timedOut, line: line)
+        XCTAssertFalse(try loop.prepareToWait(), line: line)
+        XCTAssertEqual(try loop.runPendingWork(), .timedOut, line: line)
       }
     }
     sees({ $0.wakeUp() }, .timedOut)
@@ -171,51 +171,51 @@ final class HostingTests: XCTestCase {
         RunLoop.Observer(.beforeWaiting, order: .max, repeats: false) { _, _ in
           TestThread { commit.setNeeded() }.join()
         })
-      XCTAssertTrue(try loop.prepare())
-      try loop.dispatch()
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertTrue(try loop.prepareToWait())
+      try loop.runPendingWork()
+      XCTAssertFalse(try loop.prepareToWait())
       XCTAssertEqual(flushed.value, 1)
     }
   }
 
-  /// After `prepare` has found work, and by an observer that `dispatch` notifies.
+  /// After `prepareToWait` has found work, and by an observer that `runPendingWork` notifies.
   func test_RLK_HOST_9_aStopUntilTheEndOfAfterWaitingIsAnswered() {
     onThread {
       let loop = RunLoop.current
       try loop.add(RunLoop.Timer.never())
       try loop.enqueue {}
-      XCTAssertTrue(try loop.prepare())
+      XCTAssertTrue(try loop.prepareToWait())
       TestThread { loop.stop() }.join()
-      XCTAssertEqual(try loop.dispatch(), .stopped)
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertEqual(try loop.runPendingWork(), .stopped)
+      XCTAssertFalse(try loop.prepareToWait())
       try loop.add(RunLoop.Observer(.afterWaiting, repeats: false) { _, _ in loop.stop() })
-      XCTAssertEqual(try loop.dispatch(), .stopped)
+      XCTAssertEqual(try loop.runPendingWork(), .stopped)
       loop.stop()  // nobody waits
-      XCTAssertFalse(try loop.prepare())
-      XCTAssertEqual(try loop.dispatch(), .timedOut)
+      XCTAssertFalse(try loop.prepareToWait())
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
     }
   }
 
-  /// The host runs the loop itself between `prepare` and its sleep: what that run has taken shows on the descriptor.
+  /// The host runs the loop itself between `prepareToWait` and its sleep: what that run has taken shows on the descriptor.
   func test_RLK_HOST_10_aRunOfTheHostsOwnLosesNoWake() {
     onThread {
       let (loop, passes) = (RunLoop.current, Box(0))
       try loop.add(RunLoop.Timer.never())
       let descriptor = try loop.fileDescriptor()
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       loop.wakeUp()
       try loop.run(for: .zero)
       XCTAssertTrue(loop.isWaiting || self.isReadable(descriptor))
       XCTAssertTrue(self.isReadable(descriptor))
       try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 })
-      try loop.dispatch()
+      try loop.runPendingWork()
       XCTAssertEqual(passes.value, 1)
-      XCTAssertFalse(try loop.prepare())
+      XCTAssertFalse(try loop.prepareToWait())
       try loop.run(for: .zero)
       let log = Box(0)
       TestThread { try? loop.perform { log.value += 1 } }.join()
       XCTAssertTrue(self.isReadable(descriptor))
-      try loop.dispatch()
+      try loop.runPendingWork()
       XCTAssertEqual(log.value, 1)
     }
   }
@@ -228,11 +228,11 @@ final class HostingTests: XCTestCase {
         RunLoop.Observer([.beforeWaiting, .afterWaiting]) { _, activity in
           guard activity == .afterWaiting || activity == .beforeWaiting else { return }
           XCTAssertEqual(loop.currentMode, .default)
-          errors.update { $0 += [thrown { try loop.prepare() }, thrown { try loop.dispatch() }] }
+          errors.update { $0 += [thrown { try loop.prepareToWait() }, thrown { try loop.runPendingWork() }] }
         })
-      XCTAssertFalse(try loop.prepare())
-      XCTAssertEqual(try loop.dispatch(), .timedOut)
-      let refused: [RunLoopError?] = [.busy(call: "prepare(_:)"), .busy(call: "dispatch(_:)")]
+      XCTAssertFalse(try loop.prepareToWait())
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
+      let refused: [RunLoopError?] = [.busy(call: "prepareToWait(in:)"), .busy(call: "runPendingWork(in:)")]
       XCTAssertEqual(errors.value, refused + refused)
     }
   }
@@ -245,12 +245,12 @@ final class HostingTests: XCTestCase {
       try loop.add(source)
       try loop.add(RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in source.signal() })
       try loop.performWhenIdle { log.update { $0.append("idle") } }
-      while try loop.prepare() { try loop.dispatch() }
+      while try loop.prepareToWait() { try loop.runPendingWork() }
       XCTAssertEqual(log.value, ["source", "idle"])
     }
   }
 
-  /// What comes after `prepare` has announced the sleep makes the descriptor readable, and its own last look takes that away.
+  /// What comes after `prepareToWait` has announced the sleep makes the descriptor readable, and its own last look takes that away.
   func test_RLK_HOST_13_whatItsLastLookTakesIsTold() {
     func sees(_ ask: @escaping @Sendable (RunLoop) -> Void, _ result: RunLoop.RunResult, line: UInt = #line) {
       onThread {
@@ -262,14 +262,14 @@ final class HostingTests: XCTestCase {
           if looks.value == 2 { ask(loop) }
           return nil
         }
-        XCTAssertTrue(try loop.prepare(), line: line)
+        XCTAssertTrue(try loop.prepareToWait(), line: line)
         CountingKernel.script.wait = nil
         XCTAssertEqual(looks.value, 2, line: line)
         XCTAssertFalse(self.isReadable(descriptor), line: line)
         try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 })
-        XCTAssertEqual(try loop.dispatch(), result, line: line)
+        XCTAssertEqual(try loop.runPendingWork(), result, line: line)
         XCTAssertEqual(passes.value, 1, line: line)
-        XCTAssertFalse(try loop.prepare(), line: line)
+        XCTAssertFalse(try loop.prepareToWait(), line: line)
       }
     }
     sees({ $0.wakeUp() }, .timedOut)
@@ -304,12 +304,12 @@ final class HostingTests: XCTestCase {
       pipe.send("x")
       var sleeps = 0
       while log.value.count < 3 {
-        if try !loop.prepare() {
+        if try !loop.prepareToWait() {
           sleeps += 1
           var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
           guard poll(&event, 1, 30_000) == 1 else { return XCTFail("the host is told nothing: \(log.value)") }
         }
-        try loop.dispatch()
+        try loop.runPendingWork()
       }
       XCTAssertEqual(log.value, [.readable, .error, .readable])
       XCTAssertGreaterThan(sleeps, 0)

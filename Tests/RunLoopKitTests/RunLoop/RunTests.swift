@@ -24,8 +24,8 @@ final class RunTests: XCTestCase {
         XCTAssertEqual($0 as? RunLoopError, .wrongThread(call: "run(in:for:returnAfterSourceHandled:)"))
       }
       XCTAssertEqual(thrown { try loop.run() }, .wrongThread(call: "run()"))
-      XCTAssertThrowsError(try loop.prepare())
-      XCTAssertThrowsError(try loop.dispatch())
+      XCTAssertThrowsError(try loop.prepareToWait())
+      XCTAssertThrowsError(try loop.runPendingWork())
     }
   }
 

@@ -232,7 +232,7 @@ func stopNestedThread(_ thread: UInt32) {
 
 // MARK: Inside a host's loop
 
-/// The host sleeps whenever `prepare` says so, until the descriptor is readable.
+/// The host sleeps whenever `prepareToWait` says so, until the descriptor is readable.
 private func hostUntilDone() {
   let loop = ownLoop()
   let keeper = RunLoop.Source { _ in }
@@ -241,8 +241,8 @@ private func hostUntilDone() {
   let descriptor = try! loop.fileDescriptor()
   begun.store(true, ordering: .sequentiallyConsistent)
   while calls.load(ordering: .relaxed) < 2 {
-    if try! !loop.prepare() { waitReadable(descriptor) }
-    _ = try! loop.dispatch()
+    if try! !loop.prepareToWait() { waitReadable(descriptor) }
+    _ = try! loop.runPendingWork()
   }
   keeper.invalidate()
 }
