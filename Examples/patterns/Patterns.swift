@@ -198,7 +198,7 @@ struct Patterns {
     let served = Mutex<[String]>([])
     try loop.add(
       RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(2))) { _ in served.withLock { $0.append("timer") } })
-    let descriptor = try loop.fileDescriptor()
+    let descriptor = try loop.hostDescriptor().fileDescriptor
     while served.withLock({ $0.count }) < 2 {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       if try !loop.prepareToWait() { poll(&entry, 1, 30_000) }

@@ -9,7 +9,7 @@ extension RunLoop {
   /// told to one of them.
   ///
   /// The kernel's event is gone when anybody polls for it. So it is lost where a host polls the loop's descriptor
-  /// (`fileDescriptor(for:)`): add the source to a loop that sleeps itself. One that comes just when the source is added, or
+  /// (`hostDescriptor(in:)`): add the source to a loop that sleeps itself. One that comes just when the source is added, or
   /// when the loop looks whether it is idle (`performWhenIdle`), may be lost as well; the next window tells again.
   /// Source: the kernel's Documentation/accounting/psi.rst.
   public final class MemoryPressure: EventSource, EventService, @unchecked Sendable {

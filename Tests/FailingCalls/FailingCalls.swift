@@ -306,7 +306,7 @@ final class Program: @unchecked Sendable {
         do {
           let timer = RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1))) { _ in ledger.note("hosted timer") }
           _ = try hosted.add(timer)
-          let descriptor = try hosted.fileDescriptor()
+          let descriptor = try hosted.hostDescriptor().fileDescriptor
           while timer.isValid {
             var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             if try !hosted.prepareToWait() { poll(&event, 1, -1) }

@@ -267,7 +267,8 @@ private func hosted(
   let observer = RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in time.advance(by: slow) }
   observer.label = "flush"
   try loop.add(observer)
-  while observer.isValid { if try loop.prepareToWait() { try loop.runPendingWork() } }  // at most what the kernel still reports
+  // at most what the kernel still reports
+  while observer.isValid { if try loop.prepareToWait() { try loop.runPendingWork() } }
   expect(.observer, "flush")
   try loop.runPendingWork()
 }

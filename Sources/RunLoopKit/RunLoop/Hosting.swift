@@ -1,21 +1,16 @@
 /// A loop inside a host's loop: the host polls one descriptor for reading, level-triggered, and calls in around its sleep.
 extension RunLoop {
-  /// The descriptor of a mode: readable whenever the mode has work; made on first use, with a timerfd of the mode.
+  /// What the host polls for a mode; created at the first call, together with a timer of the mode.
   ///
-  /// - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonIsNoMode`, `.systemCall`. It stays
-  ///   the loop's: do not close it. It lives as long as the loop's thread. A host that has it in an epoll of its own: see `rebuilds(of:)`.
+  /// Compare the answer with the last one after each `runPendingWork(in:)` if an epoll instance of the host watches it.
+  /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
+  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonIsNoMode`; `.systemCall` if no descriptor can be made.
   @available(*, noasync, message: "hosting belongs to a thread")
-  public func fileDescriptor(for mode: Mode = .default) throws(RunLoopError) -> Int32 {
-    try checkOwner("fileDescriptor(for:)")
+  public func hostDescriptor(in mode: Mode = .default) throws(RunLoopError) -> HostDescriptor {
+    try checkOwner("hostDescriptor(in:)")
     // `hostedMode` makes it.
-    return try hostedMode(mode).ports.set!.fileDescriptor
-  }
-
-  /// How often the mode's descriptor got a new epoll behind its number: only after a watched descriptor was closed before its
-  /// source left. A host's own epoll then has lost the number: to be added again, after a `runPendingWork` that has changed this.
-  public func rebuilds(of mode: Mode = .default) -> UInt64 {
-    guard isUsable else { return 0 }
-    return lock.withLock { state.mode(mode)?.ports.set?.rebuilds ?? 0 }
+    let set = try hostedMode(mode, "hostDescriptor(in:)").ports.set!
+    return HostDescriptor(fileDescriptor: set.fileDescriptor, generation: set.rebuilds)
   }
 
   /// Prepares the loop for the host's wait; to be called before each wait of the host.
@@ -27,12 +22,13 @@ extension RunLoop {
   ///
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting.
   /// - Thread: The loop's own. - Blocks: No.
-  /// - Throws: As `fileDescriptor(for:)`, and `.busy` inside a run, or in an observer that this call or
+  /// - Throws: As `hostDescriptor(in:)`, and `.busy` inside a run, or in an observer that this call or
   ///   `runPendingWork(in:)` notifies.
   @available(*, noasync, message: "hosting belongs to a thread")
   public func prepareToWait(in mode: Mode = .default) throws(RunLoopError) -> Bool {
-    try checkHost("prepareToWait(in:)")
-    let hosted = try hostedMode(mode)
+    let call = "prepareToWait(in:)"
+    try checkHost(call)
+    let hosted = try hostedMode(mode, call)
     beginHostedWait(hosted)
     if try hasHostedWorkNow(in: hosted) { return true }
     let scope = owner.scopes!.height
@@ -57,8 +53,9 @@ extension RunLoop {
   @available(*, noasync, message: "hosting belongs to a thread")
   @discardableResult
   public func runPendingWork(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
-    try checkHost("runPendingWork(in:)")
-    let hosted = try hostedMode(mode)
+    let call = "runPendingWork(in:)"
+    try checkHost(call)
+    let hosted = try hostedMode(mode, call)
     if owner.hostWait != .none { try endHostedWait(hosted) }
     let hasWork = try hasHostedWorkNow(in: hosted)
     let isStopped = owner.isHostedStop
@@ -81,8 +78,8 @@ extension RunLoop {
     guard isInThisProcess else { throw .forked }
   }
 
-  private func hostedMode(_ name: Mode) throws(RunLoopError) -> ModePointer {
-    guard name != .common else { throw .commonIsNoMode(call: "hosting") }
+  private func hostedMode(_ name: Mode, _ call: String) throws(RunLoopError) -> ModePointer {
+    guard name != .common else { throw .commonIsNoMode(call: call) }
     lock.lock()
     defer { lock.unlock() }
     let mode = state.makeMode(name)

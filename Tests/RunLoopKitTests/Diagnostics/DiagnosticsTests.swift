@@ -145,7 +145,12 @@ final class DiagnosticsTests: XCTestCase {
       let loop = RunLoop.current
       let text = thrown { try loop.runUntilStopped(in: .common) }?.description ?? ""
       XCTAssertTrue(text.hasPrefix("runUntilStopped(in:): .common stands for the common modes"), text)
-      XCTAssertEqual(thrown { _ = try loop.fileDescriptor(for: .common) }, .commonIsNoMode(call: "hosting"))
+      let refused = [
+        thrown { _ = try loop.hostDescriptor(in: .common) }, thrown { _ = try loop.prepareToWait(in: .common) },
+        thrown { _ = try loop.runPendingWork(in: .common) },
+      ]
+      let calls = ["hostDescriptor(in:)", "prepareToWait(in:)", "runPendingWork(in:)"]
+      XCTAssertEqual(refused, calls.map { .commonIsNoMode(call: $0) })
     }
   }
 }

@@ -28,7 +28,7 @@ final class HostCaseTests: XCTestCase {
       let signal = try RunLoop.SignalSource(.user1) { _, _ in log.update { $0.append("signal") } }
       let port = try PortSourceFactory.make(counter) { log.update { $0.append("port") } }
       for item in [timer, wall, source, signal, port] as [RunLoop.Item] { try loop.add(item) }
-      let descriptor = try loop.fileDescriptor()
+      let descriptor = try loop.hostDescriptor().fileDescriptor
       let kinds: [(String, () -> Void)] = [
         ("timer", { timer.rearm(after: .milliseconds(1)) }), ("wall", { wall.rearm(after: .milliseconds(1)) }),
         ("port", { counter.add() }), ("signal", { kill(getpid(), SIGUSR1) }),
@@ -90,7 +90,7 @@ final class HostCaseTests: XCTestCase {
       @Sendable func note(_ text: String) { log.update { $0.append(text) } }
       try loop.add(RunLoop.Timer.never())
       try loop.add(PortSourceFactory.make(counter) { note("port") })
-      let descriptor = try loop.fileDescriptor()
+      let descriptor = try loop.hostDescriptor().fileDescriptor
       XCTAssertFalse(try loop.prepareToWait())
       counter.add()
       let outer = RunLoop.Source { _ in
@@ -123,7 +123,7 @@ final class HostCaseTests: XCTestCase {
       let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())
       let timer = RunLoop.Timer(rearmable: .now.advanced(by: .seconds(3600))) { _ in log.update { $0.append("timer") } }
       try loop.add(timer)
-      let descriptor = try loop.fileDescriptor()
+      let descriptor = try loop.hostDescriptor().fileDescriptor
       let edits: [(String, @Sendable () throws -> Void)] = [
         ("timer", { timer.fireDate = .now }),
         (
@@ -160,7 +160,7 @@ final class HostCaseTests: XCTestCase {
     onThread {
       let loop = RunLoop.current
       try loop.add(RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1)), interval: .microseconds(10)) { _ in })
-      let descriptor = try loop.fileDescriptor()
+      let descriptor = try loop.hostDescriptor().fileDescriptor
       XCTAssertFalse(try loop.prepareToWait())
       let counts = CountingKernel.count {
         XCTAssertTrue(isReadable(descriptor, 30_000))  // for the timer, which nobody re-arms

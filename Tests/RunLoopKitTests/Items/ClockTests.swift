@@ -56,7 +56,7 @@ final class ClockTests: XCTestCase {
       let isAdded = Box(false)
       onThread {
         let (loop, fired) = (RunLoop.current, Box(false))
-        if hasSet { XCTAssertNoThrow(try loop.fileDescriptor()) }
+        if hasSet { XCTAssertNoThrow(try loop.hostDescriptor().fileDescriptor) }
         let timer = RunLoop.Timer(fireDate: RunLoop.WallInstant.now) { _ in fired.value = true }
         Faults.plan(call: call)
         do {
@@ -108,7 +108,7 @@ final class ClockTests: XCTestCase {
           })
       }
       while fired.value < 4 {
-        var entry = pollfd(fd: try loop.fileDescriptor(), events: Int16(POLLIN), revents: 0)
+        var entry = pollfd(fd: try loop.hostDescriptor().fileDescriptor, events: Int16(POLLIN), revents: 0)
         if try !loop.prepareToWait() { XCTAssertEqual(poll(&entry, 1, 30_000), 1) }
         try loop.runPendingWork()
       }

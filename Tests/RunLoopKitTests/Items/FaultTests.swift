@@ -124,13 +124,13 @@ final class FaultTests: XCTestCase {
     let calls = try failEachCall { items, call in
       let loop = RunLoop.current
       Faults.plan(call: call)
-      let hasFailed = self.failsWithSystemCall { _ = try loop.fileDescriptor() }
+      let hasFailed = self.failsWithSystemCall { _ = try loop.hostDescriptor().fileDescriptor }
       let isHit = Faults.end()
       XCTAssertEqual(hasFailed, isHit)
       for item in items.all { try loop.add(item) }
       XCTAssertFalse(try loop.prepareToWait())
       items.counter.add()
-      var entry = try pollfd(fd: loop.fileDescriptor(), events: Int16(POLLIN), revents: 0)
+      var entry = try pollfd(fd: loop.hostDescriptor().fileDescriptor, events: Int16(POLLIN), revents: 0)
       XCTAssertEqual(poll(&entry, 1, 0), 1)
       try loop.runPendingWork()
       XCTAssertEqual(items.calls.value, ["port"])

@@ -179,7 +179,7 @@ final class RefusalTests: XCTestCase {
         let (loop, told, other) = (RunLoop.current, Box<[RunLoop.Activity]>([]), EventCounter())
         let (port, counter) = (Box(0), EventCounter())
         try loop.add(PortSourceFactory.make(counter) { port.value += 1 })
-        let descriptor = try loop.fileDescriptor()
+        let descriptor = try loop.hostDescriptor().fileDescriptor
         if isReplaced { dup2(other.descriptor, descriptor) } else { close(descriptor) }
         try loop.add(RunLoop.Observer([.afterWaiting, .exit]) { _, activity in told.update { $0.append(activity) } })
         let error = RunLoopError.systemCall(name: "epoll_wait", errno: isReplaced ? EINVAL : EBADF)

@@ -279,7 +279,7 @@ final class PortTests: XCTestCase {
       let port = Port { _, message in ids.update { $0.append(message.id) } }
       try loop.add(port)
       XCTAssertFalse(try loop.prepareToWait())
-      let descriptor = try loop.fileDescriptor()
+      let descriptor = try loop.hostDescriptor().fileDescriptor
       let sender = TestThread { for id in 1...2 { try! port.sendRight.send(Message(id: UInt32(id))) } }
       var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       XCTAssertEqual(poll(&polled, 1, -1), 1)

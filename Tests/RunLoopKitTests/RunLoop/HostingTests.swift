@@ -23,7 +23,7 @@ final class HostingTests: XCTestCase {
       let source = RunLoop.Source { _ in log.update { $0.append("source") } }
       try loop.add(source)
       try loop.add(PortSourceFactory.make(counter) { log.update { $0.append("port") } })
-      let descriptor = try loop.fileDescriptor()
+      let descriptor = try loop.hostDescriptor().fileDescriptor
 
       XCTAssertFalse(try loop.prepareToWait())
       XCTAssertTrue(loop.isWaiting)
@@ -117,11 +117,11 @@ final class HostingTests: XCTestCase {
       source.invalidate()
       var one: UInt64 = 1
       XCTAssertEqual(write(kept, &one, 8), 8)
-      XCTAssertEqual(loop.rebuilds(), 0)
+      XCTAssertEqual(try loop.hostDescriptor().generation, 0)
       try loop.runPendingWork()
-      XCTAssertEqual(loop.rebuilds(), 1)
-      XCTAssertEqual(loop.rebuilds(of: "another"), 0)
-      XCTAssertFalse(self.isReadable(try loop.fileDescriptor()))
+      XCTAssertEqual(try loop.hostDescriptor().generation, 1)
+      XCTAssertEqual(try loop.hostDescriptor(in: "another").generation, 0)
+      XCTAssertFalse(self.isReadable(try loop.hostDescriptor().fileDescriptor))
     }
   }
 
@@ -201,7 +201,7 @@ final class HostingTests: XCTestCase {
     onThread {
       let (loop, passes) = (RunLoop.current, Box(0))
       try loop.add(RunLoop.Timer.never())
-      let descriptor = try loop.fileDescriptor()
+      let descriptor = try loop.hostDescriptor().fileDescriptor
       XCTAssertFalse(try loop.prepareToWait())
       loop.wakeUp()
       try loop.run(for: .zero)
@@ -256,7 +256,7 @@ final class HostingTests: XCTestCase {
       onThread {
         let (loop, looks, passes) = (RunLoop.current, Box(0), Box(0))
         try loop.add(RunLoop.Timer.never())
-        let descriptor = try loop.fileDescriptor()
+        let descriptor = try loop.hostDescriptor().fileDescriptor
         CountingKernel.script.wait = { _ in
           looks.value += 1
           if looks.value == 2 { ask(loop) }
@@ -299,7 +299,7 @@ final class HostingTests: XCTestCase {
           }
         }
       }
-      let descriptor = try loop.fileDescriptor()
+      let descriptor = try loop.hostDescriptor().fileDescriptor
       try loop.add(source)
       pipe.send("x")
       var sleeps = 0

@@ -238,7 +238,7 @@ private func hostUntilDone() {
   let keeper = RunLoop.Source { _ in }
   try! loop.add(keeper)
   running = loop
-  let descriptor = try! loop.fileDescriptor()
+  let descriptor = try! loop.hostDescriptor().fileDescriptor
   begun.store(true, ordering: .sequentiallyConsistent)
   while calls.load(ordering: .relaxed) < 2 {
     if try! !loop.prepareToWait() { waitReadable(descriptor) }
