@@ -34,7 +34,7 @@ import RunLoopKit
   private final class Worker: RunLoop.PortDelegate, Sendable {
     static let checkIn: UInt32 = 150
 
-    func port(_ port: RunLoop.Port, received message: RunLoop.Message) {
+    func port(_ port: RunLoop.Port, didReceive message: RunLoop.Message) {
       guard message.id == Worker.checkIn, let reply = message.reply else { return }
       try? reply.send(RunLoop.Message(id: message.id, bytes: "worker here"))
     }

@@ -23,9 +23,11 @@ extension RunLoop {
 
     /// Limits of one's own. Any number: a negative one counts as 0, and then there may be none.
     public init(
-      connections: Int = PeerLimits.ofPeer.connections, introductions: Int = PeerLimits.ofPeer.introductions,
-      rights: Int = PeerLimits.ofPeer.rights, undeliveredDescriptors: Int = PeerLimits.ofPeer.undeliveredDescriptors,
-      mappedBytes: Int = PeerLimits.ofPeer.mappedBytes
+      connections: Int = PeerLimits.defaultPerPeer.connections,
+      introductions: Int = PeerLimits.defaultPerPeer.introductions,
+      rights: Int = PeerLimits.defaultPerPeer.rights,
+      undeliveredDescriptors: Int = PeerLimits.defaultPerPeer.undeliveredDescriptors,
+      mappedBytes: Int = PeerLimits.defaultPerPeer.mappedBytes
     ) {
       self.connections = connections
       self.introductions = introductions
@@ -34,13 +36,13 @@ extension RunLoop {
       self.mappedBytes = mappedBytes
     }
 
-    /// Of one peer if nothing else is said: 256 connections, 128 introductions, 16,384 rights, 1,024 undelivered descriptors,
+    /// The default limits of one peer: 256 connections, 128 introductions, 16,384 rights, 1,024 undelivered descriptors,
     /// 4 GiB mapped.
-    public static let ofPeer = PeerLimits(
+    public static let defaultPerPeer = PeerLimits(
       connections: 256, introductions: 128, rights: 1 << 14, undeliveredDescriptors: 1024, mappedBytes: 1 << 32)
 
-    /// Of all peers of a port together if nothing else is said: four times as much.
-    public static let ofPort = PeerLimits(
+    /// The default limits of all peers of a port together: four times those of one peer.
+    public static let defaultPerPort = PeerLimits(
       connections: 1024, introductions: 512, rights: 1 << 16, undeliveredDescriptors: 4096, mappedBytes: 1 << 34)
 
     subscript(_ thing: PeerAccount.Thing) -> Int {

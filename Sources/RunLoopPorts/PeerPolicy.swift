@@ -13,9 +13,9 @@ extension RunLoop {
     private let judge: (@Sendable (Message.Sender) -> Bool)?
 
     /// How much one peer may make this process hold. - Thread: Any: a value.
-    public var perPeer = PeerLimits.ofPeer
+    public var perPeer = PeerLimits.defaultPerPeer
     /// How much all peers of the port together may. - Thread: Any: a value.
-    public var perPort = PeerLimits.ofPort
+    public var perPort = PeerLimits.defaultPerPort
 
     /// Any rule.
     /// - Parameter isWelcome: Called with no lock held, on the thread of the loop that takes the connection or the packet, or

@@ -78,7 +78,7 @@ import Testing
       let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in bark() }
       thread = RunLoop.Thread(name: "watchdog") { try $0.add(timer) }
       observer = RunLoop.Observer([.afterWaiting, .beforeWaiting]) { _, activity in
-        if activity == .afterWaiting { timer.rearm(after: limit) } else { timer.rest() }
+        if activity == .afterWaiting { timer.rearm(after: limit) } else { timer.disarm() }
       }
       try thread.start()
       try loop.add(observer, to: .common)

@@ -247,7 +247,7 @@ import Testing
       #expect(fired.withLock { $0 } == [60, 70, 130, 140, 200, 210, 270, 280, 340, 340])
 
       // It rests: the date of its phase does not count.
-      let resting = try play(.seconds(300)) { $0.rest() }
+      let resting = try play(.seconds(300)) { $0.disarm() }
       #expect(try loop.run(for: .seconds(7200)) == .timedOut)
       #expect(resting.fireDate == .distantFuture && fired.withLock { $0.count } == 11)
     }

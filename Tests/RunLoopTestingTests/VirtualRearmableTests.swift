@@ -34,7 +34,7 @@ import Testing
       #expect(try loop.run(for: .seconds(10)) == .timedOut)
       #expect(fired.all == [1000, 15000, 20000])
       timer.rearm(after: .seconds(1))
-      timer.rest()
+      timer.disarm()
       #expect(try loop.run(for: .seconds(10)) == .timedOut)
       timer.rearm(after: .seconds(1))
       timer.invalidate()
@@ -70,7 +70,7 @@ import Testing
             timer.rearm(after: .seconds(1))
           case 7:
             timer.rearm(after: .seconds(2))
-            timer.rest()
+            timer.disarm()
           default: break
           }
         })

@@ -1,5 +1,5 @@
 /// Of the kernel.
 enum Limits {
   /// Descriptors in one packet (SCM_MAX_FD).
-  static let mostDescriptors = 253
+  static let maximumDescriptors = 253
 }

@@ -14,7 +14,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// No mode was named.
   case noMode
   /// `call` needs one mode to run in, and was given `.common`, which stands for several.
-  case commonIsNoMode(call: String)
+  case commonModeNotRunnable(call: String)
   /// A call that needs `prepareToWait` or a run to be over was made inside one.
   case busy(call: String)
   /// `call` was made by a signal handler.
@@ -36,7 +36,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case noReply
   /// The message is larger than the receiver, or the system, takes.
   case messageTooLarge
-  /// More than `Message.mostDescriptors`; between processes with what takes their places: a payload of more than 64 KiB,
+  /// More than `Message.maximumDescriptors`; between processes with what takes their places: a payload of more than 64 KiB,
   /// rights to third processes' ports.
   case tooManyDescriptors
   /// The port's name belongs to another port.
@@ -61,7 +61,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .invalidItem: "the item has been invalidated"
     case .itemInOtherLoop: "the item was made for another run loop"
     case .noMode: "no mode was named"
-    case .commonIsNoMode(let call):
+    case .commonModeNotRunnable(let call):
       "\(call): .common stands for the common modes and is none to run in; name one of them"
     case .busy(let call): "\(call): not while the loop runs or is prepared"
     case .inSignalHandler(let call): "\(call): not from a signal handler; have a signal source call it"
@@ -74,7 +74,7 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .noReply: "the message was dropped without an answer"
     case .messageTooLarge: "the message is too large"
     case .tooManyDescriptors:
-      "too many descriptors: a message has room for \(Limits.mostDescriptors); between processes a payload of "
+      "too many descriptors: a message has room for \(Limits.maximumDescriptors); between processes a payload of "
         + "more than 64 KiB takes one of these places, and so does each right to a third process's port"
     case .nameTaken: "another port has this name"
     case .noSuchPort: "no port has this name"

@@ -1,32 +1,36 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// How often a source may be called: beyond that it rests until the period ends, and others get their turns.
+  /// Limits how often the loop calls a source: at most `count` times in each period.
   ///
-  /// A period begins with the first callout after the last one has ended. What comes while the source rests is not lost:
-  /// it stays where it is (in the descriptor, in the kernel's queue of signals or file events) and is served afterwards, and
-  /// what comes together there counts as it does there. A period is measured on the loop's clock and ended by a timer in the
-  /// source's modes, which keeps them from being empty; in a mode that does not run meanwhile it ends when that runs again.
-  /// A limit may be given to several sources: each counts for itself. A source in several loops has one count, and
-  /// rests in each of them when it is called there.
+  /// A source that has used up its calls is paused until the period ends. What arrives meanwhile is not lost: it stays in the
+  /// descriptor, or in the kernel's queue of signals or file events, and is delivered afterwards, coalesced as it is there.
+  /// A period begins with the first call after the previous period has ended. The loop's clock measures it; a timer in the
+  /// source's modes, which keeps them from being empty, ends it. In a mode that does not run meanwhile, the pause ends when
+  /// the mode runs again.
+  /// Several sources may have the same limit: each counts for itself. A source in several loops has one count, and is
+  /// paused in each loop that has called it.
   /// - Thread: Any, for all members.
   public final class RateLimit: Sendable {
-    /// Callouts in a period. Less than one counts as one.
+    /// Calls in a period, at least 1.
     public let count: Int
-    /// How long a period is. Zero or less: each callout begins another one, which limits nothing; 584 years or more: the first
-    /// one never ends.
+    /// The length of a period. Zero or less limits nothing, since each call begins another period; a period of 584 years or
+    /// more never ends.
     public let period: Duration
-    /// Called when a rest has ended, on the thread of the loop, with no lock held.
-    public let whenLeft: (@Sendable (Item) -> Void)?
+    /// Called when a pause ends: on the loop's thread, with no lock held.
+    public let onResume: (@Sendable (Item) -> Void)?
 
-    /// `count` callouts, at least 1, in each `period`, which limits nothing if it is zero or negative; `whenLeft` is told on the
-    /// loop's thread when the source is served again.
-    public init(count: Int, per period: Duration, whenLeft: (@Sendable (Item) -> Void)? = nil) {
+    /// Creates a limit.
+    /// - Parameters:
+    ///   - count: Calls in a period, at least 1; less counts as 1.
+    ///   - period: Zero or less limits nothing.
+    ///   - onResume: Called on the loop's thread each time a pause ends.
+    public init(count: Int, per period: Duration, onResume: (@Sendable (Item) -> Void)? = nil) {
       if count < 1 { Diagnostics.say("RateLimit: the count \(count) counts as 1") }
       if period <= .zero { Diagnostics.say("RateLimit: the period \(period) limits nothing") }
       self.count = max(count, 1)
       self.period = period
-      self.whenLeft = whenLeft
+      self.onResume = onResume
     }
   }
 

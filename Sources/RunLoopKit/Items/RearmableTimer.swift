@@ -1,14 +1,16 @@
 extension RunLoop.Timer {
-  /// A timer for deadlines that are set again and again: it fires once for each date that it is given, rests after that, and
-  /// stays valid until `invalidate()`. A one-shot timer is invalid when it has fired, and would have to be made and added anew.
+  /// Creates a timer for deadlines that are set again and again: it fires once for each date, is then disarmed, and stays
+  /// valid until `invalidate()`. A one-shot timer is invalid once it has fired; another one has to be created and added.
   ///
-  /// While it rests its date is `.distantFuture`. Any later `fireDate`, `rearm(after:)` too, arms it, in the callout as well: a date in the past or
-  /// of this moment is one that lies behind the date that fires. In a mode it is a member like any timer, resting or not: a
-  /// loop that has nothing else goes on sleeping. It is a repeating timer whose interval never ends; nothing else is known
-  /// of it, and a repeating timer with an interval of 584 years is one.
-  /// - Parameter fireDate: The first date; `.distantFuture`: it rests at first. The others: as for any timer.
-  /// - Complexity: To arm it is to set a timer's date: O(log timers), no allocation, and no system call unless it is, or was, the
-  ///   first date of its mode.
+  /// While the timer is disarmed, its date is `.distantFuture`. `rearm(after:)` and a new `fireDate` arm it, also in its own
+  /// callout. Armed or not, it is a member of its modes like any timer and keeps them from being empty.
+  /// A timer that repeats with an interval of 584 years or more is rearmable as well.
+  /// - Parameters:
+  ///   - fireDate: The first date; `.distantFuture` creates the timer disarmed.
+  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
+  ///   - order: Has no meaning for timers, as in CFRunLoop.
+  ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
+  /// - Complexity: To arm it costs O(log timers), no allocation, and no system call unless it is, or was, the first of its mode.
   /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`; `ev_timer_again` of libev.
   public convenience init(
     rearmable fireDate: RunLoop.Instant, tolerance: Duration = .zero, order: Int = 0,
@@ -29,7 +31,7 @@ extension RunLoop.Timer {
       context: nil, onlyHost: nil, unchecked: body)
   }
 
-  /// Whether it rests after it has fired, rather than to be invalid or to go on by an interval.
+  /// Whether the timer is disarmed when it has fired; another one-shot timer is invalidated, a repeating one goes on.
   public var isRearmable: Bool { intervalNanoseconds == Time.forever }
 
   /// Fires next after `delay`, from now on its own clock; what it was to fire for before is forgotten. For timers of every
@@ -63,11 +65,11 @@ extension RunLoop.Timer {
     change(.delay(Time.add(delay.nanosecondsRoundedUp, part)))
   }
 
-  /// Forgets its date: it stays valid and fires when it is given another one. For timers of every kind.
+  /// Takes the timer's date away: it stays valid, and fires only after it was given another date. For timers of every kind.
   ///
-  /// - Thread: Any; a sleeping loop sleeps on. A callout that runs at this moment on another thread is not waited for.
+  /// - Thread: Any; a sleeping loop is not woken. - Blocks: No: the call does not wait for a callout of another thread.
   /// - Complexity: As for `rearm(after:)`.
-  public func rest() {
+  public func disarm() {
     guard isValid else { return }
     change(.date(Time.forever, isToldOf: false))
   }

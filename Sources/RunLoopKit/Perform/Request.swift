@@ -12,13 +12,13 @@ extension RunLoop.Port.SendRight {
   /// - Returns: The answer.
   /// - Throws: `.noReply` if the right to answer is dropped, for one since the port dies with the message in its queue;
   ///   `.portInvalid`; `.timedOut`: an answer that comes later is an error for who answers; `.loopEnded` also if the thread is
-  ///   told to end now (`RunLoop.Thread`); `.commonIsNoMode`; else as `send(_:before:)`.
+  ///   told to end now (`RunLoop.Thread`); `.commonModeNotRunnable`; else as `send(_:before:)`.
   /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: As a run does.
   @available(*, noasync, message: "it runs the thread's loop: call it from a synchronous main or a thread of your own")
   public func request(
     _ message: RunLoop.Message, before deadline: RunLoop.Instant? = nil, in mode: RunLoop.Mode = .default
   ) throws(RunLoopError) -> RunLoop.Message {
-    guard mode != .common else { throw .commonIsNoMode(call: "request(_:in:before:)") }
+    guard mode != .common else { throw .commonModeNotRunnable(call: "request(_:in:before:)") }
     let loop = RunLoop.current
     let bell = RunLoop.Port(queueLimit: 1, onlyHost: loop, unchecked: { _, _ in loop.replyBellRang() })
     let pending = PendingReply(bell: bell.mailbox)

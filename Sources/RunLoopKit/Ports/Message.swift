@@ -24,9 +24,9 @@ extension RunLoop {
     /// connection; nil: this one, by a right to a port of its own.
     public package(set) var sender: Sender?
 
-    /// The most descriptors of a message (unix(7): `SCM_MAX_FD`); within a process too. Between processes a payload of
-    /// more than 64 KiB takes one of these places, and so does each right to a third process's port.
-    public static let mostDescriptors = Limits.mostDescriptors
+    /// The most descriptors that a message can carry, also within a process: 253 (unix(7): `SCM_MAX_FD`). Between processes a
+    /// payload of more than 64 KiB takes one of these places, and so does each right to a third process's port.
+    public static let maximumDescriptors = Limits.maximumDescriptors
 
     /// A message that nobody has sent yet. Its id is any number: it is the receiver's to know.
     public init(id: UInt32 = 0, _ components: [Component] = [], reply: Port.SendRight? = nil) {

@@ -32,7 +32,7 @@ package struct Parcel: ~Copyable {
       takers.append(taker)
       message.components[index] = .descriptor(taker)
     }
-    guard givers.count <= RunLoop.Message.mostDescriptors else { throw .tooManyDescriptors }
+    guard givers.count <= RunLoop.Message.maximumDescriptors else { throw .tooManyDescriptors }
   }
 
   /// All descriptors are the receiver's from now on, or, if it throws, all the sender's. Under the receiver's lock.

@@ -71,7 +71,7 @@ extension RunLoop {
 
     package static func telling(_ delegate: any PortDelegate) -> (Port, Message) -> Void {
       { [weak delegate] port, message in
-        if let delegate { delegate.port(port, received: message) } else { port.invalidate() }
+        if let delegate { delegate.port(port, didReceive: message) } else { port.invalidate() }
       }
     }
 
@@ -117,8 +117,8 @@ extension RunLoop {
 
   /// Receives a port's messages. Source: `NSPortDelegate`.
   public protocol PortDelegate: AnyObject {
-    /// A message has come. On the thread of the loop that runs, with no lock held.
-    func port(_ port: Port, received message: Message)
+    /// Called for each message: on the thread of the loop that received it, with no lock held.
+    func port(_ port: Port, didReceive message: Message)
   }
 }
 

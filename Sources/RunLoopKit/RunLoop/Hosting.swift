@@ -4,7 +4,7 @@ extension RunLoop {
   ///
   /// Compare the answer with the last one after each `runPendingWork(in:)` if an epoll instance of the host watches it.
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
-  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonIsNoMode`; `.systemCall` if no descriptor can be made.
+  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.systemCall` if no descriptor can be made.
   @available(*, noasync, message: "hosting belongs to a thread")
   public func hostDescriptor(in mode: Mode = .default) throws(RunLoopError) -> HostDescriptor {
     try checkOwner("hostDescriptor(in:)")
@@ -79,7 +79,7 @@ extension RunLoop {
   }
 
   private func hostedMode(_ name: Mode, _ call: String) throws(RunLoopError) -> ModePointer {
-    guard name != .common else { throw .commonIsNoMode(call: call) }
+    guard name != .common else { throw .commonModeNotRunnable(call: call) }
     lock.lock()
     defer { lock.unlock() }
     let mode = state.makeMode(name)

@@ -59,9 +59,9 @@ extension RunLoop.RateLimiter {
   }
 
   private func restIsOver(_ item: RunLoop.Item, in loop: RunLoop) {
-    guard endRest(of: item, in: loop), let whenLeft = limit.whenLeft else { return }
+    guard endRest(of: item, in: loop), let onResume = limit.onResume else { return }
     let began = loop.beginTiming()
-    loop.callOutNested(item) { whenLeft(item) }
+    loop.callOutNested(item) { onResume(item) }
     if began != 0 { loop.calloutHasTaken(since: began, item) }
   }
 

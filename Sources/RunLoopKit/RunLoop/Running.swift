@@ -53,13 +53,12 @@ extension RunLoop {
   /// runs of this kind are stopped one by one, the innermost first. A `stop()` before the run has begun stops nothing, as for
   /// every run; `RunLoop.Thread` ends a thread whatever it does.
   /// - Returns: `.stopped`.
-  /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonIsNoMode` for the common pseudo
-  ///   mode.
+  /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
   public func runUntilStopped(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
     try checkOwner("runUntilStopped(in:)")
-    guard mode != .common else { throw .commonIsNoMode(call: "runUntilStopped(in:)") }
+    guard mode != .common else { throw .commonModeNotRunnable(call: "runUntilStopped(in:)") }
     let keeper = Source { _ in }
     try add(keeper, to: mode)
     defer { keeper.invalidate() }

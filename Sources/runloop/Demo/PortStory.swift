@@ -138,7 +138,7 @@ extension Demo {
     let received = Mutex<[Receipt]>([])
     let isLeaving = Atomic<Bool>(false)
 
-    func port(_ port: RunLoop.Port, received message: RunLoop.Message) {
+    func port(_ port: RunLoop.Port, didReceive message: RunLoop.Message) {
       let text = message.bytes.map { String(decoding: $0, as: UTF8.self) } ?? ""
       received.withLock {
         $0.append(Receipt(id: message.id, text: text, descriptors: message.descriptors.count))

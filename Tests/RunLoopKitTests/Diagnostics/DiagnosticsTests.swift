@@ -150,7 +150,7 @@ final class DiagnosticsTests: XCTestCase {
         thrown { _ = try loop.runPendingWork(in: .common) },
       ]
       let calls = ["hostDescriptor(in:)", "prepareToWait(in:)", "runPendingWork(in:)"]
-      XCTAssertEqual(refused, calls.map { .commonIsNoMode(call: $0) })
+      XCTAssertEqual(refused, calls.map { .commonModeNotRunnable(call: $0) })
     }
   }
 }

@@ -66,7 +66,7 @@ final class RearmableTests: XCTestCase {
     XCTAssertEqual(behind, CountingKernel.Counts())
     let first = CountingKernel.count {
       for _ in 0..<1000 { timer.rearm(after: .seconds(500)) }
-      timer.rest()
+      timer.disarm()
     }
     XCTAssertEqual(first.writes, 0)
     XCTAssertGreaterThan(first.timers, 0)

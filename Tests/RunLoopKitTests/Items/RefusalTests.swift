@@ -231,7 +231,7 @@ final class RefusalTests: XCTestCase {
       dup2(other.descriptor, Int32(number)!)
       timer.rearm(after: .milliseconds(1))
       XCTAssertEqual(try? loop.run(for: .seconds(120)), .stopped)
-      timer.rest()
+      timer.disarm()
       shared.value = (loop, timer)
       ready.open()
       XCTAssertEqual(try? loop.run(for: .seconds(30)), .stopped)

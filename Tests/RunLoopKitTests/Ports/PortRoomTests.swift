@@ -121,7 +121,7 @@ final class PortRoomTests: XCTestCase {
 
   func test_RLK_MSG_19_aPortWhoseDelegateIsGone_isInvalidatedByTheNextMessage() {
     final class Nobody: RunLoop.PortDelegate, Sendable {
-      func port(_ port: Port, received message: Message) { XCTFail("gone") }
+      func port(_ port: Port, didReceive message: Message) { XCTFail("gone") }
     }
     onThread {
       let port = Port(delegate: Nobody())

@@ -29,7 +29,7 @@ final class PortTests: XCTestCase {
   private final class Receiver: RunLoop.PortDelegate, @unchecked Sendable {
     let told = Box<[String]>([])
 
-    func port(_ port: Port, received message: Message) {
+    func port(_ port: Port, didReceive message: Message) {
       let isHere = RunLoop.current.contains(port)
       told.update { $0.append("\(message.id) \(message.components.count) \(isHere)") }
       try? message.reply?.send(Message(id: message.id + 1, bytes: "done"))

@@ -306,7 +306,8 @@ final class ResidentTests: XCTestCase {
   func test_RLK_RESIDENT_15_anEmptyModeIsKeptRunningUntilStop() {
     onThread {
       let loop = RunLoop.current
-      XCTAssertEqual(thrown { try loop.runUntilStopped(in: .common) }, .commonIsNoMode(call: "runUntilStopped(in:)"))
+      XCTAssertEqual(
+        thrown { try loop.runUntilStopped(in: .common) }, .commonModeNotRunnable(call: "runUntilStopped(in:)"))
       let stopper = TestThread {
         yieldUntil(loop.currentMode == "empty")
         loop.stop()
