@@ -99,6 +99,8 @@ typedef struct rlc_frame_view {
  * Takes a packet apart, and believes nothing: size, counts, lengths, descriptors and every field that must be 0
  * [RLC-FRAME-2, RLC-FRAME-3].
  *
+ * @param packet      The bytes as they came; borrowed.
+ * @param size        How many bytes there are.
  * @param descriptors How many have come with it.
  * @param largest     The largest payload that is taken, in the packet or not.
  * @param ret_frame   Points into the packet. Untouched unless RLC_FRAME_SOUND is returned.

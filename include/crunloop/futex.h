@@ -20,6 +20,8 @@ RLC_API void rlc_futex_wait(const void *word, uint32_t expected);
 /**
  * As rlc_futex_wait, but not longer than until a moment on CLOCK_MONOTONIC, which may be over.
  *
+ * @param word        As in rlc_futex_wait.
+ * @param expected    As in rlc_futex_wait.
  * @param deadline_ns RLC_TIME_FOREVER: no limit.
  *
  * Thread: any.  Re-entry: allowed.  Blocks: yes.  Cost: one system call.  Errno is kept.

@@ -79,6 +79,7 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  * inside its callout is over [RLC-WATCH-10], or when a later watch on its number is removed [RLC-WATCH-11], and one that
  * epoll has lost or refused while the loop told of it [RLC-WATCH-12]. For hang-ups and errors see RLC_PORT_READINESS.
  *
+ * @param loop      The loop that watches.
  * @param fd        Stays the caller's. Remove the watch before closing it.
  * @param interest  RLC_READABLE | RLC_WRITABLE; 0 still reports HANGUP and ERROR.
  * @param watch_fn  Called on the loop's thread.
@@ -114,6 +115,9 @@ RLC_API void rlc_watch_remove(rlc_watch *watch);
 /**
  * A new timer, not armed.
  *
+ * @param loop      The loop that calls.
+ * @param timer_fn  Called on the loop's thread.
+ * @param context   For timer_fn; not touched.
  * @param ret_timer The loop's; valid until rlc_timer_remove or rlc_loop_destroy.
  * @return 0; -ENOMEM; with the first timer also -EMFILE, -ENFILE, -ENOSPC. Nothing is half added [RLC-DATE-9].
  *
@@ -129,6 +133,7 @@ RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *cont
  * itself [RLC-DATE-10]. Armed for a date that has passed, it is called in the next pass [RLC-DATE-6]; one that is due
  * and not called yet is taken back [RLC-DATE-5].
  *
+ * @param timer        From rlc_loop_add_timer; armed or not.
  * @param deadline_ns  On the monotonic clock; RLC_TIME_FOREVER disarms.
  * @param interval_ns  0: once.
  * @param tolerance_ns 0: exact. More lets it share a wake-up; the first in a loop's life allocates.
@@ -147,6 +152,7 @@ RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
 /**
  * Runs node->post_fn on the loop's thread, and wakes it. Posts of one thread run in the order of posting.
  *
+ * @param loop The loop that runs the node.
  * @param node The loop's until post_fn is called, unless the post fails.
  * @return 0; -ESHUTDOWN after destroy began [RLC-LOOP-8], -ECHILD: the node stays the caller's. The errno, which is above 0, if
  *         the loop sleeps and write(2) has failed, since somebody has closed its eventfd: the node is the loop's, and runs when
@@ -163,6 +169,7 @@ RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
  *
  * Deferred nodes run in the order of deferring; before the posts of the same pass.
  *
+ * @param loop The calling thread's loop.
  * @param node The loop's until post_fn is called, unless it fails.
  * @return 0; -ESHUTDOWN after destroy began, -ECHILD: the node stays the caller's.
  */
@@ -190,6 +197,7 @@ RLC_API int rlc_loop_stop(rlc_loop *loop);
  * Looks for posts, wakes and stops for some microseconds before each sleep, as far as that turns out to be worth it:
  * <crunloop/spin.h> tells for whom it is. Off at first.
  *
+ * @param loop     The loop that looks.
  * @param limit_ns The longest that a sleep is put off, e.g. RLC_SPIN_USUAL_NS; 0: off. Never beyond the next timer's
  *                 date or the run's deadline [RLC-SPIN-4].
  */
@@ -198,6 +206,7 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
 /**
  * Passes until finished, stopped or the deadline; always at least one, unless finished [RLC-LOOP-1].
  *
+ * @param loop        The calling thread's loop.
  * @param deadline_ns On the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
  * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED, RLC_RUN_TIMED_OUT, or -errno from the wait (-EBADF: somebody has
  *         closed the loop's own descriptor; it does not spin [RLC-LOOP-16]); -ESHUTDOWN after destroy began
@@ -210,6 +219,7 @@ RLC_API int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns);
 /**
  * Waits for one pass that calls something, and returns after it.
  *
+ * @param loop        The calling thread's loop.
  * @param deadline_ns As for rlc_loop_run.
  * @return RLC_RUN_HANDLED; else as rlc_loop_run.
  *

@@ -30,6 +30,8 @@ RLC_API int rlc_memory_file_open(uint64_t size, void **ret_bytes);
 /**
  * Ends the mapping, seals the file at its final size, and maps that for reading.
  *
+ * @param fd         From rlc_memory_file_open.
+ * @param bytes      Its mapping, which ends.
  * @param size       As it was opened.
  * @param final_size At most `size`, not 0.
  * @param ret_bytes  The caller's, until rlc_memory_file_unmap.
@@ -43,6 +45,8 @@ RLC_API int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t fi
  * Maps a stranger's memory file for reading, if it is one that cannot change any more: sealed against writing, growing,
  * shrinking and further seals, of exactly this size, in ordinary memory [RLC-MEMFILE-2].
  *
+ * @param fd        Of the memory file; borrowed.
+ * @param size      How many bytes it must have.
  * @param ret_bytes The caller's, until rlc_memory_file_unmap. The descriptor may be closed.
  * @return 0; -EINVAL for what is no memory file, -EPERM for one without these seals, -ERANGE for another size; -ENOMEM,
  *         -ENODEV: it cannot be mapped.

@@ -63,7 +63,11 @@ RLC_API bool rlc_message_socket_is_one(int fd);
 /**
  * Sends one packet, now or not at all. No SIGPIPE.
  *
- * @param descriptors Borrowed: the packet has its own. At most 253.
+ * @param fd               The socket.
+ * @param parts            The bytes of the packet, one part after the other.
+ * @param part_count       How many parts there are.
+ * @param descriptors      Borrowed: the packet has its own. At most 253.
+ * @param descriptor_count How many descriptors there are.
  * @return 0; -EAGAIN while the receiver has not read what it got before; -EPIPE, -ECONNRESET, -ENOTCONN if there is none
  *         any more; -EBADF, -ETOOMANYREFS (too many descriptors under way), -EMSGSIZE, -ENOMEM, -ENOBUFS, -EINVAL.
  *
@@ -103,7 +107,9 @@ RLC_API int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_n
  * Takes the next packet, if there is one. All descriptors that came with it are in the answer, or closed
  * [RLC-MSGSOCK-3]. If there are no numbers left for them the packet comes without any, and says so [RLC-MSGSOCK-4].
  *
+ * @param fd           The socket.
  * @param buffer       Where its bytes go: not more than `capacity`.
+ * @param capacity     The size of the buffer in bytes.
  * @param ret_received Untouched unless the answer is positive.
  * @return The packet's size; 0 if the other side has ended, or has sent an empty packet; -EAGAIN if there is none;
  *         -EMSGSIZE for one larger than the buffer: it is gone. -ECONNRESET once, if the other side has ended without reading all: what it has sent can

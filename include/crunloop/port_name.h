@@ -49,6 +49,7 @@ RLC_API int rlc_port_folder_open(void);
  * fcntl(2) are the process's, and asking again would end the first one.
  *
  * @param folder   From rlc_port_folder_open.
+ * @param name     The name; see rlc_port_name_is_valid.
  * @param ret_name The caller's, until rlc_port_name_release.
  * @return 0; -EINVAL for a name that is none, -EADDRINUSE if it has an owner; -EMFILE, -ENFILE, -ENOSPC, -ENOMEM...
  *

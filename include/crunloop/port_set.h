@@ -94,7 +94,9 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  * gets no events any more [RLC-PORT-5], unless it rested or was muted all the time: then epoll cannot tell. A hint's number
  * is nobody else's [RLC-PORT-11].
  *
+ * @param set       The set that watches.
  * @param fd        Stays the caller's. Best removed before it is closed.
+ * @param kind      What is done with an event: see rlc_port_kind.
  * @param interest  RLC_READABLE | RLC_WRITABLE for readiness; 0 still reports HANGUP and ERROR; RLC_PRIORITY, RLC_EDGE,
  *                  RLC_ONE_SHOT, RLC_SHARED. Otherwise ignored.
  * @param context   Comes with each event; not touched.
@@ -160,6 +162,7 @@ RLC_API size_t rlc_port_set_count(const rlc_port_set *set);
 /**
  * The members one after the other, in no order of use: the set may serve as the owner's list of them [RLC-PORT-10].
  *
+ * @param set      The set.
  * @param position Where to look from: 0 at first, moved behind what is found.
  * @return Its context; NULL if there is no further member. Hints are left out.
  *
@@ -170,6 +173,7 @@ RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
 /**
  * Fetches events, waiting if there are none.
  *
+ * @param set         The set.
  * @param deadline_ns On the monotonic clock; 0: only looks; RLC_TIME_FOREVER: no limit.
  * @return The count fetched, 0 at the deadline, -EINTR (look at the clock and wait again), -ECHILD, or -errno.
  *

@@ -24,7 +24,8 @@ typedef struct rlc_post_queue {
 /**
  * Appends a node.
  *
- * @param node The queue's until it is taken, unless the push fails.
+ * @param queue The queue.
+ * @param node  The queue's until it is taken, unless the push fails.
  * @return 1: it was empty, wake the owner; 0: whoever found it empty wakes; -ESHUTDOWN: closed, the node stays the
  *         caller's, untouched [RLC-POST-2].
  *

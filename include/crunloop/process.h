@@ -33,7 +33,8 @@ RLC_API int rlc_process_send(int process_fd, int signal);
 /**
  * Since when a process runs: tells it from an earlier or later one of its number where there is no descriptor for it.
  *
- * @param ret_start Ticks since the machine's start: field 22 of proc(5)'s stat.
+ * @param process_id The number of the process, at least 1.
+ * @param ret_start  Ticks since the machine's start: field 22 of proc(5)'s stat.
  * @return 0; -ENOENT, -ESRCH if there is no such process, or no /proc; -EACCES, -EMFILE...
  *
  * Thread: [any].  Cost: three system calls.
@@ -44,6 +45,7 @@ RLC_API int rlc_process_start(int32_t process_id, uint64_t *ret_start);
  * Takes the exit of one child, so that its number is free. Never waits, never takes another child's.
  *
  * @param process_fd -1: process_id counts, which must not have been taken since it was made.
+ * @param process_id The child's number; counts if process_fd is -1.
  * @param ret_exit   Untouched unless 1 is returned. May be NULL.
  * @return 1; 0 if it still runs; -ECHILD if it is no child of this process, or was taken by somebody else; -errno.
  *
@@ -71,10 +73,12 @@ typedef struct rlc_spawn_action {
 /**
  * Starts a program with no signal blocked or ignored, whatever the calling thread blocks.
  *
- * @param path        Looked for in PATH if it has no slash.
- * @param arguments   The first is the program's name; NULL ends them.
- * @param environment NAME=value, NULL ends them; NULL: this process's.
- * @param actions     Done in order.
+ * @param path           Looked for in PATH if it has no slash.
+ * @param arguments      The first is the program's name; NULL ends them.
+ * @param environment    NAME=value, NULL ends them; NULL: this process's.
+ * @param actions        Done in order.
+ * @param count          How many actions there are.
+ * @param ret_process_id The number of the child.
  * @return 0; -ENOENT, -EACCES, -E2BIG, -EAGAIN, -ENOMEM...: no process was made, or it has been taken already.
  *
  * Thread: [any].  Blocks: until the program has started.  See: posix_spawnp(3).

@@ -42,6 +42,7 @@ RLC_API int rlc_signal_fd_take(int fd, rlc_signal_info *ret_info);
 /**
  * Blocks the signals in the calling thread.
  *
+ * @param signals     Those to block.
  * @param ret_changed Those that were not blocked before. May be NULL.
  * @return 0; -EINVAL as rlc_signal_fd_create: nothing is blocked then.
  *
@@ -71,6 +72,7 @@ typedef struct rlc_thread_mask {
 /**
  * Looks for a thread of this process that does not block one of the signals: it, and not a signalfd(2), may get it.
  *
+ * @param signals    Those to look for.
  * @param ret_thread The first one that is found; untouched if there is none.
  * @return False also where proc(5) cannot be read. A moment's picture.
  *

@@ -36,6 +36,8 @@ RLC_API void rlc_spin_set(rlc_spin *spin, uint64_t limit_ns);
  * Spins, if that has been worth it, until the word is posted or kicked or the queue has posts, at most for the limit
  * and never beyond deadline_ns [RLC-SPIN-2]. Called before rlc_wakeup_port_begin_wait: until then nobody writes.
  *
+ * @param spin        What was learned so far; written.
+ * @param port        The word to look at.
  * @param posts       NULL: only the word counts.
  * @param deadline_ns On the monotonic clock: when the loop has to be back, for its next timer too.
  * @return True if it saw one: do not sleep.

@@ -27,6 +27,7 @@ RLC_API void rlc_timer_heap_destroy(rlc_timer_heap *heap);
  * A new member, not armed. The only allocation of a timer's life [RLC-HEAP-7], but for the first tolerance in the
  * heap's.
  *
+ * @param heap      The heap.
  * @param context   What rlc_timer_heap_take_due returns; not touched.
  * @param ret_token The caller's, until rlc_timer_heap_remove.
  * @return 0; -ENOMEM, with nothing half added [RLC-HEAP-8].
@@ -38,6 +39,8 @@ RLC_API int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token
 /**
  * Arms or re-arms, with a new place among equal deadlines: the last [RLC-HEAP-2].
  *
+ * @param heap         The heap.
+ * @param token        From rlc_timer_heap_insert.
  * @param deadline_ns  Absolute; RLC_TIME_FOREVER disarms [RLC-HEAP-5].
  * @param tolerance_ns How much later is still in time; 0 = exact. The first one in the heap's life makes room for the
  *                     tolerances of all members; without memory for that it counts as 0 [RLC-HEAP-9].
@@ -52,6 +55,8 @@ RLC_API int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t d
  * Changes how much later is still in time; deadline and place among equal deadlines stay [RLC-HEAP-12]. Nothing happens
  * to a member that is not armed: the next arming says its tolerance.
  *
+ * @param heap         The heap.
+ * @param token        From rlc_timer_heap_insert.
  * @param tolerance_ns As in rlc_timer_heap_arm.
  * @return 0; -ENOENT if the token is stale.
  *
@@ -71,6 +76,7 @@ RLC_API size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
 /**
  * The members one after the other, in no order of use: the heap may serve as the owner's list of them [RLC-HEAP-11].
  *
+ * @param heap     The heap.
  * @param position Where to look from: 0 at first, moved behind what is found.
  * @return Its context; NULL if there is no further member.
  *
@@ -107,6 +113,8 @@ typedef void (*rlc_timer_due_fn)(void *context, void *timer_context, rlc_token t
  * As rlc_timer_heap_take_due until none is due, and less dear for many: they are sorted, not taken out one by one
  * [RLC-HEAP-10].
  *
+ * @param heap    The heap.
+ * @param now_ns  The moment: what has a deadline up to it is due.
  * @param due_fn  Called for each, in order.
  * @param context For due_fn; not the timer's.
  * @return How many were due.

@@ -31,6 +31,7 @@ RLC_API int rlc_timer_port_fd(const rlc_timer_port *port);
  *
  * A deadline that is later than what is armed costs nothing now, and an expiry too early, which the owner finds stale.
  *
+ * @param port        The port.
  * @param deadline_ns On the port's clock; a past one expires at once; RLC_TIME_FOREVER wants nothing.
  * @return 1: armed anew, which erases an expiry that nobody has seen, in every set; 0: nothing to do; -ECHILD, or
  *         -errno.
