@@ -41,6 +41,7 @@ extension RunLoop {
     ///   - processID: At least 1.
     ///   - ownership: `.killedWhenInvalidated`: invalidating blocks until the kernel has ended the child, mostly well below a
     ///     millisecond. Other sources for the child, and code that waits for it, are told of its end.
+    ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called once, on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none, `ECHILD`
     ///   if it is no child and the kernel has no pidfds, `ENOENT` if there is no `/proc` then; `EMFILE`, `ENFILE`, `ENOMEM`.

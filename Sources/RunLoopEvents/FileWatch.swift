@@ -25,6 +25,7 @@ extension RunLoop {
     ///   - path: A file or a folder; a symbolic link at its end is followed.
     ///   - events: What to tell of. Best only what is of use: reading a folder that tells of `.opened` is an event itself.
     ///   - limit: How often it may be called; nil: always.
+    ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events; `ENOSPC` beyond the user's number of
     ///   watches (`fs.inotify.max_user_watches`), `EMFILE` beyond that of instances or descriptors; `ENOMEM`.

@@ -34,10 +34,12 @@ extension RunLoop {
     public let path: String
 
     /// - Parameters:
+    ///   - stall: Whether some or all of the tasks must have stalled.
     ///   - time: How much stalled time is needed; more than zero, at most the window. In microseconds, rounded up.
     ///   - window: Half a second to ten. Without CAP_SYS_RESOURCE it must be a multiple of two seconds, and what has happened
     ///     is looked at every two seconds.
     ///   - path: The machine's; or `memory.pressure` of a control group (version 2).
+    ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall`: `ENOENT` and `EOPNOTSUPP` where the kernel does not account for pressure (no CONFIG_PSI, before
     ///   Linux 5.2, `psi=0`); `EACCES`, `EPERM` where it may not be watched; `EINVAL` for another time or window, and for a file

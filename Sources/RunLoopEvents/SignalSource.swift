@@ -36,6 +36,7 @@ extension RunLoop {
     public var signals: Set<Signal> { Set(receiver.signals.signals) }
 
     /// - Parameters:
+    ///   - signals: What to receive; at least one.
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Lower is called first, among the sources of a mode for one signal.
     ///   - body: Called on the thread of the loop that runs, with no lock held.

@@ -16,6 +16,7 @@ extension RunLoop.Port {
   /// peer when that is full.
   /// - Parameters:
   ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
+  ///   - queueLimit: As for every port.
   ///   - policy: Who may connect.
   ///   - maximumPayload: The most bytes of one message; a peer that sends more is refused.
   ///   - onRefusal: Told of each connection that was not taken, or was ended for a breach of the rules, and of each message and
@@ -70,6 +71,7 @@ extension RunLoop.Port {
   /// The right to send to a named port of any process of this user, this one included.
   ///
   /// - Parameters:
+  ///   - name: As the port was registered.
   ///   - policy: Which owner of the name is dealt with.
   ///   - maximumPayload: The most bytes of one message that may come back on the connection.
   /// - Throws: `.badName`; `.noSuchPort` if nobody has the name; `.refused` if its owner does not suit the policy;

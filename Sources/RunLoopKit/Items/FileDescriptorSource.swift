@@ -97,6 +97,12 @@ extension RunLoop {
     @exclusivity(unchecked) final var body: Body
 
     /// - Parameters:
+    ///   - fileDescriptor: What to watch; at least 0, and open when the source is added.
+    ///   - interest: Which readiness calls `body`; hang-ups and errors always do.
+    ///   - trigger: Whether `body` is called while the descriptor is ready, once for each change, or once.
+    ///   - ownership: Whether the source closes the descriptor.
+    ///   - unpollable: What becomes of a descriptor that the kernel cannot watch.
+    ///   - order: Ignored: descriptors are served in the order of readiness.
     ///   - limit: How often it may be called; nil: always. An edge-triggered one is called again after its rest if it is ready.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`), and what cannot be

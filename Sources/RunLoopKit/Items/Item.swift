@@ -62,7 +62,8 @@ extension RunLoop {
       return Self.extras(at: original)!.takeUnretainedValue()
     }
 
-    /// Lower is called first, among the observers or signalled sources of a mode; the other kinds ignore it.
+    /// Lower is called first, among the observers, the signalled sources or the signal sources of a mode; the other kinds
+    /// ignore it.
     public final var order: Int { extras?.order ?? 0 }
 
     /// What the item is for, in the words of who made it: shown in its description and in the loop's. Nil at first.

@@ -13,7 +13,12 @@ extension RunLoop {
 
     @exclusivity(unchecked) final var body: Body
 
-    /// - Parameter body: Called on the loop's thread, with no lock held; kept until the observer is invalid (`invalidate()`).
+    /// - Parameters:
+    ///   - activities: At which moments of a pass it is called.
+    ///   - order: Observers of one moment are called in this order, lower ones first.
+    ///   - repeats: False: the observer is invalid after its first call.
+    ///   - context: Retained while the observer is valid; for ported code.
+    ///   - body: Called on the loop's thread, with no lock held; kept until the observer is invalid (`invalidate()`).
     public convenience init(
       _ activities: Activity, order: Int = 0, repeats: Bool = true, context: Context? = nil,
       _ body: @escaping @Sendable (Observer, Activity) -> Void

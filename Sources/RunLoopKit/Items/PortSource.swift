@@ -49,6 +49,9 @@ extension RunLoop {
     @exclusivity(unchecked) final var body: Body
 
     /// - Parameters:
+    ///   - fileDescriptor: The counter or pipe to read from; at least 0, and open when the source is added.
+    ///   - order: Ignored: port sources are served in the order of readiness.
+    ///   - context: Retained while the source is valid; for ported code.
     ///   - limit: How often it may be called; nil: always.
     ///   - perform: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open is refused by `add` (`EBADF`).

@@ -27,7 +27,11 @@ extension RunLoop {
     private let signalled = Atomic<UInt64>(0)
     private static let clock = Atomic<UInt64>(0)
 
-    /// - Parameter perform: Called on the thread of the loop that runs, with no lock held.
+    /// - Parameters:
+    ///   - order: Sources of one pass are performed in this order, lower ones first.
+    ///   - context: Retained while the source is valid; for ported code.
+    ///   - hooks: What is called when the source enters and leaves a mode.
+    ///   - perform: Called on the thread of the loop that runs, with no lock held.
     public convenience init(
       order: Int = 0, context: Context? = nil, hooks: Hooks = Hooks(), perform: @escaping @Sendable (Source) -> Void
     ) {

@@ -35,6 +35,8 @@ extension RunLoop {
     ///   - interval: Zero or less: fires once and is invalid after its callout. 584 years or more: it never comes, so that the
     ///     timer is a rearmable one.
     ///   - tolerance: See `tolerance`.
+    ///   - order: Ignored: timers fire in the order of their dates.
+    ///   - context: Retained while the timer is valid; for ported code.
     ///   - body: Called on the loop's thread, with no lock held; kept until the timer is invalid (`invalidate()`).
     public convenience init(
       fireDate: Instant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,

@@ -24,6 +24,7 @@ extension RunLoop {
     }
 
     /// - Parameters:
+    ///   - loop: The loop whose thread flushes.
     ///   - mode: `.common`: in every common mode.
     ///   - moment: With `.afterReady` a timer waits in the modes, and keeps them from being empty.
     ///   - order: Among the observers of before-waiting and exit; the default comes after most.

@@ -25,7 +25,9 @@ extension RunLoop {
     private let core: Core
 
     /// Its first frame comes one frame's time after it is first added.
-    /// - Parameter body: Called on the loop's thread, with no lock held; kept until the link is invalidated or gone.
+    /// - Parameters:
+    ///   - rate: How many frames there are, and in which time.
+    ///   - body: Called on the loop's thread, with no lock held; kept until the link is invalidated or gone.
     public init(
       rate: FrameRate = FrameRate(framesPerSecond: 60), _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
     ) {

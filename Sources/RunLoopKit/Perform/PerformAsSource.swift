@@ -25,8 +25,11 @@ extension RunLoop {
 
   /// As `perform(in:block:)`, and tells if the block will never run.
   ///
-  /// - Parameter onDrop: Called once, in place of the block, if the loop ends before the block's turn: on the ending thread, with
-  ///   no lock held. Never called if this throws, and not in a child of fork(2).
+  /// - Parameters:
+  ///   - mode: In which the block runs; `.common`: in every common mode.
+  ///   - block: Called once, on the loop's thread, with no lock held.
+  ///   - onDrop: Called once, in place of the block, if the loop ends before the block's turn: on the ending thread, with
+  ///     no lock held. Never called if this throws, and not in a child of fork(2).
   public func perform(
     in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: @escaping @Sendable () -> Void
   ) throws(RunLoopError) {

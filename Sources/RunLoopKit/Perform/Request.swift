@@ -7,6 +7,7 @@ extension RunLoop.Port.SendRight {
   /// meanwhile; in another one its items are called, and may make requests of their own. A `stop()` does not end the wait: it is
   /// passed on to the run that encloses the request when that is over.
   /// - Parameters:
+  ///   - message: What is asked; its `reply` is replaced.
   ///   - deadline: For the sending and the answer together; nil: as long as it takes.
   ///   - mode: Not `.common`, in which nothing runs.
   /// - Returns: The answer.

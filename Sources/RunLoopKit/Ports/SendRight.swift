@@ -12,8 +12,10 @@ extension RunLoop.Port {
     ///
     /// What one thread sends to a port arrives in the order of sending. All of the message is sent, or, if this throws,
     /// nothing: descriptors and rights are the caller's still.
-    /// - Parameter deadline: Until when to wait for room; nil: as long as it takes. The thread sleeps meanwhile; its loop
-    ///   serves nothing.
+    /// - Parameters:
+    ///   - message: What is sent.
+    ///   - deadline: Until when to wait for room; nil: as long as it takes. The thread sleeps meanwhile; its loop serves
+    ///     nothing.
     /// - Throws: `.portInvalid` if the receiver is gone, also while it waits; `.timedOut`; `.wouldDeadlock` if the port is full,
     ///   is served by this thread's loop alone, and there is no deadline; `.tooManyDescriptors`; `.systemCall` with `EBADF` for a
     ///   descriptor that is empty; `.forked`. Between processes also `.messageTooLarge` and other `.systemCall`.

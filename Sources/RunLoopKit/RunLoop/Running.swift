@@ -20,6 +20,7 @@ extension RunLoop {
   /// without a notification (`printsDiagnostics` tells). On the main loop a common mode is never finished: the main dispatch
   /// queue counts as a member, also where there is none (`servesMainQueue`).
   /// - Parameters:
+  ///   - mode: The mode whose members are served.
   ///   - limit: Nil, and more than about 16 years: none. Zero or less: one pass that does not wait.
   ///   - returnAfterSourceHandled: Return after the first pass in which a source was performed, a port source called or the
   ///     main queue served. Timers and blocks do not count.
