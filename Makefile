@@ -1,12 +1,13 @@
 # The commands of the README. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench check install clean setup
+.PHONY: help demo test bench check docs install clean setup
 
 help:
 	@echo "make demo      stories about run loops, told by a program that checks what it says"
 	@echo "make test      the tests of the core and of the kit, and the scenarios"
 	@echo "make bench     RunLoopKit against the floor and other event loops: BENCH='--quick --workloads post'"
 	@echo "make check     formatting, sizes, headers, counts, deliberate faults, and the tests under sanitizers"
+	@echo "make docs      the reference as a site, in build/docs/site: DOCS='--base-path /RunLoopKit'"
 	@echo "make install   the C core without SwiftPM: PREFIX=/usr/local DESTDIR="
 	@echo "make clean     removes what was built"
 
@@ -24,6 +25,9 @@ bench:
 
 check: setup
 	@scripts/check
+
+docs: setup
+	@scripts/docs $(DOCS)
 
 install: core-install
 
