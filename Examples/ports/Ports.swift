@@ -71,7 +71,7 @@ import RunLoopKit
     try thread.start()
     let right = squares.sendRight
     // In a mode of its own: nothing else of this loop is called meanwhile.
-    let answer = try right.request(RunLoop.Message(id: 12), before: .now.advanced(by: .seconds(30)), in: "asking")
+    let answer = try right.request(RunLoop.Message(id: 12), timeout: .seconds(30), in: "asking")
     expect(answer.id == 144, "a request returns its answer")
     let failure = error { () throws(RunLoopError) in _ = try right.request(RunLoop.Message(id: 5000), in: "asking") }
     expect(failure == .noReply, "who gets no answer is told so")
@@ -85,10 +85,8 @@ import RunLoopKit
     let right = port.sendRight
     expect(
       error { () throws(RunLoopError) in try right.trySend(RunLoop.Message()) } == .portFull, "a full port says so")
-    let soon = RunLoop.Instant.now.advanced(by: .milliseconds(5))
-    let late = error { () throws(RunLoopError) in try right.send(RunLoop.Message(), before: soon) }
-    expect(
-      late == .timedOut && port.pendingCount == 2, "who waits for room until a moment is told, and nothing is sent")
+    let late = error { () throws(RunLoopError) in try right.send(RunLoop.Message(), timeout: .milliseconds(5)) }
+    expect(late == .timedOut && port.pendingCount == 2, "a send with a timeout throws if there is no room in time")
   }
 
   private static func aDescriptorMoves() throws {

@@ -66,7 +66,7 @@ final class Supervisor: Sendable {
 
   func ask(_ name: String, _ message: RunLoop.Message) throws(RunLoopError) -> RunLoop.Message {
     guard let right = worker(name).right else { throw .portInvalid }
-    return try right.request(message, before: .now.advanced(by: .seconds(30)), in: .answers)
+    return try right.request(message, timeout: .seconds(30), in: .answers)
   }
 
   /// Runs the loop, event by event, until something has happened; false if it does not.

@@ -14,7 +14,7 @@ enum Worker {
     // No orphans: when the supervisor ends, however it ends, its port is gone. The block wakes the loop.
     home.onInvalidation { try? loop.perform(in: .default) { loop.stop() } }
     let hello = RunLoop.Message(.hello, [.bytes(.init(name)), .right(port.sendRight)])
-    _ = try home.request(hello, before: .now.advanced(by: .seconds(30)))
+    _ = try home.request(hello, timeout: .seconds(30))
     // A stop that came while the request ran its own passes has ended those; the port tells that it has come.
     while home.isValid { try loop.run() }
   }
@@ -30,7 +30,7 @@ enum Worker {
       // The right came from the supervisor; the answer comes from the other worker, not through the supervisor.
       guard let colleague = message.rights.first, let file = message.descriptors.first else { return nil }
       return try colleague.request(
-        RunLoop.Message(.countLines, [.descriptor(file)]), before: .now.advanced(by: .seconds(30)))
+        RunLoop.Message(.countLines, [.descriptor(file)]), timeout: .seconds(30))
     case .crash?: kill(getpid(), SIGKILL)
     case .hello?, nil: break
     }

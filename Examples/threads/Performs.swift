@@ -28,7 +28,7 @@ extension Threads {
     let isInOrder = saved.notes == ["first", "second"]
     expect(isThere && isInOrder, "the answer came from the loop's thread, after what was queued before")
     do throws(RunLoopError) {
-      try loop.performAndWait(in: ["never run"], timeout: .milliseconds(1)) { saved.add() }
+      try loop.performAndWait(in: "never run", timeout: .milliseconds(1)) { saved.add() }
     } catch {
       expect(error == .timedOut, "a block whose mode does not come is withdrawn in time")
     }

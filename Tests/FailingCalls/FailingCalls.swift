@@ -274,7 +274,7 @@ final class Program: @unchecked Sendable {
       guard let loop = worker.loop else { throw RunLoopError.notStarted }
       _ = try loop.add(port)
       kept.append(port)
-      _ = try port.sendRight.request(RunLoop.Message(id: 1), before: .now.advanced(by: .seconds(2)))
+      _ = try port.sendRight.request(RunLoop.Message(id: 1), timeout: .seconds(2))
       ledger.note("answer")
     }
   }

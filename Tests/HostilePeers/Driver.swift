@@ -40,7 +40,7 @@ final class Driver {
         do { try round(seed, beside: base) } catch { failure = "seed \(seed): \(error)" }
         seed += 1
       }
-      if failure == nil { _ = try control.request(Message(id: Order.end), before: soon) }
+      if failure == nil { _ = try control.request(Message(id: Order.end), timeout: patience) }
     } catch {
       failure = failure ?? "\(error)"
     }
@@ -54,7 +54,7 @@ final class Driver {
   }
 
   /// Long after what takes longest on a slow machine.
-  private var soon: RunLoop.Instant { .now.advanced(by: .seconds(30)) }
+  private let patience = Duration.seconds(30)
 
   private func tidyUp() {
     for name in [name, "\(name).2", "\(name).control"] {
@@ -87,7 +87,7 @@ final class Driver {
   }
 
   private func state() throws -> String {
-    let answer = try control.request(Message(id: Order.state), before: soon)
+    let answer = try control.request(Message(id: Order.state), timeout: patience)
     return answer.bytes.map { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } } ?? ""
   }
 
@@ -101,12 +101,12 @@ final class Driver {
     for index in 0..<12 {
       asked += 1
       let bytes = Message.Bytes([UInt8](repeating: UInt8(index), count: index == 7 ? 100_000 : index * 100))
-      let answer = try right.request(Message(id: asked, [.bytes(bytes), .right(own.sendRight)]), before: soon)
+      let answer = try right.request(Message(id: asked, [.bytes(bytes), .right(own.sendRight)]), timeout: patience)
       guard answer.id == asked, answer.bytes == bytes, answer.rights == [own.sendRight] else {
         throw Failure(description: "request \(asked) is answered with \(answer)")
       }
     }
-    let end = soon
+    let end = RunLoop.Instant.now.advanced(by: patience)
     while told.ids.count < 12, RunLoop.Instant.now < end { _ = try RunLoop.current.run(in: .default, for: .zero) }
     guard told.ids == Array(first...asked) else { throw Failure(description: "was told of \(told.ids)") }
   }

@@ -190,7 +190,7 @@ final class Server: @unchecked Sendable {
   private func ask(_ right: Port.SendRight?, _ message: Message) {
     guard depth < 3, let right else { return }
     let mode: RunLoop.Mode = chance.isOne(in: 2) ? .default : "other"
-    if let answer = try? right.request(message, before: .now.advanced(by: .microseconds(50)), in: mode) {
+    if let answer = try? right.request(message, timeout: .microseconds(50), in: mode) {
       keep(answer)
     }
   }

@@ -36,8 +36,8 @@ private final class Reports: Sendable {
         #expect(told.first?.description == "\(name) took \(slow) in mode \(mode.rawValue)")
       }
 
-      try loop.perform(in: [.tracking]) { time.advance(by: slow) }
-      try loop.perform(in: [.tracking]) { time.advance(by: limit) }  // not longer
+      try loop.perform(in: .tracking) { time.advance(by: slow) }
+      try loop.perform(in: .tracking) { time.advance(by: limit) }  // not longer
       try loop.run(in: .tracking, for: .zero)
       expect(.block, "block", in: .tracking)
 
@@ -91,8 +91,8 @@ private final class Reports: Sendable {
         let outer = RunLoop.Timer(fireDate: time.now) { _ in
           time.advance(by: own / 2)
           orFail {
-            try loop.perform(in: [.tracking]) { time.advance(by: .milliseconds(250)) }
-            try loop.perform(in: [.tracking]) {
+            try loop.perform(in: .tracking) { time.advance(by: .milliseconds(250)) }
+            try loop.perform(in: .tracking) {
               orFail { try loop.run(in: "modal", for: .seconds(7)) }
             }
             try loop.add(RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(5))) { _ in }, to: "modal")
@@ -165,7 +165,7 @@ private final class Reports: Sendable {
       loop.reportSlowCallouts(longerThan: limit) { slow in
         names.withLock { $0.append(slow.name) }
         orFail {
-          try loop.perform(in: [.tracking]) { time.advance(by: .seconds(1)) }  // not told
+          try loop.perform(in: .tracking) { time.advance(by: .seconds(1)) }  // not told
           try loop.run(in: .tracking, for: .zero)
         }
         time.advance(by: .seconds(1))  // nobody's

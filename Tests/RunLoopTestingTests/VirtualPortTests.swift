@@ -62,7 +62,7 @@ import Testing
       try loop.add(silent)
       let start = time.now
       #expect(throws: RunLoopError.timedOut) {
-        _ = try silent.sendRight.request(RunLoop.Message(), before: start.advanced(by: .seconds(3600)))
+        _ = try silent.sendRight.request(RunLoop.Message(), timeout: .seconds(3600))
       }
       #expect(time.now == start.advanced(by: .seconds(3600)))
       #expect(log.all == ["asked"])

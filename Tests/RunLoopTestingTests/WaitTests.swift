@@ -62,7 +62,7 @@ import Testing
       }
       #expect(answer == 7 && time.now == start.advanced(by: .seconds(10)))
       #expect(throws: RunLoopError.timedOut) {
-        try thread.loop!.performAndWait(in: ["never"], timeout: .seconds(86_400)) { Issue.record("it has run") }
+        try thread.loop!.performAndWait(in: "never", timeout: .seconds(86_400)) { Issue.record("it has run") }
       }
       #expect(time.now == start.advanced(by: .seconds(86_410)))
       thread.stop()
@@ -98,14 +98,14 @@ import Testing
       let right = port.sendRight
       try right.send(RunLoop.Message(id: 1))
       #expect(throws: RunLoopError.timedOut) {
-        try right.send(RunLoop.Message(id: 2), before: start.advanced(by: .seconds(50)))
+        try right.send(RunLoop.Message(id: 2), timeout: .seconds(50))
       }
       #expect(time.now == start.advanced(by: .seconds(50)))
       try thread.perform(in: .default) {
         time.advance(by: .seconds(7))
         _ = try? RunLoop.current.run(in: "reading", for: .zero)
       }
-      try right.send(RunLoop.Message(id: 3), before: start.advanced(by: .seconds(1000)))
+      try right.send(RunLoop.Message(id: 3), timeout: .seconds(950))
       #expect(time.now == start.advanced(by: .seconds(57)) && taken.withLock { $0 } == 1)
       thread.stop()
       try thread.join()
@@ -174,7 +174,7 @@ private func waitForNobody() throws {
   let time = VirtualTime.install(whenStuck: .abort(after: .milliseconds(200)))
   let thread = RunLoop.Thread(name: "deaf")
   try thread.start()
-  try withExtendedLifetime(time) { try thread.loop!.performAndWait(in: ["never"]) {} }
+  try withExtendedLifetime(time) { try thread.loop!.performAndWait(in: "never") {} }
 }
 
 private func installAfterALoop() {

@@ -11,8 +11,6 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   case invalidItem
   /// The item was made for another loop (`assumeOnLoop`).
   case itemInOtherLoop
-  /// No mode was named.
-  case noMode
   /// `call` needs one mode to run in, and was given `.common`, which stands for several.
   case commonModeNotRunnable(call: String)
   /// A call that needs `prepareToWait` or a run to be over was made inside one.
@@ -60,7 +58,6 @@ public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case .forked: "the run loop belongs to the parent process; RunLoop.current makes one for this process"
     case .invalidItem: "the item has been invalidated"
     case .itemInOtherLoop: "the item was made for another run loop"
-    case .noMode: "no mode was named"
     case .commonModeNotRunnable(let call):
       "\(call): .common stands for the common modes and is none to run in; name one of them"
     case .busy(let call): "\(call): not while the loop runs or is prepared"

@@ -1,20 +1,31 @@
 extension RunLoop {
-  /// Returns when every block that was queued before for the same modes has had its turn: whoever has queued one, and what it
-  /// has done can be seen here.
+  /// Waits until every block that any thread queued earlier for the same mode has run, and makes what they did visible here.
   ///
-  /// A block of its own, which waits as `performAndWait` does. A block before it that runs the loop may have come to this one
-  /// in that nested run: then it is still on the stack. What blocks have asked for by timers, sources or messages is not
-  /// waited for.
+  /// The call queues a block of its own and waits for it, as `performAndWait` does. If an earlier block runs the loop, this block
+  /// may run in that nested run; the earlier block is then still on the stack. The call does not wait for what blocks
+  /// start with timers, sources or messages.
   /// - Parameters:
-  ///   - modes: Not empty (`.noMode`). Blocks for other modes are not waited for.
-  ///   - timeout: Until when the blocks before must have run; zero or less: they must have run already. Nil: for ever.
-  /// - Throws: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded`, also if the loop ends before: what was
-  ///   queued has been released then. `.noMode`, `.forked`.
+  ///   - mode: The call does not wait for blocks of other modes.
+  ///   - timeout: How long the call waits; zero or less: the blocks must have run already. Nil: no limit.
+  /// - Throws: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded` if the loop has ended, or ends before:
+  ///   it has released what was queued then. `.forked`.
   /// - Thread: Any but the loop's own. - Blocks: Until then. - Complexity: As for `performAndWait`.
   /// - SeeAlso: `dispatch_barrier_sync`.
   @available(*, noasync, message: "it blocks its thread")
-  public func barrier(in modes: [Mode] = [.default], timeout: Duration? = nil) throws(RunLoopError) {
+  public func barrier(in mode: Mode = .default, timeout: Duration? = nil) throws(RunLoopError) {
+    try barrier(in: mode, orIn: [], timeout)
+  }
+
+  /// As `barrier(in:timeout:)`, for several modes: the call waits for the blocks that were queued earlier for the same modes.
+  @available(*, noasync, message: "it blocks its thread")
+  public func barrier(
+    in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil
+  ) throws(RunLoopError) {
+    try barrier(in: first, orIn: [second] + more, timeout)
+  }
+
+  private func barrier(in first: Mode, orIn others: ArraySlice<Mode>, _ timeout: Duration?) throws(RunLoopError) {
     if isCurrent { throw .wouldDeadlock(call: "barrier(in:timeout:)") }
-    try performAndWait(in: modes, timeout: timeout) {}
+    try performAndWait(in: first, orIn: others, timeout: timeout) {}
   }
 }

@@ -1,32 +1,56 @@
 extension RunLoop {
-  /// Runs `block` once on the loop's thread, after a delay, when the loop runs in one of the modes.
+  /// Runs `block` once on the loop's thread, after a delay, when the loop runs in the mode.
   ///
-  /// A one-shot timer of those modes: it keeps them from being empty, is late if the loop is busy or runs in other modes, and
-  /// equal dates run in the order in which they were asked for. A delay of zero is over at once, but the block waits for the
-  /// next turn of the timers: it never runs inside this call, and what a timer, a port or a block at the end of a pass asks
-  /// for runs in the next pass.
+  /// The loop uses a one-shot timer of the mode, which keeps the mode from being empty and is late if the loop is busy or runs
+  /// in other modes. Blocks of equal dates run in the order of the calls. Even with a delay of zero the block never runs inside this
+  /// call, but when the loop next fires timers; if a timer, a port or a block at the end of a pass makes the call, that is in
+  /// the next pass.
   /// - Parameters:
-  ///   - delay: From now; zero or less: the next turn.
+  ///   - delay: From now; zero or less: as soon as the loop fires timers.
   ///   - tolerance: How much later the block may run, so that wakes can be shared.
-  ///   - modes: Not empty (`.noMode`); `.common` stands for all common modes. The first that runs takes the block.
-  ///   - target: Kept by the loop until the block has run or was cancelled; by it `cancelPerforms(target:key:)` finds the block.
+  ///   - mode: `.common` stands for all common modes.
+  ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
   ///   - key: Tells the performs of one target apart.
-  ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else by who cancels
-  ///     it, or when the loop ends.
-  ///   - onDrop: Called once, in place of the block, if it will never run: it was cancelled, its timer invalidated, or the loop has
-  ///     ended. On the thread that does that, with no lock held; never if this throws, and not in a child of fork(2).
-  /// - Returns: By what to cancel it. The block lives on without.
-  /// - Throws: `.noMode`, `.loopEnded`, `.forked`; `.systemCall` if no descriptor is left for the first timer of a mode.
-  ///   Nothing was asked for then.
-  /// - Thread: Any; a sleeping loop takes notice at once. - Blocks: No. - Complexity: O(modes * log timers).
+  ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else on the thread that
+  ///     cancels it, or when the loop ends.
+  ///   - onDrop: Called once, instead of the block, if the block will never run: it was cancelled, its timer invalidated, or the
+  ///     loop has ended. Called on the thread that does that, with no lock held; not if this call throws, nor in a child of
+  ///     fork(2).
+  /// - Returns: A handle that can cancel the block. The block does not need it.
+  /// - Throws: `.loopEnded`, `.forked`; `.systemCall` if no descriptor is left for the first timer of a mode. The block will not
+  ///   run then.
+  /// - Thread: Any; a sleeping loop is woken for an earlier date. - Blocks: No. - Complexity: O(modes * log timers).
   /// - SeeAlso: `performSelector:withObject:afterDelay:inModes:`.
   @discardableResult
   public func perform(
-    after delay: Duration, tolerance: Duration = .zero, in modes: [Mode] = [.default], target: AnyObject? = nil,
+    after delay: Duration, tolerance: Duration = .zero, in mode: Mode = .default, target: AnyObject? = nil,
     key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) -> DelayedPerform {
+    try perform(
+      after: delay, tolerance: tolerance, in: mode, orIn: [], target: target, key: key, block: block, onDrop: onDrop)
+  }
+
+  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, for several modes: the block runs once, in the first of them
+  /// that runs when the delay has passed.
+  @discardableResult
+  public func perform(
+    after delay: Duration, tolerance: Duration = .zero, in first: Mode, _ second: Mode, _ more: Mode...,
+    target: AnyObject? = nil, key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void,
+    onDrop: (@Sendable () -> Void)? = nil
+  ) throws(RunLoopError) -> DelayedPerform {
+    try perform(
+      after: delay, tolerance: tolerance, in: first, orIn: [second] + more, target: target, key: key, block: block,
+      onDrop: onDrop)
+  }
+
+  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, for a list of modes.
+  @discardableResult
+  package func perform(
+    after delay: Duration, tolerance: Duration = .zero, in first: Mode, orIn others: ArraySlice<Mode>,
+    target: AnyObject? = nil, key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void,
+    onDrop: (@Sendable () -> Void)? = nil
+  ) throws(RunLoopError) -> DelayedPerform {
     try checkUsable()
-    guard !modes.isEmpty else { throw .noMode }
     let tellsDrop = onDrop != nil
     let performed = DelayedPerform(
       DelayedPerform.Pending(
@@ -44,7 +68,8 @@ extension RunLoop {
     }
     do throws(RunLoopError) {
       guard isListed else { throw .loopEnded }
-      for mode in modes { try add(timer, to: mode) }
+      try add(timer, to: first)
+      for mode in others { try add(timer, to: mode) }
     } catch {
       // One of its modes may have run it meanwhile, or it was dropped and somebody was told so: then it was asked for.
       if performed.refuse() || (!performed.hasBegun && !tellsDrop) { throw error }

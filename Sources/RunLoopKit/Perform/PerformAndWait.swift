@@ -1,26 +1,40 @@
 extension RunLoop {
-  /// Runs `block` on the loop's thread, in the first pass of one of the modes, and waits for it.
+  /// Runs `block` on the loop's thread, in the next pass of the mode, and waits for it.
   ///
-  /// On the loop's own thread it runs at once, in whatever mode. Elsewhere it takes its place among the loop's blocks and
-  /// counts as a source, as by `performAsSource(in:block:onDrop:)`, and the calling thread sleeps: its own loop, if it has one, serves nothing meanwhile. Two threads
-  /// that wait so for each other's loops wait for ever, unless one has given a timeout.
+  /// On the loop's own thread the block runs at once, whatever the mode. Elsewhere it runs among the loop's blocks and counts
+  /// as a source, as by `performAsSource(in:block:onDrop:)`; the calling thread sleeps meanwhile, and its own loop, if it has
+  /// one, serves nothing. Two threads that wait for each other's loops in this way wait for ever, unless one has given a timeout.
   /// - Parameters:
-  ///   - modes: Not empty (`.noMode`). A loop that never runs in one of them never runs the block.
-  ///   - timeout: Until when the block must have begun; zero or less: it must run at once. Nil: for ever.
-  ///   - block: Uses what is the caller's freely, since the caller waits. It must return: a thread that ends inside it ends the
+  ///   - mode: A loop that never runs in this mode never runs the block.
+  ///   - timeout: How long the call waits for the block to begin; zero or less: it must run at once. Nil: no limit.
+  ///   - block: May use what is the caller's, since the caller waits. It must return: a thread that ends inside it ends the
   ///     process with a message, since the caller would wait for ever.
   /// - Returns: What the block returned.
-  /// - Throws: `.loopEnded` if the loop has ended, or ends before the block's turn. `.timedOut`: the block was withdrawn, and
-  ///   will not run; one that has begun in time is waited for. `.noMode`, `.forked`.
+  /// - Throws: `.loopEnded` if the loop has ended, or ends before the block runs. `.timedOut`: the block was withdrawn and will
+  ///   not run; the call waits for a block that has begun in time. `.forked`.
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: Until the block has run. - Complexity: O(1) and, if it has to wait, one
   ///   futex(2) call on each side besides the wake; withdrawing is O(blocks that wait).
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
   @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
   public func performAndWait<R>(
-    in modes: [Mode] = [.default], timeout: Duration? = nil, block: () -> R
+    in mode: Mode = .default, timeout: Duration? = nil, block: () -> R
+  ) throws(RunLoopError) -> R {
+    try performAndWait(in: mode, orIn: [], timeout: timeout, block: block)
+  }
+
+  /// As `performAndWait(in:timeout:block:)`, for several modes: the block runs once, in the first of them that runs.
+  @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
+  public func performAndWait<R>(
+    in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil, block: () -> R
+  ) throws(RunLoopError) -> R {
+    try performAndWait(in: first, orIn: [second] + more, timeout: timeout, block: block)
+  }
+
+  /// As `performAndWait(in:timeout:block:)`, for a list of modes.
+  package func performAndWait<R>(
+    in first: Mode, orIn others: ArraySlice<Mode>, timeout: Duration? = nil, block: () -> R
   ) throws(RunLoopError) -> R {
     try checkUsable()
-    guard let first = modes.first else { throw .noMode }
     if isCurrent { return block() }
     let deadline = Deadline(timeout)
     let answer = withoutActuallyEscaping(block) { block -> Result<R, RunLoopError> in
@@ -29,7 +43,7 @@ extension RunLoop {
       // Nothing else holds the closure when this returns, whatever became of the call.
       defer { call.forget() }
       do throws(RunLoopError) {
-        try queue(call, first, modes.dropFirst())
+        try queue(call, first, others)
         try finish(call, deadline)
       } catch {
         return .failure(error)

@@ -1,25 +1,26 @@
 internal import Synchronization
 
 extension RunLoop.Port.SendRight {
-  /// Sends, and runs the calling thread's loop in `mode` until the answer has come.
+  /// Sends a message, and runs the calling thread's loop in `mode` until the answer has arrived.
   ///
-  /// The message's `reply` becomes a right to answer this request, once. In a mode of one's own nothing else is served
-  /// meanwhile; in another one its items are called, and may make requests of their own. A `stop()` does not end the wait: it is
-  /// passed on to the run that encloses the request when that is over.
+  /// The message's `reply` becomes a right to answer this request once. In a mode of its own, the loop calls nothing else
+  /// meanwhile; in another mode it calls that mode's items, which may make requests as well. A `stop()` does not end the wait: when
+  /// the request is over, the stop is passed on to the run that encloses it.
   /// - Parameters:
-  ///   - message: What is asked; its `reply` is replaced.
-  ///   - deadline: For the sending and the answer together; nil: as long as it takes.
-  ///   - mode: Not `.common`, in which nothing runs.
+  ///   - message: The question; the call replaces its `reply`.
+  ///   - timeout: How long sending and answering may take together; zero or less: both must be possible at once. Nil: no limit.
+  ///   - mode: Not `.common`, in which no loop runs.
   /// - Returns: The answer.
-  /// - Throws: `.noReply` if the right to answer is dropped, for one since the port dies with the message in its queue;
-  ///   `.portInvalid`; `.timedOut`: an answer that comes later is an error for who answers; `.loopEnded` also if the thread is
-  ///   told to end now (`RunLoop.Thread`); `.commonModeNotRunnable`; else as `send(_:before:)`.
+  /// - Throws: `.noReply` if the right to answer is released unused, for example because the port is gone with the message in
+  ///   its queue; `.portInvalid`; `.timedOut`, after which whoever answers gets an error; `.loopEnded` also if the thread is
+  ///   told to end now (`RunLoop.Thread`); `.commonModeNotRunnable`; else as `send(_:timeout:)`.
   /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: As a run does.
   @available(*, noasync, message: "it runs the thread's loop: call it from a synchronous main or a thread of your own")
   public func request(
-    _ message: RunLoop.Message, before deadline: RunLoop.Instant? = nil, in mode: RunLoop.Mode = .default
+    _ message: RunLoop.Message, timeout: Duration? = nil, in mode: RunLoop.Mode = .default
   ) throws(RunLoopError) -> RunLoop.Message {
-    guard mode != .common else { throw .commonModeNotRunnable(call: "request(_:in:before:)") }
+    guard mode != .common else { throw .commonModeNotRunnable(call: "request(_:timeout:in:)") }
+    let deadline = timeout.map { RunLoop.Instant.now.advanced(by: $0) }
     let loop = RunLoop.current
     let bell = RunLoop.Port(queueLimit: 1, onlyHost: loop, unchecked: { _, _ in loop.replyBellRang() })
     let pending = PendingReply(bell: bell.mailbox)
@@ -39,7 +40,7 @@ extension RunLoop.Port.SendRight {
   ) throws(RunLoopError) {
     var message = message
     message.reply = RunLoop.Port.SendRight(ReplyRight(pending))
-    try send(message, before: deadline)
+    try destination.send(message, deadline.map { .until(Deadline($0)) } ?? .forever)
   }
 }
 

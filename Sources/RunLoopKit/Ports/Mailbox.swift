@@ -108,7 +108,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     case .forever:
       if isServedHereOnly {
         lock.unlock()
-        throw .wouldDeadlock(call: "send(_:before:)")
+        throw .wouldDeadlock(call: "send(_:timeout:)")
       }
       deadline = .never
     }

@@ -8,25 +8,26 @@ extension RunLoop.Port {
 
     package init(_ destination: any Destination) { self.destination = destination }
 
-    /// Sends, and waits for room as long as the port is full.
+    /// Sends a message, and waits for room while the port is full.
     ///
-    /// What one thread sends to a port arrives in the order of sending. All of the message is sent, or, if this throws,
-    /// nothing: descriptors and rights are the caller's still.
+    /// The messages that one thread sends to a port arrive in the order of sending. Either the call sends all of the message
+    /// or, if it throws, nothing: the caller keeps descriptors and rights.
     /// - Parameters:
     ///   - message: What is sent.
-    ///   - deadline: Until when to wait for room; nil: as long as it takes. The thread sleeps meanwhile; its loop serves
-    ///     nothing.
-    /// - Throws: `.portInvalid` if the receiver is gone, also while it waits; `.timedOut`; `.wouldDeadlock` if the port is full,
-    ///   is served by this thread's loop alone, and there is no deadline; `.tooManyDescriptors`; `.systemCall` with `EBADF` for a
-    ///   descriptor that is empty; `.forked`. Between processes also `.messageTooLarge` and other `.systemCall`.
+    ///   - timeout: How long the call waits for room; zero or less: there must be room already. Nil: no limit. The thread
+    ///     sleeps meanwhile, and its loop serves nothing.
+    /// - Throws: `.portInvalid` if the receiver is gone, also while the call waits; `.timedOut`; `.wouldDeadlock` if the port is
+    ///   full, only this thread's loop serves it, and there is no timeout; `.tooManyDescriptors`; `.systemCall` with `EBADF` for
+    ///   a descriptor that is empty; `.forked`. Between processes also `.messageTooLarge` and other `.systemCall`.
     /// - Thread: Any. - Re-entry: Allowed. - Blocks: While the port is full.
     /// - Complexity: O(components); a write(2) if it wakes a loop that sleeps. Between processes one sendmsg(2).
-    public func send(_ message: RunLoop.Message, before deadline: RunLoop.Instant? = nil) throws(RunLoopError) {
-      try destination.send(message, deadline.map { .until(Deadline($0)) } ?? .forever)
+    @available(*, noasync, message: "it waits while the port is full: in a task, use trySend(_:)")
+    public func send(_ message: RunLoop.Message, timeout: Duration? = nil) throws(RunLoopError) {
+      try destination.send(message, timeout.map { .until(Deadline($0)) } ?? .forever)
     }
 
-    /// As `send`, but does not wait: a full port is an error.
-    /// - Throws: `.portFull`; else as `send(_:before:)`. - Thread: Any. - Blocks: No.
+    /// As `send(_:timeout:)`, but does not wait: a full port is an error.
+    /// - Throws: `.portFull`; else as `send(_:timeout:)`. - Thread: Any. - Blocks: No.
     public func trySend(_ message: RunLoop.Message) throws(RunLoopError) { try destination.send(message, .none) }
 
     /// False once the receiver is gone, a right to answer was used, and in a child of fork(2). True may be over at once.

@@ -1,49 +1,52 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Runs `block` once on the loop's thread, in the first pass of the mode, and wakes the loop.
+  /// Runs `block` once on the loop's thread, in the next pass of the mode, and wakes the loop.
   ///
-  /// A block is no source: a run that shall return after a source was handled goes on (`CFRunLoopPerformBlock` and a wake). What
-  /// ends such a run: `performAsSource(in:block:onDrop:)`, `performAndWait`, `RunLoop.Thread.perform`.
+  /// A block is no source: a run that shall return after a source was handled goes on (`CFRunLoopPerformBlock` and a wake).
+  /// Such a run ends after a block of `performAsSource(in:block:onDrop:)`, `performAndWait` or `RunLoop.Thread.perform`.
   ///
-  /// Blocks run in the order of queueing. A block queued by a block waits for the next drain. The block is released right
-  /// after it ran, or, not having run, when the loop ends; with no lock held. The mode is made if need be.
+  /// Blocks run in the order in which they were queued; a block that a block queues runs in a later pass. The loop releases a
+  /// block right after it ran or, if it never ran, when the loop ends; no lock is held then. The call creates the mode if it
+  /// does not exist.
   /// - Parameters:
-  ///   - mode: `.common` stands for every mode that is common when the block's turn comes.
+  ///   - mode: `.common` stands for every mode that is common when the loop looks at the block.
   ///   - block: Takes over what it captures. If the caller goes on using that, for instance a `Mutex`, write
   ///     `{ @Sendable in … }`: then the compiler accepts what is `Sendable`.
-  /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Throws: `.loopEnded`, `.forked`; the caller's block is released then.
+  /// - Thread: Any. - Re-entry: Allowed. - Blocks: No.
+  /// - Throws: `.loopEnded`, `.forked`; the call releases the block then.
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
   public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
     try append(consume block, mode, [])
     wakes.word.signal()
   }
 
-  /// As `perform(in:block:)`, in the first pass whose mode is among these; once in all.
-  public func perform(
-    in mode: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void
-  ) throws(RunLoopError) {
-    try append(consume block, mode, [second] + more)
-    wakes.word.signal()
-  }
-
-  /// As `perform(in:block:)`, with a list of modes, which must not be empty (`.noMode`).
-  public func perform(in modes: [Mode], block: sending @escaping () -> Void) throws(RunLoopError) {
-    guard let first = modes.first else { throw .noMode }
-    try append(consume block, first, modes.dropFirst())
-    wakes.word.signal()
-  }
-
-  /// As `perform(in:block:)`, but does not wake the loop: a sleeping one runs the block when something else has woken it.
+  /// As `perform(in:block:)`, but does not wake the loop: a loop that sleeps runs the block after something else has woken it.
   /// - SeeAlso: `CFRunLoopPerformBlock`.
   public func enqueue(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
     try append(consume block, mode, [])
   }
 
-  /// As `enqueue(in:block:)`, with a list of modes, which must not be empty (`.noMode`).
-  public func enqueue(in modes: [Mode], block: sending @escaping () -> Void) throws(RunLoopError) {
-    guard let first = modes.first else { throw .noMode }
-    try append(consume block, first, modes.dropFirst())
+  /// As `enqueue(in:block:)`, for several modes: the block runs once, in the first of them that runs.
+  public func enqueue(
+    in first: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void
+  ) throws(RunLoopError) {
+    try append(consume block, first, [second] + more)
+  }
+
+  /// As `perform(in:block:)`, for a list of modes.
+  package func perform(
+    in first: Mode, orIn others: ArraySlice<Mode>, block: sending @escaping () -> Void
+  ) throws(RunLoopError) {
+    try append(consume block, first, others)
+    wakes.word.signal()
+  }
+
+  /// As `enqueue(in:block:)`, for a list of modes.
+  package func enqueue(
+    in first: Mode, orIn others: ArraySlice<Mode>, block: sending @escaping () -> Void
+  ) throws(RunLoopError) {
+    try append(consume block, first, others)
   }
 
   /// As `enqueue(in:block:)`, and counts as a source; a block that is refused stays with the caller.

@@ -1,29 +1,21 @@
 extension RunLoop {
-  /// Runs `block` once when the mode is quiet: in a pass that is about to sleep, with nothing ready, due or queued. One block
-  /// a quiet pass, in order of queueing, so that whatever comes meanwhile is served first.
+  /// Runs `block` once when the mode is quiet: in a pass that is about to wait, with nothing ready, due or queued.
   ///
-  /// What an idle block queues for idle waits until something else has woken the loop: work that asks for itself again runs
-  /// once each time the loop has become quiet, and the loop sleeps in between. It keeps no mode from being finished.
+  /// Each quiet pass runs one block, in the order in which they were queued, so that the loop serves what arrives in between
+  /// first. What an idle block queues for idle waits until something else has woken the loop: work that queues itself again
+  /// runs once each time the loop has become quiet, and the loop sleeps in between. Idle blocks do not keep a run going.
   /// - Parameters:
-  ///   - mode: Work for the default mode waits while the loop tracks in another one; `.common` is quiet in any.
-  ///   - block: Released right after it ran, or, not having run, when the loop ends: on its thread, with no lock held.
-  /// - Thread: Any; wakes the loop. - Throws: `.loopEnded`, `.forked`; the caller's block is released then.
+  ///   - mode: Work for the default mode waits while the loop runs in the tracking mode; `.common` stands for all common modes.
+  ///   - block: Released right after it ran or, if it never ran, when the loop ends: on its thread, with no lock held.
+  ///   - onDrop: Called once, instead of the block, if the loop ends first: on its thread, with no lock held. Not called if
+  ///     this call throws, nor in a child of fork(2).
+  /// - Thread: Any; wakes the loop. - Blocks: No.
+  /// - Throws: `.loopEnded`, `.forked`; the call releases the block then.
   /// - Complexity: O(1), amortized; a block costs two system calls.
-  public func performWhenIdle(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
-    try append(HeldBlock(body: consume block), whenIdleIn: mode)
-  }
-
-  /// As `performWhenIdle(in:block:)`, and tells if the block will never run: see `perform(in:block:onDrop:)`.
-  ///
-  /// - Parameters:
-  ///   - mode: As above.
-  ///   - block: As above.
-  ///   - onDrop: Called once, in place of the block, if the loop ends first: on its thread, with no lock held; never if this throws,
-  ///     and not in a child of fork(2).
-  /// - Thread: Any. - Throws: As above.
   public func performWhenIdle(
-    in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: @escaping @Sendable () -> Void
+    in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) {
+    guard onDrop != nil else { return try append(HeldBlock(body: consume block), whenIdleIn: mode) }
     let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
     do throws(RunLoopError) {
       try append(HeldBlock { posted.run() }, whenIdleIn: mode)

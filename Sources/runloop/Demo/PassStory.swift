@@ -40,7 +40,7 @@ extension Demo {
       let items = [observer, source, timer, port]
       defer { items.forEach { $0.invalidate() } }
       for item in items { try loop.add(item) }
-      try loop.enqueue(in: [.default]) { journal.happened(.block) }
+      try loop.enqueue(in: .default) { journal.happened(.block) }
 
       let friend = try Worker {
         Demo.wait { loop.isWaiting }

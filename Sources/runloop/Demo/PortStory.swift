@@ -69,7 +69,7 @@ extension Demo {
       let start = RunLoop.Instant.now
       for number in 0..<UInt32(requests) {
         let answer = try office.right.request(
-          RunLoop.Message(id: number), before: .now.advanced(by: patience), in: .answers)
+          RunLoop.Message(id: number), timeout: patience, in: .answers)
         if answer.id == number { matching += 1 }
       }
       let took = start.duration(to: .now)
@@ -88,10 +88,9 @@ extension Demo {
       outcome.expect(
         "a port for two messages refuses the third", .portFull,
         seen: Demo.error(of: { try right.trySend(RunLoop.Message()) }))
-      let soon = RunLoop.Instant.now.advanced(by: .milliseconds(5))
       outcome.expect(
-        "who waits for room can set a deadline", .timedOut,
-        seen: Demo.error(of: { try right.send(RunLoop.Message(), before: soon) }))
+        "who waits for room can set a timeout", .timedOut,
+        seen: Demo.error(of: { try right.send(RunLoop.Message(), timeout: .milliseconds(5)) }))
     }
 
     private func end(
@@ -101,10 +100,10 @@ extension Demo {
       office.right.onInvalidation { told.increment() }
       stage.note("here: a last question; the worker invalidates its port instead of answering")
       clerk.isLeaving.store(true, ordering: .releasing)
-      let patience = RunLoop.Instant.now.advanced(by: patience)
       outcome.expect(
         "who had asked is told that no answer will come", .noReply,
-        seen: Demo.error(of: { _ = try office.right.request(RunLoop.Message(id: 151), before: patience, in: .answers) })
+        seen: Demo.error(of: { _ = try office.right.request(RunLoop.Message(id: 151), timeout: patience, in: .answers) }
+        )
       )
       office.join()
       outcome.expect("without its port the worker's loop had ended", .finished, seen: office.result)

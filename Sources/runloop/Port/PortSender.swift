@@ -22,7 +22,8 @@ enum PortSender {
     let message = RunLoop.Message(id: letter.id, components)
     let answer: RunLoop.Message
     do throws(RunLoopError) {
-      answer = try RunLoop.Port.connect(to: name).request(message, before: deadline)
+      answer = try RunLoop.Port.connect(to: name).request(
+        message, timeout: RunLoop.Instant.now.duration(to: deadline))
     } catch .noSuchPort {
       throw Failure(description: "no process serves '\(name)'")
     } catch .timedOut {

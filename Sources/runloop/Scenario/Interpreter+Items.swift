@@ -95,7 +95,7 @@ extension Interpreter {
   /// Queues a block. No wake.
   func enqueue(_ record: ItemRecord, in modes: [RunLoop.Mode], of loop: RunLoop) throws(RunLoopError) {
     let ticket = BlockTicket(record: record, interpreter: self)
-    try loop.enqueue(in: modes) { ticket.run() }
+    try loop.enqueue(in: modes[0], orIn: modes.dropFirst()) { ticket.run() }
   }
 
   /// Has a loop perform a block as a source.
@@ -104,9 +104,9 @@ extension Interpreter {
   ) throws(RunLoopError) {
     let ticket = BlockTicket(record: record, interpreter: self)
     if waits {
-      try loop.performAndWait(in: modes) { ticket.run() }
+      try loop.performAndWait(in: modes[0], orIn: modes.dropFirst()) { ticket.run() }
     } else {
-      try loop.performAsSource(in: modes) { ticket.run() }
+      try loop.performAsSource(in: modes[0], orIn: modes.dropFirst()) { ticket.run() }
     }
   }
 

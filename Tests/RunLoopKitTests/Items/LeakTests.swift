@@ -42,7 +42,7 @@ final class LeakTests: XCTestCase {
         }
         if isRun { try loop.run(in: "third", for: .zero) }
         for mode: RunLoop.Mode in [.default, .common, "fourth"] {
-          try loop.enqueue(in: [mode, "fifth"]) { withExtendedLifetime((loop, token, items)) {} }
+          try loop.enqueue(in: mode, "fifth") { withExtendedLifetime((loop, token, items)) {} }
         }
         RunLoop.Scope.deferred { withExtendedLifetime((loop, items)) {} }
         RunLoop.Scope.autorelease(loop)
@@ -150,7 +150,7 @@ final class LeakTests: XCTestCase {
             guard let items = try? self.makeItems(counter, holding: [Counted(), loop]) else { return }
             for item in items { _ = try? loop.add(item, to: .common) }
             let kept = Counted()
-            try? loop.enqueue(in: ["second", .common]) { withExtendedLifetime((loop, kept)) {} }
+            try? loop.enqueue(in: "second", .common) { withExtendedLifetime((loop, kept)) {} }
             loop.addCommonMode(round % 2 == 0 ? "second" : "third")
             if loop.hasEnded { return }
           }

@@ -162,9 +162,9 @@ final class MembershipTests: XCTestCase {
       do throws(RunLoopError) {
         let source = try loop.assumeOnLoop { local throws(RunLoopError) in try local.source { _ in } }
         XCTAssertTrue(loop.contains(source))
-        try loop.assumeOnLoop { () throws(RunLoopError) in throw RunLoopError.noMode }
+        try loop.assumeOnLoop { () throws(RunLoopError) in throw RunLoopError.notStarted }
       } catch {
-        XCTAssertEqual(error, .noMode)
+        XCTAssertEqual(error, .notStarted)
       }
     }
   }

@@ -27,9 +27,8 @@ final class PerformAndWaitTests: XCTestCase {
 
   func test_RLK_WAIT_1_onItsOwnThreadItRunsAtOnceInWhateverMode() {
     onThread {
-      let answer = try RunLoop.current.performAndWait(in: ["never run"]) { 7 }
+      let answer = try RunLoop.current.performAndWait(in: "never run") { 7 }
       XCTAssertEqual(answer, 7)
-      XCTAssertEqual(thrown { try RunLoop.current.performAndWait(in: []) {} }, .noMode)
     }
   }
 
@@ -94,12 +93,12 @@ final class PerformAndWaitTests: XCTestCase {
     }
     ready.wait()
     for timeout: Duration in [.milliseconds(2), .zero, .seconds(-1)] {
-      for modes: [RunLoop.Mode] in [[.default], ["other", .default, .common]] {
-        XCTAssertEqual(
-          thrown {
-            try loop.value!.performAndWait(in: modes, timeout: timeout) { XCTFail("it ran") }
-          }, .timedOut)
-      }
+      XCTAssertEqual(thrown { try loop.value!.performAndWait(timeout: timeout) { XCTFail("it ran") } }, .timedOut)
+      XCTAssertEqual(
+        thrown {
+          try loop.value!.performAndWait(in: "other", .default, .common, timeout: timeout) { XCTFail("it ran") }
+        },
+        .timedOut)
     }
     late.open()
     owner.join()
@@ -148,7 +147,7 @@ final class PerformAndWaitTests: XCTestCase {
         for round in 0..<500 {
           do throws(RunLoopError) {
             try server.loop.performAndWait(
-              in: round % 3 == 0 ? ["other", .default] : [.default],
+              in: .default, orIn: round % 3 == 0 ? ["other"] : [],
               timeout: .microseconds((number * 7 + round) % 40)
             ) { ran.update { $0 += 1 } }
             answered.update { $0 += 1 }
@@ -179,7 +178,7 @@ final class PerformAndWaitTests: XCTestCase {
     ready.wait()
     let caller = TestThread {
       let late = thrown {
-        try loop.value!.performAndWait(in: ["other"], timeout: .milliseconds(50)) { XCTFail("it ran") }
+        try loop.value!.performAndWait(in: "other", timeout: .milliseconds(50)) { XCTFail("it ran") }
       }
       XCTAssertEqual(late, .timedOut)
       mayGoOn.open()
@@ -200,7 +199,7 @@ final class PerformAndWaitTests: XCTestCase {
       nonisolated(unsafe) let kept = token
       try server.loop.performAndWait { withExtendedLifetime(kept) {} }
       _ = thrown {
-        try server.loop.performAndWait(in: ["never"], timeout: .zero) { withExtendedLifetime(kept) {} }
+        try server.loop.performAndWait(in: "never", timeout: .zero) { withExtendedLifetime(kept) {} }
       }
       try server.end()
     }

@@ -42,7 +42,7 @@ final class SourcePerformTests: XCTestCase {
     for number in 0..<3 {
       try worker.loop.value!.performAsSource { order.update { $0.append(number) } }
     }
-    try worker.loop.value!.performAsSource(in: ["another", .common]) { worker.end() }
+    try worker.loop.value!.performAsSource(in: "another", .common) { worker.end() }
     worker.join()
     XCTAssertEqual(order.value, [0, 1, 2])
     XCTAssertEqual(Set(worker.results), [.handledSource])
@@ -90,12 +90,11 @@ final class SourcePerformTests: XCTestCase {
   func test_RLK_PERFORM_5_itKeepsItsModesUntilItHasRun() {
     onThread {
       let (loop, calls) = (RunLoop.current, Box(0))
-      try loop.performAsSource(in: ["m", "n"]) { calls.update { $0 += 1 } }
+      try loop.performAsSource(in: "m", "n") { calls.update { $0 += 1 } }
       XCTAssertFalse(loop.isEmpty(in: "m") || loop.isEmpty(in: "n"))
       XCTAssertEqual(try loop.run(in: "n"), .finished)
       XCTAssertTrue(loop.isEmpty(in: "m") && loop.isEmpty(in: "n"))
       XCTAssertEqual(calls.value, 1)
-      XCTAssertEqual(thrown { try loop.performAsSource(in: []) {} }, .noMode)
     }
   }
 }
@@ -118,8 +117,8 @@ final class DropTests: XCTestCase {
       try loop.run(for: .zero)
       XCTAssertEqual(calls.both, [2, 0])
       try loop.perform(in: "never", block: calls.run, onDrop: calls.drop)
-      try loop.perform(in: ["never", "nor this"], block: calls.run, onDrop: calls.drop)
-      try loop.performAsSource(in: ["never"], block: calls.run, onDrop: calls.drop)
+      try loop.perform(in: "never", "nor this", block: calls.run, onDrop: calls.drop)
+      try loop.performAsSource(in: "never", block: calls.run, onDrop: calls.drop)
       try loop.perform(after: .seconds(1000), block: calls.run, onDrop: calls.drop)
     }
     XCTAssertEqual(calls.both, [2, 4])
@@ -134,7 +133,7 @@ final class DropTests: XCTestCase {
     let loop = thread.loop!
     XCTAssertEqual(thrown { try loop.perform(in: .default, block: calls.run, onDrop: calls.drop) }, .loopEnded)
     XCTAssertEqual(thrown { try loop.performAsSource(block: calls.run, onDrop: calls.drop) }, .loopEnded)
-    XCTAssertEqual(thrown { try loop.performAsSource(in: [], block: calls.run, onDrop: calls.drop) }, .noMode)
+    XCTAssertEqual(thrown { try loop.performAsSource(in: "m", "n", block: calls.run, onDrop: calls.drop) }, .loopEnded)
     XCTAssertEqual(
       thrown { _ = try loop.perform(after: .zero, block: calls.run, onDrop: calls.drop) }, .loopEnded)
     XCTAssertEqual(calls.both, [3, 5])
@@ -209,7 +208,7 @@ final class DropTests: XCTestCase {
     @Sendable func answer(on loop: RunLoop, in mode: RunLoop.Mode = .default) async throws -> Int {
       try await withCheckedThrowingContinuation { continuation in
         do {
-          try loop.performAsSource(in: [mode]) {
+          try loop.performAsSource(in: mode) {
             continuation.resume(returning: 7)
           } onDrop: {
             continuation.resume(throwing: RunLoopError.loopEnded)

@@ -112,7 +112,7 @@ final class LargeAnswerTests: XCTestCase {
       let large = Message.Bytes([UInt8](repeating: 1, count: 150_000))
       try right.trySend(Message(bytes: large))  // alone it may be of any size
       XCTAssertEqual(thrown { try right.trySend(Message(bytes: large)) }, .portFull)
-      XCTAssertEqual(thrown { try right.send(Message(bytes: large), before: .now) }, .timedOut)
+      XCTAssertEqual(thrown { try right.send(Message(bytes: large), timeout: .zero) }, .timedOut)
       let (thread, begun, sent) = (Box(""), Gate(), Gate())
       let sender = TestThread {
         thread.value = ownThread()

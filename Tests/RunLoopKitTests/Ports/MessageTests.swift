@@ -73,7 +73,7 @@ final class MessageTests: XCTestCase {
       let next = Message(try descriptors(2))
       XCTAssertEqual(thrown { try port.sendRight.trySend(next) }, .portFull)
       XCTAssertTrue(isWhole(next))
-      XCTAssertEqual(thrown { try port.sendRight.send(next, before: .now) }, .timedOut)
+      XCTAssertEqual(thrown { try port.sendRight.send(next, timeout: .zero) }, .timedOut)
       XCTAssertTrue(isWhole(next))
 
       let many = Message(try descriptors(254))

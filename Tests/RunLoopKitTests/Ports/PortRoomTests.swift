@@ -11,10 +11,11 @@ final class PortRoomTests: XCTestCase {
     for _ in 0..<2 { XCTAssertNoThrow(try port.sendRight.trySend(Message())) }
     XCTAssertEqual(thrown { try port.sendRight.trySend(Message()) }, .portFull)
     let start = RunLoop.Instant.now
-    let deadline = start.advanced(by: .milliseconds(20))
-    XCTAssertEqual(thrown { try port.sendRight.send(Message(), before: deadline) }, .timedOut)
-    XCTAssertGreaterThanOrEqual(RunLoop.Instant.now, deadline)
-    XCTAssertEqual(thrown { try port.sendRight.send(Message(), before: start) }, .timedOut)
+    let timeout = Duration.milliseconds(20)
+    XCTAssertEqual(thrown { try port.sendRight.send(Message(), timeout: timeout) }, .timedOut)
+    XCTAssertGreaterThanOrEqual(RunLoop.Instant.now, start.advanced(by: timeout))
+    XCTAssertEqual(thrown { try port.sendRight.send(Message(), timeout: .zero) }, .timedOut)
+    XCTAssertEqual(thrown { try port.sendRight.send(Message(), timeout: .seconds(-1)) }, .timedOut)
     XCTAssertEqual(port.pendingCount, 2)
   }
 
@@ -40,9 +41,8 @@ final class PortRoomTests: XCTestCase {
       let port = Port(queueLimit: 1) { _, _ in }
       try loop.add(port)
       try port.sendRight.send(Message())
-      XCTAssertEqual(thrown { try port.sendRight.send(Message()) }, .wouldDeadlock(call: "send(_:before:)"))
-      let deadline = RunLoop.Instant.now.advanced(by: .milliseconds(5))
-      XCTAssertEqual(thrown { try port.sendRight.send(Message(), before: deadline) }, .timedOut)
+      XCTAssertEqual(thrown { try port.sendRight.send(Message()) }, .wouldDeadlock(call: "send(_:timeout:)"))
+      XCTAssertEqual(thrown { try port.sendRight.send(Message(), timeout: .milliseconds(5)) }, .timedOut)
       try loop.run(for: .zero)
       XCTAssertNoThrow(try port.sendRight.send(Message()))
     }
@@ -58,7 +58,7 @@ final class PortRoomTests: XCTestCase {
       let senders = (0..<4).map { index in
         TestThread {
           started.open()
-          let error = thrown { try right.send(Message(), before: index % 2 == 0 ? nil : .distantFuture) }
+          let error = thrown { try right.send(Message(), timeout: index % 2 == 0 ? nil : .seconds(Int64.max)) }
           failures.update { $0.append(error) }
         }
       }

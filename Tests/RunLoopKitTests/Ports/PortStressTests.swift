@@ -114,8 +114,7 @@ final class PortStressTests: XCTestCase {
       XCTAssertFalse(loop.contains(port))
       CountingKernel.script.control = nil
       XCTAssertTrue(try loop.add(port, to: .common))
-      let soon = RunLoop.Instant.now.advanced(by: .seconds(20))
-      XCTAssertEqual(try Port.connect(to: name).request(Message(id: 5), before: soon).id, 5)
+      XCTAssertEqual(try Port.connect(to: name).request(Message(id: 5), timeout: .seconds(20)).id, 5)
       port.invalidate()
     }
   }
@@ -149,15 +148,15 @@ final class PortStressTests: XCTestCase {
         TestThread {
           let bell = Port { _, _ in }
           for id in 0..<40 {
-            let deadline = RunLoop.Instant.now.advanced(by: .milliseconds(20))
+            let timeout = Duration.milliseconds(20)
             do {
               if id % 4 == index {
-                _ = try right.request(Message(id: UInt32(id)), before: deadline, in: "asking")
+                _ = try right.request(Message(id: UInt32(id)), timeout: timeout, in: "asking")
               } else {
                 let descriptor = try Message.Descriptor(duplicating: counter.descriptor)
                 try right.send(
                   Message(id: UInt32(id), [.descriptor(descriptor), .bytes("x")], reply: bell.sendRight),
-                  before: deadline)
+                  timeout: timeout)
               }
             } catch {
               let expected: [RunLoopError?] = [.portInvalid, .timedOut, .noReply]

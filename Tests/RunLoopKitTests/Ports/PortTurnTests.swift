@@ -44,8 +44,8 @@ final class PortTurnTests: XCTestCase {
       isReady.wait()
       var came = 0
       for round in 0..<4000 {
-        let deadline = RunLoop.Instant.now.advanced(by: .microseconds(round % 64))
-        if thrown({ try port.sendRight.request(Message(id: 1), before: deadline, in: "asking") }) == nil { came += 1 }
+        let timeout = Duration.microseconds(round % 64)
+        if thrown({ try port.sendRight.request(Message(id: 1), timeout: timeout, in: "asking") }) == nil { came += 1 }
       }
       try port.sendRight.send(Message(id: 0))
       server.join()
@@ -112,7 +112,7 @@ final class PortTurnTests: XCTestCase {
         RunLoop.current.remove(port)
       }
       isReady.wait()
-      XCTAssertEqual(thrown { try port.sendRight.send(Message()) }, .wouldDeadlock(call: "send(_:before:)"))
+      XCTAssertEqual(thrown { try port.sendRight.send(Message()) }, .wouldDeadlock(call: "send(_:timeout:)"))
       remover.join()
     }
   }

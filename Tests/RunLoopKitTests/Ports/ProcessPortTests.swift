@@ -176,7 +176,7 @@ final class ProcessPortTests: XCTestCase {
       while thrown({ try right.trySend(Message(bytes: large)) }) == nil { sent += 1 }
       XCTAssertEqual(thrown { try right.trySend(Message(bytes: large)) }, .portFull)
       XCTAssertEqual(
-        thrown { try right.send(Message(bytes: large), before: .now.advanced(by: .milliseconds(5))) }, .timedOut)
+        thrown { try right.send(Message(bytes: large), timeout: .milliseconds(5)) }, .timedOut)
       XCTAssertLessThan(sent, 100)
       let before = openDescriptors()
       let descriptor = try Message.Descriptor(duplicating: 0)
@@ -301,7 +301,7 @@ final class ProcessPortTests: XCTestCase {
       }
       asker.join()
       XCTAssertEqual(
-        thrown { try right.request(Message(id: 4), before: .now.advanced(by: .milliseconds(5))) }, .timedOut)
+        thrown { try right.request(Message(id: 4), timeout: .milliseconds(5)) }, .timedOut)
       XCTAssertEqual(try right.request(Message(id: 1)).id, 1)
     }
     withExtendedLifetime(peer) {}

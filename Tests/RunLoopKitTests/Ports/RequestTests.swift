@@ -77,7 +77,7 @@ final class RequestTests: XCTestCase {
         XCTAssertEqual(calls.value, 0)
         XCTAssertTrue(loop.isEmpty(in: "asking"))
         XCTAssertEqual(
-          thrown { try right.request(Message(), in: .common) }, .commonModeNotRunnable(call: "request(_:in:before:)"))
+          thrown { try right.request(Message(), in: .common) }, .commonModeNotRunnable(call: "request(_:timeout:in:)"))
       }
     }
   }
@@ -91,8 +91,7 @@ final class RequestTests: XCTestCase {
         isKept.open()
       }
       try self.serve(port) { right in
-        let before = RunLoop.Instant.now.advanced(by: .milliseconds(10))
-        XCTAssertEqual(thrown { try right.request(Message(), before: before, in: "asking") }, .timedOut)
+        XCTAssertEqual(thrown { try right.request(Message(), timeout: .milliseconds(10), in: "asking") }, .timedOut)
         isKept.wait()
         // Too late: an error for who answers.
         XCTAssertFalse(kept.value!.isValid)
@@ -185,7 +184,7 @@ final class RequestTests: XCTestCase {
             XCTAssertEqual(try? loop.run(for: .seconds(20), returnAfterSourceHandled: true), .handledSource)
           }
           try loop.add(observer)
-          XCTAssertEqual(try right.request(Message(id: 4), before: .now.advanced(by: .seconds(20))).id, 8)
+          XCTAssertEqual(try right.request(Message(id: 4), timeout: .seconds(20)).id, 8)
           XCTAssertTrue(hasNested.value)
           observer.invalidate()
         }

@@ -107,7 +107,7 @@ private struct StressEditor {
     case 3: loop.wakeUp()
     case 4: loop.stop()
     case 5: try? loop.perform { loop.wakeUp() }
-    case 6: try? loop.enqueue(in: ["other", .common]) {}
+    case 6: try? loop.enqueue(in: "other", .common) {}
     case 7:
       let timer = RunLoop.Timer(fireDate: .now, interval: .milliseconds(2)) { _ in }
       _ = try? loop.add(timer, to: mode)

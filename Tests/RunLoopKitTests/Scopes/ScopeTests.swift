@@ -44,7 +44,7 @@ final class ScopeTests: XCTestCase {
       let log = Box<[String]>([])
       let source = RunLoop.Source { _ in
         RunLoop.Scope.deferred { log.update { $0.append("outer") } }
-        try? loop.enqueue(in: ["inner"]) { RunLoop.Scope.deferred { log.update { $0.append("inner") } } }
+        try? loop.enqueue(in: "inner") { RunLoop.Scope.deferred { log.update { $0.append("inner") } } }
         _ = try? loop.run(in: "inner", for: .zero)
         log.update { $0.append("still in the callout") }
       }
