@@ -1,14 +1,15 @@
 import RunLoopKit
 
 extension RunLoop {
-  /// How a child process has ended.
+  /// How a child process has ended [RLK-CHILD-2].
   /// - Thread: Any: a value.
   public enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
     /// By itself, with this code, 0 to 255.
     case exited(code: Int32)
     /// By a signal.
     case signalled(Signal, coreDumped: Bool)
-    /// It has ended, but nobody can tell how: other code of this process has waited for it, or it is no child of this process.
+    /// It has ended, but nobody can tell how: other code of this process has waited for it, or it is no child of this
+    /// process.
     case unknown
 
     /// True for exit code 0.

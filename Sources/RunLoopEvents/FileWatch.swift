@@ -4,15 +4,18 @@ import RunLoopKit
 extension RunLoop {
   /// What happens to a file, or in a folder, as events of a loop.
   ///
-  /// One watch is one path: what its name stands for at that moment, followed through renames. Of a folder it tells of the
-  /// entries directly in it. One callout an event, in order. Equal events that follow each other directly may be told as one.
+  /// One watch is one path: what its name stands for at that moment, followed through renames [RLK-WATCH-11]. Of a
+  /// folder it tells of the entries directly in it. One callout an event, in order [RLK-WATCH-1]. Equal events that
+  /// follow each other directly may be told as one.
   ///
-  /// When nothing can come any more, since the target is deleted or its file system unmounted, `.ended` is told last, and
-  /// the watch is invalid. When more happens than the system keeps (`fs.inotify.max_queued_events`), `.overflow` is
-  /// told in place of what is lost: look at the files anew.
+  /// When nothing can come any more, since the target is deleted or its file system unmounted, `.ended` is told last,
+  /// and the watch is invalid [RLK-WATCH-2, RLK-WATCH-12]. When more happens than the system keeps
+  /// (`fs.inotify.max_queued_events`), `.overflow` is told in place of what is lost: look at the files anew
+  /// [RLK-WATCH-5].
   ///
-  /// Each watch has an inotify instance of its own: two watches of one file do not share a mask, and do not take events from
-  /// each other. A user may have `fs.inotify.max_user_instances` (often 128) of them. Source: inotify(7).
+  /// Each watch has an inotify instance of its own: two watches of one file do not share a mask, and do not take events
+  /// from each other [RLK-WATCH-3]. A user may have `fs.inotify.max_user_instances` (often 128) of them. Source:
+  /// inotify(7).
   public final class FileWatch: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     /// As given.
@@ -23,12 +26,14 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - path: A file or a folder; a symbolic link at its end is followed.
-    ///   - events: What to tell of. Best only what is of use: reading a folder that tells of `.opened` is an event itself.
+    ///   - events: What to tell of. Best only what is of use: reading a folder that tells of `.opened` is an event
+    ///     itself.
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events; `ENOSPC` beyond the user's number of
-    ///   watches (`fs.inotify.max_user_watches`), `EMFILE` beyond that of instances or descriptors; `ENOMEM`.
+    /// - Throws: `.systemCall`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events; `ENOSPC` beyond the user's
+    ///   number of watches (`fs.inotify.max_user_watches`), `EMFILE` beyond that of instances or descriptors; `ENOMEM`
+    ///   [RLK-WATCH-6, RLK-WATCH-7].
     /// - Complexity: Six system calls.
     public convenience init(
       path: String, events: Events, limit: RateLimit? = nil, order: Int = 0,

@@ -71,7 +71,7 @@ extension RunLoop {
     ]
   }
 
-  /// What is known of a signal that was received.
+  /// What is known of a signal that was received [RLK-SIGNAL-1].
   public struct SignalInfo: Hashable, Sendable {
     /// Which one.
     public let signal: Signal

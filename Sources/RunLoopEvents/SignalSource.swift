@@ -12,22 +12,25 @@ extension RunLoop {
   /// try RunLoop.main.add(source, to: .common)
   /// ```
   ///
-  /// **The mask.** A signal is received only if it is blocked in every thread: one thread that does not block it gets it the
-  /// old way, handler or default action. So block it in `main` before the first thread is made (`RunLoop.blockSignals`);
-  /// threads inherit that. When a source is added to a mode the threads of the process are looked at, and standard error is
-  /// told of one that does not block its signals, once for each signal. A source blocks its signals in the thread that makes it, and no other. When the last source for
-  /// a signal is invalidated or gone, and this happens in a thread where a source had blocked it, it is unblocked there;
-  /// what is pending at that moment is dropped, since it was meant for a source. Other threads' masks are never touched,
-  /// and what was blocked before stays so. Handlers and dispositions are never changed.
+  /// **The mask.** A signal is received only if it is blocked in every thread: one thread that does not block it gets
+  /// it the old way, handler or default action. So block it in `main` before the first thread is made
+  /// (`RunLoop.blockSignals`); threads inherit that. When a source is added to a mode the threads of the process are
+  /// looked at, and standard error is told of one that does not block its signals, once for each signal
+  /// [RLK-SIGNAL-19]. A source blocks its signals in the thread that makes it, and no other. When the last source for a
+  /// signal is invalidated or gone, and this happens in a thread where a source had blocked it, it is unblocked there;
+  /// what is pending at that moment is dropped, since it was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Other
+  /// threads' masks are never touched, and what was blocked before stays so [RLK-SIGNAL-8]. Handlers and dispositions
+  /// are never changed.
   ///
   /// **Several sources.** Each source for a signal gets each signal, in whatever loops and modes they are: there is no
-  /// winner. Served are, one a pass, the signals in the order in which the process has read them, and for one signal the
-  /// sources of a mode by their `order`, equal ones by age.
+  /// winner [RLK-SIGNAL-4, RLK-SIGNAL-5]. Served are, one a pass, the signals in the order in which the process has
+  /// read them, and for one signal the sources of a mode by their `order`, equal ones by age.
   ///
-  /// **What counts.** Real-time signals queue with their values, lower numbers first (at most 65,536 for a source that is
-  /// not served). An ordinary signal that comes again before it is told is told once. A signal from before the source, if it
-  /// was blocked, is told; what is pending or untold when the source is invalidated is not. A signal that is directed at one
-  /// thread is received by the loop of that thread only. Source: signalfd(2); libdispatch's signal source.
+  /// **What counts.** Real-time signals queue with their values, lower numbers first (at most 65,536 for a source that
+  /// is not served) [RLK-SIGNAL-9]. An ordinary signal that comes again before it is told is told once [RLK-SIGNAL-2].
+  /// A signal from before the source, if it was blocked, is told; what is pending or untold when the source is
+  /// invalidated is not. A signal that is directed at one thread is received by the loop of that thread only. Source:
+  /// signalfd(2); libdispatch's signal source.
   public final class SignalSource: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     private let receiver: SignalReceiver
@@ -41,7 +44,7 @@ extension RunLoop {
     ///   - order: Lower is called first, among the sources of a mode for one signal.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: `.systemCall`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and what is no signal; `EMFILE`, `ENFILE`,
-    ///   `ENOMEM`. The mask is as before then.
+    ///   `ENOMEM`. The mask is as before then [RLK-SIGNAL-16].
     /// - Thread: Any; the calling thread's mask is changed.
     public convenience init(
       _ signals: Signal..., limit: RateLimit? = nil, order: Int = 0,
@@ -107,11 +110,12 @@ extension RunLoop {
     }
   }
 
-  /// Blocks signals in the calling thread, and so in all threads that it makes from now on: what signal sources receive must
-  /// be blocked in every thread. Best called first in `main`. They stay blocked.
+  /// Blocks signals in the calling thread, and so in all threads that it makes from now on: what signal sources receive
+  /// must be blocked in every thread. Best called first in `main`. They stay blocked.
   ///
   /// A program that is started by fork(2) and exec(3) inherits the mask; `RunLoop.spawn` gives it an empty one.
-  /// - Throws: `.systemCall` with `EINVAL` for none at all, SIGKILL, SIGSTOP and what is no signal: nothing is blocked then.
+  /// - Throws: `.systemCall` with `EINVAL` for none at all, SIGKILL, SIGSTOP and what is no signal: nothing is blocked
+  ///   then.
   /// - SeeAlso: pthread_sigmask(3).
   public static func blockSignals(_ signals: Signal...) throws(RunLoopError) { try blockSignals(Set(signals)) }
 

@@ -15,7 +15,8 @@ extension RunLoop {
     case changeDirectory(String)
   }
 
-  /// Starts a program with no signal blocked or ignored, whatever this process blocks for its signal sources.
+  /// Starts a program with no signal blocked or ignored, whatever this process blocks for its signal sources
+  /// [RLK-CHILD-12].
   ///
   /// ```swift
   /// let child = try RunLoop.spawn("gzip", arguments: ["-9", "log.1"])
@@ -27,10 +28,10 @@ extension RunLoop {
   ///   - path: Looked for in `PATH` if it has no slash.
   ///   - arguments: Without the program's name, which is `path`.
   ///   - environment: `NAME=value` each; nil: this process's.
-  ///   - actions: Carried out in order.
+  ///   - actions: Carried out in order [RLK-EVENT-10].
   /// - Returns: The number of the child.
-  /// - Throws: `.systemCall`: `ENOENT`, `EACCES`, `E2BIG`, `EAGAIN`, `ENOMEM`, `EBADF`...; `EINVAL` for a string with a zero
-  ///   byte. There is no child then.
+  /// - Throws: `.systemCall`: `ENOENT`, `EACCES`, `E2BIG`, `EAGAIN`, `ENOMEM`, `EBADF`...; `EINVAL` for a string with a
+  ///   zero byte. There is no child then [RLK-EVENT-9].
   /// - Thread: Any. - Blocks: Until the program has started. - SeeAlso: posix_spawnp(3).
   public static func spawn(
     _ path: String, arguments: [String] = [], environment: [String]? = nil, actions: [FileAction] = []

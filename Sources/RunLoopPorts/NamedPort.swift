@@ -8,22 +8,23 @@ extension RunLoop.Port {
 
   /// A port that other processes find by its name.
   ///
-  /// The name is a socket in `$XDG_RUNTIME_DIR/runloopkit`, else `/run/user/UID/runloopkit`, else `/tmp/runloopkit-UID`: a
-  /// folder that must be this user's alone (0700). It has one owner; a dead owner's is taken over. It is free again when the
-  /// port is invalidated or gone, and when the process ends, however it does. Cleaners of temporary files are asked to leave
-  /// it alone (the sticky bit); if one removes it all the same, `ownsName` and `onNameLoss` tell. Connections are taken, and
-  /// messages read, by loops that run a mode with the port in it; what a peer sends meanwhile waits in the kernel, and the
-  /// peer when that is full.
+  /// The name is a socket in `$XDG_RUNTIME_DIR/runloopkit`, else `/run/user/UID/runloopkit`, else
+  /// `/tmp/runloopkit-UID`: a folder that must be this user's alone (0700). It has one owner; a dead owner's is taken
+  /// over [RLK-WIRE-14]. It is free again when the port is invalidated or gone, and when the process ends, however it
+  /// does. Cleaners of temporary files are asked to leave it alone (the sticky bit); if one removes it all the same,
+  /// `ownsName` and `onNameLoss` tell [RLK-WIRE-26]. Connections are taken, and messages read, by loops that run a mode
+  /// with the port in it; what a peer sends meanwhile waits in the kernel, and the peer when that is full [RLK-WIRE-7].
   /// - Parameters:
   ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
   ///   - queueLimit: As for every port.
   ///   - policy: Who may connect.
   ///   - maximumPayload: The most bytes of one message; a peer that sends more is refused.
-  ///   - onRefusal: Told of each connection that was not taken, or was ended for a breach of the rules, and of each message and
-  ///     introduction over a limit of the policy. On the thread of the loop that found out, with no lock held.
+  ///   - onRefusal: Told of each connection that was not taken, or was ended for a breach of the rules, and of each
+  ///     message and introduction over a limit of the policy. On the thread of the loop that found out, with no lock
+  ///     held.
   ///   - receive: As for every port.
-  /// - Throws: `.badName`; `.nameTaken`; `.systemCall`: `EPERM` for a folder that is somebody else's or open to others (the
-  ///   description says which, and what to do), `EMFILE`, `ENFILE`, `ENOSPC`...
+  /// - Throws: `.badName`; `.nameTaken`; `.systemCall`: `EPERM` for a folder that is somebody else's or open to others
+  ///   (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`, `ENFILE`, `ENOSPC`...
   /// - Complexity: Some twenty system calls. - SeeAlso: `CFMessagePortCreateLocal`.
   public convenience init(
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,

@@ -1,24 +1,27 @@
 import RunLoopKit
 
 extension RunLoop {
-  /// How much of each thing peers may make this process hold. What goes beyond is refused alone, with its reason, and counted
-  /// (`Port.peerStatistics`, `onRefusal`).
+  /// How much of each thing peers may make this process hold. What goes beyond is refused alone, with its reason, and
+  /// counted (`Port.peerStatistics`, `onRefusal`).
   ///
-  /// A peer is a process of this process's own user, or another user with all of its processes. Numbers below 0 count as 0.
+  /// A peer is a process of this process's own user, or another user with all of its processes. Numbers below 0 count
+  /// as 0.
   /// - Thread: Any: a value.
   public struct PeerLimits: Sendable, Hashable {
-    /// Open connections. One more is told so and closed.
+    /// Open connections. One more is told so and closed [RLK-PEER-20].
     public var connections: Int
-    /// Connections that came by introductions and on which nothing has been sent yet: rights to this process's ports that peers
-    /// have passed on. The one that is over is invalid for who gets it; its introducer keeps its connection.
+    /// Connections that came by introductions and on which nothing has been sent yet: rights to this process's ports
+    /// that peers have passed on. The one that is over is invalid for who gets it; its introducer keeps its connection
+    /// [RLK-PEER-21].
     public var introductions: Int
-    /// Rights of the peer's ports, and to answer it, that this process keeps or has not thrown away yet. The first 64 of each
-    /// connection are not counted, the others by 64. A message with one more is refused: its asker is told `.noReply`.
+    /// Rights of the peer's ports, and to answer it, that this process keeps or has not thrown away yet. The first 64
+    /// of each connection are not counted, the others by 64. A message with one more is refused: its asker is told
+    /// `.noReply` [RLK-PEER-22].
     public var rights: Int
-    /// Descriptors in messages that wait in queues. A message with one more is refused.
+    /// Descriptors in messages that wait in queues. A message with one more is refused [RLK-PEER-23].
     public var undeliveredDescriptors: Int
-    /// Bytes of peers' memory files that are mapped here, as long as somebody holds them. A message with one more is refused.
-    /// A file may have holes: who reads it makes the memory.
+    /// Bytes of peers' memory files that are mapped here, as long as somebody holds them. A message with one more is
+    /// refused [RLK-PEER-24]. A file may have holes: who reads it makes the memory.
     public var mappedBytes: Int
 
     /// Limits of one's own. Any number: a negative one counts as 0, and then there may be none.
@@ -36,8 +39,8 @@ extension RunLoop {
       self.mappedBytes = mappedBytes
     }
 
-    /// The default limits of one peer: 256 connections, 128 introductions, 16,384 rights, 1,024 undelivered descriptors,
-    /// 4 GiB mapped.
+    /// The default limits of one peer: 256 connections, 128 introductions, 16,384 rights, 1,024 undelivered
+    /// descriptors, 4 GiB mapped.
     public static let defaultPerPeer = PeerLimits(
       connections: 256, introductions: 128, rights: 1 << 14, undeliveredDescriptors: 1024, mappedBytes: 1 << 32)
 

@@ -5,10 +5,11 @@ internal import Synchronization
 extension RunLoop {
   /// Which processes may connect, and send, by what the kernel tells of them.
   ///
-  /// Who connects is judged before the first byte of his is read, by his effective user. Each packet tells its own sender,
-  /// by his real user: one who is not the last that was judged on the connection (it was inherited over fork(2), or its process
-  /// has changed its user since) is judged before what he sent is opened, and ends the connection if he is not welcome.
-  /// So a set-user-ID program needs a policy that allows both its users, or one user: setreuid(2).
+  /// Who connects is judged before the first byte of his is read, by his effective user [RLK-PEER-7, RLK-PEER-8]. Each
+  /// packet tells its own sender, by his real user: one who is not the last that was judged on the connection (it was
+  /// inherited over fork(2), or its process has changed its user since) is judged before what he sent is opened, and
+  /// ends the connection if he is not welcome [RLK-PEER-27, RLK-PEER-28]. So a set-user-ID program needs a policy that
+  /// allows both its users, or one user: setreuid(2).
   public struct PeerPolicy: Sendable {
     private let judge: (@Sendable (Message.Sender) -> Bool)?
 
@@ -18,13 +19,15 @@ extension RunLoop {
     public var perPort = PeerLimits.defaultPerPort
 
     /// Any rule.
-    /// - Parameter isWelcome: Called with no lock held, on the thread of the loop that takes the connection or the packet, or
-    ///   that connects.
+    /// - Parameter isWelcome: Called with no lock held, on the thread of the loop that takes the connection or the
+    ///   packet, or that connects.
     public init(_ isWelcome: @escaping @Sendable (Message.Sender) -> Bool) { judge = isWelcome }
 
-    /// Of the bytes that were copied into memory files for one connection so many may be on their way, not taken by the peer yet: 256
-    /// MiB if nothing else is said. Who sends more waits as for a full port; a message alone may be of any size. A negative number counts
-    /// as 0. Bytes that go on as they came, or were made in shared memory, are not copied. - Thread: Any: a value.
+    /// Of the bytes that were copied into memory files for one connection so many may be on their way, not taken by the
+    /// peer yet: 256 MiB if nothing else is said. Who sends more waits as for a full port; a message alone may be of
+    /// any size [RLK-WIRE-25]. A negative number counts as 0. Bytes that go on as they came, or were made in shared
+    /// memory, are not copied [RLK-PEER-30].
+    /// - Thread: Any: a value.
     public var unreadBytes = 1 << 28
 
     var mostUnread: Int { max(unreadBytes, 0) }
@@ -43,8 +46,8 @@ extension RunLoop {
     }
   }
 
-  /// A connection that a port has not taken, or has ended because its peer broke the rules; or a message or an introduction of a
-  /// connection that goes on.
+  /// A connection that a port has not taken, or has ended because its peer broke the rules; or a message or an
+  /// introduction of a connection that goes on.
   /// - Thread: Any: a value.
   public struct Refusal: Sendable, Hashable, CustomStringConvertible {
     /// Whom; nil if the kernel did not tell.

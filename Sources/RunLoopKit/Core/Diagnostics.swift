@@ -2,13 +2,15 @@ internal import Glibc
 internal import Synchronization
 
 extension RunLoop {
-  /// Whether the kit says on standard error what a call has silently left undone or cut: an item that was not added, a run of
-  /// a mode that does not exist, a value that counts as another one. Each cause once, in a line of its own.
+  /// Whether the kit says on standard error what a call has silently left undone or cut: an item that was not added, a
+  /// run of a mode that does not exist, a value that counts as another one [RLK-DIAG-2, RLK-DIAG-3]. Each cause once,
+  /// in a line of its own.
   ///
-  /// False at first, unless the environment has `RUNLOOPKIT_DIAGNOSTICS` with anything but nothing or `0`. For development and
-  /// tests: what is said is no mistake everywhere.
-  /// - Thread: Any. - Blocks: As write(2) to standard error, in the call that is told of. - Complexity: Off, a call pays
-  ///   nothing where all is well, and a load where something would be said [RLK-DIAG-1].
+  /// False at first, unless the environment has `RUNLOOPKIT_DIAGNOSTICS` with anything but nothing or `0`. For
+  /// development and tests: what is said is no mistake everywhere.
+  /// - Thread: Any.
+  /// - Blocks: As write(2) to standard error, in the call that is told of.
+  /// - Complexity: Off, a call pays nothing where all is well, and a load where something would be said [RLK-DIAG-1].
   public static var printsDiagnostics: Bool {
     get { Diagnostics.isOn }
     set { Diagnostics.setOn(newValue) }

@@ -1,5 +1,6 @@
 extension RunLoop {
-  /// A moment on the monotonic clock, which stands still while the machine is suspended. Saturates at both ends.
+  /// A moment on the monotonic clock, which stands still while the machine is suspended. Saturates at both ends
+  /// [RLK-TIME-1].
   /// - Thread: Any: a value.
   public struct Instant: ClockInstant {
     /// The suspending one.

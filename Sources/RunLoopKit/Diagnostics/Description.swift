@@ -1,7 +1,7 @@
 extension RunLoop {
-  /// The loop as text: its state, the common modes and their items, and for each mode its name, port set, timer port, what
-  /// keeps it from being finished, sources, port sources, observers and timers, and how far off its deadlines are. From any thread, without waiting for a
-  /// callout.
+  /// The loop as text: its state, the common modes and their items, and for each mode its name, port set, timer port,
+  /// what keeps it from being finished, sources, port sources, observers and timers, and how far off its deadlines are.
+  /// From any thread, without waiting for a callout [RLK-TEXT-1, RLK-TEXT-2, RLK-TEXT-5].
   public var description: String {
     guard isInThisProcess else { return "<RunLoop of the parent process>" }
     guard !hasEnded else { return "<RunLoop, ended>" }

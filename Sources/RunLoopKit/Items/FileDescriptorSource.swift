@@ -3,18 +3,19 @@ internal import Synchronization
 extension RunLoop {
   /// A descriptor's readiness: the handler does the reading and writing.
   ///
-  /// While its own callout is on the stack it is not served by nested runs. After a hang-up or end of file with nothing
-  /// left to read it is called once and rests until `interest` is set again. One that the kernel does not take back after such a
-  /// run or a rest, or does not change (`ENOSPC`, `ENOMEM`), is called once with `error` alone; it is tried again by setting `interest`, and by the
-  /// loop, at most once a second. Several sources with one descriptor in a mode
-  /// are all called, one a pass, each with what it is interested in, in the order of adding; each rests, and leaves, for
-  /// itself. Sources on several numbers of one file (dup(2)) know nothing of each other.
+  /// While its own callout is on the stack it is not served by nested runs [RLK-FD-3]. After a hang-up or end of file
+  /// with nothing left to read it is called once and rests until `interest` is set again [RLK-FD-2, RLK-FD-10]. One
+  /// that the kernel does not take back after such a run or a rest, or does not change (`ENOSPC`, `ENOMEM`), is called
+  /// once with `error` alone; it is tried again by setting `interest`, and by the loop, at most once a second
+  /// [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. Several sources with one descriptor in a mode are all
+  /// called, one a pass, each with what it is interested in, in the order of adding; each rests, and leaves, for itself
+  /// [RLK-FD-8, RLK-FD-9, RLK-FD-25]. Sources on several numbers of one file (dup(2)) know nothing of each other.
   ///
-  /// A descriptor that is closed while its source is a member is a mistake, and does no harm: nothing is delivered any more,
-  /// not to another source that has the number by then either. Where the loop notices, since the kernel refuses a change, the
-  /// source is called once with `error` alone: the number is nobody's or a stranger's then, not to be read [RLK-FD-34]. Only a
-  /// duplicate that stays open goes on to call this source, and one that rests when its descriptor is closed, and is woken later,
-  /// would hear of the number's next owner.
+  /// A descriptor that is closed while its source is a member is a mistake, and does no harm: nothing is delivered any
+  /// more, not to another source that has the number by then either [RLK-FD-5]. Where the loop notices, since the
+  /// kernel refuses a change, the source is called once with `error` alone: the number is nobody's or a stranger's
+  /// then, not to be read [RLK-FD-34]. Only a duplicate that stays open goes on to call this source, and one that rests
+  /// when its descriptor is closed, and is woken later, would hear of the number's next owner [RLK-FD-19, RLK-FD-20].
   /// Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What the handler wants to know, or is told.
@@ -30,12 +31,12 @@ extension RunLoop {
       public static let readable = Readiness(rawValue: 1)
       /// A write of some bytes would not block.
       public static let writable = Readiness(rawValue: 2)
-      /// The other end is gone. Always reported.
+      /// The other end is gone. Always reported [RLK-FD-11].
       public static let hangup = Readiness(rawValue: 4)
       /// The descriptor has an error pending, or the reading end is gone. Always reported.
       public static let error = Readiness(rawValue: 8)
 
-      /// Urgent data: out-of-band data of a socket; what poll(2) calls POLLPRI of other files.
+      /// Urgent data: out-of-band data of a socket; what poll(2) calls POLLPRI of other files [RLK-PRESSURE-4].
       public static let priority = Readiness(rawValue: 128)
 
       /// What a handler may wait for, or is told.
@@ -56,13 +57,13 @@ extension RunLoop {
 
     /// When the handler is called.
     public enum Trigger: Sendable {
-      /// As long as the descriptor is ready, pass after pass.
+      /// As long as the descriptor is ready, pass after pass [RLK-FD-1].
       case level
-      /// Once for each change: the handler reads or writes until that would block. What becomes ready while it runs is not
-      /// lost. With a level-triggered source on the same descriptor in the mode it is called as that one is; it may be called
-      /// once more when another one on the descriptor leaves, rests or changes its interest.
+      /// Once for each change: the handler reads or writes until that would block. What becomes ready while it runs is
+      /// not lost [RLK-FD-6]. With a level-triggered source on the same descriptor in the mode it is called as that one
+      /// is; it may be called once more when another one on the descriptor leaves, rests or changes its interest.
       case edge
-      /// Once; then the source rests until `interest` is set, which its own handler may do.
+      /// Once; then the source rests until `interest` is set, which its own handler may do [RLK-FD-7].
       case oneShot
 
       /// As the core has it.
@@ -79,9 +80,10 @@ extension RunLoop {
     public enum Ownership: Sendable {
       /// The caller's: it must stay open while the source is a member of a mode.
       case borrowed
-      /// The source's: closed once, when it has been invalidated or is gone, has left its modes, and its callout, if one
-      /// runs, has returned. At the end of its loop's thread it leaves; if nobody holds it, it is gone then; if its own callout
-      /// has ended the thread, it is invalidated. An initialiser that throws closes nothing.
+      /// The source's: closed once, when it has been invalidated or is gone, has left its modes, and its callout, if
+      /// one runs, has returned [RLK-FD-14, RLK-FD-15, RLK-FD-17, RLK-FD-24, RLK-REMOVE-9]. At the end of its loop's
+      /// thread it leaves; if nobody holds it, it is gone then; if its own callout has ended the thread, it is
+      /// invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws closes nothing.
       case closesWhenInvalidated
     }
 
@@ -89,8 +91,9 @@ extension RunLoop {
     public enum Unpollable: Sendable {
       /// `add` throws `.systemCall` with `EPERM`.
       case refuse
-      /// It counts as ready for all it is interested in, pass after pass, and takes its turn behind the other ready ports.
-      /// The loop does not sleep meanwhile: take the interest away when there is nothing to do. That it is closed is not noticed.
+      /// It counts as ready for all it is interested in, pass after pass, and takes its turn behind the other ready
+      /// ports [RLK-FD-13]. The loop does not sleep meanwhile: take the interest away when there is nothing to do. That
+      /// it is closed is not noticed.
       case alwaysReady
     }
 
@@ -103,10 +106,12 @@ extension RunLoop {
     ///   - ownership: Whether the source closes the descriptor.
     ///   - unpollable: What becomes of a descriptor that the kernel cannot watch.
     ///   - order: Ignored: descriptors are served in the order of readiness.
-    ///   - limit: How often it may be called; nil: always. An edge-triggered one is called again after its rest if it is ready.
+    ///   - limit: How often it may be called; nil: always. An edge-triggered one is called again after its rest if it
+    ///     is ready.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`), and what cannot be
-    ///   waited for (`EPERM`), are refused by `add`; with `.alwaysReady` at once: `EBADF`, and `EISDIR` for a folder.
+    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`), and what
+    ///   cannot be waited for (`EPERM`), are refused by `add`; with `.alwaysReady` at once: `EBADF`, and `EISDIR` for a
+    ///   folder [RLK-FD-12].
     public convenience init(
       fileDescriptor: Int32, interest: Readiness, trigger: Trigger = .level, ownership: Ownership = .borrowed,
       unpollable: Unpollable = .refuse, limit: RateLimit? = nil, order: Int = 0,
@@ -149,11 +154,11 @@ extension RunLoop {
 
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & Readiness.all }
 
-    /// What is waited for; hang-up and error always are. Setting it, also to the same value, wakes a source that rests, and has
-    /// an edge-triggered one looked at again. Takes effect at once, also while a loop sleeps. What the kernel refuses is not
-    /// taken on: `setInterest` tells.
+    /// What is waited for; hang-up and error always are. Setting it, also to the same value, wakes a source that rests,
+    /// and has an edge-triggered one looked at again. Takes effect at once, also while a loop sleeps [RLK-FD-4,
+    /// RLK-FD-33]. What the kernel refuses is not taken on: `setInterest` tells.
     ///
-    /// - Complexity: One system call for each mode; none where nothing changes.
+    /// - Complexity: One system call for each mode; none where nothing changes [RLK-FD-22].
     public var interest: Readiness {
       get { Readiness(rawValue: UInt32(wanted.load(ordering: .acquiring)) & Readiness.all) }
       set { try? setInterest(newValue) }
@@ -161,8 +166,8 @@ extension RunLoop {
 
     /// Sets `interest`, and answers.
     ///
-    /// - Throws: `.systemCall` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is what it was, in all
-    ///   modes; a source that rests may have been woken in some. `.forked`.
+    /// - Throws: `.systemCall` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is what it was,
+    ///   in all modes; a source that rests may have been woken in some [RLK-FD-23]. `.forked`.
     /// - Thread: Any.
     public func setInterest(_ interest: Readiness) throws(RunLoopError) {
       guard !isForked else { throw .forked }

@@ -1,10 +1,10 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// What a mode holds: a source, a port source, a file descriptor source, a source of events of the system, a port, a timer or
-  /// an observer; not open to others.
+  /// What a mode holds: a source, a port source, a file descriptor source, a source of events of the system, a port, a
+  /// timer or an observer; not open to others.
   ///
-  /// Modes hold strong references to their items; an item that nobody holds is invalidated and destroyed.
+  /// Modes hold strong references to their items; an item that nobody holds is invalidated and destroyed [RLK-ADD-7].
   /// - Thread: Any, for all members.
   open class Item: @unchecked Sendable, Hashable, CustomStringConvertible {
     /// Where the item is a member. Guarded by `leaf`.
@@ -12,17 +12,18 @@ extension RunLoop {
     /// The address of an `ItemExtras` that the item holds, or 0: few have some. Set once. (`AtomicLazyReference` is not
     /// specialised by the compiler (6.3): a load costs hundreds of instructions.)
     private final let extrasAddress: Atomic<UInt>
-    /// A leaf lock: taken under a loop's lock, never around one. It knows the process that made it; in a child of fork(2) an
-    /// inherited item is dead, and its locks are not to be touched.
+    /// A leaf lock: taken under a loop's lock, never around one. It knows the process that made it; in a child of
+    /// fork(2) an inherited item is dead, and its locks are not to be touched.
     private final let leaf = Lock()
     final let validity = Atomic<Bool>(true)
     /// The callout of an observer or a timer is on the stack.
     final let firing = Atomic<Bool>(false)
     final let kind: Kind
 
-    /// The subclass: a constant, so that casts by it need no check. `Item.init` is internal; `.source`, `.timer`, `.observer` and `.port` are
-    /// passed on by the initialisers of just these classes, `.portSource` and `.descriptorSource` by those of theirs, which are all
-    /// descriptor items, and `.eventSource` and `.connection` by `EventSource.init` alone. None of them is open to others.
+    /// The subclass: a constant, so that casts by it need no check. `Item.init` is internal; `.source`, `.timer`,
+    /// `.observer` and `.port` are passed on by the initialisers of just these classes, `.portSource` and
+    /// `.descriptorSource` by those of theirs, which are all descriptor items, and `.eventSource` and `.connection` by
+    /// `EventSource.init` alone. None of them is open to others.
     package enum Kind: UInt8 {
       case source, port, portSource, descriptorSource, eventSource, connection, timer, observer
     }
@@ -62,11 +63,12 @@ extension RunLoop {
       return Self.extras(at: original)!.takeUnretainedValue()
     }
 
-    /// Lower is called first, among the observers, the signalled sources or the signal sources of a mode; the other kinds
-    /// ignore it.
+    /// Lower is called first, among the observers, the signalled sources or the signal sources of a mode; the other
+    /// kinds ignore it.
     public final var order: Int { extras?.order ?? 0 }
 
-    /// What the item is for, in the words of who made it: shown in its description and in the loop's. Nil at first.
+    /// What the item is for, in the words of who made it: shown in its description and in the loop's [RLK-TEXT-3]. Nil
+    /// at first.
     /// - Complexity: An item without a label pays nothing for it.
     public final var label: String? {
       get { isForked ? nil : extras?.label }
@@ -119,12 +121,15 @@ extension RunLoop {
     /// False once the item was invalidated, and in a child of fork(2) that inherited it.
     public final var isValid: Bool { !isInvalidated && !isForked }
 
-    /// Takes the item out of all modes of all loops, for good. Never blocks on a callout: one that runs on another thread
-    /// at this moment is not waited for (`invalidateAndWait`, `invalidate(finally:)`). A second call does nothing.
+    /// Takes the item out of all modes of all loops, for good. Never blocks on a callout: one that runs on another
+    /// thread at this moment is not waited for (`invalidateAndWait`, `invalidate(finally:)`). A second call does
+    /// nothing.
     ///
-    /// The closure is released, so that an item may be kept by what its closure holds: here, before the return, if its callout
-    /// runs nowhere; else right after the callout, on that thread. Of an item that was made by `assumeOnLoop` always on its
-    /// loop's thread: invalidated on another thread, after the next callout there. With no lock held.
+    /// The closure is released, so that an item may be kept by what its closure holds: here, before the return, if its
+    /// callout runs nowhere; else right after the callout, on that thread [RLK-CLOSURE-1, RLK-CLOSURE-2, RLK-CLOSURE-4,
+    /// RLK-CLOSURE-5, RLK-CLOSURE-6, RLK-CLOSURE-7]. Of an item that was made by `assumeOnLoop` always on its loop's
+    /// thread: invalidated on another thread, after the next callout there [RLK-CLOSURE-8]. With no lock held
+    /// [RLK-CLOSURE-9].
     ///
     /// - Re-entry: Allowed, also from the item's own callout. - Complexity: O(modes).
     /// - SeeAlso: `CFRunLoopSourceInvalidate`, `CFRunLoopTimerInvalidate`, `CFRunLoopObserverInvalidate`.
@@ -171,8 +176,8 @@ extension RunLoop {
     /// What subclasses do of that.
     func hasLeft() {}
 
-    /// Takes one event and calls out; true if it did. It was found ready, and is valid and a member of the mode that runs, or was a
-    /// moment ago. On the loop's thread, with no lock held.
+    /// Takes one event and calls out; true if it did. It was found ready, and is valid and a member of the mode that
+    /// runs, or was a moment ago. On the loop's thread, with no lock held.
     /// - Parameter ready: `RLC_` bits; 0 of a port.
     func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool { false }
 
@@ -310,8 +315,8 @@ extension RunLoop.Item {
 
   /// Makes the item a member of a mode: its token. Nil if it is one already, or belongs to another loop.
   ///
-  /// - Parameter register: Enters the mode's tables, and answers the token; 0 if the item cannot be a member any more. Under
-  ///   the leaf lock.
+  /// - Parameter register: Enters the mode's tables, and answers the token; 0 if the item cannot be a member any more.
+  ///   Under the leaf lock.
   @inline(__always)
   final func link(
     to host: RunLoop, _ mode: ModePointer, _ register: () throws(RunLoopError) -> UInt64

@@ -6,8 +6,8 @@ extension RunLoop {
   open class DescriptorItem: Item, @unchecked Sendable {
     /// `RLC_` bits: interest in the lower half and the highest one, how it reports in between.
     final let wanted: Atomic<UInt8>
-    /// The descriptor. Of a port source and a file descriptor source it is the caller's and must stay open while the item
-    /// is a member of a mode; of a source of system events it is the source's own, for the loop alone.
+    /// The descriptor. Of a port source and a file descriptor source it is the caller's and must stay open while the
+    /// item is a member of a mode; of a source of system events it is the source's own, for the loop alone.
     public final let fileDescriptor: Int32
 
     init(
@@ -38,13 +38,14 @@ extension RunLoop {
 
   /// A port source (version 1) on a counter: an eventfd, a timerfd or a pipe of eight-byte messages.
   ///
-  /// The loop takes eight bytes before it calls: one callout per message. Wakes its loop by itself. Served in the order of
-  /// readiness, whatever `order` says. A short message is taken whole and calls once; end of file, and a read that fails,
-  /// calls once, then the port rests until it is added anew; standard error tells of a read that fails, and of a descriptor that
-  /// was closed while the source was a member, where that is noticed [RLK-FD-36]. The descriptor should not block: in modes of several loops a read could wait for a count
-  /// that another loop has taken. If another thread removes the source between the read and the callout, that message is lost.
-  /// With two sources on one descriptor in a mode the later one is called.
-  /// Source: `CFRunLoopSourceRef` with a version 1 context.
+  /// The loop takes eight bytes before it calls: one callout per message [RLK-PORT-1]. Wakes its loop by itself. Served
+  /// in the order of readiness, whatever `order` says [RLK-PORT-3]. A short message is taken whole and calls once; end
+  /// of file, and a read that fails, calls once, then the port rests until it is added anew; standard error tells of a
+  /// read that fails, and of a descriptor that was closed while the source was a member, where that is noticed
+  /// [RLK-FD-36]. The descriptor should not block: in modes of several loops a read could wait for a count that another
+  /// loop has taken. If another thread removes the source between the read and the callout, that message is lost. With
+  /// two sources on one descriptor in a mode the later one is called. Source: `CFRunLoopSourceRef` with a version 1
+  /// context.
   public final class PortSource: DescriptorItem, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
 
@@ -54,7 +55,8 @@ extension RunLoop {
     ///   - context: Retained while the source is valid; for ported code.
     ///   - limit: How often it may be called; nil: always.
     ///   - perform: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open is refused by `add` (`EBADF`).
+    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open is refused by `add`
+    ///   (`EBADF`).
     public init(
       fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, context: Context? = nil,
       perform: @escaping @Sendable (PortSource) -> Void

@@ -1,16 +1,18 @@
 extension RunLoop.Timer {
-  /// Creates a timer for deadlines that are set again and again: it fires once for each date, is then disarmed, and stays
-  /// valid until `invalidate()`. A one-shot timer is invalid once it has fired; another one has to be created and added.
+  /// Creates a timer for deadlines that are set again and again: it fires once for each date, is then disarmed, and
+  /// stays valid until `invalidate()`. A one-shot timer is invalid once it has fired; another one has to be created and
+  /// added.
   ///
-  /// While the timer is disarmed, its date is `.distantFuture`. `rearm(after:)` and a new `fireDate` arm it, also in its own
-  /// callout. Armed or not, it is a member of its modes like any timer and keeps them from being empty.
-  /// A timer that repeats with an interval of 584 years or more is rearmable as well.
+  /// While the timer is disarmed, its date is `.distantFuture`. `rearm(after:)` and a new `fireDate` arm it, also in
+  /// its own callout. Armed or not, it is a member of its modes like any timer and keeps them from being empty. A timer
+  /// that repeats with an interval of 584 years or more is rearmable as well.
   /// - Parameters:
   ///   - fireDate: The first date; `.distantFuture` creates the timer disarmed.
   ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
   ///   - order: Has no meaning for timers, as in CFRunLoop.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
-  /// - Complexity: To arm it costs O(log timers), no allocation, and no system call unless it is, or was, the first of its mode.
+  /// - Complexity: To arm it costs O(log timers), no allocation, and no system call unless it is, or was, the first of
+  ///   its mode [RLK-REARM-1].
   /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`; `ev_timer_again` of libev.
   public convenience init(
     rearmable fireDate: RunLoop.Instant, tolerance: Duration = .zero, order: Int = 0,
@@ -34,20 +36,22 @@ extension RunLoop.Timer {
   /// Whether the timer is disarmed when it has fired; another one-shot timer is invalidated, a repeating one goes on.
   public var isRearmable: Bool { intervalNanoseconds == Time.forever }
 
-  /// Fires next after `delay`, from now on its own clock; what it was to fire for before is forgotten. For timers of every
-  /// kind; nothing if the timer is invalid.
+  /// Fires next after `delay`, from now on its own clock; what it was to fire for before is forgotten. For timers of
+  /// every kind; nothing if the timer is invalid.
   ///
-  /// Unlike a new `fireDate` it makes no pass of a sleeping loop: the kernel wakes the loop when the date comes [RLK-REARM-4].
+  /// Unlike a new `fireDate` it makes no pass of a sleeping loop: the kernel wakes the loop when the date comes
+  /// [RLK-REARM-4].
   /// - Parameter delay: Zero or less: at once, in the next pass.
-  /// - Thread: Any; a sleeping loop is on time for an earlier date too. - Complexity: O(log timers), a reading of the clock,
-  ///   and one system call if it is, or was, the first date of a mode; no write to the loop.
+  /// - Thread: Any; a sleeping loop is on time for an earlier date too.
+  /// - Complexity: O(log timers), a reading of the clock, and one system call if it is, or was, the first date of a
+  ///   mode; no write to the loop.
   public func rearm(after delay: Duration) {
     guard isValid else { return }
     change(.delay(delay.nanosecondsRoundedUp))
   }
 
-  /// Fires next after `delay` and a random part of `jitter`, drawn anew with each call: so that many that begin together, or
-  /// fail together, do not come back together.
+  /// Fires next after `delay` and a random part of `jitter`, drawn anew with each call: so that many that begin
+  /// together, or fail together, do not come back together [RLK-REARM-5].
   ///
   /// - Parameters:
   ///   - delay: Zero or less: none.
@@ -65,7 +69,8 @@ extension RunLoop.Timer {
     change(.delay(Time.add(delay.nanosecondsRoundedUp, part)))
   }
 
-  /// Takes the timer's date away: it stays valid, and fires only after it was given another date. For timers of every kind.
+  /// Takes the timer's date away: it stays valid, and fires only after it was given another date. For timers of every
+  /// kind.
   ///
   /// - Thread: Any; a sleeping loop is not woken. - Blocks: No: the call does not wait for a callout of another thread.
   /// - Complexity: As for `rearm(after:)`.

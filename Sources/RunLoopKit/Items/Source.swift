@@ -3,8 +3,8 @@ internal import Synchronization
 extension RunLoop {
   /// A signalled source (version 0): marked by hand, performed by the next pass of whoever runs a mode that holds it.
   ///
-  /// Signalling does not wake: `signal()`, then `wakeUp()`. May be in several loops; one signal is performed once.
-  /// Source: `CFRunLoopSourceRef` with a version 0 context.
+  /// Signalling does not wake: `signal()`, then `wakeUp()`. May be in several loops; one signal is performed once
+  /// [RLK-END-8]. Source: `CFRunLoopSourceRef` with a version 0 context.
   public final class Source: Item, @unchecked Sendable {
     /// Called when the source becomes, or ceases to be, a member of a mode, and what makes two sources equal.
     /// - Thread: Any: a value.
@@ -13,8 +13,8 @@ extension RunLoop {
       public var schedule: (@Sendable (RunLoop, Mode) -> Void)?
       /// Per loop and mode, on the thread that removed or invalidated it, or whose loop ends.
       public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
-      /// Sources with equal identity and equal order are one member of a mode. Nil: the object itself.
-      /// Compared with no lock held, when a source that has one is added, removed or looked for.
+      /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. Nil: the object itself.
+      /// Compared with no lock held, when a source that has one is added, removed or looked for [RLK-ADD-12].
       public var identity: (any Hashable & Sendable)?
 
       /// No hooks, and no equality but identity.

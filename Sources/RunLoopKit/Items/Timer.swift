@@ -3,11 +3,11 @@ internal import Synchronization
 extension RunLoop {
   /// Fires at a date, once or again and again.
   ///
-  /// Never early; late by at most the tolerance, and by what the loop is busy or runs in other modes: then it fires once on
-  /// the next occasion, dates missed meanwhile are skipped, and the phase is kept. Belongs to one loop at a time; equal
-  /// dates fire in the order in which they were set. What is due when its mode's timers wake a loop is that pass's, after the
-  /// observers of after-waiting: a run of the mode that one of these begins fires none of them (as CFRunLoop).
-  /// Source: `CFRunLoopTimerRef`.
+  /// Never early; late by at most the tolerance, and by what the loop is busy or runs in other modes: then it fires
+  /// once on the next occasion, dates missed meanwhile are skipped, and the phase is kept [RLK-TIMER-1]. Belongs to one
+  /// loop at a time; equal dates fire in the order in which they were set [RLK-TIMER-3]. What is due when its mode's
+  /// timers wake a loop is that pass's, after the observers of after-waiting: a run of the mode that one of these
+  /// begins fires none of them (as CFRunLoop). Source: `CFRunLoopTimerRef`.
   public final class Timer: Item, @unchecked Sendable {
     /// The clock that its dates are on. Never changes.
     public let clock: TimerClock
@@ -31,9 +31,10 @@ extension RunLoop {
     }
 
     /// - Parameters:
-    ///   - fireDate: The first date; one in the past means now, and is reported as given until the timer has fired.
-    ///   - interval: Zero or less: fires once and is invalid after its callout. 584 years or more: it never comes, so that the
-    ///     timer is a rearmable one.
+    ///   - fireDate: The first date; one in the past means now, and is reported as given until the timer has fired
+    ///     [RLK-TIMER-4].
+    ///   - interval: Zero or less: fires once and is invalid after its callout [RLK-CLOSURE-3]. 584 years or more: it
+    ///     never comes, so that the timer is a rearmable one.
     ///   - tolerance: See `tolerance`.
     ///   - order: Ignored: timers fire in the order of their dates.
     ///   - context: Retained while the timer is valid; for ported code.
@@ -47,12 +48,13 @@ extension RunLoop {
         context: context, onlyHost: nil, unchecked: body)
     }
 
-    /// On the clock of `fireDate`: a `ContinuousInstant` comes also if the machine is suspended meanwhile, right after that;
-    /// a `WallInstant` is a time of day, and follows the clock when that is set. It shares nothing with other clocks but the
-    /// pass: what is due on any of them fires by the first expiry, the latest first.
+    /// On the clock of `fireDate`: a `ContinuousInstant` comes also if the machine is suspended meanwhile, right after
+    /// that; a `WallInstant` is a time of day, and follows the clock when that is set. It shares nothing with other
+    /// clocks but the pass: what is due on any of them fires by the first expiry, the latest first.
     ///
     /// - Parameters: As above. The interval is measured on the same clock.
-    /// - Note: A mode's first timer on a clock takes one more descriptor (`add(_:to:)` throws if there is none).
+    /// - Note: A mode's first timer on a clock takes one more descriptor (`add(_:to:)` throws if there is none)
+    ///   [RLK-CLOCK-2, RLK-CLOCK-3].
     /// - SeeAlso: `timerfd_create(2)`.
     public convenience init(
       fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
@@ -91,12 +93,13 @@ extension RunLoop {
 
     func withSchedule<R>(_ body: (inout TimerSchedule) -> R) -> R { withLeafLock { body(&schedule) } }
 
-    /// The next date; nil once the timer is invalid. During its callout still the date that fires. Setting it moves the
-    /// phase of a repeating timer; a date in the past means now; one that is set in the callout is the next one, also if
-    /// the clock has been set back behind the date that fires. Setting it on another thread than the loop's wakes the
-    /// loop, and costs it a pass, as it does CFRunLoop; `rearm(after:)` and `disarm()` do not.
+    /// The next date; nil once the timer is invalid [RLK-TIMER-6]. During its callout still the date that fires.
+    /// Setting it moves the phase of a repeating timer; a date in the past means now; one that is set in the callout is
+    /// the next one, also if the clock has been set back behind the date that fires. Setting it on another thread than
+    /// the loop's wakes the loop, and costs it a pass, as it does CFRunLoop; `rearm(after:)` and `disarm()` do not
+    /// [RLK-TIMER-5, RLK-RULE-18].
     ///
-    /// Of a timer on another clock: the same moment as the clocks stand now.
+    /// Of a timer on another clock: the same moment as the clocks stand now [RLK-CLOCK-4].
     /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`.
     public var fireDate: Instant? {
       get { date() }
@@ -140,7 +143,7 @@ extension RunLoop {
     var kernel: Kernel? { owner.map { $0.kernel } ?? .current }
 
     /// How much later than its date the timer may fire, so that wakes can be shared. At most half the interval of a
-    /// repeating timer, at least zero; the phase does not shift.
+    /// repeating timer, at least zero; the phase does not shift [RLK-TIMER-2].
     public var tolerance: Duration {
       get { Duration(nanoseconds: withSchedule { $0.tolerance }) }
       set {
@@ -189,8 +192,8 @@ extension RunLoop {
       schedule.setDate(date, now: isFiring ? Time.add(now, 1) : now)
     }
 
-    /// After the callout of the date `fired`: on to the date that was set meanwhile, whichever it is; else by the interval.
-    /// Under the leaf lock.
+    /// After the callout of the date `fired`: on to the date that was set meanwhile, whichever it is; else by the
+    /// interval. Under the leaf lock.
     @inline(__always)
     func advance(fired: UInt64, now: UInt64) {
       if hasNextDate {

@@ -18,7 +18,8 @@ extension RunLoop {
     /// The pseudo mode that stands for all common modes: items and blocks are added to it, no loop runs in it.
     @inlinable
     public static var common: Mode { "kCFRunLoopCommonModes" }
-    /// The mode of user interaction. Common from the start on the main loop; on others after `addCommonMode(.tracking)`.
+    /// The mode of user interaction. Common from the start on the main loop; on others after `addCommonMode(.tracking)`
+    /// [RLK-MAIN-4].
     @inlinable
     public static var tracking: Mode { "UITrackingRunLoopMode" }
 
@@ -27,7 +28,8 @@ extension RunLoop {
 
     /// True if the strings are the same characters at the same address: equal without a look at them.
     func isIdentical(to other: Mode) -> Bool {
-      // A string is sixteen bytes on 64-bit platforms; of other sizes the compiler refuses the cast. Any bits are two integers.
+      // A string is sixteen bytes on 64-bit platforms; of other sizes the compiler refuses the cast. Any bits are two
+      // integers.
       unsafeBitCast(rawValue, to: (UInt64, UInt64).self) == unsafeBitCast(other.rawValue, to: (UInt64, UInt64).self)
     }
   }

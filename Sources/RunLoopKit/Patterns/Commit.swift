@@ -1,10 +1,11 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Work that is asked for often and done once: before the loop sleeps, or after all that is ready; and when a run ends.
+  /// Work that is asked for often and done once: before the loop sleeps, or after all that is ready; and when a run
+  /// ends.
   ///
-  /// What a layout, a cache or a log wants: mark it needed after each change, and write once what all of them have changed.
-  /// A handle: the loop's modes keep it until `invalidate()`, or the end of the loop.
+  /// What a layout, a cache or a log wants: mark it needed after each change, and write once what all of them have
+  /// changed. A handle: the loop's modes keep it until `invalidate()`, or the end of the loop.
   /// - Thread: Any, but for `flush()`. - SeeAlso: The observer of `CATransaction`.
   public struct Commit: Sendable {
     private let core: Core
@@ -15,11 +16,12 @@ extension RunLoop {
 
     /// When a flush that is needed comes.
     public enum Moment: Hashable, Sendable {
-      /// Before the loop sleeps, or would if something were not ready: once a pass, and a pass serves one descriptor. For what is
-      /// cheap, or must be done before anything else happens: a layout.
+      /// Before the loop sleeps, or would if something were not ready: once a pass, and a pass serves one descriptor.
+      /// For what is cheap, or must be done before anything else happens: a layout.
       case beforeWaiting
-      /// When everything that was ready as it became needed has been served, and before what became ready later. For what is
-      /// dear and can be shared by all who are there: a group commit of a log. The first mark pays a system call.
+      /// When everything that was ready as it became needed has been served, and before what became ready later
+      /// [RLK-PATTERN-6]. For what is dear and can be shared by all who are there: a group commit of a log. The first
+      /// mark pays a system call.
       case afterReady
     }
 
@@ -56,9 +58,11 @@ extension RunLoop {
       }
     }
 
-    /// The loop flushes at the next such moment. Also from within the flush: then after one more pass. If the loop does not
-    /// run: when it does.
-    /// - Thread: Any; also a sleeping loop flushes at once. What was changed before is seen by the flush. - Blocks: No.
+    /// The loop flushes at the next such moment. Also from within the flush: then after one more pass. If the loop does
+    /// not run: when it does.
+    /// - Thread: Any; also a sleeping loop flushes at once [RLK-PATTERN-1]. What was changed before is seen by the
+    ///   flush.
+    /// - Blocks: No.
     /// - Complexity: O(1); one atomic exchange if it is needed already.
     public func setNeeded() {
       guard core.setNeeded() else { return }
@@ -69,8 +73,10 @@ extension RunLoop {
     /// True from `setNeeded()` until the flush begins.
     public var isNeeded: Bool { core.isNeeded }
 
-    /// Flushes now, if needed. - Returns: True if it was. - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`,
-    ///   `.forked`.
+    /// Flushes now, if needed.
+    /// - Returns: True if it was.
+    /// - Thread: The loop's own.
+    /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`.
     @available(*, noasync, message: "it belongs to the loop's thread")
     @discardableResult
     public func flush() throws(RunLoopError) -> Bool {
@@ -78,8 +84,8 @@ extension RunLoop {
       return core.flush()
     }
 
-    /// No flush any more; one that is needed is dropped, and one that runs on the loop's thread is not waited for. The closure is
-    /// released, by a flush that runs when that is over.
+    /// No flush any more; one that is needed is dropped, and one that runs on the loop's thread is not waited for. The
+    /// closure is released, by a flush that runs when that is over.
     public func invalidate() {
       observer.invalidate()
       timer?.invalidate()
@@ -104,7 +110,8 @@ extension RunLoop {
 
       var isNeeded: Bool { needed.load(ordering: .relaxed) }
 
-      /// False if it was needed already. Always an exchange: the flush that takes the mark must see what was changed before.
+      /// False if it was needed already. Always an exchange: the flush that takes the mark must see what was changed
+      /// before.
       func setNeeded() -> Bool { !needed.exchange(true, ordering: .acquiringAndReleasing) }
 
       func flush() -> Bool {

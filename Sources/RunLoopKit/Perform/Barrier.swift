@@ -1,14 +1,15 @@
 extension RunLoop {
-  /// Waits until every block that any thread queued earlier for the same mode has run, and makes what they did visible here.
+  /// Waits until every block that any thread queued earlier for the same mode has run, and makes what they did visible
+  /// here [RLK-BARRIER-1].
   ///
-  /// The call queues a block of its own and waits for it, as `performAndWait` does. If an earlier block runs the loop, this block
-  /// may run in that nested run; the earlier block is then still on the stack. The call does not wait for what blocks
-  /// start with timers, sources or messages.
+  /// The call queues a block of its own and waits for it, as `performAndWait` does. If an earlier block runs the loop,
+  /// this block may run in that nested run; the earlier block is then still on the stack. The call does not wait for
+  /// what blocks start with timers, sources or messages.
   /// - Parameters:
-  ///   - mode: The call does not wait for blocks of other modes.
+  ///   - mode: The call does not wait for blocks of other modes [RLK-BARRIER-3].
   ///   - timeout: How long the call waits; zero or less: the blocks must have run already. Nil: no limit.
-  /// - Throws: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded` if the loop has ended, or ends before:
-  ///   it has released what was queued then. `.forked`.
+  /// - Throws: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded` if the loop has ended, or ends
+  ///   before: it has released what was queued then [RLK-BARRIER-2]. `.forked`.
   /// - Thread: Any but the loop's own. - Blocks: Until then. - Complexity: As for `performAndWait`.
   /// - SeeAlso: `dispatch_barrier_sync`.
   @available(*, noasync, message: "it blocks its thread")
@@ -16,7 +17,8 @@ extension RunLoop {
     try barrier(in: mode, orIn: [], timeout)
   }
 
-  /// As `barrier(in:timeout:)`, for several modes: the call waits for the blocks that were queued earlier for the same modes.
+  /// As `barrier(in:timeout:)`, for several modes: the call waits for the blocks that were queued earlier for the same
+  /// modes.
   @available(*, noasync, message: "it blocks its thread")
   public func barrier(
     in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil

@@ -1,25 +1,27 @@
 extension RunLoop {
   /// Runs `block` once on the loop's thread, after a delay, when the loop runs in the mode.
   ///
-  /// The loop uses a one-shot timer of the mode, which keeps the mode from being empty and is late if the loop is busy or runs
-  /// in other modes. Blocks of equal dates run in the order of the calls. Even with a delay of zero the block never runs inside this
-  /// call, but when the loop next fires timers; if a timer, a port or a block at the end of a pass makes the call, that is in
-  /// the next pass.
+  /// The loop uses a one-shot timer of the mode, which keeps the mode from being empty and is late if the loop is busy
+  /// or runs in other modes. Blocks of equal dates run in the order of the calls. Even with a delay of zero the block
+  /// never runs inside this call, but when the loop next fires timers; if a timer, a port or a block at the end of a
+  /// pass makes the call, that is in the next pass.
   /// - Parameters:
-  ///   - delay: From now; zero or less: as soon as the loop fires timers.
+  ///   - delay: From now; zero or less: as soon as the loop fires timers [RLK-VALUE-2].
   ///   - tolerance: How much later the block may run, so that wakes can be shared.
   ///   - mode: `.common` stands for all common modes.
   ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
   ///   - key: Tells the performs of one target apart.
-  ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else on the thread that
-  ///     cancels it, or when the loop ends.
-  ///   - onDrop: Called once, instead of the block, if the block will never run: it was cancelled, its timer invalidated, or the
-  ///     loop has ended. Called on the thread that does that, with no lock held; not if this call throws, nor in a child of
-  ///     fork(2).
+  ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else on the
+  ///     thread that cancels it, or when the loop ends [RLK-DELAY-4, RLK-DELAY-5].
+  ///   - onDrop: Called once, instead of the block, if the block will never run: it was cancelled, its timer
+  ///     invalidated, or the loop has ended [RLK-DROP-2]. Called on the thread that does that, with no lock held; not
+  ///     if this call throws, nor in a child of fork(2).
   /// - Returns: A handle that can cancel the block. The block does not need it.
-  /// - Throws: `.loopEnded`, `.forked`; `.systemCall` if no descriptor is left for the first timer of a mode. The block will not
-  ///   run then.
-  /// - Thread: Any; a sleeping loop is woken for an earlier date. - Blocks: No. - Complexity: O(modes * log timers).
+  /// - Throws: `.loopEnded`, `.forked`; `.systemCall` if no descriptor is left for the first timer of a mode. The block
+  ///   will not run then [RLK-DELAY-8].
+  /// - Thread: Any; a sleeping loop is woken for an earlier date [RLK-DELAY-7].
+  /// - Blocks: No.
+  /// - Complexity: O(modes * log timers).
   /// - SeeAlso: `performSelector:withObject:afterDelay:inModes:`.
   @discardableResult
   public func perform(
@@ -30,8 +32,8 @@ extension RunLoop {
       after: delay, tolerance: tolerance, in: mode, orIn: [], target: target, key: key, block: block, onDrop: onDrop)
   }
 
-  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, for several modes: the block runs once, in the first of them
-  /// that runs when the delay has passed.
+  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, for several modes: the block runs once, in the first of
+  /// them that runs when the delay has passed.
   @discardableResult
   public func perform(
     after delay: Duration, tolerance: Duration = .zero, in first: Mode, _ second: Mode, _ more: Mode...,
@@ -77,11 +79,14 @@ extension RunLoop {
     return performed
   }
 
-  /// Cancels the delayed performs of a target: all of them, or those with the key.
+  /// Cancels the delayed performs of a target: all of them, or those with the key [RLK-DELAY-1].
   ///
-  /// - Returns: How many blocks will not run because of this call. Called on the loop's own thread, nothing of the target's
-  ///   runs afterwards; on another thread one that has begun is not counted, and runs to its end.
-  /// - Thread: Any. The blocks are released here, with no lock held. - Blocks: No. - Complexity: O(performs of the target).
+  /// - Returns: How many blocks will not run because of this call. Called on the loop's own thread, nothing of the
+  ///   target's runs afterwards; on another thread one that has begun is not counted, and runs to its end [RLK-DELAY-3,
+  ///   RLK-DELAY-6].
+  /// - Thread: Any. The blocks are released here, with no lock held.
+  /// - Blocks: No.
+  /// - Complexity: O(performs of the target).
   /// - SeeAlso: `cancelPreviousPerformRequestsWithTarget:selector:object:`.
   @discardableResult
   public func cancelPerforms(target: AnyObject, key: (any Hashable & Sendable)? = nil) -> Int {
@@ -135,8 +140,9 @@ extension RunLoop {
     /// The keys are compared without the lock: their `==` is the user's.
     func hasKey(_ key: AnyHashable?) -> Bool { lock.withLock { pending?.key } == key }
 
-    /// Keeps the block from running: true if this call did it, so that it will not run; false if it runs, has run or was
-    /// cancelled before. - Complexity: O(modes * log timers).
+    /// Keeps the block from running: true if this call did it, so that it will not run; false if it runs, has run or
+    /// was cancelled before [RLK-DELAY-2].
+    /// - Complexity: O(modes * log timers).
     @discardableResult
     public func cancel() -> Bool {
       guard let pending = end() else { return false }

@@ -1,19 +1,24 @@
 extension RunLoop {
   /// Runs `block` on the loop's thread, in the next pass of the mode, and waits for it.
   ///
-  /// On the loop's own thread the block runs at once, whatever the mode. Elsewhere it runs among the loop's blocks and counts
-  /// as a source, as by `performAsSource(in:block:onDrop:)`; the calling thread sleeps meanwhile, and its own loop, if it has
-  /// one, serves nothing. Two threads that wait for each other's loops in this way wait for ever, unless one has given a timeout.
+  /// On the loop's own thread the block runs at once, whatever the mode [RLK-WAIT-1]. Elsewhere it runs among the
+  /// loop's blocks and counts as a source, as by `performAsSource(in:block:onDrop:)`; the calling thread sleeps
+  /// meanwhile, and its own loop, if it has one, serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. Two threads that wait for
+  /// each other's loops in this way wait for ever, unless one has given a timeout [RLK-WAIT-7].
   /// - Parameters:
   ///   - mode: A loop that never runs in this mode never runs the block.
   ///   - timeout: How long the call waits for the block to begin; zero or less: it must run at once. Nil: no limit.
-  ///   - block: May use what is the caller's, since the caller waits. It must return: a thread that ends inside it ends the
-  ///     process with a message, since the caller would wait for ever.
+  ///   - block: May use what is the caller's, since the caller waits [RLK-WAIT-3]. It must return: a thread that ends
+  ///     inside it ends the process with a message, since the caller would wait for ever [RLK-END-4].
   /// - Returns: What the block returned.
-  /// - Throws: `.loopEnded` if the loop has ended, or ends before the block runs. `.timedOut`: the block was withdrawn and will
-  ///   not run; the call waits for a block that has begun in time. `.forked`.
-  /// - Thread: Any. - Re-entry: Allowed. - Blocks: Until the block has run. - Complexity: O(1) and, if it has to wait, one
-  ///   futex(2) call on each side besides the wake; withdrawing is O(blocks that wait).
+  /// - Throws: `.loopEnded` if the loop has ended, or ends before the block runs [RLK-WAIT-4]. `.timedOut`: the block
+  ///   was withdrawn and will not run; the call waits for a block that has begun in time [RLK-WAIT-5, RLK-WAIT-6,
+  ///   RLK-WAIT-8, RLK-WAIT-9]. `.forked`.
+  /// - Thread: Any.
+  /// - Re-entry: Allowed.
+  /// - Blocks: Until the block has run.
+  /// - Complexity: O(1) and, if it has to wait, one futex(2) call on each side besides the wake; withdrawing is
+  ///   O(blocks that wait).
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
   @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
   public func performAndWait<R>(
@@ -96,8 +101,8 @@ extension RunLoop {
   }
 }
 
-/// A block on its way to another thread and back. Its closure is the runner's once the ticket says that it has begun, else the
-/// waiting thread's.
+/// A block on its way to another thread and back. Its closure is the runner's once the ticket says that it has begun,
+/// else the waiting thread's.
 private final class AwaitedCall: @unchecked Sendable {
   let ticket = BlockTicket()
   private var body: (() -> Void)?

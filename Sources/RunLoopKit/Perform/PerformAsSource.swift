@@ -1,15 +1,16 @@
 extension RunLoop {
   /// Runs `block` once on the loop's thread, in the next pass of the mode, and counts as a source that was handled.
   ///
-  /// It wakes the loop; a run that shall return after a source was handled returns after the block. The block runs among the
-  /// loop's blocks, in the order of queueing, and keeps its modes from being empty until it has run. If a block before it runs
-  /// the loop, and was queued before that run began, it runs after that run. In a run that returns after a source, the
-  /// signalled sources that are ready at the same moment stay signalled for the next run.
+  /// It wakes the loop; a run that shall return after a source was handled returns after the block [RLK-PERFORM-2]. The
+  /// block runs among the loop's blocks, in the order of queueing, and keeps its modes from being empty until it has
+  /// run [RLK-PERFORM-5]. If a block before it runs the loop, and was queued before that run began, it runs after that
+  /// run. In a run that returns after a source, the signalled sources that are ready at the same moment stay signalled
+  /// for the next run.
   /// - Parameters:
   ///   - mode: `.common` stands for every mode that is common when the loop looks at the block.
   ///   - block: Released right after it ran, or when the loop ends; with no lock held.
-  ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread, with no
-  ///     lock held. Not called if this call throws, nor in a child of fork(2).
+  ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
+  ///     with no lock held. Not called if this call throws, nor in a child of fork(2).
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No.
   /// - Throws: `.loopEnded`, `.forked`; neither closure is called then.
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
@@ -40,13 +41,13 @@ extension RunLoop {
     }
   }
 
-  /// As `perform(in:block:)`, and tells the caller if the block will never run.
+  /// As `perform(in:block:)`, and tells the caller if the block will never run [RLK-DROP-1, RLK-DROP-3].
   ///
   /// - Parameters:
   ///   - mode: `.common` stands for every mode that is common when the loop looks at the block.
   ///   - block: Called once, on the loop's thread, with no lock held.
-  ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread, with no
-  ///     lock held. Not called if this call throws, nor in a child of fork(2).
+  ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
+  ///     with no lock held. Not called if this call throws, nor in a child of fork(2).
   public func perform(
     in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: @escaping @Sendable () -> Void
   ) throws(RunLoopError) {
@@ -54,8 +55,8 @@ extension RunLoop {
     try post(posted, mode, []) { posted.run() }
   }
 
-  /// As `perform(in:block:)`, for several modes: the block runs once, in the first of them that runs. `onDrop` is called as by
-  /// `perform(in:block:onDrop:)`.
+  /// As `perform(in:block:)`, for several modes: the block runs once, in the first of them that runs. `onDrop` is
+  /// called as by `perform(in:block:onDrop:)`.
   public func perform(
     in first: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void,
     onDrop: (@Sendable () -> Void)? = nil

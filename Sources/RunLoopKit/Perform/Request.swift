@@ -1,19 +1,22 @@
 internal import Synchronization
 
 extension RunLoop.Port.SendRight {
-  /// Sends a message, and runs the calling thread's loop in `mode` until the answer has arrived.
+  /// Sends a message, and runs the calling thread's loop in `mode` until the answer has arrived [RLK-MSG-22].
   ///
-  /// The message's `reply` becomes a right to answer this request once. In a mode of its own, the loop calls nothing else
-  /// meanwhile; in another mode it calls that mode's items, which may make requests as well. A `stop()` does not end the wait: when
-  /// the request is over, the stop is passed on to the run that encloses it.
+  /// The message's `reply` becomes a right to answer this request once [RLK-MSG-25]. In a mode of its own, the loop
+  /// calls nothing else meanwhile; in another mode it calls that mode's items, which may make requests as well
+  /// [RLK-MSG-26]. A `stop()` does not end the wait: when the request is over, the stop is passed on to the run that
+  /// encloses it [RLK-MSG-27].
   /// - Parameters:
   ///   - message: The question; the call replaces its `reply`.
-  ///   - timeout: How long sending and answering may take together; zero or less: both must be possible at once. Nil: no limit.
+  ///   - timeout: How long sending and answering may take together [RLK-MSG-23, RLK-MSG-44]; zero or less: both must be
+  ///     possible at once. Nil: no limit.
   ///   - mode: Not `.common`, in which no loop runs.
   /// - Returns: The answer.
-  /// - Throws: `.noReply` if the right to answer is released unused, for example because the port is gone with the message in
-  ///   its queue; `.portInvalid`; `.timedOut`, after which whoever answers gets an error; `.loopEnded` also if the thread is
-  ///   told to end now (`RunLoop.Thread`); `.commonModeNotRunnable`; else as `send(_:timeout:)`.
+  /// - Throws: `.noReply` if the right to answer is released unused, for example because the port is gone with the
+  ///   message in its queue [RLK-MSG-24]; `.portInvalid`; `.timedOut`, after which whoever answers gets an error;
+  ///   `.loopEnded` also if the thread is told to end now (`RunLoop.Thread`) [RLK-MSG-30]; `.commonModeNotRunnable`;
+  ///   else as `send(_:timeout:)`.
   /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: As a run does.
   @available(*, noasync, message: "it runs the thread's loop: call it from a synchronous main or a thread of your own")
   public func request(

@@ -4,8 +4,8 @@ internal import Synchronization
 extension RunLoop.Message {
   /// The owner of an open descriptor: closes it when it is gone, unless somebody has taken it.
   ///
-  /// A message takes the descriptor along: when it has been sent, the sender's object is empty, and the receiver's has it. A
-  /// send that throws leaves it where it was.
+  /// A message takes the descriptor along: when it has been sent, the sender's object is empty, and the receiver's has
+  /// it [RLK-MSG-31]. A send that throws leaves it where it was.
   /// - Thread: Any, for all members.
   public final class Descriptor: Sendable, CustomStringConvertible {
     /// -1: taken, or sent.
@@ -37,7 +37,7 @@ extension RunLoop.Message {
     /// The number, for use while this object lives and nobody takes or sends it; -1 after that.
     public var fileDescriptor: Int32 { number.load(ordering: .acquiring) }
 
-    /// The number, which is the caller's to close from now on. Once.
+    /// The number, which is the caller's to close from now on [RLK-MSG-32]. Once.
     /// - Throws: `.systemCall` with `EBADF` if it was taken or sent before.
     public func take() throws(RunLoopError) -> Int32 {
       guard let taken = moveOut() else { throw .systemCall(name: .init("take", Self.isEmpty), errno: EBADF) }

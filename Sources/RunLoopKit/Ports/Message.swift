@@ -1,7 +1,8 @@
 extension RunLoop {
   /// What one thread or process sends to a port: an id, components, and where an answer goes. A value.
   ///
-  /// Bytes and rights are shared, descriptors have one owner: sending moves them. Source: `NSPortMessage`, `mach_msg_header_t`.
+  /// Bytes and rights are shared, descriptors have one owner: sending moves them. Source: `NSPortMessage`,
+  /// `mach_msg_header_t`.
   /// - Thread: Any: a value.
   public struct Message: Sendable, CustomStringConvertible {
     /// One part of a message.
@@ -10,7 +11,7 @@ extension RunLoop {
       case bytes(Bytes)
       /// A descriptor; the receiver's after the send.
       case descriptor(Descriptor)
-      /// The right to send to a port.
+      /// The right to send to a port [RLK-MSG-37].
       case right(Port.SendRight)
     }
 
@@ -24,8 +25,9 @@ extension RunLoop {
     /// connection; nil: this one, by a right to a port of its own.
     public package(set) var sender: Sender?
 
-    /// The most descriptors that a message can carry, also within a process: 253 (unix(7): `SCM_MAX_FD`). Between processes a
-    /// payload of more than 64 KiB takes one of these places, and so does each right to a third process's port.
+    /// The most descriptors that a message can carry, also within a process: 253 (unix(7): `SCM_MAX_FD`) [RLK-WIRE-4].
+    /// Between processes a payload of more than 64 KiB takes one of these places, and so does each right to a third
+    /// process's port [RLK-WIRE-28].
     public static let maximumDescriptors = Limits.maximumDescriptors
 
     /// A message that nobody has sent yet. Its id is any number: it is the receiver's to know.

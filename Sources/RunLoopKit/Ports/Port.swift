@@ -1,14 +1,16 @@
 extension RunLoop {
   /// A port: receives messages, as a source of its own kind.
   ///
-  /// As a member of a mode it keeps its loop from being finished and wakes it by itself; a message for a mode in which the loop
-  /// does not run at that moment waits, and makes no pass. One message a pass, on the loop's thread; ports that have messages take
-  /// turns with each other, and with what the kernel has found. In several modes or loops whoever comes first takes the message.
-  /// A nested run serves further messages while a callout is on the stack.
+  /// As a member of a mode it keeps its loop from being finished and wakes it by itself; a message for a mode in which
+  /// the loop does not run at that moment waits, and makes no pass [RLK-MSG-4]. One message a pass, on the loop's
+  /// thread; ports that have messages take turns with each other, and with what the kernel has found [RLK-MSG-3,
+  /// RLK-MSG-7]. In several modes or loops whoever comes first takes the message [RLK-MSG-6]. A nested run serves
+  /// further messages while a callout is on the stack [RLK-MSG-10].
   ///
-  /// When the port is invalidated or gone, what waits in it is thrown away: who has asked is told (`.noReply`), descriptors are
-  /// closed. Modes hold the port; send rights do not. When the thread of the last loop that serves it ends, the port is
-  /// invalidated, whoever holds it: else its senders would wait for ever. Source: `NSPort`, `CFMachPort`.
+  /// When the port is invalidated or gone, what waits in it is thrown away: who has asked is told (`.noReply`),
+  /// descriptors are closed. Modes hold the port; send rights do not. When the thread of the last loop that serves it
+  /// ends, the port is invalidated, whoever holds it: else its senders would wait for ever [RLK-MSG-16, RLK-MSG-50,
+  /// RLK-MSG-51]. Source: `NSPort`, `CFMachPort`.
   public final class Port: Item, @unchecked Sendable {
     /// How many messages may wait if nothing else is said.
     public static let defaultQueueLimit = 1024
@@ -22,18 +24,20 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - queueLimit: How many messages may wait, at least 1; who sends more waits.
-    ///   - receive: Called on the thread of the loop that runs, with no lock held; kept until the port is invalid or gone.
+    ///   - receive: Called on the thread of the loop that runs, with no lock held; kept until the port is invalid or
+    ///     gone.
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, _ receive: @escaping @Sendable (Port, Message) -> Void
     ) {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: receive)
     }
 
-    /// A port whose body answers: what it returns, on the thread of the loop that runs, goes to the message's `reply`.
+    /// A port whose body answers: what it returns, on the thread of the loop that runs, goes to the message's `reply`
+    /// [RLK-MSG-20].
     ///
-    /// Without such a right, and if it returns nil, nothing is sent; somebody who waits for the answer is told `.noReply`. The
-    /// loop does not wait for room: an answer to a port that is full, and one to a port that is gone, is dropped and counted in
-    /// `undeliveredReplies`. Source: a version 1 source's `perform`.
+    /// Without such a right, and if it returns nil, nothing is sent; somebody who waits for the answer is told
+    /// `.noReply`. The loop does not wait for room: an answer to a port that is full, and one to a port that is gone,
+    /// is dropped and counted in `undeliveredReplies` [RLK-MSG-21]. Source: a version 1 source's `perform`.
     @_disfavoredOverload  // a trailing closure is a receiver's
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, replying: @escaping @Sendable (Port, Message) -> Message?
@@ -41,7 +45,8 @@ extension RunLoop {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.answering(replying))
     }
 
-    /// A port with a delegate, which it does not hold. When the delegate is gone, the next message invalidates the port.
+    /// A port with a delegate, which it does not hold. When the delegate is gone, the next message invalidates the port
+    /// [RLK-MSG-19].
     public convenience init(queueLimit: Int = Port.defaultQueueLimit, delegate: any PortDelegate & Sendable) {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.telling(delegate))
     }
@@ -115,7 +120,7 @@ extension RunLoop {
     }
   }
 
-  /// Receives a port's messages. Source: `NSPortDelegate`.
+  /// Receives a port's messages [RLK-MSG-1]. Source: `NSPortDelegate`.
   public protocol PortDelegate: AnyObject {
     /// Called for each message: on the thread of the loop that received it, with no lock held.
     func port(_ port: Port, didReceive message: Message)

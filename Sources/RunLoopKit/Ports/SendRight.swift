@@ -1,43 +1,48 @@
 extension RunLoop.Port {
   /// The right to send to a port: names it, and does not keep it. A value of one reference.
   ///
-  /// Rights to one port are equal. A right that outlives its port says so.
+  /// Rights to one port are equal [RLK-MSG-18]. A right that outlives its port says so.
   /// - Thread: Any, for all members.
   public struct SendRight: Sendable, Hashable, CustomStringConvertible {
     package let destination: any Destination
 
     package init(_ destination: any Destination) { self.destination = destination }
 
-    /// Sends a message, and waits for room while the port is full.
+    /// Sends a message, and waits for room while the port is full [RLK-MSG-13].
     ///
-    /// The messages that one thread sends to a port arrive in the order of sending. Either the call sends all of the message
-    /// or, if it throws, nothing: the caller keeps descriptors and rights.
+    /// The messages that one thread sends to a port arrive in the order of sending [RLK-MSG-2]. Either the call sends
+    /// all of the message or, if it throws, nothing: the caller keeps descriptors and rights [RLK-MSG-33].
     /// - Parameters:
     ///   - message: What is sent.
-    ///   - timeout: How long the call waits for room; zero or less: there must be room already. Nil: no limit. The thread
-    ///     sleeps meanwhile, and its loop serves nothing.
-    /// - Throws: `.portInvalid` if the receiver is gone, also while the call waits; `.timedOut`; `.wouldDeadlock` if the port is
-    ///   full, only this thread's loop serves it, and there is no timeout; `.tooManyDescriptors`; `.systemCall` with `EBADF` for
-    ///   a descriptor that is empty; `.forked`. Between processes also `.messageTooLarge` and other `.systemCall`.
+    ///   - timeout: How long the call waits for room; zero or less: there must be room already. Nil: no limit. The
+    ///     thread sleeps meanwhile, and its loop serves nothing.
+    /// - Throws: `.portInvalid` if the receiver is gone, also while the call waits [RLK-MSG-15]; `.timedOut`;
+    ///   `.wouldDeadlock` if the port is full, only this thread's loop serves it, and there is no timeout [RLK-MSG-14,
+    ///   RLK-MSG-47]; `.tooManyDescriptors`; `.systemCall` with `EBADF` for a descriptor that is empty; `.forked`.
+    ///   Between processes also `.messageTooLarge` and other `.systemCall`.
     /// - Thread: Any. - Re-entry: Allowed. - Blocks: While the port is full.
-    /// - Complexity: O(components); a write(2) if it wakes a loop that sleeps. Between processes one sendmsg(2).
+    /// - Complexity: O(components); a write(2) if it wakes a loop that sleeps [RLK-MSG-39, RLK-MSG-40]. Between
+    ///   processes one sendmsg(2).
     @available(*, noasync, message: "it waits while the port is full: in a task, use trySend(_:)")
     public func send(_ message: RunLoop.Message, timeout: Duration? = nil) throws(RunLoopError) {
       try destination.send(message, timeout.map { .until(Deadline($0)) } ?? .forever)
     }
 
-    /// As `send(_:timeout:)`, but does not wait: a full port is an error.
+    /// As `send(_:timeout:)`, but does not wait: a full port is an error [RLK-MSG-12].
     /// - Throws: `.portFull`; else as `send(_:timeout:)`. - Thread: Any. - Blocks: No.
     public func trySend(_ message: RunLoop.Message) throws(RunLoopError) { try destination.send(message, .none) }
 
-    /// False once the receiver is gone, a right to answer was used, and in a child of fork(2). True may be over at once.
+    /// False once the receiver is gone, a right to answer was used, and in a child of fork(2) [RLK-MSG-38]. True may be
+    /// over at once.
     public var isValid: Bool { destination.isValid }
 
-    /// Calls `body` once when the port is gone: at once if it is already.
+    /// Calls `body` once when the port is gone: at once if it is already [RLK-MSG-17, RLK-MSG-29].
     ///
-    /// - Parameter body: Called on the thread that ends the port (or finds the other process gone), with no lock held; kept
-    ///   until then, or until it is called off. It should be short: to do more, post to a loop.
-    /// - Returns: The way to call it off; need not be kept. - Thread: Any. - SeeAlso: `CFMessagePortSetInvalidationCallBack`.
+    /// - Parameter body: Called on the thread that ends the port (or finds the other process gone), with no lock held;
+    ///   kept until then, or until it is called off. It should be short: to do more, post to a loop.
+    /// - Returns: The way to call it off; need not be kept.
+    /// - Thread: Any.
+    /// - SeeAlso: `CFMessagePortSetInvalidationCallBack`.
     @discardableResult
     public func onInvalidation(_ body: @escaping @Sendable () -> Void) -> Observation { destination.observe(body) }
 

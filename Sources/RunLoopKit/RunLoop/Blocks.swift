@@ -3,12 +3,14 @@ internal import Synchronization
 extension RunLoop {
   /// Runs `block` once on the loop's thread, in the next pass of the mode, and wakes the loop.
   ///
-  /// A block is no source: a run that shall return after a source was handled goes on (`CFRunLoopPerformBlock` and a wake).
-  /// Such a run ends after a block of `performAsSource(in:block:onDrop:)`, `performAndWait` or `RunLoop.Thread.perform`.
+  /// A block is no source: a run that shall return after a source was handled goes on (`CFRunLoopPerformBlock` and a
+  /// wake) [RLK-PERFORM-4]. Such a run ends after a block of `performAsSource(in:block:onDrop:)`, `performAndWait` or
+  /// `RunLoop.Thread.perform`.
   ///
-  /// Blocks run in the order in which they were queued; a block that a block queues runs in a later pass. The loop releases a
-  /// block right after it ran or, if it never ran, when the loop ends; no lock is held then. The call creates the mode if it
-  /// does not exist.
+  /// Blocks run in the order in which they were queued; a block that a block queues waits until the loop next
+  /// drains the queue [RLK-FAIR-51, RLK-FAIR-53, RLK-RUN-8]. The loop
+  /// releases a block right after it ran or, if it never ran, when the loop ends; no lock is held then [RLK-END-1,
+  /// RLK-END-6]. The call creates the mode if it does not exist.
   /// - Parameters:
   ///   - mode: `.common` stands for every mode that is common when the loop looks at the block.
   ///   - block: Takes over what it captures. If the caller goes on using that, for instance a `Mutex`, write
@@ -21,7 +23,8 @@ extension RunLoop {
     wakes.word.signal()
   }
 
-  /// As `perform(in:block:)`, but does not wake the loop: a loop that sleeps runs the block after something else has woken it.
+  /// As `perform(in:block:)`, but does not wake the loop: a loop that sleeps runs the block after something else has
+  /// woken it.
   /// - SeeAlso: `CFRunLoopPerformBlock`.
   public func enqueue(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
     try append(consume block, mode, [])

@@ -1,10 +1,12 @@
-/// A loop inside a host's loop: the host polls one descriptor for reading, level-triggered, and calls in around its sleep.
+/// A loop inside a host's loop: the host polls one descriptor for reading, level-triggered, and calls in around its
+/// sleep.
 extension RunLoop {
   /// What the host polls for a mode; created at the first call, together with a timer of the mode.
   ///
   /// Compare the answer with the last one after each `runPendingWork(in:)` if an epoll instance of the host watches it.
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
-  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.systemCall` if no descriptor can be made.
+  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.systemCall` if no descriptor can be
+  ///   made.
   @available(*, noasync, message: "hosting belongs to a thread")
   public func hostDescriptor(in mode: Mode = .default) throws(RunLoopError) -> HostDescriptor {
     try checkOwner("hostDescriptor(in:)")
@@ -15,15 +17,16 @@ extension RunLoop {
 
   /// Prepares the loop for the host's wait; to be called before each wait of the host.
   ///
-  /// The call notifies the observers of before-waiting, arms the mode's timer and marks the loop as waiting, so that wakes,
-  /// stops and timers that other threads set make the descriptor readable. From its beginning until `runPendingWork(in:)` the
-  /// loop counts as waiting in this mode, and a wake or a stop, also by an observer, is for `runPendingWork(in:)`. The host may
-  /// call it again before that, also for another mode.
+  /// The call notifies the observers of before-waiting, arms the mode's timer and marks the loop as waiting, so that
+  /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-CASE-109]. From its
+  /// beginning until `runPendingWork(in:)` the loop counts as waiting in this mode, and a wake or a stop, also by an
+  /// observer, is for `runPendingWork(in:)` [RLK-HOST-7]. The host may call it again before that, also for another
+  /// mode.
   ///
-  /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting.
+  /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
   /// - Thread: The loop's own. - Blocks: No.
   /// - Throws: As `hostDescriptor(in:)`, and `.busy` inside a run, or in an observer that this call or
-  ///   `runPendingWork(in:)` notifies.
+  ///   `runPendingWork(in:)` notifies [RLK-HOST-11].
   @available(*, noasync, message: "hosting belongs to a thread")
   public func prepareToWait(in mode: Mode = .default) throws(RunLoopError) -> Bool {
     let call = "prepareToWait(in:)"
@@ -47,8 +50,10 @@ extension RunLoop {
 
   /// Runs what is pending; to be called when the descriptor is readable or `prepareToWait(in:)` answered true.
   ///
-  /// This is a run of one pass that does not wait. If nothing is pending, the call makes no pass and answers `.timedOut`.
-  /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)`; else as `run(in:for:)` with a limit of zero.
+  /// This is a run of one pass that does not wait. If nothing is pending, the call makes no pass and answers
+  /// `.timedOut` [RLK-HOST-4].
+  /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9]; else as `run(in:for:)` with
+  ///   a limit of zero.
   /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.
   @available(*, noasync, message: "hosting belongs to a thread")
   @discardableResult
@@ -90,8 +95,8 @@ extension RunLoop {
   }
 
   /// From here on wakes and stops are the host's (rules 15, 19), as from the top of a pass, so that nothing of what the
-  /// observers of before-waiting, or others meanwhile, ask for is lost. What was posted while nothing waited is dropped, since a
-  /// look at all of it follows; what an earlier `prepareToWait` has got is kept for `runPendingWork`.
+  /// observers of before-waiting, or others meanwhile, ask for is lost. What was posted while nothing waited is
+  /// dropped, since a look at all of it follows; what an earlier `prepareToWait` has got is kept for `runPendingWork`.
   private func beginHostedWait(_ mode: ModePointer) {
     if owner.hostWait == .none {
       _ = stops.begin(owner.nextRun())
@@ -127,7 +132,8 @@ extension RunLoop {
     return hasWork
   }
 
-  /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due timers.
+  /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due
+  /// timers.
   private func hasHostedWork(in mode: ModePointer) -> Bool {
     if wakes.isOwedToHost || owner.isHostedStop { return true }
     if hasHostedEvent(in: mode) || mode.hasMessages(on: self) { return true }

@@ -1,17 +1,20 @@
 extension RunLoop {
   /// Runs `block` once when the mode is quiet: in a pass that is about to wait, with nothing ready, due or queued.
   ///
-  /// Each quiet pass runs one block, in the order in which they were queued, so that the loop serves what arrives in between
-  /// first. What an idle block queues for idle waits until something else has woken the loop: work that queues itself again
-  /// runs once each time the loop has become quiet, and the loop sleeps in between. Idle blocks do not keep a run going.
+  /// Each quiet pass runs one block, in the order in which they were queued, so that the loop serves what arrives in
+  /// between first. What an idle block queues for idle waits until something else has woken the loop: work that queues
+  /// itself again runs once each time the loop has become quiet, and the loop sleeps in between. Idle blocks do not
+  /// keep a run going.
   /// - Parameters:
-  ///   - mode: Work for the default mode waits while the loop runs in the tracking mode; `.common` stands for all common modes.
-  ///   - block: Released right after it ran or, if it never ran, when the loop ends: on its thread, with no lock held.
-  ///   - onDrop: Called once, instead of the block, if the loop ends first: on its thread, with no lock held. Not called if
-  ///     this call throws, nor in a child of fork(2).
+  ///   - mode: Work for the default mode waits while the loop runs in the tracking mode; `.common` stands for all
+  ///     common modes.
+  ///   - block: Released right after it ran or, if it never ran, when the loop ends: on its thread, with no lock held
+  ///     [RLK-IDLE-1, RLK-IDLE-2].
+  ///   - onDrop: Called once, instead of the block, if the loop ends first: on its thread, with no lock held
+  ///     [RLK-DROP-5]. Not called if this call throws, nor in a child of fork(2).
   /// - Thread: Any; wakes the loop. - Blocks: No.
   /// - Throws: `.loopEnded`, `.forked`; the call releases the block then.
-  /// - Complexity: O(1), amortized; a block costs two system calls.
+  /// - Complexity: O(1), amortized; a block costs two system calls [RLK-IDLE-4].
   public func performWhenIdle(
     in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) {

@@ -1,10 +1,13 @@
 extension RunLoop.Item {
   /// Whether the item keeps its modes from being finished. True at first; an observer never does.
   ///
-  /// An item that does not is served like any other as long as something else, or a limit, keeps the run going: statistics that
-  /// are written now and then, a signal that may come. A mode with nothing else is empty. Takes effect at once in all modes
-  /// of all loops that hold it; a run that sleeps looks whether anything is left after its next pass (`wakeUp()`) [RLK-KEEP-1].
-  /// - Thread: Any. In a child of fork(2) that inherited the item nothing is changed. - Blocks: No. - Complexity: O(modes).
+  /// An item that does not is served like any other as long as something else, or a limit, keeps the run going:
+  /// statistics that are written now and then, a signal that may come. A mode with nothing else is empty [RLK-KEEP-1].
+  /// Takes effect at once in all modes of all loops that hold it [RLK-KEEP-2]; a run that sleeps looks whether anything
+  /// is left after its next pass (`wakeUp()`) [RLK-KEEP-3].
+  /// - Thread: Any. In a child of fork(2) that inherited the item nothing is changed.
+  /// - Blocks: No.
+  /// - Complexity: O(modes).
   /// - SeeAlso: `uv_unref` of libuv.
   public final var keepsRunning: Bool {
     get { kind != .observer && !isBackground }

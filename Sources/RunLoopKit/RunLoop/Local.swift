@@ -1,8 +1,9 @@
 extension RunLoop {
-  /// The door for closures over a thread's own state: what is made through `Local` can join this loop only, and its closure
-  /// runs on this thread only, so that it need not be Sendable. Traps on another thread than the loop's own.
+  /// The door for closures over a thread's own state: what is made through `Local` can join this loop only, and its
+  /// closure runs on this thread only, so that it need not be Sendable. Traps on another thread than the loop's own.
   ///
-  /// What `body` throws keeps its type; the language wants it named in a closure: `{ local throws(RunLoopError) in ... }`.
+  /// What `body` throws keeps its type [RLK-ADD-10]; the language wants it named in a closure:
+  /// `{ local throws(RunLoopError) in ... }`.
   public func assumeOnLoop<R, E: Error>(_ body: (borrowing Local) throws(E) -> R) throws(E) -> R {
     guard isCurrent else {
       // Not a precondition, which says nothing where the optimizer is on.
@@ -11,7 +12,8 @@ extension RunLoop {
     return try body(Local(loop: self))
   }
 
-  /// The same for a body that makes no items: it checks that this is the loop's own thread, and what it throws keeps its type.
+  /// The same for a body that makes no items: it checks that this is the loop's own thread, and what it throws keeps
+  /// its type.
   public func assumeOnLoop<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     guard isCurrent else {
       // Not a precondition, which says nothing where the optimizer is on.

@@ -1,14 +1,15 @@
 extension RunLoop {
   /// Whether the common modes of the main loop serve the main dispatch queue. True at first; false on every other loop.
   ///
-  /// The queue counts as a member: while this is true, a run of the main loop in a common mode is never finished, whether
-  /// the process has a main dispatch queue or not, so that a program does not end or hang by what it is linked with. It ends by
-  /// `stop()`, its limit, or a handled source if asked. False: a common mode is finished as any other, and the
-  /// queue's functions, among them the jobs of the main actor, wait.
+  /// The queue counts as a member: while this is true, a run of the main loop in a common mode is never finished,
+  /// whether the process has a main dispatch queue or not, so that a program does not end or hang by what it is linked
+  /// with [RLK-MAIN-1]. It ends by `stop()`, its limit, or a handled source if asked. False: a common mode is finished
+  /// as any other, and the queue's functions, among them the jobs of the main actor, wait [RLK-MAIN-2].
   ///
   /// Takes effect for the queue with the next run. A run that sleeps asks whether anything is left after a `wakeUp()`.
-  /// - Thread: Any; on another loop than the main one setting it does nothing. - Blocks: No. - Complexity: O(1).
-  /// CFRunLoop has no such switch.
+  /// - Thread: Any; on another loop than the main one setting it does nothing [RLK-MAIN-6].
+  /// - Blocks: No.
+  /// - Complexity: O(1). CFRunLoop has no such switch.
   public var servesMainQueue: Bool {
     get { isMain && isUsable && lock.withLock { state.servesMainQueue } }
     set {
@@ -17,7 +18,8 @@ extension RunLoop {
     }
   }
 
-  /// Rules 2 and 58: only the main loop, only in common modes, not inside one of the queue's own functions. Under the lock.
+  /// Rules 2 and 58: only the main loop, only in common modes, not inside one of the queue's own functions. Under the
+  /// lock.
   @inline(__always)
   func isKeptByMainQueue(_ mode: ModePointer) -> Bool {
     isMain && mode.isCommon && state.servesMainQueue && !state.isInMainQueue
@@ -29,8 +31,8 @@ extension RunLoop {
     isKeptByMainQueue(mode) && MainQueuePort.fileDescriptor != nil
   }
 
-  /// The mode of the name. A name that is common on the main loop is a mode to run in although nothing was added to it yet: it
-  /// is made now (decision 0015). Under the lock.
+  /// The mode of the name. A name that is common on the main loop is a mode to run in although nothing was added to it
+  /// yet: it is made now (decision 0015). Under the lock.
   @inline(__always)
   func modeToRun(_ name: Mode) -> ModePointer? { state.mode(name) ?? modeKeptByMainQueue(name) }
 

@@ -1,10 +1,12 @@
 extension RunLoop {
   /// Adds an item to a mode, which is made if need be; to `.common`: to all common modes, now and later.
   ///
-  /// - Returns: True if anything changed. False for what the C model ignores: an item that is invalid, a member already, equal
-  ///   to a member (sources), or in another loop (timers and observers). `printsDiagnostics` tells why.
-  /// - Throws: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's `assumeOnLoop`; `.systemCall`
-  ///   if a descriptor is refused or none is left. The item is in no mode then that it was not in before.
+  /// - Returns: True if anything changed. False for what the C model ignores: an item that is invalid, a member
+  ///   already, equal to a member (sources), or in another loop (timers and observers) [RLK-ADD-1, RLK-ADD-2].
+  ///   `printsDiagnostics` tells why.
+  /// - Throws: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's `assumeOnLoop`
+  ///   [RLK-ADD-6]; `.systemCall` if a descriptor is refused or none is left [RLK-ADD-8]. The item is in no mode then
+  ///   that it was not in before [RLK-ADD-3, RLK-ADD-4, RLK-ADD-11].
   /// - Thread: Any; a sleeping loop serves the item at once. A source's `schedule` is called before the return.
   /// - SeeAlso: `CFRunLoopAddSource`, `CFRunLoopAddTimer`, `CFRunLoopAddObserver`.
   @discardableResult
@@ -107,8 +109,8 @@ extension RunLoop {
     }
   }
 
-  /// What is in the mode: signalled sources, observers (in their order), timers, port and descriptor sources. For `.common`: the
-  /// record of what was added to the common modes, in the order of adding.
+  /// What is in the mode: signalled sources, observers (in their order), timers, port and descriptor sources
+  /// [RLK-ADD-9]. For `.common`: the record of what was added to the common modes, in the order of adding.
   /// - Thread: Any; a moment's picture. - Complexity: O(items).
   public func items(in mode: Mode = .default) -> [Item] {
     guard isUsable else { return [] }
@@ -118,8 +120,8 @@ extension RunLoop {
     }
   }
 
-  /// The tolerance of timers that are added without one, as if it had been set then; zero at first, and at
-  /// least. A timer that must be exact all the same sets its own to zero, once and for all; a display link always is. Timers
+  /// The tolerance of timers that are added without one, as if it had been set then; zero at first, and at least. A
+  /// timer that must be exact all the same sets its own to zero, once and for all; a display link always is. Timers
   /// that are members already keep theirs; a repeating one gets at most half its interval.
   ///
   /// Wakes that are saved by it: `Statistics.wakesSaved`. - Thread: Any.
@@ -133,8 +135,9 @@ extension RunLoop {
 
   /// Makes a mode common for good: it receives all items of the common modes, now and later.
   ///
-  /// The mode itself is created when it gets an item. If the system refuses an item, for want of a descriptor, the loop reports
-  /// that on standard error, and the next `add(_:to: .common)` of the item tries again. `.common` is ignored.
+  /// The mode itself is created when it gets an item. If the system refuses an item, for want of a descriptor, the loop
+  /// reports that on standard error, and the next `add(_:to: .common)` of the item tries again [RLK-FAULT-2]. `.common`
+  /// is ignored.
   /// - Thread: Any. - Blocks: No. - Complexity: O(items of the common modes). - SeeAlso: `CFRunLoopAddCommonMode`.
   public func addCommonMode(_ mode: Mode) {
     guard isUsable, mode != .common else { return }

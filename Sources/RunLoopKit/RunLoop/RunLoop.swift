@@ -1,11 +1,12 @@
 internal import Glibc
 internal import Synchronization
 
-/// A run loop: one per thread, made on first use, ended with its thread. The object may outlive both.
+/// A run loop: one per thread, made on first use, ended with its thread [RLK-THREAD-1, RLK-END-7]. The object may
+/// outlive both.
 ///
-/// - Thread: Any, unless a declaration says "the loop's own". A loop that has ended, or was inherited through fork(2): calls
-///   that can throw throw `.loopEnded` or `.forked`, the others do nothing and answer false, nil or empty; `isEmpty` and
-///   `hasEnded` answer true.
+/// - Thread: Any, unless a declaration says "the loop's own". A loop that has ended, or was inherited through fork(2):
+///   calls that can throw throw `.loopEnded` or `.forked`, the others do nothing and answer false, nil or empty;
+///   `isEmpty` and `hasEnded` answer true [RLK-END-10, RLK-FORK-1].
 /// - Re-entry: Everything is allowed from every callout; no lock is held in user code.
 /// - SeeAlso: `CFRunLoopRef`.
 public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
@@ -73,10 +74,11 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   @available(*, noasync, message: "a task has no thread: call it from a synchronous main or a thread of your own")
   public static var current: RunLoop { ThreadRecord.current.currentLoop }
 
-  /// The main thread's loop, whoever asks.
+  /// The main thread's loop, whoever asks [RLK-FORK-3].
   ///
-  /// An async `main` ends the main thread when it first suspends, and the loop with it: what is in it then is told of on standard
-  /// error, and adding throws `.loopEnded`. A loop that the main thread has never asked for cannot notice that end.
+  /// An async `main` ends the main thread when it first suspends, and the loop with it: what is in it then is told of
+  /// on standard error, and adding throws `.loopEnded`. A loop that the main thread has never asked for cannot notice
+  /// that end.
   /// - SeeAlso: `CFRunLoopGetMain`.
   public static var main: RunLoop { Registry.mainLoop }
 
@@ -130,17 +132,20 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 extension RunLoop {
   /// Ends the innermost run after its pass, which is not cut short; does nothing if the loop does not run.
   ///
-  /// It never reaches an enclosing run, and several stops are one. Wakes the loop.
+  /// It never reaches an enclosing run, and several stops are one [RLK-RUN-5]. Wakes the loop [RLK-RUN-6].
   /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
   public func stop() {
     guard isInThisProcess else { return }
     if stops.request() { wakes.word.kick() }
   }
 
-  /// Makes a waiting loop go on, or the coming wait of the running pass not block. Dropped while the loop does not run, and
-  /// from the end of a wait until the next pass begins, since a pass follows anyway: whatever was published before is seen.
+  /// Makes a waiting loop go on, or the coming wait of the running pass not block. Dropped while the loop does not run,
+  /// and from the end of a wait until the next pass begins, since a pass follows anyway: whatever was published before
+  /// is seen.
   ///
-  /// - Thread: Any. - Blocks: No; lock-free, one write(2) if the loop sleeps, else none. - SeeAlso: `CFRunLoopWakeUp`.
+  /// - Thread: Any.
+  /// - Blocks: No; lock-free, one write(2) if the loop sleeps, else none [RLK-COST-3, RLK-COST-4].
+  /// - SeeAlso: `CFRunLoopWakeUp`.
   public func wakeUp() {
     guard isInThisProcess else { return }
     wakes.word.signal()
@@ -149,7 +154,8 @@ extension RunLoop {
   /// True while the loop sleeps, and nothing has woken it yet. - SeeAlso: `CFRunLoopIsWaiting`.
   public var isWaiting: Bool { isUsable && wakes.word.isAsleep }
 
-  /// Clears the stop of the innermost activation; true if there was one. A request, which it does not end, passes it on. [loop]
+  /// Clears the stop of the innermost activation; true if there was one. A request, which it does not end, passes it
+  /// on. [loop]
   @inline(__always)
   func takeStop(of activation: Activation) -> Bool {
     guard stops.take() else { return false }
@@ -174,10 +180,11 @@ extension RunLoop {
     return lock.withLock { Set(state.modes.map { $0.name }) }
   }
 
-  /// Whether a run of the mode would return `.finished` at once: nothing in the mode keeps a run going. Observers do not count.
+  /// Whether a run of the mode would return `.finished` at once: nothing in the mode keeps a run going. Observers do
+  /// not count.
   ///
-  /// True as well for a mode that does not exist, for `.common`, and if the loop has ended. A common mode of the main loop is
-  /// never empty while `servesMainQueue` is true.
+  /// True as well for a mode that does not exist, for `.common`, and if the loop has ended. A common mode of the main
+  /// loop is never empty while `servesMainQueue` is true.
   /// - Thread: Any; the answer may be old when it is read. - Complexity: O(items).
   public func isEmpty(in mode: Mode = .default) -> Bool {
     guard isUsable, mode != .common else { return true }

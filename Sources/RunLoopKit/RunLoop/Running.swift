@@ -14,20 +14,24 @@ extension RunLoop {
     return try run(in: .default, limit: RunLimit(nil), false)
   }
 
-  /// Runs the loop in one mode until nothing is left to wait for, `stop()`, the limit, or, if asked, a source was handled.
+  /// Runs the loop in one mode until nothing is left to wait for, `stop()`, the limit, or, if asked, a source was
+  /// handled.
   ///
-  /// Nested runs are allowed from every callout. The common pseudo mode, an unknown and an empty mode are finished at once,
-  /// without a notification (`printsDiagnostics` tells). On the main loop a common mode is never finished: the main dispatch
-  /// queue counts as a member, also where there is none (`servesMainQueue`).
+  /// Nested runs are allowed from every callout [RLK-RUN-7]. The common pseudo mode, an unknown and an empty mode are
+  /// finished at once, without a notification (`printsDiagnostics` tells) [RLK-RUN-1]. On the main loop a common mode
+  /// is never finished: the main dispatch queue counts as a member, also where there is none (`servesMainQueue`).
   /// - Parameters:
   ///   - mode: The mode whose members are served.
-  ///   - limit: Nil, and more than about 16 years: none. Zero or less: one pass that does not wait.
-  ///   - returnAfterSourceHandled: Return after the first pass in which a source was performed, a port source called or the
-  ///     main queue served. Timers and blocks do not count.
+  ///   - limit: Nil, and more than about 16 years: none [RLK-RUN-4]. Zero or less: one pass that does not wait
+  ///     [RLK-RUN-3].
+  ///   - returnAfterSourceHandled: Return after the first pass in which a source was performed, a port source called or
+  ///     the main queue served. Timers and blocks do not count.
   /// - Returns: The first that applies: handled, timed out, stopped, finished.
-  /// - Thread: The loop's own. - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.systemCall` if the mode has no port set
-  ///   yet and none can be made, or if the kernel will never answer a wait: somebody has closed the port set's descriptor
-  ///   (a stray close(2), closefrom(3)). After-waiting and exit have been notified then, and the loop's description says so.
+  /// - Thread: The loop's own.
+  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.systemCall` if the mode has no port set yet and none can be
+  ///   made, or if the kernel will never answer a wait: somebody has closed the port set's descriptor (a stray
+  ///   close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. After-waiting and exit have been notified then, and the loop's
+  ///   description says so.
   /// - SeeAlso: `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
@@ -48,13 +52,14 @@ extension RunLoop {
     return try run(in: mode, limit: RunLimit(until: until), returnAfterSourceHandled)
   }
 
-  /// Runs a mode until `stop()` is called, also while the mode is empty.
+  /// Runs a mode until `stop()` is called, also while the mode is empty [RLK-RESIDENT-15].
   ///
-  /// The call adds an item of its own to the mode for as long as it runs, so that nothing else has to keep the run going. Nested
-  /// runs of this kind are stopped one by one, the innermost first. A `stop()` before the run has begun stops nothing, as for
-  /// every run; `RunLoop.Thread` ends a thread whatever it does.
+  /// The call adds an item of its own to the mode for as long as it runs, so that nothing else has to keep the run
+  /// going. Nested runs of this kind are stopped one by one, the innermost first. A `stop()` before the run has begun
+  /// stops nothing, as for every run; `RunLoop.Thread` ends a thread whatever it does.
   /// - Returns: `.stopped`.
-  /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common`.
+  /// - Thread: The loop's own.
+  /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
   public func runUntilStopped(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
@@ -116,7 +121,8 @@ extension RunLoop {
     return .systemCall(name: "epoll_wait", errno: owner.waitFailure)
   }
 
-  /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: a wait has failed.
+  /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: a wait
+  /// has failed.
   @inline(__always)
   private func activate(
     _ activation: Activation, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
@@ -134,7 +140,8 @@ extension RunLoop {
     drainScope(of: activation)
 
     if began != 0 { endTiming(began) }
-    // Of the outermost run nobody but a host is owed anything; what has been posted is dropped when the next one begins.
+    // Of the outermost run nobody but a host is owed anything; what has been posted is dropped when the next one
+    // begins.
     if parent == nil {
       if let counters { counters.pointee.runEnds() }
     } else {

@@ -1,23 +1,25 @@
 extension RunLoop {
   /// A thread that lives to serve its loop: it runs the default mode until it is told to stop.
   ///
-  /// The thread keeps nothing but its own state alive: not this object, and nothing of what its owner holds besides what the
-  /// owner's blocks capture. When the last reference to this object goes, the thread is told to stop after due work, and is
-  /// not waited for. Whoever wants to know that it is over calls `join`.
+  /// The thread keeps nothing but its own state alive: not this object, and nothing of what its owner holds besides
+  /// what the owner's blocks capture. When the last reference to this object goes, the thread is told to stop after due
+  /// work, and is not waited for [RLK-RESIDENT-11, RLK-RESIDENT-12]. Whoever wants to know that it is over calls
+  /// `join`.
   ///
   /// Its signal mask is the one of the thread that calls `start`: block signals there before, as for every thread.
   /// - Thread: Any, for all members.
   public final class Thread: Sendable {
     /// How a thread stops.
     public enum Ending: Sendable {
-      /// After the pass that runs. Nested runs are stopped too, one after the other. What waits is released without having run.
+      /// After the pass that runs. Nested runs are stopped too, one after the other [RLK-RESIDENT-4]. What waits is
+      /// released without having run [RLK-RESIDENT-3].
       case now
-      /// After what was queued, signalled or due in the default mode when it was told; not what follows from that. A run that
-      /// a callout has nested in another mode ends first, by itself or by `.now`.
+      /// After what was queued, signalled or due in the default mode when it was told; not what follows from that
+      /// [RLK-RESIDENT-2]. A run that a callout has nested in another mode ends first, by itself or by `.now`.
       case afterDueWork
     }
 
-    /// Cut at a character so that it has at most 15 bytes, in the system's lists.
+    /// Cut at a character so that it has at most 15 bytes, in the system's lists [RLK-RESIDENT-10].
     public let name: String
     private let resident: Resident
 
@@ -26,8 +28,8 @@ extension RunLoop {
     /// - Parameters:
     ///   - name: For debuggers and /proc.
     ///   - stackSize: In bytes, beside the program's thread-local variables; rounded up to whole pages. At least
-    ///     `minimumStackSize`: `start` throws if it is less. Nil: the system's default, mostly 8 MiB, of which only what is
-    ///     touched takes memory.
+    ///     `minimumStackSize`: `start` throws if it is less. Nil: the system's default, mostly 8 MiB, of which only
+    ///     what is touched takes memory.
     ///   - setUp: Called once on the thread before `start` returns, with its loop: to add its items. Released after it.
     public init(name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }) {
       self.name = name
@@ -38,9 +40,10 @@ extension RunLoop {
 
     /// Starts the thread, and returns when its loop takes work.
     ///
-    /// - Throws: What `setUp` has thrown, or `.loopEnded` if it has ended its thread: it is over then. `.alreadyStarted`, also while another thread is about to
-    ///   start it, and after its end. `.systemCall`: the stack is too small (`EINVAL`), the system has no room for one more
-    ///   thread (it may be started later), or no descriptor for its loop. `.forked`.
+    /// - Throws: What `setUp` has thrown, or `.loopEnded` if it has ended its thread: it is over then [RLK-RESIDENT-7,
+    ///   RLK-RESIDENT-18]. `.alreadyStarted`, also while another thread is about to start it, and after its end
+    ///   [RLK-RESIDENT-5]. `.systemCall`: the stack is too small (`EINVAL`), the system has no room for one more thread
+    ///   (it may be started later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
     /// - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
     public func start() throws { try resident.start() }
 
@@ -50,25 +53,28 @@ extension RunLoop {
     /// True from the return of `start` until the thread's loop has ended.
     public var isRunning: Bool { resident.isRunning }
 
-    /// As `performAsSource(in:block:onDrop:)` of its loop, in one mode. A block for the default mode that is accepted runs before a stop after due work;
-    /// after `stop(.now)`, and of other modes, what waits is released on the thread.
+    /// As `performAsSource(in:block:onDrop:)` of its loop, in one mode [RLK-PERFORM-3]. A block for the default mode
+    /// that is accepted runs before a stop after due work [RLK-RESIDENT-16]; after `stop(.now)`, and of other modes,
+    /// what waits is released on the thread.
     ///
-    /// - Throws: `.notStarted`; `.loopEnded` from `stop` on: late work is refused. `.forked`.
+    /// - Throws: `.notStarted`; `.loopEnded` from `stop` on: late work is refused [RLK-RESIDENT-1]. `.forked`.
     public func perform(
       in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
     ) throws(RunLoopError) {
       try resident.perform(in: mode, block: block, onDrop: onDrop)
     }
 
-    /// Tells the thread to stop, and does not wait for it. `.now` may follow `.afterDueWork`; else the first one counts.
-    /// Nothing happens if it was not started, or has ended. While `setUp` runs it is kept for its return.
+    /// Tells the thread to stop, and does not wait for it. `.now` may follow `.afterDueWork`; else the first one
+    /// counts. Nothing happens if it was not started, or has ended. While `setUp` runs it is kept for its return
+    /// [RLK-RESIDENT-8].
     ///
-    /// - Re-entry: Allowed, also on the thread itself. - Blocks: No. - Complexity: O(1).
+    /// - Re-entry: Allowed, also on the thread itself [RLK-RESIDENT-6]. - Blocks: No. - Complexity: O(1).
     public func stop(_ ending: Ending = .afterDueWork) { resident.stop(ending) }
 
-    /// Returns when the thread is over: its loop has ended, all that it held was released. At once if it was not started.
+    /// Returns when the thread is over: its loop has ended, all that it held was released. At once if it was not
+    /// started.
     ///
-    /// Does not stop it. Any number of threads may wait, at any time.
+    /// Does not stop it. Any number of threads may wait, at any time [RLK-RESIDENT-20].
     /// - Parameter timeout: How long; zero or less: not at all; nil: for ever.
     /// - Throws: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
     @available(*, noasync, message: "it blocks its thread")
