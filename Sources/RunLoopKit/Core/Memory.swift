@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// One value in memory of its own, by malloc(3): `allocate(capacity:)` goes through posix_memalign(3) at twice the cost.
+/// Memory by malloc(3): `allocate(capacity:)` goes through posix_memalign(3) at twice the cost.
 extension UnsafeMutablePointer where Pointee: ~Copyable {
+  /// One value in memory of its own.
   static func make(_ value: consuming Pointee) -> Self {
     guard let memory = malloc(MemoryLayout<Pointee>.size) else { fatalError("RunLoopKit: malloc failed") }
     let pointer = memory.bindMemory(to: Pointee.self, capacity: 1)
@@ -14,4 +15,13 @@ extension UnsafeMutablePointer where Pointee: ~Copyable {
     deinitialize(count: 1)
     free(self)
   }
+
+  /// Room for values that are initialised later; none is aligned to more than malloc(3) does.
+  static func room(for count: Int) -> Self {
+    guard let memory = malloc(MemoryLayout<Pointee>.stride * count) else { fatalError("RunLoopKit: malloc failed") }
+    return memory.bindMemory(to: Pointee.self, capacity: count)
+  }
+
+  /// What `room` has made, and nothing is left in.
+  func giveBackRoom() { free(self) }
 }

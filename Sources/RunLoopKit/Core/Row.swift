@@ -20,7 +20,10 @@ package struct Row<Element>: ~Copyable {
 
   /// The index counts from the first element; it must be below `count`.
   // Then there is memory.
-  package subscript(index: Int) -> Element { elements![first + index] }
+  package subscript(index: Int) -> Element {
+    @inline(__always) unsafeAddress { UnsafePointer(elements! + (first + index)) }
+    @inline(__always) unsafeMutableAddress { elements! + (first + index) }
+  }
 
   /// - Complexity: O(1), amortized.
   @inline(__always)
@@ -38,6 +41,14 @@ package struct Row<Element>: ~Copyable {
     // There is an element, hence memory.
     first += 1
     return (elements! + (first - 1)).move()
+  }
+
+  /// Of a row that is not empty. - Complexity: O(1).
+  @inline(__always)
+  package mutating func takeLast() -> Element {
+    end -= 1
+    // There is an element, hence memory.
+    return (elements! + end).move()
   }
 
   /// Takes out the first one that is wanted, from wherever it is. - Complexity: O(n).
@@ -60,7 +71,7 @@ package struct Row<Element>: ~Copyable {
 
   @inline(never)
   private mutating func giveBack() {
-    elements?.deallocate()
+    elements?.giveBackRoom()
     elements = nil
     capacity = 0
   }
@@ -73,10 +84,10 @@ package struct Row<Element>: ~Copyable {
       elements.moveInitialize(from: elements + first, count: count)
     } else {
       let larger = max(Self.firstCapacity, capacity * 2)
-      let moved = UnsafeMutablePointer<Element>.allocate(capacity: larger)
+      let moved = UnsafeMutablePointer<Element>.room(for: larger)
       if let elements {
         moved.moveInitialize(from: elements + first, count: count)
-        elements.deallocate()
+        elements.giveBackRoom()
       }
       elements = moved
       capacity = larger
@@ -88,6 +99,6 @@ package struct Row<Element>: ~Copyable {
   deinit {
     guard let elements else { return }
     (elements + first).deinitialize(count: count)
-    elements.deallocate()
+    elements.giveBackRoom()
   }
 }

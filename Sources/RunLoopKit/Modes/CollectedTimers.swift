@@ -1,7 +1,7 @@
 /// Due timers that the passes on a loop's stack have taken out of their heaps, the innermost pass's last. Under the loop's lock;
 /// its own thread alone adds and removes, and may read without.
 struct CollectedTimers: ~Copyable {
-  private var row: ContiguousArray<Entry> = []
+  private var row = Row<Entry>()
 
   struct Entry {
     /// Held until it is taken out.
@@ -35,17 +35,20 @@ struct CollectedTimers: ~Copyable {
   }
 
   /// What the caller releases without the lock: it may be the last reference.
-  mutating func takeLast() -> Unmanaged<RunLoop.Timer> { row.removeLast().timer }
+  mutating func takeLast() -> Unmanaged<RunLoop.Timer> { row.takeLast().timer }
 
   mutating func takeAll() -> [Unmanaged<RunLoop.Timer>] {
-    defer { row = [] }
-    return row.map(\.timer)
+    var timers: [Unmanaged<RunLoop.Timer>] = []
+    while let entry = row.takeFirst() { timers.append(entry.timer) }
+    row.trim()
+    return timers
   }
 
   /// Back into the heaps: a nested run fires what the passes on the stack have not reached (rule 33). What has been given another
   /// date meanwhile is there already.
   func putBack() {
-    for entry in row where entry.token != 0 {
+    for index in 0..<row.count where row[index].token != 0 {
+      let entry = row[index]
       let timer = entry.timer.takeUnretainedValue()
       guard timer.isValid, !timer.isFiring, timer.token(in: entry.mode) == entry.token,
         !entry.mode.timers.isSet(timer, token: entry.token)
@@ -57,8 +60,8 @@ struct CollectedTimers: ~Copyable {
   /// Of the mode's members among them, all on the suspending clock.
   func firstDate(of mode: ModePointer) -> UInt64 {
     var first = Time.forever
-    for entry in row {
-      let timer = entry.timer.takeUnretainedValue()
+    for index in 0..<row.count {
+      let timer = row[index].timer.takeUnretainedValue()
       if timer.isMember(of: mode) { first = min(first, timer.withSchedule { $0.date }) }
     }
     return first
@@ -69,15 +72,15 @@ struct CollectedTimers: ~Copyable {
   mutating func sortByMoment(from base: Int) {
     let nows = RunLoop.TimerClock.allCases.map { Kernel.now($0) }
     // On the suspending clock; negative if that is from before the machine was started.
-    let moments = row[base...].map { entry in
-      entry.timer._withUnsafeGuaranteedRef { timer in
+    let moments = (base..<row.count).map { index in
+      row[index].timer._withUnsafeGuaranteedRef { timer in
         let date = timer.withSchedule { $0.date(on: timer.clock) }
         let now = nows[Int(timer.clock.rawValue)]
         return Int64(clamping: nows[0]) - Int64(clamping: now > date ? now - date : 0)
       }
     }
     let order = moments.indices.sorted { (moments[$0], $0) < (moments[$1], $1) }
-    let collected = Array(row[base...])
+    let collected = (base..<row.count).map { row[$0] }
     for (place, index) in order.enumerated() { row[base + place] = collected[index] }
   }
 
@@ -87,8 +90,8 @@ struct CollectedTimers: ~Copyable {
   func wakesSaved(from base: Int, since sleep: UInt64) -> UInt64 {
     if sleep == Time.forever { return 0 }
     var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []
-    for entry in row[base...] {
-      let schedule = entry.timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0 } }
+    for index in base..<row.count {
+      let schedule = row[index].timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0 } }
       let date = max(schedule.date, sleep)
       if schedule.tolerance > 0 { tolerant.insert(date) } else { exact.insert(date) }
     }
@@ -99,7 +102,7 @@ struct CollectedTimers: ~Copyable {
 
 /// Where a heap's due timers go.
 private struct DueTimers {
-  let row: UnsafeMutablePointer<ContiguousArray<CollectedTimers.Entry>>
+  let row: UnsafeMutablePointer<Row<CollectedTimers.Entry>>
   let mode: ModePointer
 }
 

@@ -10,7 +10,16 @@ struct ModeTimers: ~Copyable {
   /// The timer's token. The heap and the timerfd of its clock are made with the first; `set`, if there is one, hears of the latter.
   @inline(__always)
   mutating func insert(_ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
-    if first?.serves(timer.clock, set) != true { try make(timer.clock, heardBy: set, on: loop) }
+    if let first, first.serves(timer.clock, set) { return try first.heap.insert(timer) }
+    return try insertBesides(timer, heardBy: set, on: loop)
+  }
+
+  /// The first one of its clock, or one of another clock than most.
+  @inline(never)
+  private mutating func insertBesides(
+    _ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop
+  ) throws(RunLoopError) -> UInt64 {
+    try make(timer.clock, heardBy: set, on: loop)
     // Made in the line above.
     return try heap(of: timer.clock)!.insert(timer)
   }
@@ -331,7 +340,9 @@ struct ClockTimers {
       port.disarm()
       return true
     }
-    if wakeAt > port.armed { port.harvested() }
+    let armed = port.armed
+    if wakeAt == armed { return true }
+    if wakeAt > armed { port.harvested() }
     return port.want(wakeAt)
   }
 
@@ -351,45 +362,4 @@ struct ClockTimers {
 
   @inline(__always)
   mutating func forgetExpiry() { taken = 0 }
-}
-
-// A timer in every mode of a loop that it is in. Under the loop's and the leaf lock.
-
-extension RunLoop.Timer {
-  /// False if it is in none.
-  @discardableResult
-  @inline(__always)
-  func arm(_ links: ItemLinks, on loop: RunLoop) -> Bool {
-    if let (mode, token) = links.only(of: loop) {
-      arm(in: mode, token: token, on: loop)
-      return true
-    }
-    var isHere = false
-    links.forEach { link in
-      guard link.host === loop, let mode = link.mode else { return }
-      arm(in: mode, token: link.token, on: loop)
-      isHere = true
-    }
-    return isHere
-  }
-
-  func arm(in mode: ModePointer, token: UInt64, on loop: RunLoop) {
-    mode.timers.set(self, token: token)
-    mode.armTimers(on: loop)
-  }
-
-  /// Another tolerance, and the same place among equal dates. A collected timer is told when it goes back into the heap.
-  func spread(_ links: ItemLinks, on loop: RunLoop) {
-    links.forEach { link in
-      guard link.host === loop, let mode = link.mode else { return }
-      mode.timers.spread(self, token: link.token)
-      mode.armTimers(on: loop)
-    }
-  }
-
-  @inline(__always)
-  func clear(_ links: ItemLinks, on loop: RunLoop) {
-    if let (mode, token) = links.only(of: loop) { return mode.timers.clear(self, token: token) }
-    links.forEach { if $0.host === loop { $0.mode?.timers.clear(self, token: $0.token) } }
-  }
 }

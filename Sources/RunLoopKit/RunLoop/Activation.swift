@@ -14,11 +14,11 @@ struct Activation {
     let scope: Int
     /// Of a request's run: it ends when that has its answer. Held by the caller until the run has ended.
     let awaited: Unmanaged<AwaitedReply>?
-    /// Decided after the entry observers: a mode that becomes common later serves the main queue from its next run on.
-    var servesMainQueue = false
-    var wakes = Wakes.OfRun()
     /// The readiness source whose callout, which holds it, is on the stack: nested runs leave it out.
     var serving: Unmanaged<RunLoop.FileDescriptorSource>?
+    var wakes = Wakes.OfRun.accepting
+    /// Decided after the entry observers: a mode that becomes common later serves the main queue from its next run on.
+    var servesMainQueue = false
     /// A nested run has left it out of its set: it comes back when its callout ends.
     var isServingMuted = false
     /// A perform that counts as a source has run among its blocks, since the last drain that told so.

@@ -142,18 +142,21 @@ extension RunLoop {
   private func takeHiddenEvent(
     in mode: ModePointer, _ activation: Activation
   ) -> PassEvent? {
-    lock.lock()
-    let isDue = mode.timers.takeExpiry(soft: false)
-    let unheard = !isDue && mode.ports.unheard != nil ? mode.takeUnheard() : nil
-    lock.unlock()
-    if isDue { return .timer }
-    if let unheard { return unheard }
+    if mode.counts.hasAwaited, let event = takeUntold(in: mode) { return event }
     if mode.messages.hasReady, let event = mode.takeReadyPort(on: self) { return event }
     if canServeMainQueue(activation) {
       owner.isMainQueuePending = false
       if MainQueuePort.take() { return .mainQueue }
     }
     return nil
+  }
+
+  @inline(__always)
+  private func takeUntold(in mode: ModePointer) -> PassEvent? {
+    lock.lock()
+    defer { lock.unlock() }
+    if mode.timers.takeExpiry(soft: false) { return .timer }
+    return mode.ports.unheard == nil ? nil : mode.takeUnheard()
   }
 
   private func canServeMainQueue(_ activation: Activation) -> Bool {

@@ -8,20 +8,23 @@ struct Wakes: ~Copyable {
   let word: WakeWord
   /// Another thread has moved a date since the last kick was taken, which may have been its own.
   private let hasMovedDate = Atomic<Bool>(false)
-  /// Of a host: as `isAccepting` and `isOwedWake` of a run. [loop]
+  /// Of a host: as `accepting` and `owedWake` of a run. [loop]
   private let isHostAccepting = Atomic<Bool>(false)
   private let owedToHost = Atomic<UInt32>(WakeWord.Posted.none.number)
 
   /// What a run on the stack is owed, and keeps.
-  struct OfRun {
+  struct OfRun: OptionSet {
+    let rawValue: UInt8
+
     /// Wakes are remembered: from the entry and from the top of each pass until the end of its wait (rule 15).
-    fileprivate var isAccepting = true
+    static var accepting: Self { Self(rawValue: 1) }
     /// A nested run took a wake that may have been meant for this one: the next wait does not block (rule 17).
-    fileprivate var isOwedWake = false
-    /// Something was posted in a pass that did not wait: kept for the wait that comes next, its own or a nested run's.
-    fileprivate var held = WakeWord.Posted.none
+    fileprivate static var owedWake: Self { Self(rawValue: 2) }
+    /// A wake, or a kick, was posted in a pass that did not wait: kept for the wait that comes next, its own or a nested run's.
+    fileprivate static var heldWake: Self { Self(rawValue: 4) }
+    fileprivate static var heldKick: Self { Self(rawValue: 8) }
     /// A stop before it accepted wakes, or the answer it awaits: its own next wait does not block.
-    fileprivate var isOwedLook = false
+    fileprivate static var owedLook: Self { Self(rawValue: 16) }
   }
 
   init(_ kernel: Kernel?) { word = WakeWord(kernel) }
@@ -40,51 +43,62 @@ extension Wakes {
   /// A run begins inside of another one, if that is not nil: what was posted while none accepted is dropped.
   @inline(__always)
   func beginRun(inside outer: Activation?) {
-    guard let outer else { return drop(owedTo: nil) }
-    if !outer.wakes.isAccepting { drop(owedTo: outer.parent) }
+    if let outer, outer.wakes.contains(.accepting) { return }
+    drop(owedTo: outer?.parent)
   }
 
   /// (a): from here to the wait a wake is remembered; what was posted before is dropped, since a pass follows.
   @inline(__always)
   func accept(for run: Activation, _ stops: borrowing Stops) {
-    guard !run.wakes.isAccepting else { return }
+    guard !run.wakes.contains(.accepting) else { return }
     drop(owedTo: run.parent)
-    run.wakes.isAccepting = true
+    run.wakes.insert(.accepting)
     // A stop since the decision at (n): its kick may be among what was dropped. One from now on is remembered.
-    if stops.isRequested { run.wakes.isOwedLook = true }
+    if stops.isRequested { run.wakes.insert(.owedLook) }
   }
 
   /// (g): a pass that goes to the main queue directly has no wait that could take a wake: it is the next one's, also of a run that
   /// is nested in the queue's function (rule 17).
   func keep(for run: Activation) {
-    run.wakes.held = max(run.wakes.held, word.take())
-    run.wakes.isAccepting = false
+    let posted = word.take()
+    if posted != .none { run.wakes.insert(posted == .wake ? .heldWake : .heldKick) }
+    run.wakes.remove(.accepting)
   }
 
   /// (i): what was posted before the wait, and no wait has taken yet. A wake is the loop's: of what the enclosing runs keep nothing
   /// is theirs when this one waits first (rule 17).
   @inline(__always)
   func takeKept(for run: Activation) -> WakeWord.Posted {
-    var posted = run.wakes.isOwedLook ? WakeWord.Posted.kick : .none
-    run.wakes.isOwedLook = false
-    var holder: Activation? = run
-    while let run = holder {
-      posted = max(posted, run.wakes.held)
-      run.wakes.held = .none
-      holder = run.parent
+    if run.parent == nil, run.wakes == .accepting { return .none }
+    return takeWhatIsKept(for: run)
+  }
+
+  @inline(never)
+  private func takeWhatIsKept(for run: Activation) -> WakeWord.Posted {
+    var kept = run.wakes
+    run.wakes.formIntersection(.accepting)
+    var holder = run.parent
+    while let outer = holder {
+      kept.formUnion(outer.wakes.intersection([.heldWake, .heldKick]))
+      outer.wakes.subtract([.heldWake, .heldKick])
+      holder = outer.parent
     }
-    guard run.wakes.isOwedWake else { return posted }
-    run.wakes.isOwedWake = false
-    return .wake
+    if !kept.isDisjoint(with: [.owedWake, .heldWake]) { return .wake }
+    return kept.isDisjoint(with: [.owedLook, .heldKick]) ? .none : .kick
   }
 
   /// (j): the wait has taken what was posted, and has ended with an expiry or not. From here on wakes are dropped.
   @inline(__always)
-  func endWait(of run: Activation, _ posted: WakeWord.Posted, isExpiry: Bool) {
+  func endWait(of run: Activation, _ posted: WakeWord.Posted, isExpiry: @autoclosure () -> Bool) {
+    run.wakes.remove(.accepting)
+    if posted != .none { settle(posted, of: run, isExpiry: isExpiry()) }
+  }
+
+  @inline(never)
+  private func settle(_ posted: WakeWord.Posted, of run: Activation, isExpiry: Bool) {
     if posted == .wake { owe(to: run.parent) }
     // The kick of a stop is none: it was an enclosing run's, or ends this one after the pass.
-    if posted != .none, takeDateMove(), posted == .kick, isExpiry { run.wakes.held = .kick }
-    run.wakes.isAccepting = false
+    if takeDateMove(), posted == .kick, isExpiry { run.wakes.insert(.heldKick) }
   }
 
   /// A run inside of another one is over: what it has not used may have been meant for that.
@@ -94,26 +108,30 @@ extension Wakes {
   }
 
   /// An enclosing run has the answer that it awaits.
-  func oweLook(to run: Activation) { run.wakes.isOwedLook = true }
+  func oweLook(to run: Activation) { run.wakes.insert(.owedLook) }
 
   /// Forgets what was posted while nobody accepted; who encloses that may have been meant.
   @inline(__always)
   private func drop(owedTo enclosing: Activation?) {
     let posted = word.take()
-    guard posted != .none else { return }
+    if posted != .none { forget(posted, owedTo: enclosing) }
+  }
+
+  @inline(never)
+  private func forget(_ posted: WakeWord.Posted, owedTo enclosing: Activation?) {
     hasMovedDate.store(false, ordering: .relaxed)
     if posted == .wake { owe(to: enclosing) }
   }
 
   private func passOn(from run: Activation) {
-    if run.wakes.isOwedWake || run.wakes.held == .wake { owe(to: run.parent) }
+    if !run.wakes.isDisjoint(with: [.owedWake, .heldWake]) { owe(to: run.parent) }
   }
 
   /// The enclosing run is owed a wake if it was between the top of its pass and its wait; of the outermost one a host that is
   /// between `prepareToWait` and `runPendingWork`. What lies beyond one that was not is owed nothing: rule 17 goes from run to run.
   private func owe(to enclosing: Activation?) {
     if let enclosing {
-      if enclosing.wakes.isAccepting { enclosing.wakes.isOwedWake = true }
+      if enclosing.wakes.contains(.accepting) { enclosing.wakes.insert(.owedWake) }
     } else if isHostAccepting.load(ordering: .relaxed) {
       keepForHost(.wake)
     }
