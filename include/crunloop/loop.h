@@ -246,7 +246,8 @@ RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
 /**
  * Before every host sleep: adds watches, arms the timer, marks the loop asleep. Twice is allowed [RLC-HOST-1].
  *
- * @return 1: dispatch at once; 0: sleep; -errno: what the first watch would have answered, or what arming the timer.
+ * @return 1: dispatch at once, also for a wake that came before [RLC-HOST-7]; 0: sleep; -errno: what the first watch
+ *         would have answered, or what arming the timer.
  *
  * Cost: one system call per watch added since, and one if the timer has to be set.
  */

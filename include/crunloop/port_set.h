@@ -98,7 +98,7 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  * @param fd        Stays the caller's. Best removed before it is closed.
  * @param kind      What is done with an event: see rlc_port_kind.
  * @param interest  RLC_READABLE | RLC_WRITABLE for readiness; 0 still reports HANGUP and ERROR; RLC_PRIORITY, RLC_EDGE,
- *                  RLC_ONE_SHOT, RLC_SHARED. Otherwise ignored.
+ *                  RLC_ONE_SHOT, RLC_SHARED. Otherwise ignored [RLC-COUNTER-7].
  * @param context   Comes with each event; not touched.
  * @param ret_token The caller's, until rlc_port_set_remove.
  * @return 0; -EBADF (also: it is a hint's), -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC (max_user_watches), -ENOMEM,
@@ -195,8 +195,9 @@ RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
  *
  * @return False when there is none left: wait again.
  *
- * Thread: [locked], by the owner's thread.  Cost: a counter is read here; an event that is not the first of its batch
- * is verified with poll(2), since an earlier callout may have made it stale; if poll(2) fails, it is believed [RLC-TAKE-6].
+ * Thread: [locked], by the owner's thread.  Cost: a counter is read here; an event behind one that was answered is
+ * verified with poll(2), since a callout may have made it stale [RLC-TAKE-9]; if poll(2) fails, it is believed
+ * [RLC-TAKE-6].
  */
 RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
 

@@ -10,7 +10,7 @@ RLC_BEGIN_DECLS
  * Names the calling thread, for debuggers and /proc.
  *
  * @param name At most 15 bytes.
- * @return 0; -ERANGE if it is longer.
+ * @return 0; -ERANGE if it is longer [RLC-THREAD-1].
  *
  * Thread: any; its own name.  Cost: one system call.  See: pthread_setname_np(3).  Since: 0.1.
  */

@@ -27,7 +27,8 @@ extension RunLoop {
   /// They wake their loop by themselves and are called on its thread, one event a pass, in modes that hold them
   /// [RLK-SIGNAL-3, RLK-SIGNAL-6]. Their own descriptors are close-on-exec, and closed when the source is invalidated
   /// or gone [RLK-SIGNAL-17, RLK-CHILD-11, RLK-WATCH-8, RLK-PRESSURE-2]. A nested run serves further events while a
-  /// callout is on the stack [RLK-SIGNAL-13]. In a child of fork(2) they are dead, like all items.
+  /// callout is on the stack [RLK-SIGNAL-13]. In a child of fork(2) they are dead, like all items [RLK-CHILD-33,
+  /// RLK-SIGNAL-18].
   /// - Thread: Any, for all members.
   open class EventSource: DescriptorItem, @unchecked Sendable {
     /// Itself, as those know it who have made its class.

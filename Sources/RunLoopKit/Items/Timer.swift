@@ -95,9 +95,9 @@ extension RunLoop {
 
     /// The next date; nil once the timer is invalid [RLK-TIMER-6]. During its callout still the date that fires.
     /// Setting it moves the phase of a repeating timer; a date in the past means now; one that is set in the callout is
-    /// the next one, also if the clock has been set back behind the date that fires. Setting it on another thread than
-    /// the loop's wakes the loop, and costs it a pass, as it does CFRunLoop; `rearm(after:)` and `disarm()` do not
-    /// [RLK-TIMER-5, RLK-RULE-18].
+    /// the next one, also if the clock has been set back behind the date that fires [RLK-REARM-3]. Setting it on
+    /// another thread than the loop's wakes the loop, and costs it a pass, as it does CFRunLoop; `rearm(after:)` and
+    /// `disarm()` do not [RLK-TIMER-5, RLK-RULE-18].
     ///
     /// Of a timer on another clock: the same moment as the clocks stand now [RLK-CLOCK-4].
     /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`.

@@ -59,7 +59,7 @@ extension RunLoop {
   /// stops nothing, as for every run; `RunLoop.Thread` ends a thread whatever it does.
   /// - Returns: `.stopped`.
   /// - Thread: The loop's own.
-  /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common`.
+  /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common` [RLK-DIAG-5].
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
   public func runUntilStopped(in mode: Mode = .default) throws(RunLoopError) -> RunResult {

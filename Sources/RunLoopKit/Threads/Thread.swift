@@ -75,7 +75,7 @@ extension RunLoop {
     /// started.
     ///
     /// Does not stop it. Any number of threads may wait, at any time [RLK-RESIDENT-20].
-    /// - Parameter timeout: How long; zero or less: not at all; nil: for ever.
+    /// - Parameter timeout: How long; zero or less: not at all; nil: for ever [RLK-VALUE-1].
     /// - Throws: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
     @available(*, noasync, message: "it blocks its thread")
     public func join(timeout: Duration? = nil) throws(RunLoopError) { try resident.join(Deadline(timeout)) }
