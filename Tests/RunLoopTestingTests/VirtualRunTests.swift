@@ -161,18 +161,24 @@ import Testing
       @Sendable func note(_ name: String) { log.append("\(name) \(start.duration(to: .now) / .seconds(1))") }
       let keeper = RunLoop.Source { _ in }
       try own.add(keeper)
-      let timer = try loop.performAndWait { () -> RunLoop.Timer in
+      let made = Mutex<RunLoop.Timer?>(nil)
+      // Awaited by a semaphore, of which the virtual time does not know: its clock stands still meanwhile.
+      try loop.perform { @Sendable in
         let timer = RunLoop.Timer(rearmable: start.advanced(by: .seconds(1))) { _ in note("timer") }
         #expect((try? own.add(timer)) == true)
         #expect(timer.fireDate == start.advanced(by: .seconds(1)))
         #expect(own.nextFireDate(in: .default) == start.advanced(by: .seconds(1)))
         _ = try? own.perform(after: .seconds(2)) { note("performed") }
+        made.withLock { $0 = timer }
         asked.arrive()
-        return timer
       }
       asked.awaitArrival()
       #expect(try own.run(for: .seconds(10)) == .timedOut)
-      try loop.performAndWait { timer.rearm(after: .seconds(5)) }
+      try loop.perform { @Sendable in
+        made.withLock { $0 }?.rearm(after: .seconds(5))
+        asked.arrive()
+      }
+      asked.awaitArrival()
       #expect(try own.run(for: .seconds(10)) == .timedOut)
       #expect(log.all == ["timer 1.0", "performed 2.0", "timer 15.0"])
     }
