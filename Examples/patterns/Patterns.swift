@@ -96,7 +96,7 @@ struct Patterns {
     }
     let clients = try (1...3).map { number in
       var ends: [Int32] = [-1, -1]
-      guard pipe(&ends) == 0 else { throw RunLoopError.systemCall(name: "pipe", errno: errno) }
+      guard pipe(&ends) == 0 else { throw RunLoopError.system(errno, call: "pipe") }
       write(ends[1], "x", 1)
       let (reading, writing) = (ends[0], ends[1])
       let source = try RunLoop.FileDescriptorSource(fileDescriptor: reading, interest: .readable) { source, _ in

@@ -44,7 +44,7 @@ enum Story {
   private static func file() throws -> RunLoop.Message.Descriptor {
     var path = Array("/tmp/supervisor-XXXXXX".utf8CString)
     let number = mkstemp(&path)
-    guard number >= 0 else { throw RunLoopError.systemCall(name: "mkstemp", errno: errno) }
+    guard number >= 0 else { throw RunLoopError.system(errno, call: "mkstemp") }
     unlink(path)
     let text = Array("one\ntwo\nthree\nfour\n".utf8)
     _ = write(number, text, text.count)

@@ -53,7 +53,7 @@ enum Worker {
   /// The reading end of a pipe that holds the report already.
   private static func report(_ name: String) throws -> RunLoop.Message.Descriptor {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw RunLoopError.systemCall(name: "pipe", errno: errno) }
+    guard pipe(&ends) == 0 else { throw RunLoopError.system(errno, call: "pipe") }
     let reading = try RunLoop.Message.Descriptor(owning: ends[0])
     let text = Array("\(name) is process \(getpid())".utf8)
     _ = write(ends[1], text, text.count)

@@ -35,7 +35,7 @@ final class ChildProcess: @unchecked Sendable {
       guard let start else {
         receiver.end()
         let detail = "/proc/\(processID)/stat must be readable where there are no pidfds"
-        throw .systemCall(name: .init("open", detail), errno: -status)
+        throw .system(-status, call: "open", detail)
       }
       access = .number(receiver, start: start)
     } else {
@@ -44,7 +44,7 @@ final class ChildProcess: @unchecked Sendable {
   }
 
   private static func receiver(for processID: Int32) throws(RunLoopError) -> SignalReceiver {
-    guard processID > 0 else { throw .systemCall(name: .init("waitid", absence(processID)), errno: EINVAL) }
+    guard processID > 0 else { throw .system(EINVAL, absence(processID)) }
     let receiver = try SignalReceiver(SignalSet([.child]), order: 0)
     // Its SIGCHLD may have come before: the first pass asks.
     receiver.poke()
@@ -53,7 +53,7 @@ final class ChildProcess: @unchecked Sendable {
       let error = errno
       receiver.end()
       let detail = "process \(processID) is no child of this one; only with pidfds others can be waited for"
-      throw .systemCall(name: .init("waitid", detail), errno: error)
+      throw .system(error, call: "waitid", detail)
     }
     return receiver
   }
@@ -102,7 +102,7 @@ final class ChildProcess: @unchecked Sendable {
     // Its number is in use until somebody takes its exit, which happens under the lock.
     try hub.lock.withLock { () throws(RunLoopError) in
       guard status == nil else {
-        throw .systemCall(name: .init("kill", "process \(processID) has ended"), errno: ESRCH)
+        throw .system(ESRCH, "process \(processID) has ended")
       }
       switch access {
       case .descriptor(let owned):
@@ -111,7 +111,7 @@ final class ChildProcess: @unchecked Sendable {
           "\(signal) to process \(processID)")
       case .number:
         // If other code has waited for it the number may be a stranger's.
-        guard isThere else { throw .systemCall(name: .init("kill", "process \(processID) has ended"), errno: ESRCH) }
+        guard isThere else { throw .system(ESRCH, "process \(processID) has ended") }
         try RunLoopError.checkErrno(Glibc.kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
       }
     }

@@ -47,7 +47,7 @@ extension RunLoop {
     ///     [RLK-CHILD-32].
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called once, on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none
+    /// - Throws: `.system`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none
     ///   [RLK-CHILD-9], `ECHILD` if it is no child and the kernel has no pidfds, `ENOENT` if there is no `/proc` then;
     ///   `EMFILE`, `ENFILE`, `ENOMEM`.
     /// - Complexity: One system call, eight without pidfds.
@@ -74,12 +74,12 @@ extension RunLoop {
 
     /// Sends a signal to the process; to no other one, also if its number is in use again.
     ///
-    /// - Throws: `.systemCall`: `ESRCH` if it has ended and was waited for, `EPERM`, `EINVAL`; `.invalidItem` once the
+    /// - Throws: `.system`: `ESRCH` if it has ended and was waited for, `EPERM`, `EINVAL`; `.invalidItem` once the
     ///   source is invalid; `.forked`.
     /// - Thread: Any. - SeeAlso: pidfd_send_signal(2).
     public func send(_ signal: Signal) throws(RunLoopError) {
       guard !isForked else { throw .forked }
-      guard isValid, process.owned.hold() else { throw .invalidItem }
+      guard isValid, process.owned.hold() else { throw .invalidItem(nameInErrors) }
       defer { process.owned.release() }
       try process.send(signal)
     }

@@ -20,14 +20,14 @@ final class FileEventReader: @unchecked Sendable {
     let mask = events.intersection(.all).rawValue
     guard mask != 0, !path.utf8.contains(0) else {
       let detail = mask == 0 ? "\(path): no event to watch for was named" : "the path has a zero byte in it"
-      throw .systemCall(name: .init("inotify_add_watch", detail), errno: EINVAL)
+      throw .system(EINVAL, detail)
     }
     let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
-    guard descriptor >= 0 else { throw .systemCall(name: .init("inotify_init1", path), errno: errno) }
+    guard descriptor >= 0 else { throw .system(errno, call: "inotify_init1", path) }
     guard inotify_add_watch(descriptor, path, mask) >= 0 else {
       let error = errno
       RunLoop.closeDescriptor(descriptor)
-      throw .systemCall(name: .init("inotify_add_watch", path.isEmpty ? "the path is empty" : path), errno: error)
+      throw .system(error, call: "inotify_add_watch", path.isEmpty ? "the path is empty" : path)
     }
     port = try EventPort(inner: descriptor)
   }

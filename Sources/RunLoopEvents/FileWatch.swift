@@ -31,7 +31,7 @@ extension RunLoop {
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events; `ENOSPC` beyond the user's
+    /// - Throws: `.system`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events; `ENOSPC` beyond the user's
     ///   number of watches (`fs.inotify.max_user_watches`), `EMFILE` beyond that of instances or descriptors; `ENOMEM`
     ///   [RLK-WATCH-6, RLK-WATCH-7].
     /// - Complexity: Six system calls.

@@ -41,7 +41,7 @@ extension RunLoop {
     ///   - path: The machine's; or `memory.pressure` of a control group (version 2).
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall`: `ENOENT` and `EOPNOTSUPP` where the kernel does not account for pressure (no
+    /// - Throws: `.system`: `ENOENT` and `EOPNOTSUPP` where the kernel does not account for pressure (no
     ///   CONFIG_PSI, before Linux 5.2, `psi=0`); `EACCES`, `EPERM` where it may not be watched; `EINVAL` for another
     ///   time or window, and for a file that is not a memory pressure file, to which nothing is written
     ///   [RLK-PRESSURE-1]; `EMFILE`, `ENOMEM`.
@@ -94,7 +94,7 @@ private enum PressureTrigger {
   static func open(_ path: String) throws(RunLoopError) -> Int32 {
     guard path.hasSuffix("/pressure/memory") || path.hasSuffix("memory.pressure"), !path.utf8.contains(0) else {
       let detail = "\(path) is neither /proc/pressure/memory nor a control group's memory.pressure"
-      throw .systemCall(name: .init("open", detail), errno: EINVAL)
+      throw .system(EINVAL, detail)
     }
     let descriptor = Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     try RunLoopError.checkErrno(descriptor, "open", path)
@@ -103,7 +103,7 @@ private enum PressureTrigger {
     let error = count < 0 ? errno : EINVAL
     guard count == text.count, text.elementsEqual(beginning.utf8) else {
       RunLoop.closeDescriptor(descriptor)
-      throw .systemCall(name: .init("read", "\(path): the kernel does not account for pressure there"), errno: error)
+      throw .system(error, call: "read", "\(path): the kernel does not account for pressure there")
     }
     return descriptor
   }

@@ -104,11 +104,11 @@ extension RunLoop {
 struct SignalSet {
   private(set) var bits: UInt64 = 0
 
-  /// - Throws: `.systemCall` with `EINVAL` for what is no signal, and for an empty set.
+  /// - Throws: `.system` with `EINVAL` for what is no signal, and for an empty set.
   init(_ signals: some Sequence<RunLoop.Signal>) throws(RunLoopError) {
     for signal in signals {
       guard 1...64 ~= signal.rawValue else {
-        throw .systemCall(name: .init("signalfd", "\(signal.rawValue) is no signal: they are 1 to 64"), errno: EINVAL)
+        throw .system(EINVAL, "\(signal.rawValue) is no signal: they are 1 to 64")
       }
       bits |= 1 << UInt64(signal.rawValue - 1)
     }

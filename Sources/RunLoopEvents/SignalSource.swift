@@ -43,7 +43,7 @@ extension RunLoop {
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Lower is called first, among the sources of a mode for one signal.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and what is no signal; `EMFILE`, `ENFILE`,
+    /// - Throws: `.system`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and what is no signal; `EMFILE`, `ENFILE`,
     ///   `ENOMEM`. The mask is as before then [RLK-SIGNAL-16].
     /// - Thread: Any; the calling thread's mask is changed.
     public convenience init(
@@ -114,7 +114,7 @@ extension RunLoop {
   /// must be blocked in every thread. Best called first in `main`. They stay blocked.
   ///
   /// A program that is started by fork(2) and exec(3) inherits the mask; `RunLoop.spawn` gives it an empty one.
-  /// - Throws: `.systemCall` with `EINVAL` for none at all, SIGKILL, SIGSTOP and what is no signal: nothing is blocked
+  /// - Throws: `.system` with `EINVAL` for none at all, SIGKILL, SIGSTOP and what is no signal: nothing is blocked
   ///   then.
   /// - SeeAlso: pthread_sigmask(3).
   public static func blockSignals(_ signals: Signal...) throws(RunLoopError) { try blockSignals(Set(signals)) }

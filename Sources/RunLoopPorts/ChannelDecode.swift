@@ -180,7 +180,7 @@ extension Channel {
     case -EINVAL: throw .breach("a payload that is in no memory file")
     case -EPERM: throw .breach("a memory file that can still change")
     case -ERANGE: throw .breach("a memory file of another size")
-    default: throw .shortage(RunLoopError.systemCall(name: "mmap", errno: -status).description)
+    default: throw .shortage(RunLoopError.system(-status, call: "mmap").description)
     }
   }
 

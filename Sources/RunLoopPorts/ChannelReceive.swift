@@ -142,7 +142,7 @@ extension Channel {
     case 0, -ECONNRESET: .end(nil)
     case -EMSGSIZE: .violation(String(cString: rlc_frame_fault_text(RLC_FRAME_BAD_SIZE)))
     case -EBADF: .nothing
-    default: .end(.systemCall(name: "recvmsg", errno: Int32(-status)))
+    default: .end(.system(Int32(-status), call: "recvmsg"))
     }
   }
 

@@ -53,8 +53,8 @@ extension Channel {
     case -EPIPE, -ECONNRESET, -ENOTCONN, -EBADF:
       lookForEnd()
       return failure
-    case -EMSGSIZE: return .messageTooLarge
-    default: return .systemCall(name: "sendmsg", errno: -status)
+    case -EMSGSIZE: return .messageTooLarge("the message makes a packet that is larger than the connection takes")
+    default: return .system(-status, call: "sendmsg")
     }
   }
 
@@ -79,7 +79,7 @@ extension Channel {
 
   private func deadline(of patience: Patience) throws(RunLoopError) -> UInt64 {
     switch patience {
-    case .none: throw .portFull
+    case .none: throw .portFull("the connection has no room for the message; send(_:timeout:) waits for room")
     case .until(let moment): moment.nanoseconds
     case .forever: Time.forever
     }

@@ -48,7 +48,7 @@ extension Channel {
       if status == 0 { return }
       guard status == -EAGAIN else {
         if status == -EPIPE || status == -ECONNRESET { throw .portInvalid }
-        throw .systemCall(name: "sendmsg", errno: -status)
+        throw .system(-status, call: "sendmsg")
       }
       try waitForRoom(patience)
     }

@@ -67,7 +67,7 @@ final class NameClaim: Sendable {
   private let spare = SpareDescriptor()
 
   init(_ name: String) throws(RunLoopError) {
-    guard rlc_port_name_is_valid(name) else { throw .badName }
+    guard rlc_port_name_is_valid(name) else { throw .badName(PortWords.quoted(name)) }
     self.name = name
     try NameClaim.enter(name)
     var claim = rlc_port_name()
@@ -77,7 +77,7 @@ final class NameClaim: Sendable {
       if status < 0 {
         Glibc.close(folder)
         throw status == -EADDRINUSE
-          ? .nameTaken : .systemCall(name: .init("bind", PortWords.port(name)), errno: -status)
+          ? .nameTaken(PortWords.quoted(name)) : .system(-status, call: "bind", PortWords.port(name))
       }
     } catch {
       NameClaim.leave(name)
@@ -102,7 +102,7 @@ final class NameClaim: Sendable {
       taken[name] = generation
       return true
     }
-    if !isFree { throw .nameTaken }
+    if !isFree { throw .nameTaken(PortWords.quoted(name)) }
   }
 
   private static func leave(_ name: String) { lock.withLock { taken[name] = nil } }

@@ -52,7 +52,7 @@ final class MemoryFile: @unchecked Sendable {
   ) throws(E) -> Result<MemoryFile?, RunLoopError> {
     var memory: UnsafeMutableRawPointer?
     let file = rlc_memory_file_open(UInt64(capacity), &memory)
-    guard file >= 0, let memory else { return .failure(.systemCall(name: "memfd_create", errno: -file)) }
+    guard file >= 0, let memory else { return .failure(.system(-file, call: "memfd_create")) }
     let count: Int
     do {
       count = try fill(UnsafeMutableRawBufferPointer(start: memory, count: capacity))
@@ -71,7 +71,7 @@ final class MemoryFile: @unchecked Sendable {
     let status = rlc_memory_file_seal(file, memory, UInt64(capacity), UInt64(count), &bytes)
     guard status >= 0, let bytes else {
       close(file)
-      return .failure(.systemCall(name: "mmap", errno: -status))
+      return .failure(.system(-status, call: "mmap"))
     }
     return .success(MemoryFile(bytes, count, file))
   }
@@ -91,7 +91,7 @@ extension RunLoop.Message.Bytes {
   ///   - capacity: In bytes.
   ///   - body: Initialises the memory, which is zero, and answers how many bytes of it, from its start. Nobody can change
   ///     them when it has returned (memfd_create(2), F_SEAL_WRITE).
-  /// - Throws: `.systemCall`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`.
+  /// - Throws: `.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`.
   public init(
     sharing capacity: Int, initializingWith body: (UnsafeMutableRawBufferPointer) -> Int
   ) throws(RunLoopError) {

@@ -14,13 +14,15 @@ extension RunLoop.Port {
   /// Who wants the name back invalidates this port and makes another one of that name, from `body` if he likes.
   /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept until then,
   ///   or until the port is gone.
-  /// - Throws: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.systemCall`: `EMFILE`, also if the user's
+  /// - Throws: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.system`: `EMFILE`, also if the user's
   ///   inotify instances are used up (each call takes one), `ENOSPC`, `ENOMEM`...
   /// - Thread: Any. - Complexity: Some five system calls.
   public func onNameLoss(_ body: @escaping @Sendable (RunLoop.Port) -> Void) throws(RunLoopError) {
     guard !isForked else { throw .forked }
-    guard isValid else { throw .invalidItem }
-    guard let claim = terms?.claim else { throw .noSuchPort }
+    guard isValid else { throw .invalidItem(nameInErrors) }
+    guard let claim = terms?.claim else {
+      throw .noSuchPort("the port was made without a name; make it with registeredAs:")
+    }
     guard let descriptor = try claim.watch() else {
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(body, self)
       return
@@ -31,7 +33,7 @@ extension RunLoop.Port {
     guard refusal == nil, isValid else {  // invalid meanwhile, it was perhaps not among those that are told
       mailbox.disconnect(watch)
       watch.invalidate()
-      throw refusal ?? .invalidItem
+      throw refusal ?? .invalidItem(nameInErrors)
     }
   }
 }

@@ -23,7 +23,7 @@ extension RunLoop.Port {
   ///     message and introduction over a limit of the policy. On the thread of the loop that found out, with no lock
   ///     held.
   ///   - receive: As for every port.
-  /// - Throws: `.badName`; `.nameTaken`; `.systemCall`: `EPERM` for a folder that is somebody else's or open to others
+  /// - Throws: `.badName`; `.nameTaken`; `.system`: `EPERM` for a folder that is somebody else's or open to others
   ///   (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`, `ENFILE`, `ENOSPC`...
   /// - Complexity: Some twenty system calls. - SeeAlso: `CFMessagePortCreateLocal`.
   public convenience init(
@@ -76,29 +76,31 @@ extension RunLoop.Port {
   ///   - policy: Which owner of the name is dealt with.
   ///   - maximumPayload: The most bytes of one message that may come back on the connection.
   /// - Throws: `.badName`; `.noSuchPort` if nobody has the name; `.refused` if its owner does not suit the policy;
-  ///   `.portFull` if its owner does not take the connections that wait already; `.systemCall`. That this process does
+  ///   `.portFull` if its owner does not take the connections that wait already; `.system`. That this process does
   ///   not suit the owner is told by the first send, or by `onInvalidation`.
   /// - Thread: Any. - Blocks: No. - Complexity: Some ten system calls. - SeeAlso: `CFMessagePortCreateRemote`.
   public static func connect(
     to name: String, accepting policy: RunLoop.PeerPolicy = .sameUser,
     maximumPayload: Int = RunLoop.Port.defaultMaximumPayload
   ) throws(RunLoopError) -> SendRight {
-    guard rlc_port_name_is_valid(name) else { throw .badName }
+    guard rlc_port_name_is_valid(name) else { throw .badName(PortWords.quoted(name)) }
     let folder = try PortFolder.open()
     let descriptor = rlc_port_name_connect(folder, name)
     close(folder)
     guard descriptor >= 0 else {
       switch descriptor {
-      case -ENOENT: throw .noSuchPort
-      case -EAGAIN: throw .portFull
-      default: throw .systemCall(name: .init("connect", PortWords.port(name)), errno: -descriptor)
+      case -ENOENT: throw .noSuchPort("no port is registered as \(PortWords.quoted(name)) in \(PortFolder.path)")
+      case -EAGAIN:
+        throw .portFull(
+          "\(PortWords.port(name)) is full: its owner has not taken the connections that wait; try again later")
+      default: throw .system(-descriptor, call: "connect", PortWords.port(name))
       }
     }
     var credentials = rlc_credentials()
     let status = rlc_message_socket_peer(descriptor, &credentials)
     guard status >= 0 else {  // without an answer it would pass for the first user's
       close(descriptor)
-      throw .systemCall(name: .init("getsockopt", PortWords.port(name)), errno: -status)
+      throw .system(-status, call: "getsockopt", PortWords.port(name))
     }
     let owner = RunLoop.Message.Sender(credentials)
     let terms = PortTerms(policy, maximumPayload: maximumPayload)
@@ -115,4 +117,5 @@ extension RunLoop.Port {
 /// Words about names, for errors.
 enum PortWords {
   static func port(_ name: String) -> String { "the port \"\(name)\"" }
+  static func quoted(_ name: String) -> String { "\"\(name)\"" }
 }

@@ -34,7 +34,7 @@ struct OutgoingMessage: ~Copyable {
 
   var hasRights: Bool { !rights.isEmpty }
 
-  /// - Throws: `.messageTooLarge`, `.tooManyDescriptors`; `.systemCall` if there is no room for a memory file.
+  /// - Throws: `.messageTooLarge`, `.tooManyDescriptors`; `.system` if there is no room for a memory file.
   init(
     _ parcel: consuming Parcel, to number: UInt64, on channel: Channel, _ patience: Patience
   ) throws(RunLoopError) {
@@ -42,7 +42,10 @@ struct OutgoingMessage: ~Copyable {
     let message = parcel.message
     let descriptorCount = parcel.descriptorCount
     self.parcel = parcel
-    guard message.components.count <= Int(RLC_FRAME_COMPONENTS) else { throw .messageTooLarge }
+    guard message.components.count <= Int(RLC_FRAME_COMPONENTS) else {
+      throw .messageTooLarge(
+        "the message has \(message.components.count) components; one takes \(RLC_FRAME_COMPONENTS)")
+    }
     var payload = 0
     if let reply = message.reply { rights.append(Right(destination: reply.destination, isReply: true)) }
     for component in message.components {

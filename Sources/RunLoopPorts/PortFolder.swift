@@ -4,14 +4,14 @@ import RunLoopKit
 
 /// The folder of port names.
 enum PortFolder {
-  /// The caller's descriptor. - Throws: `.systemCall`, whose words say which folder it is, why it is refused, and what to do.
+  /// The caller's descriptor. - Throws: `.system`, whose words say which folder it is, why it is refused, and what to do.
   static func open() throws(RunLoopError) -> Int32 {
     let folder = rlc_port_folder_open()
     guard folder < 0 else { return folder }
-    throw .systemCall(name: .init("folder of port names", "\(path) \(advice(-folder))"), errno: -folder)
+    throw .system(-folder, "the folder of port names \(path) \(advice(-folder))")
   }
 
-  private static var path: String {
+  static var path: String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
       rlc_port_folder_path(buffer.baseAddress!, buffer.count) < 0 ? "" : String(cString: buffer.baseAddress!)
     }

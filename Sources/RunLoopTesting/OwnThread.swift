@@ -30,7 +30,7 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
     let status = pthread_create(&handle, nil, ownThreadMain, held.toOpaque())
     guard status == 0 else {
       held.release()
-      throw .systemCall(name: .init("pthread_create", "the thread of VirtualTime.run"), errno: status)
+      throw .system(status, call: "pthread_create", "the thread of VirtualTime.run")
     }
     pthread_detach(handle)
   }

@@ -18,7 +18,7 @@ extension VirtualTime {
   ///   - whenStuck: What to do when nothing goes on for a while of the machine's time.
   ///   - body: Synchronous: a loop belongs to a thread.
   /// - Returns: What the body returns.
-  /// - Throws: What the body throws; else `ThreadsLeft`; `RunLoopError.systemCall` if the system makes no thread.
+  /// - Throws: What the body throws; else `ThreadsLeft`; `RunLoopError.system` if the system makes no thread.
   /// - Thread: Any. - Blocks: No; it suspends the task.
   public static func run<R: Sendable>(
     startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero,

@@ -306,7 +306,7 @@ private func runAllModesOnASignalStack() throws {
       try RunLoop.current.runAllModes { true }
       exit(3)
     } catch {
-      guard case .inSignalHandler? = error as? RunLoopError, "\(error)".contains("signal source") else { exit(4) }
+      guard error as? RunLoopError == .inSignalHandler, "\(error)".contains("signal source") else { exit(4) }
       refusals.add(1, ordering: .relaxed)
     }
   }

@@ -1,83 +1,107 @@
-/// What keeps a call from being carried out. Nothing is half done when one is thrown.
+/// Why a call was not carried out. A call that throws one has changed nothing, unless its documentation says otherwise.
+///
+/// Two errors are equal if their domains and codes are; the call and the text do not count [RLK-ERROR-9]. An error is therefore matched
+/// by the name of its constant: `catch RunLoopError.loopEnded`, `error == .timedOut`, `switch error { case .portFull: … default: … }`. Later
+/// versions may add constants, so a `switch` needs a `default`.
+///
+/// In a function that throws `any Error`, the Swift 6.3 compiler may crash on a `do` statement whose `catch` clauses all have patterns.
+/// End such a statement with `catch { throw error }`.
 /// - Thread: Any: a value.
-public enum RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// `call` belongs to the loop's own thread, and was made on another one.
-  case wrongThread(call: String)
-  /// The loop's thread has ended.
-  case loopEnded
-  /// The loop was inherited through fork(2); it belongs to the parent process.
-  case forked
-  /// The item was invalidated.
-  case invalidItem
-  /// The item was made for another loop (`assumeOnLoop`).
-  case itemInOtherLoop
-  /// `call` needs one mode to run in, and was given `.common`, which stands for several.
-  case commonModeNotRunnable(call: String)
-  /// A call that needs `prepareToWait` or a run to be over was made inside one.
-  case busy(call: String)
-  /// `call` was made by a signal handler.
-  case inSignalHandler(call: String)
-  /// `call` would wait for something that the calling thread itself must do.
-  case wouldDeadlock(call: String)
-  /// What was waited for did not happen in time.
-  case timedOut
-  /// The thread has not been started.
-  case notStarted
-  /// The thread was started before; it is started once.
-  case alreadyStarted
-  /// The port that was sent to is gone (invalidated, let go of, or the last loop that served it has ended), or the answer is
-  /// not awaited any more.
-  case portInvalid
-  /// As many messages wait in the port as may.
-  case portFull
-  /// The right to answer was dropped without an answer.
-  case noReply
-  /// The message is larger than the receiver, or the system, takes.
-  case messageTooLarge
-  /// More than `Message.maximumDescriptors`; between processes with what takes their places: a payload of more than 64 KiB,
-  /// rights to third processes' ports.
-  case tooManyDescriptors
-  /// The port's name belongs to another port.
-  case nameTaken
-  /// No port has the name.
-  case noSuchPort
-  /// No name for a port: 1 to 64 of letters, digits, `.`, `_` and `-`, not beginning with a dot, not ending in `.lock`.
-  case badName
-  /// The other process does not deal with this one.
-  case refused(reason: String)
-  /// The system refused: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EBADF`, `EPERM`... Equal if call and number are; the
-  /// description says what it was about.
-  case systemCall(name: Call, errno: Int32)
+public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What gives a code its meaning.
+  ///
+  /// Other modules may have domains of their own.
+  /// - Thread: Any: a value.
+  public struct Domain: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The name, which no other domain has.
+    public let rawValue: String
 
-  /// What went wrong and, for a mistake of the caller, what to do instead.
+    /// A domain by its name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The state of a loop, an item, a thread or a port: the constants of `RunLoopError`.
+    public static let runLoop = Domain(rawValue: "RunLoopKit")
+    /// An error of the system: the code is an errno(3) number.
+    public static let system = Domain(rawValue: "errno")
+
+    /// The name.
+    public var description: String { rawValue }
+  }
+
+  /// What gives `code` its meaning.
+  public let domain: Domain
+  /// The number of the error in its domain. A number is never used again for another error.
+  public let code: Int32
+  /// The call that failed; nil if a value was refused before any call was made, or if the error needs no name.
+  ///
+  /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), one of the system as its manual
+  /// page spells it (`epoll_ctl`) [RLK-ERROR-8].
+  public let call: String?
+  private let text: Text?
+
+  private enum Text: Sendable {
+    case words(String)
+    /// Put into words when they are asked for: a sender may find a port full often.
+    case queueLimit(Int)
+  }
+
+  /// An error of any domain.
+  /// - Parameters:
+  ///   - domain: What gives the code its meaning.
+  ///   - code: The error, by any number; of the domain `.system` an errno(3) number.
+  ///   - call: The call that failed.
+  ///   - text: What the call was about (a descriptor, a path, a value) and what to do instead.
+  public init(_ domain: Domain, code: Int32, call: String? = nil, _ text: String? = nil) {
+    self.domain = domain
+    self.code = code
+    self.call = call
+    self.text = text.map { .words($0) }
+  }
+
+  init(queueLimit: Int) {
+    domain = .runLoop
+    code = RunLoopError.portFull.code
+    call = nil
+    text = .queueLimit(queueLimit)
+  }
+
+  /// An error of the system.
+  /// - Parameters:
+  ///   - errno: The number that errno(3) lists; any number is accepted.
+  ///   - call: The system's call that failed; nil if a value was refused before any call was made.
+  ///   - text: What the call was about (a descriptor, a path, a value) and what to do instead.
+  public static func system(_ errno: Int32, call: String? = nil, _ text: String? = nil) -> RunLoopError {
+    RunLoopError(.system, code: errno, call: call, text)
+  }
+
+  /// The number of an error of the system, as errno(3) lists it; nil in other domains.
+  public var errno: Int32? { domain == .system ? code : nil }
+
+  /// True if domain and code are the same.
+  public static func == (a: RunLoopError, b: RunLoopError) -> Bool { a.code == b.code && a.domain == b.domain }
+
+  /// By domain and code.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(domain)
+    hasher.combine(code)
+  }
+
+  /// Makes constants patterns for any error: `catch RunLoopError.loopEnded`.
+  public static func ~= (pattern: RunLoopError, error: any Error) -> Bool { (error as? RunLoopError) == pattern }
+
+  /// What went wrong, and what to do instead if that is known. The text names the descriptor, path, port, item or value that the call was
+  /// about [RLK-ERROR-10].
+  ///
+  /// An error of the system is worded `descriptor 7 is not open (epoll_ctl: Bad file descriptor)`, another one
+  /// `flush(): call this on the run loop's own thread, …`.
   public var description: String {
-    switch self {
-    case .wrongThread(let call): "\(call): call this on the run loop's own thread, or post it with perform(in:block:)"
-    case .loopEnded:
-      "the run loop's thread has ended; the main thread ends when an async main first suspends, so run its loop in a synchronous one"
-    case .forked: "the run loop belongs to the parent process; RunLoop.current makes one for this process"
-    case .invalidItem: "the item has been invalidated"
-    case .itemInOtherLoop: "the item was made for another run loop"
-    case .commonModeNotRunnable(let call):
-      "\(call): .common stands for the common modes and is none to run in; name one of them"
-    case .busy(let call): "\(call): not while the loop runs or is prepared"
-    case .inSignalHandler(let call): "\(call): not from a signal handler; have a signal source call it"
-    case .wouldDeadlock(let call): "\(call): the calling thread would wait for itself"
-    case .timedOut: "out of time"
-    case .notStarted: "the thread has not been started"
-    case .alreadyStarted: "the thread was started before; make another one"
-    case .portInvalid: "the port is gone, or the last loop that served it has ended"
-    case .portFull: "the port is full"
-    case .noReply: "the message was dropped without an answer"
-    case .messageTooLarge: "the message is too large"
-    case .tooManyDescriptors:
-      "too many descriptors: a message has room for \(Limits.maximumDescriptors); between processes a payload of "
-        + "more than 64 KiB takes one of these places, and so does each right to a third process's port"
-    case .nameTaken: "another port has this name"
-    case .noSuchPort: "no port has this name"
-    case .badName: "a port's name is 1 to 64 of A-Z a-z 0-9 . _ -, does not begin with a dot and does not end in .lock"
-    case .refused(let reason): "refused: \(reason)"
-    case .systemCall(let call, let errno): call.text(errno)
-    }
+    let words: String? =
+      switch text {
+      case .words(let words): words
+      case .queueLimit(let limit): RunLoopError.fullQueue(limit)
+      case nil: nil
+      }
+    if domain == .system { return systemText(about: words) }
+    return [call, words ?? "\(domain) \(code)"].compactMap { $0 }.joined(separator: ": ")
   }
 }

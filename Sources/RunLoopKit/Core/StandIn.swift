@@ -19,7 +19,7 @@ enum StandIn {
     try RunLoopError.checkErrno(fstat(descriptor, &info), "fstat", DescriptorWords.isNotOpen(descriptor))
     if info.st_mode & S_IFMT == S_IFDIR {
       let detail = "\(DescriptorWords.kind(of: descriptor)), which cannot be read; see FileWatch"
-      throw .systemCall(name: .init("read", detail), errno: EISDIR)
+      throw .system(EISDIR, detail)
     }
     let set = try PortSet(.current)
     defer { set.destroy() }

@@ -1,61 +1,13 @@
 internal import Glibc
 
 extension RunLoopError {
-  /// A call of the system or the C library that has failed, and what it was about.
-  ///
-  /// A literal is one: `.systemCall(name: "epoll_ctl", errno: EPERM)`.
-  /// - Thread: Any: a value.
-  public struct Call: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// As its manual page has it.
-    public let name: String
-    /// The descriptor, path or value that it was about, and what to do instead; nil if there is nothing to add.
-    public let detail: String?
-
-    /// A call by its name, and words for people.
-    public init(_ name: String, _ detail: String? = nil) {
-      self.name = name
-      self.detail = detail
-    }
-
-    /// A call without words.
-    public init(stringLiteral name: String) { self.init(name) }
-
-    /// The same call, whatever it was about.
-    public static func == (a: Call, b: Call) -> Bool { a.name == b.name }
-    /// By name.
-    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
-
-    /// The name.
-    public var description: String { name }
-
-    /// What has failed, why, on what, and the remedy.
-    func text(_ error: Int32) -> String {
-      ([name, String(cString: strerror(error))] + [detail, remedy(error)].compactMap { $0 }).joined(separator: ": ")
-    }
-
-    /// What helps whatever the call was about.
-    private func remedy(_ error: Int32) -> String? {
-      switch (name, error) {
-      case ("inotify_add_watch", ENOSPC): "the user's watches are used up; raise fs.inotify.max_user_watches"
-      case ("inotify_init1", EMFILE):
-        "the user's instances (fs.inotify.max_user_instances) or the process's descriptors (RLIMIT_NOFILE) are used up"
-      case ("epoll_ctl", ENOSPC): "the user's epoll watches are used up; raise fs.epoll.max_user_watches"
-      case ("epoll_wait", EBADF), ("epoll_wait", EINVAL):
-        "somebody has closed the run loop's own descriptor (close, closefrom); its mode cannot be waited for any more"
-      case (_, EMFILE): "this process has as many descriptors as it may; close some, or raise RLIMIT_NOFILE"
-      case (_, ENFILE): "the system has as many descriptors as it may; raise fs.file-max"
-      default: nil
-      }
-    }
-  }
-
   /// A C status: `>= 0`, or `-errno`. The words are made for a failure only.
   @inline(__always)
   @discardableResult
   package static func check(
     _ status: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
   ) throws(RunLoopError) -> Int32 {
-    guard status >= 0 else { throw .systemCall(name: Call(name, detail()), errno: -status) }
+    guard status >= 0 else { throw .system(-status, call: name, detail()) }
     return status
   }
 
@@ -64,9 +16,31 @@ extension RunLoopError {
   package static func checkErrno(
     _ answer: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
   ) throws(RunLoopError) -> Int32 {
-    let error = errno
-    guard answer >= 0 else { throw .systemCall(name: Call(name, detail()), errno: error) }
+    let error = Glibc.errno
+    guard answer >= 0 else { throw .system(error, call: name, detail()) }
     return answer
+  }
+
+  /// What it is about and the remedy first; the cause last, in parentheses.
+  func systemText(about subject: String?) -> String {
+    let cause = [call, String(cString: strerror(code))].compactMap { $0 }.joined(separator: ": ")
+    let words = [subject, remedy].compactMap { $0 }
+    return words.isEmpty ? cause : "\(words.joined(separator: ": ")) (\(cause))"
+  }
+
+  /// What helps whatever the call was about.
+  private var remedy: String? {
+    switch (call, code) {
+    case ("inotify_add_watch", ENOSPC): "the user's watches are used up; raise fs.inotify.max_user_watches"
+    case ("inotify_init1", EMFILE):
+      "the user's instances (fs.inotify.max_user_instances) or the process's descriptors (RLIMIT_NOFILE) are used up"
+    case ("epoll_ctl", ENOSPC): "the user's epoll watches are used up; raise fs.epoll.max_user_watches"
+    case ("epoll_wait", EBADF), ("epoll_wait", EINVAL):
+      "somebody has closed the run loop's own descriptor (close, closefrom); its mode cannot be waited for any more"
+    case (_, EMFILE): "this process has as many descriptors as it may; close some, or raise RLIMIT_NOFILE"
+    case (_, ENFILE): "the system has as many descriptors as it may; raise fs.file-max"
+    default: nil
+    }
   }
 }
 
@@ -89,7 +63,7 @@ enum DescriptorWords {
 
   /// Of a negative number.
   static func isNone(_ descriptor: Int32) -> String {
-    "\(descriptor) is no descriptor; the call that answered it has failed"
+    "\(descriptor) is no descriptor; the call that returned it has failed"
   }
 
   static func isNotOpen(_ descriptor: Int32) -> String {
@@ -103,7 +77,7 @@ enum DescriptorWords {
       "\(kind(of: descriptor)), which epoll cannot watch; "
         + (isCounter
           ? "a PortSource takes an eventfd, a timerfd or a pipe"
-          : "pass unpollable: .alwaysReady, or read it without waiting")
+          : "pass unpollable: .alwaysReady")
     case EBADF: isNotOpen(descriptor)
     case EINVAL, ELOOP: "descriptor \(descriptor) is the loop's own, or watches it"
     default: "descriptor \(descriptor)"

@@ -6,9 +6,13 @@ struct TimerHeap {
 
   init() throws(RunLoopError) {
     var heap: OpaquePointer?
-    try RunLoopError.check(rlc_timer_heap_create(&heap), "malloc")
+    try TimerHeap.check(rlc_timer_heap_create(&heap))
     // A create function of the core that answers 0 has set it.
     self.heap = heap!
+  }
+
+  private static func check(_ status: Int32) throws(RunLoopError) {
+    guard status >= 0 else { throw .system(-status, "no memory for another timer") }
   }
 
   func destroy() { rlc_timer_heap_destroy(heap) }
@@ -21,7 +25,7 @@ struct TimerHeap {
     let context = Unmanaged.passRetained(member)
     let status = rlc_timer_heap_insert(heap, context.toOpaque(), &token)
     if status < 0 { context.release() }
-    try RunLoopError.check(status, "malloc")
+    try TimerHeap.check(status)
     return token.bits
   }
 

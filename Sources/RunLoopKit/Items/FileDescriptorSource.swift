@@ -89,7 +89,7 @@ extension RunLoop {
 
     /// What becomes of a descriptor that the kernel does not wait for: a regular file, /dev/null.
     public enum Unpollable: Sendable {
-      /// `add` throws `.systemCall` with `EPERM`.
+      /// `add` throws `.system` with `EPERM`.
       case refuse
       /// It counts as ready for all it is interested in, pass after pass, and takes its turn behind the other ready
       /// ports [RLK-FD-13]. The loop does not sleep meanwhile: take the interest away when there is nothing to do. That
@@ -109,7 +109,7 @@ extension RunLoop {
     ///   - limit: How often it may be called; nil: always. An edge-triggered one is called again after its rest if it
     ///     is ready.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`), and what
+    /// - Throws: `.system` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`), and what
     ///   cannot be waited for (`EPERM`), are refused by `add`; with `.alwaysReady` at once: `EBADF`, and `EISDIR` for a
     ///   folder [RLK-FD-12].
     public convenience init(
@@ -166,7 +166,7 @@ extension RunLoop {
 
     /// Sets `interest`, and answers.
     ///
-    /// - Throws: `.systemCall` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is what it was,
+    /// - Throws: `.system` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is what it was,
     ///   in all modes; a source that rests may have been woken in some [RLK-FD-23]. `.forked`.
     /// - Thread: Any.
     public func setInterest(_ interest: Readiness) throws(RunLoopError) {

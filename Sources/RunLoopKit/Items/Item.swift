@@ -26,6 +26,20 @@ extension RunLoop {
     /// `EventSource.init` alone. None of them is open to others.
     package enum Kind: UInt8 {
       case source, port, portSource, descriptorSource, eventSource, connection, timer, observer
+
+      /// For errors.
+      var words: String {
+        switch self {
+        case .source: "source"
+        case .port: "port"
+        case .portSource: "port source"
+        case .descriptorSource: "descriptor source"
+        case .eventSource: "event source"
+        case .connection: "connection"
+        case .timer: "timer"
+        case .observer: "observer"
+        }
+      }
     }
 
     init(
@@ -80,6 +94,9 @@ extension RunLoop {
 
     /// For descriptions: behind the kind.
     package final var labelText: String { label.map { " \"\($0)\"" } ?? "" }
+
+    /// For errors: no user code is called.
+    package final var nameInErrors: String { "the \(kind.words)\(labelText)" }
 
     /// It does not keep its modes from being finished (`keepsRunning`).
     @inline(__always)

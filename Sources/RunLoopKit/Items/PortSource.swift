@@ -16,7 +16,7 @@ extension RunLoop {
     ) throws(RunLoopError) {
       // Whether it is open, epoll_ctl(2) says when it is added.
       guard fileDescriptor >= 0 else {
-        throw .systemCall(name: .init("fcntl", DescriptorWords.isNone(fileDescriptor)), errno: EBADF)
+        throw .system(EBADF, DescriptorWords.isNone(fileDescriptor))
       }
       self.fileDescriptor = fileDescriptor
       wanted = Atomic(UInt8(truncatingIfNeeded: interest))
@@ -55,7 +55,7 @@ extension RunLoop {
     ///   - context: Retained while the source is valid; for ported code.
     ///   - limit: How often it may be called; nil: always.
     ///   - perform: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.systemCall` with `EBADF` if the descriptor is negative. One that is not open is refused by `add`
+    /// - Throws: `.system` with `EBADF` if the descriptor is negative. One that is not open is refused by `add`
     ///   (`EBADF`).
     public init(
       fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, context: Context? = nil,

@@ -27,7 +27,7 @@ extension RunLoop {
   }
 
   private func barrier(in first: Mode, orIn others: ArraySlice<Mode>, _ timeout: Duration?) throws(RunLoopError) {
-    if isCurrent { throw .wouldDeadlock(call: "barrier(in:timeout:)") }
+    if isCurrent { throw .wouldDeadlock(call: "barrier(in:timeout:)", "the loop's own thread would wait for itself") }
     try performAndWait(in: first, orIn: others, timeout: timeout) {}
   }
 }

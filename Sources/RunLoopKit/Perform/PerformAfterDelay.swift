@@ -17,7 +17,7 @@ extension RunLoop {
   ///     invalidated, or the loop has ended [RLK-DROP-2]. Called on the thread that does that, with no lock held; not
   ///     if this call throws, nor in a child of fork(2).
   /// - Returns: A handle that can cancel the block. The block does not need it.
-  /// - Throws: `.loopEnded`, `.forked`; `.systemCall` if no descriptor is left for the first timer of a mode. The block
+  /// - Throws: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a mode. The block
   ///   will not run then [RLK-DELAY-8].
   /// - Thread: Any; a sleeping loop is woken for an earlier date [RLK-DELAY-7].
   /// - Blocks: No.
@@ -69,7 +69,7 @@ extension RunLoop {
       return true
     }
     do throws(RunLoopError) {
-      guard isListed else { throw .loopEnded }
+      guard isListed else { throw endedError }
       try add(timer, to: first)
       for mode in others { try add(timer, to: mode) }
     } catch {

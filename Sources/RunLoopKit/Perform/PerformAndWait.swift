@@ -65,7 +65,7 @@ extension RunLoop {
     lock.lock()
     guard !hasEnded else {
       lock.unlock()
-      throw .loopEnded
+      throw endedError
     }
     let mode = state.makeMode(first)
     let others = QueuedBlock.OtherModes(
@@ -79,7 +79,7 @@ extension RunLoop {
   private func finish(_ call: AwaitedCall, _ deadline: Deadline) throws(RunLoopError) {
     switch call.ticket.wait(deadline) {
     case .done: return
-    case .lost: throw .loopEnded
+    case .lost: throw endedError
     case .late:
       if call.ticket.withdraw() {
         removeBlock(call.ticket)
@@ -87,7 +87,7 @@ extension RunLoop {
       }
     }
     // It has begun in the last moment, or the loop has ended.
-    if case .lost = call.ticket.wait(.never) { throw .loopEnded }
+    if case .lost = call.ticket.wait(.never) { throw endedError }
   }
 
   /// A withdrawn block, unless a drain has it: that one drops it.

@@ -12,16 +12,16 @@ extension RunLoop.Message {
     private let number: Atomic<Int32>
 
     /// Takes the descriptor over: nobody else closes it any more.
-    /// - Throws: `.systemCall` with `EBADF` if the number is negative. Whether it is open shows when it is used.
+    /// - Throws: `.system` with `EBADF` if the number is negative. Whether it is open shows when it is used.
     public init(owning fileDescriptor: Int32) throws(RunLoopError) {
       guard fileDescriptor >= 0 else {
-        throw .systemCall(name: .init("fcntl", DescriptorWords.isNone(fileDescriptor)), errno: EBADF)
+        throw .system(EBADF, DescriptorWords.isNone(fileDescriptor))
       }
       number = Atomic(fileDescriptor)
     }
 
     /// Makes a second number for the same open file, close-on-exec; the first stays the caller's.
-    /// - Throws: `.systemCall`: `EBADF`, `EMFILE`.
+    /// - Throws: `.system`: `EBADF`, `EMFILE`.
     public init(duplicating fileDescriptor: Int32) throws(RunLoopError) {
       let made = fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 0)
       number = Atomic(
@@ -38,17 +38,17 @@ extension RunLoop.Message {
     public var fileDescriptor: Int32 { number.load(ordering: .acquiring) }
 
     /// The number, which is the caller's to close from now on [RLK-MSG-32]. Once.
-    /// - Throws: `.systemCall` with `EBADF` if it was taken or sent before.
+    /// - Throws: `.system` with `EBADF` if it was taken or sent before.
     public func take() throws(RunLoopError) -> Int32 {
-      guard let taken = moveOut() else { throw .systemCall(name: .init("take", Self.isEmpty), errno: EBADF) }
+      guard let taken = moveOut() else { throw .system(EBADF, Self.isEmpty) }
       return taken
     }
 
     /// A second owner of the same open file, with a number of its own.
-    /// - Throws: `.systemCall`: `EBADF` if it was taken or sent, `EMFILE`.
+    /// - Throws: `.system`: `EBADF` if it was taken or sent, `EMFILE`.
     public func duplicate() throws(RunLoopError) -> Descriptor {
       let descriptor = fileDescriptor
-      guard descriptor >= 0 else { throw .systemCall(name: .init("fcntl", Self.isEmpty), errno: EBADF) }
+      guard descriptor >= 0 else { throw .system(EBADF, Self.isEmpty) }
       return try Descriptor(duplicating: descriptor)
     }
 

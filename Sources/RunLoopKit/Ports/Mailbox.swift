@@ -103,12 +103,14 @@ package final class Mailbox: Destination, @unchecked Sendable {
     switch patience {
     case .none:
       lock.unlock()
-      throw .portFull
+      throw RunLoopError(queueLimit: limit)
     case .until(let moment): deadline = moment
     case .forever:
       if isServedHereOnly {
         lock.unlock()
-        throw .wouldDeadlock(call: "send(_:timeout:)")
+        throw .wouldDeadlock(
+          call: "send(_:timeout:)",
+          "only this thread's loop serves the port, and its queue is full; pass a timeout, or use trySend(_:)")
       }
       deadline = .never
     }

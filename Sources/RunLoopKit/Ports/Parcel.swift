@@ -8,7 +8,7 @@ package struct Parcel: ~Copyable {
   /// Empty ones in the receiver's copy, in the same order.
   private var takers: [RunLoop.Message.Descriptor] = []
 
-  /// - Throws: `.tooManyDescriptors`; `.systemCall` with `EBADF` for an empty descriptor. Nothing has moved then.
+  /// - Throws: `.tooManyDescriptors`; `.system` with `EBADF` for an empty descriptor. Nothing has moved then.
   @inline(__always)
   package init(_ message: RunLoop.Message) throws(RunLoopError) {
     self.message = message
@@ -25,7 +25,7 @@ package struct Parcel: ~Copyable {
       guard case .descriptor(let giver) = message.components[index] else { continue }
       guard giver.fileDescriptor >= 0 else {
         let detail = "component \(index): \(RunLoop.Message.Descriptor.isEmpty)"
-        throw .systemCall(name: .init("send", detail), errno: EBADF)
+        throw .system(EBADF, detail)
       }
       let taker = RunLoop.Message.Descriptor()
       givers.append(giver)
@@ -61,7 +61,7 @@ package struct Parcel: ~Copyable {
       // These takers were filled by this loop, and nobody else knows them yet.
       for moved in givers.indices[..<index] { givers[moved].moveIn(takers[moved].moveOut()!) }
       let detail = "a descriptor of the message was taken meanwhile, or is in it twice"
-      throw .systemCall(name: .init("send", detail), errno: EBADF)
+      throw .system(EBADF, detail)
     }
   }
 }

@@ -57,7 +57,7 @@ extension RunLoop {
     guard isInThisProcess else { throw .forked }
     lock.lock()
     defer { lock.unlock() }
-    guard !hasEnded else { throw .loopEnded }
+    guard !hasEnded else { throw endedError }
     let mode = state.makeMode(mode)
     // Nothing of it stays here: it is to be released where it runs.
     // The caller puts a block in; nobody else has taken it, since each refusal above throws.
@@ -77,7 +77,7 @@ extension RunLoop {
     lock.lock()
     guard !hasEnded else {
       lock.unlock()
-      throw .loopEnded
+      throw endedError
     }
     let mode = state.makeMode(first)
     let others = more.isEmpty ? nil : QueuedBlock.OtherModes(more.map { state.makeMode($0) }, besides: mode)

@@ -5,7 +5,7 @@ extension RunLoop {
   ///
   /// Compare the answer with the last one after each `runPendingWork(in:)` if an epoll instance of the host watches it.
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
-  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.systemCall` if no descriptor can be
+  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.system` if no descriptor can be
   ///   made.
   @available(*, noasync, message: "hosting belongs to a thread")
   public func hostDescriptor(in mode: Mode = .default) throws(RunLoopError) -> HostDescriptor {

@@ -31,10 +31,10 @@ extension RunLoop {
   private func append(_ block: consuming HeldBlock, whenIdleIn mode: Mode) throws(RunLoopError) {
     try checkUsable()
     let made = lock.withLock { hasEnded ? nil : state.makeExtras().idleWork(for: mode) }
-    guard let work = made else { throw .loopEnded }
+    guard let work = made else { throw endedError }
     try add(work.observer, to: mode)
     // The loop may have ended since: nobody would look at the queue any more.
-    guard let place = work.queue.append(consume block, isFromLoop: isCurrent) else { throw .loopEnded }
+    guard let place = work.queue.append(consume block, isFromLoop: isCurrent) else { throw endedError }
     if place == .next { wakeUp() }
   }
 

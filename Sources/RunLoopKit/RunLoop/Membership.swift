@@ -5,14 +5,14 @@ extension RunLoop {
   ///   already, equal to a member (sources), or in another loop (timers and observers) [RLK-ADD-1, RLK-ADD-2].
   ///   `printsDiagnostics` tells why.
   /// - Throws: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's `assumeOnLoop`
-  ///   [RLK-ADD-6]; `.systemCall` if a descriptor is refused or none is left [RLK-ADD-8]. The item is in no mode then
+  ///   [RLK-ADD-6]; `.system` if a descriptor is refused or none is left [RLK-ADD-8]. The item is in no mode then
   ///   that it was not in before [RLK-ADD-3, RLK-ADD-4, RLK-ADD-11].
   /// - Thread: Any; a sleeping loop serves the item at once. A source's `schedule` is called before the return.
   /// - SeeAlso: `CFRunLoopAddSource`, `CFRunLoopAddTimer`, `CFRunLoopAddObserver`.
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) throws(RunLoopError) -> Bool {
     guard isInThisProcess else { throw .forked }
-    if let only = item.onlyHost, only != serial { throw .itemInOtherLoop }
+    if let only = item.onlyHost, only != serial { throw .itemInOtherLoop(item.nameInErrors) }
     let change = try lockedWithEquals(of: item) { (equals) throws(RunLoopError) in try addLocked(item, to: mode, equals)
     }
     if let schedule = item.hooks?.schedule { tell(schedule, change, mode) }
@@ -40,7 +40,7 @@ extension RunLoop {
 
   @inline(__always)
   private func addLocked(_ item: Item, to name: Mode, _ equals: EqualSources) throws(RunLoopError) -> Change {
-    guard !hasEnded else { throw .loopEnded }
+    guard !hasEnded else { throw endedError }
     guard !item.isInvalidated, isOfThisProcess(item) else { return .nothing }
     if let mode = state.mode(name), !mode.isPseudoMode {
       return try mode.insert(item, equals, on: self) ? .membership : .nothing

@@ -19,7 +19,9 @@ extension RunLoop.Item {
     guard !isForked else { throw .forked }
     let item = ObjectIdentifier(self)
     if let own = ThreadRecord.existing?.loop, own.isInThisProcess, own.lock.withLock({ own.isCallingOut(item) }) {
-      throw .wouldDeadlock(call: "invalidateAndWait(timeout:)")
+      throw .wouldDeadlock(
+        call: "invalidateAndWait(timeout:)",
+        "the item's own callout would wait for its own end; call invalidate(finally:)")
     }
     let deadline = Deadline(timeout)
     let owner = closureOwner

@@ -115,8 +115,12 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   @inline(__always)
   func checkUsable() throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }
-    guard !hasEnded else { throw .loopEnded }
+    guard !hasEnded else { throw endedError }
   }
+
+  /// `.loopEnded`; of the main loop with the usual reason.
+  @inline(never)
+  var endedError: RunLoopError { isMain ? .mainLoopEnded : .loopEnded }
 
   @inline(__always)
   func checkOwner(_ call: String) throws(RunLoopError) {

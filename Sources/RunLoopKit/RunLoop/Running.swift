@@ -28,7 +28,7 @@ extension RunLoop {
   ///     the main queue served. Timers and blocks do not count.
   /// - Returns: The first that applies: handled, timed out, stopped, finished.
   /// - Thread: The loop's own.
-  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.systemCall` if the mode has no port set yet and none can be
+  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.system` if the mode has no port set yet and none can be
   ///   made, or if the kernel will never answer a wait: somebody has closed the port set's descriptor (a stray
   ///   close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. After-waiting and exit have been notified then, and the loop's
   ///   description says so.
@@ -118,7 +118,7 @@ extension RunLoop {
   @inline(never)
   func takeWaitFailure() -> RunLoopError {
     defer { owner.waitFailure = 0 }
-    return .systemCall(name: "epoll_wait", errno: owner.waitFailure)
+    return .system(owner.waitFailure, call: "epoll_wait")
   }
 
   /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: a wait

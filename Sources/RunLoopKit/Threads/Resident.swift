@@ -248,7 +248,7 @@ extension Resident {
   /// Its number may be another thread's once it was joined.
   private func checkOtherThread() throws(RunLoopError) {
     guard let handle = lock.withLock({ self.handle }), pthread_equal(handle, pthread_self()) != 0 else { return }
-    throw .wouldDeadlock(call: "join(timeout:)")
+    throw .wouldDeadlock(call: "join(timeout:)", "a thread cannot wait for its own end")
   }
 
   /// What is left of the thread is a moment, after the end of its loop.

@@ -15,8 +15,7 @@ enum StackSize {
     let (size, isTooLarge) = wanted.addingReportingOverflow(threadLocalSize + page - 1)
     guard wanted >= RunLoop.Thread.minimumStackSize, !isTooLarge else {
       let limit = isTooLarge ? "no address space has room for it" : "a loop needs \(RunLoop.Thread.minimumStackSize)"
-      throw .systemCall(
-        name: .init("pthread_attr_setstacksize", "stackSize is \(wanted) bytes; \(limit)"), errno: EINVAL)
+      throw .system(EINVAL, "stackSize is \(wanted) bytes; \(limit)")
     }
     return size / page * page
   }

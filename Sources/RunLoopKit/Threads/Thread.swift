@@ -42,7 +42,7 @@ extension RunLoop {
     ///
     /// - Throws: What `setUp` has thrown, or `.loopEnded` if it has ended its thread: it is over then [RLK-RESIDENT-7,
     ///   RLK-RESIDENT-18]. `.alreadyStarted`, also while another thread is about to start it, and after its end
-    ///   [RLK-RESIDENT-5]. `.systemCall`: the stack is too small (`EINVAL`), the system has no room for one more thread
+    ///   [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room for one more thread
     ///   (it may be started later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
     /// - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
     public func start() throws { try resident.start() }

@@ -28,6 +28,8 @@ enum PortSender {
       throw Failure(description: "no process serves '\(name)'")
     } catch .timedOut {
       throw Failure(description: "'\(name)' has not answered within \(letter.timeout)")
+    } catch {  // the compiler (6.3) wants it: see RunLoopError
+      throw error
     }
     Output.write(answer.line + "\n")
   }

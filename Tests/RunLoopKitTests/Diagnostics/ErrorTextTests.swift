@@ -1,6 +1,7 @@
 import Glibc
 import RunLoopEvents
 import RunLoopKit
+import RunLoopPorts
 import XCTest
 
 import class RunLoopKit.RunLoop
@@ -35,8 +36,8 @@ final class ErrorTextTests: XCTestCase {
       self.check("fcntl", "descriptor \(closed) is not open") { try loop.add(source(closed)) }
       try loop.add(other)  // the loop's own descriptors may have the closed one's number from now on
       self.check(
-        "epoll_ctl: Operation not permitted: descriptor \(file) (/etc/passwd) is a regular file",
-        "unpollable: .alwaysReady"
+        "descriptor \(file) (/etc/passwd) is a regular file, which epoll cannot watch; pass unpollable: .alwaysReady",
+        "(epoll_ctl: Operation not permitted)"
       ) { try loop.add(source(file)) }
       self.check("descriptor \(file)", "regular file", "a PortSource takes an eventfd") {
         try loop.add(RunLoop.PortSource(fileDescriptor: file) { _ in })
@@ -58,9 +59,11 @@ final class ErrorTextTests: XCTestCase {
 
   func test_RLK_ERROR_2_descriptorsOfMessages() throws {
     typealias Descriptor = RunLoop.Message.Descriptor
-    check("-1 is no descriptor") { _ = try Descriptor(owning: -1) }
+    XCTAssertEqual(
+      thrown { try Descriptor(owning: -1) }?.description,
+      "-1 is no descriptor; the call that returned it has failed (Bad file descriptor)")
     check("-2 is no descriptor") { _ = try Descriptor(duplicating: -2) }
-    check("fcntl: Bad file descriptor: to duplicate descriptor 999999") { _ = try Descriptor(duplicating: 999_999) }
+    check("to duplicate descriptor 999999 (fcntl: Bad file descriptor)") { _ = try Descriptor(duplicating: 999_999) }
     let descriptor = try Descriptor(duplicating: STDERR_FILENO)
     close(try descriptor.take())
     check("taken, or sent, before") { _ = try descriptor.take() }
@@ -76,7 +79,7 @@ final class ErrorTextTests: XCTestCase {
   }
 
   func test_RLK_ERROR_3_signals() throws {
-    check("signalfd: Invalid argument: SIGKILL cannot be blocked or received") {
+    check("SIGKILL cannot be blocked or received by anybody (signalfd: Invalid argument)") {
       _ = try RunLoop.SignalSource(.kill) { _, _ in }
     }
     check("SIGSTOP cannot be") { try RunLoop.blockSignals(.init(rawValue: SIGSTOP)) }
@@ -88,12 +91,12 @@ final class ErrorTextTests: XCTestCase {
   func test_RLK_ERROR_4_processesAndPaths() throws {
     check("-3 is no process's number") { _ = try RunLoop.ChildSource(processID: -3) { _, _ in } }
     check("there is no process \(Int32.max)") { _ = try RunLoop.ChildSource(processID: Int32.max) { _, _ in } }
-    check("posix_spawnp: No such file or directory: /no/such/program") { _ = try RunLoop.spawn("/no/such/program") }
+    check("/no/such/program (posix_spawnp: No such file or directory)") { _ = try RunLoop.spawn("/no/such/program") }
     check("/bin/true, or one of its file actions") {
       _ = try RunLoop.spawn("/bin/true", actions: [.changeDirectory("/no/such/folder")])
     }
     check("a string has a zero byte") { _ = try RunLoop.spawn("true", arguments: ["a\0b"]) }
-    check("inotify_add_watch: No such file or directory: /no/such/file") {
+    check("/no/such/file (inotify_add_watch: No such file or directory)") {
       _ = try RunLoop.FileWatch(path: "/no/such/file", events: .changes) { _, _ in }
     }
     check("/tmp: no event to watch for was named") { _ = try RunLoop.FileWatch(path: "/tmp", events: []) { _, _ in } }
@@ -101,7 +104,7 @@ final class ErrorTextTests: XCTestCase {
       _ = try RunLoop.MemoryPressure(.some, longerThan: .seconds(1), within: .seconds(2), path: "/etc/passwd") { _, _ in
       }
     }
-    check("open: No such file or directory: /none/memory.pressure") {
+    check("/none/memory.pressure (open: No such file or directory)") {
       _ = try RunLoop.MemoryPressure(
         .some, longerThan: .seconds(1), within: .seconds(2), path: "/none/memory.pressure"
       ) { _, _ in }
@@ -119,21 +122,90 @@ final class ErrorTextTests: XCTestCase {
 
   func test_RLK_ERROR_6_whatIsUsedUp() {
     XCTAssertEqual(
-      RunLoopError.systemCall(name: "timerfd_create", errno: EMFILE).description,
-      "timerfd_create: Too many open files: this process has as many descriptors as it may; close some, "
-        + "or raise RLIMIT_NOFILE")
-    XCTAssertTrue(RunLoopError.systemCall(name: "eventfd", errno: ENFILE).description.contains("fs.file-max"))
+      RunLoopError.system(EMFILE, call: "timerfd_create").description,
+      "this process has as many descriptors as it may; close some, or raise RLIMIT_NOFILE "
+        + "(timerfd_create: Too many open files)")
+    XCTAssertTrue(RunLoopError.system(ENFILE, call: "eventfd").description.contains("fs.file-max"))
     XCTAssertTrue(
-      RunLoopError.systemCall(name: "epoll_ctl", errno: ENOSPC).description.contains("fs.epoll.max_user_watches"))
+      RunLoopError.system(ENOSPC, call: "epoll_ctl").description.contains("fs.epoll.max_user_watches"))
   }
 
-  /// Programs compare by call and number; words are for people.
+  /// Programs compare by domain and code; the call and the words are for people.
   func test_RLK_ERROR_7_wordsMakeNoDifference() {
-    let bare = RunLoopError.systemCall(name: "epoll_ctl", errno: EPERM)
-    let told = RunLoopError.systemCall(name: .init("epoll_ctl", "descriptor 7"), errno: EPERM)
+    let bare = RunLoopError.system(EPERM, call: "epoll_ctl")
+    let told = RunLoopError.system(EPERM, call: "epoll_ctl", "descriptor 7")
     XCTAssertEqual(bare, told)
     XCTAssertEqual(bare.hashValue, told.hashValue)
-    XCTAssertNotEqual(bare, .systemCall(name: "fcntl", errno: EPERM))
+    XCTAssertEqual(bare, .system(EPERM))
     XCTAssertEqual(bare.description, "epoll_ctl: Operation not permitted")
+    XCTAssertEqual(told.description, "descriptor 7 (epoll_ctl: Operation not permitted)")
+    XCTAssertEqual(RunLoopError.system(EPERM).description, "Operation not permitted")
+  }
+
+  func test_RLK_ERROR_9_domainAndCodeTellErrorsApart() {
+    XCTAssertNotEqual(RunLoopError.system(EPERM), .system(EBADF))
+    XCTAssertNotEqual(RunLoopError.system(10), .timedOut)
+    XCTAssertEqual(RunLoopError.timedOut.code, 10)
+    XCTAssertNotEqual(RunLoopError.nameTaken, .wrongThread)
+    XCTAssertEqual(RunLoopError.nameTaken.code, RunLoopError.wrongThread.code)
+    XCTAssertEqual(Set([RunLoopError.loopEnded, .forked, .loopEnded]).count, 2)
+    XCTAssertEqual(RunLoopError.system(EPERM).errno, EPERM)
+    XCTAssertNil(RunLoopError.timedOut.errno)
+    let own = RunLoopError(RunLoopError.Domain(rawValue: "Kitchen"), code: 7, call: "bake(_:)", "the oven is cold")
+    XCTAssertEqual(own.description, "bake(_:): the oven is cold")
+    XCTAssertEqual(RunLoopError(own.domain, code: 7).description, "Kitchen 7")
+    XCTAssertEqual(own, RunLoopError(own.domain, code: 7))
+    XCTAssertNotEqual(own, .busy)
+  }
+
+  /// A constant is a pattern, for an error of known and of unknown type.
+  func test_RLK_ERROR_9_constantsArePatterns() {
+    func name(_ body: () throws -> Void) -> String {
+      do { try body() } catch RunLoopError.portFull { return "full" } catch RunLoopError.system(EBADF) {
+        return "bad"
+      } catch {
+        return "other"
+      }
+      return "none"
+    }
+    XCTAssertEqual(name { throw RunLoopError.portFull("a connection") }, "full")
+    XCTAssertEqual(name { throw RunLoopError.system(EBADF, call: "fcntl") }, "bad")
+    XCTAssertEqual(name { throw RunLoopError.timedOut }, "other")
+    XCTAssertEqual(name { throw CancellationError() }, "other")
+    func kind(_ error: RunLoopError) -> Int {
+      switch error {
+      case .loopEnded: 1
+      case .nameTaken: 2
+      default: 3
+      }
+    }
+    XCTAssertEqual([.loopEnded, .nameTaken, .badName].map(kind), [1, 2, 3])
+  }
+
+  func test_RLK_ERROR_10_portsAndItems() throws {
+    let port = RunLoop.Port(queueLimit: 2) { _, _ in }
+    for _ in 0..<2 { try port.sendRight.trySend(RunLoop.Message()) }
+    XCTAssertEqual(
+      thrown { try port.sendRight.trySend(RunLoop.Message()) }?.description,
+      "the port is full (2 messages wait); send(_:timeout:) waits for room")
+    check("\".x\" is not a port name: 1 to 64 of") { _ = try RunLoop.Port.connect(to: ".x") }
+    check("\"a/b\" is not a port name") { _ = try RunLoop.Port(registeredAs: "a/b") { _, _ in } }
+    let name = NameFolder.newName()
+    check("no port is registered as \"\(name)\" in /") { _ = try RunLoop.Port.connect(to: name) }
+    let owner = try RunLoop.Port(registeredAs: name) { _, _ in }
+    check("another port is registered as \"\(name)\"") { _ = try RunLoop.Port(registeredAs: name) { _, _ in } }
+    owner.invalidate()
+    onThread {
+      let foreign = Box<RunLoop.Timer?>(nil)
+      TestThread {
+        RunLoop.current.assumeOnLoop { local in
+          foreign.value = try? local.timer(after: .seconds(1)) { _ in }
+          foreign.value?.label = "beat"
+        }
+      }.join()
+      self.check("the timer \"beat\" was made with assumeOnLoop of another run loop") {
+        try RunLoop.current.add(foreign.value!)
+      }
+    }
   }
 }

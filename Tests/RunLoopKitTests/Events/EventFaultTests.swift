@@ -55,7 +55,7 @@ final class EventFaultTests: XCTestCase {
             try RunLoop.SignalSource(.user1, order: order) { source, _ in
               calls.value += 1
               check.equal(
-                thrown { try source.invalidateAndWait() }, .wouldDeadlock(call: "invalidateAndWait(timeout:)"))
+                thrown { try source.invalidateAndWait() }, .wouldDeadlock)
               if calls.value == 2 {
                 for other in sources.value where other !== source {
                   check.equal(thrown { try other.invalidateAndWait() }, nil)

@@ -44,6 +44,6 @@ func skipCase(_ reason: String, file: StaticString = #filePath) throws -> Never 
 
 /// The error number of the refused system call; 0 if nothing was thrown.
 func systemError(_ body: () throws -> Void) -> Int32 {
-  do { try body() } catch RunLoopError.systemCall(_, let errno) { return errno } catch { return -1 }
+  do { try body() } catch { return (error as? RunLoopError)?.errno ?? -1 }
   return 0
 }

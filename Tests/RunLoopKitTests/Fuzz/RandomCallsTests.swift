@@ -289,7 +289,7 @@ private final class Case: Sendable {
     item.label = record.name
     side.items.update { $0.append((item, record)) }
     // Another thread may have taken it out already.
-    try moves.update { _ in do { try loop.add(item, to: mode) } catch RunLoopError.invalidItem {} }
+    try moves.update { _ in _ = try loop.add(item, to: mode) }
   }
 
   /// One of the last items, if there is one.
@@ -321,7 +321,7 @@ private final class Case: Sendable {
     // One at a time: between another's two steps the item would end in no mode.
     try moves.update { _ in
       for mode in [RunLoop.Mode.common, .default, Self.other] { loop.remove(item, from: mode) }
-      do { try loop.add(item, to: .common) } catch RunLoopError.invalidItem {}
+      try loop.add(item, to: .common)
     }
   }
 
@@ -329,6 +329,8 @@ private final class Case: Sendable {
     side.messages.asked.add(1, ordering: .sequentiallyConsistent)
     do { try side.mailbox.sendRight.trySend(RunLoop.Message(id: 1, bytes: "text")) } catch RunLoopError.portFull {
       side.messages.asked.subtract(1, ordering: .sequentiallyConsistent)
+    } catch {  // the compiler (6.3) wants it: see RunLoopError
+      throw error
     }
   }
 
@@ -339,6 +341,8 @@ private final class Case: Sendable {
       if ran.load(ordering: .sequentiallyConsistent) != 1 { fail("performAndWait: has not run") }
     } catch RunLoopError.timedOut {
       if ran.load(ordering: .sequentiallyConsistent) != 0 { fail("performAndWait: ran although it was withdrawn") }
+    } catch {  // as above
+      throw error
     }
   }
 }

@@ -40,7 +40,7 @@ final class DeclinedTests: XCTestCase {
     let wanted = min(own + 3, 19)
     let thread = RunLoop.Thread(name: "placed") { _ in
       guard test_stay_on_this_processor() == 0, setpriority(process, 0, wanted) == 0 else {
-        throw RunLoopError.systemCall(name: "setpriority", errno: errno)
+        throw RunLoopError.system(errno, call: "setpriority")
       }
     }
     try thread.start()

@@ -57,7 +57,7 @@ final class LostSourceTests: XCTestCase {
         XCTAssertLessThanOrEqual(counts.waits, 3)
         for source in [shot, other] {
           XCTAssertEqual(
-            thrown { try source.setInterest(.readable) }, .systemCall(name: "epoll_ctl", errno: EBADF))
+            thrown { try source.setInterest(.readable) }, .system(EBADF))
         }
         XCTAssertEqual(log.value, [.error])
         shot.invalidate()

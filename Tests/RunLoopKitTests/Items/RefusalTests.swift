@@ -69,7 +69,8 @@ final class RefusalTests: XCTestCase {
       pipe.send("x")
       for _ in 0..<3 { try loop.run(for: .zero) }
       XCTAssertEqual(log.value, [.readable, .error, .readable])
-      XCTAssertEqual(errors.value, [.systemCall(name: "epoll_ctl", errno: ENOSPC), nil])
+      XCTAssertEqual(errors.value, [.system(ENOSPC), nil])
+      XCTAssertEqual(errors.value[0]?.call, "epoll_ctl")
       source.invalidate()
       pipe.closeBoth()
     }
@@ -144,7 +145,7 @@ final class RefusalTests: XCTestCase {
       XCTAssertEqual(try loop.run(for: .zero), .timedOut)
       let timer = RunLoop.Timer(fireDate: .now) { _ in fired.value += 1 }
       CountingKernel.script.control = { -ENOSPC }
-      XCTAssertEqual(thrown { try loop.add(timer) }, .systemCall(name: "epoll_ctl", errno: ENOSPC))
+      XCTAssertEqual(thrown { try loop.add(timer) }, .system(ENOSPC))
       XCTAssertEqual(try loop.run(for: .zero), .timedOut)
       XCTAssertFalse(loop.contains(timer))
       CountingKernel.script.control = nil
@@ -182,7 +183,7 @@ final class RefusalTests: XCTestCase {
         let descriptor = try loop.hostDescriptor().fileDescriptor
         if isReplaced { dup2(other.descriptor, descriptor) } else { close(descriptor) }
         try loop.add(RunLoop.Observer([.afterWaiting, .exit]) { _, activity in told.update { $0.append(activity) } })
-        let error = RunLoopError.systemCall(name: "epoll_wait", errno: isReplaced ? EINVAL : EBADF)
+        let error = RunLoopError.system(isReplaced ? EINVAL : EBADF, call: "epoll_wait")
         let counts = CountingKernel.count { XCTAssertEqual(thrown { try loop.run(for: .seconds(30)) }, error) }
         XCTAssertEqual(counts.waits, 1)
         XCTAssertEqual(told.value, [.afterWaiting, .exit])
@@ -249,7 +250,7 @@ final class RefusalTests: XCTestCase {
       let loop = RunLoop.current
       try loop.add(RunLoop.Timer.never())
       CountingKernel.script.wait = { _ in -ENOMEM }
-      let error = RunLoopError.systemCall(name: "epoll_wait", errno: ENOMEM)
+      let error = RunLoopError.system(ENOMEM, call: "epoll_wait")
       let counts = CountingKernel.count { XCTAssertEqual(thrown { try loop.run(for: .seconds(30)) }, error) }
       XCTAssertLessThanOrEqual(counts.waits, 101)
       CountingKernel.script.wait = nil

@@ -30,7 +30,7 @@ final class BarrierTests: XCTestCase {
 
   func test_RLK_BARRIER_2_whatCannotBeWaitedForIsAnError() throws {
     let own = RunLoop.current
-    XCTAssertEqual(thrown { try own.barrier() }, .wouldDeadlock(call: "barrier(in:timeout:)"))
+    XCTAssertEqual(thrown { try own.barrier() }, .wouldDeadlock)
     onThread {
       XCTAssertEqual(thrown { try own.barrier(in: "BARRIER_2", timeout: .seconds(-1)) }, .timedOut)
     }

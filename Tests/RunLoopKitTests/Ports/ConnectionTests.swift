@@ -16,7 +16,7 @@ final class ConnectionTests: XCTestCase {
         let descriptor = try! Message.Descriptor(duplicating: 0)
         let twice = Message([.descriptor(descriptor), .descriptor(descriptor), .right(message.reply!)])
         XCTAssertEqual(
-          thrown { try message.rights[0].send(twice) }, .systemCall(name: "send", errno: EBADF))
+          thrown { try message.rights[0].send(twice) }, .system(EBADF))
         XCTAssertGreaterThanOrEqual(descriptor.fileDescriptor, 0)
         XCTAssertTrue(message.reply!.isValid)
         XCTAssertNil(thrown { try message.reply!.send(Message(id: 4)) })

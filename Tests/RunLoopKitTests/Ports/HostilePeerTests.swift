@@ -195,13 +195,15 @@ final class HostilePeerTests: XCTestCase {
       _ = thrown { try right.send(Message(bytes: "unread")) }
       told.wait()
       let reason = "not allowed for user \(geteuid())"
-      XCTAssertEqual(thrown { try right.send(Message()) }, .refused(reason: reason))
+      let refusal = thrown { try right.send(Message()) }
+      XCTAssertEqual(refusal, .refused)
+      XCTAssertEqual(refusal?.description, "refused: \(reason)")
       XCTAssertEqual(asked.value.map(\.processID), [getpid()])
       XCTAssertEqual(called.value, 0)
       XCTAssertEqual(port.refusedConnections, 1)
-      XCTAssertEqual(
-        thrown { try Port.connect(to: name, accepting: RunLoop.PeerPolicy { _ in false }) },
-        .refused(reason: "the port belongs to user \(geteuid())"))
+      let ownRefusal = thrown { try Port.connect(to: name, accepting: RunLoop.PeerPolicy { _ in false }) }
+      XCTAssertEqual(ownRefusal, .refused)
+      XCTAssertEqual(ownRefusal?.description, "refused: the port belongs to user \(geteuid())")
       serving.stop()
       port.invalidate()
     }

@@ -31,8 +31,8 @@ final class MessageTests: XCTestCase {
         XCTAssertEqual(write(received.fileDescriptor, "x", 1), 1)
       }
       XCTAssertEqual(sent.fileDescriptor, -1)
-      XCTAssertEqual(thrown { try sent.take() }, .systemCall(name: "take", errno: EBADF))
-      XCTAssertEqual(thrown { try sent.duplicate() }, .systemCall(name: "fcntl", errno: EBADF))
+      XCTAssertEqual(thrown { try sent.take() }, .system(EBADF))
+      XCTAssertEqual(thrown { try sent.duplicate() }, .system(EBADF))
       // Nobody kept the message: the end of the pipe is closed.
       XCTAssertEqual(pipe.receive(), "x")
       XCTAssertEqual(pipe.receive(), "")
@@ -50,8 +50,8 @@ final class MessageTests: XCTestCase {
     owner = nil
     XCTAssertGreaterThanOrEqual(fcntl(pipe.writing, F_GETFD), 0)
     pipe.closeBoth()
-    XCTAssertEqual(thrown { try Descriptor(owning: -1) }, .systemCall(name: "fcntl", errno: EBADF))
-    XCTAssertEqual(thrown { try Descriptor(duplicating: 1_000_000) }, .systemCall(name: "fcntl", errno: EBADF))
+    XCTAssertEqual(thrown { try Descriptor(owning: -1) }, .system(EBADF))
+    XCTAssertEqual(thrown { try Descriptor(duplicating: 1_000_000) }, .system(EBADF))
   }
 
   /// Fault cases 99, 102: all or nothing.
@@ -83,10 +83,10 @@ final class MessageTests: XCTestCase {
 
       let pair = try descriptors(2)
       let twice = Message([pair[0], pair[1], pair[0]])
-      XCTAssertEqual(thrown { try roomy.sendRight.send(twice) }, .systemCall(name: "send", errno: EBADF))
+      XCTAssertEqual(thrown { try roomy.sendRight.send(twice) }, .system(EBADF))
       XCTAssertTrue(isWhole(twice))
       let empty = Message([pair[0], .descriptor(most.descriptors[0])])
-      XCTAssertEqual(thrown { try roomy.sendRight.send(empty) }, .systemCall(name: "send", errno: EBADF))
+      XCTAssertEqual(thrown { try roomy.sendRight.send(empty) }, .system(EBADF))
       XCTAssertTrue(isWhole(Message(pair)))
       XCTAssertEqual(roomy.pendingCount, 0)
 

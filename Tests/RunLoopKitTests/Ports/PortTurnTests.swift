@@ -112,7 +112,7 @@ final class PortTurnTests: XCTestCase {
         RunLoop.current.remove(port)
       }
       isReady.wait()
-      XCTAssertEqual(thrown { try port.sendRight.send(Message()) }, .wouldDeadlock(call: "send(_:timeout:)"))
+      XCTAssertEqual(thrown { try port.sendRight.send(Message()) }, .wouldDeadlock)
       remover.join()
     }
   }

@@ -77,7 +77,7 @@ final class RequestTests: XCTestCase {
         XCTAssertEqual(calls.value, 0)
         XCTAssertTrue(loop.isEmpty(in: "asking"))
         XCTAssertEqual(
-          thrown { try right.request(Message(), in: .common) }, .commonModeNotRunnable(call: "request(_:timeout:in:)"))
+          thrown { try right.request(Message(), in: .common) }, .commonModeNotRunnable)
       }
     }
   }

@@ -65,6 +65,9 @@ func thrown<R>(_ body: () throws -> R) -> RunLoopError? {
   }
 }
 
+/// The call that the error of `body` names; nil if it names none, or nothing is thrown. Errors are equal whatever they name.
+func thrownCall<R>(_ body: () throws -> R) -> String? { thrown(body)?.call }
+
 /// A gate that one thread opens and others wait at: an event, no sleeping.
 final class Gate: @unchecked Sendable {
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)

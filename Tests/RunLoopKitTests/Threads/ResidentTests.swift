@@ -148,7 +148,7 @@ final class ResidentTests: XCTestCase {
       results.value = errors + [thrown { try thread.join(timeout: .seconds(1)) }]
     }
     try thread.join()
-    let deadlock = RunLoopError.wouldDeadlock(call: "join(timeout:)")
+    let deadlock = RunLoopError.wouldDeadlock
     XCTAssertEqual(results.value, [deadlock, .alreadyStarted, deadlock])
   }
 
@@ -191,8 +191,8 @@ final class ResidentTests: XCTestCase {
 
   func test_RLK_RESIDENT_9_aThreadThatCannotBeMadeMayBeStartedLater() {
     let thread = Resident(name: "small", stackSize: 1)
-    XCTAssertEqual(thrown { try thread.start() }, .systemCall(name: "pthread_attr_setstacksize", errno: EINVAL))
-    XCTAssertEqual(thrown { try thread.start() }, .systemCall(name: "pthread_attr_setstacksize", errno: EINVAL))
+    XCTAssertEqual(thrown { try thread.start() }, .system(EINVAL))
+    XCTAssertEqual(thrown { try thread.start() }, .system(EINVAL))
     XCTAssertNil(thrown { try thread.join() })
   }
 
@@ -307,7 +307,7 @@ final class ResidentTests: XCTestCase {
     onThread {
       let loop = RunLoop.current
       XCTAssertEqual(
-        thrown { try loop.runUntilStopped(in: .common) }, .commonModeNotRunnable(call: "runUntilStopped(in:)"))
+        thrown { try loop.runUntilStopped(in: .common) }, .commonModeNotRunnable)
       let stopper = TestThread {
         yieldUntil(loop.currentMode == "empty")
         loop.stop()

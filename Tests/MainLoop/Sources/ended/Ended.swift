@@ -15,7 +15,7 @@ import RunLoopKit
     do throws(RunLoopError) {
       try loop.perform {}
     } catch {
-      print("refused: \(error == .loopEnded)")
+      print("refused: \(error == .loopEnded): \(error)")
     }
   }
 }

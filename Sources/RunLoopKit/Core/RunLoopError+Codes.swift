@@ -1,0 +1,96 @@
+extension RunLoopError {
+  /// The call belongs to the loop's own thread, and another thread made it.
+  public static let wrongThread = wrongThread(call: nil)
+  /// The loop's thread has ended.
+  public static let loopEnded = RunLoopError(.runLoop, code: 2, "the run loop's thread has ended")
+  /// A child of fork(2) has used what it inherited; the parent process owns it.
+  public static let forked = RunLoopError(
+    .runLoop, code: 3, "the run loop belongs to the parent process; RunLoop.current makes one for this process")
+  /// The item has been invalidated.
+  public static let invalidItem = invalidItem("the item")
+  /// The item was made for another loop (`assumeOnLoop`).
+  public static let itemInOtherLoop = itemInOtherLoop("the item")
+  /// The call runs one mode, and was given `.common`, which stands for several.
+  public static let commonModeNotRunnable = commonModeNotRunnable(call: nil)
+  /// The call hosts a loop that is in a run, or in an observer that the host's call notifies.
+  public static let busy = busy(call: nil)
+  /// A signal handler has made a call that only ordinary code may make.
+  public static let inSignalHandler = inSignalHandler(call: nil)
+  /// The call would wait for something that only the calling thread can do.
+  public static let wouldDeadlock = wouldDeadlock(call: nil, "the calling thread would wait for itself")
+  /// What the call waited for did not happen within the time limit.
+  public static let timedOut = RunLoopError(.runLoop, code: 10, "the time limit has passed")
+  /// The thread has not been started.
+  public static let notStarted = RunLoopError(.runLoop, code: 11, "the thread has not been started; call start() first")
+  /// The thread has been started before. A thread starts once.
+  public static let alreadyStarted = RunLoopError(.runLoop, code: 12, "the thread was started before; make another one")
+  /// The port is gone (invalidated, released, or the last loop that served it has ended), or nobody awaits the reply any more.
+  public static let portInvalid = RunLoopError(
+    .runLoop, code: 13, "the port is gone, or the last loop that served it has ended")
+  /// As many messages wait in the port as its queue may hold.
+  public static let portFull = RunLoopError(.runLoop, code: 14, "the port is full; send(_:timeout:) waits for room")
+  /// The receiver has released the right to reply without replying.
+  public static let noReply = RunLoopError(
+    .runLoop, code: 15, "the receiver released the right to reply without replying")
+  /// The message is larger than the receiver, or the system, takes.
+  public static let messageTooLarge = messageTooLarge("the message is too large")
+  /// The message has more than `Message.maximumDescriptors`. Between processes a payload of more than 64 KiB takes one of these places, and
+  /// so does each right to a port of a third process.
+  public static let tooManyDescriptors = RunLoopError(
+    .runLoop, code: 17,
+    "too many descriptors: a message has room for \(Limits.maximumDescriptors); between processes a payload of "
+      + "more than 64 KiB takes one of these places, and so does each right to a third process's port")
+}
+
+// The same with the call, the item or the value that it is about. Made where it is thrown, off the hot path.
+extension RunLoopError {
+  @inline(never)
+  package static func wrongThread(call: String?) -> RunLoopError {
+    RunLoopError(
+      .runLoop, code: 1, call: call, "call this on the run loop's own thread, or post it with perform(in:block:)")
+  }
+
+  static var mainLoopEnded: RunLoopError {
+    RunLoopError(
+      .runLoop, code: 2,
+      "the main thread has ended: an async main ends it at its first suspension; run the loop from a synchronous main")
+  }
+
+  package static func invalidItem(_ item: String) -> RunLoopError {
+    RunLoopError(.runLoop, code: 4, "\(item) has been invalidated; create another one")
+  }
+
+  static func itemInOtherLoop(_ item: String) -> RunLoopError {
+    RunLoopError(.runLoop, code: 5, "\(item) was made with assumeOnLoop of another run loop; add it to that one")
+  }
+
+  static func commonModeNotRunnable(call: String?) -> RunLoopError {
+    RunLoopError(
+      .runLoop, code: 6, call: call,
+      "no loop runs in .common, which stands for all common modes; name one of them, for example .default")
+  }
+
+  static func busy(call: String?) -> RunLoopError {
+    RunLoopError(
+      .runLoop, code: 7, call: call,
+      "the loop is running, or its observers are being called; call this from the host's own code")
+  }
+
+  static func inSignalHandler(call: String?) -> RunLoopError {
+    RunLoopError(.runLoop, code: 8, call: call, "not from a signal handler; have a signal source call it")
+  }
+
+  static func wouldDeadlock(call: String?, _ text: String) -> RunLoopError {
+    RunLoopError(.runLoop, code: 9, call: call, text)
+  }
+
+  package static func portInvalid(_ text: String) -> RunLoopError { RunLoopError(.runLoop, code: 13, text) }
+
+  package static func portFull(_ text: String) -> RunLoopError { RunLoopError(.runLoop, code: 14, text) }
+
+  static func fullQueue(_ limit: Int) -> String {
+    "the port is full (\(limit) \(limit == 1 ? "message waits" : "messages wait")); send(_:timeout:) waits for room"
+  }
+
+  package static func messageTooLarge(_ text: String) -> RunLoopError { RunLoopError(.runLoop, code: 16, text) }
+}
