@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// The moments of a pass that observers are told of. The numbers are `CFRunLoopActivity`'s.
+  /// The moments at which a loop calls observers. The numbers are `CFRunLoopActivity`'s.
   /// - Thread: Any: a value.
   public struct Activity: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// A sum of the bits of `CFRunLoopActivity`.

@@ -1,24 +1,25 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// A descriptor's readiness: the handler does the reading and writing.
+  /// Calls a handler when a descriptor is ready; the handler reads and writes.
   ///
-  /// While its own callout is on the stack it is not served by nested runs [RLK-FD-3]. After a hang-up or end of file
-  /// with nothing left to read it is called once and rests until `interest` is set again [RLK-FD-2, RLK-FD-10]. One
-  /// that the kernel does not take back after such a run or a rest, or does not change (`ENOSPC`, `ENOMEM`), is called
-  /// once with `error` alone; it is tried again by setting `interest`, and by the loop, at most once a second
-  /// [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. Several sources with one descriptor in a mode are all
-  /// called, one a pass, each with what it is interested in, in the order of adding; each rests, and leaves, for itself
-  /// [RLK-FD-8, RLK-FD-9, RLK-FD-25]. Sources on several numbers of one file (dup(2)) know nothing of each other.
+  /// Nested runs do not call the source while its own callout is on the stack [RLK-FD-3]. After a hang-up, or an end of
+  /// file with nothing left to read, the loop calls the source once and suspends it until `interest` is set again
+  /// [RLK-FD-2, RLK-FD-10]. If the kernel refuses to watch the descriptor again after a suspension, or refuses a change
+  /// (`ENOSPC`, `ENOMEM`), the loop calls the source once with `error` alone; setting `interest` tries again, and so
+  /// does the loop, at most once a second [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. If several sources
+  /// of a mode share a descriptor, the loop calls all of them, one a pass, in the order of adding, each with what it is
+  /// interested in; each is suspended and removed by itself [RLK-FD-8, RLK-FD-9, RLK-FD-25]. Sources on several numbers
+  /// of one file (dup(2)) do not affect each other.
   ///
-  /// A descriptor that is closed while its source is a member is a mistake, and does no harm: nothing is delivered any
-  /// more, not to another source that has the number by then either [RLK-FD-5]. Where the loop notices, since the
-  /// kernel refuses a change, the source is called once with `error` alone: the number is nobody's or a stranger's
-  /// then, not to be read [RLK-FD-34]. Only a duplicate that stays open goes on to call this source, and one that rests
-  /// when its descriptor is closed, and is woken later, would hear of the number's next owner [RLK-FD-19, RLK-FD-20].
-  /// Source: `CFFileDescriptorRef`.
+  /// To close a descriptor while its source is a member is a mistake, and does no harm: the source gets no further
+  /// event, and no event reaches another source that has the number by then [RLK-FD-5]. If the loop notices, because
+  /// the kernel refuses a change, it calls the source once with `error` alone; do not read then, since the number may
+  /// belong to somebody else [RLK-FD-34]. There are two exceptions: a duplicate that stays open still calls this
+  /// source, and a source that was suspended when its descriptor was closed gets the events of the number's next owner
+  /// after it was resumed [RLK-FD-19, RLK-FD-20]. Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
-    /// What the handler wants to know, or is told.
+    /// What a source waits for, and what its handler is called with.
     /// - Thread: Any: a value.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
       /// The bits of the C core: `RLC_READABLE` and its kin.
@@ -60,10 +61,10 @@ extension RunLoop {
       /// As long as the descriptor is ready, pass after pass [RLK-FD-1].
       case level
       /// Once for each change: the handler reads or writes until that would block. What becomes ready while it runs is
-      /// not lost [RLK-FD-6]. With a level-triggered source on the same descriptor in the mode it is called as that one
-      /// is; it may be called once more when another one on the descriptor leaves, rests or changes its interest.
+      /// not lost [RLK-FD-6]. If a level-triggered source shares the descriptor, this one is called as that one is. It
+      /// may be called once more when another source on the descriptor is removed, suspended, or changes its interest.
       case edge
-      /// Once; then the source rests until `interest` is set, which its own handler may do [RLK-FD-7].
+      /// Once; then the source is disarmed until `interest` is set, which its own handler may do [RLK-FD-7].
       case oneShot
 
       /// As the core has it.
@@ -92,8 +93,8 @@ extension RunLoop {
       /// `add` throws `.system` with `EPERM`.
       case refuse
       /// It counts as ready for all it is interested in, pass after pass, and takes its turn behind the other ready
-      /// ports [RLK-FD-13]. The loop does not sleep meanwhile: take the interest away when there is nothing to do. That
-      /// it is closed is not noticed.
+      /// ports [RLK-FD-13]. The loop does not sleep meanwhile: take the interest away when there is nothing to do. The
+      /// loop does not notice that the descriptor was closed.
       case alwaysReady
     }
 
@@ -106,7 +107,7 @@ extension RunLoop {
     ///   - ownership: Whether the source closes the descriptor.
     ///   - unpollable: What becomes of a descriptor that the kernel cannot watch.
     ///   - order: Ignored: descriptors are served in the order of readiness.
-    ///   - limit: How often it may be called; nil: always. An edge-triggered one is called again after its rest if it
+    ///   - limit: How often it may be called; nil: always. After a pause an edge-triggered source is called again if it
     ///     is ready.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: `.system` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`), and what
@@ -154,9 +155,10 @@ extension RunLoop {
 
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & Readiness.all }
 
-    /// What is waited for; hang-up and error always are. Setting it, also to the same value, wakes a source that rests,
-    /// and has an edge-triggered one looked at again. Takes effect at once, also while a loop sleeps [RLK-FD-4,
-    /// RLK-FD-33]. What the kernel refuses is not taken on: `setInterest` tells.
+    /// What the source waits for, besides hang-ups and errors. Setting it, also to the same value, resumes a suspended
+    /// source, re-arms a one-shot source, and calls an edge-triggered source again if it is ready. Takes effect at
+    /// once, also while a loop sleeps [RLK-FD-4, RLK-FD-33]. If the kernel refuses the change, the interest stays as it
+    /// was; `setInterest` throws then.
     ///
     /// - Complexity: One system call for each mode; none where nothing changes [RLK-FD-22].
     public var interest: Readiness {
@@ -164,10 +166,10 @@ extension RunLoop {
       set { try? setInterest(newValue) }
     }
 
-    /// Sets `interest`, and answers.
+    /// Sets `interest`, and throws if the kernel refuses.
     ///
     /// - Throws: `.system` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is what it was,
-    ///   in all modes; a source that rests may have been woken in some [RLK-FD-23]. `.forked`.
+    ///   in all modes; a suspended source may have been resumed in some [RLK-FD-23]. `.forked`.
     /// - Thread: Any.
     public func setInterest(_ interest: Readiness) throws(RunLoopError) {
       guard !isForked else { throw .forked }

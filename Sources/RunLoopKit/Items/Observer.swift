@@ -1,12 +1,12 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Is told when a loop enters and leaves a mode, and of the moments of each pass.
+  /// Is called when a run begins and ends, and at the steps of each pass.
   ///
   /// Called in the order of `order`, equal ones in the order of adding; not while its own callout runs further up the stack.
   /// Belongs to one loop at a time. Source: `CFRunLoopObserverRef`.
   public final class Observer: Item, @unchecked Sendable {
-    /// What it is told of. Never changes.
+    /// When the loop calls it. Never changes.
     public let activities: Activity
     /// False: invalidated after its first call.
     public let repeats: Bool

@@ -39,13 +39,13 @@ extension RunLoop {
   /// A port source (version 1) on a counter: an eventfd, a timerfd or a pipe of eight-byte messages.
   ///
   /// The loop takes eight bytes before it calls: one callout per message [RLK-PORT-1]. Wakes its loop by itself. Served
-  /// in the order of readiness, whatever `order` says [RLK-PORT-3]. A short message is taken whole and calls once; end
-  /// of file, and a read that fails, calls once, then the port rests until it is added anew; standard error tells of a
-  /// read that fails, and of a descriptor that was closed while the source was a member, where that is noticed
-  /// [RLK-FD-36]. The descriptor should not block: in modes of several loops a read could wait for a count that another
-  /// loop has taken. If another thread removes the source between the read and the callout, that message is lost. With
-  /// two sources on one descriptor in a mode the later one is called. Source: `CFRunLoopSourceRef` with a version 1
-  /// context.
+  /// in the order of readiness, whatever `order` says [RLK-PORT-3]. A message of fewer bytes is read as a whole and
+  /// called for once. After an end of file, or a read that fails, the loop calls the source once and suspends it until
+  /// it is added again. The loop reports a failed read on standard error, and also, if it notices, a descriptor that
+  /// was closed while the source was a member [RLK-FD-36]. The descriptor should not block: if loops share the source,
+  /// a read could wait for a count that another loop has read. If another thread removes the source between the read
+  /// and the callout, that message is lost. With two sources on one descriptor in a mode the later one is called.
+  /// Source: `CFRunLoopSourceRef` with a version 1 context.
   public final class PortSource: DescriptorItem, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
 

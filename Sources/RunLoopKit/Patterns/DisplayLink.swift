@@ -1,15 +1,15 @@
 extension RunLoop {
   /// Calls at a fixed rate, for what is drawn or sampled: the clock of the frames, without a display.
   ///
-  /// The frames lie on a grid that does not move: a late or long callout shifts none of the following ones, and frames whose
-  /// time has passed meanwhile are dropped and counted, not made up for. It is a member of modes like a timer: in a mode
-  /// that it is not in, it rests (and what passes then counts as dropped). On the suspending clock: a suspended machine has no
-  /// frames.
+  /// The frames lie on a grid that does not move: a late or long callout shifts none of the following ones, and frames
+  /// whose time has passed meanwhile are dropped and counted, not made up for. It is a member of modes like a timer:
+  /// while the loop runs in another mode, it is not called, and those frames count as dropped. It uses the suspending
+  /// clock: a suspended machine has no frames.
   ///
-  /// A handle: modes keep the link, this only names it. One that is in no mode and that nobody holds is gone.
+  /// This value is a handle: the modes retain the link. A link that is in no mode and that nobody holds is destroyed.
   /// - Thread: Any. - SeeAlso: `CADisplayLink`.
   public struct DisplayLink: Hashable, Sendable {
-    /// What a callout is told of its frame.
+    /// The frame that a callout is for.
     public struct Frame: Hashable, Sendable {
       /// Counts from 1, dropped ones included.
       public let number: UInt64

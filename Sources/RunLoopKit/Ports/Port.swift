@@ -1,16 +1,16 @@
 extension RunLoop {
   /// A port: receives messages, as a source of its own kind.
   ///
-  /// As a member of a mode it keeps its loop from being finished and wakes it by itself; a message for a mode in which
-  /// the loop does not run at that moment waits, and makes no pass [RLK-MSG-4]. One message a pass, on the loop's
-  /// thread; ports that have messages take turns with each other, and with what the kernel has found [RLK-MSG-3,
-  /// RLK-MSG-7]. In several modes or loops whoever comes first takes the message [RLK-MSG-6]. A nested run serves
-  /// further messages while a callout is on the stack [RLK-MSG-10].
+  /// As a member of a mode it keeps the mode from being empty, and a message wakes its loop. If the loop runs in
+  /// another mode at that moment, the message waits and causes no pass [RLK-MSG-4]. The loop delivers one message a
+  /// pass, on its thread; ports with messages take turns with each other, and with ready descriptors [RLK-MSG-3,
+  /// RLK-MSG-7]. If the port is in several modes or loops, the first that runs delivers the message [RLK-MSG-6]. A
+  /// nested run serves further messages while a callout is on the stack [RLK-MSG-10].
   ///
-  /// When the port is invalidated or gone, what waits in it is thrown away: who has asked is told (`.noReply`),
-  /// descriptors are closed. Modes hold the port; send rights do not. When the thread of the last loop that serves it
-  /// ends, the port is invalidated, whoever holds it: else its senders would wait for ever [RLK-MSG-16, RLK-MSG-50,
-  /// RLK-MSG-51]. Source: `NSPort`, `CFMachPort`.
+  /// When the port is invalidated or destroyed, the messages in it are discarded: their requests throw `.noReply`, and
+  /// their descriptors are closed. Modes retain the port; send rights do not. When the thread of the last loop that
+  /// serves it ends, the port is invalidated even if somebody holds it, because its senders would wait for ever
+  /// [RLK-MSG-16, RLK-MSG-50, RLK-MSG-51]. Source: `NSPort`, `CFMachPort`.
   public final class Port: Item, @unchecked Sendable {
     /// How many messages may wait if nothing else is said.
     public static let defaultQueueLimit = 1024
@@ -35,9 +35,9 @@ extension RunLoop {
     /// A port whose body answers: what it returns, on the thread of the loop that runs, goes to the message's `reply`
     /// [RLK-MSG-20].
     ///
-    /// Without such a right, and if it returns nil, nothing is sent; somebody who waits for the answer is told
-    /// `.noReply`. The loop does not wait for room: an answer to a port that is full, and one to a port that is gone,
-    /// is dropped and counted in `undeliveredReplies` [RLK-MSG-21]. Source: a version 1 source's `perform`.
+    /// If there is no such right, or the body returns nil, nothing is sent; a request then throws `.noReply`. The loop
+    /// does not wait for room: it drops an answer to a port that is full or gone, and counts it in `undeliveredReplies`
+    /// [RLK-MSG-21]. Source: a version 1 source's `perform`.
     @_disfavoredOverload  // a trailing closure is a receiver's
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, replying: @escaping @Sendable (Port, Message) -> Message?

@@ -39,7 +39,8 @@ extension RunLoop {
       return timer
     }
 
-    /// A timer that is added to `mode`, rests, and fires once each time it is given a date. - Throws: As `add(_:to:)`.
+    /// A rearmable timer that is added to `mode`, disarmed at first; it fires once for each date that it is given.
+    /// - Throws: As `add(_:to:)`.
     public func rearmableTimer(
       tolerance: Duration = .zero, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
     ) throws(RunLoopError) -> Timer {

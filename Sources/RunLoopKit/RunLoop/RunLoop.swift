@@ -76,9 +76,9 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   /// The main thread's loop, whoever asks [RLK-FORK-3].
   ///
-  /// An async `main` ends the main thread when it first suspends, and the loop with it: what is in it then is told of
-  /// on standard error, and adding throws `.loopEnded`. A loop that the main thread has never asked for cannot notice
-  /// that end.
+  /// An async `main` ends the main thread when it first suspends, and the loop with it: the loop reports on standard
+  /// error what is in it then, and `add` throws `.loopEnded`. A loop that the main thread has never asked for does not
+  /// notice that end.
   /// - SeeAlso: `CFRunLoopGetMain`.
   public static var main: RunLoop { Registry.mainLoop }
 

@@ -1,15 +1,16 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Makes the loop tell of callouts that take longer than a limit, from its next callout on. A second call replaces the
-  /// limit and the reporter; a callout that runs meanwhile may be told to either.
+  /// Makes the loop report callouts that take longer than a limit, from its next callout on. A second call replaces the
+  /// limit and the reporter; a callout that runs meanwhile may be reported to either.
   ///
-  /// Told are the callouts of items, blocks and the main dispatch queue, each once, after it has ended; one that never ends
-  /// is not. What counts is what the callout has taken itself: a nested run does not, asleep or not, and what it calls is
-  /// told by itself. A one-shot timer is invalid by the time.
+  /// The loop reports callouts of items, blocks and the main dispatch queue, each once, after it has returned; a
+  /// callout that never returns is not reported. Only the callout's own time counts: a run that it begins does not, and
+  /// the callouts of that run are reported by themselves. A one-shot timer is invalid when it is reported.
   /// - Parameters:
   ///   - limit: On the suspending clock. Zero or less: every callout that the clock has seen.
-  ///   - reporter: Called on the loop's thread, without a lock, before the next callout. What it calls by a run is not told.
+  ///   - reporter: Called on the loop's thread, without a lock, before the next callout. Callouts of a run that the
+  ///     reporter begins are not reported.
   /// - Thread: Any. A loop that has ended, or was inherited through fork(2): nothing.
   /// - Complexity: A callout costs two readings of the clock, and so does a run. A loop that does not report pays a load and a
   ///   comparison.
@@ -20,7 +21,7 @@ extension RunLoop {
     setReporter(reporter, limit: limit.nanosecondsRoundedUp)
   }
 
-  /// No callouts are told of from now on; a call of the reporter may still run. Thread: any.
+  /// Stops the reports; a call of the reporter may still run. Thread: any.
   public func stopReportingSlowCallouts() { setReporter(nil, limit: Time.forever) }
 
   private func setReporter(_ reporter: (@Sendable (SlowCallout) -> Void)?, limit: UInt64) {

@@ -1,10 +1,9 @@
 extension RunLoop {
-  /// A thread that lives to serve its loop: it runs the default mode until it is told to stop.
+  /// A thread that lives to serve its loop: it runs the default mode until `stop(_:)` is called.
   ///
-  /// The thread keeps nothing but its own state alive: not this object, and nothing of what its owner holds besides
-  /// what the owner's blocks capture. When the last reference to this object goes, the thread is told to stop after due
-  /// work, and is not waited for [RLK-RESIDENT-11, RLK-RESIDENT-12]. Whoever wants to know that it is over calls
-  /// `join`.
+  /// The thread retains its own state only: not this object, and of what its owner holds only what the owner's blocks
+  /// capture. When the last reference to this object is released, the thread stops after due work, and nobody waits for
+  /// it [RLK-RESIDENT-11, RLK-RESIDENT-12]. Call `join` to wait for its end.
   ///
   /// Its signal mask is the one of the thread that calls `start`: block signals there before, as for every thread.
   /// - Thread: Any, for all members.
@@ -14,8 +13,9 @@ extension RunLoop {
       /// After the pass that runs. Nested runs are stopped too, one after the other [RLK-RESIDENT-4]. What waits is
       /// released without having run [RLK-RESIDENT-3].
       case now
-      /// After what was queued, signalled or due in the default mode when it was told; not what follows from that
-      /// [RLK-RESIDENT-2]. A run that a callout has nested in another mode ends first, by itself or by `.now`.
+      /// After what was queued, signalled or due in the default mode at the moment of the stop; not after what follows
+      /// from that [RLK-RESIDENT-2]. A run that a callout has nested in another mode ends first, by itself or by
+      /// `.now`.
       case afterDueWork
     }
 
