@@ -4,14 +4,14 @@ import RunLoopKit
 internal import Synchronization
 
 extension RunLoop.Port {
-  /// False once somebody has removed or replaced the name's socket, so that new clients do not find this port; false for a
-  /// port without a name, and for one that is invalid. Connections that there are go on.
+  /// False once somebody has removed or replaced the name's socket, so that new clients do not find this port; also for
+  /// a port without a name, and for an invalid port. Existing connections go on.
   /// - Thread: Any. - Complexity: One system call.
   public var ownsName: Bool { terms?.claim?.isOwned ?? false }
 
   /// Calls `body` once when the port has lost its name: at once, on the calling thread, if it has already.
   ///
-  /// Who wants the name back invalidates this port and makes another one of that name, from `body` if he likes.
+  /// To get the name back, invalidate this port and create another one with the name; `body` may do that.
   /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept until then,
   ///   or until the port is gone.
   /// - Throws: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.system`: `EMFILE`, also if the user's

@@ -3,25 +3,26 @@ internal import Glibc
 import RunLoopKit
 
 extension RunLoop.Port {
-  /// The largest payload that is taken from another process if nothing else is said: 1 GiB.
+  /// The default of the largest payload that a port accepts from another process: 1 GiB.
   public static let defaultMaximumPayload = 1 << 30
 
   /// A port that other processes find by its name.
   ///
   /// The name is a socket in `$XDG_RUNTIME_DIR/runloopkit`, else `/run/user/UID/runloopkit`, else
-  /// `/tmp/runloopkit-UID`: a folder that must be this user's alone (0700). It has one owner; a dead owner's is taken
-  /// over [RLK-WIRE-14]. It is free again when the port is invalidated or gone, and when the process ends, however it
-  /// does. Cleaners of temporary files are asked to leave it alone (the sticky bit); if one removes it all the same,
-  /// `ownsName` and `onNameLoss` tell [RLK-WIRE-26]. Connections are taken, and messages read, by loops that run a mode
-  /// with the port in it; what a peer sends meanwhile waits in the kernel, and the peer when that is full [RLK-WIRE-7].
+  /// `/tmp/runloopkit-UID`: a folder that must be this user's alone (0700). A name has one owner; a port takes over the
+  /// name of a dead owner [RLK-WIRE-14]. The name is free again when the port is invalidated or destroyed, and when the
+  /// process ends in any way. The sticky bit asks cleaners of temporary files to leave the socket alone; if one removes
+  /// it nevertheless, `ownsName` is false and `onNameLoss` calls [RLK-WIRE-26]. Loops that run a mode with the port in
+  /// it accept connections and read messages; until then, what a peer sends waits in the kernel, and the peer waits
+  /// when that is full [RLK-WIRE-7].
   /// - Parameters:
   ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
   ///   - queueLimit: As for every port.
   ///   - policy: Who may connect.
-  ///   - maximumPayload: The most bytes of one message; a peer that sends more is refused.
-  ///   - onRefusal: Told of each connection that was not taken, or was ended for a breach of the rules, and of each
-  ///     message and introduction over a limit of the policy. On the thread of the loop that found out, with no lock
-  ///     held.
+  ///   - maximumPayload: The most bytes of one message; the port refuses a peer that sends more.
+  ///   - onRefusal: Called for each connection that the port has refused or has ended for a breach of the rules, and
+  ///     for each message and introduction over a limit of the policy; on the thread of the loop that found out, with
+  ///     no lock held.
   ///   - receive: As for every port.
   /// - Throws: `.badName`; `.nameTaken`; `.system`: `EPERM` for a folder that is somebody else's or open to others
   ///   (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`, `ENFILE`, `ENOSPC`...
@@ -63,21 +64,23 @@ extension RunLoop.Port {
     _ = mailbox.connect(try Listener(name, of: mailbox, terms))
   }
 
-  /// Connections that were not taken, or were ended because their peers broke the rules. - Thread: Any.
+  /// How many connections the port has refused, or has ended because their peers broke the rules.
+  /// - Thread: Any.
   public var refusedConnections: Int { terms?.refusalCount ?? 0 }
 
-  /// What its peers have now, and what they were refused; all 0 for a port without a name. - Thread: Any.
+  /// What the port's peers hold now, and what was refused to them; all 0 for a port without a name.
+  /// - Thread: Any.
   public var peerStatistics: RunLoop.PeerStatistics { terms?.statistics ?? RunLoop.PeerStatistics() }
 
   /// The right to send to a named port of any process of this user, this one included.
   ///
   /// - Parameters:
   ///   - name: As the port was registered.
-  ///   - policy: Which owner of the name is dealt with.
+  ///   - policy: Which owner of the name the caller accepts.
   ///   - maximumPayload: The most bytes of one message that may come back on the connection.
-  /// - Throws: `.badName`; `.noSuchPort` if nobody has the name; `.refused` if its owner does not suit the policy;
-  ///   `.portFull` if its owner does not take the connections that wait already; `.system`. That this process does
-  ///   not suit the owner is told by the first send, or by `onInvalidation`.
+  /// - Throws: `.badName`; `.noSuchPort` if nobody has the name; `.refused` if the policy does not accept its owner;
+  ///   `.portFull` if its owner does not accept the connections that wait already; `.system`. If the owner refuses this
+  ///   process, the first send throws, and `onInvalidation` calls.
   /// - Thread: Any. - Blocks: No. - Complexity: Some ten system calls. - SeeAlso: `CFMessagePortCreateRemote`.
   public static func connect(
     to name: String, accepting policy: RunLoop.PeerPolicy = .sameUser,

@@ -1,27 +1,27 @@
 import RunLoopKit
 
 extension RunLoop {
-  /// How much of each thing peers may make this process hold. What goes beyond is refused alone, with its reason, and
-  /// counted (`Port.peerStatistics`, `onRefusal`).
+  /// How much peers may make this process hold. The port refuses what goes beyond, with a reason, and counts it
+  /// (`Port.peerStatistics`, `onRefusal`); the connection goes on.
   ///
   /// A peer is a process of this process's own user, or another user with all of its processes. Numbers below 0 count
   /// as 0.
   /// - Thread: Any: a value.
   public struct PeerLimits: Sendable, Hashable {
-    /// Open connections. One more is told so and closed [RLK-PEER-20].
+    /// Open connections. One more gets the reason and is closed [RLK-PEER-20].
     public var connections: Int
-    /// Connections that came by introductions and on which nothing has been sent yet: rights to this process's ports
-    /// that peers have passed on. The one that is over is invalid for who gets it; its introducer keeps its connection
+    /// Connections by introduction on which nothing has been sent yet: rights to this process's ports that peers have
+    /// passed on. A right beyond the limit is invalid for its receiver; the introducer keeps its connection
     /// [RLK-PEER-21].
     public var introductions: Int
-    /// Rights of the peer's ports, and to answer it, that this process keeps or has not thrown away yet. The first 64
-    /// of each connection are not counted, the others by 64. A message with one more is refused: its asker is told
-    /// `.noReply` [RLK-PEER-22].
+    /// Rights to the peer's ports, and to answer it, that this process holds. The first 64 of each connection do not
+    /// count, the others count by 64. The port refuses a message with one more: a request throws `.noReply` then
+    /// [RLK-PEER-22].
     public var rights: Int
     /// Descriptors in messages that wait in queues. A message with one more is refused [RLK-PEER-23].
     public var undeliveredDescriptors: Int
     /// Bytes of peers' memory files that are mapped here, as long as somebody holds them. A message with one more is
-    /// refused [RLK-PEER-24]. A file may have holes: who reads it makes the memory.
+    /// refused [RLK-PEER-24]. A file may have holes; reading it allocates the memory.
     public var mappedBytes: Int
 
     /// Limits of one's own. Any number: a negative one counts as 0, and then there may be none.
@@ -59,7 +59,7 @@ extension RunLoop {
     }
   }
 
-  /// What the peers of a named port have, and what they were refused.
+  /// What the peers of a named port hold, and what was refused to them.
   /// - Thread: Any: a value.
   public struct PeerStatistics: Sendable, Hashable, CustomStringConvertible {
     /// Open now.

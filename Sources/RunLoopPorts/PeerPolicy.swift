@@ -3,13 +3,14 @@ import RunLoopKit
 internal import Synchronization
 
 extension RunLoop {
-  /// Which processes may connect, and send, by what the kernel tells of them.
+  /// Which processes may connect and send; the kernel says who they are.
   ///
-  /// Who connects is judged before the first byte of his is read, by his effective user [RLK-PEER-7, RLK-PEER-8]. Each
-  /// packet tells its own sender, by his real user: one who is not the last that was judged on the connection (it was
-  /// inherited over fork(2), or its process has changed its user since) is judged before what he sent is opened, and
-  /// ends the connection if he is not welcome [RLK-PEER-27, RLK-PEER-28]. So a set-user-ID program needs a policy that
-  /// allows both its users, or one user: setreuid(2).
+  /// The port asks the policy about a process that connects before it reads its first byte; that process is known by
+  /// its effective user [RLK-PEER-7, RLK-PEER-8]. Each packet names its own sender, by the real user. If that sender is
+  /// not the one that the policy accepted last on this connection (a child has inherited the connection over fork(2),
+  /// or the process has changed its user), the port asks the policy again before it opens the packet, and ends the
+  /// connection if the answer is no [RLK-PEER-27, RLK-PEER-28]. So a set-user-ID program needs a policy that allows
+  /// both its users, or one user: setreuid(2).
   public struct PeerPolicy: Sendable {
     private let judge: (@Sendable (Message.Sender) -> Bool)?
 
@@ -23,10 +24,10 @@ extension RunLoop {
     ///   packet, or that connects.
     public init(_ isWelcome: @escaping @Sendable (Message.Sender) -> Bool) { judge = isWelcome }
 
-    /// Of the bytes that were copied into memory files for one connection so many may be on their way, not taken by the
-    /// peer yet: 256 MiB if nothing else is said. Who sends more waits as for a full port; a message alone may be of
-    /// any size [RLK-WIRE-25]. A negative number counts as 0. Bytes that go on as they came, or were made in shared
-    /// memory, are not copied [RLK-PEER-30].
+    /// How many bytes, copied into memory files for one connection, the peer may leave unread; 256 MiB at first. A
+    /// sender of more waits as for a full port; a single message may have any size [RLK-WIRE-25]. A negative number
+    /// counts as 0. Bytes that are forwarded as they came, or were created in shared memory, are not copied
+    /// [RLK-PEER-30].
     /// - Thread: Any: a value.
     public var unreadBytes = 1 << 28
 
@@ -37,7 +38,7 @@ extension RunLoop {
     /// Processes of this process's effective user.
     public static let sameUser = PeerPolicy()
 
-    /// Every process that finds the port; the folder of names lets nobody in but its user and root.
+    /// Every process that finds the port. Only the folder's user and root can open the folder of names.
     public static let anyUser = PeerPolicy { _ in true }
 
     func welcomes(_ peer: Message.Sender) -> Bool {
@@ -46,13 +47,13 @@ extension RunLoop {
     }
   }
 
-  /// A connection that a port has not taken, or has ended because its peer broke the rules; or a message or an
+  /// A connection that a port has refused, or has ended because its peer broke the rules; or a refused message or
   /// introduction of a connection that goes on.
   /// - Thread: Any: a value.
   public struct Refusal: Sendable, Hashable, CustomStringConvertible {
-    /// Whom; nil if the kernel did not tell.
+    /// The process that was refused; nil if the kernel does not know it.
     public let peer: Message.Sender?
-    /// Why, in words; the peer is told the same.
+    /// The reason in words; the peer gets the same text.
     public let reason: String
 
     /// Both.

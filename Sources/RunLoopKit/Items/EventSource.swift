@@ -22,7 +22,8 @@ extension EventService {
 }
 
 extension RunLoop {
-  /// What signal sources, child sources and file watches share: the system's events as members of modes.
+  /// The superclass of signal sources, child sources, file watches and memory pressure sources: events of the system as
+  /// members of modes.
   ///
   /// They wake their loop by themselves and are called on its thread, one event a pass, in modes that hold them
   /// [RLK-SIGNAL-3, RLK-SIGNAL-6]. Their own descriptors are close-on-exec, and closed when the source is invalidated

@@ -1,7 +1,8 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// A signalled source (version 0): marked by hand, performed by the next pass of whoever runs a mode that holds it.
+  /// A signalled source (version 0): `signal()` marks it, and the next pass of a loop that runs a mode with the source
+  /// performs it.
   ///
   /// Signalling does not wake: `signal()`, then `wakeUp()`. May be in several loops; one signal is performed once
   /// [RLK-END-8]. Source: `CFRunLoopSourceRef` with a version 0 context.

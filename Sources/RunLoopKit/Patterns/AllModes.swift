@@ -1,9 +1,9 @@
 internal import Glibc
 
 extension RunLoop {
-  /// Runs each mode for a slice, one after the other, again and again until `isDone` says so: whatever the program waits for,
-  /// in whichever mode, goes on. For a callout that must not return before something has happened, and does not know where;
-  /// for the last words after a failure.
+  /// Runs each mode for a slice, one after the other, again and again until `isDone` says so: whatever the program
+  /// waits for, in whichever mode, goes on. For a callout that must not return before something has happened, in a mode
+  /// that it does not know; for example after a failure.
   ///
   /// Never from a signal handler: the thread that it has interrupted may hold a lock, the loop's or malloc's. Have a signal
   /// source call it. On an alternate signal stack it is refused; on the thread's own stack nobody can tell.

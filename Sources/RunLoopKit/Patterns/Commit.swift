@@ -84,8 +84,8 @@ extension RunLoop {
       return core.flush()
     }
 
-    /// No flush any more; one that is needed is dropped, and one that runs on the loop's thread is not waited for. The
-    /// closure is released, by a flush that runs when that is over.
+    /// Ends the commit: a flush that is needed does not come, and the call does not wait for one that runs on the
+    /// loop's thread. The closure is released, after a flush that runs.
     public func invalidate() {
       observer.invalidate()
       timer?.invalidate()

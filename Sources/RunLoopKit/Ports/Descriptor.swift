@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 extension RunLoop.Message {
-  /// The owner of an open descriptor: closes it when it is gone, unless somebody has taken it.
+  /// The owner of an open descriptor: closes it when the owner is destroyed, unless somebody has taken it.
   ///
   /// A message takes the descriptor along: when it has been sent, the sender's object is empty, and the receiver's has
   /// it [RLK-MSG-31]. A send that throws leaves it where it was.
@@ -11,7 +11,7 @@ extension RunLoop.Message {
     /// -1: taken, or sent.
     private let number: Atomic<Int32>
 
-    /// Takes the descriptor over: nobody else closes it any more.
+    /// Takes over the descriptor; nobody else may close it from now on.
     /// - Throws: `.system` with `EBADF` if the number is negative. Whether it is open shows when it is used.
     public init(owning fileDescriptor: Int32) throws(RunLoopError) {
       guard fileDescriptor >= 0 else {

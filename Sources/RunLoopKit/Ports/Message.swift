@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// What one thread or process sends to a port: an id, components, and where an answer goes. A value.
+  /// What one thread or process sends to a port: an id, components, and a right to answer.
   ///
   /// Bytes and rights are shared, descriptors have one owner: sending moves them. Source: `NSPortMessage`,
   /// `mach_msg_header_t`.
@@ -21,8 +21,8 @@ extension RunLoop {
     public var components: [Component]
     /// Where an answer goes; nil if none is expected.
     public var reply: Port.SendRight?
-    /// The process that sent this message, as the kernel tells with each packet, also if another one has opened the
-    /// connection; nil: this one, by a right to a port of its own.
+    /// The process that sent this message, by the kernel's word for each packet, even if another process has opened the
+    /// connection; nil if this process sent it by a right to a port of its own.
     public package(set) var sender: Sender?
 
     /// The most descriptors that a message can carry, also within a process: 253 (unix(7): `SCM_MAX_FD`) [RLK-WIRE-4].

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension RunLoop.Port {
-  /// What `onInvalidation` answers: the way to call it off. Letting go of it does not.
+  /// What `onInvalidation` returns, to cancel the call. Releasing it does not cancel.
   public final class Observation: @unchecked Sendable {
     /// Who ends the pending takes it.
     private var body: (@Sendable () -> Void)?
@@ -14,7 +14,8 @@ extension RunLoop.Port {
       self.body = body
     }
 
-    /// The body will not be called any more; one that runs at this moment is not waited for. - Thread: Any.
+    /// Keeps the body from being called; does not wait for a call that runs at this moment.
+    /// - Thread: Any.
     public func cancel() {
       guard let body = take() else { return }
       list.remove(self)

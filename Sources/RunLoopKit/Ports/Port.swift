@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// A port: receives messages, as a source of its own kind.
+  /// Receives messages; a source of its own kind.
   ///
   /// As a member of a mode it keeps the mode from being empty, and a message wakes its loop. If the loop runs in
   /// another mode at that moment, the message waits and causes no pass [RLK-MSG-4]. The loop delivers one message a
@@ -12,18 +12,18 @@ extension RunLoop {
   /// serves it ends, the port is invalidated even if somebody holds it, because its senders would wait for ever
   /// [RLK-MSG-16, RLK-MSG-50, RLK-MSG-51]. Source: `NSPort`, `CFMachPort`.
   public final class Port: Item, @unchecked Sendable {
-    /// How many messages may wait if nothing else is said.
+    /// The default of how many messages may wait.
     public static let defaultQueueLimit = 1024
 
     package let mailbox: Mailbox
     @exclusivity(unchecked) final var body: Body
-    /// Under which other processes find it; nil: it has none.
+    /// The name by which other processes find the port; nil if it has none.
     public let name: String?
     /// Of a port with a name.
     package let namedTerms: (any NamedPortTerms)?
 
     /// - Parameters:
-    ///   - queueLimit: How many messages may wait, at least 1; who sends more waits.
+    ///   - queueLimit: How many messages may wait, at least 1; a sender of more waits.
     ///   - receive: Called on the thread of the loop that runs, with no lock held; kept until the port is invalid or
     ///     gone.
     public convenience init(
@@ -45,8 +45,8 @@ extension RunLoop {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.answering(replying))
     }
 
-    /// A port with a delegate, which it does not hold. When the delegate is gone, the next message invalidates the port
-    /// [RLK-MSG-19].
+    /// A port with a delegate, which it does not retain. When the delegate is gone, the next message invalidates the
+    /// port [RLK-MSG-19].
     public convenience init(queueLimit: Int = Port.defaultQueueLimit, delegate: any PortDelegate & Sendable) {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.telling(delegate))
     }

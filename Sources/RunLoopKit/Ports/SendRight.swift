@@ -39,8 +39,8 @@ extension RunLoop.Port {
     /// Calls `body` once when the port is gone: at once if it is already [RLK-MSG-17, RLK-MSG-29].
     ///
     /// - Parameter body: Called on the thread that ends the port (or finds the other process gone), with no lock held;
-    ///   kept until then, or until it is called off. It should be short: to do more, post to a loop.
-    /// - Returns: The way to call it off; need not be kept.
+    ///   retained until then, or until `cancel()`. It should be short: to do more, post to a loop.
+    /// - Returns: An observation that can cancel the call; it need not be retained.
     /// - Thread: Any.
     /// - SeeAlso: `CFMessagePortSetInvalidationCallBack`.
     @discardableResult

@@ -1,6 +1,7 @@
 extension RunLoop {
-  /// The door for closures over a thread's own state: what is made through `Local` can join this loop only, and its
-  /// closure runs on this thread only, so that it need not be Sendable. Traps on another thread than the loop's own.
+  /// Calls `body` with a `Local`, which creates items whose closures may use the thread's own state: such an item can
+  /// join this loop only, its closure runs on this thread only, and so need not be Sendable. Traps on another thread
+  /// than the loop's own.
   ///
   /// What `body` throws keeps its type [RLK-ADD-10]; the language wants it named in a closure:
   /// `{ local throws(RunLoopError) in ... }`.

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Synchronization
 
-/// A run loop: one per thread, made on first use, ended with its thread [RLK-THREAD-1, RLK-END-7]. The object may
-/// outlive both.
+/// A run loop: one per thread, created on first use, ended with its thread [RLK-THREAD-1, RLK-END-7]. The object may
+/// outlive the thread.
 ///
 /// - Thread: Any, unless a declaration says "the loop's own". A loop that has ended, or was inherited through fork(2):
 ///   calls that can throw throw `.loopEnded` or `.forked`, the others do nothing and answer false, nil or empty;

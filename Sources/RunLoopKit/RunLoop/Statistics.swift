@@ -14,7 +14,7 @@ extension RunLoop {
     public var spuriousWakes: UInt64 = 0
     /// Timers called.
     public var timersFired: UInt64 = 0
-    /// Wakes that tolerances have saved: dates of tolerant timers that were served by another date's expiry.
+    /// Wakes that tolerances have saved: dates of tolerant timers that fired at another date's expiry.
     public var wakesSaved: UInt64 = 0
     /// Signalled sources called.
     public var sourcesPerformed: UInt64 = 0
