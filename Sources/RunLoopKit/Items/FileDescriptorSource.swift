@@ -77,14 +77,14 @@ extension RunLoop {
       }
     }
 
-    /// Whose the descriptor is.
+    /// Who closes the descriptor.
     public enum Ownership: Sendable {
       /// The caller's: it must stay open while the source is a member of a mode.
       case borrowed
-      /// The source's: closed once, when it has been invalidated or is gone, has left its modes, and its callout, if
-      /// one runs, has returned [RLK-FD-14, RLK-FD-15, RLK-FD-17, RLK-FD-24, RLK-REMOVE-9]. At the end of its loop's
-      /// thread it leaves; if nobody holds it, it is gone then; if its own callout has ended the thread, it is
-      /// invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws closes nothing.
+      /// The source: it closes the descriptor once, when it was invalidated or is destroyed, is a member of no mode,
+      /// and a callout that ran has returned [RLK-FD-14, RLK-FD-15, RLK-FD-17, RLK-FD-24, RLK-REMOVE-9]. The end of its
+      /// loop's thread removes it from its modes, which destroys it if nobody holds it; if its own callout has ended
+      /// the thread, the source is invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws closes nothing.
       case closesWhenInvalidated
     }
 

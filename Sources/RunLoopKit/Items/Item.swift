@@ -138,15 +138,14 @@ extension RunLoop {
     /// False once the item was invalidated, and in a child of fork(2) that inherited it.
     public final var isValid: Bool { !isInvalidated && !isForked }
 
-    /// Takes the item out of all modes of all loops, for good. Never blocks on a callout: one that runs on another
-    /// thread at this moment is not waited for (`invalidateAndWait`, `invalidate(finally:)`). A second call does
-    /// nothing.
+    /// Removes the item from all modes of all loops, for good. The call does not wait for a callout that runs on
+    /// another thread at this moment (`invalidateAndWait` and `invalidate(finally:)` do). A second call does nothing.
     ///
-    /// The closure is released, so that an item may be kept by what its closure holds: here, before the return, if its
-    /// callout runs nowhere; else right after the callout, on that thread [RLK-CLOSURE-1, RLK-CLOSURE-2, RLK-CLOSURE-4,
-    /// RLK-CLOSURE-5, RLK-CLOSURE-6, RLK-CLOSURE-7]. Of an item that was made by `assumeOnLoop` always on its loop's
-    /// thread: invalidated on another thread, after the next callout there [RLK-CLOSURE-8]. With no lock held
-    /// [RLK-CLOSURE-9].
+    /// It releases the closure, which breaks a retain cycle between the item and what the closure captures: before it
+    /// returns, if no callout of the item runs; else the thread of the callout does, right after it [RLK-CLOSURE-1,
+    /// RLK-CLOSURE-2, RLK-CLOSURE-4, RLK-CLOSURE-5, RLK-CLOSURE-6, RLK-CLOSURE-7]. The closure of an item that
+    /// `assumeOnLoop` has made is always released on its loop's thread: if another thread invalidates the item, after
+    /// the next callout there [RLK-CLOSURE-8]. No lock is held then [RLK-CLOSURE-9].
     ///
     /// - Re-entry: Allowed, also from the item's own callout. - Complexity: O(modes).
     /// - SeeAlso: `CFRunLoopSourceInvalidate`, `CFRunLoopTimerInvalidate`, `CFRunLoopObserverInvalidate`.

@@ -3,11 +3,11 @@ internal import Synchronization
 extension RunLoop {
   /// Fires at a date, once or again and again.
   ///
-  /// Never early; late by at most the tolerance, and by what the loop is busy or runs in other modes: then it fires
-  /// once on the next occasion, dates missed meanwhile are skipped, and the phase is kept [RLK-TIMER-1]. Belongs to one
-  /// loop at a time; equal dates fire in the order in which they were set [RLK-TIMER-3]. What is due when its mode's
-  /// timers wake a loop is that pass's, after the observers of after-waiting: a run of the mode that one of these
-  /// begins fires none of them (as CFRunLoop). Source: `CFRunLoopTimerRef`.
+  /// A timer never fires early. It is late by at most its tolerance, unless the loop is busy or runs in other modes:
+  /// then it fires once at the next opportunity, skips the dates that it has missed, and keeps its phase [RLK-TIMER-1].
+  /// A timer belongs to one loop at a time. Timers of equal dates fire in the order in which the dates were set
+  /// [RLK-TIMER-3]. The timers that are due when the loop wakes fire after the observers of after-waiting; a run of the
+  /// mode that such an observer begins fires none of them (as in CFRunLoop). Source: `CFRunLoopTimerRef`.
   public final class Timer: Item, @unchecked Sendable {
     /// The clock that its dates are on. Never changes.
     public let clock: TimerClock
@@ -93,13 +93,13 @@ extension RunLoop {
 
     func withSchedule<R>(_ body: (inout TimerSchedule) -> R) -> R { withLeafLock { body(&schedule) } }
 
-    /// The next date; nil once the timer is invalid [RLK-TIMER-6]. During its callout still the date that fires.
-    /// Setting it moves the phase of a repeating timer; a date in the past means now; one that is set in the callout is
-    /// the next one, also if the clock has been set back behind the date that fires [RLK-REARM-3]. Setting it on
-    /// another thread than the loop's wakes the loop, and costs it a pass, as it does CFRunLoop; `rearm(after:)` and
-    /// `disarm()` do not [RLK-TIMER-5, RLK-RULE-18].
+    /// The next date; nil once the timer is invalid [RLK-TIMER-6]. During the timer's callout it is still the date that
+    /// fires. Setting it moves the phase of a repeating timer, and a date in the past means now. A date that is set in
+    /// the callout is the next one, even if the clock was set back behind the date that fires [RLK-REARM-3]. Setting it
+    /// on another thread wakes the loop and costs it a pass, as in CFRunLoop; `rearm(after:)` and `disarm()` do not
+    /// [RLK-TIMER-5, RLK-RULE-18].
     ///
-    /// Of a timer on another clock: the same moment as the clocks stand now [RLK-CLOCK-4].
+    /// For a timer on another clock it is the same moment, converted as the clocks stand now [RLK-CLOCK-4].
     /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`.
     public var fireDate: Instant? {
       get { date() }

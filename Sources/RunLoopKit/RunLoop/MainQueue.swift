@@ -1,12 +1,14 @@
 extension RunLoop {
   /// Whether the common modes of the main loop serve the main dispatch queue. True at first; false on every other loop.
   ///
-  /// The queue counts as a member: while this is true, a run of the main loop in a common mode is never finished,
-  /// whether the process has a main dispatch queue or not, so that a program does not end or hang by what it is linked
-  /// with [RLK-MAIN-1]. It ends by `stop()`, its limit, or a handled source if asked. False: a common mode is finished
-  /// as any other, and the queue's functions, among them the jobs of the main actor, wait [RLK-MAIN-2].
+  /// The queue counts as a member: while this is true, a run of the main loop in a common mode never returns
+  /// `.finished`. That holds whether or not the process has a main dispatch queue, so that the libraries that a program
+  /// is linked with do not decide whether it ends [RLK-MAIN-1]. `stop()`, a limit, or a handled source, if asked for,
+  /// end the run. If it is false, a common mode may be empty like any other, and the functions of the queue, among them
+  /// the jobs of the main actor, wait [RLK-MAIN-2].
   ///
-  /// Takes effect for the queue with the next run. A run that sleeps asks whether anything is left after a `wakeUp()`.
+  /// The queue is served, or not, from the next run on. A run that sleeps looks whether its mode is empty after a
+  /// `wakeUp()`.
   /// - Thread: Any; on another loop than the main one setting it does nothing [RLK-MAIN-6].
   /// - Blocks: No.
   /// - Complexity: O(1). CFRunLoop has no such switch.

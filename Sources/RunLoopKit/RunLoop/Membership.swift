@@ -1,9 +1,10 @@
 extension RunLoop {
-  /// Adds an item to a mode, which is made if need be; to `.common`: to all common modes, now and later.
+  /// Adds an item to a mode, which is created if it does not exist; added to `.common`, the item is in all common
+  /// modes, now and later.
   ///
   /// - Returns: True if anything changed. False for what the C model ignores: an item that is invalid, a member
   ///   already, equal to a member (sources), or in another loop (timers and observers) [RLK-ADD-1, RLK-ADD-2].
-  ///   `printsDiagnostics` tells why.
+  ///   `printsDiagnostics` reports why.
   /// - Throws: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's `assumeOnLoop`
   ///   [RLK-ADD-6]; `.system` if a descriptor is refused or none is left [RLK-ADD-8]. The item is in no mode then
   ///   that it was not in before [RLK-ADD-3, RLK-ADD-4, RLK-ADD-11].

@@ -7,8 +7,8 @@ extension RunLoop.Item {
   /// [RLK-REMOVE-1, RLK-REMOVE-6].
   ///
   /// Until then what the callout uses must stay; after the return it can go, and the closure is released
-  /// (`invalidate()`). Two callouts that remove each other's items so wait for each other for ever: give a timeout, or
-  /// use `invalidate(finally:)` [RLK-REMOVE-8].
+  /// (`invalidate()`). Two callouts that remove each other's items in this way wait for each other for ever: pass a
+  /// timeout, or use `invalidate(finally:)` [RLK-REMOVE-8].
   /// - Parameter timeout: How long to wait; zero or less: not at all. Nil: until the callout ends.
   /// - Throws: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it: nothing was done then
   ///   [RLK-REMOVE-2]. `.timedOut`: the item is invalid, and one callout still runs. `.forked` in a child of fork(2).

@@ -134,18 +134,18 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 // MARK: Stopping and waking
 
 extension RunLoop {
-  /// Ends the innermost run after its pass, which is not cut short; does nothing if the loop does not run.
+  /// Ends the innermost run after its current pass; does nothing if the loop does not run.
   ///
-  /// It never reaches an enclosing run, and several stops are one [RLK-RUN-5]. Wakes the loop [RLK-RUN-6].
+  /// A stop never reaches an enclosing run, and several stops count once [RLK-RUN-5]. Wakes the loop [RLK-RUN-6].
   /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
   public func stop() {
     guard isInThisProcess else { return }
     if stops.request() { wakes.word.kick() }
   }
 
-  /// Makes a waiting loop go on, or the coming wait of the running pass not block. Dropped while the loop does not run,
-  /// and from the end of a wait until the next pass begins, since a pass follows anyway: whatever was published before
-  /// is seen.
+  /// Wakes a loop that waits, or keeps the next wait of the current pass from blocking. The loop ignores the call while
+  /// it does not run, and from the end of a wait until the next pass begins, because a pass follows anyway and sees
+  /// whatever was published before.
   ///
   /// - Thread: Any.
   /// - Blocks: No; lock-free, one write(2) if the loop sleeps, else none [RLK-COST-3, RLK-COST-4].

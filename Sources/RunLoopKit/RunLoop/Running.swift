@@ -14,24 +14,25 @@ extension RunLoop {
     return try run(in: .default, limit: RunLimit(nil), false)
   }
 
-  /// Runs the loop in one mode until nothing is left to wait for, `stop()`, the limit, or, if asked, a source was
-  /// handled.
+  /// Runs the loop in one mode until nothing is left to wait for, `stop()` is called, the limit is over, or, if asked
+  /// for, a source was handled.
   ///
-  /// Nested runs are allowed from every callout [RLK-RUN-7]. The common pseudo mode, an unknown and an empty mode are
-  /// finished at once, without a notification (`printsDiagnostics` tells) [RLK-RUN-1]. On the main loop a common mode
-  /// is never finished: the main dispatch queue counts as a member, also where there is none (`servesMainQueue`).
+  /// Every callout may begin a nested run [RLK-RUN-7]. A run of `.common`, of an unknown mode or of an empty mode
+  /// returns `.finished` at once and calls no observer (`printsDiagnostics` reports it) [RLK-RUN-1]. On the main loop a
+  /// run in a common mode never returns `.finished`: the main dispatch queue counts as a member, even if the process
+  /// has none (`servesMainQueue`).
   /// - Parameters:
   ///   - mode: The mode whose members are served.
-  ///   - limit: Nil, and more than about 16 years: none [RLK-RUN-4]. Zero or less: one pass that does not wait
-  ///     [RLK-RUN-3].
+  ///   - limit: How long the run may take. Nil, and more than about 16 years: no limit [RLK-RUN-4]. Zero or less: one
+  ///     pass that does not wait [RLK-RUN-3].
   ///   - returnAfterSourceHandled: Return after the first pass in which a source was performed, a port source called or
   ///     the main queue served. Timers and blocks do not count.
   /// - Returns: The first that applies: handled, timed out, stopped, finished.
   /// - Thread: The loop's own.
-  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.system` if the mode has no port set yet and none can be
-  ///   made, or if the kernel will never answer a wait: somebody has closed the port set's descriptor (a stray
-  ///   close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. After-waiting and exit have been notified then, and the loop's
-  ///   description says so.
+  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.system` if the system has no descriptor for the mode's first
+  ///   run, or if every further wait would fail because somebody has closed the loop's epoll descriptor (a stray
+  ///   close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. In the latter case the run has called the observers of
+  ///   after-waiting and exit, and the loop's description says so.
   /// - SeeAlso: `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult

@@ -1,11 +1,11 @@
 extension RunLoop {
-  /// Autorelease-style scopes: what is put into one is released, or run, when it ends; last in, first out
-  /// [RLK-SCOPE-1].
+  /// Scopes in the style of autorelease pools: the end of a scope releases the objects and runs the actions that were
+  /// put into it, the last first [RLK-SCOPE-1].
   ///
-  /// Every run opens a scope before its entry observers. It is emptied after the before-waiting observers, at the end
-  /// of a pass that polls, and after the exit observers; nested runs nest scopes [RLK-SCOPE-2, RLK-SCOPE-3]. Outside of
-  /// any scope things wait for the thread's end [RLK-SCOPE-4]. These are fixed steps of the pass: no order of observers
-  /// comes before or after them.
+  /// Every run opens a scope before its entry observers, and empties it after the before-waiting observers, at the end
+  /// of a pass that polls, and after the exit observers; nested runs nest scopes [RLK-SCOPE-2, RLK-SCOPE-3]. What is
+  /// put into no scope waits for the thread's end [RLK-SCOPE-4]. These are fixed steps of the pass, whatever the order
+  /// of observers is.
   /// - Thread: Any; scopes are the calling thread's, and what is put into them ends there.
   public enum Scope {
     /// Runs `body` in a scope of its own, which ends when it returns or throws.

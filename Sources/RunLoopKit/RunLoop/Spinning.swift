@@ -1,14 +1,14 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// How long the loop looks for a wake before it goes to sleep. Zero at first: not at all. At most 50 microseconds,
-  /// more is cut, and less than zero is zero [RLK-SPIN-3]; 20 are what is usually worth it.
+  /// How long the loop looks for a wake before it sleeps. Zero at first: not at all. At most 50 microseconds; more
+  /// counts as 50, and less than zero as zero [RLK-SPIN-3]. 20 microseconds are usually worth it.
   ///
   /// A wake, a stop or a performed block that comes meanwhile costs its sender no system call and the loop no sleep:
   /// between two threads on two processors an answer takes some 3 us instead of 25 [RLK-SPIN-1]. The price is processor
-  /// time, and that a descriptor which becomes ready meanwhile is served that much later; a timer is not. So it is for
-  /// a loop that waits for quick answers of another thread and has a processor of its own. It learns: while looking has
-  /// found nothing, ever fewer waits do it, down to one in a thousand.
+  /// time, and that a descriptor which becomes ready meanwhile is served that much later; a timer is not. Use it for a
+  /// loop that waits for quick answers of another thread and has a processor of its own. The loop learns: as long as it
+  /// finds nothing, it looks before ever fewer waits, down to one in a thousand.
   /// - Thread: Any; counts from the loop's next sleep on. Zero, and setting it does nothing, once the loop has ended.
   /// - SeeAlso: `rlc_loop_set_spin`.
   public var spinLimit: Duration {
