@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next number. The words
- * are plain in the header (C++), so the atomics are the compiler's. */
+/* fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next number. The
+ * words are plain in the header (C++), so the atomics are the compiler's. */
 static uint32_t last_generation, without_page;
 const uint32_t *rlc_fork_word = &without_page;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -42,9 +42,10 @@ static int system_epoll_control(void *context, int epoll_fd, int operation, int 
     return status_of(epoll_ctl(epoll_fd, operation, fd, event));
 }
 
-/* Waits, and the write that wakes, go by number and so are no cancellation points, which the C library's functions are: a
- * thread that were cancelled there would leave its loop half way, or a sleeper unwoken. That costs two atomic operations a
- * call, too. The other calls of this table go through the C library: do not cancel a thread that runs a loop. */
+/* Waits, and the write that wakes, go by number and so are no cancellation points, which the C library's functions are:
+ * a thread that were cancelled there would leave its loop half way, or a sleeper unwoken. That costs two atomic
+ * operations a call, too. The other calls of this table go through the C library: do not cancel a thread that runs a
+ * loop. */
 
 #if defined(SYS_epoll_pwait2) && __SIZEOF_LONG__ == 8
 static long wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, const struct timespec *timeout) {

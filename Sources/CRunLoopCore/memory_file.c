@@ -24,7 +24,8 @@ static int create(void) {
     return fd < 0 ? -errno : fd;
 }
 
-/* write(2) fills pages that nobody has mapped: cheaper than to fault them in. It takes at most INT_MAX bytes at once. */
+/* write(2) fills pages that nobody has mapped: cheaper than to fault them in. It takes at most INT_MAX bytes at
+ * once. */
 static int write_whole(int fd, const char *bytes, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);

@@ -88,8 +88,8 @@ static void attach(struct msghdr *message, control *control, const int *descript
     memcpy(CMSG_DATA(header), descriptors, size);
 }
 
-/* musl's sendmsg(2) copies the control data, 1,024 bytes at most, and answers ENOMEM to more: it clears the padding in its
-   structs, which the kernel takes for a part of the lengths. Here it is 0 already, and the system call gets all. */
+/* musl's sendmsg(2) copies the control data, 1,024 bytes at most, and answers ENOMEM to more: it clears the padding in
+ * its structs, which the kernel takes for a part of the lengths. Here it is 0 already, and the system call gets all. */
 static ssize_t send_message(int fd, const struct msghdr *message) {
 #ifdef __GLIBC__
     return sendmsg(fd, message, MSG_NOSIGNAL | MSG_DONTWAIT);

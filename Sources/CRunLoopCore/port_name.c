@@ -84,8 +84,8 @@ static void write_name(char *target, size_t capacity, const char *format, const 
     (void)snprintf(target, capacity, format, name); /* the capacity suffices for the longest */
 }
 
-/* The sticky bit keeps cleaners away, says the XDG base directory specification: without it a file there would have to be
-   touched every six hours. */
+/* The sticky bit keeps cleaners away, says the XDG base directory specification: without it a file there would have to
+ * be touched every six hours. */
 enum { KEPT = 01600 };
 
 /* The size of a lock file whose name has had an owner; one that was just made is empty. */
@@ -160,7 +160,8 @@ static socklen_t make_address(struct sockaddr_un *address, int folder, const cha
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length + 1);
 }
 
-/* Each packet tells who has sent it: a listener's connections inherit that, also for what is sent before they are taken. */
+/* Each packet tells who has sent it: a listener's connections inherit that, also for what is sent before they are
+ * taken. */
 static int make_socket(void) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)

@@ -52,7 +52,10 @@ static void settle_ended(rlc_port_set *set, rlc_port *port, uint32_t events) {
     }
 }
 
-/** What is true now. If the kernel cannot say, what was fetched is believed: no second edge would tell of it [RLC-TAKE-6]. */
+/**
+ * What is true now. If the kernel cannot say, what was fetched is believed: no second edge would tell of it
+ * [RLC-TAKE-6].
+ */
 static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
     int events = set->kernel->poll(set->kernel->context, port->fd, (int)rlc_port_asked_events(port));
     if (events < 0)

@@ -59,8 +59,8 @@ static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t event
 }
 
 /**
- * One after the other, the oldest first, each member that shares the number and wants what has come. The event stays in the
- * batch meanwhile; for the second member on it is verified again.
+ * One after the other, the oldest first, each member that shares the number and wants what has come. The event stays in
+ * the batch meanwhile; for the second member on it is verified again.
  */
 __attribute__((noinline)) static rlc_port *take_shared(
     rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
@@ -152,7 +152,9 @@ __attribute__((noinline)) static bool take_uncommon(rlc_port_set *set, rlc_port_
     return true;
 }
 
-/** rlc_port_set_take_port for the common event: the first of its batch, and plain or a counter's. NULL for all others. */
+/**
+ * rlc_port_set_take_port for the common event: the first of its batch, and plain or a counter's. NULL for all others.
+ */
 static rlc_port *take_first(rlc_port_set *set, uint32_t *ret_ready) {
     if (!set->is_fresh || set->has_strays || atomic_load(&set->has_unheard) || !rlc_port_set_holds_batch(set))
         return NULL;

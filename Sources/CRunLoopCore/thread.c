@@ -25,7 +25,10 @@ bool rlc_thread_has_barrier(void) {
     return commands > 0 && (commands & (MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_SHARED)) != 0;
 }
 
-/** A process that has not registered, a child of fork(2) too, is told so by EPERM; before Linux 4.14 only the slow one is there. */
+/**
+ * A process that has not registered, a child of fork(2) too, is told so by EPERM; before Linux 4.14 only the slow one
+ * is there.
+ */
 static bool pass_barrier(void) {
     return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 ||
            (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&

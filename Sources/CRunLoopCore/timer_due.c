@@ -80,7 +80,9 @@ static bool is_due(rlc_timer_heap *heap, unsigned which, uint32_t position, uint
     return entry->deadline_ns <= now_ns;
 }
 
-/** Moves the due entry at `position`, below which none is due, behind the end; the last that is not due takes its place. */
+/**
+ * Moves the due entry at `position`, below which none is due, behind the end; the last that is not due takes its place.
+ */
 static void move_behind_end(rlc_timer_heap *heap, unsigned which, uint32_t position, uint64_t now_ns) {
     rlc_deadline_heap *deadlines = &heap->heaps[which];
     for (;;) {
@@ -97,8 +99,8 @@ static void move_behind_end(rlc_timer_heap *heap, unsigned which, uint32_t posit
 }
 
 /**
- * Moves all that is due behind the end of the heap, where it is sorted. Due entries hang together at the top of the heap:
- * this goes down from the first as far as they reach, and takes each out on the way back.
+ * Moves all that is due behind the end of the heap, where it is sorted. Due entries hang together at the top of the
+ * heap: this goes down from the first as far as they reach, and takes each out on the way back.
  */
 static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
     rlc_deadline_heap *deadlines = &heap->heaps[which];

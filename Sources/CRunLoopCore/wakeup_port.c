@@ -49,7 +49,9 @@ rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port) {
     return port;
 }
 
-/** Once, though several may come here. Of close(2)'s answer nothing is to be done: the number is free whatever it is. */
+/**
+ * Once, though several may come here. Of close(2)'s answer nothing is to be done: the number is free whatever it is.
+ */
 static void close_descriptor(rlc_wakeup_port *port) {
     int fd = atomic_exchange(&port->event_fd, -1);
     if (fd >= 0 && !rlc_has_forked_since(port->fork_generation))
@@ -97,8 +99,8 @@ static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, uint3
 }
 
 /**
- * The same for a port that may be ended meanwhile. The caller is a writer before it takes the step: whoever ends the port then
- * either sees it, and leaves the descriptor to it, or has closed the word before its step.
+ * The same for a port that may be ended meanwhile. The caller is a writer before it takes the step: whoever ends the
+ * port then either sees it, and leaves the descriptor to it, or has closed the word before its step.
  */
 static bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, uint32_t *seen, int *ret_status) {
     atomic_fetch_add(&port->writers, 1);

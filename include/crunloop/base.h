@@ -67,8 +67,8 @@ enum {
 };
 
 /**
- * Of readiness ports of a port set: urgent data (TCP, unix(7) MSG_OOB), a pressure trigger. The one bit of both kinds above
- * 64. It is told as it was fetched and never looked at again: a trigger's poll takes its event [RLC-PRIORITY-1].
+ * Of readiness ports of a port set: urgent data (TCP, unix(7) MSG_OOB), a pressure trigger. The one bit of both kinds
+ * above 64. It is told as it was fetched and never looked at again: a trigger's poll takes its event [RLC-PRIORITY-1].
  */
 enum { RLC_PRIORITY = 128 };
 

@@ -2,9 +2,9 @@
  * <crunloop/frame.h>: what one process sends to another in one packet of a message socket, and how it is believed.
  *
  * A frame is a header, a table of entries, and bytes; all numbers are in host byte order, since both ends are one
- * machine. Rights travel as numbers of ports that one end has made known to the other ("exported"), or as descriptors of
- * new sockets. What a peer has sent is believed by rlc_frame_parse alone: pure, without allocation, safe for any bytes
- * [RLC-FRAME-1].
+ * machine. Rights travel as numbers of ports that one end has made known to the other ("exported"), or as descriptors
+ * of new sockets. What a peer has sent is believed by rlc_frame_parse alone: pure, without allocation, safe for any
+ * bytes [RLC-FRAME-1].
  */
 #ifndef CRUNLOOP_FRAME_H
 #define CRUNLOOP_FRAME_H

@@ -74,7 +74,9 @@ static inline uint32_t rlc_fork_generation(void) {
     return generation != 0 ? generation : rlc_fork_count();
 }
 
-/** True in a child of the process in which rlc_fork_generation has answered this.  Thread: [signal].  Cost: two loads. */
+/**
+ * True in a child of the process in which rlc_fork_generation has answered this.  Thread: [signal].  Cost: two loads.
+ */
 static inline bool rlc_has_forked_since(uint32_t generation) {
     return __atomic_load_n(__atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE), __ATOMIC_ACQUIRE) != generation;
 }

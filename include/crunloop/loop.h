@@ -16,9 +16,9 @@
  *
  * Descriptors: one; another with the first watch, timer or prepare; one more with the first timer. Memory: about 1 kB.
  *
- * Unless said otherwise: thread [loop], and -ECHILD in a child of fork(2) [RLC-FORK-3]. A callout that forks returns into
- * its run in both processes: in the child that one calls nothing more and answers -ECHILD, as do the runs around it; what
- * was queued, due or ready is the parent's [RLC-FORK-4].
+ * Unless said otherwise: thread [loop], and -ECHILD in a child of fork(2) [RLC-FORK-3]. A callout that forks returns
+ * into its run in both processes: in the child that one calls nothing more and answers -ECHILD, as do the runs around
+ * it; what was queued, due or ready is the parent's [RLC-FORK-4].
  */
 #ifndef CRUNLOOP_LOOP_H
 #define CRUNLOOP_LOOP_H
@@ -40,8 +40,8 @@ typedef enum rlc_run_result {
 } rlc_run_result;
 
 /**
- * @param ready RLC_READABLE... as the pass's look has found it, not looked at again: what an earlier callout of the same
- *              pass has read from this descriptor is gone [RLC-WATCH-9]. Hence a descriptor that does not block.
+ * @param ready RLC_READABLE... as the pass's look has found it, not looked at again: what an earlier callout of the
+ *              same pass has read from this descriptor is gone [RLC-WATCH-9]. Hence a descriptor that does not block.
  *              Level-triggered: called again in the next pass if nothing was done about it.
  */
 typedef void (*rlc_watch_fn)(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context);
@@ -76,8 +76,9 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  * The descriptor reaches the kernel with the next pass, and one that is removed before never does [RLC-WATCH-1]. So a
  * refusal comes late: a descriptor that is closed, or a regular file, is called once with RLC_ERROR alone, and stays
  * silent until its interest is set again [RLC-WATCH-2]. So is a watch that the kernel does not take back when a run
- * inside its callout is over [RLC-WATCH-10], or when a later watch on its number is removed [RLC-WATCH-11], and one that
- * epoll has lost or refused while the loop told of it [RLC-WATCH-12]. For hang-ups and errors see RLC_PORT_READINESS.
+ * inside its callout is over [RLC-WATCH-10], or when a later watch on its number is removed [RLC-WATCH-11], and one
+ * that epoll has lost or refused while the loop told of it [RLC-WATCH-12]. For hang-ups and errors see
+ * RLC_PORT_READINESS.
  *
  * @param loop      The loop that watches.
  * @param fd        Stays the caller's. Remove the watch before closing it.
@@ -85,8 +86,8 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  * @param watch_fn  Called on the loop's thread.
  * @param context   For watch_fn; not touched.
  * @param ret_watch The loop's; valid until rlc_watch_remove or rlc_loop_destroy.
- * @return 0; -EBADF if fd is negative or the loop's own, -ENOMEM; with the first watch or timer also -EMFILE, -ENFILE, -ENOSPC. What the
- *         late adding needs is reserved here [RLC-WATCH-3].
+ * @return 0; -EBADF if fd is negative or the loop's own, -ENOMEM; with the first watch or timer also -EMFILE, -ENFILE,
+ *         -ENOSPC. What the late adding needs is reserved here [RLC-WATCH-3].
  *
  * Cost: one system call in the next pass; two at once with the first watch or timer.
  */
@@ -154,9 +155,9 @@ RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
  *
  * @param loop The loop that runs the node.
  * @param node The loop's until post_fn is called, unless the post fails.
- * @return 0; -ESHUTDOWN after destroy began [RLC-LOOP-8], -ECHILD: the node stays the caller's. The errno, which is above 0, if
- *         the loop sleeps and write(2) has failed, since somebody has closed its eventfd: the node is the loop's, and runs when
- *         something else has woken it [RLC-LOOP-17].
+ * @return 0; -ESHUTDOWN after destroy began [RLC-LOOP-8], -ECHILD: the node stays the caller's. The errno, which is
+ *         above 0, if the loop sleeps and write(2) has failed, since somebody has closed its eventfd: the node is the
+ *         loop's, and runs when something else has woken it [RLC-LOOP-17].
  *
  * Thread: [signal]; the caller keeps the loop alive.  Cost: at most one write(2), none while the loop is awake. None is
  * lost, and none waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], unless that one was about to
@@ -178,7 +179,8 @@ RLC_API int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node);
 /**
  * Makes the loop do one pass, also if there is nothing to do [RLC-LOOP-5].
  *
- * @return 0; -ESHUTDOWN after destroy began, -ECHILD; -errno of write(2): somebody has closed the loop's eventfd, and it sleeps on.
+ * @return 0; -ESHUTDOWN after destroy began, -ECHILD; -errno of write(2): somebody has closed the loop's eventfd, and
+ *         it sleeps on.
  *
  * Thread: [signal]; the caller keeps the loop alive.  Cost: as rlc_loop_post.
  */
@@ -232,14 +234,14 @@ RLC_API int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns);
  *
  * Inside a host's loop: prepare before every sleep of the host, dispatch when the descriptor was readable or prepare
  * answered 1. Between the two the loop counts as sleeping, so that wakes and posts reach it through the descriptor,
- * with one write per sleep [RLC-HOST-3, RLC-HOST-5]. It is readable whenever there is work [RLC-HOST-2]. A host that has
- * it in an epoll of its own: see rlc_loop_rebuilds.
+ * with one write per sleep [RLC-HOST-3, RLC-HOST-5]. It is readable whenever there is work [RLC-HOST-2]. A host that
+ * has it in an epoll of its own: see rlc_loop_rebuilds.
  */
 RLC_API int rlc_loop_fd(const rlc_loop *loop);
 
 /**
- * As rlc_port_set_rebuilds: happens only if a watched descriptor was closed before its watch was removed. A host's epoll
- * then has lost the number: to be added again, after a dispatch that has changed this [RLC-HOST-6].
+ * As rlc_port_set_rebuilds: happens only if a watched descriptor was closed before its watch was removed. A host's
+ * epoll then has lost the number: to be added again, after a dispatch that has changed this [RLC-HOST-6].
  */
 RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
 

@@ -68,8 +68,8 @@ RLC_API bool rlc_message_socket_is_one(int fd);
  * @param part_count       How many parts there are.
  * @param descriptors      Borrowed: the packet has its own. At most 253.
  * @param descriptor_count How many descriptors there are.
- * @return 0; -EAGAIN while the receiver has not read what it got before; -EPIPE, -ECONNRESET, -ENOTCONN if there is none
- *         any more; -EBADF, -ETOOMANYREFS (too many descriptors under way), -EMSGSIZE, -ENOMEM, -ENOBUFS, -EINVAL.
+ * @return 0; -EAGAIN while the receiver has not read what it got before; -EPIPE, -ECONNRESET, -ENOTCONN if there is
+ *         none any more; -EBADF, -ETOOMANYREFS (too many descriptors under way), -EMSGSIZE, -ENOMEM, -ENOBUFS, -EINVAL.
  *
  * Thread: [any].  Cost: one system call.
  */
@@ -112,8 +112,8 @@ RLC_API int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_n
  * @param capacity     The size of the buffer in bytes.
  * @param ret_received Untouched unless the answer is positive.
  * @return The packet's size; 0 if the other side has ended, or has sent an empty packet; -EAGAIN if there is none;
- *         -EMSGSIZE for one larger than the buffer: it is gone. -ECONNRESET once, if the other side has ended without reading all: what it has sent can
- *         still be taken. -errno.
+ *         -EMSGSIZE for one larger than the buffer: it is gone. -ECONNRESET once, if the other side has ended without
+ *         reading all: what it has sent can still be taken. -errno.
  *
  * Thread: [any].  Cost: one system call.
  */

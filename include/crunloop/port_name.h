@@ -2,10 +2,11 @@
  * <crunloop/port_name.h>: names under which ports are found: listening sockets in a folder that is the user's alone.
  *
  * The folder is $XDG_RUNTIME_DIR/runloopkit, else /run/user/UID/runloopkit, else /tmp/runloopkit-UID. A name has an
- * owner as long as somebody holds the lock of NAME.lock, which goes with its process however that ends; so a socket that
- * a dead owner has left behind is replaced, and a living owner's never [RLC-NAME-1, RLC-NAME-2]: not even if a cleaner of
- * temporary files has taken the lock away [RLC-NAME-4]. Both files have the sticky bit, by which the XDG base directory
- * specification keeps such cleaners off [RLC-NAME-5]. Who removes the socket takes the name away; its owner can be told.
+ * owner as long as somebody holds the lock of NAME.lock, which goes with its process however that ends; so a socket
+ * that a dead owner has left behind is replaced, and a living owner's never [RLC-NAME-1, RLC-NAME-2]: not even if a
+ * cleaner of temporary files has taken the lock away [RLC-NAME-4]. Both files have the sticky bit, by which the XDG
+ * base directory specification keeps such cleaners off [RLC-NAME-5]. Who removes the socket takes the name away; its
+ * owner can be told.
  */
 #ifndef CRUNLOOP_PORT_NAME_H
 #define CRUNLOOP_PORT_NAME_H
@@ -78,7 +79,8 @@ RLC_API int rlc_port_name_watch(const rlc_port_name *name);
 RLC_API void rlc_port_name_drain(int watch_fd);
 
 /**
- * Gives the name up: no socket and no lock is left behind. What another owner has put there meanwhile stays [RLC-NAME-4].
+ * Gives the name up: no socket and no lock is left behind. What another owner has put there meanwhile stays
+ * [RLC-NAME-4].
  *
  * Thread: [any].
  */

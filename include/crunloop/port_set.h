@@ -3,16 +3,16 @@
  *
  * insert, set_interest, mute and remove reach the kernel before they return, also while the owner sleeps in wait
  * [RLC-SET-1]. Interest is registered by number and serial, never by a bare descriptor or pointer: what happens to a
- * number after its member is gone is not the member's business. A wait fetches up to 128 events into the set; take hands
- * them out one by one, in the order in which they became ready [RLC-ORDER-1, RLC-PORT-8], also to a later run, and
- * drops what has become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
+ * number after its member is gone is not the member's business. A wait fetches up to 128 events into the set; take
+ * hands them out one by one, in the order in which they became ready [RLC-ORDER-1, RLC-PORT-8], also to a later run,
+ * and drops what has become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
  *
  * A registration that no number reaches any more (its number was closed while a duplicate stayed open) would shout for
  * ever. Its events are never reported; it is deleted by number, or else the set is rebuilt: a new epoll descriptor
  * behind the old number [RLC-PORT-6]. An event that is merely late is just dropped [RLC-TAKE-5]. A host that has the
- * set in an epoll of its own must add the number again after a rebuild: see rlc_port_set_rebuilds. See epoll(7), question 6.
- * What a host has itself registered there is taken over, and a registration that it has deleted is told by the next change,
- * -EBADF, like a number that was closed [RLC-PORT-14].
+ * set in an epoll of its own must add the number again after a rebuild: see rlc_port_set_rebuilds. See epoll(7),
+ * question 6. What a host has itself registered there is taken over, and a registration that it has deleted is told by
+ * the next change, -EBADF, like a number that was closed [RLC-PORT-14].
  */
 #ifndef CRUNLOOP_PORT_SET_H
 #define CRUNLOOP_PORT_SET_H
@@ -90,9 +90,9 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  * Two members with one descriptor: the later one takes the port, and when it goes the earlier one is live again
  * [RLC-PORT-4], unless both are readiness ports with RLC_SHARED: then each event is told to all that want it, by
  * consecutive takes, in the order of adding [RLC-SHARE-1]; each rests and is muted for itself [RLC-SHARE-2]. Together
- * they are edge-triggered if all are [RLC-SHARE-3]. A number that was closed and reused is a new port: the earlier member
- * gets no events any more [RLC-PORT-5], unless it rested or was muted all the time: then epoll cannot tell. A hint's number
- * is nobody else's [RLC-PORT-11].
+ * they are edge-triggered if all are [RLC-SHARE-3]. A number that was closed and reused is a new port: the earlier
+ * member gets no events any more [RLC-PORT-5], unless it rested or was muted all the time: then epoll cannot tell. A
+ * hint's number is nobody else's [RLC-PORT-11].
  *
  * @param set       The set that watches.
  * @param fd        Stays the caller's. Best removed before it is closed.
@@ -101,19 +101,19 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  *                  RLC_ONE_SHOT, RLC_SHARED. Otherwise ignored [RLC-COUNTER-7].
  * @param context   Comes with each event; not touched.
  * @param ret_token The caller's, until rlc_port_set_remove.
- * @return 0; -EBADF (also: it is a hint's), -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC (max_user_watches), -ENOMEM,
- *         -ECHILD: nothing is half added [RLC-PORT-1, RLC-PORT-2, RLC-PORT-3].
+ * @return 0; -EBADF (also: it is a hint's), -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC
+ *         (max_user_watches), -ENOMEM, -ECHILD: nothing is half added [RLC-PORT-1, RLC-PORT-2, RLC-PORT-3].
  *
- * Thread: [locked].  Cost: one system call, two for a taken-over number. Of a counter the flags are asked for with its first event, its
- * /proc entry with its second one [RLC-COUNTER-6].
- * Allocates; later calls for this member do not.
+ * Thread: [locked].  Cost: one system call, two for a taken-over number. Of a counter the flags are asked for with its
+ * first event, its /proc entry with its second one [RLC-COUNTER-6]. Allocates; later calls for this member do not.
  */
 RLC_API int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
 
 /**
- * Changes a readiness port's interest, and wakes a resting port of any kind. RLC_SHARED must stay as it was.
- * An edge-triggered port looks again, also if its interest is what it was. After a failure it is what it was [RLC-PORT-13].
+ * Changes a readiness port's interest, and wakes a resting port of any kind. RLC_SHARED must stay as it was. An
+ * edge-triggered port looks again, also if its interest is what it was. After a failure it is what it was
+ * [RLC-PORT-13].
  *
  * @return 0; -ENOENT if the token is stale; -EBADF if the number was closed or now belongs to a stranger; -ENOMEM,
  *         -ECHILD.
@@ -127,8 +127,8 @@ RLC_API int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32
  *
  * Out means out: not even a hang-up is reported. Calls do not nest.
  *
- * @return As rlc_port_set_set_interest. After -ENOSPC or -ENOMEM, which only taking back can answer, it is not muted any more
- *         and yet not heard: see rlc_port_set_retry.
+ * @return As rlc_port_set_set_interest. After -ENOSPC or -ENOMEM, which only taking back can answer, it is not muted
+ *         any more and yet not heard: see rlc_port_set_retry.
  *
  * Thread: [locked].  Cost: one system call if it changes anything.
  */
@@ -139,16 +139,16 @@ RLC_API int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool mute
  *
  * No event of this member is taken afterwards.
  *
- * @return 0; -ENOENT if the token is stale; -ENOSPC or -ENOMEM: removed, but an earlier member on its number is not heard: see
- *         rlc_port_set_retry.
+ * @return 0; -ENOENT if the token is stale; -ENOSPC or -ENOMEM: removed, but an earlier member on its number is not
+ *         heard: see rlc_port_set_retry.
  *
  * Thread: [locked].  Cost: at most one system call.
  */
 RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
 
 /**
- * Tries again to have epoll watch the members that it has refused to take back, or to change [RLC-PORT-15]: until then they are silent. So
- * does rlc_port_set_set_interest, for one.
+ * Tries again to have epoll watch the members that it has refused to take back, or to change [RLC-PORT-15]: until then
+ * they are silent. So does rlc_port_set_set_interest, for one.
  *
  * @return 0 if all are heard; -ENOSPC, -ENOMEM: not yet.
  *
@@ -183,15 +183,15 @@ RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
 RLC_API int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
 
 /**
- * True while fetched events have not been taken, of which some may turn out stale, or while take has to tell of a member that
- * epoll does not watch any more.  Thread: [loop].
+ * True while fetched events have not been taken, of which some may turn out stale, or while take has to tell of a
+ * member that epoll does not watch any more.  Thread: [loop].
  */
 RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
 
 /**
  * The oldest fetched event that is still true; before them, once each, the members that epoll has ceased to watch, by a
- * call that had nobody to answer to [RLC-TAKE-8]. A muted one is told when it is taken back, one that rests when its interest
- * is set.
+ * call that had nobody to answer to [RLC-TAKE-8]. A muted one is told when it is taken back, one that rests when its
+ * interest is set.
  *
  * @return False when there is none left: wait again.
  *
@@ -202,8 +202,8 @@ RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
 RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
 
 /**
- * True while take has to tell of a member that epoll does not watch any more, since a call for another one has failed. Whoever
- * has changed the set while its owner may sleep wakes it then.  Thread: [any].
+ * True while take has to tell of a member that epoll does not watch any more, since a call for another one has failed.
+ * Whoever has changed the set while its owner may sleep wakes it then.  Thread: [any].
  */
 RLC_API bool rlc_port_set_has_unheard(const rlc_port_set *set);
 

@@ -1,4 +1,6 @@
-/** <crunloop/process.h>: child processes: made, told from all others by a descriptor, and taken when they have ended. */
+/**
+ * <crunloop/process.h>: child processes: made, told from all others by a descriptor, and taken when they have ended.
+ */
 #ifndef CRUNLOOP_PROCESS_H
 #define CRUNLOOP_PROCESS_H
 

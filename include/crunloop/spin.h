@@ -4,9 +4,9 @@
  * A post that comes meanwhile costs its sender no write(2), and the loop no sleep: between two threads on two
  * processors an answer takes some 3 us instead of 25. The price is processor time, and that a descriptor which becomes
  * ready meanwhile is seen that much later. So it is for a loop that waits for quick answers of another thread and has a
- * processor of its own. It learns: a spin that saw a post earns four more, one that saw none costs one. Without credit one
- * wait in 64 tries again, and as long as that sees nothing ever fewer, down to one in 1024 [RLC-SPIN-1]: a loop whose
- * posters share its processor hardly ever spins.
+ * processor of its own. It learns: a spin that saw a post earns four more, one that saw none costs one. Without credit
+ * one wait in 64 tries again, and as long as that sees nothing ever fewer, down to one in 1024 [RLC-SPIN-1]: a loop
+ * whose posters share its processor hardly ever spins.
  */
 #ifndef CRUNLOOP_SPIN_H
 #define CRUNLOOP_SPIN_H

@@ -16,7 +16,10 @@ RLC_BEGIN_DECLS
  */
 RLC_API int rlc_thread_set_name(const char *name);
 
-/** The frequent side of rlc_thread_barrier: a store before it stays before a load after it, in the program. No instruction. */
+/**
+ * The frequent side of rlc_thread_barrier: a store before it stays before a load after it, in the program. No
+ * instruction.
+ */
 static inline void rlc_thread_light_barrier(void) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
@@ -24,11 +27,12 @@ static inline void rlc_thread_light_barrier(void) {
 /**
  * Makes every running thread of the process pass a full memory barrier.
  *
- * The rare side of a handshake whose frequent side does without one: that one stores A, passes rlc_thread_light_barrier, then
- * loads B; this one stores B, calls this, then loads A. One of the two sees the other's store [RLC-THREAD-2].
+ * The rare side of a handshake whose frequent side does without one: that one stores A, passes
+ * rlc_thread_light_barrier, then loads B; this one stores B, calls this, then loads A. One of the two sees the other's
+ * store [RLC-THREAD-2].
  *
- * @return 0; -ENOSYS, -EPERM or what else membarrier(2) answers where it is not to be had (before Linux 4.3, a filter): no
- *         thread but this one has passed a barrier then, and the frequent side needs one of its own [RLC-THREAD-3].
+ * @return 0; -ENOSYS, -EPERM or what else membarrier(2) answers where it is not to be had (before Linux 4.3, a filter):
+ *         no thread but this one has passed a barrier then, and the frequent side needs one of its own [RLC-THREAD-3].
  *
  * Thread: any.  Blocks: for microseconds; the first call of a process for some milliseconds, before Linux 4.14 each.
  * Errno is kept.  See: membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED.  Since: 0.1.
@@ -42,7 +46,8 @@ RLC_API bool rlc_thread_has_barrier(void);
 RLC_API extern __thread void *rlc_thread_word __attribute__((tls_model("initial-exec")));
 
 /**
- * The word of the calling thread in which an embedder keeps the kernel that it gives to what the thread makes; NULL at first.
+ * The word of the calling thread in which an embedder keeps the kernel that it gives to what the thread makes; NULL at
+ * first.
  *
  * The core does not look at it: its functions take their table as an argument.
  *

@@ -64,7 +64,10 @@ RLC_API int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t d
  */
 RLC_API int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t tolerance_ns);
 
-/** False for a member that was taken, disarmed or never armed, and for a stale token [RLC-HEAP-13].  Thread: [locked].  Cost: O(1). */
+/**
+ * False for a member that was taken, disarmed or never armed, and for a stale token [RLC-HEAP-13].  Thread: [locked].
+ * Cost: O(1).
+ */
 RLC_API bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token);
 
 /** Removes a member, armed or not. @return 0; -ENOENT [RLC-HEAP-6].  Thread: [locked].  Cost: O(log n). */

@@ -58,7 +58,9 @@ RLC_API rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port);
  */
 RLC_API void rlc_wakeup_port_release(rlc_wakeup_port *port);
 
-/** The eventfd, for rlc_port_set_insert as a hint; -1 after rlc_wakeup_port_end. It stays the port's.  Thread: [any]. */
+/**
+ * The eventfd, for rlc_port_set_insert as a hint; -1 after rlc_wakeup_port_end. It stays the port's.  Thread: [any].
+ */
 RLC_API int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
 
 /**
@@ -69,8 +71,8 @@ RLC_API int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
  * @return 1: written [RLC-WAKE-2]; 0: none needed, the owner is awake or has been told [RLC-WAKE-1]; -ESHUTDOWN: closed
  *         [RLC-WAKE-4]; -ECHILD.
  *
- * Thread: [signal]; errno is kept [RLC-WAKE-6, RLC-WAKE-7].  Cost: one atomic step; of a sleeper three, and one write(2).
- * See: CFRunLoopWakeUp.
+ * Thread: [signal]; errno is kept [RLC-WAKE-6, RLC-WAKE-7].  Cost: one atomic step; of a sleeper three, and one
+ * write(2). See: CFRunLoopWakeUp.
  */
 RLC_API int rlc_wakeup_port_signal(rlc_wakeup_port *port);
 
@@ -117,8 +119,8 @@ RLC_API bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
 RLC_API void rlc_wakeup_port_close(rlc_wakeup_port *port);
 
 /**
- * As rlc_wakeup_port_close, and the descriptor goes, whoever keeps a reference: here, or with the last waker that is about to
- * write to it. None writes to the number afterwards [RLC-WAKE-9].
+ * As rlc_wakeup_port_close, and the descriptor goes, whoever keeps a reference: here, or with the last waker that is
+ * about to write to it. None writes to the number afterwards [RLC-WAKE-9].
  *
  * Thread: [loop].  Cost: at most one system call.
  */

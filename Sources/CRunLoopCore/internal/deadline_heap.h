@@ -10,7 +10,8 @@ typedef struct rlc_deadline_entry {
     uint64_t deadline_ns;
 } rlc_deadline_entry;
 
-/* One comparison where there are numbers of 128 bits, without branches, which would be guessed wrong as often as not. */
+/* One comparison where there are numbers of 128 bits, without branches, which would be guessed wrong as often as
+ * not. */
 static inline bool rlc_deadline_entry_is_before(rlc_deadline_entry left, rlc_deadline_entry right) {
 #ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 key;

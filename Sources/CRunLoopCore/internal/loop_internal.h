@@ -9,7 +9,10 @@
 #include <crunloop/crunloop.h>
 #include <stdatomic.h>
 
-/** A record of the set: a member, or in one of the loop's lists: pending (not added to the set yet), failed (could not be), or dead. */
+/**
+ * A record of the set: a member, or in one of the loop's lists: pending (not added to the set yet), failed (could not
+ * be), or dead.
+ */
 struct rlc_watch {
     rlc_port port;
     rlc_loop *loop;
@@ -64,8 +67,8 @@ struct rlc_loop {
 };
 
 /**
- * As rlc_has_forked_since, also asked after each callout: that may return into a child of fork(2). Without counting this
- * process: a child that nobody has counted finds 0, which is no loop's number.
+ * As rlc_has_forked_since, also asked after each callout: that may return into a child of fork(2). Without counting
+ * this process: a child that nobody has counted finds 0, which is no loop's number.
  */
 static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
     return __atomic_load_n(loop->fork_word, __ATOMIC_ACQUIRE) != loop->fork_generation;
@@ -75,7 +78,9 @@ static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
 
 int rlc_loop_open_wakeup(rlc_loop *loop);
 
-/** What another thread wakes it by, before there is anything to sleep for: later nothing of it can fail. 0 or -errno. */
+/**
+ * What another thread wakes it by, before there is anything to sleep for: later nothing of it can fail. 0 or -errno.
+ */
 static inline int rlc_loop_ensure_wakeup(rlc_loop *loop) {
     return loop->can_sleep ? 0 : rlc_loop_open_wakeup(loop);
 }
@@ -127,8 +132,8 @@ typedef struct rlc_outcome {
 } rlc_outcome;
 
 /**
- * Waits until deadline_ns if there is nothing to do, and calls what there is. What is to be called is settled before the
- * first callout: work queued by work waits for the next pass. 0 or -errno.
+ * Waits until deadline_ns if there is nothing to do, and calls what there is. What is to be called is settled before
+ * the first callout: work queued by work waits for the next pass. 0 or -errno.
  */
 int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome);
 /** Announces sleep and arms the timer. 1: it may sleep, 0: there is work, or -errno. */
@@ -169,7 +174,8 @@ void rlc_loop_bury_watches(rlc_loop *loop);
 /** Moves what is due at now_ns from the heap to the list. */
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
 /**
- * Calls them, as long as no callout forks. True if there was one. Bounded: only a pass collects, and a nested one calls all that it collects.
+ * Calls them, as long as no callout forks. True if there was one. Bounded: only a pass collects, and a nested one calls
+ * all that it collects.
  */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
 /** As rlc_loop_bury_watches. */

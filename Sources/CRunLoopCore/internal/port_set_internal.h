@@ -12,8 +12,8 @@ enum {
     RLC_BATCH_MAX = 128
 }; /* epoll_wait(2) copies at most this many; the rest stay queued in the kernel, none is lost */
 
-/** Only the owner of a number, its newest member that is no orphan, can be registered: with older ones that share it, for
- * all of them. */
+/** Only the owner of a number, its newest member that is no orphan, can be registered: with older ones that share it,
+ * for all of them. */
 enum {
     RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's token. */
     RLC_PORT_MUTED = 2,
@@ -71,7 +71,9 @@ struct rlc_port_set {
     _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
     /** A member that is not muted is RLC_PORT_UNHEARD. Set under the lock. */
     _Atomic bool has_unheard;
-    /** A registration may have outlived its member: its number was closed while a duplicate stayed open. Under the lock. */
+    /**
+     * A registration may have outlived its member: its number was closed while a duplicate stayed open. Under the lock.
+     */
     bool has_strays;
 
     /* From here on: the owner's thread only. */
@@ -169,7 +171,9 @@ static inline rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
     return set->bucket_count == 0 ? NULL : rlc_port_owner_from(SLIST_FIRST(rlc_port_set_bucket(set, fd)), fd);
 }
 
-/** The owner if the port is it, or shares its number: then what happens to the port changes the registration. Or NULL. */
+/**
+ * The owner if the port is it, or shares its number: then what happens to the port changes the registration. Or NULL.
+ */
 static inline rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
     rlc_port *owner = rlc_port_set_owner(set, port->fd);
     return owner == NULL || owner == port ? owner : rlc_port_sharing_owner(owner, port);
@@ -189,8 +193,8 @@ void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
 /* ---- members that epoll does not watch, though it should: port_set_unheard.c ---- */
 
 /**
- * What was registered of the port is out of date. As rlc_port_set_update, for whoever has nobody to answer to: members that
- * epoll refuses are out, until rlc_port_set_retry or their interest takes them back, and take tells of them.
+ * What was registered of the port is out of date. As rlc_port_set_update, for whoever has nobody to answer to: members
+ * that epoll refuses are out, until rlc_port_set_retry or their interest takes them back, and take tells of them.
  */
 void rlc_port_set_renew(rlc_port_set *set, rlc_port *port);
 /** Its number was closed. */
@@ -227,14 +231,17 @@ void rlc_port_set_drop_strays(rlc_port_set *set);
 /* ---- what an event says: port_set_end.c ---- */
 
 /**
- * What to report of a readiness event that says more than "you may read or write", or is not believed as it was fetched;
- * 0 for nothing. What has ended or is in error is registered accordingly.
+ * What to report of a readiness event that says more than "you may read or write", or is not believed as it was
+ * fetched; 0 for nothing. What has ended or is in error is registered accordingly.
  */
 uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed);
 /** Is silent until its interest is set. */
 void rlc_port_set_rest(rlc_port_set *set, rlc_port *port);
 
-/** What to report of an event that says nothing but "you may read or write", if nothing else is known of the port; else 0. */
+/**
+ * What to report of an event that says nothing but "you may read or write", if nothing else is known of the port; else
+ * 0.
+ */
 static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t events) {
     if ((events & ~(uint32_t)(EPOLLIN | EPOLLOUT)) != 0)
         return 0;
@@ -246,7 +253,9 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
 
 /* ---- taking: port_set_take.c ---- */
 
-/** As rlc_port_set_take. The port, or NULL; of one that epoll does not watch any more RLC_ERROR | RLC_UNHEARD. [locked] */
+/**
+ * As rlc_port_set_take. The port, or NULL; of one that epoll does not watch any more RLC_ERROR | RLC_UNHEARD. [locked]
+ */
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
 
 /** The registered port of an event's token, or NULL: a dead one's. */
