@@ -3,8 +3,8 @@ import RunLoopKit
 
 /// An inotify instance with one watch: reads many events at once, and tells one after the other.
 ///
-/// Only the thread of a loop that serves its watch takes events; a watch in modes of several loops has several, so there is
-/// a lock.
+/// Only the thread of a loop that serves its watch takes events; a watch in modes of several loops has several, so
+/// there is a lock.
 final class FileEventReader: @unchecked Sendable {
   let port: EventPort
   private let lock = Lock()

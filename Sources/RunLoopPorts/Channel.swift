@@ -3,17 +3,17 @@ internal import Glibc
 import RunLoopKit
 internal import Synchronization
 
-/// One connection to another process, or to another part of this one: what rights to the other side's ports send through,
-/// and where messages to this side's ports come in. See docs/decisions/0013-ports-between-processes.md.
+/// One connection to another process, or to another part of this one: what rights to the other side's ports send
+/// through, and where messages to this side's ports come in. See docs/decisions/0013-ports-between-processes.md.
 ///
-/// It lives as long as one side has a right to a port of the other. As long as it is open somebody reads it, or the end of the
-/// peer would never be seen: the loops of the ports that the peer has a right to, and of the one that it was made for (`home`);
-/// when that is gone too, the keeper. What this process has opened itself is its own to let go of: nobody reads that unless
-/// something can come on it, or somebody waits for its end.
+/// It lives as long as one side has a right to a port of the other. As long as it is open somebody reads it, or the end
+/// of the peer would never be seen: the loops of the ports that the peer has a right to, and of the one that it was
+/// made for (`home`); when that is gone too, the keeper. What this process has opened itself is its own to let go of:
+/// nobody reads that unless something can come on it, or somebody waits for its end.
 ///
-/// `sending` is held while a frame is made and sent, but not
-/// while room is waited for; `receiving` while one is taken from the socket and put where it belongs; neither in user code.
-/// `receiving` may be held around `sending` and mailboxes' locks, and all of them around `importing`.
+/// `sending` is held while a frame is made and sent, but not while room is waited for; `receiving` while one is taken
+/// from the socket and put where it belongs; neither in user code. `receiving` may be held around `sending` and
+/// mailboxes' locks, and all of them around `importing`.
 final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   /// Its descriptor, which is held while it is used.
   let socket: OwnedDescriptor
@@ -36,7 +36,8 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   @exclusivity(unchecked) private var hadHome = false
 
   let receiving = Lock()
-  /// Guarded by `receiving`, like all below. Has come for a port that is full: nothing more is read until that has room.
+  /// Guarded by `receiving`, like all below. Has come for a port that is full: nothing more is read until that has
+  /// room.
   @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message, charge: PeerAccount.Charge?)?
   /// What its last packets have cost more than their turns: it lets others have theirs.
   @exclusivity(unchecked) var debt = 0
@@ -105,7 +106,8 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
 
   override var followed: [Mailbox] { sending.withLock { exports.mailboxes + (home.map { [$0] } ?? []) } }
 
-  /// From now on the port's loops read it, whatever the peer has a right to. With no lock held. False if one of them has refused.
+  /// From now on the port's loops read it, whatever the peer has a right to. With no lock held. False if one of them
+  /// has refused.
   @discardableResult
   func settle(at home: Mailbox?) -> Bool {
     if let home {
@@ -145,7 +147,8 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     _ = target.mailbox.connect(self)
   }
 
-  // By methods of its own: for ThreadSanitizer a change through another's reference is one of the whole object. Under `sending`.
+  // By methods of its own: for ThreadSanitizer a change through another's reference is one of the whole object. Under
+  // `sending`.
   func export(_ answer: ReplyRight) -> UInt64 { exports.add(answer) }
   func export(_ mailbox: Mailbox) -> (number: UInt64, isNew: Bool) { exports.add(mailbox) }
   func takeBackExport(_ number: UInt64) -> Exports.Target? { exports.drop(number, 1) }
@@ -265,8 +268,8 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     socket.release()
   }
 
-  /// The descriptor, which nobody has yet, is told why it is not taken, and closed: if there is no room for the word, that alone
-  /// tells.
+  /// The descriptor, which nobody has yet, is told why it is not taken, and closed: if there is no room for the word,
+  /// that alone tells.
   static func turnAway(_ descriptor: Int32, _ why: String) {
     _ = Frame.goodbye(why).withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
     close(descriptor)

@@ -86,8 +86,8 @@ extension Channel {
     }
   }
 
-  /// A sound message that is not taken: the rights among its entries go back, from one on; who asked with it, or waits for it, is
-  /// told that nothing comes.
+  /// A sound message that is not taken: the rights among its entries go back, from one on; who asked with it, or waits
+  /// for it, is told that nothing comes.
   private func refuse(_ view: inout rlc_frame_view, from first: Int, _ why: String) -> Arrival {
     var dropped: [(number: UInt64, count: UInt32)] = []
     for index in first..<max(first, Int(view.header.entries)) {

@@ -2,8 +2,8 @@ internal import CRunLoopCore
 internal import Glibc
 import RunLoopKit
 
-// Packets on their way in. What one says is believed when `rlc_frame_parse` has found it sound, and its numbers are found in
-// this connection's own tables.
+// Packets on their way in. What one says is believed when `rlc_frame_parse` has found it sound, and its numbers are
+// found in this connection's own tables.
 extension Channel {
   /// What a packet makes to be done when `receiving` is not held any more.
   enum Arrival {
@@ -118,7 +118,8 @@ extension Channel {
     debt = max(0, entries + descriptors * Channel.costOfDescriptor - Channel.budget)
   }
 
-  /// What was thrown away meanwhile goes when the lock is not held: it may have rights to answer, or the last hold on a port.
+  /// What was thrown away meanwhile goes when the lock is not held: it may have rights to answer, or the last hold on a
+  /// port.
   @inline(__always)
   private func endReceiving() {
     guard litter != nil || !newcomers.isEmpty || !untold.isEmpty else { return receiving.unlock() }
@@ -207,8 +208,8 @@ extension Channel {
     handle(arrival)
   }
 
-  /// The connection is the stranger's from now on, no longer an introduction of who has made it. Why not, if it has too many.
-  /// A connection that only was inherited since stays the first one's.
+  /// The connection is the stranger's from now on, no longer an introduction of who has made it. Why not, if it has too
+  /// many. A connection that only was inherited since stays the first one's.
   private func takeSeat(of stranger: RunLoop.Message.Sender) -> String? {
     guard knownPeer == nil else { return nil }
     let own = terms.accounts.account(of: stranger)

@@ -4,7 +4,8 @@ import RunLoopKit
 struct Imports {
   private struct Entry {
     weak var port: RemotePort?
-    /// Keeps it though nobody else does: a right that comes with each message and goes with it need not be told each time.
+    /// Keeps it though nobody else does: a right that comes with each message and goes with it need not be told each
+    /// time.
     var kept: RemotePort?
     let identity: ObjectIdentifier
   }

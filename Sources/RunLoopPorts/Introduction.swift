@@ -2,8 +2,8 @@ internal import CRunLoopCore
 internal import Glibc
 import RunLoopKit
 
-/// A right to a third process's port is passed on: its owner and the receiver get the ends of a new connection, so that this
-/// process is between them no more than before.
+/// A right to a third process's port is passed on: its owner and the receiver get the ends of a new connection, so that
+/// this process is between them no more than before.
 enum Introduction {
   /// The receiver's end, the caller's to close when it has been sent.
   static func make(
@@ -93,9 +93,9 @@ extension Channel {
     channel.tell(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
   }
 
-  /// The number of no port: a right to it is "dropped" on each connection that was introduced. If it comes back on one that was
-  /// accepted here, both ends of that are in this process, by a peer's malice, and nobody could ever see its end. Any other
-  /// peer knows no such right, and takes no notice.
+  /// The number of no port: a right to it is "dropped" on each connection that was introduced. If it comes back on one
+  /// that was accepted here, both ends of that are in this process, by a peer's malice, and nobody could ever see its
+  /// end. Any other peer knows no such right, and takes no notice.
   static let ownMark = UInt64.random(in: 1 << 63..<Exports.nobody)
 
   /// A socket of the right kind, which tells of each packet who has sent it from now on.

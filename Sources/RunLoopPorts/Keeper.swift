@@ -2,8 +2,8 @@ internal import Glibc
 import RunLoopKit
 internal import Synchronization
 
-/// Serves connections whose end somebody waits for, and which no loop of the program serves at that moment: a thread with a loop
-/// of its own, made with the first of them and then kept.
+/// Serves connections whose end somebody waits for, and which no loop of the program serves at that moment: a thread
+/// with a loop of its own, made with the first of them and then kept.
 final class Keeper: @unchecked Sendable {
   private static let lock = Lock()
   /// Guarded by `lock`.
@@ -23,7 +23,8 @@ final class Keeper: @unchecked Sendable {
     self.loop = loop
   }
 
-  /// The new thread inherits that: no signal of the program's is for it. What tells of a fault in the thread is not blocked.
+  /// The new thread inherits that: no signal of the program's is for it. What tells of a fault in the thread is not
+  /// blocked.
   private static func blockingAllSignals(_ body: () -> Bool) -> Bool {
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)

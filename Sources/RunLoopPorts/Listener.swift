@@ -122,8 +122,8 @@ final class NameClaim: Sendable {
     return watch == -ESTALE ? nil : try RunLoopError.check(watch, "inotify_init1")
   }
 
-  /// This process has no number left for a connection: one that was kept for that is used to tell it so. Else it would stay
-  /// in front, and the loop would never sleep.
+  /// This process has no number left for a connection: one that was kept for that is used to tell it so. Else it would
+  /// stay in front, and the loop would never sleep.
   func refuseOne(_ terms: PortTerms) {
     let isTold = spare.lend {
       let accepted = rlc_message_socket_accept(owned.fileDescriptor)

@@ -12,10 +12,10 @@ extension RunLoop.Port {
   /// Calls `body` once when the port has lost its name: at once, on the calling thread, if it has already.
   ///
   /// To get the name back, invalidate this port and create another one with the name; `body` may do that.
-  /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept until then,
-  ///   or until the port is gone.
-  /// - Throws: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.system`: `EMFILE`, also if the user's
-  ///   inotify instances are used up (each call takes one), `ENOSPC`, `ENOMEM`...
+  /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept
+  ///   until then, or until the port is gone.
+  /// - Throws: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.system`: `EMFILE`, also if the
+  ///   user's inotify instances are used up (each call takes one), `ENOSPC`, `ENOMEM`...
   /// - Thread: Any. - Complexity: Some five system calls.
   public func onNameLoss(_ body: @escaping @Sendable (RunLoop.Port) -> Void) throws(RunLoopError) {
     guard !isForked else { throw .forked }

@@ -78,7 +78,8 @@ struct OutgoingMessage: ~Copyable {
   /// To map less costs more than to copy it.
   private static let leastLent = 16 * 1024
 
-  /// One file whose bytes are all of the message's, in their order, however they are divided: a message that is sent on as it came.
+  /// One file whose bytes are all of the message's, in their order, however they are divided: a message that is sent on
+  /// as it came.
   private func lentFile(_ message: RunLoop.Message, _ payload: Int) -> MemoryFile? {
     var (whole, end): (MemoryFile?, Int) = (nil, 0)
     for case .bytes(let bytes) in message.components where !bytes.isEmpty {

@@ -4,7 +4,8 @@ import RunLoopKit
 
 /// The folder of port names.
 enum PortFolder {
-  /// The caller's descriptor. - Throws: `.system`, whose words say which folder it is, why it is refused, and what to do.
+  /// The caller's descriptor.
+  /// - Throws: `.system`, whose words say which folder it is, why it is refused, and what to do.
   static func open() throws(RunLoopError) -> Int32 {
     let folder = rlc_port_folder_open()
     guard folder < 0 else { return folder }

@@ -12,8 +12,8 @@ extension RunLoop {
     /// The ports that it serves now.
     var followed: [Mailbox] { [] }
 
-    /// Enters and leaves modes as its ports have. The error if a mode has refused it for want of a descriptor: then it is not
-    /// served there. With no lock held.
+    /// Enters and leaves modes as its ports have. The error if a mode has refused it for want of a descriptor: then it
+    /// is not served there. With no lock held.
     @discardableResult
     final func follow() -> RunLoopError? {
       guard !isForked else { return .forked }
@@ -37,7 +37,8 @@ extension RunLoop {
   }
 }
 
-/// Who brings a port messages from other processes; made with the first of them. The port's own loops never wait for its lock.
+/// Who brings a port messages from other processes; made with the first of them. The port's own loops never wait for
+/// its lock.
 final class PortConnections: PortCompany, @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.

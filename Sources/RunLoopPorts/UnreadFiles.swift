@@ -1,8 +1,8 @@
 internal import CRunLoopCore
 import RunLoopKit
 
-/// The bytes of memory files that were made for one connection and that the peer may not have taken yet: each small packet may stand
-/// for a gigabyte. Guarded by the connection's `sending`.
+/// The bytes of memory files that were made for one connection and that the peer may not have taken yet: each small
+/// packet may stand for a gigabyte. Guarded by the connection's `sending`.
 struct UnreadFiles {
   private var sizes: ContiguousArray<Int> = []
   private var sum = 0

@@ -1,7 +1,7 @@
 import RunLoopKit
 
-/// What happens once, and what any thread can wait for: a participant by its own turns, of whatever virtual time it is, and
-/// another thread by the system's.
+/// What happens once, and what any thread can wait for: a participant by its own turns, of whatever virtual time it is,
+/// and another thread by the system's.
 final class Occasion: Sendable {
   private let word = FutexWord()
 

@@ -45,8 +45,8 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
     add(Piece(body: { job.runSynchronously(on: self.asUnownedTaskExecutor()) }, end: nil))
   }
 
-  /// Waits for the machine's time that `body` takes; a participant of some virtual time passes its turn on meanwhile. The own
-  /// thread holds nothing of `body` then, nor of what it has returned.
+  /// Waits for the machine's time that `body` takes; a participant of some virtual time passes its turn on meanwhile.
+  /// The own thread holds nothing of `body` then, nor of what it has returned.
   func call<R>(_ body: @escaping () throws -> R) throws -> R {
     let (answer, end) = (Answer<R>(), Occasion())
     add(Piece(body: { answer.result = Result { try body() } }, end: end))

@@ -1,6 +1,7 @@
 import Glibc
 
-/// One thread that takes part. The turns hold it until it leaves. All fields are guarded by `Turns.lock`, except `looks` and `destructorRounds`: its thread's.
+/// One thread that takes part. The turns hold it until it leaves. All fields are guarded by `Turns.lock`, except
+/// `looks` and `destructorRounds`: its thread's.
 final class Participant: @unchecked Sendable {
   let turns: Turns
   /// Signalled when this participant gets the turn, or shall move the clock.

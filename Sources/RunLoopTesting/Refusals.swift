@@ -1,8 +1,8 @@
 import RunLoopKit
 
 extension Turns {
-  /// A thread that takes part in these turns has no loop but theirs, and takes part in no others: else it would sleep with the
-  /// turn in its hand.
+  /// A thread that takes part in these turns has no loop but theirs, and takes part in no others: else it would sleep
+  /// with the turn in its hand.
   func refuseOthers() {
     if let loop = RunLoop.existing, loop.turns !== self {
       let owner = loop.turns == nil ? "the system's clock and waits" : "the clock and the waits of another virtual time"

@@ -1,19 +1,21 @@
 import RunLoopKit
 
 extension VirtualTime {
-  /// Runs `body` in a virtual time of its own, on a thread of its own, and ends both. For tests, any number of them at once.
+  /// Runs `body` in a virtual time of its own, on a thread of its own, and ends both. For tests, any number of them at
+  /// once.
   ///
-  /// The body's thread is the first participant; `RunLoop.current` is its loop. When the body has returned, its loop is ended as
-  /// by the thread's end, and those who can go on without the clock go on. A participant that is left then is an error: stop
-  /// and `join` each thread that the body starts. The clock stands still for what is left.
+  /// The body's thread is the first participant; `RunLoop.current` is its loop. When the body has returned, its loop is
+  /// ended as by the thread's end, and those who can go on without the clock go on. A participant that is left then is
+  /// an error: stop and `join` each thread that the body starts. The clock stands still for what is left.
   ///
-  /// The calling task is suspended meanwhile, no thread of its pool is blocked, and the body is the task's: an `#expect` in it
-  /// belongs to the test that calls.
+  /// The calling task is suspended meanwhile, no thread of its pool is blocked, and the body is the task's: an
+  /// `#expect` in it belongs to the test that calls.
   ///
   /// - Parameters:
-  ///   - start: The monotonic clock's first value. The boot-time clock shows the same until `suspend`, the wall clock a fixed day.
-  ///   - tick: How far each reading moves the clock. Zero makes every date exact; a real clock hardly ever shows the same
-  ///     time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
+  ///   - start: The monotonic clock's first value. The boot-time clock shows the same until `suspend`, the wall clock a
+  ///     fixed day.
+  ///   - tick: How far each reading moves the clock. Zero makes every date exact; a real clock hardly ever shows the
+  ///     same time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
   ///   - whenIdle: What to do when nothing can ever happen by itself.
   ///   - whenStuck: What to do when nothing goes on for a while of the machine's time.
   ///   - body: Synchronous: a loop belongs to a thread.
@@ -31,10 +33,11 @@ extension VirtualTime {
     return try await withTaskExecutorPreference(thread) { try time.callAndEnd(body) }
   }
 
-  /// The same for callers that are no task: the calling thread waits, with whatever loop and clock it has. A participant of
-  /// another virtual time passes its turn on meanwhile.
+  /// The same for callers that are no task: the calling thread waits, with whatever loop and clock it has. A
+  /// participant of another virtual time passes its turn on meanwhile.
   ///
-  /// - Thread: Any. - Blocks: Until the body has returned and its loop has ended. When it returns, nothing is held of the body.
+  /// - Thread: Any.
+  /// - Blocks: Until the body has returned and its loop has ended. When it returns, nothing is held of the body.
   public static func run<R: Sendable>(
     startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero,
     whenIdle: IdlePolicy = .waitForReality, whenStuck: StuckPolicy = .report(after: .seconds(10)),

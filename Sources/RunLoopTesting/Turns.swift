@@ -5,8 +5,8 @@ import Synchronization
 
 /// Whose turn it is, and the clock.
 ///
-/// At most one participant runs (`holder`). When it blocks it moves the turn on (`driveLocked`): to the next runnable one,
-/// else to a blocked one whose epoll descriptor has become readable, else the clock goes to the next deadline.
+/// At most one participant runs (`holder`). When it blocks it moves the turn on (`driveLocked`): to the next runnable
+/// one, else to a blocked one whose epoll descriptor has become readable, else the clock goes to the next deadline.
 final class Turns: @unchecked Sendable {
   /// Guards everything below except `clock`; innermost, and never held in user code.
   let lock = TurnLock()
@@ -134,8 +134,9 @@ final class Turns: @unchecked Sendable {
     if holder == nil, !isDriving, let other = blocked.first { pthread_cond_signal(other.condition) }
   }
 
-  /// glibc calls destructors in up to four rounds as long as values are set anew. The third is behind the loop's own, so
-  /// that what a loop does at its thread's end is still done in turn; in the fourth ThreadSanitizer gives the thread up.
+  /// glibc calls destructors in up to four rounds as long as values are set anew. The third is behind the loop's own,
+  /// so that what a loop does at its thread's end is still done in turn; in the fourth ThreadSanitizer gives the thread
+  /// up.
   fileprivate func threadEnds(_ value: UnsafeMutableRawPointer) {
     let participant = Unmanaged<Participant>.fromOpaque(value)
     participant.takeUnretainedValue().destructorRounds += 1
@@ -146,8 +147,8 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// By a participant, the last one of what it has begun: the others go on until the clock would have to move, which stands
-  /// still from then on. Those that are left, in words.
+  /// By a participant, the last one of what it has begun: the others go on until the clock would have to move, which
+  /// stands still from then on. Those that are left, in words.
   func end() -> [String] {
     let own = enterCurrentThread()
     block(own, Participant.Wait(deadline: now, purpose: "what the others can still do (VirtualTime.run)"))

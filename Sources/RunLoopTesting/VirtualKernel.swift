@@ -2,8 +2,8 @@ import CRunLoopCore
 import Glibc
 import RunLoopKit
 
-/// The kernel table with the clock, the timer descriptors and the waits replaced. All else is the C library's, which needs no
-/// context: the table's is its `Turns`.
+/// The kernel table with the clock, the timer descriptors and the waits replaced. All else is the C library's, which
+/// needs no context: the table's is its `Turns`.
 enum VirtualKernel {
   /// The virtual wall clock is that much ahead of the monotonic one at first: 2001-01-01 plus the start value.
   static let realtimeOffset: Int64 = 978_307_200_000_000_000

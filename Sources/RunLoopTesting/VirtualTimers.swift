@@ -1,8 +1,8 @@
 import CRunLoopCore
 import Glibc
 
-/// The timer descriptors: eventfds to which the clock writes when it passes their deadlines; and what the other clocks show
-/// while the monotonic one shows something. Guarded by `Turns.lock`.
+/// The timer descriptors: eventfds to which the clock writes when it passes their deadlines; and what the other clocks
+/// show while the monotonic one shows something. Guarded by `Turns.lock`.
 struct VirtualTimers {
   struct Armed {
     let fd: Int32
@@ -45,7 +45,8 @@ struct VirtualTimers {
 
   mutating func register(_ fd: Int32, clock: rlc_clock) { clocks[fd] = clock }
 
-  /// Arms anew or, with `UInt64.max`, disarms. The deadline is on the descriptor's clock, `now` on the monotonic one. An expiry that nobody has seen is erased, as timerfd_settime(2) does.
+  /// Arms anew or, with `UInt64.max`, disarms. The deadline is on the descriptor's clock, `now` on the monotonic one.
+  /// An expiry that nobody has seen is erased, as timerfd_settime(2) does.
   mutating func set(_ fd: Int32, to deadline: UInt64, now: UInt64) {
     disarm(fd)
     var expiries: UInt64 = 0
@@ -73,7 +74,8 @@ struct VirtualTimers {
     wallClockChanged(now: now)
   }
 
-  /// TFD_TIMER_CANCEL_ON_SET: all timers on the wall clock become readable, and stay armed; what its jump has passed expires.
+  /// TFD_TIMER_CANCEL_ON_SET: all timers on the wall clock become readable, and stay armed; what its jump has passed
+  /// expires.
   private mutating func wallClockChanged(now: UInt64) {
     for entry in armed where entry.clock == RLC_CLOCK_REALTIME { expire(entry.fd) }
     while let timer = next, timer.deadline <= now { fire(timer) }

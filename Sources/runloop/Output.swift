@@ -9,8 +9,8 @@ enum Output {
   /// What was to be written is lost, or some of it.
   static var hasFailed: Bool { failure.withLock { $0 } != 0 }
 
-  /// Before anything is opened: a descriptor that was closed by whoever started the process would be given to the first file
-  /// that is opened, and what is printed would go there. In its place comes one that refuses to be written.
+  /// Before anything is opened: a descriptor that was closed by whoever started the process would be given to the first
+  /// file that is opened, and what is printed would go there. In its place comes one that refuses to be written.
   static func claimStandardDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", O_RDONLY)  // the lowest number that is free

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The `runloop` command. Its main is synchronous: after a suspension an asynchronous one would leave the main thread to
-/// libdispatch, and the main loop would be on none.
+/// The `runloop` command. Its main is synchronous: after a suspension an asynchronous one would leave the main thread
+/// to libdispatch, and the main loop would be on none.
 @main
 enum RunLoopTool {
   private struct Subcommand: Sendable {

@@ -22,8 +22,8 @@ struct BlockQueue: ~Copyable {
     return removed
   }
 
-  /// Puts what did not match back, before anything queued meanwhile. A block that was withdrawn while the drain had it is
-  /// not among them any more (its release calls nobody).
+  /// Puts what did not match back, before anything queued meanwhile. A block that was withdrawn while the drain had it
+  /// is not among them any more (its release calls nobody).
   mutating func putBack(_ kept: inout Row<QueuedBlock>) {
     while kept.remove(where: { $0.others?.ticket?.isWithdrawn == true }) != nil {}
     for index in 0..<kept.count { kept[index].forEachMode { $0.pendingBlockCount += 1 } }
@@ -65,9 +65,11 @@ struct QueuedBlock {
   }
 }
 
-/// What the drains on a thread's stack hold. Not on that stack: a block may end its thread, and what waits is released then.
+/// What the drains on a thread's stack hold. Not on that stack: a block may end its thread, and what waits is released
+/// then.
 struct BlockDrains: ~Copyable {
-  /// Of the innermost drain; else empty: its memory and the queue's take turns, so that a steady loop allocates nothing.
+  /// Of the innermost drain; else empty: its memory and the queue's take turns, so that a steady loop allocates
+  /// nothing.
   var blocks = Row<QueuedBlock>()
   /// Taken, and of other modes.
   var kept = Row<QueuedBlock>()

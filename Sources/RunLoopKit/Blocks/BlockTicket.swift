@@ -1,4 +1,5 @@
-/// What becomes of a block that somebody waits for: it runs, or is withdrawn, or is lost with its loop. Exactly one of these.
+/// What becomes of a block that somebody waits for: it runs, or is withdrawn, or is lost with its loop. Exactly one of
+/// these.
 final class BlockTicket: Sendable {
   private enum Stage {
     static let queued: UInt32 = 0

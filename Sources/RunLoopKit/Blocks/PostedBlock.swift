@@ -1,5 +1,5 @@
-/// A block, and who wants to know if it will never run. The closure that runs it alone holds it once it is queued: when that goes without
-/// having had its turn, the poster is told.
+/// A block, and who wants to know if it will never run. The closure that runs it alone holds it once it is queued: when
+/// that goes without having had its turn, the poster is told.
 final class PostedBlock: @unchecked Sendable {
   /// Until its turn; guarded by that there is one.
   private var block: HeldBlock?

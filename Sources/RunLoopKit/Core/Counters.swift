@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// What a loop has done, in numbers that its thread alone changes and any thread may read. No locks: each count is one word,
-/// and the times are read again while the owner changes them.
+/// What a loop has done, in numbers that its thread alone changes and any thread may read. No locks: each count is one
+/// word, and the times are read again while the owner changes them.
 struct Counters: ~Copyable {
   enum Counter: Int {
     case runs, passes, sleeps, spuriousWakes, timersFired, wakesSaved, sourcesPerformed, portCallouts, mainQueueTurns

@@ -13,8 +13,8 @@ package struct FutexWord: ~Copyable, Sendable {
   /// Without waking: for changes that nobody waits for.
   package borrowing func store(_ value: UInt32) { word.store(value, ordering: .sequentiallyConsistent) }
 
-  /// True if it was `expected`, and is `value` now. Wakes nobody: a sleeper sees it when the next change wakes it, or when
-  /// its deadline has passed.
+  /// True if it was `expected`, and is `value` now. Wakes nobody: a sleeper sees it when the next change wakes it, or
+  /// when its deadline has passed.
   package borrowing func exchange(from expected: UInt32, to value: UInt32) -> Bool {
     word.compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent).exchanged
   }

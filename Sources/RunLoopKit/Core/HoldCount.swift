@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// How many hold something that ends with the last of them: its owner until it gives up, and others, each for a while. It never
-/// grows again from 0.
+/// How many hold something that ends with the last of them: its owner until it gives up, and others, each for a while.
+/// It never grows again from 0.
 package struct HoldCount: ~Copyable, Sendable {
   private let holds = Atomic<Int>(1)
   private let isGivenUp = Atomic<Bool>(false)

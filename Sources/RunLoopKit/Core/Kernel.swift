@@ -2,12 +2,12 @@ package import CRunLoopCore
 internal import Glibc
 internal import Synchronization
 
-/// A kernel and its clock: a table of system calls that a test has made, perhaps with turns of the threads that use it. Nil
-/// stands for the system's.
+/// A kernel and its clock: a table of system calls that a test has made, perhaps with turns of the threads that use it.
+/// Nil stands for the system's.
 ///
 /// It is a thread's until that has a loop, and then the loop's: a loop keeps the kernel of the thread that makes it
-/// [RLK-KERNEL-1], and goes by its clock whoever asks [RLK-KERNEL-4]. A thread of the kit has that of the thread that starts
-/// it [RLK-KERNEL-2]. Any number of them live side by side in a process.
+/// [RLK-KERNEL-1], and goes by its clock whoever asks [RLK-KERNEL-4]. A thread of the kit has that of the thread that
+/// starts it [RLK-KERNEL-2]. Any number of them live side by side in a process.
 package final class Kernel: @unchecked Sendable {
   fileprivate let own: UnsafeMutablePointer<rlc_kernel>
   /// Who decides about the turns of its threads; nil: the system.
@@ -98,14 +98,16 @@ extension Kernel {
     return key
   }()
 
-  /// The one but the last in which glibc calls destructors of values that are set anew: behind those of loops and of turns.
+  /// The one but the last in which glibc calls destructors of values that are set anew: behind those of loops and of
+  /// turns.
   private static let lastRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
   private static let mainThreads = Lock()
   nonisolated(unsafe) private static var ofMainThread: (kernel: Kernel, forkGeneration: UInt32)?
 
-  /// Becomes the calling thread's: of the loop that it makes from now on, of the threads of the kit that it starts, and of
-  /// its waits for others. Until `leave`, or the thread's end [RLK-KERNEL-3]. A loop that it has made before keeps its own.
+  /// Becomes the calling thread's: of the loop that it makes from now on, of the threads of the kit that it starts, and
+  /// of its waits for others. Until `leave`, or the thread's end [RLK-KERNEL-3]. A loop that it has made before keeps
+  /// its own.
   package func enter() {
     Kernel.leave()
     pthread_setspecific(Kernel.key, Unmanaged.passRetained(Hold(self)).toOpaque())

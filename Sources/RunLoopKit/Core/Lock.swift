@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// A futex lock. Not recursive, and never held while user code runs.
 ///
-/// Our own, since the standard library's is a priority-inheritance futex behind calls that ThreadSanitizer cannot see into.
-/// In a child of fork(2) it does nothing: a thread of the parent may have held it at that moment, and the child has no other
-/// thread that could use what it guards. (A callout that forks returns into its pass in both processes.)
+/// Our own, since the standard library's is a priority-inheritance futex behind calls that ThreadSanitizer cannot see
+/// into. In a child of fork(2) it does nothing: a thread of the parent may have held it at that moment, and the child
+/// has no other thread that could use what it guards. (A callout that forks returns into its pass in both processes.)
 package struct Lock: ~Copyable, Sendable {
   private static let free: UInt32 = 0
   private static let held: UInt32 = 1

@@ -7,7 +7,8 @@ enum MainQueuePort {
     return descriptor >= 0 ? descriptor : nil
   }
 
-  /// True if the queue was signalled since the last take: one read of its handle, which makes edges in other sets stale.
+  /// True if the queue was signalled since the last take: one read of its handle, which makes edges in other sets
+  /// stale.
   static func take() -> Bool { rlc_main_queue_take(Kernel.current.table) }
 
   /// Runs what was queued at entry: user code.

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A descriptor that is closed with its item: once, when the item is invalid or gone, is a member of no mode, and none of its
-/// callouts runs. Never while an epoll set knows it, so that nobody hears of the number's next owner.
+/// A descriptor that is closed with its item: once, when the item is invalid or gone, is a member of no mode, and none
+/// of its callouts runs. Never while an epoll set knows it, so that nobody hears of the number's next owner.
 package final class OwnedDescriptor: Sendable {
   package let fileDescriptor: Int32
   /// The item's own, and one for each membership and each callout that runs.

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The waits of threads that take turns, by the word that they sleep on: whoever changes the word wakes them, whatever turns
-/// it takes itself.
+/// The waits of threads that take turns, by the word that they sleep on: whoever changes the word wakes them, whatever
+/// turns it takes itself.
 final class ParkedWaits: ProcessWideObject {
   private struct Wait {
     let word: UInt

@@ -74,8 +74,8 @@ struct PortSet {
     try RunLoopError.check(rlc_port_set_set_interest(set, rlc_token(bits: token), interest), "epoll_ctl")
   }
 
-  /// False if epoll does not take it back for want of memory or watches: it is silent until `retry`. Of a closed number `take`
-  /// tells; a member that is gone, and a child of fork(2), have nothing to hear.
+  /// False if epoll does not take it back for want of memory or watches: it is silent until `retry`. Of a closed number
+  /// `take` tells; a member that is gone, and a child of fork(2), have nothing to hear.
   func setMuted(_ isMuted: Bool, token: UInt64) -> Bool {
     Self.isHeard(rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted))
   }
@@ -87,7 +87,8 @@ struct PortSet {
     return Self.isHeard(status)
   }
 
-  /// `take` has something to tell of members that epoll does not watch any more, so that a sleeping loop is to be woken. [any]
+  /// `take` has something to tell of members that epoll does not watch any more, so that a sleeping loop is to be
+  /// woken. [any]
   var hasUnheard: Bool { rlc_port_set_has_unheard(set) }
 
   /// True if epoll has taken back what it had refused.

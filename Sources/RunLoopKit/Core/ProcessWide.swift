@@ -7,8 +7,8 @@ package protocol ProcessWideObject: AnyObject, Sendable {
   var forkGeneration: UInt32 { get }
 }
 
-/// The one object of its type in this process: made when it is first wanted, and kept for ever. A child of fork(2) makes its own,
-/// since another thread may have held the lock of the inherited one.
+/// The one object of its type in this process: made when it is first wanted, and kept for ever. A child of fork(2)
+/// makes its own, since another thread may have held the lock of the inherited one.
 package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
   /// An address; 0 before the first.
   private let address = Atomic<UInt>(0)

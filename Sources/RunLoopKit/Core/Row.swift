@@ -1,7 +1,8 @@
-/// Elements in the order of their coming: filled at the end and emptied from the start. It grows to what a burst needs; `trim`
-/// gives that back.
+/// Elements in the order of their coming: filled at the end and emptied from the start. It grows to what a burst needs;
+/// `trim` gives that back.
 ///
-/// Not an array: taking an element out of one, or leaving it there for its turn, costs a reference count and a check each.
+/// Not an array: taking an element out of one, or leaving it there for its turn, costs a reference count and a check
+/// each.
 package struct Row<Element>: ~Copyable {
   /// Nil only while the row is empty.
   private var elements: UnsafeMutablePointer<Element>?
@@ -60,7 +61,8 @@ package struct Row<Element>: ~Copyable {
     return removed
   }
 
-  /// Gives back what a burst has needed, if nothing is left of it. Whoever empties a row calls this then; not after each element.
+  /// Gives back what a burst has needed, if nothing is left of it. Whoever empties a row calls this then; not after
+  /// each element.
   @inline(__always)
   package mutating func trim() {
     guard first == end else { return }
@@ -76,7 +78,8 @@ package struct Row<Element>: ~Copyable {
     capacity = 0
   }
 
-  /// At the start, if half of the memory is free there: so many have been taken since the last time. Else there is twice as much.
+  /// At the start, if half of the memory is free there: so many have been taken since the last time. Else there is
+  /// twice as much.
   @inline(never)
   private mutating func makeRoom() {
     let count = count

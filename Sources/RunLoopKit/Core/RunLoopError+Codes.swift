@@ -24,7 +24,8 @@ extension RunLoopError {
   public static let notStarted = RunLoopError(.runLoop, code: 11, "the thread has not been started; call start() first")
   /// The thread has been started before. A thread starts once.
   public static let alreadyStarted = RunLoopError(.runLoop, code: 12, "the thread was started before; make another one")
-  /// The port is gone (invalidated, released, or the last loop that served it has ended), or nobody awaits the reply any more.
+  /// The port is gone (invalidated, released, or the last loop that served it has ended), or nobody awaits the reply
+  /// any more.
   public static let portInvalid = RunLoopError(
     .runLoop, code: 13, "the port is gone, or the last loop that served it has ended")
   /// As many messages wait in the port as its queue may hold.
@@ -34,8 +35,8 @@ extension RunLoopError {
     .runLoop, code: 15, "the receiver released the right to reply without replying")
   /// The message is larger than the receiver, or the system, takes.
   public static let messageTooLarge = messageTooLarge("the message is too large")
-  /// The message has more than `Message.maximumDescriptors`. Between processes a payload of more than 64 KiB takes one of these places, and
-  /// so does each right to a port of a third process.
+  /// The message has more than `Message.maximumDescriptors`. Between processes a payload of more than 64 KiB takes one
+  /// of these places, and so does each right to a port of a third process.
   public static let tooManyDescriptors = RunLoopError(
     .runLoop, code: 17,
     "too many descriptors: a message has room for \(Limits.maximumDescriptors); between processes a payload of "

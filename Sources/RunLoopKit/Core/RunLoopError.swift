@@ -1,11 +1,11 @@
 /// Why a call was not carried out. A call that throws one has changed nothing, unless its documentation says otherwise.
 ///
-/// Two errors are equal if their domains and codes are; the call and the text do not count [RLK-ERROR-9]. An error is therefore matched
-/// by the name of its constant: `catch RunLoopError.loopEnded`, `error == .timedOut`, `switch error { case .portFull: … default: … }`. Later
-/// versions may add constants, so a `switch` needs a `default`.
+/// Two errors are equal if their domains and codes are; the call and the text do not count [RLK-ERROR-9]. An error is
+/// therefore matched by the name of its constant: `catch RunLoopError.loopEnded`, `error == .timedOut`,
+/// `switch error { case .portFull: … default: … }`. Later versions may add constants, so a `switch` needs a `default`.
 ///
-/// In a function that throws `any Error`, the Swift 6.3 compiler may crash on a `do` statement whose `catch` clauses all have patterns.
-/// End such a statement with `catch { throw error }`.
+/// In a function that throws `any Error`, the Swift 6.3 compiler may crash on a `do` statement whose `catch` clauses
+/// all have patterns. End such a statement with `catch { throw error }`.
 /// - Thread: Any: a value.
 public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What gives a code its meaning.
@@ -34,8 +34,8 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   public let code: Int32
   /// The call that failed; nil if a value was refused before any call was made, or if the error needs no name.
   ///
-  /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), one of the system as its manual
-  /// page spells it (`epoll_ctl`) [RLK-ERROR-8].
+  /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), one of the system
+  /// as its manual page spells it (`epoll_ctl`) [RLK-ERROR-8].
   public let call: String?
   private let text: Text?
 
@@ -89,8 +89,8 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Makes constants patterns for any error: `catch RunLoopError.loopEnded`.
   public static func ~= (pattern: RunLoopError, error: any Error) -> Bool { (error as? RunLoopError) == pattern }
 
-  /// What went wrong, and what to do instead if that is known. The text names the descriptor, path, port, item or value that the call was
-  /// about [RLK-ERROR-10].
+  /// What went wrong, and what to do instead if that is known. The text names the descriptor, path, port, item or value
+  /// that the call was about [RLK-ERROR-10].
   ///
   /// An error of the system is worded `descriptor 7 is not open (epoll_ctl: Bad file descriptor)`, another one
   /// `flush(): call this on the run loop's own thread, …`.

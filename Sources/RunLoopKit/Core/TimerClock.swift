@@ -19,8 +19,8 @@ extension RunLoop {
     }
   }
 
-  /// A moment on one of the clocks: nanoseconds that saturate at both ends. `Instant`, `ContinuousInstant`, `WallInstant`;
-  /// not for others to conform to.
+  /// A moment on one of the clocks: nanoseconds that saturate at both ends. `Instant`, `ContinuousInstant`,
+  /// `WallInstant`; not for others to conform to.
   /// - Thread: Any: a value.
   public protocol ClockInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible
   where Duration == Swift.Duration {

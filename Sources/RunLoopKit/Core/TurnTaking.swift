@@ -7,7 +7,8 @@ internal import CRunLoopCore
 package protocol TurnTaking: AnyObject, Sendable {
   /// Sleeps until `wake` of the same word, or until the deadline on the kit's monotonic clock; perhaps shorter.
   ///
-  /// - Parameter isUnchanged: Asked once, so that a change with a `wake` that follows it is not missed. False: no sleep.
+  /// - Parameter isUnchanged: Asked once, so that a change with a `wake` that follows it is not missed. False: no
+  ///   sleep.
   func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool)
   /// The word has changed. Thread: any, also one that takes no part.
   func wake(_ word: UInt)

@@ -5,8 +5,8 @@ internal import Synchronization
 /// The way to wake a loop: a thin owner of `rlc_wakeup_port`, made when the loop gets its first port set.
 ///
 /// Before that nobody can sleep, so a wake has nothing to do. The port lives as long as this object, hence as long as
-/// anybody can wake; its eventfd until the end of the loop's thread, or of a waker that is preempted before its write: none
-/// writes into a stranger's descriptor [RLC-WAKE-9].
+/// anybody can wake; its eventfd until the end of the loop's thread, or of a waker that is preempted before its write:
+/// none writes into a stranger's descriptor [RLC-WAKE-9].
 struct WakeWord: ~Copyable {
   private let kernel: Kernel?
   private let port = Atomic<UnsafeRawPointer?>(nil)
@@ -38,8 +38,9 @@ struct WakeWord: ~Copyable {
   /// Makes the loop look as well, but is nobody's message: never owed to an enclosing run.
   func kick() { if let pointer { check(rlc_wakeup_port_kick(pointer)) } }
 
-  /// A loop that has ended, or is the parent's, wants no wake. Else the write has failed, and would again: somebody has closed
-  /// the eventfd. The word is changed all the same, and the loop sees it when it looks next, but it sleeps on until then.
+  /// A loop that has ended, or is the parent's, wants no wake. Else the write has failed, and would again: somebody has
+  /// closed the eventfd. The word is changed all the same, and the loop sees it when it looks next, but it sleeps on
+  /// until then.
   @inline(__always)
   private func check(_ status: Int32) {
     if status < 0 && status != -ESHUTDOWN && status != -ECHILD { tellOnce(status) }
@@ -60,7 +61,8 @@ struct WakeWord: ~Copyable {
   /// RUNNING -> ASLEEP; false if something was posted. [loop]
   func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
 
-  /// Ends a wait, or drops what came while no wake was accepted; what its sender published before is visible after. [loop]
+  /// Ends a wait, or drops what came while no wake was accepted; what its sender published before is visible after.
+  /// [loop]
   @inline(__always)
   func take() -> Posted {
     guard let pointer else { return .none }
@@ -83,8 +85,8 @@ struct WakeWord: ~Copyable {
     return rlc_wakeup_port_is_asleep(pointer)
   }
 
-  /// The descriptor goes here, or with the last waker that is about to write to it: whoever holds the loop keeps none open, also
-  /// the stack of a thread that has ended in a callout. [loop]
+  /// The descriptor goes here, or with the last waker that is about to write to it: whoever holds the loop keeps none
+  /// open, also the stack of a thread that has ended in a callout. [loop]
   func end() { if let pointer { rlc_wakeup_port_end(pointer) } }
 
   deinit {

@@ -1,7 +1,7 @@
-// Calls user code while a loop runs, as the callout files of ports, events and of what crosses processes do for theirs; no
-// other file does. One function a kind, never inlined: stack traces and profiles explain themselves by these names, so do not
-// rename them. No two have the same shape, parameters and result included: the optimiser would merge them, however the fields'
-// offsets fall. None ends in a call, which it would turn into a jump.
+// Calls user code while a loop runs, as the callout files of ports, events and of what crosses processes do for theirs;
+// no other file does. One function a kind, never inlined: stack traces and profiles explain themselves by these names,
+// so do not rename them. No two have the same shape, parameters and result included: the optimiser would merge them,
+// however the fields' offsets fall. None ends in a call, which it would turn into a jump.
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(_ block: () -> Void) {

@@ -2,8 +2,8 @@ extension RunLoop {
   /// The context of the C model, for ported code and C hosts; closures need none.
   ///
   /// `retain` is called when the item is made and its result becomes the info pointer; `release` once at the end: of an
-  /// observer and a timer when they are invalidated, of a source when it is destroyed. A timer is also retained around each
-  /// callout. All on the thread that causes it, with no lock held. Source: `CFRunLoopTimerContext` and its kin.
+  /// observer and a timer when they are invalidated, of a source when it is destroyed. A timer is also retained around
+  /// each callout. All on the thread that causes it, with no lock held. Source: `CFRunLoopTimerContext` and its kin.
   public struct Context: @unchecked Sendable {
     /// What the callbacks are given: an object of the caller's, or nothing.
     public typealias Info = UnsafeMutableRawPointer

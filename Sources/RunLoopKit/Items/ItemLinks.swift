@@ -3,8 +3,8 @@ package struct ItemLink {
   /// Held while the item is a member.
   package let host: RunLoop
   package let mode: ModePointer?
-  /// Of a descriptor and a timer: the token in the mode's port set or deadline heap. Of the others: a stamp that grows with
-  /// each adding to the loop. Either tells a member from one that was removed and added again, and is never 0.
+  /// Of a descriptor and a timer: the token in the mode's port set or deadline heap. Of the others: a stamp that grows
+  /// with each adding to the loop. Either tells a member from one that was removed and added again, and is never 0.
   package let token: UInt64
 
   package init(host: RunLoop, mode: ModePointer?, token: UInt64) {

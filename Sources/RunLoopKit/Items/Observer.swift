@@ -3,8 +3,8 @@ internal import Synchronization
 extension RunLoop {
   /// Is called when a run begins and ends, and at the steps of each pass.
   ///
-  /// Called in the order of `order`, equal ones in the order of adding; not while its own callout runs further up the stack.
-  /// Belongs to one loop at a time. Source: `CFRunLoopObserverRef`.
+  /// Called in the order of `order`, equal ones in the order of adding; not while its own callout runs further up the
+  /// stack. Belongs to one loop at a time. Source: `CFRunLoopObserverRef`.
   public final class Observer: Item, @unchecked Sendable {
     /// When the loop calls it. Never changes.
     public let activities: Activity

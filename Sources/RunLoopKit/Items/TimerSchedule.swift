@@ -17,7 +17,8 @@ package struct TimerSchedule {
     self.date = max(date, now)
   }
 
-  /// When it is due. A date in the past on the wall clock stays that date, in case the clock is set back before it fires.
+  /// When it is due. A date in the past on the wall clock stays that date, in case the clock is set back before it
+  /// fires.
   @inline(__always)
   package func date(on clock: RunLoop.TimerClock) -> UInt64 { clock == .wall ? min(reported, date) : date }
 
@@ -37,8 +38,8 @@ package struct TimerSchedule {
     self.tolerance = interval > 0 ? min(tolerance, interval / 2) : tolerance
   }
 
-  /// After the callout of the date `fired`: to the first date of its phase that lies after `now`, so that missed ones are
-  /// skipped.
+  /// After the callout of the date `fired`: to the first date of its phase that lies after `now`, so that missed ones
+  /// are skipped.
   package mutating func advance(fired: UInt64, interval: UInt64, now: UInt64) {
     date = Time.nextInPhase(fired, interval, after: now)
     reported = date

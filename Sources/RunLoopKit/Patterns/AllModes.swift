@@ -5,15 +5,17 @@ extension RunLoop {
   /// waits for, in whichever mode, goes on. For a callout that must not return before something has happened, in a mode
   /// that it does not know; for example after a failure.
   ///
-  /// Never from a signal handler: the thread that it has interrupted may hold a lock, the loop's or malloc's. Have a signal
-  /// source call it. On an alternate signal stack it is refused; on the thread's own stack nobody can tell.
+  /// Never from a signal handler: the thread that it has interrupted may hold a lock, the loop's or malloc's. Have a
+  /// signal source call it. On an alternate signal stack it is refused; on the thread's own stack nobody can tell.
   /// - Parameters:
   ///   - slice: How long each mode may sleep, at most.
   ///   - isDone: Asked before each slice.
-  /// - Returns: True when `isDone` did. False after a `stop()`, and if no mode has anything to wait for (on the main loop there
-  ///   always is: `servesMainQueue`).
-  /// - Thread: The loop's own. - Re-entry: Its modes run nested, in the order in which they were made; what fires further up
-  ///   the stack is left out. - Throws: As `run(in:for:)`; `.inSignalHandler`.
+  /// - Returns: True when `isDone` did. False after a `stop()`, and if no mode has anything to wait for (on the main
+  ///   loop there always is: `servesMainQueue`).
+  /// - Thread: The loop's own.
+  /// - Re-entry: Its modes run nested, in the order in which they were made; what fires further up the stack is left
+  ///   out.
+  /// - Throws: As `run(in:for:)`; `.inSignalHandler`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult
   public func runAllModes(

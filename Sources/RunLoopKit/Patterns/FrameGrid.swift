@@ -1,5 +1,6 @@
 extension RunLoop {
-  /// How many frames come in a while: 60 in a second, or 30 000 in 1001 seconds. Kept exactly, whatever does not divide.
+  /// How many frames come in a while: 60 in a second, or 30 000 in 1001 seconds. Kept exactly, whatever does not
+  /// divide.
   /// - Thread: Any: a value.
   public struct FrameRate: Hashable, Sendable, CustomStringConvertible {
     /// In `duration`; at least 1, at most 1,000,000,000.
@@ -25,8 +26,8 @@ extension RunLoop {
   }
 }
 
-/// Where frames lie in time, as pure arithmetic on nanoseconds: frame n at phase + n * duration / frames, rounded up, so that
-/// rounding never adds up.
+/// Where frames lie in time, as pure arithmetic on nanoseconds: frame n at phase + n * duration / frames, rounded up,
+/// so that rounding never adds up.
 struct FrameGrid {
   let phase: UInt64
   private let frames: UInt64

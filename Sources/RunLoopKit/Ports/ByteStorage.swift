@@ -2,7 +2,8 @@ internal import Glibc
 
 /// Memory that never changes once its maker has let go of it, shared by all `Bytes` that show parts of it.
 ///
-/// One object with the bytes behind its header; or, for memory that belongs to something else (a mapping), with that owner.
+/// One object with the bytes behind its header; or, for memory that belongs to something else (a mapping), with that
+/// owner.
 package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
   package struct Header {
     let base: UnsafeMutableRawPointer

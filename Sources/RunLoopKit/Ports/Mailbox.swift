@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// The messages of a port that wait for their turn, in a bounded queue; whoever may send holds it, not the port.
 ///
-/// Its lock is a leaf: taken under a loop's and an item's lock, never around one. A sender that finds the queue empty marks the
-/// port ready in all modes that hold it, each under its loop's lock; a loop that finds it empty takes the mark away under both
-/// locks. So a port with messages is marked, or about to be.
+/// Its lock is a leaf: taken under a loop's and an item's lock, never around one. A sender that finds the queue empty
+/// marks the port ready in all modes that hold it, each under its loop's lock; a loop that finds it empty takes the
+/// mark away under both locks. So a port with messages is marked, or about to be.
 package final class Mailbox: Destination, @unchecked Sendable {
   private let lock = Lock()
   let limit: Int
@@ -147,8 +147,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return message
   }
 
-  /// Nobody can send any more, and what waits is thrown away: rights to answer tell so, descriptors are closed. With no lock
-  /// held; once.
+  /// Nobody can send any more, and what waits is thrown away: rights to answer tell so, descriptors are closed. With no
+  /// lock held; once.
   func close() {
     guard !isForked else { return }
     lock.lock()

@@ -45,7 +45,8 @@ struct PortMemberships {
   }
 }
 
-/// The ports of a mode, and those of them that have messages, in the order in which they got them. Guarded by the loop's lock.
+/// The ports of a mode, and those of them that have messages, in the order in which they got them. Guarded by the
+/// loop's lock.
 struct MessagePorts: ~Copyable {
   private(set) var members: ContiguousArray<PortMembership> = []
   // Held by `members`: `remove` unmarks first.

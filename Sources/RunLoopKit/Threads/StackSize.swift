@@ -1,15 +1,15 @@
 internal import Glibc
 
 extension RunLoop.Thread {
-  /// The smallest stack that a thread may ask for: 64 KiB, with which a loop runs and its callouts have some 30 KiB. Swift
-  /// code that prints or formats, and builds with sanitizers, want more [RLK-RESIDENT-30].
+  /// The smallest stack that a thread may ask for: 64 KiB, with which a loop runs and its callouts have some 30 KiB.
+  /// Swift code that prints or formats, and builds with sanitizers, want more [RLK-RESIDENT-30].
   public static let minimumStackSize = 65_536
 }
 
 /// How much stack the system is asked for.
 enum StackSize {
-  /// The thread-local variables of the program and its libraries lie on each thread's stack, besides what is wanted; in whole
-  /// pages.
+  /// The thread-local variables of the program and its libraries lie on each thread's stack, besides what is wanted; in
+  /// whole pages.
   static func rounded(_ wanted: Int) throws(RunLoopError) -> Int {
     let page = Int(sysconf(Int32(_SC_PAGESIZE)))
     let (size, isTooLarge) = wanted.addingReportingOverflow(threadLocalSize + page - 1)

@@ -57,7 +57,8 @@ enum PortSender {
     }
   }
 
-  /// Opened by a thread of its own, since open(2) waits as long as it likes. Nil at the deadline: the thread is left behind.
+  /// Opened by a thread of its own, since open(2) waits as long as it likes. Nil at the deadline: the thread is left
+  /// behind.
   private static func descriptor(
     _ path: String, before deadline: RunLoop.Instant
   ) throws -> RunLoop.Message.Descriptor? {

@@ -84,8 +84,9 @@ final class Timeline: Sendable {
     return RunLoop.Instant(nanoseconds: UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec))
   }
 
-  /// With virtual time: calls `body` after the watchdog's time by the machine's clock, at least ten seconds (scaled). A virtual clock
-  /// stands still while a thread computes, so that no virtual watchdog finds a thread that computes for ever.
+  /// With virtual time: calls `body` after the watchdog's time by the machine's clock, at least ten seconds (scaled). A
+  /// virtual clock stands still while a thread computes, so that no virtual watchdog finds a thread that computes for
+  /// ever.
   func startBackstop(_ milliseconds: Double, _ body: @escaping @Sendable () -> Void) {
     guard virtual != nil else { return }
     let duration = duration(max(milliseconds, 10_000))
