@@ -2,16 +2,15 @@ internal import Glibc
 import RunLoopKit
 
 extension RunLoop {
-  /// What happens to a file, or in a folder, as events of a loop.
+  /// Calls a closure for what happens to a file, or in a folder.
   ///
-  /// One watch is one path: what its name stands for at that moment, followed through renames [RLK-WATCH-11]. Of a
-  /// folder it tells of the entries directly in it. One callout an event, in order [RLK-WATCH-1]. Equal events that
-  /// follow each other directly may be told as one.
+  /// A watch has one path, and watches what the path names when the watch is created, also after a rename
+  /// [RLK-WATCH-11]. For a folder it reports what happens to the entries directly in it. There is one callout for each
+  /// event, in order [RLK-WATCH-1]; equal events that follow each other directly may coalesce.
   ///
-  /// When nothing can come any more, since the target is deleted or its file system unmounted, `.ended` is told last,
-  /// and the watch is invalid [RLK-WATCH-2, RLK-WATCH-12]. When more happens than the system keeps
-  /// (`fs.inotify.max_queued_events`), `.overflow` is told in place of what is lost: look at the files anew
-  /// [RLK-WATCH-5].
+  /// If the target is deleted, or its file system unmounted, the watch delivers `.ended` last and is invalid then
+  /// [RLK-WATCH-2, RLK-WATCH-12]. If more happens than the system keeps (`fs.inotify.max_queued_events`), the watch
+  /// delivers `.overflow` in place of what was lost: look at the files again [RLK-WATCH-5].
   ///
   /// Each watch has an inotify instance of its own: two watches of one file do not share a mask, and do not take events
   /// from each other [RLK-WATCH-3]. A user may have `fs.inotify.max_user_instances` (often 128) of them. Source:
@@ -20,14 +19,13 @@ extension RunLoop {
     @exclusivity(unchecked) final var body: Body
     /// As given.
     public let path: String
-    /// What is told; `.overflow` and `.ended` always are.
+    /// Which events the watch delivers, besides `.overflow` and `.ended`.
     public let events: Events
     private let reader: FileEventReader
 
     /// - Parameters:
     ///   - path: A file or a folder; a symbolic link at its end is followed.
-    ///   - events: What to tell of. Best only what is of use: reading a folder that tells of `.opened` is an event
-    ///     itself.
+    ///   - events: Which events to deliver. Choose only those that you use: to read a folder causes `.opened` itself.
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.

@@ -2,16 +2,17 @@ internal import Glibc
 import RunLoopKit
 
 extension RunLoop {
-  /// Tells when work has waited for memory for too long: the moment to give caches back, before the kernel kills.
+  /// Calls a closure when work has waited for memory for too long: the moment to free caches, before the kernel ends
+  /// processes.
   ///
-  /// The kernel adds up the time in which tasks of the machine, or of a control group, were stalled for want of memory,
-  /// and tells once a window that has more of it than allowed; again in each such window [RLK-PRESSURE-3]. A source in
-  /// modes of several loops is told to one of them.
+  /// The kernel adds up the time for which tasks of the machine, or of a control group, were stalled for want of
+  /// memory. It sends an event once in each window in which that time exceeds the limit [RLK-PRESSURE-3]. If the source
+  /// is in modes of several loops, one of them gets the event.
   ///
-  /// The kernel's event is gone when anybody polls for it. So it is lost where a host polls the loop's descriptor
-  /// (`hostDescriptor(in:)`): add the source to a loop that sleeps itself. One that comes just when the source is
-  /// added, or when the loop looks whether it is idle (`performWhenIdle`), may be lost as well; the next window tells
-  /// again. Source: the kernel's Documentation/accounting/psi.rst.
+  /// The first poll consumes the kernel's event. It is therefore lost if a host polls the loop's descriptor
+  /// (`hostDescriptor(in:)`): add the source to a loop that sleeps itself. An event that comes while the source is
+  /// being added, or while the loop looks whether it is idle (`performWhenIdle`), may be lost as well; the next window
+  /// sends another one. Source: the kernel's Documentation/accounting/psi.rst.
   public final class MemoryPressure: EventSource, EventService, @unchecked Sendable {
     /// Which stalls count.
     public enum Stall: String, Hashable, Sendable {
@@ -21,11 +22,11 @@ extension RunLoop {
       case full
     }
 
-    /// What the source tells.
+    /// Why the closure is called.
     public enum Event: Hashable, Sendable {
-      /// The stalls of a window were longer than allowed.
+      /// The stalls of a window were longer than the limit.
       case pressure
-      /// The control group was removed: nothing can come any more, and the source is invalid.
+      /// The control group was removed; this is the last event, and the source is invalid.
       case ended
     }
 
@@ -35,16 +36,16 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - stall: Whether some or all of the tasks must have stalled.
-    ///   - time: How much stalled time is needed; more than zero, at most the window. In microseconds, rounded up.
-    ///   - window: Half a second to ten. Without CAP_SYS_RESOURCE it must be a multiple of two seconds, and what has
-    ///     happened is looked at every two seconds.
+    ///   - time: The limit of stalled time in a window: more than zero, at most the window; rounded up to microseconds.
+    ///   - window: Half a second to ten. Without CAP_SYS_RESOURCE it must be a multiple of two seconds, and the kernel
+    ///     checks every two seconds.
     ///   - path: The machine's; or `memory.pressure` of a control group (version 2).
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.system`: `ENOENT` and `EOPNOTSUPP` where the kernel does not account for pressure (no
-    ///   CONFIG_PSI, before Linux 5.2, `psi=0`); `EACCES`, `EPERM` where it may not be watched; `EINVAL` for another
-    ///   time or window, and for a file that is not a memory pressure file, to which nothing is written
-    ///   [RLK-PRESSURE-1]; `EMFILE`, `ENOMEM`.
+    /// - Throws: `.system`: `ENOENT` and `EOPNOTSUPP` if the kernel does not account for pressure (no CONFIG_PSI,
+    ///   before Linux 5.2, `psi=0`); `EACCES`, `EPERM` if the process may not watch it; `EINVAL` for another time or
+    ///   window, and for a file that is not a memory pressure file, to which nothing is written [RLK-PRESSURE-1];
+    ///   `EMFILE`, `ENOMEM`.
     /// - Complexity: Three system calls.
     public convenience init(
       _ stall: Stall, longerThan time: Duration, within window: Duration, path: String = "/proc/pressure/memory",
