@@ -112,9 +112,9 @@ extension RunLoop {
     while let block = owner.drains.blocks.takeFirst() {
       // The child of a block that forks runs none of the rest.
       if isInThisProcess, block.mode == mode || matches(block, mode) {
-        let began = countAndTime(.blocksPerformed)
+        let timing = CalloutTiming(counting: .blocksPerformed, on: self)
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
-        if began != 0 { calloutHasTaken(since: began, nil, .block) }
+        timing.end(nil, .block, on: self)
       } else {
         owner.drains.kept.append(block)
       }

@@ -70,7 +70,7 @@ extension RunLoop {
     var drained = BlockDrains()  // the thread was ended by a block
     swap(&drained, &owner.drains)
 
-    endAllCallouts()
+    callouts.endAll(on: self)
     extras?.endIdleWork()
     for performed in delayed { performed.abandon() }
     for member in left { member.item.hooks?.cancel?(self, member.mode) }

@@ -49,9 +49,9 @@ extension RunLoop.Timer {
   /// The turn of what was collected at the index.
   fileprivate func fire(_ index: Int, limit: UInt64, on loop: RunLoop) {
     guard let fired = loop.lock.withLock({ beginFiring(index, limit: limit, on: loop) }) else { return }
-    let began = loop.countAndTime(.timersFired)
+    let timing = CalloutTiming(counting: .timersFired, on: loop)
     callOut(fired: fired, on: loop)
-    if began != 0 { loop.calloutHasTaken(since: began, self) }
+    timing.end(self, on: loop)
   }
 
   /// The date that fires; nil if its turn has been taken by a nested run, or it is not due here any more. Under the lock.
@@ -65,7 +65,7 @@ extension RunLoop.Timer {
       else { return nil }
       let date = schedule.date
       firing.store(true, ordering: .relaxed)
-      loop.beginCallout(self)
+      loop.callouts.begin(self)
       clear(links, on: loop)
       return date
     }
@@ -102,7 +102,7 @@ extension RunLoop.Timer {
     } else {
       firing.store(false, ordering: .relaxed)
     }
-    loop.endCallout()
+    loop.callouts.end(on: loop)
   }
 
   /// It has fired for the only time. What its context is told belongs to the callout; without one nothing is left of it.
@@ -110,13 +110,13 @@ extension RunLoop.Timer {
   private func end(_ retained: RunLoop.Context.Info??, on loop: RunLoop) {
     if context == nil {
       firing.store(false, ordering: .relaxed)
-      loop.endCallout()
+      loop.callouts.end(on: loop)
       invalidate(from: loop)
     } else {
       invalidate(from: loop)
       if let retained { context?.releaseCallout(retained) }
       firing.store(false, ordering: .relaxed)
-      loop.endCallout()
+      loop.callouts.end(on: loop)
     }
   }
 

@@ -130,9 +130,9 @@ final class IdleQueue: @unchecked Sendable {
       return block
     }
     guard let block = first else { return }
-    let began = loop.countAndTime(.blocksPerformed)
+    let timing = CalloutTiming(counting: .blocksPerformed, on: loop)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
     lock.withLock { depth -= 1 }
-    if began != 0 { loop.calloutHasTaken(since: began, nil, .block) }
+    timing.end(nil, .block, on: loop)
   }
 }

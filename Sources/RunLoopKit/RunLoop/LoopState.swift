@@ -17,11 +17,7 @@ struct LoopState: ~Copyable {
   /// Of the main loop: see `RunLoop.servesMainQueue`.
   var servesMainQueue = true
 
-  /// The items whose callouts enclose the runs on the stack, by address, the innermost one's last.
-  var enclosingCallouts: ContiguousArray<UInt> = []
-  /// What is called when callouts have ended.
-  var awaitedCallouts: ContiguousArray<RunLoop.AwaitedCallout> = []
-
+  var callouts = CalloutRecord.Guarded()
   /// What few loops have.
   private(set) var extras: LoopExtras?
 

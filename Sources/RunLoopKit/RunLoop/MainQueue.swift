@@ -55,11 +55,11 @@ extension RunLoop {
   }
 
   func serveMainQueue() -> Bool {
-    let began = countAndTime(.mainQueueTurns)
+    let timing = CalloutTiming(counting: .mainQueueTurns, on: self)
     lock.withLock { state.isInMainQueue = true }
     let hasServed = __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
     lock.withLock { state.isInMainQueue = false }
-    if began != 0 { calloutHasTaken(since: began, nil, .mainQueue) }
+    timing.end(nil, .mainQueue, on: self)
     return hasServed
   }
 }

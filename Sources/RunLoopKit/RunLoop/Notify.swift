@@ -32,7 +32,7 @@ extension ModePointer {
           observer.validity.load(ordering: .acquiring),
           observers.version == version || collected[index].isMember(of: self), loop.isInThisProcess
         else { return }
-        loop.beginCallout(observer)
+        loop.callouts.begin(observer)
         loop.lock.unlock()
         observer.call(activity, in: self, on: loop)
         loop.lock.lock()
@@ -43,18 +43,18 @@ extension ModePointer {
 
 extension RunLoop.Observer {
   fileprivate func call(_ activity: RunLoop.Activity, in mode: ModePointer, on loop: RunLoop) {
-    let began = loop.beginTiming()
+    let timing = CalloutTiming(on: loop)
     firing.store(true, ordering: .relaxed)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_OBSERVER__(self, activity)
     if !repeats { end(on: loop) }
     firing.store(false, ordering: .relaxed)
-    loop.endCallout()
-    if began != 0 { loop.calloutHasTaken(since: began, self, .observer, in: mode) }
+    loop.callouts.end(on: loop)
+    timing.end(self, .observer, in: mode, on: loop)
   }
 
   /// The release of its context belongs to the callout; without one nothing is left of it.
   private func end(on loop: RunLoop) {
-    if context == nil { loop.endCallout() }
+    if context == nil { loop.callouts.end(on: loop) }
     invalidate()
   }
 }

@@ -24,13 +24,13 @@ extension ModePointer {
   private func performSource(at index: Int, on loop: RunLoop) -> Bool {
     let source = sources.row[index].source
     let isTaken = source.takeSignal()
-    if isTaken { loop.beginCallout(source) }
+    if isTaken { loop.callouts.begin(source) }
     loop.lock.unlock()
     guard isTaken else { return false }
-    let began = loop.countAndTime(.sourcesPerformed)
+    let timing = CalloutTiming(counting: .sourcesPerformed, on: loop)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(source, source.body)
-    loop.endCallout()
-    if began != 0 { loop.calloutHasTaken(since: began, source) }
+    loop.callouts.end(on: loop)
+    timing.end(source, on: loop)
     return true
   }
 
@@ -44,10 +44,10 @@ extension ModePointer {
     for index in base..<end {
       let collected = loop.owner.collectedSources[index]
       guard takeSignal(of: collected, on: loop) else { continue }
-      let began = loop.countAndTime(.sourcesPerformed)
+      let timing = CalloutTiming(counting: .sourcesPerformed, on: loop)
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(collected.source, collected.source.body)
-      loop.endCallout()
-      if began != 0 { loop.calloutHasTaken(since: began, collected.source) }
+      loop.callouts.end(on: loop)
+      timing.end(collected.source, on: loop)
       hasPerformed = true
       if onlyOne { break }
     }
@@ -87,7 +87,7 @@ extension ModePointer {
       guard collected.source.token(in: self) == collected.memberStamp, collected.source.takeSignal() else {
         return false
       }
-      loop.beginCallout(collected.source)
+      loop.callouts.begin(collected.source)
       return true
     }
   }

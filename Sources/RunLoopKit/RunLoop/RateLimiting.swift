@@ -60,9 +60,9 @@ extension RunLoop.RateLimiter {
 
   private func restIsOver(_ item: RunLoop.Item, in loop: RunLoop) {
     guard endRest(of: item, in: loop), let onResume = limit.onResume else { return }
-    let began = loop.beginTiming()
-    loop.callOutNested(item) { onResume(item) }
-    if began != 0 { loop.calloutHasTaken(since: began, item) }
+    let timing = CalloutTiming(on: loop)
+    loop.callouts.callOutNested(item, on: loop) { onResume(item) }
+    timing.end(item, on: loop)
   }
 
   /// False if it did not rest.

@@ -18,7 +18,9 @@ extension RunLoop.Item {
   public final func invalidateAndWait(timeout: Duration? = nil) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     let item = ObjectIdentifier(self)
-    if let own = ThreadRecord.existing?.loop, own.isInThisProcess, own.lock.withLock({ own.isCallingOut(item) }) {
+    if let own = ThreadRecord.existing?.loop, own.isInThisProcess,
+      own.lock.withLock({ own.callouts.isOnStack(item, of: own) })
+    {
       throw .wouldDeadlock(
         call: "invalidateAndWait(timeout:)",
         "the item's own callout would wait for its own end; call invalidate(finally:)")
@@ -28,7 +30,7 @@ extension RunLoop.Item {
     let (hosts, isFirst) = endMemberships()
     defer { if isFirst { RunLoop.endClosure(of: self, owner) } }
     for host in hosts {
-      guard host.waitForCallout(of: item, deadline) else { throw .timedOut }
+      guard host.callouts.wait(for: item, on: host, deadline) else { throw .timedOut }
     }
   }
 
@@ -46,7 +48,7 @@ extension RunLoop.Item {
     let call = FinalCall(action)
     let owner = closureOwner
     let (hosts, isFirst) = endMemberships()
-    for host in hosts { host.announce(call, afterCalloutOf: ObjectIdentifier(self)) }
+    for host in hosts { host.callouts.announce(call, after: ObjectIdentifier(self), on: host) }
     call.isOver()
     if isFirst { RunLoop.endClosure(of: self, owner) }
   }
@@ -75,7 +77,7 @@ extension RunLoop: ItemHost {
   /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop.
   @inline(__always)
   func noteLeaving(_ item: Item) {
-    if isCallingOut(ObjectIdentifier(item)) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
+    if callouts.isOnStack(ObjectIdentifier(item), of: self) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
   }
 }
 
@@ -95,10 +97,10 @@ extension RunLoop {
     let id = ObjectIdentifier(item)
     let call = FinalCall { item.releaseBody() }
     if let onlyHost = item.onlyHost, ThreadRecord.existing?.loop?.serial != onlyHost {
-      owner?.handOver(call, of: id)
+      if let owner { owner.callouts.handOver(call, of: id, on: owner) }
       return call.forget()
     }
-    for loop in LeftInCallout.loops(of: id) { loop.announce(call, afterCalloutOf: id) }
+    for loop in LeftInCallout.loops(of: id) { loop.callouts.announce(call, after: id, on: loop) }
     call.isOver()
   }
 }

@@ -20,12 +20,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let queuedBlocks = Atomic<Int>(0)
   /// Its thread, as pthread_self(3) has it there; 0 before it was asked for on its thread, and after the thread's end.
   private let ownThread = Atomic<pthread_t>(0)
-  /// The item whose callout is the innermost one on the stack, by address; 0: none, or a block's. (CalloutRecord.swift)
-  let calloutItem = Atomic<UInt>(0)
-  /// How many want to know when callouts end.
-  let calloutAttention = Atomic<Int>(RunLoop.attentionAtFirst)
-  /// Changes when a callout has ended that somebody wants to know of.
-  let calloutTurn = FutexWord()
+  let callouts = CalloutRecord()
   /// What `spinLimit` asks for, in nanoseconds.
   let wantedSpin = Atomic<UInt64>(0)
   /// The address of what counts; 0 while nothing is counted.

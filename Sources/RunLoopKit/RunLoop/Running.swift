@@ -84,7 +84,7 @@ extension RunLoop {
     if isMain || !mode.hasHints { try makePortSetOrUnlock(of: mode) }
     let outer = state.currentMode
     enter(mode)
-    let callout = encloseCallout()
+    let callout = callouts.enclose(on: self)
     lock.unlock()
     // Set when the loop was made for its thread (`currentLoop`); only the owner runs it.
     let scope = owner.scopes!.height
@@ -133,14 +133,14 @@ extension RunLoop {
     wakes.beginRun(inside: parent)
     let outerStop = beginStops()
     owner.activation = activation
-    let began = countAndTime(.runs)
+    let timing = CalloutTiming(counting: .runs, on: self)
 
     mode.notify(.entry, on: self)
     let result = takeStop(of: activation) ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
     mode.notify(.exit, on: self)
     drainScope(of: activation)
 
-    if began != 0 { endTiming(began) }
+    timing.end(on: self)
     // Of the outermost run nobody but a host is owed anything; what has been posted is dropped when the next one
     // begins.
     if parent == nil {
@@ -184,7 +184,7 @@ extension RunLoop {
   private func leave(_ activation: Activation) {
     lock.withLock {
       state.currentMode = activation.outerMode
-      restoreCallout(activation.enclosingCallout)
+      callouts.restore(activation.enclosingCallout, on: self)
       if let outer = activation.outerMode { outer.armTimers(on: self) }
     }
   }

@@ -3,15 +3,15 @@ extension RunLoop {
   /// left the mode since it became ready.
   @inline(__always)
   func serve(_ item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
-    let began = beginTiming()
+    let timing = CalloutTiming(on: self)
     let hasCalled = serveRecorded(item, ready: ready, in: mode)
-    if began != 0 { if hasCalled { calloutHasTaken(since: began, item) } else { endTiming(began) } }
+    if hasCalled { timing.end(item, on: self) } else { timing.end(on: self) }
     return hasCalled
   }
 
   private func serveRecorded(_ item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
-    beginCallout(item)
-    defer { endCallout() }
+    callouts.begin(item)
+    defer { callouts.end(on: self) }
     guard item.isValid, item.isMember(of: mode) else { return false }
     guard let descriptors = item.descriptors else { return item.serve(ready: ready, in: mode, of: self) }
     guard let limiter = descriptors.limiter else { return serve(item, descriptors.owned, ready: ready, in: mode) }

@@ -42,77 +42,110 @@ extension RunLoop {
 /// The time of what is on the stack: callouts and runs. [loop]
 struct CalloutTimes {
   /// For each that is timed, what the ones inside of it have taken; the innermost one's last.
-  fileprivate var enclosed: ContiguousArray<UInt64> = []
+  private var enclosed: ContiguousArray<UInt64> = []
   fileprivate var isReporting = false
   /// Which item was called in the place of the one whose turn it was.
   fileprivate var substitute: RunLoop.Item?
-}
 
-extension RunLoop {
-  /// Of a callout or a run, directly before it. When it began; 0: it is not timed. [loop]
-  @inline(__always)
-  func countAndTime(_ counter: Counters.Counter) -> UInt64 {
-    guard let counters else { return 0 }
-    counters.pointee.add(1, to: counter)
-    return beginTiming(counters)
-  }
+  fileprivate var isTiming: Bool { !enclosed.isEmpty }
 
-  /// The same for what is not counted, or later.
-  @inline(__always)
-  func beginTiming() -> UInt64 {
-    guard let counters else { return 0 }
-    return beginTiming(counters)
-  }
-
-  @inline(never)
-  private func beginTiming(_ counters: UnsafeMutablePointer<Counters>) -> UInt64 {
-    guard counters.pointee.slowLimit.load(ordering: .relaxed) != Time.forever else { return 0 }
-    owner.times.enclosed.append(0)
+  /// When it has begun, which is never 0.
+  fileprivate mutating func begin() -> UInt64 {
+    enclosed.append(0)
     return max(Kernel.now(), 1)
   }
 
   /// What has begun then is over: how long it has taken without what was inside of it.
-  @inline(never)
-  @discardableResult
-  func endTiming(_ began: UInt64) -> UInt64 {
+  fileprivate mutating func end(_ began: UInt64) -> UInt64 {
     let now = Kernel.now()
     let total = now > began ? now - began : 0
-    let enclosed = owner.times.enclosed.popLast() ?? 0
-    if let last = owner.times.enclosed.indices.last { owner.times.enclosed[last] += total }
-    return total > enclosed ? total - enclosed : 0
+    let inside = enclosed.popLast() ?? 0
+    if let last = enclosed.indices.last { enclosed[last] += total }
+    return total > inside ? total - inside : 0
+  }
+}
+
+/// Times a callout or a run, if the loop tells of slow ones. Made directly before it. [loop]
+struct CalloutTiming {
+  /// When it began; 0: it is not timed.
+  private let began: UInt64
+
+  /// Of what is not counted, or later.
+  @inline(__always)
+  init(on loop: RunLoop) {
+    guard let counters = loop.counters else {
+      began = 0
+      return
+    }
+    began = Self.begin(counters, on: loop)
   }
 
-  /// A callout that was timed has ended, and so has its record. With no lock held. No mode: the one in which the loop runs.
+  @inline(__always)
+  init(counting counter: Counters.Counter, on loop: RunLoop) {
+    guard let counters = loop.counters else {
+      began = 0
+      return
+    }
+    counters.pointee.add(1, to: counter)
+    began = Self.begin(counters, on: loop)
+  }
+
   @inline(never)
-  func calloutHasTaken(since began: UInt64, _ item: Item?, _ kind: SlowCallout.Kind, in mode: ModePointer? = nil) {
-    let taken = endTiming(began)
-    let substitute = owner.times.substitute.take()
-    guard isInThisProcess, let counters, taken > counters.pointee.slowLimit.load(ordering: .relaxed) else { return }
-    report(taken, substitute ?? item, substitute?.kind.called ?? kind, mode)
+  private static func begin(_ counters: UnsafeMutablePointer<Counters>, on loop: RunLoop) -> UInt64 {
+    counters.pointee.slowLimit.load(ordering: .relaxed) == Time.forever ? 0 : loop.owner.times.begin()
+  }
+
+  /// Over, and nothing is told: it was a run, or nobody was called.
+  @inline(__always)
+  func end(on loop: RunLoop) { if began != 0 { endUntold(on: loop) } }
+
+  /// The callout is over, and so is its record. With no lock held. No mode: the one in which the loop runs.
+  @inline(__always)
+  func end(_ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, in mode: ModePointer? = nil, on loop: RunLoop) {
+    if began != 0 { endTimed(item, kind, mode, on: loop) }
   }
 
   /// The kind is the item's.
-  func calloutHasTaken(since began: UInt64, _ item: Item) { calloutHasTaken(since: began, item, item.kind.called) }
+  @inline(__always)
+  func end(_ item: RunLoop.Item, on loop: RunLoop) { if began != 0 { endTimed(item, item.kind.called, nil, on: loop) } }
 
-  /// Another item than the one whose turn it was has been called; nothing if that is not timed.
-  package func hasCalled(_ substitute: Item) {
-    if !owner.times.enclosed.isEmpty { owner.times.substitute = substitute }
+  @inline(never)
+  private func endUntold(on loop: RunLoop) { _ = loop.owner.times.end(began) }
+
+  @inline(never)
+  private func endTimed(
+    _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: ModePointer?, on loop: RunLoop
+  ) {
+    let taken = loop.owner.times.end(began)
+    let substitute = loop.owner.times.substitute.take()
+    guard loop.isInThisProcess, let counters = loop.counters,
+      taken > counters.pointee.slowLimit.load(ordering: .relaxed)
+    else { return }
+    Self.report(taken, substitute ?? item, substitute?.kind.called ?? kind, mode, on: loop)
   }
 
-  private func report(_ taken: UInt64, _ item: Item?, _ kind: SlowCallout.Kind, _ mode: ModePointer?) {
-    guard !owner.times.isReporting else { return }
-    let (reporter, mode) = lock.withLock {
-      (state.extras?.slowCalloutReporter, (mode ?? state.currentMode)?.name)
+  private static func report(
+    _ taken: UInt64, _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: ModePointer?, on loop: RunLoop
+  ) {
+    guard !loop.owner.times.isReporting else { return }
+    let (reporter, mode) = loop.lock.withLock {
+      (loop.state.extras?.slowCalloutReporter, (mode ?? loop.state.currentMode)?.name)
     }
     guard let reporter else { return }
-    owner.times.isReporting = true
-    let began = beginTiming()  // of whose time it is no part
+    loop.owner.times.isReporting = true
+    let timing = CalloutTiming(on: loop)  // of whose time it is no part
     let name = item.map { $0.label ?? $0.description } ?? (kind == .mainQueue ? "main queue" : "block")
-    let slow = SlowCallout(kind: kind, name: name, mode: mode ?? .default, duration: Duration(nanoseconds: taken))
+    let slow = RunLoop.SlowCallout(
+      kind: kind, name: name, mode: mode ?? .default, duration: Duration(nanoseconds: taken))
     __RUNLOOPKIT_IS_REPORTING_A_SLOW_CALLOUT__(reporter, slow)
-    if began != 0 { endTiming(began) }
-    owner.times.isReporting = false
+    timing.end(on: loop)
+    loop.owner.times.isReporting = false
   }
+}
+
+extension RunLoop {
+  /// Another item than the one whose turn it was has been called; nothing if that is not timed. [loop]
+  package func hasCalled(_ substitute: Item) { if owner.times.isTiming { owner.times.substitute = substitute } }
 }
 
 extension RunLoop.Item.Kind {

@@ -58,7 +58,7 @@ func removalBegin() {
 }
 
 /// A callout, as observers and sources inside others are called.
-private func callOut() { host.callOutNested(source) { touch(plain, true) } }
+private func callOut() { host.callouts.callOutNested(source, on: host) { touch(plain, true) } }
 
 @_cdecl("kit_removal_wait_thread")
 func removalWaitThread(_ thread: UInt32) {
@@ -79,9 +79,9 @@ func removalFinalThread(_ thread: UInt32) {
 @_cdecl("kit_removal_end")
 func removalEnd() {
   // An item that left just when its callout ended may still be noted: until the end of the next callout.
-  host.beginCallout(source)
-  host.endCallout()
-  expect(host.calloutAttention.load(ordering: .relaxed) == RunLoop.attentionAtFirst, "attention is left")
+  host.callouts.begin(source)
+  host.callouts.end(on: host)
+  expect(host.callouts.attention.load(ordering: .relaxed) == CalloutRecord.attentionAtFirst, "attention is left")
   expect(!host.contains(source), "it is a member after its removal")
 }
 
