@@ -234,7 +234,4 @@ enum PassEvent {
   /// The wait has failed, and so would the next one: the run ends.
   case failed
   case port(RunLoop.Item, ready: UInt32)
-
-  @inline(__always)
-  var isTimer: Bool { if case .timer = self { true } else { false } }
 }

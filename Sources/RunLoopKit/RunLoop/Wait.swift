@@ -37,7 +37,12 @@ extension RunLoop {
       count(.spuriousWakes)
     }
     if !hasLooked { posted = max(posted, wakes.word.take()) }
-    wakes.endWait(of: activation, posted, isExpiry: event?.isTimer ?? false)  // (j)
+    wakes.endWait(of: activation)  // (j)
+    if posted != .none {
+      var isExpiry = false
+      if case .timer? = event { isExpiry = true }
+      wakes.settle(posted, of: activation, isExpiry: isExpiry)
+    }
     return event ?? .none
   }
 
@@ -142,21 +147,20 @@ extension RunLoop {
   private func takeHiddenEvent(
     in mode: ModePointer, _ activation: Activation
   ) -> PassEvent? {
-    if mode.counts.hasAwaited, let event = takeUntold(in: mode) { return event }
+    if mode.counts.hasAwaited {
+      lock.lock()
+      let isDue = mode.timers.takeExpiry(soft: false)
+      let unheard = !isDue && mode.ports.unheard != nil ? mode.takeUnheard() : nil
+      lock.unlock()
+      if isDue { return .timer }
+      if let unheard { return unheard }
+    }
     if mode.messages.hasReady, let event = mode.takeReadyPort(on: self) { return event }
     if canServeMainQueue(activation) {
       owner.isMainQueuePending = false
       if MainQueuePort.take() { return .mainQueue }
     }
     return nil
-  }
-
-  @inline(__always)
-  private func takeUntold(in mode: ModePointer) -> PassEvent? {
-    lock.lock()
-    defer { lock.unlock() }
-    if mode.timers.takeExpiry(soft: false) { return .timer }
-    return mode.ports.unheard == nil ? nil : mode.takeUnheard()
   }
 
   private func canServeMainQueue(_ activation: Activation) -> Bool {

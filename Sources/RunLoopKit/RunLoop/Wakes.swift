@@ -87,15 +87,13 @@ extension Wakes {
     return kept.isDisjoint(with: [.owedLook, .heldKick]) ? .none : .kick
   }
 
-  /// (j): the wait has taken what was posted, and has ended with an expiry or not. From here on wakes are dropped.
+  /// (j): from here on wakes are dropped.
   @inline(__always)
-  func endWait(of run: Activation, _ posted: WakeWord.Posted, isExpiry: @autoclosure () -> Bool) {
-    run.wakes.remove(.accepting)
-    if posted != .none { settle(posted, of: run, isExpiry: isExpiry()) }
-  }
+  func endWait(of run: Activation) { run.wakes.remove(.accepting) }
 
+  /// The wait has taken what was posted, and has ended with an expiry or not.
   @inline(never)
-  private func settle(_ posted: WakeWord.Posted, of run: Activation, isExpiry: Bool) {
+  func settle(_ posted: WakeWord.Posted, of run: Activation, isExpiry: Bool) {
     if posted == .wake { owe(to: run.parent) }
     // The kick of a stop is none: it was an enclosing run's, or ends this one after the pass.
     if takeDateMove(), posted == .kick, isExpiry { run.wakes.insert(.heldKick) }
