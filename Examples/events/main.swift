@@ -39,7 +39,7 @@ func run() throws {
   func startChild() {
     do {
       let child = try RunLoop.spawn("/bin/sh", arguments: ["-c", "exit 3"])
-      _ = try loop.assumeOnLoop { local throws(RunLoopError) in
+      try loop.assumeOnLoop { local throws(RunLoopError) in
         try local.child(child) { _, status in
           tell("the child \(status)")
           _ = write(writing, "done", 4)

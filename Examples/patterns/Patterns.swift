@@ -32,11 +32,11 @@ struct Patterns {
   static func clocks() throws {
     let loop = RunLoop.current
     let fired = Mutex<[String]>([])
-    let alarm = RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .milliseconds(30))) { _ in
+    let alarm = RunLoop.Timer(wallFireDate: .now.advanced(by: .milliseconds(30))) { _ in
       fired.withLock { $0.append("alarm") }
       loop.stop()
     }
-    let lease = RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .milliseconds(20))) { _ in
+    let lease = RunLoop.Timer(continuousFireDate: .now.advanced(by: .milliseconds(20))) { _ in
       fired.withLock { $0.append("lease") }
     }
     let retry = RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(10))) { _ in

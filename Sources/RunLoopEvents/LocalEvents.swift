@@ -1,36 +1,60 @@
 import RunLoopKit
 
 extension RunLoop.Local {
-  /// A signal source that is added to `mode`. - Throws: As its initialiser and `add(_:to:)`.
+  /// Creates a signal source and adds it to `mode`.
+  /// - Parameters:
+  ///   - signals: The signals that it receives.
+  ///   - limit: How often it may be called; nil: always.
+  ///   - order: Lower receives a signal first.
+  ///   - mode: `.common` stands for all common modes.
+  ///   - body: Called on this thread for each signal.
+  /// - Throws: As the initialiser of `SignalSource`, and `add(_:to:)`.
   @discardableResult
   public func signals(
-    _ signals: RunLoop.Signal..., order: Int = 0, in mode: RunLoop.Mode = .default,
+    _ signals: RunLoop.Signal..., limit: RunLoop.RateLimit? = nil, order: Int = 0, in mode: RunLoop.Mode = .default,
     _ body: @escaping (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void
   ) throws(RunLoopError) -> RunLoop.SignalSource {
-    try added(RunLoop.SignalSource(Set(signals), limit: nil, order: order, onlyHost: loop, unchecked: body), to: mode)
+    try added(RunLoop.SignalSource(Set(signals), limit: limit, order: order, onlyHost: loop, unchecked: body), to: mode)
   }
 
-  /// A child source that is added to `mode`. - Throws: As its initialiser and `add(_:to:)`.
+  /// Creates a child source and adds it to `mode`.
+  /// - Parameters:
+  ///   - processID: The child's number, at least 1.
+  ///   - ownership: Whether the source ends the child when it is invalidated.
+  ///   - order: Ignored.
+  ///   - mode: `.common` stands for all common modes.
+  ///   - body: Called on this thread when the child has ended.
+  /// - Throws: As the initialiser of `ChildSource`, and `add(_:to:)`.
   @discardableResult
   public func child(
-    _ processID: Int32, order: Int = 0, in mode: RunLoop.Mode = .default,
-    _ body: @escaping (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void
+    _ processID: Int32, ownership: RunLoop.ChildSource.Ownership = .borrowed, order: Int = 0,
+    in mode: RunLoop.Mode = .default, _ body: @escaping (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void
   ) throws(RunLoopError) -> RunLoop.ChildSource {
-    try added(RunLoop.ChildSource(processID: processID, order: order, onlyHost: loop, unchecked: body), to: mode)
+    try added(
+      RunLoop.ChildSource(processID: processID, ownership: ownership, order: order, onlyHost: loop, unchecked: body),
+      to: mode)
   }
 
-  /// A file watch that is added to `mode`. - Throws: As its initialiser and `add(_:to:)`.
+  /// Creates a file watch and adds it to `mode`.
+  /// - Parameters:
+  ///   - path: The file or folder to watch.
+  ///   - events: What is reported.
+  ///   - limit: How often it may be called; nil: always.
+  ///   - order: Ignored.
+  ///   - mode: `.common` stands for all common modes.
+  ///   - body: Called on this thread for each event.
+  /// - Throws: As the initialiser of `FileWatch`, and `add(_:to:)`.
   @discardableResult
   public func fileWatch(
-    path: String, events: RunLoop.FileWatch.Events, order: Int = 0, in mode: RunLoop.Mode = .default,
-    _ body: @escaping (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void
+    path: String, events: RunLoop.FileWatch.Events, limit: RunLoop.RateLimit? = nil, order: Int = 0,
+    in mode: RunLoop.Mode = .default, _ body: @escaping (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void
   ) throws(RunLoopError) -> RunLoop.FileWatch {
     try added(
-      RunLoop.FileWatch(path: path, events: events, limit: nil, order: order, onlyHost: loop, unchecked: body), to: mode
-    )
+      RunLoop.FileWatch(path: path, events: events, limit: limit, order: order, onlyHost: loop, unchecked: body),
+      to: mode)
   }
 
-  /// A memory pressure source that is added to `mode`. - Throws: As its initialiser and `add(_:to:)`.
+  /// Creates a memory pressure source and adds it to `mode`. - Throws: As its initialiser and `add(_:to:)`.
   @discardableResult
   public func memoryPressure(
     _ stall: RunLoop.MemoryPressure.Stall, longerThan time: Duration, within window: Duration,
@@ -39,12 +63,5 @@ extension RunLoop.Local {
   ) throws(RunLoopError) -> RunLoop.MemoryPressure {
     try added(
       RunLoop.MemoryPressure(stall, time, window, path: path, order: order, onlyHost: loop, unchecked: body), to: mode)
-  }
-
-  private func added<Source: RunLoop.EventSource>(
-    _ source: Source, to mode: RunLoop.Mode
-  ) throws(RunLoopError) -> Source {
-    try loop.add(source, to: mode)
-    return source
   }
 }

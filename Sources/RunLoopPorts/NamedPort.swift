@@ -34,8 +34,7 @@ extension RunLoop.Port {
     _ receive: @escaping @Sendable (RunLoop.Port, RunLoop.Message) -> Void
   ) throws(RunLoopError) {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
-    self.init(queueLimit: queueLimit, name: name, terms: terms, onlyHost: nil, unchecked: receive)
-    _ = mailbox.connect(try Listener(name, of: mailbox, terms))
+    try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: receive)
   }
 
   /// The same, with a body that answers.
@@ -47,9 +46,7 @@ extension RunLoop.Port {
     replying: @escaping @Sendable (RunLoop.Port, RunLoop.Message) -> RunLoop.Message?
   ) throws(RunLoopError) {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
-    self.init(
-      queueLimit: queueLimit, name: name, terms: terms, onlyHost: nil, unchecked: RunLoop.Port.answering(replying))
-    _ = mailbox.connect(try Listener(name, of: mailbox, terms))
+    try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: RunLoop.Port.answering(replying))
   }
 
   /// The same, with a delegate, which it does not hold.
@@ -59,8 +56,14 @@ extension RunLoop.Port {
     onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, delegate: any RunLoop.PortDelegate & Sendable
   ) throws(RunLoopError) {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
-    self.init(
-      queueLimit: queueLimit, name: name, terms: terms, onlyHost: nil, unchecked: RunLoop.Port.telling(delegate))
+    try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: RunLoop.Port.telling(delegate))
+  }
+
+  convenience init(
+    _ name: String, _ queueLimit: Int, _ terms: PortTerms, onlyHost: RunLoop?,
+    unchecked body: @escaping (RunLoop.Port, RunLoop.Message) -> Void
+  ) throws(RunLoopError) {
+    self.init(queueLimit: queueLimit, name: name, terms: terms, onlyHost: onlyHost, unchecked: body)
     _ = mailbox.connect(try Listener(name, of: mailbox, terms))
   }
 

@@ -105,7 +105,7 @@ import Testing
     try await VirtualTime.run { time in
       func play<Date: RunLoop.ClockInstant>(_: Date.Type) throws {
         let (loop, fired) = (RunLoop.current, Firings())
-        let timer = RunLoop.Timer(rearmable: Date.distantFuture) { _ in fired.append() }
+        let timer = RunLoop.Timer(rearmableOn: Date.clock) { _ in fired.append() }
         #expect(timer.clock == Date.clock)
         try loop.add(timer)
         for _ in 1...2 {

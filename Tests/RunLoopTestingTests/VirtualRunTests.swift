@@ -122,10 +122,16 @@ import Testing
     }
   }
 
+  /// `start` waits, so async code cannot call it.
+  private static func realThread() throws -> RunLoop.Thread {
+    let thread = RunLoop.Thread(name: "real")
+    try thread.start()
+    return thread
+  }
+
   /// A loop with the system's clock serves, while a virtual one beside it lets days pass; each keeps its own.
   @Test func aRealLoopBesideAVirtualOne() async throws {
-    let real = RunLoop.Thread(name: "real")
-    try real.start()
+    let real = try Self.realThread()
     let loop = try #require(real.loop)
     try await VirtualTime.run(startingAt: RunLoop.Instant(nanoseconds: 1 << 62)) { time in
       let start = time.now
@@ -152,8 +158,7 @@ import Testing
 
   /// A timer that comes from a thread with another clock has its date on the loop's.
   @Test func aTimersDateIsOnItsLoopsClock() async throws {
-    let real = RunLoop.Thread(name: "real")
-    try real.start()
+    let real = try Self.realThread()
     let (loop, asked) = (try #require(real.loop), Meeting())
     // A virtual clock that is behind the machine's.
     try await VirtualTime.run(startingAt: RunLoop.Instant(nanoseconds: 1000)) { time in

@@ -2,13 +2,12 @@ extension RunLoop {
   /// A moment on the monotonic clock, which stands still while the machine is suspended. Saturates at both ends
   /// [RLK-TIME-1].
   /// - Thread: Any: a value.
-  public struct Instant: ClockInstant {
-    /// The suspending one.
-    public static var clock: TimerClock { .suspending }
+  public struct Instant: InstantProtocol, Hashable, Sendable, CustomStringConvertible, ClockInstant {
+    package static var clock: TimerClock { .suspending }
     /// Since the machine was started.
     public var nanoseconds: UInt64
 
-    /// From nanoseconds since the machine was started: any number; `.max` is never.
+    /// Creates a moment from nanoseconds since the machine was started: any number; `.max` is never.
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// This moment, by one reading of the clock.
@@ -24,17 +23,17 @@ extension RunLoop {
       return Instant(nanoseconds: nanoseconds > back ? nanoseconds - back : 0)
     }
 
-    /// How much later the other one is; negative if it is earlier.
+    /// How much later the other moment is; negative if it is earlier.
     public func duration(to other: Instant) -> Duration {
       other.nanoseconds >= nanoseconds
         ? Duration(nanoseconds: other.nanoseconds - nanoseconds)
         : Duration.zero - Duration(nanoseconds: nanoseconds - other.nanoseconds)
     }
 
-    /// Earlier.
+    /// Whether the first moment is earlier.
     public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// Nanoseconds.
+    /// In nanoseconds.
     public var description: String { "\(nanoseconds) ns" }
   }
 }

@@ -1,23 +1,24 @@
 extension RunLoop {
-  /// The context of the C model, for ported code and C hosts; closures need none.
+  /// The context of the C model, for this package's C interface, porting layer and scenarios; closures need none.
   ///
-  /// `retain` is called when the item is made and its result becomes the info pointer; `release` once at the end: of an
-  /// observer and a timer when they are invalidated, of a source when it is destroyed. A timer is also retained around
-  /// each callout. All on the thread that causes it, with no lock held. Source: `CFRunLoopTimerContext` and its kin.
-  public struct Context: @unchecked Sendable {
+  /// `retain` is called when the item is made, and its result becomes the info pointer; `release` is called once at the
+  /// end: of an observer and a timer when they are invalidated, of a source when it is destroyed. A timer is also
+  /// retained around each callout. All on the thread that causes it, with no lock held. Source:
+  /// `CFRunLoopTimerContext` and its kin.
+  package struct Context: @unchecked Sendable {
     /// What the callbacks are given: an object of the caller's, or nothing.
-    public typealias Info = UnsafeMutableRawPointer
+    package typealias Info = UnsafeMutableRawPointer
     /// Handed to `retain` first, whose answer takes its place.
-    public var info: Info?
+    package var info: Info?
     /// Counts one more reference, and answers what to keep. Nil: the context is not counted.
-    public var retain: (@Sendable (Info?) -> Info?)?
+    package var retain: (@Sendable (Info?) -> Info?)?
     /// Gives one reference back.
-    public var release: (@Sendable (Info?) -> Void)?
+    package var release: (@Sendable (Info?) -> Void)?
     /// Words for the description of the item.
-    public var description: (@Sendable (Info?) -> String)?
+    package var description: (@Sendable (Info?) -> String)?
 
     /// A context without callbacks.
-    public init(info: Info? = nil) { self.info = info }
+    package init(info: Info? = nil) { self.info = info }
   }
 
   /// A context that is retained at creation and released exactly once.
@@ -63,5 +64,46 @@ extension RunLoop {
     }
 
     deinit { release() }
+  }
+}
+
+// The items with a context.
+
+extension RunLoop.Timer {
+  package convenience init(
+    fireDate: RunLoop.Instant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+    context: RunLoop.Context?, _ body: @escaping @Sendable (RunLoop.Timer) -> Void
+  ) {
+    self.init(
+      .suspending, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order, context: context,
+      onlyHost: nil, unchecked: body)
+  }
+}
+
+extension RunLoop.Observer {
+  package convenience init(
+    _ activities: RunLoop.Activity, order: Int = 0, repeats: Bool = true, context: RunLoop.Context?,
+    _ body: @escaping @Sendable (RunLoop.Observer, RunLoop.Activity) -> Void
+  ) {
+    self.init(activities, order: order, repeats: repeats, context: context, onlyHost: nil, unchecked: body)
+  }
+}
+
+extension RunLoop.Source {
+  package convenience init(
+    order: Int = 0, context: RunLoop.Context?, hooks: Hooks = Hooks(),
+    _ body: @escaping @Sendable (RunLoop.Source) -> Void
+  ) {
+    self.init(order: order, context: context, hooks: hooks, onlyHost: nil, unchecked: body)
+  }
+}
+
+extension RunLoop.PortSource {
+  package convenience init(
+    fileDescriptor: Int32, order: Int = 0, context: RunLoop.Context?,
+    _ body: @escaping @Sendable (RunLoop.PortSource) -> Void
+  ) throws(RunLoopError) {
+    try self.init(
+      fileDescriptor: fileDescriptor, limit: nil, order: order, context: context, onlyHost: nil, unchecked: body)
   }
 }

@@ -17,13 +17,12 @@ extension RunLoop {
     ///   - activities: At which moments of a pass it is called.
     ///   - order: Observers of one moment are called in this order, lower ones first.
     ///   - repeats: False: the observer is invalid after its first call.
-    ///   - context: Retained while the observer is valid; for ported code.
     ///   - body: Called on the loop's thread, with no lock held; kept until the observer is invalid (`invalidate()`).
     public convenience init(
-      _ activities: Activity, order: Int = 0, repeats: Bool = true, context: Context? = nil,
+      _ activities: Activity, order: Int = 0, repeats: Bool = true,
       _ body: @escaping @Sendable (Observer, Activity) -> Void
     ) {
-      self.init(activities, order: order, repeats: repeats, context: context, onlyHost: nil, unchecked: body)
+      self.init(activities, order: order, repeats: repeats, context: nil, onlyHost: nil, unchecked: body)
     }
 
     init(

@@ -52,19 +52,25 @@ extension RunLoop {
     /// - Parameters:
     ///   - fileDescriptor: The counter or pipe to read from; at least 0, and open when the source is added.
     ///   - order: Ignored: port sources are served in the order of readiness.
-    ///   - context: Retained while the source is valid; for ported code.
     ///   - limit: How often it may be called; nil: always.
-    ///   - perform: Called on the thread of the loop that runs, with no lock held.
+    ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: `.system` with `EBADF` if the descriptor is negative. One that is not open is refused by `add`
     ///   (`EBADF`).
-    public init(
-      fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, context: Context? = nil,
-      perform: @escaping @Sendable (PortSource) -> Void
+    public convenience init(
+      fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, _ body: @escaping @Sendable (PortSource) -> Void
     ) throws(RunLoopError) {
-      body = Body(perform)
+      try self.init(
+        fileDescriptor: fileDescriptor, limit: limit, order: order, context: nil, onlyHost: nil, unchecked: body)
+    }
+
+    init(
+      fileDescriptor: Int32, limit: RateLimit?, order: Int, context: Context?, onlyHost: RunLoop?,
+      unchecked body: @escaping (PortSource) -> Void
+    ) throws(RunLoopError) {
+      self.body = Body(body)
       try super.init(
         .portSource, fileDescriptor: fileDescriptor, interest: PortRegistration.readable, order: order,
-        context: context, onlyHost: nil, descriptors: ItemDescriptors.make(limit: limit))
+        context: context, onlyHost: onlyHost, descriptors: ItemDescriptors.make(limit: limit))
     }
 
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {

@@ -23,14 +23,20 @@ extension RunLoop.Timer {
       onlyHost: nil, unchecked: body)
   }
 
-  /// On the clock of `fireDate`.
+  /// Creates a disarmed timer on any clock. `rearm(after:)` arms it, and so do `continuousFireDate` and `wallFireDate`.
+  ///
+  /// - Parameters:
+  ///   - clock: The clock of the timer's dates.
+  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
+  ///   - order: Ignored: timers fire in the order of their dates.
+  ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
   public convenience init(
-    rearmable fireDate: some RunLoop.ClockInstant, tolerance: Duration = .zero, order: Int = 0,
+    rearmableOn clock: RunLoop.TimerClock, tolerance: Duration = .zero, order: Int = 0,
     _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(
-      type(of: fireDate).clock, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order,
-      context: nil, onlyHost: nil, unchecked: body)
+      clock, date: Time.forever, interval: .forever, tolerance: tolerance, order: order, context: nil, onlyHost: nil,
+      unchecked: body)
   }
 
   /// Whether the timer is disarmed when it has fired; another one-shot timer is invalidated, a repeating one goes on.

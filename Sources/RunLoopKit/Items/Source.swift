@@ -30,13 +30,12 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - order: Sources of one pass are performed in this order, lower ones first.
-    ///   - context: Retained while the source is valid; for ported code.
     ///   - hooks: What is called when the source enters and leaves a mode.
-    ///   - perform: Called on the thread of the loop that runs, with no lock held.
+    ///   - body: Called on the thread of the loop that runs, with no lock held.
     public convenience init(
-      order: Int = 0, context: Context? = nil, hooks: Hooks = Hooks(), perform: @escaping @Sendable (Source) -> Void
+      order: Int = 0, hooks: Hooks = Hooks(), _ body: @escaping @Sendable (Source) -> Void
     ) {
-      self.init(order: order, context: context, hooks: hooks, onlyHost: nil, unchecked: perform)
+      self.init(order: order, context: nil, hooks: hooks, onlyHost: nil, unchecked: body)
     }
 
     init(order: Int, context: Context?, hooks: Hooks, onlyHost: RunLoop?, unchecked body: @escaping (Source) -> Void) {

@@ -30,39 +30,72 @@ extension RunLoop {
       case tolerance(UInt64)
     }
 
+    /// Creates a timer on the suspending clock, which stops while the machine is suspended.
+    ///
     /// - Parameters:
-    ///   - fireDate: The first date; one in the past means now, and is reported as given until the timer has fired
+    ///   - fireDate: The first date. A date in the past means now, and is reported as given until the timer has fired
     ///     [RLK-TIMER-4].
-    ///   - interval: Zero or less: fires once and is invalid after its callout [RLK-CLOSURE-3]. 584 years or more: it
-    ///     never comes, so that the timer is a rearmable one.
-    ///   - tolerance: See `tolerance`.
+    ///   - interval: Zero or less: the timer fires once and is invalid after its callout [RLK-CLOSURE-3]. 584 years or
+    ///     more: the interval never ends, so that the timer is a rearmable one.
+    ///   - tolerance: How late the loop may fire the timer to save a wake; see `tolerance`. Zero or less: not at all.
     ///   - order: Ignored: timers fire in the order of their dates.
-    ///   - context: Retained while the timer is valid; for ported code.
-    ///   - body: Called on the loop's thread, with no lock held; kept until the timer is invalid (`invalidate()`).
+    ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid (`invalidate()`).
     public convenience init(
       fireDate: Instant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
-      context: Context? = nil, _ body: @escaping @Sendable (Timer) -> Void
+      _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
         .suspending, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order,
-        context: context, onlyHost: nil, unchecked: body)
+        context: nil, onlyHost: nil, unchecked: body)
     }
 
-    /// On the clock of `fireDate`: a `ContinuousInstant` comes also if the machine is suspended meanwhile, right after
-    /// that; a `WallInstant` is a time of day, and follows the clock when that is set. It shares nothing with other
-    /// clocks but the pass: what is due on any of them fires by the first expiry, the latest first.
+    /// Creates a timer on the continuous clock, which goes on while the machine is suspended. If its date passes
+    /// meanwhile, the timer fires when the machine resumes.
     ///
-    /// - Parameters: As above. The interval is measured on the same clock.
-    /// - Note: A mode's first timer on a clock takes one more descriptor (`add(_:to:)` throws if there is none)
-    ///   [RLK-CLOCK-2, RLK-CLOCK-3].
-    /// - SeeAlso: `timerfd_create(2)`.
+    /// An expiry on any clock fires the timers that are due on all clocks, the most overdue first [RLK-CLOCK-3].
+    /// - Parameters:
+    ///   - continuousFireDate: The first date; one in the past means now.
+    ///   - interval: Measured on the same clock; zero or less: the timer fires once.
+    ///   - tolerance: As for a timer on the suspending clock.
+    ///   - order: Ignored.
+    ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
+    /// - Note: A mode's first timer on a clock takes one more descriptor; `add(_:to:)` throws if there is none
+    ///   [RLK-CLOCK-2].
+    /// - SeeAlso: `timerfd_create(2)`, CLOCK_BOOTTIME.
     public convenience init(
+      continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+      _ body: @escaping @Sendable (Timer) -> Void
+    ) {
+      self.init(
+        fireDate: continuousFireDate, interval: interval, tolerance: tolerance, order: order, body)
+    }
+
+    /// Creates a timer on the wall clock: its date is a time of day, and the timer follows the clock when somebody sets
+    /// it.
+    ///
+    /// - Parameters:
+    ///   - wallFireDate: The first date; one in the past means now.
+    ///   - interval: Measured on the same clock; zero or less: the timer fires once.
+    ///   - tolerance: As for a timer on the suspending clock.
+    ///   - order: Ignored.
+    ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
+    /// - Note: A mode's first timer on a clock takes one more descriptor; `add(_:to:)` throws if there is none.
+    /// - SeeAlso: `timerfd_create(2)`, CLOCK_REALTIME.
+    public convenience init(
+      wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+      _ body: @escaping @Sendable (Timer) -> Void
+    ) {
+      self.init(fireDate: wallFireDate, interval: interval, tolerance: tolerance, order: order, body)
+    }
+
+    /// On the clock of `fireDate`.
+    package convenience init(
       fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
-      context: Context? = nil, _ body: @escaping @Sendable (Timer) -> Void
+      _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
         type(of: fireDate).clock, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order,
-        context: context, onlyHost: nil, unchecked: body)
+        context: nil, onlyHost: nil, unchecked: body)
     }
 
     init(

@@ -31,10 +31,16 @@ extension RunLoop {
     public init(
       rate: FrameRate = FrameRate(framesPerSecond: 60), _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
     ) {
+      self.init(rate, onlyHost: nil, unchecked: body)
+    }
+
+    fileprivate init(_ rate: FrameRate, onlyHost: RunLoop?, unchecked body: @escaping (DisplayLink, Frame) -> Void) {
       let core = Core(rate)
       self.core = core
       // Its interval only keeps it from being a one-shot: each callout sets the next date.
-      timer = Timer(fireDate: .distantFuture, interval: .seconds(Int64.max)) { DisplayLink($0, core).fire(body) }
+      timer = Timer(
+        .suspending, date: Time.forever, interval: .seconds(Int64.max), tolerance: .zero, order: 0, context: nil,
+        onlyHost: onlyHost, unchecked: { DisplayLink($0, core).fire(body) })
       timer.tolerance = .zero  // also in a loop with a default
     }
 
@@ -111,6 +117,24 @@ extension RunLoop {
     public static func == (a: DisplayLink, b: DisplayLink) -> Bool { a.timer === b.timer }
     /// By identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(timer)) }
+  }
+}
+
+extension RunLoop.Local {
+  /// Creates a display link and adds it to `mode`.
+  /// - Parameters:
+  ///   - rate: How many frames there are, and in which time.
+  ///   - mode: `.common` stands for all common modes.
+  ///   - body: Called on this thread for each frame.
+  /// - Throws: As `DisplayLink.add(to:in:)`.
+  @discardableResult
+  public func displayLink(
+    rate: RunLoop.FrameRate = RunLoop.FrameRate(framesPerSecond: 60), in mode: RunLoop.Mode = .default,
+    _ body: @escaping (RunLoop.DisplayLink, RunLoop.DisplayLink.Frame) -> Void
+  ) throws(RunLoopError) -> RunLoop.DisplayLink {
+    let link = RunLoop.DisplayLink(rate, onlyHost: loop, unchecked: body)
+    try link.add(to: loop, in: mode)
+    return link
   }
 }
 

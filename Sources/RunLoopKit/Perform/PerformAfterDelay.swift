@@ -53,19 +53,31 @@ extension RunLoop {
     onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) -> DelayedPerform {
     try checkUsable()
-    let tellsDrop = onDrop != nil
     let performed = DelayedPerform(
       DelayedPerform.Pending(
-        loop: self, target: target, key: key.map { AnyHashable($0) }, block: consume block, onDrop: onDrop))
+        loop: self, target: target, key: key.map { AnyHashable($0) }, block: consume block, onDrop: onDrop),
+      target: target.map { ObjectIdentifier($0) })
     let turn = DelayedTurn(performed)
-    let timer = Timer(
+    let timer = timer(after: delay, tolerance, onlyHost: nil) { _ in turn.take() }
+    try schedule(performed, timer, first, others, tellsDrop: onDrop != nil)
+    return performed
+  }
+
+  fileprivate func timer(
+    after delay: Duration, _ tolerance: Duration, onlyHost: RunLoop?, _ body: @escaping (Timer) -> Void
+  ) -> Timer {
+    Timer(
       .suspending, date: Time.add(kernel.now(), delay.nanosecondsRoundedUp), interval: .zero, tolerance: tolerance,
-      order: 0, context: nil, onlyHost: nil, unchecked: { _ in turn.take() })
+      order: 0, context: nil, onlyHost: onlyHost, unchecked: body)
+  }
+
+  fileprivate func schedule(
+    _ performed: DelayedPerform, _ timer: Timer, _ first: Mode, _ others: ArraySlice<Mode>, tellsDrop: Bool
+  ) throws(RunLoopError) {
     performed.wait(for: timer)
-    let target = target.map { ObjectIdentifier($0) }
     let isListed = lock.withLock {
       guard !hasEnded else { return false }
-      state.delayedPerforms.insert(performed, target: target)
+      state.delayedPerforms.insert(performed, target: performed.target)
       return true
     }
     do throws(RunLoopError) {
@@ -76,7 +88,6 @@ extension RunLoop {
       // One of its modes may have run it meanwhile, or it was dropped and somebody was told so: then it was asked for.
       if performed.refuse() || (!performed.hasBegun && !tellsDrop) { throw error }
     }
-    return performed
   }
 
   /// Cancels the delayed performs of a target: all of them, or those with the key [RLK-DELAY-1].
@@ -105,19 +116,26 @@ extension RunLoop {
     private var pending: Pending?
     /// Guarded by `lock`.
     private var isRun = false
+    /// By which `cancelPerforms(target:key:)` finds it. Whoever holds the block holds the target.
+    fileprivate let target: ObjectIdentifier?
     private let lock = Lock()
 
     struct Pending {
       let loop: RunLoop
+      /// Retained with the block; a block that belongs to the thread is its timer's, with the target.
       let target: AnyObject?
       let key: AnyHashable?
       let block: () -> Void
       let onDrop: (@Sendable () -> Void)?
-      /// Its modes hold it, and it holds this object: a circle until the block runs, is cancelled or its loop ends.
+      /// Its modes retain it, and it retains this object: a retain cycle until the block runs, is cancelled or its loop
+      /// ends.
       var timer: Timer?
     }
 
-    init(_ pending: Pending) { self.pending = pending }
+    init(_ pending: Pending, target: ObjectIdentifier?) {
+      self.pending = pending
+      self.target = target
+    }
 
     func wait(for timer: Timer) { lock.withLock { pending?.timer = timer } }
 
@@ -158,7 +176,7 @@ extension RunLoop {
 
     private func end() -> Pending? {
       guard let pending = take() else { return nil }
-      pending.loop.forget(self, pending)
+      pending.loop.forget(self)
       pending.timer?.invalidate()
       return pending
     }
@@ -170,17 +188,48 @@ extension RunLoop {
       onDrop?()
     }
 
-    /// By its timer. [loop]
-    func run() {
-      guard let pending = take(toRun: true) else { return }
-      pending.loop.forget(self, pending)
+    /// By its timer. False if it has run, or was cancelled. [loop]
+    func run() -> Bool {
+      guard let pending = take(toRun: true) else { return false }
+      pending.loop.forget(self)
       pending.block()
+      return true
     }
   }
 
-  fileprivate func forget(_ performed: DelayedPerform, _ pending: DelayedPerform.Pending) {
-    let target = pending.target.map { ObjectIdentifier($0) }
-    lock.withLock { state.delayedPerforms.remove(performed, target: target) }
+  fileprivate func forget(_ performed: DelayedPerform) {
+    lock.withLock { state.delayedPerforms.remove(performed, target: performed.target) }
+  }
+}
+
+extension RunLoop.Local {
+  /// As `RunLoop.perform(after:tolerance:in:target:key:block:onDrop:)`. The loop releases block and target on this
+  /// thread, also if another thread cancels the perform: then after the next callout here [RLK-LOCAL-2].
+  /// - Parameters:
+  ///   - delay: From now; zero or less: as soon as the loop fires timers.
+  ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all.
+  ///   - mode: `.common` stands for all common modes.
+  ///   - target: Retained with the block; `cancelPerforms(target:key:)` finds the block by it [RLK-LOCAL-3].
+  ///   - key: Tells the performs of one target apart.
+  ///   - block: Called once, on this thread.
+  /// - Throws: `.loopEnded`, `.forked`; `.systemCall` if no descriptor is left for the first timer of a mode.
+  @discardableResult
+  public func perform(
+    after delay: Duration, tolerance: Duration = .zero, in mode: RunLoop.Mode = .default, target: AnyObject? = nil,
+    key: (any Hashable & Sendable)? = nil, block: @escaping () -> Void
+  ) throws(RunLoopError) -> RunLoop.DelayedPerform {
+    try loop.checkUsable()
+    // The timer alone holds block and target: items release their closures on the thread that they belong to.
+    let performed = RunLoop.DelayedPerform(
+      RunLoop.DelayedPerform.Pending(
+        loop: loop, target: nil, key: key.map { AnyHashable($0) }, block: {}, onDrop: nil),
+      target: target.map { ObjectIdentifier($0) })
+    let turn = DelayedTurn(performed)
+    let timer = loop.timer(after: delay, tolerance, onlyHost: loop) { _ in
+      withExtendedLifetime(target) { if turn.take() { block() } }
+    }
+    try loop.schedule(performed, timer, mode, [], tellsDrop: false)
+    return performed
   }
 }
 
@@ -190,7 +239,8 @@ private final class DelayedTurn: @unchecked Sendable {
 
   init(_ performed: RunLoop.DelayedPerform) { self.performed = performed }
 
-  func take() { performed.run() }
+  @discardableResult
+  func take() -> Bool { performed.run() }
 
   deinit { performed.cancel() }
 }

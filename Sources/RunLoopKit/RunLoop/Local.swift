@@ -1,10 +1,14 @@
 extension RunLoop {
-  /// Calls `body` with a `Local`, which creates items whose closures may use the thread's own state: such an item can
-  /// join this loop only, its closure runs on this thread only, and so need not be Sendable. Traps on another thread
-  /// than the loop's own.
+  /// Calls `body` at once, with a `Local` that makes items whose closures may capture what belongs to this thread.
   ///
-  /// What `body` throws keeps its type [RLK-ADD-10]; the language wants it named in a closure:
+  /// Such an item can be added to this loop only, and the loop calls and releases its closure on this thread only, so
+  /// that the closure need not be `Sendable`. The call traps on another thread than the loop's own.
+  ///
+  /// What `body` throws keeps its type [RLK-ADD-10]; the language wants that type named in a closure:
   /// `{ local throws(RunLoopError) in ... }`.
+  /// - Parameter body: Called once, before the return, on this thread.
+  /// - Returns: What `body` returned. - Thread: The loop's own. - Throws: What `body` throws.
+  @discardableResult
   public func assumeOnLoop<R, E: Error>(_ body: (borrowing Local) throws(E) -> R) throws(E) -> R {
     guard isCurrent else {
       // Not a precondition, which says nothing where the optimizer is on.
@@ -13,8 +17,8 @@ extension RunLoop {
     return try body(Local(loop: self))
   }
 
-  /// The same for a body that makes no items: it checks that this is the loop's own thread, and what it throws keeps
-  /// its type.
+  /// As `assumeOnLoop(_:)`, for a body that makes no items: the call checks that this is the loop's own thread.
+  @discardableResult
   public func assumeOnLoop<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     guard isCurrent else {
       // Not a precondition, which says nothing where the optimizer is on.
@@ -23,93 +27,216 @@ extension RunLoop {
     return try body()
   }
 
-  /// Makes items whose closures may capture what belongs to the loop's thread. Exists on that thread only.
+  /// Makes items whose closures may capture what belongs to the loop's thread.
+  ///
+  /// A value of this type exists inside `assumeOnLoop(_:)` only. Each method creates an item, or queues a block, for
+  /// one mode of the loop; its parameters are those of the item's initialiser, or of the method of `RunLoop` that has
+  /// its name. The loop calls the closures on its thread, with no lock held, and releases them there [RLK-LOCAL-1].
+  /// - Thread: The loop's own. - Blocks: No.
   public struct Local: ~Copyable {
     package let loop: RunLoop
 
-    /// A timer that is added to `mode`. - Throws: As `add(_:to:)`.
+    /// Adds a new item.
+    package func added<New: Item>(_ item: New, to mode: Mode) throws(RunLoopError) -> New {
+      try loop.add(item, to: mode)
+      return item
+    }
+
+    /// Creates a timer and adds it to `mode`.
+    /// - Parameters:
+    ///   - delay: From now, on the clock; zero or less: it is due at once.
+    ///   - interval: Zero or less: the timer fires once.
+    ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
+    ///   - clock: The clock of the timer's dates.
+    ///   - mode: `.common` stands for all common modes.
+    ///   - body: Called on this thread each time the timer fires.
+    /// - Throws: As `add(_:to:)`.
     @discardableResult
     public func timer(
-      after delay: Duration, every interval: Duration = .zero, tolerance: Duration = .zero, in mode: Mode = .default,
+      after delay: Duration, every interval: Duration = .zero, tolerance: Duration = .zero,
+      on clock: TimerClock = .suspending, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
+    ) throws(RunLoopError) -> Timer {
+      let date = Instant(nanoseconds: loop.kernel.now(clock)).advanced(by: delay)
+      return try timer(clock, date.nanoseconds, interval, tolerance, mode, body)
+    }
+
+    /// As `timer(after:every:tolerance:on:in:_:)`, with the first date as a moment of the suspending clock.
+    /// Intervals and tolerances of zero or less mean none.
+    @discardableResult
+    public func timer(
+      fireDate: Instant, every interval: Duration = .zero, tolerance: Duration = .zero, in mode: Mode = .default,
       _ body: @escaping (Timer) -> Void
     ) throws(RunLoopError) -> Timer {
-      let timer = Timer(
-        .suspending, date: Instant.now.advanced(by: delay).nanoseconds, interval: interval, tolerance: tolerance,
-        order: 0, context: nil, onlyHost: loop, unchecked: body)
-      try loop.add(timer, to: mode)
-      return timer
+      try timer(.suspending, fireDate.nanoseconds, interval, tolerance, mode, body)
     }
 
-    /// A rearmable timer that is added to `mode`, disarmed at first; it fires once for each date that it is given.
+    /// As `timer(after:every:tolerance:on:in:_:)`, with the first date as a moment of the continuous clock.
+    /// Intervals and tolerances of zero or less mean none.
+    @discardableResult
+    public func timer(
+      continuousFireDate: ContinuousInstant, every interval: Duration = .zero, tolerance: Duration = .zero,
+      in mode: Mode = .default, _ body: @escaping (Timer) -> Void
+    ) throws(RunLoopError) -> Timer {
+      try timer(.continuous, continuousFireDate.nanoseconds, interval, tolerance, mode, body)
+    }
+
+    /// As `timer(after:every:tolerance:on:in:_:)`, with the first date as a time of day.
+    /// Intervals and tolerances of zero or less mean none.
+    @discardableResult
+    public func timer(
+      wallFireDate: WallInstant, every interval: Duration = .zero, tolerance: Duration = .zero,
+      in mode: Mode = .default, _ body: @escaping (Timer) -> Void
+    ) throws(RunLoopError) -> Timer {
+      try timer(.wall, wallFireDate.nanoseconds, interval, tolerance, mode, body)
+    }
+
+    /// Creates a disarmed timer that fires once each time it is given a date, and adds it to `mode`.
+    /// - Parameters:
+    ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
+    ///   - clock: The clock of the timer's dates.
+    ///   - mode: `.common` stands for all common modes.
+    ///   - body: Called on this thread each time the timer fires.
     /// - Throws: As `add(_:to:)`.
     public func rearmableTimer(
-      tolerance: Duration = .zero, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
+      tolerance: Duration = .zero, on clock: TimerClock = .suspending, in mode: Mode = .default,
+      _ body: @escaping (Timer) -> Void
     ) throws(RunLoopError) -> Timer {
-      let timer = Timer(
-        .suspending, date: Time.forever, interval: .forever, tolerance: tolerance, order: 0, context: nil,
-        onlyHost: loop,
-        unchecked: body)
-      try loop.add(timer, to: mode)
-      return timer
+      try timer(clock, Time.forever, .forever, tolerance, mode, body)
     }
 
-    /// An observer that is added to `mode`. - Throws: As `add(_:to:)`.
+    private func timer(
+      _ clock: TimerClock, _ date: UInt64, _ interval: Duration, _ tolerance: Duration, _ mode: Mode,
+      _ body: @escaping (Timer) -> Void
+    ) throws(RunLoopError) -> Timer {
+      try added(
+        Timer(
+          clock, date: date, interval: interval, tolerance: tolerance, order: 0, context: nil, onlyHost: loop,
+          unchecked: body),
+        to: mode)
+    }
+
+    /// Creates an observer and adds it to `mode`.
+    /// - Parameters:
+    ///   - activities: The moments of a pass at which it is called.
+    ///   - order: Lower is called first.
+    ///   - repeats: False: the observer is invalid after its first call.
+    ///   - mode: `.common` stands for all common modes.
+    ///   - body: Called on this thread.
+    /// - Throws: As `add(_:to:)`.
     @discardableResult
     public func observer(
-      _ activities: Activity, order: Int = 0, in mode: Mode = .default, _ body: @escaping (Activity) -> Void
+      _ activities: Activity, order: Int = 0, repeats: Bool = true, in mode: Mode = .default,
+      _ body: @escaping (Activity) -> Void
     ) throws(RunLoopError) -> Observer {
-      let observer = Observer(activities, order: order, repeats: true, context: nil, onlyHost: loop) { body($1) }
-      try loop.add(observer, to: mode)
-      return observer
+      try added(
+        Observer(activities, order: order, repeats: repeats, context: nil, onlyHost: loop) { body($1) }, to: mode)
     }
 
-    /// A signalled source that is added to `mode`. It may be signalled from any thread. - Throws: As `add(_:to:)`.
+    /// Creates a signalled source and adds it to `mode`. Any thread may signal it.
+    /// - Parameters:
+    ///   - order: Lower is performed first.
+    ///   - hooks: Called when the source enters and leaves a mode; not bound to this thread.
+    ///   - mode: `.common` stands for all common modes.
+    ///   - body: Called on this thread.
+    /// - Throws: As `add(_:to:)`.
     @discardableResult
     public func source(
-      order: Int = 0, in mode: Mode = .default, _ body: @escaping (Source) -> Void
+      order: Int = 0, hooks: Source.Hooks = Source.Hooks(), in mode: Mode = .default,
+      _ body: @escaping (Source) -> Void
     ) throws(RunLoopError) -> Source {
-      let source = Source(order: order, context: nil, hooks: Source.Hooks(), onlyHost: loop, unchecked: body)
-      try loop.add(source, to: mode)
-      return source
+      try added(Source(order: order, context: nil, hooks: hooks, onlyHost: loop, unchecked: body), to: mode)
     }
 
-    /// A descriptor source that is added to `mode`. - Throws: As its initialiser and `add(_:to:)`.
+    /// Creates a port source on a counter and adds it to `mode`.
+    /// - Parameters:
+    ///   - fileDescriptor: The counter or pipe to read from; at least 0, and open.
+    ///   - limit: How often it may be called; nil: always.
+    ///   - order: Ignored.
+    ///   - mode: `.common` stands for all common modes.
+    ///   - body: Called on this thread.
+    /// - Throws: As the initialiser of `PortSource`, and `add(_:to:)`.
+    @discardableResult
+    public func portSource(
+      _ fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, in mode: Mode = .default,
+      _ body: @escaping (PortSource) -> Void
+    ) throws(RunLoopError) -> PortSource {
+      try added(
+        PortSource(
+          fileDescriptor: fileDescriptor, limit: limit, order: order, context: nil, onlyHost: loop, unchecked: body),
+        to: mode)
+    }
+
+    /// Creates a descriptor source and adds it to `mode`. The parameters are those of `FileDescriptorSource`.
+    /// - Throws: As its initialiser, and `add(_:to:)`.
     @discardableResult
     public func descriptor(
       _ fileDescriptor: Int32, interest: FileDescriptorSource.Readiness,
       trigger: FileDescriptorSource.Trigger = .level, ownership: FileDescriptorSource.Ownership = .borrowed,
-      unpollable: FileDescriptorSource.Unpollable = .refuse, order: Int = 0, in mode: Mode = .default,
-      _ body: @escaping (FileDescriptorSource, FileDescriptorSource.Readiness) -> Void
+      unpollable: FileDescriptorSource.Unpollable = .refuse, limit: RateLimit? = nil, order: Int = 0,
+      in mode: Mode = .default, _ body: @escaping (FileDescriptorSource, FileDescriptorSource.Readiness) -> Void
     ) throws(RunLoopError) -> FileDescriptorSource {
-      let source = try FileDescriptorSource(
-        fileDescriptor: fileDescriptor, interest: interest, trigger: trigger, ownership: ownership,
-        unpollable: unpollable, limit: nil, order: order, onlyHost: loop, unchecked: body)
-      try loop.add(source, to: mode)
-      return source
-    }
-
-    /// As `RunLoop.perform(in:block:)`.
-    public func perform(in mode: Mode = .default, block: @escaping () -> Void) throws(RunLoopError) {
-      // Stays on this thread: the loop runs its blocks on its own thread, which is this one.
-      nonisolated(unsafe) let block = block
-      try loop.perform(in: mode, block: block)
+      try added(
+        FileDescriptorSource(
+          fileDescriptor: fileDescriptor, interest: interest, trigger: trigger, ownership: ownership,
+          unpollable: unpollable, limit: limit, order: order, onlyHost: loop, unchecked: body),
+        to: mode)
     }
   }
 }
 
+// MARK: Blocks
+
 extension RunLoop.Local {
-  /// A port that is added to `mode`. Its right may be used from any thread. - Throws: As `add(_:to:)`.
+  // A loop runs its blocks on its own thread, which is this one, and releases them there: nothing is sent anywhere.
+
+  /// As `RunLoop.perform(in:block:)`.
+  public func perform(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws(RunLoopError) {
+    nonisolated(unsafe) let block = block
+    try loop.perform(in: mode, block: block)
+  }
+
+  /// As `perform(in:block:)`, for several modes: the block runs once, in the first of them that runs.
+  public func perform(
+    in first: RunLoop.Mode, _ second: RunLoop.Mode, _ more: RunLoop.Mode..., block: @escaping () -> Void
+  ) throws(RunLoopError) {
+    nonisolated(unsafe) let block = block
+    try loop.perform(in: first, orIn: [second] + more, block: block)
+  }
+
+  /// As `RunLoop.enqueue(in:block:)`.
+  public func enqueue(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws(RunLoopError) {
+    nonisolated(unsafe) let block = block
+    try loop.enqueue(in: mode, block: block)
+  }
+
+  /// As `enqueue(in:block:)`, for several modes: the block runs once, in the first of them that runs.
+  public func enqueue(
+    in first: RunLoop.Mode, _ second: RunLoop.Mode, _ more: RunLoop.Mode..., block: @escaping () -> Void
+  ) throws(RunLoopError) {
+    nonisolated(unsafe) let block = block
+    try loop.enqueue(in: first, orIn: [second] + more, block: block)
+  }
+
+  /// As `RunLoop.performWhenIdle(in:block:onDrop:)`.
+  public func performWhenIdle(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws(RunLoopError) {
+    nonisolated(unsafe) let block = block
+    try loop.performWhenIdle(in: mode, block: block)
+  }
+}
+
+// MARK: Ports
+
+extension RunLoop.Local {
+  /// Creates a port and adds it to `mode`. Any thread may use its right. - Throws: As `add(_:to:)`.
   @discardableResult
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,
     _ receive: @escaping (RunLoop.Port, RunLoop.Message) -> Void
   ) throws(RunLoopError) -> RunLoop.Port {
-    let port = RunLoop.Port(queueLimit: queueLimit, onlyHost: loop, unchecked: receive)
-    try loop.add(port, to: mode)
-    return port
+    try added(RunLoop.Port(queueLimit: queueLimit, onlyHost: loop, unchecked: receive), to: mode)
   }
 
-  /// A port whose body answers, added to `mode`. - Throws: As `add(_:to:)`.
+  /// Creates a port whose body answers, and adds it to `mode`. - Throws: As `add(_:to:)`.
   @_disfavoredOverload  // a trailing closure is a receiver's
   @discardableResult
   public func port(
@@ -119,7 +246,7 @@ extension RunLoop.Local {
     try port(queueLimit: queueLimit, in: mode, RunLoop.Port.answering(replying))
   }
 
-  /// A port with a delegate, added to `mode`. - Throws: As `add(_:to:)`.
+  /// Creates a port with a delegate, which it does not retain, and adds it to `mode`. - Throws: As `add(_:to:)`.
   @discardableResult
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,

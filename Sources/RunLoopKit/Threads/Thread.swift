@@ -38,13 +38,14 @@ extension RunLoop {
 
     deinit { resident.abandon() }
 
-    /// Starts the thread, and returns when its loop takes work.
+    /// Starts the thread, and returns when its loop accepts work.
     ///
-    /// - Throws: What `setUp` has thrown, or `.loopEnded` if it has ended its thread: it is over then [RLK-RESIDENT-7,
-    ///   RLK-RESIDENT-18]. `.alreadyStarted`, also while another thread is about to start it, and after its end
-    ///   [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room for one more thread
-    ///   (it may be started later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
-    /// - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
+    /// - Throws: What `setUp` has thrown, or `.loopEnded` if it has ended its thread: the thread is over then
+    ///   [RLK-RESIDENT-7, RLK-RESIDENT-18]. `.alreadyStarted` also while another thread is starting it, and after its
+    ///   end [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room for one more thread
+    ///   (you may start it later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
+    /// - Thread: Any. - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
+    @available(*, noasync, message: "it waits for the thread's set-up: call it from synchronous code")
     public func start() throws { try resident.start() }
 
     /// The thread's loop; nil before `start` has returned, and if it has failed. It stays when the thread has ended.

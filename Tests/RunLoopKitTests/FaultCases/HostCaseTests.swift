@@ -23,7 +23,7 @@ final class HostCaseTests: XCTestCase {
       try RunLoop.blockSignals(.user1)
       let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())
       let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in log.update { $0.append("timer") } }
-      let wall = RunLoop.Timer(rearmable: RunLoop.WallInstant.distantFuture) { _ in log.update { $0.append("wall") } }
+      let wall = RunLoop.Timer(rearmableOn: .wall) { _ in log.update { $0.append("wall") } }
       let source = RunLoop.Source { _ in log.update { $0.append("source") } }
       let signal = try RunLoop.SignalSource(.user1) { _, _ in log.update { $0.append("signal") } }
       let port = try PortSourceFactory.make(counter) { log.update { $0.append("port") } }

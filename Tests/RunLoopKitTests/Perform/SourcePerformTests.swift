@@ -203,6 +203,13 @@ final class DropTests: XCTestCase {
     XCTAssertTrue(calls.ran.value >= rounds * 10 && calls.dropped.value >= rounds && refused.value >= rounds)
   }
 
+  /// `start` waits, so async code cannot call it.
+  private func startedThread() throws -> RunLoop.Thread {
+    let thread = RunLoop.Thread(name: "server")
+    try thread.start()
+    return thread
+  }
+
   /// The advice of `performAndWait` to tasks.
   func test_RLK_DROP_4_aContinuationIsResumedWhateverBecomesOfTheLoop() async throws {
     @Sendable func answer(on loop: RunLoop, in mode: RunLoop.Mode = .default) async throws -> Int {
@@ -218,8 +225,7 @@ final class DropTests: XCTestCase {
         }
       }
     }
-    let server = RunLoop.Thread(name: "server")
-    try server.start()
+    let server = try startedThread()
     let loop = server.loop!
     let first = try await answer(on: loop)
     XCTAssertEqual(first, 7)

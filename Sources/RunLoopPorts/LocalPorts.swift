@@ -1,0 +1,53 @@
+import RunLoopKit
+
+extension RunLoop.Local {
+  /// Creates a port that other processes find by its name, and adds it to `mode`.
+  /// - Parameters:
+  ///   - name: As for `Port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, like all below.
+  ///   - queueLimit: How many messages may wait.
+  ///   - policy: Who may connect.
+  ///   - maximumPayload: The most bytes of one message.
+  ///   - onRefusal: Called for each connection and message that is refused; not bound to this thread.
+  ///   - mode: `.common` stands for all common modes.
+  ///   - receive: Called on this thread for each message.
+  /// - Throws: As that initialiser, and `add(_:to:)`; the name is free again then.
+  @discardableResult
+  public func port(
+    registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
+    accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
+    onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, in mode: RunLoop.Mode = .default,
+    _ receive: @escaping (RunLoop.Port, RunLoop.Message) -> Void
+  ) throws(RunLoopError) -> RunLoop.Port {
+    let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
+    return try added(RunLoop.Port(name, queueLimit, terms, onlyHost: loop, unchecked: receive), to: mode)
+  }
+
+  /// As `port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:in:_:)`, with a body that answers: on this
+  /// thread.
+  @_disfavoredOverload  // a trailing closure is a receiver's
+  @discardableResult
+  public func port(
+    registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
+    accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
+    onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, in mode: RunLoop.Mode = .default,
+    replying: @escaping (RunLoop.Port, RunLoop.Message) -> RunLoop.Message?
+  ) throws(RunLoopError) -> RunLoop.Port {
+    try port(
+      registeredAs: name, queueLimit: queueLimit, accepting: policy, maximumPayload: maximumPayload,
+      onRefusal: onRefusal, in: mode, RunLoop.Port.answering(replying))
+  }
+
+  /// As `port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:in:_:)`, with a delegate, which the port does
+  /// not retain.
+  @discardableResult
+  public func port(
+    registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
+    accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
+    onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, in mode: RunLoop.Mode = .default,
+    delegate: any RunLoop.PortDelegate
+  ) throws(RunLoopError) -> RunLoop.Port {
+    try port(
+      registeredAs: name, queueLimit: queueLimit, accepting: policy, maximumPayload: maximumPayload,
+      onRefusal: onRefusal, in: mode, RunLoop.Port.telling(delegate))
+  }
+}

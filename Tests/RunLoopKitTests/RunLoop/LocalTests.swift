@@ -1,0 +1,156 @@
+import Glibc
+import RunLoopKit
+import RunLoopPorts
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Items whose closures capture what belongs to the loop's thread.
+final class LocalTests: XCTestCase {
+  /// Not Sendable. Its deinit notes the thread.
+  private final class Owned {
+    private let gone: Box<[pthread_t]>
+    private(set) var calls: [String] = []
+
+    init(_ gone: Box<[pthread_t]>) { self.gone = gone }
+    deinit { gone.update { $0.append(pthread_self()) } }
+
+    func call(_ name: String) { calls.append(name) }
+  }
+
+  private let timers = ["after", "suspending", "continuous", "wall", "clock", "rearmable", "delayed"]
+  private let others = [
+    "observer", "source", "port source", "descriptor", "frame", "block", "either", "queued", "named",
+  ]
+
+  private func makeTimers(_ loop: RunLoop, _ owned: Owned) throws {
+    try loop.assumeOnLoop { local throws(RunLoopError) in
+      try local.timer(after: .zero) { _ in owned.call("after") }
+      try local.timer(fireDate: .now) { _ in owned.call("suspending") }
+      try local.timer(continuousFireDate: .now) { _ in owned.call("continuous") }
+      try local.timer(wallFireDate: .now) { _ in owned.call("wall") }
+      try local.timer(after: .zero, on: .continuous) { timer in
+        XCTAssertEqual(timer.clock, .continuous)
+        owned.call("clock")
+      }
+      let rearmable = try local.rearmableTimer(on: .wall) { timer in
+        XCTAssertEqual(timer.clock, .wall)
+        owned.call("rearmable")
+        timer.invalidate()
+      }
+      XCTAssertEqual(rearmable.wallFireDate, .distantFuture)
+      rearmable.rearm(after: .zero)
+      try local.perform(after: .zero, target: owned, key: "key") { owned.call("delayed") }
+    }
+  }
+
+  private func makeOthers(_ loop: RunLoop, _ owned: Owned, _ counters: [EventCounter], _ entered: Box<Int>) throws {
+    try loop.assumeOnLoop { local throws(RunLoopError) in
+      try local.observer(.beforeTimers, repeats: false) { _ in owned.call("observer") }
+      var hooks = RunLoop.Source.Hooks()
+      hooks.schedule = { _, _ in entered.value += 1 }
+      try local.source(hooks: hooks) { source in
+        owned.call("source")
+        source.invalidate()
+      }.signal()
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(3600))
+      try local.portSource(counters[0].descriptor, limit: limit) { source in
+        owned.call("port source")
+        source.invalidate()
+      }
+      try local.descriptor(counters[1].descriptor, interest: .readable, limit: limit) { source, _ in
+        owned.call("descriptor")
+        source.invalidate()
+      }
+      try local.displayLink(rate: RunLoop.FrameRate(framesPerSecond: 1000)) { link, _ in
+        owned.call("frame")
+        link.invalidate()
+      }
+      try local.perform { owned.call("block") }
+      try local.perform(in: "never", .default) { owned.call("either") }
+      try local.enqueue { owned.call("queued") }
+    }
+  }
+
+  /// An idle block keeps no mode going: a timer does.
+  private func runIdle(_ loop: RunLoop, _ owned: Owned) throws {
+    let never = RunLoop.Timer.never()
+    try loop.add(never)
+    try loop.assumeOnLoop { local throws(RunLoopError) in
+      try local.performWhenIdle {
+        owned.call("idle")
+        loop.stop()
+      }
+    }
+    XCTAssertEqual(try loop.run(), .stopped)
+    never.invalidate()
+    XCTAssertEqual(owned.calls.last, "idle")
+  }
+
+  func test_RLK_LOCAL_1_eachKindIsCalledAndReleasedOnItsThread() throws {
+    let name = NameFolder.newName()
+    onThread {
+      let (loop, gone, entered) = (RunLoop.current, Box<[pthread_t]>([]), Box(0))
+      let counters = [EventCounter(), EventCounter()]
+      for counter in counters { counter.add() }
+      func serve() throws {
+        let owned = Owned(gone)
+        try self.makeTimers(loop, owned)
+        try self.makeOthers(loop, owned, counters, entered)
+        let port = try loop.assumeOnLoop { local throws(RunLoopError) in
+          try local.port(registeredAs: name) { port, _ in
+            owned.call("named")
+            port.invalidate()
+          }
+        }
+        try port.sendRight.send(Message())
+        XCTAssertEqual(try loop.run(for: .seconds(60)), .finished)
+        XCTAssertEqual(owned.calls.sorted(), (self.timers + self.others).sorted())
+        try self.runIdle(loop, owned)
+      }
+      try serve()
+      XCTAssertEqual(entered.value, 1)
+      XCTAssertEqual(gone.value, [pthread_self()])
+    }
+  }
+
+  func test_RLK_LOCAL_2_aDelayedPerformIsReleasedOnItsThreadWhoeverCancelsIt() {
+    onThread {
+      let (loop, gone, own) = (RunLoop.current, Box<[pthread_t]>([]), pthread_self())
+      func ask() throws -> RunLoop.DelayedPerform {
+        let owned = Owned(gone)
+        return try loop.assumeOnLoop { local throws(RunLoopError) in
+          try local.perform(after: .seconds(1000), target: owned) { owned.call("never") }
+        }
+      }
+      // On this thread, in no callout: at once.
+      XCTAssertTrue(try ask().cancel())
+      XCTAssertEqual(gone.value, [own])
+      let performed = try ask()
+      TestThread { XCTAssertTrue(performed.cancel()) }.join()
+      XCTAssertFalse(performed.isPending || performed.cancel())
+      XCTAssertEqual(gone.value, [own])
+      try loop.perform {}
+      try loop.run(for: .zero)
+      let source = RunLoop.Source { _ in }
+      source.signal()
+      try loop.add(source)
+      try loop.run(for: .zero)
+      XCTAssertEqual(gone.value, [own, own])
+    }
+  }
+
+  func test_RLK_LOCAL_3_aTargetCancelsItsLocalPerforms() {
+    onThread {
+      let (loop, gone) = (RunLoop.current, Box<[pthread_t]>([]))
+      let owned = Owned(gone)
+      try loop.assumeOnLoop { local throws(RunLoopError) in
+        for key in ["a", "a", "b"] { try local.perform(after: .zero, target: owned, key: key) { owned.call(key) } }
+      }
+      XCTAssertEqual(loop.cancelPerforms(target: owned, key: "a"), 2)
+      XCTAssertEqual(try loop.run(for: .seconds(60)), .finished)
+      XCTAssertEqual(owned.calls, ["b"])
+      XCTAssertEqual(loop.cancelPerforms(target: owned), 0)
+    }
+  }
+}
