@@ -7,7 +7,7 @@ import RunLoopKit
 
 StandardOutput.watch()
 // Before any thread exists: what signal sources receive must be blocked in every thread.
-try RunLoop.blockSignals(.hangup, .terminate)
+try RunLoop.Signal.block(.hangup, .terminate)
 
 func check(_ condition: Bool, _ text: String) {
   guard !condition else { return }
@@ -38,7 +38,7 @@ func run() throws {
   /// The program starts with an empty signal mask, whatever this process blocks.
   func startChild() {
     do {
-      let child = try RunLoop.spawn("/bin/sh", arguments: ["-c", "exit 3"])
+      let child = try RunLoop.ChildSource.spawn("/bin/sh", arguments: ["-c", "exit 3"])
       try loop.assumeOnLoop { local throws(RunLoopError) in
         try local.child(child) { _, status in
           tell("the child \(status)")

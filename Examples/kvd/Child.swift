@@ -9,7 +9,7 @@ final class Child {
 
   /// - Parameter body: Called when it has ended; until then this must be kept.
   init(arguments: [String], on loop: RunLoop, _ body: @escaping (RunLoop.ExitStatus) -> Void) throws {
-    processID = try RunLoop.spawn("/proc/self/exe", arguments: arguments)
+    processID = try RunLoop.ChildSource.spawn("/proc/self/exe", arguments: arguments)
     do {
       source = try loop.assumeOnLoop { local throws(RunLoopError) in
         try local.child(processID) { body($1) }

@@ -9,7 +9,7 @@ import Synchronization
 struct Patterns {
   static func main() throws {
     StandardOutput.watch()
-    try RunLoop.blockSignals(.user1)
+    try RunLoop.Signal.block(.user1)
     try clocks()
     try frames()
     try commit()

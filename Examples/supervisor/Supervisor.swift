@@ -31,7 +31,7 @@ final class Supervisor: Sendable {
   func worker(_ name: String) -> Worker { workers.withLock { $0[name] ?? Worker() } }
 
   func start(_ name: String) throws {
-    let processID = try RunLoop.spawn("/proc/self/exe", arguments: ["worker", name, self.name])
+    let processID = try RunLoop.ChildSource.spawn("/proc/self/exe", arguments: ["worker", name, self.name])
     let child = try RunLoop.ChildSource(processID: processID) { [weak self] _, status in
       self?.ended(name, status)
     }

@@ -18,7 +18,7 @@ extension RunLoop {
   ///
   /// Source: pidfd_open(2), waitid(2). Where the kernel lacks pidfds (before Linux 5.3, or a filter forbids them; or if
   /// the environment has `RUNLOOPKIT_NO_PIDFD`) the end is learned from SIGCHLD, which must then be blocked in all
-  /// threads and not ignored (`RunLoop.blockSignals`; the mask rules of `SignalSource` apply), and only children can be
+  /// threads and not ignored (`RunLoop.Signal.block`; the mask rules of `SignalSource` apply), and only children can be
   /// waited for [RLK-EVENT-11, RLK-SIGNAL-20]. A later process of the same number is told by its start
   /// (`/proc/PID/stat`); only one that other code's waiting lets into the number while `send` or the loop looks,
   /// between two system calls, would be mistaken.

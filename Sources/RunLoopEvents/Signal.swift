@@ -100,6 +100,24 @@ extension RunLoop {
   }
 }
 
+extension RunLoop.Signal {
+  /// Blocks signals in the calling thread, and thereby in all threads that it creates later. They stay blocked.
+  ///
+  /// Signals that a signal source receives must be blocked in every thread, so call this first in `main`. A program that is
+  /// started by fork(2) and exec(3) inherits the mask; `RunLoop.ChildSource.spawn` starts one with an empty mask.
+  /// - Parameter signals: At least one.
+  /// - Throws: `.system` with `EINVAL` for an empty list, SIGKILL, SIGSTOP and a number that is no signal; no signal is blocked
+  ///   then.
+  /// - Thread: Any; only its own mask changes. - Blocks: No. - SeeAlso: pthread_sigmask(3).
+  public static func block(_ signals: RunLoop.Signal...) throws(RunLoopError) { try block(Set(signals)) }
+
+  /// As `block(_:)` with a list, for a set.
+  public static func block(_ signals: Set<RunLoop.Signal>) throws(RunLoopError) {
+    let signals = try SignalSet(signals)
+    try RunLoopError.check(rlc_signals_block(signals.bits, nil), "pthread_sigmask", signals.refusal)
+  }
+}
+
 /// Bit n - 1 is signal n, as in the core.
 struct SignalSet {
   private(set) var bits: UInt64 = 0

@@ -25,7 +25,7 @@ enum SignalMasks {
     let names = found.map(\.description).joined(separator: ", ")
     StandardError.write(
       "RunLoopKit: thread \(thread.thread_id) (\(name(of: thread))) does not block \(names): it may take what a source is "
-        + "waiting for, and do what the signal does without one, which may end the process. Call RunLoop.blockSignals for "
+        + "waiting for, and do what the signal does without one, which may end the process. Call RunLoop.Signal.block for "
         + "\(found.count == 1 ? "it" : "them") in main, before any thread is made. This is said once.\n")
   }
 

@@ -5,7 +5,7 @@ extension RunLoop {
   /// Signals as events of a loop, with everything allowed in the callout that is allowed in any other.
   ///
   /// ```swift
-  /// try RunLoop.blockSignals(.terminate, .hangup)  // first of all, in main
+  /// try RunLoop.Signal.block(.terminate, .hangup)  // first of all, in main
   /// let source = try RunLoop.SignalSource(.terminate, .hangup) { _, info in
   ///   if info.signal == .terminate { RunLoop.main.stop() } else { readConfiguration() }
   /// }
@@ -14,7 +14,7 @@ extension RunLoop {
   ///
   /// **The mask.** A signal is received only if it is blocked in every thread: one thread that does not block it gets
   /// it the old way, handler or default action. So block it in `main` before the first thread is made
-  /// (`RunLoop.blockSignals`); threads inherit that. When a source is added to a mode the threads of the process are
+  /// (`RunLoop.Signal.block`); threads inherit that. When a source is added to a mode the threads of the process are
   /// looked at, and standard error is told of one that does not block its signals, once for each signal
   /// [RLK-SIGNAL-19]. A source blocks its signals in the thread that makes it, and no other. When the last source for a
   /// signal is invalidated or gone, and this happens in a thread where a source had blocked it, it is unblocked there;
@@ -108,21 +108,6 @@ extension RunLoop {
       let names = receiver.signals.signals.map(\.description).joined(separator: "|")
       return "<signal source\(labelText) order \(order), \(names), \(isValid ? "valid" : "invalid")>"
     }
-  }
-
-  /// Blocks signals in the calling thread, and so in all threads that it makes from now on: what signal sources receive
-  /// must be blocked in every thread. Best called first in `main`. They stay blocked.
-  ///
-  /// A program that is started by fork(2) and exec(3) inherits the mask; `RunLoop.spawn` gives it an empty one.
-  /// - Throws: `.system` with `EINVAL` for none at all, SIGKILL, SIGSTOP and what is no signal: nothing is blocked
-  ///   then.
-  /// - SeeAlso: pthread_sigmask(3).
-  public static func blockSignals(_ signals: Signal...) throws(RunLoopError) { try blockSignals(Set(signals)) }
-
-  /// The same for a set.
-  public static func blockSignals(_ signals: Set<Signal>) throws(RunLoopError) {
-    let signals = try SignalSet(signals)
-    try RunLoopError.check(rlc_signals_block(signals.bits, nil), "pthread_sigmask", signals.refusal)
   }
 }
 

@@ -2,16 +2,17 @@ internal import CRunLoopCore
 internal import Glibc
 import RunLoopKit
 
-extension RunLoop {
-  /// What is done in a child before its program starts.
+extension RunLoop.ChildSource {
+  /// What the child does before its program starts.
   public enum FileAction: Hashable, Sendable {
-    /// `as` becomes another number of what `descriptor` is here; equal numbers: it stays open.
+    /// Makes the second descriptor a duplicate of the first, which is this process's, as dup2(2) does. With equal numbers the
+    /// descriptor stays open in the child.
     case duplicate(Int32, as: Int32)
-    /// Descriptors that are close-on-exec, as all of RunLoopKit's are, need no such action.
+    /// Closes a descriptor. Those that are close-on-exec, as all of RunLoopKit's are, need no such action.
     case close(Int32)
-    /// `flags` and `mode` as of open(2).
+    /// Opens a file under the descriptor `as`, with the flags and the mode of open(2).
     case open(path: String, flags: Int32, mode: UInt32 = 0o644, as: Int32)
-    /// For the actions that follow, and the program.
+    /// Changes the working directory for the actions that follow and for the program.
     case changeDirectory(String)
   }
 
@@ -19,11 +20,11 @@ extension RunLoop {
   /// [RLK-CHILD-12].
   ///
   /// ```swift
-  /// let child = try RunLoop.spawn("gzip", arguments: ["-9", "log.1"])
+  /// let child = try RunLoop.ChildSource.spawn("gzip", arguments: ["-9", "log.1"])
   /// try loop.add(RunLoop.ChildSource(processID: child) { _, status in print(status) })
   /// ```
   ///
-  /// The child is the caller's to wait for: by a `ChildSource`, or waitpid(2).
+  /// The caller waits for the child, with a `ChildSource` or with waitpid(2).
   /// - Parameters:
   ///   - path: Looked for in `PATH` if it has no slash.
   ///   - arguments: Without the program's name, which is `path`.
@@ -53,7 +54,7 @@ extension RunLoop {
   }
 }
 
-extension RunLoop.FileAction {
+extension RunLoop.ChildSource.FileAction {
   fileprivate var path: String? {
     switch self {
     case .duplicate, .close: nil

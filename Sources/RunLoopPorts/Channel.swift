@@ -176,7 +176,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     // Under virtual time the reader may wait for the turn of this thread.
     let limit = Kernel.current?.turns == nil ? terms.policy.mostUnread : Int.max
     while true {
-      let isReserved = sending.withLock { unreadFiles.reserve(size, limit: limit, fileDescriptor) }
+      let isReserved = sending.withLock { unreadFiles.reserve(size, limit: limit, descriptor) }
       if isReserved { return }
       try waitForReader(patience)
       if isBroken { throw failure }
@@ -264,7 +264,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   /// Who waits for room to send would wait until the peer closes its end: he is woken.
   private func endSocket() {
     guard socket.hold() else { return }
-    if !isForked { _ = shutdown(fileDescriptor, Int32(SHUT_RDWR)) }  // ENOTCONN: the peer was quicker
+    if !isForked { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }  // ENOTCONN: the peer was quicker
     socket.release()
   }
 

@@ -84,9 +84,9 @@ extension Channel {
     if stalled != nil { rest(true) }  // it has entered another mode meanwhile, or was let in too early
     guard !isOver, !isBusy, stalled == nil, mode == nil || !sitsOut() else { return .nothing }
     let packet = PacketBuffer.ofThread
-    var size = rlc_message_socket_receive(fileDescriptor, packet.bytes, PacketBuffer.capacity, packet.received)
+    var size = rlc_message_socket_receive(descriptor, packet.bytes, PacketBuffer.capacity, packet.received)
     if size == -Int64(ECONNRESET) {  // told once; what was sent before comes after it
-      size = rlc_message_socket_receive(fileDescriptor, packet.bytes, PacketBuffer.capacity, packet.received)
+      size = rlc_message_socket_receive(descriptor, packet.bytes, PacketBuffer.capacity, packet.received)
     }
     guard size > 0 else { return arrival(of: size) }
     // Who has an introduced end too can have turned it off.

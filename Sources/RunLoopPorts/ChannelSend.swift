@@ -61,8 +61,8 @@ extension Channel {
   func waitForRoom(_ patience: Patience) throws(RunLoopError) {
     let deadline = try self.deadline(of: patience)
     let status =
-      Kernel.current?.turns?.waitUntilWritable(fileDescriptor, until: deadline, for: "room in a connection (send)")
-      ?? rlc_message_socket_wait_writable(fileDescriptor, deadline)
+      Kernel.current?.turns?.waitUntilWritable(descriptor, until: deadline, for: "room in a connection (send)")
+      ?? rlc_message_socket_wait_writable(descriptor, deadline)
     if status == 0 { throw .timedOut }
     try RunLoopError.check(status, "poll")
   }
@@ -70,9 +70,9 @@ extension Channel {
   /// Until the peer has taken something.
   func waitForReader(_ patience: Patience) throws(RunLoopError) {
     let deadline = try self.deadline(of: patience)
-    let unread = rlc_message_socket_unread(fileDescriptor)
+    let unread = rlc_message_socket_unread(descriptor)
     guard unread > 0 else { return }
-    let status = rlc_message_socket_wait_read(fileDescriptor, unread, deadline)
+    let status = rlc_message_socket_wait_read(descriptor, unread, deadline)
     if status == 0 { throw .timedOut }
     try RunLoopError.check(status, "epoll_wait")
   }
@@ -108,7 +108,7 @@ extension Channel {
   func transmit(_ frame: Frame) -> Int32 {
     guard socket.hold() else { return -EBADF }
     defer { socket.release() }
-    return frame.withParts { rlc_message_socket_send(fileDescriptor, $0.baseAddress, $0.count, nil, 0) }
+    return frame.withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
   }
 
   /// True if nothing is left.

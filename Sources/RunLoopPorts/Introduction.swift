@@ -57,7 +57,7 @@ extension Channel {
   private func transmit(_ header: inout rlc_frame_header, _ end: Int32) -> Int32 {
     withUnsafeMutableBytes(of: &header) { header in
       var part = iovec(iov_base: header.baseAddress, iov_len: header.count)
-      return withUnsafePointer(to: end) { rlc_message_socket_send(fileDescriptor, &part, 1, $0, 1) }
+      return withUnsafePointer(to: end) { rlc_message_socket_send(descriptor, &part, 1, $0, 1) }
     }
   }
 

@@ -26,7 +26,7 @@ final class Listener: RunLoop.PortFollower, @unchecked Sendable {
 
   /// Takes one connection: who it is comes first.
   override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
-    let accepted = rlc_message_socket_accept(fileDescriptor)
+    let accepted = rlc_message_socket_accept(descriptor)
     if accepted >= 0 { welcome(accepted) } else if accepted != -EAGAIN { claim.refuseOne(terms) }
     return false
   }

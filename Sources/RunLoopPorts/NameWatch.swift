@@ -63,7 +63,7 @@ final class NameWatch: RunLoop.PortFollower, @unchecked Sendable {
 
   override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     guard let port = mailbox.membership(in: mode)?.port else { return false }
-    rlc_port_name_drain(fileDescriptor)
+    rlc_port_name_drain(descriptor)
     guard !claim.isOwned, !isTold.exchange(true, ordering: .acquiringAndReleasing) else { return false }
     mailbox.disconnect(self)
     invalidate()

@@ -239,7 +239,7 @@ struct OutgoingMessage: ~Copyable {
   private func transmit(_ parts: UnsafeBufferPointer<iovec>) -> Int32 {
     // A thousand components and the header: one more than a call takes.
     if parts.count > OutgoingMessage.mostParts { return transmitJoined(parts) }
-    let socket = channel.fileDescriptor
+    let socket = channel.descriptor
     if header.descriptors == 0 { return rlc_message_socket_send(socket, parts.baseAddress, parts.count, nil, 0) }
     let descriptors = allDescriptors
     return rlc_message_socket_send(socket, parts.baseAddress, parts.count, descriptors, descriptors.count)
@@ -254,7 +254,7 @@ struct OutgoingMessage: ~Copyable {
     return whole.withUnsafeMutableBytes { whole in
       var part = iovec(iov_base: whole.baseAddress, iov_len: whole.count)
       let descriptors = allDescriptors
-      return rlc_message_socket_send(channel.fileDescriptor, &part, 1, descriptors, descriptors.count)
+      return rlc_message_socket_send(channel.descriptor, &part, 1, descriptors, descriptors.count)
     }
   }
 

@@ -13,7 +13,7 @@ import class RunLoopKit.RunLoop
 struct FailingCalls {
   static func main() throws {
     let words = CommandLine.arguments
-    try RunLoop.blockSignals(.user1, .child)
+    try RunLoop.Signal.block(.user1, .child)
     let said = Said()
     FailingKernel.install()
     if words.count == 4 { FailingKernel.plan(words[1], Int(words[2])!, Int32(words[3])!) }
@@ -214,7 +214,7 @@ final class Program: @unchecked Sendable {
       kill(getpid(), SIGUSR1)
     }
     ledger.expect("child") {
-      let child = try RunLoop.spawn("/bin/true")
+      let child = try RunLoop.ChildSource.spawn("/bin/true")
       try add(RunLoop.ChildSource(processID: child) { _, _ in ledger.note("child") })
     }
     ledger.expect("file") {

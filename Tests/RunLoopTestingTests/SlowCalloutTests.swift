@@ -275,7 +275,7 @@ private func hosted(
 
 private func tellSlowSignalSources() throws {
   let time = VirtualTime.install()
-  try RunLoop.blockSignals(.user1)
+  try RunLoop.Signal.block(.user1)
   let loop = RunLoop.current
   let reports = Reports()
   loop.reportSlowCallouts(longerThan: limit, to: reports.append)

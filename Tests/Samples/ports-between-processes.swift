@@ -22,7 +22,7 @@ func portsBetweenProcesses() throws {
   if CommandLine.arguments.count > 2 { return try serve(Int32(CommandLine.arguments[2])!) }
   var ends: [Int32] = [-1, -1]
   require(pipe(&ends) == 0)
-  let server = try RunLoop.spawn("/proc/self/exe", arguments: ["ports-between-processes", "\(ends[1])"])
+  let server = try RunLoop.ChildSource.spawn("/proc/self/exe", arguments: ["ports-between-processes", "\(ends[1])"])
   close(ends[1])
   var byte: UInt8 = 0
   require(read(ends[0], &byte, 1) == 1)

@@ -22,8 +22,8 @@ extension EventService {
 }
 
 extension RunLoop {
-  /// The superclass of signal sources, child sources, file watches and memory pressure sources: events of the system as
-  /// members of modes.
+  /// The superclass of signal sources, child sources, file watches and memory pressure sources; a program neither
+  /// subclasses it nor creates one.
   ///
   /// They wake their loop by themselves and are called on its thread, one event a pass, in modes that hold them
   /// [RLK-SIGNAL-3, RLK-SIGNAL-6]. Their own descriptors are close-on-exec, and closed when the source is invalidated

@@ -99,6 +99,8 @@ extension RunLoop {
     }
 
     @exclusivity(unchecked) final var body: Body
+    /// The descriptor. If it is the caller's, the caller keeps it open while the source is a member of a mode.
+    public var fileDescriptor: Int32 { descriptor }
 
     /// - Parameters:
     ///   - fileDescriptor: What to watch; at least 0, and open when the source is added.
@@ -209,7 +211,7 @@ extension RunLoop {
     }
 
     public override var description: String {
-      "<descriptor source\(labelText) order \(order), descriptor \(fileDescriptor), \(interest), \(isValid ? "valid" : "invalid")>"
+      "<descriptor source\(labelText) order \(order), descriptor \(descriptor), \(interest), \(isValid ? "valid" : "invalid")>"
     }
   }
 }

@@ -2,13 +2,14 @@ internal import Glibc
 internal import Synchronization
 
 extension RunLoop {
-  /// What port sources, file descriptor sources and sources of system events share: a descriptor.
+  /// The superclass of port sources, file descriptor sources and sources of system events, which all have a descriptor.
+  ///
+  /// A program neither subclasses it nor creates one.
   open class DescriptorItem: Item, @unchecked Sendable {
     /// `RLC_` bits: interest in the lower half and the highest one, how it reports in between.
     final let wanted: Atomic<UInt8>
-    /// The descriptor. Of a port source and a file descriptor source it is the caller's and must stay open while the
-    /// item is a member of a mode; of a source of system events it is the source's own, for the loop alone.
-    public final let fileDescriptor: Int32
+    /// Of a source of system events it is the source's own, for the loop alone.
+    package final let descriptor: Int32
 
     init(
       _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, context: Context?, onlyHost: RunLoop?,
@@ -18,20 +19,20 @@ extension RunLoop {
       guard fileDescriptor >= 0 else {
         throw .system(EBADF, DescriptorWords.isNone(fileDescriptor))
       }
-      self.fileDescriptor = fileDescriptor
+      descriptor = fileDescriptor
       wanted = Atomic(UInt8(truncatingIfNeeded: interest))
       super.init(kind, order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
     }
 
     final func checkOpen() throws(RunLoopError) {
       try RunLoopError.checkErrno(
-        fcntl(fileDescriptor, F_GETFD), "fcntl", DescriptorWords.isNotOpen(fileDescriptor))
+        fcntl(descriptor, F_GETFD), "fcntl", DescriptorWords.isNotOpen(descriptor))
     }
 
     @inline(__always)
     final var registration: PortRegistration {
       PortRegistration(
-        fileDescriptor: standIn?.fileDescriptor ?? fileDescriptor, isCounter: kind == .portSource,
+        fileDescriptor: standIn?.fileDescriptor ?? descriptor, isCounter: kind == .portSource,
         interest: UInt32(wanted.load(ordering: .acquiring)))
     }
   }
@@ -48,6 +49,8 @@ extension RunLoop {
   /// Source: `CFRunLoopSourceRef` with a version 1 context.
   public final class PortSource: DescriptorItem, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
+    /// The descriptor, which the caller keeps open while the source is a member of a mode.
+    public var fileDescriptor: Int32 { descriptor }
 
     /// - Parameters:
     ///   - fileDescriptor: The counter or pipe to read from; at least 0, and open when the source is added.
@@ -82,7 +85,7 @@ extension RunLoop {
     /// Its handler, which is called for it, cannot tell it from a message.
     @inline(never)
     private func tellFailedRead() {
-      let why = "its descriptor \(fileDescriptor) cannot be read"
+      let why = "its descriptor \(descriptor) cannot be read"
       StandardError.write("RunLoopKit: a port source\(labelText) rests until it is added anew: \(why)\n")
     }
 
@@ -94,7 +97,7 @@ extension RunLoop {
     public override var description: String {
       let detail = context?.description.map { ", context \($0)" } ?? ""
       return
-        "<port source\(labelText) order \(order), descriptor \(fileDescriptor), \(isValid ? "valid" : "invalid")\(detail)>"
+        "<port source\(labelText) order \(order), descriptor \(descriptor), \(isValid ? "valid" : "invalid")\(detail)>"
     }
   }
 }

@@ -116,7 +116,7 @@ extension ModePointer {
   private func takeLost(_ item: RunLoop.Item) -> PassEvent? {
     if item.kind == .descriptorSource { return .port(item, ready: PortRegistration.failed) }
     // Proof: `Item.Kind`. Nothing else is in a port set.
-    let number = unsafeDowncast(item, to: RunLoop.DescriptorItem.self).fileDescriptor
+    let number = unsafeDowncast(item, to: RunLoop.DescriptorItem.self).descriptor
     let name = item.kind == .portSource ? "a port source" : "an event source"
     let why = "its descriptor \(number) was closed while it was a member"
     StandardError.write("RunLoopKit: \(name)\(item.labelText) hears nothing any more: \(why)\n")

@@ -212,7 +212,7 @@ extension RunLoop.Local {
   ///   - target: Retained with the block; `cancelPerforms(target:key:)` finds the block by it [RLK-LOCAL-3].
   ///   - key: Tells the performs of one target apart.
   ///   - block: Called once, on this thread.
-  /// - Throws: `.loopEnded`, `.forked`; `.systemCall` if no descriptor is left for the first timer of a mode.
+  /// - Throws: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a mode.
   @discardableResult
   public func perform(
     after delay: Duration, tolerance: Duration = .zero, in mode: RunLoop.Mode = .default, target: AnyObject? = nil,

@@ -8,7 +8,7 @@ enum PortServer {
   /// Until `count` messages were answered, or a signal asks for the end.
   static func run(_ name: String, count: Int?) throws {
     // Before any thread exists.
-    try RunLoop.blockSignals(.interrupt, .terminate)
+    try RunLoop.Signal.block(.interrupt, .terminate)
     let loop = RunLoop.current
     let served = Atomic<Int>(0)
     let port = try RunLoop.Port(

@@ -82,20 +82,22 @@ final class ErrorTextTests: XCTestCase {
     check("SIGKILL cannot be blocked or received by anybody (signalfd: Invalid argument)") {
       _ = try RunLoop.SignalSource(.kill) { _, _ in }
     }
-    check("SIGSTOP cannot be") { try RunLoop.blockSignals(.init(rawValue: SIGSTOP)) }
-    check("99 is no signal: they are 1 to 64") { try RunLoop.blockSignals(.init(rawValue: 99)) }
+    check("SIGSTOP cannot be") { try RunLoop.Signal.block(.init(rawValue: SIGSTOP)) }
+    check("99 is no signal: they are 1 to 64") { try RunLoop.Signal.block(.init(rawValue: 99)) }
     check("no signal was named") { _ = try RunLoop.SignalSource([]) { _, _ in } }
-    check("signal 32 is the C library's own") { try RunLoop.blockSignals(.init(rawValue: 32)) }
+    check("signal 32 is the C library's own") { try RunLoop.Signal.block(.init(rawValue: 32)) }
   }
 
   func test_RLK_ERROR_4_processesAndPaths() throws {
     check("-3 is no process's number") { _ = try RunLoop.ChildSource(processID: -3) { _, _ in } }
     check("there is no process \(Int32.max)") { _ = try RunLoop.ChildSource(processID: Int32.max) { _, _ in } }
-    check("/no/such/program (posix_spawnp: No such file or directory)") { _ = try RunLoop.spawn("/no/such/program") }
-    check("/bin/true, or one of its file actions") {
-      _ = try RunLoop.spawn("/bin/true", actions: [.changeDirectory("/no/such/folder")])
+    check("/no/such/program (posix_spawnp: No such file or directory)") {
+      _ = try RunLoop.ChildSource.spawn("/no/such/program")
     }
-    check("a string has a zero byte") { _ = try RunLoop.spawn("true", arguments: ["a\0b"]) }
+    check("/bin/true, or one of its file actions") {
+      _ = try RunLoop.ChildSource.spawn("/bin/true", actions: [.changeDirectory("/no/such/folder")])
+    }
+    check("a string has a zero byte") { _ = try RunLoop.ChildSource.spawn("true", arguments: ["a\0b"]) }
     check("/no/such/file (inotify_add_watch: No such file or directory)") {
       _ = try RunLoop.FileWatch(path: "/no/such/file", events: .changes) { _, _ in }
     }

@@ -37,7 +37,7 @@ final class ChildNumberTests: XCTestCase {
   ) throws {
     guard test_may_choose_process_ids() == 1 else { try skipCase("a process id cannot be chosen here") }
     inChild(line: line) { check in
-      try RunLoop.blockSignals(.child)
+      try RunLoop.Signal.block(.child)
       RunLoop.forbidProcessDescriptors(forbids)
       let (first, second, seen) = (Pipe(), Pipe(), Box<[RunLoop.ExitStatus]>([]))
       let gone = Self.start(first, code: 7)
@@ -57,7 +57,7 @@ final class ChildNumberTests: XCTestCase {
   func test_RLK_CHILD_15_sourcesOfOneProcessAreToldTogether_alsoOfOneThatEndedBefore() {
     for forbids in [false, true] {
       inChild { check in
-        try RunLoop.blockSignals(.child)
+        try RunLoop.Signal.block(.child)
         RunLoop.forbidProcessDescriptors(forbids)
         let (loop, gate, seen) = (RunLoop.current, Pipe(), Box<[RunLoop.ExitStatus]>([]))
         let child = Self.start(gate, code: 3)

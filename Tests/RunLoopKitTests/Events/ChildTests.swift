@@ -325,7 +325,7 @@ final class ChildTests: XCTestCase {
       try loop.add(RunLoop.Timer.never())
       let warm = try RunLoop.ChildSource(processID: child) { _, _ in }
       try loop.add(warm)
-      check.that(fcntl(warm.fileDescriptor, F_GETFD) & FD_CLOEXEC != 0)  // case 19
+      check.that(fcntl(warm.descriptor, F_GETFD) & FD_CLOEXEC != 0)  // case 19
       warm.invalidate()
       let before = openDescriptors()
       for _ in 0..<1000 {
@@ -342,10 +342,10 @@ final class ChildTests: XCTestCase {
   func test_RLK_CHILD_12_aSpawnedProgramHasACleanMask() {
     inChild { check in
       let loop = RunLoop.current
-      try RunLoop.blockSignals(.terminate, .user1)
+      try RunLoop.Signal.block(.terminate, .user1)
       signal(SIGHUP, SIG_IGN)
       let output = Pipe()
-      let child = try RunLoop.spawn(
+      let child = try RunLoop.ChildSource.spawn(
         "/bin/sh", arguments: ["-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status; echo $WORD; pwd; exit 5"],
         environment: ["WORD=hello", "PATH=/usr/bin:/bin"],
         actions: [.changeDirectory("/"), .duplicate(output.writing, as: 1), .close(0)])
@@ -360,8 +360,8 @@ final class ChildTests: XCTestCase {
       // The C library ignores its own two, 32 and 33.
       let masks = lines.prefix(2).map { UInt64($0.suffix(16), radix: 16).map { $0 & ~(3 << 31) } }
       check.equal(masks, [0, 0])
-      check.equal(systemError { _ = try RunLoop.spawn("/no/such/program") }, ENOENT)
-      check.equal(systemError { _ = try RunLoop.spawn("/bin/sh", arguments: ["a\0b"]) }, EINVAL)
+      check.equal(systemError { _ = try RunLoop.ChildSource.spawn("/no/such/program") }, ENOENT)
+      check.equal(systemError { _ = try RunLoop.ChildSource.spawn("/bin/sh", arguments: ["a\0b"]) }, EINVAL)
     }
   }
 }

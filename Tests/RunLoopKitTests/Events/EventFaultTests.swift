@@ -88,7 +88,7 @@ final class EventFaultTests: XCTestCase {
         check.that(Self.isBlocked(.user1))
       }.join()
       check.that(!Self.isBlocked(.user1))
-      try RunLoop.blockSignals(.user1)
+      try RunLoop.Signal.block(.user1)
       TestThread {
         ids.update { $0.append(pthread_self()) }
         source.value?.invalidate()
@@ -190,7 +190,7 @@ final class EventFaultTests: XCTestCase {
   func test_RLK_EVENT_6_aChildsEndIsToldOnceAlsoToNestedRunsAndOtherLoops() {
     bothWays { check in
       let loop = RunLoop.current
-      try RunLoop.blockSignals(.child)
+      try RunLoop.Signal.block(.child)
       let (calls, asleep) = (Box(0), Box(CountingKernel.Counts()))
       let child = Self.start { 3 }
       let (inside, seen) = (Gate(), Gate())
@@ -264,7 +264,7 @@ final class EventFaultTests: XCTestCase {
     let refusal = Pipe()
     inChild { check in
       guard test_forbid_pidfds(EPERM) == 1 else { return refusal.send("x") }
-      try RunLoop.blockSignals(.child)
+      try RunLoop.Signal.block(.child)
       let (loop, gate, seen) = (RunLoop.current, Pipe(), Box<[RunLoop.ExitStatus]>([]))
       let child = Self.startWaiting(gate, code: 8)
       let source = try RunLoop.ChildSource(processID: child) { _, status in seen.update { $0.append(status) } }
@@ -319,8 +319,9 @@ final class EventFaultTests: XCTestCase {
   func test_RLK_EVENT_9_aRefusedSpawnLeavesNothing() {
     inChild { check in
       let before = openDescriptors()
-      func error(_ path: String, _ arguments: [String] = [], _ actions: [RunLoop.FileAction] = []) -> Int32 {
-        systemError { _ = try RunLoop.spawn(path, arguments: arguments, actions: actions) }
+      func error(_ path: String, _ arguments: [String] = [], _ actions: [RunLoop.ChildSource.FileAction] = []) -> Int32
+      {
+        systemError { _ = try RunLoop.ChildSource.spawn(path, arguments: arguments, actions: actions) }
       }
       check.equal(error(""), ENOENT)
       check.equal(error("/tmp"), EACCES)
@@ -330,7 +331,7 @@ final class EventFaultTests: XCTestCase {
       check.equal(error("/bin/sh", [], [.changeDirectory("/no/such/folder")]), ENOENT)
       check.equal(error("/bin/sh", [], [.changeDirectory("/\0")]), EINVAL)
       check.equal(error("/bin/sh", [String(repeating: "x", count: 1 << 18)]), E2BIG)
-      check.equal(systemError { _ = try RunLoop.spawn("/bin/sh", environment: ["A=\0"]) }, EINVAL)
+      check.equal(systemError { _ = try RunLoop.ChildSource.spawn("/bin/sh", environment: ["A=\0"]) }, EINVAL)
       check.equal(waitpid(-1, nil, WNOHANG), -1)
       check.equal(errno, ECHILD)
       check.equal(openDescriptors(), before)
@@ -341,7 +342,7 @@ final class EventFaultTests: XCTestCase {
   func test_RLK_EVENT_10_aSpawnedProgramGetsWhatItIsGiven() {
     inChild { check in
       let (pipe, output) = (Pipe(), Pipe())
-      let child = try RunLoop.spawn(
+      let child = try RunLoop.ChildSource.spawn(
         "sh", arguments: ["-c", "for fd in /proc/self/fd/*; do [ -p $fd ] && echo ${fd##*/}; done; true"],
         actions: [
           .duplicate(pipe.reading, as: pipe.reading), .duplicate(output.writing, as: 1),

@@ -187,7 +187,7 @@ final class FileWatchTests: XCTestCase {
       try loop.add(RunLoop.Timer.never())
       try loop.add(Watch(path: folder.path, events: .created) { _, _ in }, to: "other")
       let warm = try Watch(path: folder.path, events: .created) { _, _ in }
-      XCTAssertNotEqual(fcntl(warm.fileDescriptor, F_GETFD) & FD_CLOEXEC, 0)
+      XCTAssertNotEqual(fcntl(warm.descriptor, F_GETFD) & FD_CLOEXEC, 0)
       try loop.add(warm)
       warm.invalidate()
       let before = openDescriptors()
@@ -209,7 +209,7 @@ final class FileWatchTests: XCTestCase {
       let watch = try Watch(path: folder.path, events: .created) { watch, _ in
         seen.value += 1
         watch.invalidate()
-        XCTAssertGreaterThanOrEqual(fcntl(watch.fileDescriptor, F_GETFD), 0)
+        XCTAssertGreaterThanOrEqual(fcntl(watch.descriptor, F_GETFD), 0)
       }
       try loop.add(watch)
       try loop.add(RunLoop.Timer.never())

@@ -42,7 +42,7 @@ final class MemoryPressureTests: XCTestCase {
 
   func test_RLK_PRESSURE_2_aSourceIsAnItemAndClosesItsDescriptor() throws {
     let source = try makeSource()
-    let descriptor = source.fileDescriptor
+    let descriptor = source.descriptor
     source.label = "cache"
     XCTAssertEqual(source.description, "<memory pressure source \"cache\" order 0, /proc/pressure/memory, valid>")
     XCTAssertEqual(fcntl(descriptor, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC)
@@ -66,7 +66,7 @@ final class MemoryPressureTests: XCTestCase {
     guard let group = Group.make() else { try skipCase("no group with little memory may be made here") }
     let script =
       "echo $$ > \(group.path)/cgroup.procs && exec dd if=/dev/zero of=\(group.file) bs=1M count=64 2> /dev/null"
-    let child = try RunLoop.spawn("/bin/sh", arguments: ["-c", script])
+    let child = try RunLoop.ChildSource.spawn("/bin/sh", arguments: ["-c", script])
     defer { group.end(child) }
     onThread {
       try RunLoop.current.add(source)
@@ -86,7 +86,7 @@ final class MemoryPressureTests: XCTestCase {
       let source = try RunLoop.FileDescriptorSource(fileDescriptor: ends[0], interest: []) { source, readiness in
         var byte: UInt8 = 0
         told.update { $0.append(readiness.description) }
-        XCTAssertEqual(recv(source.fileDescriptor, &byte, 1, Int32(MSG_OOB)), 1)
+        XCTAssertEqual(recv(source.descriptor, &byte, 1, Int32(MSG_OOB)), 1)
       }
       try loop.add(source)
       XCTAssertEqual(try loop.run(for: .zero), .timedOut)

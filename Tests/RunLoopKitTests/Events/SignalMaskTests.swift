@@ -38,7 +38,7 @@ final class SignalMaskTests: XCTestCase {
   func test_RLK_SIGNAL_19_aThreadThatDoesNotBlockTheSignal_isToldOfOnce() throws {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("a forked process may have no threads here") }
     inCleanChild { check in
-      try RunLoop.blockSignals(.user2)
+      try RunLoop.Signal.block(.user2)
       let (loop, isThere, end, number) = (RunLoop.current, Gate(), Gate(), Box(""))
       let thread = TestThread {
         number.value = String(ownThread().split(separator: "/").last!)
@@ -52,7 +52,7 @@ final class SignalMaskTests: XCTestCase {
       let words = try Self.said { try loop.add(source, to: .common) }
       check.that(words.hasPrefix("RunLoopKit: thread \(number.value) ("), words)
       check.that(words.contains(" does not block SIGHUP, SIGUSR1: "), words)
-      check.that(words.contains("Call RunLoop.blockSignals for them in main"), words)
+      check.that(words.contains("Call RunLoop.Signal.block for them in main"), words)
       check.equal(words.filter { $0 == "\n" }.count, 1)
       // Once for each signal.
       check.equal(try Self.said { try loop.add(RunLoop.SignalSource(.user1) { _, _ in }) }, "")

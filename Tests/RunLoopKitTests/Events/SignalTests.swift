@@ -107,7 +107,7 @@ final class SignalTests: XCTestCase {
   /// Case 88: there is no winner.
   func test_RLK_SIGNAL_5_eachOfSeveralLoopsGetsIt() {
     inChild { check in
-      try RunLoop.blockSignals(.user1)
+      try RunLoop.Signal.block(.user1)
       let (count, ready) = (Box(0), Gate())
       let threads = (0..<3).map { _ in
         TestThread {
@@ -161,7 +161,7 @@ final class SignalTests: XCTestCase {
       func handler(_ action: sigaction) -> Int { unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) }
       check.equal(handler(after), handler(before))
       // What was blocked before stays so.
-      try RunLoop.blockSignals(.user1)
+      try RunLoop.Signal.block(.user1)
       var third: RunLoop.SignalSource? = try RunLoop.SignalSource(.user1, .hangup) { _, _ in }
       check.that(Self.isBlocked(.hangup))
       withExtendedLifetime(third) {}
@@ -367,7 +367,7 @@ final class SignalTests: XCTestCase {
       check.equal(error([RunLoop.Signal(rawValue: 65), .user1]), EINVAL)
       check.equal(error([RunLoop.Signal(rawValue: 32)]), EINVAL)  // the C library's own
       check.that(!Self.isBlocked(.user1))
-      check.equal((try? RunLoop.blockSignals([])) == nil, true)
+      check.equal((try? RunLoop.Signal.block([])) == nil, true)
     }
   }
 
@@ -387,7 +387,7 @@ final class SignalTests: XCTestCase {
       check.equal(openDescriptors(), before)
       for descriptor in Int32(3)..<200 where fcntl(descriptor, F_GETFD) >= 0 {
         let source = try RunLoop.SignalSource(.user2) { _, _ in }
-        check.that(fcntl(source.fileDescriptor, F_GETFD) & FD_CLOEXEC != 0)
+        check.that(fcntl(source.descriptor, F_GETFD) & FD_CLOEXEC != 0)
       }
       var limit = rlimit()
       getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -20,7 +20,7 @@ final class HostCaseTests: XCTestCase {
   func test_RLK_CASE_106_readableForEachKindAndNotAfterItsDispatch() throws {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("no thread may be made after fork here") }
     inChild { check in
-      try RunLoop.blockSignals(.user1)
+      try RunLoop.Signal.block(.user1)
       let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())
       let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in log.update { $0.append("timer") } }
       let wall = RunLoop.Timer(rearmableOn: .wall) { _ in log.update { $0.append("wall") } }

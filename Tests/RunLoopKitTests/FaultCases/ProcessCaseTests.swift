@@ -141,7 +141,7 @@ final class ProcessCaseTests: XCTestCase {
     guard test_forbid_new_calls(1) == 1 else { try skipCase("no system call filter may be set here") }
     inChild { check in
       check.equal(test_forbid_new_calls(0), 1)
-      try RunLoop.blockSignals(.child)
+      try RunLoop.Signal.block(.child)
       let (loop, log) = (RunLoop.current, Box<Set<String>>([]))
       @Sendable func note(_ name: String) {
         let isAll = log.update {

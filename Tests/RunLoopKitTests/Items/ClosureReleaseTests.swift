@@ -44,7 +44,7 @@ final class ClosureReleaseTests: XCTestCase {
       for how in 0..<4 {
         let gone = Box(0)
         onThread {
-          try RunLoop.blockSignals(.user1)
+          try RunLoop.Signal.block(.user1)
           let (loop, counter) = (RunLoop.current, EventCounter())
           let owner = Owner { gone.update { $0 += 1 } }
           owner.item = try self.make(kind, counter) { owner.isCalled() }
@@ -67,7 +67,7 @@ final class ClosureReleaseTests: XCTestCase {
   func test_RLK_CLOSURE_2_theCircleIsCutAtOnce() throws {
     for kind in Self.kinds {
       onThread {
-        try RunLoop.blockSignals(.user1)
+        try RunLoop.Signal.block(.user1)
         let (counter, gone) = (EventCounter(), Box(0))
         func makeCircle() throws -> RunLoop.Item {
           let owner = Owner { gone.update { $0 += 1 } }

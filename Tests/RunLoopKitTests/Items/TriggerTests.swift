@@ -361,7 +361,7 @@ final class TriggerTests: XCTestCase {
       let watch = try RunLoop.SignalSource(.realtime(9)) { _, _ in }  // its descriptor is an epoll set
       defer { watch.invalidate() }
       try loop.add(
-        Source(fileDescriptor: watch.fileDescriptor, interest: .readable, trigger: .oneShot) { _, _ in
+        Source(fileDescriptor: watch.descriptor, interest: .readable, trigger: .oneShot) { _, _ in
           calls.value += 1
         })
       pthread_kill(pthread_self(), RunLoop.Signal.realtime(9).rawValue)

@@ -298,7 +298,8 @@ final class ThreadEndTests: XCTestCase {
         })
     },
     { loop in
-      try loop.add(RunLoop.ChildSource(processID: try RunLoop.spawn("/bin/true")) { _, _ in pthread_exit(nil) })
+      try loop.add(
+        RunLoop.ChildSource(processID: try RunLoop.ChildSource.spawn("/bin/true")) { _, _ in pthread_exit(nil) })
     },
     { loop in
       let port = RunLoop.Port { _, _ in pthread_exit(nil) }
