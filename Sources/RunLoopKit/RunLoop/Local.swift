@@ -53,38 +53,38 @@ extension RunLoop {
     /// - Throws: As `add(_:to:)`.
     @discardableResult
     public func timer(
-      after delay: Duration, every interval: Duration = .zero, tolerance: Duration = .zero,
+      after delay: Duration, interval: Duration = .zero, tolerance: Duration = .zero,
       on clock: TimerClock = .suspending, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
     ) throws(RunLoopError) -> Timer {
       let date = Instant(nanoseconds: loop.kernel.now(clock)).advanced(by: delay)
       return try timer(clock, date.nanoseconds, interval, tolerance, mode, body)
     }
 
-    /// As `timer(after:every:tolerance:on:in:_:)`, with the first date as a moment of the suspending clock.
+    /// As `timer(after:interval:tolerance:on:in:_:)`, with the first date as a moment of the suspending clock.
     /// Intervals and tolerances of zero or less mean none.
     @discardableResult
     public func timer(
-      fireDate: Instant, every interval: Duration = .zero, tolerance: Duration = .zero, in mode: Mode = .default,
+      fireDate: Instant, interval: Duration = .zero, tolerance: Duration = .zero, in mode: Mode = .default,
       _ body: @escaping (Timer) -> Void
     ) throws(RunLoopError) -> Timer {
       try timer(.suspending, fireDate.nanoseconds, interval, tolerance, mode, body)
     }
 
-    /// As `timer(after:every:tolerance:on:in:_:)`, with the first date as a moment of the continuous clock.
+    /// As `timer(after:interval:tolerance:on:in:_:)`, with the first date as a moment of the continuous clock.
     /// Intervals and tolerances of zero or less mean none.
     @discardableResult
     public func timer(
-      continuousFireDate: ContinuousInstant, every interval: Duration = .zero, tolerance: Duration = .zero,
+      continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration = .zero,
       in mode: Mode = .default, _ body: @escaping (Timer) -> Void
     ) throws(RunLoopError) -> Timer {
       try timer(.continuous, continuousFireDate.nanoseconds, interval, tolerance, mode, body)
     }
 
-    /// As `timer(after:every:tolerance:on:in:_:)`, with the first date as a time of day.
+    /// As `timer(after:interval:tolerance:on:in:_:)`, with the first date as a time of day.
     /// Intervals and tolerances of zero or less mean none.
     @discardableResult
     public func timer(
-      wallFireDate: WallInstant, every interval: Duration = .zero, tolerance: Duration = .zero,
+      wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration = .zero,
       in mode: Mode = .default, _ body: @escaping (Timer) -> Void
     ) throws(RunLoopError) -> Timer {
       try timer(.wall, wallFireDate.nanoseconds, interval, tolerance, mode, body)
@@ -126,10 +126,10 @@ extension RunLoop {
     @discardableResult
     public func observer(
       _ activities: Activity, order: Int = 0, repeats: Bool = true, in mode: Mode = .default,
-      _ body: @escaping (Activity) -> Void
+      _ body: @escaping (Observer, Activity) -> Void
     ) throws(RunLoopError) -> Observer {
       try added(
-        Observer(activities, order: order, repeats: repeats, context: nil, onlyHost: loop) { body($1) }, to: mode)
+        Observer(activities, order: order, repeats: repeats, context: nil, onlyHost: loop, unchecked: body), to: mode)
     }
 
     /// Creates a signalled source and adds it to `mode`. Any thread may signal it.

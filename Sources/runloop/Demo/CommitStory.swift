@@ -25,14 +25,14 @@ extension Demo {
           canvas.change(times: 20)
           if canvas.frame == frames { loop.stop() }
         }
-        let clock = try local.timer(after: .milliseconds(25), every: .seconds(3600)) { _ in
+        let clock = try local.timer(after: .milliseconds(25), interval: .seconds(3600)) { _ in
           canvas.frame += 1
           canvas.change(times: 40)
           source.signal()
           // A block queued by a timer runs at the end of the same pass.
           try? loop.assumeOnLoop { try $0.perform(in: .default) { canvas.change(times: 40) } }
         }
-        let commit = try local.observer([.beforeWaiting, .exit], order: 2_000_000) { activity in
+        let commit = try local.observer([.beforeWaiting, .exit], order: 2_000_000) { _, activity in
           guard let batch = canvas.commit(at: activity) else { return }
           let moment = activity == .exit ? "exit" : "before waiting"
           stage.note("frame \(canvas.frame): \(batch) changes, one commit, \(moment)")

@@ -22,8 +22,8 @@ extension Demo {
       // Both closures keep a plain class of this thread; assumeOnLoop is the door that lets them.
       let timers = try loop.assumeOnLoop { local in
         [
-          try local.timer(after: beat, every: beat, in: .default) { _ in pausing.tick(loop.currentMode) },
-          try local.timer(after: beat, every: beat, in: .common) { _ in steady.tick(loop.currentMode) },
+          try local.timer(after: beat, interval: beat, in: .default) { _ in pausing.tick(loop.currentMode) },
+          try local.timer(after: beat, interval: beat, in: .common) { _ in steady.tick(loop.currentMode) },
         ]
       }
       defer { timers.forEach { $0.invalidate() } }

@@ -18,7 +18,7 @@ extension Demo {
       defer { items.forEach { $0.invalidate() } }
 
       try loop.assumeOnLoop { local in
-        let ticker = try local.timer(after: .milliseconds(20), every: .milliseconds(20), in: .default) { _ in
+        let ticker = try local.timer(after: .milliseconds(20), interval: .milliseconds(20), in: .default) { _ in
           page.tick()
           guard page.ticksAfterDialog == 3 else { return }
           stage.note("page: three ticks since the dialog; stop()")

@@ -46,7 +46,10 @@ final class LocalTests: XCTestCase {
 
   private func makeOthers(_ loop: RunLoop, _ owned: Owned, _ counters: [EventCounter], _ entered: Box<Int>) throws {
     try loop.assumeOnLoop { local throws(RunLoopError) in
-      try local.observer(.beforeTimers, repeats: false) { _ in owned.call("observer") }
+      try local.observer(.beforeTimers, repeats: false) { observer, _ in
+        XCTAssertFalse(observer.repeats)
+        owned.call("observer")
+      }
       var hooks = RunLoop.Source.Hooks()
       hooks.schedule = { _, _ in entered.value += 1 }
       try local.source(hooks: hooks) { source in
