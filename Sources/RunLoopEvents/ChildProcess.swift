@@ -205,7 +205,8 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
     }
   }
 
-  /// Under the lock. Others of the same number may wait for a process that other code has waited for, or for a later one.
+  /// Under the lock. Others of the same number may wait for a process that other code has waited for, or for a later
+  /// one.
   fileprivate func tell(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
     process.learn(status)
     for other in processes[process.processID] ?? [] where other.identity === process.identity { other.learn(status) }

@@ -4,32 +4,32 @@ import RunLoopKit
 internal import Synchronization
 
 extension RunLoop {
-  /// The end of one process: called once, then invalid [RLK-CHILD-1].
+  /// Calls a closure once, when a process has ended; the source is invalid then [RLK-CHILD-1].
   ///
-  /// It waits for this process alone, never for "any child", so that it takes nothing away from other code
-  /// [RLK-CHILD-6]; and it cannot mistake a later process of the same number [RLK-CHILD-13, RLK-CHILD-14]. A child that
-  /// has ended before the source was made or added is told all the same [RLK-CHILD-3]. Other code that waits for any
-  /// child (`waitpid(-1)`) may take the exit status: then `.unknown` is told [RLK-CHILD-5]. Several sources for one
-  /// child each get its status [RLK-CHILD-7]. A process that is no child is told as `.unknown` when it ends
-  /// [RLK-CHILD-10].
+  /// The source waits for this process alone, never for "any child", so that it takes no exit status from other code
+  /// [RLK-CHILD-6]; and it does not mistake a later process of the same number for this one [RLK-CHILD-13,
+  /// RLK-CHILD-14]. It is called also if the child has ended before the source was created or added [RLK-CHILD-3]. If
+  /// other code waits for any child (`waitpid(-1)`) and takes the exit status, the closure gets `.unknown`
+  /// [RLK-CHILD-5]. Several sources for one child each get its status [RLK-CHILD-7]. For a process that is no child the
+  /// closure gets `.unknown` when the process ends [RLK-CHILD-10].
   ///
-  /// The source takes the exit of its child (there is no zombie left) only while it is valid and a loop runs a mode
-  /// that holds it; of a source that was invalidated before, the child is the caller's to wait for [RLK-CHILD-8].
+  /// The source takes the exit status of its child, so that no zombie is left, only while it is valid and a loop runs a
+  /// mode that has the source. If the source is invalidated before, the caller has to wait for the child [RLK-CHILD-8].
   ///
-  /// Source: pidfd_open(2), waitid(2). Where the kernel lacks pidfds (before Linux 5.3, or a filter forbids them; or if
-  /// the environment has `RUNLOOPKIT_NO_PIDFD`) the end is learned from SIGCHLD, which must then be blocked in all
-  /// threads and not ignored (`RunLoop.Signal.block`; the mask rules of `SignalSource` apply), and only children can be
-  /// waited for [RLK-EVENT-11, RLK-SIGNAL-20]. A later process of the same number is told by its start
-  /// (`/proc/PID/stat`); only one that other code's waiting lets into the number while `send` or the loop looks,
-  /// between two system calls, would be mistaken.
+  /// Source: pidfd_open(2), waitid(2). Without pidfds (before Linux 5.3, if a filter forbids them, or if the
+  /// environment has `RUNLOOPKIT_NO_PIDFD`) the source learns of the end by SIGCHLD. All threads must block that signal
+  /// then, and nobody may ignore it (`RunLoop.Signal.block`; the mask rules of `SignalSource` apply); and the process
+  /// must be a child [RLK-EVENT-11, RLK-SIGNAL-20]. The source then knows a later process of the same number by its
+  /// start time (`/proc/PID/stat`); it mistakes only one that gets the number, because other code waits for the child,
+  /// between two system calls of `send` or of the loop.
   public final class ChildSource: EventSource, EventService, @unchecked Sendable {
-    /// Whose the child is.
+    /// What becomes of the child when the source is invalidated.
     public enum Ownership: Sendable {
-      /// The caller's: it lives on when the source is invalidated or gone [RLK-CHILD-31].
+      /// Nothing: the child lives on when the source is invalidated or destroyed [RLK-CHILD-31].
       case borrowed
-      /// The source's: when that is invalidated, or gone, before the end of the child was told, SIGKILL ends the child
-      /// and its exit is taken [RLK-CHILD-30]. So a child does not outlive what has started it; a process that ends
-      /// without that, by a crash, leaves it (see `PR_SET_PDEATHSIG` of prctl(2)).
+      /// If the source is invalidated or destroyed before its closure was called, it ends the child with SIGKILL and
+      /// takes its exit status [RLK-CHILD-30]. So the child does not outlive its owner. A process that crashes leaves
+      /// the child running (see `PR_SET_PDEATHSIG` of prctl(2)).
       case killedWhenInvalidated
     }
 
@@ -43,8 +43,7 @@ extension RunLoop {
     /// - Parameters:
     ///   - processID: At least 1.
     ///   - ownership: `.killedWhenInvalidated`: invalidating blocks until the kernel has ended the child, mostly well
-    ///     below a millisecond. Other sources for the child, and code that waits for it, are told of its end
-    ///     [RLK-CHILD-32].
+    ///     below a millisecond. Other sources for the child, and code that waits for it, see its end [RLK-CHILD-32].
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called once, on the thread of the loop that runs, with no lock held.
     /// - Throws: `.system`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none
@@ -69,7 +68,7 @@ extension RunLoop {
       try super.init(process.owned, order: order, onlyHost: onlyHost)
     }
 
-    /// How it has ended, as soon as a source of it has been told; else nil.
+    /// How the child has ended; nil until the closure of a source for it was called.
     public var exitStatus: ExitStatus? { process.exitStatus }
 
     /// Sends a signal to the process; to no other one, also if its number is in use again.

@@ -103,11 +103,12 @@ extension RunLoop {
 extension RunLoop.Signal {
   /// Blocks signals in the calling thread, and thereby in all threads that it creates later. They stay blocked.
   ///
-  /// Signals that a signal source receives must be blocked in every thread, so call this first in `main`. A program that is
-  /// started by fork(2) and exec(3) inherits the mask; `RunLoop.ChildSource.spawn` starts one with an empty mask.
+  /// Signals that a signal source receives must be blocked in every thread, so call this first in `main`. A program
+  /// that is started by fork(2) and exec(3) inherits the mask; `RunLoop.ChildSource.spawn` starts one with an empty
+  /// mask.
   /// - Parameter signals: At least one.
-  /// - Throws: `.system` with `EINVAL` for an empty list, SIGKILL, SIGSTOP and a number that is no signal; no signal is blocked
-  ///   then.
+  /// - Throws: `.system` with `EINVAL` for an empty list, SIGKILL, SIGSTOP and a number that is no signal; no signal is
+  ///   blocked then.
   /// - Thread: Any; only its own mask changes. - Blocks: No. - SeeAlso: pthread_sigmask(3).
   public static func block(_ signals: RunLoop.Signal...) throws(RunLoopError) { try block(Set(signals)) }
 

@@ -50,8 +50,8 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
     }
   }
 
-  /// Reads what is pending and gives it to all who want it. In one section, so that two loops which read at the same time
-  /// do not change the order.
+  /// Reads what is pending and gives it to all who want it. In one section, so that two loops which read at the same
+  /// time do not change the order.
   func read(for receiver: SignalReceiver) {
     lock.withLock {
       var info = rlc_signal_info()

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Threads that would get a signal in place of its sources.
 ///
-/// A warning, not an error: the thread may be a library's, may be about to end, and the program may know better. Threads of
-/// libdispatch block all but faults, SIGPIPE and SIGPROF.
+/// A warning, not an error: the thread may be a library's, may be about to end, and the program may know better.
+/// Threads of libdispatch block all but faults, SIGPIPE and SIGPROF.
 enum SignalMasks {
   /// Signals of which standard error has been told, by this process.
   private static let told = Atomic<UInt64>(0)

@@ -3,8 +3,8 @@ import RunLoopKit
 
 /// One receiver of signals: what has been read for it and not told yet, and its descriptors.
 ///
-/// signalfd(2) gives each signal to one reader only. So each receiver has a signalfd of its own to be woken by, and whoever
-/// reads gives what it has read to all receivers of the process that want it, on whatever loops: `SignalHub`.
+/// signalfd(2) gives each signal to one reader only. So each receiver has a signalfd of its own to be woken by, and
+/// whoever reads gives what it has read to all receivers of the process that want it, on whatever loops: `SignalHub`.
 final class SignalReceiver: @unchecked Sendable {
   let signals: SignalSet
   let port: EventPort

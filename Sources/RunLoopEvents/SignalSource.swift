@@ -2,7 +2,8 @@ internal import CRunLoopCore
 import RunLoopKit
 
 extension RunLoop {
-  /// Signals as events of a loop, with everything allowed in the callout that is allowed in any other.
+  /// Calls a closure on the loop's thread for each signal that the process receives. The closure may do what any
+  /// callout may.
   ///
   /// ```swift
   /// try RunLoop.Signal.block(.terminate, .hangup)  // first of all, in main
@@ -12,34 +13,34 @@ extension RunLoop {
   /// try RunLoop.main.add(source, to: .common)
   /// ```
   ///
-  /// **The mask.** A signal is received only if it is blocked in every thread: one thread that does not block it gets
-  /// it the old way, handler or default action. So block it in `main` before the first thread is made
-  /// (`RunLoop.Signal.block`); threads inherit that. When a source is added to a mode the threads of the process are
-  /// looked at, and standard error is told of one that does not block its signals, once for each signal
-  /// [RLK-SIGNAL-19]. A source blocks its signals in the thread that makes it, and no other. When the last source for a
-  /// signal is invalidated or gone, and this happens in a thread where a source had blocked it, it is unblocked there;
-  /// what is pending at that moment is dropped, since it was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Other
-  /// threads' masks are never touched, and what was blocked before stays so [RLK-SIGNAL-8]. Handlers and dispositions
-  /// are never changed.
+  /// **The mask.** A source receives a signal only if every thread blocks it: the kernel delivers it to a thread that
+  /// does not, by handler or default action. So block signals in `main` before the first thread is created
+  /// (`RunLoop.Signal.block`); threads inherit the mask. When a source is added to a mode, the loop looks at the
+  /// threads of the process, and reports on standard error one that does not block the source's signals, once for each
+  /// signal [RLK-SIGNAL-19]. A source blocks its signals in the thread that creates it, and in no other. When the last
+  /// source for a signal is invalidated or destroyed in a thread in which a source has blocked the signal, the signal
+  /// is unblocked there, and discarded if it is pending, because it was meant for a source [RLK-SIGNAL-7,
+  /// RLK-SIGNAL-11]. Sources never change the masks of other threads, and leave blocked what was blocked before
+  /// [RLK-SIGNAL-8]. They never change handlers and dispositions.
   ///
-  /// **Several sources.** Each source for a signal gets each signal, in whatever loops and modes they are: there is no
-  /// winner [RLK-SIGNAL-4, RLK-SIGNAL-5]. Served are, one a pass, the signals in the order in which the process has
-  /// read them, and for one signal the sources of a mode by their `order`, equal ones by age.
+  /// **Several sources.** Each source for a signal gets each signal, in whatever loops and modes the sources are
+  /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass: signals in the order in which the process has read
+  /// them, and for one signal the sources of a mode by their `order`, older ones first.
   ///
-  /// **What counts.** Real-time signals queue with their values, lower numbers first (at most 65,536 for a source that
-  /// is not served) [RLK-SIGNAL-9]. An ordinary signal that comes again before it is told is told once [RLK-SIGNAL-2].
-  /// A signal from before the source, if it was blocked, is told; what is pending or untold when the source is
-  /// invalidated is not. A signal that is directed at one thread is received by the loop of that thread only. Source:
-  /// signalfd(2); libdispatch's signal source.
+  /// **What is delivered.** Real-time signals queue with their values, lower numbers first (at most 65,536 for a source
+  /// whose mode does not run) [RLK-SIGNAL-9]. Pending standard signals coalesce [RLK-SIGNAL-2]. A blocked signal that
+  /// is pending when the source is created is delivered; what is undelivered when the source is invalidated is not. A
+  /// signal that is sent to one thread reaches the loop of that thread only. Source: signalfd(2); libdispatch's signal
+  /// source.
   public final class SignalSource: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     private let receiver: SignalReceiver
 
-    /// What it receives.
+    /// Which signals the source receives.
     public var signals: Set<Signal> { Set(receiver.signals.signals) }
 
     /// - Parameters:
-    ///   - signals: What to receive; at least one.
+    ///   - signals: Which signals to receive; at least one.
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Lower is called first, among the sources of a mode for one signal.
     ///   - body: Called on the thread of the loop that runs, with no lock held.

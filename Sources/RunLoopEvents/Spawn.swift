@@ -5,8 +5,8 @@ import RunLoopKit
 extension RunLoop.ChildSource {
   /// What the child does before its program starts.
   public enum FileAction: Hashable, Sendable {
-    /// Makes the second descriptor a duplicate of the first, which is this process's, as dup2(2) does. With equal numbers the
-    /// descriptor stays open in the child.
+    /// Makes the second descriptor a duplicate of the first, which is this process's, as dup2(2) does. With equal
+    /// numbers the descriptor stays open in the child.
     case duplicate(Int32, as: Int32)
     /// Closes a descriptor. Those that are close-on-exec, as all of RunLoopKit's are, need no such action.
     case close(Int32)

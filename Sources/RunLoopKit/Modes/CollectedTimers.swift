@@ -1,5 +1,5 @@
-/// Due timers that the passes on a loop's stack have taken out of their heaps, the innermost pass's last. Under the loop's lock;
-/// its own thread alone adds and removes, and may read without.
+/// Due timers that the passes on a loop's stack have taken out of their heaps, the innermost pass's last. Under the
+/// loop's lock; its own thread alone adds and removes, and may read without.
 struct CollectedTimers: ~Copyable {
   private var row = Row<Entry>()
 
@@ -44,8 +44,8 @@ struct CollectedTimers: ~Copyable {
     return timers
   }
 
-  /// Back into the heaps: a nested run fires what the passes on the stack have not reached (rule 33). What has been given another
-  /// date meanwhile is there already.
+  /// Back into the heaps: a nested run fires what the passes on the stack have not reached (rule 33). What has been
+  /// given another date meanwhile is there already.
   func putBack() {
     for index in 0..<row.count where row[index].token != 0 {
       let entry = row[index]
@@ -67,8 +67,8 @@ struct CollectedTimers: ~Copyable {
     return first
   }
 
-  /// The moments are dates translated to the suspending clock by one reading of each clock, all read in a row: of two clocks, what
-  /// is closer together than these readings are has no order.
+  /// The moments are dates translated to the suspending clock by one reading of each clock, all read in a row: of two
+  /// clocks, what is closer together than these readings are has no order.
   mutating func sortByMoment(from base: Int) {
     let nows = RunLoop.TimerClock.allCases.map { Kernel.now($0) }
     // On the suspending clock; negative if that is from before the machine was started.
@@ -84,9 +84,9 @@ struct CollectedTimers: ~Copyable {
     for (place, index) in order.enumerated() { row[base + place] = collected[index] }
   }
 
-  /// Among what one expiry serves: the dates that only tolerant timers have, but for the one that would have been a wake anyway.
-  /// All that was due when the loop fell asleep counts as one date: it would have been served by one look. So nothing is saved
-  /// by a loop that was late; `sleep` is never if it has not slept at all.
+  /// Among what one expiry serves: the dates that only tolerant timers have, but for the one that would have been a
+  /// wake anyway. All that was due when the loop fell asleep counts as one date: it would have been served by one look.
+  /// So nothing is saved by a loop that was late; `sleep` is never if it has not slept at all.
   func wakesSaved(from base: Int, since sleep: UInt64) -> UInt64 {
     if sleep == Time.forever { return 0 }
     var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []

@@ -183,7 +183,8 @@ extension RunLoop.Timer {
     mode.armTimers(on: loop)
   }
 
-  /// Another tolerance, and the same place among equal dates. A collected timer is told when it goes back into the heap.
+  /// Another tolerance, and the same place among equal dates. A collected timer is told when it goes back into the
+  /// heap.
   func spread(_ links: ItemLinks, on loop: RunLoop) {
     links.forEach { link in
       guard link.host === loop, let mode = link.mode else { return }

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The ports of a mode, and whose turn it is. Guarded by the loop's lock.
 ///
-/// That a port has messages is marked here: the mark is the truth that a wait respects; the kick of the wakeup word only makes the
-/// loop look. So a kick that a pass drops loses nothing, and is never owed to an enclosing run.
+/// That a port has messages is marked here: the mark is the truth that a wait respects; the kick of the wakeup word
+/// only makes the loop look. So a kick that a pass drops loses nothing, and is never owed to an enclosing run.
 struct ModeMessages: ~Copyable {
   /// Made with the first port, so that a mode without them pays a load for it.
   private let made = Atomic<UnsafeRawPointer?>(nil)
@@ -46,8 +46,8 @@ struct ModeMessages: ~Copyable {
 
   private func unmark(_ membership: PortMembership) { _ = ports!.pointee.unmarkReady(membership) }
 
-  /// The next port with a message, which goes behind the others. The message stays where it is until it is served: the port may
-  /// have left by then, or another loop have taken it. [loop]
+  /// The next port with a message, which goes behind the others. The message stays where it is until it is served: the
+  /// port may have left by then, or another loop have taken it. [loop]
   func takeFirst() -> RunLoop.Port? {
     dropEmpty()
     guard let ports, let first = ports.pointee.first else { return nil }

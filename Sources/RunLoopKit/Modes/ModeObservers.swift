@@ -6,7 +6,8 @@ struct ModeObservers: ~Copyable {
   private(set) var row: ContiguousArray<Entry> = []
   /// Changes whenever `row` does.
   private(set) var version: UInt64 = 0
-  /// The activities that any of them is interested in; read without the lock, to pass by a notification that nobody wants.
+  /// The activities that any of them is interested in; read without the lock, to pass by a notification that nobody
+  /// wants.
   private let activities = Atomic<UInt>(0)
 
   struct Entry {

@@ -2,8 +2,8 @@
 struct ModePorts: ~Copyable {
   /// Members that epoll does not take back; nil for all but the unlucky.
   fileprivate(set) var unheard: Unheard?
-  /// Made with the first member that has a descriptor, or by the mode's first run. Its thread reads it without the lock; not the
-  /// first field, which ThreadSanitizer takes for changed with each of the others.
+  /// Made with the first member that has a descriptor, or by the mode's first run. Its thread reads it without the
+  /// lock; not the first field, which ThreadSanitizer takes for changed with each of the others.
   fileprivate(set) var set: PortSet?
   /// Why its waits fail; 0: they do not.
   var waitFailure: Int32 = 0
@@ -110,8 +110,8 @@ extension ModePointer {
     return nil
   }
 
-  /// The item's descriptor was closed while it was a member: a descriptor source is told by an error alone, the others, whose
-  /// handlers would take that for an event, on standard error. Under the lock.
+  /// The item's descriptor was closed while it was a member: a descriptor source is told by an error alone, the others,
+  /// whose handlers would take that for an event, on standard error. Under the lock.
   @inline(never)
   private func takeLost(_ item: RunLoop.Item) -> PassEvent? {
     if item.kind == .descriptorSource { return .port(item, ready: PortRegistration.failed) }
@@ -137,8 +137,8 @@ extension ModePointer {
 
 // MARK: What epoll does not watch; under the lock
 
-/// The members of a mode that epoll has refused to take back after they were muted (`ENOSPC`, `ENOMEM`), as if they had failed:
-/// a descriptor source is told by an error, and all are tried again, less and less often.
+/// The members of a mode that epoll has refused to take back after they were muted (`ENOSPC`, `ENOMEM`), as if they had
+/// failed: a descriptor source is told by an error, and all are tried again, less and less often.
 struct Unheard {
   /// Members that have not been told; the mode holds them. One that leaves is forgotten.
   private var untold: [Unmanaged<RunLoop.Item>] = []
@@ -201,8 +201,8 @@ extension ModePointer {
     return min(unheard.retryAt, timers.wakeAt)
   }
 
-  /// The mode's timerfd ends the sleep of a host when something is to be told or tried again. False if it cannot: the host is not
-  /// to sleep.
+  /// The mode's timerfd ends the sleep of a host when something is to be told or tried again. False if it cannot: the
+  /// host is not to sleep.
   var hasArmedRetry: Bool {
     guard let unheard = ports.unheard else { return true }
     if unheard.hasDeafTimers { return unheardLimit == Time.forever }

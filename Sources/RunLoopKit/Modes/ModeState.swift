@@ -20,8 +20,8 @@ private struct ModeHead: ~Copyable {
   }
 }
 
-/// Where the parts of a mode lie in its memory, one behind the other: each is a value of its own, since changing one part of a
-/// Swift value counts as access to the whole, and some of it is read without the lock.
+/// Where the parts of a mode lie in its memory, one behind the other: each is a value of its own, since changing one
+/// part of a Swift value counts as access to the whole, and some of it is read without the lock.
 private enum Place {
   @inline(__always)
   private static func behind<Part: ~Copyable>(_ place: Int, _: Part.Type) -> Int {

@@ -1,13 +1,17 @@
-/// The timers of one mode, on whatever clocks: what is due on any of them fires by the same expiry. Under the loop's lock.
+/// The timers of one mode, on whatever clocks: what is due on any of them fires by the same expiry. Under the loop's
+/// lock.
 ///
-/// What only looks is mutating where it has to be quick, since the compiler (6.3) copies all of it for a look otherwise.
+/// What only looks is mutating where it has to be quick, since the compiler (6.3) copies all of it for a look
+/// otherwise.
 struct ModeTimers: ~Copyable {
-  // One row in the order of `TimerClock`, each made with its clock's first timer, and kept. Mostly it is of one, which lies here.
+  // One row in the order of `TimerClock`, each made with its clock's first timer, and kept. Mostly it is of one, which
+  // lies here.
   private var first: ClockTimers?
   /// Nil rather than empty.
   private var others: ContiguousArray<ClockTimers>?
 
-  /// The timer's token. The heap and the timerfd of its clock are made with the first; `set`, if there is one, hears of the latter.
+  /// The timer's token. The heap and the timerfd of its clock are made with the first; `set`, if there is one, hears of
+  /// the latter.
   @inline(__always)
   mutating func insert(_ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     if let first, first.serves(timer.clock, set) { return try first.heap.insert(timer) }
@@ -154,8 +158,9 @@ struct ModeTimers: ~Copyable {
     heap(of: timer.clock)?.isArmed(token: token) != false
   }
 
-  /// Wants the timerfds to expire for their clocks' first timers. At once, also during a callout and while the loop does not
-  /// run: an expiry's place among the ready ports is the moment at which it comes (rule 10). False if one cannot be armed.
+  /// Wants the timerfds to expire for their clocks' first timers. At once, also during a callout and while the loop
+  /// does not run: an expiry's place among the ready ports is the moment at which it comes (rule 10). False if one
+  /// cannot be armed.
   @inline(__always)
   mutating func arm() -> Bool {
     guard let first else { return true }
@@ -217,16 +222,16 @@ struct ModeTimers: ~Copyable {
     others?.first { $0.hint == hint }?.port.harvested()
   }
 
-  /// Takes what is due out of the heaps, of the mode that this is of: at `now`, in the order of the moments at which it became due;
-  /// equal ones by clock, and on one clock as its heap has them.
+  /// Takes what is due out of the heaps, of the mode that this is of: at `now`, in the order of the moments at which it
+  /// became due; equal ones by clock, and on one clock as its heap has them.
   mutating func collect(of mode: ModePointer, now: UInt64, into collected: inout CollectedTimers) {
     forgetExpiries()
     guard let first else { return }
     let base = collected.count
     collected.append(dueIn: first.heap, of: mode, now: first.clock == .suspending ? now : Kernel.now(first.clock))
     if others != nil { collectOthers(of: mode, behind: base, into: &collected) }
-    // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once. One that cannot be armed
-    // has been noted when its timers were.
+    // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once. One that cannot
+    // be armed has been noted when its timers were.
     if collected.count - base > 1 { first.port.want(first.clock == .suspending ? now : Kernel.now(first.clock)) }
   }
 
@@ -241,8 +246,8 @@ struct ModeTimers: ~Copyable {
     if clocks > 1 { collected.sortByMoment(from: base) }
   }
 
-  /// The earliest date, as reported, firing and collected ones included; nil if there is none. Of all clocks on the suspending one
-  /// as they stand now.
+  /// The earliest date, as reported, firing and collected ones included; nil if there is none. Of all clocks on the
+  /// suspending one as they stand now.
   func firstDate(of mode: ModePointer, _ collected: borrowing CollectedTimers, _ kernel: Kernel?) -> UInt64? {
     guard let first, count > 0 else { return nil }
     let now = kernel.now()
@@ -262,12 +267,13 @@ struct ModeTimers: ~Copyable {
   }
 }
 
-/// The timers of a mode on one clock: their deadlines, and a timerfd on that clock, which is in the mode's port set, so that an
-/// expiry has its place among the ready ports, whatever runs at that moment.
+/// The timers of a mode on one clock: their deadlines, and a timerfd on that clock, which is in the mode's port set, so
+/// that an expiry has its place among the ready ports, whatever runs at that moment.
 struct ClockTimers {
   let heap: TimerHeap
   let port: TimerPort
-  /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date again.
+  /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date
+  /// again.
   private var taken: UInt64 = 0
   // Numbers, so that an optional one is told by its heap, which is looked at anyway.
   private let clockNumber: UInt8

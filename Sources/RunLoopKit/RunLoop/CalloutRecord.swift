@@ -2,15 +2,15 @@ internal import Synchronization
 
 /// Which items' callouts are on a loop's stack: what a removal with an answer has to ask.
 ///
-/// The frequent side is one store before a callout and a store and a load after it, none of them a barrier of the processor:
-/// `end` clears the record and then looks for attention, in this order by a light barrier, which is the compiler's;
-/// who wants to know counts itself as attention, has all threads pass a barrier (`ThreadCalls.barrier`), and then reads the
-/// record. One of the two sees the other.
+/// The frequent side is one store before a callout and a store and a load after it, none of them a barrier of the
+/// processor: `end` clears the record and then looks for attention, in this order by a light barrier, which is the
+/// compiler's; who wants to know counts itself as attention, has all threads pass a barrier (`ThreadCalls.barrier`),
+/// and then reads the record. One of the two sees the other.
 ///
 /// Where the system has no such barrier the attention is never 0, and each callout's end counts, too (`hasEnded`). Both
-/// sides then change one number, one after the other: who comes second sees what the first has stored before. No time has
-/// a part in it. A filter that refuses membarrier(2) so is to be installed before the first loop is made; one that comes later
-/// is noticed by who waits, and an end that it has missed is made up at the loop's next callout.
+/// sides then change one number, one after the other: who comes second sees what the first has stored before. No time
+/// has a part in it. A filter that refuses membarrier(2) so is to be installed before the first loop is made; one that
+/// comes later is noticed by who waits, and an end that it has missed is made up at the loop's next callout.
 struct CalloutRecord: ~Copyable {
   /// The item whose callout is the innermost one on the stack, by address; 0: none, or a block's.
   private let innermost = Atomic<UInt>(0)
@@ -32,8 +32,8 @@ struct CalloutRecord: ~Copyable {
     let call: FinalCall
   }
 
-  /// Under the loop's lock, or before the item's membership is checked under its leaf lock: in either case before an item
-  /// could leave unseen. [loop]
+  /// Under the loop's lock, or before the item's membership is checked under its leaf lock: in either case before an
+  /// item could leave unseen. [loop]
   @inline(__always)
   func begin(_ item: RunLoop.Item) {
     innermost.store(UInt(bitPattern: ObjectIdentifier(item)), ordering: .releasing)
@@ -113,7 +113,8 @@ struct CalloutRecord: ~Copyable {
 // MARK: Waiting
 
 extension CalloutRecord {
-  /// Returns when the item's callout is not on the loop's stack; it is invalid, so that none begins. False: out of time.
+  /// Returns when the item's callout is not on the loop's stack; it is invalid, so that none begins. False: out of
+  /// time.
   func wait(for item: ObjectIdentifier, on loop: RunLoop, _ deadline: Deadline) -> Bool {
     guard loop.isInThisProcess, loop.lock.withLock({ isOnStack(item, of: loop) }) else { return true }
     attention.add(1, ordering: .sequentiallyConsistent)
@@ -225,8 +226,8 @@ extension RunLoop {
 
 // MARK: Items that have left
 
-/// The items that have left a loop while their callout was on its stack: no membership leads to that loop any more, but a
-/// removal with an answer has to ask it. An entry goes when its callout ends.
+/// The items that have left a loop while their callout was on its stack: no membership leads to that loop any more, but
+/// a removal with an answer has to ask it. An entry goes when its callout ends.
 final class LeftInCallout: ProcessWideObject {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }

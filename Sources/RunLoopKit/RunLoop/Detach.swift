@@ -38,8 +38,8 @@ extension RunLoop {
     state.modes.filter { mode in links.contains { $0.mode == mode } }.map { $0.name }
   }
 
-  /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this thread
-  /// and outside the lock; from now on whoever adds or posts is told so.
+  /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this
+  /// thread and outside the lock; from now on whoever adds or posts is told so.
   func tearDown() {
     if owner.awaitedCalls > 0 {
       fatalError("RunLoopKit: a thread has ended inside a block of performAndWait, whose caller would wait for ever")

@@ -4,8 +4,8 @@ extension RunLoop.EventSource {
   /// The loops that hold it, one for each membership. - Thread: Any.
   package final var hosts: [RunLoop] { withLinks { $0.map(\.host) } }
 
-  /// Leaves all modes but these, and enters those of them in which it is not. The error if one has refused it: it is in the others
-  /// then. By one thread at a time, with no lock of a loop held.
+  /// Leaves all modes but these, and enters those of them in which it is not. The error if one has refused it: it is in
+  /// the others then. By one thread at a time, with no lock of a loop held.
   package final func move(to places: [(host: RunLoop, mode: ModePointer)]) -> RunLoopError? {
     for link in withLinks({ Array($0) }) where !places.contains(where: { $0.mode == link.mode }) {
       if let mode = link.mode { link.host.remove(self, from: link.host.name(of: mode)) }
@@ -32,7 +32,9 @@ extension RunLoop.EventSource {
     UInt32(wanted.exchange(UInt8(truncatingIfNeeded: interest), ordering: .sequentiallyConsistent))
   }
 
-  /// Tells the loop's sets what it wants to hear, also if that has not changed. - Throws: What epoll_ctl(2) refuses. - Thread: Any.
+  /// Tells the loop's sets what it wants to hear, also if that has not changed.
+  /// - Throws: What epoll_ctl(2) refuses.
+  /// - Thread: Any.
   package final func renewInterest(in loop: RunLoop) throws(RunLoopError) { try loop.interestChanged(self) }
 }
 

@@ -1,7 +1,8 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Rules 32-36: the due timers of the mode are collected and fired in the order of their dates, each checked once more.
+  /// Rules 32-36: the due timers of the mode are collected and fired in the order of their dates, each checked once
+  /// more.
   func fireTimers(in mode: ModePointer) {
     let base = state.collectedTimers.count
     let limit = Kernel.now()
@@ -54,7 +55,8 @@ extension RunLoop.Timer {
     timing.end(self, on: loop)
   }
 
-  /// The date that fires; nil if its turn has been taken by a nested run, or it is not due here any more. Under the lock.
+  /// The date that fires; nil if its turn has been taken by a nested run, or it is not due here any more. Under the
+  /// lock.
   private func beginFiring(_ index: Int, limit: UInt64, on loop: RunLoop) -> UInt64? {
     guard let collected = loop.state.collectedTimers.take(at: index), isValid, !isFiring else { return nil }
     let fired: UInt64? = withLinks { links in
@@ -74,8 +76,8 @@ extension RunLoop.Timer {
     return fired
   }
 
-  /// False if its clock was set back since it was collected: never early, it waits for its date again; and if it has been
-  /// given a later date, for which it is armed already. Under the leaf lock.
+  /// False if its clock was set back since it was collected: never early, it waits for its date again; and if it has
+  /// been given a later date, for which it is armed already. Under the leaf lock.
   private func isStillDue(_ collected: CollectedTimers.Entry, on loop: RunLoop) -> Bool {
     let now = Kernel.now(clock)
     if schedule.date(on: clock) <= now {
@@ -105,7 +107,8 @@ extension RunLoop.Timer {
     loop.callouts.end(on: loop)
   }
 
-  /// It has fired for the only time. What its context is told belongs to the callout; without one nothing is left of it.
+  /// It has fired for the only time. What its context is told belongs to the callout; without one nothing is left of
+  /// it.
   @inline(__always)
   private func end(_ retained: RunLoop.Context.Info??, on loop: RunLoop) {
     if context == nil {

@@ -1,5 +1,5 @@
-/// The mutable state of a loop that only its own thread touches, without a lock. Apart from `LoopState`, since changing one
-/// part of a Swift value counts as access to the whole.
+/// The mutable state of a loop that only its own thread touches, without a lock. Apart from `LoopState`, since changing
+/// one part of a Swift value counts as access to the whole.
 struct OwnerState: ~Copyable {
   /// The innermost run.
   var activation: Activation?

@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension ModePointer {
-  /// Rules 23-25: the signalled members are collected and performed in order; true if any was (A3). With `onlyOne` the rest
-  /// stays signalled.
+  /// Rules 23-25: the signalled members are collected and performed in order; true if any was (A3). With `onlyOne` the
+  /// rest stays signalled.
   @inline(__always)
   func performSources(onlyOne: Bool, on loop: RunLoop) -> Bool {
     guard !sources.isEmpty else { return false }

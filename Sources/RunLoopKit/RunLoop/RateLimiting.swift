@@ -23,8 +23,9 @@ extension RunLoop.RateLimiter {
     return hasHandled
   }
 
-  /// It was called in another loop too often: the one shot, or the hang-up, that was taken here is told after the rest. Muted
-  /// first, it is only marked: epoll hears of it when it is taken back, and may refuse it then, which is dealt with.
+  /// It was called in another loop too often: the one shot, or the hang-up, that was taken here is told after the rest.
+  /// Muted first, it is only marked: epoll hears of it when it is taken back, and may refuse it then, which is dealt
+  /// with.
   private func armAgain(_ source: RunLoop.FileDescriptorSource, in mode: ModePointer, of loop: RunLoop) {
     loop.lock.withLock {
       guard let token = source.token(in: mode) else { return }
@@ -46,7 +47,8 @@ extension RunLoop.RateLimiter {
     if !item.isValid { end() }
   }
 
-  /// Under the lock. False if no timer can be made: then it does not rest. Removed in its callout, it rests where it is added.
+  /// Under the lock. False if no timer can be made: then it does not rest. Removed in its callout, it rests where it is
+  /// added.
   private func beginRest(_ item: RunLoop.Item, _ timer: RunLoop.Timer, in loop: RunLoop) -> Bool {
     let modes = item.withLinks { links in links.compactMap { $0.host === loop ? $0.mode : nil } }
     do throws(RunLoopError) {

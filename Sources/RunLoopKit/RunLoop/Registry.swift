@@ -35,8 +35,8 @@ package final class ThreadRecord {
     return record
   }
 
-  /// What the calling thread keeps for packets; made for the moment on a thread without a loop. From here, since another module
-  /// checks each access for exclusivity.
+  /// What the calling thread keeps for packets; made for the moment on a thread without a loop. From here, since
+  /// another module checks each access for exclusivity.
   package static func packetScratch(_ make: () -> AnyObject) -> AnyObject {
     guard let record = existing, record.loop != nil else { return make() }
     if let kept = record.packetScratch { return kept }
@@ -63,7 +63,8 @@ package final class ThreadRecord {
     threadRecordEnds(pointer)
   }
 
-  /// The thread ends: the destructor of its thread-specific data. Callbacks find the loop in its place until all is over.
+  /// The thread ends: the destructor of its thread-specific data. Callbacks find the loop in its place until all is
+  /// over.
   fileprivate func end(_ pointer: UnsafeMutableRawPointer) {
     pthread_setspecific(Self.key, pointer)
     scopes.drain(to: 0)

@@ -1,6 +1,6 @@
 extension RunLoop {
-  /// Serves what was found ready, each kind in its own way: recorded, timed, and within its limit. True if it was called: it may have
-  /// left the mode since it became ready.
+  /// Serves what was found ready, each kind in its own way: recorded, timed, and within its limit. True if it was
+  /// called: it may have left the mode since it became ready.
   @inline(__always)
   func serve(_ item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
     let timing = CalloutTiming(on: self)

@@ -12,8 +12,8 @@ extension RunLoop {
   ///   - reporter: Called on the loop's thread, without a lock, before the next callout. Callouts of a run that the
   ///     reporter begins are not reported.
   /// - Thread: Any. A loop that has ended, or was inherited through fork(2): nothing.
-  /// - Complexity: A callout costs two readings of the clock, and so does a run. A loop that does not report pays a load and a
-  ///   comparison.
+  /// - Complexity: A callout costs two readings of the clock, and so does a run. A loop that does not report pays a
+  ///   load and a comparison.
   /// - SeeAlso: `stopReportingSlowCallouts()`, `statistics`.
   public func reportSlowCallouts(
     longerThan limit: Duration, to reporter: @escaping @Sendable (SlowCallout) -> Void

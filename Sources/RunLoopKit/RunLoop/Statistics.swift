@@ -61,8 +61,8 @@ extension RunLoop {
     }
   }
 
-  /// Makes the loop count what it does, from its next step to its end. A loop that does not pays a load for it; one that
-  /// does, some stores and two readings of the clock a sleep.
+  /// Makes the loop count what it does, from its next step to its end. A loop that does not pays a load for it; one
+  /// that does, some stores and two readings of the clock a sleep.
   ///
   /// - Thread: Any. A second call does nothing.
   public func collectStatistics() {
@@ -73,8 +73,8 @@ extension RunLoop {
     }
   }
 
-  /// What the loop has done since `collectStatistics()` or the last `takeStatistics()`. Each number is true at a moment of the reading; they are not
-  /// all of the same.
+  /// What the loop has done since `collectStatistics()` or the last `takeStatistics()`. Each number is true at a moment
+  /// of the reading; they are not all of the same.
   ///
   /// - Thread: Any; the loop does not wait for it.
   public var statistics: Statistics {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Which run of a loop is asked to stop: always the innermost one. Any thread asks, without a lock; the loop's own begins and ends
-/// runs, and puts back what was asked of the enclosing one.
+/// Which run of a loop is asked to stop: always the innermost one. Any thread asks, without a lock; the loop's own
+/// begins and ends runs, and puts back what was asked of the enclosing one.
 struct Stops: ~Copyable {
   /// The innermost run's serial << 1 | it is asked to stop; 0 while none runs.
   private let word = Atomic<UInt64>(0)
@@ -33,8 +33,8 @@ struct Stops: ~Copyable {
     return true
   }
 
-  /// A run begins, with a serial that no run of the loop has had: a stop from now on is its own. What `end` puts back (rule 20).
-  /// [loop]
+  /// A run begins, with a serial that no run of the loop has had: a stop from now on is its own. What `end` puts back
+  /// (rule 20). [loop]
   @inline(__always)
   func begin(_ serial: UInt64) -> UInt64 { word.exchange(serial << 1, ordering: .sequentiallyConsistent) }
 
@@ -47,7 +47,8 @@ struct Stops: ~Copyable {
   @inline(__always)
   var isQuitting: Bool { quits.load(ordering: .sequentiallyConsistent) }
 
-  /// The flag is set before the word is read, and the loop reads it after it has written that: one of the two sees the other.
+  /// The flag is set before the word is read, and the loop reads it after it has written that: one of the two sees the
+  /// other.
   func quit() { quits.store(true, ordering: .sequentiallyConsistent) }
 
   /// Runs may begin again. [loop]

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Step (i) of the pass: waits for one event, or looks for one.
 extension RunLoop {
-  /// A wake keeps the wait from blocking and is taken by the look that follows; it is no event (rule 10). Edges without a
-  /// truth behind them, of the wakeup port, the timer and the main queue, are waited through.
+  /// A wake keeps the wait from blocking and is taken by the look that follows; it is no event (rule 10). Edges without
+  /// a truth behind them, of the wakeup port, the timer and the main queue, are waited through.
   func awaitEvent(
     _ activation: Activation, isPolling: Bool, deadline: UInt64
   ) -> PassEvent {
@@ -46,8 +46,8 @@ extension RunLoop {
     return event ?? .none
   }
 
-  /// At most one system call, which does not wait. How many events that has found; -1 if not even that is needed, or if the wait
-  /// has failed for good (`waitFailure`).
+  /// At most one system call, which does not wait. How many events that has found; -1 if not even that is needed, or if
+  /// the wait has failed for good (`waitFailure`).
   @inline(__always)
   private func look(in mode: ModePointer) -> Int32 {
     if canSkipLook(in: mode) { return -1 }
@@ -70,8 +70,8 @@ extension RunLoop {
     return found >= 0 ? found : hasFailedForGood(found, in: mode) ? -1 : 0
   }
 
-  /// A wait that a signal ends, or that wants memory, has ended early, and is begun again. Somebody has closed the set's
-  /// descriptor, or one fails again and again: there will be no other answer.
+  /// A wait that a signal ends, or that wants memory, has ended early, and is begun again. Somebody has closed the
+  /// set's descriptor, or one fails again and again: there will be no other answer.
   @inline(never)
   func hasFailedForGood(_ status: Int32, in mode: ModePointer) -> Bool {
     if status == -EINTR { return false }
@@ -87,8 +87,8 @@ extension RunLoop {
     return true
   }
 
-  /// Until when the kernel may be waited for: earlier than the deadline if it may not tell of everything. 0: something has been
-  /// posted.
+  /// Until when the kernel may be waited for: earlier than the deadline if it may not tell of everything. 0: something
+  /// has been posted.
   @inline(__always)
   private func beginSleep(in mode: ModePointer, until deadline: UInt64) -> UInt64 {
     var limit = deadline
@@ -107,8 +107,8 @@ extension RunLoop {
     lock.withLock { min(deadline, mode.timers.wakeAt) }
   }
 
-  /// A mode without descriptors hears from the kernel of its timers only, whose truth is the clock: as long as none is due, a
-  /// look would find nothing. Not for ever, so that a loop that spins stays visible.
+  /// A mode without descriptors hears from the kernel of its timers only, whose truth is the clock: as long as none is
+  /// due, a look would find nothing. Not for ever, so that a loop that spins stays visible.
   @inline(__always)
   private func canSkipLook(in mode: ModePointer) -> Bool {
     guard owner.skippedLooks < OwnerState.mostSkippedLooks else { return false }

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Whose a wake is (rules 15-18). Any thread posts in the word; the loop's own takes what was posted at fixed points of a pass, and
-/// decides which of the runs on its stack looks once more for it. To the outermost run a host that is between `prepareToWait` and
-/// `runPendingWork` is what an enclosing run is to a nested one.
+/// Whose a wake is (rules 15-18). Any thread posts in the word; the loop's own takes what was posted at fixed points of
+/// a pass, and decides which of the runs on its stack looks once more for it. To the outermost run a host that is
+/// between `prepareToWait` and `runPendingWork` is what an enclosing run is to a nested one.
 struct Wakes: ~Copyable {
   /// Wakes and kicks, and the sleep that they end.
   let word: WakeWord
@@ -20,7 +20,8 @@ struct Wakes: ~Copyable {
     static var accepting: Self { Self(rawValue: 1) }
     /// A nested run took a wake that may have been meant for this one: the next wait does not block (rule 17).
     fileprivate static var owedWake: Self { Self(rawValue: 2) }
-    /// A wake, or a kick, was posted in a pass that did not wait: kept for the wait that comes next, its own or a nested run's.
+    /// A wake, or a kick, was posted in a pass that did not wait: kept for the wait that comes next, its own or a
+    /// nested run's.
     fileprivate static var heldWake: Self { Self(rawValue: 4) }
     fileprivate static var heldKick: Self { Self(rawValue: 8) }
     /// A stop before it accepted wakes, or the answer it awaits: its own next wait does not block.
@@ -29,8 +30,8 @@ struct Wakes: ~Copyable {
 
   init(_ kernel: Kernel?) { word = WakeWord(kernel) }
 
-  /// A date that another thread has moved into the past is an expiry and, after it, a kick, which asks for a pass of its own
-  /// (rule 18). Any thread.
+  /// A date that another thread has moved into the past is an expiry and, after it, a kick, which asks for a pass of
+  /// its own (rule 18). Any thread.
   func dateHasMoved() {
     hasMovedDate.store(true, ordering: .relaxed)
     word.kick()
@@ -57,16 +58,16 @@ extension Wakes {
     if stops.isRequested { run.wakes.insert(.owedLook) }
   }
 
-  /// (g): a pass that goes to the main queue directly has no wait that could take a wake: it is the next one's, also of a run that
-  /// is nested in the queue's function (rule 17).
+  /// (g): a pass that goes to the main queue directly has no wait that could take a wake: it is the next one's, also of
+  /// a run that is nested in the queue's function (rule 17).
   func keep(for run: Activation) {
     let posted = word.take()
     if posted != .none { run.wakes.insert(posted == .wake ? .heldWake : .heldKick) }
     run.wakes.remove(.accepting)
   }
 
-  /// (i): what was posted before the wait, and no wait has taken yet. A wake is the loop's: of what the enclosing runs keep nothing
-  /// is theirs when this one waits first (rule 17).
+  /// (i): what was posted before the wait, and no wait has taken yet. A wake is the loop's: of what the enclosing runs
+  /// keep nothing is theirs when this one waits first (rule 17).
   @inline(__always)
   func takeKept(for run: Activation) -> WakeWord.Posted {
     if run.parent == nil, run.wakes == .accepting { return .none }
@@ -125,8 +126,9 @@ extension Wakes {
     if !run.wakes.isDisjoint(with: [.owedWake, .heldWake]) { owe(to: run.parent) }
   }
 
-  /// The enclosing run is owed a wake if it was between the top of its pass and its wait; of the outermost one a host that is
-  /// between `prepareToWait` and `runPendingWork`. What lies beyond one that was not is owed nothing: rule 17 goes from run to run.
+  /// The enclosing run is owed a wake if it was between the top of its pass and its wait; of the outermost one a host
+  /// that is between `prepareToWait` and `runPendingWork`. What lies beyond one that was not is owed nothing: rule 17
+  /// goes from run to run.
   private func owe(to enclosing: Activation?) {
     if let enclosing {
       if enclosing.wakes.contains(.accepting) { enclosing.wakes.insert(.owedWake) }
@@ -146,7 +148,8 @@ extension Wakes {
 // MARK: What a host does with them (rule 19). On the loop's own thread
 
 extension Wakes {
-  /// What was posted while nothing waited is dropped, since a look at all of it follows; what an earlier `prepareToWait` has got is kept.
+  /// What was posted while nothing waited is dropped, since a look at all of it follows; what an earlier
+  /// `prepareToWait` has got is kept.
   func beginHostedWait() {
     let posted = word.take()
     // A kick asks for the look that follows here, too.
@@ -162,8 +165,8 @@ extension Wakes {
   /// A run inside of its wait, which `runPendingWork` has not asked for, is over.
   func endRunInHostedWait(_ run: Activation) { passOn(from: run) }
 
-  /// It has taken what was posted, and may have fetched what does not show on the descriptor any more. The host is about to sleep: it
-  /// is told to dispatch.
+  /// It has taken what was posted, and may have fetched what does not show on the descriptor any more. The host is
+  /// about to sleep: it is told to dispatch.
   func goOnSleeping() {
     repeat { keepForHost() } while !word.beginWait()
     word.kick()
