@@ -60,6 +60,7 @@ extension RunLoop {
     activeCounters.store(0, ordering: .relaxed)
     let delayed = state.delayedPerforms.takeAll()
     let collected = state.collectedTimers.takeAll()
+    let companions = state.companions.all
     closeDescriptors()
     lock.unlock()
     if isMain { MainThread.tellOfEnd(members: Set(left.map { ObjectIdentifier($0.item) }).count, blocks: blocks.count) }
@@ -72,6 +73,7 @@ extension RunLoop {
 
     callouts.endAll(on: self)
     extras?.endIdleWork()
+    for companion in companions { companion.loopHasEnded() }
     for performed in delayed { performed.abandon() }
     for member in left { member.item.hooks?.cancel?(self, member.mode) }
     for item in left.map(\.item) + recorded where item.kind == .port {

@@ -8,6 +8,7 @@ struct LoopState: ~Copyable {
   var currentMode: ModePointer?
   var blocks = BlockQueue()
   var delayedPerforms = DelayedPerforms()
+  var companions = LoopCompanions()
   /// Grows whenever a source that may equal another one (rule 28) is added anywhere.
   var identitiesVersion: UInt64 = 0
   /// Grows with every membership.

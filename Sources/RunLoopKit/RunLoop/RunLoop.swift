@@ -214,6 +214,6 @@ extension RunLoop {
   @inline(__always)
   func isEmpty(_ mode: ModePointer) -> Bool {
     if isKeptByMainQueue(mode) { return false }
-    return mode.counts.hasNoItems && !state.hasBlocks(for: mode)
+    return mode.counts.hasNoItems && !state.hasBlocks(for: mode) && !state.companions.hasWork(for: mode)
   }
 }

@@ -1,0 +1,176 @@
+extension RunLoop {
+  /// Runs actors and tasks on the loop's thread [RLK-EXEC-1].
+  ///
+  /// An actor is pinned to the loop by its `unownedExecutor`, and keeps the loop:
+  ///
+  /// ```swift
+  /// actor Inbox {
+  ///   nonisolated let loop: RunLoop
+  ///   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
+  ///   init(on loop: RunLoop) { self.loop = loop }
+  /// }
+  /// ```
+  ///
+  /// A task prefers it by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`.
+  ///
+  /// The loop performs jobs at the place of a signalled source of order 0, in the executor's modes: before it waits, after
+  /// blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued [RLK-EXEC-3]. In
+  /// one pass the loop runs at most `jobsPerPass` of them; the others follow in the next pass, after an event was served
+  /// [RLK-EXEC-4], unless a job has stopped the run [RLK-EXEC-5]. A run with `returnAfterSourceHandled` returns after such a pass.
+  /// Jobs that wait keep their modes from being empty [RLK-EXEC-7].
+  ///
+  /// While a job runs, no other job of this executor does, not even in a run of the loop that the job nests [RLK-EXEC-6]. In every
+  /// callout of the loop, `assumeIsolated` of an actor that is pinned to the executor succeeds [RLK-EXEC-2].
+  ///
+  /// When the loop's thread has ended, jobs still run, those that waited [RLK-EXEC-9] and those that come later, one after the
+  /// other, on a thread with the name `rl-ended-loops`, so that no task waits for ever [RLK-EXEC-8]. What they call on the loop
+  /// throws `.loopEnded`.
+  ///
+  /// The executor and its loop retain each other until the loop's thread ends [RLK-EXEC-10].
+  ///
+  /// - Thread: Any [RLK-EXEC-11]. - Complexity: A job costs no allocation in the steady state, and one write(2) if the loop sleeps.
+  public final class Executor: SerialExecutor, TaskExecutor, LoopCompanion, @unchecked Sendable {
+    /// How many jobs the loop runs in one pass at most.
+    public static let jobsPerPass = 128
+
+    private let modes: [Mode]
+    private let lock = Lock()
+    /// Guarded by `lock`, as what follows.
+    private var jobs = JobQueue()
+    /// Nil when its thread has ended. Until then the two hold each other.
+    private var loop: RunLoop?
+    /// The source is marked, or about to run: the loop will come.
+    private var isSignalled = false
+    /// On the loop's stack. What is enqueued meanwhile waits for its end.
+    private var isServing = false
+    private var source: Source?
+
+    fileprivate init(_ modes: [Mode], of loop: RunLoop?) {
+      self.modes = modes
+      self.loop = loop
+    }
+
+    fileprivate func serves(_ wanted: [Mode]) -> Bool { modes == wanted }
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      lock.lock()
+      guard let loop, loop.isInThisProcess else {
+        lock.unlock()
+        return EndedLoops.run(job, of: self)
+      }
+      jobs.append(job)
+      let isFirst = !isServing && !isSignalled
+      if isFirst { signal() }
+      lock.unlock()
+      if isFirst { loop.wakes.word.signal() }
+    }
+
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+
+    /// True on the loop's own thread; when that has ended, on the thread that runs what is left.
+    public func isIsolatingCurrentContext() -> Bool? {
+      guard let loop = lock.withLock({ loop }) else { return EndedLoops.isCurrentThread }
+      return loop.isCurrent
+    }
+
+    public func checkIsolated() {
+      guard isIsolatingCurrentContext() != true else { return }
+      fatalError("RunLoopKit: this is not the thread of the run loop that the actor is pinned to")
+    }
+
+    // MARK: On the loop's thread
+
+    fileprivate func join(_ loop: RunLoop) {
+      // The loop, which calls it, holds its companions.
+      let this = Unmanaged.passUnretained(self)
+      let made = Source { _ in this.takeUnretainedValue().serve() }
+      made.label = "jobs"
+      made.keepsRunning = false
+      do throws(RunLoopError) {
+        for mode in modes { try loop.add(made, to: mode) }
+      } catch {
+        return  // it has ended, and has told so
+      }
+      lock.withLock {
+        source = made
+        if !jobs.isEmpty { signal() }
+      }
+      loop.wakeUp()
+    }
+
+    private func serve() {
+      lock.lock()
+      guard let loop else { return lock.unlock() }
+      isSignalled = false
+      isServing = true
+      var left = min(jobs.count, Self.jobsPerPass)
+      lock.unlock()
+      while left > 0, loop.isInThisProcess, let job = lock.withLock({ jobs.takeFirst() }) {
+        left -= 1
+        job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+      }
+      lock.lock()
+      isServing = false
+      jobs.trim()
+      let hasMore = !jobs.isEmpty
+      if hasMore { signal() }
+      lock.unlock()
+      // Also a run that encloses this one, and is about to wait.
+      if hasMore { loop.wakeUp() }
+    }
+
+    /// Under the lock.
+    private func signal() {
+      guard let source else { return }  // `join` will
+      isSignalled = true
+      source.signal()
+    }
+
+    // MARK: Of the loop
+
+    func hasWork(for mode: ModePointer) -> Bool {
+      guard modes.contains(mode.name) || (mode.isCommon && modes.contains(.common)) else { return false }
+      return lock.withLock { !jobs.isEmpty }
+    }
+
+    func loopHasEnded() {
+      var rest = JobQueue()
+      let ended = lock.withLock { () -> RunLoop? in
+        swap(&rest, &jobs)
+        source = nil
+        return loop.take()
+      }
+      while let job = rest.takeFirst() { EndedLoops.run(job, of: self) }
+      withExtendedLifetime(ended) {}
+    }
+  }
+}
+
+extension RunLoop {
+  /// Runs actors and tasks on the loop's thread, in its common modes. The same object each time.
+  ///
+  /// - Thread: Any. - Complexity: O(1) after the first.
+  public var executor: Executor { executor(inAnyOf: [.common]) }
+
+  /// Runs actors and tasks on the loop's thread while the loop runs in one of the modes. For a set of modes, the same object each
+  /// time.
+  ///
+  /// - Thread: Any. - Complexity: O(executors of the loop).
+  public func executor(in mode: Mode, _ more: Mode...) -> Executor { executor(inAnyOf: [mode] + more) }
+
+  private func executor(inAnyOf modes: [Mode]) -> Executor {
+    let modes = Set(modes).sorted { $0.rawValue < $1.rawValue }
+    guard isInThisProcess else { return Executor(modes, of: nil) }
+    let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
+      for case let executor as Executor in state.companions.all where executor.serves(modes) { return (executor, false) }
+      let made = Executor(modes, of: hasEnded ? nil : self)
+      state.companions.append(made)
+      return (made, !hasEnded)
+    }
+    if isNew { executor.join(self) }
+    return executor
+  }
+}

@@ -1,0 +1,48 @@
+/// Jobs that wait for their turn: those of a higher priority first, those of one priority in the order of enqueueing. A steady
+/// queue allocates nothing.
+struct JobQueue: ~Copyable {
+  /// By falling priority. A program uses two or three.
+  private var rows: [PriorityRow] = []
+  private(set) var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  @inline(__always)
+  mutating func append(_ job: UnownedJob) {
+    row(of: job.priority.rawValue).jobs.append(job)
+    count += 1
+  }
+
+  @inline(__always)
+  mutating func takeFirst() -> UnownedJob? {
+    guard count > 0 else { return nil }
+    count -= 1
+    for row in rows {
+      if let job = row.jobs.takeFirst() { return job }
+    }
+    return nil
+  }
+
+  /// Gives back what a burst has needed.
+  mutating func trim() { if count == 0 { for row in rows { row.jobs.trim() } } }
+
+  @inline(__always)
+  private mutating func row(of priority: UInt8) -> PriorityRow {
+    for row in rows where row.priority == priority { return row }
+    return insertRow(of: priority)
+  }
+
+  @inline(never)
+  private mutating func insertRow(of priority: UInt8) -> PriorityRow {
+    let made = PriorityRow(priority)
+    rows.insert(made, at: rows.firstIndex { $0.priority < priority } ?? rows.count)
+    return made
+  }
+}
+
+private final class PriorityRow {
+  let priority: UInt8
+  @exclusivity(unchecked) var jobs = Row<UnownedJob>()
+
+  init(_ priority: UInt8) { self.priority = priority }
+}
