@@ -16,22 +16,9 @@ final class Keeper: @unchecked Sendable {
 
   private init?() {
     let thread = RunLoop.Thread(name: "runloop-ports") { loop in try loop.add(RunLoop.Source { _ in }) }
-    // For the whole process, whichever kernel the thread that comes first has.
-    let hasStarted = Keeper.blockingAllSignals { Kernel.outside { (try? thread.start()) != nil } }
-    guard hasStarted, let loop = thread.loop else { return nil }
+    guard (try? thread.startForProcess()) != nil, let loop = thread.loop else { return nil }
     self.thread = thread
     self.loop = loop
-  }
-
-  /// The new thread inherits that: no signal of the program's is for it. What tells of a fault in the thread is not
-  /// blocked.
-  private static func blockingAllSignals(_ body: () -> Bool) -> Bool {
-    var (all, before) = (sigset_t(), sigset_t())
-    sigfillset(&all)
-    for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT] { sigdelset(&all, fault) }
-    pthread_sigmask(SIG_BLOCK, &all, &before)
-    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    return body()
   }
 
   /// Is called for one connection by one thread at a time.

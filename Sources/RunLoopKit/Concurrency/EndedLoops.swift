@@ -1,7 +1,8 @@
 internal import Glibc
 internal import Synchronization
 
-/// Runs the jobs of executors whose loop's thread has ended: a thread of its own, made with the first such job and then kept.
+/// Runs the jobs of executors whose loop's thread has ended: a thread of its own, made with the first such job and then
+/// kept.
 final class EndedLoops: ProcessWideObject {
   let forkGeneration = Kernel.forkGeneration
   private static let shared = ProcessWide<EndedLoops>()
@@ -43,9 +44,10 @@ final class EndedLoops: ProcessWideObject {
     if let thread = lock.withLock({ thread }) { return thread }
     let made = RunLoop.Thread(name: "rl-ended-loops")
     do {
-      try made.start()
+      try made.startForProcess()
     } catch {
-      StandardError.write("RunLoopKit: jobs of a run loop that has ended wait, since no thread can be started for them: \(error)\n")
+      StandardError.write(
+        "RunLoopKit: jobs of a run loop that has ended wait, since no thread can be started for them: \(error)\n")
       return nil
     }
     return lock.withLock {

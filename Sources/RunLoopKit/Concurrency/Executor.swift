@@ -13,22 +13,25 @@ extension RunLoop {
   ///
   /// A task prefers it by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`.
   ///
-  /// The loop performs jobs at the place of a signalled source of order 0, in the executor's modes: before it waits, after
-  /// blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued [RLK-EXEC-3]. In
-  /// one pass the loop runs at most `jobsPerPass` of them; the others follow in the next pass, after an event was served
-  /// [RLK-EXEC-4], unless a job has stopped the run [RLK-EXEC-5]. A run with `returnAfterSourceHandled` returns after such a pass.
-  /// Jobs that wait keep their modes from being empty [RLK-EXEC-7].
+  /// The loop performs jobs at the place of a signalled source of order 0, in the executor's modes: before it waits,
+  /// after blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued
+  /// [RLK-EXEC-3]. In one pass the loop runs at most `jobsPerPass` of them; the others follow in the next pass, after
+  /// an event was served [RLK-EXEC-4], unless a job has stopped the run [RLK-EXEC-5]. A run with
+  /// `returnAfterSourceHandled` returns after such a pass. Jobs that wait keep their modes from being empty
+  /// [RLK-EXEC-7].
   ///
-  /// While a job runs, no other job of this executor does, not even in a run of the loop that the job nests [RLK-EXEC-6]. In every
-  /// callout of the loop, `assumeIsolated` of an actor that is pinned to the executor succeeds [RLK-EXEC-2].
+  /// While a job runs, no other job of this executor does, not even in a run of the loop that the job nests
+  /// [RLK-EXEC-6]. In every callout of the loop, `assumeIsolated` of an actor that is pinned to the executor succeeds
+  /// [RLK-EXEC-2].
   ///
-  /// When the loop's thread has ended, jobs still run, those that waited [RLK-EXEC-9] and those that come later, one after the
-  /// other, on a thread with the name `rl-ended-loops`, so that no task waits for ever [RLK-EXEC-8]. What they call on the loop
-  /// throws `.loopEnded`.
+  /// When the loop's thread has ended, jobs still run, those that waited [RLK-EXEC-9] and those that come later, one
+  /// after the other, on a thread with the name `rl-ended-loops`, so that no task waits for ever [RLK-EXEC-8]. What
+  /// they call on the loop throws `.loopEnded`.
   ///
   /// The executor and its loop retain each other until the loop's thread ends [RLK-EXEC-10].
   ///
-  /// - Thread: Any [RLK-EXEC-11]. - Complexity: A job costs no allocation in the steady state, and one write(2) if the loop sleeps.
+  /// - Thread: Any [RLK-EXEC-11].
+  /// - Complexity: A job costs no allocation in the steady state, and one write(2) if the loop sleeps.
   public final class Executor: SerialExecutor, TaskExecutor, LoopCompanion, @unchecked Sendable {
     /// How many jobs the loop runs in one pass at most.
     public static let jobsPerPass = 128
@@ -52,6 +55,10 @@ extension RunLoop {
 
     fileprivate func serves(_ wanted: [Mode]) -> Bool { modes == wanted }
 
+    /// Called by the Swift runtime: runs the job on the loop's thread.
+    ///
+    /// - Parameter job: A part of a task, up to its next suspension.
+    /// - Thread: Any. - Blocks: No.
     public func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
       lock.lock()
@@ -66,8 +73,10 @@ extension RunLoop {
       if isFirst { loop.wakes.word.signal() }
     }
 
+    /// What an actor's `unownedExecutor` answers. The actor must keep this object, or its loop.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
+    /// Called by the Swift runtime for tasks that prefer the executor.
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     /// True on the loop's own thread; when that has ended, on the thread that runs what is left.
@@ -76,6 +85,8 @@ extension RunLoop {
       return loop.isCurrent
     }
 
+    /// Called by the Swift runtime for `assumeIsolated` and `assertIsolated`. Ends the process with a message on any
+    /// other thread.
     public func checkIsolated() {
       guard isIsolatingCurrentContext() != true else { return }
       fatalError("RunLoopKit: this is not the thread of the run loop that the actor is pinned to")
@@ -155,8 +166,8 @@ extension RunLoop {
   /// - Thread: Any. - Complexity: O(1) after the first.
   public var executor: Executor { executor(inAnyOf: [.common]) }
 
-  /// Runs actors and tasks on the loop's thread while the loop runs in one of the modes. For a set of modes, the same object each
-  /// time.
+  /// Runs actors and tasks on the loop's thread while the loop runs in one of the modes. For a set of modes, the same
+  /// object each time.
   ///
   /// - Thread: Any. - Complexity: O(executors of the loop).
   public func executor(in mode: Mode, _ more: Mode...) -> Executor { executor(inAnyOf: [mode] + more) }
@@ -165,7 +176,9 @@ extension RunLoop {
     let modes = Set(modes).sorted { $0.rawValue < $1.rawValue }
     guard isInThisProcess else { return Executor(modes, of: nil) }
     let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
-      for case let executor as Executor in state.companions.all where executor.serves(modes) { return (executor, false) }
+      for case let executor as Executor in state.companions.all where executor.serves(modes) {
+        return (executor, false)
+      }
       let made = Executor(modes, of: hasEnded ? nil : self)
       state.companions.append(made)
       return (made, !hasEnded)

@@ -1,5 +1,5 @@
-/// Jobs that wait for their turn: those of a higher priority first, those of one priority in the order of enqueueing. A steady
-/// queue allocates nothing.
+/// Jobs that wait for their turn: those of a higher priority first, those of one priority in the order of enqueueing. A
+/// steady queue allocates nothing.
 struct JobQueue: ~Copyable {
   /// By falling priority. A program uses two or three.
   private var rows: [PriorityRow] = []

@@ -99,7 +99,7 @@ struct ExecutorTests {
       for _ in 0..<300 { Task(executorPreference: loop.executor) { count.update { $0 += 1 } } }
       var seen: [Int] = []
       try loop.assumeOnLoop { local in
-        _ = try local.observer(.beforeTimers) { _ in seen.append(count.value) }
+        _ = try local.observer(.beforeTimers) { _, _ in seen.append(count.value) }
       }
       #expect(try loop.run() == .finished)
       // A task may take a job more before its first line.

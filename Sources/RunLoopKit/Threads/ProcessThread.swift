@@ -1,0 +1,15 @@
+internal import Glibc
+
+extension RunLoop.Thread {
+  /// As `start`, for a thread that serves the whole process and not whoever comes to need it first: it has the system's
+  /// kernel, and no signal of the program's is for it. What tells of a fault in the thread is not blocked.
+  package func startForProcess() throws {
+    var (all, before) = (sigset_t(), sigset_t())
+    sigfillset(&all)
+    for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT] { sigdelset(&all, fault) }
+    // The new thread inherits the mask.
+    pthread_sigmask(SIG_BLOCK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    try Kernel.outside { try start() }
+  }
+}
