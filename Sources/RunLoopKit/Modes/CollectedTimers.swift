@@ -1,7 +1,8 @@
 /// Due timers that the passes on a loop's stack have taken out of their heaps, the innermost pass's last. Under the
 /// loop's lock; its own thread alone adds and removes, and may read without.
 struct CollectedTimers: ~Copyable {
-  private var row = Row<Entry>()
+  /// Made with the first timer that is due: most loops have none.
+  private var made: UnsafeMutablePointer<Row<Entry>>?
 
   struct Entry {
     /// Held until it is taken out.
@@ -11,19 +12,27 @@ struct CollectedTimers: ~Copyable {
     fileprivate(set) var token: UInt64
   }
 
-  var count: Int { row.count }
+  /// Of one that was made.
+  private var row: Row<Entry> {
+    @inline(__always) unsafeAddress { UnsafePointer(made!) }
+    @inline(__always) unsafeMutableAddress { made! }
+  }
+
+  deinit { made?.destroy() }
+
+  var count: Int { made == nil ? 0 : row.count }
 
   func timer(at index: Int) -> Unmanaged<RunLoop.Timer> { row[index].timer }
 
-  func isLast(_ index: Int) -> Bool { index == row.count - 1 }
+  func isLast(_ index: Int) -> Bool { index == count - 1 }
 
   /// All that a heap has due at `now` on its clock.
   @inline(__always)
   mutating func append(dueIn heap: TimerHeap, of mode: ModePointer, now: UInt64) {
-    withUnsafeMutablePointer(to: &row) { row in
-      var receiver = DueTimers(row: row, mode: mode)
-      heap.takeAllDue(now: now, for: &receiver, collectTimer)
-    }
+    if made == nil { made = .make(Row()) }
+    // Made above.
+    var receiver = DueTimers(row: made!, mode: mode)
+    heap.takeAllDue(now: now, for: &receiver, collectTimer)
   }
 
   /// Its turn has come; nil if a nested run has taken it.
@@ -39,15 +48,14 @@ struct CollectedTimers: ~Copyable {
 
   mutating func takeAll() -> [Unmanaged<RunLoop.Timer>] {
     var timers: [Unmanaged<RunLoop.Timer>] = []
-    while let entry = row.takeFirst() { timers.append(entry.timer) }
-    row.trim()
+    while count > 0 { timers.append(takeLast()) }
     return timers
   }
 
   /// Back into the heaps: a nested run fires what the passes on the stack have not reached (rule 33). What has been
   /// given another date meanwhile is there already.
   func putBack() {
-    for index in 0..<row.count where row[index].token != 0 {
+    for index in 0..<count where row[index].token != 0 {
       let entry = row[index]
       let timer = entry.timer.takeUnretainedValue()
       guard timer.isValid, !timer.isFiring, timer.token(in: entry.mode) == entry.token,
@@ -60,7 +68,7 @@ struct CollectedTimers: ~Copyable {
   /// Of the mode's members among them, all on the suspending clock.
   func firstDate(of mode: ModePointer) -> UInt64 {
     var first = Time.forever
-    for index in 0..<row.count {
+    for index in 0..<count {
       let timer = row[index].timer.takeUnretainedValue()
       if timer.isMember(of: mode) { first = min(first, timer.withSchedule { $0.date }) }
     }
@@ -72,7 +80,7 @@ struct CollectedTimers: ~Copyable {
   mutating func sortByMoment(from base: Int) {
     let nows = RunLoop.TimerClock.allCases.map { Kernel.now($0) }
     // On the suspending clock; negative if that is from before the machine was started.
-    let moments = (base..<row.count).map { index in
+    let moments = (base..<count).map { index in
       row[index].timer._withUnsafeGuaranteedRef { timer in
         let date = timer.withSchedule { $0.date(on: timer.clock) }
         let now = nows[Int(timer.clock.rawValue)]
@@ -80,7 +88,7 @@ struct CollectedTimers: ~Copyable {
       }
     }
     let order = moments.indices.sorted { (moments[$0], $0) < (moments[$1], $1) }
-    let collected = (base..<row.count).map { row[$0] }
+    let collected = (base..<count).map { row[$0] }
     for (place, index) in order.enumerated() { row[base + place] = collected[index] }
   }
 
@@ -90,7 +98,7 @@ struct CollectedTimers: ~Copyable {
   func wakesSaved(from base: Int, since sleep: UInt64) -> UInt64 {
     if sleep == Time.forever { return 0 }
     var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []
-    for index in base..<row.count {
+    for index in base..<count {
       let schedule = row[index].timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0 } }
       let date = max(schedule.date, sleep)
       if schedule.tolerance > 0 { tolerant.insert(date) } else { exact.insert(date) }
