@@ -24,7 +24,7 @@ final class PostedBlock: @unchecked Sendable {
   deinit {
     guard let onDrop, forkGeneration == Kernel.forkGeneration else { return }
     block = nil
-    onDrop()
+    _ = __RUNLOOPKIT_IS_TELLING_OF_A_DROPPED_BLOCK__(onDrop)
   }
 }
 

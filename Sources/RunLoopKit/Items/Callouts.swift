@@ -52,6 +52,64 @@ func __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__() -> Bool {
   return true
 }
 
+/// A source enters a mode, or has left it (rule 27).
+@inline(never)
+func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_HOOK_OF_A_SOURCE__(
+  _ hook: @Sendable (RunLoop, RunLoop.Mode) -> Void, _ loop: RunLoop, _ mode: RunLoop.Mode
+) {
+  hook(loop, mode)
+}
+
+/// What makes two sources one (rule 28).
+@inline(never)
+func __RUNLOOPKIT_IS_COMPARING_SOURCES__(_ a: AnyHashable, _ b: AnyHashable, _ areEqual: inout Bool) {
+  areEqual = a == b
+}
+
+/// Always true: hashed.
+@inline(never)
+func __RUNLOOPKIT_IS_HASHING_A_SOURCE__(_ identity: AnyHashable, _ hasher: inout Hasher) -> Bool {
+  identity.hash(into: &hasher)
+  return true
+}
+
+@inline(never)
+func __RUNLOOPKIT_IS_RETAINING_A_CONTEXT__(
+  _ retain: @Sendable (RunLoop.Context.Info?) -> RunLoop.Context.Info?, _ info: RunLoop.Context.Info?
+) -> RunLoop.Context.Info? {
+  retain(info)
+}
+
+/// Always true: released.
+@inline(never)
+func __RUNLOOPKIT_IS_RELEASING_A_CONTEXT__(
+  _ release: @Sendable (RunLoop.Context.Info?) -> Void, _ info: RunLoop.Context.Info?
+) -> Bool {
+  release(info)
+  return true
+}
+
+@inline(never)
+func __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(
+  _ describe: @Sendable (RunLoop.Context.Info?) -> String, _ info: RunLoop.Context.Info?
+) -> String {
+  describe(info)
+}
+
+/// The rest of an item that was called too often is over. Always true: told.
+@inline(never)
+func __RUNLOOPKIT_IS_TELLING_OF_A_RESUMED_ITEM__(_ item: RunLoop.Item, _ onResume: (RunLoop.Item) -> Void) -> Bool {
+  onResume(item)
+  return true
+}
+
+/// A block will never run. How many were told: one.
+@inline(never)
+func __RUNLOOPKIT_IS_TELLING_OF_A_DROPPED_BLOCK__(_ onDrop: @Sendable () -> Void) -> Int {
+  onDrop()
+  return 1
+}
+
 /// Always true: called.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(_ action: @Sendable () -> Void) -> Bool {

@@ -29,7 +29,7 @@ extension RunLoop {
 
     init(_ context: Context) {
       var held = context
-      if let retain = context.retain { held.info = retain(context.info) }
+      if let retain = context.retain { held.info = __RUNLOOPKIT_IS_RETAINING_A_CONTEXT__(retain, context.info) }
       self.context = held
     }
 
@@ -37,18 +37,18 @@ extension RunLoop {
     var description: String? {
       guard let describe = context.description, hold() else { return nil }
       defer { endHold() }
-      return describe(context.info)
+      return __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(describe, context.info)
     }
 
     func release() {
-      if holds.giveUp() { context.release?(context.info) }
+      if holds.giveUp() { giveBack(context.info) }
     }
 
     /// False if the context was released: its info must not be touched any more.
     private func hold() -> Bool { holds.hold() }
 
     private func endHold() {
-      if holds.release() { context.release?(context.info) }
+      if holds.release() { giveBack(context.info) }
     }
 
     /// Around one callout; the answer is to be given to `releaseCallout`. Nil if the context is not counted, or was
@@ -56,11 +56,15 @@ extension RunLoop {
     func retainForCallout() -> Context.Info?? {
       guard let retain = context.retain, hold() else { return nil }
       defer { endHold() }
-      return .some(retain(context.info))
+      return .some(__RUNLOOPKIT_IS_RETAINING_A_CONTEXT__(retain, context.info))
     }
 
     func releaseCallout(_ info: Context.Info??) {
-      if case .some(let info) = info { context.release?(info) }
+      if case .some(let info) = info { giveBack(info) }
+    }
+
+    private func giveBack(_ info: Context.Info?) {
+      if let release = context.release { _ = __RUNLOOPKIT_IS_RELEASING_A_CONTEXT__(release, info) }
     }
 
     deinit { release() }

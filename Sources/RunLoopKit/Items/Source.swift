@@ -89,11 +89,14 @@ extension RunLoop {
 
     override func isEqual(to other: Item) -> Bool {
       guard let identity = heldHooks?.identity, let theirs = other.hooks?.identity else { return false }
-      return order == other.order && identity == theirs
+      var areEqual = false
+      if order == other.order { __RUNLOOPKIT_IS_COMPARING_SOURCES__(identity, theirs, &areEqual) }
+      return areEqual
     }
 
     public override func hash(into hasher: inout Hasher) {
-      if let identity = heldHooks?.identity { hasher.combine(identity) } else { super.hash(into: &hasher) }
+      guard let identity = heldHooks?.identity else { return super.hash(into: &hasher) }
+      _ = __RUNLOOPKIT_IS_HASHING_A_SOURCE__(identity, &hasher)
     }
 
     public override var description: String {
@@ -107,8 +110,8 @@ extension RunLoop {
 extension RunLoop.Source {
   /// Few sources have hooks.
   final class HeldHooks: @unchecked Sendable {
-    let schedule: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
-    let cancel: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
+    private let schedule: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
+    private let cancel: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
     /// Nil: equality is identity.
     let identity: AnyHashable?
     let hasIdentity: Bool
@@ -118,6 +121,16 @@ extension RunLoop.Source {
       cancel = hooks.cancel
       identity = hooks.identity.map { AnyHashable($0) }
       hasIdentity = hooks.identity != nil
+    }
+
+    /// It has entered the mode; with no lock held.
+    func entered(_ mode: RunLoop.Mode, of loop: RunLoop) {
+      if let schedule { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_HOOK_OF_A_SOURCE__(schedule, loop, mode) }
+    }
+
+    /// It has left the mode; with no lock held.
+    func left(_ mode: RunLoop.Mode, of loop: RunLoop) {
+      if let cancel { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_HOOK_OF_A_SOURCE__(cancel, loop, mode) }
     }
 
     static func make(_ hooks: Hooks) -> HeldHooks? {

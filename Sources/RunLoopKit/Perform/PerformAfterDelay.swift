@@ -185,7 +185,7 @@ extension RunLoop {
     private func drop(_ pending: consuming Pending) {
       let onDrop = pending.onDrop
       _ = consume pending
-      onDrop?()
+      if let onDrop { _ = __RUNLOOPKIT_IS_TELLING_OF_A_DROPPED_BLOCK__(onDrop) }
     }
 
     /// By its timer. False if it has run, or was cancelled. [loop]

@@ -11,12 +11,12 @@ extension RunLoop {
       mode.unregister(item, token: token, on: self)
       let name = item.hooks == nil ? nil : mode.name
       lock.unlock()
-      if let name { item.hooks?.cancel?(self, name) }
+      if let name { item.hooks?.left(name, of: self) }
       return true
     } else {
       let cancelled = detachFromAll(item)
       lock.unlock()
-      if let hook = item.hooks?.cancel { for mode in cancelled { hook(self, mode) } }
+      if let hooks = item.hooks { for mode in cancelled { hooks.left(mode, of: self) } }
       return false
     }
   }
@@ -75,7 +75,7 @@ extension RunLoop {
     extras?.endIdleWork()
     for companion in companions { companion.loopHasEnded() }
     for performed in delayed { performed.abandon() }
-    for member in left { member.item.hooks?.cancel?(self, member.mode) }
+    for member in left { member.item.hooks?.left(member.mode, of: self) }
     for item in left.map(\.item) + recorded where item.kind == .port {
       unsafeDowncast(item, to: Port.self).loopHasEnded()  // by its kind
     }

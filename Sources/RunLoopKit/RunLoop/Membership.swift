@@ -16,7 +16,7 @@ extension RunLoop {
     if let only = item.onlyHost, only != serial { throw .itemInOtherLoop(item.nameInErrors) }
     let change = try lockedWithEquals(of: item) { (equals) throws(RunLoopError) in try addLocked(item, to: mode, equals)
     }
-    if let schedule = item.hooks?.schedule { tell(schedule, change, mode) }
+    if let hooks = item.hooks { change.forEach(mode) { hooks.entered($0, of: self) } }
     if item.kind == .port, change.isAny { try checkConnections(of: unsafeDowncast(item, to: Port.self), change, mode) }
     if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
     // Invalidated by another thread while it was added: it may have missed this membership.
@@ -75,7 +75,7 @@ extension RunLoop {
   public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
     let change = lockedWithEquals(of: item) { removeLocked(item, from: mode, $0) }
-    if let cancel = item.hooks?.cancel { tell(cancel, change, mode) }
+    if let hooks = item.hooks { change.forEach(mode) { hooks.left($0, of: self) } }
     return change.isAny
   }
 
@@ -150,7 +150,7 @@ extension RunLoop {
       StandardError.write("RunLoopKit: addCommonMode(\"\(mode)\") could not add \(item): \(error)\n")
     }
     for item in scheduled {
-      item.hooks?.schedule?(self, mode)
+      item.hooks?.entered(mode, of: self)
       if item.isInvalidated { detach(item) }  // invalidated meanwhile: it may have missed this membership
     }
   }
@@ -205,13 +205,14 @@ extension RunLoop {
     case memberships([Member], record: Item?)
 
     var isAny: Bool { if case .nothing = self { false } else { true } }
-  }
 
-  private func tell(_ hook: @Sendable (RunLoop, Mode) -> Void, _ change: Change, _ mode: Mode) {
-    switch change {
-    case .nothing: break
-    case .membership: hook(self, mode)
-    case .memberships(let members, _): for member in members { hook(self, member.mode) }
+    /// The modes, of which `mode` was named.
+    func forEach(_ mode: Mode, _ body: (Mode) -> Void) {
+      switch self {
+      case .nothing: break
+      case .membership: body(mode)
+      case .memberships(let members, _): for member in members { body(member.mode) }
+      }
     }
   }
 

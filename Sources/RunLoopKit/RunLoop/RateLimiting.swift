@@ -63,7 +63,7 @@ extension RunLoop.RateLimiter {
   private func restIsOver(_ item: RunLoop.Item, in loop: RunLoop) {
     guard endRest(of: item, in: loop), let onResume = limit.onResume else { return }
     let timing = CalloutTiming(on: loop)
-    loop.callouts.callOutNested(item, on: loop) { onResume(item) }
+    loop.callouts.callOutNested(item, on: loop) { _ = __RUNLOOPKIT_IS_TELLING_OF_A_RESUMED_ITEM__(item, onResume) }
     timing.end(item, on: loop)
   }
 
