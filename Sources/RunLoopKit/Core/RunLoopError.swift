@@ -36,8 +36,19 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   ///
   /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), one of the system
   /// as its manual page spells it (`epoll_ctl`) [RLK-ERROR-8].
-  public let call: String?
-  private let text: Text?
+  public var call: String? { details?.call }
+  /// Apart, so that the error has four words: a call that throws returns as many in registers.
+  private let details: Details?
+
+  private final class Details: Sendable {
+    let call: String?
+    let text: Text?
+
+    init(_ call: String?, _ text: Text?) {
+      self.call = call
+      self.text = text
+    }
+  }
 
   private enum Text: Sendable {
     case words(String)
@@ -54,15 +65,13 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   public init(_ domain: Domain, code: Int32, call: String? = nil, _ text: String? = nil) {
     self.domain = domain
     self.code = code
-    self.call = call
-    self.text = text.map { .words($0) }
+    details = call == nil && text == nil ? nil : Details(call, text.map { .words($0) })
   }
 
   init(queueLimit: Int) {
     domain = .runLoop
     code = RunLoopError.portFull.code
-    call = nil
-    text = .queueLimit(queueLimit)
+    details = Details(nil, .queueLimit(queueLimit))
   }
 
   /// An error of the system.
@@ -96,7 +105,7 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// `flush(): call this on the run loop's own thread, …`.
   public var description: String {
     let words: String? =
-      switch text {
+      switch details?.text {
       case .words(let words): words
       case .queueLimit(let limit): RunLoopError.fullQueue(limit)
       case nil: nil
