@@ -212,7 +212,7 @@ struct Patterns {
 
   static func statistics() throws {
     let loop = RunLoop.current
-    loop.collectStatistics()
+    loop.collectsStatistics = true
     loop.defaultTimerTolerance = .milliseconds(50)
     let start = RunLoop.Instant.now
     let left = Mutex(10)
@@ -227,7 +227,7 @@ struct Patterns {
         })
     }
     try loop.run(for: .seconds(30))
-    let statistics = loop.takeStatistics()
+    let statistics = loop.resetStatistics()
     let isTrue =
       statistics.timersFired == 10 && statistics.wakesSaved == 9 && statistics.sleepTime <= statistics.runTime
     say("ten timers, one wake", if: isTrue)

@@ -198,8 +198,8 @@ private final class Reports: Sendable {
       try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in })
       try loop.perform {}
       try loop.run(for: .seconds(1))
-      #expect(loop.statistics == RunLoop.Statistics() && loop.takeStatistics() == RunLoop.Statistics())
-      loop.collectStatistics()
+      #expect(loop.statistics == RunLoop.Statistics() && loop.resetStatistics() == RunLoop.Statistics())
+      loop.collectsStatistics = true
       try loop.perform { time.advance(by: slow) }
       try loop.run(for: .zero)
       #expect(loop.statistics.blocksPerformed == 1 && loop.statistics.runs == 1 && loop.statistics.runTime == slow)

@@ -9,7 +9,7 @@ import Testing
     try await VirtualTime.run { time in
       let loop = RunLoop.current
       #expect(loop.statistics == RunLoop.Statistics())
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       try loop.add(
         RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(1)), interval: .seconds(1)) { _ in
           time.advance(by: .milliseconds(100))
@@ -23,7 +23,7 @@ import Testing
       #expect(all.runs == 1 && all.timersFired == 4 && all.sourcesPerformed == 1 && all.blocksPerformed == 1)
       #expect(all.sleeps >= 5 && all.passes >= 6 && all.portCallouts == 0 && all.spuriousWakes == 0)
       #expect(all.runTime == .milliseconds(4500) && all.busyTime == .milliseconds(400))
-      #expect(loop.takeStatistics() == all)
+      #expect(loop.resetStatistics() == all)
       #expect(loop.statistics == RunLoop.Statistics())
       #expect(try loop.run(for: .zero) == .timedOut)
       #expect(loop.statistics.runs == 1 && loop.statistics.passes == 1)
@@ -33,7 +33,7 @@ import Testing
   @Test func anotherThreadReadsWhatALoopIsDoing() async throws {
     try await VirtualTime.run { time in
       let loop = RunLoop.current
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       let start = time.now
       try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(60))) { _ in })
       let other = time.start {
@@ -63,12 +63,12 @@ import Testing
         }
         for timer in timers { try loop.add(timer) }
         #expect(timers.allSatisfy { $0.tolerance == tolerance })
-        _ = loop.takeStatistics()
+        loop.resetStatistics()
         #expect(try loop.run(until: start.advanced(by: .milliseconds(10_990))) == .timedOut)
         for timer in timers { timer.invalidate() }
-        return loop.takeStatistics()
+        return loop.resetStatistics()
       }
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       let (exact, tolerant) = (try sleeps(tolerance: .zero), try sleeps(tolerance: .milliseconds(100)))
       #expect(exact.timersFired == 200 && tolerant.timersFired == 200)
       #expect(exact.wakesSaved == 0 && exact.sleeps >= 200)
@@ -82,7 +82,7 @@ import Testing
       long.signal()
       #expect(try loop.run(for: .milliseconds(300)) == .timedOut)
       long.invalidate()
-      let late = loop.takeStatistics()
+      let late = loop.resetStatistics()
       #expect(late.timersFired == 10 && late.wakesSaved == 0)
       // Half the interval at most (A2); what is set on the timer counts, also zero.
       let timer = RunLoop.Timer(fireDate: .distantFuture, interval: .milliseconds(50)) { _ in }
@@ -100,7 +100,7 @@ import Testing
   @Test func anExactTimersWakeIsNotSaved() async throws {
     try await VirtualTime.run { time in
       let loop = RunLoop.current
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       let start = time.now
       for (date, tolerance) in [(10, 100), (20, 100), (30, 0), (30, 50), (400, 0)] {
         try loop.add(

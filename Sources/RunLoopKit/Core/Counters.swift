@@ -28,6 +28,8 @@ struct Counters: ~Copyable {
   private let sleepBegan = Atomic<UInt64>(0)
   /// When it last fell asleep in the pass that runs; never: it has not.
   private let lastSleep = Atomic<UInt64>(Time.forever)
+  /// The counting was interrupted: when a run and a sleep began was noted before that, and counts no more.
+  private let hasRestarted = Atomic<Bool>(false)
 
   init() {
     words = .allocate(capacity: Counter.count)
@@ -46,8 +48,24 @@ struct Counters: ~Copyable {
     words[counter.rawValue].store(self[counter] &+ count, ordering: .relaxed)
   }
 
+  /// The counting begins, perhaps again. Any thread, before the owner knows that it counts.
+  func restart() { hasRestarted.store(true, ordering: .releasing) }
+
+  /// [loop]
+  @inline(__always)
+  private func forgetInterruption() {
+    guard hasRestarted.load(ordering: .relaxed) else { return }
+    change {
+      hasRestarted.store(false, ordering: .relaxed)
+      runBegan.store(0, ordering: .relaxed)
+      sleepBegan.store(0, ordering: .relaxed)
+    }
+    lastSleep.store(Time.forever, ordering: .relaxed)
+  }
+
   /// [loop]
   func passBegins() {
+    forgetInterruption()
     add(1, to: .passes)
     lastSleep.store(Time.forever, ordering: .relaxed)
     if runBegan.load(ordering: .relaxed) == 0 { change { runBegan.store(Kernel.now(), ordering: .relaxed) } }
@@ -55,6 +73,7 @@ struct Counters: ~Copyable {
 
   /// The outermost one. [loop]
   func runEnds() {
+    forgetInterruption()
     let began = runBegan.load(ordering: .relaxed)
     guard began != 0 else { return }
     change {
@@ -66,6 +85,7 @@ struct Counters: ~Copyable {
 
   /// [loop]
   func sleepBegins() {
+    forgetInterruption()
     let now = Kernel.now()
     change {
       // Counted from the middle of a pass on: no sleep without a run.
@@ -77,6 +97,7 @@ struct Counters: ~Copyable {
 
   /// [loop]
   func sleepEnds() {
+    forgetInterruption()
     add(1, to: .sleeps)
     let began = sleepBegan.load(ordering: .relaxed)
     guard began != 0 else { return }  // counted from the middle of a sleep on
@@ -104,9 +125,11 @@ struct Counters: ~Copyable {
       let before = sequence.load(ordering: .acquiring)
       let (run, sleep) = (run.load(ordering: .relaxed), sleep.load(ordering: .relaxed))
       let (runBegan, sleepBegan) = (runBegan.load(ordering: .relaxed), sleepBegan.load(ordering: .relaxed))
+      let isOld = hasRestarted.load(ordering: .relaxed)
       let now = kernel.now()  // before the second look: what is told never goes back
       atomicMemoryFence(ordering: .acquiring)
       guard before & 1 == 0, sequence.load(ordering: .relaxed) == before else { continue }
+      if isOld { return Times(run: run, sleep: sleep) }
       return Times(run: run &+ Self.elapsed(runBegan, now), sleep: sleep &+ Self.elapsed(sleepBegan, now))
     }
   }

@@ -6,10 +6,12 @@ final class LoopExtras {
   /// Kept once made: the loop's thread is counting.
   private var counters: UnsafeMutablePointer<Counters>?
   /// Counters are also made for callouts that are timed.
-  private var isCollecting = false
+  private(set) var isCollecting = false
   var slowCalloutReporter: (@Sendable (RunLoop.SlowCallout) -> Void)?
-  /// What `takeStatistics` has told so far, or was counted before it was asked for.
+  /// What `resetStatistics` has answered so far, or was counted before the collection began.
   private var taken = RunLoop.Statistics()
+  /// What was collected when the collection ended.
+  private var kept = RunLoop.Statistics()
 
   deinit { counters?.destroy() }
 
@@ -31,23 +33,30 @@ final class LoopExtras {
     return made
   }
 
-  func collectStatistics(_ kernel: Kernel?) -> UnsafeMutablePointer<Counters> {
-    let counters = makeCounters()
-    if !isCollecting {
-      isCollecting = true
-      taken = RunLoop.Statistics(counters.pointee, kernel)
-    }
-    return counters
+  /// Somebody wants to know what is counted or timed.
+  var isCounting: Bool { isCollecting || slowCalloutReporter != nil }
+
+  /// Before the owner counts for it.
+  func beginCollecting(_ kernel: Kernel?) {
+    isCollecting = true
+    taken = RunLoop.Statistics(makeCounters().pointee, kernel)
+    kept = RunLoop.Statistics()
+  }
+
+  func endCollecting(_ kernel: Kernel?) {
+    kept = statistics(kernel)
+    isCollecting = false
   }
 
   func statistics(_ kernel: Kernel?) -> RunLoop.Statistics {
-    guard let counters, isCollecting else { return RunLoop.Statistics() }
+    guard let counters, isCollecting else { return kept }
     return RunLoop.Statistics(counters.pointee, kernel) - taken
   }
 
-  func takeStatistics(_ kernel: Kernel?) -> RunLoop.Statistics {
+  func resetStatistics(_ kernel: Kernel?) -> RunLoop.Statistics {
     let statistics = statistics(kernel)
-    taken = taken + statistics
+    if isCollecting { taken = taken + statistics }
+    kept = RunLoop.Statistics()
     return statistics
   }
 }

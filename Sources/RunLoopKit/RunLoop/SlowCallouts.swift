@@ -31,9 +31,11 @@ extension RunLoop {
       let extras = state.makeExtras()
       let counters = extras.makeCounters()
       counters.pointee.slowLimit.store(limit, ordering: .relaxed)
-      activeCounters.store(UInt(bitPattern: counters), ordering: .releasing)
-      defer { extras.slowCalloutReporter = reporter }
-      return extras.slowCalloutReporter
+      if !isCounting { counters.pointee.restart() }
+      let previous = extras.slowCalloutReporter
+      extras.slowCalloutReporter = reporter
+      settleCounters(extras)
+      return previous
     }
     withExtendedLifetime(previous) {}  // its release may be user code: not under the lock
   }

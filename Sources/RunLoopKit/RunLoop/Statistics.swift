@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// What a loop has done since `collectStatistics()`; all 0 without. Its numbers count on from 0 again after `.max`.
+  /// What a loop has done while its `collectsStatistics` was true. After `.max` a number goes on from 0.
   /// - Thread: Any: a value.
   public struct Statistics: Hashable, Sendable, CustomStringConvertible {
     /// Runs begun, nested ones included.
@@ -61,20 +61,34 @@ extension RunLoop {
     }
   }
 
-  /// Makes the loop count what it does, from its next step to its end. A loop that does not pays a load for it; one
-  /// that does, some stores and two readings of the clock a sleep.
+  /// Whether the loop counts what it does. False at first.
   ///
-  /// - Thread: Any. A second call does nothing.
-  public func collectStatistics() {
-    guard isUsable else { return }
-    lock.withLock {
-      guard !hasEnded else { return }
-      activeCounters.store(UInt(bitPattern: state.makeExtras().collectStatistics(kernel)), ordering: .releasing)
+  /// Setting it to true starts from zero, from the loop's next step on; setting it to false ends the counting and its
+  /// cost from the next step on [RLK-STAT-2]. `statistics` then keeps the last figures until `resetStatistics()` or
+  /// the next start. A step costs one load if the loop does not count; if it does, it costs some stores, and each sleep
+  /// costs two readings of the clock. Setting the value that it has changes nothing.
+  /// - Thread: Any. Of a loop that has ended it is false, and setting it does nothing. - Blocks: No. - Throws: Nothing.
+  public var collectsStatistics: Bool {
+    get { isUsable && lock.withLock { state.extras?.isCollecting ?? false } }
+    set {
+      guard isUsable else { return }
+      lock.withLock {
+        guard !hasEnded, newValue != (state.extras?.isCollecting ?? false) else { return }
+        let extras = state.makeExtras()
+        if newValue {
+          if !isCounting { extras.makeCounters().pointee.restart() }
+          extras.beginCollecting(kernel)
+        } else {
+          extras.endCollecting(kernel)
+        }
+        settleCounters(extras)
+      }
     }
   }
 
-  /// What the loop has done since `collectStatistics()` or the last `takeStatistics()`. Each number is true at a moment
-  /// of the reading; they are not all of the same.
+  /// What the loop has done since `collectsStatistics` became true or `resetStatistics()` was last called; while the
+  /// loop does not count, what it had done when it stopped counting. Each number was true at some moment of the
+  /// reading; they need not be of the same moment.
   ///
   /// - Thread: Any; the loop does not wait for it.
   public var statistics: Statistics {
@@ -82,10 +96,23 @@ extension RunLoop {
     return lock.withLock { state.extras?.statistics(kernel) ?? Statistics() }
   }
 
-  /// The same, and counts from 0 from now on. Two threads that take share what there is: nothing is told twice or lost.
-  public func takeStatistics() -> Statistics {
+  /// Sets the statistics to zero.
+  ///
+  /// - Returns: What they were. If two threads call it, each count is in one of the two answers.
+  /// - Thread: Any; the loop does not wait for it.
+  @discardableResult
+  public func resetStatistics() -> Statistics {
     guard isUsable else { return Statistics() }
-    return lock.withLock { state.extras?.takeStatistics(kernel) ?? Statistics() }
+    return lock.withLock { state.extras?.resetStatistics(kernel) ?? Statistics() }
+  }
+
+  /// The loop counts, for its statistics or to time callouts.
+  package var isCounting: Bool { activeCounters.load(ordering: .relaxed) != 0 }
+
+  /// Lets the owner count, or not, from its next step on. Under the lock.
+  func settleCounters(_ extras: LoopExtras) {
+    let counters = extras.isCounting ? extras.makeCounters() : nil
+    activeCounters.store(UInt(bitPattern: counters), ordering: .releasing)
   }
 
   /// Nil while nothing is to be counted or timed. [loop]

@@ -14,7 +14,7 @@ final class KernelCaseTests: XCTestCase {
     onThread {
       let loop = RunLoop.current
       let (told, early) = (Box<[RunLoop.Activity]>([]), Box(5))
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       try loop.add(RunLoop.Timer.never())
       try loop.add(
         RunLoop.Observer([.beforeWaiting, .afterWaiting, .beforeTimers]) { _, activity in
@@ -112,7 +112,7 @@ final class KernelCaseTests: XCTestCase {
         }
         return now - number % 7 * 20_000 - (fired.value > 5 ? 2_000_000 : 0)
       }
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       try loop.add(
         RunLoop.Timer(fireDate: .now, interval: .microseconds(500)) { _ in
           fired.value += 1

@@ -52,7 +52,7 @@ final class RearmableTests: XCTestCase {
     }
     let owner = TestThread {
       loop.value = .current
-      loop.value!.collectStatistics()
+      loop.value!.collectsStatistics = true
       _ = try? loop.value!.add(timer)
       _ = try? loop.value!.add(RunLoop.Timer(fireDate: .now.advanced(by: .seconds(1000))) { _ in })
       ready.open()

@@ -145,17 +145,17 @@ final class PatternThreadTests: XCTestCase {
     let (fired, taken) = (Box<UInt64>(0), Box<UInt64>(0))
     let timer = RunLoop.Timer(fireDate: .now, interval: .microseconds(50)) { _ in fired.update { $0 += 1 } }
     whileALoopRuns { loop in
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       try loop.add(timer)
       // The last words, when all is over.
-      try loop.add(RunLoop.Observer(.exit) { _, _ in taken.update { $0 += loop.takeStatistics().timersFired } })
+      try loop.add(RunLoop.Observer(.exit) { _, _ in taken.update { $0 += loop.resetStatistics().timersFired } })
       for _ in 0..<500 {
         let now = loop.statistics
         XCTAssertGreaterThanOrEqual(now.sleepTime, .zero)
         XCTAssertGreaterThanOrEqual(now.busyTime, .zero)
         XCTAssertLessThan(now.runTime, .seconds(60))
       }
-      while fired.value < 20 { taken.update { $0 += loop.takeStatistics().timersFired } }
+      while fired.value < 20 { taken.update { $0 += loop.resetStatistics().timersFired } }
     }
     XCTAssertGreaterThanOrEqual(fired.value, 20)
     XCTAssertEqual(taken.value, fired.value)
@@ -169,7 +169,7 @@ final class PatternThreadTests: XCTestCase {
       let (loop, held) = (RunLoop.current, Token())
       loops.value = [loop]
       token = held
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       loop.defaultTimerTolerance = .seconds(1)
       try loop.performWhenIdle { withExtendedLifetime(held) {} }
       _ = try RunLoop.Commit(on: loop) { withExtendedLifetime(held) {} }
@@ -181,10 +181,10 @@ final class PatternThreadTests: XCTestCase {
     XCTAssertThrowsError(try loop.performWhenIdle {}) { XCTAssertEqual($0 as? RunLoopError, .loopEnded) }
     XCTAssertThrowsError(try RunLoop.Commit(on: loop) {}) { XCTAssertEqual($0 as? RunLoopError, .loopEnded) }
     XCTAssertThrowsError(try loop.runAllModes { true }) { XCTAssertEqual($0 as? RunLoopError, .loopEnded) }
-    loop.collectStatistics()
+    loop.collectsStatistics = true
     loop.defaultTimerTolerance = .seconds(1)
     XCTAssertEqual(loop.statistics, RunLoop.Statistics())
-    XCTAssertEqual(loop.takeStatistics(), RunLoop.Statistics())
+    XCTAssertEqual(loop.resetStatistics(), RunLoop.Statistics())
     XCTAssertEqual(loop.defaultTimerTolerance, .zero)
     XCTAssertEqual(loop.items(), [])
   }

@@ -119,7 +119,7 @@ final class PortTests: XCTestCase {
       try loop.add(port, to: "other")
       let timer = RunLoop.Timer.never()
       try loop.add(timer)
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       let sender = TestThread {
         yieldUntil(loop.isWaiting)
         for id in 1...5 { try! port.sendRight.send(Message(id: UInt32(id))) }
@@ -242,7 +242,7 @@ final class PortTests: XCTestCase {
       let loop = RunLoop.current
       let port = Port(queueLimit: 3) { _, _ in }
       try loop.add(port)
-      loop.collectStatistics()
+      loop.collectsStatistics = true
       try port.sendRight.send(Message(id: 1, [.bytes("abc"), .right(port.sendRight)]))
       XCTAssertEqual(port.description, "<port, 1 of 3 messages, valid>")
       XCTAssertTrue(loop.description.contains("<port, 1 of 3 messages, valid>"))
