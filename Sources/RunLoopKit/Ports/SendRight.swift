@@ -25,7 +25,8 @@ extension RunLoop.Port {
     ///   processes one sendmsg(2).
     @available(*, noasync, message: "it waits while the port is full: in a task, use trySend(_:)")
     public func send(_ message: RunLoop.Message, timeout: Duration? = nil) throws(RunLoopError) {
-      try destination.send(message, timeout.map { .until(Deadline($0)) } ?? .forever)
+      guard let timeout else { return try destination.send(message, .forever) }
+      try destination.send(message, .until(Deadline(timeout)))
     }
 
     /// As `send(_:timeout:)`, but does not wait: a full port is an error [RLK-MSG-12].
