@@ -20,15 +20,16 @@ extension RunLoop {
   /// `returnAfterSourceHandled` returns after such a pass. Jobs that wait keep their modes from being empty
   /// [RLK-EXEC-7].
   ///
-  /// While a job runs, no other job of this executor does, not even in a run of the loop that the job nests
-  /// [RLK-EXEC-6]. In every callout of the loop, `assumeIsolated` of an actor that is pinned to the executor succeeds
-  /// [RLK-EXEC-2].
+  /// While a job runs, no other job of this executor does, not even in a run of the loop that the job nests, which
+  /// those that wait do not keep from being finished [RLK-EXEC-6]. In every callout of the loop, also those of its end,
+  /// `assumeIsolated` of an actor that is pinned to the executor succeeds [RLK-EXEC-2].
   ///
   /// When the loop's thread has ended, jobs still run, those that waited [RLK-EXEC-9] and those that come later, one
   /// after the other, on a thread with the name `rl-ended-loops`, so that no task waits for ever [RLK-EXEC-8]. What
   /// they call on the loop throws `.loopEnded`.
   ///
-  /// The executor and its loop retain each other until the loop's thread ends [RLK-EXEC-10].
+  /// The executor and its loop retain each other until the loop's thread ends [RLK-EXEC-10]. What it has added to the
+  /// modes is not among `items(in:)` [RLK-EXEC-12].
   ///
   /// - Thread: Any [RLK-EXEC-11].
   /// - Complexity: A job costs no allocation in the steady state, and one write(2) if the loop sleeps.
@@ -52,6 +53,12 @@ extension RunLoop {
       self.modes = modes
       self.loop = loop
     }
+
+    /// In a child of fork(2), of every loop that it has inherited: there, too, jobs run. Kept for ever, as an actor
+    /// that holds the loop keeps none.
+    fileprivate static let ofInheritedLoops = Executor([], of: nil)
+
+    fileprivate var servesCommonModes: Bool { modes.count == 1 && modes[0] == .common }
 
     fileprivate func serves(_ wanted: [Mode]) -> Bool { modes == wanted }
 
@@ -81,7 +88,7 @@ extension RunLoop {
 
     /// True on the loop's own thread; when that has ended, on the thread that runs what is left.
     public func isIsolatingCurrentContext() -> Bool? {
-      guard let loop = lock.withLock({ loop }) else { return EndedLoops.isCurrentThread }
+      guard let loop = lock.withLock({ loop }), loop.isInThisProcess else { return EndedLoops.isCurrentThread }
       return loop.isCurrent
     }
 
@@ -99,6 +106,7 @@ extension RunLoop {
       let this = Unmanaged.passUnretained(self)
       let made = Source { _ in this.takeUnretainedValue().serve() }
       made.label = "jobs"
+      made.isHidden = true
       made.keepsRunning = false
       do throws(RunLoopError) {
         for mode in modes { try loop.add(made, to: mode) }
@@ -142,9 +150,10 @@ extension RunLoop {
 
     // MARK: Of the loop
 
-    func hasWork(for mode: ModePointer) -> Bool {
-      guard modes.contains(mode.name) || (mode.isCommon && modes.contains(.common)) else { return false }
-      return lock.withLock { !jobs.isEmpty }
+    /// A run that a job nests does none.
+    func workCount(for mode: ModePointer) -> Int {
+      guard modes.contains(mode.name) || (mode.isCommon && modes.contains(.common)) else { return 0 }
+      return lock.withLock { isServing ? 0 : jobs.count }
     }
 
     func loopHasEnded() {
@@ -164,7 +173,12 @@ extension RunLoop {
   /// Runs actors and tasks on the loop's thread, in its common modes. The same object each time.
   ///
   /// - Thread: Any. - Complexity: O(1) after the first.
-  public var executor: Executor { executor(inAnyOf: [.common]) }
+  public var executor: Executor {
+    // An actor asks at each of its jobs: nothing is allocated.
+    guard isInThisProcess else { return .ofInheritedLoops }
+    let made = lock.withLock { madeExecutor { $0.servesCommonModes } }
+    return made ?? executor(inAnyOf: [.common])
+  }
 
   /// Runs actors and tasks on the loop's thread while the loop runs in one of the modes. For a set of modes, the same
   /// object each time.
@@ -174,16 +188,20 @@ extension RunLoop {
 
   private func executor(inAnyOf modes: [Mode]) -> Executor {
     let modes = Set(modes).sorted { $0.rawValue < $1.rawValue }
-    guard isInThisProcess else { return Executor(modes, of: nil) }
+    guard isInThisProcess else { return .ofInheritedLoops }
     let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
-      for case let executor as Executor in state.companions.all where executor.serves(modes) {
-        return (executor, false)
-      }
+      if let executor = madeExecutor(where: { $0.serves(modes) }) { return (executor, false) }
       let made = Executor(modes, of: hasEnded ? nil : self)
       state.companions.append(made)
       return (made, !hasEnded)
     }
     if isNew { executor.join(self) }
     return executor
+  }
+
+  /// Under the lock.
+  private func madeExecutor(where isWanted: (Executor) -> Bool) -> Executor? {
+    for case let executor as Executor in state.companions.all where isWanted(executor) { return executor }
+    return nil
   }
 }

@@ -133,9 +133,11 @@ extension LoopSnapshot.Mode {
     let items = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
     let background = mode.counts.background.count
     // They are among those counts, and keep nothing.
-    let all =
+    var all =
       background == 0
       ? items : mode.counts.hasNoItems ? [] : items + ["of which \(background) in the background keep nothing"]
+    let jobs = loop.state.companions.workCount(for: mode)
+    if jobs > 0 { all.append("\(jobs) job\(jobs == 1 ? "" : "s")") }
     return loop.isKeptByMainQueue(mode) ? all + ["the main queue"] : all
   }
 

@@ -109,6 +109,12 @@ extension RunLoop {
         != isBackground
     }
 
+    /// It is the loop's own: nobody else finds it, to invalidate it or to remove it. Set before it is added.
+    final var isHidden: Bool {
+      get { extras?.isHidden ?? false }
+      set { (extras ?? makeExtras()).isHidden = newValue }
+    }
+
     final var context: HeldContext? { extras?.context }
 
     /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
@@ -272,6 +278,8 @@ final class ItemExtras: @unchecked Sendable {
   let descriptors: ItemDescriptors?
   /// It does not keep its modes from being finished.
   let isBackground = Atomic<Bool>(false)
+  /// Nobody finds it.
+  var isHidden = false
 
   var label: String? {
     get { lock.withLock { storedLabel } }

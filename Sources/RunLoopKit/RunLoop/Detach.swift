@@ -41,6 +41,11 @@ extension RunLoop {
   /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this
   /// thread and outside the lock; from now on whoever adds or posts is told so.
   func tearDown() {
+    releaseAll()
+    for companion in lock.withLock({ state.companions.all }) { companion.loopHasEnded() }
+  }
+
+  private func releaseAll() {
     if owner.awaitedCalls > 0 {
       fatalError("RunLoopKit: a thread has ended inside a block of performAndWait, whose caller would wait for ever")
     }
@@ -60,10 +65,12 @@ extension RunLoop {
     activeCounters.store(0, ordering: .relaxed)
     let delayed = state.delayedPerforms.takeAll()
     let collected = state.collectedTimers.takeAll()
-    let companions = state.companions.all
     closeDescriptors()
     lock.unlock()
-    if isMain { MainThread.tellOfEnd(members: Set(left.map { ObjectIdentifier($0.item) }).count, blocks: blocks.count) }
+    if isMain {
+      let members = Set(left.filter { !$0.item.isHidden }.map { ObjectIdentifier($0.item) })
+      MainThread.tellOfEnd(members: members.count, blocks: blocks.count)
+    }
     let held = owner.heldEvents
     owner.heldEvents = []
     let served = owner.servedOwners
@@ -73,7 +80,6 @@ extension RunLoop {
 
     callouts.endAll(on: self)
     extras?.endIdleWork()
-    for companion in companions { companion.loopHasEnded() }
     for performed in delayed { performed.abandon() }
     for member in left { member.item.hooks?.left(member.mode, of: self) }
     for item in left.map(\.item) + recorded where item.kind == .port {

@@ -26,7 +26,8 @@ extension RunLoop {
     let (isKnown, filled) = lock.withLock {
       let modes = state.modes
       return (
-        modes.contains { $0.name == name }, modes.filter { !$0.counts.hasNoItems }.map { $0.name }
+        modes.contains { $0.name == name },
+        modes.filter { !$0.counts.hasNoItems || state.companions.hasWork(for: $0) }.map { $0.name }
       )
     }
     let others = filled.isEmpty ? "no mode has anything in it" : "there is something in \(Self.list(filled))"

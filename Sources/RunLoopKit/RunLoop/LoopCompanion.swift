@@ -1,9 +1,11 @@
 /// What has work for a loop that is no item and no block, and outlives the loop's thread: an executor.
 protocol LoopCompanion: AnyObject, Sendable {
-  /// True if work waits that a run of this mode would do: the mode is not empty then. Called with the loop's lock held.
-  func hasWork(for mode: ModePointer) -> Bool
+  /// How much work waits that a run of this mode, begun now, would do: the mode is not empty then. Called with the
+  /// loop's lock held.
+  func workCount(for mode: ModePointer) -> Int
 
-  /// The loop's thread ends, and will do no more work. Called once, on that thread, with no lock held.
+  /// The loop's thread ends, has called its last callout, and will do no more work. Called on that thread, with no lock
+  /// held.
   func loopHasEnded()
 }
 
@@ -18,5 +20,7 @@ struct LoopCompanions {
   func hasWork(for mode: ModePointer) -> Bool { !all.isEmpty && findWork(for: mode) }
 
   @inline(never)
-  private func findWork(for mode: ModePointer) -> Bool { all.contains { $0.hasWork(for: mode) } }
+  private func findWork(for mode: ModePointer) -> Bool { workCount(for: mode) > 0 }
+
+  func workCount(for mode: ModePointer) -> Int { all.reduce(0) { $0 + $1.workCount(for: mode) } }
 }

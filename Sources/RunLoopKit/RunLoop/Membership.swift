@@ -116,8 +116,8 @@ extension RunLoop {
   public func items(in mode: Mode = .default) -> [Item] {
     guard isUsable else { return [] }
     return lock.withLock {
-      if mode == .common { return state.commonItems.all }
-      return state.mode(mode).map { $0.members.filter { $0.kind != .connection } } ?? []
+      let members = mode == .common ? state.commonItems.all : state.mode(mode)?.members ?? []
+      return members.filter { $0.kind != .connection && !$0.isHidden }
     }
   }
 

@@ -1,0 +1,55 @@
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// What an executor leaves to its loop, and the loop to it: its modes, its runs, its end.
+final class ExecutorLoopTests: XCTestCase {
+  /// Also while the thread ends: no job is run elsewhere before the last callout is over.
+  func test_RLK_EXEC_2_theCalloutsOfTheEndAreIsolated() {
+    let seen = Box<[Bool?]>([])
+    onThread {
+      let loop = RunLoop.current
+      let executor = loop.executor
+      let note: @Sendable () -> Void = { seen.update { $0.append(executor.isIsolatingCurrentContext()) } }
+      var hooks = RunLoop.Source.Hooks()
+      hooks.cancel = { _, _ in note() }
+      try loop.add(RunLoop.Source(hooks: hooks) { _ in })
+      try loop.perform(in: "never", block: {}, onDrop: note)
+    }
+    XCTAssertEqual(seen.value, [true, true])
+  }
+
+  /// A run that a job nests does no job of this executor: those that wait do not keep it.
+  func test_RLK_EXEC_6_aNestedRunIsFinishedThoughJobsWaitForItsEnd() {
+    onThread {
+      let loop = RunLoop.current
+      let results = Box<[RunLoop.RunResult?]>([])
+      for _ in 1...2 {
+        Task(executorPreference: loop.executor) {
+          let result = nestedRun(loop)
+          results.update { $0.append(result) }
+        }
+      }
+      XCTAssertEqual(try loop.run(), .finished)
+      XCTAssertEqual(results.value, [.finished, .finished])
+    }
+  }
+
+  /// What is found in the loop's modes can be invalidated: the executor's part in them is not.
+  func test_RLK_EXEC_12_nobodyFindsWhatRunsTheJobs() {
+    onThread {
+      let loop = RunLoop.current
+      let count = Box(0)
+      let executors = [loop.executor, loop.executor(in: .default)]
+      let found = loop.items() + loop.items(in: .common)
+      XCTAssertEqual(found, [])
+      for item in found { item.invalidate() }
+      for executor in executors { Task(executorPreference: executor) { count.update { $0 += 1 } } }
+      XCTAssertEqual(try loop.run(for: .seconds(5)), .finished)
+      XCTAssertEqual(count.value, 2)
+    }
+  }
+}
+
+private func nestedRun(_ loop: RunLoop) -> RunLoop.RunResult? { try? loop.run(for: .seconds(5)) }
