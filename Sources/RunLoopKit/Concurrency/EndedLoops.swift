@@ -7,41 +7,79 @@ final class EndedLoops: ProcessWideObject {
   let forkGeneration = Kernel.forkGeneration
   private static let shared = ProcessWide<EndedLoops>()
 
+  private struct Job {
+    let job: UnownedJob
+    let executor: RunLoop.Executor
+  }
+
   private let lock = Lock()
-  /// Guarded by `lock`. Nil before the first job, and if the system had no thread for it.
+  /// Guarded by `lock`, as what follows. Nil before the first job, and if the system had no thread for it.
   nonisolated(unsafe) private var thread: RunLoop.Thread?
-  /// What came while no thread could be made. Guarded by `lock`.
-  nonisolated(unsafe) private var waiting: [@Sendable () -> Void] = []
+  nonisolated(unsafe) private var waiting = Row<Job>()
+  /// The thread will take what waits, or is doing so: also while a job runs the thread's own loop.
+  nonisolated(unsafe) private var isServed = false
 
   init() {}
 
   /// - Thread: Any. No lock is held.
   static func run(_ job: UnownedJob, of executor: RunLoop.Executor) {
-    shared.current.append {
-      job.runSynchronously(
-        isolatedTo: executor.asUnownedSerialExecutor(), taskExecutor: executor.asUnownedTaskExecutor())
-    }
+    shared.current.append(Job(job: job, executor: executor))
   }
 
   static var isCurrentThread: Bool { shared.existing?.isCurrentThread ?? false }
 
   private var isCurrentThread: Bool { lock.withLock { thread }?.loop?.isCurrent ?? false }
 
-  private func append(_ work: @escaping @Sendable () -> Void) {
-    lock.withLock { waiting.append(work) }
-    guard let thread = currentThread() else { return }
-    while let next = takeFirst() {
-      // It is never told to stop.
-      try? thread.perform(block: next)
+  private func append(_ job: Job) {
+    lock.withLock { waiting.append(job) }
+    while let thread = currentThread(), begin(on: thread) {
+      do {
+        return try thread.perform { self.serve() }
+      } catch {
+        // A job has ended the thread: another one is made.
+        forget(thread)
+      }
     }
   }
 
-  private func takeFirst() -> (@Sendable () -> Void)? {
-    lock.withLock { waiting.isEmpty ? nil : waiting.removeFirst() }
+  /// False if it serves already.
+  private func begin(on thread: RunLoop.Thread) -> Bool {
+    lock.withLock {
+      guard self.thread === thread, !isServed else { return false }
+      isServed = true
+      return true
+    }
+  }
+
+  private func serve() {
+    while let next = takeFirst() {
+      next.job.runSynchronously(
+        isolatedTo: next.executor.asUnownedSerialExecutor(), taskExecutor: next.executor.asUnownedTaskExecutor())
+    }
+  }
+
+  private func takeFirst() -> Job? {
+    lock.withLock {
+      if let next = waiting.takeFirst() { return next }
+      waiting.trim()
+      isServed = false
+      return nil
+    }
+  }
+
+  private func forget(_ old: RunLoop.Thread) {
+    lock.withLock {
+      guard thread === old else { return }
+      thread = nil
+      isServed = false
+    }
   }
 
   private func currentThread() -> RunLoop.Thread? {
-    if let thread = lock.withLock({ thread }) { return thread }
+    if let thread = lock.withLock({ thread }) {
+      if thread.isRunning { return thread }
+      forget(thread)
+    }
     let made = RunLoop.Thread(name: "rl-ended-loops")
     do {
       try made.startForProcess()

@@ -18,6 +18,14 @@ private actor Pinned {
   func error(of body: @Sendable () throws -> Void) -> RunLoopError? { thrown(body) }
   func threadName() -> String { nameOfThread() }
 
+  /// Runs the loop of whatever thread it is on, once, inside of a job.
+  func runHere(after body: @Sendable () -> Void) {
+    log.append("begins")
+    body()
+    runCurrentOnce()
+    log.append("ends")
+  }
+
   /// Runs the loop inside of a job.
   func run(_ loop: RunLoop, during body: @Sendable () -> Void) -> RunLoop.RunResult? {
     log.append("begins")
@@ -29,6 +37,10 @@ private actor Pinned {
 }
 
 private func nestedRun(_ loop: RunLoop) -> RunLoop.RunResult? { try? loop.run(for: .seconds(10)) }
+
+private func runCurrentOnce() { _ = try? RunLoop.current.run(for: .zero) }
+
+private func endThread() { pthread_exit(nil) }
 
 private func nameOfThread() -> String {
   let file = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
@@ -154,6 +166,7 @@ struct ExecutorTests {
       #expect(try loop.run(in: .default) == .finished)
       #expect(log.value == [])
       #expect(!loop.isEmpty(in: "two"))
+      #expect(loop.description.contains("mode two {\n    port set: none yet, timer port: none\n    kept by: 1 job\n"))
       #expect(try loop.run(in: "two", returnAfterSourceHandled: true) == .handledSource)
       #expect(try loop.run(in: "two") == .finished)
       #expect(log.value == ["two"])
@@ -172,6 +185,30 @@ struct ExecutorTests {
     let late = Pinned(loop.executor(in: "late"))
     #expect(await late.threadName() == "rl-ended-loops")
     #expect(loop.executor.isIsolatingCurrentContext() == false)
+  }
+
+  /// On the thread of what is left, too, a job is over before the next one begins.
+  @Test func test_RLK_EXEC_8_aRunOnTheOtherThreadBeginsNoJob() async throws {
+    let (thread, loop) = try startedThread()
+    let actor = Pinned(loop.executor)
+    try end(thread)
+    let waiting = Box<Task<Void, Never>?>(nil)
+    await actor.runHere {
+      waiting.value = Task(executorPreference: actor.executor) { await actor.note("waits") }
+    }
+    await waiting.value?.value
+    #expect(await actor.log == ["begins", "ends", "waits"])
+  }
+
+  @Test func test_RLK_EXEC_9_aJobMayEndTheThread() async throws {
+    let waiting = Box<Task<String, Never>?>(nil)
+    try onOwnThread { (loop: RunLoop) throws in
+      Task(executorPreference: loop.executor) { endThread() }
+      waiting.value = Task(executorPreference: loop.executor) { nameOfThread() }
+      try loop.run()
+    }
+    let task = try #require(waiting.value)
+    #expect(await task.value == "rl-ended-loops")
   }
 
   /// What waits when the thread ends is not lost.
