@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import RunLoopKit
 import RunLoopTesting
@@ -194,7 +195,7 @@ import Testing
 
     init() throws {
       var ends: [Int32] = [-1, -1]
-      #expect(pipe(&ends) == 0)
+      #expect(test_pipe(&ends) == 0)
       (reading, writing) = (ends[0], ends[1])
     }
 

@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import RunLoopEvents
 import RunLoopKit
@@ -241,7 +242,7 @@ private func descriptors(
   _ time: VirtualTime, _ loop: RunLoop, _ expect: (RunLoop.SlowCallout.Kind, String) -> Void
 ) throws {
   var ends: [Int32] = [0, 0]
-  #expect(pipe(&ends) == 0 && write(ends[1], "x", 1) == 1)
+  #expect(test_pipe(&ends) == 0 && write(ends[1], "x", 1) == 1)
   let source = try RunLoop.FileDescriptorSource(fileDescriptor: ends[0], interest: .readable) { source, _ in
     time.advance(by: slow)
     source.invalidate()
