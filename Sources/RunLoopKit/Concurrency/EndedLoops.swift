@@ -32,11 +32,15 @@ final class EndedLoops: ProcessWideObject {
 
   private func append(_ job: Job) {
     lock.withLock { waiting.append(job) }
+    serveWaiting()
+  }
+
+  private func serveWaiting() {
     while let thread = currentThread(), begin(on: thread) {
       do {
         return try thread.perform { self.serve() }
       } catch {
-        // A job has ended the thread: another one is made.
+        // A job has ended the thread, and it has no loop any more: another one is made.
         forget(thread)
       }
     }
@@ -75,6 +79,13 @@ final class EndedLoops: ProcessWideObject {
     }
   }
 
+  /// A job has ended the thread: another one does the rest.
+  fileprivate func threadHasEnded(_ loop: RunLoop) {
+    guard let thread = lock.withLock({ thread }), thread.loop === loop else { return }
+    forget(thread)
+    if lock.withLock({ !waiting.isEmpty }) { serveWaiting() }
+  }
+
   private func currentThread() -> RunLoop.Thread? {
     if let thread = lock.withLock({ thread }) {
       if thread.isRunning { return thread }
@@ -88,9 +99,28 @@ final class EndedLoops: ProcessWideObject {
         "RunLoopKit: jobs of a run loop that has ended wait, since no thread can be started for them: \(error)\n")
       return nil
     }
+    if let loop = made.loop {
+      loop.lock.withLock { loop.state.companions.append(EndOfThread(of: self, loop)) }
+    }
     return lock.withLock {
       if thread == nil { thread = made }  // else another one was faster, and this one ends
       return thread
     }
   }
+}
+
+/// Tells of the end of the thread, which only a job can bring about.
+private final class EndOfThread: LoopCompanion {
+  private let jobs: EndedLoops
+  /// It holds this object.
+  private unowned let loop: RunLoop
+
+  init(of jobs: EndedLoops, _ loop: RunLoop) {
+    self.jobs = jobs
+    self.loop = loop
+  }
+
+  func workCount(for mode: ModePointer) -> Int { 0 }
+
+  func loopHasEnded() { jobs.threadHasEnded(loop) }
 }

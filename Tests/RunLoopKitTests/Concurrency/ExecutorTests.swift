@@ -200,6 +200,20 @@ struct ExecutorTests {
     #expect(await actor.log == ["begins", "ends", "waits"])
   }
 
+  @Test func test_RLK_EXEC_8_aJobMayEndThatThreadToo() async throws {
+    let (thread, loop) = try startedThread()
+    let actor = Pinned(loop.executor)
+    try end(thread)
+    let waiting = Box<Task<String, Never>?>(nil)
+    // The second one waits when the first one ends the thread.
+    await actor.runHere {
+      Task(executorPreference: actor.executor) { endThread() }
+      waiting.value = Task(executorPreference: actor.executor) { nameOfThread() }
+    }
+    let task = try #require(waiting.value)
+    #expect(await task.value == "rl-ended-loops")
+  }
+
   @Test func test_RLK_EXEC_9_aJobMayEndTheThread() async throws {
     let waiting = Box<Task<String, Never>?>(nil)
     try onOwnThread { (loop: RunLoop) throws in
