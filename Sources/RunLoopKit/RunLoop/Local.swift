@@ -17,16 +17,6 @@ extension RunLoop {
     return try body(Local(loop: self))
   }
 
-  /// As `assumeOnLoop(_:)`, for a body that makes no items: the call checks that this is the loop's own thread.
-  @discardableResult
-  public func assumeOnLoop<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    guard isCurrent else {
-      // Not a precondition, which says nothing where the optimizer is on.
-      fatalError("assumeOnLoop: call this on the run loop's own thread, or post it with perform(in:block:)")
-    }
-    return try body()
-  }
-
   /// Makes items whose closures may capture what belongs to the loop's thread.
   ///
   /// A value of this type exists inside `assumeOnLoop(_:)` only. Each method creates an item, or queues a block, for

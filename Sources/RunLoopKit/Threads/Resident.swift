@@ -72,7 +72,9 @@ final class Resident: @unchecked Sendable {
     var taken: HeldBlock? = consume block
     let loop = try lock.withLock { () throws(RunLoopError) -> RunLoop in
       guard let loop = self.loop else { throw seen < Phase.running ? .notStarted : .loopEnded }
-      guard told.load(ordering: .relaxed) == Told.nothing else { throw .loopEnded }
+      guard told.load(ordering: .relaxed) == Told.nothing else {
+        throw .toldToStop(thread: name)
+      }
       try loop.enqueueAsSource(in: mode, taking: &taken)
       return loop
     }
@@ -139,6 +141,7 @@ extension Resident {
     let record = ThreadRecord.current
     record.whenEnded = { self.hasEnded() }
     let keeper = RunLoop.Source { _ in }
+    keeper.label = "kept by RunLoop.Thread"
     if prepare(record.currentLoop, keeper) { serve(record.currentLoop) }
     keeper.invalidate()
   }

@@ -210,4 +210,19 @@ final class ErrorTextTests: XCTestCase {
       }
     }
   }
+
+  /// Its loop has not ended: the block that asks runs on it.
+  func test_RLK_ERROR_10_aThreadThatWasToldToStop() throws {
+    let thread = RunLoop.Thread(name: "worker")
+    try thread.start()
+    let text = Box("")
+    try thread.perform { [unowned thread] in
+      thread.stop()
+      text.value = thrown { try thread.perform {} }.map { "\($0 == .loopEnded) \($0)" } ?? ""
+      thread.loop?.stop()
+    }
+    try thread.join()
+    XCTAssertEqual(
+      text.value, "true the thread \"worker\" has been told to stop; its loop takes blocks until the thread ends")
+  }
 }

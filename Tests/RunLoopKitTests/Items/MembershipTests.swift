@@ -154,9 +154,9 @@ final class MembershipTests: XCTestCase {
     struct Failure: Error {}
     onThread {
       let loop = RunLoop.current
-      XCTAssertEqual(loop.assumeOnLoop { 7 }, 7)
+      XCTAssertEqual(loop.assumeOnLoop { _ in 7 }, 7)
       do throws(Failure) {
-        try loop.assumeOnLoop { () throws(Failure) in throw Failure() }
+        try loop.assumeOnLoop { _ throws(Failure) in throw Failure() }
         XCTFail("nothing was thrown")
       } catch {
         let typed: Failure = error
@@ -165,7 +165,7 @@ final class MembershipTests: XCTestCase {
       do throws(RunLoopError) {
         let source = try loop.assumeOnLoop { local throws(RunLoopError) in try local.source { _ in } }
         XCTAssertTrue(loop.contains(source))
-        try loop.assumeOnLoop { () throws(RunLoopError) in throw RunLoopError.notStarted }
+        try loop.assumeOnLoop { _ throws(RunLoopError) in throw RunLoopError.notStarted }
       } catch {
         XCTAssertEqual(error, .notStarted)
       }
