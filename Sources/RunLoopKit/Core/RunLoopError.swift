@@ -4,9 +4,10 @@
 /// therefore matched by the name of its constant: `catch RunLoopError.loopEnded`, `error == .timedOut`,
 /// `switch error { case .portFull: … default: … }`. Later versions may add constants, so a `switch` needs a `default`.
 ///
-/// To tell errors apart, write one `catch` and a `switch` in it: `catch { switch error { case .timedOut: … default: throw
-/// error } }`. In a function that throws `any Error`, the compiler of Swift 6.3.1 may crash on a `do` statement whose
-/// `catch` clauses all have patterns. End such a statement with `catch { throw error }`.
+/// To tell errors apart, write one `catch` and a `switch` in it:
+/// `catch { switch error { case .timedOut: … default: throw error } }`. In a function that throws `any Error`, the
+/// compiler of Swift 6.3.1 may crash on a `do` statement whose `catch` clauses all have patterns. End such a statement
+/// with `catch { throw error }`.
 /// - Thread: Any: a value.
 public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What gives a code its meaning.
