@@ -143,8 +143,9 @@ struct ExecutorTests {
     let actor = Pinned(loop.executor)
     let other = Pinned(loop.executor(in: .default))
     let result = await actor.run(loop) {
-      Task { await actor.note("waits") }
-      Task {
+      // Enqueued by this thread: the threads of other tasks may all be busy.
+      Task(executorPreference: actor.executor) { await actor.note("waits") }
+      Task(executorPreference: other.executor) {
         await other.note("another executor's")
         loop.stop()
       }
