@@ -156,31 +156,6 @@ func openDescriptors() -> Int {
   return count - 3  // ".", ".." and the folder's own
 }
 
-/// As `openDescriptors`, without what loops make for themselves, some of it only when they come to need it: their sets, wakeup
-/// ports and timerfds.
-func descriptorsBesideLoops() -> Int {
-  guard let folder = opendir("/proc/self/fd") else { return -1 }
-  defer { closedir(folder) }
-  var count = 0
-  while let entry = readdir(folder) {
-    let isOfALoop = withUnsafePointer(to: &entry.pointee.d_name) { name in
-      name.withMemoryRebound(to: CChar.self, capacity: 256) { name in
-        // One that is closed meanwhile was open when it was listed: it counts.
-        ["[eventpoll]", "[eventfd]", "[timerfd]"].contains(
-          where: target(of: "/proc/self/fd/\(String(cString: name))").hasSuffix)
-      }
-    }
-    if !isOfALoop { count += 1 }
-  }
-  return count - 3  // ".", ".." and the folder's own
-}
-
-private func target(of link: String) -> String {
-  var target = [UInt8](repeating: 0, count: 256)
-  let count = target.withUnsafeMutableBytes { readlink(link, $0.baseAddress!, $0.count) }
-  return String(decoding: target[..<max(count, 0)], as: UTF8.self)
-}
-
 /// Each with its number and what it is: what is new is told from what others have closed meanwhile.
 func openFiles() -> Set<String> {
   guard let folder = opendir("/proc/self/fd") else { return [] }
@@ -197,6 +172,26 @@ func openFiles() -> Set<String> {
     }
   }
   return files
+}
+
+/// Asks until no file is open that was not among these, besides those of loops. A moment is enough, since what was lost
+/// stays open; hence one look decides about going on and about the answer. What an earlier test has left may be among them,
+/// and be closed meanwhile.
+func settle(
+  among files: Set<String>, file: StaticString = #filePath, line: UInt = #line, asking ask: () throws -> Void
+) rethrows {
+  var (left, tries) = (filesBesideLoops().subtracting(files), 0)
+  while !left.isEmpty, tries < 10_000 {
+    try ask()
+    (left, tries) = (filesBesideLoops().subtracting(files), tries + 1)
+  }
+  XCTAssertEqual(left, [], file: file, line: line)
+}
+
+/// As `openFiles`, without what loops make for themselves, some of it only when they come to need it: their sets, wakeup ports
+/// and timerfds.
+func filesBesideLoops() -> Set<String> {
+  openFiles().filter { file in !["[eventpoll]", "[eventfd]", "[timerfd]"].contains(where: file.hasSuffix) }
 }
 
 extension RunLoop.Timer {
