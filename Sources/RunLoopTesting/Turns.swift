@@ -43,9 +43,12 @@ final class Turns: @unchecked Sendable {
     self.patience = patience
   }
 
-  deinit {
-    // Nobody drives: who takes part holds the turns.
+  deinit { closeInterruption() }  // nobody drives: who takes part holds the turns
+
+  /// While nobody waits for reality. Made again when somebody does.
+  private func closeInterruption() {
     if interruption >= 0 { _ = rlc_kernel_default().pointee.close(nil, interruption) }
+    interruption = -1
   }
 
   /// The clock, in nanoseconds. Thread: any; no lock.
@@ -154,6 +157,8 @@ final class Turns: @unchecked Sendable {
     block(own, Participant.Wait(deadline: now, purpose: "what the others can still do (VirtualTime.run)"))
     return lock.withLock {
       isOver = true
+      // Not with the last reference, which the thread of the body holds until its end, behind the return of the run.
+      if !isDriving { closeInterruption() }
       return participants.filter { $0 !== own }.map { describe($0) }
     }
   }
