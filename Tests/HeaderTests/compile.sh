@@ -36,4 +36,17 @@ bsd() { # compiler
 }
 bsd gcc
 bsd "$CLANG"
+
+# A platform without epoll: one line says so.
+elsewhere() { # compiler
+    command -v "$1" >/dev/null 2>&1 || return 0
+    echo '#include <crunloop/loop.h>' >"$scratch/elsewhere.c"
+    "$1" -std=c11 -U__linux__ $flags "$scratch/elsewhere.c" >"$scratch/elsewhere.log" 2>&1 &&
+        { echo "header-test: $1 compiles for a platform that is not Linux"; exit 1; }
+    [ "$(grep -c ': error: ' "$scratch/elsewhere.log")" = 1 ] && grep -q 'base.h.*error.*RunLoopKit needs Linux' "$scratch/elsewhere.log" ||
+        { cat "$scratch/elsewhere.log"; echo "header-test: $1 does not say that Linux is needed"; exit 1; }
+    count=$((count + 1))
+}
+elsewhere gcc
+elsewhere "$CLANG"
 echo "header-test: $count compilations"

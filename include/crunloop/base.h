@@ -19,6 +19,10 @@
 #ifndef CRUNLOOP_BASE_H
 #define CRUNLOOP_BASE_H
 
+#ifndef __linux__
+#error "RunLoopKit needs Linux: epoll, timerfd and eventfd"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
