@@ -162,7 +162,7 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
 
   /// Says that the caller looks for something in a loop of its own, without waiting: counts as a look (see Spinning).
   /// Thread: any participant; nothing on other threads.
-  public func spin() {
+  package func spin() {
     turns.countLook()
   }
 }
