@@ -1,20 +1,30 @@
 /**
- * <crunloop/base.h>: what every part of the C core shares: errors, times, tokens, readiness bits.
+ * <crunloop/base.h>: what all headers of the C core share: conventions, times, tokens, readiness bits.
  *
- * Conventions of the whole core
- *   - Functions return >= 0, or -errno. Outputs come last, are named ret_..., and are untouched on failure.
- *   - Times are absolute nanoseconds, saturating; RLC_TIME_FOREVER means never.
- *   - Thread: who may call. [loop] the owner's thread only. [locked] any thread that holds the lock which the embedder
- *     uses for this object (an owner-only embedder needs none). [any] any thread. [signal] any thread, and signal
- *     handlers.
- *   - Unless a declaration says otherwise, a function may be called from a callout (re-entry), does not block, keeps
- *     no pointer beyond the call, and exists since 0.1.
- *   - Cost: without a word, no system call and O(1).
- *   - No locks inside, no logging, no allocation after registration (but for the first tolerance of a deadline heap).
- *     Every descriptor is CLOEXEC and NONBLOCK.
- *   - In a child of fork(2) nothing touches a descriptor that belongs to the parent: what would answers -ECHILD, and
- *     the destroy functions free memory only [RLC-FORK-2].
- *   - [RLC-...] numbers a promise; the test that proves it carries the number in its name.
+ * Conventions. Each holds unless a declaration says otherwise.
+ *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. Output parameters come last,
+ *     have names that begin with ret_, and are not written if the function fails.
+ *   - Times are absolute, in nanoseconds. Sums saturate at RLC_TIME_FOREVER, which means never.
+ *   - Thread: each declaration names who may call it. The core does not check the calling thread.
+ *       [loop]   only the thread that owns the object.
+ *       [locked] any thread that holds the lock with which the embedder protects the object. An embedder that uses the
+ *                object on one thread needs no lock.
+ *       [any]    any thread, without a lock.
+ *       [signal] any thread, without a lock, and signal handlers.
+ *   - Ownership: a function uses pointer arguments during the call and keeps none. A `context` pointer is stored and
+ *     handed back; the core never reads what it points to. What a create function returns belongs to the caller.
+ *   - Re-entry: a callout, which is a function of the embedder that the core calls, may call it.
+ *   - Blocking: a function does not block.
+ *   - Cost: a function makes no system call and takes O(1).
+ *   - Since: a declaration exists since version 0.1.
+ *
+ * The core takes no lock and logs nothing. It allocates memory only where something is created, inserted or added, and
+ * at the first tolerance in a deadline heap. All descriptors that it opens are close-on-exec.
+ *
+ * In a child of fork(2) a loop, port set, timer port or wakeup port touches no descriptor that it shares with the
+ * parent: a function that would have to returns -ECHILD, and the destroy functions only free memory [RLC-FORK-2].
+ *
+ * [RLC-...] numbers a promise. The test that proves it has the number in its name.
  */
 #ifndef CRUNLOOP_BASE_H
 #define CRUNLOOP_BASE_H
@@ -35,44 +45,51 @@
 #define RLC_END_DECLS
 #endif
 
-/** Visible from the shared library, which hides everything else. */
+/** Exported by the shared library, which hides all other symbols. */
 #define RLC_API __attribute__((visibility("default")))
 
 RLC_BEGIN_DECLS
 
-/** Never. Larger than every deadline. */
+/** The time that never comes. It is larger than every deadline. */
 #define RLC_TIME_FOREVER UINT64_MAX
 
 /**
- * Identity of a member of a port set or a deadline heap: generation << 32 | slot.
+ * Identifies a member of a port set or of a deadline heap. Its bits are generation << 32 | slot; 0 is no valid token.
  *
- * 0 is never valid. A stale token answers -ENOENT, also when its slot has a new owner [RLC-TOKEN-1].
+ * A token is a plain value, which may be copied and compared. After its member was removed it is stale: functions that
+ * are given a stale token return -ENOENT, even if another member uses the slot by then [RLC-TOKEN-1].
  */
 typedef struct rlc_token {
     uint64_t bits;
 } rlc_token;
 
-/** What a port is interested in, or is ready for. HANGUP and ERROR are always reported. */
+/** The interest of a port, and its readiness. RLC_HANGUP and RLC_ERROR are reported whatever the interest is. */
 enum {
-    RLC_READABLE = 1,
-    RLC_WRITABLE = 2,
-    RLC_HANGUP = 4, /**< The other side has ended, or at least its writing has. There may still be something to read. */
-    RLC_ERROR = 8,
+    RLC_READABLE = 1, /**< A read does not block: there are bytes, or the end of the file. */
+    RLC_WRITABLE = 2, /**< A write does not block. */
+    RLC_HANGUP = 4,   /**< The peer has closed, or has at least shut down writing. Unread bytes may be left. */
+    RLC_ERROR = 8,    /**< The descriptor has an error. */
 };
 
-/** How a readiness port of a port set reports, with its interest. rlc_loop ignores them. */
+/** How a readiness port of a port set reports. These bits belong to its interest. rlc_loop ignores them. */
 enum {
-    /** Once for each change; what is left is not reported again. */
+    /** Edge-triggered: the set reports a change once, and does not report again what the embedder leaves unread. */
     RLC_EDGE = 16,
-    /** Once, then it rests until its interest is set. */
+    /** The set reports one event, then suspends the port until rlc_port_set_set_interest. */
     RLC_ONE_SHOT = 32,
-    /** Several such members with one descriptor are all told, each of its own interest, in the order of adding. */
+    /**
+     * The members that watch the same descriptor share it: each receives the events of its own interest, in the order
+     * in which the members were inserted.
+     */
     RLC_SHARED = 64,
 };
 
 /**
- * Of readiness ports of a port set: urgent data (TCP, unix(7) MSG_OOB), a pressure trigger. The one bit of both kinds
- * above 64. It is told as it was fetched and never looked at again: a trigger's poll takes its event [RLC-PRIORITY-1].
+ * Urgent data (TCP, or MSG_OOB of unix(7)), or a pressure trigger, at a readiness port of a port set. Both an interest
+ * and a readiness.
+ *
+ * The set reports this bit as epoll returned it and does not verify it with poll(2), because poll(2) on a pressure
+ * trigger consumes the event [RLC-PRIORITY-1].
  */
 enum { RLC_PRIORITY = 128 };
 

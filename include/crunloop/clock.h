@@ -1,4 +1,4 @@
-/** <crunloop/clock.h>: the clocks, and arithmetic that saturates instead of wrapping. */
+/** <crunloop/clock.h>: the clocks, and arithmetic on times that saturates instead of wrapping. */
 #ifndef CRUNLOOP_CLOCK_H
 #define CRUNLOOP_CLOCK_H
 
@@ -6,40 +6,65 @@
 
 RLC_BEGIN_DECLS
 
-/** The clocks that timers can run on. Values are ours, not the kernel's. */
+/** The clocks of timers. The values are this library's, not the kernel's. */
 typedef enum rlc_clock {
-    RLC_CLOCK_MONOTONIC, /**< CLOCK_MONOTONIC: stands still while the machine is suspended. */
-    RLC_CLOCK_BOOTTIME,  /**< CLOCK_BOOTTIME: goes on. */
-    RLC_CLOCK_REALTIME,  /**< CLOCK_REALTIME: the wall clock, which is set. */
+    RLC_CLOCK_MONOTONIC, /**< CLOCK_MONOTONIC: stops while the machine is suspended. */
+    RLC_CLOCK_BOOTTIME,  /**< CLOCK_BOOTTIME: continues while the machine is suspended. */
+    RLC_CLOCK_REALTIME,  /**< CLOCK_REALTIME: the wall clock, which administrators and NTP set. */
 } rlc_clock;
 
 /**
- * Now on `clock`, in nanoseconds, by the C library.
+ * Reads a clock by the C library. An rlc_kernel may have another clock: see its `now`.
  *
- * Thread: [signal].  Cost: one clock_gettime(2), which the vDSO answers.
+ * @param clock The clock. A value that is not in the enumeration counts as RLC_CLOCK_MONOTONIC.
+ * @return The time in nanoseconds. Cannot fail.
+ *
+ * Thread: [signal].  Cost: one clock_gettime(2), which the vDSO answers without a system call.
  */
 RLC_API uint64_t rlc_now(rlc_clock clock);
 
-/** time_ns + delta_ns, at most RLC_TIME_FOREVER [RLC-TIME-1].  Thread: [signal]. */
+/**
+ * Adds a duration to a time.
+ *
+ * @param time_ns  A time in nanoseconds.
+ * @param delta_ns A duration in nanoseconds.
+ * @return The sum, at most RLC_TIME_FOREVER [RLC-TIME-1].
+ *
+ * Thread: [signal].
+ */
 RLC_API uint64_t rlc_time_add(uint64_t time_ns, uint64_t delta_ns);
 
-/** deadline_ns - now_ns, at least 0; RLC_TIME_FOREVER stays so [RLC-TIME-1].  Thread: [signal]. */
+/**
+ * Computes the duration from now to a deadline.
+ *
+ * @param deadline_ns The deadline in nanoseconds.
+ * @param now_ns      The present time in nanoseconds on the same clock.
+ * @return The difference in nanoseconds: 0 if the deadline has passed, RLC_TIME_FOREVER if it is RLC_TIME_FOREVER
+ *         [RLC-TIME-1].
+ *
+ * Thread: [signal].
+ */
 RLC_API uint64_t rlc_time_until(uint64_t deadline_ns, uint64_t now_ns);
 
 /**
- * A timeout in whole milliseconds, for poll(2).
+ * Converts a duration to the timeout of poll(2).
  *
- * @return Rounded up, because late is allowed and early is not [RLC-TIME-2]; at most INT_MAX; -1 for RLC_TIME_FOREVER.
+ * @param timeout_ns A duration in nanoseconds.
+ * @return Milliseconds, at most INT_MAX; -1, which is no limit, for RLC_TIME_FOREVER. The duration is rounded up: a
+ *         wait may end late, never early [RLC-TIME-2].
  *
  * Thread: [signal].
  */
 RLC_API int rlc_timeout_ms(uint64_t timeout_ns);
 
 /**
- * The first of phase_ns + n * interval_ns (n >= 1) that lies after now_ns.
+ * Finds the next date of a repeating timer: the first phase_ns + n * interval_ns, with n >= 1, that is after now_ns.
  *
- * Missed dates are skipped in one step, and the phase is kept [RLC-TIME-3].
+ * Dates that were missed are skipped in one step, and the phase is kept [RLC-TIME-3].
  *
+ * @param phase_ns    A date of the timer, in nanoseconds.
+ * @param interval_ns The distance of its dates, in nanoseconds.
+ * @param now_ns      The present time in nanoseconds on the same clock.
  * @return The date; RLC_TIME_FOREVER if interval_ns is 0 or the date would overflow.
  *
  * Thread: [signal].  See: CFRunLoopTimerCreate (interval).

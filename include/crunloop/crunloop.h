@@ -1,4 +1,4 @@
-/** <crunloop/crunloop.h>: the C core of RunLoopKit. */
+/** <crunloop/crunloop.h>: includes all headers of the C core of RunLoopKit. Begin with base.h and loop.h. */
 #ifndef CRUNLOOP_CRUNLOOP_H
 #define CRUNLOOP_CRUNLOOP_H
 

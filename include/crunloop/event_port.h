@@ -1,8 +1,10 @@
 /**
- * <crunloop/event_port.h>: one descriptor for events of which a batch is read at once, but which are told one by one.
+ * <crunloop/event_port.h>: one descriptor for a source whose events are read in batches and delivered one by one.
  *
- * It is readable while the inner descriptor is, or while a flag says that events have been read and not told yet. So a
- * loop that watches it level-triggered serves one event a pass, and what one loop has read can be told by another.
+ * One read of a signalfd or an inotify descriptor may return several events, of which a pass of a loop delivers one. An
+ * event port is readable while the inner descriptor is, or while its flag is up; the embedder raises the flag while it
+ * holds events that it has read and not delivered. A loop that watches the port level-triggered then delivers one event
+ * in each pass, and another loop that watches the same port can deliver what the first one has read.
  */
 #ifndef CRUNLOOP_EVENT_PORT_H
 #define CRUNLOOP_EVENT_PORT_H
@@ -11,27 +13,45 @@
 
 RLC_BEGIN_DECLS
 
+/** An event port, and its descriptors: rlc_event_port_close closes them. A copy is the same port. */
 typedef struct rlc_event_port {
-    int fd;    /**< To be watched for reading. */
-    int inner; /**< What the events are read from; -1 if nothing is. */
-    int flag;
+    int fd;    /**< Watch this one for reading: an epoll descriptor. */
+    int inner; /**< The embedder reads the events from this one; -1: the port has only its flag. */
+    int flag;  /**< An eventfd. Use rlc_event_port_set_flag. */
 } rlc_event_port;
 
 /**
- * Makes the descriptor and the flag, which is down.
+ * Creates the epoll descriptor and the flag, which is down.
  *
- * @param inner    The port's from now on if 0 is returned; -1: none.
- * @param ret_port The caller's, until rlc_event_port_close.
- * @return 0; -EMFILE, -ENFILE, -ENOMEM, -ENOSPC, -EBADF.
+ * @param inner    The descriptor of the events; the port owns it if the call succeeds, the caller if it fails. -1:
+ *                 none.
+ * @param ret_port The port; the caller ends it with rlc_event_port_close.
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -ENOSPC (the user's
+ *         limit of epoll registrations), -EBADF (inner is not open), -EPERM (inner is a regular file).
  *
- * Thread: [any].  Cost: three or four system calls.  See: epoll(7), "epoll file descriptor in another epoll's set".
+ * Thread: [any].  Cost: three system calls; four with an inner descriptor.
+ * See: epoll(7) on an epoll descriptor in the set of another one.
  */
 RLC_API int rlc_event_port_create(int inner, rlc_event_port *ret_port);
 
-/** Closes all three.  Thread: [any], once. */
+/**
+ * Closes the port's descriptors, also the inner one, and sets them to -1.
+ *
+ * @param port The port. No other call may use it at the same time.
+ *
+ * Thread: [any].  Cost: at most three system calls.
+ */
 RLC_API void rlc_event_port_close(rlc_event_port *port);
 
-/** Puts the flag up or down. Only where that changes it: each call costs one system call.  Thread: [any]. */
+/**
+ * Raises or lowers the flag. Call it only to change the flag: each call makes a system call. It has no effect on a port
+ * that was closed.
+ *
+ * @param port  The port.
+ * @param is_up True: the port becomes readable, or stays so. False: it is readable while the inner descriptor is.
+ *
+ * Thread: [any].  Cost: one system call.
+ */
 RLC_API void rlc_event_port_set_flag(const rlc_event_port *port, bool is_up);
 
 RLC_END_DECLS

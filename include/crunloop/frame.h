@@ -1,10 +1,12 @@
 /**
- * <crunloop/frame.h>: what one process sends to another in one packet of a message socket, and how it is believed.
+ * <crunloop/frame.h>: the format of a packet that one process sends to another over a message socket, and its decoder.
  *
- * A frame is a header, a table of entries, and bytes; all numbers are in host byte order, since both ends are one
- * machine. Rights travel as numbers of ports that one end has made known to the other ("exported"), or as descriptors
- * of new sockets. What a peer has sent is believed by rlc_frame_parse alone: pure, without allocation, safe for any
- * bytes [RLC-FRAME-1].
+ * A frame is a header, a table of entries, and bytes. Numbers are in host byte order, because both ends are on one
+ * machine. A frame carries send rights in two ways: as numbers of ports that one end has exported, which means made
+ * known to the other end, or as descriptors of new sockets.
+ *
+ * rlc_frame_parse validates what a peer has sent. It allocates nothing, depends on its arguments only, and is safe for
+ * any bytes [RLC-FRAME-1]. The rest of the program may rely on a frame that it has accepted.
  */
 #ifndef CRUNLOOP_FRAME_H
 #define CRUNLOOP_FRAME_H
@@ -13,107 +15,134 @@
 
 RLC_BEGIN_DECLS
 
-#define RLC_FRAME_MAGIC 0x504b4c52u /**< "RLKP" on a little-endian machine. */
+/** The first four bytes of a frame: "RLKP" on a little-endian machine. */
+#define RLC_FRAME_MAGIC 0x504b4c52u
 
+/** Limits of a frame, which both ends check. */
 enum {
     RLC_FRAME_VERSION = 1,
-    RLC_FRAME_COMPONENTS = 1024,  /**< Components of a message; its table may have the reply right besides. */
-    RLC_FRAME_DESCRIPTORS = 253,  /**< As many as one packet takes: SCM_MAX_FD of unix(7). */
-    RLC_FRAME_INLINE = 64 * 1024, /**< Bytes in the packet itself; more travel in a sealed memory file. */
-    RLC_FRAME_REASON = 256,       /**< Bytes of a farewell's text. */
+    RLC_FRAME_COMPONENTS = 1024,  /**< Components of a message. Its table may have one more entry: the reply right. */
+    RLC_FRAME_DESCRIPTORS = 253,  /**< Descriptors of a packet: SCM_MAX_FD of unix(7). */
+    RLC_FRAME_INLINE = 64 * 1024, /**< Bytes of a payload in the packet itself. A larger one is in a memory file. */
+    RLC_FRAME_REASON = 256,       /**< Bytes of the text of RLC_FRAME_GOODBYE. */
+    /** Bytes of the largest packet: a receive buffer of this size suffices. */
     RLC_FRAME_LARGEST = 32 + 16 * (RLC_FRAME_COMPONENTS + 1) + RLC_FRAME_INLINE,
 };
 
+/** What a frame is for. */
 typedef enum rlc_frame_kind {
-    RLC_FRAME_MESSAGE = 1,
-    RLC_FRAME_DEAD,      /**< The ports of these numbers, which the sender has exported, are gone. */
-    RLC_FRAME_DROP,      /**< Rights to the receiver's ports that the sender has no longer: how many of each number. */
-    RLC_FRAME_INTRODUCE, /**< A socket whose other end is a stranger's, who gets a right to the port `destination`. */
-    RLC_FRAME_GOODBYE,   /**< The connection ends; the bytes say why. */
+    RLC_FRAME_MESSAGE = 1, /**< A message for the port `destination`. */
+    RLC_FRAME_DEAD,        /**< The entries name ports that the sender has exported and that no longer exist. */
+    /** The entries name ports of the receiver to which the sender has released rights, and how many of each. */
+    RLC_FRAME_DROP,
+    /** Carries a socket, at whose other end a third process gets a right to the port `destination`. */
+    RLC_FRAME_INTRODUCE,
+    RLC_FRAME_GOODBYE, /**< The sender closes the connection. The payload is a text that says why. */
 } rlc_frame_kind;
 
+/** The flags of a header. Each belongs to one kind. */
 enum {
-    RLC_FRAME_IN_MEMORY_FILE = 1, /**< MESSAGE: the bytes are in the first descriptor. */
-    RLC_FRAME_IS_QUIET = 2,       /**< DROP: the sender, which has opened the connection, has no right left. */
+    RLC_FRAME_IN_MEMORY_FILE = 1, /**< MESSAGE: the payload is in a sealed memory file, the first descriptor. */
+    RLC_FRAME_IS_QUIET = 2,       /**< DROP: the sender has opened the connection and holds no right any more. */
 };
 
-/** As it stands in the packet. */
+/** The first 32 bytes of a packet. */
 typedef struct rlc_frame_header {
-    uint32_t magic;
+    uint32_t magic; /**< RLC_FRAME_MAGIC. */
     uint8_t version;
-    uint8_t kind; /**< rlc_frame_kind. */
-    uint16_t flags;
-    uint32_t id;
+    uint8_t kind;   /**< rlc_frame_kind. */
+    uint16_t flags; /**< RLC_FRAME_IN_MEMORY_FILE, RLC_FRAME_IS_QUIET. */
+    uint32_t id;    /**< MESSAGE: the message's id. GOODBYE: any number. Otherwise 0. */
     uint16_t entries;
-    uint16_t descriptors; /**< That come with the packet, all together. */
-    uint64_t destination; /**< A number of the receiver's; 0: the port for which the connection was made. */
-    uint64_t payload;     /**< Bytes. */
+    uint16_t descriptors; /**< The number of all descriptors that come with the packet. */
+    /** MESSAGE, INTRODUCE: the receiver's number of the port; 0: the port for which the connection was made. */
+    uint64_t destination;
+    uint64_t payload; /**< Bytes, in the packet or in the memory file. */
 } rlc_frame_header;
 
+/** What an entry of the table describes. */
 typedef enum rlc_frame_entry_kind {
-    RLC_FRAME_BYTES = 1,
-    RLC_FRAME_DESCRIPTOR,
-    RLC_FRAME_RIGHT,
+    RLC_FRAME_BYTES = 1,  /**< The next `value` bytes of the payload. */
+    RLC_FRAME_DESCRIPTOR, /**< The next descriptor. */
+    RLC_FRAME_RIGHT,      /**< A send right, or the name of a port in a DEAD or DROP frame. */
 } rlc_frame_entry_kind;
 
-/** Of a right. */
+/** The flags of an entry of the kind RLC_FRAME_RIGHT. */
 enum {
-    RLC_FRAME_ONCE = 1,      /**< Used up by the first message. */
-    RLC_FRAME_YOURS = 2,     /**< `value` is the receiver's number, not the sender's. */
-    RLC_FRAME_AS_SOCKET = 4, /**< It comes as a descriptor: a new connection. */
-    RLC_FRAME_REPLY = 8,     /**< Where an answer goes; no component. At most one. */
+    RLC_FRAME_ONCE = 1,      /**< The first message that is sent by this right consumes it. */
+    RLC_FRAME_YOURS = 2,     /**< `value` is a number of a port of the receiver. Without it: of the sender. */
+    RLC_FRAME_AS_SOCKET = 4, /**< The right is the next descriptor: a new connection. Not with RLC_FRAME_YOURS. */
+    RLC_FRAME_REPLY = 8,     /**< The right to answer this message. It is no component. At most one in a frame. */
 };
 
-/** As it stands in the packet. The descriptors are the memory file's, if any, then those of the entries, in order. */
+/** An entry of the table: 16 bytes. The memory file's descriptor comes first, then those of the entries in order. */
 typedef struct rlc_frame_entry {
     uint8_t kind; /**< rlc_frame_entry_kind. */
     uint8_t flags;
     uint16_t zero;
-    uint32_t count; /**< DROP: how many, not 0. Else 0. */
-    uint64_t value; /**< Bytes: how many. Right: a number. Else 0. */
+    uint32_t count; /**< DROP: how many rights, at least 1. Otherwise 0. */
+    uint64_t value; /**< Bytes: how many. Right: the number of a port; 0 with RLC_FRAME_AS_SOCKET. Otherwise 0. */
 } rlc_frame_entry;
 
+/** What rlc_frame_parse finds wrong with a packet. RLC_FRAME_SOUND is 0. */
 typedef enum rlc_frame_fault {
     RLC_FRAME_SOUND = 0,
-    RLC_FRAME_BAD_SIZE, /**< Shorter or longer than its header says, or than any header. */
+    RLC_FRAME_BAD_SIZE, /**< The packet is shorter than a header, or its size is not what its header says. */
     RLC_FRAME_BAD_MAGIC,
     RLC_FRAME_BAD_VERSION,
     RLC_FRAME_BAD_KIND,
     RLC_FRAME_BAD_FLAGS,
-    RLC_FRAME_BAD_COUNT,       /**< More entries than allowed, or none where there must be some. */
-    RLC_FRAME_BAD_ENTRY,       /**< A kind, flags or a number that does not belong there. */
-    RLC_FRAME_BAD_LENGTH,      /**< The components' lengths are not the payload's. */
-    RLC_FRAME_TOO_LARGE,       /**< A payload larger than the receiver takes. */
-    RLC_FRAME_BAD_DESCRIPTORS, /**< Fewer or more descriptors than the header and the entries say. */
-    RLC_FRAME_FAULTS,
+    RLC_FRAME_BAD_COUNT,       /**< There are more entries than allowed, or none where there must be one. */
+    RLC_FRAME_BAD_ENTRY,       /**< A field of the header or of an entry has a value that its kind does not allow. */
+    RLC_FRAME_BAD_LENGTH,      /**< The components' lengths do not add up to the payload, or it has a wrong length. */
+    RLC_FRAME_TOO_LARGE,       /**< The payload is larger than the receiver accepts. */
+    RLC_FRAME_BAD_DESCRIPTORS, /**< The number of descriptors is not what the header and the entries say. */
+    RLC_FRAME_FAULTS,          /**< The number of values above. */
 } rlc_frame_fault;
 
-/** What a packet says, as long as the packet is there. */
+/** A packet that rlc_frame_parse has accepted. Its pointers point into the packet and are valid as long as that is. */
 typedef struct rlc_frame_view {
     rlc_frame_header header;
-    const uint8_t *table;
-    const uint8_t *bytes; /**< header.payload of them; NULL if they are in a memory file. */
+    const uint8_t *table; /**< The entries, not aligned: see rlc_frame_entry_at. */
+    const uint8_t *bytes; /**< header.payload bytes; NULL if they are in a memory file. */
 } rlc_frame_view;
 
 /**
- * Takes a packet apart, and believes nothing: size, counts, lengths, descriptors and every field that must be 0
- * [RLC-FRAME-2, RLC-FRAME-3].
+ * Validates a packet: size, counts, lengths, number of descriptors, and every field that must be 0 [RLC-FRAME-2,
+ * RLC-FRAME-3]. It reads the packet's bytes only, neither its descriptors nor a memory file: rlc_memory_file_map checks
+ * that.
  *
- * @param packet      The bytes as they came; borrowed.
- * @param size        How many bytes there are.
- * @param descriptors How many have come with it.
- * @param largest     The largest payload that is taken, in the packet or not.
- * @param ret_frame   Points into the packet. Untouched unless RLC_FRAME_SOUND is returned.
+ * @param packet      The bytes that were received. The caller keeps them as long as it uses the view.
+ * @param size        The size of the packet in bytes.
+ * @param descriptors The number of descriptors that came with it.
+ * @param largest     The largest payload of a message that the receiver accepts, in bytes.
+ * @param ret_frame   The view. Not written unless the call returns RLC_FRAME_SOUND.
+ * @return RLC_FRAME_SOUND, or the first fault that was found.
  *
  * Thread: [any].  Cost: O(entries).
  */
 RLC_API rlc_frame_fault rlc_frame_parse(
     const void *packet, size_t size, size_t descriptors, uint64_t largest, rlc_frame_view *ret_frame);
 
-/** The entry at an index below header.entries.  Thread: [any]. */
+/**
+ * Copies an entry of the table.
+ *
+ * @param frame A view from rlc_frame_parse.
+ * @param index Less than header.entries. It is not checked.
+ * @return The entry.
+ *
+ * Thread: [any].
+ */
 RLC_API rlc_frame_entry rlc_frame_entry_at(const rlc_frame_view *frame, size_t index);
 
-/** A fault in words, for a farewell; a constant.  Thread: [any]. */
+/**
+ * Describes a fault, for the text of RLC_FRAME_GOODBYE or for a log.
+ *
+ * @param fault The fault; "unknown" for a value that is none.
+ * @return A constant string, in English.
+ *
+ * Thread: [any].
+ */
 RLC_API const char *rlc_frame_fault_text(rlc_frame_fault fault);
 
 RLC_END_DECLS

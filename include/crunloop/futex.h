@@ -1,4 +1,4 @@
-/** <crunloop/futex.h>: the two calls from which an embedder builds a lock that sleeps. */
+/** <crunloop/futex.h>: the calls from which an embedder builds a lock whose waiters sleep. */
 #ifndef CRUNLOOP_FUTEX_H
 #define CRUNLOOP_FUTEX_H
 
@@ -7,34 +7,36 @@
 RLC_BEGIN_DECLS
 
 /**
- * Sleeps while *word is @p expected, until rlc_futex_wake, a signal, or for no reason: read the word again
- * [RLC-FUTEX-1].
+ * Sleeps while *word has a value, until rlc_futex_wake.
  *
- * @param word     Aligned to 4; shared by the threads of one process only.
- * @param expected If the word differs already, the call returns at once [RLC-FUTEX-2].
+ * The call may also return because of a signal, or for no reason: read the word again and decide [RLC-FUTEX-1].
  *
- * Thread: any.  Re-entry: allowed.  Blocks: yes.  Cost: one system call.  Errno is kept.
- * See: futex(2), FUTEX_WAIT_PRIVATE.  Since: 0.1.
+ * @param word     The address of 32 bits, aligned to 4. Only threads of one process may share it.
+ * @param expected The value. If the word has another one already, the call returns at once [RLC-FUTEX-2].
+ *
+ * Thread: [any].  Blocks.  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAIT_PRIVATE.
  */
 RLC_API void rlc_futex_wait(const void *word, uint32_t expected);
 
 /**
- * As rlc_futex_wait, but not longer than until a moment on CLOCK_MONOTONIC, which may be over [RLC-FUTEX-3].
+ * As rlc_futex_wait, and returns at a deadline at the latest [RLC-FUTEX-3]. The caller reads the clock to find out
+ * which of them it was.
  *
  * @param word        As in rlc_futex_wait.
  * @param expected    As in rlc_futex_wait.
- * @param deadline_ns RLC_TIME_FOREVER: no limit.
+ * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; a time that has passed does not wait; RLC_TIME_FOREVER: no limit.
  *
- * Thread: any.  Re-entry: allowed.  Blocks: yes.  Cost: one system call.  Errno is kept.
- * See: futex(2), FUTEX_WAIT_BITSET_PRIVATE.  Since: 0.1.
+ * Thread: [any].  Blocks.  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAIT_BITSET_PRIVATE.
  */
 RLC_API void rlc_futex_wait_until(const void *word, uint32_t expected, uint64_t deadline_ns);
 
 /**
- * Wakes at most @p count threads that sleep on the word.
+ * Wakes threads that sleep on a word.
  *
- * Thread: any; also from a signal handler.  Blocks: no.  Cost: one system call.  Errno is kept.
- * See: futex(2), FUTEX_WAKE_PRIVATE.  Since: 0.1.
+ * @param word  The address that they wait at. It is not read.
+ * @param count How many to wake at most, at least 1; INT_MAX: all.
+ *
+ * Thread: [signal].  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAKE_PRIVATE.
  */
 RLC_API void rlc_futex_wake(const void *word, int count);
 

@@ -1,4 +1,4 @@
-/** <crunloop/kernel.h>: the table through which the core reaches kernel and clock, so that tests can script both. */
+/** <crunloop/kernel.h>: the system calls and clocks of the core as a table of functions, which tests can replace. */
 #ifndef CRUNLOOP_KERNEL_H
 #define CRUNLOOP_KERNEL_H
 
@@ -8,45 +8,64 @@
 RLC_BEGIN_DECLS
 
 /**
- * The system calls of the core. Every entry gets `context` first and answers >= 0 or -errno.
+ * The system calls of the core. A table of the embedder's, for example one that scripts events and time for a test, may
+ * replace any of them.
  *
- * A table must outlive what was made with it. Entries are called from any thread, `write` from signal handlers too.
- * EINTR is not hidden: the core decides what to do about it.
+ * Each entry gets `context` as its first argument and returns a value >= 0, or a negated errno number. The core retries
+ * a read or a write that returns -EINTR; a wait reports it to the caller.
+ *
+ * A table must stay valid and unchanged as long as an object uses it that was created with it. The core may call the
+ * entries from any thread, several at a time, and `write` also in signal handlers.
  */
 typedef struct rlc_kernel {
     void *context;
+    /** The time on a clock, in nanoseconds. Cannot fail. */
     uint64_t (*now)(void *context, rlc_clock clock);
+    /** epoll_create1(2): a descriptor, close-on-exec. */
     int (*epoll_create)(void *context);
+    /** epoll_ctl(2): 0. */
     int (*epoll_control)(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event);
     /**
-     * Waits until deadline_ns on the monotonic clock (0: only looks; RLC_TIME_FOREVER: without limit). The count of
-     * events; 0 at the deadline, never early [RLC-TIME-4], but perhaps after INT_MAX milliseconds.
+     * Waits for events until `deadline_ns` on the monotonic clock; 0: does not wait; RLC_TIME_FOREVER: no limit.
+     * Returns the number of events. Returns 0 at the deadline, never before it [RLC-TIME-4]; the default table may also
+     * return 0 after INT_MAX milliseconds.
      */
     int (*epoll_wait)(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns);
+    /** eventfd(2): a descriptor, close-on-exec and non-blocking, no semaphore. */
     int (*eventfd_create)(void *context);
+    /** timerfd_create(2): a descriptor, close-on-exec and non-blocking. */
     int (*timerfd_create)(void *context, rlc_clock clock);
-    /** Absolute; RLC_TIME_FOREVER disarms. Erases an expiry that nobody has seen. */
+    /**
+     * Arms a timerfd for `deadline_ns` on its clock; RLC_TIME_FOREVER disarms it. Returns 0. An expiry that was not
+     * read yet is lost.
+     */
     int (*timerfd_set)(void *context, int fd, uint64_t deadline_ns);
+    /** read(2): the number of bytes; 0 at the end of the file. */
     int64_t (*read)(void *context, int fd, void *buffer, size_t size);
+    /** write(2): the number of bytes. */
     int64_t (*write)(void *context, int fd, const void *buffer, size_t size);
-    /** poll(2) on one descriptor without waiting: POLL... bits, 0 if nothing. */
+    /** poll(2) on one descriptor without waiting: POLL... bits; 0 if there are none. */
     int (*poll)(void *context, int fd, int events);
-    /** Bytes that can be read at once (FIONREAD). */
+    /** FIONREAD: how many bytes a read could return now. */
     int (*readable_bytes)(void *context, int fd);
-    /** 1 if one eight-byte read always empties fd (an eventfd that is no semaphore, a timerfd), else 0. */
+    /** 1 if a read of eight bytes always empties `fd`: a timerfd, or an eventfd that is no semaphore. Otherwise 0. */
     int (*counter_empties)(void *context, int fd);
-    /** O_NONBLOCK and its kin (fcntl(2), F_GETFL). */
+    /** The status flags of fcntl(2), F_GETFL, such as O_NONBLOCK. */
     int (*status_flags)(void *context, int fd);
-    int (*close)(void *context, int fd); /**< Its answer is not looked at: the number is free whatever it is. */
-    /** Puts fd's description behind `number` too, in one step (dup3(2)). NULL: a port set cannot be rebuilt. */
+    /** close(2). The core ignores the result, because Linux frees the number in any case. */
+    int (*close)(void *context, int fd);
+    /**
+     * dup3(2): lets `number` refer to the description of `fd` too, in one step. Returns 0. The pointer may be NULL:
+     * then port sets cannot be rebuilt.
+     */
     int (*replace)(void *context, int fd, int number);
 } rlc_kernel;
 
 /**
- * The table that calls the C library.
+ * Returns the table that calls the C library.
  *
- * epoll_wait uses epoll_pwait2(2) and falls back at run time to epoll_wait(2), with milliseconds rounded up, where the
- * kernel lacks it (before 5.11, valgrind, qemu).
+ * Its epoll_wait calls epoll_pwait2(2), which has nanoseconds. Where the kernel lacks that call (before Linux 5.11,
+ * valgrind, qemu), it falls back at run time to epoll_pwait(2), with the timeout rounded up to milliseconds.
  *
  * @return A constant; never NULL.
  *
@@ -54,20 +73,29 @@ typedef struct rlc_kernel {
  */
 RLC_API const rlc_kernel *rlc_kernel_default(void);
 
-/** Where the number is, and 0 before its first use in a process: for rlc_fork_generation. */
+/** For rlc_fork_generation: points to the process's number, which is 0 before its first use in the process. */
 RLC_API extern const uint32_t *rlc_fork_word;
-/** Counts this process, if nobody has. Thread: [any]. */
+
+/**
+ * For rlc_fork_generation: gives the process its number, if it has none yet.
+ *
+ * @return The number; not 0.
+ *
+ * Thread: [any].  Cost: the first call in a process maps a page.
+ */
 RLC_API uint32_t rlc_fork_count(void);
 
 /**
- * A number that differs between a process and its children, and theirs [RLC-FORK-1].
+ * Returns a number of this process that none of its ancestors and descendants has [RLC-FORK-1]. An object stores it,
+ * and so can detect later that it is used in a child of fork(2).
  *
- * A page that fork(2) wipes (MADV_WIPEONFORK), and pthread_atfork(3) for kernels and emulators without it.
+ * fork(2) resets the number, because it is on a page that the kernel wipes in the child (MADV_WIPEONFORK); a handler of
+ * pthread_atfork(3) does the same for kernels and emulators that do not.
  *
- * @return Not 0.
+ * @return The number; not 0.
  *
- * Thread: [signal] after the first use, which is [any] and maps the page.  Cost: two loads; no system call after the
- * first use in a process.
+ * Thread: [signal], but [any] for the first call in a process, which maps the page.  Cost: two loads; the first call in
+ * a process a few system calls.
  */
 static inline uint32_t rlc_fork_generation(void) {
     uint32_t generation = __atomic_load_n(__atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE), __ATOMIC_ACQUIRE);
@@ -75,7 +103,12 @@ static inline uint32_t rlc_fork_generation(void) {
 }
 
 /**
- * True in a child of the process in which rlc_fork_generation has answered this.  Thread: [signal].  Cost: two loads.
+ * Tells whether the process has forked since.
+ *
+ * @param generation What rlc_fork_generation returned.
+ * @return True in a child of the process in which it returned that.
+ *
+ * Thread: [signal].  Cost: two loads.
  */
 static inline bool rlc_has_forked_since(uint32_t generation) {
     return __atomic_load_n(__atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE), __ATOMIC_ACQUIRE) != generation;

@@ -1,24 +1,27 @@
 /**
- * <crunloop/loop.h>: rlc_loop, the parts of the core as a small loop without modes, for C hosts.
+ * <crunloop/loop.h>: rlc_loop, a small event loop for C programs: watched descriptors, timers and posts, without modes.
  *
- * One thread owns it: the creating one. Only post, wake and stop come from elsewhere. It promises no order between
- * watches, timers and posts; work queued by work waits for the next pass [RLC-LOOP-6]; no kind can starve another
- * [RLC-LOOP-7].
+ * One thread owns a loop: the one that creates it. Other threads may only post, wake and stop. The loop promises no
+ * order between watches, timers and posts. Work that a callout queues waits for the next pass [RLC-LOOP-6], and no kind
+ * can starve another one [RLC-LOOP-7].
  *
- * A pass adds what was added, looks at the kernel (or sleeps), then calls due timers, ready watches and posts. It costs
- * one system call, one more when a timer has to be set, and allocates nothing [RLC-COST-1, RLC-COST-3]; passes that
- * have posts to serve look at the kernel at least every 64 passes or 50 us, by a clock that without timers is read at
- * least every sixteenth pass [RLC-COST-2].
+ * A run consists of passes. A pass registers the watches that were added, polls the kernel, or sleeps in it if there is
+ * nothing to do, and then calls what is due: timers, ready watches, posts. It makes one system call, one more if the
+ * timerfd has to be set, and allocates nothing [RLC-COST-1, RLC-COST-3]. A pass that has posts to run may leave out the
+ * poll, but the loop polls the kernel at least every 64 passes or 50 us; a loop without timers measures these by a
+ * clock that it reads at least every sixteenth pass [RLC-COST-2].
  *
- * Runs nest: a callout may run the loop again. Events, timers and posts that the outer pass has fetched go to the inner
- * one, each once [RLC-WATCH-7, RLC-DATE-8]; a watch or a repeating timer whose callout is on the stack is not entered
- * again [RLC-WATCH-5, RLC-DATE-7]. Anything may be removed from any callout [RLC-WATCH-4, RLC-WATCH-6, RLC-DATE-4].
+ * Runs nest: a callout may run the loop. Events, due timers and posts that the outer pass has fetched and not called
+ * yet are called by the inner run, and only there [RLC-WATCH-7, RLC-DATE-8]. A watch or a repeating timer whose callout
+ * is on the stack is not called again meanwhile [RLC-WATCH-5, RLC-DATE-7]. A callout may remove any watch or timer,
+ * also its own [RLC-WATCH-4, RLC-WATCH-6, RLC-DATE-4].
  *
- * Descriptors: one; another with the first watch, timer or prepare; one more with the first timer. Memory: about 1 kB.
+ * A loop has one descriptor. The first watch, timer or prepare adds another one, and the first timer one more. It takes
+ * about 1 kB.
  *
- * Unless said otherwise: thread [loop], and -ECHILD in a child of fork(2) [RLC-FORK-3]. A callout that forks returns
- * into its run in both processes: in the child that one calls nothing more and answers -ECHILD, as do the runs around
- * it; what was queued, due or ready is the parent's [RLC-FORK-4].
+ * Unless a declaration says otherwise, a function is for the thread [loop], and returns -ECHILD in a child of fork(2)
+ * [RLC-FORK-3]. If a callout forks, it returns into its run in both processes. In the child that run, and the runs
+ * around it, call nothing more and return -ECHILD: what was queued, due or ready is left to the parent [RLC-FORK-4].
  */
 #ifndef CRUNLOOP_LOOP_H
 #define CRUNLOOP_LOOP_H
@@ -32,235 +35,288 @@ typedef struct rlc_loop rlc_loop;
 typedef struct rlc_watch rlc_watch;
 typedef struct rlc_timer rlc_timer;
 
+/** Why a run returned. */
 typedef enum rlc_run_result {
-    RLC_RUN_FINISHED = 1, /**< No watch, no timer that is armed, no post. */
-    RLC_RUN_STOPPED,
-    RLC_RUN_TIMED_OUT,
-    RLC_RUN_HANDLED, /**< Only rlc_loop_run_once: the pass called something, or rlc_loop_wake asked for it. */
+    RLC_RUN_FINISHED = 1, /**< The loop has nothing to wait for: no watch, no armed timer, no post. */
+    RLC_RUN_STOPPED,      /**< rlc_loop_stop was called. */
+    RLC_RUN_TIMED_OUT,    /**< The deadline has passed. */
+    RLC_RUN_HANDLED,      /**< rlc_loop_run_once only: the pass has called something, or rlc_loop_wake was called. */
 } rlc_run_result;
 
 /**
- * @param ready RLC_READABLE... as the pass's look has found it, not looked at again: what an earlier callout of the
- *              same pass has read from this descriptor is gone [RLC-WATCH-9]. Hence a descriptor that does not block.
- *              Level-triggered: called again in the next pass if nothing was done about it.
+ * The callout of a watch. It runs on the loop's thread and may call every function of the loop but rlc_loop_destroy.
+ *
+ * @param loop    The loop.
+ * @param watch   The watch. If the callout removes it, the pointer is valid until the callout returns.
+ * @param ready   RLC_READABLE..., as the pass found it when it polled the kernel. An earlier callout of the same pass
+ *                may have read from the descriptor since [RLC-WATCH-9]: use descriptors that are non-blocking. As
+ *                watches are level-triggered, the next pass calls again if the descriptor still is ready.
+ * @param context The one that rlc_loop_add_watch was given.
  */
 typedef void (*rlc_watch_fn)(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context);
-/** @param deadline_ns The date it was armed for; now may be later. */
+
+/**
+ * The callout of a timer. It runs on the loop's thread and may call every function of the loop but rlc_loop_destroy.
+ *
+ * @param loop        The loop.
+ * @param timer       The timer. If the callout removes it, the pointer is valid until the callout returns.
+ * @param deadline_ns The date for which the timer was armed, in nanoseconds; the clock may be beyond it.
+ * @param context     The one that rlc_loop_add_timer was given.
+ */
 typedef void (*rlc_timer_fn)(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context);
 
 /**
- * Makes a loop; the calling thread owns it.
+ * Creates a loop, which the calling thread owns.
  *
- * @param kernel   NULL = rlc_kernel_default(); must outlive the loop.
- * @param ret_loop The caller's, until rlc_loop_destroy.
- * @return 0; -EMFILE, -ENFILE, -ENOMEM, with nothing left behind [RLC-LOOP-2].
+ * @param kernel   NULL: rlc_kernel_default(). It must outlive the loop.
+ * @param ret_loop The loop; the caller ends it by rlc_loop_destroy.
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM. If it fails,
+ *         nothing is left open or allocated [RLC-LOOP-2].
  *
  * Thread: [any].  Cost: one system call.
  */
 RLC_API int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop);
 
 /**
- * Ends the loop: frees it, its watches and its timers. Descriptors that were watched stay the caller's.
+ * Frees a loop with its watches and timers. The watched descriptors stay open: the caller owns them.
  *
- * Posts that did not run get ran = false [RLC-LOOP-8]; from then on post and wake answer -ESHUTDOWN. Whoever may still
- * call them keeps the loop from being destroyed. In a child of fork(2) it frees memory only, and calls nothing.
+ * It calls the post_fn of each post that has not run with `ran` false. From then on post, defer, wake and stop return
+ * -ESHUTDOWN [RLC-LOOP-8]; the caller makes sure that no thread calls them after rlc_loop_destroy returns. In a child
+ * of fork(2) it only frees memory, and calls nothing.
  *
- * @param loop NULL is allowed.
- * @return 0; -EBUSY from a callout [RLC-LOOP-9].
+ * @param loop The loop; NULL is allowed.
+ * @return 0; -EBUSY from a callout of the loop: nothing was done [RLC-LOOP-9].
+ *
+ * Cost: a system call for each descriptor of the loop's own.
  */
 RLC_API int rlc_loop_destroy(rlc_loop *loop);
 
 /**
- * Watches a descriptor; a loop with a watch is not finished.
+ * Adds a watch on a descriptor. A loop that has a watch is not finished.
  *
- * The descriptor reaches the kernel with the next pass, and one that is removed before never does [RLC-WATCH-1]. So a
- * refusal comes late: a descriptor that is closed, or a regular file, is called once with RLC_ERROR alone, and stays
- * silent until its interest is set again [RLC-WATCH-2]. So is a watch that the kernel does not take back when a run
- * inside its callout is over [RLC-WATCH-10], or when a later watch on its number is removed [RLC-WATCH-11], and one
- * that epoll has lost or refused while the loop told of it [RLC-WATCH-12]. For hang-ups and errors see
- * RLC_PORT_READINESS.
+ * The next pass registers the descriptor in the kernel; one that is removed before never reaches the kernel
+ * [RLC-WATCH-1]. An error of the registration is therefore reported by the callout: if the descriptor is closed or a
+ * regular file, the watch is called once with RLC_ERROR alone, and then suspended until rlc_watch_set_interest
+ * [RLC-WATCH-2]. The same happens to a watch
+ *   - that epoll refuses to register again when a run inside its callout returns [RLC-WATCH-10],
+ *   - that epoll refuses to register again when a later watch of its number is removed [RLC-WATCH-11],
+ *   - that epoll has lost or refused while the loop delivered its event [RLC-WATCH-12].
+ * Hang-ups and errors of the descriptor are reported as for RLC_PORT_READINESS.
  *
- * @param loop      The loop that watches.
- * @param fd        Stays the caller's. Remove the watch before closing it.
- * @param interest  RLC_READABLE | RLC_WRITABLE; 0 still reports HANGUP and ERROR.
- * @param watch_fn  Called on the loop's thread.
- * @param context   For watch_fn; not touched.
- * @param ret_watch The loop's; valid until rlc_watch_remove or rlc_loop_destroy.
- * @return 0; -EBADF if fd is negative or the loop's own, -ENOMEM; with the first watch or timer also -EMFILE, -ENFILE,
- *         -ENOSPC. What the late adding needs is reserved here [RLC-WATCH-3].
+ * @param loop      The loop.
+ * @param fd        The descriptor, which the caller owns. Remove the watch before you close it.
+ * @param interest  RLC_READABLE | RLC_WRITABLE; 0 still reports RLC_HANGUP and RLC_ERROR.
+ * @param watch_fn  The callout; not NULL.
+ * @param context   For watch_fn.
+ * @param ret_watch The watch, which the loop owns; valid until rlc_watch_remove or rlc_loop_destroy.
+ * @return 0; -EBADF (fd is negative, or one of the loop's own), -ENOMEM; for the first watch, timer or prepare also
+ *         -EMFILE, -ENFILE, -ENOSPC. The call reserves what the registration will need [RLC-WATCH-3].
  *
- * Cost: one system call in the next pass; two at once with the first watch or timer.
+ * Cost: one system call in the next pass; two at once for the first watch or timer.
  */
 RLC_API int rlc_loop_add_watch(
     rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch);
 
 /**
- * Changes the interest [RLC-WATCH-8], and wakes a watch that rests after a hang-up or a refusal.
+ * Changes the interest of a watch, and resumes a watch that is suspended after a hang-up or an error [RLC-WATCH-8].
  *
- * @return 0; -ENOENT if it was removed (from its own callout), -EBADF, -ENOMEM.
+ * @param watch    The watch.
+ * @param interest As in rlc_loop_add_watch.
+ * @return 0; -ENOENT (its own callout has removed it), -EBADF (the number was closed, or belongs to another file by
+ *         now), -ENOSPC or -ENOMEM (epoll refuses: the interest is what it was).
  *
- * Cost: one system call; none before its first pass or while a nested run leaves it out.
+ * Cost: one system call; none before the watch is registered, and none in a run inside its callout.
  */
 RLC_API int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest);
 
 /**
- * Ends the watch; also from its own callout. No callout afterwards [RLC-WATCH-4]. NULL is allowed.
+ * Removes a watch. Its callout is not called afterwards [RLC-WATCH-4].
  *
- * The watch is gone: valid at most until the callout that removes it returns. Its memory serves the next one, after the
- * outermost run's pass [RLC-LOOP-15]. In a child of fork(2) it frees memory only.
+ * The pointer is invalid afterwards; a callout that removes a watch may use it until the callout returns. The loop uses
+ * the memory again after the outermost run's pass [RLC-LOOP-15]. In a child of fork(2) the call only frees memory.
  *
- * Cost: one system call; none before its first pass.
+ * @param watch The watch; NULL is allowed. The caller may close the descriptor afterwards.
+ *
+ * Cost: one system call; none before the watch is registered.
  */
 RLC_API void rlc_watch_remove(rlc_watch *watch);
 
 /**
- * A new timer, not armed.
+ * Adds a timer that is not armed.
  *
- * @param loop      The loop that calls.
- * @param timer_fn  Called on the loop's thread.
- * @param context   For timer_fn; not touched.
- * @param ret_timer The loop's; valid until rlc_timer_remove or rlc_loop_destroy.
- * @return 0; -ENOMEM; with the first timer also -EMFILE, -ENFILE, -ENOSPC. Nothing is half added [RLC-DATE-9].
+ * @param loop      The loop.
+ * @param timer_fn  The callout; not NULL.
+ * @param context   For timer_fn.
+ * @param ret_timer The timer, which the loop owns; valid until rlc_timer_remove or rlc_loop_destroy.
+ * @return 0; -ENOMEM; for the first timer also -EMFILE, -ENFILE, -ENOSPC. If it fails, no timer was added [RLC-DATE-9].
  *
- * Cost: two system calls with the first timer, two more if nothing was watched before, then none.
+ * Cost: two system calls for the first timer, and two more if it comes before the first watch; none for later timers.
  */
 RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer);
 
 /**
- * Arms or re-arms; a loop with an armed timer is not finished.
+ * Arms a timer, or arms it anew. A loop that has an armed timer is not finished.
  *
- * Never early, at most tolerance_ns late by the loop's own doing [RLC-DATE-1, RLC-DATE-3]. A repeating timer is armed
- * anew after its callout; missed dates are skipped and the phase is kept [RLC-DATE-2], unless the callout armed it
- * itself [RLC-DATE-10]. Armed for a date that has passed, it is called in the next pass [RLC-DATE-6]; one that is due
- * and not called yet is taken back [RLC-DATE-5].
+ * The loop never calls a timer before its date, and delays it by at most the tolerance [RLC-DATE-1, RLC-DATE-3]. If the
+ * date has passed already, the next pass calls it [RLC-DATE-6]. If the timer is due and not called yet, that
+ * call is cancelled [RLC-DATE-5]. A repeating timer is armed again after its callout: missed dates are skipped and the
+ * phase is kept [RLC-DATE-2]. If the callout has armed it, that counts instead [RLC-DATE-10].
  *
  * @param timer        From rlc_loop_add_timer; armed or not.
- * @param deadline_ns  On the monotonic clock; RLC_TIME_FOREVER disarms.
- * @param interval_ns  0: once.
- * @param tolerance_ns 0: exact. More lets it share a wake-up; the first in a loop's life allocates.
- * @return 0; -ENOENT if it was removed (from its own callout). Never -ENOMEM.
+ * @param deadline_ns  Nanoseconds on the monotonic clock; RLC_TIME_FOREVER disarms.
+ * @param interval_ns  Nanoseconds between its dates; 0: the timer fires once.
+ * @param tolerance_ns Nanoseconds by which it may be late, so that it can share a wake; 0: none. The first tolerance in
+ *                     the life of the loop allocates memory, and counts as 0 if there is none.
+ * @return 0; -ENOENT (its own callout has removed it). Never -ENOMEM.
  *
- * Cost: O(log n), no system call; before the next sleep one, if it is earlier than what is armed.
+ * Cost: O(log n), no system call. The loop sets the timerfd before it sleeps, if the date is earlier than what is
+ * armed.
  */
 RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns);
 
-/** Ends the timer, as rlc_watch_remove [RLC-DATE-4]. NULL is allowed.  Cost: O(log n), no system call. */
+/**
+ * Removes a timer, armed or not. Its callout is not called afterwards [RLC-DATE-4]. For the pointer see
+ * rlc_watch_remove.
+ *
+ * @param timer The timer; NULL is allowed.
+ *
+ * Cost: O(log n), no system call.
+ */
 RLC_API void rlc_timer_remove(rlc_timer *timer);
 
-/** As rlc_timer_heap_moves, of all timers of the loop: a deadline that is pushed out moves nothing. */
+/**
+ * Counts the work in the loop's timers: see rlc_timer_heap_moves.
+ *
+ * @param loop The loop.
+ * @return The number since the loop was created.
+ */
 RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
 
 /**
- * Runs node->post_fn on the loop's thread, and wakes it. Posts of one thread run in the order of posting.
+ * Posts a node: the loop calls its post_fn once on its own thread, and wakes up for that if it sleeps. Nodes that one
+ * thread posts run in the order of posting. See <crunloop/post_queue.h> for an example.
  *
- * @param loop The loop that runs the node.
- * @param node The loop's until post_fn is called, unless the post fails.
- * @return 0; -ESHUTDOWN after destroy began [RLC-LOOP-8], -ECHILD: the node stays the caller's. The errno, which is
- *         above 0, if the loop sleeps and write(2) has failed, since somebody has closed its eventfd: the node is the
- *         loop's, and runs when something else has woken it [RLC-LOOP-17].
+ * @param loop The loop, which the caller keeps from being destroyed.
+ * @param node The node. The loop owns it until it calls post_fn; if the result is negative, the caller does.
+ * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8], -ECHILD. A positive errno number: the loop owns the
+ *         node, but sleeps, and write(2) has failed because somebody has closed its eventfd; the node runs when
+ *         something else wakes the loop [RLC-LOOP-17].
  *
- * Thread: [signal]; the caller keeps the loop alive.  Cost: at most one write(2), none while the loop is awake. None is
- * lost, and none waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], unless that one was about to
- * write: there is one write for a sleep, and its thread makes it when it goes on.
+ * Thread: [signal].  Cost: at most one write(2); none while the loop is awake. No post is lost, and none waits for
+ * another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], with one exception: each sleep is ended by one write,
+ * and if the thread that is about to make it is preempted, the loop sleeps until that thread runs again.
  */
 RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
 
 /**
- * As rlc_loop_post for the loop's own thread, from a callout or between runs: no atomic step, no wake [RLC-LOOP-14].
+ * Posts a node from the loop's own thread, in a callout or between runs, without an atomic operation and without a wake
+ * [RLC-LOOP-14]. Deferred nodes run in the order of deferring, before the posts of the same pass.
  *
- * Deferred nodes run in the order of deferring; before the posts of the same pass.
- *
- * @param loop The calling thread's loop.
- * @param node The loop's until post_fn is called, unless it fails.
- * @return 0; -ESHUTDOWN after destroy began, -ECHILD: the node stays the caller's.
+ * @param loop The loop.
+ * @param node The node. The loop owns it until it calls post_fn; if the call fails, the caller does.
+ * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun).
  */
 RLC_API int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node);
 
 /**
- * Makes the loop do one pass, also if there is nothing to do [RLC-LOOP-5].
+ * Makes the loop do a pass, also if that has nothing to call [RLC-LOOP-5]: rlc_loop_run_once then returns.
  *
- * @return 0; -ESHUTDOWN after destroy began, -ECHILD; -errno of write(2): somebody has closed the loop's eventfd, and
- *         it sleeps on.
+ * @param loop The loop, which the caller keeps from being destroyed.
+ * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -ECHILD; -EBADF or another -errno of write(2): somebody has
+ *         closed the loop's eventfd, and the loop still sleeps.
  *
- * Thread: [signal]; the caller keeps the loop alive.  Cost: as rlc_loop_post.
+ * Thread: [signal].  Cost: as rlc_loop_post.
  */
 RLC_API int rlc_loop_wake(rlc_loop *loop);
 
 /**
- * Ends the innermost run after its pass; does nothing if none runs [RLC-LOOP-3, RLC-LOOP-4].
+ * Makes the innermost run return after its present pass; has no effect if the loop does not run [RLC-LOOP-3,
+ * RLC-LOOP-4].
  *
- * @return 0; -ESHUTDOWN after destroy began, -ECHILD.
+ * @param loop The loop, which the caller keeps from being destroyed [RLC-LOOP-12].
+ * @return As rlc_loop_wake.
  *
- * Thread: [signal]; the caller keeps the loop alive [RLC-LOOP-12].  Cost: as rlc_loop_post.
+ * Thread: [signal].  Cost: as rlc_loop_post.
  */
 RLC_API int rlc_loop_stop(rlc_loop *loop);
 
 /**
- * Looks for posts, wakes and stops for some microseconds before each sleep, as far as that turns out to be worth it:
- * <crunloop/spin.h> tells for whom it is. Off at first.
+ * Lets the loop spin for some microseconds before it sleeps, as long as that pays: see <crunloop/spin.h>. Off at first.
  *
- * @param loop     The loop that looks.
- * @param limit_ns The longest that a sleep is put off, e.g. RLC_SPIN_USUAL_NS; 0: off. Never beyond the next timer's
- *                 date or the run's deadline [RLC-SPIN-4].
+ * @param loop     The loop.
+ * @param limit_ns Nanoseconds by which a sleep is delayed at most, e.g. RLC_SPIN_USUAL_NS; 0: off. A spin ends at the
+ *                 next timer's date and at the run's deadline [RLC-SPIN-4].
  */
 RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
 
 /**
- * Passes until finished, stopped or the deadline; always at least one, unless finished [RLC-LOOP-1].
+ * Runs passes until the loop is finished or stopped, or the deadline has passed. It makes at least one pass, unless the
+ * loop is finished at once [RLC-LOOP-1].
  *
- * @param loop        The calling thread's loop.
- * @param deadline_ns On the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
- * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED, RLC_RUN_TIMED_OUT, or -errno from the wait (-EBADF: somebody has
- *         closed the loop's own descriptor; it does not spin [RLC-LOOP-16]); -ESHUTDOWN after destroy began
- *         [RLC-LOOP-8]. A signal (EINTR) is no reason to return [RLC-LOOP-10].
+ * @param loop        The loop.
+ * @param deadline_ns Nanoseconds on the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
+ * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED or RLC_RUN_TIMED_OUT; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8];
+ *         -ECHILD; an -errno of the wait, such as -EBADF if somebody has closed the loop's descriptor: the loop does
+ *         not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
  *
- * Blocks.  Re-entry: allowed from a callout, see above.
+ * Blocks.  Re-entry: a callout may call it: see nesting, above.
  */
 RLC_API int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns);
 
 /**
- * Waits for one pass that calls something, and returns after it.
+ * Runs passes until one has called something, and returns after that one.
  *
- * @param loop        The calling thread's loop.
+ * @param loop        The loop.
  * @param deadline_ns As for rlc_loop_run.
- * @return RLC_RUN_HANDLED; else as rlc_loop_run.
+ * @return RLC_RUN_HANDLED, or as rlc_loop_run.
  *
- * Blocks.  Re-entry: allowed from a callout.
+ * Blocks.  Re-entry: a callout may call it.
  */
 RLC_API int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns);
 
 /**
- * The descriptor that a host polls for reading, level-triggered; it stays the loop's and never changes.
+ * Returns the descriptor by which a host with an event loop of its own waits for this loop. The host polls it for
+ * reading, level-triggered; the loop owns it, and the number never changes.
  *
- * Inside a host's loop: prepare before every sleep of the host, dispatch when the descriptor was readable or prepare
- * answered 1. Between the two the loop counts as sleeping, so that wakes and posts reach it through the descriptor,
- * with one write per sleep [RLC-HOST-3, RLC-HOST-5]. It is readable whenever there is work [RLC-HOST-2]. A host that
- * has it in an epoll of its own: see rlc_loop_rebuilds.
+ * The host calls rlc_loop_prepare before each of its sleeps, and rlc_loop_dispatch when the descriptor was readable or
+ * prepare returned 1. Between the two the loop counts as asleep: a wake or post makes the descriptor readable, by one
+ * write for each sleep [RLC-HOST-3, RLC-HOST-5]. The descriptor is readable whenever there is work [RLC-HOST-2]. A host
+ * that has it in an epoll set of its own: see rlc_loop_rebuilds.
+ *
+ * @param loop The loop.
+ * @return The descriptor. Cannot fail.
  */
 RLC_API int rlc_loop_fd(const rlc_loop *loop);
 
 /**
- * As rlc_port_set_rebuilds: happens only if a watched descriptor was closed before its watch was removed. A host's
- * epoll then has lost the number: to be added again, after a dispatch that has changed this [RLC-HOST-6].
+ * Counts the rebuilds of the loop's port set: see rlc_port_set_rebuilds. One happens only if a watched descriptor was
+ * closed before its watch was removed. A host's epoll set has then lost the loop's descriptor: if the number has
+ * changed after a dispatch, the host adds the descriptor again [RLC-HOST-6].
+ *
+ * @param loop The loop.
+ * @return The number since the loop was created.
  */
 RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
 
 /**
- * Before every host sleep: adds watches, arms the timer, marks the loop asleep. Twice is allowed [RLC-HOST-1].
+ * Prepares the loop for a sleep of its host: registers watches, sets the timerfd, and marks the loop as asleep. It may
+ * be called again without a dispatch in between [RLC-HOST-1].
  *
- * @return 1: dispatch at once, also for a wake that came before [RLC-HOST-7]; 0: sleep; -errno: what the first watch
- *         would have answered, or what arming the timer.
+ * @param loop The loop.
+ * @return 1: there is work, dispatch at once, also because of a wake before the call [RLC-HOST-7]; 0: the host may
+ *         sleep; -errno: as rlc_loop_add_watch for the first watch, or what setting the timerfd failed with.
  *
- * Cost: one system call per watch added since, and one if the timer has to be set.
+ * Cost: a system call for each new watch, and one if the timerfd has to be set.
  */
 RLC_API int rlc_loop_prepare(rlc_loop *loop);
 
 /**
- * One pass that does not wait; nothing happens without work. Nested runs are allowed in its callouts [RLC-HOST-4].
+ * Makes one pass that does not wait; if there is no work it does nothing. Its callouts may run the loop [RLC-HOST-4].
  *
- * @return 1: more is pending; 0: not; -errno.
+ * @param loop The loop.
+ * @return 1: more work is pending, dispatch again; 0: none is; -errno: as rlc_loop_run.
  *
- * Cost: one look at the kernel.
+ * Cost: one system call to poll the kernel.
  */
 RLC_API int rlc_loop_dispatch(rlc_loop *loop);
 

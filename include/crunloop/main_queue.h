@@ -1,7 +1,8 @@
 /**
- * <crunloop/main_queue.h>: the process's main dispatch queue, if libdispatch is in the process (weak symbols).
+ * <crunloop/main_queue.h>: the main dispatch queue of the process, if the process contains libdispatch.
  *
- * Its handle is an eventfd that becomes readable when the queue has work. libdispatch never reads it.
+ * libdispatch signals an eventfd, the queue's handle, when the queue has work, and never reads it. The core refers to
+ * libdispatch by weak symbols and does not link to it.
  */
 #ifndef CRUNLOOP_MAIN_QUEUE_H
 #define CRUNLOOP_MAIN_QUEUE_H
@@ -11,36 +12,41 @@
 RLC_BEGIN_DECLS
 
 /**
- * True on the process's first thread; in a child of fork(2) on the thread that called it.
+ * Tells whether the calling thread is the main thread.
+ *
+ * @return True on the process's first thread; in a child of fork(2) on the thread that called fork(2).
  *
  * Thread: [any].  Cost: two system calls.  See: gettid(2).
  */
 RLC_API bool rlc_is_main_thread(void);
 
 /**
- * The handle, for rlc_port_set_insert as a hint. It belongs to libdispatch.
+ * Returns the queue's handle, for rlc_port_set_insert as a hint.
  *
- * @return The descriptor; -ENOSYS without libdispatch [RLC-MAIN-2].
+ * @return The descriptor, which libdispatch owns: do not close it. -ENOSYS without libdispatch [RLC-MAIN-2].
  *
  * Thread: [any].
  */
 RLC_API int rlc_main_queue_fd(void);
 
 /**
- * True if the queue was signalled since the last take [RLC-MAIN-1].
+ * Reads the queue's handle, and so resets it.
  *
- * @param kernel NULL = rlc_kernel_default().
+ * An edge of the handle that another port set has fetched before is stale afterwards.
  *
- * Thread: the main one, outside the queue's own functions.  Cost: one read(2) of the handle, which also makes edges in
- * other sets stale.
+ * @param kernel NULL: rlc_kernel_default().
+ * @return True if libdispatch has signalled the handle since the last call [RLC-MAIN-1]; false without libdispatch.
+ *
+ * Thread: the main thread, not from a function that the queue runs.  Cost: one read(2).
  */
 RLC_API bool rlc_main_queue_take(const rlc_kernel *kernel);
 
 /**
- * Runs what was queued at entry; what is queued meanwhile signals the handle again. Nothing without libdispatch.
+ * Runs the functions that are in the main queue at the time of the call. Functions that are queued meanwhile signal the
+ * handle again. Without libdispatch the call does nothing.
  *
- * Thread: the main one; on another libdispatch traps.  Re-entry: inside one of the queue's functions it does nothing.
- * Calls user code.  Source: _dispatch_main_queue_callback_4CF, which CoreFoundation calls.
+ * Thread: the main thread; on another one libdispatch traps.  Re-entry: it calls functions of the program, and does
+ * nothing if one of those calls it.  See: _dispatch_main_queue_callback_4CF, which CoreFoundation calls as well.
  */
 RLC_API void rlc_main_queue_drain(void);
 

@@ -1,5 +1,6 @@
 /**
- * <crunloop/memory_file.h>: bytes that processes share without copying: a memory file that nobody can change any more.
+ * <crunloop/memory_file.h>: memory files (memfd_create(2)) whose seals guarantee that nobody can change them any more,
+ * so that processes share bytes without copying them.
  */
 #ifndef CRUNLOOP_MEMORY_FILE_H
 #define CRUNLOOP_MEMORY_FILE_H
@@ -10,52 +11,67 @@
 RLC_BEGIN_DECLS
 
 /**
- * A memory file with these bytes, sealed: its size and content stay as they are [RLC-MEMFILE-1].
+ * Creates a memory file with these bytes and seals it: its size and its content cannot change [RLC-MEMFILE-1].
  *
- * @return The caller's descriptor; -EMFILE, -ENFILE, -ENOMEM, -ENOSPC, -EFBIG.
+ * @param parts      The bytes, one part after the other. Copied.
+ * @param part_count The number of parts.
+ * @return A descriptor that the caller owns; -EMFILE (the process has no number left), -ENFILE (the system has none
+ *         left), -ENOMEM, -ENOSPC (the memory file system is full), -EFBIG (more bytes than a file may have).
  *
- * Thread: [any].  Cost: four system calls and one copy.  See: memfd_create(2).
+ * Thread: [any].  Cost: two system calls, one for each part, and one copy of the bytes.  See: memfd_create(2).
  */
 RLC_API int rlc_memory_file_make(const struct iovec *parts, size_t part_count);
 
 /**
- * A memory file of a size, not 0, and a mapping in which it is filled, until rlc_memory_file_seal.
+ * Creates a memory file and maps it for writing. The caller fills the mapping, then calls rlc_memory_file_seal, or
+ * unmaps it by munmap(2).
  *
- * @return The caller's descriptor, or -errno.
+ * @param size      Its size in bytes: 1 to SSIZE_MAX.
+ * @param ret_bytes The mapping, of `size` bytes that are 0.
+ * @return A descriptor that the caller owns; -EINVAL (size is 0 or too large), -EMFILE, -ENFILE, -ENOMEM, -EFBIG.
  *
  * Thread: [any].  Cost: three system calls.
  */
 RLC_API int rlc_memory_file_open(uint64_t size, void **ret_bytes);
 
 /**
- * Ends the mapping, seals the file at its final size, and maps that for reading.
+ * Unmaps a file that was open for writing, seals it at its final size, and maps it for reading.
  *
- * @param fd         From rlc_memory_file_open.
- * @param bytes      Its mapping, which ends.
- * @param size       As it was opened.
- * @param final_size At most `size`, not 0.
- * @param ret_bytes  The caller's, until rlc_memory_file_unmap.
- * @return 0 or -errno: the descriptor is the caller's in any case, the first mapping is gone.
+ * @param fd         From rlc_memory_file_open. The caller keeps it, whatever the call returns.
+ * @param bytes      The mapping from rlc_memory_file_open. It is gone afterwards, whatever the call returns.
+ * @param size       The size in bytes with which the file was opened.
+ * @param final_size The bytes to keep: 1 to `size`.
+ * @param ret_bytes  The mapping for reading; the caller ends it by rlc_memory_file_unmap.
+ * @return 0; -EBUSY (somebody else has mapped the file for writing), -ENOMEM, -EBADF (fd is not open), -EPERM (sealed
+ *         already).
  *
- * Thread: [any].
+ * Thread: [any].  Cost: three system calls; four if the size changes.
  */
 RLC_API int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t final_size, const void **ret_bytes);
 
 /**
- * Maps a stranger's memory file for reading, if it is one that cannot change any more: sealed against writing, growing,
- * shrinking and further seals, of exactly this size, in ordinary memory [RLC-MEMFILE-2].
+ * Maps a memory file of another process for reading, after having checked that it cannot change any more: that it is
+ * sealed against writing, growing, shrinking and further seals, has exactly this size, and consists of ordinary memory
+ * pages [RLC-MEMFILE-2].
  *
- * @param fd        Of the memory file; borrowed.
- * @param size      How many bytes it must have.
- * @param ret_bytes The caller's, until rlc_memory_file_unmap. The descriptor may be closed.
- * @return 0; -EINVAL for what is no memory file, -EPERM for one without these seals, -ERANGE for another size; -ENOMEM,
- *         -ENODEV: it cannot be mapped.
+ * @param fd        The memory file. The caller keeps it and may close it at once.
+ * @param size      The size in bytes that it must have; not 0.
+ * @param ret_bytes The mapping; the caller ends it by rlc_memory_file_unmap.
+ * @return 0; -EINVAL (no memory file, or one of huge pages), -EPERM (a seal is missing), -ERANGE (another size);
+ *         -ENOMEM, -ENODEV (it cannot be mapped).
  *
  * Thread: [any].  Cost: four system calls.
  */
 RLC_API int rlc_memory_file_map(int fd, uint64_t size, const void **ret_bytes);
 
-/** Ends a mapping for reading.  Thread: [any]. */
+/**
+ * Ends a mapping for reading. Cannot fail.
+ *
+ * @param bytes From rlc_memory_file_seal or rlc_memory_file_map.
+ * @param size  The size in bytes with which it was mapped: the final size, or that of the file.
+ *
+ * Thread: [any].  Cost: one system call.
+ */
 RLC_API void rlc_memory_file_unmap(const void *bytes, uint64_t size);
 
 RLC_END_DECLS

@@ -1,7 +1,9 @@
 /**
- * <crunloop/message_socket.h>: packets with descriptors between processes, over connected SOCK_SEQPACKET sockets.
+ * <crunloop/message_socket.h>: packets with descriptors between processes, over connected sockets of the local domain
+ * and the type SOCK_SEQPACKET.
  *
- * A packet arrives whole or not at all, in the order of sending [RLC-MSGSOCK-1].
+ * A packet arrives whole or not at all, and packets arrive in the order of sending [RLC-MSGSOCK-1]. The sockets that
+ * these functions create are non-blocking.
  */
 #ifndef CRUNLOOP_MESSAGE_SOCKET_H
 #define CRUNLOOP_MESSAGE_SOCKET_H
@@ -11,65 +13,91 @@
 
 RLC_BEGIN_DECLS
 
+/** The largest number of descriptors in a packet: SCM_MAX_FD of unix(7). */
 enum { RLC_MESSAGE_SOCKET_DESCRIPTORS = 253 };
 
-/** As the kernel has checked them. */
+/** The identity of a process, which the kernel has verified. */
 typedef struct rlc_credentials {
-    int32_t process_id; /**< 0: of a process that this one's namespace does not see. */
+    int32_t process_id; /**< In this process's namespace; 0: the namespace does not contain the process. */
     uint32_t user_id, group_id;
 } rlc_credentials;
 
-/** What has come with a packet. */
+/** What came with a packet, besides its bytes. */
 typedef struct rlc_received {
-    rlc_credentials sender; /**< Of this packet, if has_sender. */
-    bool has_sender;        /**< The socket passes credentials. */
-    bool has_lost;          /**< This process had no numbers left for what came with it: all of that is closed. */
+    rlc_credentials sender; /**< The process that sent this packet. Valid if has_sender. */
+    bool has_sender;        /**< The socket passes credentials: see rlc_message_socket_pass_credentials. */
+    bool has_lost;          /**< The process had no numbers left for the packet's descriptors, which are closed. */
     size_t count;
-    int descriptors[RLC_MESSAGE_SOCKET_DESCRIPTORS]; /**< The caller's, all of them: CLOEXEC. */
+    int descriptors[RLC_MESSAGE_SOCKET_DESCRIPTORS]; /**< `count` descriptors, close-on-exec. The caller owns them. */
 } rlc_received;
 
 /**
- * Two connected sockets. Each packet tells its sender's credentials at either end, whoever holds that by then
- * [RLC-MSGSOCK-2].
+ * Creates two connected sockets, at both of which each packet carries its sender's credentials. These are those of the
+ * process that sends, also if it has received the socket from another one [RLC-MSGSOCK-2].
  *
- * @return 0; -EMFILE, -ENFILE, -ENOMEM.
+ * @param ret_ends The two descriptors; the caller owns them.
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -ENOBUFS.
  *
  * Thread: [any].  Cost: three system calls.
  */
 RLC_API int rlc_message_socket_pair(int ret_ends[2]);
 
-/** The next connection of a listening socket: its descriptor; -EAGAIN if there is none, -EMFILE...  Thread: [any]. */
+/**
+ * Accepts the next connection of a listening socket. It does not wait if the socket is non-blocking.
+ *
+ * @param listener The listening socket; see rlc_port_name.
+ * @return A descriptor that the caller owns; -EAGAIN (no connection is pending), -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS;
+ *         -EBADF, -ENOTSOCK, -EINVAL (no listening socket).
+ *
+ * Thread: [any].  Cost: one system call.
+ */
 RLC_API int rlc_message_socket_accept(int listener);
 
 /**
- * Who has connected, or listens, at the other end: as it was at that moment. Known before the first packet is read.
+ * Asks which process made the connection: at an accepted socket the process that connected, at the other end the
+ * process that listened, at a pair the process that created the pair. The answer is there before the first packet.
  *
- * @return 0 or -errno.
+ * @param fd       The socket.
+ * @param ret_peer The identity of that process at that moment.
+ * @return 0; -EBADF, -ENOTSOCK.
  *
  * Thread: [any].  Cost: one system call.  See: SO_PEERCRED of unix(7).
  */
 RLC_API int rlc_message_socket_peer(int fd, rlc_credentials *ret_peer);
 
 /**
- * Asks for each packet's own credentials from now on.
+ * Makes the socket deliver the sender's credentials with each packet that is sent from now on.
  *
- * @return 0 or -errno.  Thread: [any].  See: SO_PASSCRED of unix(7).
+ * @param fd The socket. The connections of a listening socket inherit the setting.
+ * @return 0; -EBADF, -ENOTSOCK.
+ *
+ * Thread: [any].  Cost: one system call.  See: SO_PASSCRED of unix(7).
  */
 RLC_API int rlc_message_socket_pass_credentials(int fd);
 
-/** True if fd is a SOCK_SEQPACKET socket of the local kind. One system call or three.  Thread: [any]. */
+/**
+ * Tells whether a descriptor is a socket of the local domain and the type SOCK_SEQPACKET that does not listen.
+ *
+ * @param fd Any number.
+ * @return True if it is; false also if nothing is open there.
+ *
+ * Thread: [any].  Cost: one to three system calls.
+ */
 RLC_API bool rlc_message_socket_is_one(int fd);
 
 /**
- * Sends one packet, now or not at all. No SIGPIPE.
+ * Sends one packet without waiting, and without SIGPIPE.
  *
  * @param fd               The socket.
- * @param parts            The bytes of the packet, one part after the other.
- * @param part_count       How many parts there are.
- * @param descriptors      Borrowed: the packet has its own. At most 253.
- * @param descriptor_count How many descriptors there are.
- * @return 0; -EAGAIN while the receiver has not read what it got before; -EPIPE, -ECONNRESET, -ENOTCONN if there is
- *         none any more; -EBADF, -ETOOMANYREFS (too many descriptors under way), -EMSGSIZE, -ENOMEM, -ENOBUFS, -EINVAL.
+ * @param parts            The bytes of the packet, one part after the other. At least one byte in all: the receiver
+ *                         takes an empty packet for the end.
+ * @param part_count       The number of parts.
+ * @param descriptors      The descriptors to send. The packet holds duplicates; the caller keeps its own.
+ * @param descriptor_count The number of descriptors: 0 to 253.
+ * @return 0; -EAGAIN (the receiver has not read earlier packets: see rlc_message_socket_wait_writable); -EPIPE,
+ *         -ECONNRESET, -ENOTCONN (there is no receiver any more); -ETOOMANYREFS (too many descriptors are in transit),
+ *         -EMSGSIZE (the packet is larger than the socket's buffer), -EINVAL (more than 253 descriptors), -EBADF (one
+ *         of the descriptors is not open), -ENOMEM, -ENOBUFS. If the call fails it has sent nothing.
  *
  * Thread: [any].  Cost: one system call.
  */
@@ -77,49 +105,69 @@ RLC_API int rlc_message_socket_send(
     int fd, const struct iovec *parts, size_t part_count, const int *descriptors, size_t descriptor_count);
 
 /**
- * Waits until a packet may be sent, or there is nobody any more to send one to.
+ * Waits until the socket accepts a packet, or the peer is gone.
  *
- * @return 1; 0 at the deadline; -errno.
+ * @param fd          The socket.
+ * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; 0: does not wait; RLC_TIME_FOREVER: no limit.
+ * @return 1: try to send now; 0: the deadline has passed; -ENOMEM.
  *
- * Thread: [any].  Blocks.
+ * Thread: [any].  Blocks.  Cost: a system call for each wait. Signals do not end it.
  */
 RLC_API int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns);
 
 /**
- * What was sent and has not been taken by the other side yet, as memory: a packet takes some hundred bytes and its own.
+ * Measures what was sent by this socket and not yet received by the peer.
  *
- * @return 0: all was taken [RLC-MSGSOCK-5]; -errno.
+ * @param fd The socket.
+ * @return Bytes of kernel memory: each packet counts with its own bytes and some hundred more. 0: the peer has received
+ *         all packets [RLC-MSGSOCK-5]. -EBADF, -ENOTTY (no socket).
  *
  * Thread: [any].  Cost: one system call.  See: SIOCOUTQ.
  */
 RLC_API int rlc_message_socket_unread(int fd);
 
 /**
- * Waits until less than `unread` of it has not been taken, or there is nobody any more who could [RLC-MSGSOCK-5].
+ * Waits until the peer has received packets, so that rlc_message_socket_unread is less than `unread`, or until the peer
+ * is gone [RLC-MSGSOCK-5].
  *
- * @return 1; 0 at the deadline; -EMFILE, -ENFILE, -ENOMEM, -EBADF.
+ * @param fd          The socket.
+ * @param unread      A value that rlc_message_socket_unread returned.
+ * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; 0: does not wait; RLC_TIME_FOREVER: no limit.
+ * @return 1: less is unread, or the peer is gone; 0: the deadline has passed; -EMFILE, -ENFILE, -ENOMEM, -ENOSPC,
+ *         -EBADF.
  *
- * Thread: [any].  Blocks.  Cost: an epoll set of its own.
+ * Thread: [any].  Blocks.  Cost: it creates an epoll descriptor for the call. Signals do not end it.
  */
 RLC_API int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns);
 
 /**
- * Takes the next packet, if there is one. All descriptors that came with it are in the answer, or closed
- * [RLC-MSGSOCK-3]. If there are no numbers left for them the packet comes without any, and says so [RLC-MSGSOCK-4].
+ * Receives the next packet without waiting.
+ *
+ * The call returns all descriptors that came with the packet, or closes them: none leaks [RLC-MSGSOCK-3]. If the
+ * process has no numbers left for them, the packet arrives without any, and has_lost is set [RLC-MSGSOCK-4].
  *
  * @param fd           The socket.
- * @param buffer       Where its bytes go: not more than `capacity`.
- * @param capacity     The size of the buffer in bytes.
- * @param ret_received Untouched unless the answer is positive.
- * @return The packet's size; 0 if the other side has ended, or has sent an empty packet; -EAGAIN if there is none;
- *         -EMSGSIZE for one larger than the buffer: it is gone. -ECONNRESET once, if the other side has ended without
- *         reading all: what it has sent can still be taken. -errno.
+ * @param buffer       Where the bytes are written.
+ * @param capacity     The size of the buffer in bytes; RLC_FRAME_LARGEST suffices for every frame.
+ * @param ret_received What came with the packet; the caller owns the descriptors. Not written unless the result is
+ *                     positive.
+ * @return The packet's size in bytes; 0: the peer has closed, or has sent an empty packet; -EAGAIN: no packet has
+ *         arrived; -EMSGSIZE: the packet was larger than the buffer, and is lost; -ECONNRESET: the peer has closed
+ *         without reading everything. That is reported once; afterwards the packets that it has sent can be received.
+ *         -EBADF, -ENOTSOCK, -ENOMEM.
  *
  * Thread: [any].  Cost: one system call.
  */
 RLC_API int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_received *ret_received);
 
-/** Closes what came, from an index on.  Thread: [any]. */
+/**
+ * Closes the descriptors that came with a packet, from an index on: those before it the caller keeps.
+ *
+ * @param received What rlc_message_socket_receive returned.
+ * @param from     The index of the first one to close; 0: all.
+ *
+ * Thread: [any].  Cost: a system call for each.
+ */
 RLC_API void rlc_received_close(const rlc_received *received, size_t from);
 
 RLC_END_DECLS

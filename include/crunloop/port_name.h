@@ -1,12 +1,14 @@
 /**
- * <crunloop/port_name.h>: names under which ports are found: listening sockets in a folder that is the user's alone.
+ * <crunloop/port_name.h>: names under which other processes find a port: listening sockets in a folder of the user's.
  *
- * The folder is $XDG_RUNTIME_DIR/runloopkit, else /run/user/UID/runloopkit, else /tmp/runloopkit-UID. A name has an
- * owner as long as somebody holds the lock of NAME.lock, which goes with its process however that ends; so a socket
- * that a dead owner has left behind is replaced, and a living owner's never [RLC-NAME-1, RLC-NAME-2]: not even if a
- * cleaner of temporary files has taken the lock away [RLC-NAME-4]. Both files have the sticky bit, by which the XDG
- * base directory specification keeps such cleaners off [RLC-NAME-5]. Who removes the socket takes the name away; its
- * owner can be told.
+ * The folder is $XDG_RUNTIME_DIR/runloopkit, else /run/user/UID/runloopkit, else /tmp/runloopkit-UID.
+ *
+ * The process that holds the lock of the file NAME.lock owns the name. The kernel releases the lock when the process
+ * ends, however it ends: so a claim replaces the socket of an owner that has died, and never that of a living one
+ * [RLC-NAME-1, RLC-NAME-2], even if a cleaner of temporary files has removed the lock file [RLC-NAME-4]. Both files
+ * have the sticky bit, which by the XDG base directory specification keeps such cleaners away [RLC-NAME-5].
+ *
+ * Any process of the user can remove the socket, and then the owner has lost the name: see rlc_port_name_watch.
  */
 #ifndef CRUNLOOP_PORT_NAME_H
 #define CRUNLOOP_PORT_NAME_H
@@ -15,87 +17,129 @@
 
 RLC_BEGIN_DECLS
 
+/** The largest number of bytes in a name. */
 enum { RLC_PORT_NAME_LONGEST = 64 };
 
+/** A name that this process owns. Fill it by rlc_port_name_claim, and end it by rlc_port_name_release. */
 typedef struct rlc_port_name {
-    int folder;   /**< Borrowed: it must stay open until rlc_port_name_release. */
-    int listener; /**< To be watched for reading; see rlc_message_socket_accept. */
-    int lock;
-    uint64_t device, inode; /**< Of the socket. */
+    int folder;             /**< Borrowed: the caller keeps it open until rlc_port_name_release. */
+    int listener;           /**< Watch it for reading, and accept: see rlc_message_socket_accept. Non-blocking. */
+    int lock;               /**< The lock file. */
+    uint64_t device, inode; /**< Identify the socket in the folder. */
     char name[RLC_PORT_NAME_LONGEST + 1];
 } rlc_port_name;
 
-/** 1...64 of A-Z a-z 0-9 . _ -, the first no dot, not ending in ".lock".  Thread: [any]. */
+/**
+ * Tells whether a string can be a name: 1 to 64 of the characters A-Z a-z 0-9 . _ -, the first of which is no dot, and
+ * not ending in ".lock".
+ *
+ * @param name The string.
+ * @return True if it can.
+ *
+ * Thread: [any].
+ */
 RLC_API bool rlc_port_name_is_valid(const char *name);
 
 /**
- * Where the folder is, or would be, in this environment.
+ * Computes the path of the folder in this environment. The folder need not exist.
  *
- * @return 0; -ENAMETOOLONG.  Thread: [any], unless the environment changes.
+ * @param path     Where the path is written, with a 0 at its end.
+ * @param capacity The size of `path` in bytes.
+ * @return 0; -ENAMETOOLONG (it does not fit, or is longer than PATH_MAX).
+ *
+ * Thread: [any], while no thread changes the environment.  Cost: at most one system call.
  */
 RLC_API int rlc_port_folder_path(char *path, size_t capacity);
 
 /**
- * The folder, made if need be: 0700, the effective user's, no symbolic link; else an error [RLC-NAME-3].
+ * Opens the folder, and creates it if it does not exist. It must belong to the effective user, have the mode 0700, and
+ * be no symbolic link; otherwise the call fails [RLC-NAME-3].
  *
- * @return The caller's descriptor; -EPERM if it is somebody else's or open to others, -ENOTDIR, -ELOOP; -ENOENT,
- *         -EACCES...
+ * @return A descriptor that the caller owns; -EPERM (it belongs to somebody else, or its mode is not 0700), -ENOTDIR or
+ *         -ELOOP (it is a file or a symbolic link), -ENAMETOOLONG; -ENOENT or -EACCES (its parent folder does not exist
+ *         or is not writable), -ENOSPC, -EROFS, -EMFILE, -ENFILE, -ENOMEM.
  *
- * Thread: [any], unless the environment changes.  Cost: three system calls or four.
+ * Thread: [any], while no thread changes the environment.  Cost: three or four system calls.
  */
 RLC_API int rlc_port_folder_open(void);
 
 /**
- * Listens under a name. A process asks for a name that it owns itself in vain only if it keeps a list: locks of
- * fcntl(2) are the process's, and asking again would end the first one.
+ * Claims a name, and listens under it.
  *
- * @param folder   From rlc_port_folder_open.
- * @param name     The name; see rlc_port_name_is_valid.
- * @param ret_name The caller's, until rlc_port_name_release.
- * @return 0; -EINVAL for a name that is none, -EADDRINUSE if it has an owner; -EMFILE, -ENFILE, -ENOSPC, -ENOMEM...
+ * A process must not claim a name that it owns already: the claim would succeed, because locks of fcntl(2) belong to
+ * the process, and would replace the first socket. An embedder keeps a list of its names for that.
+ *
+ * @param folder   From rlc_port_folder_open; must stay open until the name is released.
+ * @param name     The name; copied.
+ * @param ret_name The claim; the caller ends it by rlc_port_name_release.
+ * @return 0; -EINVAL (see rlc_port_name_is_valid), -EADDRINUSE (a living process owns it), -EACCES, -ENOSPC, -EROFS,
+ *         -EMFILE, -ENFILE, -ENOMEM, -EBADF (folder is not open).
  *
  * Thread: [any].  Cost: a dozen system calls.
  */
 RLC_API int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name);
 
 /**
- * True while the name leads to this owner's socket: false once somebody has removed or replaced it.
+ * Tells whether the name still leads to this owner's socket.
+ *
+ * @param name A claim.
+ * @return False after a process has removed or replaced the socket.
  *
  * Thread: [any].  Cost: one system call.
  */
 RLC_API bool rlc_port_name_is_owned(const rlc_port_name *name);
 
 /**
- * Tells that rlc_port_name_is_owned may have changed. A folder that is moved as a whole is not noticed.
+ * Opens a descriptor that becomes readable when the result of rlc_port_name_is_owned may have changed: when the socket
+ * is removed, replaced, moved, or gets other attributes. A move of the whole folder goes unnoticed.
  *
- * @return The caller's descriptor, readable then, to be emptied by rlc_port_name_drain; -ESTALE if the socket is gone
- *         already; -EMFILE (also: the user's inotify instances are used up), -ENOSPC (their watches), -ENOMEM...
+ * @param name A claim.
+ * @return A descriptor that the caller owns, to be emptied by rlc_port_name_drain; -ESTALE (the socket is gone
+ *         already), -EMFILE (the process has no number left, or the user no inotify instance), -ENFILE, -ENOSPC (the
+ *         user has no inotify watch left), -ENOMEM.
  *
- * Thread: [any].  Cost: two system calls.  See: inotify(7).
+ * Thread: [any].  Cost: three system calls.  See: inotify(7).
  */
 RLC_API int rlc_port_name_watch(const rlc_port_name *name);
 
-/** Empties it, before the caller asks rlc_port_name_is_owned.  Thread: [any]. */
+/**
+ * Empties a descriptor of rlc_port_name_watch. Call it before rlc_port_name_is_owned, so that no change is missed.
+ *
+ * @param watch_fd The descriptor.
+ *
+ * Thread: [any].  Cost: two system calls or a few more.
+ */
 RLC_API void rlc_port_name_drain(int watch_fd);
 
 /**
- * Gives the name up: no socket and no lock is left behind. What another owner has put there meanwhile stays
- * [RLC-NAME-4].
+ * Gives a name up: closes its descriptors, and removes the socket and the lock file. Files that another process has put
+ * there since stay [RLC-NAME-4].
  *
- * Thread: [any].
+ * @param name The claim. The folder stays open.
+ *
+ * Thread: [any]; no other call uses the claim.  Cost: up to seven system calls.
  */
 RLC_API void rlc_port_name_release(rlc_port_name *name);
 
-/** In a child of fork(2), whose parent owns the name: only closes.  Thread: [any]. */
+/**
+ * Closes a claim's descriptors and leaves the files alone: for a child of fork(2), whose parent owns the name.
+ *
+ * @param name The child's copy of the claim.
+ *
+ * Thread: [any]; no other call uses the claim.  Cost: two system calls.
+ */
 RLC_API void rlc_port_name_abandon(rlc_port_name *name);
 
 /**
- * Connects to a name's owner. Each packet that comes tells its own sender, as for the owner (rlc_received).
+ * Connects to the owner of a name. Each packet that arrives carries its sender's credentials, at both ends (see
+ * rlc_received).
  *
- * @return The caller's descriptor; -ENOENT if nobody owns it, -EINVAL, -EAGAIN if its owner does not take the
- *         connections that wait already; -EACCES, -EMFILE...
+ * @param folder From rlc_port_folder_open.
+ * @param name   The name.
+ * @return A descriptor that the caller owns; -ENOENT (nobody owns the name), -EINVAL (see rlc_port_name_is_valid),
+ *         -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM.
  *
- * Thread: [any].  Cost: two system calls.
+ * Thread: [any].  Cost: three system calls.
  */
 RLC_API int rlc_port_name_connect(int folder, const char *name);
 

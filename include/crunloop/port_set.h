@@ -1,18 +1,24 @@
 /**
- * <crunloop/port_set.h>: descriptors to wait for; one epoll descriptor.
+ * <crunloop/port_set.h>: a set of descriptors to wait for, on one epoll descriptor.
  *
- * insert, set_interest, mute and remove reach the kernel before they return, also while the owner sleeps in wait
- * [RLC-SET-1]. Interest is registered by number and serial, never by a bare descriptor or pointer: what happens to a
- * number after its member is gone is not the member's business. A wait fetches up to 128 events into the set; take
- * hands them out one by one, in the order in which they became ready [RLC-ORDER-1, RLC-PORT-8], also to a later run,
- * and drops what has become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
+ * rlc_port_set_insert, rlc_port_set_set_interest, rlc_port_set_set_muted and rlc_port_set_remove change the
+ * registration in the kernel before they return, also while the owner sleeps in rlc_port_set_wait [RLC-SET-1]. A
+ * registration is identified by a token, never by a bare descriptor or pointer: what happens to a number after its
+ * member was removed does not concern that member.
  *
- * A registration that no number reaches any more (its number was closed while a duplicate stayed open) would shout for
- * ever. Its events are never reported; it is deleted by number, or else the set is rebuilt: a new epoll descriptor
- * behind the old number [RLC-PORT-6]. An event that is merely late is just dropped [RLC-TAKE-5]. A host that has the
- * set in an epoll of its own must add the number again after a rebuild: see rlc_port_set_rebuilds. See epoll(7),
- * question 6. What a host has itself registered there is taken over, and a registration that it has deleted is told by
- * the next change, -EBADF, like a number that was closed [RLC-PORT-14].
+ * rlc_port_set_wait fetches a batch of up to 128 events into the set. rlc_port_set_take returns them one by one in the
+ * order in which they became ready [RLC-ORDER-1, RLC-PORT-8], also to a later run or to a nested one, and drops those
+ * that have become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
+ *
+ * Strays. If a number is closed before its member is removed, and a duplicate keeps the description open, epoll keeps
+ * the registration and reports it for ever. The set never returns such an event. It deletes the registration by its
+ * number, or else rebuilds itself: it puts a new epoll descriptor behind the old number [RLC-PORT-6]. An event that is
+ * only late is dropped without a rebuild [RLC-TAKE-5]. See epoll(7), question 6.
+ *
+ * A host may have the set's descriptor in an epoll set of its own, and must add it again after a rebuild: see
+ * rlc_port_set_rebuilds. If a host itself registers a descriptor with the set's epoll descriptor, a later insert takes
+ * that registration over. If it deletes a member's registration there, the next change of the member returns -EBADF, as
+ * for a number that was closed [RLC-PORT-14].
  */
 #ifndef CRUNLOOP_PORT_SET_H
 #define CRUNLOOP_PORT_SET_H
@@ -23,191 +29,262 @@ RLC_BEGIN_DECLS
 
 typedef struct rlc_port_set rlc_port_set;
 
+/** How a set watches a descriptor, and what rlc_port_set_take does with its events. */
 typedef enum rlc_port_kind {
     /**
-     * Level-triggered. After a hang-up or end of file with nothing left to read: reported once, then it rests
-     * [RLC-END-1]; if only reading has ended and it also wants to write, it goes on with that [RLC-END-2]. An error
-     * without a hang-up is reported once, and again when something changes [RLC-END-3, RLC-END-4]. With RLC_EDGE
-     * edge-triggered [RLC-TRIGGER-1], with RLC_ONE_SHOT reported once [RLC-TRIGGER-2].
+     * Level-triggered: reported as long as the descriptor is ready. RLC_EDGE makes it edge-triggered [RLC-TRIGGER-1],
+     * RLC_ONE_SHOT makes it report once [RLC-TRIGGER-2].
+     *
+     * A hang-up, or the end of the file, with nothing left to read is reported once. Then the port is suspended until
+     * rlc_port_set_set_interest [RLC-END-1]; but if only reading has ended, and the port is interested in writing, it
+     * continues with that [RLC-END-2]. An error without a hang-up is reported once, and again when the readiness
+     * changes [RLC-END-3, RLC-END-4].
      */
     RLC_PORT_READINESS,
     /**
-     * A counter (eventfd, timerfd, pipe of 8-byte messages): edge-triggered, take reads eight bytes before it reports
-     * [RLC-COUNTER-1, RLC-COUNTER-3], and asks again when more may be there: behind the ports that became ready
-     * meanwhile [RLC-ORDER-2, RLC-COUNTER-2]. Nothing to read is no event. A short message is taken whole. End of file
-     * is reported once as HANGUP, a failing read as ERROR; then it rests [RLC-COUNTER-4, RLC-COUNTER-5].
+     * A counter: an eventfd, a timerfd, or a pipe of 8-byte messages. Edge-triggered. rlc_port_set_take reads eight
+     * bytes before it reports the event, and reports none if there is nothing to read [RLC-COUNTER-1, RLC-COUNTER-3].
+     * If more may be left it queues the port again, behind the ports that became ready meanwhile [RLC-ORDER-2,
+     * RLC-COUNTER-2].
+     *
+     * A message shorter than eight bytes is read as one event. The end of the file is reported once as RLC_HANGUP, and
+     * a read that fails as RLC_ERROR; then the port is suspended [RLC-COUNTER-4, RLC-COUNTER-5].
      */
     RLC_PORT_COUNTER,
-    /** Edge-triggered, never read: a marker in the order of readiness whose truth is elsewhere [RLC-PORT-9]. */
+    /**
+     * Edge-triggered and never read: its event marks a place in the order of readiness, and the embedder knows from
+     * elsewhere what has happened [RLC-PORT-9]. For descriptors of the embedder's own, such as its timer port.
+     */
     RLC_PORT_HINT,
 } rlc_port_kind;
 
 /** Whether epoll still watches the port of an event. */
 typedef enum rlc_port_fate {
-    RLC_FATE_HEARD,
-    /** Not any more: epoll has refused a change (ENOSPC, ENOMEM). See rlc_port_set_retry. */
+    RLC_FATE_HEARD, /**< Yes. */
+    /** No: epoll has refused a change (ENOSPC, ENOMEM). rlc_port_set_retry may succeed later. */
     RLC_FATE_REFUSED,
-    /** Nor ever again: its number was closed while it was a member, and is nobody's or a stranger's. Do not read it. */
+    /**
+     * No, and it never will: the number was closed while it was a member. It may belong to another file by now: do not
+     * read it. Remove the member.
+     */
     RLC_FATE_LOST,
 } rlc_port_fate;
 
+/** What rlc_port_set_take returns. */
 typedef struct rlc_port_event {
     rlc_token token;
-    void *context; /**< As given to rlc_port_set_insert. */
+    void *context; /**< The one that rlc_port_set_insert was given. */
     rlc_port_kind kind;
-    uint32_t ready; /**< RLC_READABLE...; RLC_ERROR alone if it is not RLC_FATE_HEARD. */
+    uint32_t ready; /**< RLC_READABLE...; RLC_ERROR alone unless `fate` is RLC_FATE_HEARD. */
     rlc_port_fate fate;
 } rlc_port_event;
 
 /**
- * Makes the epoll descriptor.
+ * Creates a set without members.
  *
- * @param kernel  NULL = rlc_kernel_default(); must outlive the set.
- * @param ret_set The caller's, until rlc_port_set_destroy.
- * @return 0; -EMFILE, -ENFILE, -ENOMEM.
+ * @param kernel  NULL: rlc_kernel_default(). It must outlive the set.
+ * @param ret_set The set; the caller ends it by rlc_port_set_destroy.
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM.
  *
- * Thread: [any].  Cost: one system call.
+ * Thread: [any]. The owner is the thread that calls rlc_port_set_wait.  Cost: one system call.
  */
 RLC_API int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set);
 
 /**
- * Closes the epoll descriptor only (not in a child of fork(2)). Members need not be removed before. NULL is allowed.
+ * Closes the epoll descriptor (not in a child of fork(2)) and frees the set. Members need not be removed before; their
+ * descriptors stay open.
  *
- * Thread: [loop], and nobody else uses it any more.
+ * @param set The set; NULL is allowed. No other call may use it any more.
+ *
+ * Thread: [loop].  Cost: one system call, O(members).
  */
 RLC_API void rlc_port_set_destroy(rlc_port_set *set);
 
 /**
- * The epoll descriptor, which a host may poll for reading; events already fetched do not show on it.
+ * Returns the epoll descriptor. A host may poll it for reading; events that the set has fetched already do not make it
+ * readable: see rlc_port_set_has_batch.
+ *
+ * @param set The set.
+ * @return The descriptor, which the set owns. The number never changes.
  *
  * Thread: [any].
  */
 RLC_API int rlc_port_set_fd(const rlc_port_set *set);
 
 /**
- * Starts to watch a descriptor.
+ * Adds a member: the set watches a descriptor.
  *
- * Two members with one descriptor: the later one takes the port, and when it goes the earlier one is live again
- * [RLC-PORT-4], unless both are readiness ports with RLC_SHARED: then each event is told to all that want it, by
- * consecutive takes, in the order of adding [RLC-SHARE-1]; each rests and is muted for itself [RLC-SHARE-2]. Together
- * they are edge-triggered if all are [RLC-SHARE-3]. A number that was closed and reused is a new port: the earlier
- * member gets no events any more [RLC-PORT-5], unless it rested or was muted all the time: then epoll cannot tell. A
- * hint's number is nobody else's [RLC-PORT-11].
+ * If two members watch one descriptor, the later one receives its events, and the earlier one receives them again when
+ * the later one is removed [RLC-PORT-4]. If both are readiness ports with RLC_SHARED, each event goes to all of them
+ * that are interested in it, by consecutive takes and in the order of insertion [RLC-SHARE-1]; each is suspended and
+ * muted by itself [RLC-SHARE-2]. Epoll watches them edge-triggered if all of them have RLC_EDGE, else level-triggered
+ * [RLC-SHARE-3].
  *
- * @param set       The set that watches.
- * @param fd        Stays the caller's. Best removed before it is closed.
- * @param kind      What is done with an event: see rlc_port_kind.
- * @param interest  RLC_READABLE | RLC_WRITABLE for readiness; 0 still reports HANGUP and ERROR; RLC_PRIORITY, RLC_EDGE,
- *                  RLC_ONE_SHOT, RLC_SHARED. Otherwise ignored [RLC-COUNTER-7].
- * @param context   Comes with each event; not touched.
- * @param ret_token The caller's, until rlc_port_set_remove.
- * @return 0; -EBADF (also: it is a hint's), -EPERM (a regular file: always ready, epoll refuses it), -ENOSPC
- *         (max_user_watches), -ENOMEM, -ECHILD: nothing is half added [RLC-PORT-1, RLC-PORT-2, RLC-PORT-3].
+ * If the number of a member was closed and opened anew, a new member receives its events, and the earlier one none any
+ * more [RLC-PORT-5]. Epoll cannot tell the set so if the earlier one was suspended or muted all the time. The number of
+ * a hint accepts no other member [RLC-PORT-11].
  *
- * Thread: [locked].  Cost: one system call, two for a taken-over number. Of a counter the flags are asked for with its
- * first event, its /proc entry with its second one [RLC-COUNTER-6]. Allocates; later calls for this member do not.
+ * @param set       The set.
+ * @param fd        The descriptor, which the caller owns. Remove the member before you close it.
+ * @param kind      See rlc_port_kind.
+ * @param interest  For RLC_PORT_READINESS: RLC_READABLE, RLC_WRITABLE, RLC_PRIORITY, with RLC_EDGE, RLC_ONE_SHOT,
+ *                  RLC_SHARED; 0 still reports RLC_HANGUP and RLC_ERROR. Ignored for other kinds [RLC-COUNTER-7].
+ * @param context   Comes with each event.
+ * @param ret_token Identifies the member until rlc_port_set_remove.
+ * @return 0; -EBADF (fd is not open, or is a hint's), -EPERM (a regular file or folder, which epoll cannot watch),
+ *         -EINVAL or -ELOOP (the set's own descriptor, or a circle of epoll descriptors), -ENOSPC (the user's limit of
+ *         epoll registrations), -ENOMEM, -ECHILD. If it fails the set is as it was [RLC-PORT-1, RLC-PORT-2,
+ *         RLC-PORT-3].
+ *
+ * Thread: [locked].  Cost: one system call; two if an earlier member has the number. At the first event of a counter
+ * the set reads its status flags, at the second one its entry in /proc [RLC-COUNTER-6]. It allocates what all later
+ * calls for this member need.
  */
 RLC_API int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
 
 /**
- * Changes a readiness port's interest, and wakes a resting port of any kind. RLC_SHARED must stay as it was. An
- * edge-triggered port looks again, also if its interest is what it was. After a failure it is what it was
- * [RLC-PORT-13].
+ * Changes the interest of a readiness port, and resumes a suspended port of any kind.
  *
- * @return 0; -ENOENT if the token is stale; -EBADF if the number was closed or now belongs to a stranger; -ENOMEM,
- *         -ECHILD.
+ * To set the interest that an edge-triggered port has already makes epoll report its present readiness again. If the
+ * call fails the interest is what it was before [RLC-PORT-13].
  *
- * Thread: [locked].  Cost: one system call; none while muted, or if nothing changes [RLC-PORT-12].
+ * @param set      The set.
+ * @param token    From rlc_port_set_insert.
+ * @param interest As in rlc_port_set_insert. RLC_SHARED must stay as it was.
+ * @return 0; -ENOENT (stale token), -EBADF (the number was closed, or belongs to another file by now), -ENOSPC or
+ *         -ENOMEM (epoll refuses), -ECHILD.
+ *
+ * Thread: [locked].  Cost: one system call; none while the port is muted, or if nothing changes [RLC-PORT-12].
  */
 RLC_API int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
 
 /**
- * Takes a port out of the wait, e.g. while its own callout runs, and back in [RLC-PORT-7].
+ * Mutes a port, so that epoll does not watch it, or unmutes it: for example while its callout runs [RLC-PORT-7].
  *
- * Out means out: not even a hang-up is reported. Calls do not nest.
+ * A muted port reports nothing, not even a hang-up. Calls do not nest: one call with false unmutes.
  *
- * @return As rlc_port_set_set_interest. After -ENOSPC or -ENOMEM, which only taking back can answer, it is not muted
- *         any more and yet not heard: see rlc_port_set_retry.
+ * @param set   The set.
+ * @param token From rlc_port_set_insert.
+ * @param muted Whether the port is to be muted.
+ * @return 0; -ENOENT (stale token), -EBADF (the number was closed, or belongs to another file by now), -ECHILD; -ENOSPC
+ *         or -ENOMEM, only to unmute: the port is not muted any more, but epoll does not watch it until
+ *         rlc_port_set_retry succeeds.
  *
  * Thread: [locked].  Cost: one system call if it changes anything.
  */
 RLC_API int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted);
 
 /**
- * Stops to watch. The descriptor may have been closed before; a reused number is left alone [RLC-PORT-5].
+ * Removes a member. rlc_port_set_take returns no event of it afterwards, also none that was fetched before.
  *
- * No event of this member is taken afterwards.
+ * Its descriptor may have been closed before. If its number belongs to another file by now, the call does not touch
+ * that one [RLC-PORT-5].
  *
- * @return 0; -ENOENT if the token is stale; -ENOSPC or -ENOMEM: removed, but an earlier member on its number is not
- *         heard: see rlc_port_set_retry.
+ * @param set   The set.
+ * @param token From rlc_port_set_insert; stale afterwards.
+ * @return 0; -ENOENT (stale token). -ENOSPC, -ENOMEM or -ECHILD: the member is removed, but epoll does not watch an
+ *         earlier member of its number: see rlc_port_set_retry.
  *
  * Thread: [locked].  Cost: at most one system call.
  */
 RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
 
 /**
- * Tries again to have epoll watch the members that it has refused to take back, or to change [RLC-PORT-15]: until then
- * they are silent. So does rlc_port_set_set_interest, for one.
+ * Asks epoll again to watch the members that it has refused: until then they report nothing [RLC-PORT-15].
+ * rlc_port_set_set_interest does the same for one member.
  *
- * @return 0 if all are heard; -ENOSPC, -ENOMEM: not yet.
+ * @param set The set.
+ * @return 0: epoll watches all members; -ENOSPC or -ENOMEM: not yet; -ECHILD.
  *
- * Thread: [locked].  Cost: a look at all members; a system call for each that is not heard.
+ * Thread: [locked].  Cost: O(members), and a system call for each that epoll does not watch.
  */
 RLC_API int rlc_port_set_retry(rlc_port_set *set);
 
-/** Members, hints not counted; resting and muted ones are.  Thread: [locked]. */
+/**
+ * Counts the members, also those that are suspended or muted, but not the hints.
+ *
+ * @param set The set.
+ * @return The number of members.
+ *
+ * Thread: [locked].
+ */
 RLC_API size_t rlc_port_set_count(const rlc_port_set *set);
 
 /**
- * The members one after the other, in no order of use: the set may serve as the owner's list of them [RLC-PORT-10].
+ * Iterates over the members, in no particular order and without the hints. An owner needs no other list of its members
+ * [RLC-PORT-10].
  *
- * @param set      The set.
- * @param position Where to look from: 0 at first, moved behind what is found.
- * @return Its context; NULL if there is no further member. Hints are left out.
+ * @param set      The set. Nothing may be inserted or removed during an iteration.
+ * @param position Where to continue: 0 at first. The call moves it behind the member that it returns.
+ * @return The member's context; NULL: there are no more.
  *
- * Thread: [locked]; nothing is inserted or removed meanwhile.
+ * Thread: [locked].
  */
 RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
 
 /**
- * Fetches events, waiting if there are none.
+ * Fetches a batch of events, and waits if there are none.
  *
- * @param set         The set.
- * @param deadline_ns On the monotonic clock; 0: only looks; RLC_TIME_FOREVER: no limit.
- * @return The count fetched, 0 at the deadline, -EINTR (look at the clock and wait again), -ECHILD, or -errno.
+ * @param set         The set. rlc_port_set_has_batch must be false: the call would overwrite the batch.
+ * @param deadline_ns Nanoseconds on the kernel table's monotonic clock; 0: does not wait; RLC_TIME_FOREVER: no limit.
+ * @return The number of events, of which rlc_port_set_take may drop some; 0: the deadline has passed; -EINTR: a signal
+ *         arrived, look at the clock and wait again; -ECHILD; -EBADF (somebody has closed the epoll descriptor), or
+ *         another -errno of epoll_wait(2).
  *
- * Thread: [loop], not under the lock, and only when rlc_port_set_has_batch is false.  Blocks.  Cost: one system call,
- * no allocation [RLC-TAKE-4].
+ * Thread: [loop], without the lock.  Blocks.  Cost: one system call, no allocation [RLC-TAKE-4].
  */
 RLC_API int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
 
 /**
- * True while fetched events have not been taken, of which some may turn out stale, or while take has to tell of a
- * member that epoll does not watch any more.  Thread: [loop].
+ * Tells whether rlc_port_set_take has something to do: fetched events, some of which may be stale, or members that
+ * epoll has ceased to watch.
+ *
+ * @param set The set.
+ * @return True if it has.
+ *
+ * Thread: [loop].
  */
 RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
 
 /**
- * The oldest fetched event that is still true; before them, once each, the members that epoll has ceased to watch, by a
- * call that had nobody to answer to [RLC-TAKE-8]. A muted one is told when it is taken back, one that rests when its
- * interest is set.
+ * Removes the next event from the batch: the oldest one that is still true.
  *
- * @return False when there is none left: wait again.
+ * Before the fetched events it returns, once each, the members that epoll has ceased to watch because a change failed
+ * in a call that could not return the error for them [RLC-TAKE-8]; their `fate` tells why. A muted member is returned
+ * when it is unmuted, and a suspended one not at all: rlc_port_set_set_interest returns the error.
  *
- * Thread: [locked], by the owner's thread.  Cost: a counter is read here; an event behind one that was answered is
- * verified with poll(2), since a callout may have made it stale [RLC-TAKE-9]; if poll(2) fails, it is believed
- * [RLC-TAKE-6].
+ * @param set       The set.
+ * @param ret_event The event. Not written if there is none.
+ * @return False: the batch is empty, call rlc_port_set_wait; or the process is a child of fork(2).
+ *
+ * Thread: [locked], and only the owner's thread.  Cost: a counter is read. Once an event of a batch was returned, each
+ * later one is verified with poll(2), because the callout may have made it stale [RLC-TAKE-9]; if poll(2) fails the
+ * event counts as true [RLC-TAKE-6].
  */
 RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
 
 /**
- * True while take has to tell of a member that epoll does not watch any more, since a call for another one has failed.
- * Whoever has changed the set while its owner may sleep wakes it then.  Thread: [any].
+ * Tells whether rlc_port_set_take has to return a member that epoll has ceased to watch.
+ *
+ * A thread that has changed the set while the owner may sleep checks this afterwards and wakes the owner if it is true.
+ *
+ * @param set The set.
+ * @return True if it has.
+ *
+ * Thread: [any].
  */
 RLC_API bool rlc_port_set_has_unheard(const rlc_port_set *set);
 
-/** How often the set had to be rebuilt: a new epoll descriptor behind the same number.  Thread: [any]. */
+/**
+ * Counts how often the set has put a new epoll descriptor behind its number (see strays, above). A host that has the
+ * number in an epoll set of its own adds it again when this changes.
+ *
+ * @param set The set.
+ * @return The number of rebuilds since the set was created.
+ *
+ * Thread: [any].
+ */
 RLC_API uint64_t rlc_port_set_rebuilds(const rlc_port_set *set);
 
 RLC_END_DECLS

@@ -1,5 +1,6 @@
 /**
- * <crunloop/process.h>: child processes: made, told from all others by a descriptor, and taken when they have ended.
+ * <crunloop/process.h>: child processes: start one, identify it by a descriptor, send it signals, and get its exit
+ * status.
  */
 #ifndef CRUNLOOP_PROCESS_H
 #define CRUNLOOP_PROCESS_H
@@ -8,82 +9,104 @@
 
 RLC_BEGIN_DECLS
 
+/** How a process has ended. */
 typedef enum rlc_process_end {
-    RLC_PROCESS_EXITED,    /**< `number` is its exit code. */
-    RLC_PROCESS_SIGNALLED, /**< `number` is the signal that has ended it. */
-    RLC_PROCESS_DUMPED,    /**< The same, and its memory was dumped. */
+    RLC_PROCESS_EXITED,    /**< It exited; `number` is the exit code. */
+    RLC_PROCESS_SIGNALLED, /**< A signal killed it; `number` is the signal. */
+    RLC_PROCESS_DUMPED,    /**< A signal killed it and the kernel wrote a core dump; `number` is the signal. */
 } rlc_process_end;
 
+/** The exit status of a process. */
 typedef struct rlc_process_exit {
     rlc_process_end end;
     int32_t number;
 } rlc_process_exit;
 
 /**
- * A descriptor that stands for the process and is readable when it has ended. Any process, not only a child.
+ * Opens a descriptor that refers to a process, a child or any other one, and is readable when the process has ended. It
+ * never refers to a later process with the same number.
  *
- * @return The caller's descriptor; -ESRCH if there is no such process, -EINVAL for a number that is none, -ENOSYS
- *         (before Linux 5.3, or refused by a filter), -EPERM (a filter), -EMFILE, -ENFILE, -ENOMEM, -ENODEV.
+ * @param process_id The number of the process, at least 1.
+ * @return A descriptor that the caller owns; -ESRCH (there is no such process), -EINVAL (no number of a process),
+ *         -ENOSYS (Linux before 5.3, or a filter), -EPERM (a filter), -EMFILE, -ENFILE, -ENOMEM, -ENODEV.
  *
  * Thread: [any].  Cost: one system call.  See: pidfd_open(2).
  */
 RLC_API int rlc_process_open(int32_t process_id);
 
-/** Sends a signal to the process of the descriptor, and never to another one. 0 or -errno.  Thread: [any]. */
+/**
+ * Sends a signal to the process of a descriptor.
+ *
+ * @param process_fd From rlc_process_open.
+ * @param signal     The signal; 0 sends none and only checks.
+ * @return 0; -ESRCH (the process has ended, and its exit status was taken), -EPERM (the caller may not), -EINVAL (no
+ *         signal), -EBADF (no descriptor of a process), -ENOSYS (Linux before 5.1, or a filter).
+ *
+ * Thread: [any].  Cost: one system call.  See: pidfd_send_signal(2).
+ */
 RLC_API int rlc_process_send(int process_fd, int signal);
 
 /**
- * Since when a process runs: tells it from an earlier or later one of its number where there is no descriptor for it.
+ * Reads when a process was started: together with its number this identifies it where there is no descriptor.
  *
  * @param process_id The number of the process, at least 1.
- * @param ret_start  Ticks since the machine's start: field 22 of proc(5)'s stat.
- * @return 0; -ENOENT, -ESRCH if there is no such process, or no /proc; -EACCES, -EMFILE...
+ * @param ret_start  Clock ticks since the machine's start: field 22 of /proc/PID/stat, see proc(5).
+ * @return 0; -ENOENT or -ESRCH (there is no such process, or no /proc), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -EPROTO
+ *         (the text of /proc is not as expected).
  *
  * Thread: [any].  Cost: three system calls.
  */
 RLC_API int rlc_process_start(int32_t process_id, uint64_t *ret_start);
 
 /**
- * Takes the exit of one child, so that its number is free. Never waits, never takes another child's.
+ * Takes the exit status of one child, if it has ended; the kernel may then reuse its number. The call does not wait and
+ * leaves other children alone.
  *
- * @param process_fd -1: process_id counts, which must not have been taken since it was made.
- * @param process_id The child's number; counts if process_fd is -1.
- * @param ret_exit   Untouched unless 1 is returned. May be NULL.
- * @return 1; 0 if it still runs; -ECHILD if it is no child of this process, or was taken by somebody else; -errno.
+ * @param process_fd From rlc_process_open; -1: the child is identified by process_id.
+ * @param process_id The child's number, which nobody may have taken since the child was started. Ignored unless
+ *                   process_fd is -1.
+ * @param ret_exit   The exit status; may be NULL. Not written unless the call returns 1.
+ * @return 1: it has ended; 0: it still runs; -ECHILD (no child of this process, or its exit status was taken already),
+ *         -EBADF, -EINVAL.
  *
  * Thread: [any].  Cost: one system call.  See: waitid(2).
  */
 RLC_API int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *ret_exit);
 
+/** The kinds of rlc_spawn_action. */
 enum {
-    RLC_SPAWN_DUPLICATE,
-    RLC_SPAWN_CLOSE,
-    RLC_SPAWN_OPEN,
-    RLC_SPAWN_CHANGE_DIRECTORY,
+    RLC_SPAWN_DUPLICATE,        /**< The child's `fd` refers to this process's `source`. */
+    RLC_SPAWN_CLOSE,            /**< The child has no `fd`. */
+    RLC_SPAWN_OPEN,             /**< The child opens `path` as `fd`. */
+    RLC_SPAWN_CHANGE_DIRECTORY, /**< `path` becomes the child's working directory. */
 };
 
-/** What is done in the child before the program starts. */
+/** What the child does before it starts the program. */
 typedef struct rlc_spawn_action {
-    int kind;         /**< RLC_SPAWN_DUPLICATE... */
-    int fd;           /**< The child's number. */
-    int source;       /**< RLC_SPAWN_DUPLICATE: this process's number; equal to fd: it just stays open. */
-    const char *path; /**< RLC_SPAWN_OPEN, RLC_SPAWN_CHANGE_DIRECTORY. */
-    int flags;
-    uint32_t mode;
+    int kind;   /**< RLC_SPAWN_DUPLICATE... */
+    int fd;     /**< The number in the child. */
+    int source; /**< RLC_SPAWN_DUPLICATE: the number in this process. Equal to `fd`: it stays open in the child. */
+    const char *path; /**< RLC_SPAWN_OPEN, RLC_SPAWN_CHANGE_DIRECTORY. Borrowed during rlc_process_spawn. */
+    int flags;        /**< RLC_SPAWN_OPEN: the flags of open(2). */
+    uint32_t mode;    /**< RLC_SPAWN_OPEN: the mode of a file that it creates. */
 } rlc_spawn_action;
 
 /**
- * Starts a program with no signal blocked or ignored, whatever the calling thread blocks.
+ * Starts a program in a child process. No signal is blocked or ignored in the child, whatever the calling thread blocks
+ * or ignores.
  *
- * @param path           Looked for in PATH if it has no slash.
- * @param arguments      The first is the program's name; NULL ends them.
- * @param environment    NAME=value, NULL ends them; NULL: this process's.
- * @param actions        Done in order.
- * @param count          How many actions there are.
- * @param ret_process_id The number of the child.
- * @return 0; -ENOENT, -EACCES, -E2BIG, -EAGAIN, -ENOMEM...: no process was made, or it has been taken already.
+ * @param path           The program. It is searched for in PATH if it contains no slash.
+ * @param arguments      The arguments, the first of which is the program's name; ends with NULL.
+ * @param environment    Strings NAME=value; ends with NULL. NULL: this process's environment.
+ * @param actions        What the child does before, in this order.
+ * @param count          The number of actions.
+ * @param ret_process_id The child's number. The caller takes the exit status when the child has ended: see
+ *                       rlc_process_take_exit.
+ * @return 0; -ENOENT, -EACCES, -ENOEXEC or -E2BIG (the program cannot be started), -EAGAIN (the user's limit of
+ *         processes), -ENOMEM, -EBADF or -EINVAL (an action is wrong), or what an action failed with. If it fails,
+ *         there is no child.
  *
- * Thread: [any].  Blocks: until the program has started.  See: posix_spawnp(3).
+ * Thread: [any].  Blocks until the child has started the program.  See: posix_spawnp(3).
  */
 RLC_API int rlc_process_spawn(const char *path, char *const arguments[], char *const environment[],
     const rlc_spawn_action *actions, size_t count, int32_t *ret_process_id);

@@ -1,4 +1,4 @@
-/** <crunloop/signal_fd.h>: signals that are read instead of delivered. */
+/** <crunloop/signal_fd.h>: signals that a program reads from a descriptor, instead of having a handler called. */
 #ifndef CRUNLOOP_SIGNAL_FD_H
 #define CRUNLOOP_SIGNAL_FD_H
 
@@ -9,74 +9,85 @@ RLC_BEGIN_DECLS
 /** A set of signals: bit n - 1 is signal n. */
 typedef uint64_t rlc_signals;
 
+/** A signal that was read. */
 typedef struct rlc_signal_info {
-    int32_t signal, code;
-    int32_t process_id; /**< The sender's, or the child's of SIGCHLD; 0 from the kernel. */
+    int32_t signal, code; /**< The signal, and why it was sent: si_code of sigaction(2). */
+    int32_t process_id;   /**< The sender, or the child of SIGCHLD; 0: the kernel. */
     uint32_t user_id;
-    int32_t status;   /**< Of SIGCHLD: the exit code or the signal. */
-    int32_t value;    /**< Of sigqueue(3) and POSIX timers. */
-    uint64_t pointer; /**< The same as a pointer's bits. */
+    int32_t status;   /**< SIGCHLD: the exit code, or the signal. */
+    int32_t value;    /**< sigqueue(3), POSIX timers: the value as an integer. */
+    uint64_t pointer; /**< The same value, as the bits of a pointer. */
 } rlc_signal_info;
 
 /**
- * A descriptor that is readable while one of the signals is pending for the process or for the thread that looks.
+ * Creates a descriptor that is readable while one of the signals is pending for the process, or for the thread that
+ * polls it.
  *
- * Only what is blocked stays pending: rlc_signals_block. It tells the signals of the process that made it; a child of
- * fork(2) makes its own.
+ * A signal stays pending only while it is blocked in all threads: see rlc_signals_block. A child of fork(2) creates a
+ * descriptor of its own.
  *
- * @return The caller's descriptor; -EINVAL for SIGKILL, SIGSTOP and what is no signal; -EMFILE, -ENFILE, -ENOMEM.
+ * @param signals At least one signal.
+ * @return A descriptor that the caller owns, non-blocking; -EINVAL (no signal, SIGKILL, SIGSTOP, or a signal that the C
+ *         library keeps for itself), -EMFILE, -ENFILE, -ENOMEM.
  *
  * Thread: [any].  Cost: one system call.  See: signalfd(2).
  */
 RLC_API int rlc_signal_fd_create(rlc_signals signals);
 
 /**
- * Takes one pending signal: ordinary ones in the order of their numbers, each once; real-time ones all, in order.
+ * Reads one pending signal. Standard signals come in the order of their numbers, and coalesce: several that were sent
+ * before the read come once. Real-time signals come as often as they were sent, in that order.
  *
- * @return 1; 0 if none is pending; -errno.
+ * @param fd       From rlc_signal_fd_create.
+ * @param ret_info The signal.
+ * @return 1; 0: none is pending for the process or the calling thread; -EBADF, -EINVAL (no such descriptor).
  *
- * Thread: [any]; takes what is pending for the process or the calling thread.  Cost: one system call.
+ * Thread: [any].  Cost: one system call.
  */
 RLC_API int rlc_signal_fd_take(int fd, rlc_signal_info *ret_info);
 
 /**
- * Blocks the signals in the calling thread.
+ * Blocks signals in the calling thread, and in the threads that it creates afterwards.
  *
- * @param signals     Those to block.
- * @param ret_changed Those that were not blocked before. May be NULL.
- * @return 0; -EINVAL as rlc_signal_fd_create: nothing is blocked then.
+ * @param signals     The signals to block.
+ * @param ret_changed Those of them that were not blocked before; may be NULL.
+ * @return 0; -EINVAL as rlc_signal_fd_create: nothing has changed.
  *
- * Thread: [any]; counts for the calling thread and those it will make.  See: pthread_sigmask(3).
+ * Thread: [any].  Cost: one system call.  See: pthread_sigmask(3).
  */
 RLC_API int rlc_signals_block(rlc_signals signals, rlc_signals *ret_changed);
 
 /**
- * Unblocks the signals in the calling thread. Those pending for it or the process are taken and dropped before, so that
- * none of them meets its default action, which may be the end of the process.
+ * Unblocks signals in the calling thread. It first discards those that are pending for the thread or the process,
+ * because the default action of one of them might end the process.
  *
- * Thread: [any]; counts for the calling thread only.
+ * @param signals The signals to unblock. A set that rlc_signals_block refuses has no effect.
+ *
+ * Thread: [any]; other threads' masks do not change.  Cost: two system calls, and one for each pending signal.
  */
 RLC_API void rlc_signals_unblock(rlc_signals signals);
 
-/** The smallest and the largest real-time signal that a program may use.  Thread: [any]. */
+/** Returns the smallest real-time signal that the C library leaves to programs.  Thread: [any]. */
 RLC_API int rlc_signal_realtime_min(void);
+/** Returns the largest real-time signal that the C library leaves to programs.  Thread: [any]. */
 RLC_API int rlc_signal_realtime_max(void);
 
-/** A thread, and what it does not block. */
+/** A thread, and those of the signals asked for that it does not block. */
 typedef struct rlc_thread_mask {
     int32_t thread_id;
     rlc_signals unblocked;
-    char name[16]; /**< Ends in 0. */
+    char name[16]; /**< Ends with a 0. */
 } rlc_thread_mask;
 
 /**
- * Looks for a thread of this process that does not block one of the signals: it, and not a signalfd(2), may get it.
+ * Searches for a thread of this process that does not block one of the signals: the kernel may deliver the signal to
+ * that thread instead of the descriptor. Other threads may change their masks at any time.
  *
- * @param signals    Those to look for.
- * @param ret_thread The first one that is found; untouched if there is none.
- * @return False also where proc(5) cannot be read. A moment's picture.
+ * @param signals    The signals to look for.
+ * @param ret_thread The first such thread. Not written if there is none.
+ * @return True: there is one. False also if /proc cannot be read.
  *
- * Thread: [any].  Cost: three system calls a thread, and memory for a moment.
+ * Thread: [any].  Cost: three system calls for each thread, and a temporary allocation.
  */
 RLC_API bool rlc_signals_find_unblocked(rlc_signals signals, rlc_thread_mask *ret_thread);
 

@@ -1,12 +1,14 @@
 /**
- * <crunloop/spin.h>: looks for a post for some microseconds before its loop goes to sleep. Off unless asked for.
+ * <crunloop/spin.h>: busy waiting for a post before a loop sleeps. Off unless the embedder asks for it.
  *
- * A post that comes meanwhile costs its sender no write(2), and the loop no sleep: between two threads on two
- * processors an answer takes some 3 us instead of 25. The price is processor time, and that a descriptor which becomes
- * ready meanwhile is seen that much later. So it is for a loop that waits for quick answers of another thread and has a
- * processor of its own. It learns: a spin that saw a post earns four more, one that saw none costs one. Without credit
- * one wait in 64 tries again, and as long as that sees nothing ever fewer, down to one in 1024 [RLC-SPIN-1]: a loop
- * whose posters share its processor hardly ever spins.
+ * If another thread posts while the loop spins, it makes no write(2), and the loop does not sleep: a round trip between
+ * two threads on two processors then takes about 3 us instead of 25 us. The loop pays with processor time, and sees a
+ * descriptor that becomes ready meanwhile later by as much. Use it for a loop that waits for quick answers of another
+ * thread and has a processor of its own.
+ *
+ * The spin adapts. One that sees a post earns credit for four more, up to 16; one that sees none costs one. Without
+ * credit the loop tries one wait in 64, and if that sees nothing ever fewer, down to one in 1024 [RLC-SPIN-1]. A loop
+ * whose posters run on its own processor therefore hardly ever spins.
  */
 #ifndef CRUNLOOP_SPIN_H
 #define CRUNLOOP_SPIN_H
@@ -16,33 +18,44 @@
 
 RLC_BEGIN_DECLS
 
-/** What is usually worth it: a sleep and its end cost about as much. */
+/** A limit that suits most programs, in nanoseconds: about the cost of one sleep and its end. */
 #define RLC_SPIN_USUAL_NS 20000
-/** Longer limits are cut to this. */
+/** The largest limit, in nanoseconds. A larger one is reduced to this. */
 #define RLC_SPIN_MAX_NS 50000
 
-/** Zero-initialised: never spins. Use the functions. */
+/** The state of a spin. With all bytes 0 it never spins. Use the functions only. */
 typedef struct rlc_spin {
     uint64_t limit_ns;
-    uint16_t credit;  /**< Spins that earlier posts have paid for. */
+    uint16_t credit;  /**< Spins to make without a try first. */
     uint16_t skipped; /**< Waits without a spin since the last one. */
-    uint16_t gap;     /**< How many of them come before the next try. */
+    uint16_t gap;     /**< How many waits to skip before the next try. */
 } rlc_spin;
 
-/** How long a spin may take; 0: never spins. What was learned is forgotten.  Thread: [loop]. */
+/**
+ * Sets how long a spin may take, and resets what was learned.
+ *
+ * @param spin     The state.
+ * @param limit_ns Nanoseconds, e.g. RLC_SPIN_USUAL_NS; more than RLC_SPIN_MAX_NS counts as that; 0: never spins.
+ *
+ * Thread: [loop].
+ */
 RLC_API void rlc_spin_set(rlc_spin *spin, uint64_t limit_ns);
 
 /**
- * Spins, if that has been worth it, until the word is posted or kicked or the queue has posts, at most for the limit
- * and never beyond deadline_ns [RLC-SPIN-2]. Called before rlc_wakeup_port_begin_wait: until then nobody writes.
+ * Spins until a wake or kick is posted or the queue contains a post, for at most the limit and never beyond deadline_ns
+ * [RLC-SPIN-2]. It returns at once if recent spins did not pay.
  *
- * @param spin        What was learned so far; written.
- * @param port        The word to look at.
- * @param posts       NULL: only the word counts.
- * @param deadline_ns On the monotonic clock: when the loop has to be back, for its next timer too.
- * @return True if it saw one: do not sleep.
+ * Call it before rlc_wakeup_port_begin_wait: as long as the port is not asleep, wakers make no write(2).
  *
- * Thread: [loop].  Cost: none while it is off; else reads of the clock, no system call [RLC-SPIN-3].
+ * @param spin        The state, which the call updates.
+ * @param port        The port to look at.
+ * @param posts       The queue to look at; NULL: none.
+ * @param deadline_ns Nanoseconds on the monotonic clock of the port's kernel table: when the loop has to continue, for
+ *                    example for its next timer.
+ * @return True: there is something to do, do not sleep.
+ *
+ * Thread: [loop].  Blocks for up to the limit.  Cost: nothing while off; else reads of the clock, no system call
+ * [RLC-SPIN-3].
  */
 RLC_API bool rlc_spin_until_posted(
     rlc_spin *spin, const rlc_wakeup_port *port, const rlc_post_queue *posts, uint64_t deadline_ns);

@@ -1,4 +1,4 @@
-/** <crunloop/thread.h>: what an embedder needs of threads and C programs rarely do. */
+/** <crunloop/thread.h>: functions on threads that an embedder such as RunLoopKit needs, and a C program rarely. */
 #ifndef CRUNLOOP_THREAD_H
 #define CRUNLOOP_THREAD_H
 
@@ -7,57 +7,72 @@
 RLC_BEGIN_DECLS
 
 /**
- * Names the calling thread, for debuggers and /proc.
+ * Names the calling thread. Debuggers and /proc show the name.
  *
- * @param name At most 15 bytes.
- * @return 0; -ERANGE if it is longer [RLC-THREAD-1].
+ * @param name At most 15 bytes and a 0.
+ * @return 0; -ERANGE (longer) [RLC-THREAD-1].
  *
- * Thread: any; its own name.  Cost: one system call.  See: pthread_setname_np(3).  Since: 0.1.
+ * Thread: [any].  Cost: one system call.  See: pthread_setname_np(3).
  */
 RLC_API int rlc_thread_set_name(const char *name);
 
 /**
- * The frequent side of rlc_thread_barrier: a store before it stays before a load after it, in the program. No
- * instruction.
+ * The frequent side of rlc_thread_barrier: keeps the compiler from moving a store before the call behind a load after
+ * it. It emits no instruction.
+ *
+ * Thread: [signal].  Cost: nothing.
  */
 static inline void rlc_thread_light_barrier(void) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 /**
- * Makes every running thread of the process pass a full memory barrier.
+ * Makes all running threads of the process execute a full memory barrier.
  *
- * The rare side of a handshake whose frequent side does without one: that one stores A, passes
- * rlc_thread_light_barrier, then loads B; this one stores B, calls this, then loads A. One of the two sees the other's
- * store [RLC-THREAD-2].
+ * This is the rare side of a handshake whose frequent side executes no barrier. The frequent side stores A, calls
+ * rlc_thread_light_barrier, and loads B. The rare side stores B, calls rlc_thread_barrier, and loads A. At least one of
+ * them then sees the other's store [RLC-THREAD-2].
  *
- * @return 0; -ENOSYS, -EPERM or what else membarrier(2) answers where it is not to be had (before Linux 4.3, a filter):
- *         no thread but this one has passed a barrier then, and the frequent side needs one of its own [RLC-THREAD-3].
+ * @return 0; -ENOSYS, -EPERM or another -errno of membarrier(2) where the kernel lacks it (before Linux 4.3) or a
+ *         filter forbids it. Then no thread has executed a barrier, and the frequent side needs one of its own
+ *         [RLC-THREAD-3].
  *
- * Thread: any.  Blocks: for microseconds; the first call of a process for some milliseconds, before Linux 4.14 each.
- * Errno is kept.  See: membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED.  Since: 0.1.
+ * Thread: [any].  Blocks for microseconds. The first call of a process, and before Linux 4.14 each call, blocks for
+ * some milliseconds.  Keeps errno.  See: membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED.
  */
 RLC_API int rlc_thread_barrier(void);
 
-/** True if rlc_thread_barrier can be had.  Thread: any.  Cost: one system call.  Errno is kept.  Since: 0.1. */
+/**
+ * Tells whether the kernel offers rlc_thread_barrier.
+ *
+ * @return True if it does.
+ *
+ * Thread: [any].  Cost: one system call.  Keeps errno.
+ */
 RLC_API bool rlc_thread_has_barrier(void);
 
-/** Behind rlc_thread_kernel. Initial-exec: a load, no call. */
+/** For rlc_thread_kernel. With the model initial-exec a read is one load, and no call. */
 RLC_API extern __thread void *rlc_thread_word __attribute__((tls_model("initial-exec")));
 
 /**
- * The word of the calling thread in which an embedder keeps the kernel that it gives to what the thread makes; NULL at
- * first.
+ * Returns a pointer that the embedder keeps for the calling thread: the kernel table for what the thread creates. The
+ * core itself does not use it: its functions have a parameter for the table.
  *
- * The core does not look at it: its functions take their table as an argument.
+ * @return What the thread has passed to rlc_thread_set_kernel; NULL before.
  *
- * Thread: any; its own word.  Cost: a load.  Since: 0.1.
+ * Thread: [any]; each has its own pointer.  Cost: one load.
  */
 static inline void *rlc_thread_kernel(void) {
     return rlc_thread_word;
 }
 
-/** Sets the calling thread's word. What it points to is the caller's.  Thread: any; its own word.  Since: 0.1. */
+/**
+ * Sets the pointer that rlc_thread_kernel returns on the calling thread.
+ *
+ * @param kernel Any pointer, also NULL. The caller keeps what it points to.
+ *
+ * Thread: [any]; each has its own pointer.
+ */
 static inline void rlc_thread_set_kernel(void *kernel) {
     rlc_thread_word = kernel;
 }

@@ -1,4 +1,8 @@
-/** <crunloop/timer_port.h>: one timerfd, armed lazily. A hint: the heap and the clock are the truth. */
+/**
+ * <crunloop/timer_port.h>: a timerfd that is set as rarely as possible.
+ *
+ * The deadline heap and the clock tell which timers are due; the timerfd only ends a wait in time.
+ */
 #ifndef CRUNLOOP_TIMER_PORT_H
 #define CRUNLOOP_TIMER_PORT_H
 
@@ -9,44 +13,82 @@ RLC_BEGIN_DECLS
 typedef struct rlc_timer_port rlc_timer_port;
 
 /**
- * Makes the timerfd, not armed.
+ * Creates a timerfd that is not armed.
  *
- * @param kernel   NULL = rlc_kernel_default(); must outlive the port.
- * @param clock    What deadlines of this port are on. REALTIME: the expiry also comes when the clock is set.
- * @param ret_port The caller's, until rlc_timer_port_destroy.
- * @return 0; -EMFILE, -ENFILE, -ENOMEM.
+ * @param kernel   NULL: rlc_kernel_default(). It must outlive the port.
+ * @param clock    The clock of the port's deadlines. With RLC_CLOCK_REALTIME the timerfd also expires when the clock is
+ *                 set, so that the owner compares its deadlines with the clock again.
+ * @param ret_port The port; the caller ends it by rlc_timer_port_destroy.
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM.
  *
  * Thread: [any].  Cost: one system call, one allocation.  See: timerfd_create(2).
  */
 RLC_API int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port);
 
-/** Closes it (not in a child of fork(2)). NULL is allowed.  Thread: [locked].  Cost: one system call. */
+/**
+ * Closes the timerfd (not in a child of fork(2)) and frees the port. Remove it from port sets before.
+ *
+ * @param port The port; NULL is allowed.
+ *
+ * Thread: [locked].  Cost: one system call.
+ */
 RLC_API void rlc_timer_port_destroy(rlc_timer_port *port);
 
-/** For rlc_port_set_insert as a hint, in as many sets as needed. It stays the port's.  Thread: [any]. */
+/**
+ * Returns the timerfd, for rlc_port_set_insert as a hint, in as many sets as needed.
+ *
+ * @param port The port.
+ * @return The descriptor, which the port owns.
+ *
+ * Thread: [any].
+ */
 RLC_API int rlc_timer_port_fd(const rlc_timer_port *port);
 
 /**
- * Wants an expiry at deadline_ns, and never earlier [RLC-TIMER-2].
+ * Makes sure that the timerfd expires at a deadline or before: it is set if the deadline is earlier than what is armed.
  *
- * A deadline that is later than what is armed costs nothing now, and an expiry too early, which the owner finds stale.
+ * If something earlier is armed the call does nothing. The timerfd then expires earlier than this deadline asks for,
+ * and the owner finds that no timer is due. It never expires before what is armed [RLC-TIMER-2].
  *
  * @param port        The port.
- * @param deadline_ns On the port's clock; a past one expires at once; RLC_TIME_FOREVER wants nothing.
- * @return 1: armed anew, which erases an expiry that nobody has seen, in every set; 0: nothing to do; -ECHILD, or
- *         -errno.
+ * @param deadline_ns Nanoseconds on the port's clock; a time that has passed expires at once; RLC_TIME_FOREVER does
+ *                    nothing.
+ * @return 1: armed for the deadline; an expiry that no set has fetched yet is lost, in every set. 0: nothing was done.
+ *         -ECHILD; -EBADF (somebody has closed the timerfd), or another -errno of timerfd_settime(2).
  *
- * Thread: [locked].  Cost: one timerfd_settime(2) if it is earlier than what is armed, else nothing [RLC-TIMER-1].
+ * Thread: [locked].  Cost: one timerfd_settime(2) if the deadline is earlier than what is armed; otherwise none
+ * [RLC-TIMER-1].
  */
 RLC_API int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns);
 
-/** The owner has taken an expiry from a set: nothing is armed any more.  Thread: [locked]. */
+/**
+ * Records that the timerfd has expired, so that nothing is armed any more. The owner calls it when it has taken the
+ * timerfd's event from a port set.
+ *
+ * @param port The port.
+ *
+ * Thread: [locked].
+ */
 RLC_API void rlc_timer_port_harvested(rlc_timer_port *port);
 
-/** Disarms. @return 0; -ECHILD, or -errno.  Thread: [locked].  Cost: one system call if anything is armed. */
+/**
+ * Disarms the timerfd. An expiry that no set has fetched yet is lost.
+ *
+ * @param port The port.
+ * @return 0; -ECHILD; -EBADF (somebody has closed the timerfd), or another -errno of timerfd_settime(2).
+ *
+ * Thread: [locked].  Cost: one system call if anything is armed.
+ */
 RLC_API int rlc_timer_port_disarm(rlc_timer_port *port);
 
-/** What is armed, or RLC_TIME_FOREVER.  Thread: [locked]. */
+/**
+ * Returns the deadline for which the timerfd is armed.
+ *
+ * @param port The port.
+ * @return Nanoseconds on the port's clock; RLC_TIME_FOREVER if it is not armed.
+ *
+ * Thread: [locked].
+ */
 RLC_API uint64_t rlc_timer_port_armed(const rlc_timer_port *port);
 
 RLC_END_DECLS

@@ -1,19 +1,25 @@
 /**
- * <crunloop/wakeup_port.h>: wakes a sleeping loop from any thread, with at most one write, and none while it is awake.
+ * <crunloop/wakeup_port.h>: wakes a sleeping loop from any thread by one write(2), and by none while it is awake.
  *
- * An edge-triggered eventfd that is never read, behind one word: RUNNING, ASLEEP, KICKED, POSTED, CLOSED. The word is
- * the truth; an edge without a changed word is stale. A *wake* (POSTED) is a message to the loop; a *kick* (KICKED)
- * makes the loop look as well, but is nobody's message (a stop, a changed fire date): it is never owed to an enclosing
- * run.
+ * The port consists of an atomic word and an eventfd that is watched edge-triggered and never read. The word has one of
+ * the states RUNNING, ASLEEP, KICKED, POSTED, CLOSED; it alone says whether the loop was woken, and an edge of the
+ * eventfd without a change of the word is stale.
  *
- *      owner                                   waker
- *      begin_wait: RUNNING -> ASLEEP           signal: anything -> POSTED, and a write if it was ASLEEP
- *      reads again what a stop published       kick:   RUNNING, ASLEEP -> KICKED, likewise
+ * There are two ways to wake. A wake (POSTED) is a message to the loop. A kick (KICKED) makes the loop look again, and
+ * is no message: a stop, or a changed fire date. If a nested run takes a wake that an enclosing run waits for, its
+ * embedder hands the wake on to that run; a kick is never handed on.
+ *
+ *      owner                                      waker
+ *      begin_wait: RUNNING -> ASLEEP              signal: any state -> POSTED; writes if it was ASLEEP
+ *      reads once more what a stop may have       kick:   RUNNING or ASLEEP -> KICKED; writes if it was ASLEEP
+ *          published
  *      epoll_wait(2)
- *      take: -> RUNNING, what was posted
+ *      take: any state -> RUNNING; returns what
+ *          was posted
  *
- * No wake is lost, whatever the interleaving [RLC-WAKE-8]; Tests/Scheduled searches these files for one. Sequentially
- * consistent throughout, and nothing the woken side needs is held across the write. See eventfd(2), epoll(7).
+ * No wake is lost, whatever the interleaving of the threads [RLC-WAKE-8]; Tests/Scheduled searches for one that is. All
+ * atomic operations are sequentially consistent, and a waker holds nothing during the write that the loop could need.
+ * See eventfd(2), epoll(7).
  */
 #ifndef CRUNLOOP_WAKEUP_PORT_H
 #define CRUNLOOP_WAKEUP_PORT_H
@@ -24,7 +30,7 @@ RLC_BEGIN_DECLS
 
 typedef struct rlc_wakeup_port rlc_wakeup_port;
 
-/** What had been posted when the owner took it; the larger one wins. */
+/** What rlc_wakeup_port_take returns. If there were wakes and kicks, it is RLC_WAKE_POSTED. */
 typedef enum rlc_wake {
     RLC_WAKE_NONE = 0,
     RLC_WAKE_KICKED = 1,
@@ -32,95 +38,122 @@ typedef enum rlc_wake {
 } rlc_wake;
 
 /**
- * Makes the eventfd.
+ * Creates a port in the state RUNNING, and its eventfd.
  *
- * @param kernel   NULL = rlc_kernel_default(); must outlive the port.
- * @param ret_port The caller's, with one reference.
- * @return 0; -EMFILE, -ENFILE, -ENOMEM.
+ * @param kernel   NULL: rlc_kernel_default(). It must outlive the port.
+ * @param ret_port The port; the caller owns one reference, which it gives up by rlc_wakeup_port_release.
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM.
  *
- * Thread: [any].  Cost: one system call, one allocation.
+ * Thread: [any]. The owner is the thread that waits.  Cost: one system call, one allocation.
  */
 RLC_API int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
 
 /**
- * One more reference. A waker must own one, so that the descriptor outlives its write [RLC-WAKE-5].
+ * Adds a reference. Each thread that may wake must own one, so that the port and the descriptor exist during its write
+ * [RLC-WAKE-5].
  *
- * @return port.
+ * @param port The port; the caller owns a reference.
+ * @return The port.
  *
  * Thread: [signal].
  */
 RLC_API rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port);
 
 /**
- * Gives a reference back; the last one closes the eventfd (not in a child of fork(2)). NULL is allowed.
+ * Gives up a reference. The last one closes the eventfd (not in a child of fork(2)) and frees the port.
+ *
+ * @param port The port; NULL is allowed.
  *
  * Thread: [any].  Cost: at most one system call.
  */
 RLC_API void rlc_wakeup_port_release(rlc_wakeup_port *port);
 
 /**
- * The eventfd, for rlc_port_set_insert as a hint; -1 after rlc_wakeup_port_end. It stays the port's.  Thread: [any].
+ * Returns the eventfd, for rlc_port_set_insert as a hint.
+ *
+ * @param port The port.
+ * @return The descriptor, which the port owns; -1 after rlc_wakeup_port_end.
+ *
+ * Thread: [any].
  */
 RLC_API int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
 
 /**
  * Posts a wake.
  *
- * Whatever the caller wrote to memory before is visible to the owner after the take that returns this wake.
+ * What the caller has written to memory before is visible to the owner after the take that returns this wake.
  *
- * @return 1: written [RLC-WAKE-2]; 0: none needed, the owner is awake or has been told [RLC-WAKE-1]; -ESHUTDOWN: closed
- *         [RLC-WAKE-4]; -ECHILD.
+ * @param port The port; the caller owns a reference.
+ * @return 1: the owner slept, and the call has written to the eventfd [RLC-WAKE-2]; 0: the owner is awake, or was woken
+ *         by another call already [RLC-WAKE-1]; -ESHUTDOWN: the port is closed [RLC-WAKE-4]; -ECHILD; -EBADF (somebody
+ *         has closed the eventfd) or another -errno of write(2): the wake is posted, but the owner may sleep on.
  *
- * Thread: [signal]; errno is kept [RLC-WAKE-6, RLC-WAKE-7].  Cost: one atomic step; of a sleeper three, and one
- * write(2). See: CFRunLoopWakeUp.
+ * Thread: [signal]; keeps errno [RLC-WAKE-6, RLC-WAKE-7].  Cost: one atomic operation; if the owner sleeps, three and
+ * one write(2).  See: CFRunLoopWakeUp.
  */
 RLC_API int rlc_wakeup_port_signal(rlc_wakeup_port *port);
 
 /**
- * Posts a kick; never weakens a wake [RLC-WAKE-3].
+ * Posts a kick. A wake that is posted already stays one [RLC-WAKE-3].
  *
+ * @param port The port; the caller owns a reference.
  * @return As rlc_wakeup_port_signal.
  *
- * Thread: [signal]; errno is kept.  Cost: as rlc_wakeup_port_signal.
+ * Thread: [signal]; keeps errno.  Cost: as rlc_wakeup_port_signal.
  */
 RLC_API int rlc_wakeup_port_kick(rlc_wakeup_port *port);
 
 /**
- * RUNNING -> ASLEEP: a waker from now on writes.
+ * Announces that the owner is about to sleep: from now on wakers write to the eventfd.
  *
- * After true the owner reads once more what a stop may have published, and only then waits. Calling again while asleep
- * is allowed.
+ * If it returns true, the owner reads once more what a stop may have published, and then waits. The owner may call it
+ * again without rlc_wakeup_port_take in between.
  *
- * @return False if something is posted (or the port is closed): do not block.
+ * @param port The port.
+ * @return False: a wake or kick is posted, or the port is closed: do not wait.
  *
  * Thread: [loop].
  */
 RLC_API bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 
 /**
- * -> RUNNING, and what had been posted.
+ * Ends a wait, and returns what was posted; the state becomes RUNNING unless the port is closed.
  *
- * A read-modify-write with acquire, also when nothing is posted. Ends a wait; also drops a wake that came while none
- * was accepted: what its sender published before is visible afterwards.
+ * The owner may call it without a wait as well, to discard a wake. In either case, what the waker published before is
+ * visible afterwards: the call is a read-modify-write with acquire semantics, even if nothing is posted.
+ *
+ * @param port The port.
+ * @return What was posted; RLC_WAKE_NONE if nothing was, or the port is closed.
  *
  * Thread: [loop].
  */
 RLC_API rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
 
-/** True while the owner is between begin_wait and take and nobody has posted.  Thread: [any]; may be old at return. */
+/**
+ * Tells whether the owner sleeps, or is about to, and nobody has posted since. The answer may be out of date at return.
+ *
+ * @param port The port.
+ * @return True between rlc_wakeup_port_begin_wait and the first post, or rlc_wakeup_port_take.
+ *
+ * Thread: [any].
+ */
 RLC_API bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
 
 /**
- * The loop ends: signal and kick answer -ESHUTDOWN from now on [RLC-WAKE-4]. The descriptor stays open until the last
+ * Closes the port: from now on signal and kick return -ESHUTDOWN [RLC-WAKE-4]. The eventfd stays open until the last
  * release.
+ *
+ * @param port The port.
  *
  * Thread: [loop].
  */
 RLC_API void rlc_wakeup_port_close(rlc_wakeup_port *port);
 
 /**
- * As rlc_wakeup_port_close, and the descriptor goes, whoever keeps a reference: here, or with the last waker that is
- * about to write to it. None writes to the number afterwards [RLC-WAKE-9].
+ * Closes the port as rlc_wakeup_port_close, and its eventfd even though others own references: at once, or after the
+ * last waker that is about to write to it. No waker writes to the number afterwards [RLC-WAKE-9].
+ *
+ * @param port The port.
  *
  * Thread: [loop].  Cost: at most one system call.
  */
