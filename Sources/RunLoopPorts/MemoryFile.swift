@@ -84,13 +84,13 @@ final class MemoryFile: @unchecked Sendable {
 }
 
 extension RunLoop.Message.Bytes {
-  /// Bytes that are made in memory which other processes can map: to send them copies nothing, however often it is
-  /// done. Worth it from some hundred kilobytes on; it holds a descriptor as long as the bytes live.
+  /// Bytes in memory that other processes can map: a message with them copies nothing, however often they are sent.
+  /// Worth it from some hundred kilobytes on; a descriptor stays open as long as the bytes live.
   ///
   /// - Parameters:
   ///   - capacity: In bytes.
-  ///   - body: Initialises the memory, which is zero, and answers how many bytes of it, from its start. Nobody can
-  ///     change them when it has returned (memfd_create(2), F_SEAL_WRITE).
+  ///   - body: Initialises the memory, which is zero, and returns how many bytes to keep, from its start. No process
+  ///     can change them when it has returned (memfd_create(2), F_SEAL_WRITE).
   /// - Throws: `.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`.
   public init(
     sharing capacity: Int, initializingWith body: (UnsafeMutableRawBufferPointer) -> Int

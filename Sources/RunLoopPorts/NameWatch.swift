@@ -4,8 +4,8 @@ import RunLoopKit
 internal import Synchronization
 
 extension RunLoop.Port {
-  /// False once somebody has removed or replaced the name's socket, so that new clients do not find this port; also for
-  /// a port without a name, and for an invalid port. Existing connections go on.
+  /// False once a process has removed or replaced the name's socket, so that new clients do not find this port; also
+  /// for a port without a name, and for an invalid port. Existing connections go on.
   /// - Thread: Any. - Complexity: One system call.
   public var ownsName: Bool { terms?.claim?.isOwned ?? false }
 

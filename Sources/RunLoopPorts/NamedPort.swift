@@ -24,8 +24,8 @@ extension RunLoop.Port {
   ///     for each message and introduction over a limit of the policy; on the thread of the loop that found out, with
   ///     no lock held.
   ///   - receive: As for every port.
-  /// - Throws: `.badName`; `.nameTaken`; `.system`: `EPERM` for a folder that is somebody else's or open to others
-  ///   (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`, `ENFILE`, `ENOSPC`...
+  /// - Throws: `.badName`; `.nameTaken`; `.system`: `EPERM` for a folder that belongs to another user or is open to
+  ///   others (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`, `ENFILE`, `ENOSPC`...
   /// - Complexity: Some twenty system calls. - SeeAlso: `CFMessagePortCreateLocal`.
   public convenience init(
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
@@ -81,9 +81,9 @@ extension RunLoop.Port {
   ///   - name: As the port was registered.
   ///   - policy: Which owner of the name the caller accepts.
   ///   - maximumPayload: The most bytes of one message that may come back on the connection.
-  /// - Throws: `.badName`; `.noSuchPort` if nobody has the name; `.refused` if the policy does not accept its owner;
-  ///   `.portFull` if its owner does not accept the connections that wait already; `.system`. If the owner refuses this
-  ///   process, the first send throws, and `onInvalidation` calls.
+  /// - Throws: `.badName`; `.noSuchPort` if no process owns the name; `.refused` if the policy does not accept its
+  ///   owner; `.portFull` if the owner's queue of connections is full; `.system`. If the owner refuses this process,
+  ///   the first send throws, and `onInvalidation` calls.
   /// - Thread: Any. - Blocks: No. - Complexity: Some ten system calls. - SeeAlso: `CFMessagePortCreateRemote`.
   public static func connect(
     to name: String, accepting policy: RunLoop.PeerPolicy = .sameUser,

@@ -20,8 +20,8 @@ extension RunLoop {
     public var rights: Int
     /// Descriptors in messages that wait in queues. A message with one more is refused [RLK-PEER-23].
     public var undeliveredDescriptors: Int
-    /// Bytes of peers' memory files that are mapped here, as long as somebody holds them. A message with one more is
-    /// refused [RLK-PEER-24]. A file may have holes; reading it allocates the memory.
+    /// Bytes of peers' memory files that are mapped here; they count until the last reference is released. A message
+    /// with one more is refused [RLK-PEER-24]. A file may have holes; reading it allocates the memory.
     public var mappedBytes: Int
 
     /// Limits of one's own. Any number: a negative one counts as 0, and then there may be none.

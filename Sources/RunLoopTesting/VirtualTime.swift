@@ -64,7 +64,7 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
 
   let turns: Turns
 
-  /// Where the monotonic clock begins unless told otherwise: a million seconds.
+  /// Where the monotonic clock begins by default: a million seconds.
   public static let defaultStart = RunLoop.Instant(nanoseconds: 1_000_000_000_000_000)
 
   init(_ start: RunLoop.Instant, _ tick: Duration, _ whenIdle: IdlePolicy, _ whenStuck: StuckPolicy) {

@@ -2,14 +2,14 @@ internal import Glibc
 internal import Synchronization
 
 extension RunLoop {
-  /// Whether the kit says on standard error what a call has silently left undone or cut: an item that was not added, a
-  /// run of a mode that does not exist, a value that counts as another one [RLK-DIAG-2, RLK-DIAG-3]. Each cause once,
-  /// in a line of its own.
+  /// Whether RunLoopKit reports on standard error what a call has ignored or changed without an error: an item that was
+  /// not added, a run of a mode that does not exist, a value that counts as another one [RLK-DIAG-2, RLK-DIAG-3]. Each
+  /// cause once, in a line of its own.
   ///
   /// False at first, unless the environment has `RUNLOOPKIT_DIAGNOSTICS` with anything but nothing or `0`. For
   /// development and tests: what is said is no mistake everywhere.
   /// - Thread: Any.
-  /// - Blocks: As write(2) to standard error, in the call that is told of.
+  /// - Blocks: As write(2) to standard error, in the call that is reported.
   /// - Complexity: Off, a call pays nothing where all is well, and a load where something would be said [RLK-DIAG-1].
   public static var printsDiagnostics: Bool {
     get { Diagnostics.isOn }

@@ -24,8 +24,8 @@ extension RunLoopError {
   public static let notStarted = RunLoopError(.runLoop, code: 11, "the thread has not been started; call start() first")
   /// The thread has been started before. A thread starts once.
   public static let alreadyStarted = RunLoopError(.runLoop, code: 12, "the thread was started before; make another one")
-  /// The port is gone (invalidated, released, or the last loop that served it has ended), or nobody awaits the reply
-  /// any more.
+  /// The port is gone (invalidated, released, or the last loop that served it has ended), or the request that a reply
+  /// is for has ended.
   public static let portInvalid = RunLoopError(
     .runLoop, code: 13, "the port is gone, or the last loop that served it has ended")
   /// As many messages wait in the port as its queue may hold.

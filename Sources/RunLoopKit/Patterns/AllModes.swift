@@ -6,7 +6,8 @@ extension RunLoop {
   /// that it does not know; for example after a failure.
   ///
   /// Never from a signal handler: the thread that it has interrupted may hold a lock, the loop's or malloc's. Have a
-  /// signal source call it. On an alternate signal stack it is refused; on the thread's own stack nobody can tell.
+  /// signal source call it. On an alternate signal stack the call throws; on the thread's own stack it cannot detect
+  /// that.
   /// - Parameters:
   ///   - slice: How long each mode may sleep, at most.
   ///   - isDone: Asked before each slice.

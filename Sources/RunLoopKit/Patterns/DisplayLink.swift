@@ -1,12 +1,13 @@
 extension RunLoop {
-  /// Calls at a fixed rate, for what is drawn or sampled: the clock of the frames, without a display.
+  /// Calls a closure at a fixed rate, for example to draw or to sample: a frame clock without a display.
   ///
   /// The frames lie on a grid that does not move: a late or long callout shifts none of the following ones, and frames
   /// whose time has passed meanwhile are dropped and counted, not made up for. It is a member of modes like a timer:
   /// while the loop runs in another mode, it is not called, and those frames count as dropped. It uses the suspending
   /// clock: a suspended machine has no frames.
   ///
-  /// This value is a handle: the modes retain the link. A link that is in no mode and that nobody holds is destroyed.
+  /// This value is a handle: the modes retain the link. A link that is in no mode and has no other reference is
+  /// destroyed.
   /// - Thread: Any. - SeeAlso: `CADisplayLink`.
   public struct DisplayLink: Hashable, Sendable {
     /// The frame that a callout is for.

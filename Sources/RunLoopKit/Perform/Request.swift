@@ -14,9 +14,9 @@ extension RunLoop.Port.SendRight {
   ///   - mode: Not `.common`, in which no loop runs.
   /// - Returns: The answer.
   /// - Throws: `.noReply` if the right to answer is released unused, for example because the port is gone with the
-  ///   message in its queue [RLK-MSG-24]; `.portInvalid`; `.timedOut`, after which whoever answers gets an error;
-  ///   `.loopEnded` also if the thread is told to end now (`RunLoop.Thread`) [RLK-MSG-30]; `.commonModeNotRunnable`;
-  ///   else as `send(_:timeout:)`.
+  ///   message in its queue [RLK-MSG-24]; `.portInvalid`; `.timedOut`, after which an answer throws at its sender;
+  ///   `.loopEnded` also if the thread is stopped by `stop(.now)` (`RunLoop.Thread`) [RLK-MSG-30];
+  ///   `.commonModeNotRunnable`; else as `send(_:timeout:)`.
   /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: As a run does.
   @available(*, noasync, message: "it runs the thread's loop: call it from a synchronous main or a thread of your own")
   public func request(

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 extension RunLoop.Message {
-  /// The owner of an open descriptor: closes it when the owner is destroyed, unless somebody has taken it.
+  /// The owner of an open descriptor: closes it when the owner is destroyed, unless `take()` has removed it before.
   ///
   /// A message takes the descriptor along: when it has been sent, the sender's object is empty, and the receiver's has
   /// it [RLK-MSG-31]. A send that throws leaves it where it was.
@@ -11,7 +11,7 @@ extension RunLoop.Message {
     /// -1: taken, or sent.
     private let number: Atomic<Int32>
 
-    /// Takes over the descriptor; nobody else may close it from now on.
+    /// Takes over the descriptor: other code must not close it from now on.
     /// - Throws: `.system` with `EBADF` if the number is negative. Whether it is open shows when it is used.
     public init(owning fileDescriptor: Int32) throws(RunLoopError) {
       guard fileDescriptor >= 0 else {
@@ -34,7 +34,7 @@ extension RunLoop.Message {
     /// To be filled when the message is sent.
     package init() { number = Atomic(-1) }
 
-    /// The number, for use while this object lives and nobody takes or sends it; -1 after that.
+    /// The number, for use while this object lives and the descriptor is neither taken nor sent; -1 after that.
     public var fileDescriptor: Int32 { number.load(ordering: .acquiring) }
 
     /// The number, which is the caller's to close from now on [RLK-MSG-32]. Once.

@@ -30,7 +30,7 @@ extension RunLoop {
     /// process's port [RLK-WIRE-28].
     public static let maximumDescriptors = Limits.maximumDescriptors
 
-    /// A message that nobody has sent yet. Its id is any number: it is the receiver's to know.
+    /// Creates a message to send. The id is any number: sender and receiver agree on its meaning.
     public init(id: UInt32 = 0, _ components: [Component] = [], reply: Port.SendRight? = nil) {
       self.id = id
       self.components = components

@@ -9,7 +9,7 @@ extension RunLoop {
   ///
   /// When the port is invalidated or destroyed, the messages in it are discarded: their requests throw `.noReply`, and
   /// their descriptors are closed. Modes retain the port; send rights do not. When the thread of the last loop that
-  /// serves it ends, the port is invalidated even if somebody holds it, because its senders would wait for ever
+  /// serves it ends, the port is invalidated even if it is referenced, because its senders would wait for ever
   /// [RLK-MSG-16, RLK-MSG-50, RLK-MSG-51]. Source: `NSPort`, `CFMachPort`.
   public final class Port: Item, @unchecked Sendable {
     /// The default of how many messages may wait.
