@@ -1,4 +1,4 @@
-/* A loop's life, and what it tells of itself. */
+/* Creates and destroys a loop; its counters. */
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
@@ -10,7 +10,7 @@ static int set_up(rlc_loop *loop) {
     return status < 0 ? status : rlc_port_set_create_for(loop->kernel, sizeof(rlc_watch), &loop->set);
 }
 
-/** Half of it may stay after a failure: the next call finishes the rest. */
+/** After a failure a part of it may exist; the next call makes what is missing. */
 int rlc_loop_open_wakeup(rlc_loop *loop) {
     int status = rlc_wakeup_port_open(loop->wakeup);
     if (status < 0)
@@ -54,7 +54,7 @@ static void refuse_posts(rlc_loop *loop) {
     rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
     loop->deferred_end = NULL;
     loop->depth++;                                                   /* a post_fn may still remove watches and timers */
-    for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* in a child they are the parent's to answer */
+    for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* in a child they are left to the parent */
         next = node->next;
         node->post_fn(node, false);
     }

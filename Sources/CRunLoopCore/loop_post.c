@@ -1,4 +1,4 @@
-/* What any thread asks of a loop: posts, wakes, stops. And what its own thread defers. */
+/* The calls from any thread: post, wake, stop. And defer, for the loop's own thread. */
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
@@ -16,7 +16,7 @@ int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node) {
     return 0;
 }
 
-/** For a post, which is the loop's by now: an errno, or 0 also if the loop has ended since, and has called it. */
+/** For a post, which the loop owns by now: an errno; 0 also if the loop was destroyed since, and has called it. */
 static int wake_sleeper(rlc_loop *loop) {
     int status = rlc_wakeup_port_signal(loop->wakeup);
     return status < 0 && status != -ESHUTDOWN && status != -ECHILD ? -status : 0;
@@ -28,8 +28,8 @@ int rlc_loop_post(rlc_loop *loop, rlc_post_node *node) {
     int status = rlc_push_post(&loop->posts, node);
     if (status < 0)
         return status;
-    /* Whoever finds the loop asleep wakes it, also for a thread that was preempted before it came to that. An awake
-     * loop reads the queue after it has announced its sleep: it needs no word. */
+    /* A poster that finds the loop asleep wakes it, also for a poster that was preempted before it checked. A loop that
+     * is awake needs no wake: it reads the queue after it has announced its sleep. */
     return rlc_wakeup_word(loop->wakeup) == RLC_WORD_ASLEEP ? wake_sleeper(loop) : 0;
 }
 

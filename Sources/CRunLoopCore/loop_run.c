@@ -1,13 +1,13 @@
-/* Runs: passes until there is a result. A pass: a look at the kernel, unless it may be left out, and callouts. */
+/* Runs: passes until there is a result. A pass: a poll of the kernel, unless it may be left out, and callouts. */
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
 #include <errno.h>
 
-/* Work that this thread queues for itself may keep it from looking at the kernel, but not for long. */
+/* While this thread queues work for itself it may leave out polls of the kernel, but not for long. */
 enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000 };
 
-/* ---- looks ---- */
+/* ---- polls of the kernel, called looks ---- */
 
 /**
  * How many looks may be left out before the clock is read again: few at first, so that long callouts are noticed; many
@@ -86,11 +86,11 @@ static rlc_port *take_event(rlc_port_set *set, uint32_t *ret_ready) {
     return port != NULL ? port : rlc_port_set_take_port(set, ret_ready);
 }
 
-/** Events of this pass's look are believed; those that an earlier one has left are looked at again. */
+/** Events that this pass has fetched count as true; those of an earlier pass are verified. */
 static bool call_events(rlc_loop *loop) {
     bool called = false;
     uint32_t ready;
-    /* A nested run may leave a fresh batch behind: bounded, the rest is the next pass's. */
+    /* A nested run may leave a fresh batch: the bound leaves what remains to the next pass. */
     for (int i = 0; i < RLC_BATCH_MAX && rlc_port_set_has_events(loop->set); i++) {
         rlc_port *port = take_event(loop->set, &ready);
         if (port == NULL)
@@ -115,7 +115,7 @@ rlc_calling_out_to_a_post(rlc_post_node *node) {
     __asm__ volatile(""); /* no tail call: the frame stays */
 }
 
-/** 1: there were some, 0: there was none; -ECHILD: one of them has forked, and the rest is the parent's. */
+/** 1: it has called some, 0: there was none; -ECHILD: one has forked, and the others are left to the parent. */
 static int call_posts(rlc_loop *loop) {
     rlc_post_node *node = loop->taken;
     if (node == NULL)
@@ -158,13 +158,13 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     return status < 0 ? status : 0;
 }
 
-/** True if another pass has nothing but posts to serve as long as it does not ask the kernel. */
+/** True if the next pass would call nothing but posts, unless it polls the kernel. */
 static bool has_only_posts(const rlc_loop *loop) {
     return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !rlc_loop_has_timers(loop) &&
            rlc_slot_list_is_empty(&loop->pending) && !rlc_port_set_has_events(loop->set);
 }
 
-/** Such passes, one after the other. RLC_RUN_STOPPED, 0 to go on, or -ECHILD. */
+/** Makes such passes, one after the other. RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD. */
 static int serve_posts(rlc_loop *loop) {
     while (has_only_posts(loop) && may_skip_look(loop)) {
         loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
@@ -201,7 +201,7 @@ static bool is_finished(const rlc_loop *loop) {
     return loop->watch_count == 0 && !rlc_loop_has_timers(loop) && !rlc_loop_has_work(loop);
 }
 
-/** One pass and what follows from it: a result, 0 to go on, or -errno. */
+/** Makes one pass and decides what follows: a result, 0 to continue, or -errno. */
 static int step(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     if (is_finished(loop))
         return RLC_RUN_FINISHED;

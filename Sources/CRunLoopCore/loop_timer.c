@@ -14,7 +14,7 @@ static bool is_due(const rlc_timer *timer) {
     return timer->member.marks[RLC_TIMER_DUE];
 }
 
-/** What the first timer needs. Half of it may stay after a failure: the next timer finishes the rest. */
+/** Makes what the first timer needs. After a failure a part of it may exist; the next timer makes what is missing. */
 static int set_up_timers(rlc_loop *loop) {
     int status = rlc_loop_ensure_wakeup(loop);
     if (status == 0 && loop->heap == NULL)

@@ -37,7 +37,7 @@ static void leave_lists(rlc_watch *watch) {
     rlc_port_assign(&watch->port, RLC_PORT_PENDING | RLC_PORT_REFUSED, false);
 }
 
-/** No member: it is called once with RLC_ERROR, and then silent until its interest is set. */
+/** It is no member any more: it is called once with RLC_ERROR, then suspended until its interest is set. */
 static void refuse(rlc_watch *watch) {
     watch->port.state = RLC_PORT_REFUSED;
     append(&watch->loop->failed, watch);
@@ -55,7 +55,7 @@ static void withdraw(rlc_loop *loop, rlc_port *port) {
 
 /* ---- adding, changing, removing ---- */
 
-/** A number that somebody has closed, and that is the loop's own now: watched, it would take the loop's place. */
+/** True for a number of the loop's own descriptors, which a watch would replace in the set. */
 static bool is_own(const rlc_loop *loop, int fd) {
     return fd == rlc_port_set_fd(loop->set) || fd == rlc_wakeup_port_fd(loop->wakeup) ||
            (loop->timer_port != NULL && fd == rlc_timer_port_fd(loop->timer_port));
@@ -93,7 +93,7 @@ void rlc_loop_flush_watches(rlc_loop *loop) {
         rlc_watch *watch = watch_at(loop, slot);
         next = watch->port.link.next;
         if (rlc_port_has(&watch->port, RLC_PORT_MUTED))
-            continue; /* this run is inside the callout that tells of its refusal */
+            continue; /* this run is inside the callout that reports its refusal */
         leave_lists(watch);
         if (is_own(loop, watch->port.fd) || rlc_port_set_enroll(loop->set, &watch->port) < 0)
             refuse(watch);

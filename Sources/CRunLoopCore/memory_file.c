@@ -24,7 +24,7 @@ static int create(void) {
     return fd < 0 ? -errno : fd;
 }
 
-/* write(2) fills pages that nobody has mapped: cheaper than to fault them in. It takes at most INT_MAX bytes at
+/* write(2) fills pages that no process has mapped: cheaper than to fault them in. It takes at most INT_MAX bytes at
  * once. */
 static int write_whole(int fd, const char *bytes, size_t size) {
     while (size > 0) {
@@ -65,7 +65,7 @@ int rlc_memory_file_open(uint64_t size, void **ret_bytes) {
     return fd;
 }
 
-/* Private, though nobody writes: kernels before 6.7 refuse a shared mapping of what is sealed against writing. */
+/* Private, though no process writes: kernels before 6.7 refuse a shared mapping of what is sealed against writing. */
 static int map(int fd, uint64_t size, const void **ret_bytes) {
     void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A descriptor of the sender's process, from 6.5 on: whoever has this socket too can ask for it with each packet. */
+/* A descriptor of the sender's process, from Linux 6.5 on: another process that has this socket can turn it on. */
 enum { PROCESS_DESCRIPTOR = 4 };
 
 /* Room for what the kernel may deliver: descriptors and one sender. */
@@ -137,7 +137,7 @@ int rlc_message_socket_unread(int fd) {
     return ioctl(fd, SIOCOUTQ, &unread) < 0 ? -errno : unread;
 }
 
-/* Edges: the kernel tells of each packet that is taken, though there was room before. */
+/* Edge-triggered: the kernel reports each packet that is received, even if there was room before. */
 static int wait_in_set(int set, int fd, int unread, uint64_t deadline_ns) {
     struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
     if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) < 0)
@@ -173,7 +173,7 @@ void rlc_received_close(const rlc_received *received, size_t from) {
         (void)close(received->descriptors[i]);
 }
 
-/* What the kernel has made ours, whatever else is wrong. */
+/* Collects the descriptors that the kernel has given to this process, also those of a packet that is refused. */
 static void collect(struct msghdr *message, rlc_received *received) {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
         if (header->cmsg_level != SOL_SOCKET)

@@ -102,7 +102,7 @@ static bool is_same_file(const struct stat *left, const struct stat *right) {
     return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
 }
 
-/* As flopen(3): locked, and still what the path names. 1: yes; 0: somebody has taken the file away meanwhile. */
+/* As flopen(3): locks the file, and checks that the path still names it. 1: yes; 0: the file was removed meanwhile. */
 static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_owner) {
     int status = try_lock(fd);
     if (status < 0)
@@ -142,7 +142,8 @@ static bool is_at(int folder, const char *name, uint64_t device, uint64_t inode)
            status.st_ino == inode;
 }
 
-/* Still locked: who has opened it meanwhile sees that it is gone. One that is not ours any more is its new owner's. */
+/* Still locked: a process that has opened it meanwhile sees that it is gone. If the path names another file, that one
+ * belongs to a new owner and stays. */
 static void remove_lock(const rlc_port_name *name) {
     char lock_name[RLC_PORT_NAME_LONGEST + 8];
     write_name(lock_name, sizeof lock_name, "%s.lock", name->name);
@@ -173,7 +174,7 @@ static int make_socket(void) {
     return status;
 }
 
-/* Under the lock: nobody else has this temporary name. It appears under the final one when it listens. */
+/* Under the lock: no other process uses this temporary name. It appears under the final one when it listens. */
 static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     struct sockaddr_un address;
     socklen_t size = make_address(&address, folder, temporary);
@@ -193,7 +194,7 @@ static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     return failure;
 }
 
-/* Nobody listens there: no owner whose lock a cleaner has taken away. 0, or -errno. */
+/* Checks that no process listens there: an owner whose lock file a cleaner has removed. 0, or -errno. */
 static int check_no_listener(int folder, const char *name) {
     int fd = rlc_port_name_connect(folder, name);
     if (fd >= 0)

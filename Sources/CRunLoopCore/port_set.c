@@ -101,7 +101,7 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
 int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     rlc_port *older = rlc_port_set_owner(set, port->fd);
     if (older != NULL && older->kind == RLC_PORT_HINT && port->kind != RLC_PORT_HINT)
-        return -EBADF; /* closed by somebody, and the owner's own by now: its marker must not be taken over */
+        return -EBADF; /* other code has closed fd, and the number is a hint's by now: a hint is not taken over */
     rlc_port_set_link(set, port);
     if (older != NULL)
         rlc_port_note_sharing(port);

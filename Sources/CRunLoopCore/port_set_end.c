@@ -1,4 +1,4 @@
-/* A readiness event that says more than "you may read or write", or is not fresh: hang-ups, errors, doubt. */
+/* A readiness event that says more than "you may read or write", or that may be stale: hang-ups, errors. */
 #include "port_set_internal.h"
 
 #include <assert.h>
@@ -41,7 +41,7 @@ static bool has_unread(const rlc_port_set *set, const rlc_port *port, uint32_t e
     return set->kernel->readable_bytes(set->kernel->context, port->fd) > 0;
 }
 
-/** Puts a port that has ended to rest, so that a level that never falls is reported once. */
+/** Suspends a port that has ended, so that a hang-up, which never goes away, is reported once. */
 static void settle_ended(rlc_port_set *set, rlc_port *port, uint32_t events) {
     bool reads_only = (events & EPOLLHUP) == 0;
     if (reads_only && (port->interest & RLC_WRITABLE) != 0) {
@@ -53,7 +53,7 @@ static void settle_ended(rlc_port_set *set, rlc_port *port, uint32_t events) {
 }
 
 /**
- * What is true now. If the kernel cannot say, what was fetched is believed: no second edge would tell of it
+ * The present readiness. If poll(2) fails, the fetched event counts as true: no second edge would report it
  * [RLC-TAKE-6].
  */
 static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
@@ -82,7 +82,7 @@ uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events
         return ready;
     if (has_unread(set, port, events)) {
         if (was_in_error && is_in_error)
-            rlc_port_set_renew(set, port); /* no edge will tell of the rest */
+            rlc_port_set_renew(set, port); /* no edge will report the bytes that are left */
         return ready;
     }
     if ((events & ENDED) != 0) {

@@ -1,17 +1,17 @@
-/* What a member asks for, and whether it is left out. */
+/* The interest of a member, and whether it is muted. */
 #include "port_set_internal.h"
 
 #include <errno.h>
 
 enum { ENDS = RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR };
 
-/** Setting it would change nothing. An edge-triggered port looks again each time. */
+/** Setting the interest would change nothing. For an edge-triggered port it makes epoll report again each time. */
 static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t interest) {
     bool is_known = owner == NULL || rlc_port_has(owner, RLC_PORT_REGISTERED);
     return port->interest == interest && (interest & RLC_EDGE) == 0 && !rlc_port_has(port, ENDS) && is_known;
 }
 
-/** Whoever asks is told by the answer. */
+/** The return value reports the loss, so that rlc_port_set_take need not. */
 static int answer_orphan(rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_UNHEARD, false);
     return -EBADF;
@@ -30,7 +30,7 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
     if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || owner == NULL)
         return 0;
     int status = rlc_port_set_update(set, owner);
-    if (status < 0) { /* epoll knows what it knew */
+    if (status < 0) { /* the registration is unchanged */
         port->interest = before.interest;
         rlc_port_assign(port, before.state & ENDS, true);
     }
@@ -42,7 +42,7 @@ int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {
         return 0;
     rlc_port_assign(port, RLC_PORT_MUTED, muted);
     if (rlc_port_has(port, RLC_PORT_UNHEARD))
-        rlc_port_set_note_unheard(set, port); /* of one that is muted nothing is told */
+        rlc_port_set_note_unheard(set, port); /* a muted port reports nothing */
     rlc_port *owner = rlc_port_set_registrant(set, port);
     return owner == NULL ? 0 : rlc_port_set_update(set, owner);
 }

@@ -1,4 +1,4 @@
-/* What epoll is told of a member, or of all that share its number. */
+/* The registration in epoll of a member, or of all that share its number. */
 #include "port_set_internal.h"
 
 #include <errno.h>
@@ -84,6 +84,6 @@ int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
     atomic_fetch_add(&set->changes, 1);
     if (status != -EBADF && status != -ENOENT)
         return status;
-    rlc_port_set_lose(set, port->fd); /* closed behind our back; the number is nobody's or a stranger's */
+    rlc_port_set_lose(set, port->fd); /* the number was closed, and may belong to another file */
     return -EBADF;
 }

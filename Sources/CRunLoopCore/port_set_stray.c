@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/** Deletes the registration of a dead token by its number, if that still is known and nobody else's. */
+/** Deletes the registration of a dead token by its number, if that is still known and no other member has it. */
 static bool delete_by_number(const rlc_port_set *set, rlc_token token) {
     if (rlc_token_slot(token) >= set->ports.touched)
         return false;
@@ -22,7 +22,7 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
             continue;
         int status = rlc_port_set_control(set, epoll_fd, EPOLL_CTL_ADD, port);
         if (status == -EBADF || status == -EPERM) {
-            /* Closed behind our back, too: only the old set could still hear it, and those that share its number. */
+            /* Its number was closed too: only the old description could report it and those that share its number. */
             rlc_port_set_lose(set, port->fd);
         } else if (status < 0) {
             return status;
@@ -31,7 +31,7 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
     return 0;
 }
 
-/** A new epoll description behind the old number: the only way to lose a registration that no number reaches. */
+/** A new epoll description behind the old number: the only way to drop a registration that no number reaches. */
 static int rebuild(rlc_port_set *set) {
     const rlc_kernel *kernel = set->kernel;
     if (kernel->replace == NULL)

@@ -1,4 +1,4 @@
-/* Taking: one event, still true, of what was fetched. Under the lock. */
+/* Takes the next fetched event that is still true. Under the lock. */
 #include "port_set_internal.h"
 
 #include <errno.h>
@@ -59,8 +59,8 @@ static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t event
 }
 
 /**
- * One after the other, the oldest first, each member that shares the number and wants what has come. The event stays in
- * the batch meanwhile; for the second member on it is verified again.
+ * Returns, call by call, each member that shares the number and is interested in the event, the oldest first. The event
+ * stays in the batch meanwhile, and is verified again from the second member on.
  */
 __attribute__((noinline)) static rlc_port *take_shared(
     rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
@@ -77,7 +77,7 @@ __attribute__((noinline)) static rlc_port *take_shared(
         if (oldest == NULL)
             return NULL;
         rlc_port_assign(oldest, RLC_PORT_TOLD, true);
-        /* Of what the others have asked for it hears nothing: a half-closed peer is no hang-up to who only writes. */
+        /* It gets no event that only the others are interested in: a half-closed peer is no hang-up for a writer. */
         uint32_t its_events = events & (rlc_port_asked_events(oldest) | EPOLLHUP | EPOLLERR);
         uint32_t ready = take_readiness(set, oldest, its_events, is_believed);
         if (ready == 0)
@@ -168,7 +168,7 @@ static rlc_port *take_first(rlc_port_set *set, uint32_t *ret_ready) {
         return NULL;
     set->cursor++;
     if (*ret_ready == 0)
-        return NULL; /* nobody was called: what comes next is as fresh */
+        return NULL; /* nothing was called: the next event is as fresh */
     set->is_fresh = false;
     return port;
 }

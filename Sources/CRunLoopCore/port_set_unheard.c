@@ -1,11 +1,11 @@
-/* Members that epoll does not watch, though it should: told by take, and tried again. */
+/* Members that epoll does not watch, though it should: rlc_port_set_take reports them, rlc_port_set_retry retries. */
 #include "port_set_internal.h"
 
 #include <errno.h>
 
-/* ---- tried again ---- */
+/* ---- retry ---- */
 
-/** Among them those that are out, whose update is nothing. */
+/** Also true for members that are muted or suspended, for which an update does nothing. */
 static bool is_unregistered(const rlc_port_set *set, const rlc_port *port) {
     return rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_MEMBER) &&
            !rlc_port_has(port, RLC_PORT_ORPHAN | RLC_PORT_REGISTERED) && rlc_port_set_owner(set, port->fd) == port;
@@ -16,17 +16,17 @@ int rlc_port_set_retry(rlc_port_set *set) {
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);
         int answer = is_unregistered(set, port) ? rlc_port_set_update(set, port) : 0;
-        if (answer < 0 && answer != -EBADF) /* of what is lost take tells */
+        if (answer < 0 && answer != -EBADF) /* rlc_port_set_take reports lost ones */
             status = answer;
     }
     return status;
 }
 
-/* ---- told ---- */
+/* ---- report ---- */
 
 void rlc_port_set_note_unheard(rlc_port_set *set, rlc_port *port) {
     if (rlc_port_has(port, RLC_PORT_RESTING))
-        return; /* it has been told something, and is answered when it asks for more */
+        return; /* it has had an event, and rlc_port_set_set_interest will return the error */
     rlc_port_assign(port, RLC_PORT_UNHEARD, true);
     if (!rlc_port_has(port, RLC_PORT_MUTED))
         atomic_store(&set->has_unheard, true);
@@ -48,10 +48,10 @@ void rlc_port_set_lose(rlc_port_set *set, int fd) {
 void rlc_port_set_renew(rlc_port_set *set, rlc_port *port) {
     rlc_port *owner = rlc_port_set_registrant(set, port);
     if (owner == NULL)
-        return; /* an orphan, of whom take has told or will tell */
+        return; /* an orphan, which take has reported or will report */
     int status = rlc_port_set_update(set, owner);
     if (status >= 0 || status == -EBADF || status == -ECHILD)
-        return; /* the lost ones are noted; a child of fork(2) has nothing to hear */
+        return; /* update has noted the lost ones; in a child of fork(2) nothing is watched */
     rlc_port_set_drop(set, owner);
     for (port = owner; port != NULL; port = rlc_port_older_sharer(port))
         rlc_port_set_note_unheard(set, port);

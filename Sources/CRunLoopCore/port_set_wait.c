@@ -40,7 +40,7 @@ __attribute__((noinline)) static void move_into_larger_batch(rlc_port_set *set) 
 }
 
 int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
-    assert(!rlc_port_set_holds_batch(set)); /* waiting now would overwrite events that nobody has taken */
+    assert(!rlc_port_set_holds_batch(set)); /* waiting now would overwrite events that were not taken */
     if (rlc_port_set_is_forked(set))
         return -ECHILD;
     if (atomic_load_explicit(&set->next_batch, memory_order_relaxed) != NULL)

@@ -26,8 +26,8 @@ bool rlc_thread_has_barrier(void) {
 }
 
 /**
- * A process that has not registered, a child of fork(2) too, is told so by EPERM; before Linux 4.14 only the slow one
- * is there.
+ * EPERM: the process has not registered, which holds for each child of fork(2) too. Before Linux 4.14 there is only the
+ * slow command.
  */
 static bool pass_barrier(void) {
     return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 ||

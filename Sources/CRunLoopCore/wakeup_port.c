@@ -80,14 +80,14 @@ static int wake_sleeper(const rlc_wakeup_port *port) {
     return size < 0 && size != -EAGAIN ? (int)size : 1; /* EAGAIN: full, so it is readable */
 }
 
-/** In this order: once it is ended nobody becomes a writer that writes. */
+/** In this order: after rlc_wakeup_port_end a waker that counts itself as a writer finds the word closed. */
 static void close_if_over(rlc_wakeup_port *port) {
     if (atomic_load(&port->is_ended) && atomic_load(&port->writers) == 0)
         close_descriptor(port);
 }
 
 /**
- * ASLEEP -> posted, and the write, unless somebody else has been quicker.
+ * ASLEEP -> posted, and the write, unless another waker has posted first.
  *
  * @return False if the word has changed: `seen` is what it is now.
  */
@@ -99,8 +99,9 @@ static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, uint3
 }
 
 /**
- * The same for a port that may be ended meanwhile. The caller is a writer before it takes the step: whoever ends the
- * port then either sees it, and leaves the descriptor to it, or has closed the word before its step.
+ * The same for a port that may be ended meanwhile. The caller counts itself as a writer before it changes the word:
+ * rlc_wakeup_port_end then either sees the count, and leaves closing the descriptor to the writer, or has closed the
+ * word before that change.
  */
 static bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, uint32_t *seen, int *ret_status) {
     atomic_fetch_add(&port->writers, 1);

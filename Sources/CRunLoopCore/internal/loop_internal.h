@@ -21,7 +21,7 @@ struct rlc_watch {
 
 enum {
     RLC_TIMER_DUE,   /**< Taken from the heap, and not called yet. */
-    RLC_TIMER_ARMED, /**< By somebody else than the loop, since its callout began. */
+    RLC_TIMER_ARMED, /**< rlc_timer_arm was called since its callout began. */
 };
 
 /** A record of the heap. */
@@ -61,14 +61,14 @@ struct rlc_loop {
     uint32_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
     bool can_sleep;                      /**< The eventfd is there: with the first watch, timer or prepare. */
     bool is_brisk;                       /**< The last time as many as may be left out were short together. */
-    uint32_t depth; /**< Runs on the stack. What is removed in a pass is buried behind the outermost run's. */
+    uint32_t depth; /**< Runs on the stack. Memory of removed members is released after the outermost run's pass. */
     uint32_t fork_generation;
     const uint32_t *fork_word; /**< rlc_fork_word, which stays where it is from the first generation on. */
 };
 
 /**
- * As rlc_has_forked_since, also asked after each callout: that may return into a child of fork(2). Without counting
- * this process: a child that nobody has counted finds 0, which is no loop's number.
+ * As rlc_has_forked_since, also asked after each callout: that may return into a child of fork(2). It gives this
+ * process no number: a child that has none yet finds 0, which is no loop's number.
  */
 static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
     return __atomic_load_n(loop->fork_word, __ATOMIC_ACQUIRE) != loop->fork_generation;
@@ -85,7 +85,7 @@ static inline int rlc_loop_ensure_wakeup(rlc_loop *loop) {
     return loop->can_sleep ? 0 : rlc_loop_open_wakeup(loop);
 }
 
-/* ---- what there is to do ---- */
+/* ---- work ---- */
 
 static inline uint64_t rlc_loop_now(const rlc_loop *loop) {
     return loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
@@ -125,7 +125,7 @@ static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_nod
 
 enum { RLC_LOOKS_SKIPPED_MAX = 64 };
 
-/** What came of a pass. */
+/** The result of a pass. */
 typedef struct rlc_outcome {
     bool called; /**< At least one callout. */
     bool woken;  /**< rlc_loop_wake asked for it. */

@@ -10,27 +10,27 @@
 
 enum {
     RLC_BATCH_MAX = 128
-}; /* epoll_wait(2) copies at most this many; the rest stay queued in the kernel, none is lost */
+}; /* epoll_wait(2) copies at most this many; further events stay queued in the kernel, none is lost */
 
 /** Only the owner of a number, its newest member that is no orphan, can be registered: with older ones that share it,
  * for all of them. */
 enum {
     RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's token. */
     RLC_PORT_MUTED = 2,
-    RLC_PORT_RESTING = 4,     /**< Ended and reported; set_interest wakes it. */
-    RLC_PORT_ORPHAN = 8,      /**< Its number was closed and belongs to somebody else now. */
+    RLC_PORT_RESTING = 4,     /**< Suspended: it has ended, and was reported. set_interest resumes it. */
+    RLC_PORT_ORPHAN = 8,      /**< Its number was closed, and may belong to another file. */
     RLC_PORT_EMPTIES = 16,    /**< A counter that one read empties. */
     RLC_PORT_READ_ENDED = 32, /**< End of file was reported; still waits to write. */
     RLC_PORT_IN_ERROR = 64,   /**< An error without hang-up was reported: edge-triggered until it is gone. */
-    RLC_PORT_BLOCKS = 128, /**< A counter without O_NONBLOCK: a read may wait if the event is somebody else's by now. */
-    RLC_PORT_MEMBER = 256, /**< Enrolled. */
+    RLC_PORT_BLOCKS = 128,    /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
+    RLC_PORT_MEMBER = 256,    /**< Enrolled. */
     RLC_PORT_PENDING = 512,   /**< rlc_loop's: waits for the next pass to enroll it. */
-    RLC_PORT_REFUSED = 1024,  /**< rlc_loop's: that failed, and nobody has been told yet. */
+    RLC_PORT_REFUSED = 1024,  /**< rlc_loop's: that failed, and its callout was not called yet. */
     RLC_PORT_SHARED = 2048,   /**< Of the owner: older members share its number. */
-    RLC_PORT_TOLD = 4096,     /**< Of those that share: has been told of the event that is being handed out. */
+    RLC_PORT_TOLD = 4096,     /**< Of those that share: take has returned it for the present event. */
     RLC_PORT_SEEN = 8192,     /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
     RLC_PORT_KNOWN = 16384,   /**< So has RLC_PORT_EMPTIES. */
-    RLC_PORT_UNHEARD = 32768, /**< epoll does not watch it any more, though it should: take tells. */
+    RLC_PORT_UNHEARD = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
 };
 
 /** Of what is taken: beside RLC_ERROR, that epoll does not watch the port any more. */
@@ -95,7 +95,7 @@ static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) 
     port->state = (uint16_t)(is_set ? port->state | state : port->state & ~state);
 }
 
-/** What a readiness port wants to hear of. */
+/** The epoll events of a readiness port's interest. */
 static inline uint32_t rlc_port_asked_events(const rlc_port *port) {
     bool reads = (port->interest & RLC_READABLE) != 0 && !rlc_port_has(port, RLC_PORT_READ_ENDED);
     return (reads ? EPOLLIN | EPOLLRDHUP : 0) | ((port->interest & RLC_WRITABLE) != 0 ? EPOLLOUT : 0) |
@@ -128,7 +128,7 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port);
 /** Is no member any more. As rlc_port_set_remove. [locked] */
 int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port);
 
-/* ---- what a member asks for: port_set_interest.c ---- */
+/* ---- interest and muting: port_set_interest.c ---- */
 
 /** As rlc_port_set_set_interest. [locked] */
 int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
@@ -179,7 +179,7 @@ static inline rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_por
     return owner == NULL || owner == port ? owner : rlc_port_sharing_owner(owner, port);
 }
 
-/* ---- what epoll is told: port_set_register.c ---- */
+/* ---- registrations in epoll: port_set_register.c ---- */
 
 /** epoll_ctl(2) on `epoll_fd`, to add or change; -ECHILD in a child of fork(2). */
 int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
@@ -187,23 +187,23 @@ int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, c
 int rlc_port_set_delete(const rlc_port_set *set, const rlc_port *port);
 /** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
-/** epoll watches it no more, if it did. */
+/** Deletes its registration, if it has one. */
 void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
 
 /* ---- members that epoll does not watch, though it should: port_set_unheard.c ---- */
 
 /**
- * What was registered of the port is out of date. As rlc_port_set_update, for whoever has nobody to answer to: members
- * that epoll refuses are out, until rlc_port_set_retry or their interest takes them back, and take tells of them.
+ * Registers anew what has changed, as rlc_port_set_update, for callers that cannot return an error: members that epoll
+ * refuses are not watched until rlc_port_set_retry or rlc_port_set_set_interest succeeds, and take reports them.
  */
 void rlc_port_set_renew(rlc_port_set *set, rlc_port *port);
-/** Its number was closed. */
+/** Makes it an orphan: its number was closed. */
 void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
-/** All members at the number are orphans, of whom take tells. */
+/** Makes all members of the number orphans, which take reports. */
 void rlc_port_set_lose(rlc_port_set *set, int fd);
-/** Take is to tell that epoll does not watch the port, once it is not muted. */
+/** Lets take report, once the port is not muted, that epoll does not watch it. */
 void rlc_port_set_note_unheard(rlc_port_set *set, rlc_port *port);
-/** The next member of whom take is to tell so, or NULL. */
+/** The next member that take has to report so, or NULL. */
 rlc_port *rlc_port_set_take_unheard(rlc_port_set *set);
 
 /* ---- the batch: port_set_wait.c ---- */
@@ -231,11 +231,11 @@ void rlc_port_set_drop_strays(rlc_port_set *set);
 /* ---- what an event says: port_set_end.c ---- */
 
 /**
- * What to report of a readiness event that says more than "you may read or write", or is not believed as it was
- * fetched; 0 for nothing. What has ended or is in error is registered accordingly.
+ * What to report of a readiness event that says more than "you may read or write", or that has to be verified; 0 for
+ * nothing. What has ended or is in error is registered accordingly.
  */
 uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed);
-/** Is silent until its interest is set. */
+/** Suspends the port until its interest is set. */
 void rlc_port_set_rest(rlc_port_set *set, rlc_port *port);
 
 /**

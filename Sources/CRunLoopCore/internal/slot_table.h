@@ -12,7 +12,7 @@ typedef struct rlc_slot {
     uint32_t generation; /**< Odd while the slot is in use, so that no token is ever 0. */
 } rlc_slot;
 
-/** A record that nobody uses: of what it held, it keeps all but this. */
+/** A free record. It keeps the bytes that it held, except for these. */
 typedef struct rlc_unused_slot {
     rlc_slot slot;
     SLIST_ENTRY(rlc_unused_slot) link;

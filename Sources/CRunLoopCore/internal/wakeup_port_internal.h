@@ -21,7 +21,7 @@ struct rlc_wakeup_port {
     _Atomic int event_fd;     /* -1: not made yet, or closed */
 };
 
-/** Without its eventfd, which only a sleeper needs. It must not be ended, only closed: then a wake counts nobody. */
+/** Without an eventfd, which only a sleeper needs. Such a port is closed, not ended: its wakes count no writers. */
 int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
 /** Before the first begin_wait: makes the eventfd. 0 or -errno. */
 int rlc_wakeup_port_open(rlc_wakeup_port *port);
