@@ -95,13 +95,13 @@ static bool call_events(rlc_loop *loop) {
         rlc_port *port = take_event(loop->set, &ready);
         if (port == NULL)
             break;
-        if ((ready & RLC_UNHEARD) != 0) {
+        if ((ready & RLC_UNWATCHED) != 0) {
             rlc_loop_lose(loop, port);
         } else if (port->kind != RLC_PORT_HINT) {
             rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
             called = true;
         } else if (port->context != NULL) {
-            rlc_timer_port_harvested(port->context);
+            rlc_timer_port_note_expiry(port->context);
         }
     }
     loop->set->is_trusted = false;
@@ -179,11 +179,11 @@ static int serve_posts(rlc_loop *loop) {
 /* ---- runs ---- */
 
 /** No callout is on the stack: what was removed by one may be used again. */
-static void bury(rlc_loop *loop) {
-    if (!SLIST_EMPTY(&loop->dead_watches))
-        rlc_loop_bury_watches(loop);
-    if (!SLIST_EMPTY(&loop->dead_timers))
-        rlc_loop_bury_timers(loop);
+static void free_removed(rlc_loop *loop) {
+    if (!SLIST_EMPTY(&loop->removed_watches))
+        rlc_loop_free_removed_watches(loop);
+    if (!SLIST_EMPTY(&loop->removed_timers))
+        rlc_loop_free_removed_timers(loop);
 }
 
 void rlc_loop_enter(rlc_loop *loop) {
@@ -194,7 +194,7 @@ void rlc_loop_enter(rlc_loop *loop) {
 
 void rlc_loop_leave(rlc_loop *loop) {
     if (--loop->depth == 0)
-        bury(loop);
+        free_removed(loop);
 }
 
 static bool is_finished(const rlc_loop *loop) {
@@ -232,7 +232,7 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
         if (result == 0 && is_endless)
             result = serve_posts(loop);
         if (loop->depth == 1)
-            bury(loop);
+            free_removed(loop);
     } while (result == 0);
     atomic_store(&loop->stop, enclosing);
     rlc_loop_leave(loop);

@@ -99,13 +99,13 @@ void rlc_timer_remove(rlc_timer *timer) {
         return;
     }
     rlc_timer_heap_disarm(loop->heap, &timer->member);
-    SLIST_INSERT_HEAD(&loop->dead_timers, (rlc_unused_slot *)(void *)timer, link);
+    SLIST_INSERT_HEAD(&loop->removed_timers, (rlc_unused_slot *)(void *)timer, link);
 }
 
-void rlc_loop_bury_timers(rlc_loop *loop) {
+void rlc_loop_free_removed_timers(rlc_loop *loop) {
     rlc_unused_slot *dead;
-    while ((dead = SLIST_FIRST(&loop->dead_timers)) != NULL) {
-        SLIST_REMOVE_HEAD(&loop->dead_timers, link);
+    while ((dead = SLIST_FIRST(&loop->removed_timers)) != NULL) {
+        SLIST_REMOVE_HEAD(&loop->removed_timers, link);
         rlc_timer_heap_release(loop->heap, (rlc_heap_timer *)(void *)dead);
     }
 }

@@ -130,13 +130,13 @@ void rlc_watch_remove(rlc_watch *watch) {
         rlc_slot_table_release(&loop->set->ports, &watch->port.slot);
         return;
     }
-    SLIST_INSERT_HEAD(&loop->dead_watches, (rlc_unused_slot *)(void *)watch, link);
+    SLIST_INSERT_HEAD(&loop->removed_watches, (rlc_unused_slot *)(void *)watch, link);
 }
 
-void rlc_loop_bury_watches(rlc_loop *loop) {
+void rlc_loop_free_removed_watches(rlc_loop *loop) {
     rlc_unused_slot *dead;
-    while ((dead = SLIST_FIRST(&loop->dead_watches)) != NULL) {
-        SLIST_REMOVE_HEAD(&loop->dead_watches, link);
+    while ((dead = SLIST_FIRST(&loop->removed_watches)) != NULL) {
+        SLIST_REMOVE_HEAD(&loop->removed_watches, link);
         rlc_slot_table_release(&loop->set->ports, &dead->slot);
     }
 }

@@ -10,8 +10,8 @@ static_assert(
 
 enum { ENDED = EPOLLHUP | EPOLLRDHUP };
 
-void rlc_port_set_rest(rlc_port_set *set, rlc_port *port) {
-    rlc_port_assign(port, RLC_PORT_RESTING, true);
+void rlc_port_set_suspend(rlc_port_set *set, rlc_port *port) {
+    rlc_port_assign(port, RLC_PORT_SUSPENDED, true);
     rlc_port_set_renew(set, port);
 }
 
@@ -48,7 +48,7 @@ static void settle_ended(rlc_port_set *set, rlc_port *port, uint32_t events) {
         rlc_port_assign(port, RLC_PORT_READ_ENDED, true);
         rlc_port_set_renew(set, port);
     } else {
-        rlc_port_set_rest(set, port);
+        rlc_port_set_suspend(set, port);
     }
 }
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-enum { ENDS = RLC_PORT_RESTING | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR };
+enum { ENDS = RLC_PORT_SUSPENDED | RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR };
 
 /** Setting the interest would change nothing. For an edge-triggered port it makes epoll report again each time. */
 static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t interest) {
@@ -13,7 +13,7 @@ static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t i
 
 /** The return value reports the loss, so that rlc_port_set_take need not. */
 static int answer_orphan(rlc_port *port) {
-    rlc_port_assign(port, RLC_PORT_UNHEARD, false);
+    rlc_port_assign(port, RLC_PORT_UNWATCHED, false);
     return -EBADF;
 }
 
@@ -23,7 +23,7 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
     rlc_port *owner = rlc_port_set_registrant(set, port);
     if (has_interest(port, owner, interest))
         return 0;
-    bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_RESTING);
+    bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_SUSPENDED);
     const rlc_port before = *port;
     port->interest = (uint8_t)interest;
     rlc_port_assign(port, ENDS, false);
@@ -41,8 +41,8 @@ int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {
     if (rlc_port_has(port, RLC_PORT_MUTED) == muted)
         return 0;
     rlc_port_assign(port, RLC_PORT_MUTED, muted);
-    if (rlc_port_has(port, RLC_PORT_UNHEARD))
-        rlc_port_set_note_unheard(set, port); /* a muted port reports nothing */
+    if (rlc_port_has(port, RLC_PORT_UNWATCHED))
+        rlc_port_set_note_unwatched(set, port); /* a muted port reports nothing */
     rlc_port *owner = rlc_port_set_registrant(set, port);
     return owner == NULL ? 0 : rlc_port_set_update(set, owner);
 }

@@ -11,7 +11,7 @@ static uint32_t events_of(const rlc_port *port) {
 }
 
 static bool is_out(const rlc_port *port) {
-    return rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_RESTING | RLC_PORT_ORPHAN);
+    return rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED | RLC_PORT_ORPHAN);
 }
 
 /** What all that share the owner's number want together; edge-triggered if all are. False if all of them are out. */

@@ -43,7 +43,7 @@ static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
             rlc_port_set_renew(set, port);
         return size > 0 ? RLC_READABLE : RLC_READABLE | RLC_ERROR;
     }
-    rlc_port_set_rest(set, port);
+    rlc_port_set_suspend(set, port);
     return size == 0 ? RLC_HANGUP : RLC_ERROR;
 }
 
@@ -54,7 +54,7 @@ static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t event
     if (ready == 0)
         ready = rlc_port_set_examine(set, port, events, is_believed);
     if ((port->interest & RLC_ONE_SHOT) != 0 && ready != 0)
-        rlc_port_set_rest(set, port);
+        rlc_port_set_suspend(set, port);
     return ready;
 }
 
@@ -67,16 +67,16 @@ __attribute__((noinline)) static rlc_port *take_shared(
     bool begins = set->shared_cursor != set->cursor + 1;
     set->shared_cursor = set->cursor + 1;
     for (rlc_port *port = begins ? owner : NULL; port != NULL; port = rlc_port_older_sharer(port))
-        rlc_port_assign(port, RLC_PORT_TOLD, false);
+        rlc_port_assign(port, RLC_PORT_REPORTED, false);
     while (true) {
         rlc_port *oldest = NULL;
         for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
-            if (!rlc_port_has(port, RLC_PORT_TOLD | RLC_PORT_MUTED | RLC_PORT_RESTING))
+            if (!rlc_port_has(port, RLC_PORT_REPORTED | RLC_PORT_MUTED | RLC_PORT_SUSPENDED))
                 oldest = port;
         }
         if (oldest == NULL)
             return NULL;
-        rlc_port_assign(oldest, RLC_PORT_TOLD, true);
+        rlc_port_assign(oldest, RLC_PORT_REPORTED, true);
         /* It gets no event that only the others are interested in: a half-closed peer is no hang-up for a writer. */
         uint32_t its_events = events & (rlc_port_asked_events(oldest) | EPOLLHUP | EPOLLERR);
         uint32_t ready = take_readiness(set, oldest, its_events, is_believed);
@@ -116,20 +116,20 @@ static rlc_port *take_fetched(rlc_port_set *set, uint32_t *ret_ready) {
     return NULL;
 }
 
-static rlc_port *take_unheard(rlc_port_set *set, uint32_t *ret_ready) {
-    if (!atomic_load(&set->has_unheard))
+static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
+    if (!atomic_load(&set->has_unwatched))
         return NULL;
-    *ret_ready = RLC_ERROR | RLC_UNHEARD;
-    return rlc_port_set_take_unheard(set);
+    *ret_ready = RLC_ERROR | RLC_UNWATCHED;
+    return rlc_port_set_take_unwatched(set);
 }
 
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
     if (!rlc_port_set_has_events(set) || rlc_port_set_is_forked(set))
         return NULL;
-    rlc_port *port = take_unheard(set, ret_ready);
+    rlc_port *port = take_unwatched(set, ret_ready);
     if (port == NULL && rlc_port_set_holds_batch(set))
         port = take_fetched(set, ret_ready);
-    return port != NULL ? port : take_unheard(set, ret_ready); /* what looking at the events has found */
+    return port != NULL ? port : take_unwatched(set, ret_ready); /* what looking at the events has found */
 }
 
 static rlc_port_event event_of(const rlc_port *port, uint32_t ready, rlc_port_fate fate) {
@@ -145,10 +145,10 @@ __attribute__((noinline)) static bool take_uncommon(rlc_port_set *set, rlc_port_
     const rlc_port *port = rlc_port_set_take_port(set, &ready);
     if (port == NULL)
         return false;
-    rlc_port_fate fate = RLC_FATE_HEARD;
-    if ((ready & RLC_UNHEARD) != 0)
+    rlc_port_fate fate = RLC_FATE_WATCHED;
+    if ((ready & RLC_UNWATCHED) != 0)
         fate = rlc_port_has(port, RLC_PORT_ORPHAN) ? RLC_FATE_LOST : RLC_FATE_REFUSED;
-    *ret_event = event_of(port, ready & ~(uint32_t)RLC_UNHEARD, fate);
+    *ret_event = event_of(port, ready & ~(uint32_t)RLC_UNWATCHED, fate);
     return true;
 }
 
@@ -156,7 +156,7 @@ __attribute__((noinline)) static bool take_uncommon(rlc_port_set *set, rlc_port_
  * rlc_port_set_take_port for the common event: the first of its batch, and plain or a counter's. NULL for all others.
  */
 static rlc_port *take_first(rlc_port_set *set, uint32_t *ret_ready) {
-    if (!set->is_fresh || set->has_strays || atomic_load(&set->has_unheard) || !rlc_port_set_holds_batch(set))
+    if (!set->is_fresh || set->has_strays || atomic_load(&set->has_unwatched) || !rlc_port_set_holds_batch(set))
         return NULL;
     const struct epoll_event *event = &set->batch->events[set->cursor];
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
@@ -179,7 +179,7 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     if (port == NULL)
         return take_uncommon(set, ret_event);
     if (port->kind == RLC_PORT_READINESS && (port->interest & RLC_ONE_SHOT) != 0)
-        rlc_port_set_rest(set, port);
-    *ret_event = event_of(port, ready, RLC_FATE_HEARD);
+        rlc_port_set_suspend(set, port);
+    *ret_event = event_of(port, ready, RLC_FATE_WATCHED);
     return true;
 }

@@ -95,7 +95,7 @@ void rlc_signals_unblock(rlc_signals signals) {
 /* One thread's status: false if it has ended, or does not tell. */
 static bool read_mask(int task, const char *thread, rlc_signals *ret_blocked, char name[16]) {
     char path[32], line[256], state = 'X';
-    bool is_told = false;
+    bool is_found = false;
     (void)snprintf(path, sizeof path, "%.16s/status", thread);
     int fd = openat(task, path, O_RDONLY | O_CLOEXEC);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
@@ -104,13 +104,13 @@ static bool read_mask(int task, const char *thread, rlc_signals *ret_blocked, ch
             (void)close(fd);
         return false;
     }
-    while (!is_told && fgets(line, sizeof line, file) != NULL) {
+    while (!is_found && fgets(line, sizeof line, file) != NULL) {
         (void)sscanf(line, "Name: %15[^\n]", name);
         (void)sscanf(line, "State: %c", &state);
-        is_told = sscanf(line, "SigBlk: %" SCNx64, ret_blocked) == 1;
+        is_found = sscanf(line, "SigBlk: %" SCNx64, ret_blocked) == 1;
     }
     (void)fclose(file);
-    return is_told && state != 'X' && state != 'Z';
+    return is_found && state != 'X' && state != 'Z';
 }
 
 bool rlc_signals_find_unblocked(rlc_signals signals, rlc_thread_mask *ret_thread) {

@@ -55,7 +55,7 @@ int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns) {
     return 1;
 }
 
-void rlc_timer_port_harvested(rlc_timer_port *port) {
+void rlc_timer_port_note_expiry(rlc_timer_port *port) {
     port->armed_ns = RLC_TIME_FOREVER;
 }
 

@@ -64,7 +64,7 @@ static inline void drain(rlc_port_set *set) {
 /** What a wait would have cost: with nothing to say, the set must also not keep the processor busy. */
 static inline void check_quiet(rlc_port_set *set) {
     CHECK_EQUAL(next(set), -1);
-    CHECK(!rlc_port_set_has_unheard(set));
+    CHECK(!rlc_port_set_has_unwatched(set));
     CHECK_EQUAL(rlc_port_set_wait(set, 0), 0);
 }
 

@@ -16,7 +16,7 @@ static void test_RLC_TIMER_1_a_later_deadline_costs_no_call(void) {
     CHECK_EQUAL(rlc_timer_port_armed(port), 5000);
     CHECK_EQUAL(rlc_timer_port_want(port, 4000), 1);
     CHECK_EQUAL(count_of(&kernel.sets), 2);
-    rlc_timer_port_harvested(port);
+    rlc_timer_port_note_expiry(port);
     CHECK(rlc_timer_port_armed(port) == RLC_TIME_FOREVER);
     CHECK_EQUAL(rlc_timer_port_disarm(port), 0);
     CHECK_EQUAL(count_of(&kernel.sets), 2);
@@ -59,7 +59,7 @@ static void test_RLC_TIMER_2_never_early(void) {
         struct pollfd entry = {.fd = rlc_timer_port_fd(port), .events = POLLIN};
         CHECK_EQUAL(poll(&entry, 1, 2000), 1);
         CHECK(rlc_now(RLC_CLOCK_MONOTONIC) >= deadline);
-        rlc_timer_port_harvested(port);
+        rlc_timer_port_note_expiry(port);
     }
     rlc_timer_port_destroy(port);
 }

@@ -60,7 +60,7 @@ typedef enum rlc_port_kind {
 
 /** Whether epoll still watches the port of an event. */
 typedef enum rlc_port_fate {
-    RLC_FATE_HEARD, /**< Yes. */
+    RLC_FATE_WATCHED, /**< Yes. */
     /** No: epoll has refused a change (ENOSPC, ENOMEM). rlc_port_set_retry may succeed later. */
     RLC_FATE_REFUSED,
     /**
@@ -75,7 +75,7 @@ typedef struct rlc_port_event {
     rlc_token token;
     void *context; /**< The one that rlc_port_set_insert was given. */
     rlc_port_kind kind;
-    uint32_t ready; /**< RLC_READABLE...; RLC_ERROR alone unless `fate` is RLC_FATE_HEARD. */
+    uint32_t ready; /**< RLC_READABLE...; RLC_ERROR alone unless `fate` is RLC_FATE_WATCHED. */
     rlc_port_fate fate;
 } rlc_port_event;
 
@@ -274,7 +274,7 @@ RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
  *
  * Thread: [any].
  */
-RLC_API bool rlc_port_set_has_unheard(const rlc_port_set *set);
+RLC_API bool rlc_port_set_has_unwatched(const rlc_port_set *set);
 
 /**
  * Counts how often the set has put a new epoll descriptor behind its number (see strays, above). A host that has the

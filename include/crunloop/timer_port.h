@@ -69,7 +69,7 @@ RLC_API int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns);
  *
  * Thread: [locked].
  */
-RLC_API void rlc_timer_port_harvested(rlc_timer_port *port);
+RLC_API void rlc_timer_port_note_expiry(rlc_timer_port *port);
 
 /**
  * Disarms the timerfd. An expiry that no set has fetched yet is lost.

@@ -48,9 +48,9 @@ struct rlc_loop {
     rlc_post_queue posts;
     rlc_post_node *deferred, **deferred_end; /**< Oldest first; the end is NULL once destroy has begun. */
     rlc_post_node *taken; /**< Posts of the pass that runs now, oldest first; a nested pass goes on with them. */
-    rlc_slot_list pending, failed;              /**< Watches. */
-    rlc_slot_list due;                          /**< Timers. */
-    rlc_unused_slots dead_watches, dead_timers; /**< To be released when no callout is on the stack. */
+    rlc_slot_list pending, failed;                    /**< Watches. */
+    rlc_slot_list due;                                /**< Timers. */
+    rlc_unused_slots removed_watches, removed_timers; /**< To be released when no callout is on the stack. */
     rlc_spin spin;
     SLIST_HEAD(, rlc_frame) frames; /**< Innermost first. */
     size_t watch_count;
@@ -167,7 +167,7 @@ static inline void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_
 /** A nested run begins: the watch whose callout starts it is no part of it. */
 void rlc_loop_mute_innermost(rlc_loop *loop);
 /** No callout is on the stack: what was removed by one may be used again. */
-void rlc_loop_bury_watches(rlc_loop *loop);
+void rlc_loop_free_removed_watches(rlc_loop *loop);
 
 /* ---- timers: loop_timer.c ---- */
 
@@ -178,7 +178,7 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
  * all that it collects.
  */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
-/** As rlc_loop_bury_watches. */
-void rlc_loop_bury_timers(rlc_loop *loop);
+/** As rlc_loop_free_removed_watches. */
+void rlc_loop_free_removed_timers(rlc_loop *loop);
 
 #endif

@@ -17,24 +17,24 @@ enum {
 enum {
     RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's token. */
     RLC_PORT_MUTED = 2,
-    RLC_PORT_RESTING = 4,     /**< Suspended: it has ended, and was reported. set_interest resumes it. */
-    RLC_PORT_ORPHAN = 8,      /**< Its number was closed, and may belong to another file. */
-    RLC_PORT_EMPTIES = 16,    /**< A counter that one read empties. */
-    RLC_PORT_READ_ENDED = 32, /**< End of file was reported; still waits to write. */
-    RLC_PORT_IN_ERROR = 64,   /**< An error without hang-up was reported: edge-triggered until it is gone. */
-    RLC_PORT_BLOCKS = 128,    /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
-    RLC_PORT_MEMBER = 256,    /**< Enrolled. */
-    RLC_PORT_PENDING = 512,   /**< rlc_loop's: waits for the next pass to enroll it. */
-    RLC_PORT_REFUSED = 1024,  /**< rlc_loop's: that failed, and its callout was not called yet. */
-    RLC_PORT_SHARED = 2048,   /**< Of the owner: older members share its number. */
-    RLC_PORT_TOLD = 4096,     /**< Of those that share: take has returned it for the present event. */
-    RLC_PORT_SEEN = 8192,     /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
-    RLC_PORT_KNOWN = 16384,   /**< So has RLC_PORT_EMPTIES. */
-    RLC_PORT_UNHEARD = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
+    RLC_PORT_SUSPENDED = 4,     /**< Suspended: it has ended, and was reported. set_interest resumes it. */
+    RLC_PORT_ORPHAN = 8,        /**< Its number was closed, and may belong to another file. */
+    RLC_PORT_EMPTIES = 16,      /**< A counter that one read empties. */
+    RLC_PORT_READ_ENDED = 32,   /**< End of file was reported; still waits to write. */
+    RLC_PORT_IN_ERROR = 64,     /**< An error without hang-up was reported: edge-triggered until it is gone. */
+    RLC_PORT_BLOCKS = 128,      /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
+    RLC_PORT_MEMBER = 256,      /**< Enrolled. */
+    RLC_PORT_PENDING = 512,     /**< rlc_loop's: waits for the next pass to enroll it. */
+    RLC_PORT_REFUSED = 1024,    /**< rlc_loop's: that failed, and its callout was not called yet. */
+    RLC_PORT_SHARED = 2048,     /**< Of the owner: older members share its number. */
+    RLC_PORT_REPORTED = 4096,   /**< Of those that share: take has returned it for the present event. */
+    RLC_PORT_SEEN = 8192,       /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
+    RLC_PORT_KNOWN = 16384,     /**< So has RLC_PORT_EMPTIES. */
+    RLC_PORT_UNWATCHED = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
 };
 
 /** Of what is taken: beside RLC_ERROR, that epoll does not watch the port any more. */
-enum { RLC_UNHEARD = 1 << 16 };
+enum { RLC_UNWATCHED = 1 << 16 };
 
 typedef struct rlc_port {
     rlc_slot slot; /**< Its token is what an event carries. */
@@ -69,8 +69,8 @@ struct rlc_port_set {
     _Atomic(rlc_batch *) next_batch;
     _Atomic uint64_t rebuilds;
     _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
-    /** A member that is not muted is RLC_PORT_UNHEARD. Set under the lock. */
-    _Atomic bool has_unheard;
+    /** A member that is not muted is RLC_PORT_UNWATCHED. Set under the lock. */
+    _Atomic bool has_unwatched;
     /**
      * A registration may have outlived its member: its number was closed while a duplicate stayed open. Under the lock.
      */
@@ -190,7 +190,7 @@ int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /** Deletes its registration, if it has one. */
 void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
 
-/* ---- members that epoll does not watch, though it should: port_set_unheard.c ---- */
+/* ---- members that epoll does not watch, though it should: port_set_unwatched.c ---- */
 
 /**
  * Registers anew what has changed, as rlc_port_set_update, for callers that cannot return an error: members that epoll
@@ -202,9 +202,9 @@ void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
 /** Makes all members of the number orphans, which take reports. */
 void rlc_port_set_lose(rlc_port_set *set, int fd);
 /** Lets take report, once the port is not muted, that epoll does not watch it. */
-void rlc_port_set_note_unheard(rlc_port_set *set, rlc_port *port);
+void rlc_port_set_note_unwatched(rlc_port_set *set, rlc_port *port);
 /** The next member that take has to report so, or NULL. */
-rlc_port *rlc_port_set_take_unheard(rlc_port_set *set);
+rlc_port *rlc_port_set_take_unwatched(rlc_port_set *set);
 
 /* ---- the batch: port_set_wait.c ---- */
 
@@ -220,7 +220,7 @@ static inline bool rlc_port_set_holds_batch(const rlc_port_set *set) {
 
 /** rlc_port_set_has_batch, in line. */
 static inline bool rlc_port_set_has_events(const rlc_port_set *set) {
-    return rlc_port_set_holds_batch(set) || atomic_load_explicit(&set->has_unheard, memory_order_acquire);
+    return rlc_port_set_holds_batch(set) || atomic_load_explicit(&set->has_unwatched, memory_order_acquire);
 }
 
 /* ---- fetched events without a port: port_set_stray.c ---- */
@@ -236,7 +236,7 @@ void rlc_port_set_drop_strays(rlc_port_set *set);
  */
 uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed);
 /** Suspends the port until its interest is set. */
-void rlc_port_set_rest(rlc_port_set *set, rlc_port *port);
+void rlc_port_set_suspend(rlc_port_set *set, rlc_port *port);
 
 /**
  * What to report of an event that says nothing but "you may read or write", if nothing else is known of the port; else
@@ -253,9 +253,7 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
 
 /* ---- taking: port_set_take.c ---- */
 
-/**
- * As rlc_port_set_take. The port, or NULL; of one that epoll does not watch any more RLC_ERROR | RLC_UNHEARD. [locked]
- */
+/** As rlc_port_set_take: the port, or NULL. RLC_ERROR | RLC_UNWATCHED: epoll has ceased to watch it. [locked] */
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
 
 /** The registered port of an event's token, or NULL: a dead one's. */

@@ -89,7 +89,7 @@ struct PortSet {
 
   /// `take` has something to tell of members that epoll does not watch any more, so that a sleeping loop is to be
   /// woken. [any]
-  var hasUnheard: Bool { rlc_port_set_has_unheard(set) }
+  var hasUnheard: Bool { rlc_port_set_has_unwatched(set) }
 
   /// True if epoll has taken back what it had refused.
   func retry() -> Bool { rlc_port_set_retry(set) >= 0 }
@@ -126,7 +126,7 @@ struct PortSet {
     if event.kind == RLC_PORT_HINT {
       // The context of a hint is a raw value: `insertHint`.
       let hint = Hint(rawValue: Int(bitPattern: event.context))!
-      return event.fate == RLC_FATE_HEARD ? .hint(hint) : .lostHint(hint)
+      return event.fate == RLC_FATE_WATCHED ? .hint(hint) : .lostHint(hint)
     }
     switch event.fate {
     case RLC_FATE_LOST: return .lost(event.context)

@@ -110,7 +110,7 @@ struct TimerPort {
   @discardableResult
   func want(_ deadline: UInt64) -> Bool { rlc_timer_port_want(port, deadline) >= 0 }
   /// An expiry has been taken from a set.
-  func harvested() { rlc_timer_port_harvested(port) }
+  func harvested() { rlc_timer_port_note_expiry(port) }
   /// What is not disarmed is an expiry that is not true.
   func disarm() { _ = rlc_timer_port_disarm(port) }
 }

@@ -24,12 +24,12 @@ int rlc_port_set_retry(rlc_port_set *set) {
 
 /* ---- report ---- */
 
-void rlc_port_set_note_unheard(rlc_port_set *set, rlc_port *port) {
-    if (rlc_port_has(port, RLC_PORT_RESTING))
+void rlc_port_set_note_unwatched(rlc_port_set *set, rlc_port *port) {
+    if (rlc_port_has(port, RLC_PORT_SUSPENDED))
         return; /* it has had an event, and rlc_port_set_set_interest will return the error */
-    rlc_port_assign(port, RLC_PORT_UNHEARD, true);
+    rlc_port_assign(port, RLC_PORT_UNWATCHED, true);
     if (!rlc_port_has(port, RLC_PORT_MUTED))
-        atomic_store(&set->has_unheard, true);
+        atomic_store(&set->has_unwatched, true);
 }
 
 void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port) {
@@ -41,7 +41,7 @@ void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port) {
 void rlc_port_set_lose(rlc_port_set *set, int fd) {
     for (rlc_port *port; (port = rlc_port_set_owner(set, fd)) != NULL;) {
         rlc_port_set_orphan(set, port);
-        rlc_port_set_note_unheard(set, port);
+        rlc_port_set_note_unwatched(set, port);
     }
 }
 
@@ -54,26 +54,26 @@ void rlc_port_set_renew(rlc_port_set *set, rlc_port *port) {
         return; /* update has noted the lost ones; in a child of fork(2) nothing is watched */
     rlc_port_set_drop(set, owner);
     for (port = owner; port != NULL; port = rlc_port_older_sharer(port))
-        rlc_port_set_note_unheard(set, port);
+        rlc_port_set_note_unwatched(set, port);
 }
 
-rlc_port *rlc_port_set_take_unheard(rlc_port_set *set) {
+rlc_port *rlc_port_set_take_unwatched(rlc_port_set *set) {
     rlc_port *first = NULL;
-    atomic_store(&set->has_unheard, false);
+    atomic_store(&set->has_unwatched, false);
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);
-        bool is_told = rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_MEMBER) &&
-                       rlc_port_has(port, RLC_PORT_UNHEARD) && !rlc_port_has(port, RLC_PORT_MUTED);
-        if (is_told && first != NULL)
-            atomic_store(&set->has_unheard, true);
-        else if (is_told)
+        bool is_reported = rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_MEMBER) &&
+                           rlc_port_has(port, RLC_PORT_UNWATCHED) && !rlc_port_has(port, RLC_PORT_MUTED);
+        if (is_reported && first != NULL)
+            atomic_store(&set->has_unwatched, true);
+        else if (is_reported)
             first = port;
     }
     if (first != NULL)
-        rlc_port_assign(first, RLC_PORT_UNHEARD, false);
+        rlc_port_assign(first, RLC_PORT_UNWATCHED, false);
     return first;
 }
 
-bool rlc_port_set_has_unheard(const rlc_port_set *set) {
-    return atomic_load(&set->has_unheard);
+bool rlc_port_set_has_unwatched(const rlc_port_set *set) {
+    return atomic_load(&set->has_unwatched);
 }

@@ -11,7 +11,7 @@ static int make_semaphore(unsigned count) {
 
 /** All are told, and none is left to tell. */
 static void check_told(rlc_port_set *set) {
-    CHECK(!rlc_port_set_has_unheard(set));
+    CHECK(!rlc_port_set_has_unwatched(set));
     check_quiet(set);
 }
 
@@ -24,7 +24,7 @@ static void test_RLC_TAKE_8_a_counter_that_is_lost_is_told(void) {
         rlc_token token = add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, 1);
         fail_next(&kernel, errors[i]);
         CHECK_EQUAL(next(set), 100 + RLC_READABLE); /* what was there is told */
-        CHECK(rlc_port_set_has_unheard(set) && rlc_port_set_has_batch(set));
+        CHECK(rlc_port_set_has_unwatched(set) && rlc_port_set_has_batch(set));
         CHECK_EQUAL(next(set), LOST + 100);
         check_told(set);
         CHECK_EQUAL(rlc_port_set_retry(set), 0); /* it may be a stranger's */
@@ -109,7 +109,7 @@ static void test_RLC_TAKE_8_those_that_share_with_one_that_leaves(void) {
         (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, 2);
         fail_next(&kernel, errors[i]);
         CHECK_EQUAL(rlc_port_set_remove(set, first), 0);
-        CHECK(rlc_port_set_has_unheard(set));
+        CHECK(rlc_port_set_has_unwatched(set));
         CHECK_EQUAL(next(set), fates[i] + 200);
         check_told(set);
         rlc_port_set_destroy(set);
@@ -143,7 +143,7 @@ static void test_RLC_TAKE_8_not_while_it_is_muted(void) {
     CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
     CHECK_EQUAL(next(set), 200 + RLC_READABLE);
     CHECK_EQUAL(next(set), -1);
-    CHECK(!rlc_port_set_has_unheard(set));
+    CHECK(!rlc_port_set_has_unwatched(set));
     CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), 0);
     CHECK_EQUAL(next(set), LOST + 100);
     check_told(set);
