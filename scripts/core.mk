@@ -188,13 +188,14 @@ fuzz-test:
 	$(FUZZ)/frame_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -print_final_stats=1 -artifact_prefix=$(FUZZ)/ \
 		$(FUZZ)/corpus $(FUZZ)/seeds
 
-# ---- headers: each alone, as C11 and C++17; and no global that a header does not show ----
+# ---- headers: each alone, as C11 and C++17; no global that a header does not show; the programs in their comments ----
 
 HEADER_FLAGS := -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude
 
 header-test: $(CORE_OBJECTS)
 	@CLANG="$(CLANG)" sh Tests/HeaderTests/compile.sh $(HEADER_FLAGS)
 	@sh Tests/HeaderTests/globals.sh $(CORE_OBJECTS)
+	@sh Tests/HeaderTests/samples.sh $(CORE_OBJECTS)
 
 # ---- a C host, built as a stranger would: from an installed prefix, through pkg-config ----
 
