@@ -99,7 +99,7 @@ final class ChildProcess: @unchecked Sendable {
   }
 
   func send(_ signal: RunLoop.Signal) throws(RunLoopError) {
-    // Its number is in use until somebody takes its exit, which happens under the lock.
+    // Its number is in use until its exit status is taken, which happens under the lock.
     try hub.lock.withLock { () throws(RunLoopError) in
       guard status == nil else {
         throw .system(ESRCH, "process \(processID) has ended")
@@ -135,7 +135,7 @@ final class ChildProcess: @unchecked Sendable {
         case .number: waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT)
         }
     } while answer < 0 && errno == EINTR
-    _ = takeExit()  // nobody asks for its status; what is left of the child goes
+    _ = takeExit()  // no source needs its status; the kernel frees the child
   }
 
   /// The source is invalid or gone.
@@ -188,7 +188,7 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
   static var current: ChildHub { shared.current }
 
   func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
-    // All under the lock: an exit that is taken meanwhile would not be told to this one.
+    // All under the lock: this object would miss an exit status that is taken meanwhile.
     try lock.withLock { () throws(RunLoopError) in
       let process = try ChildProcess(processID, self)
       if let same = processes[processID]?.first(where: { $0.isThere }) { process.identity = same.identity }

@@ -103,7 +103,8 @@ extension RunLoop {
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }
       guard !isTold.exchange(true, ordering: .acquiringAndReleasing) else {
-        // Its callout runs, in the run around this one or in another loop; until it is invalid its end would be told.
+        // Its callout runs, in the run around this one or in another loop. Until it is invalid the end would be
+        // reported again.
         rest(true, in: loop)
         return false
       }

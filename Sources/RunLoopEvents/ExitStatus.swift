@@ -8,8 +8,8 @@ extension RunLoop {
     case exited(code: Int32)
     /// By a signal.
     case signalled(Signal, coreDumped: Bool)
-    /// It has ended, but nobody can tell how: other code of this process has waited for it, or it is no child of this
-    /// process.
+    /// It has ended, but its exit status is not known: other code of this process has waited for it, or it is no child
+    /// of this process.
     case unknown
 
     /// True for exit code 0.

@@ -8,7 +8,7 @@ import RunLoopKit
 final class FileEventReader: @unchecked Sendable {
   let port: EventPort
   private let lock = Lock()
-  /// Guarded by `lock`: what has been read and not told, and where that begins.
+  /// Guarded by `lock`: events that were read and not delivered, and where they begin.
   private var bytes: [UInt8] = []
   private var next = 0
   private var isFlagUp = false

@@ -61,7 +61,7 @@ extension RunLoop {
       self.body = Body(body)
       self.path = path
       let descriptor = try PressureTrigger.open(path)
-      let owned = OwnedDescriptor(descriptor)  // closed with it, also if the rest fails
+      let owned = OwnedDescriptor(descriptor)  // closed with it, also if a later step fails
       try PressureTrigger.write(
         "\(stall.rawValue) \(PressureTrigger.microseconds(time)) \(PressureTrigger.microseconds(window))",
         to: descriptor,
@@ -91,7 +91,7 @@ extension RunLoop {
 private enum PressureTrigger {
   private static let beginning = "some avg10="
 
-  /// What is no pressure file may be somebody's: it is not written to.
+  /// A file that is no pressure file may contain data: it is not written to.
   static func open(_ path: String) throws(RunLoopError) -> Int32 {
     guard path.hasSuffix("/pressure/memory") || path.hasSuffix("memory.pressure"), !path.utf8.contains(0) else {
       let detail = "\(path) is neither /proc/pressure/memory nor a control group's memory.pressure"

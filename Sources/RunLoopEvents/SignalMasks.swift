@@ -7,11 +7,11 @@ internal import Synchronization
 /// A warning, not an error: the thread may be a library's, may be about to end, and the program may know better.
 /// Threads of libdispatch block all but faults, SIGPIPE and SIGPROF.
 enum SignalMasks {
-  /// Signals of which standard error has been told, by this process.
+  /// Signals that this process has reported on standard error.
   private static let told = Atomic<UInt64>(0)
   private static let teller = Atomic<UInt32>(Kernel.forkGeneration)
 
-  /// Looks at all threads of the process, unless all of these signals have been told of.
+  /// Looks at all threads of the process, unless all of these signals were reported already.
   static func check(_ signals: SignalSet) {
     if teller.exchange(Kernel.forkGeneration, ordering: .relaxed) != Kernel.forkGeneration {
       told.store(0, ordering: .relaxed)

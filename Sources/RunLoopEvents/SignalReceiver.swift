@@ -1,10 +1,10 @@
 internal import CRunLoopCore
 import RunLoopKit
 
-/// One receiver of signals: what has been read for it and not told yet, and its descriptors.
+/// One receiver of signals: those that were read for it and not delivered yet, and its descriptors.
 ///
-/// signalfd(2) gives each signal to one reader only. So each receiver has a signalfd of its own to be woken by, and
-/// whoever reads gives what it has read to all receivers of the process that want it, on whatever loops: `SignalHub`.
+/// signalfd(2) gives each signal to one reader only. So each receiver has a signalfd of its own, which wakes it, and
+/// the one that reads passes the signals to all receivers of the process that want them, on any loop: `SignalHub`.
 final class SignalReceiver: @unchecked Sendable {
   let signals: SignalSet
   let port: EventPort

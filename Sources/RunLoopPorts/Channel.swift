@@ -6,10 +6,10 @@ internal import Synchronization
 /// One connection to another process, or to another part of this one: what rights to the other side's ports send
 /// through, and where messages to this side's ports come in. See docs/decisions/0013-ports-between-processes.md.
 ///
-/// It lives as long as one side has a right to a port of the other. As long as it is open somebody reads it, or the end
-/// of the peer would never be seen: the loops of the ports that the peer has a right to, and of the one that it was
-/// made for (`home`); when that is gone too, the keeper. What this process has opened itself is its own to let go of:
-/// nobody reads that unless something can come on it, or somebody waits for its end.
+/// It exists as long as one side has a right to a port of the other. While it is open it must be read, because
+/// otherwise this process would never see the end of the peer. The loops of the ports that the peer has a right to read
+/// it, and those of the port that it was made for (`home`); when that is gone too, the keeper. A connection that this
+/// process has opened is read only while something can arrive on it, or a call waits for its end.
 ///
 /// `sending` is held while a frame is made and sent, but not while room is waited for; `receiving` while one is taken
 /// from the socket and put where it belongs; neither in user code. `receiving` may be held around `sending` and
@@ -39,21 +39,23 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   /// Guarded by `receiving`, like all below. Has come for a port that is full: nothing more is read until that has
   /// room.
   @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message, charge: PeerAccount.Charge?)?
-  /// What its last packets have cost more than their turns: it lets others have theirs.
+  /// By how much its last packets have cost more than a turn: it skips turns until that is made up for.
   @exclusivity(unchecked) var debt = 0
-  /// What is charged for what the peer sends: its own account; of who has introduced it until it has been judged.
+  /// The account that is charged for what the peer sends: its own, or, until the policy has judged it, that of the peer
+  /// that has introduced it.
   @exclusivity(unchecked) var account: PeerAccount
   /// Among the connections, or the introductions, of the account.
   @exclusivity(unchecked) var seat: PeerAccount.Charge?
   /// A packet is being judged outside of the lock.
   @exclusivity(unchecked) var isBusy = false
-  /// Thrown away, to be released when the lock is not held.
-  @exclusivity(unchecked) var litter: Any?
-  /// What was refused, to be told when the lock is not held.
-  @exclusivity(unchecked) var untold: [(reason: String, what: PortTerms.Refused)] = []
+  /// References to release when the lock is not held.
+  @exclusivity(unchecked) var releasedLater: Any?
+  /// Refusals to report when the lock is not held.
+  @exclusivity(unchecked) var refusalsToReport: [(reason: String, what: PortTerms.Refused)] = []
   /// Connections that have come with a message: they find their modes when the lock is not held.
   @exclusivity(unchecked) var newcomers: [Channel] = []
-  /// Who was judged last. Each packet tells who has sent it: the connection may have been inherited since it was made.
+  /// The sender that the policy has judged last. Each packet names its sender: another process may have inherited the
+  /// connection.
   @exclusivity(unchecked) var welcomed: RunLoop.Message.Sender?
 
   let importing = Lock()
@@ -116,13 +118,13 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
       if isOver { home.disconnect(self) }
     }
     let isServed = follow() == nil
-    if let home, !home.isOpen { hasLost(home) }  // not among those that were told
+    if let home, !home.isOpen { hasLost(home) }  // it ended before it could notify this connection
     return isServed
   }
 
   override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     let hasCalled = receive(in: mode)
-    // A set tells of the end once. Who sat out, or was not let in, has not read it: he is told again.
+    // A port set reports the end once. A channel that was paused or busy has not read it, so it asks the set again.
     if ready & PortRegistration.ended != 0, !isOver { renewInterest(loop) }
     return hasCalled
   }
@@ -187,7 +189,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
 
   // MARK: Rights to the peer's ports
 
-  /// From the deinit of a right: nobody has it any more.
+  /// From the deinit of a right: its last reference is gone.
   func rightHasGone(_ number: UInt64, _ count: UInt32, _ identity: ObjectIdentifier) {
     guard !isForked, !isOver else { return }
     let isLast = importing.withLock {
@@ -221,7 +223,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   /// Neither side has a right any more: nothing can come or go.
   func closeIfUnused() {
     guard !isOver, sending.withLock({ exports.isEmpty }) else { return }
-    // No message can come with them any more: what is kept for nobody would keep both ends open.
+    // No message can bring these rights any more: keeping them would keep both ends open.
     let idle = importing.withLock { imports.keeps ? imports.keepNone() : [] }
     guard idle.isEmpty else { return }  // the last of them that goes looks again
     guard importing.withLock({ imports.isEmpty }) else { return }
@@ -242,7 +244,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     for answer in answers { answer.channelHasEnded() }
   }
 
-  /// The connection ends; who waits for answers from there is told. With no lock held; once.
+  /// Ends the connection; requests that wait for answers of the peer throw. Call it with no lock held; once.
   func end(_ why: RunLoopError?) {
     guard !over.exchange(true, ordering: .acquiringAndReleasing) else { return }
     breakOff(why)
@@ -261,21 +263,21 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     receiving.withLock { seat = nil }
   }
 
-  /// Who waits for room to send would wait until the peer closes its end: he is woken.
+  /// Shuts the socket down, which wakes senders that wait for room: they would wait until the peer closes its end.
   private func endSocket() {
     guard socket.hold() else { return }
     if !isForked { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }  // ENOTCONN: the peer was quicker
     socket.release()
   }
 
-  /// The descriptor, which nobody has yet, is told why it is not taken, and closed: if there is no room for the word,
-  /// that alone tells.
+  /// Sends the reason on a descriptor that no channel owns yet, and closes it. If there is no room for the reason, the
+  /// peer sees the end only.
   static func turnAway(_ descriptor: Int32, _ why: String) {
     _ = Frame.goodbye(why).withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
     close(descriptor)
   }
 
-  /// The peer has broken the rules: it is told so, and the connection ends.
+  /// The peer has violated the protocol: sends it the reason, and ends the connection.
   func refuse(_ why: String, sentBy stranger: RunLoop.Message.Sender? = nil) {
     terms.refused(RunLoop.Refusal(peer: stranger ?? knownPeer, reason: why))
     sending.withLock { _ = transmit(.goodbye(why)) }  // without room for it the end alone tells

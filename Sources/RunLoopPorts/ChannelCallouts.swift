@@ -10,7 +10,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PEER_POLICY__(
   return isWelcome
 }
 
-/// Always true: told.
+/// Always true: it has called.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(
   _ body: @Sendable (RunLoop.Refusal) -> Void, _ refusal: RunLoop.Refusal
@@ -19,7 +19,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(
   return true
 }
 
-/// Always true: told.
+/// Always true: it has called.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(
   _ body: @Sendable (RunLoop.Port) -> Void, _ port: RunLoop.Port

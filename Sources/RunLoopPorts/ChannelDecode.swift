@@ -41,7 +41,7 @@ extension Channel {
       return .drop(entries(&view).map { ($0.value, $0.count) }, isQuiet: isQuiet)
     case RLC_FRAME_INTRODUCE:
       if hasLost {
-        untold.append(("no descriptors are left here for an introduction", .introduction))
+        refusalsToReport.append(("no descriptors are left here for an introduction", .introduction))
         return .delivered
       }
       let end = RunLoop.Message.Descriptor()
@@ -77,7 +77,7 @@ extension Channel {
         return queue(opened.message, charge, at: mailbox, number)
       }
     } catch {
-      litter = opened.message
+      releasedLater = opened.message
       packet.closeDescriptors(from: opened.descriptors)
       switch error {
       case .breach(let why): return .violation(why)
@@ -86,8 +86,8 @@ extension Channel {
     }
   }
 
-  /// A sound message that is not taken: the rights among its entries go back, from one on; who asked with it, or waits
-  /// for it, is told that nothing comes.
+  /// Refuses a sound message: gives the rights among its entries back, from one on, and makes the request that it
+  /// answers, or is, throw.
   private func refuse(_ view: inout rlc_frame_view, from first: Int, _ why: String) -> Arrival {
     var dropped: [(number: UInt64, count: UInt32)] = []
     for index in first..<max(first, Int(view.header.entries)) {
@@ -96,7 +96,7 @@ extension Channel {
       if entry.flags & RightFlag.yours == 0 {
         dropped.append((entry.value, 1))
       } else {
-        litter = (litter, ownRight(entry.value))
+        releasedLater = (releasedLater, ownRight(entry.value))
       }
     }
     let number = view.header.destination
@@ -105,8 +105,8 @@ extension Channel {
       guard case .answer? = exports[number] else { return nil }
       return exports.remove(number)
     }
-    litter = (litter, answer)
-    untold.append((why, .message))
+    releasedLater = (releasedLater, answer)
+    refusalsToReport.append((why, .message))
     return .refused(answer?.mailbox)
   }
 
@@ -118,7 +118,7 @@ extension Channel {
     membership.host.beginCallout(membership.port)
     if membership.port.isValid, membership.port.isMember(of: mode) { return membership }
     membership.host.beginCallout(self)
-    litter = membership
+    releasedLater = membership
     return nil
   }
 
@@ -227,7 +227,7 @@ extension Channel {
     letGo(importing.withLock { imports.sweep() })
   }
 
-  /// Rights that nobody has any more but the table, which has forgotten them.
+  /// Releases rights that were referenced by the table only, which has removed them.
   private func letGo(_ idle: [RemotePort]) {
     guard !idle.isEmpty else { return }
     for port in idle { port.forget() }
@@ -292,7 +292,7 @@ extension Channel {
         descriptor, terms: terms, isInitiator: true, isIntroduced: true, peer: nil, account: account, seat: seat)
     } catch let excess as PeerAccount.Excess {
       Channel.turnAway(descriptor, excess.reason)
-      untold.append((excess.reason, .introduction))
+      refusalsToReport.append((excess.reason, .introduction))
       return RunLoop.Port.SendRight(DeadDestination())
     } catch {
       throw .shortage("\(error)")

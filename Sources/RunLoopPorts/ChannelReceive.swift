@@ -2,8 +2,8 @@ internal import CRunLoopCore
 internal import Glibc
 import RunLoopKit
 
-// Packets on their way in. What one says is believed when `rlc_frame_parse` has found it sound, and its numbers are
-// found in this connection's own tables.
+// Receives packets. A packet is trusted after `rlc_frame_parse` has accepted it and its numbers were found in this
+// connection's own tables.
 extension Channel {
   /// What a packet makes to be done when `receiving` is not held any more.
   enum Arrival {
@@ -11,10 +11,10 @@ extension Channel {
     case nothing
     /// In its port's queue.
     case delivered
-    /// For a port in the mode that runs, before all that waits: told at once.
+    /// For a port in the mode that runs, ahead of all messages that wait: delivered at once.
     case direct(PortMembership, RunLoop.Message)
     case answer(ReplyRight, RunLoop.Message)
-    /// Its number is nobody's.
+    /// No port has its number.
     case unclaimed(UInt64, RunLoop.Message)
     case dead([UInt64])
     case drop([(number: UInt64, count: UInt32)], isQuiet: Bool)
@@ -85,7 +85,7 @@ extension Channel {
     guard !isOver, !isBusy, stalled == nil, mode == nil || !sitsOut() else { return .nothing }
     let packet = PacketBuffer.ofThread
     var size = rlc_message_socket_receive(descriptor, packet.bytes, PacketBuffer.capacity, packet.received)
-    if size == -Int64(ECONNRESET) {  // told once; what was sent before comes after it
+    if size == -Int64(ECONNRESET) {  // reported once; packets that were sent before come after it
       size = rlc_message_socket_receive(descriptor, packet.bytes, PacketBuffer.capacity, packet.received)
     }
     guard size > 0 else { return arrival(of: size) }
@@ -122,17 +122,17 @@ extension Channel {
   /// port.
   @inline(__always)
   private func endReceiving() {
-    guard litter != nil || !newcomers.isEmpty || !untold.isEmpty else { return receiving.unlock() }
-    let gone = litter.take()
-    let (newcomers, untold, welcomed) = (newcomers, untold, welcomed)
-    (self.newcomers, self.untold) = ([], [])
+    guard releasedLater != nil || !newcomers.isEmpty || !refusalsToReport.isEmpty else { return receiving.unlock() }
+    let gone = releasedLater.take()
+    let (newcomers, refusalsToReport, welcomed) = (newcomers, refusalsToReport, welcomed)
+    (self.newcomers, self.refusalsToReport) = ([], [])
     receiving.unlock()
     withExtendedLifetime(gone) {}
     if !newcomers.isEmpty {
       let home = sending.withLock { self.home }
       for channel in newcomers { channel.settle(at: home) }
     }
-    for (reason, what) in untold {
+    for (reason, what) in refusalsToReport {
       terms.refused(RunLoop.Refusal(peer: welcomed, reason: reason), what)
     }
   }
@@ -173,7 +173,7 @@ extension Channel {
       if sending.withLock({ leftToSay.count > Channel.mostLeft }) { refuse("a flood of messages to nobody") }
     case .dead(let numbers): for number in numbers { peerHasLost(number) }
     case .drop(let rights, let isQuiet):
-      // Its own mark comes back to an end that nobody opened: both are here.
+      // Its own mark comes back to an accepted end: both ends are in this process.
       if !isInitiator, rights.first?.number == Channel.ownMark { return end(nil) }
       peerHasDropped(rights, isQuiet)
     case .introduction(let end, let number): meet(end, as: number)
@@ -242,7 +242,7 @@ extension Channel {
       }
     }
     let mailboxes = gone.map(\.mailbox)
-    gone = []  // answers that nobody will give: who has asked is told
+    gone = []  // answers that will never come: the requests throw
     for mailbox in mailboxes { hasNoMore(for: mailbox) }
     if isQuiet {
       let idle = importing.withLock { imports.keepNone() }
@@ -254,7 +254,7 @@ extension Channel {
 
   /// Something of the port's is not exported any more.
   func hasNoMore(for mailbox: Mailbox) {
-    // Under the lock: nobody exports it again meanwhile.
+    // Under the lock, so that no other thread exports it again meanwhile.
     sending.withLock { if home !== mailbox, !exports.serves(mailbox) { mailbox.disconnect(self) } }
   }
 
@@ -266,7 +266,7 @@ extension Channel {
     defer { endReceiving() }
     guard let held = stalled, held.mailbox === mailbox else { return }
     stalled = nil
-    litter = held
+    releasedLater = held
     if deliver(held.message, held.charge, to: mailbox) { rest(false) }
   }
 
@@ -281,7 +281,7 @@ extension Channel {
       if let isAccepted = mailbox.accept(message, charge) {
         if isAccepted { return true }
       } else {
-        litter = (litter, message)
+        releasedLater = (releasedLater, message)
         return true
       }
       if mailbox.stall(self) {

@@ -37,7 +37,7 @@ extension Channel {
       if status == 0 {
         if frame.hasNewExports {
           follow()
-          // Ended while it was on its way: the connection was not among those that are told.
+          // A port ended while the message was on its way, and could not notify this connection.
           for mailbox in frame.deadExports { hasLost(mailbox) }
         }
         return
@@ -131,7 +131,8 @@ extension Channel {
     for host in hosts { renewInterest(host) }
   }
 
-  /// What the kernel refuses would leave it deaf: it ends, which tells both sides. With no lock held.
+  /// If the kernel refuses, the connection would receive nothing any more: it ends, which both sides see. Call it with
+  /// no lock held.
   func renewInterest(_ host: RunLoop) {
     do throws(RunLoopError) { try renewInterest(in: host) } catch { end(error) }
   }

@@ -4,8 +4,8 @@ import RunLoopKit
 struct Imports {
   private struct Entry {
     weak var port: RemotePort?
-    /// Keeps it though nobody else does: a right that comes with each message and goes with it need not be told each
-    /// time.
+    /// Retains it though it has no other reference: a right that comes and goes with each message need not be released
+    /// at the peer each time.
     var kept: RemotePort?
     let identity: ObjectIdentifier
   }
@@ -61,7 +61,7 @@ struct Imports {
   /// The answer is not awaited any more.
   mutating func endAnswer(_ number: UInt64) -> RemoteReply? { answers.removeValue(forKey: number)?.answer }
 
-  /// Those that are kept for nobody, if there are many: out of the table, to be told in one frame.
+  /// Removes the rights that only the table references, if there are many, so that one frame releases them at the peer.
   mutating func sweep(isUrgent: Bool = false) -> [RemotePort] {
     guard keeps, isUrgent || ports.count > sweepAt else { return [] }
     var gone: [RemotePort] = []

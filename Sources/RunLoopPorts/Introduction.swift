@@ -15,7 +15,7 @@ enum Introduction {
       rlc_message_socket_pair($0.baseAddress!.assumingMemoryBound(to: Int32.self))
     }
     try RunLoopError.check(status, "socketpair")
-    defer { close(ends.0) }  // the owner has its own, or is gone: then the receiver finds nobody there
+    defer { close(ends.0) }  // the owner has its own copy, or is gone: then the receiver finds the other end closed
     do throws(RunLoopError) {
       if let port = destination as? RemotePort {
         if port.isValid { try port.channel.introduce(ends.0, to: port.number, patience) }
@@ -74,7 +74,7 @@ extension Channel {
       if case .answer = target { return exports.remove(number) }
       return target
     }
-    // Gone meanwhile: the stranger finds nobody there.
+    // The port is gone: the third process finds the other end closed.
     guard let target else { return _ = close(descriptor) }
     let account = receiving.withLock { self.account }
     let seat: PeerAccount.Charge
@@ -87,18 +87,18 @@ extension Channel {
         descriptor, terms: terms, isInitiator: false, isIntroduced: true, peer: nil, account: account, seat: seat)
     else { return }
     channel.export(first: target)
-    // A right to answer is used up, and then there would be nobody to read.
+    // A right to answer is consumed by one message; then no port would read the connection.
     let home: Mailbox? = if case .port(let mailbox) = target { mailbox } else { sending.withLock { self.home } }
     channel.settle(at: home)
     channel.tell(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
   }
 
   /// The number of no port: a right to it is "dropped" on each connection that was introduced. If it comes back on one
-  /// that was accepted here, both ends of that are in this process, by a peer's malice, and nobody could ever see its
-  /// end. Any other peer knows no such right, and takes no notice.
+  /// that was accepted here, a malicious peer has made both ends of it arrive in this process, which could never see
+  /// its end. Any other peer has no such right, and ignores the frame.
   static let ownMark = UInt64.random(in: 1 << 63..<Exports.nobody)
 
-  /// A socket of the right kind, which tells of each packet who has sent it from now on.
+  /// True for a socket of the right kind. From now on it delivers the sender's credentials with each packet.
   static func isFit(_ descriptor: Int32) -> Bool {
     rlc_message_socket_is_one(descriptor) && rlc_message_socket_pass_credentials(descriptor) >= 0
   }

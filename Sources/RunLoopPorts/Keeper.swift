@@ -2,8 +2,8 @@ internal import Glibc
 import RunLoopKit
 internal import Synchronization
 
-/// Serves connections whose end somebody waits for, and which no loop of the program serves at that moment: a thread
-/// with a loop of its own, made with the first of them and then kept.
+/// Serves connections whose end a call waits for, and which no loop of the program serves at that moment: a thread with
+/// a loop of its own, which is started for the first of them and then kept.
 final class Keeper: @unchecked Sendable {
   private static let lock = Lock()
   /// Guarded by `lock`.
@@ -42,7 +42,7 @@ final class Keeper: @unchecked Sendable {
     do throws(RunLoopError) { try keeper.loop.add(follower) } catch { tellRefusal(follower, "\(error)") }
   }
 
-  /// Nobody has asked for it by a call that could throw.
+  /// Reports on standard error, because no call is there that could throw.
   private static func tellRefusal(_ follower: RunLoop.PortFollower, _ why: String) {
     StandardError.write("RunLoopKit: nobody is told of the end of \(follower) before a loop serves it: \(why)\n")
   }

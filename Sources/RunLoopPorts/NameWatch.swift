@@ -30,7 +30,7 @@ extension RunLoop.Port {
     let watch = try NameWatch(descriptor, on: claim, of: mailbox, body)
     _ = mailbox.connect(watch)
     let refusal = watch.follow()
-    guard refusal == nil, isValid else {  // invalid meanwhile, it was perhaps not among those that are told
+    guard refusal == nil, isValid else {  // invalidated meanwhile: the invalidation may not have reached the watch
       mailbox.disconnect(watch)
       watch.invalidate()
       throw refusal ?? .invalidItem(nameInErrors)

@@ -126,7 +126,7 @@ struct OutgoingMessage: ~Copyable {
     }
   }
 
-  /// The owners of rights to third processes are told that somebody new has one.
+  /// Introduces the receiver to the owners of ports of third processes to which the message has rights.
   mutating func introduceStrangers(_ patience: Patience) throws(RunLoopError) {
     for index in rights.indices {
       guard case .socket(_, let answer) = rights[index].way else { continue }
@@ -156,7 +156,7 @@ struct OutgoingMessage: ~Copyable {
     }
   }
 
-  /// Also one that has gone while room was waited for: the peer, who could not know it, is told after the message.
+  /// Also true for a port that ended while the message waited for room: the peer learns of that after the message.
   private func isToBeExported(_ way: Way) -> Bool {
     switch way {
     case .notYet: true
@@ -184,7 +184,7 @@ struct OutgoingMessage: ~Copyable {
         if let gone { channel.hasNoMore(for: gone.mailbox) }
       case .back(_, let answer): answer?.giveBack()
       case .socket(let descriptor, let answer):
-        // Its owner has been told: the answer is lost with the other end of the new connection.
+        // Its owner has been introduced: the answer is lost with the other end of the new connection.
         if descriptor < 0 { answer?.giveBack() } else { answer?.wasUsed() }
       }
     }

@@ -21,7 +21,7 @@ final class PacketBuffer {
 
   /// The thread's own; one for the moment on a thread without a loop. It is not in use when user code runs.
   static var ofThread: PacketBuffer {
-    // Nobody else keeps anything there.
+    // No other type stores anything there.
     unsafeDowncast(ThreadRecord.packetScratch { PacketBuffer() }, to: PacketBuffer.self)
   }
 
@@ -33,7 +33,7 @@ final class PacketBuffer {
     return copy
   }
 
-  /// The packet's descriptors: all of them are whoever took them.
+  /// A descriptor of the packet. The caller that received the packet owns all of them.
   func descriptor(at index: Int) -> Int32 {
     withUnsafeBytes(of: &received.pointee.descriptors) { $0.load(fromByteOffset: 4 * index, as: Int32.self) }
   }

@@ -46,7 +46,7 @@ final class PeerAccount: @unchecked Sendable {
 
   private func take(_ number: Int, _ thing: Thing) { lock.withLock { counts[thing.rawValue] -= number } }
 
-  /// Something that a peer makes this process hold; given back when nobody has it any more.
+  /// Something that a peer makes this process hold; given back with its last reference.
   final class Charge: Sendable {
     private let account: PeerAccount
     private let number: Int
@@ -117,7 +117,7 @@ final class PeerAccounts: @unchecked Sendable {
     all = PeerAccount(policy.perPort)
   }
 
-  /// The peer's, as long as somebody has it.
+  /// The peer's account, which exists as long as it is referenced.
   func account(of peer: RunLoop.Message.Sender?) -> PeerAccount {
     let key = Key(peer)
     return lock.withLock {

@@ -65,7 +65,7 @@ extension RunLoop {
 final class PortTerms: NamedPortTerms, @unchecked Sendable {
   let policy: RunLoop.PeerPolicy
   let maximumPayload: UInt64
-  /// Set before the port is anybody's; nil: it has no name, or is somebody else's.
+  /// Set before the port is shared; nil: this process owns no name, as for a connection to another one.
   nonisolated(unsafe) var claim: NameClaim?
   private let onRefusal: (@Sendable (RunLoop.Refusal) -> Void)?
   let accounts: PeerAccounts

@@ -63,7 +63,7 @@ final class PortConnections: PortCompany, @unchecked Sendable {
 
   var all: ContiguousArray<RunLoop.PortFollower> { lock.withLock { followers.all } }
 
-  /// Why nobody would take connections, or notice the loss of the name, where the port is now.
+  /// Why connections would not be accepted, or the loss of the name not noticed, in the modes that the port is in.
   var refusal: RunLoopError? {
     for follower in all where !(follower is Channel) {
       if let refusal = follower.follow() { return refusal }
@@ -89,7 +89,7 @@ extension Mailbox {
 
   /// True if it was not served by this one before.
   func connect(_ follower: RunLoop.PortFollower) -> Bool {
-    // Nobody else makes any.
+    // Only this function creates one.
     (connections { PortConnections() } as! PortConnections).insert(follower)
   }
 

@@ -61,7 +61,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
 
   func giveBack() { isUsed.store(false, ordering: .releasing) }
 
-  /// It has been used, here or by whoever it was sent on to.
+  /// It was used, here or by the process that it was sent on to.
   func wasUsed() {
     channel.answerHasGone(number)
     invalidation.end()

@@ -14,7 +14,7 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
   private struct Piece {
     /// Nil when it has run, with all that it held.
     var body: (() -> Void)?
-    /// For who waits for that.
+    /// Threads that wait for the end.
     let end: Occasion?
   }
 

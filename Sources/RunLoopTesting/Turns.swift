@@ -20,7 +20,7 @@ final class Turns: @unchecked Sendable {
   private(set) var holder: Participant?
   private var runnable: [Participant] = []  // first in, first out
   private var blocked: [Participant] = []  // in the order of blocking
-  /// Somebody is in `driveLocked`, perhaps without the lock.
+  /// A thread is in `driveLocked`, perhaps without the lock.
   private var isDriving = false
   /// Ends a wait for reality; made when first needed.
   private var interruption: Int32 = -1
@@ -28,7 +28,7 @@ final class Turns: @unchecked Sendable {
   private var isOver = false
   /// Counts whatever goes on.
   private var progress: UInt64 = 0
-  /// What it was when a standstill was told last.
+  /// What it was when a standstill was reported last.
   private var toldProgress: UInt64 = .max
 
   /// A participant that has looked so often without blocking is spinning.
@@ -43,9 +43,9 @@ final class Turns: @unchecked Sendable {
     self.patience = patience
   }
 
-  deinit { closeInterruption() }  // nobody drives: who takes part holds the turns
+  deinit { closeInterruption() }  // no thread drives: participants retain the turns
 
-  /// While nobody waits for reality. Made again when somebody does.
+  /// While no thread waits for a real event. Created again when one does.
   private func closeInterruption() {
     if interruption >= 0 { _ = rlc_kernel_default().pointee.close(nil, interruption) }
     interruption = -1
@@ -103,7 +103,7 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// Makes the calling thread that of a participant which is in the queue already, and waits for its turn.
+  /// Makes the calling thread the thread of a participant that is in the queue already, and waits for its turn.
   func adopt(_ participant: Participant) {
     pthread_setspecific(Turns.key, Unmanaged.passRetained(participant).toOpaque())
     lock.withLock {
@@ -227,8 +227,8 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Passing the turn on
 
-  /// Gives the turn to somebody. `participant` is the calling thread's, and blocked, or nil: then this never waits, and
-  /// may leave the turn free.
+  /// Gives the turn to a participant. `participant` is the calling thread's, and blocked, or nil: then this never
+  /// waits, and may leave the turn free.
   private func driveLocked(as participant: Participant?) {
     isDriving = true
     defer { isDriving = false }

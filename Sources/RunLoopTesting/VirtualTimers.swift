@@ -46,7 +46,7 @@ struct VirtualTimers {
   mutating func register(_ fd: Int32, clock: rlc_clock) { clocks[fd] = clock }
 
   /// Arms anew or, with `UInt64.max`, disarms. The deadline is on the descriptor's clock, `now` on the monotonic one.
-  /// An expiry that nobody has seen is erased, as timerfd_settime(2) does.
+  /// An expiry that was not read yet is erased, as timerfd_settime(2) does.
   mutating func set(_ fd: Int32, to deadline: UInt64, now: UInt64) {
     disarm(fd)
     var expiries: UInt64 = 0

@@ -79,7 +79,7 @@ final class EndedLoops: ProcessWideObject {
     }
   }
 
-  /// A job has ended the thread: another one does the rest.
+  /// A job has ended the thread: another thread runs the jobs that are left.
   fileprivate func threadHasEnded(_ loop: RunLoop) {
     guard let thread = lock.withLock({ thread }), thread.loop === loop else { return }
     forget(thread)
@@ -109,7 +109,7 @@ final class EndedLoops: ProcessWideObject {
   }
 }
 
-/// Tells of the end of the thread, which only a job can bring about.
+/// Reports the end of the thread, which only a job can cause.
 private final class EndOfThread: LoopCompanion {
   private let jobs: EndedLoops
   /// It holds this object.

@@ -111,7 +111,7 @@ extension RunLoop {
       do throws(RunLoopError) {
         for mode in modes { try loop.add(made, to: mode) }
       } catch {
-        return  // it has ended, and has told so
+        return  // the loop has ended, and `EndedLoops` runs the jobs
       }
       lock.withLock {
         source = made

@@ -190,7 +190,7 @@ extension RunLoop.DisplayLink {
       last = max(last, grid.frame(at: now))
     }
 
-    /// When the next frame is due, never while it rests; and a number that changes with it.
+    /// When the next frame is due, never while the link is paused; and a number that changes with it.
     var next: (version: UInt64, date: RunLoop.Instant) {
       lock.withLock {
         (version, isResting ? .distantFuture : RunLoop.Instant(nanoseconds: grid.date(of: last + 1)))
