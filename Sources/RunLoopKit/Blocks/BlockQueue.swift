@@ -23,7 +23,7 @@ struct BlockQueue: ~Copyable {
   }
 
   /// Puts what did not match back, before anything queued meanwhile. A block that was withdrawn while the drain had it
-  /// is not among them any more (its release calls nobody).
+  /// is not among them any more (its release calls no user code).
   mutating func putBack(_ kept: inout Row<QueuedBlock>) {
     while kept.remove(where: { $0.others?.ticket?.isWithdrawn == true }) != nil {}
     for index in 0..<kept.count { kept[index].forEachMode { $0.pendingBlockCount += 1 } }
@@ -42,7 +42,7 @@ struct QueuedBlock {
   final class OtherModes {
     /// Each once, and without the first mode.
     let modes: [ModePointer]
-    /// Of a block that somebody waits for.
+    /// Of a block that a thread waits for.
     let ticket: BlockTicket?
 
     init?(_ modes: [ModePointer], besides first: ModePointer, ticket: BlockTicket? = nil) {

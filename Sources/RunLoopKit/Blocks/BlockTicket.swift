@@ -1,4 +1,4 @@
-/// What becomes of a block that somebody waits for: it runs, or is withdrawn, or is lost with its loop. Exactly one of
+/// The outcome of a block that a thread waits for: it runs, or is withdrawn, or is lost with its loop. Exactly one of
 /// these.
 final class BlockTicket: Sendable {
   private enum Stage {
@@ -15,7 +15,7 @@ final class BlockTicket: Sendable {
 
   private let stage = FutexWord()
 
-  /// The block's turn has come; false if it was withdrawn. Wakes nobody: who waits wants its end. [loop]
+  /// Begins the block; false if it was withdrawn. Wakes no thread, because waiters wait for the end. [loop]
   func begin() -> Bool { stage.exchange(from: Stage.queued, to: Stage.running) }
 
   /// [loop]

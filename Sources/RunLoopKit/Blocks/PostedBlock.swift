@@ -1,5 +1,5 @@
-/// A block, and who wants to know if it will never run. The closure that runs it alone holds it once it is queued: when
-/// that goes without having had its turn, the poster is told.
+/// A block, and a closure that learns if the block will never run. Once it is queued, only the closure that runs it
+/// holds it: if that is released without having run, `onDrop` is called.
 final class PostedBlock: @unchecked Sendable {
   /// Until its turn; guarded by that there is one.
   private var block: HeldBlock?
@@ -18,7 +18,7 @@ final class PostedBlock: @unchecked Sendable {
     block?.body()
   }
 
-  /// The poster is told by an error.
+  /// The poster learns of it by an error.
   func isRefused() { onDrop = nil }
 
   deinit {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// What a loop has done, in numbers that its thread alone changes and any thread may read. No locks: each count is one
-/// word, and the times are read again while the owner changes them.
+/// The statistics of a loop, which its thread changes and any thread may read. Without locks: each count is one word,
+/// and a reader reads the times again if the owner has changed them meanwhile.
 struct Counters: ~Copyable {
   enum Counter: Int {
     case runs, passes, sleeps, spuriousWakes, timersFired, wakesSaved, sourcesPerformed, portCallouts, mainQueueTurns
@@ -22,13 +22,13 @@ struct Counters: ~Copyable {
   private let sleep = Atomic<UInt64>(0)
   /// When the outermost run began, or was first counted; 0 outside of runs.
   private let runBegan = Atomic<UInt64>(0)
-  /// Callouts that take longer are told of, in nanoseconds; `forever`: none is timed.
+  /// Callouts that take longer are reported, in nanoseconds; `forever`: none is timed.
   let slowLimit = Atomic<UInt64>(Time.forever)
   /// 0 while the loop does not sleep.
   private let sleepBegan = Atomic<UInt64>(0)
   /// When it last fell asleep in the pass that runs; never: it has not.
   private let lastSleep = Atomic<UInt64>(Time.forever)
-  /// The counting was interrupted: when a run and a sleep began was noted before that, and counts no more.
+  /// Counting was off for a while: the beginnings of a run and a sleep that were noted before do not count.
   private let hasRestarted = Atomic<Bool>(false)
 
   init() {
@@ -126,7 +126,7 @@ struct Counters: ~Copyable {
       let (run, sleep) = (run.load(ordering: .relaxed), sleep.load(ordering: .relaxed))
       let (runBegan, sleepBegan) = (runBegan.load(ordering: .relaxed), sleepBegan.load(ordering: .relaxed))
       let isOld = hasRestarted.load(ordering: .relaxed)
-      let now = kernel.now()  // before the second look: what is told never goes back
+      let now = kernel.now()  // before the second read, so that reported times never decrease
       atomicMemoryFence(ordering: .acquiring)
       guard before & 1 == 0, sequence.load(ordering: .relaxed) == before else { continue }
       if isOld { return Times(run: run, sleep: sleep) }

@@ -10,11 +10,11 @@ package struct FutexWord: ~Copyable, Sendable {
   @inline(__always)
   package borrowing func load() -> UInt32 { word.load(ordering: .acquiring) }
 
-  /// Without waking: for changes that nobody waits for.
+  /// Stores without waking: for changes that no thread waits for.
   package borrowing func store(_ value: UInt32) { word.store(value, ordering: .sequentiallyConsistent) }
 
-  /// True if it was `expected`, and is `value` now. Wakes nobody: a sleeper sees it when the next change wakes it, or
-  /// when its deadline has passed.
+  /// True if it was `expected`, and is `value` now. Wakes no sleeper: it sees the value when the next change wakes it,
+  /// or when its deadline has passed.
   package borrowing func exchange(from expected: UInt32, to value: UInt32) -> Bool {
     word.compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent).exchanged
   }
@@ -26,7 +26,7 @@ package struct FutexWord: ~Copyable, Sendable {
     return true
   }
 
-  /// A number that nobody has seen before, and wakes all sleepers.
+  /// Stores a number that no thread has seen before, and wakes all sleepers.
   package borrowing func advance() {
     word.wrappingAdd(1, ordering: .sequentiallyConsistent)
     wakeAll()

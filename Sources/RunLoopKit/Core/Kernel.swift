@@ -2,15 +2,15 @@ package import CRunLoopCore
 internal import Glibc
 internal import Synchronization
 
-/// A kernel and its clock: a table of system calls that a test has made, perhaps with turns of the threads that use it.
+/// A kernel and its clock: a table of system calls that a test provides, perhaps with turns of the threads that use it.
 /// Nil stands for the system's.
 ///
-/// It is a thread's until that has a loop, and then the loop's: a loop keeps the kernel of the thread that makes it
-/// [RLK-KERNEL-1], and goes by its clock whoever asks [RLK-KERNEL-4]. A thread of the kit has that of the thread that
-/// starts it [RLK-KERNEL-2]. Any number of them live side by side in a process.
+/// A thread has a kernel, and a loop keeps the kernel of the thread that creates it [RLK-KERNEL-1]: the loop uses that
+/// clock whichever thread calls [RLK-KERNEL-4]. A thread that RunLoopKit starts has the kernel of the thread that
+/// starts it [RLK-KERNEL-2]. A process may have any number of kernels.
 package final class Kernel: @unchecked Sendable {
   fileprivate let own: UnsafeMutablePointer<rlc_kernel>
-  /// Who decides about the turns of its threads; nil: the system.
+  /// Decides which of its threads runs; nil: the system does.
   package let turns: (any TurnTaking)?
 
   /// - Parameters:
@@ -27,7 +27,7 @@ package final class Kernel: @unchecked Sendable {
     own.deallocate()
   }
 
-  /// The calling thread's.
+  /// The kernel of the calling thread.
   package static var current: Kernel? {
     @inline(__always) get {
       guard let word = rlc_thread_kernel() else { return nil }
@@ -48,7 +48,7 @@ package final class Kernel: @unchecked Sendable {
 }
 
 extension Kernel? {
-  /// As long as the kernel lives.
+  /// Valid as long as the kernel.
   var table: UnsafePointer<rlc_kernel> { self.map { UnsafePointer($0.own) } ?? rlc_kernel_default() }
 
   /// Now on the monotonic clock, in nanoseconds.
@@ -83,7 +83,7 @@ extension Kernel {
   /// What a thread holds. Only threads that have entered one have it.
   private final class Hold {
     let kernel: Kernel
-    /// How often its thread's destructors have been called.
+    /// How often the destructors of its thread were called.
     var rounds = 0
 
     init(_ kernel: Kernel) { self.kernel = kernel }
@@ -98,16 +98,16 @@ extension Kernel {
     return key
   }()
 
-  /// The one but the last in which glibc calls destructors of values that are set anew: behind those of loops and of
+  /// The last but one round in which glibc calls destructors of values that are set again: after those of loops and of
   /// turns.
   private static let lastRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
   private static let mainThreads = Lock()
   nonisolated(unsafe) private static var ofMainThread: (kernel: Kernel, forkGeneration: UInt32)?
 
-  /// Becomes the calling thread's: of the loop that it makes from now on, of the threads of the kit that it starts, and
-  /// of its waits for others. Until `leave`, or the thread's end [RLK-KERNEL-3]. A loop that it has made before keeps
-  /// its own.
+  /// Makes this the kernel of the calling thread: of the loop that it creates, of the threads that it starts by
+  /// RunLoopKit, and of its waits for other threads, until `leave` or the thread's end [RLK-KERNEL-3]. A loop that the
+  /// thread has created before keeps its kernel.
   package func enter() {
     Kernel.leave()
     pthread_setspecific(Kernel.key, Unmanaged.passRetained(Hold(self)).toOpaque())
@@ -115,7 +115,7 @@ extension Kernel {
     if MainThread.isCurrent { Kernel.mainThreads.withLock { Kernel.ofMainThread = (self, Kernel.forkGeneration) } }
   }
 
-  /// The calling thread has the system's from now on.
+  /// Gives the calling thread the system's kernel.
   package static func leave() {
     guard rlc_thread_kernel() != nil else { return }
     rlc_thread_set_kernel(nil)

@@ -3,15 +3,16 @@ internal import Synchronization
 
 /// A futex lock. Not recursive, and never held while user code runs.
 ///
-/// Our own, since the standard library's is a priority-inheritance futex behind calls that ThreadSanitizer cannot see
-/// into. In a child of fork(2) it does nothing: a thread of the parent may have held it at that moment, and the child
-/// has no other thread that could use what it guards. (A callout that forks returns into its pass in both processes.)
+/// The standard library's lock is not used: it is a priority-inheritance futex behind calls that ThreadSanitizer cannot
+/// see into. In a child of fork(2) it does nothing: a thread of the parent may have held it at that moment, and the
+/// child has no other thread that could use what it guards. (A callout that forks returns into its pass in both
+/// processes.)
 package struct Lock: ~Copyable, Sendable {
   private static let free: UInt32 = 0
   private static let held: UInt32 = 1
-  /// Somebody may sleep: whoever unlocks wakes one.
+  /// A thread may sleep: the thread that unlocks wakes one.
   private static let contended: UInt32 = 2
-  /// A section is a few hundred instructions: its holder, if it runs, is done before a sleep would have begun.
+  /// A critical section takes a few hundred instructions: if its holder runs, it ends before a sleep would begin.
   private static let spins = 40
 
   private let word = Atomic<UInt32>(Lock.free)

@@ -1,7 +1,8 @@
 internal import Glibc
 
 /// A descriptor that is closed with its item: once, when the item is invalid or gone, is a member of no mode, and none
-/// of its callouts runs. Never while an epoll set knows it, so that nobody hears of the number's next owner.
+/// of its callouts runs. Never while it is registered in an epoll set, so that no source receives events of the
+/// number's next file.
 package final class OwnedDescriptor: Sendable {
   package let fileDescriptor: Int32
   /// The item's own, and one for each membership and each callout that runs.
@@ -36,6 +37,6 @@ package final class OwnedDescriptor: Sendable {
     if let closing { closing() } else { _ = Glibc.close(fileDescriptor) }
   }
 
-  // Nobody holds a membership of an item that is gone.
+  // An item that is destroyed has no memberships.
   deinit { giveUp() }
 }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The waits of threads that take turns, by the word that they sleep on: whoever changes the word wakes them, whatever
-/// turns it takes itself.
+/// The waits of threads that take turns, by the word that they sleep on. A thread that changes the word wakes them,
+/// whichever `TurnTaking` it has itself.
 final class ParkedWaits: ProcessWideObject {
   private struct Wait {
     let word: UInt
@@ -10,7 +10,7 @@ final class ParkedWaits: ProcessWideObject {
 
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
-  /// Of the waits, to pass by an empty table.
+  /// The number of waits, so that an empty table costs one load.
   private let count = Atomic<Int>(0)
   private nonisolated(unsafe) var waits: [Wait] = []
 
@@ -33,7 +33,7 @@ final class ParkedWaits: ProcessWideObject {
     }
   }
 
-  /// The word has changed.
+  /// Wakes the waits on the word, which has changed.
   static func wake(_ word: UInt) {
     guard let table = table.existing, table.count.load(ordering: .sequentiallyConsistent) > 0 else { return }
     let sleepers = table.lock.withLock { table.waits.filter { $0.word == word } }

@@ -66,7 +66,7 @@ struct PortSet {
     if status == -EPERM { return true }
     try RunLoopError.check(
       status, "epoll_ctl", DescriptorWords.refusal(fileDescriptor, -status, isCounter: false))
-    _ = rlc_port_set_remove(set, token)  // 0: it was added a line above, and nobody else is in this set
+    _ = rlc_port_set_remove(set, token)  // 0: it was added a line above, and is the only member
     return false
   }
 
@@ -75,7 +75,7 @@ struct PortSet {
   }
 
   /// False if epoll does not take it back for want of memory or watches: it is silent until `retry`. Of a closed number
-  /// `take` tells; a member that is gone, and a child of fork(2), have nothing to hear.
+  /// `take` reports them; for a stale token, and in a child of fork(2), there is nothing to report.
   func setMuted(_ isMuted: Bool, token: UInt64) -> Bool {
     Self.isHeard(rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted))
   }
@@ -144,7 +144,7 @@ package struct PortRegistration {
 
   package static let readable = UInt32(RLC_READABLE)
   package static let priority = UInt32(RLC_PRIORITY)
-  /// What is reported once, though nobody has asked for it.
+  /// What is reported once, whatever the interest is.
   package static let ended = UInt32(RLC_HANGUP | RLC_ERROR)
   package static let writable = UInt32(RLC_WRITABLE)
   /// An error, and nothing else: of a counter, a read that has failed.

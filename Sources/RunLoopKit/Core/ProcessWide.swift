@@ -1,28 +1,28 @@
 internal import Synchronization
 
-/// What there is one of in a process.
+/// An object of which a process has one.
 package protocol ProcessWideObject: AnyObject, Sendable {
   init()
-  /// Of the process that made it: its lock's.
+  /// Identifies the process that created it: its lock knows it.
   var forkGeneration: UInt32 { get }
 }
 
-/// The one object of its type in this process: made when it is first wanted, and kept for ever. A child of fork(2)
-/// makes its own, since another thread may have held the lock of the inherited one.
+/// The one object of its type in this process, created at its first use and kept for ever. A child of fork(2) creates
+/// its own, because another thread may have held the lock of the inherited one.
 package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
   /// An address; 0 before the first.
   private let address = Atomic<UInt>(0)
 
   package init() {}
 
-  /// False if nobody has made one, neither this process nor one that it comes from. - Thread: Any.
+  /// False if neither this process nor an ancestor has created one. - Thread: Any.
   @inline(__always)
   package var isMade: Bool { address.load(ordering: .acquiring) != 0 }
 
-  /// Nil before this process has made it. - Thread: Any.
+  /// Nil before this process has created it. - Thread: Any.
   package var existing: Object? { object(at: address.load(ordering: .acquiring)) }
 
-  /// - Thread: Any; threads that come first at the same time get the same one.
+  /// - Thread: Any; threads that make the first call at the same time get the same object.
   package var current: Object {
     while true {
       let seen = address.load(ordering: .acquiring)

@@ -39,7 +39,7 @@ package struct Row<Element>: ~Copyable {
   @inline(__always)
   package mutating func takeFirst() -> Element? {
     guard first < end else { return nil }
-    // There is an element, hence memory.
+    // There is an element, so there is memory.
     first += 1
     return (elements! + (first - 1)).move()
   }
@@ -48,7 +48,7 @@ package struct Row<Element>: ~Copyable {
   @inline(__always)
   package mutating func takeLast() -> Element {
     end -= 1
-    // There is an element, hence memory.
+    // There is an element, so there is memory.
     return (elements! + end).move()
   }
 
@@ -61,8 +61,8 @@ package struct Row<Element>: ~Copyable {
     return removed
   }
 
-  /// Gives back what a burst has needed, if nothing is left of it. Whoever empties a row calls this then; not after
-  /// each element.
+  /// Frees the memory that a burst has needed, if the row is empty. The code that empties a row calls this then; not
+  /// after each element.
   @inline(__always)
   package mutating func trim() {
     guard first == end else { return }

@@ -1,8 +1,8 @@
 internal import CRunLoopCore
 internal import Glibc
 
-/// What epoll hears of in place of a descriptor that it refuses: a counter that is never empty, hence always ready, for
-/// reading and for writing, and takes its turns among the ready ports like any other.
+/// What epoll watches in place of a descriptor that it refuses: a counter that is never empty, so that it is always
+/// ready for reading and for writing, and takes its turns among the ready ports like any other.
 enum StandIn {
   /// Nil if epoll takes the descriptor itself.
   static func make(for descriptor: Int32) throws(RunLoopError) -> OwnedDescriptor? {

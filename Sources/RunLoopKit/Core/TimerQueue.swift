@@ -106,7 +106,7 @@ struct TimerPort {
   var fileDescriptor: Int32 { rlc_timer_port_fd(port) }
   var armed: UInt64 { rlc_timer_port_armed(port) }
 
-  /// No system call unless `deadline` is earlier than what is armed. False if somebody has closed the timerfd.
+  /// No system call unless `deadline` is earlier than what is armed. False if other code has closed the timerfd.
   @discardableResult
   func want(_ deadline: UInt64) -> Bool { rlc_timer_port_want(port, deadline) >= 0 }
   /// An expiry has been taken from a set.

@@ -2,33 +2,33 @@ internal import CRunLoopCore
 
 /// Decides which of a kernel's threads runs: the virtual time of RunLoopTesting. Without one the system does.
 ///
-/// Through it go the waits of the kit that are no waits of a loop: of a thread for another one. None of its calls
-/// calls back into the kit but `isUnchanged`: `wake` may come under a lock of the kit's.
+/// RunLoopKit makes its waits for another thread through it, but not the waits of loops. Of its calls only
+/// `isUnchanged` calls back: RunLoopKit may hold a lock when it calls `wake`.
 package protocol TurnTaking: AnyObject, Sendable {
-  /// Sleeps until `wake` of the same word, or until the deadline on the kit's monotonic clock; perhaps shorter.
+  /// Sleeps until `wake` of the same word, or until the deadline on the monotonic clock; it may return earlier.
   ///
-  /// - Parameter isUnchanged: Asked once, so that a change with a `wake` that follows it is not missed. False: no
-  ///   sleep.
+  /// - Parameter isUnchanged: Called once, so that a change whose `wake` follows is not missed. False: no sleep.
   func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool)
-  /// The word has changed. Thread: any, also one that takes no part.
+  /// Wakes the threads that sleep on the word, which has changed. Thread: any, also one that takes no turns.
   func wake(_ word: UInt)
   /// Sleeps until the descriptor can be written: 1; 0 at the deadline, -errno.
   func waitUntilWritable(_ fileDescriptor: Int32, until deadline: UInt64, for purpose: String) -> Int32
-  /// A thread is about to be made: it has its place in the queue before it exists.
+  /// Gives a thread that is about to be created its place in the queue.
   func threadWillStart() -> any ThreadPlace
 }
 
 /// A thread's place among those that take turns.
 package protocol ThreadPlace: AnyObject, Sendable {
-  /// On the new thread, first of all: waits for its turn. It takes part until its end, behind the end of its loop.
+  /// Waits for the first turn: the first call on the new thread. The thread takes turns until its end, after the end of
+  /// its loop.
   func begin()
-  /// The system has not made the thread.
+  /// The thread could not be created.
   func giveUp()
-  /// Sleeps until the thread has had its last turn. Thread: any; one that takes turns of others sleeps by those.
+  /// Sleeps until the thread has had its last turn. Thread: any.
   func waitForLastTurn(for purpose: String)
 }
 
-/// Until when a thread waits for another one: on the clock of whoever decides about its turns.
+/// Until when a thread waits for another one, on the clock of its `TurnTaking`.
 package struct Deadline {
   package let nanoseconds: UInt64
 
@@ -38,7 +38,7 @@ package struct Deadline {
     nanoseconds = timeout.map { Time.add(Self.now(), $0.nanosecondsRoundedUp) } ?? Time.forever
   }
 
-  /// A moment from now, if that is earlier: for who looks again and again.
+  /// A short time from now, if that is earlier: for polling.
   var orSoon: Deadline {
     Deadline(nanoseconds: min(nanoseconds, Time.add(Self.now(), 1_000_000)))
   }
@@ -47,7 +47,7 @@ package struct Deadline {
 
   var hasPassed: Bool { nanoseconds != Time.forever && nanoseconds <= Self.now() }
 
-  /// The system sleeps by its own clock, also where a test has scripted that of the loops alone.
+  /// Without `TurnTaking` a thread sleeps by the system's clock, also if a test scripts the clock of its loops.
   private static func now() -> UInt64 {
     Kernel.current?.turns == nil ? rlc_now(RLC_CLOCK_MONOTONIC) : Kernel.now()
   }

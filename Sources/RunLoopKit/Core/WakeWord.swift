@@ -2,15 +2,15 @@ internal import CRunLoopCore
 internal import Glibc
 internal import Synchronization
 
-/// The way to wake a loop: a thin owner of `rlc_wakeup_port`, made when the loop gets its first port set.
+/// Wakes a loop: a thin owner of `rlc_wakeup_port`, which is created with the loop's first port set.
 ///
-/// Before that nobody can sleep, so a wake has nothing to do. The port lives as long as this object, hence as long as
-/// anybody can wake; its eventfd until the end of the loop's thread, or of a waker that is preempted before its write:
-/// none writes into a stranger's descriptor [RLC-WAKE-9].
+/// Before that the loop cannot sleep, so a wake does nothing. The port exists as long as this object, so that every
+/// waker that holds the object may use it. Its eventfd is closed at the end of the loop's thread, or after a waker that
+/// was preempted before its write: no waker writes to a descriptor that has reused the number [RLC-WAKE-9].
 struct WakeWord: ~Copyable {
   private let kernel: Kernel?
   private let port = Atomic<UnsafeRawPointer?>(nil)
-  /// That a write has failed.
+  /// A write has failed.
   private let isTold = Atomic<Bool>(false)
 
   init(_ kernel: Kernel?) { self.kernel = kernel }
@@ -25,22 +25,22 @@ struct WakeWord: ~Copyable {
     if let pointer { return rlc_wakeup_port_fd(pointer) }
     var made: OpaquePointer?
     try RunLoopError.check(rlc_wakeup_port_create(kernel.table, &made), "eventfd")
-    // A create function of the core that answers 0 has set it.
+    // A create function that returns 0 has set it.
     port.store(UnsafeRawPointer(made!), ordering: .releasing)
     return rlc_wakeup_port_fd(made)
   }
 
   var fileDescriptor: Int32? { pointer.map { rlc_wakeup_port_fd($0) } }
 
-  /// A wake in the sense of rule 15.
+  /// Posts a wake (rule 15).
   func signal() { if let pointer { check(rlc_wakeup_port_signal(pointer)) } }
 
-  /// Makes the loop look as well, but is nobody's message: never owed to an enclosing run.
+  /// Posts a kick: the loop makes a pass, and no enclosing run receives the kick as a wake.
   func kick() { if let pointer { check(rlc_wakeup_port_kick(pointer)) } }
 
-  /// A loop that has ended, or is the parent's, wants no wake. Else the write has failed, and would again: somebody has
-  /// closed the eventfd. The word is changed all the same, and the loop sees it when it looks next, but it sleeps on
-  /// until then.
+  /// Ignores a loop that has ended, or that belongs to the parent process. Any other failure is that of the write,
+  /// which would fail again: other code has closed the eventfd. The word has changed nevertheless, and the loop sees
+  /// that in its next pass; until then it sleeps.
   @inline(__always)
   private func check(_ status: Int32) {
     if status < 0 && status != -ESHUTDOWN && status != -ECHILD { tellOnce(status) }
@@ -53,7 +53,7 @@ struct WakeWord: ~Copyable {
     StandardError.write("RunLoopKit: a sleeping loop could not be woken: \(call); it was closed. Told once a loop.\n")
   }
 
-  /// Before `beginWait`: looks for a while; true if something was posted. [loop]
+  /// Spins for a while before `beginWait`; true if something was posted. [loop]
   func spin(_ spin: inout Spin, until deadline: UInt64) -> Bool {
     pointer.map { spin.untilPosted($0, deadline: deadline) } ?? false
   }
@@ -61,15 +61,15 @@ struct WakeWord: ~Copyable {
   /// RUNNING -> ASLEEP; false if something was posted. [loop]
   func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
 
-  /// Ends a wait, or drops what came while no wake was accepted; what its sender published before is visible after.
-  /// [loop]
+  /// Ends a wait, or drops wakes that came while none was accepted. What their senders published before is visible
+  /// afterwards. [loop]
   @inline(__always)
   func take() -> Posted {
     guard let pointer else { return .none }
     return Posted(number: rlc_wakeup_port_take(pointer).rawValue)
   }
 
-  /// What was posted, as the core numbers it: more counts more.
+  /// What was posted, with the core's numbers: the larger one wins.
   struct Posted: Equatable, Comparable {
     let number: UInt32
 
@@ -85,8 +85,8 @@ struct WakeWord: ~Copyable {
     return rlc_wakeup_port_is_asleep(pointer)
   }
 
-  /// The descriptor goes here, or with the last waker that is about to write to it: whoever holds the loop keeps none
-  /// open, also the stack of a thread that has ended in a callout. [loop]
+  /// Closes the descriptor, or leaves that to the last waker that is about to write to it. References to the loop do
+  /// not keep it open, not even one on the stack of a thread that has ended in a callout. [loop]
   func end() { if let pointer { rlc_wakeup_port_end(pointer) } }
 
   deinit {

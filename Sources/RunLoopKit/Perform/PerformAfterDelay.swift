@@ -10,7 +10,7 @@ extension RunLoop {
   ///   - tolerance: How much later the block may run, so that wakes can be shared.
   ///   - mode: `.common` stands for all common modes.
   ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
-  ///   - key: Tells the performs of one target apart.
+  ///   - key: Distinguishes the performs of one target.
   ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else on the
   ///     thread that cancels it, or when the loop ends [RLK-DELAY-4, RLK-DELAY-5].
   ///   - onDrop: Called once, instead of the block, if the block will never run: it was cancelled, its timer
@@ -85,7 +85,8 @@ extension RunLoop {
       try add(timer, to: first)
       for mode in others { try add(timer, to: mode) }
     } catch {
-      // One of its modes may have run it meanwhile, or it was dropped and somebody was told so: then it was asked for.
+      // One of its modes may have run it meanwhile, or it was dropped and its poster has learned that: then it was
+      // accepted.
       if performed.refuse() || (!performed.hasBegun && !tellsDrop) { throw error }
     }
   }
@@ -116,7 +117,7 @@ extension RunLoop {
     private var pending: Pending?
     /// Guarded by `lock`.
     private var isRun = false
-    /// By which `cancelPerforms(target:key:)` finds it. Whoever holds the block holds the target.
+    /// By which `cancelPerforms(target:key:)` finds it. The block retains the target.
     fileprivate let target: ObjectIdentifier?
     private let lock = Lock()
 
@@ -168,7 +169,7 @@ extension RunLoop {
       return true
     }
 
-    /// It cannot be asked for: who asks is told by an error. False if it has begun, or was cancelled meanwhile.
+    /// Withdraws it, because the call throws. False if it has begun, or was cancelled meanwhile.
     func refuse() -> Bool { end() != nil }
 
     /// Its loop has ended.
@@ -181,7 +182,7 @@ extension RunLoop {
       return pending
     }
 
-    /// A function of its own: what was captured is released before the poster is told.
+    /// A function of its own, so that captured values are released before the poster learns of the drop.
     private func drop(_ pending: consuming Pending) {
       let onDrop = pending.onDrop
       _ = consume pending
@@ -210,7 +211,7 @@ extension RunLoop.Local {
   ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all.
   ///   - mode: `.common` stands for all common modes.
   ///   - target: Retained with the block; `cancelPerforms(target:key:)` finds the block by it [RLK-LOCAL-3].
-  ///   - key: Tells the performs of one target apart.
+  ///   - key: Distinguishes the performs of one target.
   ///   - block: Called once, on this thread.
   /// - Throws: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a mode.
   @discardableResult
@@ -233,7 +234,7 @@ extension RunLoop.Local {
   }
 }
 
-/// Held by the timer's closure alone: when that goes without having had its turn, nothing will ever run the block.
+/// Held by the timer's closure alone: if that is released without having run, nothing will ever run the block.
 private final class DelayedTurn: @unchecked Sendable {
   private let performed: RunLoop.DelayedPerform
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The messages of a port that wait for their turn, in a bounded queue; whoever may send holds it, not the port.
+/// The messages of a port that wait for delivery, in a bounded queue. Send rights hold the mailbox, not the port.
 ///
 /// Its lock is a leaf: taken under a loop's and an item's lock, never around one. A sender that finds the queue empty
 /// marks the port ready in all modes that hold it, each under its loop's lock; a loop that finds it empty takes the
@@ -15,7 +15,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   @exclusivity(unchecked) private var isClosed = false
   /// Senders that sleep, or are about to.
   @exclusivity(unchecked) private var waiting = 0
-  /// Changes when there may be room for those who wait.
+  /// Changes when there may be room for senders that wait.
   private let room = FutexWord()
   /// Of messages; read without the lock.
   private let held = Atomic<Int>(0)
@@ -32,7 +32,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   package var count: Int { held.load(ordering: .acquiring) }
 
-  /// Answers of the port's body that nobody could be given.
+  /// Answers of the port's body that could not be delivered.
   var lostReplies: Int { lost.load(ordering: .relaxed) }
 
   func replyWasLost() { lost.add(1, ordering: .relaxed) }
@@ -41,7 +41,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   package var isValid: Bool { !isForked && !invalidation.isOver }
 
-  /// Who connects first and then finds it open is told of its end.
+  /// A follower that connects first and then finds it open learns of its end.
   package var isOpen: Bool { lock.withLock { !isClosed } }
 
   package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
@@ -126,7 +126,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     }
   }
 
-  /// By the loop of the calling thread: nobody takes messages out while it waits. Under the lock.
+  /// True if the loop of the calling thread serves the port: it takes no messages out while the thread waits. Under the
+  /// lock.
   private var isServedHereOnly: Bool {
     memberships.first != nil && memberships.all.allSatisfy { $0.host.isCurrent }
   }
@@ -147,8 +148,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return message
   }
 
-  /// Nobody can send any more, and what waits is thrown away: rights to answer tell so, descriptors are closed. With no
-  /// lock held; once.
+  /// Closes the mailbox: sends throw from now on, and messages that wait are discarded. Their requests throw, and their
+  /// descriptors are closed. With no lock held; once.
   func close() {
     guard !isForked else { return }
     lock.lock()
@@ -194,7 +195,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   func leave(_ mode: ModePointer) -> PortMembership? {
     lock.withLock {
-      // Who waits for room may be the only one left to make some.
+      // The thread that waits for room may be the only one that can make some.
       if waiting > 0 { room.advance() }
       return memberships.remove(mode)
     }

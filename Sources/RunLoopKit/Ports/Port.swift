@@ -107,7 +107,8 @@ extension RunLoop {
       swap(&body, &released)
     }
 
-    /// A loop that has served it is no more. Was it the last one, nobody would ever answer: its senders are told.
+    /// A loop that has served it has ended. If that was the last one, no message would ever be answered: the port ends,
+    /// and its senders learn of that.
     func loopHasEnded() { if mailbox.places.isEmpty { invalidate() } }
 
     override func hasLeft() { mailbox.close() }

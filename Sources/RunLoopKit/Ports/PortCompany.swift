@@ -1,10 +1,10 @@
-// What a port knows of those who bring it messages from other processes, and of the loops that serve it.
+// What a port knows of the connections that bring it messages from other processes, and of the loops that serve it.
 
-/// Who brings a port messages from other processes; made with the first of them.
+/// The connections that bring a port messages from other processes; created with the first of them.
 package protocol PortCompany: AnyObject, Sendable {
   /// Its connections go where the port goes.
   func makeHooks() -> RunLoop.Source.Hooks
-  /// Why nobody would take connections where the port is now.
+  /// Why connections would not be accepted in the modes that the port is in.
   var refusal: RunLoopError? { get }
   /// The port is gone. With no lock held.
   func end(of mailbox: Mailbox)
@@ -16,7 +16,7 @@ package protocol RoomWaiter: AnyObject, Sendable {
   func wake(from mailbox: Mailbox)
 }
 
-/// What a message makes this process hold for somebody, until it is taken.
+/// What a message makes this process hold for a peer, until the message is taken.
 package typealias MessageCharge = AnyObject & Sendable
 
 /// What a named port asks of other processes.

@@ -55,7 +55,8 @@ package final class PendingReply: @unchecked Sendable {
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { invalidation.observe(body) }
 }
 
-/// The right to give one answer. Used up by the first send that succeeds; if it goes unused, the asker is told.
+/// The right to give one answer. Consumed by the first send that succeeds; if it is released unused, the request throws
+/// `.noReply`.
 package final class ReplyRight: Destination, @unchecked Sendable {
   package let pending: PendingReply
 

@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension RunLoop.Thread {
-  /// As `start`, for a thread that serves the whole process and not whoever comes to need it first: it has the system's
-  /// kernel, and no signal of the program's is for it. What tells of a fault in the thread is not blocked.
+  /// As `start`, for a thread that serves the whole process, whichever thread needs it first: it has the system's
+  /// kernel and blocks all signals except those that report a fault in the thread.
   package func startForProcess() throws {
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)

@@ -15,7 +15,7 @@ final class Resident: @unchecked Sendable {
     static let joined: UInt32 = 5
   }
 
-  /// As told: more counts more.
+  /// The stops that were asked for; the larger one wins.
   private enum Told {
     static let nothing: UInt8 = 0
     static let afterDueWork: UInt8 = 1
@@ -158,7 +158,7 @@ extension Resident {
     }
     lock.withLock {
       self.loop = loop
-      obey(loop)  // what was told while it was set up
+      obey(loop)  // a stop that was asked for while the thread was set up
     }
     _ = phase.change(from: Phase.starting, to: Phase.running)
     return true
