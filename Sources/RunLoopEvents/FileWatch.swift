@@ -17,7 +17,7 @@ extension RunLoop {
   /// inotify(7).
   public final class FileWatch: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
-    /// As given.
+    /// The path that `init` was given.
     public let path: String
     /// Which events the watch delivers, besides `.overflow` and `.ended`.
     public let events: Events
@@ -83,17 +83,17 @@ extension RunLoop.FileWatch {
     public static let created = Events(rawValue: 0x100)
     /// In a folder: an entry was removed.
     public static let deleted = Events(rawValue: 0x200)
-    /// Written to, or truncated.
+    /// It was written to or truncated.
     public static let modified = Events(rawValue: 0x2)
     /// A file that was open for writing was closed: the moment to read it.
     public static let closedAfterWriting = Events(rawValue: 0x8)
     /// A file that was open for reading was closed.
     public static let closedAfterReading = Events(rawValue: 0x10)
-    /// Owner, permissions, times, number of links.
+    /// Its owner, permissions, times or number of links have changed.
     public static let attributes = Events(rawValue: 0x4)
-    /// Opened.
+    /// It was opened.
     public static let opened = Events(rawValue: 0x20)
-    /// Read, or run.
+    /// It was read or executed.
     public static let accessed = Events(rawValue: 0x1)
     /// In a folder: an entry got another name or place; the two halves of a rename have the same cookie.
     public static let movedAway = Events(rawValue: 0x40)
@@ -108,20 +108,20 @@ extension RunLoop.FileWatch {
     public static let changes: Events = [
       .created, .deleted, .closedAfterWriting, .movedAway, .movedHere, .targetDeleted, .targetMoved,
     ]
-    /// All of them.
+    /// All kinds.
     public static let all = Events(rawValue: 0xFFF)
   }
 
   /// One thing that has happened.
   /// - Thread: Any: a value.
   public struct Event: Hashable, Sendable, CustomStringConvertible {
-    /// What.
+    /// The kinds of events.
     public enum Kind: Hashable, Sendable {
-      /// As the options of these names say.
+      /// See the options of `Events` with the same names.
       case created, deleted, modified, closedAfterWriting, closedAfterReading, attributes, opened, accessed
       /// The two halves of a rename.
       case movedAway, movedHere
-      /// What befell the target itself.
+      /// The target itself was removed or renamed.
       case targetDeleted, targetMoved
       /// Events were lost.
       case overflow
@@ -133,11 +133,11 @@ extension RunLoop.FileWatch {
 
     /// What has happened.
     public let kind: Kind
-    /// Of an entry of a folder: its name; nil for the target itself. Bytes that are no UTF-8 are replaced.
+    /// The name of the entry in a watched folder; nil for the target itself. Bytes that are no UTF-8 are replaced.
     public let name: String?
     /// Equal in the two halves of a rename, and different from all others'; else 0.
     public let cookie: UInt32
-    /// True if what it happened to is a folder.
+    /// True if the entry or target is a folder.
     public let isDirectory: Bool
 
     /// Kind and name.

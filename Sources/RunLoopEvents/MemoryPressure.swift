@@ -14,7 +14,7 @@ extension RunLoop {
   /// being added, or while the loop looks whether it is idle (`performWhenIdle`), may be lost as well; the next window
   /// sends another one. Source: the kernel's Documentation/accounting/psi.rst.
   public final class MemoryPressure: EventSource, EventService, @unchecked Sendable {
-    /// Which stalls count.
+    /// Which stalls count as pressure.
     public enum Stall: String, Hashable, Sendable {
       /// At least one task waits for memory: work becomes slower.
       case some
@@ -31,7 +31,7 @@ extension RunLoop {
     }
 
     @exclusivity(unchecked) final var body: Body
-    /// As given.
+    /// The path that `init` was given, or the default.
     public let path: String
 
     /// - Parameters:

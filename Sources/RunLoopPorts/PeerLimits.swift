@@ -62,24 +62,24 @@ extension RunLoop {
   /// What the peers of a named port hold, and what was refused to them.
   /// - Thread: Any: a value.
   public struct PeerStatistics: Sendable, Hashable, CustomStringConvertible {
-    /// Open now.
+    /// Connections that are open now.
     public var connections = 0
-    /// Of the introductions' limit, now.
+    /// Introductions that count against the limit `PeerLimits.introductions` now.
     public var introductions = 0
-    /// Of the rights' limit, now.
+    /// Send rights that count against the limit `PeerLimits.rights` now.
     public var rights = 0
-    /// In messages that wait now.
+    /// Descriptors in messages that wait for delivery now.
     public var undeliveredDescriptors = 0
-    /// Mapped now.
+    /// Bytes of peers' memory files that are mapped now.
     public var mappedBytes = 0
-    /// Not taken, or ended because their peers broke the rules.
+    /// Connections that were not accepted, or ended because the peer violated the protocol.
     public var refusedConnections = 0
-    /// Over a limit, or for want of descriptors; their connections went on.
+    /// Messages that were refused because of a limit or a lack of descriptors; their connections continued.
     public var refusedMessages = 0
-    /// Over the limit; their connections went on.
+    /// Introductions that were refused because of their limit; their connections continued.
     public var refusedIntroductions = 0
 
-    /// All 0.
+    /// Creates a value in which all counts are 0.
     public init() {}
 
     /// All of it in a line.

@@ -4,7 +4,7 @@ extension RunLoop {
   /// - Thread: Any: a value.
   public struct Instant: InstantProtocol, Hashable, Sendable, CustomStringConvertible, ClockInstant {
     package static var clock: TimerClock { .suspending }
-    /// Since the machine was started.
+    /// Nanoseconds on the clock, which begins at the machine's start.
     public var nanoseconds: UInt64
 
     /// Creates a moment from nanoseconds since the machine was started: any number; `.max` is never.

@@ -12,20 +12,20 @@ extension RunLoop {
   public struct DisplayLink: Hashable, Sendable {
     /// The frame that a callout is for.
     public struct Frame: Hashable, Sendable {
-      /// Counts from 1, dropped ones included.
+      /// The number of the frame, from 1; dropped frames count.
       public let number: UInt64
-      /// When it was due: its place on the grid, not the moment of the call.
+      /// When the frame was due: its place on the grid, not the moment of the call.
       public let timestamp: Instant
-      /// When the next one is due.
+      /// When the next frame is due.
       public let targetTimestamp: Instant
-      /// How many were dropped between the last one served and this.
+      /// How many frames were dropped between the previous callout and this one.
       public let dropped: UInt64
     }
 
     private let timer: Timer
     private let core: Core
 
-    /// Its first frame comes one frame's time after it is first added.
+    /// Creates a link in no mode. Its first frame comes one frame's time after it is first added.
     /// - Parameters:
     ///   - rate: How many frames there are, and in which time.
     ///   - body: Called on the loop's thread, with no lock held; kept until the link is invalidated or gone.
@@ -80,7 +80,7 @@ extension RunLoop {
       }
     }
 
-    /// A new rate begins at the last frame of the old one.
+    /// How many frames there are in which time. A new rate begins at the last frame of the old one.
     public var rate: FrameRate {
       get { core.rate }
       nonmutating set {
@@ -92,7 +92,7 @@ extension RunLoop {
     /// On the clock of its loop.
     private var now: UInt64 { timer.kernel.now() }
 
-    /// All that were dropped so far.
+    /// How many frames were dropped since the link was created.
     public var droppedFrames: UInt64 { core.dropped }
 
     /// Sets the timer to the next frame; again if another thread has changed something meanwhile.

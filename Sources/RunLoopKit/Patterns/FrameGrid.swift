@@ -1,15 +1,15 @@
 extension RunLoop {
-  /// How many frames come in a while: 60 in a second, or 30 000 in 1001 seconds. Kept exactly, whatever does not
-  /// divide.
+  /// How many frames there are in a duration: 60 in a second, or 30 000 in 1001 seconds. The rate is exact: nothing is
+  /// rounded to a duration of one frame.
   /// - Thread: Any: a value.
   public struct FrameRate: Hashable, Sendable, CustomStringConvertible {
-    /// In `duration`; at least 1, at most 1,000,000,000.
+    /// The number of frames in `duration`: 1 to 1,000,000,000.
     public let frames: Int
-    /// At least a nanosecond for each frame, at most about 100 days.
+    /// The duration of `frames` frames: at least a nanosecond for each, at most about 100 days.
     public let duration: Duration
 
-    /// Cut to what the properties promise: less than one frame counts as one, a duration that is zero or negative as a
-    /// nanosecond for each frame.
+    /// Creates a rate, limited to the ranges of the properties: less than one frame counts as one, a duration that is
+    /// zero or negative as a nanosecond for each frame.
     public init(frames: Int, per duration: Duration) {
       self.frames = max(1, min(frames, 1_000_000_000))
       self.duration = max(.nanoseconds(self.frames), min(duration, .seconds(10_000_000)))
@@ -18,7 +18,7 @@ extension RunLoop {
       }
     }
 
-    /// So many in a second, at least 1.
+    /// Creates a rate of so many frames in a second, at least 1.
     public init(framesPerSecond frames: Int) { self.init(frames: frames, per: .seconds(1)) }
 
     /// As `60 frames per 1.0 seconds`.

@@ -8,9 +8,9 @@ extension RunLoop.Message {
   public struct Bytes: @unchecked Sendable, Hashable, RandomAccessCollection, CustomStringConvertible {
     /// Nil: no bytes. Never changes once it is here.
     package let storage: ByteStorage?
-    /// Where the first one is.
+    /// The index of the first byte. A part of other bytes keeps their indices.
     public let startIndex: Int
-    /// After the last one.
+    /// The index after the last byte.
     public let endIndex: Int
 
     package init(_ storage: ByteStorage?, _ range: Range<Int>) {
@@ -21,10 +21,10 @@ extension RunLoop.Message {
 
     package init(_ storage: ByteStorage) { self.init(storage, 0..<storage.header.count) }
 
-    /// No bytes.
+    /// Creates an empty value.
     public init() { self.init(nil, 0..<0) }
 
-    /// A copy of the bytes.
+    /// Copies the bytes of a collection.
     public init(_ bytes: some Collection<UInt8>) {
       let count = bytes.count
       if count == 0 {
@@ -41,7 +41,7 @@ extension RunLoop.Message {
         })
     }
 
-    /// A copy of the memory.
+    /// Copies memory; the caller keeps it.
     public init(copying memory: UnsafeRawBufferPointer) {
       if memory.count == 0 {
         self.init()
@@ -55,17 +55,18 @@ extension RunLoop.Message {
         })
     }
 
-    /// The text in UTF-8.
+    /// Encodes a text as UTF-8.
     public init(_ text: some StringProtocol) {
       var text = String(text)
       self = text.withUTF8 { Bytes(copying: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Bytes that are made in their place.
+    /// Creates bytes that `body` writes directly into their memory.
     ///
     /// - Parameters:
     ///   - capacity: At least 0 bytes.
-    ///   - body: Initialises the memory from its start, and answers how many bytes of it; called here.
+    ///   - body: Initialises the memory from its start, and returns the number of bytes. Called once, before the
+    ///     return, on the calling thread.
     public init<E: Error>(
       unsafeUninitializedCapacity capacity: Int,
       initializingWith body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
@@ -80,20 +81,20 @@ extension RunLoop.Message {
       return storage!.base.load(fromByteOffset: position, as: UInt8.self)
     }
 
-    /// A part, which shares the memory.
+    /// A part, which shares the memory and keeps the indices.
     public subscript(bounds: Range<Int>) -> Bytes {
       precondition(
         bounds.lowerBound >= startIndex && bounds.upperBound <= endIndex, "RunLoopKit: no bytes at \(bounds)")
       return Bytes(bounds.isEmpty ? nil : storage, bounds)
     }
 
-    /// The memory, for the time of the call, which is made here.
+    /// Calls `body` with the memory, which is valid during that call; on the calling thread, before the return.
     public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
       defer { withExtendedLifetime(storage) {} }
       return try body(UnsafeRawBufferPointer(start: storage.map { $0.base + startIndex }, count: count))
     }
 
-    /// For collections' algorithms: `body` is called here.
+    /// As `withUnsafeBytes(_:)`, for algorithms on collections. Calls `body` on the calling thread, before the return.
     public func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
       defer { withExtendedLifetime(storage) {} }
       let memory = UnsafeRawBufferPointer(start: storage.map { $0.base + startIndex }, count: count)

@@ -15,9 +15,9 @@ extension RunLoop {
       case right(Port.SendRight)
     }
 
-    /// What the message is about, in the receiver's words.
+    /// Any number, on whose meaning sender and receiver agree.
     public var id: UInt32
-    /// In the sender's order.
+    /// The components, in the sender's order.
     public var components: [Component]
     /// Where an answer goes; nil if none is expected.
     public var reply: Port.SendRight?
@@ -37,7 +37,7 @@ extension RunLoop {
       self.reply = reply
     }
 
-    /// A message of bytes, with any number as its id.
+    /// Creates a message of one component, with any number as its id.
     public init(id: UInt32 = 0, bytes: Bytes, reply: Port.SendRight? = nil) {
       self.init(id: id, [.bytes(bytes)], reply: reply)
     }
@@ -77,7 +77,7 @@ extension RunLoop.Message {
   /// A process that sends, as the kernel knows it.
   /// - Thread: Any: a value.
   public struct Sender: Sendable, Hashable, CustomStringConvertible {
-    /// Its number; it may have ended since.
+    /// The number of the process, which may have ended since.
     public let processID: Int32
     /// The user that it ran as: of a message the real one, of a connection (`PeerPolicy`) the effective one.
     public let userID: UInt32

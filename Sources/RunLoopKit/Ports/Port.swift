@@ -80,13 +80,13 @@ extension RunLoop {
       }
     }
 
-    /// The right to send to it. All are equal. - Thread: Any. - Complexity: O(1).
+    /// A right to send to the port. All rights to one port are equal. - Thread: Any. - Complexity: O(1).
     public var sendRight: SendRight { SendRight(mailbox) }
 
-    /// How many messages wait. - Thread: Any; may be over at once.
+    /// How many messages wait for delivery. - Thread: Any; the number may change at any time.
     public var pendingCount: Int { mailbox.count }
 
-    /// How many may wait.
+    /// How many messages may wait for delivery.
     public var queueLimit: Int { mailbox.limit }
 
     /// Answers of a replying body that could not be delivered: their port was full or gone.

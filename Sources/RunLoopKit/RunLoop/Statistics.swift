@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// What a loop has done while its `collectsStatistics` was true. After `.max` a number goes on from 0.
+  /// What a loop has done while its `collectsStatistics` was true. After `.max` a count continues from 0.
   /// - Thread: Any: a value.
   public struct Statistics: Hashable, Sendable, CustomStringConvertible {
     /// Runs begun, nested ones included.
@@ -10,7 +10,7 @@ extension RunLoop {
     public var passes: UInt64 = 0
     /// How often the loop has slept, and was woken: by an event, a wake, or a limit.
     public var sleeps: UInt64 = 0
-    /// Of these, how often nothing was there to serve, so that it went on sleeping without a pass.
+    /// How many of the sleeps ended with nothing to serve, so that the loop slept again without a pass.
     public var spuriousWakes: UInt64 = 0
     /// Timers called.
     public var timersFired: UInt64 = 0
@@ -24,18 +24,18 @@ extension RunLoop {
     public var mainQueueTurns: UInt64 = 0
     /// Blocks called.
     public var blocksPerformed: UInt64 = 0
-    /// In runs, sleep included; of a run that goes on, up to now.
+    /// The time in runs, sleeps included; for a run that has not returned, until now.
     public var runTime: Duration = .zero
-    /// Asleep.
+    /// The time asleep in runs.
     public var sleepTime: Duration = .zero
 
-    /// All 0.
+    /// Creates a value in which all counts are 0.
     public init() {}
 
-    /// In runs, and not asleep.
+    /// The time in runs and not asleep.
     public var busyTime: Duration { runTime - sleepTime }
 
-    /// What has happened between two readings: `loop.statistics - before`.
+    /// The difference of two readings: `loop.statistics - before`.
     public static func - (a: Statistics, b: Statistics) -> Statistics {
       var difference = a
       difference.runs &-= b.runs
