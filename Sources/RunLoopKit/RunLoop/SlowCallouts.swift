@@ -41,92 +41,9 @@ extension RunLoop {
   }
 }
 
-/// The time of what is on the stack: callouts and runs. [loop]
-struct CalloutTimes {
-  /// For each that is timed, what the ones inside of it have taken; the innermost one's last.
-  private var enclosed: ContiguousArray<UInt64> = []
-  fileprivate var isReporting = false
-  /// Which item was called in the place of the one whose turn it was.
-  fileprivate var substitute: RunLoop.Item?
-
-  fileprivate var isTiming: Bool { !enclosed.isEmpty }
-
-  /// When it has begun, which is never 0.
-  fileprivate mutating func begin() -> UInt64 {
-    enclosed.append(0)
-    return max(Kernel.now(), 1)
-  }
-
-  /// What has begun then is over: how long it has taken without what was inside of it.
-  fileprivate mutating func end(_ began: UInt64) -> UInt64 {
-    let now = Kernel.now()
-    let total = now > began ? now - began : 0
-    let inside = enclosed.popLast() ?? 0
-    if let last = enclosed.indices.last { enclosed[last] += total }
-    return total > inside ? total - inside : 0
-  }
-}
-
-/// Times a callout or a run, if the loop tells of slow ones. Made directly before it. [loop]
-struct CalloutTiming {
-  /// When it began; 0: it is not timed.
-  private let began: UInt64
-
-  /// Of what is not counted, or later.
-  @inline(__always)
-  init(on loop: RunLoop) {
-    guard let counters = loop.counters else {
-      began = 0
-      return
-    }
-    began = Self.begin(counters, on: loop)
-  }
-
-  @inline(__always)
-  init(counting counter: Counters.Counter, on loop: RunLoop) {
-    guard let counters = loop.counters else {
-      began = 0
-      return
-    }
-    counters.pointee.add(1, to: counter)
-    began = Self.begin(counters, on: loop)
-  }
-
-  @inline(never)
-  private static func begin(_ counters: UnsafeMutablePointer<Counters>, on loop: RunLoop) -> UInt64 {
-    counters.pointee.slowLimit.load(ordering: .relaxed) == Time.forever ? 0 : loop.owner.times.begin()
-  }
-
-  /// Over, and nothing is told: it was a run, or nobody was called.
-  @inline(__always)
-  func end(on loop: RunLoop) { if began != 0 { endUntold(on: loop) } }
-
-  /// The callout is over, and so is its record. With no lock held. No mode: the one in which the loop runs.
-  @inline(__always)
-  func end(_ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, in mode: ModePointer? = nil, on loop: RunLoop) {
-    if began != 0 { endTimed(item, kind, mode, on: loop) }
-  }
-
-  /// The kind is the item's.
-  @inline(__always)
-  func end(_ item: RunLoop.Item, on loop: RunLoop) { if began != 0 { endTimed(item, item.kind.called, nil, on: loop) } }
-
-  @inline(never)
-  private func endUntold(on loop: RunLoop) { _ = loop.owner.times.end(began) }
-
-  @inline(never)
-  private func endTimed(
-    _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: ModePointer?, on loop: RunLoop
-  ) {
-    let taken = loop.owner.times.end(began)
-    let substitute = loop.owner.times.substitute.take()
-    guard loop.isInThisProcess, let counters = loop.counters,
-      taken > counters.pointee.slowLimit.load(ordering: .relaxed)
-    else { return }
-    Self.report(taken, substitute ?? item, substitute?.kind.called ?? kind, mode, on: loop)
-  }
-
-  private static func report(
+extension CalloutTiming {
+  /// A callout of the loop has taken so much. [loop]
+  static func report(
     _ taken: UInt64, _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: ModePointer?, on loop: RunLoop
   ) {
     guard !loop.owner.times.isReporting else { return }
@@ -142,24 +59,5 @@ struct CalloutTiming {
     __RUNLOOPKIT_IS_REPORTING_A_SLOW_CALLOUT__(reporter, slow)
     timing.end(on: loop)
     loop.owner.times.isReporting = false
-  }
-}
-
-extension RunLoop {
-  /// Another item than the one whose turn it was has been called; nothing if that is not timed. [loop]
-  package func hasCalled(_ substitute: Item) { if owner.times.isTiming { owner.times.substitute = substitute } }
-}
-
-extension RunLoop.Item.Kind {
-  fileprivate var called: RunLoop.SlowCallout.Kind {
-    switch self {
-    case .source: .source
-    case .port, .connection: .port
-    case .portSource: .portSource
-    case .descriptorSource: .descriptorSource
-    case .eventSource: .eventSource
-    case .timer: .timer
-    case .observer: .observer
-    }
   }
 }

@@ -1,0 +1,228 @@
+internal import Synchronization
+
+// What goes around each callout of a loop: the record of whose it is, and its time.
+
+/// Which items' callouts are on a loop's stack: what a removal with an answer has to ask.
+///
+/// The frequent side is one store before a callout and a store and a load after it, none of them a barrier of the
+/// processor: `end` clears the record and then looks for attention, in this order by a light barrier, which is the
+/// compiler's; who wants to know counts itself as attention, has all threads pass a barrier (`ThreadCalls.barrier`),
+/// and then reads the record. One of the two sees the other.
+///
+/// Where the system has no such barrier the attention is never 0, and each callout's end counts, too (`hasEnded`). Both
+/// sides then change one number, one after the other: who comes second sees what the first has stored before. No time
+/// has a part in it. A filter that refuses membarrier(2) so is to be installed before the first loop is made; one that
+/// comes later is noticed by who waits, and an end that it has missed is made up at the loop's next callout.
+struct CalloutRecord: ~Copyable {
+  /// The item whose callout is the innermost one on the stack, by address; 0: none, or a block's.
+  private let innermost = Atomic<UInt>(0)
+  /// How many want to know when callouts end.
+  let attention = Atomic<Int>(CalloutRecord.attentionAtFirst)
+  /// Changes when a callout has ended that somebody wants to know of.
+  let turn = FutexWord()
+
+  /// Guarded by the loop's lock, in its `LoopState`.
+  struct Guarded {
+    /// The items whose callouts enclose the runs on the stack, by address, the innermost one's last.
+    fileprivate var enclosing: ContiguousArray<UInt> = []
+    /// What is called when callouts have ended.
+    var awaited: ContiguousArray<AwaitedCallout> = []
+  }
+
+  struct AwaitedCallout {
+    let item: ObjectIdentifier
+    let call: FinalCall
+  }
+
+  /// Under the loop's lock, or before the item's membership is checked under its leaf lock: in either case before an
+  /// item could leave unseen. [loop]
+  @inline(__always)
+  func begin(_ item: RunLoop.Item) {
+    innermost.store(UInt(bitPattern: ObjectIdentifier(item)), ordering: .releasing)
+  }
+
+  /// With no lock held. [loop]
+  @inline(__always)
+  func end(on loop: RunLoop) {
+    innermost.store(0, ordering: .releasing)
+    ThreadCalls.lightBarrier()
+    if attention.load(ordering: .acquiring) != 0 { hasEnded(on: loop) }
+  }
+
+  /// What the attention begins with: what no barrier can bring is looked for after each callout.
+  static var attentionAtFirst: Int { ThreadCalls.hasBarrier ? 0 : 1 }
+
+  /// A nested run begins: what is to be put back when it ends. Under the lock. [loop]
+  @inline(__always)
+  func enclose(on loop: RunLoop) -> UInt {
+    let enclosing = innermost.load(ordering: .relaxed)
+    if enclosing != 0 {
+      loop.state.callouts.enclosing.append(enclosing)
+      innermost.store(0, ordering: .releasing)
+    }
+    return enclosing
+  }
+
+  /// Under the lock. [loop]
+  @inline(__always)
+  func restore(_ enclosing: UInt, on loop: RunLoop) {
+    guard enclosing != 0 else { return }
+    loop.state.callouts.enclosing.removeLast()
+    innermost.store(enclosing, ordering: .releasing)
+  }
+
+  /// A callout of an item inside one of another item that is not its own, if it is a member. [loop]
+  func callOutNested(_ item: RunLoop.Item, on loop: RunLoop, _ body: () -> Void) {
+    let enclosing = loop.lock.withLock { enclose(on: loop) }
+    begin(item)
+    if item.isValid, item.isMember(ofAnyModeOf: loop) { body() }
+    end(on: loop)
+    if loop.isInThisProcess { loop.lock.withLock { restore(enclosing, on: loop) } }
+  }
+
+  /// True while the item's callout is on this loop's stack. Under the lock.
+  @inline(__always)
+  func isOnStack(_ item: ObjectIdentifier, of loop: RunLoop) -> Bool {
+    innermost.load(ordering: .acquiring) == UInt(bitPattern: item) || isEnclosing(item, on: loop)
+  }
+
+  @inline(__always)
+  private func isEnclosing(_ item: ObjectIdentifier, on loop: RunLoop) -> Bool {
+    !loop.state.callouts.enclosing.isEmpty && loop.state.callouts.enclosing.contains(UInt(bitPattern: item))
+  }
+
+  /// Tells those who wait for callouts, and makes the final calls whose time has come.
+  @inline(never)
+  private func hasEnded(on loop: RunLoop) {
+    guard loop.isInThisProcess else { return }  // the child of a callout that has forked: nobody waits here
+    if attention.add(0, ordering: .sequentiallyConsistent).newValue == Self.attentionAtFirst { return }
+    let gone = LeftInCallout.take(of: loop)
+    attention.subtract(gone, ordering: .sequentiallyConsistent)
+    turn.advance()
+    makeFinalCalls(on: loop)
+  }
+
+  /// The thread has ended, perhaps in a callout. After the end of the loop.
+  func endAll(on loop: RunLoop) {
+    loop.lock.withLock {
+      loop.state.callouts.enclosing = []
+      innermost.store(0, ordering: .releasing)
+    }
+    if attention.load(ordering: .acquiring) != 0 { hasEnded(on: loop) }
+  }
+}
+
+// MARK: Time
+
+/// The time of what is on the stack: callouts and runs. [loop]
+struct CalloutTimes {
+  /// For each that is timed, what the ones inside of it have taken; the innermost one's last.
+  private var enclosed: ContiguousArray<UInt64> = []
+  var isReporting = false
+  /// Which item was called in the place of the one whose turn it was.
+  fileprivate var substitute: RunLoop.Item?
+
+  fileprivate var isTiming: Bool { !enclosed.isEmpty }
+
+  /// When it has begun, which is never 0.
+  fileprivate mutating func begin() -> UInt64 {
+    enclosed.append(0)
+    return max(Kernel.now(), 1)
+  }
+
+  /// What has begun then is over: how long it has taken without what was inside of it.
+  fileprivate mutating func end(_ began: UInt64) -> UInt64 {
+    let now = Kernel.now()
+    let total = now > began ? now - began : 0
+    let inside = enclosed.popLast() ?? 0
+    if let last = enclosed.indices.last { enclosed[last] += total }
+    return total > inside ? total - inside : 0
+  }
+}
+
+/// Times a callout or a run, if the loop tells of slow ones. Made directly before it. [loop]
+struct CalloutTiming {
+  /// When it began; 0: it is not timed.
+  private let began: UInt64
+
+  /// Of what is not counted, or later.
+  @inline(__always)
+  init(on loop: RunLoop) {
+    guard let counters = loop.counters else {
+      began = 0
+      return
+    }
+    began = Self.begin(counters, on: loop)
+  }
+
+  @inline(__always)
+  init(counting counter: Counters.Counter, on loop: RunLoop) {
+    guard let counters = loop.counters else {
+      began = 0
+      return
+    }
+    counters.pointee.add(1, to: counter)
+    began = Self.begin(counters, on: loop)
+  }
+
+  @inline(never)
+  private static func begin(_ counters: UnsafeMutablePointer<Counters>, on loop: RunLoop) -> UInt64 {
+    counters.pointee.slowLimit.load(ordering: .relaxed) == Time.forever ? 0 : loop.owner.times.begin()
+  }
+
+  /// Over, and nothing is told: it was a run, or nobody was called.
+  @inline(__always)
+  func end(on loop: RunLoop) { if began != 0 { endUntold(on: loop) } }
+
+  /// The callout is over, and so is its record. With no lock held. No mode: the one in which the loop runs.
+  @inline(__always)
+  func end(_ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, in mode: ModePointer? = nil, on loop: RunLoop) {
+    if began != 0 { endTimed(item, kind, mode, on: loop) }
+  }
+
+  /// The kind is the item's.
+  @inline(__always)
+  func end(_ item: RunLoop.Item, on loop: RunLoop) { if began != 0 { endTimed(item, item.kind.called, nil, on: loop) } }
+
+  @inline(never)
+  private func endUntold(on loop: RunLoop) { _ = loop.owner.times.end(began) }
+
+  @inline(never)
+  private func endTimed(
+    _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: ModePointer?, on loop: RunLoop
+  ) {
+    let taken = loop.owner.times.end(began)
+    let substitute = loop.owner.times.substitute.take()
+    guard loop.isInThisProcess, let counters = loop.counters,
+      taken > counters.pointee.slowLimit.load(ordering: .relaxed)
+    else { return }
+    Self.report(taken, substitute ?? item, substitute?.kind.called ?? kind, mode, on: loop)
+  }
+}
+
+extension RunLoop.Item.Kind {
+  fileprivate var called: RunLoop.SlowCallout.Kind {
+    switch self {
+    case .source: .source
+    case .port, .connection: .port
+    case .portSource: .portSource
+    case .descriptorSource: .descriptorSource
+    case .eventSource: .eventSource
+    case .timer: .timer
+    case .observer: .observer
+    }
+  }
+}
+
+// MARK: Of the wings, which make callouts inside of those of their own items
+
+extension RunLoop {
+  /// As `CalloutRecord.begin`. [loop]
+  package func beginCallout(_ item: Item) { callouts.begin(item) }
+
+  /// As `CalloutRecord.end`. [loop]
+  package func endCallout() { callouts.end(on: self) }
+
+  /// Another item than the one whose turn it was has been called; nothing if that is not timed. [loop]
+  package func hasCalled(_ substitute: Item) { if owner.times.isTiming { owner.times.substitute = substitute } }
+}
