@@ -54,12 +54,18 @@ let package = Package(
       name: "CRunLoopCore", path: ".", sources: ["Sources/CRunLoopCore"],
       publicHeadersPath: "include",
       cSettings: [.headerSearchPath("Sources/CRunLoopCore/internal"), .define("_GNU_SOURCE")] + strictC),
-    .target(name: "RunLoopKit", dependencies: ["CRunLoopCore"], swiftSettings: strictSwift),
-    .target(name: "RunLoopEvents", dependencies: ["RunLoopKit", "CRunLoopCore"], swiftSettings: strictSwift),
-    .target(name: "RunLoopPorts", dependencies: ["RunLoopKit", "CRunLoopCore"], swiftSettings: strictSwift),
-    .target(name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore"], swiftSettings: strictSwift),
+    // The C library, whichever it is; in no product.
+    .target(name: "RunLoopLibc", swiftSettings: strictSwift),
+    .target(name: "RunLoopKit", dependencies: ["CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
+    .target(
+      name: "RunLoopEvents", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
+    .target(
+      name: "RunLoopPorts", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
+    .target(
+      name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     .executableTarget(
-      name: "runloop", dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopTesting", "CRunLoopCore"],
+      name: "runloop",
+      dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopTesting", "CRunLoopCore", "RunLoopLibc"],
       swiftSettings: strictSwift),
     .executableTarget(
       name: "port-peer", dependencies: ["RunLoopKit", "RunLoopPorts"], path: "Tests/PortPeer",

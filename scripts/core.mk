@@ -139,13 +139,17 @@ scheduled-test: $(SCHEDULED_BUILD)/core_scheduled
 KIT_BUILD := build/core-test/scheduled-kit
 KIT_SOURCES := $(sort $(shell find Sources/RunLoopKit -name '*.swift')) Tests/Scheduled/kit/KitScheduled.swift
 KIT_FLAGS := -Onone -parse-as-library -swift-version 6 -module-name RunLoopKit -package-name runloopkit \
-	-sanitize=thread -enforce-exclusivity=unchecked -suppress-warnings -I include
+	-sanitize=thread -enforce-exclusivity=unchecked -suppress-warnings -I include -I $(KIT_BUILD)
 kit_object = $(KIT_BUILD)/objects/$(subst +,_,$(subst /,_,$(1)))
 KIT_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(SCHEDULED_BUILD)/core/%.o) $(SCHEDULED_BUILD)/scheduler.o \
 	$(SCHEDULED_BUILD)/memory.o $(KIT_BUILD)/kit_scheduled.o
 KIT_MODULE := $(foreach source,$(KIT_SOURCES),$(call kit_object,$(source)).o)
 
-$(KIT_BUILD)/objects.stamp: $(KIT_SOURCES) $(CORE_HEADERS)
+# It has nothing to link.
+$(KIT_BUILD)/RunLoopLibc.swiftmodule: Sources/RunLoopLibc/Libc.swift
+	@mkdir -p $(@D) && swiftc -emit-module -parse-as-library -swift-version 6 -module-name RunLoopLibc -o $@ $<
+
+$(KIT_BUILD)/objects.stamp: $(KIT_SOURCES) $(CORE_HEADERS) $(KIT_BUILD)/RunLoopLibc.swiftmodule
 	@mkdir -p $(KIT_BUILD)/objects
 	@{ echo '{ "": { "swift-dependencies": "$(KIT_BUILD)/objects/all.swiftdeps" }'; \
 		$(foreach source,$(KIT_SOURCES),echo ', "$(source)": { "object": "$(call kit_object,$(source)).o", "swift-dependencies": "$(call kit_object,$(source)).swiftdeps" }';) \

@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 internal import Synchronization
 
 /// A process that a child source waits for: by its pidfd, or, where there is none, by SIGCHLD and its number.
@@ -112,7 +112,8 @@ final class ChildProcess: @unchecked Sendable {
       case .number:
         // If other code has waited for it the number may be a stranger's.
         guard isThere else { throw .system(ESRCH, "process \(processID) has ended") }
-        try RunLoopError.checkErrno(Glibc.kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
+        try RunLoopError.checkErrno(
+          RunLoopLibc.kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
       }
     }
   }

@@ -1,5 +1,5 @@
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// An inotify instance with one watch: reads many events at once, and tells one after the other.
 ///

@@ -1,5 +1,5 @@
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 extension RunLoop {
   /// Calls a closure for what happens to a file, or in a folder.

@@ -1,5 +1,5 @@
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 extension RunLoop {
   /// Calls a closure when work has waited for memory for too long: the moment to free caches, before the kernel ends
@@ -97,7 +97,7 @@ private enum PressureTrigger {
       let detail = "\(path) is neither /proc/pressure/memory nor a control group's memory.pressure"
       throw .system(EINVAL, detail)
     }
-    let descriptor = Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = RunLoopLibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     try RunLoopError.checkErrno(descriptor, "open", path)
     var text = [UInt8](repeating: 0, count: beginning.utf8.count)
     let count = read(descriptor, &text, text.count)
@@ -110,7 +110,7 @@ private enum PressureTrigger {
   }
 
   static func write(_ trigger: String, to descriptor: Int32, of path: String) throws(RunLoopError) {
-    let count = trigger.withCString { Glibc.write(descriptor, $0, strlen($0) + 1) }
+    let count = trigger.withCString { RunLoopLibc.write(descriptor, $0, strlen($0) + 1) }
     let rule =
       "the window is 0.5 to 10 s, a multiple of 2 s without CAP_SYS_RESOURCE, the time more than 0 and at most that"
     try RunLoopError.checkErrno(Int32(clamping: count), "write", "\"\(trigger)\" (microseconds) to \(path): \(rule)")

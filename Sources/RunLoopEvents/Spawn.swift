@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 extension RunLoop.ChildSource {
   /// What the child does before its program starts.

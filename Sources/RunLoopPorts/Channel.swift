@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 internal import Synchronization
 
 /// One connection to another process, or to another part of this one: what rights to the other side's ports send

@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 // What is in a packet. All under `receiving`.
 extension Channel {

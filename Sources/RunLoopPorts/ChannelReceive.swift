@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 // Receives packets. A packet is trusted after `rlc_frame_parse` has accepted it and its numbers were found in this
 // connection's own tables.

@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 // Messages and frames on their way out.
 extension Channel {

@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// A right to a third process's port is passed on: its owner and the receiver get the ends of a new connection, so that
 /// this process is between them no more than before.

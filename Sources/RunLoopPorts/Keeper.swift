@@ -1,5 +1,5 @@
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 internal import Synchronization
 
 /// Serves connections whose end a call waits for, and which no loop of the program serves at that moment: a thread with

@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 internal import Synchronization
 
 /// A port's name, and the socket under which other processes find it.
@@ -75,7 +75,7 @@ final class NameClaim: Sendable {
       let folder = try PortFolder.open()
       let status = rlc_port_name_claim(folder, name, &claim)
       if status < 0 {
-        Glibc.close(folder)
+        RunLoopLibc.close(folder)
         throw status == -EADDRINUSE
           ? .nameTaken(PortWords.quoted(name)) : .system(-status, call: "bind", PortWords.port(name))
       }
@@ -88,7 +88,7 @@ final class NameClaim: Sendable {
       let folder = claim.folder
       var released = claim
       rlc_port_name_release(&released)
-      Glibc.close(folder)
+      RunLoopLibc.close(folder)
       spare.close()
       NameClaim.leave(name)
     }
@@ -144,13 +144,13 @@ private final class SpareDescriptor: @unchecked Sendable {
   /// Guarded by `lock`; -1 if there was none.
   private var descriptor = SpareDescriptor.open()
 
-  private static func open() -> Int32 { Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }
+  private static func open() -> Int32 { RunLoopLibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
   /// Gives it up while `body` runs, under the lock. False if there is none.
   func lend(_ body: () -> Bool) -> Bool {
     lock.withLock {
       guard descriptor >= 0 else { return false }
-      Glibc.close(descriptor)
+      RunLoopLibc.close(descriptor)
       defer { descriptor = SpareDescriptor.open() }
       return body()
     }
@@ -158,7 +158,7 @@ private final class SpareDescriptor: @unchecked Sendable {
 
   func close() {
     lock.withLock {
-      if descriptor >= 0 { Glibc.close(descriptor) }
+      if descriptor >= 0 { RunLoopLibc.close(descriptor) }
       descriptor = -1
     }
   }

@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 internal import Synchronization
 
 /// Bytes in a sealed memory file, mapped for reading: the owner of a `ByteStorage`.

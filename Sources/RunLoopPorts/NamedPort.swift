@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 extension RunLoop.Port {
   /// The default of the largest payload that a port accepts from another process: 1 GiB.

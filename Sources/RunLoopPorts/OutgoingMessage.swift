@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// A message as it is sent: made before the lock is taken, but for the numbers of rights.
 struct OutgoingMessage: ~Copyable {
@@ -205,10 +205,10 @@ struct OutgoingMessage: ~Copyable {
   func close() {
     if file >= 0 {
       channel.settleFile(Int(header.payload), isSent: isSent)
-      Glibc.close(file)
+      RunLoopLibc.close(file)
     }
     for right in rights {
-      if case .socket(let descriptor, _) = right.way, descriptor >= 0 { Glibc.close(descriptor) }
+      if case .socket(let descriptor, _) = right.way, descriptor >= 0 { RunLoopLibc.close(descriptor) }
     }
   }
 

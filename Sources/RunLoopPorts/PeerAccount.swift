@@ -1,5 +1,5 @@
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// What peers make this process hold: of one peer, and by its parent of all peers of a port.
 ///

@@ -1,5 +1,5 @@
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 internal import Synchronization
 
 extension RunLoop {

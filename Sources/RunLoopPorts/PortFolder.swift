@@ -1,6 +1,6 @@
 internal import CRunLoopCore
-internal import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// The folder of port names.
 enum PortFolder {

@@ -1,5 +1,5 @@
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// The waits of the kit's threads for each other, in turn and on the virtual clock.
 extension Turns: TurnTaking {

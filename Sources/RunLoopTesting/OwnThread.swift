@@ -1,5 +1,5 @@
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// A thread that runs what it is given, and the jobs of tasks that prefer it, one after the other.
 final class OwnThread: TaskExecutor, @unchecked Sendable {

@@ -1,4 +1,4 @@
-import Glibc
+internal import RunLoopLibc
 
 /// One thread that takes part. The turns hold it until it leaves. All fields are guarded by `Turns.lock`, except
 /// `looks` and `destructorRounds`: its thread's.

@@ -1,5 +1,5 @@
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// How long nothing may go on, in the machine's time, and what happens then.
 struct Patience: Sendable {

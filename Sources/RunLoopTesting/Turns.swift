@@ -1,6 +1,6 @@
 import CRunLoopCore
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 import Synchronization
 
 /// Whose turn it is, and the clock.

@@ -1,6 +1,6 @@
 import CRunLoopCore
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// The kernel table with the clock, the timer descriptors and the waits replaced. All else is the C library's, which
 /// needs no context: the table's is its `Turns`.

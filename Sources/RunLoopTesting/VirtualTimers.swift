@@ -1,5 +1,5 @@
 import CRunLoopCore
-import Glibc
+internal import RunLoopLibc
 
 /// The timer descriptors: eventfds to which the clock writes when it passes their deadlines; and what the other clocks
 /// show while the monotonic one shows something. Guarded by `Turns.lock`.

@@ -1,4 +1,4 @@
-import Glibc
+internal import RunLoopLibc
 import Synchronization
 
 /// Standard output and standard error, unbuffered: the process may end by `_exit`.
@@ -40,7 +40,7 @@ enum Output {
   private static func put(_ text: String, to descriptor: Int32) -> Int32 {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      let count = bytes.withUnsafeBytes { RunLoopLibc.write(descriptor, $0.baseAddress, $0.count) }
       if count > 0 {
         bytes = bytes.dropFirst(count)
       } else if errno == EAGAIN {

@@ -1,4 +1,4 @@
-import Glibc
+internal import RunLoopLibc
 
 /// The `runloop` command. Its main is synchronous: after a suspension an asynchronous one would leave the main thread
 /// to libdispatch, and the main loop would be on none.

@@ -49,4 +49,15 @@ elsewhere() { # compiler
 }
 elsewhere gcc
 elsewhere "$CLANG"
+
+# The Swift modules, too. Where the compiler finds no modules there is no C library to import.
+if command -v swiftc >/dev/null 2>&1; then
+    libc="swiftc -frontend -typecheck -parse-stdlib Sources/RunLoopLibc/Libc.swift"
+    $libc -resource-dir "$scratch" >"$scratch/libc.log" 2>&1 &&
+        { echo "header-test: swiftc compiles for a platform that is not Linux"; exit 1; }
+    [ "$(grep -c '^Sources.*: error: ' "$scratch/libc.log")" = 1 ] && grep -q 'error: RunLoopKit needs Linux' "$scratch/libc.log" ||
+        { cat "$scratch/libc.log"; echo "header-test: swiftc does not say that Linux is needed"; exit 1; }
+    $libc || { echo "header-test: swiftc finds no C library here"; exit 1; }
+    count=$((count + 2))
+fi
 echo "header-test: $count compilations"

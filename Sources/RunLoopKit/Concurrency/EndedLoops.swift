@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 internal import Synchronization
 
 /// Runs the jobs of executors whose loop's thread has ended: a thread of its own, made with the first such job and then

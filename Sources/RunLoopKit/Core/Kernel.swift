@@ -1,5 +1,5 @@
 package import CRunLoopCore
-internal import Glibc
+internal import RunLoopLibc
 internal import Synchronization
 
 /// A kernel and its clock: a table of system calls that a test provides, perhaps with turns of the threads that use it.

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 /// Memory by malloc(3): `allocate(capacity:)` goes through posix_memalign(3) at twice the cost.
 extension UnsafeMutablePointer where Pointee: ~Copyable {

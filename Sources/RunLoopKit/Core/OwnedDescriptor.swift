@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 /// A descriptor that is closed with its item: once, when the item is invalid or gone, is a member of no mode, and none
 /// of its callouts runs. Never while it is registered in an epoll set, so that no source receives events of the
@@ -34,7 +34,7 @@ package final class OwnedDescriptor: Sendable {
   func close() {
     guard forkGeneration == Kernel.forkGeneration else { return }
     // The number is free whatever close(2) answers.
-    if let closing { closing() } else { _ = Glibc.close(fileDescriptor) }
+    if let closing { closing() } else { _ = RunLoopLibc.close(fileDescriptor) }
   }
 
   // An item that is destroyed has no memberships.

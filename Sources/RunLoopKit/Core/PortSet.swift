@@ -1,5 +1,5 @@
 internal import CRunLoopCore
-internal import Glibc
+internal import RunLoopLibc
 
 /// The descriptors of one mode: a thin owner of `rlc_port_set`, whose contexts are references to the members.
 struct PortSet {

@@ -1,5 +1,5 @@
 internal import CRunLoopCore
-internal import Glibc
+internal import RunLoopLibc
 
 /// What epoll watches in place of a descriptor that it refuses: a counter that is never empty, so that it is always
 /// ready for reading and for writing, and takes its turns among the ready ports like any other.

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 extension RunLoopError {
   /// A C status: `>= 0`, or `-errno`. The words are made for a failure only.
@@ -16,7 +16,7 @@ extension RunLoopError {
   package static func checkErrno(
     _ answer: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
   ) throws(RunLoopError) -> Int32 {
-    let error = Glibc.errno
+    let error = RunLoopLibc.errno
     guard answer >= 0 else { throw .system(error, call: name, detail()) }
     return answer
   }

@@ -1,5 +1,5 @@
 internal import CRunLoopCore
-internal import Glibc
+internal import RunLoopLibc
 internal import Synchronization
 
 /// Wakes a loop: a thin owner of `rlc_wakeup_port`, which is created with the loop's first port set.

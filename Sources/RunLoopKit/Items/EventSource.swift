@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 /// What a class of event sources does itself: these lie in other modules, which override nothing.
 package protocol EventService: AnyObject {

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 internal import Synchronization
 
 /// What a mode is, besides what it holds. Lives as long as its loop; guarded by the loop's lock.

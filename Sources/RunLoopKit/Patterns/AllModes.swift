@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 extension RunLoop {
   /// Runs each mode for a slice, one after the other, again and again until `isDone` says so: whatever the program

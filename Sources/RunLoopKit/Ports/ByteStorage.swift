@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 /// Memory that never changes once its maker has let go of it, shared by all `Bytes` that show parts of it.
 ///

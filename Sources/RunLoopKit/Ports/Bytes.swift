@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 extension RunLoop.Message {
   /// Immutable bytes. Copies and slices share the memory, also with the receiver of a message [RLK-MSG-35].

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 /// A message on its way: the receiver's copy, and the descriptors that move into it at the moment of delivery.
 package struct Parcel: ~Copyable {

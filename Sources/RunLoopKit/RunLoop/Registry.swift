@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 internal import Synchronization
 
 /// What a thread owns: its loop and its scopes. Made on first use, ended by the thread's end.

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 internal import Synchronization
 
 /// A run loop: one per thread, created on first use, ended with its thread [RLK-THREAD-1, RLK-END-7]. The object may

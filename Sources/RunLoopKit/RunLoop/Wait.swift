@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 internal import Synchronization
 
 /// Step (i) of the pass: waits for one event, or looks for one.

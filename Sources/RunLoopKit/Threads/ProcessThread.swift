@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 extension RunLoop.Thread {
   /// As `start`, for a thread that serves the whole process, whichever thread needs it first: it has the system's

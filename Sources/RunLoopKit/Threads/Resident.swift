@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 internal import Synchronization
 
 /// The state of a `RunLoop.Thread`, which the thread itself holds: it outlives its handle.

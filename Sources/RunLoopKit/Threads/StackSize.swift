@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 extension RunLoop.Thread {
   /// The smallest stack that a thread may ask for: 64 KiB, with which a loop runs and its callouts have some 30 KiB.

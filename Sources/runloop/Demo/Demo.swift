@@ -1,5 +1,5 @@
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 /// `runloop demo`: the stories by which run loops are taught, told by a program that does what it says and checks it.
 enum Demo {

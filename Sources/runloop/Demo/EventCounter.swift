@@ -1,4 +1,4 @@
-import Glibc
+internal import RunLoopLibc
 
 extension Demo {
   /// An eventfd(2): a number in the kernel that is readable when it is not zero.

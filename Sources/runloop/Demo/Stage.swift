@@ -1,4 +1,4 @@
-import Glibc
+internal import RunLoopLibc
 
 extension Demo {
   /// Where stories are told: standard output, 80 columns, in colour if it is a terminal and NO_COLOR is unset.

@@ -1,5 +1,5 @@
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 
 extension RunLoop.Message {
   /// All of its bytes, of however many components.

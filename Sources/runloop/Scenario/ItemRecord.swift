@@ -1,6 +1,6 @@
 import CRunLoopCore
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 import Synchronization
 
 /// An item of a scenario while it runs. Lives as long as the process: contexts point to it.

@@ -1,4 +1,4 @@
-import Glibc
+internal import RunLoopLibc
 
 /// `runloop scenario FILE.rl [--virtual]`
 enum ScenarioCommand {

@@ -1,5 +1,5 @@
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 import Synchronization
 
 /// A thread of a scenario: a section's, or the one that executes the `at` lines.

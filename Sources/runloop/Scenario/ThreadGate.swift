@@ -1,5 +1,5 @@
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 import RunLoopTesting
 
 /// Opens once; threads wait for it.

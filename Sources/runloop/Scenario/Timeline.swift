@@ -1,5 +1,5 @@
-import Glibc
 import RunLoopKit
+internal import RunLoopLibc
 import RunLoopTesting
 
 /// The time and the threads of a scenario: the machine's, or virtual ones.

@@ -1,4 +1,4 @@
-import Glibc
+internal import RunLoopLibc
 import RunLoopTesting
 
 /// A thread that a scenario's timeline has started.
