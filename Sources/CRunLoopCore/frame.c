@@ -156,7 +156,7 @@ rlc_frame_fault rlc_frame_parse(
 const char *rlc_frame_fault_text(rlc_frame_fault fault) {
     static const char *const texts[RLC_FRAME_FAULTS] = {
         [RLC_FRAME_SOUND] = "nothing is wrong",
-        [RLC_FRAME_BAD_SIZE] = "the packet is not as long as it says",
+        [RLC_FRAME_BAD_SIZE] = "the size of the packet is not what its header says",
         [RLC_FRAME_BAD_MAGIC] = "not a frame",
         [RLC_FRAME_BAD_VERSION] = "another version of the protocol",
         [RLC_FRAME_BAD_KIND] = "an unknown kind of frame",
@@ -164,8 +164,8 @@ const char *rlc_frame_fault_text(rlc_frame_fault fault) {
         [RLC_FRAME_BAD_COUNT] = "a wrong number of entries",
         [RLC_FRAME_BAD_ENTRY] = "an entry that does not belong there",
         [RLC_FRAME_BAD_LENGTH] = "lengths that do not add up",
-        [RLC_FRAME_TOO_LARGE] = "a payload larger than is taken here",
-        [RLC_FRAME_BAD_DESCRIPTORS] = "not the descriptors that it says",
+        [RLC_FRAME_TOO_LARGE] = "a payload larger than the receiver accepts",
+        [RLC_FRAME_BAD_DESCRIPTORS] = "a wrong number of descriptors",
     };
     return (unsigned)fault < RLC_FRAME_FAULTS ? texts[fault] : "unknown";
 }

@@ -20,7 +20,7 @@ extension RunLoop {
       switch self {
       case .exited(let code): "exited with code \(code)"
       case .signalled(let signal, let coreDumped): "ended by \(signal)\(coreDumped ? ", memory dumped" : "")"
-      case .unknown: "ended, nobody knows how"
+      case .unknown: "ended, exit status unknown"
       }
     }
   }

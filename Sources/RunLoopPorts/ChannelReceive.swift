@@ -71,7 +71,7 @@ extension Channel {
 
   private func hasRoomToSay() {
     let isTooMuch = sending.withLock { !sayWhatIsLeft() && leftToSay.count > Channel.mostLeft }
-    if isTooMuch { return refuse("does not read what it is told") }
+    if isTooMuch { return refuse("does not read what this process sends") }
     wantRoom()
     closeIfUnused()
   }
@@ -170,7 +170,9 @@ extension Channel {
     case .unclaimed(let number, let message):
       withExtendedLifetime(message) {}
       tell(.dead([number]))
-      if sending.withLock({ leftToSay.count > Channel.mostLeft }) { refuse("a flood of messages to nobody") }
+      if sending.withLock({ leftToSay.count > Channel.mostLeft }) {
+        refuse("a flood of messages to ports that do not exist")
+      }
     case .dead(let numbers): for number in numbers { peerHasLost(number) }
     case .drop(let rights, let isQuiet):
       // Its own mark comes back to an accepted end: both ends are in this process.

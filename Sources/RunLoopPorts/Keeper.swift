@@ -44,6 +44,6 @@ final class Keeper: @unchecked Sendable {
 
   /// Reports on standard error, because no call is there that could throw.
   private static func tellRefusal(_ follower: RunLoop.PortFollower, _ why: String) {
-    StandardError.write("RunLoopKit: nobody is told of the end of \(follower) before a loop serves it: \(why)\n")
+    StandardError.write("RunLoopKit: the end of \(follower) will go unnoticed until a loop serves it: \(why)\n")
   }
 }

@@ -57,10 +57,10 @@ extension RunLoopError {
       "the main thread has ended: an async main ends it at its first suspension; run the loop from a synchronous main")
   }
 
-  /// To its owner the thread has ended already: it takes no more work.
+  /// For calls by the thread's owner after `stop(_:)`: they are refused, though the loop still accepts blocks.
   static func toldToStop(thread name: String) -> RunLoopError {
     RunLoopError(
-      .runLoop, code: 2, "the thread \"\(name)\" has been told to stop; its loop takes blocks until the thread ends")
+      .runLoop, code: 2, "the thread \"\(name)\" is stopping; its loop accepts blocks until the thread ends")
   }
 
   package static func invalidItem(_ item: String) -> RunLoopError {

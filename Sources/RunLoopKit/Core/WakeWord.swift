@@ -50,7 +50,7 @@ struct WakeWord: ~Copyable {
   private func tellOnce(_ status: Int32) {
     guard !isTold.exchange(true, ordering: .relaxed) else { return }
     let call = "write(\(fileDescriptor ?? -1)) of the loop's eventfd: errno \(-status)"
-    StandardError.write("RunLoopKit: a sleeping loop could not be woken: \(call); it was closed. Told once a loop.\n")
+    StandardError.write("RunLoopKit: a sleeping loop could not be woken: \(call); it was closed (reported once)\n")
   }
 
   /// Spins for a while before `beginWait`; true if something was posted. [loop]

@@ -86,7 +86,7 @@ extension RunLoop {
     @inline(never)
     private func tellFailedRead() {
       let why = "its descriptor \(descriptor) cannot be read"
-      StandardError.write("RunLoopKit: a port source\(labelText) rests until it is added anew: \(why)\n")
+      StandardError.write("RunLoopKit: a port source\(labelText) is not called until it is added again: \(why)\n")
     }
 
     override func releaseBody() {

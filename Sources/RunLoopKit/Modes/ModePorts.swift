@@ -119,7 +119,7 @@ extension ModePointer {
     let number = unsafeDowncast(item, to: RunLoop.DescriptorItem.self).descriptor
     let name = item.kind == .portSource ? "a port source" : "an event source"
     let why = "its descriptor \(number) was closed while it was a member"
-    StandardError.write("RunLoopKit: \(name)\(item.labelText) hears nothing any more: \(why)\n")
+    StandardError.write("RunLoopKit: \(name)\(item.labelText) gets no more events: \(why)\n")
     return nil
   }
 

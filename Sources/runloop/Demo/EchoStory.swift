@@ -18,7 +18,7 @@ extension Demo {
       let listening = try server.start()
       defer { listening.invalidate() }
       stage.say(
-        "A listener and its connections are sources of one loop on one thread; nobody blocks but the loop. Six clients "
+        "A listener and its connections are sources of one loop on one thread; only the loop blocks. Six clients "
           + "on threads of their own send it the lines of a text, and compare every byte that comes back.")
       stage.note("listening on 127.0.0.1:\(server.port); the text has \(grouped(lines.count)) lines")
 
@@ -69,7 +69,7 @@ extension Demo {
       outcome.expect(
         "who does not read is not read from", counts.pauses > 0,
         seen: "\(counts.pauses) pause\(counts.pauses == 1 ? "" : "s")")
-      outcome.expect("one reset was noticed and cost nobody else anything", 1, seen: counts.resets)
+      outcome.expect("one reset was noticed and did not affect the others", 1, seen: counts.resets)
       outcome.expect("connections opened and closed", 6, seen: min(counts.accepted, counts.closed))
       outcome.expect("the last one to leave stopped the run", .stopped, seen: result)
       let pace = "\(rate(lines, in: took)) lines/s"

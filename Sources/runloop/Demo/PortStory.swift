@@ -101,13 +101,13 @@ extension Demo {
       stage.note("here: a last question; the worker invalidates its port instead of answering")
       clerk.isLeaving.store(true, ordering: .releasing)
       outcome.expect(
-        "who had asked is told that no answer will come", .noReply,
+        "the request throws: no answer will come", .noReply,
         seen: Demo.error(of: { _ = try office.right.request(RunLoop.Message(id: 151), timeout: patience, in: .answers) }
         )
       )
       office.join()
       outcome.expect("without its port the worker's loop had ended", .finished, seen: office.result)
-      outcome.expect("who has the right to send is told, once", 1, seen: told.value)
+      outcome.expect("the owner of the send right learns of it, once", 1, seen: told.value)
       outcome.expect(
         "and cannot send any more", .portInvalid, seen: Demo.error(of: { try office.right.send(RunLoop.Message()) }))
     }

@@ -223,6 +223,6 @@ final class ErrorTextTests: XCTestCase {
     }
     try thread.join()
     XCTAssertEqual(
-      text.value, "true the thread \"worker\" has been told to stop; its loop takes blocks until the thread ends")
+      text.value, "true the thread \"worker\" is stopping; its loop accepts blocks until the thread ends")
   }
 }

@@ -108,7 +108,7 @@ final class LostSourceTests: XCTestCase {
           XCTAssertEqual(
             said,
             [
-              "RunLoopKit: a port source \"counter\" hears nothing any more: its descriptor \(counter.descriptor) was closed while it was a member"
+              "RunLoopKit: a port source \"counter\" gets no more events: its descriptor \(counter.descriptor) was closed while it was a member"
             ])
         }
         source.invalidate()

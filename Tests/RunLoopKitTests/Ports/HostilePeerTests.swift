@@ -60,32 +60,34 @@ final class HostilePeerTests: XCTestCase {
       try victim.refuses(frame(version: 2), "another version of the protocol")
       try victim.refuses(frame(kind: rlc_frame_kind(99)), "an unknown kind of frame")
       try victim.refuses(frame(flags: 64), "unknown flags")
-      try victim.refuses(Array(frame().dropLast()), "the packet is not as long as it says")
-      try victim.refuses([1], "the packet is not as long as it says")
-      try victim.refuses(frame() + [0], "the packet is not as long as it says")
-      try victim.refuses(frame(payload: 65, bytes: [1]), "the packet is not as long as it says")
+      try victim.refuses(Array(frame().dropLast()), "the size of the packet is not what its header says")
+      try victim.refuses([1], "the size of the packet is not what its header says")
+      try victim.refuses(frame() + [0], "the size of the packet is not what its header says")
+      try victim.refuses(frame(payload: 65, bytes: [1]), "the size of the packet is not what its header says")
       try victim.refuses(frame(entries: [.bytes(2)], bytes: [1]), "lengths that do not add up")
       try victim.refuses(frame(entries: [.bytes(UInt64.max), .bytes(2)], bytes: [1]), "lengths that do not add up")
-      try victim.refuses(frame(payload: 1 << 21), "a payload larger than is taken here")
+      try victim.refuses(frame(payload: 1 << 21), "a payload larger than the receiver accepts")
       try victim.refuses(frame(entries: [Entry(kind: rlc_frame_entry_kind(77))]), "an entry that does not belong there")
       try victim.refuses(frame(entries: [.right(0, flags: 0xff)]), "an entry that does not belong there")
       try victim.refuses(frame(kind: RLC_FRAME_DEAD), "a wrong number of entries")
       try victim.refuses(
-        [UInt8](repeating: 0, count: Int(RLC_FRAME_LARGEST) + 1), "the packet is not as long as it says")
+        [UInt8](repeating: 0, count: Int(RLC_FRAME_LARGEST) + 1), "the size of the packet is not what its header says")
       try victim.refuses(
-        frame(kind: RLC_FRAME_MESSAGE, payload: 3, entries: [.bytes(3)]), "the packet is not as long as it says")
+        frame(kind: RLC_FRAME_MESSAGE, payload: 3, entries: [.bytes(3)]),
+        "the size of the packet is not what its header says")
     }
   }
 
   func test_RLK_PEER_2_descriptorsThatDoNotBelongThere() {
     onThread {
       let victim = try Victim()
-      let wrong = "not the descriptors that it says"
+      let wrong = "a wrong number of descriptors"
       try victim.refuses(frame(), with: [0, 0, 0], wrong)
       try victim.refuses(frame(descriptors: 2, entries: [.descriptor]), with: [0, 0], wrong)
       try victim.refuses(frame(descriptors: 2, entries: [.descriptor, .descriptor]), with: [0], wrong)
       try victim.refuses(frame(descriptors: 1, entries: [.descriptor]), with: [Int32](repeating: 0, count: 253), wrong)
-      try victim.refuses([UInt8](repeating: 0, count: 100_000), with: [0, 0], "the packet is not as long as it says")
+      try victim.refuses(
+        [UInt8](repeating: 0, count: 100_000), with: [0, 0], "the size of the packet is not what its header says")
       try victim.refuses(frame(descriptors: 1, entries: [.right(0, flags: 4)]), with: [0], "a right that is no socket")
       try victim.refuses(
         frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), with: [0], "an introduction without a socket")
@@ -155,7 +157,7 @@ final class HostilePeerTests: XCTestCase {
         }
         XCTAssertTrue(status == -EPIPE || status == -ECONNRESET)
       }
-      XCTAssertEqual(victim.refusals.value.last?.reason, "a flood of messages to nobody")
+      XCTAssertEqual(victim.refusals.value.last?.reason, "a flood of messages to ports that do not exist")
       try victim.checkOthersAreServed()
     }
   }

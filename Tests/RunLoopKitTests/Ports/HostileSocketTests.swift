@@ -59,7 +59,7 @@ final class HostileSocketTests: XCTestCase {
       }
       XCTAssertTrue(status == -EPIPE || status == -ECONNRESET, "\(status) after \(sent)")
       serving.stop()
-      XCTAssertEqual(reasons.value, ["does not read what it is told"])
+      XCTAssertEqual(reasons.value, ["does not read what this process sends"])
       port.invalidate()
     }
   }
@@ -92,7 +92,7 @@ final class HostileSocketTests: XCTestCase {
       end.wait()
       sender.join()
       XCTAssertEqual(errors.value, .refused)
-      XCTAssertEqual(errors.value?.description, "refused: the packet is not as long as it says")
+      XCTAssertEqual(errors.value?.description, "refused: the size of the packet is not what its header says")
       serving.stop()
       port.invalidate()
       withExtendedLifetime(peer) {}
