@@ -70,6 +70,33 @@ extension ModePointer {
   }
 }
 
+extension RunLoop.Item {
+  /// The same in all its modes of the loop.
+  final func setMuted(_ isMuted: Bool, on loop: RunLoop) {
+    withLinks { links in
+      for link in links where link.host === loop { link.mode?.setMuted(isMuted, self, link.token, on: loop) }
+    }
+  }
+}
+
+extension RunLoop.DescriptorItem {
+  /// Tells all its modes of the loop what it wants to hear of.
+  final func tellInterest(on loop: RunLoop) throws(RunLoopError) {
+    var failure: RunLoopError?
+    withLinks { links in
+      for link in links where link.host === loop {
+        do throws(RunLoopError) {
+          try link.mode?.ports.set?.setInterest(registration.interest, token: link.token)
+        } catch {
+          failure = error
+          if link.mode?.ports.set?.hasUnheard == true { loop.kick() }  // others on the number
+        }
+      }
+    }
+    if let failure { throw failure }
+  }
+}
+
 // MARK: Fetched events
 
 extension ModePointer {

@@ -23,7 +23,7 @@ extension RunLoop.EventSource {
 
   /// Takes it out of the loop's sets, where it stays a member, or puts it into them again. - Thread: Any.
   package final func rest(_ rests: Bool, in loop: RunLoop) {
-    loop.lock.withLock { loop.setMuted(rests, self) }
+    loop.lock.withLock { setMuted(rests, on: loop) }
   }
 
   /// What it wants to hear from now on, when its loops have been told (`renewInterest`): what it was before.

@@ -1,6 +1,22 @@
 internal import Synchronization
 
-/// What its modes and ports ask of a loop.
+// What its items, modes and ports ask of a loop.
+
+extension RunLoop: ItemHost {
+  /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop.
+  @inline(__always)
+  func noteLeaving(_ item: Item) {
+    if callouts.isOnStack(ObjectIdentifier(item), of: self) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
+  }
+
+  func interestChanged(_ source: DescriptorItem) throws(RunLoopError) {
+    guard isUsable else { return }
+    lock.lock()
+    defer { lock.unlock() }
+    try source.tellInterest(on: self)
+  }
+}
+
 extension RunLoop: ModeHost {
   @inline(__always)
   func kick() { wakes.word.kick() }

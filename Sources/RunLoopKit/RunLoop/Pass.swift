@@ -63,7 +63,7 @@ extension RunLoop {
     case .mainQueue:
       return serveMainQueue()
     case .port(let item, let ready):
-      return serve(item, ready: ready, in: activation.mode)
+      return activation.mode.serve(item, ready: ready, on: self)
     }
   }
 }

@@ -73,14 +73,6 @@ extension RunLoop.Item {
   }
 }
 
-extension RunLoop: ItemHost {
-  /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop.
-  @inline(__always)
-  func noteLeaving(_ item: Item) {
-    if callouts.isOnStack(ObjectIdentifier(item), of: self) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
-  }
-}
-
 // MARK: The end of closures
 
 /// The end of an item's closure. It costs a callout nothing: who invalidates finds out whether the item's callout is on

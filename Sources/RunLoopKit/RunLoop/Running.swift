@@ -173,9 +173,9 @@ extension RunLoop {
   @inline(__always)
   private func enter(_ mode: ModePointer) {
     state.currentMode = mode
-    if owner.activation != nil {
+    if let enclosing = owner.activation {
       state.collectedTimers.putBack()
-      muteServedPorts(in: mode)
+      enclosing.muteServed(in: mode, on: self)
     }
     mode.armTimers(on: self)
   }

@@ -1,0 +1,161 @@
+extension ModePointer {
+  /// Serves what was found ready, each kind in its own way: recorded, timed, within its limit, and with what it owns held
+  /// open. True if it was called: it may have left the mode since it became ready. [loop]
+  @inline(__always)
+  func serve(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
+    let timing = CalloutTiming(on: loop)
+    let hasCalled = serveRecorded(item, ready: ready, on: loop)
+    if hasCalled { timing.end(item, on: loop) } else { timing.end(on: loop) }
+    return hasCalled
+  }
+
+  private func serveRecorded(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
+    loop.callouts.begin(item)
+    defer { loop.callouts.end(on: loop) }
+    guard item.isValid, item.isMember(of: self) else { return false }
+    guard let descriptors = item.descriptors else { return item.serve(ready: ready, in: self, of: loop) }
+    guard let limiter = descriptors.limiter else { return serve(item, descriptors.owned, ready: ready, on: loop) }
+    return limiter.serve(item, ready: ready, in: self, of: loop) {
+      serve(item, descriptors.owned, ready: ready, on: loop)
+    }
+  }
+
+  /// What the item owns stays open meanwhile, and is closed by the end of the thread if its callout ends that.
+  private func serve(_ item: RunLoop.Item, _ owned: OwnedDescriptor?, ready: UInt32, on loop: RunLoop) -> Bool {
+    guard let owned else { return item.serve(ready: ready, in: self, of: loop) }
+    guard owned.hold() else { return false }  // invalidated by another thread a moment ago
+    loop.owner.servedOwners.append(item)
+    let hasCalled = item.serve(ready: ready, in: self, of: loop)
+    loop.owner.servedOwners.removeLast()
+    owned.release()
+    if hasCalled, item.kind == .eventSource || item.kind == .connection { loop.count(.portCallouts) }
+    return hasCalled
+  }
+}
+
+// MARK: Readiness sources in nested runs
+
+extension RunLoop {
+  @inline(__always)
+  func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
+    // A pass serves it.
+    let activation = owner.activation!
+    // Removed and added again in its own callout.
+    if activation.encloses(source) {
+      lock.withLock { activation.muteServed(in: mode, on: self) }
+      return false
+    }
+    activation.beginServing(source)
+    return true
+  }
+
+  @inline(__always)
+  func endServing(_ source: FileDescriptorSource) {
+    // A pass has served it.
+    if owner.activation!.endServing() { lock.withLock { source.setMuted(false, on: self) } }
+  }
+}
+
+extension Activation {
+  /// A run inside of this one begins: the readiness sources whose callouts are on the stack are taken out of its set.
+  /// Removed, not masked: a hang-up would be reported all the same. Under the lock.
+  func muteServed(in mode: ModePointer, on loop: RunLoop) {
+    var enclosing: Activation? = self
+    while let activation = enclosing {
+      if let source = activation.serving, let token = source.token(in: mode) {
+        mode.setMuted(true, source, token, on: loop)
+        activation.noteMuted()
+      }
+      enclosing = activation.parent
+    }
+  }
+
+  /// A run around this one serves the source.
+  fileprivate func encloses(_ source: RunLoop.FileDescriptorSource) -> Bool {
+    var enclosing = parent
+    while let activation = enclosing {
+      if activation.serving === source { return true }
+      enclosing = activation.parent
+    }
+    return false
+  }
+}
+
+// MARK: Rests of what has a limit, in one loop
+
+extension RunLoop.RateLimiter {
+  /// Serves the item, as `body` does it, unless it was called often enough: then it rests.
+  @inline(never)
+  fileprivate func serve(
+    _ item: RunLoop.Item, ready: UInt32, in mode: ModePointer, of loop: RunLoop, _ body: () -> Bool
+  ) -> Bool {
+    // The message of a port source has been taken, and an error alone is told once: these are told in any case.
+    let isLast = item.kind == .portSource || ready == PortRegistration.failed
+    guard begin(now: Kernel.now()) || isLast else {
+      // Proof: `Item.Kind`.
+      if item.kind == .descriptorSource {
+        armAgain(unsafeDowncast(item, to: RunLoop.FileDescriptorSource.self), in: mode, of: loop)
+      }
+      rest(item, in: loop)
+      if rest(in: loop.serial) == nil { loop.lock.withLock { item.setMuted(false, on: loop) } }
+      return false
+    }
+    let hasHandled = body()
+    if !hasHandled { takeBack() }
+    rest(item, in: loop)
+    return hasHandled
+  }
+
+  /// It was called in another loop too often: the one shot, or the hang-up, that was taken here is told after the rest.
+  /// Muted first, it is only marked: epoll hears of it when it is taken back, and may refuse it then, which is dealt
+  /// with.
+  private func armAgain(_ source: RunLoop.FileDescriptorSource, in mode: ModePointer, of loop: RunLoop) {
+    loop.lock.withLock {
+      guard let token = source.token(in: mode) else { return }
+      mode.setMuted(true, source, token, on: loop)
+      try? mode.ports.set?.setInterest(source.registration.interest, token: token)
+    }
+  }
+
+  private func rest(_ item: RunLoop.Item, in loop: RunLoop) {
+    guard item.isValid, let restEnd = restEnd(now: Kernel.now()) else { return }
+    // It holds neither of them: the limiter, which the source holds, holds the timer.
+    let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: restEnd)) { [weak loop, weak item] _ in
+      if let loop, let item { item.limiter?.restIsOver(item, in: loop) }
+    }
+    timer.keepsRunning = item.keepsRunning
+    beginRest(in: loop.serial, timer)?.invalidate()
+    let isResting = loop.lock.withLock { beginRest(item, timer, in: loop) }
+    if !isResting { endRest(of: item, in: loop) }
+    if !item.isValid { end() }
+  }
+
+  /// Under the lock. False if no timer can be made: then it does not rest. Removed in its callout, it rests where it is
+  /// added.
+  private func beginRest(_ item: RunLoop.Item, _ timer: RunLoop.Timer, in loop: RunLoop) -> Bool {
+    let modes = item.withLinks { links in links.compactMap { $0.host === loop ? $0.mode : nil } }
+    do throws(RunLoopError) {
+      for mode in modes where timer.isValid { _ = try mode.insert(timer, on: loop) }
+    } catch {
+      return false
+    }
+    item.setMuted(true, on: loop)
+    return true
+  }
+
+  private func restIsOver(_ item: RunLoop.Item, in loop: RunLoop) {
+    guard endRest(of: item, in: loop), let onResume = limit.onResume else { return }
+    let timing = CalloutTiming(on: loop)
+    loop.callouts.callOutNested(item, on: loop) { _ = __RUNLOOPKIT_IS_TELLING_OF_A_RESUMED_ITEM__(item, onResume) }
+    timing.end(item, on: loop)
+  }
+
+  /// False if it did not rest.
+  @discardableResult
+  private func endRest(of item: RunLoop.Item, in loop: RunLoop) -> Bool {
+    guard let timer = endRest(in: loop.serial) else { return false }
+    timer.invalidate()
+    loop.lock.withLock { item.setMuted(false, on: loop) }
+    return true
+  }
+}
