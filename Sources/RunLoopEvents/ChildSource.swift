@@ -124,7 +124,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see Items/Closures.swift.
+/// The closure, which a callout borrows: see Items/Callouts.swift.
 extension RunLoop.ChildSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void

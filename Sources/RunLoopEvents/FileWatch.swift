@@ -145,7 +145,7 @@ extension RunLoop.FileWatch {
   }
 }
 
-/// The closure, which a callout borrows: see Items/Closures.swift.
+/// The closure, which a callout borrows: see Items/Callouts.swift.
 extension RunLoop.FileWatch {
   struct Body: ~Copyable {
     private let function: (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void

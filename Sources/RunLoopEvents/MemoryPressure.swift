@@ -123,7 +123,7 @@ private enum PressureTrigger {
   }
 }
 
-/// The closure, which a callout borrows: see Items/Closures.swift.
+/// The closure, which a callout borrows: see Items/Callouts.swift.
 extension RunLoop.MemoryPressure {
   struct Body: ~Copyable {
     private let function: (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void

@@ -112,7 +112,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see Items/Closures.swift.
+/// The closure, which a callout borrows: see Items/Callouts.swift.
 extension RunLoop.SignalSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void

@@ -114,3 +114,106 @@ struct TimerPort {
   /// What is not disarmed is an expiry that is not true.
   func disarm() { _ = rlc_timer_port_disarm(port) }
 }
+
+/// The timers of a mode on one clock: their deadlines, and a timerfd on that clock, which is in the mode's port set, so
+/// that an expiry has its place among the ready ports, whatever runs at that moment.
+struct ClockTimers {
+  let heap: TimerHeap
+  let port: TimerPort
+  /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date
+  /// again.
+  private var taken: UInt64 = 0
+  // Numbers, so that an optional one is told by its heap, which is looked at anyway.
+  private let clockNumber: UInt8
+  /// 1: the timerfd is in the mode's port set.
+  private var heard: UInt8 = 0
+
+  init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
+    clockNumber = clock.rawValue
+    let port = try TimerPort(clock, kernel)
+    do throws(RunLoopError) {
+      heap = try TimerHeap()
+    } catch {
+      port.destroy()
+      throw error
+    }
+    self.port = port
+  }
+
+  func destroy() {
+    heap.destroy()
+    port.destroy()
+  }
+
+  var hint: PortSet.Hint {
+    switch clock {
+    case .suspending: .timer
+    case .continuous: .continuousTimer
+    case .wall: .wallTimer
+    }
+  }
+
+  /// Of one that was given.
+  @inline(__always)
+  var clock: RunLoop.TimerClock { RunLoop.TimerClock(rawValue: clockNumber).unsafelyUnwrapped }
+
+  @inline(__always)
+  func isOn(_ clock: RunLoop.TimerClock) -> Bool { clockNumber == clock.rawValue }
+
+  @inline(__always)
+  private var isHeard: Bool { heard != 0 }
+
+  @inline(__always)
+  var wantsToBeHeard: Bool { !isHeard && heap.count > 0 }
+
+  /// Timers of that clock, and nothing is to be done for them to be heard by the set.
+  @inline(__always)
+  func serves(_ clock: RunLoop.TimerClock, _ set: PortSet?) -> Bool {
+    isOn(clock) && (isHeard || set == nil)
+  }
+
+  mutating func enter(_ set: PortSet?) throws(RunLoopError) {
+    guard !isHeard, let set else { return }
+    try set.insertHint(hint, fileDescriptor: port.fileDescriptor)
+    heard = 1
+  }
+
+  /// A date of this clock on the suspending one, as the two stand now.
+  func onSuspendingClock(_ date: UInt64, _ now: UInt64, _ kernel: Kernel?) -> UInt64 {
+    clock == .suspending ? date : Time.convert(date, from: kernel.now(clock), to: now)
+  }
+
+  /// False if the timerfd cannot be armed.
+  @inline(__always)
+  func arm() -> Bool {
+    let wakeAt = heap.wakeAt
+    // The expiry that a pass has taken is not asked for again.
+    if wakeAt == taken { return true }
+    // The first timer is gone or was moved out: no expiry at its old date (A1), whose place the next timer would take.
+    if wakeAt == Time.forever {
+      port.disarm()
+      return true
+    }
+    let armed = port.armed
+    if wakeAt == armed { return true }
+    if wakeAt > armed { port.harvested() }
+    return port.want(wakeAt)
+  }
+
+  @inline(__always)
+  func isDue(soft: Bool) -> Bool {
+    let date = soft ? heap.first : heap.wakeAt
+    guard date != Time.forever, soft || date != taken else { return false }
+    return date <= (isOn(.suspending) ? Kernel.now() : Kernel.now(clock))
+  }
+
+  @inline(__always)
+  mutating func takeExpiry(soft: Bool) -> Bool {
+    guard isDue(soft: soft) else { return false }
+    taken = heap.wakeAt
+    return true
+  }
+
+  @inline(__always)
+  mutating func forgetExpiry() { taken = 0 }
+}

@@ -122,3 +122,85 @@ func __RUNLOOPKIT_IS_DRAINING_A_SCOPE__(_ action: (() -> Void)?) -> Bool {
   action?()
   return true
 }
+
+// MARK: Closures
+
+// What callouts borrow. An item that is invalidated lets go of its closure, so that it is no constant; but a closure in a
+// variable costs each call a count of references, since the compiler must fear that the call changes the variable. A
+// struct that cannot be copied is borrowed for the call instead, and costs what a constant costs. What makes that true:
+// no closure is exchanged while a callout of its item is on any stack (RunLoop/Removal.swift).
+
+extension RunLoop.Item {
+  /// The loop whose thread alone may release the closure; asked while the item is a member. Nil for most, and if that
+  /// loop is not known any more: then the closure goes with the item, unless this is its thread.
+  @inline(__always)
+  final var closureOwner: RunLoop? { onlyHost == nil ? nil : withLinks { $0.first?.host } }
+}
+
+extension RunLoop.Observer {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.Observer, RunLoop.Activity) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.Observer, RunLoop.Activity) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.Observer, _ activity: RunLoop.Activity) { function(item, activity) }
+  }
+}
+
+extension RunLoop.Source {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.Source) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.Source) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.Source) { function(item) }
+  }
+}
+
+extension RunLoop.Timer {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.Timer) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.Timer) -> Void) { self.function = function }
+
+    /// Does nothing.
+    @inline(__always)
+    init() { function = { _ in } }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.Timer) { function(item) }
+  }
+}
+
+extension RunLoop.PortSource {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.PortSource) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.PortSource) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.PortSource) { function(item) }
+  }
+}
+
+extension RunLoop.FileDescriptorSource {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.FileDescriptorSource, RunLoop.FileDescriptorSource.Readiness) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.FileDescriptorSource, RunLoop.FileDescriptorSource.Readiness) -> Void) {
+      self.function = function
+    }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.FileDescriptorSource, _ readiness: RunLoop.FileDescriptorSource.Readiness) {
+      function(item, readiness)
+    }
+  }
+}

@@ -215,20 +215,3 @@ extension RunLoop {
     }
   }
 }
-
-/// The closure, which a callout borrows: see Items/Closures.swift.
-extension RunLoop.FileDescriptorSource {
-  struct Body: ~Copyable {
-    private let function: (RunLoop.FileDescriptorSource, RunLoop.FileDescriptorSource.Readiness) -> Void
-
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
-    init(_ function: @escaping (RunLoop.FileDescriptorSource, RunLoop.FileDescriptorSource.Readiness) -> Void) {
-      self.function = function
-    }
-
-    @inline(__always)
-    borrowing func call(_ item: RunLoop.FileDescriptorSource, _ readiness: RunLoop.FileDescriptorSource.Readiness) {
-      function(item, readiness)
-    }
-  }
-}

@@ -50,16 +50,3 @@ extension RunLoop {
     }
   }
 }
-
-/// The closure, which a callout borrows: see Items/Closures.swift.
-extension RunLoop.Observer {
-  struct Body: ~Copyable {
-    private let function: (RunLoop.Observer, RunLoop.Activity) -> Void
-
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
-    init(_ function: @escaping (RunLoop.Observer, RunLoop.Activity) -> Void) { self.function = function }
-
-    @inline(__always)
-    borrowing func call(_ item: RunLoop.Observer, _ activity: RunLoop.Activity) { function(item, activity) }
-  }
-}

@@ -101,16 +101,3 @@ extension RunLoop {
     }
   }
 }
-
-/// The closure, which a callout borrows: see Items/Closures.swift.
-extension RunLoop.PortSource {
-  struct Body: ~Copyable {
-    private let function: (RunLoop.PortSource) -> Void
-
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
-    init(_ function: @escaping (RunLoop.PortSource) -> Void) { self.function = function }
-
-    @inline(__always)
-    borrowing func call(_ item: RunLoop.PortSource) { function(item) }
-  }
-}

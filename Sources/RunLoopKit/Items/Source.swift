@@ -139,16 +139,3 @@ extension RunLoop.Source {
     }
   }
 }
-
-/// The closure, which a callout borrows: see Items/Closures.swift.
-extension RunLoop.Source {
-  struct Body: ~Copyable {
-    private let function: (RunLoop.Source) -> Void
-
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
-    init(_ function: @escaping (RunLoop.Source) -> Void) { self.function = function }
-
-    @inline(__always)
-    borrowing func call(_ item: RunLoop.Source) { function(item) }
-  }
-}

@@ -247,20 +247,3 @@ extension RunLoop {
     }
   }
 }
-
-/// The closure, which a callout borrows: see Items/Closures.swift.
-extension RunLoop.Timer {
-  struct Body: ~Copyable {
-    private let function: (RunLoop.Timer) -> Void
-
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
-    init(_ function: @escaping (RunLoop.Timer) -> Void) { self.function = function }
-
-    /// Does nothing.
-    @inline(__always)
-    init() { function = { _ in } }
-
-    @inline(__always)
-    borrowing func call(_ item: RunLoop.Timer) { function(item) }
-  }
-}

@@ -158,9 +158,24 @@ extension ModePointer {
   }
 }
 
-// MARK: A timer in every mode of a loop that it is in; under the leaf lock too
+// MARK: A timer in every mode of a loop that it is in
 
 extension RunLoop.Timer {
+  /// A change of date or tolerance; false if the timer has left this loop.
+  func reschedule(_ change: Change, now: UInt64, on loop: RunLoop) -> Bool {
+    withLinks { links in
+      guard links.only(of: loop) != nil || links.contains(where: { $0.host === loop && $0.mode != nil }) else {
+        return false
+      }
+      apply(change, now: now)
+      if isFiring { return true }
+      if case .tolerance = change { spread(links, on: loop) } else { arm(links, on: loop) }
+      return true
+    }
+  }
+
+  // The others under the leaf lock too.
+
   /// False if it is in none.
   @discardableResult
   @inline(__always)

@@ -267,105 +267,128 @@ struct ModeTimers: ~Copyable {
   }
 }
 
-/// The timers of a mode on one clock: their deadlines, and a timerfd on that clock, which is in the mode's port set, so
-/// that an expiry has its place among the ready ports, whatever runs at that moment.
-struct ClockTimers {
-  let heap: TimerHeap
-  let port: TimerPort
-  /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date
-  /// again.
-  private var taken: UInt64 = 0
-  // Numbers, so that an optional one is told by its heap, which is looked at anyway.
-  private let clockNumber: UInt8
-  /// 1: the timerfd is in the mode's port set.
-  private var heard: UInt8 = 0
+// MARK: What is due
 
-  init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
-    clockNumber = clock.rawValue
-    let port = try TimerPort(clock, kernel)
-    do throws(RunLoopError) {
-      heap = try TimerHeap()
-    } catch {
-      port.destroy()
-      throw error
+/// Due timers that the passes on a loop's stack have taken out of their heaps, the innermost pass's last. Under the
+/// loop's lock; its own thread alone adds and removes, and may read without.
+struct CollectedTimers: ~Copyable {
+  /// Made with the first timer that is due: most loops have none.
+  private var made: UnsafeMutablePointer<Row<Entry>>?
+
+  struct Entry {
+    /// Held until it is taken out.
+    let timer: Unmanaged<RunLoop.Timer>
+    let mode: ModePointer
+    /// Of its membership; 0 once its turn has come.
+    fileprivate(set) var token: UInt64
+  }
+
+  /// Of one that was made.
+  private var row: Row<Entry> {
+    @inline(__always) unsafeAddress { UnsafePointer(made!) }
+    @inline(__always) unsafeMutableAddress { made! }
+  }
+
+  deinit { made?.destroy() }
+
+  var count: Int { made == nil ? 0 : row.count }
+
+  func timer(at index: Int) -> Unmanaged<RunLoop.Timer> { row[index].timer }
+
+  func isLast(_ index: Int) -> Bool { index == count - 1 }
+
+  /// All that a heap has due at `now` on its clock.
+  @inline(__always)
+  mutating func append(dueIn heap: TimerHeap, of mode: ModePointer, now: UInt64) {
+    if made == nil { made = .make(Row()) }
+    // Made above.
+    var receiver = DueTimers(row: made!, mode: mode)
+    heap.takeAllDue(now: now, for: &receiver, collectTimer)
+  }
+
+  /// Its turn has come; nil if a nested run has taken it.
+  @inline(__always)
+  mutating func take(at index: Int) -> Entry? {
+    let entry = row[index]
+    row[index].token = 0
+    return entry.token == 0 ? nil : entry
+  }
+
+  /// What the caller releases without the lock: it may be the last reference.
+  mutating func takeLast() -> Unmanaged<RunLoop.Timer> { row.takeLast().timer }
+
+  mutating func takeAll() -> [Unmanaged<RunLoop.Timer>] {
+    var timers: [Unmanaged<RunLoop.Timer>] = []
+    while count > 0 { timers.append(takeLast()) }
+    return timers
+  }
+
+  /// Back into the heaps: a nested run fires what the passes on the stack have not reached (rule 33). What has been
+  /// given another date meanwhile is there already.
+  func putBack() {
+    for index in 0..<count where row[index].token != 0 {
+      let entry = row[index]
+      let timer = entry.timer.takeUnretainedValue()
+      guard timer.isValid, !timer.isFiring, timer.token(in: entry.mode) == entry.token,
+        !entry.mode.timers.isSet(timer, token: entry.token)
+      else { continue }
+      timer.withLeafLock { entry.mode.timers.set(timer, token: entry.token) }
     }
-    self.port = port
   }
 
-  func destroy() {
-    heap.destroy()
-    port.destroy()
-  }
-
-  var hint: PortSet.Hint {
-    switch clock {
-    case .suspending: .timer
-    case .continuous: .continuousTimer
-    case .wall: .wallTimer
+  /// Of the mode's members among them, all on the suspending clock.
+  func firstDate(of mode: ModePointer) -> UInt64 {
+    var first = Time.forever
+    for index in 0..<count {
+      let timer = row[index].timer.takeUnretainedValue()
+      if timer.isMember(of: mode) { first = min(first, timer.withSchedule { $0.date }) }
     }
+    return first
   }
 
-  /// Of one that was given.
-  @inline(__always)
-  var clock: RunLoop.TimerClock { RunLoop.TimerClock(rawValue: clockNumber).unsafelyUnwrapped }
-
-  @inline(__always)
-  func isOn(_ clock: RunLoop.TimerClock) -> Bool { clockNumber == clock.rawValue }
-
-  @inline(__always)
-  private var isHeard: Bool { heard != 0 }
-
-  @inline(__always)
-  var wantsToBeHeard: Bool { !isHeard && heap.count > 0 }
-
-  /// Timers of that clock, and nothing is to be done for them to be heard by the set.
-  @inline(__always)
-  func serves(_ clock: RunLoop.TimerClock, _ set: PortSet?) -> Bool {
-    isOn(clock) && (isHeard || set == nil)
-  }
-
-  mutating func enter(_ set: PortSet?) throws(RunLoopError) {
-    guard !isHeard, let set else { return }
-    try set.insertHint(hint, fileDescriptor: port.fileDescriptor)
-    heard = 1
-  }
-
-  /// A date of this clock on the suspending one, as the two stand now.
-  func onSuspendingClock(_ date: UInt64, _ now: UInt64, _ kernel: Kernel?) -> UInt64 {
-    clock == .suspending ? date : Time.convert(date, from: kernel.now(clock), to: now)
-  }
-
-  /// False if the timerfd cannot be armed.
-  @inline(__always)
-  func arm() -> Bool {
-    let wakeAt = heap.wakeAt
-    // The expiry that a pass has taken is not asked for again.
-    if wakeAt == taken { return true }
-    // The first timer is gone or was moved out: no expiry at its old date (A1), whose place the next timer would take.
-    if wakeAt == Time.forever {
-      port.disarm()
-      return true
+  /// The moments are dates translated to the suspending clock by one reading of each clock, all read in a row: of two
+  /// clocks, what is closer together than these readings are has no order.
+  mutating func sortByMoment(from base: Int) {
+    let nows = RunLoop.TimerClock.allCases.map { Kernel.now($0) }
+    // On the suspending clock; negative if that is from before the machine was started.
+    let moments = (base..<count).map { index in
+      row[index].timer._withUnsafeGuaranteedRef { timer in
+        let date = timer.withSchedule { $0.date(on: timer.clock) }
+        let now = nows[Int(timer.clock.rawValue)]
+        return Int64(clamping: nows[0]) - Int64(clamping: now > date ? now - date : 0)
+      }
     }
-    let armed = port.armed
-    if wakeAt == armed { return true }
-    if wakeAt > armed { port.harvested() }
-    return port.want(wakeAt)
+    let order = moments.indices.sorted { (moments[$0], $0) < (moments[$1], $1) }
+    let collected = (base..<count).map { row[$0] }
+    for (place, index) in order.enumerated() { row[base + place] = collected[index] }
   }
 
-  @inline(__always)
-  func isDue(soft: Bool) -> Bool {
-    let date = soft ? heap.first : heap.wakeAt
-    guard date != Time.forever, soft || date != taken else { return false }
-    return date <= (isOn(.suspending) ? Kernel.now() : Kernel.now(clock))
+  /// Among what one expiry serves: the dates that only tolerant timers have, but for the one that would have been a
+  /// wake anyway. All that was due when the loop fell asleep counts as one date: it would have been served by one look.
+  /// So nothing is saved by a loop that was late; `sleep` is never if it has not slept at all.
+  func wakesSaved(from base: Int, since sleep: UInt64) -> UInt64 {
+    if sleep == Time.forever { return 0 }
+    var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []
+    for index in base..<count {
+      let schedule = row[index].timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0 } }
+      let date = max(schedule.date, sleep)
+      if schedule.tolerance > 0 { tolerant.insert(date) } else { exact.insert(date) }
+    }
+    let saved = tolerant.subtracting(exact).count
+    return UInt64(exact.isEmpty ? max(saved, 1) - 1 : saved)
   }
+}
 
-  @inline(__always)
-  mutating func takeExpiry(soft: Bool) -> Bool {
-    guard isDue(soft: soft) else { return false }
-    taken = heap.wakeAt
-    return true
-  }
+/// Where a heap's due timers go.
+private struct DueTimers {
+  let row: UnsafeMutablePointer<Row<CollectedTimers.Entry>>
+  let mode: ModePointer
+}
 
-  @inline(__always)
-  mutating func forgetExpiry() { taken = 0 }
+private func collectTimer(_ receiver: UnsafeMutableRawPointer, _ timer: UnsafeMutableRawPointer, _ token: UInt64) {
+  // What `append` passes, on its stack.
+  let receiver = receiver.assumingMemoryBound(to: DueTimers.self).pointee
+  // A context of the heap, whose members are timers, retained by it; under the lock that they leave it by.
+  let timer = Unmanaged<RunLoop.Timer>.fromOpaque(timer).retain()
+  receiver.row.pointee.append(CollectedTimers.Entry(timer: timer, mode: receiver.mode, token: token))
 }

@@ -127,16 +127,3 @@ extension RunLoop {
     func port(_ port: Port, didReceive message: Message)
   }
 }
-
-/// The closure, which a callout borrows: see Items/Closures.swift.
-extension RunLoop.Port {
-  struct Body: ~Copyable {
-    private let function: (RunLoop.Port, RunLoop.Message) -> Void
-
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
-    init(_ function: @escaping (RunLoop.Port, RunLoop.Message) -> Void) { self.function = function }
-
-    @inline(__always)
-    borrowing func call(_ item: RunLoop.Port, _ message: RunLoop.Message) { function(item, message) }
-  }
-}

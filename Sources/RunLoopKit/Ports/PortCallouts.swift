@@ -13,3 +13,17 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(
   body()
   return true
 }
+
+// The closure, which a callout borrows: see Items/Callouts.swift.
+
+extension RunLoop.Port {
+  struct Body: ~Copyable {
+    private let function: (RunLoop.Port, RunLoop.Message) -> Void
+
+    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    init(_ function: @escaping (RunLoop.Port, RunLoop.Message) -> Void) { self.function = function }
+
+    @inline(__always)
+    borrowing func call(_ item: RunLoop.Port, _ message: RunLoop.Message) { function(item, message) }
+  }
+}

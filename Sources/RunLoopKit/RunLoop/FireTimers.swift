@@ -1,46 +1,26 @@
 internal import Synchronization
 
-extension RunLoop {
+extension ModePointer {
   /// Rules 32-36: the due timers of the mode are collected and fired in the order of their dates, each checked once
-  /// more.
-  func fireTimers(in mode: ModePointer) {
-    let base = state.collectedTimers.count
+  /// more. [loop]
+  func fireTimers(on loop: RunLoop) {
+    let base = loop.state.collectedTimers.count
     let limit = Kernel.now()
-    let end = lock.withLock {
-      mode.timers.collect(of: mode, now: limit, into: &state.collectedTimers)
-      return state.collectedTimers.count
+    let end = loop.lock.withLock {
+      timers.collect(of: self, now: limit, into: &loop.state.collectedTimers)
+      return loop.state.collectedTimers.count
     }
-    if end - base > 1, let counters {
+    if end - base > 1, let counters = loop.counters {
       counters.pointee.add(
-        state.collectedTimers.wakesSaved(from: base, since: counters.pointee.lastSleepBegan), to: .wakesSaved)
+        loop.state.collectedTimers.wakesSaved(from: base, since: counters.pointee.lastSleepBegan), to: .wakesSaved)
     }
     for index in base..<end {
-      state.collectedTimers.timer(at: index)._withUnsafeGuaranteedRef { $0.fire(index, limit: limit, on: self) }
+      loop.state.collectedTimers.timer(at: index)._withUnsafeGuaranteedRef { $0.fire(index, limit: limit, on: loop) }
     }
-    while state.collectedTimers.count > base {
-      let last = lock.withLock { state.collectedTimers.takeLast() }
+    while loop.state.collectedTimers.count > base {
+      let last = loop.lock.withLock { loop.state.collectedTimers.takeLast() }
       last.release()
     }
-  }
-
-  /// A change of date or tolerance by any thread; false if the timer has left this loop.
-  func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
-    let now = kernel.now(timer.clock)
-    let isHere = lock.withLock {
-      timer.withLinks { links in
-        guard links.only(of: self) != nil || links.contains(where: { $0.host === self && $0.mode != nil }) else {
-          return false
-        }
-        timer.apply(change, now: now)
-        if timer.isFiring { return true }
-        if case .tolerance = change { timer.spread(links, on: self) } else { timer.arm(links, on: self) }
-        return true
-      }
-    }
-    if isHere, case .date(_, isToldOf: true) = change, !isCurrent {  // rule 18
-      wakes.dateHasMoved()
-    }
-    return isHere
   }
 }
 

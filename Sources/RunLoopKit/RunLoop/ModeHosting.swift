@@ -15,6 +15,16 @@ extension RunLoop: ItemHost {
     defer { lock.unlock() }
     try source.tellInterest(on: self)
   }
+
+  /// By any thread.
+  func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
+    let now = kernel.now(timer.clock)
+    let isHere = lock.withLock { timer.reschedule(change, now: now, on: self) }
+    if isHere, case .date(_, isToldOf: true) = change, !isCurrent {  // rule 18
+      wakes.dateHasMoved()
+    }
+    return isHere
+  }
 }
 
 extension RunLoop: ModeHost {

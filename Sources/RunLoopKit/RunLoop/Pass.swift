@@ -58,7 +58,7 @@ extension RunLoop {
     case .none, .failed:
       return false
     case .timer:
-      fireTimers(in: activation.mode)
+      activation.mode.fireTimers(on: self)
       return false
     case .mainQueue:
       return serveMainQueue()
