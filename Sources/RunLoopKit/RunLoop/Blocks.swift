@@ -89,61 +89,60 @@ extension RunLoop {
 
 // MARK: The drain
 
-extension RunLoop {
+extension ModePointer {
   /// Rules 47, 48: the whole queue is detached; what matches runs, the rest goes back before anything queued meanwhile.
-  /// True if one of them counts as a source (decision 0014).
+  /// True if one of them counts as a source (decision 0014). [loop]
   @inline(__always)
   @discardableResult
-  func performBlocks(in mode: ModePointer) -> Bool {
-    queuedBlocks.load(ordering: .acquiring) > 0 && drainBlocks(in: mode)
+  func performBlocks(on loop: RunLoop) -> Bool {
+    loop.queuedBlocks.load(ordering: .acquiring) > 0 && drainBlocks(on: loop)
   }
 
   @inline(never)
-  private func drainBlocks(in mode: ModePointer) -> Bool {
-    lock.lock()
-    guard state.hasBlocks(for: mode) else {
-      lock.unlock()
+  private func drainBlocks(on loop: RunLoop) -> Bool {
+    loop.lock.lock()
+    guard loop.state.hasBlocks(for: self) else {
+      loop.lock.unlock()
       return false
     }
-    owner.drains.begin()
-    state.detachBlocks(into: &owner.drains.blocks)
-    queuedBlocks.store(0, ordering: .releasing)
-    lock.unlock()
-    while let block = owner.drains.blocks.takeFirst() {
+    loop.owner.drains.begin()
+    loop.state.detachBlocks(into: &loop.owner.drains.blocks)
+    loop.queuedBlocks.store(0, ordering: .releasing)
+    loop.lock.unlock()
+    while let block = loop.owner.drains.blocks.takeFirst() {
       // The child of a block that forks runs none of the rest.
-      if isInThisProcess, block.mode == mode || matches(block, mode) {
-        let timing = CalloutTiming(counting: .blocksPerformed, on: self)
+      if loop.isInThisProcess, block.mode == self || matches(block, on: loop) {
+        let timing = CalloutTiming(counting: .blocksPerformed, on: loop)
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
-        timing.end(nil, .block, on: self)
+        timing.end(nil, .block, on: loop)
       } else {
-        owner.drains.kept.append(block)
+        loop.owner.drains.kept.append(block)
       }
       // Released here, right after it ran (rule 50).
     }
-    if owner.drains.kept.count > 0 { putBack() }
-    owner.drains.end()
-    return takePerformed()
+    if loop.owner.drains.kept.count > 0 { putBackBlocks(on: loop) }
+    loop.owner.drains.end()
+    return loop.owner.activation?.takePerform() ?? false
   }
 
-  /// A perform that counts as a source begins. [loop]
-  func noteSourcePerform() { owner.activation?.notePerform() }
-
-  @inline(__always)
-  private func takePerformed() -> Bool { owner.activation?.takePerform() ?? false }
-
-  private func putBack() {
-    lock.withLock {
-      state.blocks.putBack(&owner.drains.kept)
-      queuedBlocks.store(state.blocks.count, ordering: .releasing)
+  private func putBackBlocks(on loop: RunLoop) {
+    loop.lock.withLock {
+      loop.state.blocks.putBack(&loop.owner.drains.kept)
+      loop.queuedBlocks.store(loop.state.blocks.count, ordering: .releasing)
     }
   }
 
   /// Directly, or by the common pseudo mode if the mode is common at this moment.
-  private func matches(_ block: QueuedBlock, _ mode: ModePointer) -> Bool {
-    if block.names(mode) { return true }
-    return lock.withLock {
-      guard mode.isCommon, let common = state.mode(.common) else { return false }
+  private func matches(_ block: QueuedBlock, on loop: RunLoop) -> Bool {
+    if block.names(self) { return true }
+    return loop.lock.withLock {
+      guard isCommon, let common = loop.state.mode(.common) else { return false }
       return block.names(common)
     }
   }
+}
+
+extension RunLoop {
+  /// A perform that counts as a source begins. [loop]
+  func noteSourcePerform() { owner.activation?.notePerform() }
 }

@@ -15,13 +15,13 @@ extension RunLoop {
       wakes.accept(for: activation, stops)  // (a)
       mode.notify(.beforeTimers, on: self)  // (b)
       mode.notify(.beforeSources, on: self)  // (c)
-      var hasHandled = performBlocks(in: mode)  // (d)
+      var hasHandled = mode.performBlocks(on: self)  // (d)
       if !hasHandled || !returnAfterSourceHandled,  // (e)
         mode.performSources(onlyOne: returnAfterSourceHandled, on: self)
       {
         hasHandled = true
       }
-      if hasHandled { performBlocks(in: mode) }
+      if hasHandled { mode.performBlocks(on: self) }
       let isPolling = hasHandled || isPoll  // (f)
 
       var event = PassEvent.none
@@ -39,7 +39,7 @@ extension RunLoop {
 
       if serve(event, activation) { hasHandled = true }  // (l)
       if case .mainQueue = event { hasJustServedMainQueue = true } else { hasJustServedMainQueue = false }
-      if performBlocks(in: mode) { hasHandled = true }  // (m)
+      if mode.performBlocks(on: self) { hasHandled = true }  // (m)
       if isPolling { drainScope(of: activation) }
       if case .failed = event { return nil }
 
