@@ -1,9 +1,13 @@
-/* Events are fetched in batches, which grow with the members. */
+/* Waits, and takes what the wait has fetched: the next event that is still true. */
 #include "port_set_internal.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
+
+/* ---- the batch: it grows with the members ---- */
 
 rlc_batch *rlc_batch_create(uint32_t capacity) {
     rlc_batch *batch = malloc(sizeof *batch + capacity * sizeof batch->events[0]);
@@ -26,7 +30,7 @@ void rlc_port_set_offer_batch(rlc_port_set *set, uint32_t members) {
     free(atomic_exchange(&set->next_batch, batch));
 }
 
-/* ---- the owner's thread, without the lock ---- */
+/* ---- waiting: the owner's thread, without the lock ---- */
 
 bool rlc_port_set_has_batch(const rlc_port_set *set) {
     return rlc_port_set_has_events(set);
@@ -54,4 +58,183 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
     set->is_fresh = true;
     set->is_trusted = false;
     return count;
+}
+
+/* ---- taking, under the lock: counters ---- */
+
+/**
+ * What a counter's descriptor is, asked when it matters: at its first event whether a read may wait, at its second one
+ * whether a read empties it.
+ */
+__attribute__((noinline)) static void learn_about_counter(const rlc_port_set *set, rlc_port *port) {
+    if (rlc_port_has(port, RLC_PORT_SEEN)) {
+        bool empties = set->kernel->counter_empties(set->kernel->context, port->fd) > 0;
+        rlc_port_assign(port, RLC_PORT_EMPTIES, empties);
+        rlc_port_assign(port, RLC_PORT_KNOWN, true);
+        return;
+    }
+    int flags = set->kernel->status_flags(set->kernel->context, port->fd);
+    rlc_port_assign(port, RLC_PORT_BLOCKS, flags >= 0 && (flags & O_NONBLOCK) == 0);
+    rlc_port_assign(port, RLC_PORT_SEEN, true);
+}
+
+/** Reads the eight bytes that make an event of a counter's edge. What to report, or 0. */
+static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
+    uint64_t value;
+    int64_t size;
+    if (!rlc_port_has(port, RLC_PORT_KNOWN))
+        learn_about_counter(set, port);
+    if (rlc_port_has(port, RLC_PORT_BLOCKS) && set->kernel->poll(set->kernel->context, port->fd, POLLIN) == 0)
+        return 0;
+    do
+        size = set->kernel->read(set->kernel->context, port->fd, &value, sizeof value);
+    while (size == -EINTR);
+    if (size == -EAGAIN)
+        return 0;
+    if (size > 0 || size == -ECANCELED) {
+        /* ECANCELED: a timerfd on the wall clock, which was set. More messages make no new edge; a MOD looks again,
+         * and queues the port behind those that became ready meanwhile. */
+        if (!rlc_port_has(port, RLC_PORT_EMPTIES))
+            rlc_port_set_renew(set, port);
+        return size > 0 ? RLC_READABLE : RLC_READABLE | RLC_ERROR;
+    }
+    rlc_port_set_suspend(set, port);
+    return size == 0 ? RLC_HANGUP : RLC_ERROR;
+}
+
+/* ---- taking: readiness ---- */
+
+static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+    uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
+    if (ready == 0)
+        ready = rlc_port_set_examine(set, port, events, is_believed);
+    if ((port->interest & RLC_ONE_SHOT) != 0 && ready != 0)
+        rlc_port_set_suspend(set, port);
+    return ready;
+}
+
+/**
+ * Returns, call by call, each member that shares the number and is interested in the event, the oldest first. The event
+ * stays in the batch meanwhile, and is verified again from the second member on.
+ */
+__attribute__((noinline)) static rlc_port *take_shared(
+    rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
+    bool begins = set->shared_cursor != set->cursor + 1;
+    set->shared_cursor = set->cursor + 1;
+    for (rlc_port *port = begins ? owner : NULL; port != NULL; port = rlc_port_older_sharer(port))
+        rlc_port_assign(port, RLC_PORT_REPORTED, false);
+    while (true) {
+        rlc_port *oldest = NULL;
+        for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
+            if (!rlc_port_has(port, RLC_PORT_REPORTED | RLC_PORT_MUTED | RLC_PORT_SUSPENDED))
+                oldest = port;
+        }
+        if (oldest == NULL)
+            return NULL;
+        rlc_port_assign(oldest, RLC_PORT_REPORTED, true);
+        /* It gets no event that only the others are interested in: a half-closed peer is no hang-up for a writer. */
+        uint32_t its_events = events & (rlc_port_asked_events(oldest) | EPOLLHUP | EPOLLERR);
+        uint32_t ready = take_readiness(set, oldest, its_events, is_believed);
+        if (ready == 0)
+            continue;
+        *ret_ready = ready;
+        return oldest;
+    }
+}
+
+/* ---- taking: any ---- */
+
+static rlc_port *take_fetched(rlc_port_set *set, uint32_t *ret_ready) {
+    bool is_fresh = rlc_port_set_begin_taking(set);
+    while (rlc_port_set_holds_batch(set)) {
+        struct epoll_event event = set->batch->events[set->cursor];
+        rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event.data.u64});
+        bool is_believed = is_fresh || set->is_trusted;
+        if (port != NULL && rlc_port_has(port, RLC_PORT_SHARED)) {
+            port = take_shared(set, port, event.events, is_believed, ret_ready);
+            if (port != NULL)
+                return port;
+        }
+        set->cursor++;
+        if (port == NULL)
+            continue;
+        uint32_t ready = RLC_READABLE;
+        if (port->kind == RLC_PORT_READINESS)
+            ready = take_readiness(set, port, event.events, is_believed);
+        else if (port->kind == RLC_PORT_COUNTER)
+            ready = take_counter(set, port);
+        if (ready == 0)
+            continue;
+        *ret_ready = ready;
+        return port;
+    }
+    return NULL;
+}
+
+static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
+    if (!atomic_load(&set->has_unwatched))
+        return NULL;
+    *ret_ready = RLC_ERROR | RLC_UNWATCHED;
+    return rlc_port_set_take_unwatched(set);
+}
+
+rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
+    if (!rlc_port_set_has_events(set) || rlc_port_set_is_forked(set))
+        return NULL;
+    rlc_port *port = take_unwatched(set, ret_ready);
+    if (port == NULL && rlc_port_set_holds_batch(set))
+        port = take_fetched(set, ret_ready);
+    return port != NULL ? port : take_unwatched(set, ret_ready); /* what looking at the events has found */
+}
+
+static rlc_port_event event_of(const rlc_port *port, uint32_t ready, rlc_port_fate fate) {
+    return (rlc_port_event){.token = rlc_slot_token(&port->slot),
+        .context = port->context,
+        .kind = (rlc_port_kind)port->kind,
+        .ready = ready,
+        .fate = fate};
+}
+
+__attribute__((noinline)) static bool take_uncommon(rlc_port_set *set, rlc_port_event *ret_event) {
+    uint32_t ready;
+    const rlc_port *port = rlc_port_set_take_port(set, &ready);
+    if (port == NULL)
+        return false;
+    rlc_port_fate fate = RLC_FATE_WATCHED;
+    if ((ready & RLC_UNWATCHED) != 0)
+        fate = rlc_port_has(port, RLC_PORT_ORPHAN) ? RLC_FATE_LOST : RLC_FATE_REFUSED;
+    *ret_event = event_of(port, ready & ~(uint32_t)RLC_UNWATCHED, fate);
+    return true;
+}
+
+/**
+ * rlc_port_set_take_port for the common event: the first of its batch, and plain or a counter's. NULL for all others.
+ */
+static rlc_port *take_first(rlc_port_set *set, uint32_t *ret_ready) {
+    if (!set->is_fresh || set->has_strays || atomic_load(&set->has_unwatched) || !rlc_port_set_holds_batch(set))
+        return NULL;
+    const struct epoll_event *event = &set->batch->events[set->cursor];
+    rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
+    if (port == NULL || rlc_port_set_is_forked(set))
+        return NULL;
+    bool is_counter = port->kind == RLC_PORT_COUNTER;
+    *ret_ready = is_counter ? take_counter(set, port) : rlc_port_plain_ready(port, event->events);
+    if (*ret_ready == 0 && !is_counter)
+        return NULL;
+    set->cursor++;
+    if (*ret_ready == 0)
+        return NULL; /* nothing was called: the next event is as fresh */
+    set->is_fresh = false;
+    return port;
+}
+
+bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
+    uint32_t ready;
+    rlc_port *port = take_first(set, &ready);
+    if (port == NULL)
+        return take_uncommon(set, ret_event);
+    if (port->kind == RLC_PORT_READINESS && (port->interest & RLC_ONE_SHOT) != 0)
+        rlc_port_set_suspend(set, port);
+    *ret_event = event_of(port, ready, RLC_FATE_WATCHED);
+    return true;
 }

@@ -206,7 +206,7 @@ void rlc_port_set_note_unwatched(rlc_port_set *set, rlc_port *port);
 /** The next member that take has to report so, or NULL. */
 rlc_port *rlc_port_set_take_unwatched(rlc_port_set *set);
 
-/* ---- the batch: port_set_wait.c ---- */
+/* ---- the wait and its batch: port_set_wait.c ---- */
 
 /** NULL without memory. */
 rlc_batch *rlc_batch_create(uint32_t capacity);
@@ -251,7 +251,7 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
     return ready & port->interest;
 }
 
-/* ---- taking: port_set_take.c ---- */
+/* ---- taking: port_set_wait.c ---- */
 
 /** As rlc_port_set_take: the port, or NULL. RLC_ERROR | RLC_UNWATCHED: epoll has ceased to watch it. [locked] */
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
