@@ -102,7 +102,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
 
   var words: String { peer.map { "process \($0.processID)" } ?? "another process" }
 
-  override var summary: String { "<connection to \(words), \(isValid ? "valid" : "invalid")>" }
+  var summary: String { "<connection to \(words), \(isValid ? "valid" : "invalid")>" }
 
   // MARK: Where it is served
 
@@ -120,13 +120,6 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     let isServed = follow() == nil
     if let home, !home.isOpen { hasLost(home) }  // it ended before it could notify this connection
     return isServed
-  }
-
-  override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
-    let hasCalled = receive(in: mode)
-    // A port set reports the end once. A channel that was paused or busy has not read it, so it asks the set again.
-    if ready & PortRegistration.ended != 0, !isOver { renewInterest(loop) }
-    return hasCalled
   }
 
   /// From now on the end of the peer is noticed though no loop serves a port that it may send to.

@@ -2,33 +2,21 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-// Receives packets. A packet is trusted after `rlc_frame_parse` has accepted it and its numbers were found in this
-// connection's own tables.
-extension Channel {
-  /// What a packet makes to be done when `receiving` is not held any more.
-  enum Arrival {
-    /// No packet, or not now.
-    case nothing
-    /// In its port's queue.
-    case delivered
-    /// For a port in the mode that runs, ahead of all messages that wait: delivered at once.
-    case direct(PortMembership, RunLoop.Message)
-    case answer(ReplyRight, RunLoop.Message)
-    /// No port has its number.
-    case unclaimed(UInt64, RunLoop.Message)
-    case dead([UInt64])
-    case drop([(number: UInt64, count: UInt32)], isQuiet: Bool)
-    case introduction(RunLoop.Message.Descriptor, UInt64)
-    /// To be opened when its sender has been judged.
-    case toBeJudged(RunLoop.Message.Sender, PacketBuffer, size: Int)
-    /// A message that was not taken. It was the answer to a request that waits there, if any does.
-    case refused(Mailbox?)
-    case end(RunLoopError?)
-    case violation(String)
-  }
+// Receives packets, and brings what is in them to its port. A packet is trusted after `rlc_frame_parse` has accepted it
+// and its numbers were found in this connection's own tables.
 
+extension Channel: EventService {
+  func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+    let hasCalled = receive(in: mode)
+    // A port set reports the end once. A channel that was paused or busy has not read it, so it asks the set again.
+    if ready & PortRegistration.ended != 0, !isOver { renewInterest(loop) }
+    return hasCalled
+  }
+}
+
+extension Channel {
   /// Takes one packet: true if a port was called. [loop]
-  func receive(in mode: ModePointer) -> Bool {
+  private func receive(in mode: ModePointer) -> Bool {
     // Once a message: the compiler (6.3) does not inline `withLock` of another module everywhere.
     sending.lock()
     let hasSaidAll = leftToSay.isEmpty
@@ -69,13 +57,6 @@ extension Channel {
   /// More packets than a socket of ordinary size holds.
   private static let mostAtOnce = 1024
 
-  private func hasRoomToSay() {
-    let isTooMuch = sending.withLock { !sayWhatIsLeft() && leftToSay.count > Channel.mostLeft }
-    if isTooMuch { return refuse("does not read what this process sends") }
-    wantRoom()
-    closeIfUnused()
-  }
-
   private func take(in mode: ModePointer?) -> Arrival {
     guard socket.hold() else { return .nothing }
     defer { socket.release() }
@@ -114,14 +95,14 @@ extension Channel {
   }
 
   /// Of a packet that has come.
-  func pay(entries: Int, descriptors: Int) {
+  private func pay(entries: Int, descriptors: Int) {
     debt = max(0, entries + descriptors * Channel.costOfDescriptor - Channel.budget)
   }
 
   /// What was thrown away meanwhile goes when the lock is not held: it may have rights to answer, or the last hold on a
   /// port.
   @inline(__always)
-  private func endReceiving() {
+  func endReceiving() {
     guard releasedLater != nil || !newcomers.isEmpty || !refusalsToReport.isEmpty else { return receiving.unlock() }
     let gone = releasedLater.take()
     let (newcomers, refusalsToReport, welcomed) = (newcomers, refusalsToReport, welcomed)
@@ -153,150 +134,177 @@ extension Channel {
     return welcomed.processID == sender.process_id && welcomed.userID == sender.user_id
       && welcomed.groupID == sender.group_id
   }
-
-  // MARK: Effects, with no lock held
-
-  private func handle(_ arrival: Arrival) {
-    switch arrival {
-    case .nothing, .delivered: break
-    case .direct(let membership, let message): _ = membership.port.mailbox.accept(message)
-    case .answer(let right, let message):
-      right.pending.settle(.success(message))
-      hasNoMore(for: right.pending.bell)
-      let (isWatched, isEmpty) = importing.withLock { (self.isWatched, imports.isEmpty) }
-      // Else it stays where it was waited for: most likely it is again.
-      if isWatched { follow() }
-      if isEmpty { closeIfUnused() }
-    case .unclaimed(let number, let message):
-      withExtendedLifetime(message) {}
-      tell(.dead([number]))
-      if sending.withLock({ leftToSay.count > Channel.mostLeft }) {
-        refuse("a flood of messages to ports that do not exist")
-      }
-    case .dead(let numbers): for number in numbers { peerHasLost(number) }
-    case .drop(let rights, let isQuiet):
-      // Its own mark comes back to an accepted end: both ends are in this process.
-      if !isInitiator, rights.first?.number == Channel.ownMark { return end(nil) }
-      peerHasDropped(rights, isQuiet)
-    case .introduction(let end, let number): meet(end, as: number)
-    case .toBeJudged(let stranger, let packet, let size): judge(stranger, packet, size)
-    case .refused(let bell):
-      if let bell {
-        hasNoMore(for: bell)
-        follow()
-        closeIfUnused()
-      }
-    case .end(let why): end(why)
-    case .violation(let why): refuse(why)
-    }
-  }
-
-  /// Frames without room: more than an honest peer that reads makes.
-  private static let mostLeft = 256
-
-  private func judge(_ stranger: RunLoop.Message.Sender, _ packet: PacketBuffer, _ size: Int) {
-    let objection =
-      terms.policy.welcomes(stranger) ? takeSeat(of: stranger) : "not allowed for user \(stranger.userID)"
-    receiving.lock()
-    isBusy = false
-    if let objection {
-      packet.closeDescriptors()
-      endReceiving()
-      return refuse(objection, sentBy: stranger)
-    }
-    welcomed = stranger
-    let arrival = open(packet, size, in: nil)
-    endReceiving()
-    handle(arrival)
-  }
-
-  /// The connection is the stranger's from now on, no longer an introduction of who has made it. Why not, if it has too
-  /// many. A connection that only was inherited since stays the first one's.
-  private func takeSeat(of stranger: RunLoop.Message.Sender) -> String? {
-    guard knownPeer == nil else { return nil }
-    let own = terms.accounts.account(of: stranger)
-    do throws(PeerAccount.Excess) {
-      let seat = try own.charge(1, .connection)
-      receiving.withLock { if !isOver { (account, self.seat) = (own, seat) } }
-      return nil
-    } catch {
-      return error.reason
-    }
-  }
-
-  private func peerHasLost(_ number: UInt64) {
-    let (port, answer, isLast) = importing.withLock {
-      let (port, answer) = (imports.end(number), imports.endAnswer(number))
-      return (port, answer, isInitiator && (port != nil || answer != nil) && imports.isEmpty)
-    }
-    if isLast { tell(.drop([], isQuiet: true)) }
-    port?.forget()
-    port?.invalidation.end()
-    answer?.channelHasEnded()
-    closeIfUnused()
-  }
-
-  private func peerHasDropped(_ rights: [(number: UInt64, count: UInt32)], _ isQuiet: Bool) {
-    var gone: [Exports.Target] = []
-    sending.withLock {
-      for right in rights {
-        if let target = exports.drop(right.number, UInt64(right.count)) { gone.append(target) }
-      }
-    }
-    let mailboxes = gone.map(\.mailbox)
-    gone = []  // answers that will never come: the requests throw
-    for mailbox in mailboxes { hasNoMore(for: mailbox) }
-    if isQuiet {
-      let idle = importing.withLock { imports.keepNone() }
-      withExtendedLifetime(idle) {}
-    }
-    if !mailboxes.isEmpty { follow() }
-    closeIfUnused()
-  }
-
-  /// Something of the port's is not exported any more.
-  func hasNoMore(for mailbox: Mailbox) {
-    // Under the lock, so that no other thread exports it again meanwhile.
-    sending.withLock { if home !== mailbox, !exports.serves(mailbox) { mailbox.disconnect(self) } }
-  }
-
-  // MARK: Full ports
-
-  /// The port has room, or is gone. On the thread that has made room, with no lock held.
-  func wake(from mailbox: Mailbox) {
-    receiving.lock()
-    defer { endReceiving() }
-    guard let held = stalled, held.mailbox === mailbox else { return }
-    stalled = nil
-    releasedLater = held
-    if deliver(held.message, held.charge, to: mailbox) { rest(false) }
-  }
-
-  /// A full port's connection is taken out of its loops' sets: the peer's sends will wait. Under `receiving`.
-  func rest(_ rests: Bool) {
-    for host in hosts { rest(rests, in: host) }
-  }
-
-  /// False if it must wait for room. Under `receiving`.
-  func deliver(_ message: RunLoop.Message, _ charge: PeerAccount.Charge?, to mailbox: Mailbox) -> Bool {
-    while true {
-      if let isAccepted = mailbox.accept(message, charge) {
-        if isAccepted { return true }
-      } else {
-        releasedLater = (releasedLater, message)
-        return true
-      }
-      if mailbox.stall(self) {
-        stalled = (mailbox, message, charge)
-        return false
-      }
-    }
-  }
 }
 
-extension RunLoop.Message.Sender {
-  init(_ credentials: rlc_credentials) {
-    self.init(
-      processID: credentials.process_id, userID: credentials.user_id, groupID: credentials.group_id)
+// MARK: What is in it. All under `receiving`
+
+extension Channel {
+  /// Message, and how far it has been made.
+  private struct Opened {
+    var message: RunLoop.Message
+    /// Descriptors that the message has, so that the others can be closed.
+    var descriptors = 0
+    var entries = 0
+  }
+
+  /// A packet of this size.
+  func open(_ packet: PacketBuffer, _ size: Int, in mode: ModePointer?) -> Arrival {
+    var view = rlc_frame_view()
+    let hasLost = packet.received.pointee.has_lost
+    // This process had no numbers for them: as many as the sender says, or the frame is not sound.
+    let count = hasLost ? Channel.claimedDescriptors(packet, size) : packet.received.pointee.count
+    let fault = rlc_frame_parse(packet.bytes, size, count, terms.maximumPayload, &view)
+    guard fault == RLC_FRAME_SOUND else {
+      packet.closeDescriptors()
+      return .violation(String(cString: rlc_frame_fault_text(fault)))
+    }
+    pay(entries: Int(view.header.entries), descriptors: count)
+    switch rlc_frame_kind(UInt32(view.header.kind)) {
+    case RLC_FRAME_MESSAGE:
+      if hasLost { return refuse(&view, from: 0, "no descriptors are left here for what came with a message") }
+      return openMessage(&view, packet, in: mode)
+    case RLC_FRAME_DEAD: return .dead(entries(&view).map(\.value))
+    case RLC_FRAME_DROP:
+      let isQuiet = view.header.flags != 0
+      return .drop(entries(&view).map { ($0.value, $0.count) }, isQuiet: isQuiet)
+    case RLC_FRAME_INTRODUCE:
+      if hasLost {
+        refusalsToReport.append(("no descriptors are left here for an introduction", .introduction))
+        return .delivered
+      }
+      let end = RunLoop.Message.Descriptor()
+      end.moveIn(packet.descriptor(at: 0))
+      return .introduction(end, view.header.destination)
+    default:
+      let text = UnsafeRawBufferPointer(start: view.bytes, count: Int(view.header.payload))
+      return .end(.refused(reason: String(decoding: text, as: UTF8.self)))
+    }
+  }
+
+  private static func claimedDescriptors(_ packet: PacketBuffer, _ size: Int) -> Int {
+    guard size >= MemoryLayout<rlc_frame_header>.size else { return 0 }
+    return Int(packet.bytes.load(as: rlc_frame_header.self).descriptors)
+  }
+
+  private func entries(_ view: inout rlc_frame_view) -> [rlc_frame_entry] {
+    (0..<Int(view.header.entries)).map { rlc_frame_entry_at(&view, $0) }
+  }
+
+  private func openMessage(_ view: inout rlc_frame_view, _ packet: PacketBuffer, in mode: ModePointer?) -> Arrival {
+    let number = view.header.destination
+    var opened = Opened(message: RunLoop.Message(id: view.header.id))
+    var charge: PeerAccount.Charge?
+    do throws(Objection) {
+      try fill(&opened, &view, packet)
+      switch use(number) {
+      case nil: return .unclaimed(number, opened.message)
+      case .answer(let right): return .answer(right, opened.message)
+      case .port(let mailbox):
+        if let membership = direct(mailbox, in: mode) { return .direct(membership, opened.message) }
+        if packet.received.pointee.count > 0 { charge = try chargeDescriptors(of: opened.message) }
+        return queue(opened.message, charge, at: mailbox, number)
+      }
+    } catch {
+      releasedLater = opened.message
+      packet.closeDescriptors(from: opened.descriptors)
+      switch error {
+      case .breach(let why): return .violation(why)
+      case .shortage(let why): return refuse(&view, from: opened.entries, why)
+      }
+    }
+  }
+
+  /// The port's membership in the mode that runs, if its body may be called at once.
+  @inline(__always)
+  private func direct(_ mailbox: Mailbox, in mode: ModePointer?) -> PortMembership? {
+    guard let mode, mailbox.count == 0, let membership = mailbox.membership(in: mode) else { return nil }
+    // As for every callout: recorded first, then found to be a member still.
+    membership.host.beginCallout(membership.port)
+    if membership.port.isValid, membership.port.isMember(of: mode) { return membership }
+    membership.host.beginCallout(self)
+    releasedLater = membership
+    return nil
+  }
+
+  private func queue(
+    _ message: RunLoop.Message, _ charge: PeerAccount.Charge?, at mailbox: Mailbox, _ number: UInt64
+  ) -> Arrival {
+    if !mailbox.isValid { return .unclaimed(number, message) }
+    if !deliver(message, charge, to: mailbox) { rest(true) }
+    return .delivered
+  }
+
+  private func chargeDescriptors(of message: RunLoop.Message) throws(Objection) -> PeerAccount.Charge? {
+    let count = message.descriptors.count
+    guard count > 0 else { return nil }
+    return try charge(count, .descriptor)
+  }
+
+  func charge(_ number: Int, _ thing: PeerAccount.Thing) throws(Objection) -> PeerAccount.Charge {
+    do throws(PeerAccount.Excess) { return try account.charge(number, thing) } catch { throw .shortage(error.reason) }
+  }
+
+  private func fill(
+    _ opened: inout Opened, _ view: inout rlc_frame_view, _ packet: PacketBuffer
+  ) throws(Objection) {
+    var payload = Payload(bytes: view.bytes, file: nil)
+    if view.bytes == nil {
+      payload.file = try mapped(packet.descriptor(at: 0), Int(view.header.payload))
+      opened.descriptors = 1
+    }
+    opened.message.sender = RunLoop.Message.Sender(packet.received.pointee.sender)
+    let count = Int(view.header.entries)
+    opened.message.components.reserveCapacity(count)
+    for index in 0..<count {
+      let entry = rlc_frame_entry_at(&view, index)
+      opened.entries = index + 1
+      switch rlc_frame_entry_kind(UInt32(entry.kind)) {
+      case RLC_FRAME_BYTES: opened.message.components.append(.bytes(payload.take(Int(entry.value))))
+      case RLC_FRAME_DESCRIPTOR:
+        let taken = RunLoop.Message.Descriptor()
+        taken.moveIn(packet.descriptor(at: opened.descriptors))
+        opened.descriptors += 1
+        opened.message.components.append(.descriptor(taken))
+      default:
+        let right = try right(entry, packet, &opened.descriptors)
+        if entry.flags & RightFlag.reply != 0 {
+          opened.message.reply = right
+        } else {
+          opened.message.components.append(.right(right))
+        }
+        if needsRights { try chargeRights() }
+      }
+    }
+  }
+
+  private func mapped(_ descriptor: Int32, _ count: Int) throws(Objection) -> MemoryFile {
+    let (file, status) = MemoryFile.map(descriptor, count: count, try charge(count, .mappedByte))
+    if let file { return file }
+    switch status {
+    case -EINVAL: throw .breach("a payload that is in no memory file")
+    case -EPERM: throw .breach("a memory file that can still change")
+    case -ERANGE: throw .breach("a memory file of another size")
+    default: throw .shortage(RunLoopError.system(-status, call: "mmap").description)
+    }
+  }
+
+  /// The bytes of a message, one component after the other.
+  private struct Payload {
+    let bytes: UnsafePointer<UInt8>?
+    var file: MemoryFile?
+    private var offset = 0
+
+    init(bytes: UnsafePointer<UInt8>?, file: MemoryFile?) {
+      self.bytes = bytes
+      self.file = file
+    }
+
+    mutating func take(_ count: Int) -> RunLoop.Message.Bytes {
+      guard count > 0 else { return RunLoop.Message.Bytes() }
+      defer { offset += count }
+      if let file { return RunLoop.Message.Bytes(file.storage(offset, count)) }
+      // `fill` gives one of the two: `bytes` is nil only for a message in a file.
+      return RunLoop.Message.Bytes(copying: UnsafeRawBufferPointer(start: bytes! + offset, count: count))
+    }
   }
 }

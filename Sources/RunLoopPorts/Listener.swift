@@ -4,7 +4,7 @@ internal import RunLoopLibc
 internal import Synchronization
 
 /// A port's name, and the socket under which other processes find it.
-final class Listener: RunLoop.PortFollower, @unchecked Sendable {
+final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
   private let mailbox: Mailbox
   private let terms: PortTerms
   private let claim: NameClaim
@@ -22,10 +22,10 @@ final class Listener: RunLoop.PortFollower, @unchecked Sendable {
   /// The name is free again when this returns, unless a connection is taken at this moment on another thread.
   override func hasLost(_ mailbox: Mailbox) { invalidate() }
 
-  override var summary: String { "<listener for port \(claim.name), \(isValid ? "valid" : "invalid")>" }
+  var summary: String { "<listener for port \(claim.name), \(isValid ? "valid" : "invalid")>" }
 
   /// Takes one connection: who it is comes first.
-  override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+  func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     let accepted = rlc_message_socket_accept(descriptor)
     if accepted >= 0 { welcome(accepted) } else if accepted != -EAGAIN { claim.refuseOne(terms) }
     return false

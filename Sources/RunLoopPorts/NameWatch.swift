@@ -39,7 +39,7 @@ extension RunLoop.Port {
 }
 
 /// Looks, where its port is served, whether the port's name is its own still.
-final class NameWatch: RunLoop.PortFollower, @unchecked Sendable {
+final class NameWatch: RunLoop.PortFollower, EventService, @unchecked Sendable {
   private let claim: NameClaim
   private let mailbox: Mailbox
   private let body: @Sendable (RunLoop.Port) -> Void
@@ -59,9 +59,9 @@ final class NameWatch: RunLoop.PortFollower, @unchecked Sendable {
 
   override func hasLost(_ mailbox: Mailbox) { invalidate() }
 
-  override var summary: String { "<watch on the name of port \(claim.name), \(isValid ? "valid" : "invalid")>" }
+  var summary: String { "<watch on the name of port \(claim.name), \(isValid ? "valid" : "invalid")>" }
 
-  override func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
+  func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     guard let port = mailbox.membership(in: mode)?.port else { return false }
     rlc_port_name_drain(descriptor)
     guard !claim.isOwned, !isTold.exchange(true, ordering: .acquiringAndReleasing) else { return false }

@@ -4,8 +4,9 @@ internal import Synchronization
 extension RunLoop {
   /// What is a member wherever the ports are that it serves: a connection, and what listens for connections.
   ///
-  /// It wakes those modes' loops, and takes messages from another process there. What a user sees are the ports.
-  class PortFollower: EventSource, EventService, @unchecked Sendable {
+  /// It wakes those modes' loops, and takes messages from another process there, each class in its own way
+  /// (`EventService`). What a user sees are the ports.
+  class PortFollower: EventSource, @unchecked Sendable {
     /// Held while memberships change: around the loops' locks, never in user code.
     private let following = Lock()
 
@@ -30,10 +31,6 @@ extension RunLoop {
 
     /// The port is gone. With no lock held.
     func hasLost(_ mailbox: Mailbox) {}
-
-    func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool { false }
-
-    var summary: String { "<follower of ports, \(isValid ? "valid" : "invalid")>" }
   }
 }
 

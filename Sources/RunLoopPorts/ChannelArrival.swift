@@ -1,0 +1,178 @@
+internal import CRunLoopCore
+import RunLoopKit
+
+// Acts on what packets have brought, with no lock held.
+extension Channel {
+  /// What a packet makes to be done when `receiving` is not held any more.
+  enum Arrival {
+    /// No packet, or not now.
+    case nothing
+    /// In its port's queue.
+    case delivered
+    /// For a port in the mode that runs, ahead of all messages that wait: delivered at once.
+    case direct(PortMembership, RunLoop.Message)
+    case answer(ReplyRight, RunLoop.Message)
+    /// No port has its number.
+    case unclaimed(UInt64, RunLoop.Message)
+    case dead([UInt64])
+    case drop([(number: UInt64, count: UInt32)], isQuiet: Bool)
+    case introduction(RunLoop.Message.Descriptor, UInt64)
+    /// To be opened when its sender has been judged.
+    case toBeJudged(RunLoop.Message.Sender, PacketBuffer, size: Int)
+    /// A message that was not taken. It was the answer to a request that waits there, if any does.
+    case refused(Mailbox?)
+    case end(RunLoopError?)
+    case violation(String)
+  }
+
+  func handle(_ arrival: Arrival) {
+    switch arrival {
+    case .nothing, .delivered: break
+    case .direct(let membership, let message): _ = membership.port.mailbox.accept(message)
+    case .answer(let right, let message):
+      right.pending.settle(.success(message))
+      hasNoMore(for: right.pending.bell)
+      let (isWatched, isEmpty) = importing.withLock { (self.isWatched, imports.isEmpty) }
+      // Else it stays where it was waited for: most likely it is again.
+      if isWatched { follow() }
+      if isEmpty { closeIfUnused() }
+    case .unclaimed(let number, let message):
+      withExtendedLifetime(message) {}
+      tell(.dead([number]))
+      if sending.withLock({ leftToSay.count > Channel.mostLeft }) {
+        refuse("a flood of messages to ports that do not exist")
+      }
+    case .dead(let numbers): for number in numbers { peerHasLost(number) }
+    case .drop(let rights, let isQuiet):
+      // Its own mark comes back to an accepted end: both ends are in this process.
+      if !isInitiator, rights.first?.number == Channel.ownMark { return end(nil) }
+      peerHasDropped(rights, isQuiet)
+    case .introduction(let end, let number): meet(end, as: number)
+    case .toBeJudged(let stranger, let packet, let size): judge(stranger, packet, size)
+    case .refused(let bell):
+      if let bell {
+        hasNoMore(for: bell)
+        follow()
+        closeIfUnused()
+      }
+    case .end(let why): end(why)
+    case .violation(let why): refuse(why)
+    }
+  }
+
+  /// Frames without room: more than an honest peer that reads makes.
+  private static let mostLeft = 256
+
+  private func judge(_ stranger: RunLoop.Message.Sender, _ packet: PacketBuffer, _ size: Int) {
+    let objection =
+      terms.policy.welcomes(stranger) ? takeSeat(of: stranger) : "not allowed for user \(stranger.userID)"
+    receiving.lock()
+    isBusy = false
+    if let objection {
+      packet.closeDescriptors()
+      endReceiving()
+      return refuse(objection, sentBy: stranger)
+    }
+    welcomed = stranger
+    let arrival = open(packet, size, in: nil)
+    endReceiving()
+    handle(arrival)
+  }
+
+  /// The connection is the stranger's from now on, no longer an introduction of who has made it. Why not, if it has too
+  /// many. A connection that only was inherited since stays the first one's.
+  private func takeSeat(of stranger: RunLoop.Message.Sender) -> String? {
+    guard knownPeer == nil else { return nil }
+    let own = terms.accounts.account(of: stranger)
+    do throws(PeerAccount.Excess) {
+      let seat = try own.charge(1, .connection)
+      receiving.withLock { if !isOver { (account, self.seat) = (own, seat) } }
+      return nil
+    } catch {
+      return error.reason
+    }
+  }
+
+  private func peerHasLost(_ number: UInt64) {
+    let (port, answer, isLast) = importing.withLock {
+      let (port, answer) = (imports.end(number), imports.endAnswer(number))
+      return (port, answer, isInitiator && (port != nil || answer != nil) && imports.isEmpty)
+    }
+    if isLast { tell(.drop([], isQuiet: true)) }
+    port?.forget()
+    port?.invalidation.end()
+    answer?.channelHasEnded()
+    closeIfUnused()
+  }
+
+  private func peerHasDropped(_ rights: [(number: UInt64, count: UInt32)], _ isQuiet: Bool) {
+    var gone: [Exports.Target] = []
+    sending.withLock {
+      for right in rights {
+        if let target = exports.drop(right.number, UInt64(right.count)) { gone.append(target) }
+      }
+    }
+    let mailboxes = gone.map(\.mailbox)
+    gone = []  // answers that will never come: the requests throw
+    for mailbox in mailboxes { hasNoMore(for: mailbox) }
+    if isQuiet {
+      let idle = importing.withLock { imports.keepNone() }
+      withExtendedLifetime(idle) {}
+    }
+    if !mailboxes.isEmpty { follow() }
+    closeIfUnused()
+  }
+
+  /// Something of the port's is not exported any more.
+  func hasNoMore(for mailbox: Mailbox) {
+    // Under the lock, so that no other thread exports it again meanwhile.
+    sending.withLock { if home !== mailbox, !exports.serves(mailbox) { mailbox.disconnect(self) } }
+  }
+
+  func hasRoomToSay() {
+    let isTooMuch = sending.withLock { !sayWhatIsLeft() && leftToSay.count > Channel.mostLeft }
+    if isTooMuch { return refuse("does not read what this process sends") }
+    wantRoom()
+    closeIfUnused()
+  }
+
+  // MARK: Full ports
+
+  /// The port has room, or is gone. On the thread that has made room, with no lock held.
+  func wake(from mailbox: Mailbox) {
+    receiving.lock()
+    defer { endReceiving() }
+    guard let held = stalled, held.mailbox === mailbox else { return }
+    stalled = nil
+    releasedLater = held
+    if deliver(held.message, held.charge, to: mailbox) { rest(false) }
+  }
+
+  /// A full port's connection is taken out of its loops' sets: the peer's sends will wait. Under `receiving`.
+  func rest(_ rests: Bool) {
+    for host in hosts { rest(rests, in: host) }
+  }
+
+  /// False if it must wait for room. Under `receiving`.
+  func deliver(_ message: RunLoop.Message, _ charge: PeerAccount.Charge?, to mailbox: Mailbox) -> Bool {
+    while true {
+      if let isAccepted = mailbox.accept(message, charge) {
+        if isAccepted { return true }
+      } else {
+        releasedLater = (releasedLater, message)
+        return true
+      }
+      if mailbox.stall(self) {
+        stalled = (mailbox, message, charge)
+        return false
+      }
+    }
+  }
+}
+
+extension RunLoop.Message.Sender {
+  init(_ credentials: rlc_credentials) {
+    self.init(
+      processID: credentials.process_id, userID: credentials.user_id, groupID: credentials.group_id)
+  }
+}

@@ -1,0 +1,149 @@
+internal import CRunLoopCore
+import RunLoopKit
+internal import RunLoopLibc
+
+// The rights in a packet, and a message that is not taken. All under `receiving`.
+extension Channel {
+  /// Why a message is not taken.
+  enum Objection: Error {
+    /// The peer has broken the rules: the end of the connection.
+    case breach(String)
+    /// Of this message alone.
+    case shortage(String)
+  }
+
+  func right(
+    _ entry: rlc_frame_entry, _ packet: PacketBuffer, _ used: inout Int
+  ) throws(Objection) -> RunLoop.Port.SendRight {
+    if entry.flags & RightFlag.asSocket != 0 {
+      defer { used += 1 }
+      return try strangersRight(packet.descriptor(at: used), isOnce: entry.flags & RightFlag.once != 0)
+    }
+    if entry.flags & RightFlag.yours != 0 { return RunLoop.Port.SendRight(ownRight(entry.value)) }
+    let right: any Destination = importing.withLock {
+      if entry.flags & RightFlag.once != 0 { return imports.answerArrived(entry.value, on: self) }
+      return imports.arrived(entry.value, on: self)
+    }
+    if let port = right as? RemotePort { importedOneMore(port) }
+    return RunLoop.Port.SendRight(right)
+  }
+
+  private func importedOneMore(_ port: RemotePort) {
+    if isBroken { port.invalidation.end() }
+    letGo(importing.withLock { imports.sweep() })
+  }
+
+  /// Releases rights that were referenced by the table only, which has removed them.
+  private func letGo(_ idle: [RemotePort]) {
+    guard !idle.isEmpty else { return }
+    for port in idle { port.forget() }
+    importing.withLock { giveBackRights() }
+    tell(.drop(idle.map { ($0.number, $0.count) }, isQuiet: false))
+  }
+
+  /// Rights that a connection may have before they are counted, and in how many they are counted then.
+  private static let rightsAtOnce = 64
+
+  var needsRights: Bool {
+    importing.withLock { imports.count > Channel.rightsAtOnce * (rightCharges.count + 1) }
+  }
+
+  func chargeRights() throws(Objection) {
+    if let charge = try? account.charge(Channel.rightsAtOnce, .right) {
+      return importing.withLock { rightCharges.append(charge) }
+    }
+    letGo(importing.withLock { imports.sweep(isUrgent: true) })
+    guard needsRights else { return }
+    let charge = try charge(Channel.rightsAtOnce, .right)
+    importing.withLock { rightCharges.append(charge) }
+  }
+
+  /// Under `importing`.
+  func giveBackRights() {
+    guard !rightCharges.isEmpty else { return }
+    while !rightCharges.isEmpty, imports.count <= Channel.rightsAtOnce * (rightCharges.count - 1) {
+      rightCharges.removeLast()
+    }
+  }
+
+  /// What is exported under the number; a right to answer is used up.
+  func use(_ number: UInt64) -> Exports.Target? {
+    // Once a message: see `receive`.
+    sending.lock()
+    defer { sending.unlock() }
+    guard let target = exports[number] else { return nil }
+    if case .answer = target { return exports.remove(number) }
+    return target
+  }
+
+  /// One of this side's ports comes back; a right to answer with its last use.
+  private func ownRight(_ number: UInt64) -> any Destination {
+    switch use(number) {
+    case .port(let mailbox): return mailbox
+    case .answer(let right): return right
+    case nil: return DeadDestination()
+    }
+  }
+
+  /// The descriptor is the new connection's, or closed. One over a limit is dead when it comes.
+  private func strangersRight(_ descriptor: Int32, isOnce: Bool) throws(Objection) -> RunLoop.Port.SendRight {
+    guard Channel.isFit(descriptor) else {
+      close(descriptor)
+      throw .breach("a right that is no socket")
+    }
+    let channel: Channel
+    do {
+      let seat = try account.charge(1, .introduction)
+      channel = try Channel(
+        descriptor, terms: terms, isInitiator: true, isIntroduced: true, peer: nil, account: account, seat: seat)
+    } catch let excess as PeerAccount.Excess {
+      Channel.turnAway(descriptor, excess.reason)
+      refusalsToReport.append((excess.reason, .introduction))
+      return RunLoop.Port.SendRight(DeadDestination())
+    } catch {
+      throw .shortage("\(error)")
+    }
+    newcomers.append(channel)
+    return RunLoop.Port.SendRight(
+      isOnce
+        ? channel.importing.withLock { channel.imports.answerArrived(0, on: channel) }
+        : channel.importing.withLock { channel.imports.arrived(0, on: channel) })
+  }
+
+  /// Refuses a sound message: gives the rights among its entries back, from one on, and makes the request that it
+  /// answers, or is, throw.
+  func refuse(_ view: inout rlc_frame_view, from first: Int, _ why: String) -> Arrival {
+    var dropped: [(number: UInt64, count: UInt32)] = []
+    for index in first..<max(first, Int(view.header.entries)) {
+      let entry = rlc_frame_entry_at(&view, index)
+      guard entry.kind == UInt8(RLC_FRAME_RIGHT.rawValue), entry.flags & RightFlag.asSocket == 0 else { continue }
+      if entry.flags & RightFlag.yours == 0 {
+        dropped.append((entry.value, 1))
+      } else {
+        releasedLater = (releasedLater, ownRight(entry.value))
+      }
+    }
+    let number = view.header.destination
+    let answer = sending.withLock { () -> Exports.Target? in
+      if !dropped.isEmpty { say(.drop(dropped, isQuiet: false)) }
+      guard case .answer? = exports[number] else { return nil }
+      return exports.remove(number)
+    }
+    releasedLater = (releasedLater, answer)
+    refusalsToReport.append((why, .message))
+    return .refused(answer?.mailbox)
+  }
+}
+
+/// What a right names that was dead when it came.
+final class DeadDestination: Destination, @unchecked Sendable {
+  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) { throw .portInvalid }
+
+  var isValid: Bool { false }
+
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+    let invalidation = Invalidation()
+    invalidation.end()
+    return invalidation.observe(body)
+  }
+}
