@@ -71,8 +71,7 @@ extension RunLoop {
       let members = Set(left.filter { !$0.item.isHidden }.map { ObjectIdentifier($0.item) })
       MainThread.tellOfEnd(members: members.count, blocks: blocks.count)
     }
-    let held = owner.heldEvents
-    owner.heldEvents = []
+    let held = owner.hosted.takeEvents()
     let served = owner.servedOwners
     owner.servedOwners = []
     var drained = BlockDrains()  // the thread was ended by a block

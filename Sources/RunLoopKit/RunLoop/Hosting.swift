@@ -1,5 +1,53 @@
-/// A loop inside a host's loop: the host polls one descriptor for reading, level-triggered, and calls in around its
-/// sleep.
+// A loop inside a host's loop: the host polls one descriptor for reading, level-triggered, and calls in around its
+// sleep.
+
+/// How far the wait of a hosted loop is, and what it has found before the pass that serves it. [loop]
+struct HostedWait {
+  /// In all but the first phase wakes and stops are the host's.
+  enum Phase {
+    /// `runPendingWork` has been called since `prepareToWait`, or neither of them.
+    case none
+    /// `prepareToWait` has begun, or has found work.
+    case open
+    /// Observers are being notified by one of the two.
+    case telling
+    /// `prepareToWait` has told before-waiting: `runPendingWork` owes after-waiting.
+    case asleep
+  }
+
+  fileprivate(set) var phase = Phase.none
+  /// A stop reached the loop before its `runPendingWork`.
+  fileprivate var isStopped = false
+  /// Of several modes at most one each.
+  private var events: [(mode: ModePointer, event: PassEvent)] = []
+
+  func hasEvent(for mode: ModePointer) -> Bool { events.contains { $0.mode == mode } }
+
+  mutating func hold(_ event: PassEvent, of mode: ModePointer) { events.append((mode, event)) }
+
+  @inline(__always)
+  mutating func takeEvent(for mode: ModePointer) -> PassEvent? { events.isEmpty ? nil : takeFirstEvent(for: mode) }
+
+  @inline(never)
+  private mutating func takeFirstEvent(for mode: ModePointer) -> PassEvent? {
+    guard let index = events.firstIndex(where: { $0.mode == mode }) else { return nil }
+    return events.remove(at: index).event
+  }
+
+  /// All, for whoever ends the loop to release.
+  mutating func takeEvents() -> [(mode: ModePointer, event: PassEvent)] {
+    defer { events = [] }
+    return events
+  }
+
+  /// A run that was not asked for by `runPendingWork` is over: an observer's, or the host's own.
+  @inline(never)
+  func hasRun(_ activation: Activation, _ wakes: borrowing Wakes) {
+    wakes.endRunInHostedWait(activation)
+    if phase == .asleep { wakes.goOnSleeping() }
+  }
+}
+
 extension RunLoop {
   /// What the host polls for a mode; created at the first call, together with a timer of the mode.
   ///
@@ -32,18 +80,18 @@ extension RunLoop {
     let call = "prepareToWait(in:)"
     try checkHost(call)
     let hosted = try hostedMode(mode, call)
-    beginHostedWait(hosted)
-    if try hasHostedWorkNow(in: hosted) { return true }
+    hosted.beginHostedWait(on: self)
+    if try hosted.hasHostedWork(on: self) { return true }
     let scope = owner.scopes!.height
-    try notifyHosted(hosted, .beforeWaiting)
+    try hosted.notifyHosted(.beforeWaiting, on: self)
     // As above.
     owner.scopes!.drain(to: scope)
-    owner.hostWait = .asleep
+    owner.hosted.phase = .asleep
     let isArmed = lock.withLock {
       hosted.armTimers(on: self)
       return hosted.hasArmedRetry
     }
-    guard isArmed, wakes.word.beginWait(), !stops.isRequested, try !hasHostedWorkNow(in: hosted) else { return true }
+    guard isArmed, wakes.word.beginWait(), !stops.isRequested, try !hosted.hasHostedWork(on: self) else { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
     return !wakes.word.isAsleep
   }
@@ -61,26 +109,20 @@ extension RunLoop {
     let call = "runPendingWork(in:)"
     try checkHost(call)
     let hosted = try hostedMode(mode, call)
-    if owner.hostWait != .none { try endHostedWait(hosted) }
-    let hasWork = try hasHostedWorkNow(in: hosted)
-    let isStopped = owner.isHostedStop
+    if owner.hosted.phase != .none { try hosted.endHostedWait(on: self) }
+    let hasWork = try hosted.hasHostedWork(on: self)
+    let isStopped = owner.hosted.isStopped
     wakes.forgetOwedToHost()
-    owner.isHostedStop = false
+    owner.hosted.isStopped = false
     guard hasWork else { return .timedOut }
     let result = try run(in: mode, limit: .poll, false)
-    if result == .finished { forgetHeldEvent(of: hosted) }
+    if result == .finished { hosted.forgetHeldEvent(on: self) }
     return isStopped ? .stopped : result
   }
 
   private func checkHost(_ call: String) throws(RunLoopError) {
     try checkOwner(call)
-    guard owner.activation == nil, owner.hostWait != .telling else { throw .busy(call: call) }
-  }
-
-  private func notifyHosted(_ mode: ModePointer, _ activity: Activity) throws(RunLoopError) {
-    owner.hostWait = .telling
-    mode.notify(activity, on: self)
-    guard isInThisProcess else { throw .forked }
+    guard owner.activation == nil, owner.hosted.phase != .telling else { throw .busy(call: call) }
   }
 
   private func hostedMode(_ name: Mode, _ call: String) throws(RunLoopError) -> ModePointer {
@@ -93,74 +135,77 @@ extension RunLoop {
     try mode.timers.make(.suspending, heardBy: mode.ports.set, on: self)
     return mode
   }
+}
+
+// MARK: The mode that a host waits for
+
+extension ModePointer {
+  fileprivate func notifyHosted(_ activity: RunLoop.Activity, on loop: RunLoop) throws(RunLoopError) {
+    loop.owner.hosted.phase = .telling
+    notify(activity, on: loop)
+    guard loop.isInThisProcess else { throw .forked }
+  }
 
   /// From here on wakes and stops are the host's (rules 15, 19), as from the top of a pass, so that nothing of what the
   /// observers of before-waiting, or others meanwhile, ask for is lost. What was posted while nothing waited is
   /// dropped, since a look at all of it follows; what an earlier `prepareToWait` has got is kept for `runPendingWork`.
-  private func beginHostedWait(_ mode: ModePointer) {
-    if owner.hostWait == .none {
-      _ = stops.begin(owner.nextRun())
-      if stops.isQuitting { stop() }
-    } else if stops.isRequested {
-      owner.isHostedStop = true
+  fileprivate func beginHostedWait(on loop: RunLoop) {
+    if loop.owner.hosted.phase == .none {
+      _ = loop.stops.begin(loop.owner.nextRun())
+      if loop.stops.isQuitting { loop.stop() }
+    } else if loop.stops.isRequested {
+      loop.owner.hosted.isStopped = true
     }
-    wakes.beginHostedWait()
-    owner.hostWait = .open
-    lock.withLock { state.currentMode = mode }
+    loop.wakes.beginHostedWait()
+    loop.owner.hosted.phase = .open
+    loop.lock.withLock { loop.state.currentMode = self }
   }
 
   /// A stop by an observer of after-waiting still counts; a wake of that moment is dropped, as in a run.
-  private func endHostedWait(_ mode: ModePointer) throws(RunLoopError) {
-    wakes.keepForHost()
-    if owner.hostWait == .asleep { try notifyHosted(mode, .afterWaiting) }
-    if stops.end() { owner.isHostedStop = true }
-    owner.hostWait = .none
-    wakes.endHostedWait()
-    lock.withLock { state.currentMode = nil }
+  fileprivate func endHostedWait(on loop: RunLoop) throws(RunLoopError) {
+    loop.wakes.keepForHost()
+    if loop.owner.hosted.phase == .asleep { try notifyHosted(.afterWaiting, on: loop) }
+    if loop.stops.end() { loop.owner.hosted.isStopped = true }
+    loop.owner.hosted.phase = .none
+    loop.wakes.endHostedWait()
+    loop.lock.withLock { loop.state.currentMode = nil }
   }
 
-  /// A run that was not asked for by `runPendingWork` is over: an observer's, or the host's own.
-  @inline(never)
-  func endRunInHostedWait(_ activation: Activation) {
-    wakes.endRunInHostedWait(activation)
-    if owner.hostWait == .asleep { wakes.goOnSleeping() }
-  }
-
-  private func hasHostedWorkNow(in mode: ModePointer) throws(RunLoopError) -> Bool {
-    let hasWork = hasHostedWork(in: mode)
-    if owner.waitFailure != 0 { throw takeWaitFailure() }
+  fileprivate func hasHostedWork(on loop: RunLoop) throws(RunLoopError) -> Bool {
+    let hasWork = lookForHostedWork(on: loop)
+    if loop.owner.failedWaits.failure != 0 { throw loop.owner.failedWaits.takeError() }
     return hasWork
   }
 
   /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due
   /// timers.
-  private func hasHostedWork(in mode: ModePointer) -> Bool {
-    if wakes.isOwedToHost || owner.isHostedStop { return true }
-    if hasHostedEvent(in: mode) || mode.hasMessages(on: self) { return true }
-    return lock.withLock {
-      state.hasBlocks(for: mode) || mode.sources.hasSignalled
-        || mode.timers.isDue(soft: false)
-        || (owner.isMainQueuePending && servesMainQueue(in: mode))
+  private func lookForHostedWork(on loop: RunLoop) -> Bool {
+    if loop.wakes.isOwedToHost || loop.owner.hosted.isStopped { return true }
+    if holdsHostedEvent(on: loop) || hasMessages(on: loop) { return true }
+    return loop.lock.withLock {
+      loop.state.hasBlocks(for: self) || sources.hasSignalled
+        || timers.isDue(soft: false)
+        || (loop.owner.isMainQueuePending && loop.servesMainQueue(in: self))
     }
   }
 
   /// An event that is true, not the edge of a wake or an expiry that is over: held for the pass that follows.
-  private func hasHostedEvent(in mode: ModePointer) -> Bool {
-    if owner.hasHeldEvent(for: mode) { return true }
-    var event = mode.takeEvent(on: self)
+  private func holdsHostedEvent(on loop: RunLoop) -> Bool {
+    if loop.owner.hosted.hasEvent(for: self) { return true }
+    var event = takeEvent(on: loop)
     if event == nil {
-      let status = mode.ports.set!.look()
-      if status < 0, hasFailedForGood(status, in: mode) { return false }
-      event = mode.takeEvent(on: self)
+      let status = ports.set!.look()
+      if status < 0, hasFailedForGood(status, on: loop) { return false }
+      event = takeEvent(on: loop)
     }
-    if event == nil { event = lock.withLock { mode.ports.unheard == nil ? nil : mode.takeUnheard() } }
-    if let event { owner.heldEvents.append((mode, event)) }
+    if event == nil { event = loop.lock.withLock { ports.unheard == nil ? nil : takeUnheard() } }
+    if let event { loop.owner.hosted.hold(event, of: self) }
     return event != nil
   }
 
   /// The mode has become empty: whom the event was for has left.
-  private func forgetHeldEvent(of mode: ModePointer) {
-    guard let event = owner.takeHeldEvent(for: mode) else { return }
-    if case .timer = event { lock.withLock { mode.timers.forgetExpiries() } }
+  fileprivate func forgetHeldEvent(on loop: RunLoop) {
+    guard let event = loop.owner.hosted.takeEvent(for: self) else { return }
+    if case .timer = event { loop.lock.withLock { timers.forgetExpiries() } }
   }
 }

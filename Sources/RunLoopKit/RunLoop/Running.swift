@@ -93,7 +93,7 @@ extension RunLoop {
       parent: owner.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope,
       awaited: reply.map { Unmanaged.passUnretained($0) })
     let result = withUnsafeMutablePointer(to: &state) { activate(Activation($0), limit, returnAfterSourceHandled) }
-    guard let result else { throw takeWaitFailure() }
+    guard let result else { throw owner.failedWaits.takeError() }
     return result
   }
 
@@ -113,13 +113,6 @@ extension RunLoop {
       lock.unlock()
       throw error
     }
-  }
-
-  /// Of the wait that has ended a run.
-  @inline(never)
-  func takeWaitFailure() -> RunLoopError {
-    defer { owner.waitFailure = 0 }
-    return .system(owner.waitFailure, call: "epoll_wait")
   }
 
   /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: a wait
@@ -153,7 +146,7 @@ extension RunLoop {
     let isStopped = stops.end(outerStop)
     if isStopped { activation.isStopped() }
     if stops.isQuitting { stop() }
-    if parent == nil, owner.hostWait != .none { endRunInHostedWait(activation) }
+    if parent == nil, owner.hosted.phase != .none { owner.hosted.hasRun(activation, wakes) }
     return result
   }
 
