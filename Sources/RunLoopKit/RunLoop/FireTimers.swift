@@ -6,10 +6,10 @@ extension ModePointer {
   func fireTimers(on loop: RunLoop) {
     let base = loop.state.collectedTimers.count
     let limit = Kernel.now()
-    let end = loop.lock.withLock {
-      timers.collect(of: self, now: limit, into: &loop.state.collectedTimers)
-      return loop.state.collectedTimers.count
-    }
+    loop.lock.lock()
+    timers.collect(of: self, now: limit, into: &loop.state.collectedTimers)
+    let end = loop.state.collectedTimers.count
+    loop.lock.unlock()
     if end - base > 1, let counters = loop.counters {
       counters.pointee.add(
         loop.state.collectedTimers.wakesSaved(from: base, since: counters.pointee.lastSleepBegan), to: .wakesSaved)

@@ -1,6 +1,6 @@
 extension ModePointer {
-  /// Serves what was found ready, each kind in its own way: recorded, timed, within its limit, and with what it owns held
-  /// open. True if it was called: it may have left the mode since it became ready. [loop]
+  /// Serves what was found ready, each kind in its own way: recorded, timed, within its limit, and with what it owns
+  /// held open. True if it was called: it may have left the mode since it became ready. [loop]
   @inline(__always)
   func serve(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
     let timing = CalloutTiming(on: loop)
