@@ -30,12 +30,7 @@ extension RunLoop {
         state.commonItems.forget(item)
       }
     }
-    return names(of: links)
-  }
-
-  /// In the order in which the modes were made.
-  private func names(of links: ItemLinks) -> [Mode] {
-    state.modes.filter { mode in links.contains { $0.mode == mode } }.map { $0.name }
+    return state.names(of: links)
   }
 
   /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this
@@ -65,7 +60,8 @@ extension RunLoop {
     activeCounters.store(0, ordering: .relaxed)
     let delayed = state.delayedPerforms.takeAll()
     let collected = state.collectedTimers.takeAll()
-    closeDescriptors()
+    wakes.word.end()
+    state.closeDescriptors()
     lock.unlock()
     if isMain {
       let members = Set(left.filter { !$0.item.isHidden }.map { ObjectIdentifier($0.item) })
@@ -93,13 +89,5 @@ extension RunLoop {
     }
     withExtendedLifetime(blocks) {}
     withExtendedLifetime(drained) {}
-  }
-
-  private func closeDescriptors() {
-    wakes.word.end()
-    for mode in state.modes {
-      mode.ports.destroy()
-      mode.timers.destroy()
-    }
   }
 }

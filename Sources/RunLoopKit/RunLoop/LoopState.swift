@@ -58,6 +58,8 @@ struct LoopState: ~Copyable {
     return mode
   }
 
+  mutating func isCommon(_ name: RunLoop.Mode) -> Bool { mode(name)?.isCommon ?? commonNames.contains(name) }
+
   /// All common modes; a common item makes those that are only names so far (A20).
   mutating func makeCommonModes() -> [ModePointer] {
     for name in commonNames { _ = makeMode(name) }
@@ -98,6 +100,19 @@ struct LoopState: ~Copyable {
   mutating func detachBlocks(into empty: inout Row<QueuedBlock>) {
     for index in 0..<modes.count { modes[index].pendingBlockCount = 0 }
     blocks.detach(into: &empty)
+  }
+
+  /// The names of the modes among these links, in the order in which the modes were made.
+  func names(of links: ItemLinks) -> [RunLoop.Mode] {
+    modes.filter { mode in links.contains { $0.mode == mode } }.map { $0.name }
+  }
+
+  /// The loop has ended.
+  func closeDescriptors() {
+    for mode in modes {
+      mode.ports.destroy()
+      mode.timers.destroy()
+    }
   }
 
   deinit {

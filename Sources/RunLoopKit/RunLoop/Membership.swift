@@ -14,7 +14,8 @@ extension RunLoop {
   public func add(_ item: Item, to mode: Mode = .default) throws(RunLoopError) -> Bool {
     guard isInThisProcess else { throw .forked }
     if let only = item.onlyHost, only != serial { throw .itemInOtherLoop(item.nameInErrors) }
-    let change = try lockedWithEquals(of: item) { (equals) throws(RunLoopError) in try addLocked(item, to: mode, equals)
+    let change = try lockedWithEquals(of: item) { (equals) throws(RunLoopError) in
+      try item.enter(mode, of: self, equals)
     }
     if let hooks = item.hooks { change.forEach(mode) { hooks.entered($0, of: self) } }
     if item.kind == .port, change.isAny { try checkConnections(of: unsafeDowncast(item, to: Port.self), change, mode) }
@@ -39,62 +40,15 @@ extension RunLoop {
     throw refusal
   }
 
-  @inline(__always)
-  private func addLocked(_ item: Item, to name: Mode, _ equals: EqualSources) throws(RunLoopError) -> Change {
-    guard !hasEnded else { throw endedError }
-    guard !item.isInvalidated, isOfThisProcess(item) else { return .nothing }
-    if let mode = state.mode(name), !mode.isPseudoMode {
-      return try mode.insert(item, equals, on: self) ? .membership : .nothing
-    }
-    guard item.isFree(for: self) else { return .nothing }
-    if name == .common { return try addToCommonModes(item, equals) }
-    return try state.makeMode(name).insert(item, equals, on: self) ? .membership : .nothing
-  }
-
-  private func addToCommonModes(_ item: Item, _ equals: EqualSources) throws(RunLoopError) -> Change {
-    guard item.hooks?.hasIdentity != true || state.commonItems.item(equalTo: item, equals) == nil else {
-      return .nothing
-    }
-    let isNew = state.commonItems.insert(item, on: self)
-    var entered: [ModePointer] = []
-    do throws(RunLoopError) {
-      for mode in state.makeCommonModes() where try mode.insert(item, equals, on: self) { entered.append(mode) }
-    } catch {
-      for mode in entered { mode.leave(item, on: self) }
-      if isNew { state.commonItems.remove(item, from: self) }
-      throw error
-    }
-    guard isNew || !entered.isEmpty else { return .nothing }
-    return .memberships(entered.map { Member(mode: $0.name, item: item) }, record: item)
-  }
-
   /// Takes an item out of a mode; from `.common`: out of the record and of all common modes. True if anything changed.
   ///
   /// - Thread: Any. A source's `cancel` is called before the return. - SeeAlso: `CFRunLoopRemoveSource` and its kin.
   @discardableResult
   public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
-    let change = lockedWithEquals(of: item) { removeLocked(item, from: mode, $0) }
+    let change = lockedWithEquals(of: item) { item.leave(mode, of: self, $0) }
     if let hooks = item.hooks { change.forEach(mode) { hooks.left($0, of: self) } }
     return change.isAny
-  }
-
-  @inline(__always)
-  private func removeLocked(_ item: Item, from name: Mode, _ equals: EqualSources) -> Change {
-    if let mode = state.mode(name), !mode.isPseudoMode {
-      if mode.leave(item, on: self) { return .membership }
-      guard let equal = mode.member(equalTo: item, equals), mode.leave(equal, on: self) else { return .nothing }
-      return .memberships([Member(mode: name, item: equal)], record: nil)
-    }
-    guard name == .common, let recorded = state.commonItems.item(equalTo: item, equals) else { return .nothing }
-    state.commonItems.remove(recorded, from: self)
-    var left: [Member] = []
-    for mode in state.modes where mode.isCommon {
-      let gone = item.isMember(of: mode) ? item : mode.member(equalTo: item, equals)
-      guard let gone, mode.leave(gone, on: self) else { continue }
-      left.append(Member(mode: mode.name, item: gone))
-    }
-    return .memberships(left, record: recorded)
   }
 
   /// True if the item, or an equal source, is in the mode; for `.common`: in the record.
@@ -158,7 +112,7 @@ extension RunLoop {
   private func makeCommonLocked(
     _ name: Mode, _ equals: EqualSources, _ scheduled: inout [Item], _ refused: inout [(Item, RunLoopError)]
   ) {
-    guard !isCommonLocked(name) else { return }
+    guard !state.isCommon(name) else { return }
     state.commonNames.insert(name)
     let items = state.commonItems.all
     guard let mode = items.isEmpty ? state.mode(name) : state.makeMode(name) else { return }
@@ -178,11 +132,7 @@ extension RunLoop {
   /// - Thread: Any; the answer may be old when it is read. - Complexity: O(modes).
   public func isCommonMode(_ mode: Mode) -> Bool {
     guard isUsable else { return false }
-    return lock.withLock { isCommonLocked(mode) }
-  }
-
-  private func isCommonLocked(_ name: Mode) -> Bool {
-    state.mode(name)?.isCommon ?? state.commonNames.contains(name)
+    return lock.withLock { state.isCommon(mode) }
   }
 }
 
@@ -197,7 +147,7 @@ extension RunLoop {
   }
 
   /// What adding or removing has changed.
-  private enum Change {
+  fileprivate enum Change {
     case nothing
     /// The item has entered or left the mode that was named.
     case membership
@@ -218,6 +168,59 @@ extension RunLoop {
 
   /// On a usable loop.
   func isOfThisProcess(_ item: Item) -> Bool { item.forkGeneration == lock.forkGeneration }
+}
+
+// MARK: Entering and leaving; under the lock
+
+extension RunLoop.Item {
+  @inline(__always)
+  fileprivate final func enter(_ name: RunLoop.Mode, of loop: RunLoop, _ equals: EqualSources) throws(RunLoopError)
+    -> RunLoop.Change
+  {
+    guard !loop.hasEnded else { throw loop.endedError }
+    guard !isInvalidated, loop.isOfThisProcess(self) else { return .nothing }
+    if let mode = loop.state.mode(name), !mode.isPseudoMode {
+      return try mode.insert(self, equals, on: loop) ? .membership : .nothing
+    }
+    guard isFree(for: loop) else { return .nothing }
+    if name == .common { return try enterCommonModes(of: loop, equals) }
+    return try loop.state.makeMode(name).insert(self, equals, on: loop) ? .membership : .nothing
+  }
+
+  private final func enterCommonModes(of loop: RunLoop, _ equals: EqualSources) throws(RunLoopError) -> RunLoop.Change {
+    guard hooks?.hasIdentity != true || loop.state.commonItems.item(equalTo: self, equals) == nil else {
+      return .nothing
+    }
+    let isNew = loop.state.commonItems.insert(self, on: loop)
+    var entered: [ModePointer] = []
+    do throws(RunLoopError) {
+      for mode in loop.state.makeCommonModes() where try mode.insert(self, equals, on: loop) { entered.append(mode) }
+    } catch {
+      for mode in entered { mode.leave(self, on: loop) }
+      if isNew { loop.state.commonItems.remove(self, from: loop) }
+      throw error
+    }
+    guard isNew || !entered.isEmpty else { return .nothing }
+    return .memberships(entered.map { RunLoop.Member(mode: $0.name, item: self) }, record: self)
+  }
+
+  @inline(__always)
+  fileprivate final func leave(_ name: RunLoop.Mode, of loop: RunLoop, _ equals: EqualSources) -> RunLoop.Change {
+    if let mode = loop.state.mode(name), !mode.isPseudoMode {
+      if mode.leave(self, on: loop) { return .membership }
+      guard let equal = mode.member(equalTo: self, equals), mode.leave(equal, on: loop) else { return .nothing }
+      return .memberships([RunLoop.Member(mode: name, item: equal)], record: nil)
+    }
+    guard name == .common, let recorded = loop.state.commonItems.item(equalTo: self, equals) else { return .nothing }
+    loop.state.commonItems.remove(recorded, from: loop)
+    var left: [RunLoop.Member] = []
+    for mode in loop.state.modes where mode.isCommon {
+      let gone = isMember(of: mode) ? self : mode.member(equalTo: self, equals)
+      guard let gone, mode.leave(gone, on: loop) else { continue }
+      left.append(RunLoop.Member(mode: mode.name, item: gone))
+    }
+    return .memberships(left, record: recorded)
+  }
 }
 
 // MARK: Sources that count as one
