@@ -33,7 +33,7 @@ final class ChildProcess: @unchecked Sendable {
       let receiver = try Self.receiver(for: processID)
       let (start, status) = Self.start(of: processID)
       guard let start else {
-        receiver.end()
+        receiver.detach()
         let detail = "/proc/\(processID)/stat must be readable where there are no pidfds"
         throw .system(-status, call: "open", detail)
       }
@@ -51,7 +51,7 @@ final class ChildProcess: @unchecked Sendable {
     var info = siginfo_t()
     guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
       let error = errno
-      receiver.end()
+      receiver.detach()
       let detail = "process \(processID) is no child of this one; only with pidfds others can be waited for"
       throw .system(error, call: "waitid", detail)
     }
@@ -140,9 +140,9 @@ final class ChildProcess: @unchecked Sendable {
   }
 
   /// The source is invalid or gone.
-  func end() {
+  func detach() {
     hub.remove(self)
-    if case .number(let receiver, _) = access { receiver.end() }
+    if case .number(let receiver, _) = access { receiver.detach() }
   }
 
   private func takeExitLocked() -> RunLoop.ExitStatus? {
@@ -155,7 +155,7 @@ final class ChildProcess: @unchecked Sendable {
     case .number: taken = isThere ? rlc_process_take_exit(-1, processID, &exit) : -ECHILD
     }
     if taken == 0 { return nil }
-    hub.tell(taken > 0 ? RunLoop.ExitStatus(exit) : .unknown, of: self)
+    hub.deliver(taken > 0 ? RunLoop.ExitStatus(exit) : .unknown, of: self)
     return status
   }
 
@@ -208,7 +208,7 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
 
   /// Under the lock. Others of the same number may wait for a process that other code has waited for, or for a later
   /// one.
-  fileprivate func tell(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
+  fileprivate func deliver(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
     process.learn(status)
     for other in processes[process.processID] ?? [] where other.identity === process.identity { other.learn(status) }
   }

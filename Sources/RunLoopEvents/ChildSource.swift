@@ -85,7 +85,7 @@ extension RunLoop {
 
     package func hasEnded() {
       endOwned()
-      process.end()
+      process.detach()
     }
 
     /// Its descriptors are open still.
@@ -115,7 +115,7 @@ extension RunLoop {
 
     deinit {
       if isValid { endOwned() }
-      process.end()
+      process.detach()
     }
 
     package var summary: String {

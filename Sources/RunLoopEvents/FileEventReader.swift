@@ -33,7 +33,7 @@ final class FileEventReader: @unchecked Sendable {
   }
 
   /// The oldest event; nil if there is none. While the port is held.
-  func take() -> RunLoop.FileWatch.Event? {
+  func nextEvent() -> RunLoop.FileWatch.Event? {
     lock.withLock {
       while next < bytes.count || readMore() {
         if let event = parseNext() {

@@ -52,7 +52,7 @@ extension RunLoop {
     }
 
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
-      guard let event = reader.take() else { return false }
+      guard let event = reader.nextEvent() else { return false }
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(self, event)
       if event.kind == .ended { invalidate() }
       return true

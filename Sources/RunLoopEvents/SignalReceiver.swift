@@ -36,13 +36,13 @@ final class SignalReceiver: @unchecked Sendable {
   }
 
   /// The source is invalid or gone: nothing is read for it any more, what has been is dropped. Again: nothing.
-  func end() { hub.remove(self) }
+  func detach() { hub.remove(self) }
 
   /// Reads what is pending, for all receivers of the process. While the port is held.
   func read() { hub.read(for: self) }
 
   /// Takes the signal; false if it is not the oldest one any more.
-  func take(_ waiting: Waiting) -> Bool { hub.lock.withLock { takeLocked(waiting) } }
+  func dequeue(_ waiting: Waiting) -> Bool { hub.lock.withLock { dequeueLocked(waiting) } }
 
   /// Makes the port ready without a signal.
   func poke() {
@@ -80,7 +80,7 @@ extension SignalReceiver {
     showFlag()
   }
 
-  private func takeLocked(_ wanted: Waiting) -> Bool {
+  private func dequeueLocked(_ wanted: Waiting) -> Bool {
     guard let oldest = oldestLocked, oldest.serial == wanted.serial else { return false }
     firstWaiting += 1
     if firstWaiting == waiting.count {

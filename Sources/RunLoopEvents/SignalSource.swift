@@ -77,7 +77,7 @@ extension RunLoop {
       swap(&body, &released)
     }
 
-    package func hasEnded() { receiver.end() }
+    package func hasEnded() { receiver.detach() }
 
     package func hasJoined() { SignalMasks.check(receiver.signals) }
 
@@ -92,7 +92,7 @@ extension RunLoop {
           loop.beginCallout(source)
           recorded = source
         }
-        guard source.isValid, source.isMember(of: mode), receiver.take(waiting) else { continue }
+        guard source.isValid, source.isMember(of: mode), receiver.dequeue(waiting) else { continue }
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SIGNAL_SOURCE__(source, waiting.info)
         if source !== self { loop.hasCalled(source) }
         return true
@@ -103,7 +103,7 @@ extension RunLoop {
     /// The turn of a source with a limit is its own.
     private func mayServe(_ other: SignalSource) -> Bool { other === self || (!hasLimit && !other.hasLimit) }
 
-    deinit { receiver.end() }
+    deinit { receiver.detach() }
 
     package var summary: String {
       let names = receiver.signals.signals.map(\.description).joined(separator: "|")

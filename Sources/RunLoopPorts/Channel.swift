@@ -154,7 +154,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     let gone = sending.withLock {
       let gone = exports.removeAll(of: mailbox)
       if home === mailbox { home = nil }
-      if !gone.isEmpty { say(.dead(gone.map(\.number))) }
+      if !gone.isEmpty { sendOrQueue(.dead(gone.map(\.number))) }
       return gone
     }
     withExtendedLifetime(gone) {}
@@ -190,7 +190,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
       giveBackRights()
       return isInitiator && imports.isEmpty
     }
-    tell(.drop([(number, count)], isQuiet: isLast))
+    sendControl(.drop([(number, count)], isQuiet: isLast))
     closeIfUnused()
   }
 
@@ -201,13 +201,13 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
       giveBackRights()
       return isInitiator && imports.isEmpty
     }
-    if isLast { tell(.drop([], isQuiet: true)) }
+    if isLast { sendControl(.drop([], isQuiet: true)) }
     closeIfUnused()
   }
 
   func answerWasDropped(_ number: UInt64) {
     guard !isForked, !isOver else { return }
-    tell(.drop([(number: number, count: UInt32(1))], isQuiet: false))
+    sendControl(.drop([(number: number, count: UInt32(1))], isQuiet: false))
     answerHasGone(number)
   }
 
@@ -221,7 +221,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     guard idle.isEmpty else { return }  // the last of them that goes looks again
     guard importing.withLock({ imports.isEmpty }) else { return }
     let isUnused = sending.withLock { exports.isEmpty && leftToSay.isEmpty }
-    if isUnused { end(nil) }
+    if isUnused { endConnection(nil) }
   }
 
   /// Nothing can be sent any more: rights to the peer's ports are invalid.
@@ -233,12 +233,12 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
       return imports.removeAll()
     }
     for port in ports { port.forget() }
-    for port in ports { port.invalidation.end() }
+    for port in ports { port.invalidation.invalidate() }
     for answer in answers { answer.channelHasEnded() }
   }
 
   /// Ends the connection; requests that wait for answers of the peer throw. Call it with no lock held; once.
-  func end(_ why: RunLoopError?) {
+  func endConnection(_ why: RunLoopError?) {
     guard !over.exchange(true, ordering: .acquiringAndReleasing) else { return }
     breakOff(why)
     let (targets, home) = sending.withLock {
@@ -274,6 +274,6 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   func refuse(_ why: String, sentBy stranger: RunLoop.Message.Sender? = nil) {
     terms.refused(RunLoop.Refusal(peer: stranger ?? knownPeer, reason: why))
     sending.withLock { _ = transmit(.goodbye(why)) }  // without room for it the end alone tells
-    end(.refused(reason: why))
+    endConnection(.refused(reason: why))
   }
 }

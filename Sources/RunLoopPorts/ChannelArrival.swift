@@ -38,14 +38,14 @@ extension Channel {
       if isEmpty { closeIfUnused() }
     case .unclaimed(let number, let message):
       withExtendedLifetime(message) {}
-      tell(.dead([number]))
+      sendControl(.dead([number]))
       if sending.withLock({ leftToSay.count > Channel.mostLeft }) {
         refuse("a flood of messages to ports that do not exist")
       }
     case .dead(let numbers): for number in numbers { peerHasLost(number) }
     case .drop(let rights, let isQuiet):
       // Its own mark comes back to an accepted end: both ends are in this process.
-      if !isInitiator, rights.first?.number == Channel.ownMark { return end(nil) }
+      if !isInitiator, rights.first?.number == Channel.ownMark { return endConnection(nil) }
       peerHasDropped(rights, isQuiet)
     case .introduction(let end, let number): meet(end, as: number)
     case .toBeJudged(let stranger, let packet, let size): judge(stranger, packet, size)
@@ -55,7 +55,7 @@ extension Channel {
         follow()
         closeIfUnused()
       }
-    case .end(let why): end(why)
+    case .end(let why): endConnection(why)
     case .violation(let why): refuse(why)
     }
   }
@@ -95,12 +95,12 @@ extension Channel {
 
   private func peerHasLost(_ number: UInt64) {
     let (port, answer, isLast) = importing.withLock {
-      let (port, answer) = (imports.end(number), imports.endAnswer(number))
+      let (port, answer) = (imports.removeEnded(number), imports.removeEndedAnswer(number))
       return (port, answer, isInitiator && (port != nil || answer != nil) && imports.isEmpty)
     }
-    if isLast { tell(.drop([], isQuiet: true)) }
+    if isLast { sendControl(.drop([], isQuiet: true)) }
     port?.forget()
-    port?.invalidation.end()
+    port?.invalidation.invalidate()
     answer?.channelHasEnded()
     closeIfUnused()
   }

@@ -22,7 +22,7 @@ extension Channel {
     let hasSaidAll = leftToSay.isEmpty
     sending.unlock()
     if !hasSaidAll { hasRoomToSay() }
-    switch take(in: mode) {
+    switch receivePacket(in: mode) {
     case .direct(let membership, let message):
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(membership.port, message)
       membership.host.hasCalled(membership.port)
@@ -48,7 +48,7 @@ extension Channel {
   /// What is there, but not what a peer that does not end sends meanwhile.
   private func takeAll() {
     for _ in 0..<Channel.mostAtOnce where !isOver {
-      let arrival = take(in: nil)
+      let arrival = receivePacket(in: nil)
       if case .nothing = arrival { return }
       handle(arrival)
     }
@@ -57,7 +57,7 @@ extension Channel {
   /// More packets than a socket of ordinary size holds.
   private static let mostAtOnce = 1024
 
-  private func take(in mode: ModePointer?) -> Arrival {
+  private func receivePacket(in mode: ModePointer?) -> Arrival {
     guard socket.hold() else { return .nothing }
     defer { socket.release() }
     receiving.lock()
@@ -259,7 +259,7 @@ extension Channel {
       let entry = rlc_frame_entry_at(&view, index)
       opened.entries = index + 1
       switch rlc_frame_entry_kind(UInt32(entry.kind)) {
-      case RLC_FRAME_BYTES: opened.message.components.append(.bytes(payload.take(Int(entry.value))))
+      case RLC_FRAME_BYTES: opened.message.components.append(.bytes(payload.removeFirst(Int(entry.value))))
       case RLC_FRAME_DESCRIPTOR:
         let taken = RunLoop.Message.Descriptor()
         taken.moveIn(packet.descriptor(at: opened.descriptors))
@@ -299,7 +299,7 @@ extension Channel {
       self.file = file
     }
 
-    mutating func take(_ count: Int) -> RunLoop.Message.Bytes {
+    mutating func removeFirst(_ count: Int) -> RunLoop.Message.Bytes {
       guard count > 0 else { return RunLoop.Message.Bytes() }
       defer { offset += count }
       if let file { return RunLoop.Message.Bytes(file.storage(offset, count)) }

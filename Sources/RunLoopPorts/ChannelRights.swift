@@ -29,7 +29,7 @@ extension Channel {
   }
 
   private func importedOneMore(_ port: RemotePort) {
-    if isBroken { port.invalidation.end() }
+    if isBroken { port.invalidation.invalidate() }
     letGo(importing.withLock { imports.sweep() })
   }
 
@@ -38,7 +38,7 @@ extension Channel {
     guard !idle.isEmpty else { return }
     for port in idle { port.forget() }
     importing.withLock { giveBackRights() }
-    tell(.drop(idle.map { ($0.number, $0.count) }, isQuiet: false))
+    sendControl(.drop(idle.map { ($0.number, $0.count) }, isQuiet: false))
   }
 
   /// Rights that a connection may have before they are counted, and in how many they are counted then.
@@ -125,7 +125,7 @@ extension Channel {
     }
     let number = view.header.destination
     let answer = sending.withLock { () -> Exports.Target? in
-      if !dropped.isEmpty { say(.drop(dropped, isQuiet: false)) }
+      if !dropped.isEmpty { sendOrQueue(.drop(dropped, isQuiet: false)) }
       guard case .answer? = exports[number] else { return nil }
       return exports.remove(number)
     }
@@ -143,7 +143,7 @@ final class DeadDestination: Destination, @unchecked Sendable {
 
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     let invalidation = Invalidation()
-    invalidation.end()
+    invalidation.invalidate()
     return invalidation.observe(body)
   }
 }

@@ -85,18 +85,18 @@ extension Channel {
     }
   }
 
-  // MARK: Frames without a message. Under `sending`, but for `tell` and `wantRoom`.
+  // MARK: Frames without a message. Under `sending`, but for `sendControl` and `wantRoom`.
 
-  func tell(_ frame: Frame) {
+  func sendControl(_ frame: Frame) {
     let isLeft = sending.withLock {
-      say(frame)
+      sendOrQueue(frame)
       return !leftToSay.isEmpty
     }
     if isLeft { wantRoom() }
   }
 
-  /// Now, or before the next frame.
-  func say(_ frame: Frame) {
+  /// Sends it now, or queues it to go before the next frame.
+  func sendOrQueue(_ frame: Frame) {
     guard !isBroken else { return }
     for piece in frame.pieces where !leftToSay.isEmpty || transmit(piece) == -EAGAIN {
       if let last = leftToSay.indices.last, leftToSay[last].absorb(piece) { continue }
@@ -134,6 +134,6 @@ extension Channel {
   /// If the kernel refuses, the connection would receive nothing any more: it ends, which both sides see. Call it with
   /// no lock held.
   func renewInterest(_ host: RunLoop) {
-    do throws(RunLoopError) { try renewInterest(in: host) } catch { end(error) }
+    do throws(RunLoopError) { try renewInterest(in: host) } catch { endConnection(error) }
   }
 }

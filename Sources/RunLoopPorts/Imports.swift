@@ -52,14 +52,14 @@ struct Imports {
     if ports[number]?.identity == identity { ports[number] = nil }
   }
 
-  /// The port has ended: its object, which need tell nothing any more.
-  mutating func end(_ number: UInt64) -> RemotePort? {
+  /// The port has ended: removes it and returns its object, whose release need not be reported to the peer any more.
+  mutating func removeEnded(_ number: UInt64) -> RemotePort? {
     guard let entry = ports.removeValue(forKey: number) else { return nil }
     return entry.kept ?? entry.port
   }
 
-  /// The answer is not awaited any more.
-  mutating func endAnswer(_ number: UInt64) -> RemoteReply? { answers.removeValue(forKey: number)?.answer }
+  /// The answer is not awaited any more: removes it.
+  mutating func removeEndedAnswer(_ number: UInt64) -> RemoteReply? { answers.removeValue(forKey: number)?.answer }
 
   /// Removes the rights that only the table references, if there are many, so that one frame releases them at the peer.
   mutating func sweep(isUrgent: Bool = false) -> [RemotePort] {

@@ -90,7 +90,7 @@ extension Channel {
     // A right to answer is consumed by one message; then no port would read the connection.
     let home: Mailbox? = if case .port(let mailbox) = target { mailbox } else { sending.withLock { self.home } }
     channel.settle(at: home)
-    channel.tell(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
+    channel.sendControl(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
   }
 
   /// The number of no port: a right to it is "dropped" on each connection that was introduced. If it comes back on one

@@ -113,7 +113,7 @@ extension RunLoop.Port {
     let channel = try Channel(
       descriptor, terms: terms, isInitiator: true, peer: owner, account: terms.accounts.account(of: owner), seat: nil)
     guard policy.welcomes(owner) else {
-      channel.end(nil)
+      channel.endConnection(nil)
       throw .refused(reason: "the port belongs to user \(owner.userID)")
     }
     return SendRight(channel.importing.withLock { channel.imports.arrived(0, on: channel) })

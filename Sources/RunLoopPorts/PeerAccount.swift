@@ -29,7 +29,7 @@ final class PeerAccount: @unchecked Sendable {
     guard add(number, thing) else { throw Excess(thing: thing, limit: limits[thing], isOfPort: parent == nil) }
     guard let parent else { return Charge(self, number, thing) }
     guard parent.add(number, thing) else {
-      take(number, thing)
+      subtract(number, thing)
       throw Excess(thing: thing, limit: parent.limits[thing], isOfPort: true)
     }
     return Charge(self, number, thing)
@@ -44,7 +44,7 @@ final class PeerAccount: @unchecked Sendable {
     }
   }
 
-  private func take(_ number: Int, _ thing: Thing) { lock.withLock { counts[thing.rawValue] -= number } }
+  private func subtract(_ number: Int, _ thing: Thing) { lock.withLock { counts[thing.rawValue] -= number } }
 
   /// Something that a peer makes this process hold; given back with its last reference.
   final class Charge: Sendable {
@@ -59,8 +59,8 @@ final class PeerAccount: @unchecked Sendable {
     }
 
     deinit {
-      account.take(number, thing)
-      account.parent?.take(number, thing)
+      account.subtract(number, thing)
+      account.parent?.subtract(number, thing)
     }
   }
 

@@ -71,7 +71,7 @@ final class PortConnections: PortCompany, @unchecked Sendable {
   private func hasMoved() { for follower in all { follower.follow() } }
 
   /// The port is gone.
-  func end(of mailbox: Mailbox) {
+  func mailboxHasEnded(_ mailbox: Mailbox) {
     let all = lock.withLock {
       defer { followers = IdentityTable() }
       return followers.all

@@ -64,10 +64,10 @@ final class RemoteReply: Destination, @unchecked Sendable {
   /// It was used, here or by the process that it was sent on to.
   func wasUsed() {
     channel.answerHasGone(number)
-    invalidation.end()
+    invalidation.invalidate()
   }
 
-  func channelHasEnded() { invalidation.end() }
+  func channelHasEnded() { invalidation.invalidate() }
 
   func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
     guard !channel.isForked else { throw .forked }
@@ -89,7 +89,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
 
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     let observation = invalidation.observe(body)
-    if channel.isBroken { invalidation.end() }
+    if channel.isBroken { invalidation.invalidate() }
     return observation
   }
 

@@ -66,7 +66,7 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
     pthread_cond_signal(condition)
   }
 
-  fileprivate func serve() {
+  fileprivate func runPieces() {
     while var piece = next() {
       piece.body.take()!()
       piece.end?.happen()
@@ -83,6 +83,6 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
 
 private func ownThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   // The one reference that `init` has passed to pthread_create(3).
-  Unmanaged<OwnThread>.fromOpaque(argument!).takeRetainedValue().serve()
+  Unmanaged<OwnThread>.fromOpaque(argument!).takeRetainedValue().runPieces()
   return nil
 }

@@ -68,7 +68,7 @@ extension VirtualTime {
     let result = Result { try body(self) }
     enter()  // the body may have left
     RunLoop.endCurrent()
-    let left = turns.end()
+    let left = turns.finish()
     leave()
     let value = try result.get()
     if !left.isEmpty { throw ThreadsLeft(threads: left) }

@@ -16,7 +16,7 @@ struct Patience: Sendable {
   /// At least one, and at most a day.
   var milliseconds: Int { Int(max(1, min(duration / .milliseconds(1), 86_400_000))) }
 
-  func tell(_ text: String) {
+  func report(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -152,7 +152,7 @@ final class Turns: @unchecked Sendable {
 
   /// By a participant, the last one of what it has begun: the others go on until the clock would have to move, which
   /// stands still from then on. Those that are left, in words.
-  func end() -> [String] {
+  func finish() -> [String] {
     let own = enterCurrentThread()
     block(own, Participant.Wait(deadline: now, purpose: "what the others can still do (VirtualTime.run)"))
     return lock.withLock {
@@ -307,7 +307,7 @@ final class Turns: @unchecked Sendable {
     guard seen == progress, toldProgress != progress, !isOver else { return }
     toldProgress = progress
     let text = "VirtualTime: nothing has gone on for \(patience.duration) of the machine's time.\n\(describeLocked())\n"
-    lock.withoutLock { patience.tell(text) }
+    lock.withoutLock { patience.report(text) }
   }
 
   /// Something changed that a wait for reality does not see. Lock held.

@@ -38,7 +38,7 @@ final class EndedLoops: ProcessWideObject {
   private func serveWaiting() {
     while let thread = currentThread(), begin(on: thread) {
       do {
-        return try thread.perform { self.serve() }
+        return try thread.perform { self.runJobs() }
       } catch {
         // A job has ended the thread, and it has no loop any more: another one is made.
         forget(thread)
@@ -55,7 +55,7 @@ final class EndedLoops: ProcessWideObject {
     }
   }
 
-  private func serve() {
+  private func runJobs() {
     while let next = takeFirst() {
       next.job.runSynchronously(
         isolatedTo: next.executor.asUnownedSerialExecutor(), taskExecutor: next.executor.asUnownedTaskExecutor())

@@ -104,7 +104,7 @@ extension RunLoop {
     fileprivate func join(_ loop: RunLoop) {
       // The loop, which calls it, holds its companions.
       let this = Unmanaged.passUnretained(self)
-      let made = Source { _ in this.takeUnretainedValue().serve() }
+      let made = Source { _ in this.takeUnretainedValue().runJobs() }
       made.label = "jobs"
       made.isHidden = true
       made.keepsRunning = false
@@ -120,7 +120,7 @@ extension RunLoop {
       loop.wakeUp()
     }
 
-    private func serve() {
+    private func runJobs() {
       lock.lock()
       guard let loop else { return lock.unlock() }
       isSignalled = false

@@ -57,7 +57,7 @@ extension RunLoop {
       let isAdded = try loop.add(timer, to: mode)
       if isNew, isAdded {
         core.resume(now: loop.kernel.now())
-        settle()
+        rearmTimer()
       }
       return isAdded
     }
@@ -76,7 +76,7 @@ extension RunLoop {
     public var isPaused: Bool {
       get { core.isPaused }
       nonmutating set {
-        if core.pause(newValue, now: now) { settle() }
+        if core.pause(newValue, now: now) { rearmTimer() }
       }
     }
 
@@ -85,7 +85,7 @@ extension RunLoop {
       get { core.rate }
       nonmutating set {
         core.setRate(newValue, now: now)
-        settle()
+        rearmTimer()
       }
     }
 
@@ -96,7 +96,7 @@ extension RunLoop {
     public var droppedFrames: UInt64 { core.dropped }
 
     /// Sets the timer to the next frame; again if another thread has changed something meanwhile.
-    private func settle() {
+    private func rearmTimer() {
       var (version, date) = core.next
       timer.fireDate = date
       while version != core.next.version {
@@ -108,8 +108,8 @@ extension RunLoop {
     /// The timer alone holds the body, which so goes with `invalidate()`.
     private func fire(_ body: (DisplayLink, Frame) -> Void) {
       // None: paused or resumed meanwhile.
-      let frame = core.take(now: Kernel.now())
-      settle()
+      let frame = core.nextFrame(now: Kernel.now())
+      rearmTimer()
       guard let frame else { return }
       body(self, frame)
     }
@@ -198,7 +198,7 @@ extension RunLoop.DisplayLink {
     }
 
     /// The frame whose turn it is; nil if none is due.
-    func take(now: UInt64) -> Frame? {
+    func nextFrame(now: UInt64) -> Frame? {
       lock.withLock {
         let current = grid.frame(at: now)
         guard !isResting, current > last else { return nil }

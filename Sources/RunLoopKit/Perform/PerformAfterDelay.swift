@@ -58,7 +58,7 @@ extension RunLoop {
         loop: self, target: target, key: key.map { AnyHashable($0) }, block: consume block, onDrop: onDrop),
       target: target.map { ObjectIdentifier($0) })
     let turn = DelayedTurn(performed)
-    let timer = timer(after: delay, tolerance, onlyHost: nil) { _ in turn.take() }
+    let timer = timer(after: delay, tolerance, onlyHost: nil) { _ in turn.run() }
     try schedule(performed, timer, first, others, tellsDrop: onDrop != nil)
     return performed
   }
@@ -140,7 +140,7 @@ extension RunLoop {
 
     func wait(for timer: Timer) { lock.withLock { pending?.timer = timer } }
 
-    private func take(toRun: Bool = false) -> Pending? {
+    private func removePending(toRun: Bool = false) -> Pending? {
       guard lock.forkGeneration == Kernel.forkGeneration else { return nil }
       return lock.withLock {
         if toRun, pending != nil { isRun = true }
@@ -164,19 +164,19 @@ extension RunLoop {
     /// - Complexity: O(modes * log timers).
     @discardableResult
     public func cancel() -> Bool {
-      guard let pending = end() else { return false }
+      guard let pending = withdraw() else { return false }
       drop(pending)
       return true
     }
 
     /// Withdraws it, because the call throws. False if it has begun, or was cancelled meanwhile.
-    func refuse() -> Bool { end() != nil }
+    func refuse() -> Bool { withdraw() != nil }
 
     /// Its loop has ended.
-    func abandon() { if let pending = take() { drop(pending) } }
+    func abandon() { if let pending = removePending() { drop(pending) } }
 
-    private func end() -> Pending? {
-      guard let pending = take() else { return nil }
+    private func withdraw() -> Pending? {
+      guard let pending = removePending() else { return nil }
       pending.loop.forget(self)
       pending.timer?.invalidate()
       return pending
@@ -191,7 +191,7 @@ extension RunLoop {
 
     /// By its timer. False if it has run, or was cancelled. [loop]
     func run() -> Bool {
-      guard let pending = take(toRun: true) else { return false }
+      guard let pending = removePending(toRun: true) else { return false }
       pending.loop.forget(self)
       pending.block()
       return true
@@ -227,7 +227,7 @@ extension RunLoop.Local {
       target: target.map { ObjectIdentifier($0) })
     let turn = DelayedTurn(performed)
     let timer = loop.timer(after: delay, tolerance, onlyHost: loop) { _ in
-      withExtendedLifetime(target) { if turn.take() { block() } }
+      withExtendedLifetime(target) { if turn.run() { block() } }
     }
     try loop.schedule(performed, timer, mode, [], tellsDrop: false)
     return performed
@@ -241,7 +241,7 @@ private final class DelayedTurn: @unchecked Sendable {
   init(_ performed: RunLoop.DelayedPerform) { self.performed = performed }
 
   @discardableResult
-  func take() -> Bool { performed.run() }
+  func run() -> Bool { performed.run() }
 
   deinit { performed.cancel() }
 }

@@ -70,7 +70,7 @@ extension RunLoop {
     let mode = state.makeMode(first)
     let others = QueuedBlock.OtherModes(
       more.map { state.makeMode($0) }, besides: mode, ticket: call.ticket)
-    state.blocks.append(QueuedBlock(mode: mode, others: others) { turn.take(on: self) })
+    state.blocks.append(QueuedBlock(mode: mode, others: others) { turn.run(on: self) })
     queuedBlocks.store(state.blocks.count, ordering: .releasing)
     lock.unlock()
     wakes.word.signal()
@@ -128,13 +128,13 @@ private final class AwaitedCall: @unchecked Sendable {
   }
 }
 
-/// Held by the queued block alone: when that goes without having had its turn, the call is lost.
+/// Held by the queued block alone: if that is released without having run, the call is lost.
 private final class AwaitedTurn {
   private let call: AwaitedCall
 
   init(_ call: AwaitedCall) { self.call = call }
 
-  func take(on loop: RunLoop) { call.run(on: loop) }
+  func run(on loop: RunLoop) { call.run(on: loop) }
 
   deinit { call.ticket.lose() }
 }

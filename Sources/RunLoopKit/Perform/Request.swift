@@ -54,7 +54,7 @@ extension RunLoop {
     var isStopped = false
     defer { if isStopped { stop() } }
     while true {
-      if let answer = pending.take() { return try answer.get() }
+      if let answer = pending.takeAnswer() { return try answer.get() }
       guard isInThisProcess else { throw .forked }
       // Given up by settling it: an answer that was quicker counts, since who gave it has been told so.
       guard !stops.isQuitting else {

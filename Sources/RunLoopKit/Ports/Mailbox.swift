@@ -135,13 +135,13 @@ package final class Mailbox: Destination, @unchecked Sendable {
   // MARK: Receiving
 
   /// The first message; nil if there is none, or the port is gone.
-  func take() -> RunLoop.Message? {
+  func dequeue() -> RunLoop.Message? {
     lock.lock()
     let message = queue.takeFirst()
     queue.trim()
     held.store(queue.count, ordering: .releasing)
     let isAwaited = waiting > 0
-    let charge = charges.isEmpty || message == nil ? nil : charges.take()
+    let charge = charges.isEmpty || message == nil ? nil : charges.removeFirst()
     lock.unlock()
     withExtendedLifetime(charge) {}
     if isAwaited { thereIsRoom() }
@@ -164,8 +164,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     drop(released)
     thereIsRoom()
     drop(dropped)
-    connections?.end(of: self)
-    invalidation.end()
+    connections?.mailboxHasEnded(self)
+    invalidation.invalidate()
   }
 
   @inline(never)

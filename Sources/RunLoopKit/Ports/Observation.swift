@@ -17,17 +17,17 @@ extension RunLoop.Port {
     /// Keeps the body from being called; does not wait for a call that runs at this moment.
     /// - Thread: Any.
     public func cancel() {
-      guard let body = take() else { return }
+      guard let body = removeBody() else { return }
       list.remove(self)
       withExtendedLifetime(body) {}
     }
 
     fileprivate func call() {
-      guard let body = take() else { return }
+      guard let body = removeBody() else { return }
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(body, self)
     }
 
-    private func take() -> (@Sendable () -> Void)? {
+    private func removeBody() -> (@Sendable () -> Void)? {
       isPending.exchange(false, ordering: .acquiringAndReleasing) ? body.take() : nil
     }
   }
@@ -55,14 +55,14 @@ package final class Invalidation: Sendable {
     return observation
   }
 
-  /// Tells all, with no lock held; once.
-  package func end() {
-    let told = lock.withLock { () -> ContiguousArray<RunLoop.Port.Observation> in
+  /// Calls all observers, with no lock held; each once.
+  package func invalidate() {
+    let called = lock.withLock { () -> ContiguousArray<RunLoop.Port.Observation> in
       isOverWord.store(true, ordering: .releasing)
       defer { observations = [] }
       return observations
     }
-    for observation in told { observation.call() }
+    for observation in called { observation.call() }
   }
 
   fileprivate func remove(_ observation: RunLoop.Port.Observation) {

@@ -96,7 +96,7 @@ extension RunLoop {
     override var hooksOfKind: Source.HeldHooks? { mailbox.connections == nil ? nil : mailbox.hooks }
 
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
-      guard let message = mailbox.take() else { return false }
+      guard let message = mailbox.dequeue() else { return false }
       loop.count(.portCallouts)
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(self, message)
       return true

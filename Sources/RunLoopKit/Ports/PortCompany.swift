@@ -7,7 +7,7 @@ package protocol PortCompany: AnyObject, Sendable {
   /// Why connections would not be accepted in the modes that the port is in.
   var refusal: RunLoopError? { get }
   /// The port is gone. With no lock held.
-  func end(of mailbox: Mailbox)
+  func mailboxHasEnded(_ mailbox: Mailbox)
 }
 
 /// Has something for a port that is full.

@@ -11,7 +11,7 @@ struct QueuedCharges: ~Copyable {
 
   /// A message has been taken: its charge, if it had one.
   @inline(never)
-  mutating func take() -> (any MessageCharge)? {
+  mutating func removeFirst() -> (any MessageCharge)? {
     defer { taken += 1 }
     guard charges[0].place == taken, let first = charges.takeFirst() else { return nil }
     charges.trim()

@@ -46,11 +46,11 @@ package final class PendingReply: @unchecked Sendable {
 
   private func hasSettled() {
     _ = bell.accept(RunLoop.Message())
-    invalidation.end()
+    invalidation.invalidate()
   }
 
   /// Nil while there is none.
-  func take() -> Result<RunLoop.Message, RunLoopError>? { lock.withLock { answer.take() } }
+  func takeAnswer() -> Result<RunLoop.Message, RunLoopError>? { lock.withLock { answer.take() } }
 
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { invalidation.observe(body) }
 }
