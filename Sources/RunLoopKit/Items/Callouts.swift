@@ -96,14 +96,14 @@ func __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(
   describe(info)
 }
 
-/// The rest of an item that was called too often is over. Always true: told.
+/// The pause of an item that was called too often is over. Always true: it has called.
 @inline(never)
 func __RUNLOOPKIT_IS_TELLING_OF_A_RESUMED_ITEM__(_ item: RunLoop.Item, _ onResume: (RunLoop.Item) -> Void) -> Bool {
   onResume(item)
   return true
 }
 
-/// A block will never run. How many were told: one.
+/// A block will never run. Always one: the number of calls.
 @inline(never)
 func __RUNLOOPKIT_IS_TELLING_OF_A_DROPPED_BLOCK__(_ onDrop: @Sendable () -> Void) -> Int {
   onDrop()

@@ -46,7 +46,7 @@ extension RunLoop {
       service = self as? any EventService
     }
 
-    // Nobody but its own classes can call the initialiser, and each of them is a service.
+    // Only its subclasses can call the initialiser, and each of them is a service.
     @inline(__always)
     private final var served: any EventService { service.unsafelyUnwrapped }
 

@@ -15,9 +15,9 @@ extension RunLoop {
   /// To close a descriptor while its source is a member is a mistake, and does no harm: the source gets no further
   /// event, and no event reaches another source that has the number by then [RLK-FD-5]. If the loop notices, because
   /// the kernel refuses a change, it calls the source once with `error` alone; do not read then, since the number may
-  /// belong to somebody else [RLK-FD-34]. There are two exceptions: a duplicate that stays open still calls this
-  /// source, and a source that was suspended when its descriptor was closed gets the events of the number's next owner
-  /// after it was resumed [RLK-FD-19, RLK-FD-20]. Source: `CFFileDescriptorRef`.
+  /// belong to another file [RLK-FD-34]. There are two exceptions: a duplicate that stays open still calls this source,
+  /// and a source that was suspended when its descriptor was closed gets the events of the number's next owner after it
+  /// was resumed [RLK-FD-19, RLK-FD-20]. Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What a source waits for, and what its handler is called with.
     /// - Thread: Any: a value.
@@ -40,9 +40,9 @@ extension RunLoop {
       /// Urgent data: out-of-band data of a socket; what poll(2) calls POLLPRI of other files [RLK-PRESSURE-4].
       public static let priority = Readiness(rawValue: 128)
 
-      /// What a handler may wait for, or is told.
+      /// What a handler may wait for, or receives.
       static let all: UInt32 = 0x8F
-      /// What it is told in any case.
+      /// What it receives whatever its interest is.
       static let always: UInt32 = 0x0C
 
       /// The names of what is set.
@@ -83,8 +83,9 @@ extension RunLoop {
       case borrowed
       /// The source: it closes the descriptor once, when it was invalidated or is destroyed, is a member of no mode,
       /// and a callout that ran has returned [RLK-FD-14, RLK-FD-15, RLK-FD-17, RLK-FD-24, RLK-REMOVE-9]. The end of its
-      /// loop's thread removes it from its modes, which destroys it if nobody holds it; if its own callout has ended
-      /// the thread, the source is invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws closes nothing.
+      /// loop's thread removes it from its modes, which destroys it if it has no other reference; if its own callout
+      /// has ended the thread, the source is invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws closes
+      /// nothing.
       case closesWhenInvalidated
     }
 
@@ -151,7 +152,7 @@ extension RunLoop {
         owned: isOwned ? OwnedDescriptor(descriptor) : nil, standIn: standIn, limiter: limit.map { RateLimiter($0) })
     }
 
-    /// What it may be told at this moment.
+    /// What it may receive at this moment.
     @inline(__always)
     var interestNow: UInt32 { UInt32(wanted.load(ordering: .relaxed)) & Readiness.all | Readiness.always }
 

@@ -4,7 +4,8 @@ extension RunLoop {
   /// What a mode holds: a source, a port source, a file descriptor source, a source of events of the system, a port, a
   /// timer or an observer; not open to others.
   ///
-  /// Modes hold strong references to their items; an item that nobody holds is invalidated and destroyed [RLK-ADD-7].
+  /// Modes hold strong references to their items; an item without any reference is invalidated and destroyed
+  /// [RLK-ADD-7].
   /// - Thread: Any, for all members.
   open class Item: @unchecked Sendable, Hashable, CustomStringConvertible {
     /// Where the item is a member. Guarded by `leaf`.
@@ -52,7 +53,7 @@ extension RunLoop {
 
     deinit {
       let address = extrasAddress.load(ordering: .acquiring)
-      // Not 0, hence not nil; retained by whoever has set it, once.
+      // Not 0, so not nil; retained once, where it was set.
       if address != 0 { Self.extras(at: address)!.release() }
     }
 
@@ -109,7 +110,7 @@ extension RunLoop {
         != isBackground
     }
 
-    /// It is the loop's own: nobody else finds it, to invalidate it or to remove it. Set before it is added.
+    /// It is the loop's own: programs cannot find it, to invalidate or remove it. Set before it is added.
     final var isHidden: Bool {
       get { extras?.isHidden ?? false }
       set { (extras ?? makeExtras()).isHidden = newValue }
@@ -278,7 +279,7 @@ final class ItemExtras: @unchecked Sendable {
   let descriptors: ItemDescriptors?
   /// It does not keep its modes from being finished.
   let isBackground = Atomic<Bool>(false)
-  /// Nobody finds it.
+  /// Programs cannot find it.
   var isHidden = false
 
   var label: String? {

@@ -11,7 +11,7 @@ protocol ItemHost: AnyObject {
   func beginServing(_ source: RunLoop.FileDescriptorSource, in mode: ModePointer) -> Bool
   /// What `beginServing` has begun is over. [loop]
   func endServing(_ source: RunLoop.FileDescriptorSource)
-  /// A descriptor source wants to hear of other readiness than before.
+  /// A descriptor source has changed its interest.
   func interestChanged(_ source: RunLoop.DescriptorItem) throws(RunLoopError)
   /// False if the timer is not the loop's any more.
   func reschedule(_ timer: RunLoop.Timer, _ change: RunLoop.Timer.Change) -> Bool

@@ -41,7 +41,7 @@ extension RunLoop {
     /// Guarded by `lock`, like all below.
     private var periodEnd: UInt64 = 0
     private var used = 0
-    /// The timers that end its rests, by loop.
+    /// The timers that end its pauses, by loop.
     private var rests: [UInt64: Timer] = [:]
 
     init(_ limit: RateLimit) {
@@ -61,12 +61,12 @@ extension RunLoop {
       }
     }
 
-    /// When the rest that is due ends; nil if there may be more callouts.
+    /// When the pause that is due ends; nil if there may be more callouts.
     func restEnd(now: UInt64) -> UInt64? {
       lock.withLock { used >= limit.count && now < periodEnd ? periodEnd : nil }
     }
 
-    /// What was counted was no callout.
+    /// Takes a counted callout back: there was none.
     func takeBack() {
       lock.withLock {
         used = max(used - 1, 0)
@@ -74,17 +74,17 @@ extension RunLoop {
       }
     }
 
-    /// The timer that ends its rest in that loop; nil if it does not rest there.
+    /// The timer that ends its pause in that loop; nil if it is not paused there.
     func rest(in loop: UInt64) -> Timer? { lock.withLock { rests[loop] } }
 
-    /// The timer that it replaces, if there was a rest already.
+    /// Returns the timer that it replaces, if the source was paused already.
     func beginRest(in loop: UInt64, _ timer: Timer) -> Timer? {
       lock.withLock { rests.updateValue(timer, forKey: loop) }
     }
 
     func endRest(in loop: UInt64) -> Timer? { lock.withLock { rests.removeValue(forKey: loop) } }
 
-    // The source is gone: nobody is told of the end of its rest.
+    // The source is gone: the end of its pause is not reported.
     deinit { for timer in rests.values { timer.invalidate() } }
 
     /// The source is invalid: no timer keeps a mode from being empty.

@@ -70,8 +70,7 @@ extension RunLoop {
         fireDate: continuousFireDate, interval: interval, tolerance: tolerance, order: order, body)
     }
 
-    /// Creates a timer on the wall clock: its date is a time of day, and the timer follows the clock when somebody sets
-    /// it.
+    /// Creates a timer on the wall clock: its date is a time of day, and the timer follows the clock when that is set.
     ///
     /// - Parameters:
     ///   - wallFireDate: The first date; one in the past means now.

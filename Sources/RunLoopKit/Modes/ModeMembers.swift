@@ -79,7 +79,7 @@ extension ModePointer {
     return token
   }
 
-  /// What the item owns stays open while it is a member; if it rests it rests here too.
+  /// What the item owns stays open while it is a member; if it is paused, it is paused here too.
   @inline(never)
   private func register(
     _ port: RunLoop.DescriptorItem, _ descriptors: ItemDescriptors, on loop: RunLoop
@@ -87,7 +87,7 @@ extension ModePointer {
     if let owned = descriptors.owned, !owned.hold() { return 0 }  // invalidated by another thread meanwhile
     do throws(RunLoopError) {
       let token = try register(port, on: loop)
-      // Without that timer it is served here, and rests when it has been.
+      // Without that timer it is served here, and paused afterwards.
       if let timer = descriptors.limiter?.rest(in: loop.serial), timer.isValid, (try? insert(timer, on: loop)) == true {
         setMuted(true, port, token, on: loop)
       }
@@ -198,7 +198,7 @@ extension RunLoop.Timer {
     mode.armTimers(on: loop)
   }
 
-  /// Another tolerance, and the same place among equal dates. A collected timer is told when it goes back into the
+  /// Another tolerance, and the same place among equal dates. A collected timer gets it when it goes back into the
   /// heap.
   func spread(_ links: ItemLinks, on loop: RunLoop) {
     links.forEach { link in

@@ -3,7 +3,7 @@ internal import Synchronization
 /// The ports of a mode, and whose turn it is. Guarded by the loop's lock.
 ///
 /// That a port has messages is marked here: the mark is the truth that a wait respects; the kick of the wakeup word
-/// only makes the loop look. So a kick that a pass drops loses nothing, and is never owed to an enclosing run.
+/// only makes the loop look. So a kick that a pass drops loses nothing, and is never passed on to an enclosing run.
 struct ModeMessages: ~Copyable {
   /// Made with the first port, so that a mode without them pays a load for it.
   private let made = Atomic<UnsafeRawPointer?>(nil)
@@ -41,7 +41,7 @@ struct ModeMessages: ~Copyable {
     ports!.pointee.remove(membership)
   }
 
-  /// False if it was marked before: somebody is about to look.
+  /// False if it was marked before: the loop is about to look.
   func mark(_ membership: PortMembership) -> Bool { ports!.pointee.markReady(membership) }
 
   private func unmark(_ membership: PortMembership) { _ = ports!.pointee.unmarkReady(membership) }
@@ -93,6 +93,6 @@ extension ModePointer {
   /// How many passes serve all that its ports have now.
   var turns: Int { counts.ports + messages.waiting }
 
-  /// What the kernel may have to tell of, timers apart.
+  /// What the kernel may report, apart from timers.
   var descriptorCount: Int { counts.ports - messages.count }
 }

@@ -1,6 +1,7 @@
-/// What a mode hears of the kernel: its port set, and what that does not hear of. Guarded by the loop's lock.
+/// The events of a mode from the kernel: its port set, and the members that epoll does not watch. Guarded by the loop's
+/// lock.
 struct ModePorts: ~Copyable {
-  /// Members that epoll does not take back; nil for all but the unlucky.
+  /// Members that epoll refuses to watch again; nil if there are none, which is the usual case.
   fileprivate(set) var unheard: Unheard?
   /// Made with the first member that has a descriptor, or by the mode's first run. Its thread reads it without the
   /// lock; not the first field, which ThreadSanitizer takes for changed with each of the others.
@@ -137,8 +138,8 @@ extension ModePointer {
     return nil
   }
 
-  /// The item's descriptor was closed while it was a member: a descriptor source is told by an error alone, the others,
-  /// whose handlers would take that for an event, on standard error. Under the lock.
+  /// The item's descriptor was closed while it was a member: a descriptor source receives an error alone; for the
+  /// others, whose handlers would take that for an event, the loop reports it on standard error. Under the lock.
   @inline(never)
   private func takeLost(_ item: RunLoop.Item) -> PassEvent? {
     if item.kind == .descriptorSource { return .port(item, ready: PortRegistration.failed) }
@@ -150,7 +151,7 @@ extension ModePointer {
     return nil
   }
 
-  /// The loop's own descriptor was closed. Timers are done without theirs. Under the lock.
+  /// Other code has closed one of the loop's own descriptors. Timers work without theirs. Under the lock.
   @inline(never)
   private func noteLost(_ hint: PortSet.Hint, on loop: RunLoop) {
     switch hint {
@@ -165,15 +166,16 @@ extension ModePointer {
 // MARK: What epoll does not watch; under the lock
 
 /// The members of a mode that epoll has refused to take back after they were muted (`ENOSPC`, `ENOMEM`), as if they had
-/// failed: a descriptor source is told by an error, and all are tried again, less and less often.
+/// failed: a descriptor source receives an error, and the loop tries to register all of them again, less and less
+/// often.
 struct Unheard {
-  /// Members that have not been told; the mode holds them. One that leaves is forgotten.
+  /// Members that have not received the error yet; the mode retains them. A member that leaves is removed.
   private var untold: [Unmanaged<RunLoop.Item>] = []
   private var pause: UInt64 = 1_000_000
   private static let longestPause: UInt64 = 1_000_000_000
-  /// When the loop's own thread tries again; at once while somebody is to be told.
+  /// When the loop's own thread tries again; at once while a member has not received the error.
   fileprivate var retryAt = Time.forever
-  /// Somebody has closed a timerfd: the timers' dates limit the wait instead.
+  /// Other code has closed a timerfd: the timers' dates limit the wait instead.
   fileprivate var hasDeafTimers = false
 
   fileprivate mutating func append(_ item: RunLoop.Item?) {
@@ -192,7 +194,7 @@ struct Unheard {
 }
 
 extension ModePointer {
-  /// `item`: whom it has happened to; nil: somebody.
+  /// `item`: the member that epoll refuses; nil: any.
   @inline(never)
   func noteUnheard(_ item: RunLoop.Item?, on loop: RunLoop) {
     var unheard = ports.unheard ?? Unheard()
@@ -217,7 +219,7 @@ extension ModePointer {
     loop.kick()
   }
 
-  /// Until when a wait may last; never if all is heard.
+  /// Until when a wait may last; never if epoll watches all members.
   @inline(__always)
   var waitLimit: UInt64 { ports.unheard == nil ? Time.forever : unheardLimit }
 
@@ -228,15 +230,15 @@ extension ModePointer {
     return min(unheard.retryAt, timers.wakeAt)
   }
 
-  /// The mode's timerfd ends the sleep of a host when something is to be told or tried again. False if it cannot: the
-  /// host is not to sleep.
+  /// Arms the mode's timerfd, so that it ends the sleep of a host when an error is to be delivered or a registration to
+  /// be tried again. False if it cannot: the host must not sleep.
   var hasArmedRetry: Bool {
     guard let unheard = ports.unheard else { return true }
     if unheard.hasDeafTimers { return unheardLimit == Time.forever }
     return unheard.retryAt == Time.forever || timers.want(unheard.retryAt)
   }
 
-  /// Tells the next one, or tries again if it is time to. Of a mode that has `unheard`.
+  /// Delivers the error to the next member, or tries again if it is time to. Only for a mode that has `unheard`.
   @inline(never)
   func takeUnheard() -> PassEvent? {
     if let item = ports.unheard!.takeUntold() { return .port(item, ready: PortRegistration.failed) }
@@ -253,12 +255,12 @@ extension ModePointer {
   }
 }
 
-/// What a pass has to serve: at most one.
+/// The event that a pass serves: at most one.
 enum PassEvent {
   case none
   case timer
   case mainQueue
-  /// The wait has failed, and so would the next one: the run ends.
+  /// The wait has failed for good: the run ends.
   case failed
   case port(RunLoop.Item, ready: UInt32)
 }

@@ -163,12 +163,12 @@ struct ModeCounts: ~Copyable {
   private(set) var connections = 0
   /// Members that do not keep it from being finished.
   private(set) var background = BackgroundMembers()
-  /// What the kernel may have to tell of. Read without the lock.
+  /// What the kernel may report. Read without the lock.
   private let awaited = Atomic<Int>(0)
   /// What there is to run for: without connections and those in the background. Read without the lock; never too large.
   private let keeping = Atomic<Int>(0)
 
-  /// The kernel may have to tell of a member.
+  /// The kernel may report an event of a member.
   @inline(__always)
   var hasAwaited: Bool { awaited.load(ordering: .acquiring) > 0 }
 

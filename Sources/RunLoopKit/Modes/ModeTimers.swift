@@ -216,7 +216,7 @@ struct ModeTimers: ~Copyable {
     if others != nil { forEachOther { $0.forgetExpiry() } }
   }
 
-  /// The edge of a timerfd has been taken from the set; also that of a wall clock which was set.
+  /// A timerfd's event was taken from the set; also that of a wall clock which was set.
   func harvested(_ hint: PortSet.Hint) {
     if let first, first.hint == hint { return first.port.harvested() }
     others?.first { $0.hint == hint }?.port.harvested()

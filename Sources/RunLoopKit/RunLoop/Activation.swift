@@ -21,7 +21,7 @@ struct Activation {
     var servesMainQueue = false
     /// A nested run has left it out of its set: it comes back when its callout ends.
     var isServingMuted = false
-    /// A perform that counts as a source has run among its blocks, since the last drain that told so.
+    /// A perform that counts as a source has run among its blocks, since the last `takePerform`.
     var hasPerformed = false
   }
 
@@ -52,7 +52,7 @@ struct Activation {
     nonmutating set { state.servesMainQueue = newValue }
   }
 
-  /// What it is owed, and keeps: `Wakes` decides.
+  /// The wakes that it has yet to look for: `Wakes` decides.
   var wakes: Wakes.OfRun {
     @inline(__always) get { state.wakes }
     @inline(__always) nonmutating _modify { yield &state.wakes }
@@ -85,7 +85,7 @@ struct Activation {
   @inline(__always)
   var serving: RunLoop.FileDescriptorSource? { state.serving?.takeUnretainedValue() }
 
-  /// Whoever serves it holds it until `endServing`.
+  /// The caller retains the source until `endServing`.
   @inline(__always)
   func beginServing(_ source: RunLoop.FileDescriptorSource) { state.serving = Unmanaged.passUnretained(source) }
 

@@ -59,8 +59,8 @@ extension RunLoop {
     defer { lock.unlock() }
     guard !hasEnded else { throw endedError }
     let mode = state.makeMode(mode)
-    // Nothing of it stays here: it is to be released where it runs.
-    // The caller puts a block in; nobody else has taken it, since each refusal above throws.
+    // Nothing of it stays here: it is to be released where it runs. The caller has put a block in; it is still there,
+    // because each refusal above throws.
     let body = block.take().unsafelyUnwrapped.body
     let performed = { [self] in
       noteSourcePerform()
@@ -90,8 +90,8 @@ extension RunLoop {
 // MARK: The drain
 
 extension ModePointer {
-  /// Rules 47, 48: the whole queue is detached; what matches runs, the rest goes back before anything queued meanwhile.
-  /// True if one of them counts as a source (decision 0014). [loop]
+  /// Rules 47, 48: the whole queue is detached; blocks that match run, the others go back before those queued
+  /// meanwhile. True if one of them counts as a source (decision 0014). [loop]
   @inline(__always)
   @discardableResult
   func performBlocks(on loop: RunLoop) -> Bool {
@@ -110,7 +110,7 @@ extension ModePointer {
     loop.queuedBlocks.store(0, ordering: .releasing)
     loop.lock.unlock()
     while let block = loop.owner.drains.blocks.takeFirst() {
-      // The child of a block that forks runs none of the rest.
+      // The child of a block that forks runs no further block.
       if loop.isInThisProcess, block.mode == self || matches(block, on: loop) {
         let timing = CalloutTiming(counting: .blocksPerformed, on: loop)
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)

@@ -12,13 +12,14 @@ internal import Synchronization
 /// Where the system has no such barrier the attention is never 0, and each callout's end counts, too (`hasEnded`). Both
 /// sides then change one number, one after the other: who comes second sees what the first has stored before. No time
 /// has a part in it. A filter that refuses membarrier(2) so is to be installed before the first loop is made; one that
-/// comes later is noticed by who waits, and an end that it has missed is made up at the loop's next callout.
+/// is installed later is noticed by the waiting thread, and an end that it has missed is reported at the loop's next
+/// callout.
 struct CalloutRecord: ~Copyable {
   /// The item whose callout is the innermost one on the stack, by address; 0: none, or a block's.
   private let innermost = Atomic<UInt>(0)
   /// How many want to know when callouts end.
   let attention = Atomic<Int>(CalloutRecord.attentionAtFirst)
-  /// Changes when a callout has ended that somebody wants to know of.
+  /// Changes when a callout has ended that a thread waits for.
   let turn = FutexWord()
 
   /// Guarded by the loop's lock, in its `LoopState`.
@@ -94,7 +95,7 @@ struct CalloutRecord: ~Copyable {
   /// Tells those who wait for callouts, and makes the final calls whose time has come.
   @inline(never)
   private func hasEnded(on loop: RunLoop) {
-    guard loop.isInThisProcess else { return }  // the child of a callout that has forked: nobody waits here
+    guard loop.isInThisProcess else { return }  // the child of a callout that has forked: no thread waits here
     if attention.add(0, ordering: .sequentiallyConsistent).newValue == Self.attentionAtFirst { return }
     let gone = LeftInCallout.take(of: loop)
     attention.subtract(gone, ordering: .sequentiallyConsistent)
@@ -140,7 +141,7 @@ struct CalloutTimes {
   }
 }
 
-/// Times a callout or a run, if the loop tells of slow ones. Made directly before it. [loop]
+/// Times a callout or a run, if the loop reports slow ones. Created directly before it. [loop]
 struct CalloutTiming {
   /// When it began; 0: it is not timed.
   private let began: UInt64
@@ -170,7 +171,7 @@ struct CalloutTiming {
     counters.pointee.slowLimit.load(ordering: .relaxed) == Time.forever ? 0 : loop.owner.times.begin()
   }
 
-  /// Over, and nothing is told: it was a run, or nobody was called.
+  /// Ends the timing without a report: it was a run, or no user code was called.
   @inline(__always)
   func end(on loop: RunLoop) { if began != 0 { endUntold(on: loop) } }
 

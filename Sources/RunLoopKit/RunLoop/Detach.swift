@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Rule 54: takes the item out of all modes and out of the common record. It is invalid already: nobody can add it
+  /// Rule 54: takes the item out of all modes and out of the common record. It is invalid already: no thread can add it
   /// meanwhile. The caller holds it. True if it was in one mode of this loop, and nowhere else.
   @discardableResult
   func detach(_ item: Item) -> Bool {
@@ -34,7 +34,7 @@ extension RunLoop {
   }
 
   /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this
-  /// thread and outside the lock; from now on whoever adds or posts is told so.
+  /// thread and outside the lock; from now on adding and posting throw.
   func tearDown() {
     releaseAll()
     for companion in lock.withLock({ state.companions.all }) { companion.loopHasEnded() }
@@ -82,7 +82,7 @@ extension RunLoop {
     }
     withExtendedLifetime((left, recorded, held, extras)) {}
     for timer in collected { timer.release() }
-    // The stack, which nobody unwinds, may hold these for ever: their descriptors are closed all the same.
+    // The stack is not unwound and may hold these for ever: their descriptors are closed nevertheless.
     for source in served {
       source.owned?.release()
       source.invalidate()

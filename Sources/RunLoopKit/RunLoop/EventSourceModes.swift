@@ -26,13 +26,13 @@ extension RunLoop.EventSource {
     loop.lock.withLock { setMuted(rests, on: loop) }
   }
 
-  /// What it wants to hear from now on, when its loops have been told (`renewInterest`): what it was before.
+  /// Sets its interest; `renewInterest` then changes the registrations. Returns what it was before.
   /// - Parameter interest: Bits of `PortRegistration`. - Thread: Any.
   package final func exchangeInterest(_ interest: UInt32) -> UInt32 {
     UInt32(wanted.exchange(UInt8(truncatingIfNeeded: interest), ordering: .sequentiallyConsistent))
   }
 
-  /// Tells the loop's sets what it wants to hear, also if that has not changed.
+  /// Registers its interest in the loop's sets, also if it has not changed.
   /// - Throws: What epoll_ctl(2) refuses.
   /// - Thread: Any.
   package final func renewInterest(in loop: RunLoop) throws(RunLoopError) { try loop.interestChanged(self) }

@@ -11,7 +11,7 @@ struct HostedWait {
     case open
     /// Observers are being notified by one of the two.
     case telling
-    /// `prepareToWait` has told before-waiting: `runPendingWork` owes after-waiting.
+    /// `prepareToWait` has notified before-waiting, so `runPendingWork` has to notify after-waiting.
     case asleep
   }
 

@@ -33,7 +33,7 @@ extension RunLoop {
     let made = lock.withLock { hasEnded ? nil : state.makeExtras().idleWork(for: mode) }
     guard let work = made else { throw endedError }
     try add(work.observer, to: mode)
-    // The loop may have ended since: nobody would look at the queue any more.
+    // The loop may have ended since, and would not look at the queue any more.
     guard let place = work.queue.append(consume block, isFromLoop: isCurrent) else { throw endedError }
     if place == .next { wakeUp() }
   }

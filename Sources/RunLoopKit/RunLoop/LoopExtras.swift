@@ -23,7 +23,7 @@ final class LoopExtras {
     return work
   }
 
-  /// The loop has ended, and nobody else finds this any more: what was not run is released. [loop]
+  /// The loop has ended, and no other thread can reach this any more: blocks that have not run are released. [loop]
   func endIdleWork() { for work in idleWork.values { work.queue.close() } }
 
   func makeCounters() -> UnsafeMutablePointer<Counters> {
@@ -33,7 +33,7 @@ final class LoopExtras {
     return made
   }
 
-  /// Somebody wants to know what is counted or timed.
+  /// The statistics are collected, or slow callouts reported.
   var isCounting: Bool { isCollecting || slowCalloutReporter != nil }
 
   /// Before the owner counts for it.

@@ -108,7 +108,7 @@ enum Registry {
   /// An address, retained for ever.
   private static let main = Atomic<UInt>(0)
 
-  /// In this process; nil if nobody has asked for it.
+  /// In this process; nil if no call has asked for it.
   static var existingMainLoop: RunLoop? {
     guard let pointer = UnsafeRawPointer(bitPattern: main.load(ordering: .acquiring)) else { return nil }
     // Only retained loops are stored, and none is ever released.

@@ -69,7 +69,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   @available(*, noasync, message: "a task has no thread: call it from a synchronous main or a thread of your own")
   public static var current: RunLoop { ThreadRecord.current.currentLoop }
 
-  /// The main thread's loop, whoever asks [RLK-FORK-3].
+  /// The main thread's loop, on every thread [RLK-FORK-3].
   ///
   /// An async `main` ends the main thread when it first suspends, and the loop with it: the loop reports on standard
   /// error what is in it then, and `add` throws `.loopEnded`. A loop that the main thread has never asked for does not

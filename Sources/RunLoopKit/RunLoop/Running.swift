@@ -30,7 +30,7 @@ extension RunLoop {
   /// - Returns: The first that applies: handled, timed out, stopped, finished.
   /// - Thread: The loop's own.
   /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.system` if the system has no descriptor for the mode's first
-  ///   run, or if every further wait would fail because somebody has closed the loop's epoll descriptor (a stray
+  ///   run, or if every further wait would fail because other code has closed the loop's epoll descriptor (a stray
   ///   close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. In the latter case the run has called the observers of
   ///   after-waiting and exit, and the loop's description says so.
   /// - SeeAlso: `CFRunLoopRunInMode`.

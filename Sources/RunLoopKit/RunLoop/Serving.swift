@@ -84,12 +84,12 @@ extension Activation {
 // MARK: Rests of what has a limit, in one loop
 
 extension RunLoop.RateLimiter {
-  /// Serves the item, as `body` does it, unless it was called often enough: then it rests.
+  /// Serves the item by `body`, unless it has used up its calls: then it is paused.
   @inline(never)
   fileprivate func serve(
     _ item: RunLoop.Item, ready: UInt32, in mode: ModePointer, of loop: RunLoop, _ body: () -> Bool
   ) -> Bool {
-    // The message of a port source has been taken, and an error alone is told once: these are told in any case.
+    // The message of a port source has been read, and an error alone is reported once: these are delivered in any case.
     let isLast = item.kind == .portSource || ready == PortRegistration.failed
     guard begin(now: Kernel.now()) || isLast else {
       // Proof: `Item.Kind`.
@@ -106,9 +106,9 @@ extension RunLoop.RateLimiter {
     return hasHandled
   }
 
-  /// It was called in another loop too often: the one shot, or the hang-up, that was taken here is told after the rest.
-  /// Muted first, it is only marked: epoll hears of it when it is taken back, and may refuse it then, which is dealt
-  /// with.
+  /// Its calls were used up in another loop: the one-shot event, or the hang-up, that was taken here is delivered after
+  /// the pause. As it is muted first, this only marks it: epoll gets the registration when it is unmuted, and may
+  /// refuse it then, which the loop handles.
   private func armAgain(_ source: RunLoop.FileDescriptorSource, in mode: ModePointer, of loop: RunLoop) {
     loop.lock.withLock {
       guard let token = source.token(in: mode) else { return }
@@ -119,7 +119,7 @@ extension RunLoop.RateLimiter {
 
   private func rest(_ item: RunLoop.Item, in loop: RunLoop) {
     guard item.isValid, let restEnd = restEnd(now: Kernel.now()) else { return }
-    // It holds neither of them: the limiter, which the source holds, holds the timer.
+    // The timer retains neither of them: the source retains the limiter, which retains the timer.
     let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: restEnd)) { [weak loop, weak item] _ in
       if let loop, let item { item.limiter?.restIsOver(item, in: loop) }
     }
@@ -130,8 +130,8 @@ extension RunLoop.RateLimiter {
     if !item.isValid { end() }
   }
 
-  /// Under the lock. False if no timer can be made: then it does not rest. Removed in its callout, it rests where it is
-  /// added.
+  /// Under the lock. False if no timer can be created: then the item is not paused. An item that was removed in its
+  /// callout is paused where it is added.
   private func beginRest(_ item: RunLoop.Item, _ timer: RunLoop.Timer, in loop: RunLoop) -> Bool {
     let modes = item.withLinks { links in links.compactMap { $0.host === loop ? $0.mode : nil } }
     do throws(RunLoopError) {
@@ -150,7 +150,7 @@ extension RunLoop.RateLimiter {
     timing.end(item, on: loop)
   }
 
-  /// False if it did not rest.
+  /// False if it was not paused.
   @discardableResult
   private func endRest(of item: RunLoop.Item, in loop: RunLoop) -> Bool {
     guard let timer = endRest(in: loop.serial) else { return false }

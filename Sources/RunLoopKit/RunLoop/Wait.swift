@@ -76,8 +76,8 @@ extension ModePointer {
     return true
   }
 
-  /// Until when the kernel may be waited for: earlier than the deadline if it may not tell of everything. 0: something
-  /// has been posted.
+  /// Until when the loop may sleep in the kernel: earlier than the deadline if epoll does not watch all members. 0: a
+  /// wake or kick was posted.
   @inline(__always)
   private func beginSleep(until deadline: UInt64, on loop: RunLoop) -> UInt64 {
     var limit = deadline
@@ -98,8 +98,8 @@ extension ModePointer {
     loop.lock.withLock { min(deadline, timers.wakeAt) }
   }
 
-  /// A mode without descriptors hears from the kernel of its timers only, whose truth is the clock: as long as none is
-  /// due, a look would find nothing. Not for ever, so that a loop that spins stays visible.
+  /// In a mode without descriptors the kernel can report timers only, and the clock tells whether one is due: if none
+  /// is, a poll would find nothing. The number of skipped polls is limited, so that a loop that spins shows in a trace.
   @inline(__always)
   private func canSkipLook(on loop: RunLoop) -> Bool {
     guard loop.owner.skippedLooks < OwnerState.mostSkippedLooks else { return false }
@@ -126,14 +126,14 @@ extension ModePointer {
     return nil
   }
 
-  /// What a hosted loop has found before its pass comes first.
+  /// An event that a hosted loop has found before its pass comes first.
   @inline(__always)
   private func takeHeldOrFetchedEvent(on loop: RunLoop) -> PassEvent? {
     loop.owner.hosted.takeEvent(for: self) ?? takeEvent(on: loop)
   }
 
-  /// What the kernel's answer does not show: a timer whose expiry was harvested by another mode or has not come through
-  /// yet, a port with a message, and the main queue, which comes after all ports and timers (A8).
+  /// Events that the wait does not return: a timer whose expiry another mode has taken, or that has not arrived yet; a
+  /// port with a message; and the main queue, which comes after all ports and timers (A8).
   @inline(__always)
   private func takeHiddenEvent(of activation: Activation, on loop: RunLoop) -> PassEvent? {
     if counts.hasAwaited {
@@ -168,8 +168,8 @@ struct FailedWaits {
   /// Longer than that, in nanoseconds: then they are not one after the other.
   private static let farApart: UInt64 = 10_000_000
 
-  /// A wait that a signal ends, or that wants memory, has ended early, and is begun again. Somebody has closed the
-  /// set's descriptor, or one fails again and again: there will be no other answer.
+  /// False if the wait is to be repeated: a signal has ended it, or memory was short. True if it will always fail:
+  /// other code has closed the set's descriptor, or it has failed again and again.
   mutating func isForGood(_ status: Int32) -> Bool {
     if status == -EINTR { return false }
     let now = Kernel.now()

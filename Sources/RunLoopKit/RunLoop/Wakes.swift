@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Whose a wake is (rules 15-18). Any thread posts in the word; the loop's own takes what was posted at fixed points of
-/// a pass, and decides which of the runs on its stack looks once more for it. To the outermost run a host that is
-/// between `prepareToWait` and `runPendingWork` is what an enclosing run is to a nested one.
+/// Decides which run receives a wake (rules 15-18). Any thread posts to the word. The loop's thread takes what was
+/// posted at fixed points of a pass, and decides which of the runs on its stack has to look once more for work. A host
+/// that is between `prepareToWait` and `runPendingWork` counts as the run that encloses the outermost one.
 struct Wakes: ~Copyable {
   /// Wakes and kicks, and the sleep that they end.
   let word: WakeWord
@@ -12,7 +12,7 @@ struct Wakes: ~Copyable {
   private let isHostAccepting = Atomic<Bool>(false)
   private let owedToHost = Atomic<UInt32>(WakeWord.Posted.none.number)
 
-  /// What a run on the stack is owed, and keeps.
+  /// The wakes that a run on the stack has yet to look for.
   struct OfRun: OptionSet {
     let rawValue: UInt8
 
@@ -92,7 +92,7 @@ extension Wakes {
   @inline(__always)
   func endWait(of run: Activation) { run.wakes.remove(.accepting) }
 
-  /// The wait has taken what was posted, and has ended with an expiry or not.
+  /// The wait has taken what was posted, and has ended, by an expiry or otherwise.
   @inline(never)
   func settle(_ posted: WakeWord.Posted, of run: Activation, isExpiry: Bool) {
     if posted == .wake { owe(to: run.parent) }
@@ -100,16 +100,17 @@ extension Wakes {
     if takeDateMove(), posted == .kick, isExpiry { run.wakes.insert(.heldKick) }
   }
 
-  /// A run inside of another one is over: what it has not used may have been meant for that.
+  /// A nested run has ended: wakes that it has not used may have been meant for the enclosing run.
   func endRun(_ run: Activation) {
     drop(owedTo: run.parent)
     passOn(from: run)
   }
 
-  /// An enclosing run has the answer that it awaits.
+  /// An enclosing run has received the answer that it awaits.
   func oweLook(to run: Activation) { run.wakes.insert(.owedLook) }
 
-  /// Forgets what was posted while nobody accepted; who encloses that may have been meant.
+  /// Drops what was posted while no run accepted wakes. The enclosing run, for which it may have been meant, looks
+  /// again.
   @inline(__always)
   private func drop(owedTo enclosing: Activation?) {
     let posted = word.take()
@@ -126,9 +127,9 @@ extension Wakes {
     if !run.wakes.isDisjoint(with: [.owedWake, .heldWake]) { owe(to: run.parent) }
   }
 
-  /// The enclosing run is owed a wake if it was between the top of its pass and its wait; of the outermost one a host
-  /// that is between `prepareToWait` and `runPendingWork`. What lies beyond one that was not is owed nothing: rule 17
-  /// goes from run to run.
+  /// Passes a wake on to the enclosing run, if that was between the top of its pass and its wait; from the outermost
+  /// run to a host that is between `prepareToWait` and `runPendingWork`. It goes no further than that run: rule 17
+  /// applies from run to run.
   private func owe(to enclosing: Activation?) {
     if let enclosing {
       if enclosing.wakes.contains(.accepting) { enclosing.wakes.insert(.owedWake) }
@@ -156,7 +157,7 @@ extension Wakes {
     if isHostAccepting.exchange(true, ordering: .relaxed), posted == .wake { keepForHost(.wake) }
   }
 
-  /// Of this moment on nothing is the host's: `runPendingWork` has told its observers.
+  /// From now on wakes are not for the host: `runPendingWork` has notified its observers.
   func endHostedWait() { isHostAccepting.store(false, ordering: .relaxed) }
 
   /// What has come since is the host's.
@@ -165,8 +166,8 @@ extension Wakes {
   /// A run inside of its wait, which `runPendingWork` has not asked for, is over.
   func endRunInHostedWait(_ run: Activation) { passOn(from: run) }
 
-  /// It has taken what was posted, and may have fetched what does not show on the descriptor any more. The host is
-  /// about to sleep: it is told to dispatch.
+  /// For a run that has taken what was posted, and may have fetched events that do not show on the descriptor any more,
+  /// while the host is about to sleep: makes the descriptor readable.
   func goOnSleeping() {
     repeat { keepForHost() } while !word.beginWait()
     word.kick()
