@@ -19,9 +19,9 @@
  * A loop has one descriptor. The first watch, timer or prepare adds another one, and the first timer one more. It takes
  * about 1 kB.
  *
- * Unless a declaration says otherwise, a function is for the thread [loop], and returns -ECHILD in a child of fork(2)
- * [RLC-FORK-3]. If a callout forks, it returns into its run in both processes. In the child that run, and the runs
- * around it, call nothing more and return -ECHILD: what was queued, due or ready is left to the parent [RLC-FORK-4].
+ * Unless a declaration says otherwise, a function returns -ECHILD in a child of fork(2) [RLC-FORK-3]. If a callout
+ * forks, it returns into its run in both processes. In the child that run, and the runs around it, call nothing more
+ * and return -ECHILD: what was queued, due or ready is left to the parent [RLC-FORK-4].
  */
 #ifndef CRUNLOOP_LOOP_H
 #define CRUNLOOP_LOOP_H
@@ -87,7 +87,7 @@ RLC_API int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop);
  * @param loop The loop; NULL is allowed.
  * @return 0; -EBUSY from a callout of the loop: nothing was done [RLC-LOOP-9].
  *
- * Cost: a system call for each descriptor of the loop's own.
+ * Thread: [loop].  Cost: a system call for each descriptor of the loop's own.
  */
 RLC_API int rlc_loop_destroy(rlc_loop *loop);
 
@@ -112,7 +112,7 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  * @return 0; -EBADF (fd is negative, or one of the loop's own), -ENOMEM; for the first watch, timer or prepare also
  *         -EMFILE, -ENFILE, -ENOSPC. The call reserves what the registration will need [RLC-WATCH-3].
  *
- * Cost: one system call in the next pass; two at once for the first watch or timer.
+ * Thread: [loop].  Cost: one system call in the next pass; two at once for the first watch or timer.
  */
 RLC_API int rlc_loop_add_watch(
     rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch);
@@ -125,7 +125,7 @@ RLC_API int rlc_loop_add_watch(
  * @return 0; -ENOENT (its own callout has removed it), -EBADF (the number was closed, or belongs to another file by
  *         now), -ENOSPC or -ENOMEM (epoll refuses: the interest is what it was).
  *
- * Cost: one system call; none before the watch is registered, and none in a run inside its callout.
+ * Thread: [loop].  Cost: one system call; none before the watch is registered, and none in a run inside its callout.
  */
 RLC_API int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest);
 
@@ -137,7 +137,7 @@ RLC_API int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest);
  *
  * @param watch The watch; NULL is allowed. The caller may close the descriptor afterwards.
  *
- * Cost: one system call; none before the watch is registered.
+ * Thread: [loop].  Cost: one system call; none before the watch is registered.
  */
 RLC_API void rlc_watch_remove(rlc_watch *watch);
 
@@ -150,7 +150,8 @@ RLC_API void rlc_watch_remove(rlc_watch *watch);
  * @param ret_timer The timer, which the loop owns; valid until rlc_timer_remove or rlc_loop_destroy.
  * @return 0; -ENOMEM; for the first timer also -EMFILE, -ENFILE, -ENOSPC. If it fails, no timer was added [RLC-DATE-9].
  *
- * Cost: two system calls for the first timer, and two more if it comes before the first watch; none for later timers.
+ * Thread: [loop].  Cost: two system calls for the first timer, and two more if it comes before the first watch; none
+ * for later timers.
  */
 RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer);
 
@@ -169,8 +170,8 @@ RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *cont
  *                     the life of the loop allocates memory, and counts as 0 if there is none.
  * @return 0; -ENOENT (its own callout has removed it). Never -ENOMEM.
  *
- * Cost: O(log n), no system call. The loop sets the timerfd before it sleeps, if the date is earlier than what is
- * armed.
+ * Thread: [loop].  Cost: O(log n), no system call. The loop sets the timerfd before it sleeps, if the date is earlier
+ * than what is armed.
  */
 RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns);
 
@@ -180,7 +181,7 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
  *
  * @param timer The timer; NULL is allowed.
  *
- * Cost: O(log n), no system call.
+ * Thread: [loop].  Cost: O(log n), no system call.
  */
 RLC_API void rlc_timer_remove(rlc_timer *timer);
 
@@ -189,6 +190,8 @@ RLC_API void rlc_timer_remove(rlc_timer *timer);
  *
  * @param loop The loop.
  * @return The number since the loop was created.
+ *
+ * Thread: [loop].
  */
 RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
 
@@ -215,6 +218,8 @@ RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
  * @param loop The loop.
  * @param node The node. The loop owns it until it calls post_fn; if the call fails, the caller does.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun).
+ *
+ * Thread: [loop].
  */
 RLC_API int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node);
 
@@ -246,6 +251,8 @@ RLC_API int rlc_loop_stop(rlc_loop *loop);
  * @param loop     The loop.
  * @param limit_ns Nanoseconds by which a sleep is delayed at most, e.g. RLC_SPIN_USUAL_NS; 0: off. A spin ends at the
  *                 next timer's date and at the run's deadline [RLC-SPIN-4].
+ *
+ * Thread: [loop].
  */
 RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
 
@@ -259,7 +266,7 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  *         -ECHILD; an -errno of the wait, such as -EBADF if somebody has closed the loop's descriptor: the loop does
  *         not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
  *
- * Blocks.  Re-entry: a callout may call it: see nesting, above.
+ * Thread: [loop].  Blocks.  Re-entry: a callout may call it: see nesting, above.
  */
 RLC_API int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns);
 
@@ -270,7 +277,7 @@ RLC_API int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns);
  * @param deadline_ns As for rlc_loop_run.
  * @return RLC_RUN_HANDLED, or as rlc_loop_run.
  *
- * Blocks.  Re-entry: a callout may call it.
+ * Thread: [loop].  Blocks.  Re-entry: a callout may call it.
  */
 RLC_API int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns);
 
@@ -285,6 +292,8 @@ RLC_API int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns);
  *
  * @param loop The loop.
  * @return The descriptor. Cannot fail.
+ *
+ * Thread: [loop].
  */
 RLC_API int rlc_loop_fd(const rlc_loop *loop);
 
@@ -295,6 +304,8 @@ RLC_API int rlc_loop_fd(const rlc_loop *loop);
  *
  * @param loop The loop.
  * @return The number since the loop was created.
+ *
+ * Thread: [loop].
  */
 RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
 
@@ -306,7 +317,7 @@ RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
  * @return 1: there is work, dispatch at once, also because of a wake before the call [RLC-HOST-7]; 0: the host may
  *         sleep; -errno: as rlc_loop_add_watch for the first watch, or what setting the timerfd failed with.
  *
- * Cost: a system call for each new watch, and one if the timerfd has to be set.
+ * Thread: [loop].  Cost: a system call for each new watch, and one if the timerfd has to be set.
  */
 RLC_API int rlc_loop_prepare(rlc_loop *loop);
 
@@ -316,7 +327,7 @@ RLC_API int rlc_loop_prepare(rlc_loop *loop);
  * @param loop The loop.
  * @return 1: more work is pending, dispatch again; 0: none is; -errno: as rlc_loop_run.
  *
- * Cost: one system call to poll the kernel.
+ * Thread: [loop].  Cost: one system call to poll the kernel.
  */
 RLC_API int rlc_loop_dispatch(rlc_loop *loop);
 

@@ -67,9 +67,22 @@ RLC_API int rlc_signals_block(rlc_signals signals, rlc_signals *ret_changed);
  */
 RLC_API void rlc_signals_unblock(rlc_signals signals);
 
-/** Returns the smallest real-time signal that the C library leaves to programs.  Thread: [any]. */
+/**
+ * Finds the smallest real-time signal that the C library leaves to programs.
+ *
+ * @return The number of the signal.
+ *
+ * Thread: [any].
+ */
 RLC_API int rlc_signal_realtime_min(void);
-/** Returns the largest real-time signal that the C library leaves to programs.  Thread: [any]. */
+
+/**
+ * Finds the largest real-time signal that the C library leaves to programs.
+ *
+ * @return The number of the signal.
+ *
+ * Thread: [any].
+ */
 RLC_API int rlc_signal_realtime_max(void);
 
 /** A thread, and those of the signals asked for that it does not block. */
