@@ -5,7 +5,7 @@ extension RunLoop {
   /// Calls a closure when work has waited for memory for too long: the moment to free caches, before the kernel ends
   /// processes.
   ///
-  /// The kernel adds up the time for which tasks of the machine, or of a control group, were stalled for want of
+  /// The kernel adds up the time for which tasks of the machine, or of a control group, were stalled for lack of
   /// memory. It sends an event once in each window in which that time exceeds the limit [RLK-PRESSURE-3]. If the source
   /// is in modes of several loops, one of them gets the event.
   ///

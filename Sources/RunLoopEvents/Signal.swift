@@ -101,7 +101,7 @@ extension RunLoop {
 }
 
 extension RunLoop.Signal {
-  /// Blocks signals in the calling thread, and thereby in all threads that it creates later. They stay blocked.
+  /// Blocks signals in the calling thread, and so in all threads that it creates later. They stay blocked.
   ///
   /// Signals that a signal source receives must be blocked in every thread, so call this first in `main`. A program
   /// that is started by fork(2) and exec(3) inherits the mask; `RunLoop.ChildSource.spawn` starts one with an empty

@@ -24,7 +24,7 @@ extension RunLoop {
     /// with one more is refused [RLK-PEER-24]. A file may have holes; reading it allocates the memory.
     public var mappedBytes: Int
 
-    /// Limits of one's own. Any number: a negative one counts as 0, and then there may be none.
+    /// Creates limits from any numbers; a negative one counts as 0, which allows none.
     public init(
       connections: Int = PeerLimits.defaultPerPeer.connections,
       introductions: Int = PeerLimits.defaultPerPeer.introductions,

@@ -148,8 +148,8 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Sets the wall clock, forward or back, as a person or NTP does: its timers are asked anew, the others' are not
-  /// touched. Thread: any participant. Blocks: no.
+  /// Sets the wall clock, forward or back, as a person or NTP does: its timers are checked again, those of other clocks
+  /// are not touched. Thread: any participant. Blocks: no.
   public func setWallClock(to time: RunLoop.WallInstant) {
     turns.lock.withLock {
       turns.timers.setWallClock(to: time.nanoseconds, now: turns.now)

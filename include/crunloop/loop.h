@@ -156,7 +156,7 @@ RLC_API void rlc_watch_remove(rlc_watch *watch);
 RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer);
 
 /**
- * Arms a timer, or arms it anew. A loop that has an armed timer is not finished.
+ * Arms a timer, or arms it again with another date. A loop that has an armed timer is not finished.
  *
  * The loop never calls a timer before its date, and delays it by at most the tolerance [RLC-DATE-1, RLC-DATE-3]. If the
  * date has passed already, the next pass calls it [RLC-DATE-6]. If the timer is due and not called yet, that

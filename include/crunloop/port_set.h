@@ -120,7 +120,7 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  * muted by itself [RLC-SHARE-2]. Epoll watches them edge-triggered if all of them have RLC_EDGE, else level-triggered
  * [RLC-SHARE-3].
  *
- * If the number of a member was closed and opened anew, a new member receives its events, and the earlier one none any
+ * If the number of a member was closed and opened again, a new member receives its events, and the earlier one none any
  * more [RLC-PORT-5]. Epoll cannot tell the set so if the earlier one was suspended or muted all the time. The number of
  * a hint accepts no other member [RLC-PORT-11].
  *

@@ -50,7 +50,7 @@ RLC_API void rlc_timer_heap_destroy(rlc_timer_heap *heap);
 RLC_API int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_token);
 
 /**
- * Arms a member, or arms it anew. Among equal deadlines it becomes the last [RLC-HEAP-2].
+ * Arms a member, or arms it again. Among equal deadlines it becomes the last [RLC-HEAP-2].
  *
  * @param heap         The heap.
  * @param token        From rlc_timer_heap_insert.

@@ -22,7 +22,7 @@ extension RunLoop {
     /// What a source waits for, and what its handler is called with.
     /// - Thread: Any: a value.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
-      /// The bits of the C core: `RLC_READABLE` and its kin.
+      /// The bits of the C core: `RLC_READABLE`, `RLC_WRITABLE`, `RLC_HANGUP`, `RLC_ERROR`.
       public let rawValue: UInt32
 
       /// From the bits of the C core.

@@ -56,7 +56,7 @@ extension RunLoop.Timer {
     change(.delay(delay.nanosecondsRoundedUp))
   }
 
-  /// Fires next after `delay` and a random part of `jitter`, drawn anew with each call: so that many that begin
+  /// Fires next after `delay` and a random part of `jitter`, drawn again for each call, so that many that begin
   /// together, or fail together, do not come back together [RLK-REARM-5].
   ///
   /// - Parameters:
@@ -68,7 +68,7 @@ extension RunLoop.Timer {
     rearm(after: delay, jitter: jitter, using: &generator)
   }
 
-  /// The same with a source of random numbers of one's own: for tests.
+  /// As `rearm(after:jitter:)`, with your own source of random numbers: for tests.
   public func rearm(after delay: Duration, jitter: Duration, using generator: inout some RandomNumberGenerator) {
     let part = UInt64.random(in: 0...jitter.nanosecondsRoundedUp, using: &generator)
     guard isValid else { return }

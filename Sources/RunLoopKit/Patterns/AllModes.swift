@@ -14,8 +14,8 @@ extension RunLoop {
   /// - Returns: True when `isDone` did. False after a `stop()`, and if no mode has anything to wait for (on the main
   ///   loop there always is: `servesMainQueue`).
   /// - Thread: The loop's own.
-  /// - Re-entry: Its modes run nested, in the order in which they were made; what fires further up the stack is left
-  ///   out.
+  /// - Re-entry: Its modes run nested, in the order in which they were made; timers and descriptor sources whose
+  ///   callouts are on the stack are not called.
   /// - Throws: As `run(in:for:)`; `.inSignalHandler`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
   @discardableResult

@@ -42,7 +42,8 @@ extension RunLoop {
 
   /// Takes an item out of a mode; from `.common`: out of the record and of all common modes. True if anything changed.
   ///
-  /// - Thread: Any. A source's `cancel` is called before the return. - SeeAlso: `CFRunLoopRemoveSource` and its kin.
+  /// - Thread: Any. A source's `cancel` is called before the return. - SeeAlso: `CFRunLoopRemoveSource`, `…Timer`,
+  ///   `…Observer`.
   @discardableResult
   public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
@@ -52,7 +53,7 @@ extension RunLoop {
   }
 
   /// True if the item, or an equal source, is in the mode; for `.common`: in the record.
-  /// - SeeAlso: `CFRunLoopContainsSource` and its kin.
+  /// - SeeAlso: `CFRunLoopContainsSource`, `…Timer`, `…Observer`.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
     return lockedWithEquals(of: item) { equals in
@@ -90,7 +91,7 @@ extension RunLoop {
 
   /// Makes a mode common for good: it receives all items of the common modes, now and later.
   ///
-  /// The mode itself is created when it gets an item. If the system refuses an item, for want of a descriptor, the loop
+  /// The mode itself is created when it gets an item. If the system refuses an item, for lack of a descriptor, the loop
   /// reports that on standard error, and the next `add(_:to: .common)` of the item tries again [RLK-FAULT-2]. `.common`
   /// is ignored.
   /// - Thread: Any. - Blocks: No. - Complexity: O(items of the common modes). - SeeAlso: `CFRunLoopAddCommonMode`.
