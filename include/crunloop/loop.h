@@ -202,7 +202,7 @@ RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
  * @param loop The loop, which the caller keeps from being destroyed.
  * @param node The node. The loop owns it until it calls post_fn; if the result is negative, the caller does.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8], -ECHILD. A positive errno number: the loop owns the
- *         node, but sleeps, and write(2) has failed because somebody has closed its eventfd; the node runs when
+ *         node, but sleeps, and write(2) has failed because other code has closed its eventfd; the node runs when
  *         something else wakes the loop [RLC-LOOP-17].
  *
  * Thread: [signal].  Cost: at most one write(2); none while the loop is awake. No post is lost, and none waits for
@@ -227,7 +227,7 @@ RLC_API int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node);
  * Makes the loop do a pass, also if that has nothing to call [RLC-LOOP-5]: rlc_loop_run_once then returns.
  *
  * @param loop The loop, which the caller keeps from being destroyed.
- * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -ECHILD; -EBADF or another -errno of write(2): somebody has
+ * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -ECHILD; -EBADF or another -errno of write(2): other code has
  *         closed the loop's eventfd, and the loop still sleeps.
  *
  * Thread: [signal].  Cost: as rlc_loop_post.
@@ -263,7 +263,7 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * @param loop        The loop.
  * @param deadline_ns Nanoseconds on the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
  * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED or RLC_RUN_TIMED_OUT; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8];
- *         -ECHILD; an -errno of the wait, such as -EBADF if somebody has closed the loop's descriptor: the loop does
+ *         -ECHILD; an -errno of the wait, such as -EBADF if other code has closed the loop's descriptor: the loop does
  *         not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
  *
  * Thread: [loop].  Blocks.  Re-entry: a callout may call it: see nesting, above.

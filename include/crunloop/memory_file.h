@@ -1,6 +1,6 @@
 /**
- * <crunloop/memory_file.h>: memory files (memfd_create(2)) whose seals guarantee that nobody can change them any more,
- * so that processes share bytes without copying them.
+ * <crunloop/memory_file.h>: memory files (memfd_create(2)) whose seals guarantee that no process can change them any
+ * more, so that processes share bytes without copying them.
  */
 #ifndef CRUNLOOP_MEMORY_FILE_H
 #define CRUNLOOP_MEMORY_FILE_H
@@ -42,8 +42,7 @@ RLC_API int rlc_memory_file_open(uint64_t size, void **ret_bytes);
  * @param size       The size in bytes with which the file was opened.
  * @param final_size The bytes to keep: 1 to `size`.
  * @param ret_bytes  The mapping for reading; the caller ends it by rlc_memory_file_unmap.
- * @return 0; -EBUSY (somebody else has mapped the file for writing), -ENOMEM, -EBADF (fd is not open), -EPERM (sealed
- *         already).
+ * @return 0; -EBUSY (another mapping for writing exists), -ENOMEM, -EBADF (fd is not open), -EPERM (sealed already).
  *
  * Thread: [any].  Cost: three system calls; four if the size changes.
  */

@@ -55,7 +55,7 @@ RLC_API int rlc_port_folder_path(char *path, size_t capacity);
  * Opens the folder, and creates it if it does not exist. It must belong to the effective user, have the mode 0700, and
  * be no symbolic link; otherwise the call fails [RLC-NAME-3].
  *
- * @return A descriptor that the caller owns; -EPERM (it belongs to somebody else, or its mode is not 0700), -ENOTDIR or
+ * @return A descriptor that the caller owns; -EPERM (it belongs to another user, or its mode is not 0700), -ENOTDIR or
  *         -ELOOP (it is a file or a symbolic link), -ENAMETOOLONG; -ENOENT or -EACCES (its parent folder does not exist
  *         or is not writable), -ENOSPC, -EROFS, -EMFILE, -ENFILE, -ENOMEM.
  *
@@ -136,7 +136,7 @@ RLC_API void rlc_port_name_abandon(rlc_port_name *name);
  *
  * @param folder From rlc_port_folder_open.
  * @param name   The name.
- * @return A descriptor that the caller owns; -ENOENT (nobody owns the name), -EINVAL (see rlc_port_name_is_valid),
+ * @return A descriptor that the caller owns; -ENOENT (no process owns the name), -EINVAL (see rlc_port_name_is_valid),
  *         -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM.
  *
  * Thread: [any].  Cost: three system calls.

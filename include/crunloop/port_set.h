@@ -229,7 +229,7 @@ RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
  * @param set         The set. rlc_port_set_has_batch must be false: the call would overwrite the batch.
  * @param deadline_ns Nanoseconds on the kernel table's monotonic clock; 0: does not wait; RLC_TIME_FOREVER: no limit.
  * @return The number of events, of which rlc_port_set_take may drop some; 0: the deadline has passed; -EINTR: a signal
- *         arrived, look at the clock and wait again; -ECHILD; -EBADF (somebody has closed the epoll descriptor), or
+ *         arrived, look at the clock and wait again; -ECHILD; -EBADF (other code has closed the epoll descriptor), or
  *         another -errno of epoll_wait(2).
  *
  * Thread: [loop], without the lock.  Blocks.  Cost: one system call, no allocation [RLC-TAKE-4].

@@ -63,8 +63,7 @@ RLC_API int rlc_process_start(int32_t process_id, uint64_t *ret_start);
  * leaves other children alone.
  *
  * @param process_fd From rlc_process_open; -1: the child is identified by process_id.
- * @param process_id The child's number, which nobody may have taken since the child was started. Ignored unless
- *                   process_fd is -1.
+ * @param process_id The child's number, whose exit status was not taken yet. Ignored unless process_fd is -1.
  * @param ret_exit   The exit status; may be NULL. Not written unless the call returns 1.
  * @return 1: it has ended; 0: it still runs; -ECHILD (no child of this process, or its exit status was taken already),
  *         -EBADF, -EINVAL.

@@ -54,7 +54,7 @@ RLC_API int rlc_timer_port_fd(const rlc_timer_port *port);
  * @param deadline_ns Nanoseconds on the port's clock; a time that has passed expires at once; RLC_TIME_FOREVER does
  *                    nothing.
  * @return 1: armed for the deadline; an expiry that no set has fetched yet is lost, in every set. 0: nothing was done.
- *         -ECHILD; -EBADF (somebody has closed the timerfd), or another -errno of timerfd_settime(2).
+ *         -ECHILD; -EBADF (other code has closed the timerfd), or another -errno of timerfd_settime(2).
  *
  * Thread: [locked].  Cost: one timerfd_settime(2) if the deadline is earlier than what is armed; otherwise none
  * [RLC-TIMER-1].
@@ -75,7 +75,7 @@ RLC_API void rlc_timer_port_note_expiry(rlc_timer_port *port);
  * Disarms the timerfd. An expiry that no set has fetched yet is lost.
  *
  * @param port The port.
- * @return 0; -ECHILD; -EBADF (somebody has closed the timerfd), or another -errno of timerfd_settime(2).
+ * @return 0; -ECHILD; -EBADF (other code has closed the timerfd), or another -errno of timerfd_settime(2).
  *
  * Thread: [locked].  Cost: one system call if anything is armed.
  */

@@ -85,8 +85,8 @@ RLC_API int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
  *
  * @param port The port; the caller owns a reference.
  * @return 1: the owner slept, and the call has written to the eventfd [RLC-WAKE-2]; 0: the owner is awake, or was woken
- *         by another call already [RLC-WAKE-1]; -ESHUTDOWN: the port is closed [RLC-WAKE-4]; -ECHILD; -EBADF (somebody
- *         has closed the eventfd) or another -errno of write(2): the wake is posted, but the owner may sleep on.
+ *         by another call already [RLC-WAKE-1]; -ESHUTDOWN: the port is closed [RLC-WAKE-4]; -ECHILD; -EBADF (other
+ *         code has closed the eventfd) or another -errno of write(2): the wake is posted, but the owner may sleep on.
  *
  * Thread: [signal]; keeps errno [RLC-WAKE-6, RLC-WAKE-7].  Cost: one atomic operation; if the owner sleeps, three and
  * one write(2).  See: CFRunLoopWakeUp.
@@ -130,7 +130,8 @@ RLC_API bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 RLC_API rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
 
 /**
- * Tells whether the owner sleeps, or is about to, and nobody has posted since. The answer may be out of date at return.
+ * Tells whether the owner sleeps, or is about to, and no thread has posted since. The answer may be out of date at
+ * return.
  *
  * @param port The port.
  * @return True between rlc_wakeup_port_begin_wait and the first post, or rlc_wakeup_port_take.

@@ -87,8 +87,7 @@ struct PortSet {
     return Self.isHeard(status)
   }
 
-  /// `take` has something to tell of members that epoll does not watch any more, so that a sleeping loop is to be
-  /// woken. [any]
+  /// `take` has to report members that epoll does not watch any more, so that a sleeping loop is to be woken. [any]
   var hasUnheard: Bool { rlc_port_set_has_unwatched(set) }
 
   /// True if epoll has taken back what it had refused.

@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 
 package enum StandardError {
-  /// Of a standard error that takes nothing there is nobody to tell.
+  /// A failure to write to standard error is ignored: there is nowhere to report it.
   package static func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in _ = RunLoopLibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }

@@ -123,7 +123,7 @@ struct ClockTimers {
   /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date
   /// again.
   private var taken: UInt64 = 0
-  // Numbers, so that an optional one is told by its heap, which is looked at anyway.
+  // Numbers, so that nil shows in the heap's pointer, which is read anyway.
   private let clockNumber: UInt8
   /// 1: the timerfd is in the mode's port set.
   private var heard: UInt8 = 0
@@ -166,7 +166,7 @@ struct ClockTimers {
   @inline(__always)
   var wantsToBeHeard: Bool { !isHeard && heap.count > 0 }
 
-  /// Timers of that clock, and nothing is to be done for them to be heard by the set.
+  /// There are timers of that clock, and the port set watches their timerfd already.
   @inline(__always)
   func serves(_ clock: RunLoop.TimerClock, _ set: PortSet?) -> Bool {
     isOn(clock) && (isHeard || set == nil)

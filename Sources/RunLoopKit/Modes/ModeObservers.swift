@@ -6,7 +6,7 @@ struct ModeObservers: ~Copyable {
   private(set) var row: ContiguousArray<Entry> = []
   /// Changes whenever `row` does.
   private(set) var version: UInt64 = 0
-  /// The activities that any of them is interested in; read without the lock, to pass by a notification that nobody
+  /// The activities that any of them is interested in; read without the lock, to skip a notification that no observer
   /// wants.
   private let activities = Atomic<UInt>(0)
 

@@ -81,7 +81,7 @@ extension RunLoop.Item {
 }
 
 extension RunLoop.DescriptorItem {
-  /// Tells all its modes of the loop what it wants to hear of.
+  /// Registers its interest in all its modes of the loop.
   final func tellInterest(on loop: RunLoop) throws(RunLoopError) {
     var failure: RunLoopError?
     withLinks { links in

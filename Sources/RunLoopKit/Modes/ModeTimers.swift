@@ -10,7 +10,7 @@ struct ModeTimers: ~Copyable {
   /// Nil rather than empty.
   private var others: ContiguousArray<ClockTimers>?
 
-  /// The timer's token. The heap and the timerfd of its clock are made with the first; `set`, if there is one, hears of
+  /// The timer's token. The heap and the timerfd of its clock are made with the first; `set`, if there is one, watches
   /// the latter.
   @inline(__always)
   mutating func insert(_ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
@@ -68,7 +68,7 @@ struct ModeTimers: ~Copyable {
     others = row
   }
 
-  /// A timerfd that a set does not hear of yet. One that has lost its timers before it entered a set is not asked for.
+  /// A timerfd that a set does not watch yet. One that has lost its timers before it entered a set is not asked for.
   @inline(__always)
   var wantsToBeHeard: Bool {
     mutating get {

@@ -29,7 +29,7 @@ package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
     return storage
   }
 
-  /// The memory of `owner`, which nobody changes any more.
+  /// The memory of `owner`, which does not change any more.
   package static func make(_ memory: UnsafeMutableRawBufferPointer, owner: AnyObject) -> ByteStorage {
     let made = create(minimumCapacity: 0) { _ in
       // A mapping, whose address is not 0.

@@ -77,7 +77,7 @@ extension RunLoop.Message {
     /// The byte at an index.
     public subscript(position: Int) -> UInt8 {
       precondition(position >= startIndex && position < endIndex, "RunLoopKit: no byte at index \(position)")
-      // There is a byte, hence a storage: nil stands for no bytes.
+      // There is a byte, so there is a storage: nil stands for no bytes.
       return storage!.base.load(fromByteOffset: position, as: UInt8.self)
     }
 

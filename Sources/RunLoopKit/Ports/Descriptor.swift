@@ -61,7 +61,7 @@ extension RunLoop.Message {
       return taken < 0 ? nil : taken
     }
 
-    /// Into an empty one, which nobody else fills.
+    /// Stores the number in an empty object, which no other thread fills.
     package func moveIn(_ fileDescriptor: Int32) { number.store(fileDescriptor, ordering: .releasing) }
 
     deinit { if let number = moveOut() { close(number) } }

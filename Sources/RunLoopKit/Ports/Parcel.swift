@@ -57,8 +57,8 @@ package struct Parcel: ~Copyable {
         takers[index].moveIn(number)
         continue
       }
-      // Taken meanwhile, or twice in the message.
-      // These takers were filled by this loop, and nobody else knows them yet.
+      // Taken meanwhile, or twice in the message. This loop has filled these objects, and no other code has references
+      // to them yet.
       for moved in givers.indices[..<index] { givers[moved].moveIn(takers[moved].moveOut()!) }
       let detail = "a descriptor of the message was taken meanwhile, or is in it twice"
       throw .system(EBADF, detail)

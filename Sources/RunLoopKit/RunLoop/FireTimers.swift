@@ -87,8 +87,8 @@ extension RunLoop.Timer {
     loop.callouts.end(on: loop)
   }
 
-  /// It has fired for the only time. What its context is told belongs to the callout; without one nothing is left of
-  /// it.
+  /// Ends a one-shot timer that has fired. The calls of its context belong to the callout; without one nothing is left
+  /// of it.
   @inline(__always)
   private func end(_ retained: RunLoop.Context.Info??, on loop: RunLoop) {
     if context == nil {

@@ -34,7 +34,7 @@ struct HostedWait {
     return events.remove(at: index).event
   }
 
-  /// All, for whoever ends the loop to release.
+  /// Removes all, so that the caller, which ends the loop, releases them.
   mutating func takeEvents() -> [(mode: ModePointer, event: PassEvent)] {
     defer { events = [] }
     return events

@@ -9,8 +9,8 @@ protocol LoopCompanion: AnyObject, Sendable {
   func loopHasEnded()
 }
 
-/// The companions of a loop. Guarded by the loop's lock. They stay until the loop is released, as whoever uses them
-/// holds them without a reference.
+/// The companions of a loop. Guarded by the loop's lock. They stay until the loop is released, because code that uses
+/// them holds them without a reference.
 struct LoopCompanions {
   private(set) var all: [any LoopCompanion] = []
 

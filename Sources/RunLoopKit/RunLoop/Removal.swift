@@ -134,7 +134,7 @@ extension RunLoop {
 /// What is called once when no callout of an item runs any more.
 final class FinalCall: @unchecked Sendable {
   private let action: @Sendable () -> Void
-  /// The loops whose callouts are waited for, and one for whoever still asks them.
+  /// The loops whose callouts are waited for, and one more while they are still being asked.
   private let awaited = Atomic<Int>(1)
 
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }

@@ -134,8 +134,7 @@ extension RunLoop {
     drainScope(of: activation)
 
     timing.end(on: self)
-    // Of the outermost run nobody but a host is owed anything; what has been posted is dropped when the next one
-    // begins.
+    // From the outermost run only a host can receive wakes; what has been posted is dropped when the next one begins.
     if parent == nil {
       if let counters { counters.pointee.runEnds() }
     } else {

@@ -81,7 +81,7 @@ extension Activation {
   }
 }
 
-// MARK: Rests of what has a limit, in one loop
+// MARK: Pauses of items with a rate limit, in one loop
 
 extension RunLoop.RateLimiter {
   /// Serves the item by `body`, unless it has used up its calls: then it is paused.

@@ -202,8 +202,8 @@ extension Resident {
     loop?.wakeUp()
   }
 
-  /// Each thing that is told once. After due work: by a block behind all that was queued before; the thread's own run
-  /// comes to it, or one of the default mode that is nested in it. Under the lock.
+  /// Carries out each requested stop once. After due work: by a block behind all that was queued before; the thread's
+  /// own run comes to it, or one of the default mode that is nested in it. Under the lock.
   private func obey(_ loop: RunLoop) {
     switch told.load(ordering: .relaxed) {
     case Told.now: loop.quit()
