@@ -40,7 +40,7 @@ func run() throws {
     do {
       let child = try RunLoop.ChildSource.spawn("/bin/sh", arguments: ["-c", "exit 3"])
       try loop.assumeOnLoop { local throws(RunLoopError) in
-        try local.child(child) { _, status in
+        try local.childSource(processID: child) { _, status in
           tell("the child \(status)")
           _ = write(writing, "done", 4)
           close(writing)
@@ -52,7 +52,7 @@ func run() throws {
   }
 
   try loop.assumeOnLoop { local throws(RunLoopError) in
-    try local.signals(.hangup, .terminate) { _, info in
+    try local.signalSource(.hangup, .terminate) { _, info in
       if info.signal == .terminate {
         tell("told to end")
         return loop.stop()
@@ -75,7 +75,8 @@ func run() throws {
     }
 
     // Its end of the pipe is the source's own from here on.
-    try local.descriptor(ends[0], interest: .readable, ownership: .closesWhenInvalidated) { source, _ in
+    try local.fileDescriptorSource(fileDescriptor: ends[0], interest: .readable, ownership: .closesWhenInvalidated) {
+      source, _ in
       var bytes = [UInt8](repeating: 0, count: 64)
       let count = read(source.fileDescriptor, &bytes, bytes.count)
       tell("the pipe says: \(String(decoding: bytes[..<max(count, 0)], as: UTF8.self))")

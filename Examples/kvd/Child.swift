@@ -12,7 +12,7 @@ final class Child {
     processID = try RunLoop.ChildSource.spawn("/proc/self/exe", arguments: arguments)
     do {
       source = try loop.assumeOnLoop { local throws(RunLoopError) in
-        try local.child(processID) { body($1) }
+        try local.childSource(processID: processID) { body($1) }
       }
     } catch {
       // Nobody would hear of its end.

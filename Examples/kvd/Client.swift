@@ -40,7 +40,9 @@ final class Client {
     self.descriptor = descriptor
     self.host = host
     try host.loop.assumeOnLoop { local throws(RunLoopError) in
-      source = try local.descriptor(descriptor, interest: .readable) { [unowned self] _, readiness in serve(readiness) }
+      source = try local.fileDescriptorSource(fileDescriptor: descriptor, interest: .readable) {
+        [unowned self] _, readiness in serve(readiness)
+      }
       let tolerance = host.configuration().idleTimeout / 8
       idleTimer = try local.rearmableTimer(tolerance: tolerance) { [unowned self] _ in lookIfIdle() }
     }

@@ -32,7 +32,7 @@ final class Daemon {
       options, on: loop, configuration: { [unowned self] in configuration },
       answer: { [unowned self] in answer($0, &$1) })
     signals = try loop.assumeOnLoop { local throws(RunLoopError) in
-      try local.signals(.terminate, .interrupt, .hangup) { [unowned self] _, info in
+      try local.signalSource(.terminate, .interrupt, .hangup) { [unowned self] _, info in
         info.signal == .hangup ? readConfiguration() : drain()
       }
     }

@@ -32,7 +32,7 @@ final class Server {
     (listener, port) = try Socket.listen(host: options.host, port: options.port)
     spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
     try loop.assumeOnLoop { local throws(RunLoopError) in
-      source = try local.descriptor(listener, interest: .readable) { [unowned self] _, _ in
+      source = try local.fileDescriptorSource(fileDescriptor: listener, interest: .readable) { [unowned self] _, _ in
         for _ in 0..<Self.batch { guard acceptOne() else { return } }
       }
       pause = try local.rearmableTimer { [unowned self] _ in source?.interest = .readable }

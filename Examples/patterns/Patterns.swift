@@ -39,7 +39,7 @@ struct Patterns {
     let lease = RunLoop.Timer(continuousFireDate: .now.advanced(by: .milliseconds(20))) { _ in
       fired.withLock { $0.append("lease") }
     }
-    let retry = RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(10))) { _ in
+    let retry = RunLoop.Timer(after: .milliseconds(10)) { _ in
       fired.withLock { $0.append("retry") }
     }
     for timer in [alarm, lease, retry] { try loop.add(timer) }
@@ -132,7 +132,7 @@ struct Patterns {
     let answered = Atomic(false)
     // The answer comes in a mode of its own; the callout that needs it does not know in which.
     try loop.add(
-      RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(5))) { _ in answered.store(true, ordering: .relaxed) },
+      RunLoop.Timer(after: .milliseconds(5)) { _ in answered.store(true, ordering: .relaxed) },
       to: "panel")
     let isDone = Mutex(false)
     try loop.perform { @Sendable in
@@ -156,7 +156,7 @@ struct Patterns {
     }
     try loop.add(signal, to: .common)
     try loop.add(
-      RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(5))) { _ in saved.store(true, ordering: .relaxed) },
+      RunLoop.Timer(after: .milliseconds(5)) { _ in saved.store(true, ordering: .relaxed) },
       to: "panel")
     kill(getpid(), SIGUSR1)
     try loop.run(for: .seconds(30))
@@ -197,7 +197,7 @@ struct Patterns {
     let loop = RunLoop.current
     let served = Mutex<[String]>([])
     try loop.add(
-      RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(2))) { _ in served.withLock { $0.append("timer") } })
+      RunLoop.Timer(after: .milliseconds(2)) { _ in served.withLock { $0.append("timer") } })
     let descriptor = try loop.hostDescriptor().fileDescriptor
     while served.withLock({ $0.count }) < 2 {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -9,7 +9,7 @@ private final class Strong: @unchecked Sendable {
     try thread.start()
     // The circle: self has the thread, the thread's loop has the timer, and the timer's closure has self. The loop runs
     // without end, so that nothing ever breaks it.
-    try thread.loop?.add(RunLoop.Timer(fireDate: .now, interval: .seconds(1)) { _ in self.tick() })
+    try thread.loop?.add(RunLoop.Timer(after: .zero, interval: .seconds(1)) { _ in self.tick() })
   }
 
   private func tick() {}
@@ -28,7 +28,7 @@ private final class Weak: @unchecked Sendable {
     try thread.start()
     // Nothing that the loop holds has self. The thread holds its own state, not its handle: when self goes, the handle goes,
     // and the thread stops after due work.
-    try thread.loop?.add(RunLoop.Timer(fireDate: .now, interval: .seconds(1)) { [weak self] _ in self?.tick() })
+    try thread.loop?.add(RunLoop.Timer(after: .zero, interval: .seconds(1)) { [weak self] _ in self?.tick() })
   }
 
   private func tick() {}

@@ -10,7 +10,7 @@ extension RunLoop.Local {
   ///   - body: Called on this thread for each signal.
   /// - Throws: As the initialiser of `SignalSource`, and `add(_:to:)`.
   @discardableResult
-  public func signals(
+  public func signalSource(
     _ signals: RunLoop.Signal..., limit: RunLoop.RateLimit? = nil, order: Int = 0, in mode: RunLoop.Mode = .default,
     _ body: @escaping (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void
   ) throws(RunLoopError) -> RunLoop.SignalSource {
@@ -26,8 +26,8 @@ extension RunLoop.Local {
   ///   - body: Called on this thread when the child has ended.
   /// - Throws: As the initialiser of `ChildSource`, and `add(_:to:)`.
   @discardableResult
-  public func child(
-    _ processID: Int32, ownership: RunLoop.ChildSource.Ownership = .borrowed, order: Int = 0,
+  public func childSource(
+    processID: Int32, ownership: RunLoop.ChildSource.Ownership = .borrowed, order: Int = 0,
     in mode: RunLoop.Mode = .default, _ body: @escaping (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void
   ) throws(RunLoopError) -> RunLoop.ChildSource {
     try added(

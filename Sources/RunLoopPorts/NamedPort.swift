@@ -67,10 +67,6 @@ extension RunLoop.Port {
     _ = mailbox.connect(try Listener(name, of: mailbox, terms))
   }
 
-  /// How many connections the port has refused, or has ended because their peers broke the rules.
-  /// - Thread: Any.
-  public var refusedConnections: Int { terms?.refusalCount ?? 0 }
-
   /// What the port's peers hold now, and what was refused to them; all 0 for a port without a name.
   /// - Thread: Any.
   public var peerStatistics: RunLoop.PeerStatistics { terms?.statistics ?? RunLoop.PeerStatistics() }

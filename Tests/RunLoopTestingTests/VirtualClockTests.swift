@@ -24,6 +24,41 @@ import Testing
     }
   }
 
+  @Test func test_RLK_TIMER_8_aDelayCountsFromTheTimersCreation() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log) = (RunLoop.current, time.now, Log())
+      let continuous = RunLoop.ContinuousInstant.now
+      let timers = RunLoop.TimerClock.allCases.map { clock in
+        RunLoop.Timer(after: .seconds(10), interval: .seconds(7), on: clock) { timer in
+          log.append("\(timer.clock) after \(start.duration(to: time.now)) and \(continuous.duration(to: .now))")
+          timer.invalidate()
+        }
+      }
+      #expect(timers.map(\.interval) == [.seconds(7), .seconds(7), .seconds(7)])
+      time.suspend(for: .seconds(1))
+      time.advance(by: .seconds(5))
+      for timer in timers { try loop.add(timer) }
+      #expect(try loop.run() == .finished)
+      #expect(
+        log.all == [
+          "continuous after 9.0 seconds and 10.0 seconds", "wall after 9.0 seconds and 10.0 seconds",
+          "suspending after 10.0 seconds and 11.0 seconds",
+        ])
+    }
+  }
+
+  @Test func aDelayIsNeverNegativeAndMayBeForEver() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log) = (RunLoop.current, time.now, Log())
+      for delay in [Duration.zero, .seconds(-1), .seconds(Int64.min)] {
+        try loop.add(RunLoop.Timer(after: delay) { _ in log.append("\(start.duration(to: time.now))") })
+      }
+      #expect(try loop.run() == .finished)
+      #expect(log.all == ["0.0 seconds", "0.0 seconds", "0.0 seconds"])
+      #expect(RunLoop.Timer(after: .seconds(Int64.max)) { _ in }.fireDate == .distantFuture)
+    }
+  }
+
   @Test func timeDoesNotGoBackAndDoesNotOverflow() async throws {
     try await VirtualTime.run { time in
       let (now, continuous, wall) = (time.now, RunLoop.ContinuousInstant.now, RunLoop.WallInstant.now)

@@ -1,7 +1,7 @@
 extension RunLoop {
   /// The clocks that timers run on: each has a type for its moments.
   /// - Thread: Any: a value.
-  public enum TimerClock: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
+  public enum TimerClock: Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// Stands still while the machine is suspended, and is never set: `Instant`. Source: CLOCK_MONOTONIC.
     case suspending
     /// Goes on while the machine is suspended, and is never set: `ContinuousInstant`. Source: CLOCK_BOOTTIME.
@@ -15,6 +15,26 @@ extension RunLoop {
       case .suspending: "suspending"
       case .continuous: "continuous"
       case .wall: "wall"
+      }
+    }
+
+    /// The place among `allCases`.
+    @inline(__always)
+    var place: UInt8 {
+      switch self {
+      case .suspending: 0
+      case .continuous: 1
+      case .wall: 2
+      }
+    }
+
+    /// The clock at a place among `allCases`.
+    @inline(__always)
+    init(place: UInt8) {
+      switch place {
+      case 0: self = .suspending
+      case 1: self = .continuous
+      default: self = .wall
       }
     }
   }

@@ -129,7 +129,7 @@ struct ClockTimers {
   private var heard: UInt8 = 0
 
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
-    clockNumber = clock.rawValue
+    clockNumber = clock.place
     let port = try TimerPort(clock, kernel)
     do throws(RunLoopError) {
       heap = try TimerHeap()
@@ -155,10 +155,10 @@ struct ClockTimers {
 
   /// Of one that was given.
   @inline(__always)
-  var clock: RunLoop.TimerClock { RunLoop.TimerClock(rawValue: clockNumber).unsafelyUnwrapped }
+  var clock: RunLoop.TimerClock { RunLoop.TimerClock(place: clockNumber) }
 
   @inline(__always)
-  func isOn(_ clock: RunLoop.TimerClock) -> Bool { clockNumber == clock.rawValue }
+  func isOn(_ clock: RunLoop.TimerClock) -> Bool { clockNumber == clock.place }
 
   @inline(__always)
   private var isHeard: Bool { heard != 0 }

@@ -49,6 +49,25 @@ extension RunLoop {
         context: nil, onlyHost: nil, unchecked: body)
     }
 
+    /// Creates a timer whose first date is `delay` from now, on any clock.
+    ///
+    /// - Parameters:
+    ///   - delay: Counted from the call of the initialiser, not from `add(_:to:)` [RLK-TIMER-8]. Zero or less: the
+    ///     timer is due at once. 584 years or more: it never fires.
+    ///   - interval: Measured on the same clock; zero or less: the timer fires once.
+    ///   - tolerance: As for a timer that is given a date.
+    ///   - clock: The clock of the timer's dates.
+    ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
+    /// - Complexity: O(1), and a reading of the clock.
+    public convenience init(
+      after delay: Duration, interval: Duration = .zero, tolerance: Duration = .zero,
+      on clock: TimerClock = .suspending, _ body: @escaping @Sendable (Timer) -> Void
+    ) {
+      self.init(
+        clock, date: Instant(nanoseconds: Kernel.now(clock)).advanced(by: delay).nanoseconds, interval: interval,
+        tolerance: tolerance, order: 0, context: nil, onlyHost: nil, unchecked: body)
+    }
+
     /// Creates a timer on the continuous clock, which goes on while the machine is suspended. If its date passes
     /// meanwhile, the timer fires when the machine resumes.
     ///

@@ -59,11 +59,11 @@ struct ModeTimers: ~Copyable {
   private mutating func insert(_ made: ClockTimers) {
     guard let first else { return self.first = made }
     var row = others ?? []
-    if made.clock.rawValue < first.clock.rawValue {
+    if made.clock.place < first.clock.place {
       row.insert(first, at: 0)
       self.first = made
     } else {
-      row.insert(made, at: row.firstIndex { made.clock.rawValue < $0.clock.rawValue } ?? row.endIndex)
+      row.insert(made, at: row.firstIndex { made.clock.place < $0.clock.place } ?? row.endIndex)
     }
     others = row
   }
@@ -354,7 +354,7 @@ struct CollectedTimers: ~Copyable {
     let moments = (base..<count).map { index in
       row[index].timer._withUnsafeGuaranteedRef { timer in
         let date = timer.withSchedule { $0.date(on: timer.clock) }
-        let now = nows[Int(timer.clock.rawValue)]
+        let now = nows[Int(timer.clock.place)]
         return Int64(clamping: nows[0]) - Int64(clamping: now > date ? now - date : 0)
       }
     }

@@ -27,7 +27,8 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - loop: The loop whose thread flushes.
-    ///   - mode: `.common`: in every common mode.
+    ///   - mode: By default every common mode, not `.default` alone as for items: what is marked while the loop runs in
+    ///     the tracking mode must be flushed there.
     ///   - moment: With `.afterReady` a timer waits in the modes, and keeps them from being empty.
     ///   - order: Among the observers of before-waiting and exit; the default comes after most.
     ///   - flush: Called on the loop's thread, with no lock held, once for any number of `setNeeded()` before.
@@ -125,7 +126,8 @@ extension RunLoop {
 }
 
 extension RunLoop.Local {
-  /// A commit whose flush may use what belongs to this thread. - Throws: As `Commit`'s initialiser.
+  /// A commit whose flush may use what belongs to this thread, by default in every common mode.
+  /// - Throws: As `Commit`'s initialiser.
   public func commit(
     in mode: RunLoop.Mode = .common, at moment: RunLoop.Commit.Moment = .beforeWaiting, order: Int = 2_000_000,
     _ flush: @escaping () -> Void

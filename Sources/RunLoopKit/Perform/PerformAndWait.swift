@@ -35,6 +35,26 @@ extension RunLoop {
     try performAndWait(in: first, orIn: [second] + more, timeout: timeout, block: block)
   }
 
+  /// As `performAndWait(in:timeout:block:)`, for a block that may fail.
+  ///
+  /// The error of the block leaves the loop's run alone: only the caller receives it.
+  /// - Throws: What the block threw [RLK-WAIT-11]; a `RunLoopError` if the block did not run, for the same reasons.
+  @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
+  public func performAndWait<R>(
+    in mode: Mode = .default, timeout: Duration? = nil, block: () throws -> R
+  ) throws -> R {
+    try performAndWait(in: mode, orIn: [], timeout: timeout) { Result { try block() } }.get()
+  }
+
+  /// As `performAndWait(in:timeout:block:)`, for a block that may fail, and for several modes: the block runs once, in
+  /// the first of them that runs.
+  @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
+  public func performAndWait<R>(
+    in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil, block: () throws -> R
+  ) throws -> R {
+    try performAndWait(in: first, orIn: [second] + more, timeout: timeout) { Result { try block() } }.get()
+  }
+
   /// As `performAndWait(in:timeout:block:)`, for a list of modes.
   package func performAndWait<R>(
     in first: Mode, orIn others: ArraySlice<Mode>, timeout: Duration? = nil, block: () -> R

@@ -20,8 +20,9 @@ extension RunLoop {
   /// Makes items whose closures may capture what belongs to the loop's thread.
   ///
   /// A value of this type exists inside `assumeOnLoop(_:)` only. Each method creates an item, or queues a block, for
-  /// one mode of the loop; its parameters are those of the item's initialiser, or of the method of `RunLoop` that has
-  /// its name. The loop calls the closures on its thread, with no lock held, and releases them there [RLK-LOCAL-1].
+  /// one mode of the loop. A method that creates an item has the name of the item's type and the parameters of its
+  /// initialiser; one that queues a block has those of the method of `RunLoop` with its name. The loop calls the
+  /// closures on its thread, with no lock held, and releases them there [RLK-LOCAL-1].
   /// - Thread: The loop's own. - Blocks: No.
   public struct Local: ~Copyable {
     package let loop: RunLoop
@@ -147,7 +148,7 @@ extension RunLoop {
     /// - Throws: As the initialiser of `PortSource`, and `add(_:to:)`.
     @discardableResult
     public func portSource(
-      _ fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, in mode: Mode = .default,
+      fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, in mode: Mode = .default,
       _ body: @escaping (PortSource) -> Void
     ) throws(RunLoopError) -> PortSource {
       try added(
@@ -159,8 +160,8 @@ extension RunLoop {
     /// Creates a descriptor source and adds it to `mode`. The parameters are those of `FileDescriptorSource`.
     /// - Throws: As its initialiser, and `add(_:to:)`.
     @discardableResult
-    public func descriptor(
-      _ fileDescriptor: Int32, interest: FileDescriptorSource.Readiness,
+    public func fileDescriptorSource(
+      fileDescriptor: Int32, interest: FileDescriptorSource.Readiness,
       trigger: FileDescriptorSource.Trigger = .level, ownership: FileDescriptorSource.Ownership = .borrowed,
       unpollable: FileDescriptorSource.Unpollable = .refuse, limit: RateLimit? = nil, order: Int = 0,
       in mode: Mode = .default, _ body: @escaping (FileDescriptorSource, FileDescriptorSource.Readiness) -> Void

@@ -190,6 +190,37 @@ final class PerformAndWaitTests: XCTestCase {
     owner.join()
   }
 
+  private struct Refused: Error, Equatable { let number: Int }
+
+  func test_RLK_WAIT_11_whatTheBlockThrowsIsTheCallers() throws {
+    let server = try Server()
+    func ask(_ number: Int) throws -> Int {
+      if number % 2 == 1 { throw Refused(number: number) }
+      return number
+    }
+    for number in 0..<4 {
+      // Elsewhere, in one of several modes, and on the loop's own thread.
+      let answers = [
+        Result { try server.loop.performAndWait { try ask(number) } },
+        Result { try server.loop.performAndWait(in: "never", .default) { try ask(number) } },
+        try server.loop.performAndWait { Result { try server.loop.performAndWait { try ask(number) } } },
+      ]
+      for answer in answers {
+        switch answer {
+        case .success(let value): XCTAssertEqual(value, number)
+        case .failure(let error): XCTAssertEqual(error as? Refused, number % 2 == 1 ? Refused(number: number) : nil)
+        }
+      }
+    }
+    XCTAssertThrowsError(try server.loop.performAndWait(in: "never", timeout: .zero) { try ask(1) }) {
+      XCTAssertEqual($0 as? RunLoopError, .timedOut)
+    }
+    try server.end()
+    XCTAssertThrowsError(try server.loop.performAndWait { try ask(1) }) {
+      XCTAssertEqual($0 as? RunLoopError, .loopEnded)
+    }
+  }
+
   func test_RLK_WAIT_10_nothingOfItStays() throws {
     final class Token {}
     weak var weakToken: Token?

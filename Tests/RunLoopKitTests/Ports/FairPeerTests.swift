@@ -98,7 +98,7 @@ final class FairPeerTests: XCTestCase {
       XCTAssertEqual(seen.value, 1)
       XCTAssertEqual(reasons.value, ["no descriptors are left here for what came with a message"])
       XCTAssertEqual(port.peerStatistics.refusedMessages, 1)
-      XCTAssertEqual(port.refusedConnections, 0)
+      XCTAssertEqual(port.peerStatistics.refusedConnections, 0)
       peer.send(
         frame(id: 3, descriptors: 8, entries: [Entry](repeating: .descriptor, count: 8)),
         [Int32](repeating: 0, count: 8))

@@ -36,14 +36,14 @@ final class HostilePeerTests: XCTestCase {
       _ packet: [UInt8], with descriptors: [Int32] = [], _ words: String, file: StaticString = #filePath,
       line: UInt = #line
     ) throws {
-      let before = port.refusedConnections
+      let before = port.peerStatistics.refusedConnections
       do {
         let peer = RawPeer(name)
         XCTAssertEqual(peer.send(packet, descriptors), 0, file: file, line: line)
         XCTAssertEqual(peer.farewell(), words, file: file, line: line)
       }
       XCTAssertEqual(refusals.value.last?.reason, words, file: file, line: line)
-      XCTAssertEqual(port.refusedConnections, before + 1, file: file, line: line)
+      XCTAssertEqual(port.peerStatistics.refusedConnections, before + 1, file: file, line: line)
       try checkOthersAreServed(file: file, line: line)
     }
 
@@ -198,7 +198,7 @@ final class HostilePeerTests: XCTestCase {
       XCTAssertEqual(refusal?.description, "refused: \(reason)")
       XCTAssertEqual(asked.value.map(\.processID), [getpid()])
       XCTAssertEqual(called.value, 0)
-      XCTAssertEqual(port.refusedConnections, 1)
+      XCTAssertEqual(port.peerStatistics.refusedConnections, 1)
       let ownRefusal = thrown { try Port.connect(to: name, accepting: RunLoop.PeerPolicy { _ in false }) }
       XCTAssertEqual(ownRefusal, .refused)
       XCTAssertEqual(ownRefusal?.description, "refused: the port belongs to user \(geteuid())")

@@ -57,11 +57,12 @@ final class LocalTests: XCTestCase {
         source.invalidate()
       }.signal()
       let limit = RunLoop.RateLimit(count: 1, per: .seconds(3600))
-      try local.portSource(counters[0].descriptor, limit: limit) { source in
+      try local.portSource(fileDescriptor: counters[0].descriptor, limit: limit) { source in
         owned.call("port source")
         source.invalidate()
       }
-      try local.descriptor(counters[1].descriptor, interest: .readable, limit: limit) { source, _ in
+      try local.fileDescriptorSource(fileDescriptor: counters[1].descriptor, interest: .readable, limit: limit) {
+        source, _ in
         owned.call("descriptor")
         source.invalidate()
       }
