@@ -12,7 +12,7 @@ extension RunLoop {
 
     while true {
       if let counters { counters.pointee.passBegins() }
-      wakes.accept(for: activation, stops)  // (a)
+      if wakes.accept(for: activation, stops), isFinished(mode) { wakes.oweLook(to: activation) }  // (a)
       mode.notify(.beforeTimers, on: self)  // (b)
       mode.notify(.beforeSources, on: self)  // (c)
       var hasHandled = mode.performBlocks(on: self)  // (d)

@@ -123,7 +123,7 @@ extension RunLoop {
   ) -> RunResult? {
     let mode = activation.mode
     let parent = activation.parent
-    wakes.beginRun(inside: parent)
+    if wakes.beginRun(inside: parent), isFinished(mode) { wakes.oweLook(to: activation) }
     let outerStop = beginStops()
     owner.activation = activation
     let timing = CalloutTiming(counting: .runs, on: self)

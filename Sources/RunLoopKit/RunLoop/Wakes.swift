@@ -41,21 +41,24 @@ struct Wakes: ~Copyable {
 // MARK: What a run does with them. On the loop's own thread
 
 extension Wakes {
-  /// A run begins inside of another one, if that is not nil: what was posted while none accepted is dropped.
+  /// A run begins inside of another one, if that is not nil: what was posted while none accepted is dropped. True if
+  /// there was something.
   @inline(__always)
-  func beginRun(inside outer: Activation?) {
-    if let outer, outer.wakes.contains(.accepting) { return }
-    drop(owedTo: outer?.parent)
+  func beginRun(inside outer: Activation?) -> Bool {
+    if let outer, outer.wakes.contains(.accepting) { return false }
+    return drop(owedTo: outer?.parent)
   }
 
-  /// (a): from here to the wait a wake is remembered; what was posted before is dropped, since a pass follows.
+  /// (a): from here to the wait a wake is remembered; what was posted before is dropped, since a pass follows. True if
+  /// there was something.
   @inline(__always)
-  func accept(for run: Activation, _ stops: borrowing Stops) {
-    guard !run.wakes.contains(.accepting) else { return }
-    drop(owedTo: run.parent)
+  func accept(for run: Activation, _ stops: borrowing Stops) -> Bool {
+    guard !run.wakes.contains(.accepting) else { return false }
+    let hasDropped = drop(owedTo: run.parent)
     run.wakes.insert(.accepting)
     // A stop since the decision at (n): its kick may be among what was dropped. One from now on is remembered.
     if stops.isRequested { run.wakes.insert(.owedLook) }
+    return hasDropped
   }
 
   /// (g): a pass that goes to the main queue directly has no wait that could take a wake: it is the next one's, also of
@@ -106,15 +109,18 @@ extension Wakes {
     passOn(from: run)
   }
 
-  /// An enclosing run has received the answer that it awaits.
+  /// A run has the answer that it awaits, or shall look whether it is finished.
   func oweLook(to run: Activation) { run.wakes.insert(.owedLook) }
 
   /// Drops what was posted while no run accepted wakes. The enclosing run, for which it may have been meant, looks
-  /// again.
+  /// again. True if there was something.
   @inline(__always)
-  private func drop(owedTo enclosing: Activation?) {
+  @discardableResult
+  private func drop(owedTo enclosing: Activation?) -> Bool {
     let posted = word.take()
-    if posted != .none { forget(posted, owedTo: enclosing) }
+    guard posted != .none else { return false }
+    forget(posted, owedTo: enclosing)
+    return true
   }
 
   @inline(never)

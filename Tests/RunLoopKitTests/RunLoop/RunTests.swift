@@ -4,6 +4,8 @@ import XCTest
 import class RunLoopKit.RunLoop
 
 final class RunTests: XCTestCase {
+  override func tearDown() { CountingKernel.atReading = nil }
+
   func test_RLK_RUN_1_emptyUnknownAndPseudoModesFinishAtOnce() {
     onThread {
       let loop = RunLoop.current
@@ -90,6 +92,44 @@ final class RunTests: XCTestCase {
     loop.value?.stop()
     thread.join()
     XCTAssertEqual(result.value, .stopped)
+  }
+
+  /// Between the decision at the end of a pass and the next one, where the loop reads the clock because statistics
+  /// have begun: nothing else of the program runs there.
+  func test_RLK_RUN_13_aWakeBehindTheDecisionEndsARunThatHasNothingLeft() {
+    onThread {
+      CountingKernel.install()
+      let loop = RunLoop.current
+      let (sleeps, isOver) = (Box(false), Box(false))
+      let last = RunLoop.Source { _ in }
+      try loop.add(last)
+      let watch = Gate()
+      let watcher = TestThread {
+        watch.wait()
+        yieldUntil(loop.isWaiting || isOver.value)
+        sleeps.value = !isOver.value
+        loop.stop()
+      }
+      try loop.add(
+        RunLoop.Timer(fireDate: .now) { _ in
+          try! loop.enqueue {
+            loop.collectsStatistics = true
+            CountingKernel.atReading = {
+              CountingKernel.atReading = nil
+              TestThread {
+                last.invalidate()
+                loop.wakeUp()
+              }.join()
+              watch.open()
+            }
+          }
+        })
+      XCTAssertEqual(try loop.run(), .finished)
+      isOver.value = true
+      XCTAssertNil(CountingKernel.atReading)
+      watcher.join()
+      XCTAssertFalse(sleeps.value)
+    }
   }
 
   func test_RLK_RUN_7_nestingIsDeep() {
