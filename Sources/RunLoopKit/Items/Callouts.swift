@@ -32,6 +32,12 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(
   source.body.call(source, readiness)
 }
 
+/// Of `run(until:in:timeout:)`.
+@inline(never)
+func __RUNLOOPKIT_IS_ASKING_A_CONDITION__(_ condition: () -> Bool, _ isMet: inout Bool) {
+  isMet = condition()
+}
+
 @inline(never)
 func __RUNLOOPKIT_IS_REPORTING_A_SLOW_CALLOUT__(
   _ reporter: @Sendable (RunLoop.SlowCallout) -> Void, _ slow: RunLoop.SlowCallout

@@ -25,7 +25,7 @@ extension RunLoop.Port.SendRight {
     guard mode != .common else { throw .commonModeNotRunnable(call: "request(_:timeout:in:)") }
     let deadline = timeout.map { RunLoop.Instant.now.advanced(by: $0) }
     let loop = RunLoop.current
-    let bell = RunLoop.Port(queueLimit: 1, onlyHost: loop, unchecked: { _, _ in loop.replyBellRang() })
+    let bell = RunLoop.Port(queueLimit: 1, onlyHost: loop, unchecked: { _, _ in loop.awaitedBellRang() })
     let pending = PendingReply(bell: bell.mailbox)
     try loop.add(bell, to: mode)
     defer {
@@ -69,11 +69,20 @@ extension RunLoop {
   }
 
   /// The bell was served, perhaps by a run above the one that waits: that one's coming wait must not block. [loop]
-  fileprivate func replyBellRang() {
+  func awaitedBellRang() {
     var activation = owner.activation?.parent
     while let enclosing = activation {
       if enclosing.hasAnswer { wakes.oweLook(to: enclosing) }
       activation = enclosing.parent
     }
   }
+}
+
+/// What a request's run waits for. Owner only.
+private final class AwaitedReply: AwaitedEnd {
+  private let pending: PendingReply
+
+  init(_ pending: PendingReply) { self.pending = pending }
+
+  override var isOver: Bool { pending.isOver }
 }

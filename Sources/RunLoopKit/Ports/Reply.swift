@@ -74,14 +74,3 @@ package final class ReplyRight: Destination, @unchecked Sendable {
 
   deinit { pending.settle(.failure(.noReply)) }
 }
-
-/// What a request's run waits for. Owner only.
-final class AwaitedReply {
-  private let pending: PendingReply
-  /// A stop has reached the run.
-  var wasStopped = false
-
-  init(_ pending: PendingReply) { self.pending = pending }
-
-  var isOver: Bool { pending.isOver }
-}

@@ -12,8 +12,8 @@ struct Activation {
     let enclosingCallout: UInt
     /// Where its scope begins in the thread's scopes: before its entry observers.
     let scope: Int
-    /// Of a request's run: it ends when that has its answer. Held by the caller until the run has ended.
-    let awaited: Unmanaged<AwaitedReply>?
+    /// What the run ends for. Held by the caller until the run has ended.
+    let awaited: Unmanaged<AwaitedEnd>?
     /// The readiness source whose callout, which holds it, is on the stack: nested runs leave it out.
     var serving: Unmanaged<RunLoop.FileDescriptorSource>?
     var wakes = Wakes.OfRun.accepting
@@ -58,13 +58,19 @@ struct Activation {
     @inline(__always) nonmutating _modify { yield &state.wakes }
   }
 
-  // MARK: The answer that it awaits
+  // MARK: What it ends for
 
-  /// It has come, or never will.
-  @inline(__always)
+  /// It has come.
   var hasAnswer: Bool { state.awaited.map { $0.takeUnretainedValue().isOver } ?? false }
 
-  /// A request that was stopped passes that on.
+  @inline(__always)
+  var awaitsCondition: Bool { state.awaited.map { $0.takeUnretainedValue().isCondition } ?? false }
+
+  /// As `hasAnswer`, at the end of a pass: a condition is looked at.
+  @inline(__always)
+  func looksForAnswer() -> Bool { state.awaited.map { $0.takeUnretainedValue().look() } ?? false }
+
+  /// Whoever awaits something decides what a stop means.
   @inline(__always)
   func isStopped() { if let awaited = state.awaited { awaited.takeUnretainedValue().wasStopped = true } }
 
@@ -99,6 +105,23 @@ struct Activation {
   }
 
   func noteMuted() { state.isServingMuted = true }
+}
+
+/// What a run ends for, beside a stop, its limit and an empty mode: the answer to a request, the end of a task, a
+/// condition. Owner only.
+class AwaitedEnd {
+  /// A stop has reached the run.
+  final var wasStopped = false
+  /// It comes without an event of the mode: every wake asks for a look at it.
+  final let isCondition: Bool
+
+  init(isCondition: Bool = false) { self.isCondition = isCondition }
+
+  /// It has come. Calls nobody.
+  var isOver: Bool { false }
+
+  /// As `isOver`, once a pass.
+  func look() -> Bool { isOver }
 }
 
 /// How long a run may take (rule 5).

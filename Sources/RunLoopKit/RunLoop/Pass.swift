@@ -12,7 +12,7 @@ extension RunLoop {
 
     while true {
       if let counters { counters.pointee.passBegins() }
-      if wakes.accept(for: activation, stops), isFinished(mode) { wakes.oweLook(to: activation) }  // (a)
+      if wakes.accept(for: activation, stops) { keepFromWaiting(activation) }  // (a)
       mode.notify(.beforeTimers, on: self)  // (b)
       mode.notify(.beforeSources, on: self)  // (c)
       var hasHandled = mode.performBlocks(on: self)  // (d)
@@ -46,10 +46,17 @@ extension RunLoop {
       if !isInThisProcess { return .stopped }  // a callout has forked, and this is the child
       if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)
       if isPoll || (deadline != Time.forever && deadline <= Kernel.now()) { return .timedOut }
-      if activation.hasAnswer { return .stopped }
+      if activation.looksForAnswer() { return .stopped }
       if takeStop(of: activation) { return .stopped }
       if isFinished(mode) { return .finished }
     }
+  }
+
+  /// A wake was dropped that may have come behind the last decision at (n): if that would be another one now, the pass
+  /// that follows does not wait before the next one. CFRunLoop waits there.
+  @inline(never)
+  private func keepFromWaiting(_ activation: Activation) {
+    if activation.awaitsCondition || isFinished(activation.mode) { wakes.oweLook(to: activation) }
   }
 
   /// (l): true if a source was called or the main queue served.

@@ -7,7 +7,7 @@ extension RunLoop {
   /// - Returns: `.stopped` or `.finished`.
   /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`.
   /// - SeeAlso: `CFRunLoopRun`; to stay also in an empty mode: `runUntilStopped(in:)`.
-  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
   public func run() throws(RunLoopError) -> RunResult {
     try checkOwner("run()")
@@ -34,7 +34,7 @@ extension RunLoop {
   ///   close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. In the latter case the run has called the observers of
   ///   after-waiting and exit, and the loop's description says so.
   /// - SeeAlso: `CFRunLoopRunInMode`.
-  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
   public func run(
     in mode: Mode = .default, for limit: Duration? = nil, returnAfterSourceHandled: Bool = false
@@ -44,7 +44,7 @@ extension RunLoop {
   }
 
   /// As `run(in:for:returnAfterSourceHandled:)`, with the limit as a moment.
-  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
   public func run(
     in mode: Mode = .default, until: Instant, returnAfterSourceHandled: Bool = false
@@ -61,7 +61,7 @@ extension RunLoop {
   /// - Returns: `.stopped`.
   /// - Thread: The loop's own.
   /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common` [RLK-DIAG-5].
-  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
   public func runUntilStopped(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
     try checkOwner("runUntilStopped(in:)")
@@ -73,7 +73,7 @@ extension RunLoop {
   }
 
   func run(
-    in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting reply: AwaitedReply? = nil,
+    in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting end: AwaitedEnd? = nil,
     isOneOfAll: Bool = false
   ) throws(RunLoopError) -> RunResult {
     lock.lock()
@@ -91,8 +91,13 @@ extension RunLoop {
     // The answer is held by the caller until the run has ended, and the activation with it.
     var state = Activation.State(
       parent: owner.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope,
-      awaited: reply.map { Unmanaged.passUnretained($0) })
-    let result = withUnsafeMutablePointer(to: &state) { activate(Activation($0), limit, returnAfterSourceHandled) }
+      awaited: end.map { Unmanaged.passUnretained($0) })
+    let result = withUnsafeMutablePointer(to: &state) {
+      let activation = Activation($0)
+      // It may have become true since it was asked, and a loop that has never run hears of no wake.
+      if activation.awaitsCondition { wakes.oweLook(to: activation) }
+      return activate(activation, limit, returnAfterSourceHandled)
+    }
     guard let result else { throw owner.failedWaits.takeError() }
     return result
   }

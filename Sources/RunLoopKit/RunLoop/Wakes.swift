@@ -109,7 +109,7 @@ extension Wakes {
     passOn(from: run)
   }
 
-  /// A run has the answer that it awaits, or shall look whether it is finished.
+  /// A run has what it ends for, or shall look whether it has.
   func oweLook(to run: Activation) { run.wakes.insert(.owedLook) }
 
   /// Drops what was posted while no run accepted wakes. The enclosing run, for which it may have been meant, looks

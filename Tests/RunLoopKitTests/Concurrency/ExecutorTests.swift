@@ -270,12 +270,3 @@ struct ExecutorTests {
 
 /// On no actor.
 @concurrent private func whereAmI(_ loop: RunLoop) async -> Bool { loop.isCurrent }
-
-/// With the loop of a thread of its own.
-private func onOwnThread(_ body: @escaping (RunLoop) throws -> Void) throws {
-  let failure = Box<(any Error)?>(nil)
-  TestThread {
-    do { try body(.current) } catch { failure.value = error }
-  }.join()
-  if let error = failure.value { throw error }
-}

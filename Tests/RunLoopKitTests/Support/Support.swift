@@ -55,6 +55,15 @@ func onThread(_ body: @escaping () throws -> Void, file: StaticString = #filePat
   if let error = failure.value { XCTFail("\(error)", file: file, line: line) }
 }
 
+/// With the loop of a thread of its own.
+func onOwnThread(_ body: @escaping (RunLoop) throws -> Void) throws {
+  let failure = Box<(any Error)?>(nil)
+  TestThread {
+    do { try body(.current) } catch { failure.value = error }
+  }.join()
+  if let error = failure.value { throw error }
+}
+
 /// What `body` throws; nil if it returns, or throws another error.
 func thrown<R>(_ body: () throws -> R) -> RunLoopError? {
   do {
@@ -103,6 +112,17 @@ func yieldUntil(_ condition: @autoclosure () -> Bool, file: StaticString = #file
   while !condition() {
     if seconds() > limit { fatalError("it has not come in a minute", file: file, line: line) }
     sched_yield()
+  }
+}
+
+/// The same in a task, which keeps no thread from the task that it waits for.
+func yieldUntil(
+  _ condition: @autoclosure () -> Bool, file: StaticString = #file, line: UInt = #line
+) async {
+  let limit = ContinuousClock.now + .seconds(60)
+  while !condition() {
+    if ContinuousClock.now > limit { fatalError("it has not come in a minute", file: file, line: line) }
+    await Task.yield()
   }
 }
 

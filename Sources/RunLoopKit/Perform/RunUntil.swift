@@ -1,0 +1,75 @@
+extension RunLoop {
+  /// Why `run(until:in:timeout:)` has ended.
+  public enum ConditionResult: Sendable {
+    /// The condition is true.
+    case met
+    case timedOut
+    case stopped
+    /// The mode has nothing to wait for, so that nothing could make the condition true.
+    case finished
+  }
+
+  /// Runs the loop in one mode until a condition is true.
+  ///
+  /// `try loop.run(until: isDone)` replaces `while !isDone { try loop.run(for: .milliseconds(10)) }`. The loop sleeps
+  /// until an event of the mode or a wake-up comes, and never for the condition alone [RLK-UNTIL-2].
+  /// - Parameters:
+  ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one [RLK-UNTIL-1].
+  ///     It should be cheap. What another thread changes is noticed at the next event; call `wakeUp()` after the change
+  ///     to have it noticed at once [RLK-UNTIL-3].
+  ///   - mode: The mode whose members are served.
+  ///   - timeout: How long the call runs the loop. Zero or less: one pass that does not wait. Nil: no limit.
+  /// - Returns: `.met` whenever the condition was true in the end, even if the run was stopped or the limit was over in
+  ///   the same pass [RLK-UNTIL-4].
+  /// - Thread: The loop's own.
+  /// - Re-entry: Allowed, also in `condition` [RLK-UNTIL-5].
+  /// - Blocks: As a run does.
+  /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common`.
+  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  public func run(
+    until condition: @autoclosure () -> Bool, in mode: Mode = .default, timeout: Duration? = nil
+  ) throws(RunLoopError) -> ConditionResult {
+    try checkOwner("run(until:in:timeout:)")
+    guard mode != .common else { throw .commonModeNotRunnable(call: "run(until:in:timeout:)") }
+    let result = withoutActuallyEscaping(condition) { condition -> Result<ConditionResult, RunLoopError> in
+      let awaited = AwaitedCondition(condition)
+      if awaited.look() { return .success(.met) }
+      do throws(RunLoopError) {
+        let result = try run(in: mode, limit: RunLimit(timeout), false, awaiting: awaited)
+        return .success(awaited.look() ? .met : ConditionResult(result))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+}
+
+extension RunLoop.ConditionResult {
+  /// Of a run that has ended before the condition was true.
+  fileprivate init(_ result: RunLoop.RunResult) {
+    switch result {
+    case .finished: self = .finished
+    case .timedOut: self = .timedOut
+    case .stopped, .handledSource: self = .stopped
+    }
+  }
+}
+
+/// Looked at once a pass, until it is true.
+private final class AwaitedCondition: AwaitedEnd {
+  private let condition: () -> Bool
+  private var isMet = false
+
+  init(_ condition: @escaping () -> Bool) {
+    self.condition = condition
+    super.init(isCondition: true)
+  }
+
+  override var isOver: Bool { isMet }
+
+  override func look() -> Bool {
+    if !isMet { __RUNLOOPKIT_IS_ASKING_A_CONDITION__(condition, &isMet) }
+    return isMet
+  }
+}

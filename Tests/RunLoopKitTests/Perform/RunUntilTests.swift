@@ -1,0 +1,145 @@
+import RunLoopKit
+import Testing
+
+import class RunLoopKit.RunLoop
+
+/// Nothing of it waits for real time: a limit is there so that a hang is a failure.
+struct RunUntilTests {
+  private static let limit = Duration.seconds(20)
+
+  @Test func test_RLK_UNTIL_1_theConditionIsAskedBeforeTheFirstPassAndAfterEachOne() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      var log: [String] = []
+      try loop.assumeOnLoop { local in
+        try local.observer([.entry, .beforeTimers, .exit]) { _, activity in
+          log.append(activity == .beforeTimers ? "pass" : activity == .exit ? "exit" : "entry")
+        }
+        try local.timer(after: .zero, interval: .milliseconds(1)) { _ in log.append("timer") }
+      }
+      #expect(try loop.run(until: true, timeout: Self.limit) == .met)
+      #expect(log == [])
+      var asked = 0
+      let condition = {
+        asked += 1
+        log.append("asked \(asked)")
+        return log.count { $0 == "timer" } == 2
+      }
+      #expect(try loop.run(until: condition(), timeout: Self.limit) == .met)
+      #expect(log.first == "asked 1")
+      #expect(log.suffix(2) == ["asked \(asked)", "exit"])
+      #expect(log.count { $0 == "pass" } == asked - 1)
+    }
+  }
+
+  /// The mode has one event; what is asked between is asked for nothing.
+  @Test func test_RLK_UNTIL_2_nothingButEventsWakesTheLoop() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      var (waits, asked, hasFired) = (0, 0, false)
+      try loop.assumeOnLoop { local in
+        try local.observer(.afterWaiting) { _, _ in waits += 1 }
+        try local.timer(after: .milliseconds(20)) { _ in hasFired = true }
+      }
+      let condition = {
+        asked += 1
+        return hasFired
+      }
+      #expect(try loop.run(until: condition(), timeout: Self.limit) == .met)
+      // The first pass only looks: the condition may have changed since it was asked.
+      #expect(waits == 2)
+      #expect(asked == 3)
+    }
+  }
+
+  /// The change comes behind the answer, as another thread's may: the next pass must not sleep.
+  @Test(arguments: 1...3) func test_RLK_UNTIL_3_aWakeBehindALookIsNotLost(turn: Int) throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      try loop.add(RunLoop.Source { _ in })
+      var (asked, isMet) = (0, false)
+      let condition = {
+        asked += 1
+        defer {
+          if asked == turn {
+            isMet = true
+            loop.wakeUp()
+          } else if asked < turn {
+            loop.wakeUp()
+          }
+        }
+        return isMet
+      }
+      #expect(try loop.run(until: condition(), timeout: Self.limit) == .met)
+      #expect(asked == turn + 1)
+    }
+  }
+
+  /// A run that a callout nests before the wait takes the wake.
+  @Test func test_RLK_UNTIL_3_aNestedRunPassesTheWakeOn() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      try loop.add(RunLoop.Source { _ in })
+      var (asked, isMet, hasRun) = (0, false, false)
+      try loop.assumeOnLoop { local in
+        try local.observer(.beforeSources) { _, _ in
+          guard asked == 2, !hasRun else { return }
+          hasRun = true
+          isMet = true
+          loop.wakeUp()
+          #expect(try! loop.run(for: .zero) == .timedOut)
+        }
+      }
+      let condition = {
+        asked += 1
+        if asked == 1 { loop.wakeUp() }
+        return isMet
+      }
+      #expect(try loop.run(until: condition(), timeout: Self.limit) == .met)
+      #expect(hasRun)
+    }
+  }
+
+  @Test func test_RLK_UNTIL_4_aConditionThatIsTrueInTheEndIsMet() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      var isMet = false
+      try loop.assumeOnLoop { local in
+        let source = try local.source { _ in
+          isMet = true
+          loop.stop()
+        }
+        source.signal()
+        #expect(try loop.run(until: isMet, timeout: .zero) == .met)
+        isMet = false
+        source.signal()
+      }
+      #expect(try loop.run(until: isMet, timeout: Self.limit) == .met)
+      // The stop was this run's.
+      #expect(try loop.run(for: .zero) == .timedOut)
+    }
+  }
+
+  @Test func test_RLK_UNTIL_4_theAnswerSaysWhyTheRunEnded() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      #expect(try loop.run(until: false) == .finished)
+      #expect(thrown { _ = try loop.run(until: false, in: .common) } == .commonModeNotRunnable)
+      try loop.add(RunLoop.Source { _ in })
+      #expect(try loop.run(until: false, timeout: .zero) == .timedOut)
+      #expect(try loop.run(until: false, timeout: .milliseconds(1)) == .timedOut)
+      try loop.perform { loop.stop() }
+      #expect(try loop.run(until: false, timeout: Self.limit) == .stopped)
+    }
+  }
+
+  @Test func test_RLK_UNTIL_5_aConditionMayRunTheLoop() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      let done = Box(0)
+      let condition = {
+        if done.value < 2 {
+          try! loop.perform { done.value += 1 }
+          #expect(try! loop.run(for: .zero) != .stopped)
+        }
+        return done.value == 2
+      }
+      try loop.add(RunLoop.Source { _ in })
+      try loop.perform {}
+      #expect(try loop.run(until: condition(), timeout: Self.limit) == .met)
+    }
+  }
+}
