@@ -10,6 +10,7 @@ let package = Package(
     .executableTarget(name: "plain", dependencies: ["Story"]),
     .executableTarget(name: "queue", dependencies: ["Story"]),
     .executableTarget(name: "task", dependencies: ["Story"]),
+    .executableTarget(name: "async", dependencies: ["RunLoopKit"]),
     .executableTarget(name: "ended", dependencies: ["RunLoopKit"]),
   ],
   swiftLanguageModes: [.v6]

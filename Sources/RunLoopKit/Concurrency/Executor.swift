@@ -99,6 +99,9 @@ extension RunLoop {
       fatalError("RunLoopKit: this is not the thread of the run loop that the actor is pinned to")
     }
 
+    /// A job of it is on the loop's stack: no other one runs before that ends.
+    var isRunningJob: Bool { lock.withLock { isServing } }
+
     // MARK: On the loop's thread
 
     fileprivate func join(_ loop: RunLoop) {

@@ -24,7 +24,7 @@ enum MainThread {
       """
       RunLoopKit: the main thread has ended with \(text(members, "member")) and \(text(blocks, "block")) in its run loop, \
       which nothing will ever call. An async main ends the main thread when it first suspends: make main synchronous and \
-      run the loop there, or use the loop of a RunLoop.Thread.
+      call RunLoop.main.run { await ... } there, or use the loop of a RunLoop.Thread.
 
       """)
   }

@@ -17,7 +17,7 @@ extension RunLoop {
   /// - Re-entry: Its modes run nested, in the order in which they were made; timers and descriptor sources whose
   ///   callouts are on the stack are not called.
   /// - Throws: As `run(in:for:)`; `.inSignalHandler`.
-  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
   public func runAllModes(
     slice: Duration = .milliseconds(1), until isDone: () -> Bool

@@ -1,0 +1,113 @@
+internal import Synchronization
+
+extension RunLoop {
+  /// Runs the loop in one mode until an async function has returned, and answers what it returned.
+  ///
+  /// This is the way from a synchronous `main` to async code:
+  ///
+  /// ```swift
+  /// try RunLoop.main.run { try await serve() }
+  /// ```
+  ///
+  /// The function is a task of its own. Without an isolation it prefers the loop's executor, and so runs on the loop's
+  /// thread between awaits of what runs elsewhere [RLK-TASK-1]; in a `@MainActor` context it runs on the main actor,
+  /// which the main loop serves. Items, blocks and the main dispatch queue are served meanwhile, whether or not the
+  /// mode has any.
+  ///
+  /// A `stop()` cancels the task, and the call goes on until the function has returned: the function decides how it
+  /// ends [RLK-TASK-2].
+  /// - Parameters:
+  ///   - mode: The mode whose members are served. The main actor and the main dispatch queue are served in common modes
+  ///     only.
+  ///   - body: Released when it has returned.
+  /// - Returns: What `body` returned.
+  /// - Throws: What `body` has thrown. `.wouldDeadlock` if the function could never run: in a job of the executor that
+  ///   it would wait for, or on the main actor if the run does not serve that [RLK-TASK-3]. `.loopEnded` if the thread
+  ///   is told to end now (`RunLoop.Thread`); the task is cancelled then, and goes on elsewhere [RLK-TASK-4].
+  ///   `.commonModeNotRunnable` for `.common`; else as `run(in:for:returnAfterSourceHandled:)`, and the task is
+  ///   cancelled.
+  /// - Thread: The loop's own.
+  /// - Re-entry: Allowed from callouts.
+  /// - Blocks: Until then.
+  @available(*, noasync, message: "it blocks its thread: in a task, await the function itself")
+  public func run<R: Sendable>(
+    in mode: Mode = .default, @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> R
+  ) throws -> R {
+    try checkOwner("run(in:_:)")
+    guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "run(in:_:)") }
+    let executor = isCommonMode(mode) ? self.executor : self.executor(in: mode)
+    let body = body  // asked for its isolation as a parameter, the compiler (6.3) crashes
+    try checkServed(body.isolation, executor, mode)
+    let bell = Port(queueLimit: 1, onlyHost: self, unchecked: { [unowned self] _, _ in awaitedBellRang() })
+    try add(bell, to: mode)
+    defer { bell.invalidate() }
+    let end = TaskEnd<R>(bell.mailbox)
+    let task = Task(executorPreference: executor) {
+      do { end.come(.success(try await body())) } catch { end.come(.failure(error)) }
+    }
+    if let reason = serve(mode, until: end, stopping: task) {
+      task.cancel()
+      throw reason
+    }
+    // It has come.
+    return try end.result.unsafelyUnwrapped.get()
+  }
+
+  /// Why the task goes on without the run; nil: it has returned.
+  private func serve<R>(_ mode: Mode, until end: TaskEnd<R>, stopping task: Task<Void, Never>) -> RunLoopError? {
+    while !end.hasCome {
+      guard isInThisProcess else { return .forked }
+      guard !stops.isQuitting else { return .loopEnded }
+      let awaited = AwaitedTask(end)
+      do throws(RunLoopError) {
+        _ = try run(in: mode, limit: RunLimit(nil), false, awaiting: awaited)
+      } catch {
+        return error
+      }
+      if awaited.wasStopped { task.cancel() }
+    }
+    return nil
+  }
+
+  /// Whether a run of the mode runs what has this isolation.
+  private func checkServed(_ isolation: (any Actor)?, _ executor: Executor, _ mode: Mode) throws(RunLoopError) {
+    if isMain, isolation is MainActor, lock.withLock({ modeToRun(mode).map { !isKeptByMainQueue($0) } ?? true }) {
+      throw .wouldDeadlock(
+        call: "run(in:_:)",
+        "the function waits for the main actor, which is not served in mode \"\(mode)\" here: run it in a common "
+          + "mode, not inside of a main queue's block, and leave servesMainQueue on")
+    }
+    if executor.isRunningJob {
+      throw .wouldDeadlock(
+        call: "run(in:_:)", "a job of the loop's executor makes the call, and no other job runs before it ends")
+    }
+  }
+}
+
+/// What the task of a run has returned; rings when it has come.
+private final class TaskEnd<R: Sendable>: Sendable {
+  private let bell: Mailbox
+  private let answer = Mutex<Result<R, any Error>?>(nil)
+  private let isHere = Atomic<Bool>(false)
+
+  init(_ bell: Mailbox) { self.bell = bell }
+
+  var hasCome: Bool { isHere.load(ordering: .acquiring) }
+
+  func come(_ result: Result<R, any Error>) {
+    answer.withLock { $0 = result }
+    isHere.store(true, ordering: .releasing)
+    _ = bell.accept(RunLoop.Message())
+  }
+
+  var result: Result<R, any Error>? { answer.withLock { $0 } }
+}
+
+/// Owner only.
+private final class AwaitedTask<R: Sendable>: AwaitedEnd {
+  private let end: TaskEnd<R>
+
+  init(_ end: TaskEnd<R>) { self.end = end }
+
+  override var isOver: Bool { end.hasCome }
+}

@@ -1,0 +1,161 @@
+import RunLoopKit
+import Testing
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+private struct Failure: Error, Equatable {}
+
+private actor Elsewhere {
+  private(set) var count = 0
+  func next() -> Int {
+    count += 1
+    return count
+  }
+}
+
+/// Until it is cancelled.
+private func untilCancelled() async {
+  let (stream, end) = AsyncStream<Void>.makeStream()
+  await withTaskCancellationHandler {
+    for await _ in stream {}
+  } onCancel: {
+    end.finish()
+  }
+}
+
+struct RunTaskTests {
+  @Test func test_RLK_TASK_1_theFunctionRunsOnTheLoopsThread() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      let elsewhere = Elsewhere()
+      let ticks = Box(0)
+      try loop.add(RunLoop.Timer(fireDate: .now, interval: .microseconds(100)) { _ in ticks.value += 1 })
+      let answer = try loop.run {
+        var places = [loop.isCurrent]
+        for _ in 1...3 {
+          _ = await elsewhere.next()
+          places.append(loop.isCurrent)
+        }
+        return "\(await elsewhere.count) \(places)"
+      }
+      #expect(answer == "3 [true, true, true, true]")
+      #expect(throws: Failure.self) { try loop.run { throw Failure() } as Void }
+      // In a mode that has nothing, and is not common.
+      #expect(try loop.run(in: "mine") { loop.isCurrent })
+      #expect(loop.isEmpty(in: "mine"))
+      #expect(thrown { try loop.run(in: .common) {} } == .commonModeNotRunnable)
+    }
+  }
+
+  /// In the end of the run that it is nested in, in the same pass, and while that waits.
+  @Test func test_RLK_TASK_1_aRunIsOverAlthoughAnotherOneWasAboveIt() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      let log = Box<[String]>([])
+      let outer: String = try loop.run {
+        try! loop.perform {
+          let inner: Int = try! loop.run(in: "inner") { 1 }
+          log.update { $0.append("inner \(inner)") }
+        }
+        return "outer"
+      }
+      #expect(outer == "outer")
+      #expect(try loop.run(for: .zero) != .stopped)
+      #expect(log.value == ["inner 1"])
+    }
+  }
+
+  @Test func test_RLK_TASK_2_aStopCancelsTheFunction() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      try loop.perform { loop.stop() }
+      let answer = try loop.run {
+        await untilCancelled()
+        return Task.isCancelled
+      }
+      #expect(answer)
+      #expect(try loop.run(for: .zero) == .finished)
+    }
+  }
+
+  @Test func test_RLK_TASK_3_whatCouldNeverRunIsRefused() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      let error = Box<RunLoopError?>(nil)
+      try loop.run {
+        nested(loop, error)
+      }
+      #expect(error.value == .wouldDeadlock)
+      #expect("\(try #require(error.value))".contains("a job of the loop's executor makes the call"))
+    }
+  }
+
+  @Test func test_RLK_TASK_4_anEndOfTheThreadLetsTheFunctionGo() throws {
+    let (error, isCancelled, isOver) = (Box<RunLoopError?>(nil), Box(false), Gate())
+    let thread = RunLoop.Thread(name: "task")
+    try thread.start()
+    try thread.perform {
+      error.value = thrown {
+        try RunLoop.current.run {
+          thread.stop(.now)
+          await untilCancelled()
+          isCancelled.value = Task.isCancelled
+          isOver.open()
+        }
+      }
+    }
+    try thread.join()
+    isOver.wait()
+    #expect(error.value == .loopEnded)
+    #expect(isCancelled.value)
+  }
+}
+
+private func nested(_ loop: RunLoop, _ error: Box<RunLoopError?>) { error.value = thrown { try loop.run {} } }
+
+/// On the main thread.
+final class RunMainTaskTests: XCTestCase {
+  @MainActor private static var log: [String] = []
+
+  func test_RLK_TASK_1_aMainActorsFunctionRunsOnTheMainLoop() throws {
+    try MainActor.assumeIsolated { try Self.runOnMainActor() }
+  }
+
+  @MainActor private static func runOnMainActor() throws {
+    log = []
+    let main = RunLoop.main
+    let answer = try main.run {
+      log.append("main \(main.isCurrent)")
+      await Task.yield()
+      log.append("main \(main.isCurrent)")
+      let elsewhere = await Task.detached { main.isCurrent }.value
+      log.append("elsewhere \(elsewhere)")
+      return 7
+    }
+    XCTAssertEqual(answer, 7)
+    XCTAssertEqual(log, ["main true", "main true", "elsewhere false"])
+  }
+
+  func test_RLK_TASK_3_aMainActorsFunctionNeedsAModeThatServesIt() throws {
+    try MainActor.assumeIsolated { try Self.runWhereItIsNotServed() }
+  }
+
+  @MainActor private static func runWhereItIsNotServed() throws {
+    let main = RunLoop.main
+    func error(in mode: RunLoop.Mode) -> RunLoopError? { thrown { try main.run(in: mode) { log = [] } } }
+    XCTAssertEqual(error(in: "mine"), .wouldDeadlock)
+    main.servesMainQueue = false
+    XCTAssertEqual(error(in: .default), .wouldDeadlock)
+    main.servesMainQueue = true
+    XCTAssertNil(error(in: .default))
+    // In a block of the queue that the function would wait for.
+    let inQueue = Box<RunLoopError?>(nil)
+    try main.run {
+      inQueue.value = error(in: .default)
+    }
+    XCTAssertEqual(inQueue.value, .wouldDeadlock)
+  }
+
+  /// Without an isolation it is not held up by who holds the main actor.
+  func test_RLK_TASK_1_aFunctionOfNobodyRunsOnTheMainThreadToo() throws {
+    let isThere = try RunLoop.main.run { RunLoop.main.isCurrent }
+    XCTAssertTrue(isThere)
+  }
+}
