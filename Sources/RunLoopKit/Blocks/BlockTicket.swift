@@ -22,7 +22,7 @@ final class BlockTicket: Sendable {
   func finish() { _ = stage.change(from: Stage.running, to: Stage.done) }
 
   /// The block was released. Nothing if it has run or was withdrawn.
-  func lose() { _ = stage.change(from: Stage.queued, to: Stage.lost) }
+  func lose() -> Bool { stage.change(from: Stage.queued, to: Stage.lost) }
 
   /// True: the block will not run.
   func withdraw() -> Bool { stage.change(from: Stage.queued, to: Stage.withdrawn) }

@@ -20,7 +20,7 @@ extension RunLoop {
   /// - Complexity: O(1) and, if it has to wait, one futex(2) call on each side besides the wake; withdrawing is
   ///   O(blocks that wait).
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
-  @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
+  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
   public func performAndWait<R>(
     in mode: Mode = .default, timeout: Duration? = nil, block: () -> R
   ) throws(RunLoopError) -> R {
@@ -28,7 +28,7 @@ extension RunLoop {
   }
 
   /// As `performAndWait(in:timeout:block:)`, for several modes: the block runs once, in the first of them that runs.
-  @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
+  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
   public func performAndWait<R>(
     in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil, block: () -> R
   ) throws(RunLoopError) -> R {
@@ -80,13 +80,13 @@ extension RunLoop {
   }
 
   /// As `append` of Blocks.swift, with a ticket by which it can be withdrawn.
-  private func queue(_ call: AwaitedCall, _ first: Mode, _ more: ArraySlice<Mode>) throws(RunLoopError) {
-    let turn = AwaitedTurn(call)
+  func queue(_ call: AwaitedCall, _ first: Mode, _ more: ArraySlice<Mode>) throws(RunLoopError) {
     lock.lock()
     guard !hasEnded else {
       lock.unlock()
       throw endedError
     }
+    let turn = AwaitedTurn(call)
     let mode = state.makeMode(first)
     let others = QueuedBlock.OtherModes(
       more.map { state.makeMode($0) }, besides: mode, ticket: call.ticket)
@@ -111,7 +111,7 @@ extension RunLoop {
   }
 
   /// A withdrawn block, unless a drain has it: that one drops it.
-  private func removeBlock(_ ticket: BlockTicket) {
+  func removeBlock(_ ticket: BlockTicket) {
     let removed = lock.withLock { () -> QueuedBlock? in
       let removed = state.blocks.remove(ticket)
       queuedBlocks.store(state.blocks.count, ordering: .releasing)
@@ -121,15 +121,22 @@ extension RunLoop {
   }
 }
 
-/// A block on its way to another thread and back. Its closure is the runner's once the ticket says that it has begun,
-/// else the waiting thread's.
-private final class AwaitedCall: @unchecked Sendable {
+/// A block on its way to another thread and back. Its closures are the runner's once the ticket says that it has begun,
+/// else whoever's that withdraws it or finds it lost.
+final class AwaitedCall: @unchecked Sendable {
   let ticket = BlockTicket()
   private var body: (() -> Void)?
+  private var whenLost: (() -> Void)?
 
-  init(_ body: @escaping () -> Void) { self.body = body }
+  init(_ body: @escaping () -> Void, whenLost: (() -> Void)? = nil) {
+    self.body = body
+    self.whenLost = whenLost
+  }
 
-  func forget() { body = nil }
+  func forget() {
+    body = nil
+    whenLost = nil
+  }
 
   func run(on loop: RunLoop) {
     guard ticket.begin() else { return }
@@ -140,10 +147,18 @@ private final class AwaitedCall: @unchecked Sendable {
     ticket.finish()
   }
 
+  /// The queued block was released without having had its turn.
+  func lose() {
+    guard ticket.lose(), let whenLost else { return }
+    forget()
+    whenLost()
+  }
+
   /// A function of its own: the closure is released when it returns, before the waiting thread goes on.
   @inline(never)
   private func callBody() {
     let body = self.body.take()
+    whenLost = nil
     body?()
   }
 }
@@ -156,5 +171,5 @@ private final class AwaitedTurn {
 
   func run(on loop: RunLoop) { call.run(on: loop) }
 
-  deinit { call.ticket.lose() }
+  deinit { call.lose() }
 }

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The state of a `RunLoop.Thread`, which the thread itself holds: it outlives its handle.
 final class Resident: @unchecked Sendable {
-  private enum Phase {
+  enum Phase {
     static let idle: UInt32 = 0
     static let starting: UInt32 = 1
     /// The loop takes work.
@@ -22,22 +22,24 @@ final class Resident: @unchecked Sendable {
     static let now: UInt8 = 2
   }
 
-  private let name: String
+  let name: String
   private let stackSize: Int?
-  private let phase = FutexWord()
+  let phase = FutexWord()
   /// Changed under the lock, so that work that is accepted is queued before what ends the thread.
   private let told = Atomic<UInt8>(Told.nothing)
   /// Guards what follows.
-  private let lock = Lock()
+  let lock = Lock()
   private var setUp: (@Sendable (RunLoop) throws -> Void)?
   private var failure: (any Error)?
   private var loop: RunLoop?
   /// From the thread's first step on.
-  private var handle: pthread_t?
+  var handle: pthread_t?
   /// The starting thread's.
   private var kernel: Kernel?
   /// Where threads take turns.
-  private var place: (any ThreadPlace)?
+  var place: (any ThreadPlace)?
+  /// Tasks that wait for the next phase.
+  var waiters = PhaseWaiters()
 
   init(name: String, stackSize: Int?, setUp: @escaping @Sendable (RunLoop) throws -> Void) {
     self.name = name
@@ -45,7 +47,7 @@ final class Resident: @unchecked Sendable {
     self.setUp = setUp
   }
 
-  private var isForked: Bool { lock.forkGeneration != Kernel.forkGeneration }
+  var isForked: Bool { lock.forkGeneration != Kernel.forkGeneration }
 
   var currentLoop: RunLoop? { isForked ? nil : lock.withLock { loop } }
 
@@ -86,22 +88,32 @@ final class Resident: @unchecked Sendable {
 
 extension Resident {
   func start() throws {
-    guard !isForked else { throw RunLoopError.forked }
-    guard phase.change(from: Phase.idle, to: Phase.starting) else { throw RunLoopError.alreadyStarted }
-    do {
-      try makeThread()
-    } catch {
-      lock.withLock {
-        told.store(Told.nothing, ordering: .sequentiallyConsistent)  // it was for this start
-        _ = phase.change(from: Phase.starting, to: Phase.idle)
-      }
-      throw error
-    }
+    try begin()
     _ = phase.wait(while: Phase.starting, .never, for: "the set-up of RunLoop.Thread \"\(name)\" (start)")
-    let failure = lock.withLock { self.failure.take() ?? (loop == nil ? RunLoopError.loopEnded : nil) }
-    if let failure {
+    if let failure = takeFailure() {
       try? join(.never)
       throw failure
+    }
+  }
+
+  /// Why there is no loop, though its set-up is over.
+  func takeFailure() -> (any Error)? {
+    lock.withLock { failure.take() ?? (loop == nil ? RunLoopError.loopEnded : nil) }
+  }
+
+  func begin() throws(RunLoopError) {
+    guard !isForked else { throw .forked }
+    guard phase.change(from: Phase.idle, to: Phase.starting) else { throw .alreadyStarted }
+    do throws(RunLoopError) {
+      try makeThread()
+    } catch {
+      let waiting = lock.withLock {
+        told.store(Told.nothing, ordering: .sequentiallyConsistent)  // it was for this start
+        _ = phase.change(from: Phase.starting, to: Phase.idle)
+        return waiters.takeAll()
+      }
+      waiting.forEach { $0() }
+      throw error
     }
   }
 
@@ -160,7 +172,7 @@ extension Resident {
       self.loop = loop
       obey(loop)  // a stop that was asked for while the thread was set up
     }
-    _ = phase.change(from: Phase.starting, to: Phase.running)
+    enter(Phase.running, from: Phase.starting)
     return true
   }
 }
@@ -223,42 +235,14 @@ extension Resident {
 
   /// The end of the thread's loop. [loop]
   func hasEnded() {
-    if !phase.change(from: Phase.running, to: Phase.ended) { _ = phase.change(from: Phase.starting, to: Phase.ended) }
-  }
-}
-
-// MARK: Waiting for the end
-
-extension Resident {
-  func join(_ deadline: Deadline) throws(RunLoopError) {
-    guard !isForked else { throw .forked }
-    while true {
-      let seen = phase.load()
-      switch seen {
-      case Phase.idle, Phase.joined: return
-      case Phase.ended:
-        try checkOtherThread()
-        if phase.change(from: Phase.ended, to: Phase.joining) { return reclaim() }
-      default:
-        if seen != Phase.joining { try checkOtherThread() }
-        guard phase.wait(while: seen, deadline, for: "the end of RunLoop.Thread \"\(name)\" (join)") else {
-          throw .timedOut
-        }
-      }
-    }
+    if !enter(Phase.ended, from: Phase.running) { enter(Phase.ended, from: Phase.starting) }
   }
 
-  /// Its number may be another thread's once it was joined.
-  private func checkOtherThread() throws(RunLoopError) {
-    guard let handle = lock.withLock({ self.handle }), pthread_equal(handle, pthread_self()) != 0 else { return }
-    throw .wouldDeadlock(call: "join(timeout:)", "a thread cannot wait for its own end")
-  }
-
-  /// What is left of the thread is a moment, after the end of its loop.
-  private func reclaim() {
-    let (handle, place) = lock.withLock { (self.handle, self.place) }
-    place?.waitForLastTurn(for: "the last turn of RunLoop.Thread \"\(name)\" (join)")
-    if let handle { pthread_join(handle, nil) }
-    _ = phase.change(from: Phase.joining, to: Phase.joined)
+  /// True if it was in the phase before. Whoever waits for that goes on.
+  @discardableResult
+  func enter(_ next: UInt32, from last: UInt32) -> Bool {
+    guard phase.change(from: last, to: next) else { return false }
+    lock.withLock { waiters.takeAll() }.forEach { $0() }
+    return true
   }
 }

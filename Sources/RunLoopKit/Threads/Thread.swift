@@ -45,8 +45,12 @@ extension RunLoop {
     ///   end [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room for one more thread
     ///   (you may start it later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
     /// - Thread: Any. - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
-    @available(*, noasync, message: "it waits for the thread's set-up: call it from synchronous code")
+    @available(*, noasync, message: "it waits for the thread's set-up: in a task, await the async form")
     public func start() throws { try resident.start() }
+
+    /// As the synchronous form, and suspends the task until `setUp` has returned [RLK-ASYNC-5]. Cancelling the task
+    /// changes nothing: the set-up goes on.
+    nonisolated(nonsending) public func start() async throws { try await resident.startInTask() }
 
     /// The thread's loop; nil before `start` has returned, and if it has failed. It stays when the thread has ended.
     public var loop: RunLoop? { resident.currentLoop }
@@ -78,7 +82,16 @@ extension RunLoop {
     /// Does not stop it. Any number of threads may wait, at any time [RLK-RESIDENT-20].
     /// - Parameter timeout: How long; zero or less: not at all; nil: for ever [RLK-VALUE-1].
     /// - Throws: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
-    @available(*, noasync, message: "it blocks its thread")
+    @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
     public func join(timeout: Duration? = nil) throws(RunLoopError) { try resident.join(Deadline(timeout)) }
+
+    /// As the synchronous form, and suspends the task until the thread is over [RLK-ASYNC-6].
+    ///
+    /// - Parameter timeout: How long; zero or less: not at all; nil: until the task is cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled, which does not stop the thread; else as the synchronous
+    ///   form.
+    nonisolated(nonsending) public func join(timeout: Duration? = nil) async throws {
+      try await resident.joinInTask(timeout)
+    }
   }
 }

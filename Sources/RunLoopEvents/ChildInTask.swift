@@ -1,0 +1,52 @@
+import RunLoopKit
+internal import Synchronization
+
+extension RunLoop {
+  /// Suspends the task until a process has ended, and answers how.
+  ///
+  /// The loop waits for the process by a `ChildSource` in the mode; what is said there of whose exit status it takes
+  /// holds here.
+  /// - Parameters:
+  ///   - processID: At least 1.
+  ///   - ownership: `.killedWhenInvalidated`: cancelling the task ends the process [RLK-ASYNC-8].
+  ///   - mode: A loop that does not run in this mode notices no end.
+  ///   - timeout: How long the task waits; nil: no limit.
+  /// - Throws: `CancellationError`; `.timedOut`; `.loopEnded` if the loop ends before the process [RLK-ASYNC-7]; else
+  ///   as `ChildSource.init` and `add(_:to:)`.
+  /// - Thread: Any. - Blocks: No. - Complexity: As a `ChildSource`.
+  nonisolated(nonsending) public func exit(
+    of processID: Int32, ownership: ChildSource.Ownership = .borrowed, in mode: Mode = .default,
+    timeout: Duration? = nil
+  ) async throws -> ExitStatus {
+    try await Resumption<ExitStatus>.wait(timeout: timeout) { task in
+      let turn = ChildTurn(task)
+      let source = try ChildSource(processID: processID, ownership: ownership) { _, status in turn.come(status) }
+      do {
+        try add(source, to: mode)
+      } catch {
+        source.invalidate()
+        throw error
+      }
+      turn.isAwaited.store(true, ordering: .releasing)
+      // The loop alone holds it: with the loop, it goes.
+      return { [weak source] in
+        guard let source, source.isValid else { return false }
+        source.invalidate()
+        return true
+      }
+    }
+  }
+}
+
+/// Held by the source's closure alone: when that goes without having been called, the loop has ended.
+private final class ChildTurn: Sendable {
+  private let task: Resumption<RunLoop.ExitStatus>
+  /// The source is where it shall be.
+  let isAwaited = Atomic<Bool>(false)
+
+  init(_ task: Resumption<RunLoop.ExitStatus>) { self.task = task }
+
+  func come(_ status: RunLoop.ExitStatus) { task.settle(.success(status)) }
+
+  deinit { if isAwaited.load(ordering: .acquiring) { task.lose(RunLoopError.loopEnded) } }
+}

@@ -1,0 +1,80 @@
+internal import Synchronization
+
+/// A task that is suspended until something has happened, or was called off: resumed once, by what comes first.
+package final class Resumption<Value: Sendable>: Sendable {
+  private struct State {
+    /// From the suspension until the resumption.
+    var continuation: UnsafeContinuation<Value, any Error>?
+    /// From the beginning of what is awaited.
+    var withdrawal: (@Sendable () -> Bool)?
+    /// Called off before it was begun.
+    var reason: (any Error)?
+  }
+
+  private let state = Mutex(State())
+
+  private init() {}
+
+  /// Suspends the calling task until `settle` is called, or until the task is cancelled or the time is over and what is
+  /// awaited was withdrawn.
+  ///
+  /// - Parameters:
+  ///   - timeout: Nil: no limit.
+  ///   - begin: Called once, on the calling thread, unless the task is cancelled already. It makes sure that `settle`
+  ///     is called, and answers how to withdraw what it has begun: a closure that is called on any thread, at most once,
+  ///     and answers true if `settle` will not be called by anybody else.
+  /// - Throws: What it was settled with; what `begin` has thrown; `CancellationError`; `.timedOut`.
+  nonisolated(nonsending) package static func wait(
+    timeout: Duration? = nil, begin: (Resumption) throws -> @Sendable () -> Bool
+  ) async throws -> Value {
+    try Task.checkCancellation()
+    let this = Resumption()
+    let alarm = timeout.map { limit in
+      Task {
+        try await Task.sleep(for: limit, clock: .suspending)
+        this.callOff(RunLoopError.timedOut)
+      }
+    }
+    defer { alarm?.cancel() }
+    return try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { continuation in
+        this.state.withLock { $0.continuation = continuation }
+        do { this.hasBegun(try begin(this)) } catch { this.settle(.failure(error)) }
+      }
+    } onCancel: {
+      this.callOff(CancellationError())
+    }
+  }
+
+  /// Resumes the task. Nothing if it was resumed before.
+  package func settle(_ result: Result<Value, any Error>) {
+    let (continuation, withdrawal) = state.withLock { state in
+      (state.continuation.take(), state.withdrawal.take())
+    }
+    withExtendedLifetime(withdrawal) { continuation?.resume(with: result) }
+  }
+
+  /// What is awaited has gone without having happened: by itself, or because it was called off.
+  package func lose(_ error: any Error) { settle(.failure(state.withLock { $0.reason } ?? error)) }
+
+  private func hasBegun(_ withdrawal: @escaping @Sendable () -> Bool) {
+    let reason = state.withLock { state -> (any Error)? in
+      guard state.continuation != nil else { return nil }  // it has been settled
+      if state.reason == nil { state.withdrawal = withdrawal }
+      return state.reason
+    }
+    if let reason { withdraw(withdrawal, reason) }
+  }
+
+  private func callOff(_ reason: any Error) {
+    let withdrawal = state.withLock { state in
+      if state.reason == nil { state.reason = reason }
+      return state.withdrawal.take()
+    }
+    if let withdrawal { withdraw(withdrawal, reason) }
+  }
+
+  private func withdraw(_ withdrawal: @Sendable () -> Bool, _ reason: any Error) {
+    if withdrawal() { settle(.failure(reason)) }
+  }
+}

@@ -1,0 +1,96 @@
+extension RunLoop {
+  /// Runs `block` on the loop's thread, in the next pass of the mode, and suspends the task until it has run.
+  ///
+  /// The twin of the call that blocks its thread. If the task runs on the loop's own thread, as the functions of a
+  /// pinned actor do, the block runs at once, whatever the mode [RLK-ASYNC-1]. Elsewhere it runs among the loop's
+  /// blocks and counts as a source. The task goes on with whatever comes first: the block's end, its cancellation, the
+  /// time limit, the end of the loop [RLK-ASYNC-2].
+  /// - Parameters:
+  ///   - mode: A loop that never runs in this mode never runs the block.
+  ///   - timeout: How long the block may wait for its turn; zero or less: it is withdrawn unless it has begun. Nil: no
+  ///     limit.
+  ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
+  ///     message, since the task would wait for ever. Released before the task goes on [RLK-ASYNC-3].
+  /// - Returns: What the block returned.
+  /// - Throws: What the block has thrown. `CancellationError` if the task was cancelled, and `.timedOut` if the limit
+  ///   was over, before the block began: it was withdrawn and will not run. The task waits for a block that has begun.
+  ///   `.loopEnded` if the loop has ended, or ends before the block runs; `.forked`.
+  /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: O(1), and O(blocks that wait) to withdraw it.
+  nonisolated(nonsending) public func performAndWait<R: Sendable>(
+    in mode: Mode = .default, timeout: Duration? = nil, block: sending @escaping () throws -> R
+  ) async throws -> R {
+    try await performAndWait(in: mode, orIn: [], timeout, HeldCall(block))
+  }
+
+  /// As `performAndWait(in:timeout:block:)`, for several modes: the block runs once, in the first of them that runs.
+  nonisolated(nonsending) public func performAndWait<R: Sendable>(
+    in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil, block: sending @escaping () throws -> R
+  ) async throws -> R {
+    try await performAndWait(in: first, orIn: [second] + more, timeout, HeldCall(block))
+  }
+
+  nonisolated(nonsending) private func performAndWait<R: Sendable>(
+    in first: Mode, orIn others: ArraySlice<Mode>, _ timeout: Duration?, _ held: HeldCall<R>
+  ) async throws -> R {
+    try checkUsable()
+    if isCurrent { return try held.call().get() }
+    return try await Resumption<R>.wait(timeout: timeout) { task in
+      let call = AwaitedCall { task.settle(held.call()) } whenLost: { [self] in task.settle(.failure(endedError)) }
+      do throws(RunLoopError) {
+        try queue(call, first, others)
+      } catch {
+        call.forget()
+        throw error
+      }
+      return { [self] in
+        guard call.ticket.withdraw() else { return false }
+        call.forget()
+        removeBlock(call.ticket)
+        return true
+      }
+    }
+  }
+
+  /// Runs `block` on the loop's thread after a delay, and suspends the task until it has run.
+  ///
+  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, with the block's result. Cancelling the task cancels
+  /// the block [RLK-ASYNC-4].
+  /// - Parameters:
+  ///   - delay: From now; zero or less: as soon as the loop fires timers.
+  ///   - tolerance: How much later the block may run, so that wakes can be shared.
+  ///   - mode: `.common` stands for all common modes.
+  ///   - block: Called once, on the loop's thread; released after it ran, or when the task is cancelled.
+  /// - Returns: What the block returned.
+  /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began;
+  ///   `.loopEnded`, `.forked`, `.system` as the other form.
+  /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
+  nonisolated(nonsending) public func performAndWait<R: Sendable>(
+    after delay: Duration, tolerance: Duration = .zero, in mode: Mode = .default,
+    block: sending @escaping () throws -> R
+  ) async throws -> R {
+    let held = HeldCall(block)
+    return try await Resumption<R>.wait { task in
+      let performed = try perform(
+        after: delay, tolerance: tolerance, in: mode, block: { task.settle(held.call()) },
+        onDrop: { [self] in task.lose(endedError) })
+      // A block that is cancelled tells so.
+      return {
+        performed.cancel()
+        return false
+      }
+    }
+  }
+}
+
+/// A block that is called at most once, by whoever has its turn, and is released by that.
+private final class HeldCall<R: Sendable>: @unchecked Sendable {
+  private var body: (() throws -> R)?
+
+  init(_ body: sending @escaping () throws -> R) { self.body = body }
+
+  func call() -> Result<R, any Error> {
+    // Its turn comes once: whoever runs it has taken it from the queue.
+    let body = self.body.take().unsafelyUnwrapped
+    return Result { try body() }
+  }
+}

@@ -1,0 +1,52 @@
+import Glibc
+import RunLoopEvents
+import RunLoopKit
+import Testing
+
+import class RunLoopKit.RunLoop
+
+/// By pidfd: without, SIGCHLD would have to be blocked in all threads.
+struct AsyncChildTests {
+  private func spawn(_ script: String) throws -> Int32 {
+    try RunLoop.ChildSource.spawn("/bin/sh", arguments: ["-c", script])
+  }
+
+  @Test func test_RLK_ASYNC_7_aTaskGetsTheExitOfAChild() async throws {
+    let thread = RunLoop.Thread(name: "async")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    #expect(try await loop.exit(of: try spawn("exit 3")) == .exited(code: 3))
+    await #expect(throws: RunLoopError.self) { try await loop.exit(of: -1) }
+    let child = try spawn("exec sleep 1000")
+    await #expect(throws: RunLoopError.timedOut) { try await loop.exit(of: child, timeout: .milliseconds(1)) }
+    let lost = Task { try await loop.exit(of: child) }
+    await yieldUntil(loop.items(in: .default).contains { $0 is RunLoop.ChildSource })
+    thread.stop(.now)
+    await #expect(throws: RunLoopError.loopEnded) { try await lost.value }
+    await #expect(throws: RunLoopError.loopEnded) { try await loop.exit(of: child) }
+    try await thread.join()
+    kill(child, SIGKILL)
+    waitpid(child, nil, 0)
+  }
+
+  @Test func test_RLK_ASYNC_8_cancellingTheTaskMayEndTheChild() async throws {
+    let thread = RunLoop.Thread(name: "async")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    for ownership in [RunLoop.ChildSource.Ownership.borrowed, .killedWhenInvalidated] {
+      let child = try spawn("exec sleep 1000")
+      let task = Task { try await loop.exit(of: child, ownership: ownership) }
+      await yieldUntil(loop.items(in: .default).contains { $0 is RunLoop.ChildSource })
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      // Ended, and waited for; or there.
+      if case .borrowed = ownership {
+        #expect(kill(child, SIGKILL) == 0)
+        #expect(waitpid(child, nil, 0) == child)
+      }
+      #expect(waitpid(child, nil, WNOHANG) == -1)
+    }
+    thread.stop()
+    try await thread.join()
+  }
+}
