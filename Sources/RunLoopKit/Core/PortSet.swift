@@ -74,27 +74,28 @@ struct PortSet {
     try RunLoopError.check(rlc_port_set_set_interest(set, rlc_token(bits: token), interest), "epoll_ctl")
   }
 
-  /// False if epoll does not take it back for want of memory or watches: it is silent until `retry`. Of a closed number
-  /// `take` reports them; for a stale token, and in a child of fork(2), there is nothing to report.
+  /// False if epoll refuses to watch it again for lack of memory or watches: it reports nothing until `retry` succeeds.
+  /// If its number was closed, `take` reports that; for a stale token, and in a child of fork(2), there is nothing to
+  /// report.
   func setMuted(_ isMuted: Bool, token: UInt64) -> Bool {
-    Self.isHeard(rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted))
+    Self.isWatched(rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted))
   }
 
-  /// False if an earlier member with its number is silent until `retry`.
+  /// False if epoll refuses to watch an earlier member of its number: that one reports nothing until `retry` succeeds.
   func remove(_ member: AnyObject, token: UInt64) -> Bool {
     let status = rlc_port_set_remove(set, rlc_token(bits: token))
     Unmanaged.passUnretained(member).release()
-    return Self.isHeard(status)
+    return Self.isWatched(status)
   }
 
   /// `take` has to report members that epoll does not watch any more, so that a sleeping loop is to be woken. [any]
-  var hasUnheard: Bool { rlc_port_set_has_unwatched(set) }
+  var hasUnwatched: Bool { rlc_port_set_has_unwatched(set) }
 
-  /// True if epoll has taken back what it had refused.
+  /// True if epoll watches all members again.
   func retry() -> Bool { rlc_port_set_retry(set) >= 0 }
 
   @inline(__always)
-  private static func isHeard(_ status: Int32) -> Bool {
+  private static func isWatched(_ status: Int32) -> Bool {
     status >= 0 || status == -EBADF || status == -ENOENT || status == -ECHILD
   }
 

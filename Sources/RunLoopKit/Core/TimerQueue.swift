@@ -110,7 +110,7 @@ struct TimerPort {
   @discardableResult
   func want(_ deadline: UInt64) -> Bool { rlc_timer_port_want(port, deadline) >= 0 }
   /// An expiry has been taken from a set.
-  func harvested() { rlc_timer_port_note_expiry(port) }
+  func noteExpiry() { rlc_timer_port_note_expiry(port) }
   /// What is not disarmed is an expiry that is not true.
   func disarm() { _ = rlc_timer_port_disarm(port) }
 }
@@ -126,7 +126,7 @@ struct ClockTimers {
   // Numbers, so that nil shows in the heap's pointer, which is read anyway.
   private let clockNumber: UInt8
   /// 1: the timerfd is in the mode's port set.
-  private var heard: UInt8 = 0
+  private var hintIsInSet: UInt8 = 0
 
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
     clockNumber = clock.place
@@ -153,7 +153,7 @@ struct ClockTimers {
     }
   }
 
-  /// Of one that was given.
+  /// Only for a queue whose clock is set.
   @inline(__always)
   var clock: RunLoop.TimerClock { RunLoop.TimerClock(place: clockNumber) }
 
@@ -161,21 +161,21 @@ struct ClockTimers {
   func isOn(_ clock: RunLoop.TimerClock) -> Bool { clockNumber == clock.place }
 
   @inline(__always)
-  private var isHeard: Bool { heard != 0 }
+  private var hasHint: Bool { hintIsInSet != 0 }
 
   @inline(__always)
-  var wantsToBeHeard: Bool { !isHeard && heap.count > 0 }
+  var needsHint: Bool { !hasHint && heap.count > 0 }
 
   /// There are timers of that clock, and the port set watches their timerfd already.
   @inline(__always)
   func serves(_ clock: RunLoop.TimerClock, _ set: PortSet?) -> Bool {
-    isOn(clock) && (isHeard || set == nil)
+    isOn(clock) && (hasHint || set == nil)
   }
 
   mutating func enter(_ set: PortSet?) throws(RunLoopError) {
-    guard !isHeard, let set else { return }
+    guard !hasHint, let set else { return }
     try set.insertHint(hint, fileDescriptor: port.fileDescriptor)
-    heard = 1
+    hintIsInSet = 1
   }
 
   /// A date of this clock on the suspending one, as the two stand now.
@@ -196,7 +196,7 @@ struct ClockTimers {
     }
     let armed = port.armed
     if wakeAt == armed { return true }
-    if wakeAt > armed { port.harvested() }
+    if wakeAt > armed { port.noteExpiry() }
     return port.want(wakeAt)
   }
 

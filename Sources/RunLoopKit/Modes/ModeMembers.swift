@@ -128,9 +128,9 @@ extension ModePointer {
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
       // Made when the item was registered; it lasts as long as its mode.
-      if !ports.set!.remove(item, token: token) { noteUnheard(nil, on: loop) }
-      if ports.set!.hasUnheard { loop.kick() }
-      forgetUnheard(item)
+      if !ports.set!.remove(item, token: token) { noteUnwatched(nil, on: loop) }
+      if ports.set!.hasUnwatched { loop.kick() }
+      forgetUnwatched(item)
       if item.kind == .connection { counts.addConnection(-1) } else { counts.addPort(-1) }
       if let descriptors = item.descriptors { unregister(descriptors, on: loop) }
     // Proof of the casts: `Item.Kind`.

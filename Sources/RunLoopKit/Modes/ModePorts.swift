@@ -2,7 +2,7 @@
 /// lock.
 struct ModePorts: ~Copyable {
   /// Members that epoll refuses to watch again; nil if there are none, which is the usual case.
-  fileprivate(set) var unheard: Unheard?
+  fileprivate(set) var unwatched: Unwatched?
   /// Made with the first member that has a descriptor, or by the mode's first run. Its thread reads it without the
   /// lock; not the first field, which ThreadSanitizer takes for changed with each of the others.
   fileprivate(set) var set: PortSet?
@@ -28,7 +28,7 @@ struct ModePorts: ~Copyable {
 extension ModePointer {
   /// The port set is made and knows all of the mode's descriptors that its members need, but the main queue's.
   @inline(__always)
-  var hasHints: Bool { ports.set != nil && !timers.wantsToBeHeard }
+  var hasHints: Bool { ports.set != nil && !timers.needsHint }
 
   func makePortSet(on loop: RunLoop) throws(RunLoopError) {
     if ports.set == nil {
@@ -43,7 +43,7 @@ extension ModePointer {
       ports.set = set
     }
     // Made above.
-    if timers.wantsToBeHeard { try timers.enter(ports.set!) }
+    if timers.needsHint { try timers.enter(ports.set!) }
     try insertMainQueueHint(on: loop)
   }
 
@@ -58,16 +58,16 @@ extension ModePointer {
   /// Wants the mode's timerfds to expire for its first timers.
   @inline(__always)
   func armTimers(on loop: RunLoop) {
-    if !timers.arm() { noteDeafTimers(on: loop) }
-    if ports.unheard != nil { _ = hasArmedRetry }  // `prepareToWait`, to whom it matters, asks again
+    if !timers.arm() { noteLostTimerDescriptor(on: loop) }
+    if ports.unwatched != nil { _ = hasArmedRetry }  // `prepareToWait`, to whom it matters, asks again
   }
 
   /// Out of the wait, or back.
   @inline(__always)
   func setMuted(_ isMuted: Bool, _ item: RunLoop.Item, _ token: UInt64, on loop: RunLoop) {
     guard let set = ports.set else { return }
-    if !set.setMuted(isMuted, token: token) { noteUnheard(item, on: loop) }
-    if set.hasUnheard { loop.kick() }
+    if !set.setMuted(isMuted, token: token) { noteUnwatched(item, on: loop) }
+    if set.hasUnwatched { loop.kick() }
   }
 }
 
@@ -90,7 +90,7 @@ extension RunLoop.DescriptorItem {
           try link.mode?.ports.set?.setInterest(registration.interest, token: link.token)
         } catch {
           failure = error
-          if link.mode?.ports.set?.hasUnheard == true { loop.kick() }  // others on the number
+          if link.mode?.ports.set?.hasUnwatched == true { loop.kick() }  // others on the number
         }
       }
     }
@@ -121,7 +121,7 @@ extension ModePointer {
       case .lostHint(let hint):
         noteLost(hint, on: loop)
       case .refused(let context):
-        noteUnheard(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), on: loop)
+        noteUnwatched(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), on: loop)
       case .port(let context, let ready):
         // A member: retained by the set, which forgets the events of what is removed. Under the lock.
         return .port(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), ready: ready)
@@ -130,7 +130,7 @@ extension ModePointer {
       case .hint(.mainQueue):
         loop.mainQueueCame()
       case .hint(let timer):
-        timers.harvested(timer)
+        timers.noteExpiry(timer)
         if timers.takeExpiry(soft: true) { return .timer }
         armTimers(on: loop)
       }
@@ -155,7 +155,7 @@ extension ModePointer {
   @inline(never)
   private func noteLost(_ hint: PortSet.Hint, on loop: RunLoop) {
     switch hint {
-    case .timer, .continuousTimer, .wallTimer: noteDeafTimers(on: loop)
+    case .timer, .continuousTimer, .wallTimer: noteLostTimerDescriptor(on: loop)
     case .wakeup: StandardError.write("RunLoopKit: a sleeping loop cannot be woken any more: its eventfd was closed\n")
     case .mainQueue:
       StandardError.write("RunLoopKit: the main queue does not wake the loop any more: its eventfd was closed\n")
@@ -168,24 +168,24 @@ extension ModePointer {
 /// The members of a mode that epoll has refused to take back after they were muted (`ENOSPC`, `ENOMEM`), as if they had
 /// failed: a descriptor source receives an error, and the loop tries to register all of them again, less and less
 /// often.
-struct Unheard {
+struct Unwatched {
   /// Members that have not received the error yet; the mode retains them. A member that leaves is removed.
-  private var untold: [Unmanaged<RunLoop.Item>] = []
+  private var unreported: [Unmanaged<RunLoop.Item>] = []
   private var pause: UInt64 = 1_000_000
   private static let longestPause: UInt64 = 1_000_000_000
   /// When the loop's own thread tries again; at once while a member has not received the error.
   fileprivate var retryAt = Time.forever
   /// Other code has closed a timerfd: the timers' dates limit the wait instead.
-  fileprivate var hasDeafTimers = false
+  fileprivate var hasLostTimerDescriptor = false
 
   fileprivate mutating func append(_ item: RunLoop.Item?) {
-    if let item, item.kind == .descriptorSource { untold.append(Unmanaged.passUnretained(item)) }
+    if let item, item.kind == .descriptorSource { unreported.append(Unmanaged.passUnretained(item)) }
     retryAt = 0
   }
 
-  fileprivate mutating func forget(_ item: RunLoop.Item) { untold.removeAll { $0.takeUnretainedValue() === item } }
+  fileprivate mutating func forget(_ item: RunLoop.Item) { unreported.removeAll { $0.takeUnretainedValue() === item } }
 
-  fileprivate mutating func takeUntold() -> RunLoop.Item? { untold.popLast()?.takeUnretainedValue() }
+  fileprivate mutating func takeUnreported() -> RunLoop.Item? { unreported.popLast()?.takeUnretainedValue() }
 
   fileprivate mutating func hasFailedAgain(now: UInt64) {
     retryAt = Time.add(now, pause)
@@ -196,60 +196,60 @@ struct Unheard {
 extension ModePointer {
   /// `item`: the member that epoll refuses; nil: any.
   @inline(never)
-  func noteUnheard(_ item: RunLoop.Item?, on loop: RunLoop) {
-    var unheard = ports.unheard ?? Unheard()
-    unheard.append(item)
-    ports.unheard = unheard
+  func noteUnwatched(_ item: RunLoop.Item?, on loop: RunLoop) {
+    var unwatched = ports.unwatched ?? Unwatched()
+    unwatched.append(item)
+    ports.unwatched = unwatched
     loop.kick()  // another thread may have done it, and the loop sleep
   }
 
   @inline(__always)
-  func forgetUnheard(_ item: RunLoop.Item) { if ports.unheard != nil { ports.unheard!.forget(item) } }
+  func forgetUnwatched(_ item: RunLoop.Item) { if ports.unwatched != nil { ports.unwatched!.forget(item) } }
 
   /// A timerfd could not be armed.
   @inline(never)
-  private func noteDeafTimers(on loop: RunLoop) {
-    var unheard = ports.unheard ?? Unheard()
-    guard !unheard.hasDeafTimers else {
+  private func noteLostTimerDescriptor(on loop: RunLoop) {
+    var unwatched = ports.unwatched ?? Unwatched()
+    guard !unwatched.hasLostTimerDescriptor else {
       if !loop.isCurrent { loop.kick() }  // its sleep has a limit that may be later than the new date
       return
     }
-    unheard.hasDeafTimers = true
-    ports.unheard = unheard
+    unwatched.hasLostTimerDescriptor = true
+    ports.unwatched = unwatched
     loop.kick()
   }
 
   /// Until when a wait may last; never if epoll watches all members.
   @inline(__always)
-  var waitLimit: UInt64 { ports.unheard == nil ? Time.forever : unheardLimit }
+  var waitLimit: UInt64 { ports.unwatched == nil ? Time.forever : unwatchedLimit }
 
   @inline(never)
-  private var unheardLimit: UInt64 {
-    let unheard = ports.unheard!
-    guard unheard.hasDeafTimers else { return unheard.retryAt }
-    return min(unheard.retryAt, timers.wakeAt)
+  private var unwatchedLimit: UInt64 {
+    let unwatched = ports.unwatched!
+    guard unwatched.hasLostTimerDescriptor else { return unwatched.retryAt }
+    return min(unwatched.retryAt, timers.wakeAt)
   }
 
   /// Arms the mode's timerfd, so that it ends the sleep of a host when an error is to be delivered or a registration to
   /// be tried again. False if it cannot: the host must not sleep.
   var hasArmedRetry: Bool {
-    guard let unheard = ports.unheard else { return true }
-    if unheard.hasDeafTimers { return unheardLimit == Time.forever }
-    return unheard.retryAt == Time.forever || timers.want(unheard.retryAt)
+    guard let unwatched = ports.unwatched else { return true }
+    if unwatched.hasLostTimerDescriptor { return unwatchedLimit == Time.forever }
+    return unwatched.retryAt == Time.forever || timers.want(unwatched.retryAt)
   }
 
-  /// Delivers the error to the next member, or tries again if it is time to. Only for a mode that has `unheard`.
+  /// Delivers the error to the next member, or tries again if it is time to. Only for a mode that has `unwatched`.
   @inline(never)
-  func takeUnheard() -> PassEvent? {
-    if let item = ports.unheard!.takeUntold() { return .port(item, ready: PortRegistration.failed) }
+  func takeUnwatched() -> PassEvent? {
+    if let item = ports.unwatched!.takeUnreported() { return .port(item, ready: PortRegistration.failed) }
     let now = Kernel.now()
-    guard ports.unheard!.retryAt <= now else { return nil }
+    guard ports.unwatched!.retryAt <= now else { return nil }
     if !ports.set!.retry() {
-      ports.unheard!.hasFailedAgain(now: now)
-    } else if ports.unheard!.hasDeafTimers {
-      ports.unheard!.retryAt = Time.forever
+      ports.unwatched!.hasFailedAgain(now: now)
+    } else if ports.unwatched!.hasLostTimerDescriptor {
+      ports.unwatched!.retryAt = Time.forever
     } else {
-      ports.unheard = nil
+      ports.unwatched = nil
     }
     return nil
   }

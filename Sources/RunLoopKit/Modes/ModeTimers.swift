@@ -70,17 +70,17 @@ struct ModeTimers: ~Copyable {
 
   /// A timerfd that a set does not watch yet. One that has lost its timers before it entered a set is not asked for.
   @inline(__always)
-  var wantsToBeHeard: Bool {
+  var needsHint: Bool {
     mutating get {
       guard let first else { return false }
-      return first.wantsToBeHeard || (others != nil && hasOther { $0.wantsToBeHeard })
+      return first.needsHint || (others != nil && hasOther { $0.needsHint })
     }
   }
 
   mutating func enter(_ set: PortSet) throws(RunLoopError) {
     var failure: RunLoopError?
     forEach { clock in
-      guard clock.wantsToBeHeard else { return }
+      guard clock.needsHint else { return }
       do throws(RunLoopError) { try clock.enter(set) } catch { failure = error }
     }
     if let failure { throw failure }
@@ -217,9 +217,9 @@ struct ModeTimers: ~Copyable {
   }
 
   /// A timerfd's event was taken from the set; also that of a wall clock which was set.
-  func harvested(_ hint: PortSet.Hint) {
-    if let first, first.hint == hint { return first.port.harvested() }
-    others?.first { $0.hint == hint }?.port.harvested()
+  func noteExpiry(_ hint: PortSet.Hint) {
+    if let first, first.hint == hint { return first.port.noteExpiry() }
+    others?.first { $0.hint == hint }?.port.noteExpiry()
   }
 
   /// Takes what is due out of the heaps, of the mode that this is of: at `now`, in the order of the moments at which it

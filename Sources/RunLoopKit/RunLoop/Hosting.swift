@@ -198,7 +198,7 @@ extension ModePointer {
       if status < 0, hasFailedForGood(status, on: loop) { return false }
       event = takeEvent(on: loop)
     }
-    if event == nil { event = loop.lock.withLock { ports.unheard == nil ? nil : takeUnheard() } }
+    if event == nil { event = loop.lock.withLock { ports.unwatched == nil ? nil : takeUnwatched() } }
     if let event { loop.owner.hosted.hold(event, of: self) }
     return event != nil
   }

@@ -84,7 +84,7 @@ extension ModePointer {
     if counts.hasAwaited {
       loop.lock.lock()
       armTimers(on: loop)
-      if ports.unheard != nil { limit = max(1, min(deadline, waitLimit)) }
+      if ports.unwatched != nil { limit = max(1, min(deadline, waitLimit)) }
       loop.lock.unlock()
     }
     if loop.wantedSpin.load(ordering: .relaxed) != 0, loop.spin(until: firstDate(before: deadline, on: loop)) {
@@ -104,13 +104,13 @@ extension ModePointer {
   private func canSkipLook(on loop: RunLoop) -> Bool {
     guard loop.owner.skippedLooks < OwnerState.mostSkippedLooks else { return false }
     if loop.isMain || counts.hasAwaited {
-      guard loop.lock.withLock({ hasNothingToHear }) else { return false }
+      guard loop.lock.withLock({ hasNothingToPoll }) else { return false }
     }
     loop.owner.skippedLooks += 1
     return true
   }
 
-  private var hasNothingToHear: Bool {
+  private var hasNothingToPoll: Bool {
     descriptorCount == 0 && !ports.hasMainQueueHint && !timers.isDue(soft: true)
   }
 
@@ -139,10 +139,10 @@ extension ModePointer {
     if counts.hasAwaited {
       loop.lock.lock()
       let isDue = timers.takeExpiry(soft: false)
-      let unheard = !isDue && ports.unheard != nil ? takeUnheard() : nil
+      let unwatched = !isDue && ports.unwatched != nil ? takeUnwatched() : nil
       loop.lock.unlock()
       if isDue { return .timer }
-      if let unheard { return unheard }
+      if let unwatched { return unwatched }
     }
     if messages.hasReady, let event = takeReadyPort(on: loop) { return event }
     if canServeMainQueue(activation, on: loop) {
