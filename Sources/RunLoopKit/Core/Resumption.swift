@@ -21,8 +21,8 @@ package final class Resumption<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - timeout: Nil: no limit.
   ///   - begin: Called once, on the calling thread, unless the task is cancelled already. It makes sure that `settle`
-  ///     is called, and answers how to withdraw what it has begun: a closure that is called on any thread, at most once,
-  ///     and answers true if `settle` will not be called by anybody else.
+  ///     is called, and answers how to withdraw what it has begun: a closure that is called at most once, on any
+  ///     thread, and answers true if nobody else will call `settle`.
   /// - Throws: What it was settled with; what `begin` has thrown; `CancellationError`; `.timedOut`.
   nonisolated(nonsending) package static func wait(
     timeout: Duration? = nil, begin: (Resumption) throws -> @Sendable () -> Bool

@@ -35,7 +35,11 @@ extension RunLoop {
     try checkUsable()
     if isCurrent { return try held.call().get() }
     return try await Resumption<R>.wait(timeout: timeout) { task in
-      let call = AwaitedCall { task.settle(held.call()) } whenLost: { [self] in task.settle(.failure(endedError)) }
+      let call = AwaitedCall {
+        task.settle(held.call())
+      } whenLost: { [self] in
+        task.settle(.failure(endedError))
+      }
       do throws(RunLoopError) {
         try queue(call, first, others)
       } catch {

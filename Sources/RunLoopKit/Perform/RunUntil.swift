@@ -14,9 +14,9 @@ extension RunLoop {
   /// `try loop.run(until: isDone)` replaces `while !isDone { try loop.run(for: .milliseconds(10)) }`. The loop sleeps
   /// until an event of the mode or a wake-up comes, and never for the condition alone [RLK-UNTIL-2].
   /// - Parameters:
-  ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one [RLK-UNTIL-1].
-  ///     It should be cheap. What another thread changes is noticed at the next event; call `wakeUp()` after the change
-  ///     to have it noticed at once [RLK-UNTIL-3].
+  ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one
+  ///     [RLK-UNTIL-1]. It should be cheap. What another thread changes is noticed at the next event; call `wakeUp()`
+  ///     after the change to have it noticed at once [RLK-UNTIL-3].
   ///   - mode: The mode whose members are served.
   ///   - timeout: How long the call runs the loop. Zero or less: one pass that does not wait. Nil: no limit.
   /// - Returns: `.met` whenever the condition was true in the end, even if the run was stopped or the limit was over in

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import RunLoopLibc
 
 // Waiting for a resident thread: by a thread, or by a task.
 

@@ -59,7 +59,8 @@ struct AsyncCallTests {
     let cancelled = Task { try await loop.performAndWait(in: "never") { "ran" } }
     cancelled.cancel()
     #expect(await outcome(of: cancelled) == "cancelled")
-    #expect(await outcome(of: Task { try await loop.performAndWait(in: "never", timeout: .milliseconds(1)) {} }) == "late")
+    let overdue = Task { try await loop.performAndWait(in: "never", timeout: .milliseconds(1)) {} }
+    #expect(await outcome(of: overdue) == "late")
     #expect(loop.isEmpty(in: "never"))
     // As soon as the block is queued.
     let late = Task { try await loop.performAndWait(in: "never") { "ran" } }
