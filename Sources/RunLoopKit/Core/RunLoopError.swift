@@ -6,8 +6,8 @@
 ///
 /// To tell errors apart, write one `catch` and a `switch` in it:
 /// `catch { switch error { case .timedOut: … default: throw error } }`. In a function that throws `any Error`, the
-/// compiler of Swift 6.3.1 may crash on a `do` statement whose `catch` clauses all have patterns. End such a statement
-/// with `catch { throw error }`.
+/// compiler of Swift 6.3.1 crashes on most `do` statements whose `catch` clauses all have patterns ("signal 11" in
+/// "MandatoryAllocBoxToStack", decision 0024). End such a statement with `catch { throw error }`.
 /// - Thread: Any: a value.
 public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What gives a code its meaning.
