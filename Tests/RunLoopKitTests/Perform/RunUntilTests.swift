@@ -1,5 +1,6 @@
 import RunLoopKit
 import Testing
+import XCTest
 
 import class RunLoopKit.RunLoop
 
@@ -47,28 +48,6 @@ struct RunUntilTests {
       // The first pass only looks: the condition may have changed since it was asked.
       #expect(waits == 2)
       #expect(asked == 3)
-    }
-  }
-
-  /// The change comes behind the answer, as another thread's may: the next pass must not sleep.
-  @Test(arguments: 1...3) func test_RLK_UNTIL_3_aWakeBehindALookIsNotLost(turn: Int) throws {
-    try onOwnThread { (loop: RunLoop) throws in
-      try loop.add(RunLoop.Source { _ in })
-      var (asked, isMet) = (0, false)
-      let condition = {
-        asked += 1
-        defer {
-          if asked == turn {
-            isMet = true
-            loop.wakeUp()
-          } else if asked < turn {
-            loop.wakeUp()
-          }
-        }
-        return isMet
-      }
-      #expect(try loop.run(until: condition(), timeout: Self.limit) == .met)
-      #expect(asked == turn + 1)
     }
   }
 
@@ -140,6 +119,29 @@ struct RunUntilTests {
       try loop.add(RunLoop.Source { _ in })
       try loop.perform {}
       #expect(try loop.run(until: condition(), timeout: Self.limit) == .met)
+    }
+  }
+}
+
+final class RunUntilWakeTests: XCTestCase {
+  /// The change comes behind the answer, as another thread's may: the next pass must not sleep.
+  func test_RLK_UNTIL_3_aWakeBehindALookIsNotLost() {
+    onThread {
+      for turn in 1...3 {
+        let loop = RunLoop.current
+        try loop.add(RunLoop.Source { _ in })
+        var (asked, isMet) = (0, false)
+        let condition = {
+          asked += 1
+          defer {
+            if asked == turn { isMet = true }
+            if asked <= turn { loop.wakeUp() }
+          }
+          return isMet
+        }
+        XCTAssertEqual(try loop.run(until: condition(), timeout: .seconds(2)), .met)
+        XCTAssertEqual(asked, turn + 1)
+      }
     }
   }
 }
