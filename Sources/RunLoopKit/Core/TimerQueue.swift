@@ -11,9 +11,13 @@ struct TimerHeap {
     self.heap = heap!
   }
 
+  @inline(__always)
   private static func check(_ status: Int32) throws(RunLoopError) {
-    guard status >= 0 else { throw .system(-status, "no memory for another timer") }
+    if status < 0 { throw error(of: status) }
   }
+
+  @inline(never)
+  private static func error(of status: Int32) -> RunLoopError { .system(-status, "no memory for another timer") }
 
   func destroy() { rlc_timer_heap_destroy(heap) }
 

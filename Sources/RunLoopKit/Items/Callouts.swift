@@ -171,7 +171,7 @@ extension RunLoop.Timer {
   struct Body: ~Copyable {
     private let function: (RunLoop.Timer) -> Void
 
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    @inline(__always)  // no initialiser of a timer throws: see the others
     init(_ function: @escaping (RunLoop.Timer) -> Void) { self.function = function }
 
     /// Does nothing.

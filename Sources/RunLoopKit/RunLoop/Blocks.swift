@@ -95,37 +95,10 @@ extension ModePointer {
   @inline(__always)
   @discardableResult
   func performBlocks(on loop: RunLoop) -> Bool {
-    loop.queuedBlocks.load(ordering: .acquiring) > 0 && drainBlocks(on: loop)
+    loop.queuedBlocks.load(ordering: .acquiring) > 0 && loop.drainBlocks(in: self)
   }
 
-  @inline(never)
-  private func drainBlocks(on loop: RunLoop) -> Bool {
-    loop.lock.lock()
-    guard loop.state.hasBlocks(for: self) else {
-      loop.lock.unlock()
-      return false
-    }
-    loop.owner.drains.begin()
-    loop.state.detachBlocks(into: &loop.owner.drains.blocks)
-    loop.queuedBlocks.store(0, ordering: .releasing)
-    loop.lock.unlock()
-    while let block = loop.owner.drains.blocks.takeFirst() {
-      // The child of a block that forks runs no further block.
-      if loop.isInThisProcess, block.mode == self || matches(block, on: loop) {
-        let timing = CalloutTiming(counting: .blocksPerformed, on: loop)
-        __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
-        timing.end(nil, .block, on: loop)
-      } else {
-        loop.owner.drains.kept.append(block)
-      }
-      // Released here, right after it ran (rule 50).
-    }
-    if loop.owner.drains.kept.count > 0 { putBackBlocks(on: loop) }
-    loop.owner.drains.end()
-    return loop.owner.activation?.takePerform() ?? false
-  }
-
-  private func putBackBlocks(on loop: RunLoop) {
+  fileprivate func putBackBlocks(on loop: RunLoop) {
     loop.lock.withLock {
       loop.state.blocks.putBack(&loop.owner.drains.kept)
       loop.queuedBlocks.store(loop.state.blocks.count, ordering: .releasing)
@@ -133,7 +106,7 @@ extension ModePointer {
   }
 
   /// Directly, or by the common pseudo mode if the mode is common at this moment.
-  private func matches(_ block: QueuedBlock, on loop: RunLoop) -> Bool {
+  fileprivate func matches(_ block: QueuedBlock, on loop: RunLoop) -> Bool {
     if block.names(self) { return true }
     return loop.lock.withLock {
       guard isCommon, let common = loop.state.mode(.common) else { return false }
@@ -143,6 +116,33 @@ extension ModePointer {
 }
 
 extension RunLoop {
+  @inline(never)
+  fileprivate func drainBlocks(in mode: ModePointer) -> Bool {
+    lock.lock()
+    guard state.hasBlocks(for: mode) else {
+      lock.unlock()
+      return false
+    }
+    owner.drains.begin()
+    state.detachBlocks(into: &owner.drains.blocks)
+    queuedBlocks.store(0, ordering: .releasing)
+    lock.unlock()
+    while let block = owner.drains.blocks.takeFirst() {
+      // The child of a block that forks runs no further block.
+      if isInThisProcess, block.mode == mode || mode.matches(block, on: self) {
+        let timing = CalloutTiming(counting: .blocksPerformed, on: self)
+        __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
+        timing.end(nil, .block, on: self)
+      } else {
+        owner.drains.kept.append(block)
+      }
+      // Released here, right after it ran (rule 50).
+    }
+    if owner.drains.kept.count > 0 { mode.putBackBlocks(on: self) }
+    owner.drains.end()
+    return owner.activation?.takePerform() ?? false
+  }
+
   /// A perform that counts as a source begins. [loop]
   func noteSourcePerform() { owner.activation?.notePerform() }
 }

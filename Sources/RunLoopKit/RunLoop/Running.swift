@@ -98,7 +98,7 @@ extension RunLoop {
       if activation.awaitsCondition { wakes.oweLook(to: activation) }
       return activate(activation, limit, returnAfterSourceHandled)
     }
-    guard let result else { throw owner.failedWaits.takeError() }
+    guard let result else { throw takeWaitFailure() }
     return result
   }
 
@@ -150,7 +150,7 @@ extension RunLoop {
     let isStopped = stops.end(outerStop)
     if isStopped { activation.isStopped() }
     if stops.isQuitting { stop() }
-    if parent == nil, owner.hosted.phase != .none { owner.hosted.hasRun(activation, wakes) }
+    if parent == nil, owner.hosted.phase != .none { runInHostedWaitEnds(activation) }
     return result
   }
 
@@ -170,10 +170,7 @@ extension RunLoop {
   @inline(__always)
   private func enter(_ mode: ModePointer) {
     state.currentMode = mode
-    if let enclosing = owner.activation {
-      state.collectedTimers.putBack()
-      enclosing.muteServed(in: mode, on: self)
-    }
+    if owner.activation != nil { nestedRunBegins(in: mode) }
     mode.armTimers(on: self)
   }
 
@@ -185,6 +182,23 @@ extension RunLoop {
       if let outer = activation.outerMode { outer.armTimers(on: self) }
     }
   }
+}
+
+// MARK: Rare, and apart, so that a run saves fewer registers
+
+extension RunLoop {
+  /// In a callout of the innermost run. Under the lock.
+  @inline(never)
+  private func nestedRunBegins(in mode: ModePointer) {
+    state.collectedTimers.putBack()
+    owner.activation?.muteServed(in: mode, on: self)
+  }
+
+  @inline(never)
+  private func runInHostedWaitEnds(_ activation: Activation) { owner.hosted.hasRun(activation, wakes) }
+
+  @inline(never)
+  private func takeWaitFailure() -> RunLoopError { owner.failedWaits.takeError() }
 }
 
 /// The common pseudo mode is no mode to run in (A18).

@@ -4,24 +4,13 @@ extension ModePointer {
   @inline(__always)
   func serve(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
     let timing = CalloutTiming(on: loop)
-    let hasCalled = serveRecorded(item, ready: ready, on: loop)
+    let hasCalled = loop.serveRecorded(item, ready: ready, in: self)
     if hasCalled { timing.end(item, on: loop) } else { timing.end(on: loop) }
     return hasCalled
   }
 
-  private func serveRecorded(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
-    loop.callouts.begin(item)
-    defer { loop.callouts.end(on: loop) }
-    guard item.isValid, item.isMember(of: self) else { return false }
-    guard let descriptors = item.descriptors else { return item.serve(ready: ready, in: self, of: loop) }
-    guard let limiter = descriptors.limiter else { return serve(item, descriptors.owned, ready: ready, on: loop) }
-    return limiter.serve(item, ready: ready, in: self, of: loop) {
-      serve(item, descriptors.owned, ready: ready, on: loop)
-    }
-  }
-
   /// What the item owns stays open meanwhile, and is closed by the end of the thread if its callout ends that.
-  private func serve(_ item: RunLoop.Item, _ owned: OwnedDescriptor?, ready: UInt32, on loop: RunLoop) -> Bool {
+  fileprivate func serve(_ item: RunLoop.Item, _ owned: OwnedDescriptor?, ready: UInt32, on loop: RunLoop) -> Bool {
     guard let owned else { return item.serve(ready: ready, in: self, of: loop) }
     guard owned.hold() else { return false }  // invalidated by another thread a moment ago
     loop.owner.servedOwners.append(item)
@@ -30,6 +19,19 @@ extension ModePointer {
     owned.release()
     if hasCalled, item.kind == .eventSource || item.kind == .connection { loop.count(.portCallouts) }
     return hasCalled
+  }
+}
+
+extension RunLoop {
+  fileprivate func serveRecorded(_ item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
+    callouts.begin(item)
+    defer { callouts.end(on: self) }
+    guard item.isValid, item.isMember(of: mode) else { return false }
+    guard let descriptors = item.descriptors else { return item.serve(ready: ready, in: mode, of: self) }
+    guard let limiter = descriptors.limiter else { return mode.serve(item, descriptors.owned, ready: ready, on: self) }
+    return limiter.serve(item, ready: ready, in: mode, of: self) {
+      mode.serve(item, descriptors.owned, ready: ready, on: self)
+    }
   }
 }
 
