@@ -195,7 +195,7 @@ extension ModePointer {
     var event = takeEvent(on: loop)
     if event == nil {
       let status = ports.set!.look()
-      if status < 0, loop.hasFailedForGood(status, in: self) { return false }
+      if status < 0, hasFailedForGood(status, on: loop) { return false }
       event = takeEvent(on: loop)
     }
     if event == nil { event = loop.lock.withLock { ports.unwatched == nil ? nil : takeUnwatched() } }

@@ -33,7 +33,7 @@ extension RunLoop {
           mode.notify(.beforeWaiting, on: self)  // (h)
           drainScope(of: activation)
         }
-        event = awaitEvent(activation, isPolling: isPolling, deadline: deadline)  // (i), (j)
+        event = mode.awaitEvent(of: activation, isPolling: isPolling, deadline: deadline, on: self)  // (i), (j)
         if !isPolling { mode.notify(.afterWaiting, on: self) }  // (k)
       }
 
