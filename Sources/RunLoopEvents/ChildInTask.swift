@@ -8,18 +8,20 @@ extension RunLoop {
   /// holds here.
   /// - Parameters:
   ///   - processID: At least 1.
-  ///   - ownership: `.killedWhenInvalidated`: cancelling the task ends the process [RLK-ASYNC-8].
+  ///   - ownership: `.killedWhenInvalidated`: the process ends if the task is cancelled [RLK-ASYNC-8], if the limit is
+  ///     over, and if the source cannot be added. Whoever cancels the task waits until the kernel has ended it.
   ///   - mode: A loop that does not run in this mode notices no end.
   ///   - timeout: How long the task waits; nil: no limit.
-  /// - Throws: `CancellationError`; `.timedOut`; `.loopEnded` if the loop ends before the process [RLK-ASYNC-7]; else
+  /// - Throws: `CancellationError`; `.timedOut`; `.loopEnded` if the loop ends before the process [RLK-ASYNC-7];
+  ///   `.invalidItem` if other code invalidates or removes the source; else
   ///   as `ChildSource.init` and `add(_:to:)`.
-  /// - Thread: Any. - Blocks: No. - Complexity: As a `ChildSource`.
+  /// - Thread: Any. - Blocks: No; see `ownership`. - Complexity: As a `ChildSource`.
   nonisolated(nonsending) public func exit(
     of processID: Int32, ownership: ChildSource.Ownership = .borrowed, in mode: Mode = .default,
     timeout: Duration? = nil
   ) async throws -> ExitStatus {
     try await Resumption<ExitStatus>.wait(timeout: timeout) { task in
-      let turn = ChildTurn(task)
+      let turn = ChildTurn(task, on: self)
       let source = try ChildSource(processID: processID, ownership: ownership) { _, status in turn.come(status) }
       do {
         try add(source, to: mode)
@@ -38,15 +40,22 @@ extension RunLoop {
   }
 }
 
-/// Held by the source's closure alone: when that goes without having been called, the loop has ended.
+/// Held by the source's closure alone: when that goes without having been called, nobody will call it.
 private final class ChildTurn: Sendable {
   private let task: Resumption<RunLoop.ExitStatus>
   /// The source is where it shall be.
   let isAwaited = Atomic<Bool>(false)
 
-  init(_ task: Resumption<RunLoop.ExitStatus>) { self.task = task }
+  private let loop: RunLoop
+
+  init(_ task: Resumption<RunLoop.ExitStatus>, on loop: RunLoop) {
+    self.task = task
+    self.loop = loop
+  }
 
   func come(_ status: RunLoop.ExitStatus) { task.settle(.success(status)) }
 
-  deinit { if isAwaited.load(ordering: .acquiring) { task.lose(RunLoopError.loopEnded) } }
+  deinit {
+    if isAwaited.load(ordering: .acquiring) { task.lose(loop.hasEnded ? RunLoopError.loopEnded : .invalidItem) }
+  }
 }

@@ -102,6 +102,10 @@ extension RunLoop {
     /// A job of it is on the loop's stack: no other one runs before that ends.
     var isRunningJob: Bool { lock.withLock { isServing } }
 
+    func isOf(_ wanted: RunLoop) -> Bool { lock.withLock { loop } === wanted }
+
+    func serves(_ mode: Mode, isCommon: Bool) -> Bool { modes.contains(mode) || (isCommon && modes.contains(.common)) }
+
     // MARK: On the loop's thread
 
     fileprivate func join(_ loop: RunLoop) {

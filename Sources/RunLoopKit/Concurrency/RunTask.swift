@@ -15,7 +15,7 @@ extension RunLoop {
   /// mode has any.
   ///
   /// A `stop()` cancels the task, and the call goes on until the function has returned: the function decides how it
-  /// ends [RLK-TASK-2].
+  /// ends [RLK-TASK-2]. To wait for a condition instead, call `run(until:in:timeout:)`.
   /// - Parameters:
   ///   - mode: The mode whose members are served. The main actor and the main dispatch queue are served in common modes
   ///     only.
@@ -39,6 +39,7 @@ extension RunLoop {
     let body = body  // asked for its isolation as a parameter, the compiler (6.3) crashes
     try checkServed(body.isolation, executor, mode)
     let bell = Port(queueLimit: 1, onlyHost: self, unchecked: { [unowned self] _, _ in awaitedBellRang() })
+    bell.isHidden = true
     try add(bell, to: mode)
     defer { bell.invalidate() }
     let end = TaskEnd<R>(bell.mailbox)
@@ -55,16 +56,16 @@ extension RunLoop {
 
   /// Why the task goes on without the run; nil: it has returned.
   private func serve<R>(_ mode: Mode, until end: TaskEnd<R>, stopping task: Task<Void, Never>) -> RunLoopError? {
+    let awaited = AwaitedTask(end, task, on: self)
     while !end.hasCome {
       guard isInThisProcess else { return .forked }
       guard !stops.isQuitting else { return .loopEnded }
-      let awaited = AwaitedTask(end)
       do throws(RunLoopError) {
-        _ = try run(in: mode, limit: RunLimit(nil), false, awaiting: awaited)
+        let result = try run(in: mode, limit: RunLimit(nil), false, awaiting: awaited)
+        if result == .finished { return .invalidItem("the port of run(in:_:)") }
       } catch {
         return error
       }
-      if awaited.wasStopped { task.cancel() }
     }
     return nil
   }
@@ -77,9 +78,18 @@ extension RunLoop {
         "the function waits for the main actor, which is not served in mode \"\(mode)\" here: run it in a common "
           + "mode, not inside of a main queue's block, and leave servesMainQueue on")
     }
-    if executor.isRunningJob {
+    let own = isolation?.unownedExecutor.asSerialExecutor() as? Executor
+    if let own, own.isOf(self), !own.serves(mode, isCommon: isCommonMode(mode)) {
+      throw .wouldDeadlock(
+        call: "run(in:_:)", "the function's actor is pinned to an executor that is not served in mode \"\(mode)\"")
+    }
+    if executor.isRunningJob || (own?.isOf(self) ?? false && own?.isRunningJob ?? false) {
       throw .wouldDeadlock(
         call: "run(in:_:)", "a job of the loop's executor makes the call, and no other job runs before it ends")
+    }
+    if own == nil, let isolation, !(isolation is MainActor), withUnsafeCurrentTask(body: { $0 != nil }) {
+      throw .wouldDeadlock(
+        call: "run(in:_:)", "the function waits for an actor, one of whose functions may be making the call")
     }
   }
 }
@@ -106,8 +116,20 @@ private final class TaskEnd<R: Sendable>: Sendable {
 /// Owner only.
 private final class AwaitedTask<R: Sendable>: AwaitedEnd {
   private let end: TaskEnd<R>
+  private let task: Task<Void, Never>
+  private unowned let loop: RunLoop
 
-  init(_ end: TaskEnd<R>) { self.end = end }
+  init(_ end: TaskEnd<R>, _ task: Task<Void, Never>, on loop: RunLoop) {
+    self.end = end
+    self.task = task
+    self.loop = loop
+  }
 
   override var isOver: Bool { end.hasCome }
+
+  /// The run goes on until the function has returned, unless the thread ends.
+  override func isStopped() -> Bool {
+    task.cancel()
+    return loop.stops.isQuitting
+  }
 }

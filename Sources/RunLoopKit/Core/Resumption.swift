@@ -12,6 +12,8 @@ package final class Resumption<Value: Sendable>: Sendable {
   }
 
   private let state = Mutex(State())
+  /// More is no limit, as for a run.
+  private static var longest: Duration { .seconds(504_911_232) }
 
   private init() {}
 
@@ -19,22 +21,16 @@ package final class Resumption<Value: Sendable>: Sendable {
   /// awaited was withdrawn.
   ///
   /// - Parameters:
-  ///   - timeout: Nil: no limit.
-  ///   - begin: Called once, on the calling thread, unless the task is cancelled already. It makes sure that `settle`
-  ///     is called, and answers how to withdraw what it has begun: a closure that is called at most once, on any
-  ///     thread, and answers true if nobody else will call `settle`.
+  ///   - timeout: Of real time. Nil, and more than about 16 years: no limit.
+  ///   - begin: Called once, on the calling thread, also in a task that is cancelled already. It makes sure that
+  ///     `settle` is called, and answers how to withdraw what it has begun: a closure that is called at most once, on
+  ///     any thread, and answers true if nobody else will call `settle`.
   /// - Throws: What it was settled with; what `begin` has thrown; `CancellationError`; `.timedOut`.
   nonisolated(nonsending) package static func wait(
     timeout: Duration? = nil, begin: (Resumption) throws -> @Sendable () -> Bool
   ) async throws -> Value {
-    try Task.checkCancellation()
     let this = Resumption()
-    let alarm = timeout.map { limit in
-      Task {
-        try await Task.sleep(for: limit, clock: .suspending)
-        this.callOff(RunLoopError.timedOut)
-      }
-    }
+    let alarm = timeout.flatMap { $0 > longest ? nil : this.alarm(after: $0) }
     defer { alarm?.cancel() }
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
@@ -43,6 +39,13 @@ package final class Resumption<Value: Sendable>: Sendable {
       }
     } onCancel: {
       this.callOff(CancellationError())
+    }
+  }
+
+  private func alarm(after limit: Duration) -> Task<Void, any Error> {
+    Task {
+      try await Task.sleep(for: limit, clock: .suspending)
+      callOff(RunLoopError.timedOut)
     }
   }
 

@@ -39,7 +39,7 @@ extension RunLoop {
   ///
   /// The error of the block leaves the loop's run alone: only the caller receives it.
   /// - Throws: What the block threw [RLK-WAIT-11]; a `RunLoopError` if the block did not run, for the same reasons.
-  @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
+  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
   public func performAndWait<R>(
     in mode: Mode = .default, timeout: Duration? = nil, block: () throws -> R
   ) throws -> R {
@@ -48,7 +48,7 @@ extension RunLoop {
 
   /// As `performAndWait(in:timeout:block:)`, for a block that may fail, and for several modes: the block runs once, in
   /// the first of them that runs.
-  @available(*, noasync, message: "it blocks its thread: in a task, use performAsSource(in:block:onDrop:)")
+  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
   public func performAndWait<R>(
     in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil, block: () throws -> R
   ) throws -> R {
@@ -121,6 +121,16 @@ extension RunLoop {
   }
 }
 
+extension RunLoop {
+  /// Calls what a thread or a task waits for: if its thread ends inside of it, the process ends with a message, since
+  /// the wait would never end. [loop]
+  func callAwaited<R>(_ body: () -> R) -> R {
+    owner.awaitedCalls += 1
+    defer { owner.awaitedCalls -= 1 }
+    return body()
+  }
+}
+
 /// A block on its way to another thread and back. Its closures are the runner's once the ticket says that it has begun,
 /// else whoever's that withdraws it or finds it lost.
 final class AwaitedCall: @unchecked Sendable {
@@ -141,9 +151,7 @@ final class AwaitedCall: @unchecked Sendable {
   func run(on loop: RunLoop) {
     guard ticket.begin() else { return }
     loop.noteSourcePerform()
-    loop.owner.awaitedCalls += 1
-    callBody()
-    loop.owner.awaitedCalls -= 1
+    loop.callAwaited { callBody() }
     ticket.finish()
   }
 

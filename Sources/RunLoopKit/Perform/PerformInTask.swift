@@ -7,8 +7,8 @@ extension RunLoop {
   /// time limit, the end of the loop [RLK-ASYNC-2].
   /// - Parameters:
   ///   - mode: A loop that never runs in this mode never runs the block.
-  ///   - timeout: How long the block may wait for its turn; zero or less: it is withdrawn unless it has begun. Nil: no
-  ///     limit.
+  ///   - timeout: How long the block may wait for its turn, in real time; zero or less: it is withdrawn unless it has
+  ///     begun. Nil: no limit.
   ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
   ///     message, since the task would wait for ever. Released before the task goes on [RLK-ASYNC-3].
   /// - Returns: What the block returned.
@@ -33,7 +33,10 @@ extension RunLoop {
     in first: Mode, orIn others: ArraySlice<Mode>, _ timeout: Duration?, _ held: HeldCall<R>
   ) async throws -> R {
     try checkUsable()
-    if isCurrent { return try held.call().get() }
+    if isCurrent {
+      try Task.checkCancellation()
+      return try callAwaited { held.call() }.get()
+    }
     return try await Resumption<R>.wait(timeout: timeout) { task in
       let call = AwaitedCall {
         task.settle(held.call())
@@ -63,7 +66,8 @@ extension RunLoop {
   ///   - delay: From now; zero or less: as soon as the loop fires timers.
   ///   - tolerance: How much later the block may run, so that wakes can be shared.
   ///   - mode: `.common` stands for all common modes.
-  ///   - block: Called once, on the loop's thread; released after it ran, or when the task is cancelled.
+  ///   - block: Called once, on the loop's thread; released after it ran, or when the task is cancelled. It must
+  ///     return, as that of the other form [RLK-ASYNC-10].
   /// - Returns: What the block returned.
   /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began;
   ///   `.loopEnded`, `.forked`, `.system` as the other form.
@@ -75,7 +79,7 @@ extension RunLoop {
     let held = HeldCall(block)
     return try await Resumption<R>.wait { task in
       let performed = try perform(
-        after: delay, tolerance: tolerance, in: mode, block: { task.settle(held.call()) },
+        after: delay, tolerance: tolerance, in: mode, block: { [self] in callAwaited { task.settle(held.call()) } },
         onDrop: { [self] in task.lose(endedError) })
       // A block that is cancelled tells so.
       return {

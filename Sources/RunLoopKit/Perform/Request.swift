@@ -26,6 +26,7 @@ extension RunLoop.Port.SendRight {
     let deadline = timeout.map { RunLoop.Instant.now.advanced(by: $0) }
     let loop = RunLoop.current
     let bell = RunLoop.Port(queueLimit: 1, onlyHost: loop, unchecked: { _, _ in loop.awaitedBellRang() })
+    bell.isHidden = true
     let pending = PendingReply(bell: bell.mailbox)
     try loop.add(bell, to: mode)
     defer {
@@ -81,8 +82,15 @@ extension RunLoop {
 /// What a request's run waits for. Owner only.
 private final class AwaitedReply: AwaitedEnd {
   private let pending: PendingReply
+  /// A stop has reached the run, and is passed on.
+  private(set) var wasStopped = false
 
   init(_ pending: PendingReply) { self.pending = pending }
 
   override var isOver: Bool { pending.isOver }
+
+  override func isStopped() -> Bool {
+    wasStopped = true
+    return true
+  }
 }

@@ -15,8 +15,9 @@ extension RunLoop {
   /// until an event of the mode or a wake-up comes, and never for the condition alone [RLK-UNTIL-2].
   /// - Parameters:
   ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one
-  ///     [RLK-UNTIL-1]. It should be cheap. What another thread changes is noticed at the next event; call `wakeUp()`
-  ///     after the change to have it noticed at once [RLK-UNTIL-3].
+  ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. What another thread
+  ///     changes is noticed at the next event; call `wakeUp()` after the change to have it noticed at once
+  ///     [RLK-UNTIL-3].
   ///   - mode: The mode whose members are served.
   ///   - timeout: How long the call runs the loop. Zero or less: one pass that does not wait. Nil: no limit.
   /// - Returns: `.met` whenever the condition was true in the end, even if the run was stopped or the limit was over in
@@ -32,16 +33,24 @@ extension RunLoop {
     try checkOwner("run(until:in:timeout:)")
     guard mode != .common else { throw .commonModeNotRunnable(call: "run(until:in:timeout:)") }
     let result = withoutActuallyEscaping(condition) { condition -> Result<ConditionResult, RunLoopError> in
-      let awaited = AwaitedCondition(condition)
-      if awaited.look() { return .success(.met) }
+      let awaited = AwaitedCondition(condition, on: self)
       do throws(RunLoopError) {
+        try hearWakes()
+        if awaited.ask() { return .success(.met) }
         let result = try run(in: mode, limit: RunLimit(timeout), false, awaiting: awaited)
-        return .success(awaited.look() ? .met : ConditionResult(result))
+        return .success(awaited.ask() ? .met : ConditionResult(result))
       } catch {
         return .failure(error)
       }
     }
     return try result.get()
+  }
+}
+
+extension RunLoop {
+  /// From now on a wake is seen by the run that follows: a loop that has never run has no port for it.
+  private func hearWakes() throws(RunLoopError) {
+    try lock.withLock { () throws(RunLoopError) in _ = try wakes.word.make() }
   }
 }
 
@@ -56,19 +65,30 @@ extension RunLoop.ConditionResult {
   }
 }
 
-/// Looked at once a pass, until it is true.
+/// Evaluated once a pass, until it is true.
 private final class AwaitedCondition: AwaitedEnd {
   private let condition: () -> Bool
+  private unowned let loop: RunLoop
   private var isMet = false
 
-  init(_ condition: @escaping () -> Bool) {
+  init(_ condition: @escaping () -> Bool, on loop: RunLoop) {
     self.condition = condition
+    self.loop = loop
     super.init(isCondition: true)
   }
 
   override var isOver: Bool { isMet }
 
+  /// A run that the condition has nested may have taken a wake that came behind the answer.
   override func look() -> Bool {
+    let lastRun = loop.owner.runs
+    if !ask(), loop.owner.runs != lastRun, let activation = loop.owner.activation {
+      loop.wakes.oweLook(to: activation)
+    }
+    return isMet
+  }
+
+  func ask() -> Bool {
     if !isMet { __RUNLOOPKIT_IS_ASKING_A_CONDITION__(condition, &isMet) }
     return isMet
   }

@@ -68,11 +68,14 @@ struct Activation {
 
   /// As `hasAnswer`, at the end of a pass: a condition is looked at.
   @inline(__always)
-  func looksForAnswer() -> Bool { state.awaited.map { $0.takeUnretainedValue().look() } ?? false }
+  func looksForAnswer() -> Bool { state.awaited != nil && looksForAwaited() }
 
-  /// Whoever awaits something decides what a stop means.
-  @inline(__always)
-  func isStopped() { if let awaited = state.awaited { awaited.takeUnretainedValue().wasStopped = true } }
+  @inline(never)
+  private func looksForAwaited() -> Bool { state.awaited.map { $0.takeUnretainedValue().look() } ?? false }
+
+  /// A stop has reached the run: whether that ends it.
+  @inline(never)
+  func isStopped() -> Bool { state.awaited.map { $0.takeUnretainedValue().isStopped() } ?? true }
 
   // MARK: Performs that count as a source
 
@@ -110,8 +113,6 @@ struct Activation {
 /// What a run ends for, beside a stop, its limit and an empty mode: the answer to a request, the end of a task, a
 /// condition. Owner only.
 class AwaitedEnd {
-  /// A stop has reached the run.
-  final var wasStopped = false
   /// It comes without an event of the mode: every wake asks for a look at it.
   final let isCondition: Bool
 
@@ -122,6 +123,9 @@ class AwaitedEnd {
 
   /// As `isOver`, once a pass.
   func look() -> Bool { isOver }
+
+  /// A stop has reached the run: whether that ends it.
+  func isStopped() -> Bool { true }
 }
 
 /// How long a run may take (rule 5).

@@ -3,7 +3,7 @@
 struct OwnerState: ~Copyable {
   /// The innermost run.
   var activation: Activation?
-  private var runs: UInt64 = 0
+  private(set) var runs: UInt64 = 0
   /// The thread's.
   var scopes: ScopeStack?
   /// The main queue was signalled, and has not been looked at since.

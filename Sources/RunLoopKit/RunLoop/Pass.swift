@@ -55,7 +55,7 @@ extension RunLoop {
   /// A wake was dropped that may have come behind the last decision at (n): if that would be another one now, the pass
   /// that follows does not wait before the next one. CFRunLoop waits there.
   @inline(never)
-  private func keepFromWaiting(_ activation: Activation) {
+  func keepFromWaiting(_ activation: Activation) {
     if activation.awaitsCondition || isFinished(activation.mode) { wakes.oweLook(to: activation) }
   }
 

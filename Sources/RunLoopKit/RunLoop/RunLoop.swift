@@ -154,14 +154,9 @@ extension RunLoop {
   /// True while the loop sleeps, and nothing has woken it yet. - SeeAlso: `CFRunLoopIsWaiting`.
   public var isWaiting: Bool { isUsable && wakes.word.isAsleep }
 
-  /// Clears the stop of the innermost activation; true if there was one. A request, which it does not end, passes it
-  /// on. [loop]
+  /// Clears the stop of the innermost activation; true if there was one that ends it. [loop]
   @inline(__always)
-  func takeStop(of activation: Activation) -> Bool {
-    guard stops.take() else { return false }
-    activation.isStopped()
-    return true
-  }
+  func takeStop(of activation: Activation) -> Bool { stops.take() && activation.isStopped() }
 }
 
 // MARK: Modes

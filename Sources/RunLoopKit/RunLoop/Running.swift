@@ -92,12 +92,7 @@ extension RunLoop {
     var state = Activation.State(
       parent: owner.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope,
       awaited: end.map { Unmanaged.passUnretained($0) })
-    let result = withUnsafeMutablePointer(to: &state) {
-      let activation = Activation($0)
-      // It may have become true since it was asked, and a loop that has never run hears of no wake.
-      if activation.awaitsCondition { wakes.oweLook(to: activation) }
-      return activate(activation, limit, returnAfterSourceHandled)
-    }
+    let result = withUnsafeMutablePointer(to: &state) { activate(Activation($0), limit, returnAfterSourceHandled) }
     guard let result else { throw takeWaitFailure() }
     return result
   }
@@ -128,7 +123,7 @@ extension RunLoop {
   ) -> RunResult? {
     let mode = activation.mode
     let parent = activation.parent
-    if wakes.beginRun(inside: parent), isFinished(mode) { wakes.oweLook(to: activation) }
+    if wakes.beginRun(inside: parent) { keepFromWaiting(activation) }
     let outerStop = beginStops()
     owner.activation = activation
     let timing = CalloutTiming(counting: .runs, on: self)
@@ -148,7 +143,7 @@ extension RunLoop {
     owner.activation = parent
     leave(activation)
     let isStopped = stops.end(outerStop)
-    if isStopped { activation.isStopped() }
+    if isStopped { _ = activation.isStopped() }
     if stops.isQuitting { stop() }
     if parent == nil, owner.hosted.phase != .none { runInHostedWaitEnds(activation) }
     return result

@@ -1,3 +1,4 @@
+import Glibc
 import RunLoopKit
 import RunLoopTestSupport
 import Testing
@@ -77,6 +78,15 @@ struct AsyncCallTests {
     try await thread.join()
   }
 
+  @Test func test_RLK_ASYNC_2_aHugeLimitIsNone() async throws {
+    let thread = RunLoop.Thread(name: "async")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    #expect(try await loop.performAndWait(timeout: .seconds(Int64.max)) { "ran" } == "ran")
+    thread.stop()
+    try await thread.join(timeout: .seconds(Int64.max))
+  }
+
   @Test func test_RLK_ASYNC_3_theBlockIsReleasedBeforeTheTaskGoesOn() async throws {
     let thread = RunLoop.Thread(name: "async")
     try await thread.start()
@@ -138,6 +148,17 @@ struct AsyncCallTests {
     for task in waiting { #expect(await outcome(of: task) == "()") }
     #expect(loop.hasEnded)
     try await thread.join()
+  }
+
+  @Test func test_RLK_ASYNC_10_aThreadThatEndsInTheBlockEndsTheProcess() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      alarm(60)  // a hang says nothing
+      let thread = RunLoop.Thread(name: "ends")
+      try await thread.start()
+      try await thread.loop?.performAndWait(after: .zero) { pthread_exit(nil) }
+    }
+    let words = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(words.contains("inside a block of performAndWait"))
   }
 
   /// Cancellations, limits, stops of loops and answers of blocks, at moments that a seed decides: every task goes on, once.

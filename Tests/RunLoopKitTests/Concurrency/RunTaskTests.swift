@@ -14,6 +14,23 @@ private actor Elsewhere {
   }
 }
 
+/// Pinned to the loop's common modes.
+private actor Runner {
+  nonisolated let loop: RunLoop
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
+  private var count = 0
+  init(_ loop: RunLoop) { self.loop = loop }
+
+  func run(in mode: RunLoop.Mode) throws -> Int {
+    try loop.run(in: mode) {
+      self.count += 1
+      return self.count
+    }
+  }
+
+  func error(in mode: RunLoop.Mode) -> RunLoopError? { thrown { try run(in: mode) } }
+}
+
 /// Until it is cancelled.
 private func untilCancelled() async {
   let (stream, end) = AsyncStream<Void>.makeStream()
@@ -84,6 +101,31 @@ struct RunTaskTests {
       }
       #expect(error.value == .wouldDeadlock)
       #expect("\(try #require(error.value))".contains("a job of the loop's executor makes the call"))
+    }
+  }
+
+  /// An observer that stops each run at its entry, and a mode that has nothing else.
+  @Test func test_RLK_TASK_2_aStopAtTheEntryDoesNotKeepTheFunctionFromRunning() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      let entries = Box(0)
+      try loop.add(
+        RunLoop.Observer(.entry) { _, _ in
+          entries.value += 1
+          loop.stop()
+        })
+      #expect(try loop.run { Task.isCancelled })
+      #expect(entries.value == 1)
+    }
+  }
+
+  /// An actor whose executor the mode does not serve, and one whose function makes the call.
+  @Test func test_RLK_TASK_3_aPinnedActorNeedsAModeThatServesIt() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      let actor = Runner(loop)
+      #expect(throws: RunLoopError.wouldDeadlock) { try actor.assumeIsolated { try $0.run(in: "mine") } }
+      #expect(try actor.assumeIsolated { try $0.run(in: .default) } == 1)
+      let error = try loop.run { await actor.error(in: "mine") }
+      #expect(error == .wouldDeadlock)
     }
   }
 

@@ -46,6 +46,15 @@ struct AsyncChildTests {
       }
       #expect(waitpid(child, nil, WNOHANG) == -1)
     }
+    // Cancelled before it is begun: no less.
+    let child = try spawn("exec sleep 1000")
+    let late = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await loop.exit(of: child, ownership: .killedWhenInvalidated)
+    }
+    late.cancel()
+    await #expect(throws: CancellationError.self) { try await late.value }
+    #expect(waitpid(child, nil, WNOHANG) == -1)
     thread.stop()
     try await thread.join()
   }
