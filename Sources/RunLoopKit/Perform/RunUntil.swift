@@ -79,17 +79,14 @@ private final class AwaitedCondition: AwaitedEnd {
 
   override var isOver: Bool { isMet }
 
-  /// A run that the condition has nested may have taken a wake that came behind the answer.
-  override func look() -> Bool {
-    let lastRun = loop.owner.runs
-    if !ask(), loop.owner.runs != lastRun, let activation = loop.owner.activation {
-      loop.wakes.oweLook(to: activation)
-    }
-    return isMet
-  }
+  override func look() -> Bool { ask() }
 
+  /// A run that the condition has nested may have taken a wake that came behind the answer: the next pass looks again.
   func ask() -> Bool {
-    if !isMet { __RUNLOOPKIT_IS_ASKING_A_CONDITION__(condition, &isMet) }
+    guard !isMet else { return true }
+    let lastRun = loop.owner.runs
+    __RUNLOOPKIT_IS_ASKING_A_CONDITION__(condition, &isMet)
+    if !isMet, loop.owner.runs != lastRun { loop.wakes.word.kick() }
     return isMet
   }
 }
