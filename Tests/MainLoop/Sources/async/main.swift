@@ -3,7 +3,7 @@ import RunLoopKit
 
 struct Failure: Error {}
 
-@MainActor var log: [String] = []
+var log: [String] = []
 
 func elsewhere() async -> Bool { await Task.detached { RunLoop.main.isCurrent }.value }
 
