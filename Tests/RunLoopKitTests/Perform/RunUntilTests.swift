@@ -128,6 +128,13 @@ final class RunUntilWakeTests: XCTestCase {
     onThread {
       let loop = RunLoop.current
       try loop.add(RunLoop.Source { _ in })
+      let (watch, sleeps, isOver) = (Gate(), Box(false), Box(false))
+      let watcher = TestThread {
+        watch.wait()
+        yieldUntil(loop.isWaiting || isOver.value)
+        sleeps.value = !isOver.value
+        loop.stop()
+      }
       var (asked, isMet) = (0, false)
       let condition = {
         asked += 1
@@ -136,13 +143,17 @@ final class RunUntilWakeTests: XCTestCase {
           isMet = true
           loop.wakeUp()
           XCTAssertEqual(try? loop.run(for: .zero), .timedOut)
+          watch.open()
         } else if asked == 1 {
           loop.wakeUp()
         }
         return answer
       }
-      XCTAssertEqual(try loop.run(until: condition(), timeout: .seconds(2)), .met)
+      XCTAssertEqual(try loop.run(until: condition()), .met)
+      isOver.value = true
+      watcher.join()
       XCTAssertEqual(asked, 3)
+      XCTAssertFalse(sleeps.value)
     }
   }
 
