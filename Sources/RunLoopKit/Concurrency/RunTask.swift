@@ -21,11 +21,12 @@ extension RunLoop {
   ///     only.
   ///   - body: Released when it has returned.
   /// - Returns: What `body` returned.
-  /// - Throws: What `body` has thrown. `.wouldDeadlock` if the function could never run: in a job of the executor that
-  ///   it would wait for, or on the main actor if the run does not serve that [RLK-TASK-3]. `.loopEnded` if the thread
-  ///   is told to end now (`RunLoop.Thread`); the task is cancelled then, and goes on elsewhere [RLK-TASK-4].
-  ///   `.commonModeNotRunnable` for `.common`; else as `run(in:for:returnAfterSourceHandled:)`, and the task is
-  ///   cancelled.
+  /// - Throws: What `body` has thrown. `.wouldDeadlock` if the function could never run [RLK-TASK-3]: it waits for the
+  ///   main actor, or for an executor of the loop, that a run of this mode does not serve; a job of that executor makes
+  ///   the call; or it waits for another actor, and a task makes the call, which may be running on that actor.
+  ///   `.loopEnded` if the thread is told to end now (`RunLoop.Thread`); the task is cancelled then, and goes on
+  ///   elsewhere [RLK-TASK-4]. `.commonModeNotRunnable` for `.common`; else as
+  ///   `run(in:for:returnAfterSourceHandled:)`, and the task is cancelled.
   /// - Thread: The loop's own.
   /// - Re-entry: Allowed from callouts.
   /// - Blocks: Until then.
@@ -79,11 +80,12 @@ extension RunLoop {
           + "mode, not inside of a main queue's block, and leave servesMainQueue on")
     }
     let own = isolation?.unownedExecutor.asSerialExecutor() as? Executor
-    if let own, own.isOf(self), !own.serves(mode, isCommon: isCommonMode(mode)) {
+    let served = own.flatMap { $0.isOf(self) ? $0 : nil }
+    if let served, !served.serves(mode, isCommon: isCommonMode(mode)) {
       throw .wouldDeadlock(
         call: "run(in:_:)", "the function's actor is pinned to an executor that is not served in mode \"\(mode)\"")
     }
-    if executor.isRunningJob || (own?.isOf(self) ?? false && own?.isRunningJob ?? false) {
+    if executor.isRunningJob || served?.isRunningJob == true {
       throw .wouldDeadlock(
         call: "run(in:_:)", "a job of the loop's executor makes the call, and no other job runs before it ends")
     }

@@ -7,7 +7,7 @@ package final class Resumption<Value: Sendable>: Sendable {
     var continuation: UnsafeContinuation<Value, any Error>?
     /// From the beginning of what is awaited.
     var withdrawal: (@Sendable () -> Bool)?
-    /// Called off before it was begun.
+    /// Why it was called off.
     var reason: (any Error)?
   }
 

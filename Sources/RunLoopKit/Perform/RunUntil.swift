@@ -3,7 +3,9 @@ extension RunLoop {
   public enum ConditionResult: Sendable {
     /// The condition is true.
     case met
+    /// The time limit has passed first.
     case timedOut
+    /// `stop()` was called first.
     case stopped
     /// The mode has nothing to wait for, so that nothing could make the condition true.
     case finished
@@ -26,7 +28,7 @@ extension RunLoop {
   /// - Re-entry: Allowed, also in `condition` [RLK-UNTIL-5].
   /// - Blocks: As a run does.
   /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common`.
-  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   public func run(
     until condition: @autoclosure () -> Bool, in mode: Mode = .default, timeout: Duration? = nil
   ) throws(RunLoopError) -> ConditionResult {

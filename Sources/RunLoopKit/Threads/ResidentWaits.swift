@@ -3,7 +3,7 @@ internal import RunLoopLibc
 // Waiting for a resident thread: by a thread, or by a task.
 
 extension Resident {
-  /// As the other form, of a task.
+  /// Suspends the task where `start` blocks the thread.
   nonisolated(nonsending) func startInTask() async throws {
     try begin()
     await phaseAfter(Phase.starting)
@@ -14,40 +14,32 @@ extension Resident {
   }
 
   func join(_ deadline: Deadline) throws(RunLoopError) {
-    guard !isForked else { throw .forked }
-    while true {
-      let seen = phase.load()
-      switch seen {
-      case Phase.idle, Phase.joined: return
-      case Phase.ended:
-        try checkOtherThread()
-        if phase.change(from: Phase.ended, to: Phase.joining) { return reclaim() }
-      default:
-        if seen != Phase.joining { try checkOtherThread() }
-        guard phase.wait(while: seen, deadline, for: "the end of RunLoop.Thread \"\(name)\" (join)") else {
-          throw .timedOut
-        }
+    while let seen = try joinIfEnded() {
+      guard phase.wait(while: seen, deadline, for: "the end of RunLoop.Thread \"\(name)\" (join)") else {
+        throw .timedOut
       }
     }
   }
 
-  /// As the other form, of a task. What is left of the thread when its loop has ended is waited for here.
+  /// Suspends the task where `join` blocks the thread, up to the end of the thread's loop.
   nonisolated(nonsending) func joinInTask(_ timeout: Duration?) async throws {
-    guard !isForked else { throw RunLoopError.forked }
     let clock = SuspendingClock()
     let deadline = timeout.map { clock.now.advanced(by: $0) }
-    while true {
-      let seen = phase.load()
-      switch seen {
-      case Phase.idle, Phase.joined: return
-      case Phase.ended:
-        try checkOtherThread()
-        if phase.change(from: Phase.ended, to: Phase.joining) { return reclaim() }
-      default:
-        if seen != Phase.joining { try checkOtherThread() }
-        try await phaseAfter(seen, deadline.map { clock.now.duration(to: $0) })
-      }
+    while let seen = try joinIfEnded() {
+      try await phaseAfter(seen, deadline.map { clock.now.duration(to: $0) })
     }
+  }
+
+  /// Nil if the thread is over, or was not started; else the phase that has to change before the next call.
+  private func joinIfEnded() throws(RunLoopError) -> UInt32? {
+    guard !isForked else { throw .forked }
+    let seen = phase.load()
+    if seen == Phase.idle || seen == Phase.joined { return nil }
+    if seen != Phase.joining { try checkOtherThread() }
+    guard seen == Phase.ended else { return seen }
+    guard phase.change(from: Phase.ended, to: Phase.joining) else { return seen }  // another one joins it
+    reclaim()
+    return nil
   }
 
   /// Its number may be another thread's once it was joined.
@@ -68,7 +60,7 @@ extension Resident {
 // MARK: Tasks that wait
 
 extension Resident {
-  /// Cannot be called off.
+  /// Goes on although the task is cancelled.
   nonisolated(nonsending) private func phaseAfter(_ seen: UInt32) async {
     await withUnsafeContinuation { continuation in whenPhase(isNot: seen) { continuation.resume() } }
   }

@@ -31,6 +31,16 @@ private actor Runner {
   func error(in mode: RunLoop.Mode) -> RunLoopError? { thrown { try run(in: mode) } }
 }
 
+private actor Plain {
+  private var count = 0
+
+  func error(on loop: RunLoop) -> RunLoopError? { thrown { try run(loop) } }
+
+  private func run(_ loop: RunLoop) throws {
+    try loop.run { self.count += 1 }
+  }
+}
+
 /// Until it is cancelled.
 private func untilCancelled() async {
   let (stream, end) = AsyncStream<Void>.makeStream()
@@ -125,6 +135,15 @@ struct RunTaskTests {
       #expect(throws: RunLoopError.wouldDeadlock) { try actor.assumeIsolated { try $0.run(in: "mine") } }
       #expect(try actor.assumeIsolated { try $0.run(in: .default) } == 1)
       let error = try loop.run { await actor.error(in: "mine") }
+      #expect(error == .wouldDeadlock)
+    }
+  }
+
+  /// An actor without an executor of its own runs where its task prefers to, here in a run of the loop.
+  @Test func test_RLK_TASK_3_anActorThatMakesTheCallIsNotWaitedFor() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      let actor = Plain()
+      let error = try loop.run(in: "mine") { await actor.error(on: loop) }
       #expect(error == .wouldDeadlock)
     }
   }
