@@ -1,4 +1,4 @@
-# The C core without SwiftPM: library, installation, tests. Included by the Makefile at the top; also stands alone:
+# The C core without SwiftPM: library and tests; core-install.mk installs it. Included by the Makefile at the top; also stands alone:
 #   make -f scripts/core.mk core core-test SAN=address,undefined
 
 ifeq ($(origin CC),default)
@@ -6,13 +6,11 @@ CC := gcc
 endif
 AR ?= ar
 CFLAGS ?= -O2 -g
-PREFIX ?= /usr/local
-DESTDIR ?=
 SAN ?=
 CLANG ?= $(or $(wildcard $(dir $(realpath $(shell command -v swiftc)))clang),clang)
-INSTALL ?= install
 
-CORE_VERSION := 0.1.0
+CORE_VERSION := $(shell sed -n 's/^.define RLC_VERSION_[MP][A-Z]* //p' include/crunloop/version.h | paste -sd.)
+# The number of the interface: another one for each release that takes something away or changes it.
 CORE_SONAME := libcrunloop.so.0
 CORE_BUILD := build/core
 CORE_STRICT := -std=c11 -Wall -Wextra -Wpedantic -Werror
@@ -24,11 +22,11 @@ CORE_HEADERS := $(wildcard include/crunloop/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h)
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
-.PHONY: core core-install core-test scheduled-test scheduled-kit-test fuzz-test header-test c-embed-test core-clean
+.PHONY: core core-test scheduled-test scheduled-kit-test fuzz-test header-test library-test c-embed-test core-clean
 
 # ---- library ----
 
-core: $(CORE_BUILD)/libcrunloop.a $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION) $(CORE_BUILD)/crunloop.pc
+core: $(CORE_BUILD)/libcrunloop.a $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION)
 
 $(CORE_BUILD)/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
@@ -37,23 +35,12 @@ $(CORE_BUILD)/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 $(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)
 	$(AR) rcs $@ $^
 
-$(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION): $(CORE_OBJECTS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -o $@ $^ -pthread
+# Nothing is visible but what the map names.
+$(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION): $(CORE_OBJECTS) packaging/libcrunloop.map
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -Wl,--version-script=packaging/libcrunloop.map \
+		-o $@ $(CORE_OBJECTS) -pthread
 
-# PREFIX may differ from one call to the next: written anew each time.
-.PHONY: $(CORE_BUILD)/crunloop.pc
-$(CORE_BUILD)/crunloop.pc: scripts/crunloop.pc.in
-	@mkdir -p $(@D)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(CORE_VERSION)|' $< > $@
-
-core-install: core
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/include/crunloop $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	$(INSTALL) -m 644 $(CORE_HEADERS) $(DESTDIR)$(PREFIX)/include/crunloop/
-	$(INSTALL) -m 644 $(CORE_BUILD)/libcrunloop.a $(DESTDIR)$(PREFIX)/lib/
-	$(INSTALL) -m 755 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION) $(DESTDIR)$(PREFIX)/lib/
-	ln -sf libcrunloop.so.$(CORE_VERSION) $(DESTDIR)$(PREFIX)/lib/$(CORE_SONAME)
-	ln -sf $(CORE_SONAME) $(DESTDIR)$(PREFIX)/lib/libcrunloop.so
-	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+include scripts/core-install.mk
 
 # ---- tests: one program per file, built with the internal checks ----
 
@@ -200,6 +187,13 @@ header-test: $(CORE_OBJECTS)
 	@CLANG="$(CLANG)" sh Tests/HeaderTests/compile.sh $(HEADER_FLAGS)
 	@sh Tests/HeaderTests/globals.sh $(CORE_OBJECTS)
 	@sh Tests/HeaderTests/samples.sh $(CORE_OBJECTS)
+
+# ---- the library as a distribution takes it ----
+
+library-test: core
+	@CLANG="$(CLANG)" VERSION=$(CORE_VERSION) SONAME=$(CORE_SONAME) sh Tests/LibraryTests/symbols.sh
+	@CLANG="$(CLANG)" VERSION=$(CORE_VERSION) SONAME=$(CORE_SONAME) sh Tests/LibraryTests/install.sh
+	@VERSION=$(CORE_VERSION) sh Tests/LibraryTests/cmake.sh
 
 # ---- a C host, built as a stranger would: from an installed prefix, through pkg-config ----
 

@@ -21,6 +21,7 @@
 #include <crunloop/thread.h>
 #include <crunloop/timer_heap.h>
 #include <crunloop/timer_port.h>
+#include <crunloop/version.h>
 #include <crunloop/wakeup_port.h>
 
 #endif

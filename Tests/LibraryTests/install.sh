@@ -1,0 +1,90 @@
+#!/bin/sh
+# make install and make uninstall with the paths that distributions use, and hosts against what was installed.
+# Environment: CLANG, VERSION, SONAME.
+set -eu
+base=$PWD/build/library
+here=Tests/LibraryTests
+flags="-Wall -Wextra -Wpedantic -Werror -O2"
+rm -rf "$base"
+mkdir -p "$base"
+
+fail() {
+    echo "FAIL $*"
+    exit 1
+}
+core() { # GOAL PATH...
+    make --no-print-directory -f scripts/core.mk "$@" >"$base/log" 2>&1 || { cat "$base/log"; return 1; }
+}
+tree() { # FOLDER: what lies below it, but folders
+    (cd "$1" && find . ! -type d | sed 's/^\.//' | sort)
+}
+expected() { # LIBDIR INCLUDEDIR
+    for header in include/crunloop/*.h; do echo "$2/crunloop/$(basename "$header")"; done
+    for name in libcrunloop.a libcrunloop.so "$SONAME" "libcrunloop.so.$VERSION" pkgconfig/crunloop.pc \
+        cmake/crunloop/crunloop-config.cmake cmake/crunloop/crunloop-config-version.cmake; do
+        echo "$1/$name"
+    done
+}
+flags_of() { # FOLDER-OF-PC FLAG...
+    folder=$1
+    shift
+    PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$folder pkg-config "$@" crunloop | sed 's/ *$//'
+}
+
+# ---- where it goes, and that it goes again ----
+
+round() { # NAME LIBDIR INCLUDEDIR PATH=VALUE...
+    name=$1 lib=$2 include=$3 stage="$base/a stage $1"
+    shift 3
+    core core-install DESTDIR="$stage" "$@" || fail "$name: make install"
+    expected "$lib" "$include" | sort >"$base/expected"
+    tree "$stage" >"$base/found"
+    diff -u "$base/expected" "$base/found" || fail "$name: other files than expected"
+    ! grep -rqI "a stage" "$stage" || fail "$name: the staging folder is named in $(grep -rlI "a stage" "$stage")"
+    libdir=$(PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR="$stage$lib/pkgconfig" pkg-config --variable=libdir crunloop)
+    includedir=$(PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR="$stage$lib/pkgconfig" pkg-config --variable=includedir crunloop)
+    [ "$libdir $includedir" = "$lib $include" ] || fail "$name: pkg-config says $libdir and $includedir"
+    : >"$stage$include/crunloop/of_another.h"
+    core core-uninstall DESTDIR="$stage" "$@" || fail "$name: make uninstall"
+    [ "$(tree "$stage")" = "$include/crunloop/of_another.h" ] || fail "$name: make uninstall leaves or takes $(tree "$stage")"
+    core core-uninstall DESTDIR="$stage" "$@" || fail "$name: make uninstall again"
+    echo "ok   RLC-LIB-3: installed and taken away: ${*:-the usual paths}"
+}
+multiarch=$(gcc -print-multiarch)
+round local /usr/local/lib /usr/local/include
+round multiarch "/usr/lib/$multiarch" /usr/include PREFIX=/usr LIBDIR="/usr/lib/$multiarch"
+round apart /srv/lib /srv/headers PREFIX=/opt/crunloop LIBDIR=/srv/lib INCLUDEDIR=/srv/headers
+! core core-install DESTDIR="$base/none" PREFIX=relative >/dev/null 2>&1 && [ ! -e "$base/none" ] || fail "a relative PREFIX is taken"
+echo "ok   RLC-LIB-3: a relative path is refused"
+
+# ---- hosts: as pkg-config says, with each compiler, against the shared and the static library ----
+
+prefix=$base/prefix
+core core-install PREFIX="$prefix" LIBDIR="$prefix/lib/$multiarch" || fail "make install"
+pc=$prefix/lib/$multiarch/pkgconfig
+[ "$(flags_of "$pc" --modversion)" = "$VERSION" ] || fail "pkg-config has version $(flags_of "$pc" --modversion)"
+[ "$(flags_of "$pc" --cflags --libs)" = "-I$prefix/include -L$prefix/lib/$multiarch -lcrunloop" ] ||
+    fail "pkg-config: $(flags_of "$pc" --cflags --libs)"
+
+host() { # COMPILER STANDARD SOURCE [static]
+    command -v "$1" >/dev/null 2>&1 || { echo "skipped 1: a host by $1: there is none"; return 0; }
+    if [ -n "${4:-}" ]; then libraries="-static $(flags_of "$pc" --static --libs)"; else
+        libraries="$(flags_of "$pc" --libs) -Wl,-rpath,$prefix/lib/$multiarch"; fi
+    # shellcheck disable=SC2086,SC2046
+    "$1" -std="$2" $flags $(flags_of "$pc" --cflags) "$3" $libraries -o "$base/host" ||
+        fail "$1 -std=$2 ${4:-} builds no host"
+    said=$(timeout 10 "$base/host") || fail "a host by $1 -std=$2 ${4:-} ends with $?"
+    [ "$said" = "$VERSION" ] || fail "RLC-VERSION-3: a host by $1 was compiled for $said, not $VERSION"
+    echo "ok   RLC-LIB-4: a ${4:-shared} host by $(basename "$1") -std=$2"
+}
+cp $here/hello.c "$base/hello.cpp"
+host gcc c11 $here/hello.c
+host gcc c11 $here/hello.c static
+host g++ c++17 "$base/hello.cpp"
+host "$CLANG" c11 $here/hello.c
+host "$CLANG++" c++17 "$base/hello.cpp"
+
+# The map's versions reach the program: it asks for the node that brought a function.
+gcc $flags $(flags_of "$pc" --cflags) $here/hello.c $(flags_of "$pc" --libs) -o "$base/host"
+nm -D "$base/host" | grep -q ' U rlc_loop_create@CRUNLOOP_' || fail "a host's symbols have no version"
+echo "ok   RLC-LIB-1: a host's symbols have versions"

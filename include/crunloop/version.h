@@ -1,0 +1,31 @@
+/** <crunloop/version.h>: which version the headers are, and which one the library is that the program runs with. */
+#ifndef CRUNLOOP_VERSION_H
+#define CRUNLOOP_VERSION_H
+
+#include <crunloop/base.h>
+
+RLC_BEGIN_DECLS
+
+/** The version of these headers, by semantic versioning. Before 1.0 a change that breaks users raises the minor one. */
+#define RLC_VERSION_MAJOR 0
+#define RLC_VERSION_MINOR 1
+#define RLC_VERSION_PATCH 0
+
+/** A version as one number, which grows with the version: the second and third are below 1000 [RLC-VERSION-2]. */
+#define RLC_VERSION_NUMBER(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
+
+/** The version of these headers as a number, for the preprocessor: #if RLC_VERSION >= RLC_VERSION_NUMBER(0, 2, 0). */
+#define RLC_VERSION RLC_VERSION_NUMBER(RLC_VERSION_MAJOR, RLC_VERSION_MINOR, RLC_VERSION_PATCH)
+
+/**
+ * Returns the version of the library. RLC_VERSION is that of the headers with which the program was compiled; with the
+ * shared library the two may differ [RLC-VERSION-1].
+ *
+ * @return As RLC_VERSION_NUMBER. Cannot fail.
+ *
+ * Thread: [signal].
+ */
+RLC_API uint32_t rlc_version(void);
+
+RLC_END_DECLS
+#endif

@@ -1,0 +1,50 @@
+# Installs the C core, and takes it away again. PREFIX, LIBDIR, INCLUDEDIR: absolute paths, as programs will see them. LIBDIR may
+# be a folder of the architecture (/usr/lib/x86_64-linux-gnu). DESTDIR: a staging folder, which stands before all of them and
+# which nothing that is installed names.
+INSTALL ?= install
+DESTDIR ?=
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+
+.PHONY: core-install core-uninstall core-install-paths core-descriptions
+
+STAGED_LIB = "$(DESTDIR)$(LIBDIR)"
+STAGED_INCLUDE = "$(DESTDIR)$(INCLUDEDIR)"
+CORE_DESCRIPTIONS := crunloop.pc crunloop-config.cmake crunloop-config-version.cmake
+
+core-install-paths:
+	@for path in PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)"; do \
+		case "$$path" in *[\ \|\&]*) echo "$$path: no spaces, no | and no &" >&2; exit 2 ;; *=/*) ;; \
+			*) echo "$$path: an absolute path, please" >&2; exit 2 ;; esac; \
+	done
+
+# The paths may differ from one call to the next: written anew each time. In the .pc file what lies below the prefix is told by it.
+core-descriptions: core-install-paths
+	@mkdir -p $(CORE_BUILD)
+	@for name in $(CORE_DESCRIPTIONS); do \
+		sed -e 's|@VERSION@|$(CORE_VERSION)|; s|@SONAME@|$(CORE_SONAME)|; s|@PREFIX@|$(PREFIX)|' \
+			-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
+			-e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
+			-e "s|@INCLUDE_FROM_HERE@|$$(realpath -ms --relative-to="$(LIBDIR)/cmake/crunloop" "$(INCLUDEDIR)")|" \
+			packaging/$$name.in >$(CORE_BUILD)/$$name || exit 1; \
+	done
+
+core-install: core-descriptions core
+	$(INSTALL) -d $(STAGED_INCLUDE)/crunloop $(STAGED_LIB)/pkgconfig $(STAGED_LIB)/cmake/crunloop
+	$(INSTALL) -m 644 $(CORE_HEADERS) $(STAGED_INCLUDE)/crunloop/
+	$(INSTALL) -m 644 $(CORE_BUILD)/libcrunloop.a $(STAGED_LIB)/
+	$(INSTALL) -m 755 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION) $(STAGED_LIB)/
+	ln -sf libcrunloop.so.$(CORE_VERSION) $(STAGED_LIB)/$(CORE_SONAME)
+	ln -sf $(CORE_SONAME) $(STAGED_LIB)/libcrunloop.so
+	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop.pc $(STAGED_LIB)/pkgconfig/
+	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop-config.cmake $(CORE_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/crunloop/
+
+# With the paths of the installation. Takes what it put there, and the folders that are its own if they are empty then.
+core-uninstall: core-install-paths
+	rm -f $(foreach name,$(notdir $(CORE_HEADERS)),$(STAGED_INCLUDE)/crunloop/$(name)) \
+		$(foreach name,libcrunloop.a libcrunloop.so $(CORE_SONAME) libcrunloop.so.$(CORE_VERSION) pkgconfig/crunloop.pc \
+			cmake/crunloop/crunloop-config.cmake cmake/crunloop/crunloop-config-version.cmake,$(STAGED_LIB)/$(name))
+	for folder in $(STAGED_INCLUDE)/crunloop $(STAGED_LIB)/cmake/crunloop; do \
+		[ ! -d "$$folder" ] || rmdir --ignore-fail-on-non-empty "$$folder" || exit 1; \
+	done
