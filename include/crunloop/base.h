@@ -2,15 +2,16 @@
  * <crunloop/base.h>: what all headers of the C core share: conventions, times, tokens, readiness bits.
  *
  * Conventions. Each holds unless a declaration says otherwise.
- *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. Output parameters come last,
- *     have names that begin with ret_, and are not written if the function fails.
+ *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. One whose result is void,
+ *     bool or unsigned cannot fail. Output parameters come last, have names that begin with ret_, and are not written
+ *     if the function fails.
  *   - Times are absolute, in nanoseconds. Sums saturate at RLC_TIME_FOREVER, which means never.
  *   - Thread: each declaration names who may call it. The core does not check the calling thread.
- *       [loop]   only the thread that owns the object.
- *       [locked] any thread that holds the lock with which the embedder protects the object. An embedder that uses the
- *                object on one thread needs no lock.
- *       [any]    any thread, without a lock.
- *       [signal] any thread, without a lock, and signal handlers.
+ *       [loop]             only the thread that owns the object. For a callout: it is called there.
+ *       [locked]           any thread that holds the lock with which the embedder protects the object. An embedder that
+ *                          uses the object on one thread needs no lock.
+ *       [any]              any thread, without a lock.
+ *       [any, signal-safe] any thread, without a lock, and signal handlers.
  *   - Ownership: a function uses pointer arguments during the call and keeps none. A `context` pointer is stored and
  *     handed back; the core never reads what it points to. What a create function returns belongs to the caller.
  *   - Re-entry: a callout, which is a function of the embedder that the core calls, may call it.
@@ -38,10 +39,14 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
+/** Stands before the declarations of a header, which have the linkage of C. */
 #define RLC_BEGIN_DECLS extern "C" {
+/** Stands behind them. */
 #define RLC_END_DECLS }
 #else
+/** Stands before the declarations of a header, which have the linkage of C. */
 #define RLC_BEGIN_DECLS
+/** Stands behind them. */
 #define RLC_END_DECLS
 #endif
 

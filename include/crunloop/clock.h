@@ -19,7 +19,7 @@ typedef enum rlc_clock {
  * @param clock The clock. A value that is not in the enumeration counts as RLC_CLOCK_MONOTONIC.
  * @return The time in nanoseconds. Cannot fail.
  *
- * Thread: [signal].  Cost: one clock_gettime(2), which the vDSO answers without a system call.
+ * Thread: [any, signal-safe].  Cost: one clock_gettime(2), which the vDSO answers without a system call.
  */
 RLC_API uint64_t rlc_now(rlc_clock clock);
 
@@ -30,7 +30,7 @@ RLC_API uint64_t rlc_now(rlc_clock clock);
  * @param delta_ns A duration in nanoseconds.
  * @return The sum, at most RLC_TIME_FOREVER [RLC-TIME-1].
  *
- * Thread: [signal].
+ * Thread: [any, signal-safe].
  */
 RLC_API uint64_t rlc_time_add(uint64_t time_ns, uint64_t delta_ns);
 
@@ -42,7 +42,7 @@ RLC_API uint64_t rlc_time_add(uint64_t time_ns, uint64_t delta_ns);
  * @return The difference in nanoseconds: 0 if the deadline has passed, RLC_TIME_FOREVER if it is RLC_TIME_FOREVER
  *         [RLC-TIME-1].
  *
- * Thread: [signal].
+ * Thread: [any, signal-safe].
  */
 RLC_API uint64_t rlc_time_until(uint64_t deadline_ns, uint64_t now_ns);
 
@@ -50,10 +50,10 @@ RLC_API uint64_t rlc_time_until(uint64_t deadline_ns, uint64_t now_ns);
  * Converts a duration to the timeout of poll(2).
  *
  * @param timeout_ns A duration in nanoseconds.
- * @return Milliseconds, at most INT_MAX; -1, which is no limit, for RLC_TIME_FOREVER. The duration is rounded up: a
- *         wait may end late, never early [RLC-TIME-2].
+ * @return Milliseconds, at most INT_MAX; -1, which is no limit, for RLC_TIME_FOREVER. Cannot fail. The duration is
+ *         rounded up: a wait may end late, never early [RLC-TIME-2].
  *
- * Thread: [signal].
+ * Thread: [any, signal-safe].
  */
 RLC_API int rlc_timeout_ms(uint64_t timeout_ns);
 
@@ -67,7 +67,7 @@ RLC_API int rlc_timeout_ms(uint64_t timeout_ns);
  * @param now_ns      The present time in nanoseconds on the same clock.
  * @return The date; RLC_TIME_FOREVER if interval_ns is 0 or the date would overflow.
  *
- * Thread: [signal].  See: CFRunLoopTimerCreate (interval).
+ * Thread: [any, signal-safe].  See: CFRunLoopTimerCreate (interval).
  */
 RLC_API uint64_t rlc_time_next_in_phase(uint64_t phase_ns, uint64_t interval_ns, uint64_t now_ns);
 

@@ -36,7 +36,7 @@ RLC_API void rlc_futex_wait_until(const void *word, uint32_t expected, uint64_t 
  * @param word  The address that they wait at. It is not read.
  * @param count How many to wake at most, at least 1; INT_MAX: all.
  *
- * Thread: [signal].  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAKE_PRIVATE.
+ * Thread: [any, signal-safe].  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAKE_PRIVATE.
  */
 RLC_API void rlc_futex_wake(const void *word, int count);
 

@@ -14,8 +14,10 @@ RLC_BEGIN_DECLS
  * Each entry gets `context` as its first argument and returns a value >= 0, or a negated errno number. The core retries
  * a read or a write that returns -EINTR; a wait reports it to the caller.
  *
- * A table must stay valid and unchanged as long as an object uses it that was created with it. The core may call the
- * entries from any thread, several at a time, and `write` also in signal handlers.
+ * A table must stay valid and unchanged as long as an object uses it that was created with it. The embedder owns it,
+ * and what `context` points to.
+ *
+ * Thread: [any] for the entries, several at a time; [any, signal-safe] for `write`.
  */
 typedef struct rlc_kernel {
     void *context;
@@ -73,7 +75,12 @@ typedef struct rlc_kernel {
  */
 RLC_API const rlc_kernel *rlc_kernel_default(void);
 
-/** For rlc_fork_generation: points to the process's number, which is 0 before its first use in the process. */
+/**
+ * For rlc_fork_generation: points to the process's number, which is 0 before its first use in the process. The core
+ * owns both, and only it writes them.
+ *
+ * Thread: [any, signal-safe], by an atomic load.
+ */
 RLC_API extern const uint32_t *rlc_fork_word;
 
 /**
@@ -94,8 +101,8 @@ RLC_API uint32_t rlc_fork_count(void);
  *
  * @return The number; not 0.
  *
- * Thread: [signal], but [any] for the first call in a process, which maps the page.  Cost: two loads; the first call in
- * a process a few system calls.
+ * Thread: [any, signal-safe], but [any] for the first call in a process, which maps the page.  Cost: two loads; the
+ * first call in a process a few system calls.
  */
 static inline uint32_t rlc_fork_generation(void) {
     uint32_t generation = __atomic_load_n(__atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE), __ATOMIC_ACQUIRE);
@@ -108,7 +115,7 @@ static inline uint32_t rlc_fork_generation(void) {
  * @param generation What rlc_fork_generation returned.
  * @return True in a child of the process in which it returned that.
  *
- * Thread: [signal].  Cost: two loads.
+ * Thread: [any, signal-safe].  Cost: two loads.
  */
 static inline bool rlc_has_forked_since(uint32_t generation) {
     return __atomic_load_n(__atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE), __ATOMIC_ACQUIRE) != generation;

@@ -31,8 +31,13 @@
 
 RLC_BEGIN_DECLS
 
+/** A loop. Who creates it owns it, and ends it by rlc_loop_destroy. */
 typedef struct rlc_loop rlc_loop;
+
+/** A watch of a loop, which owns it: see rlc_loop_add_watch. */
 typedef struct rlc_watch rlc_watch;
+
+/** A timer of a loop, which owns it: see rlc_loop_add_timer. */
 typedef struct rlc_timer rlc_timer;
 
 /** Why a run returned. */
@@ -44,7 +49,7 @@ typedef enum rlc_run_result {
 } rlc_run_result;
 
 /**
- * The callout of a watch. It runs on the loop's thread and may call every function of the loop but rlc_loop_destroy.
+ * The callout of a watch. It may call every function of the loop but rlc_loop_destroy.
  *
  * @param loop    The loop.
  * @param watch   The watch. If the callout removes it, the pointer is valid until the callout returns.
@@ -52,16 +57,20 @@ typedef enum rlc_run_result {
  *                may have read from the descriptor since [RLC-WATCH-9]: use descriptors that are non-blocking. As
  *                watches are level-triggered, the next pass calls again if the descriptor still is ready.
  * @param context The one that rlc_loop_add_watch was given.
+ *
+ * Thread: [loop].
  */
 typedef void (*rlc_watch_fn)(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context);
 
 /**
- * The callout of a timer. It runs on the loop's thread and may call every function of the loop but rlc_loop_destroy.
+ * The callout of a timer. It may call every function of the loop but rlc_loop_destroy.
  *
  * @param loop        The loop.
  * @param timer       The timer. If the callout removes it, the pointer is valid until the callout returns.
  * @param deadline_ns The date for which the timer was armed, in nanoseconds; the clock may be beyond it.
  * @param context     The one that rlc_loop_add_timer was given.
+ *
+ * Thread: [loop].
  */
 typedef void (*rlc_timer_fn)(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context);
 
@@ -205,9 +214,9 @@ RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
  *         node, but sleeps, and write(2) has failed because other code has closed its eventfd; the node runs when
  *         something else wakes the loop [RLC-LOOP-17].
  *
- * Thread: [signal].  Cost: at most one write(2); none while the loop is awake. No post is lost, and none waits for
- * another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], with one exception: each sleep is ended by one write,
- * and if the thread that is about to make it is preempted, the loop sleeps until that thread runs again.
+ * Thread: [any, signal-safe].  Cost: at most one write(2); none while the loop is awake. No post is lost, and none
+ * waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], with one exception: each sleep is ended by
+ * one write, and if the thread that is about to make it is preempted, the loop sleeps until that thread runs again.
  */
 RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
 
@@ -230,7 +239,7 @@ RLC_API int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node);
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -ECHILD; -EBADF or another -errno of write(2): other code has
  *         closed the loop's eventfd, and the loop still sleeps.
  *
- * Thread: [signal].  Cost: as rlc_loop_post.
+ * Thread: [any, signal-safe].  Cost: as rlc_loop_post.
  */
 RLC_API int rlc_loop_wake(rlc_loop *loop);
 
@@ -241,7 +250,7 @@ RLC_API int rlc_loop_wake(rlc_loop *loop);
  * @param loop The loop, which the caller keeps from being destroyed [RLC-LOOP-12].
  * @return As rlc_loop_wake.
  *
- * Thread: [signal].  Cost: as rlc_loop_post.
+ * Thread: [any, signal-safe].  Cost: as rlc_loop_post.
  */
 RLC_API int rlc_loop_stop(rlc_loop *loop);
 

@@ -37,7 +37,7 @@ RLC_API int rlc_main_queue_fd(void);
  * @param kernel NULL: rlc_kernel_default().
  * @return True if libdispatch has signalled the handle since the last call [RLC-MAIN-1]; false without libdispatch.
  *
- * Thread: the main thread, not from a function that the queue runs.  Cost: one read(2).
+ * Thread: [loop], which is the main thread; not from a function that the queue runs.  Cost: one read(2).
  */
 RLC_API bool rlc_main_queue_take(const rlc_kernel *kernel);
 
@@ -45,8 +45,9 @@ RLC_API bool rlc_main_queue_take(const rlc_kernel *kernel);
  * Runs the functions that are in the main queue at the time of the call. Functions that are queued meanwhile signal the
  * handle again. Without libdispatch the call does nothing.
  *
- * Thread: the main thread; on another one libdispatch traps.  Re-entry: it calls functions of the program, and does
- * nothing if one of those calls it.  See: _dispatch_main_queue_callback_4CF, which CoreFoundation calls as well.
+ * Thread: [loop], which is the main thread; on another one libdispatch traps.  Re-entry: it calls functions of the
+ * program, and does nothing if one of those calls it.  See: _dispatch_main_queue_callback_4CF, which CoreFoundation
+ * calls as well.
  */
 RLC_API void rlc_main_queue_drain(void);
 

@@ -27,6 +27,7 @@
 
 RLC_BEGIN_DECLS
 
+/** A port set. Who creates it owns it, and ends it by rlc_port_set_destroy. */
 typedef struct rlc_port_set rlc_port_set;
 
 /** How a set watches a descriptor, and what rlc_port_set_take does with its events. */
@@ -105,7 +106,7 @@ RLC_API void rlc_port_set_destroy(rlc_port_set *set);
  * readable: see rlc_port_set_has_batch.
  *
  * @param set The set.
- * @return The descriptor, which the set owns. The number never changes.
+ * @return The descriptor, which the set owns. The number never changes. Cannot fail.
  *
  * Thread: [any].
  */

@@ -52,7 +52,11 @@
 
 RLC_BEGIN_DECLS
 
-/** A part of the caller's structure: see the example above. A queue owns it from a successful push until the take. */
+/**
+ * A part of the caller's structure: see the example above. A queue owns it from a successful push until the take.
+ *
+ * Thread: [loop] for post_fn.
+ */
 typedef struct rlc_post_node {
     struct rlc_post_node *next; /**< The queue's while it owns the node; then see rlc_post_queue_take_all. */
     /**
@@ -76,7 +80,7 @@ typedef struct rlc_post_queue {
  * @return 1: the queue was empty, so the caller has to wake the consumer; 0: the caller that found it empty does so;
  *         -ESHUTDOWN: the queue is closed, and does not keep the node [RLC-POST-2].
  *
- * Thread: [signal]; lock-free.
+ * Thread: [any, signal-safe]; lock-free.
  */
 RLC_API int rlc_post_queue_push(rlc_post_queue *queue, rlc_post_node *node);
 
@@ -105,7 +109,7 @@ RLC_API rlc_post_node *rlc_post_queue_take_all(rlc_post_queue *queue);
  * Closes the queue: each later push returns -ESHUTDOWN [RLC-POST-2]. Nothing opens it again.
  *
  * @param queue The queue.
- * @return The nodes that were left, as rlc_post_queue_take_all.
+ * @return The nodes that were left, as rlc_post_queue_take_all: the caller owns them; NULL if there were none.
  *
  * Thread: [loop].  Cost: one atomic exchange, O(nodes).
  */

@@ -70,7 +70,7 @@ RLC_API void rlc_signals_unblock(rlc_signals signals);
 /**
  * Finds the smallest real-time signal that the C library leaves to programs.
  *
- * @return The number of the signal.
+ * @return The number of the signal. Cannot fail.
  *
  * Thread: [any].
  */
@@ -79,7 +79,7 @@ RLC_API int rlc_signal_realtime_min(void);
 /**
  * Finds the largest real-time signal that the C library leaves to programs.
  *
- * @return The number of the signal.
+ * @return The number of the signal. Cannot fail.
  *
  * Thread: [any].
  */

@@ -20,7 +20,7 @@ RLC_API int rlc_thread_set_name(const char *name);
  * The frequent side of rlc_thread_barrier: keeps the compiler from moving a store before the call behind a load after
  * it. It emits no instruction.
  *
- * Thread: [signal].  Cost: nothing.
+ * Thread: [any, signal-safe].  Cost: nothing.
  */
 static inline void rlc_thread_light_barrier(void) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -51,7 +51,12 @@ RLC_API int rlc_thread_barrier(void);
  */
 RLC_API bool rlc_thread_has_barrier(void);
 
-/** For rlc_thread_kernel. With the model initial-exec a read is one load, and no call. */
+/**
+ * For rlc_thread_kernel. With the model initial-exec a read is one load, and no call. What it points to is the
+ * embedder's.
+ *
+ * Thread: [any]; each has its own pointer.
+ */
 RLC_API extern __thread void *rlc_thread_word __attribute__((tls_model("initial-exec")));
 
 /**

@@ -15,6 +15,7 @@
 
 RLC_BEGIN_DECLS
 
+/** A heap. Who creates it owns it, and ends it by rlc_timer_heap_destroy. */
 typedef struct rlc_timer_heap rlc_timer_heap;
 
 /**
@@ -148,7 +149,7 @@ RLC_API uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
  *
  * @param heap        The heap.
  * @param now_ns      The present time: a deadline of at most this is due.
- * @param ret_context The member's context.
+ * @param ret_context The member's context, which stays its owner's.
  * @param ret_token   The member's token.
  * @return False: none is due. A member is never due before its deadline [RLC-HEAP-1].
  *
@@ -162,6 +163,8 @@ RLC_API bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void
  * @param context       The one that rlc_timer_heap_take_all was given.
  * @param timer_context The member's own.
  * @param token         The member's token.
+ *
+ * Thread: [locked]: on the thread that calls rlc_timer_heap_take_all.
  */
 typedef void (*rlc_timer_due_fn)(void *context, void *timer_context, rlc_token token);
 

@@ -10,6 +10,7 @@
 
 RLC_BEGIN_DECLS
 
+/** A timer port. Who creates it owns it, and ends it by rlc_timer_port_destroy. */
 typedef struct rlc_timer_port rlc_timer_port;
 
 /**
@@ -38,7 +39,7 @@ RLC_API void rlc_timer_port_destroy(rlc_timer_port *port);
  * Returns the timerfd, for rlc_port_set_insert as a hint, in as many sets as needed.
  *
  * @param port The port.
- * @return The descriptor, which the port owns.
+ * @return The descriptor, which the port owns. Cannot fail.
  *
  * Thread: [any].
  */

@@ -6,9 +6,11 @@
 
 RLC_BEGIN_DECLS
 
-/** The version of these headers, by semantic versioning. Before 1.0 a change that breaks users raises the minor one. */
+/** The version of these headers, by semantic versioning: what breaks users raises it. */
 #define RLC_VERSION_MAJOR 0
+/** What adds something raises it; before 1.0 also what breaks users. */
 #define RLC_VERSION_MINOR 1
+/** What mends something raises it. */
 #define RLC_VERSION_PATCH 0
 
 /** A version as one number, which grows with the version: the second and third are below 1000 [RLC-VERSION-2]. */
@@ -23,7 +25,7 @@ RLC_BEGIN_DECLS
  *
  * @return As RLC_VERSION_NUMBER. Cannot fail.
  *
- * Thread: [signal].
+ * Thread: [any, signal-safe].
  */
 RLC_API uint32_t rlc_version(void);
 

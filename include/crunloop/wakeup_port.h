@@ -28,6 +28,7 @@
 
 RLC_BEGIN_DECLS
 
+/** A wakeup port. Who owns a reference gives it up by rlc_wakeup_port_release. */
 typedef struct rlc_wakeup_port rlc_wakeup_port;
 
 /** What rlc_wakeup_port_take returns. If there were wakes and kicks, it is RLC_WAKE_POSTED. */
@@ -55,7 +56,7 @@ RLC_API int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **r
  * @param port The port; the caller owns a reference.
  * @return The port.
  *
- * Thread: [signal].
+ * Thread: [any, signal-safe].
  */
 RLC_API rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port);
 
@@ -72,7 +73,7 @@ RLC_API void rlc_wakeup_port_release(rlc_wakeup_port *port);
  * Returns the eventfd, for rlc_port_set_insert as a hint.
  *
  * @param port The port.
- * @return The descriptor, which the port owns; -1 after rlc_wakeup_port_end.
+ * @return The descriptor, which the port owns; -1 after rlc_wakeup_port_end. Cannot fail.
  *
  * Thread: [any].
  */
@@ -88,8 +89,8 @@ RLC_API int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
  *         by another call already [RLC-WAKE-1]; -ESHUTDOWN: the port is closed [RLC-WAKE-4]; -ECHILD; -EBADF (other
  *         code has closed the eventfd) or another -errno of write(2): the wake is posted, but the owner may sleep on.
  *
- * Thread: [signal]; keeps errno [RLC-WAKE-6, RLC-WAKE-7].  Cost: one atomic operation; if the owner sleeps, three and
- * one write(2).  See: CFRunLoopWakeUp.
+ * Thread: [any, signal-safe]; keeps errno [RLC-WAKE-6, RLC-WAKE-7].  Cost: one atomic operation; if the owner sleeps,
+ * three and one write(2).  See: CFRunLoopWakeUp.
  */
 RLC_API int rlc_wakeup_port_signal(rlc_wakeup_port *port);
 
@@ -99,7 +100,7 @@ RLC_API int rlc_wakeup_port_signal(rlc_wakeup_port *port);
  * @param port The port; the caller owns a reference.
  * @return As rlc_wakeup_port_signal.
  *
- * Thread: [signal]; keeps errno.  Cost: as rlc_wakeup_port_signal.
+ * Thread: [any, signal-safe]; keeps errno.  Cost: as rlc_wakeup_port_signal.
  */
 RLC_API int rlc_wakeup_port_kick(rlc_wakeup_port *port);
 
