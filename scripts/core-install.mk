@@ -1,20 +1,22 @@
-# Installs the C core, and takes it away again. PREFIX, LIBDIR, INCLUDEDIR: absolute paths, as programs will see them. LIBDIR may
-# be a folder of the architecture (/usr/lib/x86_64-linux-gnu). DESTDIR: a staging folder, which stands before all of them and
-# which nothing that is installed names.
+# Installs the C core, and takes it away again. PREFIX, LIBDIR, INCLUDEDIR, MANDIR: absolute paths, as programs will see them.
+# LIBDIR may be a folder of the architecture (/usr/lib/x86_64-linux-gnu). DESTDIR: a staging folder, which stands before all of
+# them and which nothing that is installed names.
 INSTALL ?= install
 DESTDIR ?=
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
 
 .PHONY: core-install core-uninstall core-install-paths core-descriptions
 
 STAGED_LIB = "$(DESTDIR)$(LIBDIR)"
 STAGED_INCLUDE = "$(DESTDIR)$(INCLUDEDIR)"
+STAGED_MAN = "$(DESTDIR)$(MANDIR)"
 CORE_DESCRIPTIONS := crunloop.pc crunloop-config.cmake crunloop-config-version.cmake
 
 core-install-paths:
-	@for path in PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)"; do \
+	@for path in PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" MANDIR="$(MANDIR)"; do \
 		case "$$path" in *[\ \|\&]*) echo "$$path: no spaces, no | and no &" >&2; exit 2 ;; *=/*) ;; \
 			*) echo "$$path: an absolute path, please" >&2; exit 2 ;; esac; \
 	done
@@ -31,7 +33,7 @@ core-descriptions: core-install-paths
 	done
 
 core-install: core-descriptions core
-	$(INSTALL) -d $(STAGED_INCLUDE)/crunloop $(STAGED_LIB)/pkgconfig $(STAGED_LIB)/cmake/crunloop
+	$(INSTALL) -d $(STAGED_INCLUDE)/crunloop $(STAGED_LIB)/pkgconfig $(STAGED_LIB)/cmake/crunloop $(STAGED_MAN)/man3
 	$(INSTALL) -m 644 $(CORE_HEADERS) $(STAGED_INCLUDE)/crunloop/
 	$(INSTALL) -m 644 $(CORE_BUILD)/libcrunloop.a $(STAGED_LIB)/
 	$(INSTALL) -m 755 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION) $(STAGED_LIB)/
@@ -39,10 +41,11 @@ core-install: core-descriptions core
 	ln -sf $(CORE_SONAME) $(STAGED_LIB)/libcrunloop.so
 	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop.pc $(STAGED_LIB)/pkgconfig/
 	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop-config.cmake $(CORE_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/crunloop/
+	$(INSTALL) -m 644 docs/man/crunloop.3 $(STAGED_MAN)/man3/
 
 # With the paths of the installation. Takes what it put there, and the folders that are its own if they are empty then.
 core-uninstall: core-install-paths
-	rm -f $(foreach name,$(notdir $(CORE_HEADERS)),$(STAGED_INCLUDE)/crunloop/$(name)) \
+	rm -f $(STAGED_MAN)/man3/crunloop.3 $(foreach name,$(notdir $(CORE_HEADERS)),$(STAGED_INCLUDE)/crunloop/$(name)) \
 		$(foreach name,libcrunloop.a libcrunloop.so $(CORE_SONAME) libcrunloop.so.$(CORE_VERSION) pkgconfig/crunloop.pc \
 			cmake/crunloop/crunloop-config.cmake cmake/crunloop/crunloop-config-version.cmake,$(STAGED_LIB)/$(name))
 	for folder in $(STAGED_INCLUDE)/crunloop $(STAGED_LIB)/cmake/crunloop; do \

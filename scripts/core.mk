@@ -195,6 +195,7 @@ library-test: core
 	@CLANG="$(CLANG)" VERSION=$(CORE_VERSION) SONAME=$(CORE_SONAME) sh Tests/LibraryTests/symbols.sh
 	@CLANG="$(CLANG)" VERSION=$(CORE_VERSION) SONAME=$(CORE_SONAME) sh Tests/LibraryTests/install.sh
 	@VERSION=$(CORE_VERSION) sh Tests/LibraryTests/cmake.sh
+	@sh Tests/LibraryTests/manual.sh $(CORE_BUILD)/libcrunloop.a
 
 # ---- a C host, built as a stranger would: from an installed prefix, through pkg-config ----
 

@@ -18,7 +18,8 @@ core() { # GOAL PATH...
 tree() { # FOLDER: what lies below it, but folders
     (cd "$1" && find . ! -type d | sed 's/^\.//' | sort)
 }
-expected() { # LIBDIR INCLUDEDIR
+expected() { # LIBDIR INCLUDEDIR MANDIR
+    echo "$3/man3/crunloop.3"
     for header in include/crunloop/*.h; do echo "$2/crunloop/$(basename "$header")"; done
     for name in libcrunloop.a libcrunloop.so "$SONAME" "libcrunloop.so.$VERSION" pkgconfig/crunloop.pc \
         cmake/crunloop/crunloop-config.cmake cmake/crunloop/crunloop-config-version.cmake; do
@@ -33,11 +34,11 @@ flags_of() { # FOLDER-OF-PC FLAG...
 
 # ---- where it goes, and that it goes again ----
 
-round() { # NAME LIBDIR INCLUDEDIR PATH=VALUE...
-    name=$1 lib=$2 include=$3 stage="$base/a stage $1"
-    shift 3
+round() { # NAME LIBDIR INCLUDEDIR MANDIR PATH=VALUE...
+    name=$1 lib=$2 include=$3 man=$4 stage="$base/a stage $1"
+    shift 4
     core core-install DESTDIR="$stage" "$@" || fail "$name: make install"
-    expected "$lib" "$include" | sort >"$base/expected"
+    expected "$lib" "$include" "$man" | sort >"$base/expected"
     tree "$stage" >"$base/found"
     diff -u "$base/expected" "$base/found" || fail "$name: other files than expected"
     ! grep -rqI "a stage" "$stage" || fail "$name: the staging folder is named in $(grep -rlI "a stage" "$stage")"
@@ -51,9 +52,9 @@ round() { # NAME LIBDIR INCLUDEDIR PATH=VALUE...
     echo "ok   RLC-LIB-3: installed and taken away: ${*:-the usual paths}"
 }
 multiarch=$(gcc -print-multiarch)
-round local /usr/local/lib /usr/local/include
-round multiarch "/usr/lib/$multiarch" /usr/include PREFIX=/usr LIBDIR="/usr/lib/$multiarch"
-round apart /srv/lib /srv/headers PREFIX=/opt/crunloop LIBDIR=/srv/lib INCLUDEDIR=/srv/headers
+round local /usr/local/lib /usr/local/include /usr/local/share/man
+round multiarch "/usr/lib/$multiarch" /usr/include /usr/share/man PREFIX=/usr LIBDIR="/usr/lib/$multiarch"
+round apart /srv/lib /srv/headers /srv/man PREFIX=/opt/crunloop LIBDIR=/srv/lib INCLUDEDIR=/srv/headers MANDIR=/srv/man
 ! core core-install DESTDIR="$base/none" PREFIX=relative >/dev/null 2>&1 && [ ! -e "$base/none" ] || fail "a relative PREFIX is taken"
 echo "ok   RLC-LIB-3: a relative path is refused"
 

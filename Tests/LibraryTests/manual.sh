@@ -1,0 +1,40 @@
+#!/bin/sh
+# crunloop(3): mandoc finds nothing, its synopsis is what the headers declare, and its example runs. Argument: the static library.
+set -eu
+page=docs/man/crunloop.3
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+    cat "$scratch/log" 2>/dev/null || true
+    echo "FAIL $*"
+    exit 1
+}
+
+# A declaration that differs from the header's is an error of the compiler.
+{
+    echo '#include <crunloop/crunloop.h>'
+    sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' "$page" |
+        awk -F'"' '/^\.Ft / { result = substr($0, 5) }
+            /^\.Fn / { split($1, word, " "); text = $2; for (i = 4; i < NF; i += 2) text = text ", " $i
+                print result " " word[2] "(" text ");" }'
+} >"$scratch/synopsis.c"
+gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only "$scratch/synopsis.c" >"$scratch/log" 2>&1 ||
+    fail "RLC-LIB-6: the synopsis is not what the headers declare"
+sed -n 's/.* \(rlc_[a-z_]*\)(.*/\1/p' "$scratch/synopsis.c" | sort >"$scratch/shown"
+sed -n 's/^RLC_API [^(;]*\b\(rlc_[a-z0-9_]*\)(.*/\1/p' include/crunloop/loop.h include/crunloop/loop_state.h \
+    include/crunloop/version.h | sort >"$scratch/declared"
+diff -u "$scratch/declared" "$scratch/shown" >"$scratch/log" || fail "RLC-LIB-6: the synopsis lacks or invents functions"
+echo "ok   RLC-LIB-6: crunloop(3) shows the $(wc -l <"$scratch/shown") functions of rlc_loop"
+
+sed -n '/^\.Bd -literal/,/^\.Ed/p' "$page" | sed '/^\./d' >"$scratch/example.c"
+gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude "$scratch/example.c" "$1" -pthread -o "$scratch/example" \
+    >"$scratch/log" 2>&1 || fail "the example of crunloop(3) does not compile"
+[ "$(timeout 10 "$scratch/example" | tr '\n' ' ')" = "tick tick tick " ] || fail "the example of crunloop(3) does not tick"
+echo "ok   RLC-LIB-6: the example of crunloop(3) runs"
+
+command -v mandoc >/dev/null 2>&1 || { echo "skipped 1: the form of crunloop(3): no mandoc here"; exit 0; }
+mandoc -Tlint -W style "$page" >"$scratch/log" 2>/dev/null || true
+[ ! -s "$scratch/log" ] || fail "mandoc has something to say"
+! printf '.Dd x\n.Sh\n' | mandoc -Tlint -W style >/dev/null 2>&1 || fail "mandoc has nothing to say of a wrong page"
+echo "ok   RLC-LIB-6: mandoc finds nothing in crunloop(3)"
