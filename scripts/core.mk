@@ -47,13 +47,16 @@ include scripts/core-install.mk
 # ---- tests: one program per file, built with the internal checks ----
 
 comma := ,
-TEST_BUILD := build/core-test/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+# STATIC=1: programs that contain their C library.
+STATIC ?=
+TEST_BUILD := build/core-test/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(STATIC),-static)
 TEST_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -DRLC_INTERNAL_CHECKS -ITests/CRunLoopCoreTests -g -O1 \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # The thread sanitizer of Swift's clang needs libraries that come with Swift.
 TEST_SWIFT_LIB := $(wildcard $(dir $(CLANG))../lib/swift/linux)
 # bfd: gold, clang's default here, warns about each symbol of the address sanitizer.
-TEST_LDFLAGS := -pthread $(if $(findstring clang,$(CC)),-fuse-ld=bfd) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free \
+TEST_WRAPS := --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free
+TEST_LDFLAGS := -pthread $(if $(findstring clang,$(CC)),-fuse-ld=bfd) $(TEST_WRAPS:%=-Wl$(comma)%) \
 	$(if $(and $(findstring clang,$(CC)),$(findstring thread,$(SAN)),$(TEST_SWIFT_LIB)),-L$(TEST_SWIFT_LIB) -ldispatch -lBlocksRuntime -Wl$(comma)-rpath$(comma)$(TEST_SWIFT_LIB))
 TEST_SOURCES := $(wildcard Tests/CRunLoopCoreTests/*_test.c)
 TEST_PROGRAMS := $(TEST_SOURCES:Tests/CRunLoopCoreTests/%.c=$(TEST_BUILD)/%)
@@ -69,16 +72,24 @@ $(TEST_BUILD)/harness.o: Tests/CRunLoopCoreTests/harness.c Tests/CRunLoopCoreTes
 	@$(CC) $(TEST_FLAGS) -c $< -o $@
 
 $(TEST_BUILD)/%_test: Tests/CRunLoopCoreTests/%_test.c $(TEST_OBJECTS) $(TEST_HEADERS)
+ifneq ($(STATIC),)
+	@# In two steps: what the C library allocates for itself is not counted.
+	@$(CC) $(TEST_FLAGS) -c $< -o $@.o && ld -r $(TEST_WRAPS) $@.o $(TEST_OBJECTS) -o $@.whole.o && $(CC) -static $@.whole.o -pthread -o $@
+else
 	@$(CC) $(TEST_FLAGS) $< $(TEST_OBJECTS) $(TEST_LDFLAGS) -o $@
+endif
 
 .SECONDARY: $(TEST_OBJECTS)
+
+# What runs the programs of another machine: RUN="qemu-aarch64 -L /usr/aarch64-linux-gnu".
+RUN ?=
 
 # For each program. Sanitizers make some ten times as slow.
 TEST_SECONDS ?= $(if $(SAN),600,120)
 
 core-test: $(TEST_PROGRAMS) $(if $(findstring thread,$(SAN)),core-test-race)
 	@passed=0; failed=0; for test in $(TEST_PROGRAMS); do \
-		status=0; timeout -k 5 $(TEST_SECONDS) $$test </dev/null || status=$$?; \
+		status=0; timeout -k 5 $(TEST_SECONDS) $(RUN) $$test </dev/null || status=$$?; \
 		case $$status in \
 			0) echo "ok   $$(basename $$test)"; passed=$$((passed + 1)); continue ;; \
 			124|137) why="its $(TEST_SECONDS) s are over" ;; \

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -194,6 +195,16 @@ static void test_a_thread_that_does_not_block_a_signal_is_found(void) {
     rlc_signals_unblock(changed);
 }
 
+/** False in emulators whose vfork(2) is fork(2). */
+static bool spawn_tells_errors(void) {
+    char *arguments[] = {"file", NULL};
+    pid_t child;
+    if (posix_spawn(&child, "/no/such/file", NULL, NULL, arguments, environ) != 0)
+        return true;
+    CHECK_EQUAL(waitpid(child, NULL, 0), child);
+    return false;
+}
+
 static void test_spawned_with_a_clean_mask(void) {
     rlc_signals changed;
     CHECK_EQUAL(rlc_signals_block(only(SIGTERM), &changed), 0);
@@ -215,7 +226,10 @@ static void test_spawned_with_a_clean_mask(void) {
     CHECK_EQUAL(waitpid(child, &status, 0), child);
     CHECK_EQUAL(status, 0);
     close(ends[0]);
-    CHECK_EQUAL(rlc_process_spawn("/no/such/file", arguments, NULL, NULL, 0, &child), -ENOENT);
+    if (spawn_tells_errors())
+        CHECK_EQUAL(rlc_process_spawn("/no/such/file", arguments, NULL, NULL, 0, &child), -ENOENT);
+    else
+        printf("skipped 1: posix_spawn does not tell here that there is no such file\n");
     rlc_signals_unblock(changed);
 }
 

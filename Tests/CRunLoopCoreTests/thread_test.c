@@ -58,8 +58,8 @@ static void test_RLC_THREAD_2_one_of_the_two_sees_the_others_store(void) {
     CHECK(errno == 77);
 }
 
-/** From now on membarrier(2) answers `error` in this process. */
-static void refuse_barriers(int error) {
+/** From now on membarrier(2) answers `error` in this process. False if the kernel filters no calls. */
+static bool refuse_barriers(int error) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
@@ -68,7 +68,9 @@ static void refuse_barriers(int error) {
     };
     struct sock_fprog program = {.len = 4, .filter = filter};
     CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    int status = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    CHECK(status == 0 || errno == EINVAL);
+    return status == 0;
 }
 
 static void test_RLC_THREAD_3_a_barrier_that_is_refused_is_told(void) {
@@ -76,7 +78,8 @@ static void test_RLC_THREAD_3_a_barrier_that_is_refused_is_told(void) {
     for (int i = 0; i < 2; i++) {
         pid_t child = fork();
         if (child == 0) {
-            refuse_barriers(errors[i]);
+            if (!refuse_barriers(errors[i]))
+                _exit(77);
             errno = 77;
             CHECK(!rlc_thread_has_barrier());
             CHECK_EQUAL(rlc_thread_barrier(), -errors[i]);
@@ -85,7 +88,12 @@ static void test_RLC_THREAD_3_a_barrier_that_is_refused_is_told(void) {
         }
         int status = 0;
         CHECK_EQUAL(waitpid(child, &status, 0), child);
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        CHECK(WIFEXITED(status));
+        if (WEXITSTATUS(status) == 77) {
+            printf("skipped 1: the kernel has no filters of system calls\n");
+            return;
+        }
+        CHECK_EQUAL(WEXITSTATUS(status), 0);
     }
 }
 
