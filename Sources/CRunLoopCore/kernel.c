@@ -185,6 +185,7 @@ static int system_replace(void *context, int fd, int number) {
 
 const rlc_kernel *rlc_kernel_default(void) {
     static const rlc_kernel table = {
+        .size = sizeof table,
         .now = system_now,
         .epoll_create = system_epoll_create,
         .epoll_control = system_epoll_control,

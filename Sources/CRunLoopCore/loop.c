@@ -1,4 +1,5 @@
 /* Creates and destroys a loop; its counters. */
+#include "kernel_internal.h"
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
@@ -31,10 +32,13 @@ static void tear_down(rlc_loop *loop) {
 }
 
 int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
+    kernel = rlc_kernel_or_default(kernel);
+    if (kernel == NULL)
+        return -EINVAL;
     rlc_loop *loop = calloc(1, sizeof *loop);
     if (loop == NULL)
         return -ENOMEM;
-    loop->kernel = kernel == NULL ? rlc_kernel_default() : kernel;
+    loop->kernel = kernel;
     loop->fork_generation = rlc_fork_generation();
     loop->fork_word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
     loop->deferred_end = &loop->deferred;

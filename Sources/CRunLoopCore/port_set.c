@@ -1,4 +1,5 @@
 /* The set: its life, and who is a member. */
+#include "kernel_internal.h"
 #include "port_set_internal.h"
 
 #include <errno.h>
@@ -13,8 +14,9 @@ int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set) {
 }
 
 int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_port_set **ret_set) {
+    kernel = rlc_kernel_or_default(kernel);
     if (kernel == NULL)
-        kernel = rlc_kernel_default();
+        return -EINVAL;
     rlc_port_set *set = calloc(1, sizeof *set);
     if (set == NULL)
         return -ENOMEM;

@@ -1,3 +1,5 @@
+#include "kernel_internal.h"
+
 #include <crunloop/timer_port.h>
 
 #include <errno.h>
@@ -11,8 +13,9 @@ struct rlc_timer_port {
 };
 
 int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port) {
+    kernel = rlc_kernel_or_default(kernel);
     if (kernel == NULL)
-        kernel = rlc_kernel_default();
+        return -EINVAL;
     rlc_timer_port *port = malloc(sizeof *port);
     if (port == NULL)
         return -ENOMEM;

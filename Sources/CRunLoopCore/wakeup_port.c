@@ -1,3 +1,4 @@
+#include "kernel_internal.h"
 #include "wakeup_port_internal.h"
 
 #include <errno.h>
@@ -30,8 +31,11 @@ int rlc_wakeup_port_open(rlc_wakeup_port *port) {
 }
 
 int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
+    kernel = rlc_kernel_or_default(kernel);
+    if (kernel == NULL)
+        return -EINVAL;
     rlc_wakeup_port *port;
-    int status = rlc_wakeup_port_create_closed(kernel == NULL ? rlc_kernel_default() : kernel, &port);
+    int status = rlc_wakeup_port_create_closed(kernel, &port);
     if (status < 0)
         return status;
     port->may_end = true;

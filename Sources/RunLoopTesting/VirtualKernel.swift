@@ -9,7 +9,7 @@ enum VirtualKernel {
   static let realtimeOffset: Int64 = 978_307_200_000_000_000
 
   static func make(_ turns: Turns) -> Kernel {
-    var table = rlc_kernel_default().pointee
+    var table = rlc_kernel_copy()
     table.context = Unmanaged.passUnretained(turns).toOpaque()
     table.now = virtualNow
     table.epoll_wait = virtualEpollWait

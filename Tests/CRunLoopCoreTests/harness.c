@@ -231,6 +231,7 @@ void spy_init(spy *spy) {
     spy->timer_ns = RLC_TIME_FOREVER;
     spy->fail_with = -EMFILE;
     spy->table = (rlc_kernel){
+        .size = sizeof spy->table,
         .context = spy,
         .now = spy_now,
         .epoll_create = spy_epoll_create,

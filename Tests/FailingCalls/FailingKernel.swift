@@ -62,8 +62,7 @@ enum FailingKernel {
   /// For the calling thread, and those of the kit that it starts.
   static func install() {
     for index in kinds.indices { (counts + index).initialize(to: Atomic(0)) }
-    let real = rlc_kernel_default()!
-    var table = real.pointee
+    var table = rlc_kernel_copy()
     table.epoll_create = { FailingKernel.failure(0) ?? rlc_kernel_default().pointee.epoll_create($0) }
     table.epoll_control = { context, set, operation, descriptor, event in
       FailingKernel.failure(FailingKernel.control(operation))

@@ -60,6 +60,7 @@ static int fake_close(void *context, int fd) {
 void fake_kernel_init(fake_kernel *kernel) {
     memset(kernel, 0, sizeof *kernel);
     kernel->table = (rlc_kernel){
+        .size = sizeof kernel->table,
         .context = kernel,
         .now = fake_now,
         .epoll_create = fake_epoll_create,

@@ -3,13 +3,15 @@
 #define CRUNLOOP_KERNEL_H
 
 #include <crunloop/clock.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 RLC_BEGIN_DECLS
 
 /**
  * The system calls of the core. A table of the embedder's, for example one that scripts events and time for a test, may
- * replace any of them.
+ * replace any of them. It begins as rlc_kernel_copy, or it is written out with its `size`. Later versions append
+ * entries: what a table is too short for is the C library's [RLC-KERNEL-2].
  *
  * Each entry gets `context` as its first argument and returns a value >= 0, or a negated errno number. The core retries
  * a read or a write that returns -EINTR; a wait reports it to the caller.
@@ -20,6 +22,11 @@ RLC_BEGIN_DECLS
  * Thread: [any] for the entries, several at a time; [any, signal-safe] for `write`.
  */
 typedef struct rlc_kernel {
+    /**
+     * sizeof(rlc_kernel) where the table was compiled. Functions that create an object with a table that is shorter
+     * than that of version 0.1 return -EINVAL [RLC-KERNEL-1].
+     */
+    size_t size;
     void *context;
     /** The time on a clock, in nanoseconds. Cannot fail. */
     uint64_t (*now)(void *context, rlc_clock clock);
@@ -74,6 +81,23 @@ typedef struct rlc_kernel {
  * Thread: [any].
  */
 RLC_API const rlc_kernel *rlc_kernel_default(void);
+
+/**
+ * Copies the table that calls the C library, for an embedder that replaces some of its entries. Of a library that is
+ * newer than these headers it copies the entries that these headers know [RLC-KERNEL-2].
+ *
+ * @return The copy, with the size that the caller's headers give it.
+ *
+ * Thread: [any].
+ */
+static inline rlc_kernel rlc_kernel_copy(void) {
+    const rlc_kernel *known = rlc_kernel_default();
+    rlc_kernel table;
+    memset(&table, 0, sizeof table);
+    memcpy(&table, known, known->size < sizeof table ? known->size : sizeof table);
+    table.size = known->size < sizeof table ? known->size : sizeof table;
+    return table;
+}
 
 /**
  * For rlc_fork_generation: points to the process's number, which is 0 before its first use in the process. The core

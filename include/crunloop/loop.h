@@ -79,8 +79,8 @@ typedef void (*rlc_timer_fn)(rlc_loop *loop, rlc_timer *timer, uint64_t deadline
  *
  * @param kernel   NULL: rlc_kernel_default(). It must outlive the loop.
  * @param ret_loop The loop; the caller ends it by rlc_loop_destroy.
- * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM. If it fails,
- *         nothing is left open or allocated [RLC-LOOP-2].
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
+ *         is too short). If it fails, nothing is left open or allocated [RLC-LOOP-2].
  *
  * Thread: [any].  Cost: one system call.
  */

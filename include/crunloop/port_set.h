@@ -85,7 +85,8 @@ typedef struct rlc_port_event {
  *
  * @param kernel  NULL: rlc_kernel_default(). It must outlive the set.
  * @param ret_set The set; the caller ends it by rlc_port_set_destroy.
- * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM.
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
+ *         is too short).
  *
  * Thread: [any]. The owner is the thread that calls rlc_port_set_wait.  Cost: one system call.
  */

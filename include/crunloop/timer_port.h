@@ -20,7 +20,8 @@ typedef struct rlc_timer_port rlc_timer_port;
  * @param clock    The clock of the port's deadlines. With RLC_CLOCK_REALTIME the timerfd also expires when the clock is
  *                 set, so that the owner compares its deadlines with the clock again.
  * @param ret_port The port; the caller ends it by rlc_timer_port_destroy.
- * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM.
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
+ *         is too short).
  *
  * Thread: [any].  Cost: one system call, one allocation.  See: timerfd_create(2).
  */

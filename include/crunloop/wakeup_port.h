@@ -43,7 +43,8 @@ typedef enum rlc_wake {
  *
  * @param kernel   NULL: rlc_kernel_default(). It must outlive the port.
  * @param ret_port The port; the caller owns one reference, which it gives up by rlc_wakeup_port_release.
- * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM.
+ * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
+ *         is too short).
  *
  * Thread: [any]. The owner is the thread that waits.  Cost: one system call, one allocation.
  */

@@ -25,7 +25,7 @@ final class KernelTests: XCTestCase {
 
   /// The calls' reference lives as long as the test.
   private func makeKernel(_ calls: Calls) -> Kernel {
-    var table = rlc_kernel_default().pointee
+    var table = rlc_kernel_copy()
     table.context = Unmanaged.passUnretained(calls).toOpaque()
     table.now = { rlc_kernel_default().pointee.now(nil, $1) + Calls.of($0).ahead }
     table.epoll_create = {

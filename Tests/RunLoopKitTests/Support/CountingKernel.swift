@@ -58,7 +58,7 @@ enum CountingKernel {
   static func install() { kernel.enter() }
 
   private static let kernel: Kernel = {
-    var table = rlc_kernel_default().pointee
+    var table = rlc_kernel_copy()
     table.now = { context, clock in
       atReading?()
       let now = rlc_kernel_default().pointee.now(context, clock)

@@ -47,7 +47,7 @@ static int wait_in_turn(void *context, int epoll_fd, struct epoll_event *events,
 
 int main(int argc, char **argv) {
     static rlc_kernel table;
-    table = *rlc_kernel_default();
+    table = rlc_kernel_copy();
     table.epoll_wait = wait_in_turn;
     sched_ignore(&rlc_fork_word);
     (void)rlc_fork_generation();
