@@ -39,7 +39,7 @@ func run() throws {
   func startChild() {
     do {
       let child = try RunLoop.ChildSource.spawn("/bin/sh", arguments: ["-c", "exit 3"])
-      try loop.assumeOnLoop { local throws(RunLoopError) in
+      try loop.assumeOnLoop { local in
         try local.childSource(processID: child) { _, status in
           tell("the child \(status)")
           _ = write(writing, "done", 4)
@@ -51,7 +51,7 @@ func run() throws {
     }
   }
 
-  try loop.assumeOnLoop { local throws(RunLoopError) in
+  try loop.assumeOnLoop { local in
     try local.signalSource(.hangup, .terminate) { _, info in
       if info.signal == .terminate {
         tell("told to end")
@@ -68,7 +68,7 @@ func run() throws {
       startChild()
     }
 
-    do throws(RunLoopError) {
+    do {
       try local.memoryPressure(.full, longerThan: .seconds(1), within: .seconds(2)) { _, _ in print("memory is short") }
     } catch {
       print("no news of memory pressure: \(error)")

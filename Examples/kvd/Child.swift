@@ -11,7 +11,7 @@ final class Child {
   init(arguments: [String], on loop: RunLoop, _ body: @escaping (RunLoop.ExitStatus) -> Void) throws {
     processID = try RunLoop.ChildSource.spawn("/proc/self/exe", arguments: arguments)
     do {
-      source = try loop.assumeOnLoop { local throws(RunLoopError) in
+      source = try loop.assumeOnLoop { local in
         try local.childSource(processID: processID) { body($1) }
       }
     } catch {

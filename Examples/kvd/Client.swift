@@ -39,7 +39,7 @@ final class Client {
   init(_ descriptor: Int32, host: Host) throws {
     self.descriptor = descriptor
     self.host = host
-    try host.loop.assumeOnLoop { local throws(RunLoopError) in
+    try host.loop.assumeOnLoop { local in
       source = try local.fileDescriptorSource(fileDescriptor: descriptor, interest: .readable) {
         [unowned self] _, readiness in serve(readiness)
       }

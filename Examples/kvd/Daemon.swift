@@ -31,7 +31,7 @@ final class Daemon {
     server = try Server(
       options, on: loop, configuration: { [unowned self] in configuration },
       answer: { [unowned self] in answer($0, &$1) })
-    signals = try loop.assumeOnLoop { local throws(RunLoopError) in
+    signals = try loop.assumeOnLoop { local in
       try local.signalSource(.terminate, .interrupt, .hangup) { [unowned self] _, info in
         info.signal == .hangup ? readConfiguration() : drain()
       }
@@ -87,7 +87,7 @@ final class Daemon {
     Report.note("ending")
     server.drain()
     do {
-      deadline = try loop.assumeOnLoop { local throws(RunLoopError) in
+      deadline = try loop.assumeOnLoop { local in
         try local.timer(after: configuration.drainTimeout) { [unowned self] _ in
           commit.commit()
           server.dropAll()

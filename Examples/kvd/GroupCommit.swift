@@ -15,7 +15,7 @@ final class GroupCommit {
 
   init(_ store: Store, on loop: RunLoop) throws {
     self.store = store
-    try loop.assumeOnLoop { local throws(RunLoopError) in
+    try loop.assumeOnLoop { local in
       whenAllAreServed = try local.commit(in: .default, at: .afterReady) { [unowned self] in commit() }
       source = try local.source { [unowned self] _ in commit() }
     }

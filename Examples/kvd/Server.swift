@@ -31,7 +31,7 @@ final class Server {
     self.answer = answer
     (listener, port) = try Socket.listen(host: options.host, port: options.port)
     spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
-    try loop.assumeOnLoop { local throws(RunLoopError) in
+    try loop.assumeOnLoop { local in
       source = try local.fileDescriptorSource(fileDescriptor: listener, interest: .readable) { [unowned self] _, _ in
         for _ in 0..<Self.batch { guard acceptOne() else { return } }
       }

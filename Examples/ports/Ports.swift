@@ -21,12 +21,12 @@ import RunLoopKit
   }
 
   /// The error that `body` throws.
-  static func error(_ body: () throws(RunLoopError) -> Void) -> RunLoopError? {
-    do throws(RunLoopError) {
+  static func error(_ body: () throws -> Void) -> RunLoopError? {
+    do {
       try body()
       return nil
     } catch {
-      return error
+      return error as? RunLoopError
     }
   }
 
@@ -47,7 +47,7 @@ import RunLoopKit
     try thread.start()
 
     let loop = RunLoop.current
-    try loop.assumeOnLoop { local throws(RunLoopError) in
+    try loop.assumeOnLoop { local in
       var text = ""
       let answers = try local.port { _, message in
         text = String(decoding: message.bytes ?? "", as: UTF8.self)
@@ -73,7 +73,7 @@ import RunLoopKit
     // In a mode of its own: nothing else of this loop is called meanwhile.
     let answer = try right.request(RunLoop.Message(id: 12), timeout: .seconds(30), in: "asking")
     expect(answer.id == 144, "a request returns its answer")
-    let failure = error { () throws(RunLoopError) in _ = try right.request(RunLoop.Message(id: 5000), in: "asking") }
+    let failure = error { _ = try right.request(RunLoop.Message(id: 5000), in: "asking") }
     expect(failure == .noReply, "who gets no answer is told so")
     thread.stop()
     try thread.join()
@@ -83,9 +83,8 @@ import RunLoopKit
     let port = RunLoop.Port(queueLimit: 2) { _, _ in }
     for id in 1...2 { try port.sendRight.send(RunLoop.Message(id: UInt32(id))) }
     let right = port.sendRight
-    expect(
-      error { () throws(RunLoopError) in try right.trySend(RunLoop.Message()) } == .portFull, "a full port says so")
-    let late = error { () throws(RunLoopError) in try right.send(RunLoop.Message(), timeout: .milliseconds(5)) }
+    expect(error { try right.trySend(RunLoop.Message()) } == .portFull, "a full port says so")
+    let late = error { try right.send(RunLoop.Message(), timeout: .milliseconds(5)) }
     expect(late == .timedOut && port.pendingCount == 2, "a send with a timeout throws if there is no room in time")
   }
 
@@ -114,6 +113,6 @@ import RunLoopKit
     right.onInvalidation { print("yes an observer hears of the end") }
     try right.send(RunLoop.Message(id: 1))
     port = nil  // it was in no mode: nobody else holds it
-    expect(error { () throws(RunLoopError) in try right.send(RunLoop.Message(id: 2)) } == .portInvalid, "a sender, too")
+    expect(error { try right.send(RunLoop.Message(id: 2)) } == .portInvalid, "a sender, too")
   }
 }

@@ -64,8 +64,8 @@ final class Supervisor: Sendable {
     workers.withLock { if $0[name]?.right?.isValid == false { $0[name]?.right = nil } }
   }
 
-  func ask(_ name: String, _ message: RunLoop.Message) throws(RunLoopError) -> RunLoop.Message {
-    guard let right = worker(name).right else { throw .portInvalid }
+  func ask(_ name: String, _ message: RunLoop.Message) throws -> RunLoop.Message {
+    guard let right = worker(name).right else { throw RunLoopError.portInvalid }
     return try right.request(message, timeout: .seconds(30), in: .answers)
   }
 

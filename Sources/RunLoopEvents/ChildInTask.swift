@@ -11,8 +11,9 @@ extension RunLoop {
   ///     over, and if the source cannot be added. Whoever cancels the task waits until the kernel has ended it.
   ///   - mode: A loop that does not run in this mode notices no end.
   ///   - timeout: How long the task waits, in real time; nil: no limit.
-  /// - Throws: `CancellationError`; `.timedOut`; `.loopEnded` if the loop ends before the process [RLK-ASYNC-7];
-  ///   `.invalidItem` if other code invalidates or removes the source; else as `ChildSource.init` and `add(_:to:)`.
+  /// - Throws: `CancellationError`; a `RunLoopError`: `.timedOut`; `.loopEnded` if the loop ends before the process
+  ///   [RLK-ASYNC-7]; `.invalidItem` if other code invalidates or removes the source; else as `ChildSource.init` and
+  ///   `add(_:to:)`.
   /// - Thread: Any. - Blocks: No; see `ownership`. - Complexity: As a `ChildSource`.
   nonisolated(nonsending) public func exit(
     of processID: Int32, ownership: ChildSource.Ownership = .borrowed, in mode: Mode = .default,

@@ -46,14 +46,14 @@ extension RunLoop {
     ///     below a millisecond. Other sources for the child, and code that waits for it, see its end [RLK-CHILD-32].
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called once, on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.system`: `ESRCH` if there is no such process (any more), `EINVAL` for a number that is none
-    ///   [RLK-CHILD-9], `ECHILD` if it is no child and the kernel has no pidfds, `ENOENT` if there is no `/proc` then;
-    ///   `EMFILE`, `ENFILE`, `ENOMEM`.
+    /// - Throws: A `RunLoopError.system`: `ESRCH` if there is no such process (any more), `EINVAL` for a number
+    ///   that is none [RLK-CHILD-9], `ECHILD` if it is no child and the kernel has no pidfds, `ENOENT` if there is no
+    ///   `/proc` then; `EMFILE`, `ENFILE`, `ENOMEM`.
     /// - Complexity: One system call, eight without pidfds.
     public convenience init(
       processID: Int32, ownership: Ownership = .borrowed, order: Int = 0,
       _ body: @escaping @Sendable (ChildSource, ExitStatus) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       try self.init(processID: processID, ownership: ownership, order: order, onlyHost: nil, unchecked: body)
     }
 
@@ -73,12 +73,12 @@ extension RunLoop {
 
     /// Sends a signal to the process; to no other one, also if its number is in use again.
     ///
-    /// - Throws: `.system`: `ESRCH` if it has ended and was waited for, `EPERM`, `EINVAL`; `.invalidItem` once the
-    ///   source is invalid; `.forked`.
+    /// - Throws: A `RunLoopError.system`: `ESRCH` if it has ended and was waited for, `EPERM`, `EINVAL`;
+    ///   `.invalidItem` once the source is invalid; `.forked`.
     /// - Thread: Any. - SeeAlso: pidfd_send_signal(2).
-    public func send(_ signal: Signal) throws(RunLoopError) {
-      guard !isForked else { throw .forked }
-      guard isValid, process.owned.hold() else { throw .invalidItem(nameInErrors) }
+    public func send(_ signal: Signal) throws {
+      guard !isForked else { throw RunLoopError.forked }
+      guard isValid, process.owned.hold() else { throw RunLoopError.invalidItem(nameInErrors) }
       defer { process.owned.release() }
       try process.send(signal)
     }

@@ -29,14 +29,14 @@ extension RunLoop {
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.system`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events; `ENOSPC` beyond the user's
-    ///   number of watches (`fs.inotify.max_user_watches`), `EMFILE` beyond that of instances or descriptors; `ENOMEM`
-    ///   [RLK-WATCH-6, RLK-WATCH-7].
+    /// - Throws: A `RunLoopError.system`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events; `ENOSPC` beyond
+    ///   the user's number of watches (`fs.inotify.max_user_watches`), `EMFILE` beyond that of instances or
+    ///   descriptors; `ENOMEM` [RLK-WATCH-6, RLK-WATCH-7].
     /// - Complexity: Six system calls.
     public convenience init(
       path: String, events: Events, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (FileWatch, Event) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       try self.init(path: path, events: events, limit: limit, order: order, onlyHost: nil, unchecked: body)
     }
 

@@ -13,7 +13,7 @@ extension RunLoop.Local {
   public func signalSource(
     _ signals: RunLoop.Signal..., limit: RunLoop.RateLimit? = nil, order: Int = 0, in mode: RunLoop.Mode = .default,
     _ body: @escaping (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void
-  ) throws(RunLoopError) -> RunLoop.SignalSource {
+  ) throws -> RunLoop.SignalSource {
     try added(RunLoop.SignalSource(Set(signals), limit: limit, order: order, onlyHost: loop, unchecked: body), to: mode)
   }
 
@@ -29,7 +29,7 @@ extension RunLoop.Local {
   public func childSource(
     processID: Int32, ownership: RunLoop.ChildSource.Ownership = .borrowed, order: Int = 0,
     in mode: RunLoop.Mode = .default, _ body: @escaping (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void
-  ) throws(RunLoopError) -> RunLoop.ChildSource {
+  ) throws -> RunLoop.ChildSource {
     try added(
       RunLoop.ChildSource(processID: processID, ownership: ownership, order: order, onlyHost: loop, unchecked: body),
       to: mode)
@@ -48,7 +48,7 @@ extension RunLoop.Local {
   public func fileWatch(
     path: String, events: RunLoop.FileWatch.Events, limit: RunLoop.RateLimit? = nil, order: Int = 0,
     in mode: RunLoop.Mode = .default, _ body: @escaping (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void
-  ) throws(RunLoopError) -> RunLoop.FileWatch {
+  ) throws -> RunLoop.FileWatch {
     try added(
       RunLoop.FileWatch(path: path, events: events, limit: limit, order: order, onlyHost: loop, unchecked: body),
       to: mode)
@@ -60,7 +60,7 @@ extension RunLoop.Local {
     _ stall: RunLoop.MemoryPressure.Stall, longerThan time: Duration, within window: Duration,
     path: String = "/proc/pressure/memory", order: Int = 0, in mode: RunLoop.Mode = .default,
     _ body: @escaping (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void
-  ) throws(RunLoopError) -> RunLoop.MemoryPressure {
+  ) throws -> RunLoop.MemoryPressure {
     try added(
       RunLoop.MemoryPressure(stall, time, window, path: path, order: order, onlyHost: loop, unchecked: body), to: mode)
   }

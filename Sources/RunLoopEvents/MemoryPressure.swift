@@ -42,15 +42,15 @@ extension RunLoop {
     ///   - path: The machine's; or `memory.pressure` of a control group (version 2).
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.system`: `ENOENT` and `EOPNOTSUPP` if the kernel does not account for pressure (no CONFIG_PSI,
-    ///   before Linux 5.2, `psi=0`); `EACCES`, `EPERM` if the process may not watch it; `EINVAL` for another time or
-    ///   window, and for a file that is not a memory pressure file, to which nothing is written [RLK-PRESSURE-1];
-    ///   `EMFILE`, `ENOMEM`.
+    /// - Throws: A `RunLoopError.system`: `ENOENT` and `EOPNOTSUPP` if the kernel does not account for pressure (no
+    ///   CONFIG_PSI, before Linux 5.2, `psi=0`); `EACCES`, `EPERM` if the process may not watch it; `EINVAL` for
+    ///   another time or window, and for a file that is not a memory pressure file, to which nothing is written
+    ///   [RLK-PRESSURE-1]; `EMFILE`, `ENOMEM`.
     /// - Complexity: Three system calls.
     public convenience init(
       _ stall: Stall, longerThan time: Duration, within window: Duration, path: String = "/proc/pressure/memory",
       order: Int = 0, _ body: @escaping @Sendable (MemoryPressure, Event) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       try self.init(stall, time, window, path: path, order: order, onlyHost: nil, unchecked: body)
     }
 

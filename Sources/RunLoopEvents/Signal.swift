@@ -107,13 +107,13 @@ extension RunLoop.Signal {
   /// that is started by fork(2) and exec(3) inherits the mask; `RunLoop.ChildSource.spawn` starts one with an empty
   /// mask.
   /// - Parameter signals: At least one.
-  /// - Throws: `.system` with `EINVAL` for an empty list, SIGKILL, SIGSTOP and a number that is no signal; no signal is
-  ///   blocked then.
+  /// - Throws: A `RunLoopError`: `.system` with `EINVAL` for an empty list, SIGKILL, SIGSTOP and a number that is no
+  ///   signal; no signal is blocked then.
   /// - Thread: Any; only its own mask changes. - Blocks: No. - SeeAlso: pthread_sigmask(3).
-  public static func block(_ signals: RunLoop.Signal...) throws(RunLoopError) { try block(Set(signals)) }
+  public static func block(_ signals: RunLoop.Signal...) throws { try block(Set(signals)) }
 
   /// As `block(_:)` with a list, for a set.
-  public static func block(_ signals: Set<RunLoop.Signal>) throws(RunLoopError) {
+  public static func block(_ signals: Set<RunLoop.Signal>) throws {
     let signals = try SignalSet(signals)
     try RunLoopError.check(rlc_signals_block(signals.bits, nil), "pthread_sigmask", signals.refusal)
   }

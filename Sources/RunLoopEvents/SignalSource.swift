@@ -44,13 +44,13 @@ extension RunLoop {
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Lower is called first, among the sources of a mode for one signal.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.system`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and what is no signal; `EMFILE`, `ENFILE`,
-    ///   `ENOMEM`. The mask is as before then [RLK-SIGNAL-16].
+    /// - Throws: A `RunLoopError.system`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and what is no signal;
+    ///   `EMFILE`, `ENFILE`, `ENOMEM`. The mask is as before then [RLK-SIGNAL-16].
     /// - Thread: Any; the calling thread's mask is changed.
     public convenience init(
       _ signals: Signal..., limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (SignalSource, SignalInfo) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       try self.init(Set(signals), limit: limit, order: order, onlyHost: nil, unchecked: body)
     }
 
@@ -58,7 +58,7 @@ extension RunLoop {
     public convenience init(
       _ signals: Set<Signal>, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (SignalSource, SignalInfo) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       try self.init(signals, limit: limit, order: order, onlyHost: nil, unchecked: body)
     }
 

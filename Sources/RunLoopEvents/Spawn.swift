@@ -31,16 +31,16 @@ extension RunLoop.ChildSource {
   ///   - environment: `NAME=value` each; nil: this process's.
   ///   - actions: Carried out in order [RLK-EVENT-10].
   /// - Returns: The number of the child.
-  /// - Throws: `.system`: `ENOENT`, `EACCES`, `E2BIG`, `EAGAIN`, `ENOMEM`, `EBADF`...; `EINVAL` for a string with a
-  ///   zero byte. There is no child then [RLK-EVENT-9].
+  /// - Throws: A `RunLoopError.system`: `ENOENT`, `EACCES`, `E2BIG`, `EAGAIN`, `ENOMEM`, `EBADF`...; `EINVAL` for a
+  ///   string with a zero byte. There is no child then [RLK-EVENT-9].
   /// - Thread: Any. - Blocks: Until the program has started. - SeeAlso: posix_spawnp(3).
   public static func spawn(
     _ path: String, arguments: [String] = [], environment: [String]? = nil, actions: [FileAction] = []
-  ) throws(RunLoopError) -> Int32 {
+  ) throws -> Int32 {
     let paths = actions.map(\.path)
     let strings = [path] + arguments + (environment ?? []) + paths.compactMap { $0 }
     if strings.contains(where: { $0.utf8.contains(0) }) {
-      throw .system(EINVAL, "\(path): a string has a zero byte in it")
+      throw RunLoopError.system(EINVAL, "\(path): a string has a zero byte in it")
     }
     let (argv, envp) = (CStrings([path] + arguments), environment.map { CStrings($0) })
     let pathCopies = CStrings(paths.map { $0 ?? "" })

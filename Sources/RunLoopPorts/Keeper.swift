@@ -39,7 +39,7 @@ final class Keeper: @unchecked Sendable {
       keeper.loop.remove(follower)
       return
     }
-    do throws(RunLoopError) { try keeper.loop.add(follower) } catch { tellRefusal(follower, "\(error)") }
+    do { try keeper.loop.add(follower) } catch { tellRefusal(follower, "\(error)") }
   }
 
   /// Reports on standard error, because no call is there that could throw.

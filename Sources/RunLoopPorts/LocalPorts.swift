@@ -17,7 +17,7 @@ extension RunLoop.Local {
     accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
     onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, in mode: RunLoop.Mode = .default,
     _ receive: @escaping (RunLoop.Port, RunLoop.Message) -> Void
-  ) throws(RunLoopError) -> RunLoop.Port {
+  ) throws -> RunLoop.Port {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
     return try added(RunLoop.Port(name, queueLimit, terms, onlyHost: loop, unchecked: receive), to: mode)
   }
@@ -31,7 +31,7 @@ extension RunLoop.Local {
     accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
     onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, in mode: RunLoop.Mode = .default,
     replying: @escaping (RunLoop.Port, RunLoop.Message) -> RunLoop.Message?
-  ) throws(RunLoopError) -> RunLoop.Port {
+  ) throws -> RunLoop.Port {
     try port(
       registeredAs: name, queueLimit: queueLimit, accepting: policy, maximumPayload: maximumPayload,
       onRefusal: onRefusal, in: mode, RunLoop.Port.answering(replying))
@@ -45,7 +45,7 @@ extension RunLoop.Local {
     accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
     onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, in mode: RunLoop.Mode = .default,
     delegate: any RunLoop.PortDelegate
-  ) throws(RunLoopError) -> RunLoop.Port {
+  ) throws -> RunLoop.Port {
     try port(
       registeredAs: name, queueLimit: queueLimit, accepting: policy, maximumPayload: maximumPayload,
       onRefusal: onRefusal, in: mode, RunLoop.Port.telling(delegate))

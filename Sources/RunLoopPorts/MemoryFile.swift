@@ -91,10 +91,10 @@ extension RunLoop.Message.Bytes {
   ///   - capacity: In bytes.
   ///   - body: Initialises the memory, which is zero, and returns how many bytes to keep, from its start. No process
   ///     can change them when it has returned (memfd_create(2), F_SEAL_WRITE).
-  /// - Throws: `.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`.
+  /// - Throws: A `RunLoopError.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`.
   public init(
     sharing capacity: Int, initializingWith body: (UnsafeMutableRawBufferPointer) -> Int
-  ) throws(RunLoopError) {
+  ) throws {
     guard capacity > 0 else {
       self.init()
       return

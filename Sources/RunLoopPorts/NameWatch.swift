@@ -14,14 +14,14 @@ extension RunLoop.Port {
   /// To get the name back, invalidate this port and create another one with the name; `body` may do that.
   /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept
   ///   until then, or until the port is gone.
-  /// - Throws: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.system`: `EMFILE`, also if the
-  ///   user's inotify instances are used up (each call takes one), `ENOSPC`, `ENOMEM`...
+  /// - Throws: A `RunLoopError`: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.system`:
+  ///   `EMFILE`, also if the user's inotify instances are used up (each call takes one), `ENOSPC`, `ENOMEM`...
   /// - Thread: Any. - Complexity: Some five system calls.
-  public func onNameLoss(_ body: @escaping @Sendable (RunLoop.Port) -> Void) throws(RunLoopError) {
-    guard !isForked else { throw .forked }
-    guard isValid else { throw .invalidItem(nameInErrors) }
+  public func onNameLoss(_ body: @escaping @Sendable (RunLoop.Port) -> Void) throws {
+    guard !isForked else { throw RunLoopError.forked }
+    guard isValid else { throw RunLoopError.invalidItem(nameInErrors) }
     guard let claim = terms?.claim else {
-      throw .noSuchPort("the port was made without a name; make it with registeredAs:")
+      throw RunLoopError.noSuchPort("the port was made without a name; make it with registeredAs:")
     }
     guard let descriptor = try claim.watch() else {
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(body, self)
@@ -33,7 +33,7 @@ extension RunLoop.Port {
     guard refusal == nil, isValid else {  // invalidated meanwhile: the invalidation may not have reached the watch
       mailbox.disconnect(watch)
       watch.invalidate()
-      throw refusal ?? .invalidItem(nameInErrors)
+      throw refusal ?? RunLoopError.invalidItem(nameInErrors)
     }
   }
 }

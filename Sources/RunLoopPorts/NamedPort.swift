@@ -24,15 +24,16 @@ extension RunLoop.Port {
   ///     for each message and introduction over a limit of the policy; on the thread of the loop that found out, with
   ///     no lock held.
   ///   - receive: As for every port.
-  /// - Throws: `.badName`; `.nameTaken`; `.system`: `EPERM` for a folder that belongs to another user or is open to
-  ///   others (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`, `ENFILE`, `ENOSPC`...
+  /// - Throws: A `RunLoopError`: `.badName`; `.nameTaken`; `.system`: `EPERM` for a folder that belongs to another user
+  ///   or is open to others (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`,
+  ///   `ENFILE`, `ENOSPC`...
   /// - Complexity: Some twenty system calls. - SeeAlso: `CFMessagePortCreateLocal`.
   public convenience init(
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
     accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
     onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil,
     _ receive: @escaping @Sendable (RunLoop.Port, RunLoop.Message) -> Void
-  ) throws(RunLoopError) {
+  ) throws {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
     try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: receive)
   }
@@ -44,7 +45,7 @@ extension RunLoop.Port {
     accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
     onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil,
     replying: @escaping @Sendable (RunLoop.Port, RunLoop.Message) -> RunLoop.Message?
-  ) throws(RunLoopError) {
+  ) throws {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
     try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: RunLoop.Port.answering(replying))
   }
@@ -54,7 +55,7 @@ extension RunLoop.Port {
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
     accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
     onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, delegate: any RunLoop.PortDelegate & Sendable
-  ) throws(RunLoopError) {
+  ) throws {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
     try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: RunLoop.Port.telling(delegate))
   }
@@ -77,32 +78,33 @@ extension RunLoop.Port {
   ///   - name: As the port was registered.
   ///   - policy: Which owner of the name the caller accepts.
   ///   - maximumPayload: The most bytes of one message that may come back on the connection.
-  /// - Throws: `.badName`; `.noSuchPort` if no process owns the name; `.refused` if the policy does not accept its
-  ///   owner; `.portFull` if the owner's queue of connections is full; `.system`. If the owner refuses this process,
-  ///   the first send throws, and `onInvalidation` calls.
+  /// - Throws: A `RunLoopError`: `.badName`; `.noSuchPort` if no process owns the name; `.refused` if the policy does
+  ///   not accept its owner; `.portFull` if the owner's queue of connections is full; `.system`. If the owner refuses
+  ///   this process, the first send throws, and `onInvalidation` calls.
   /// - Thread: Any. - Blocks: No. - Complexity: Some ten system calls. - SeeAlso: `CFMessagePortCreateRemote`.
   public static func connect(
     to name: String, accepting policy: RunLoop.PeerPolicy = .sameUser,
     maximumPayload: Int = RunLoop.Port.defaultMaximumPayload
-  ) throws(RunLoopError) -> SendRight {
-    guard rlc_port_name_is_valid(name) else { throw .badName(PortWords.quoted(name)) }
+  ) throws -> SendRight {
+    guard rlc_port_name_is_valid(name) else { throw RunLoopError.badName(PortWords.quoted(name)) }
     let folder = try PortFolder.open()
     let descriptor = rlc_port_name_connect(folder, name)
     close(folder)
     guard descriptor >= 0 else {
       switch descriptor {
-      case -ENOENT: throw .noSuchPort("no port is registered as \(PortWords.quoted(name)) in \(PortFolder.path)")
+      case -ENOENT:
+        throw RunLoopError.noSuchPort("no port is registered as \(PortWords.quoted(name)) in \(PortFolder.path)")
       case -EAGAIN:
-        throw .portFull(
+        throw RunLoopError.portFull(
           "\(PortWords.port(name)) is full: its owner has not taken the connections that wait; try again later")
-      default: throw .system(-descriptor, call: "connect", PortWords.port(name))
+      default: throw RunLoopError.system(-descriptor, call: "connect", PortWords.port(name))
       }
     }
     var credentials = rlc_credentials()
     let status = rlc_message_socket_peer(descriptor, &credentials)
     guard status >= 0 else {  // without an answer it would pass for the first user's
       close(descriptor)
-      throw .system(-status, call: "getsockopt", PortWords.port(name))
+      throw RunLoopError.system(-status, call: "getsockopt", PortWords.port(name))
     }
     let owner = RunLoop.Message.Sender(credentials)
     let terms = PortTerms(policy, maximumPayload: maximumPayload)
@@ -110,7 +112,7 @@ extension RunLoop.Port {
       descriptor, terms: terms, isInitiator: true, peer: owner, account: terms.accounts.account(of: owner), seat: nil)
     guard policy.welcomes(owner) else {
       channel.endConnection(nil)
-      throw .refused(reason: "the port belongs to user \(owner.userID)")
+      throw RunLoopError.refused(reason: "the port belongs to user \(owner.userID)")
     }
     return SendRight(channel.importing.withLock { channel.imports.arrived(0, on: channel) })
   }

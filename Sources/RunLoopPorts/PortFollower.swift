@@ -16,8 +16,8 @@ extension RunLoop {
     /// Enters and leaves modes as its ports have. The error if a mode has refused it for want of a descriptor: then it
     /// is not served there. With no lock held.
     @discardableResult
-    final func follow() -> RunLoopError? {
-      guard !isForked else { return .forked }
+    final func follow() -> (any Error)? {
+      guard !isForked else { return RunLoopError.forked }
       return following.withLock {
         let wanted = followed.flatMap { $0.places }
         let refusal = move(to: wanted)
@@ -61,7 +61,7 @@ final class PortConnections: PortCompany, @unchecked Sendable {
   var all: ContiguousArray<RunLoop.PortFollower> { lock.withLock { followers.all } }
 
   /// Why connections would not be accepted, or the loss of the name not noticed, in the modes that the port is in.
-  var refusal: RunLoopError? {
+  var refusal: (any Error)? {
     for follower in all where !(follower is Channel) {
       if let refusal = follower.follow() { return refusal }
     }

@@ -14,9 +14,9 @@ import Testing
     let limit: Int
     let attempt: @Sendable (_ number: Int) -> Bool
 
-    func start() throws(RunLoopError) { try step(1, delay: .seconds(1)) }
+    func start() throws { try step(1, delay: .seconds(1)) }
 
-    private func step(_ number: Int, delay: Duration) throws(RunLoopError) {
+    private func step(_ number: Int, delay: Duration) throws {
       guard !attempt(number), number < limit else { return }
       _ = try loop.perform(after: delay) { try? step(number + 1, delay: min(delay * 2, .seconds(60))) }
     }
@@ -43,7 +43,7 @@ import Testing
     private let timer: RunLoop.Timer
     private let quiet: Duration
 
-    init(_ quiet: Duration, on loop: RunLoop, action: @escaping @Sendable () -> Void) throws(RunLoopError) {
+    init(_ quiet: Duration, on loop: RunLoop, action: @escaping @Sendable () -> Void) throws {
       self.quiet = quiet
       timer = RunLoop.Timer(rearmable: .distantFuture) { _ in action() }
       try loop.add(timer, to: .common)
@@ -121,7 +121,7 @@ import Testing
 
     init(
       on loop: RunLoop, latency: Duration, limit: Int, store: @escaping @Sendable ([String]) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       (self.loop, self.latency, self.limit, self.store) = (loop, latency, limit, store)
       waiting = Mutex([])
       final class Owner: Sendable { let writer = Mutex<Writer?>(nil) }
@@ -131,7 +131,7 @@ import Testing
       try loop.add(timer)
     }
 
-    func write(_ text: String) throws(RunLoopError) {
+    func write(_ text: String) throws {
       let count = waiting.withLock { waiting in
         waiting.append(text)
         return waiting.count
@@ -184,7 +184,7 @@ import Testing
 
     init() throws { try thread.start() }
 
-    func perform(_ job: @escaping @Sendable () -> Void) throws(RunLoopError) {
+    func perform(_ job: @escaping @Sendable () -> Void) throws {
       try thread.perform { [self] in
         if !isLate.load(ordering: .relaxed) { job() }
       }
@@ -192,12 +192,12 @@ import Testing
 
     /// No more jobs are taken. Those that wait have until the deadline; the one that runs is always finished.
     /// - Returns: True if all were done.
-    func shutDown(within limit: Duration) throws(RunLoopError) -> Bool {
+    func shutDown(within limit: Duration) throws -> Bool {
       thread.stop(.afterDueWork)
       do {
         try thread.join(timeout: limit)
         return true
-      } catch .timedOut {
+      } catch RunLoopError.timedOut {
         isLate.store(true, ordering: .relaxed)
         try thread.join()
         return false

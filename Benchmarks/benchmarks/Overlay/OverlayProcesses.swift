@@ -113,11 +113,12 @@ struct OtherProcess {
   func connect() throws -> RunLoop.Port.SendRight {
     let deadline = RunLoop.Instant.now.advanced(by: .seconds(30))
     while true {
-      do throws(RunLoopError) {
+      do {
         return try RunLoop.Port.connect(to: name)
-      } catch {
-        guard error == .noSuchPort, RunLoop.Instant.now < deadline else { throw Failure("\(error)") }
+      } catch RunLoopError.noSuchPort where RunLoop.Instant.now < deadline {
         usleep(1000)
+      } catch {
+        throw Failure("\(error)")
       }
     }
   }

@@ -115,7 +115,7 @@ extension RunLoop {
       made.label = "jobs"
       made.isHidden = true
       made.keepsRunning = false
-      do throws(RunLoopError) {
+      do {
         for mode in modes { try loop.add(made, to: mode) }
       } catch {
         return  // the loop has ended, and `EndedLoops` runs the jobs

@@ -21,11 +21,11 @@ extension RunLoop {
   ///     only.
   ///   - body: Released when it has returned.
   /// - Returns: What `body` returned.
-  /// - Throws: What `body` has thrown. `.wouldDeadlock` if the function could never run [RLK-TASK-3]: it waits for the
-  ///   main actor, or for an executor of the loop, that a run of this mode does not serve; a job of that executor makes
-  ///   the call; or it waits for another actor, and a task makes the call, which may be running on that actor.
-  ///   `.loopEnded` if the thread is told to end now (`RunLoop.Thread`); the task is cancelled then, and goes on
-  ///   elsewhere [RLK-TASK-4]. `.commonModeNotRunnable` for `.common`; else as
+  /// - Throws: What `body` has thrown. A `RunLoopError`: `.wouldDeadlock` if the function could never run [RLK-TASK-3]:
+  ///   it waits for the main actor, or for an executor of the loop, that a run of this mode does not serve; a job of
+  ///   that executor makes the call; or it waits for another actor, and a task makes the call, which may be running on
+  ///   that actor. `.loopEnded` if the thread is told to end now (`RunLoop.Thread`); the task is cancelled then, and
+  ///   goes on elsewhere [RLK-TASK-4]. `.commonModeNotRunnable` for `.common`; else as
   ///   `run(in:for:returnAfterSourceHandled:)`, and the task is cancelled.
   /// - Thread: The loop's own.
   /// - Re-entry: Allowed from callouts.
@@ -56,14 +56,14 @@ extension RunLoop {
   }
 
   /// Why the task goes on without the run; nil: it has returned.
-  private func serve<R>(_ mode: Mode, until end: TaskEnd<R>, stopping task: Task<Void, Never>) -> RunLoopError? {
+  private func serve<R>(_ mode: Mode, until end: TaskEnd<R>, stopping task: Task<Void, Never>) -> (any Error)? {
     let awaited = AwaitedTask(end, task, on: self)
     while !end.hasCome {
-      guard isInThisProcess else { return .forked }
-      guard !stops.isQuitting else { return .loopEnded }
-      do throws(RunLoopError) {
+      guard isInThisProcess else { return RunLoopError.forked }
+      guard !stops.isQuitting else { return RunLoopError.loopEnded }
+      do {
         let result = try run(in: mode, limit: RunLimit(nil), false, awaiting: awaited)
-        if result == .finished { return .invalidItem("the port of run(in:_:)") }
+        if result == .finished { return RunLoopError.invalidItem("the port of run(in:_:)") }
       } catch {
         return error
       }

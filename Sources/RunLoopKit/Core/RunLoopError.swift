@@ -1,13 +1,12 @@
 /// Why a call was not carried out. A call that throws one has changed nothing, unless its documentation says otherwise.
 ///
 /// Two errors are equal if their domains and codes are; the call and the text do not count [RLK-ERROR-9]. An error is
-/// therefore matched by the name of its constant: `catch RunLoopError.loopEnded`, `error == .timedOut`,
-/// `switch error { case .portFull: … default: … }`. Later versions may add constants, so a `switch` needs a `default`.
+/// therefore matched by the name of its constant: `catch RunLoopError.loopEnded`,
+/// `switch error { case RunLoopError.portFull: … default: … }`, `error as? RunLoopError == .timedOut`. Later versions
+/// may add constants, so a `switch` needs a `default`.
 ///
-/// To tell errors apart, write one `catch` and a `switch` in it:
-/// `catch { switch error { case .timedOut: … default: throw error } }`. In a function that throws `any Error`, the
-/// compiler of Swift 6.3.1 crashes on most `do` statements whose `catch` clauses all have patterns ("signal 11" in
-/// "MandatoryAllocBoxToStack", decision 0024). End such a statement with `catch { throw error }`.
+/// The calls of this library throw untyped (`throws`, decision 0024). To read the members of what they throw, write
+/// `catch let error as RunLoopError`.
 /// - Thread: Any: a value.
 public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What gives a code its meaning.
@@ -39,7 +38,8 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), one of the system
   /// as its manual page spells it (`epoll_ctl`) [RLK-ERROR-8].
   public var call: String? { details?.call }
-  /// Apart, so that the error has four words: a call that throws returns as many in registers.
+  /// Apart, so that the error has four words: an internal call, which throws it by its type, returns as many in
+  /// registers.
   private let details: Details?
 
   private final class Details: Sendable {

@@ -113,14 +113,14 @@ extension RunLoop {
     ///   - limit: How often it may be called; nil: always. After a pause an edge-triggered source is called again if it
     ///     is ready.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.system` with `EBADF` if the descriptor is negative. One that is not open (`EBADF`), and what
-    ///   cannot be waited for (`EPERM`), are refused by `add`; with `.alwaysReady` at once: `EBADF`, and `EISDIR` for a
-    ///   folder [RLK-FD-12].
+    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the descriptor is negative. One that is not open
+    ///   (`EBADF`), and what cannot be waited for (`EPERM`), are refused by `add`; with `.alwaysReady` at once:
+    ///   `EBADF`, and `EISDIR` for a folder [RLK-FD-12].
     public convenience init(
       fileDescriptor: Int32, interest: Readiness, trigger: Trigger = .level, ownership: Ownership = .borrowed,
       unpollable: Unpollable = .refuse, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (FileDescriptorSource, Readiness) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       try self.init(
         fileDescriptor: fileDescriptor, interest: interest, trigger: trigger, ownership: ownership,
         unpollable: unpollable, limit: limit, order: order, onlyHost: nil, unchecked: body)
@@ -171,15 +171,15 @@ extension RunLoop {
 
     /// Sets `interest`, and throws if the kernel refuses.
     ///
-    /// - Throws: `.system` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is what it was,
-    ///   in all modes; a suspended source may have been resumed in some [RLK-FD-23]. `.forked`.
+    /// - Throws: A `RunLoopError`: `.system` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is
+    ///   what it was, in all modes; a suspended source may have been resumed in some [RLK-FD-23]. `.forked`.
     /// - Thread: Any.
-    public func setInterest(_ interest: Readiness) throws(RunLoopError) {
-      guard !isForked else { throw .forked }
+    public func setInterest(_ interest: Readiness) throws {
+      guard !isForked else { throw RunLoopError.forked }
       let old = wanted.load(ordering: .acquiring)
       let new = UInt8(Self.bits(of: interest)) | (old & ~UInt8(Readiness.all))
       wanted.store(new, ordering: .sequentiallyConsistent)
-      do throws(RunLoopError) {
+      do {
         try tellHosts()
       } catch {
         // Unless another thread has set it since.

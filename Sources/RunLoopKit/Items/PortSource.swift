@@ -57,11 +57,11 @@ extension RunLoop {
     ///   - order: Ignored: port sources are served in the order of readiness.
     ///   - limit: How often it may be called; nil: always.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: `.system` with `EBADF` if the descriptor is negative. One that is not open is refused by `add`
-    ///   (`EBADF`).
+    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the descriptor is negative. One that is not open is
+    ///   refused by `add` (`EBADF`).
     public convenience init(
       fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, _ body: @escaping @Sendable (PortSource) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       try self.init(
         fileDescriptor: fileDescriptor, limit: limit, order: order, context: nil, onlyHost: nil, unchecked: body)
     }

@@ -21,9 +21,9 @@ extension RunLoop {
   @discardableResult
   public func runAllModes(
     slice: Duration = .milliseconds(1), until isDone: () -> Bool
-  ) throws(RunLoopError) -> Bool {
+  ) throws -> Bool {
     try checkOwner("runAllModes(slice:until:)")
-    guard !SignalStack.isCurrent else { throw .inSignalHandler(call: "runAllModes(slice:until:)") }
+    guard !SignalStack.isCurrent else { throw RunLoopError.inSignalHandler(call: "runAllModes(slice:until:)") }
     while true {
       var hasRun = false
       for mode in lock.withLock({ state.modes.map { $0.name } }) where mode != .common {

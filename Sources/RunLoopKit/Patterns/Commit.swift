@@ -36,7 +36,7 @@ extension RunLoop {
     public init(
       on loop: RunLoop, in mode: Mode = .common, at moment: Moment = .beforeWaiting, order: Int = 2_000_000,
       _ flush: @escaping @Sendable () -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       let core = Core(flush)
       self.core = core
       self.loop = loop
@@ -51,7 +51,7 @@ extension RunLoop {
         observer = Observer(.exit, order: order) { _, _ in _ = core.flush() }
       }
       try loop.add(observer, to: mode)
-      do throws(RunLoopError) {
+      do {
         if let timer { try loop.add(timer, to: mode) }
       } catch {
         observer.invalidate()
@@ -77,10 +77,10 @@ extension RunLoop {
     /// Flushes now, if needed.
     /// - Returns: True if it was.
     /// - Thread: The loop's own.
-    /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`.
+    /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`.
     @available(*, noasync, message: "it belongs to the loop's thread")
     @discardableResult
-    public func flush() throws(RunLoopError) -> Bool {
+    public func flush() throws -> Bool {
       try loop.checkOwner("flush()")
       return core.flush()
     }
@@ -131,7 +131,7 @@ extension RunLoop.Local {
   public func commit(
     in mode: RunLoop.Mode = .common, at moment: RunLoop.Commit.Moment = .beforeWaiting, order: Int = 2_000_000,
     _ flush: @escaping () -> Void
-  ) throws(RunLoopError) -> RunLoop.Commit {
+  ) throws -> RunLoop.Commit {
     // Stays on this thread, by the same right as the closures of the other items.
     nonisolated(unsafe) let flush = flush
     return try RunLoop.Commit(on: loop, in: mode, at: moment, order: order) { flush() }

@@ -52,7 +52,7 @@ extension RunLoop {
 
     /// As `RunLoop.add(_:to:)`. In no mode before: the frames go on from now, and the pause is not counted as dropped.
     @discardableResult
-    public func add(to loop: RunLoop, in mode: Mode = .default) throws(RunLoopError) -> Bool {
+    public func add(to loop: RunLoop, in mode: Mode = .default) throws -> Bool {
       let isNew = timer.owner == nil
       let isAdded = try loop.add(timer, to: mode)
       if isNew, isAdded {
@@ -132,7 +132,7 @@ extension RunLoop.Local {
   public func displayLink(
     rate: RunLoop.FrameRate = RunLoop.FrameRate(framesPerSecond: 60), in mode: RunLoop.Mode = .default,
     _ body: @escaping (RunLoop.DisplayLink, RunLoop.DisplayLink.Frame) -> Void
-  ) throws(RunLoopError) -> RunLoop.DisplayLink {
+  ) throws -> RunLoop.DisplayLink {
     let link = RunLoop.DisplayLink(rate, onlyHost: loop, unchecked: body)
     try link.add(to: loop, in: mode)
     return link

@@ -8,12 +8,12 @@ extension RunLoop {
   /// - Parameters:
   ///   - mode: The call does not wait for blocks of other modes [RLK-BARRIER-3].
   ///   - timeout: How long the call waits; zero or less: the blocks must have run already. Nil: no limit.
-  /// - Throws: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded` if the loop has ended, or ends
-  ///   before: it has released what was queued then [RLK-BARRIER-2]. `.forked`.
+  /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded` if the loop has
+  ///   ended, or ends before: it has released what was queued then [RLK-BARRIER-2]. `.forked`.
   /// - Thread: Any but the loop's own. - Blocks: Until then. - Complexity: As for `performAndWait`.
   /// - SeeAlso: `dispatch_barrier_sync`.
   @available(*, noasync, message: "it blocks its thread")
-  public func barrier(in mode: Mode = .default, timeout: Duration? = nil) throws(RunLoopError) {
+  public func barrier(in mode: Mode = .default, timeout: Duration? = nil) throws {
     try barrier(in: mode, orIn: [], timeout)
   }
 
@@ -22,7 +22,7 @@ extension RunLoop {
   @available(*, noasync, message: "it blocks its thread")
   public func barrier(
     in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil
-  ) throws(RunLoopError) {
+  ) throws {
     try barrier(in: first, orIn: [second] + more, timeout)
   }
 

@@ -17,8 +17,8 @@ extension RunLoop {
   ///     invalidated, or the loop has ended [RLK-DROP-2]. Called on the thread that does that, with no lock held; not
   ///     if this call throws, nor in a child of fork(2).
   /// - Returns: A handle that can cancel the block. The block does not need it.
-  /// - Throws: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a mode. The block
-  ///   will not run then [RLK-DELAY-8].
+  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a
+  ///   mode. The block will not run then [RLK-DELAY-8].
   /// - Thread: Any; a sleeping loop is woken for an earlier date [RLK-DELAY-7].
   /// - Blocks: No.
   /// - Complexity: O(modes * log timers).
@@ -27,7 +27,7 @@ extension RunLoop {
   public func perform(
     after delay: Duration, tolerance: Duration = .zero, in mode: Mode = .default, target: AnyObject? = nil,
     key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
-  ) throws(RunLoopError) -> DelayedPerform {
+  ) throws -> DelayedPerform {
     try perform(
       after: delay, tolerance: tolerance, in: mode, orIn: [], target: target, key: key, block: block, onDrop: onDrop)
   }
@@ -39,7 +39,7 @@ extension RunLoop {
     after delay: Duration, tolerance: Duration = .zero, in first: Mode, _ second: Mode, _ more: Mode...,
     target: AnyObject? = nil, key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void,
     onDrop: (@Sendable () -> Void)? = nil
-  ) throws(RunLoopError) -> DelayedPerform {
+  ) throws -> DelayedPerform {
     try perform(
       after: delay, tolerance: tolerance, in: first, orIn: [second] + more, target: target, key: key, block: block,
       onDrop: onDrop)
@@ -51,7 +51,7 @@ extension RunLoop {
     after delay: Duration, tolerance: Duration = .zero, in first: Mode, orIn others: ArraySlice<Mode>,
     target: AnyObject? = nil, key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void,
     onDrop: (@Sendable () -> Void)? = nil
-  ) throws(RunLoopError) -> DelayedPerform {
+  ) throws -> DelayedPerform {
     try checkUsable()
     let performed = DelayedPerform(
       DelayedPerform.Pending(
@@ -73,14 +73,14 @@ extension RunLoop {
 
   fileprivate func schedule(
     _ performed: DelayedPerform, _ timer: Timer, _ first: Mode, _ others: ArraySlice<Mode>, tellsDrop: Bool
-  ) throws(RunLoopError) {
+  ) throws {
     performed.wait(for: timer)
     let isListed = lock.withLock {
       guard !hasEnded else { return false }
       state.delayedPerforms.insert(performed, target: performed.target)
       return true
     }
-    do throws(RunLoopError) {
+    do {
       guard isListed else { throw endedError }
       try add(timer, to: first)
       for mode in others { try add(timer, to: mode) }
@@ -213,12 +213,13 @@ extension RunLoop.Local {
   ///   - target: Retained with the block; `cancelPerforms(target:key:)` finds the block by it [RLK-LOCAL-3].
   ///   - key: Distinguishes the performs of one target.
   ///   - block: Called once, on this thread.
-  /// - Throws: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a mode.
+  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a
+  ///   mode.
   @discardableResult
   public func perform(
     after delay: Duration, tolerance: Duration = .zero, in mode: RunLoop.Mode = .default, target: AnyObject? = nil,
     key: (any Hashable & Sendable)? = nil, block: @escaping () -> Void
-  ) throws(RunLoopError) -> RunLoop.DelayedPerform {
+  ) throws -> RunLoop.DelayedPerform {
     try loop.checkUsable()
     // The timer alone holds block and target: items release their closures on the thread that they belong to.
     let performed = RunLoop.DelayedPerform(

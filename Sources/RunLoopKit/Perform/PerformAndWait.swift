@@ -11,9 +11,9 @@ extension RunLoop {
   ///   - block: May use what is the caller's, since the caller waits [RLK-WAIT-3]. It must return: a thread that ends
   ///     inside it ends the process with a message, since the caller would wait for ever [RLK-END-4].
   /// - Returns: What the block returned.
-  /// - Throws: `.loopEnded` if the loop has ended, or ends before the block runs [RLK-WAIT-4]. `.timedOut`: the block
-  ///   was withdrawn and will not run; the call waits for a block that has begun in time [RLK-WAIT-5, RLK-WAIT-6,
-  ///   RLK-WAIT-8, RLK-WAIT-9]. `.forked`.
+  /// - Throws: A `RunLoopError`: `.loopEnded` if the loop has ended, or ends before the block runs [RLK-WAIT-4].
+  ///   `.timedOut`: the block was withdrawn and will not run; the call waits for a block that has begun in time
+  ///   [RLK-WAIT-5, RLK-WAIT-6, RLK-WAIT-8, RLK-WAIT-9]. `.forked`.
   /// - Thread: Any.
   /// - Re-entry: Allowed.
   /// - Blocks: Until the block has run.
@@ -23,7 +23,7 @@ extension RunLoop {
   @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
   public func performAndWait<R>(
     in mode: Mode = .default, timeout: Duration? = nil, block: () -> R
-  ) throws(RunLoopError) -> R {
+  ) throws -> R {
     try performAndWait(in: mode, orIn: [], timeout: timeout, block: block)
   }
 
@@ -31,7 +31,7 @@ extension RunLoop {
   @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
   public func performAndWait<R>(
     in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil, block: () -> R
-  ) throws(RunLoopError) -> R {
+  ) throws -> R {
     try performAndWait(in: first, orIn: [second] + more, timeout: timeout, block: block)
   }
 

@@ -12,12 +12,12 @@ extension RunLoop {
   ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
   ///     with no lock held. Not called if this call throws, nor in a child of fork(2).
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No.
-  /// - Throws: `.loopEnded`, `.forked`; neither closure is called then.
+  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; neither closure is called then.
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`; decision 0014.
   public func performAsSource(
     in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
-  ) throws(RunLoopError) {
+  ) throws {
     try performAsSource(in: mode, orIn: [], block: block, onDrop: onDrop)
   }
 
@@ -25,7 +25,7 @@ extension RunLoop {
   public func performAsSource(
     in first: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void,
     onDrop: (@Sendable () -> Void)? = nil
-  ) throws(RunLoopError) {
+  ) throws {
     try performAsSource(in: first, orIn: [second] + more, block: block, onDrop: onDrop)
   }
 
@@ -50,7 +50,7 @@ extension RunLoop {
   ///     with no lock held. Not called if this call throws, nor in a child of fork(2).
   public func perform(
     in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: @escaping @Sendable () -> Void
-  ) throws(RunLoopError) {
+  ) throws {
     let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
     try post(posted, mode, []) { posted.run() }
   }
@@ -60,7 +60,7 @@ extension RunLoop {
   public func perform(
     in first: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void,
     onDrop: (@Sendable () -> Void)? = nil
-  ) throws(RunLoopError) {
+  ) throws {
     guard onDrop != nil else { return try perform(in: first, orIn: [second] + more, block: block) }
     let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
     try post(posted, first, [second] + more) { posted.run() }

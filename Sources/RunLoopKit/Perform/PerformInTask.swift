@@ -12,9 +12,9 @@ extension RunLoop {
   ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
   ///     message, since the task would wait for ever. Released before the task goes on [RLK-ASYNC-3].
   /// - Returns: What the block returned.
-  /// - Throws: What the block has thrown. `CancellationError` if the task was cancelled, and `.timedOut` if the limit
-  ///   was over, before the block began: it was withdrawn and will not run. The task waits for a block that has begun.
-  ///   `.loopEnded` if the loop has ended, or ends before the block runs; `.forked`.
+  /// - Throws: What the block has thrown. `CancellationError` if the task was cancelled, and `RunLoopError.timedOut` if
+  ///   the limit was over, before the block began: it was withdrawn and will not run. The task waits for a block that
+  ///   has begun. `.loopEnded` if the loop has ended, or ends before the block runs; `.forked`.
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: O(1), and O(blocks that wait) to withdraw it.
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     in mode: Mode = .default, timeout: Duration? = nil, block: sending @escaping () throws -> R
@@ -69,8 +69,8 @@ extension RunLoop {
   ///   - block: Called once, on the loop's thread; released after it ran, or when the task is cancelled. It must
   ///     return, as that of the other form [RLK-ASYNC-10].
   /// - Returns: What the block returned.
-  /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began;
-  ///   `.loopEnded`, `.forked`, `.system` as the other form.
+  /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began; a
+  ///   `RunLoopError` as the other form, and `.system`.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     after delay: Duration, tolerance: Duration = .zero, in mode: Mode = .default,

@@ -13,16 +13,16 @@ extension RunLoop.Port.SendRight {
   ///     possible at once. Nil: no limit.
   ///   - mode: Not `.common`, in which no loop runs.
   /// - Returns: The answer.
-  /// - Throws: `.noReply` if the right to answer is released unused, for example because the port is gone with the
-  ///   message in its queue [RLK-MSG-24]; `.portInvalid`; `.timedOut`, after which an answer throws at its sender;
-  ///   `.loopEnded` also if the thread is stopped by `stop(.now)` (`RunLoop.Thread`) [RLK-MSG-30];
+  /// - Throws: A `RunLoopError`: `.noReply` if the right to answer is released unused, for example because the port is
+  ///   gone with the message in its queue [RLK-MSG-24]; `.portInvalid`; `.timedOut`, after which an answer throws at
+  ///   its sender; `.loopEnded` also if the thread is stopped by `stop(.now)` (`RunLoop.Thread`) [RLK-MSG-30];
   ///   `.commonModeNotRunnable`; else as `send(_:timeout:)`.
   /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: As a run does.
   @available(*, noasync, message: "it runs the thread's loop: call it from a synchronous main or a thread of your own")
   public func request(
     _ message: RunLoop.Message, timeout: Duration? = nil, in mode: RunLoop.Mode = .default
-  ) throws(RunLoopError) -> RunLoop.Message {
-    guard mode != .common else { throw .commonModeNotRunnable(call: "request(_:timeout:in:)") }
+  ) throws -> RunLoop.Message {
+    guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "request(_:timeout:in:)") }
     let deadline = timeout.map { RunLoop.Instant.now.advanced(by: $0) }
     let loop = RunLoop.current
     let bell = RunLoop.Port(queueLimit: 1, onlyHost: loop, unchecked: { _, _ in loop.awaitedBellRang() })
@@ -51,12 +51,12 @@ extension RunLoop.Port.SendRight {
 extension RunLoop {
   fileprivate func await(
     _ pending: PendingReply, in mode: Mode, until deadline: Instant
-  ) throws(RunLoopError) -> Message {
+  ) throws -> Message {
     var isStopped = false
     defer { if isStopped { stop() } }
     while true {
       if let answer = pending.takeAnswer() { return try answer.get() }
-      guard isInThisProcess else { throw .forked }
+      guard isInThisProcess else { throw RunLoopError.forked }
       // Given up by settling it: an answer that was quicker counts, since who gave it has been told so.
       guard !stops.isQuitting else {
         pending.settle(.failure(.loopEnded))

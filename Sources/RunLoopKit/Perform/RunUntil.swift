@@ -31,12 +31,12 @@ extension RunLoop {
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   public func run(
     until condition: @autoclosure () -> Bool, in mode: Mode = .default, timeout: Duration? = nil
-  ) throws(RunLoopError) -> ConditionResult {
+  ) throws -> ConditionResult {
     try checkOwner("run(until:in:timeout:)")
-    guard mode != .common else { throw .commonModeNotRunnable(call: "run(until:in:timeout:)") }
-    let result = withoutActuallyEscaping(condition) { condition -> Result<ConditionResult, RunLoopError> in
+    guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "run(until:in:timeout:)") }
+    let result = withoutActuallyEscaping(condition) { condition -> Result<ConditionResult, any Error> in
       let awaited = AwaitedCondition(condition, on: self)
-      do throws(RunLoopError) {
+      do {
         try hearWakes()
         if awaited.ask() { return .success(.met) }
         let result = try run(in: mode, limit: RunLimit(timeout), false, awaiting: awaited)

@@ -12,17 +12,18 @@ extension RunLoop.Message {
     private let number: Atomic<Int32>
 
     /// Takes over the descriptor: other code must not close it from now on.
-    /// - Throws: `.system` with `EBADF` if the number is negative. Whether it is open shows when it is used.
-    public init(owning fileDescriptor: Int32) throws(RunLoopError) {
+    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the number is negative. Whether it is open shows when it
+    ///   is used.
+    public init(owning fileDescriptor: Int32) throws {
       guard fileDescriptor >= 0 else {
-        throw .system(EBADF, DescriptorWords.isNone(fileDescriptor))
+        throw RunLoopError.system(EBADF, DescriptorWords.isNone(fileDescriptor))
       }
       number = Atomic(fileDescriptor)
     }
 
     /// Makes a second number for the same open file, close-on-exec; the first stays the caller's.
-    /// - Throws: `.system`: `EBADF`, `EMFILE`.
-    public init(duplicating fileDescriptor: Int32) throws(RunLoopError) {
+    /// - Throws: A `RunLoopError.system`: `EBADF`, `EMFILE`.
+    public init(duplicating fileDescriptor: Int32) throws {
       let made = fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 0)
       number = Atomic(
         try RunLoopError.checkErrno(
@@ -38,17 +39,17 @@ extension RunLoop.Message {
     public var fileDescriptor: Int32 { number.load(ordering: .acquiring) }
 
     /// The number, which is the caller's to close from now on [RLK-MSG-32]. Once.
-    /// - Throws: `.system` with `EBADF` if it was taken or sent before.
-    public func take() throws(RunLoopError) -> Int32 {
-      guard let taken = moveOut() else { throw .system(EBADF, Self.isEmpty) }
+    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if it was taken or sent before.
+    public func take() throws -> Int32 {
+      guard let taken = moveOut() else { throw RunLoopError.system(EBADF, Self.isEmpty) }
       return taken
     }
 
     /// A second owner of the same open file, with a number of its own.
-    /// - Throws: `.system`: `EBADF` if it was taken or sent, `EMFILE`.
-    public func duplicate() throws(RunLoopError) -> Descriptor {
+    /// - Throws: A `RunLoopError.system`: `EBADF` if it was taken or sent, `EMFILE`.
+    public func duplicate() throws -> Descriptor {
       let descriptor = fileDescriptor
-      guard descriptor >= 0 else { throw .system(EBADF, Self.isEmpty) }
+      guard descriptor >= 0 else { throw RunLoopError.system(EBADF, Self.isEmpty) }
       return try Descriptor(duplicating: descriptor)
     }
 

@@ -66,7 +66,7 @@ extension RunLoop {
     package static func answering(_ body: @escaping (Port, Message) -> Message?) -> (Port, Message) -> Void {
       { port, message in
         guard let answer = body(port, message), let reply = message.reply else { return }
-        do throws(RunLoopError) {
+        do {
           try reply.trySend(answer)
         } catch {
           port.mailbox.replyWasLost()

@@ -5,7 +5,7 @@ package protocol PortCompany: AnyObject, Sendable {
   /// Its connections go where the port goes.
   func makeHooks() -> RunLoop.Source.Hooks
   /// Why connections would not be accepted in the modes that the port is in.
-  var refusal: RunLoopError? { get }
+  var refusal: (any Error)? { get }
   /// The port is gone. With no lock held.
   func mailboxHasEnded(_ mailbox: Mailbox)
 }

@@ -16,22 +16,22 @@ extension RunLoop.Port {
     ///   - message: What is sent.
     ///   - timeout: How long the call waits for room; zero or less: there must be room already. Nil: no limit. The
     ///     thread sleeps meanwhile, and its loop serves nothing.
-    /// - Throws: `.portInvalid` if the receiver is gone, also while the call waits [RLK-MSG-15]; `.timedOut`;
-    ///   `.wouldDeadlock` if the port is full, only this thread's loop serves it, and there is no timeout [RLK-MSG-14,
-    ///   RLK-MSG-47]; `.tooManyDescriptors`; `.system` with `EBADF` for a descriptor that is empty; `.forked`.
-    ///   Between processes also `.messageTooLarge` and other `.system`.
+    /// - Throws: A `RunLoopError`: `.portInvalid` if the receiver is gone, also while the call waits [RLK-MSG-15];
+    ///   `.timedOut`; `.wouldDeadlock` if the port is full, only this thread's loop serves it, and there is no timeout
+    ///   [RLK-MSG-14, RLK-MSG-47]; `.tooManyDescriptors`; `.system` with `EBADF` for a descriptor that is empty;
+    ///   `.forked`. Between processes also `.messageTooLarge` and other `.system`.
     /// - Thread: Any. - Re-entry: Allowed. - Blocks: While the port is full.
     /// - Complexity: O(components); a write(2) if it wakes a loop that sleeps [RLK-MSG-39, RLK-MSG-40]. Between
     ///   processes one sendmsg(2).
     @available(*, noasync, message: "it waits while the port is full: in a task, use trySend(_:)")
-    public func send(_ message: RunLoop.Message, timeout: Duration? = nil) throws(RunLoopError) {
+    public func send(_ message: RunLoop.Message, timeout: Duration? = nil) throws {
       guard let timeout else { return try destination.send(message, .forever) }
       try destination.send(message, .until(Deadline(timeout)))
     }
 
     /// As `send(_:timeout:)`, but does not wait: a full port is an error [RLK-MSG-12].
-    /// - Throws: `.portFull`; else as `send(_:timeout:)`. - Thread: Any. - Blocks: No.
-    public func trySend(_ message: RunLoop.Message) throws(RunLoopError) { try destination.send(message, .none) }
+    /// - Throws: A `RunLoopError`: `.portFull`; else as `send(_:timeout:)`. - Thread: Any. - Blocks: No.
+    public func trySend(_ message: RunLoop.Message) throws { try destination.send(message, .none) }
 
     /// False once the receiver is gone, a right to answer was used, and in a child of fork(2) [RLK-MSG-38]. True may be
     /// over at once.

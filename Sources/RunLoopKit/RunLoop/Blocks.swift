@@ -16,9 +16,9 @@ extension RunLoop {
   ///   - block: Takes over what it captures. If the caller goes on using that, for instance a `Mutex`, write
   ///     `{ @Sendable in … }`: then the compiler accepts what is `Sendable`.
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No.
-  /// - Throws: `.loopEnded`, `.forked`; the call releases the block then.
+  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; the call releases the block then.
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
-  public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
+  public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws {
     try append(consume block, mode, [])
     wakes.word.signal()
   }
@@ -26,14 +26,14 @@ extension RunLoop {
   /// As `perform(in:block:)`, but does not wake the loop: a loop that sleeps runs the block after something else has
   /// woken it.
   /// - SeeAlso: `CFRunLoopPerformBlock`.
-  public func enqueue(in mode: Mode = .default, block: sending @escaping () -> Void) throws(RunLoopError) {
+  public func enqueue(in mode: Mode = .default, block: sending @escaping () -> Void) throws {
     try append(consume block, mode, [])
   }
 
   /// As `enqueue(in:block:)`, for several modes: the block runs once, in the first of them that runs.
   public func enqueue(
     in first: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void
-  ) throws(RunLoopError) {
+  ) throws {
     try append(consume block, first, [second] + more)
   }
 

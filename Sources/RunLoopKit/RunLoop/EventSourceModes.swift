@@ -6,13 +6,13 @@ extension RunLoop.EventSource {
 
   /// Leaves all modes but these, and enters those of them in which it is not. The error if one has refused it: it is in
   /// the others then. By one thread at a time, with no lock of a loop held.
-  package final func move(to places: [(host: RunLoop, mode: ModePointer)]) -> RunLoopError? {
+  package final func move(to places: [(host: RunLoop, mode: ModePointer)]) -> (any Error)? {
     for link in withLinks({ Array($0) }) where !places.contains(where: { $0.mode == link.mode }) {
       if let mode = link.mode { link.host.remove(self, from: link.host.name(of: mode)) }
     }
-    var refusal: RunLoopError?
+    var refusal: (any Error)?
     for place in places where !isMember(of: place.mode) {
-      do throws(RunLoopError) {
+      do {
         try place.host.add(self, to: place.host.name(of: place.mode))
       } catch {
         refusal = error

@@ -53,10 +53,10 @@ extension RunLoop {
   ///
   /// Compare the answer with the last one after each `runPendingWork(in:)` if an epoll instance of the host watches it.
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
-  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.system` if no descriptor can be
-  ///   made.
+  /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.system` if no
+  ///   descriptor can be made.
   @available(*, noasync, message: "hosting belongs to a thread")
-  public func hostDescriptor(in mode: Mode = .default) throws(RunLoopError) -> HostDescriptor {
+  public func hostDescriptor(in mode: Mode = .default) throws -> HostDescriptor {
     try checkOwner("hostDescriptor(in:)")
     // `hostedMode` makes it.
     let set = try hostedMode(mode, "hostDescriptor(in:)").ports.set!
@@ -76,7 +76,7 @@ extension RunLoop {
   /// - Throws: As `hostDescriptor(in:)`, and `.busy` inside a run, or in an observer that this call or
   ///   `runPendingWork(in:)` notifies [RLK-HOST-11].
   @available(*, noasync, message: "hosting belongs to a thread")
-  public func prepareToWait(in mode: Mode = .default) throws(RunLoopError) -> Bool {
+  public func prepareToWait(in mode: Mode = .default) throws -> Bool {
     let call = "prepareToWait(in:)"
     try checkHost(call)
     let hosted = try hostedMode(mode, call)
@@ -105,7 +105,7 @@ extension RunLoop {
   /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.
   @available(*, noasync, message: "hosting belongs to a thread")
   @discardableResult
-  public func runPendingWork(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
+  public func runPendingWork(in mode: Mode = .default) throws -> RunResult {
     let call = "runPendingWork(in:)"
     try checkHost(call)
     let hosted = try hostedMode(mode, call)

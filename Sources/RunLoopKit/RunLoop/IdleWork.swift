@@ -13,14 +13,14 @@ extension RunLoop {
   ///   - onDrop: Called once, instead of the block, if the loop ends first: on its thread, with no lock held
   ///     [RLK-DROP-5]. Not called if this call throws, nor in a child of fork(2).
   /// - Thread: Any; wakes the loop. - Blocks: No.
-  /// - Throws: `.loopEnded`, `.forked`; the call releases the block then.
+  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; the call releases the block then.
   /// - Complexity: O(1), amortized; a block costs two system calls [RLK-IDLE-4].
   public func performWhenIdle(
     in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
-  ) throws(RunLoopError) {
+  ) throws {
     guard onDrop != nil else { return try append(HeldBlock(body: consume block), whenIdleIn: mode) }
     let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
-    do throws(RunLoopError) {
+    do {
       try append(HeldBlock { posted.run() }, whenIdleIn: mode)
     } catch {
       posted.isRefused()
@@ -28,7 +28,7 @@ extension RunLoop {
     }
   }
 
-  private func append(_ block: consuming HeldBlock, whenIdleIn mode: Mode) throws(RunLoopError) {
+  private func append(_ block: consuming HeldBlock, whenIdleIn mode: Mode) throws {
     try checkUsable()
     let made = lock.withLock { hasEnded ? nil : state.makeExtras().idleWork(for: mode) }
     guard let work = made else { throw endedError }

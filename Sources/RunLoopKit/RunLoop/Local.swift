@@ -5,7 +5,7 @@ extension RunLoop {
   /// that the closure need not be `Sendable`. The call traps on another thread than the loop's own.
   ///
   /// What `body` throws keeps its type [RLK-ADD-10]; the language wants that type named in a closure:
-  /// `{ local throws(RunLoopError) in ... }`.
+  /// `{ local throws(MyError) in ... }`.
   /// - Parameter body: Called once, before the return, on this thread.
   /// - Returns: What `body` returned. - Thread: The loop's own. - Throws: What `body` throws.
   @discardableResult
@@ -28,7 +28,7 @@ extension RunLoop {
     package let loop: RunLoop
 
     /// Adds a new item.
-    package func added<New: Item>(_ item: New, to mode: Mode) throws(RunLoopError) -> New {
+    package func added<New: Item>(_ item: New, to mode: Mode) throws -> New {
       try loop.add(item, to: mode)
       return item
     }
@@ -46,7 +46,7 @@ extension RunLoop {
     public func timer(
       after delay: Duration, interval: Duration = .zero, tolerance: Duration = .zero,
       on clock: TimerClock = .suspending, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
-    ) throws(RunLoopError) -> Timer {
+    ) throws -> Timer {
       let date = Instant(nanoseconds: loop.kernel.now(clock)).advanced(by: delay)
       return try timer(clock, date.nanoseconds, interval, tolerance, mode, body)
     }
@@ -57,7 +57,7 @@ extension RunLoop {
     public func timer(
       fireDate: Instant, interval: Duration = .zero, tolerance: Duration = .zero, in mode: Mode = .default,
       _ body: @escaping (Timer) -> Void
-    ) throws(RunLoopError) -> Timer {
+    ) throws -> Timer {
       try timer(.suspending, fireDate.nanoseconds, interval, tolerance, mode, body)
     }
 
@@ -67,7 +67,7 @@ extension RunLoop {
     public func timer(
       continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration = .zero,
       in mode: Mode = .default, _ body: @escaping (Timer) -> Void
-    ) throws(RunLoopError) -> Timer {
+    ) throws -> Timer {
       try timer(.continuous, continuousFireDate.nanoseconds, interval, tolerance, mode, body)
     }
 
@@ -77,7 +77,7 @@ extension RunLoop {
     public func timer(
       wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration = .zero,
       in mode: Mode = .default, _ body: @escaping (Timer) -> Void
-    ) throws(RunLoopError) -> Timer {
+    ) throws -> Timer {
       try timer(.wall, wallFireDate.nanoseconds, interval, tolerance, mode, body)
     }
 
@@ -91,14 +91,14 @@ extension RunLoop {
     public func rearmableTimer(
       tolerance: Duration = .zero, on clock: TimerClock = .suspending, in mode: Mode = .default,
       _ body: @escaping (Timer) -> Void
-    ) throws(RunLoopError) -> Timer {
+    ) throws -> Timer {
       try timer(clock, Time.forever, .forever, tolerance, mode, body)
     }
 
     private func timer(
       _ clock: TimerClock, _ date: UInt64, _ interval: Duration, _ tolerance: Duration, _ mode: Mode,
       _ body: @escaping (Timer) -> Void
-    ) throws(RunLoopError) -> Timer {
+    ) throws -> Timer {
       try added(
         Timer(
           clock, date: date, interval: interval, tolerance: tolerance, order: 0, context: nil, onlyHost: loop,
@@ -118,7 +118,7 @@ extension RunLoop {
     public func observer(
       _ activities: Activity, order: Int = 0, repeats: Bool = true, in mode: Mode = .default,
       _ body: @escaping (Observer, Activity) -> Void
-    ) throws(RunLoopError) -> Observer {
+    ) throws -> Observer {
       try added(
         Observer(activities, order: order, repeats: repeats, context: nil, onlyHost: loop, unchecked: body), to: mode)
     }
@@ -134,7 +134,7 @@ extension RunLoop {
     public func source(
       order: Int = 0, hooks: Source.Hooks = Source.Hooks(), in mode: Mode = .default,
       _ body: @escaping (Source) -> Void
-    ) throws(RunLoopError) -> Source {
+    ) throws -> Source {
       try added(Source(order: order, context: nil, hooks: hooks, onlyHost: loop, unchecked: body), to: mode)
     }
 
@@ -150,7 +150,7 @@ extension RunLoop {
     public func portSource(
       fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, in mode: Mode = .default,
       _ body: @escaping (PortSource) -> Void
-    ) throws(RunLoopError) -> PortSource {
+    ) throws -> PortSource {
       try added(
         PortSource(
           fileDescriptor: fileDescriptor, limit: limit, order: order, context: nil, onlyHost: loop, unchecked: body),
@@ -165,7 +165,7 @@ extension RunLoop {
       trigger: FileDescriptorSource.Trigger = .level, ownership: FileDescriptorSource.Ownership = .borrowed,
       unpollable: FileDescriptorSource.Unpollable = .refuse, limit: RateLimit? = nil, order: Int = 0,
       in mode: Mode = .default, _ body: @escaping (FileDescriptorSource, FileDescriptorSource.Readiness) -> Void
-    ) throws(RunLoopError) -> FileDescriptorSource {
+    ) throws -> FileDescriptorSource {
       try added(
         FileDescriptorSource(
           fileDescriptor: fileDescriptor, interest: interest, trigger: trigger, ownership: ownership,
@@ -181,7 +181,7 @@ extension RunLoop.Local {
   // A loop runs its blocks on its own thread, which is this one, and releases them there: nothing is sent anywhere.
 
   /// As `RunLoop.perform(in:block:)`.
-  public func perform(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws(RunLoopError) {
+  public func perform(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws {
     nonisolated(unsafe) let block = block
     try loop.perform(in: mode, block: block)
   }
@@ -189,13 +189,13 @@ extension RunLoop.Local {
   /// As `perform(in:block:)`, for several modes: the block runs once, in the first of them that runs.
   public func perform(
     in first: RunLoop.Mode, _ second: RunLoop.Mode, _ more: RunLoop.Mode..., block: @escaping () -> Void
-  ) throws(RunLoopError) {
+  ) throws {
     nonisolated(unsafe) let block = block
     try loop.perform(in: first, orIn: [second] + more, block: block)
   }
 
   /// As `RunLoop.enqueue(in:block:)`.
-  public func enqueue(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws(RunLoopError) {
+  public func enqueue(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws {
     nonisolated(unsafe) let block = block
     try loop.enqueue(in: mode, block: block)
   }
@@ -203,13 +203,13 @@ extension RunLoop.Local {
   /// As `enqueue(in:block:)`, for several modes: the block runs once, in the first of them that runs.
   public func enqueue(
     in first: RunLoop.Mode, _ second: RunLoop.Mode, _ more: RunLoop.Mode..., block: @escaping () -> Void
-  ) throws(RunLoopError) {
+  ) throws {
     nonisolated(unsafe) let block = block
     try loop.enqueue(in: first, orIn: [second] + more, block: block)
   }
 
   /// As `RunLoop.performWhenIdle(in:block:onDrop:)`.
-  public func performWhenIdle(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws(RunLoopError) {
+  public func performWhenIdle(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws {
     nonisolated(unsafe) let block = block
     try loop.performWhenIdle(in: mode, block: block)
   }
@@ -223,7 +223,7 @@ extension RunLoop.Local {
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,
     _ receive: @escaping (RunLoop.Port, RunLoop.Message) -> Void
-  ) throws(RunLoopError) -> RunLoop.Port {
+  ) throws -> RunLoop.Port {
     try added(RunLoop.Port(queueLimit: queueLimit, onlyHost: loop, unchecked: receive), to: mode)
   }
 
@@ -233,7 +233,7 @@ extension RunLoop.Local {
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,
     replying: @escaping (RunLoop.Port, RunLoop.Message) -> RunLoop.Message?
-  ) throws(RunLoopError) -> RunLoop.Port {
+  ) throws -> RunLoop.Port {
     try port(queueLimit: queueLimit, in: mode, RunLoop.Port.answering(replying))
   }
 
@@ -242,7 +242,7 @@ extension RunLoop.Local {
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,
     delegate: any RunLoop.PortDelegate
-  ) throws(RunLoopError) -> RunLoop.Port {
+  ) throws -> RunLoop.Port {
     try port(queueLimit: queueLimit, in: mode, RunLoop.Port.telling(delegate))
   }
 }

@@ -5,15 +5,15 @@ extension RunLoop {
   /// - Returns: True if anything changed. False for what the C model ignores: an item that is invalid, a member
   ///   already, equal to a member (sources), or in another loop (timers and observers) [RLK-ADD-1, RLK-ADD-2].
   ///   `printsDiagnostics` reports why.
-  /// - Throws: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's `assumeOnLoop`
-  ///   [RLK-ADD-6]; `.system` if a descriptor is refused or none is left [RLK-ADD-8]. The item is in no mode then
-  ///   that it was not in before [RLK-ADD-3, RLK-ADD-4, RLK-ADD-11].
+  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's
+  ///   `assumeOnLoop` [RLK-ADD-6]; `.system` if a descriptor is refused or none is left [RLK-ADD-8]. The item is in no
+  ///   mode then that it was not in before [RLK-ADD-3, RLK-ADD-4, RLK-ADD-11].
   /// - Thread: Any; a sleeping loop serves the item at once. A source's `schedule` is called before the return.
   /// - SeeAlso: `CFRunLoopAddSource`, `CFRunLoopAddTimer`, `CFRunLoopAddObserver`.
   @discardableResult
-  public func add(_ item: Item, to mode: Mode = .default) throws(RunLoopError) -> Bool {
-    guard isInThisProcess else { throw .forked }
-    if let only = item.onlyHost, only != serial { throw .itemInOtherLoop(item.nameInErrors) }
+  public func add(_ item: Item, to mode: Mode = .default) throws -> Bool {
+    guard isInThisProcess else { throw RunLoopError.forked }
+    if let only = item.onlyHost, only != serial { throw RunLoopError.itemInOtherLoop(item.nameInErrors) }
     let change = try lockedWithEquals(of: item) { (equals) throws(RunLoopError) in
       try item.enter(mode, of: self, equals)
     }
@@ -28,7 +28,7 @@ extension RunLoop {
   }
 
   /// A port without what takes its connections would let its peers wait for ever: it is not added.
-  private func checkConnections(of port: Port, _ change: Change, _ mode: Mode) throws(RunLoopError) {
+  private func checkConnections(of port: Port, _ change: Change, _ mode: Mode) throws {
     guard let refusal = port.mailbox.connections?.refusal else { return }
     switch change {
     case .nothing: break

@@ -18,7 +18,7 @@ extension RunLoop {
     var passes = lock.withLock { state.defaultMode.turns } + 1
     while passes > 0, mayGoOn() {
       passes -= 1
-      do throws(RunLoopError) {
+      do {
         _ = try run(in: .default, limit: .poll, false)
       } catch {
         return StandardError.write("RunLoopKit: a thread ends before all that is due has run: \(error)\n")

@@ -10,18 +10,19 @@ extension RunLoop.Item {
   /// (`invalidate()`). Two callouts that remove each other's items in this way wait for each other for ever: pass a
   /// timeout, or use `invalidate(finally:)` [RLK-REMOVE-8].
   /// - Parameter timeout: How long to wait; zero or less: not at all. Nil: until the callout ends.
-  /// - Throws: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it: nothing was done then
-  ///   [RLK-REMOVE-2]. `.timedOut`: the item is invalid, and one callout still runs. `.forked` in a child of fork(2).
+  /// - Throws: A `RunLoopError`: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it:
+  ///   nothing was done then [RLK-REMOVE-2]. `.timedOut`: the item is invalid, and one callout still runs. `.forked` in
+  ///   a child of fork(2).
   /// - Thread: Any.
   /// - Blocks: While the callout runs; not at all if none does.
   /// - Complexity: O(modes); a wait costs two system calls and a barrier in all threads.
-  public final func invalidateAndWait(timeout: Duration? = nil) throws(RunLoopError) {
-    guard !isForked else { throw .forked }
+  public final func invalidateAndWait(timeout: Duration? = nil) throws {
+    guard !isForked else { throw RunLoopError.forked }
     let item = ObjectIdentifier(self)
     if let own = ThreadRecord.existing?.loop, own.isInThisProcess,
       own.lock.withLock({ own.callouts.isOnStack(item, of: own) })
     {
-      throw .wouldDeadlock(
+      throw RunLoopError.wouldDeadlock(
         call: "invalidateAndWait(timeout:)",
         "the item's own callout would wait for its own end; call invalidate(finally:)")
     }
@@ -30,7 +31,7 @@ extension RunLoop.Item {
     let (hosts, isFirst) = endMemberships()
     defer { if isFirst { RunLoop.endClosure(of: self, owner) } }
     for host in hosts {
-      guard host.callouts.wait(for: item, on: host, deadline) else { throw .timedOut }
+      guard host.callouts.wait(for: item, on: host, deadline) else { throw RunLoopError.timedOut }
     }
   }
 

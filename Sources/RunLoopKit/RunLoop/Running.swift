@@ -9,7 +9,7 @@ extension RunLoop {
   /// - SeeAlso: `CFRunLoopRun`; to stay also in an empty mode: `runUntilStopped(in:)`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
-  public func run() throws(RunLoopError) -> RunResult {
+  public func run() throws -> RunResult {
     try checkOwner("run()")
     return try run(in: .default, limit: RunLimit(nil), false)
   }
@@ -29,16 +29,16 @@ extension RunLoop {
   ///     the main queue served. Timers and blocks do not count.
   /// - Returns: The first that applies: handled, timed out, stopped, finished.
   /// - Thread: The loop's own.
-  /// - Throws: `.wrongThread`, `.loopEnded`, `.forked`; `.system` if the system has no descriptor for the mode's first
-  ///   run, or if every further wait would fail because other code has closed the loop's epoll descriptor (a stray
-  ///   close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. In the latter case the run has called the observers of
-  ///   after-waiting and exit, and the loop's description says so.
+  /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`; `.system` if the system has no descriptor for
+  ///   the mode's first run, or if every further wait would fail because other code has closed the loop's epoll
+  ///   descriptor (a stray close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. In the latter case the run has called the
+  ///   observers of after-waiting and exit, and the loop's description says so.
   /// - SeeAlso: `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
   public func run(
     in mode: Mode = .default, for limit: Duration? = nil, returnAfterSourceHandled: Bool = false
-  ) throws(RunLoopError) -> RunResult {
+  ) throws -> RunResult {
     try checkOwner("run(in:for:returnAfterSourceHandled:)")
     return try run(in: mode, limit: RunLimit(limit), returnAfterSourceHandled)
   }
@@ -48,7 +48,7 @@ extension RunLoop {
   @discardableResult
   public func run(
     in mode: Mode = .default, until: Instant, returnAfterSourceHandled: Bool = false
-  ) throws(RunLoopError) -> RunResult {
+  ) throws -> RunResult {
     try checkOwner("run(in:until:returnAfterSourceHandled:)")
     return try run(in: mode, limit: RunLimit(until: until), returnAfterSourceHandled)
   }
@@ -63,9 +63,9 @@ extension RunLoop {
   /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common` [RLK-DIAG-5].
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
-  public func runUntilStopped(in mode: Mode = .default) throws(RunLoopError) -> RunResult {
+  public func runUntilStopped(in mode: Mode = .default) throws -> RunResult {
     try checkOwner("runUntilStopped(in:)")
-    guard mode != .common else { throw .commonModeNotRunnable(call: "runUntilStopped(in:)") }
+    guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "runUntilStopped(in:)") }
     let keeper = Source { _ in }
     try add(keeper, to: mode)
     defer { keeper.invalidate() }
@@ -75,7 +75,7 @@ extension RunLoop {
   func run(
     in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting end: AwaitedEnd? = nil,
     isOneOfAll: Bool = false
-  ) throws(RunLoopError) -> RunResult {
+  ) throws -> RunResult {
     lock.lock()
     guard let mode = modeToRun(name), !mode.isPseudoMode, !isEmpty(mode) else {
       lock.unlock()
@@ -106,8 +106,8 @@ extension RunLoop {
 
   /// Throws without the lock, which it leaves otherwise.
   @inline(never)
-  private func makePortSetOrUnlock(of mode: ModePointer) throws(RunLoopError) {
-    do throws(RunLoopError) {
+  private func makePortSetOrUnlock(of mode: ModePointer) throws {
+    do {
       try mode.makePortSet(on: self)
     } catch {
       lock.unlock()
@@ -193,7 +193,7 @@ extension RunLoop {
   private func runInHostedWaitEnds(_ activation: Activation) { owner.hosted.hasRun(activation, wakes) }
 
   @inline(never)
-  private func takeWaitFailure() -> RunLoopError { owner.failedWaits.takeError() }
+  private func takeWaitFailure() -> any Error { owner.failedWaits.takeError() }
 }
 
 /// The common pseudo mode is no mode to run in (A18).

@@ -188,7 +188,7 @@ private func residentMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutable
 extension Resident {
   /// The thread's life. A plain `stop()` of its run ends it as well.
   private func serve(_ loop: RunLoop) {
-    do throws(RunLoopError) {
+    do {
       _ = try loop.run(in: .default, limit: RunLimit(nil), false)
     } catch {
       StandardError.write("RunLoopKit: the thread \"\(name)\" ends: \(error)\n")

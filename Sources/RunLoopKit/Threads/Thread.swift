@@ -40,10 +40,10 @@ extension RunLoop {
 
     /// Starts the thread, and returns when its loop accepts work.
     ///
-    /// - Throws: What `setUp` has thrown, or `.loopEnded` if it has ended its thread: the thread is over then
-    ///   [RLK-RESIDENT-7, RLK-RESIDENT-18]. `.alreadyStarted` also while another thread is starting it, and after its
-    ///   end [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room for one more thread
-    ///   (you may start it later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
+    /// - Throws: What `setUp` has thrown. A `RunLoopError`: `.loopEnded` if it has ended its thread; in both cases the
+    ///   thread is over [RLK-RESIDENT-7, RLK-RESIDENT-18]. `.alreadyStarted` also while another thread is starting it,
+    ///   and after its end [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room for
+    ///   one more thread (you may start it later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
     /// - Thread: Any. - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
     @available(*, noasync, message: "it waits for the thread's set-up: in a task, await the async form")
     public func start() throws { try resident.start() }
@@ -62,10 +62,11 @@ extension RunLoop {
     /// that is accepted runs before a stop after due work [RLK-RESIDENT-16]; after `stop(.now)`, and of other modes,
     /// what waits is released on the thread.
     ///
-    /// - Throws: `.notStarted`; `.loopEnded` from `stop` on: late work is refused [RLK-RESIDENT-1]. `.forked`.
+    /// - Throws: A `RunLoopError`: `.notStarted`; `.loopEnded` from `stop` on: late work is refused [RLK-RESIDENT-1].
+    ///   `.forked`.
     public func perform(
       in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
-    ) throws(RunLoopError) {
+    ) throws {
       try resident.perform(in: mode, block: block, onDrop: onDrop)
     }
 
@@ -81,9 +82,9 @@ extension RunLoop {
     ///
     /// Does not stop it. Any number of threads may wait, at any time [RLK-RESIDENT-20].
     /// - Parameter timeout: How long; zero or less: not at all; nil: for ever [RLK-VALUE-1].
-    /// - Throws: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
+    /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
     @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
-    public func join(timeout: Duration? = nil) throws(RunLoopError) { try resident.join(Deadline(timeout)) }
+    public func join(timeout: Duration? = nil) throws { try resident.join(Deadline(timeout)) }
 
     /// As the synchronous form, and suspends the task until the thread is over [RLK-ASYNC-6].
     ///

@@ -49,11 +49,11 @@ extension Demo {
     }
 
     private func lateError(_ loop: RunLoop) -> RunLoopError? {
-      do throws(RunLoopError) {
+      do {
         try loop.perform(in: .default) {}
         return nil
       } catch {
-        return error
+        return error as? RunLoopError
       }
     }
   }

@@ -21,15 +21,13 @@ enum PortSender {
     }
     let message = RunLoop.Message(id: letter.id, components)
     let answer: RunLoop.Message
-    do throws(RunLoopError) {
+    do {
       answer = try RunLoop.Port.connect(to: name).request(
         message, timeout: RunLoop.Instant.now.duration(to: deadline))
-    } catch .noSuchPort {
+    } catch RunLoopError.noSuchPort {
       throw Failure(description: "no process serves '\(name)'")
-    } catch .timedOut {
+    } catch RunLoopError.timedOut {
       throw Failure(description: "'\(name)' has not answered within \(letter.timeout)")
-    } catch {  // the compiler (6.3) wants it: see RunLoopError
-      throw error
     }
     Output.write(answer.line + "\n")
   }

@@ -12,7 +12,7 @@ extension Interpreter {
     }
   }
 
-  private func execute(_ action: Action, _ line: Int, _ thread: ScenarioThread?) throws(RunLoopError) {
+  private func execute(_ action: Action, _ line: Int, _ thread: ScenarioThread?) throws {
     switch action {
     case .add(let item, let mode, let loop):
       try resolve(loop, thread, line).add(created(item, line), to: mode.mode)
@@ -78,7 +78,7 @@ extension Interpreter {
     thread.depth += 1
   }
 
-  private func run(_ request: RunRequest, _ thread: ScenarioThread?) throws(RunLoopError) {
+  private func run(_ request: RunRequest, _ thread: ScenarioThread?) throws {
     if !request.isQuiet { emit("run \(request.mode.shown)", on: thread) }
     let result = try RunLoop.current.run(
       in: request.mode.mode, for: time.runLimit(request.seconds),

@@ -93,7 +93,7 @@ extension Interpreter {
   // MARK: Blocks
 
   /// Queues a block. No wake.
-  func enqueue(_ record: ItemRecord, in modes: [RunLoop.Mode], of loop: RunLoop) throws(RunLoopError) {
+  func enqueue(_ record: ItemRecord, in modes: [RunLoop.Mode], of loop: RunLoop) throws {
     let ticket = BlockTicket(record: record, interpreter: self)
     try loop.enqueue(in: modes[0], orIn: modes.dropFirst()) { ticket.run() }
   }
@@ -101,7 +101,7 @@ extension Interpreter {
   /// Has a loop perform a block as a source.
   func perform(
     _ record: ItemRecord, in modes: [RunLoop.Mode], of loop: RunLoop, waits: Bool
-  ) throws(RunLoopError) {
+  ) throws {
     let ticket = BlockTicket(record: record, interpreter: self)
     if waits {
       try loop.performAndWait(in: modes[0], orIn: modes.dropFirst()) { ticket.run() }

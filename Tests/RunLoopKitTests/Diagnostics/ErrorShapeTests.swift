@@ -1,169 +1,88 @@
+import Glibc
 import RunLoopKit
 import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// The ways to tell errors apart that the compiler of Swift 6.3.1 compiles, also in a function that throws any error
-/// (decision 0024). Each function has a variable and an interpolated string: without these it survives other ways, too.
+/// Users tell the errors of a call apart in any of these shapes.
 final class ErrorShapeTests: XCTestCase {
-  private struct Other: Error, Equatable {}
+  private typealias Letter = ErrorShapes.Letter
+  private typealias Shapes = ErrorShapes
+  private typealias Shape = @Sendable (Letter) throws -> Int
 
-  private static func typed(_ error: RunLoopError?) throws(RunLoopError) -> Int {
-    if let error { throw error }
-    return 0
-  }
-
-  private static func untyped(_ error: (any Error)?) throws -> Int {
-    if let error { throw error }
-    return 0
-  }
-
-  /// 1: timed out; 2: ended; 0: nothing was thrown. Other errors are passed on.
-  private typealias Shape = (RunLoopError?) throws -> Int
-
-  private static func aSwitch(_ error: RunLoopError?) throws -> Int {
-    var answer = 0
-    do {
-      answer = try typed(error)
-    } catch {
-      switch error {
-      case .timedOut: answer = 1
-      case .loopEnded: answer = "\(answer)".count + 1
-      default: throw error
-      }
-    }
-    return answer
-  }
-
-  private static func aLastCatch(_ error: RunLoopError?) throws -> Int {
-    var answer = 0
-    do {
-      answer = try typed(error)
-    } catch RunLoopError.timedOut {
-      answer = 1
-    } catch RunLoopError.loopEnded {
-      answer = "\(answer)".count + 1
-    } catch {
-      throw error
-    }
-    return answer
-  }
-
-  private static func aCondition(_ error: RunLoopError?) throws -> Int {
-    var answer = 0
-    do {
-      answer = try typed(error)
-    } catch {
-      if error == .timedOut { answer = 1 } else if case .loopEnded = error { answer = 2 } else { throw error }
-    }
-    return answer
-  }
-
-  /// The errors of several calls: any error.
-  private static func aMixedBody(_ error: RunLoopError?) throws -> Int {
-    var answer = 0
-    do {
-      answer = try typed(error) + untyped(nil)
-    } catch RunLoopError.timedOut {
-      answer = 1
-    } catch RunLoopError.loopEnded {
-      answer = "\(answer)".count + 1
-    }
-    return answer
-  }
-
-  private static func aFunctionOfItsOwn(_ error: RunLoopError?) throws(RunLoopError) -> Int {
-    var answer = 0
-    do {
-      answer = try typed(error)
-    } catch .timedOut {
-      answer = 1
-    } catch .loopEnded {
-      answer = "\(answer)".count + 1
-    }
-    return answer
-  }
-
-  private static func aClosure(_ error: RunLoopError?) throws -> Int {
-    var answer = 0
-    let body = {
-      do {
-        answer = try typed(error)
-      } catch {
-        switch error {
-        case .timedOut: answer = 1
-        case .loopEnded: answer = "\(answer)".count + 1
-        default: throw error
-        }
-      }
-    }
-    try body()
-    return answer
-  }
-
-  private static func aGeneric<T>(_ error: RunLoopError?, _ values: [T]) throws -> T {
-    var answer = values[0]
-    do {
-      answer = values[try typed(error)]
-    } catch {
-      switch error {
-      case .timedOut: answer = values[1]
-      case .loopEnded: answer = values[2]
-      default: throw error
-      }
-    }
-    return answer
-  }
-
-  private static func anAsyncOne(_ error: RunLoopError?) async throws -> Int {
-    var answer = 0
-    do {
-      await Task.yield()
-      answer = try typed(error)
-    } catch {
-      switch error {
-      case .timedOut: answer = 1
-      case .loopEnded: answer = "\(answer)".count + 1
-      default: throw error
-      }
-    }
-    return answer
-  }
-
-  private let errors: [RunLoopError?] = [nil, .timedOut, .loopEnded]
-
-  func test_RLK_ERROR_9_patternsOfEveryShape() {
+  /// The answers of each shape: sent, the port is full, the port is gone. Other errors are passed on.
+  func test_RLK_ERROR_9_patternsOfEveryShape() throws {
     let shapes: [(String, Shape)] = [
-      ("switch", Self.aSwitch), ("last catch", Self.aLastCatch), ("condition", Self.aCondition),
-      ("mixed body", Self.aMixedBody), ("function of its own", Self.aFunctionOfItsOwn), ("closure", Self.aClosure),
-      ("generic", { try Self.aGeneric($0, [0, 1, 2]) }),
+      ("two clauses", Shapes.twoClauses), ("a list", Shapes.aList), ("members", Shapes.members),
+      ("where", Shapes.aCondition), ("a name and where", Shapes.aNameAndACondition),
+      ("a cast", Shapes.aCast), ("a last clause", Shapes.aLastClause), ("another error", Shapes.anotherError),
+      ("while", Shapes.aWhile), ("for", Shapes.aFor), ("nested", Shapes.nested),
+      ("defer", Shapes.aDefer), ("a mixed body", Shapes.aMixedBody),
+      ("a closure", Shapes.aClosure), ("a captured variable", Shapes.aCapturedVariable),
+      ("a generic function", { try Shapes.aGeneric($0, of: [0, 1, 2]) }),
+      ("an initialiser", { try Shapes.Sent($0).answer }), ("a class", { try Shapes.Sender().send($0) }),
+      ("a switch", Shapes.aSwitch), ("a switch with members", Shapes.aSwitchOverMembers), ("an if", Shapes.anIf),
     ]
     for (name, shape) in shapes {
-      XCTAssertEqual(errors.map { try? shape($0) }, [0, 1, 2], name)
-      XCTAssertThrowsError(try shape(.portFull), name) { XCTAssertEqual($0 as? RunLoopError, .portFull, name) }
+      let letters = try Shapes.Letters()
+      XCTAssertEqual(try letters.known.map(shape), [0, 1, 2], name)
+      XCTAssertEqual(thrown { try shape(letters.unknown) }, .system(EBADF), name)
     }
   }
 
-  func test_RLK_ERROR_9_patternsInAnAsyncFunction() async throws {
-    for (number, error) in errors.enumerated() {
-      let answer = try await Self.anAsyncOne(error)
-      XCTAssertEqual(answer, number)
-    }
-    do {
-      _ = try await Self.anAsyncOne(.portFull)
-      XCTFail("nothing was thrown")
-    } catch {
-      XCTAssertEqual(error as? RunLoopError, .portFull)
+  func test_RLK_ERROR_9_patternsInAsyncFunctions() async throws {
+    let office = Shapes.Office()
+    let shapes: [(String, @Sendable (Letter) async throws -> Int)] = [
+      ("a function", Shapes.asyncFunction), ("a loop", Shapes.asyncLoop), ("a task", Shapes.task),
+      ("members", Shapes.asyncMembers), ("an actor", { try await office.send($0) }),
+    ]
+    for (name, shape) in shapes {
+      let letters = try Shapes.Letters()
+      for (number, letter) in letters.known.enumerated() {
+        let answer = try await shape(letter)
+        XCTAssertEqual(answer, number, name)
+      }
+      do {
+        _ = try await shape(letters.unknown)
+        XCTFail("\(name): nothing was thrown")
+      } catch RunLoopError.system(EBADF) {}
     }
   }
 
   func test_RLK_ERROR_9_aPatternMatchesNoOtherError() {
-    for error in [Other(), RunLoopError.portFull, RunLoopError.system(10)] as [any Error] {
+    for error in [CancellationError(), RunLoopError.portFull, RunLoopError.system(10)] as [any Error] {
       switch error {
       case RunLoopError.timedOut, RunLoopError.loopEnded: XCTFail("\(error)")
       default: break
       }
-      XCTAssertThrowsError(try Self.untyped(error))
     }
+  }
+}
+
+// MARK: What is sent
+
+extension ErrorShapes {
+  struct Letter: Sendable {
+    let right: RunLoop.Port.SendRight
+    let message: RunLoop.Message
+  }
+
+  struct Letters {
+    private let open = RunLoop.Port { _, _ in }
+    private let full = RunLoop.Port(queueLimit: 1) { _, _ in }
+    private let gone = RunLoop.Port { _, _ in }
+    /// Its number is taken: a message with it is refused.
+    private let descriptor: RunLoop.Message.Descriptor
+
+    init() throws {
+      descriptor = try RunLoop.Message.Descriptor(owning: Int32.max)
+      try full.sendRight.trySend(RunLoop.Message())
+      gone.invalidate()
+      _ = try descriptor.take()
+    }
+
+    var known: [Letter] { [open, full, gone].map { Letter(right: $0.sendRight, message: RunLoop.Message()) } }
+
+    var unknown: Letter { Letter(right: open.sendRight, message: RunLoop.Message([.descriptor(descriptor)])) }
   }
 }

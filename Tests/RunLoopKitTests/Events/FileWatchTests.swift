@@ -154,8 +154,7 @@ final class FileWatchTests: XCTestCase {
 
   func test_RLK_WATCH_6_whatCannotBeWatchedIsRefused() {
     func error(_ path: String, _ events: Watch.Events) -> RunLoopError? {
-      do { _ = try Watch(path: path, events: events) { _, _ in } } catch { return error }
-      return nil
+      thrown { try Watch(path: path, events: events) { _, _ in } }
     }
     let before = openDescriptors()
     XCTAssertEqual(error("/no/such/path", .changes), .system(ENOENT))

@@ -256,7 +256,7 @@ final class ClosureReleaseTests: XCTestCase {
       let (loop, gone, own) = (RunLoop.current, Box<[pthread_t]>([]), pthread_self())
       func makeItem() throws -> RunLoop.Timer {
         let token = Token { gone.update { $0.append(pthread_self()) } }
-        return try loop.assumeOnLoop { local throws(RunLoopError) in
+        return try loop.assumeOnLoop { local in
           try local.timer(after: .seconds(1000)) { _ in withExtendedLifetime(token) {} }
         }
       }

@@ -24,7 +24,7 @@ final class LocalTests: XCTestCase {
   ]
 
   private func makeTimers(_ loop: RunLoop, _ owned: Owned) throws {
-    try loop.assumeOnLoop { local throws(RunLoopError) in
+    try loop.assumeOnLoop { local in
       try local.timer(after: .zero) { _ in owned.call("after") }
       try local.timer(fireDate: .now) { _ in owned.call("suspending") }
       try local.timer(continuousFireDate: .now) { _ in owned.call("continuous") }
@@ -45,7 +45,7 @@ final class LocalTests: XCTestCase {
   }
 
   private func makeOthers(_ loop: RunLoop, _ owned: Owned, _ counters: [EventCounter], _ entered: Box<Int>) throws {
-    try loop.assumeOnLoop { local throws(RunLoopError) in
+    try loop.assumeOnLoop { local in
       try local.observer(.beforeTimers, repeats: false) { observer, _ in
         XCTAssertFalse(observer.repeats)
         owned.call("observer")
@@ -80,7 +80,7 @@ final class LocalTests: XCTestCase {
   private func runIdle(_ loop: RunLoop, _ owned: Owned) throws {
     let never = RunLoop.Timer.never()
     try loop.add(never)
-    try loop.assumeOnLoop { local throws(RunLoopError) in
+    try loop.assumeOnLoop { local in
       try local.performWhenIdle {
         owned.call("idle")
         loop.stop()
@@ -101,7 +101,7 @@ final class LocalTests: XCTestCase {
         let owned = Owned(gone)
         try self.makeTimers(loop, owned)
         try self.makeOthers(loop, owned, counters, entered)
-        let port = try loop.assumeOnLoop { local throws(RunLoopError) in
+        let port = try loop.assumeOnLoop { local in
           try local.port(registeredAs: name) { port, _ in
             owned.call("named")
             port.invalidate()
@@ -123,7 +123,7 @@ final class LocalTests: XCTestCase {
       let (loop, gone, own) = (RunLoop.current, Box<[pthread_t]>([]), pthread_self())
       func ask() throws -> RunLoop.DelayedPerform {
         let owned = Owned(gone)
-        return try loop.assumeOnLoop { local throws(RunLoopError) in
+        return try loop.assumeOnLoop { local in
           try local.perform(after: .seconds(1000), target: owned) { owned.call("never") }
         }
       }
@@ -148,7 +148,7 @@ final class LocalTests: XCTestCase {
     onThread {
       let (loop, gone) = (RunLoop.current, Box<[pthread_t]>([]))
       let owned = Owned(gone)
-      try loop.assumeOnLoop { local throws(RunLoopError) in
+      try loop.assumeOnLoop { local in
         for key in ["a", "a", "b"] { try local.perform(after: .zero, target: owned, key: key) { owned.call(key) } }
       }
       XCTAssertEqual(loop.cancelPerforms(target: owned, key: "a"), 2)

@@ -12,10 +12,10 @@ import RunLoopKit
       print("dropped")
     }
     while !loop.hasEnded { try await Task.sleep(for: .milliseconds(1)) }
-    do throws(RunLoopError) {
+    do {
       try loop.perform {}
     } catch {
-      print("refused: \(error == .loopEnded): \(error)")
+      print("refused: \(error as? RunLoopError == .loopEnded): \(error)")
     }
   }
 }
