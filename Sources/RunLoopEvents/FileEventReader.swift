@@ -16,7 +16,7 @@ final class FileEventReader: @unchecked Sendable {
   /// Room for at least sixteen events with long names.
   private static let readSize = 4096
 
-  init(path: String, events: RunLoop.FileWatch.Events) throws(RunLoopError) {
+  init(path: String, events: RunLoop.FileWatch.Event.Kinds) throws(RunLoopError) {
     let mask = events.intersection(.all).rawValue
     guard mask != 0, !path.utf8.contains(0) else {
       let detail = mask == 0 ? "\(path): no event to watch for was named" : "the path has a zero byte in it"

@@ -20,7 +20,7 @@ extension RunLoop {
     /// The path that `init` was given.
     public let path: String
     /// Which events the watch delivers, besides `.overflow` and `.ended`.
-    public let events: Events
+    public let events: Event.Kinds
     private let reader: FileEventReader
 
     /// - Parameters:
@@ -34,14 +34,14 @@ extension RunLoop {
     ///   descriptors; `ENOMEM` [RLK-WATCH-6, RLK-WATCH-7].
     /// - Complexity: Six system calls.
     public convenience init(
-      path: String, events: Events, limit: RateLimit? = nil, order: Int = 0,
+      path: String, events: Event.Kinds, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (FileWatch, Event) -> Void
     ) throws {
       try self.init(path: path, events: events, limit: limit, order: order, onlyHost: nil, unchecked: body)
     }
 
     init(
-      path: String, events: Events, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
+      path: String, events: Event.Kinds, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (FileWatch, Event) -> Void
     ) throws(RunLoopError) {
       self.body = Body(body)
@@ -70,54 +70,12 @@ extension RunLoop {
 }
 
 extension RunLoop.FileWatch {
-  /// Kinds of events, to choose from.
-  /// - Thread: Any: a value.
-  public struct Events: OptionSet, Hashable, Sendable {
-    /// Bits of inotify(7).
-    public let rawValue: UInt32
-
-    /// Bits that are no events are ignored.
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
-
-    /// In a folder: an entry was made.
-    public static let created = Events(rawValue: 0x100)
-    /// In a folder: an entry was removed.
-    public static let deleted = Events(rawValue: 0x200)
-    /// It was written to or truncated.
-    public static let modified = Events(rawValue: 0x2)
-    /// A file that was open for writing was closed: the moment to read it.
-    public static let closedAfterWriting = Events(rawValue: 0x8)
-    /// A file that was open for reading was closed.
-    public static let closedAfterReading = Events(rawValue: 0x10)
-    /// Its owner, permissions, times or number of links have changed.
-    public static let attributes = Events(rawValue: 0x4)
-    /// It was opened.
-    public static let opened = Events(rawValue: 0x20)
-    /// It was read or executed.
-    public static let accessed = Events(rawValue: 0x1)
-    /// In a folder: an entry got another name or place; the two halves of a rename have the same cookie.
-    public static let movedAway = Events(rawValue: 0x40)
-    /// In a folder: an entry came from another name or place.
-    public static let movedHere = Events(rawValue: 0x80)
-    /// The watched file or folder itself was removed.
-    public static let targetDeleted = Events(rawValue: 0x400)
-    /// The watched file or folder itself got another name or place. It is still watched.
-    public static let targetMoved = Events(rawValue: 0x800)
-
-    /// What changes a folder's list of entries, or their contents, and what befalls the target.
-    public static let changes: Events = [
-      .created, .deleted, .closedAfterWriting, .movedAway, .movedHere, .targetDeleted, .targetMoved,
-    ]
-    /// All kinds.
-    public static let all = Events(rawValue: 0xFFF)
-  }
-
   /// One thing that has happened.
   /// - Thread: Any: a value.
   public struct Event: Hashable, Sendable, CustomStringConvertible {
     /// The kinds of events.
     public enum Kind: Hashable, Sendable {
-      /// See the options of `Events` with the same names.
+      /// See the options of `Kinds` with the same names.
       case created, deleted, modified, closedAfterWriting, closedAfterReading, attributes, opened, accessed
       /// The two halves of a rename.
       case movedAway, movedHere
@@ -142,6 +100,50 @@ extension RunLoop.FileWatch {
 
     /// Kind and name.
     public var description: String { name.map { "\(kind) \($0)" } ?? "\(kind)" }
+  }
+}
+
+extension RunLoop.FileWatch.Event {
+  /// Kinds of events, to choose from: those that a watch delivers.
+  /// - Thread: Any: a value.
+  public struct Kinds: OptionSet, Hashable, Sendable {
+    /// Bits of inotify(7).
+    public let rawValue: UInt32
+
+    /// Bits that are no events are ignored.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// In a folder: an entry was made.
+    public static let created = Kinds(rawValue: 0x100)
+    /// In a folder: an entry was removed.
+    public static let deleted = Kinds(rawValue: 0x200)
+    /// It was written to or truncated.
+    public static let modified = Kinds(rawValue: 0x2)
+    /// A file that was open for writing was closed: the moment to read it.
+    public static let closedAfterWriting = Kinds(rawValue: 0x8)
+    /// A file that was open for reading was closed.
+    public static let closedAfterReading = Kinds(rawValue: 0x10)
+    /// Its owner, permissions, times or number of links have changed.
+    public static let attributes = Kinds(rawValue: 0x4)
+    /// It was opened.
+    public static let opened = Kinds(rawValue: 0x20)
+    /// It was read or executed.
+    public static let accessed = Kinds(rawValue: 0x1)
+    /// In a folder: an entry got another name or place; the two halves of a rename have the same cookie.
+    public static let movedAway = Kinds(rawValue: 0x40)
+    /// In a folder: an entry came from another name or place.
+    public static let movedHere = Kinds(rawValue: 0x80)
+    /// The watched file or folder itself was removed.
+    public static let targetDeleted = Kinds(rawValue: 0x400)
+    /// The watched file or folder itself got another name or place. It is still watched.
+    public static let targetMoved = Kinds(rawValue: 0x800)
+
+    /// What changes a folder's list of entries, or their contents, and what befalls the target.
+    public static let changes: Kinds = [
+      .created, .deleted, .closedAfterWriting, .movedAway, .movedHere, .targetDeleted, .targetMoved,
+    ]
+    /// All kinds.
+    public static let all = Kinds(rawValue: 0xFFF)
   }
 }
 

@@ -46,7 +46,7 @@ extension RunLoop.Local {
   /// - Throws: As the initialiser of `FileWatch`, and `add(_:to:)`.
   @discardableResult
   public func fileWatch(
-    path: String, events: RunLoop.FileWatch.Events, limit: RunLoop.RateLimit? = nil, order: Int = 0,
+    path: String, events: RunLoop.FileWatch.Event.Kinds, limit: RunLoop.RateLimit? = nil, order: Int = 0,
     in mode: RunLoop.Mode = .default, _ body: @escaping (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void
   ) throws -> RunLoop.FileWatch {
     try added(

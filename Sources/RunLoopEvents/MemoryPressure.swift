@@ -15,7 +15,7 @@ extension RunLoop {
   /// sends another one. Source: the kernel's Documentation/accounting/psi.rst.
   public final class MemoryPressure: EventSource, EventService, @unchecked Sendable {
     /// Which stalls count as pressure.
-    public enum Stall: String, Hashable, Sendable {
+    public enum Stall: Hashable, Sendable {
       /// At least one task waits for memory: work becomes slower.
       case some
       /// All tasks that could run wait for memory: no work gets done.
@@ -63,7 +63,7 @@ extension RunLoop {
       let descriptor = try PressureTrigger.open(path)
       let owned = OwnedDescriptor(descriptor)  // closed with it, also if a later step fails
       try PressureTrigger.write(
-        "\(stall.rawValue) \(PressureTrigger.microseconds(time)) \(PressureTrigger.microseconds(window))",
+        "\(stall.word) \(PressureTrigger.microseconds(time)) \(PressureTrigger.microseconds(window))",
         to: descriptor,
         of: path)
       try super.init(owned, interest: PortRegistration.priority, order: order, onlyHost: onlyHost)
@@ -135,5 +135,15 @@ extension RunLoop.MemoryPressure {
 
     @inline(__always)
     borrowing func call(_ item: RunLoop.MemoryPressure, _ event: RunLoop.MemoryPressure.Event) { function(item, event) }
+  }
+}
+
+extension RunLoop.MemoryPressure.Stall {
+  /// The kernel's word for it, in the file and in a trigger.
+  fileprivate var word: String {
+    switch self {
+    case .some: "some"
+    case .full: "full"
+    }
   }
 }

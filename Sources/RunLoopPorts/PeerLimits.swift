@@ -63,24 +63,23 @@ extension RunLoop {
   /// - Thread: Any: a value.
   public struct PeerStatistics: Sendable, Hashable, CustomStringConvertible {
     /// Connections that are open now.
-    public var connections = 0
+    public internal(set) var connections = 0
     /// Introductions that count against the limit `PeerLimits.introductions` now.
-    public var introductions = 0
+    public internal(set) var introductions = 0
     /// Send rights that count against the limit `PeerLimits.rights` now.
-    public var rights = 0
+    public internal(set) var rights = 0
     /// Descriptors in messages that wait for delivery now.
-    public var undeliveredDescriptors = 0
+    public internal(set) var undeliveredDescriptors = 0
     /// Bytes of peers' memory files that are mapped now.
-    public var mappedBytes = 0
+    public internal(set) var mappedBytes = 0
     /// Connections that were not accepted, or ended because the peer violated the protocol.
-    public var refusedConnections = 0
+    public internal(set) var refusedConnections = 0
     /// Messages that were refused because of a limit or a lack of descriptors; their connections continued.
-    public var refusedMessages = 0
+    public internal(set) var refusedMessages = 0
     /// Introductions that were refused because of their limit; their connections continued.
-    public var refusedIntroductions = 0
+    public internal(set) var refusedIntroductions = 0
 
-    /// Creates a value in which all counts are 0.
-    public init() {}
+    init() {}
 
     /// All of it in a line.
     public var description: String {

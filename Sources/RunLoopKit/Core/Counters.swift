@@ -41,11 +41,12 @@ struct Counters: ~Copyable {
     words.deallocate()
   }
 
-  subscript(counter: Counter) -> UInt64 { words[counter.rawValue].load(ordering: .relaxed) }
+  subscript(counter: Counter) -> Int { Int(truncatingIfNeeded: words[counter.rawValue].load(ordering: .relaxed)) }
 
   /// [loop]
   func add(_ count: UInt64, to counter: Counter) {
-    words[counter.rawValue].store(self[counter] &+ count, ordering: .relaxed)
+    let word = words + counter.rawValue
+    word.pointee.store(word.pointee.load(ordering: .relaxed) &+ count, ordering: .relaxed)
   }
 
   /// The counting begins, perhaps again. Any thread, before the owner knows that it counts.

@@ -13,13 +13,13 @@ extension RunLoop {
     /// The frame that a callout is for.
     public struct Frame: Hashable, Sendable {
       /// The number of the frame, from 1; dropped frames count.
-      public let number: UInt64
+      public let number: Int
       /// When the frame was due: its place on the grid, not the moment of the call.
       public let timestamp: Instant
       /// When the next frame is due.
       public let targetTimestamp: Instant
       /// How many frames were dropped between the previous callout and this one.
-      public let dropped: UInt64
+      public let dropped: Int
     }
 
     private let timer: Timer
@@ -93,7 +93,7 @@ extension RunLoop {
     private var now: UInt64 { timer.kernel.now() }
 
     /// How many frames were dropped since the link was created.
-    public var droppedFrames: UInt64 { core.dropped }
+    public var droppedFrames: Int { Int(clamping: core.dropped) }
 
     /// Sets the timer to the next frame; again if another thread has changed something meanwhile.
     private func rearmTimer() {
@@ -207,8 +207,8 @@ extension RunLoop.DisplayLink {
         number += skipped + 1
         droppedSoFar += skipped
         return Frame(
-          number: number, timestamp: .init(nanoseconds: grid.date(of: current)),
-          targetTimestamp: .init(nanoseconds: grid.date(of: current + 1)), dropped: skipped)
+          number: Int(clamping: number), timestamp: .init(nanoseconds: grid.date(of: current)),
+          targetTimestamp: .init(nanoseconds: grid.date(of: current + 1)), dropped: Int(clamping: skipped))
       }
     }
   }

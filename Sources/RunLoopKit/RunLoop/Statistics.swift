@@ -1,36 +1,35 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// What a loop has done while its `collectsStatistics` was true. After `.max` a count continues from 0.
+  /// What a loop has done while its `collectsStatistics` was true.
   /// - Thread: Any: a value.
   public struct Statistics: Hashable, Sendable, CustomStringConvertible {
     /// Runs begun, nested ones included.
-    public var runs: UInt64 = 0
+    public internal(set) var runs = 0
     /// Passes begun.
-    public var passes: UInt64 = 0
+    public internal(set) var passes = 0
     /// How often the loop has slept, and was woken: by an event, a wake, or a limit.
-    public var sleeps: UInt64 = 0
+    public internal(set) var sleeps = 0
     /// How many of the sleeps ended with nothing to serve, so that the loop slept again without a pass.
-    public var spuriousWakes: UInt64 = 0
+    public internal(set) var spuriousWakes = 0
     /// Timers called.
-    public var timersFired: UInt64 = 0
+    public internal(set) var timersFired = 0
     /// Wakes that tolerances have saved: dates of tolerant timers that fired at another date's expiry.
-    public var wakesSaved: UInt64 = 0
+    public internal(set) var wakesSaved = 0
     /// Signalled sources called.
-    public var sourcesPerformed: UInt64 = 0
+    public internal(set) var sourcesPerformed = 0
     /// Port sources and descriptor sources called.
-    public var portCallouts: UInt64 = 0
+    public internal(set) var portCallouts = 0
     /// Turns of the main dispatch queue.
-    public var mainQueueTurns: UInt64 = 0
+    public internal(set) var mainQueueTurns = 0
     /// Blocks called.
-    public var blocksPerformed: UInt64 = 0
+    public internal(set) var blocksPerformed = 0
     /// The time in runs, sleeps included; for a run that has not returned, until now.
-    public var runTime: Duration = .zero
+    public internal(set) var runTime: Duration = .zero
     /// The time asleep in runs.
-    public var sleepTime: Duration = .zero
+    public internal(set) var sleepTime: Duration = .zero
 
-    /// Creates a value in which all counts are 0.
-    public init() {}
+    package init() {}
 
     /// The time in runs and not asleep.
     public var busyTime: Duration { runTime - sleepTime }
@@ -38,16 +37,16 @@ extension RunLoop {
     /// The difference of two readings: `loop.statistics - before`.
     public static func - (a: Statistics, b: Statistics) -> Statistics {
       var difference = a
-      difference.runs &-= b.runs
-      difference.passes &-= b.passes
-      difference.sleeps &-= b.sleeps
-      difference.spuriousWakes &-= b.spuriousWakes
-      difference.timersFired &-= b.timersFired
-      difference.wakesSaved &-= b.wakesSaved
-      difference.sourcesPerformed &-= b.sourcesPerformed
-      difference.portCallouts &-= b.portCallouts
-      difference.mainQueueTurns &-= b.mainQueueTurns
-      difference.blocksPerformed &-= b.blocksPerformed
+      difference.runs -= b.runs
+      difference.passes -= b.passes
+      difference.sleeps -= b.sleeps
+      difference.spuriousWakes -= b.spuriousWakes
+      difference.timersFired -= b.timersFired
+      difference.wakesSaved -= b.wakesSaved
+      difference.sourcesPerformed -= b.sourcesPerformed
+      difference.portCallouts -= b.portCallouts
+      difference.mainQueueTurns -= b.mainQueueTurns
+      difference.blocksPerformed -= b.blocksPerformed
       difference.runTime -= b.runTime
       difference.sleepTime -= b.sleepTime
       return difference

@@ -153,7 +153,7 @@ final class FileWatchTests: XCTestCase {
   }
 
   func test_RLK_WATCH_6_whatCannotBeWatchedIsRefused() {
-    func error(_ path: String, _ events: Watch.Events) -> RunLoopError? {
+    func error(_ path: String, _ events: Watch.Event.Kinds) -> RunLoopError? {
       thrown { try Watch(path: path, events: events) { _, _ in } }
     }
     let before = openDescriptors()

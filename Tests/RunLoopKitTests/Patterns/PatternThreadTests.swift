@@ -122,7 +122,7 @@ final class PatternThreadTests: XCTestCase {
   }
 
   func test_RLK_PATTERN_3_aLinkIsPausedByAnyThread() {
-    let (frames, last) = (Box(0), Box<UInt64>(0))
+    let (frames, last) = (Box(0), Box(0))
     let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 20_000)) { _, frame in
       frames.update { $0 += 1 }
       XCTAssertGreaterThan(frame.number, last.value)
@@ -137,12 +137,12 @@ final class PatternThreadTests: XCTestCase {
       }
       yieldUntil(frames.value > 0)
     }
-    XCTAssertEqual(UInt64(frames.value) + link.droppedFrames, last.value)
+    XCTAssertEqual(frames.value + link.droppedFrames, last.value)
     link.invalidate()
   }
 
   func test_RLK_STAT_1_readersDisturbNobodyAndNothingIsToldTwice() {
-    let (fired, taken) = (Box<UInt64>(0), Box<UInt64>(0))
+    let (fired, taken) = (Box(0), Box(0))
     let timer = RunLoop.Timer(fireDate: .now, interval: .microseconds(50)) { _ in fired.update { $0 += 1 } }
     whileALoopRuns { loop in
       loop.collectsStatistics = true
