@@ -245,7 +245,8 @@ RLC_API int rlc_loop_wake(rlc_loop *loop);
 
 /**
  * Makes the innermost run return after its present pass; has no effect if the loop does not run [RLC-LOOP-3,
- * RLC-LOOP-4].
+ * RLC-LOOP-4]. rlc_loop_dispatch is no run: in its callouts the call stops only what a callout has begun, and a host
+ * needs a flag of its own.
  *
  * @param loop The loop, which the caller keeps from being destroyed [RLC-LOOP-12].
  * @return As rlc_loop_wake.
@@ -332,6 +333,7 @@ RLC_API int rlc_loop_prepare(rlc_loop *loop);
 
 /**
  * Makes one pass that does not wait; if there is no work it does nothing. Its callouts may run the loop [RLC-HOST-4].
+ * It does not tell whether the loop has anything left to wait for: the host decides when it is over.
  *
  * @param loop The loop.
  * @return 1: more work is pending, dispatch again; 0: none is; -errno: as rlc_loop_run.
