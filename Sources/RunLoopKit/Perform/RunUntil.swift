@@ -17,9 +17,11 @@ extension RunLoop {
   /// until an event of the mode or a wake-up comes, and never for the condition alone [RLK-UNTIL-2].
   /// - Parameters:
   ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one
-  ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. What another thread
-  ///     changes is noticed at the next event; call `wakeUp()` after the change to have it noticed at once
-  ///     [RLK-UNTIL-3].
+  ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. What a block changes
+  ///     that was queued when the condition was evaluated is noticed without a sleep, whether or not its caller has
+  ///     woken the loop [RLK-UNTIL-6]. What another thread changes is noticed at the next event; call `wakeUp()` after
+  ///     the change to have it noticed at once [RLK-UNTIL-3]. Do so too in an observer that is called before the wait,
+  ///     and in an idle block.
   ///   - mode: The mode whose members are served.
   ///   - timeout: How long the call runs the loop. Zero or less: one pass that does not wait. Nil: no limit.
   /// - Returns: `.met` whenever the condition was true in the end, even if the run was stopped or the limit was over in
@@ -35,7 +37,7 @@ extension RunLoop {
     try checkOwner("run(until:in:timeout:)")
     guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "run(until:in:timeout:)") }
     let result = withoutActuallyEscaping(condition) { condition -> Result<ConditionResult, any Error> in
-      let awaited = AwaitedCondition(condition, on: self)
+      let awaited = AwaitedCondition(condition, in: mode, on: self)
       do {
         try hearWakes()
         if awaited.ask() { return .success(.met) }
@@ -70,11 +72,13 @@ extension RunLoop.ConditionResult {
 /// Evaluated once a pass, until it is true.
 private final class AwaitedCondition: AwaitedEnd {
   private let condition: () -> Bool
+  private let mode: RunLoop.Mode
   private unowned let loop: RunLoop
   private var isMet = false
 
-  init(_ condition: @escaping () -> Bool, on loop: RunLoop) {
+  init(_ condition: @escaping () -> Bool, in mode: RunLoop.Mode, on loop: RunLoop) {
     self.condition = condition
+    self.mode = mode
     self.loop = loop
     super.init(isCondition: true)
   }
@@ -83,12 +87,18 @@ private final class AwaitedCondition: AwaitedEnd {
 
   override func look() -> Bool { ask() }
 
-  /// A run that the condition has nested may have taken a wake that came behind the answer: the next pass looks again.
+  /// A run that the condition has nested may have taken a wake that came behind the answer, and blocks run before the
+  /// next wait that nobody has announced by a wake: the next pass looks again.
   func ask() -> Bool {
     guard !isMet else { return true }
     let lastRun = loop.owner.runs
     __RUNLOOPKIT_IS_ASKING_A_CONDITION__(condition, &isMet)
     if !isMet, loop.owner.runs != lastRun { loop.wakes.word.kick() }
+    if !isMet, hasBlocks { loop.wakes.word.kick() }
     return isMet
+  }
+
+  private var hasBlocks: Bool {
+    loop.lock.withLock { loop.state.mode(mode).map { loop.state.hasBlocks(for: $0) } ?? false }
   }
 }

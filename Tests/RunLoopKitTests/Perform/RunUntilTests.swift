@@ -120,6 +120,41 @@ struct RunUntilTests {
       #expect(try loop.run(until: condition(), timeout: Self.limit) == .met)
     }
   }
+
+  /// A loop that has never run hears no wake, and `enqueue` makes none.
+  @Test(arguments: [0, 1, 2]) func test_RLK_UNTIL_6_whatAQueuedBlockChangesIsNoticedWithoutASleep(nesting: Int) throws {
+    for isPerform in [true, false] {
+      try onOwnThread { (loop: RunLoop) throws in
+        try loop.add(RunLoop.Source { _ in })
+        loop.collectsStatistics = true
+        var isMet = false
+        func queue(_ depth: Int, on local: borrowing RunLoop.Local) throws {
+          let block = {
+            if depth == 0 { isMet = true } else { try! loop.assumeOnLoop { local in try queue(depth - 1, on: local) } }
+          }
+          if isPerform { try local.perform(block: block) } else { try local.enqueue(block: block) }
+        }
+        try loop.assumeOnLoop { local in try queue(nesting, on: local) }
+        #expect(try loop.run(until: isMet, timeout: Self.limit) == .met)
+        #expect(loop.statistics.sleeps == 0)
+      }
+    }
+  }
+
+  /// Blocks of another mode do not keep the loop awake.
+  @Test func test_RLK_UNTIL_6_aBlockOfAnotherModeAsksForNoLook() throws {
+    try onOwnThread { (loop: RunLoop) throws in
+      var (asked, hasFired) = (0, false)
+      try loop.enqueue(in: "other") {}
+      try loop.assumeOnLoop { local in try local.timer(after: .milliseconds(20)) { _ in hasFired = true } }
+      let condition = {
+        asked += 1
+        return hasFired
+      }
+      #expect(try loop.run(until: condition(), timeout: Self.limit) == .met)
+      #expect(asked == 2)
+    }
+  }
 }
 
 final class RunUntilWakeTests: XCTestCase {
