@@ -34,6 +34,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   /// The port with a name by which the connection came to be, whose loops read it; nil: it is gone, or there was none.
   @exclusivity(unchecked) private(set) var home: Mailbox?
   @exclusivity(unchecked) private var hadHome = false
+  @exclusivity(unchecked) private var madeLine: SendLine?
 
   let receiving = Lock()
   /// Guarded by `receiving`, like all below. Has come for a port that is full: nothing more is read until that has
@@ -128,10 +129,17 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     follow()
   }
 
-  override func hasChangedPlaces(isServed: Bool) {
-    guard !isServed, !isInvalidated else { return Keeper.serve(self, false) }
-    let isOrphan = sending.withLock { (hadHome || !isInitiator) && home == nil && exports.isEmpty }
-    Keeper.serve(self, isOrphan || importing.withLock { isWatched })
+  override func hasChangedPlaces(isServed: Bool) -> (any Error)? {
+    guard !isInvalidated else { return Keeper.serve(self, false) }
+    let (isOrphan, isAwaited) = sending.withLock {
+      ((hadHome || !isInitiator) && home == nil && exports.isEmpty, exports.isAwaitedByTask)
+    }
+    // What a task waits for, the program's loops may not come to read.
+    return Keeper.serve(self, isAwaited || !isServed && (isOrphan || importing.withLock { isWatched }))
+  }
+
+  override func isUnwatched(_ why: any Error) {
+    for answer in sending.withLock({ exports.answersOfTasks }) { answer.pending.settle(.failure(why)) }
   }
 
   // MARK: Exports
@@ -162,6 +170,15 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     wake(from: mailbox)
     follow()
     closeIfUnused()
+  }
+
+  /// Of tasks; made with the first that sends.
+  var line: SendLine {
+    sending.withLock {
+      let line = madeLine ?? SendLine()
+      madeLine = line
+      return line
+    }
   }
 
   // MARK: Files made for the peer
@@ -252,7 +269,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     }
     endSocket()
     invalidate()
-    Keeper.serve(self, false)
+    _ = Keeper.serve(self, false)
     receiving.withLock { seat = nil }
   }
 

@@ -34,7 +34,7 @@ extension Channel {
       hasNoMore(for: right.pending.bell)
       let (isWatched, isEmpty) = importing.withLock { (self.isWatched, imports.isEmpty) }
       // Else it stays where it was waited for: most likely it is again.
-      if isWatched { follow() }
+      if isWatched || right.pending.isAwaitedByTask && hosts.count > 1 { follow() }
       if isEmpty { closeIfUnused() }
     case .unclaimed(let number, let message):
       withExtendedLifetime(message) {}

@@ -14,8 +14,8 @@ extension Channel {
     defer { socket.release() }
     var frame = try OutgoingMessage(try Parcel(message), to: number, on: self, patience)
     defer { frame.close() }
-    if frame.hasRights { try frame.introduceStrangers(patience) }
     do throws(RunLoopError) {
+      if frame.hasRights { try frame.introduceStrangers(patience) }
       try frame.parcel.moveDescriptors()
       try dispatch(&frame, patience)
     } catch {
@@ -24,6 +24,22 @@ extension Channel {
       throw error
     }
     frame.hasGone()
+  }
+
+  /// As far as there is room: nil if the message has gone, else the connection in which it needs room.
+  func advance(
+    _ frame: inout OutgoingMessage, _ hasMovedDescriptors: inout Bool
+  ) throws(RunLoopError) -> Channel? {
+    do throws(RunLoopError) {
+      if frame.hasRights { try frame.introduceStrangers(.none) }
+      if !hasMovedDescriptors { try frame.parcel.moveDescriptors() }
+      hasMovedDescriptors = true
+      try dispatch(&frame, .none)
+      return nil
+    } catch {
+      guard error == .portFull else { throw error }
+      return frame.stranger ?? self
+    }
   }
 
   private func dispatch(
@@ -56,6 +72,18 @@ extension Channel {
     case -EMSGSIZE: return .messageTooLarge("the message makes a packet that is larger than the connection takes")
     default: return .system(-status, call: "sendmsg")
     }
+  }
+
+  /// Reports each change of the room in the connection, by a number of its own for the socket. In no loop yet.
+  func roomSource(_ report: @escaping @Sendable () -> Void) throws -> RunLoop.FileDescriptorSource {
+    guard socket.hold() else { throw failure }
+    defer { socket.release() }
+    let duplicate = try RunLoop.Message.Descriptor(duplicating: descriptor)
+    let source = try RunLoop.FileDescriptorSource(
+      fileDescriptor: duplicate.fileDescriptor, interest: .writable, trigger: .edge, ownership: .closesWhenInvalidated
+    ) { _, _ in report() }
+    _ = duplicate.moveOut()
+    return source
   }
 
   func waitForRoom(_ patience: Patience) throws(RunLoopError) {

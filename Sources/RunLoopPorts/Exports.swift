@@ -60,6 +60,15 @@ struct Exports {
 
   subscript(number: UInt64) -> Target? { index(of: number).map { entries[$0].target } }
 
+  var isAwaitedByTask: Bool {
+    entries.contains { if case .answer(let right) = $0.target { right.pending.isAwaitedByTask } else { false } }
+  }
+
+  /// Of requests that no loop waits for.
+  var answersOfTasks: [ReplyRight] {
+    entries.compactMap { if case .answer(let right) = $0.target, right.pending.isAwaitedByTask { right } else { nil } }
+  }
+
   /// The peer has so many fewer, or never got them. What has gone by that, to be released with no lock held.
   mutating func drop(_ number: UInt64, _ count: UInt64) -> Target? {
     guard let index = index(of: number) else { return nil }

@@ -2,8 +2,9 @@ import RunLoopKit
 internal import RunLoopLibc
 internal import Synchronization
 
-/// Serves connections whose end a call waits for, and which no loop of the program serves at that moment: a thread with
-/// a loop of its own, which is started for the first of them and then kept.
+/// Serves connections whose end a call waits for, and which no loop of the program serves at that moment, and those on
+/// which a task waits for an answer or for room: a thread with a loop of its own, which is started for the first of
+/// them and then kept.
 final class Keeper: @unchecked Sendable {
   private static let lock = Lock()
   /// Guarded by `lock`.
@@ -21,9 +22,9 @@ final class Keeper: @unchecked Sendable {
     self.loop = loop
   }
 
-  /// Is called for one connection by one thread at a time.
-  static func serve(_ follower: RunLoop.PortFollower, _ isWanted: Bool) {
-    guard isWanted || isMade.load(ordering: .acquiring) else { return }
+  /// Nil if there is none, or no thread can be started for it.
+  private static func keeper(isWanted: Bool) -> Keeper? {
+    guard isWanted || isMade.load(ordering: .acquiring) else { return nil }
     let keeper = lock.withLock {
       if isWanted, current?.generation != Kernel.forkGeneration {
         current = Keeper()
@@ -31,15 +32,40 @@ final class Keeper: @unchecked Sendable {
       }
       return current
     }
-    guard let keeper, keeper.generation == Kernel.forkGeneration else {
-      if isWanted { tellRefusal(follower, "no thread can be started for it") }
-      return
-    }
+    return keeper?.generation == Kernel.forkGeneration ? keeper : nil
+  }
+
+  private static var noThread: RunLoopError {
+    .system(EAGAIN, call: "pthread_create", "no thread can be started for it")
+  }
+
+  /// Is called for one connection by one thread at a time. The error if it is wanted and refused.
+  static func serve(_ follower: RunLoop.PortFollower, _ isWanted: Bool) -> (any Error)? {
+    let keeper = keeper(isWanted: isWanted)
     guard isWanted else {
-      keeper.loop.remove(follower)
-      return
+      keeper?.loop.remove(follower)
+      return nil
     }
-    do { try keeper.loop.add(follower) } catch { tellRefusal(follower, "\(error)") }
+    do {
+      guard let keeper else { throw noThread }
+      try keeper.loop.add(follower)
+      return nil
+    } catch {
+      tellRefusal(follower, "\(error)")
+      return error
+    }
+  }
+
+  /// The source is called on the keeper's thread.
+  static func add(_ source: RunLoop.FileDescriptorSource) throws {
+    guard let keeper = keeper(isWanted: true) else { throw noThread }
+    try keeper.loop.add(source)
+  }
+
+  /// On the keeper's thread. False if there is none.
+  static func perform(_ block: @escaping @Sendable () -> Void) -> Bool {
+    guard let keeper = keeper(isWanted: true) else { return false }
+    return (try? keeper.loop.perform(block: block)) != nil
   }
 
   /// Reports on standard error, because no call is there that could throw.

@@ -126,17 +126,22 @@ struct OutgoingMessage: ~Copyable {
     }
   }
 
-  /// Introduces the receiver to the owners of ports of third processes to which the message has rights.
+  /// Introduces the receiver to the owners of ports of third processes to which the message has rights; goes on where
+  /// an earlier call has thrown.
   mutating func introduceStrangers(_ patience: Patience) throws(RunLoopError) {
     for index in rights.indices {
-      guard case .socket(_, let answer) = rights[index].way else { continue }
-      do throws(RunLoopError) {
-        rights[index].way = .socket(try Introduction.make(to: rights[index].destination, patience), answer)
-      } catch {
-        takeBack()
-        throw error
-      }
+      guard case .socket(-1, let answer) = rights[index].way else { continue }
+      rights[index].way = .socket(try Introduction.make(to: rights[index].destination, patience), answer)
     }
+  }
+
+  /// The connection to the owner of the next such port.
+  var stranger: Channel? {
+    for right in rights {
+      guard case .socket(-1, let answer) = right.way else { continue }
+      return answer?.channel ?? (right.destination as? RemotePort)?.channel
+    }
+    return nil
   }
 
   /// Under the channel's `sending`.

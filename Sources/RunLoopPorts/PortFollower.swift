@@ -18,16 +18,20 @@ extension RunLoop {
     @discardableResult
     final func follow() -> (any Error)? {
       guard !isForked else { return RunLoopError.forked }
-      return following.withLock {
+      let (refusal, keeperRefusal) = following.withLock {
         let wanted = followed.flatMap { $0.places }
         let refusal = move(to: wanted)
-        hasChangedPlaces(isServed: !wanted.isEmpty)
-        return refusal
+        return (refusal, hasChangedPlaces(isServed: !wanted.isEmpty))
       }
+      if let keeperRefusal { isUnwatched(keeperRefusal) }
+      return refusal
     }
 
-    /// Under the lock that keeps memberships from changing.
-    func hasChangedPlaces(isServed: Bool) {}
+    /// Under the lock that keeps memberships from changing. The error if it is wanted elsewhere, and refused there.
+    func hasChangedPlaces(isServed: Bool) -> (any Error)? { nil }
+
+    /// What a task waits for would go unnoticed. With no lock held.
+    func isUnwatched(_ why: any Error) {}
 
     /// The port is gone. With no lock held.
     func hasLost(_ mailbox: Mailbox) {}

@@ -22,6 +22,12 @@ final class RemotePort: Destination, @unchecked Sendable {
     try channel.send(message, to: number, patience)
   }
 
+  func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
+    guard !channel.isForked else { throw .forked }
+    guard !invalidation.isOver else { throw channel.failure }
+    return channel.line.send(WaitingMessage(message, to: number, on: channel, whenOver))
+  }
+
   var isValid: Bool {
     guard !channel.isForked, !invalidation.isOver else { return false }
     channel.lookIfUnserved()
@@ -71,6 +77,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
 
   func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
     guard !channel.isForked else { throw .forked }
+    guard !invalidation.isOver else { throw channel.failure }  // used, or not awaited any more
     guard use() else { throw .portInvalid }
     var message = message
     if message.reply?.destination === self { message.reply = nil }  // a message that is sent back as it came
@@ -81,6 +88,24 @@ final class RemoteReply: Destination, @unchecked Sendable {
       throw error
     }
     wasUsed()
+  }
+
+  func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
+    guard !channel.isForked else { throw .forked }
+    guard !invalidation.isOver else { throw channel.failure }
+    guard use() else { throw .portInvalid }
+    var message = message
+    if message.reply?.destination === self { message.reply = nil }
+    let waiting = WaitingMessage(message, to: number, on: channel) { [self] result in
+      if case .success = result { wasUsed() } else { giveBack() }
+      whenOver(result)
+    }
+    let withdrawal = channel.line.send(waiting)
+    return { [self] in
+      guard withdrawal() else { return false }
+      giveBack()
+      return true
+    }
   }
 
   var isValid: Bool {

@@ -57,6 +57,14 @@ package final class Resumption<Value: Sendable>: Sendable {
     withExtendedLifetime(withdrawal) { continuation?.resume(with: result) }
   }
 
+  /// What is awaited has come to this: a failure that a calling off has brought about is the calling off's.
+  package func end(_ result: Result<Value, any Error>) {
+    switch result {
+    case .success(let value): settle(.success(value))
+    case .failure(let error): lose(error)
+    }
+  }
+
   /// What is awaited has gone without having happened: by itself, or because it was called off.
   package func lose(_ error: any Error) { settle(.failure(state.withLock { $0.reason } ?? error)) }
 

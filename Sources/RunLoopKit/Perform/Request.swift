@@ -18,7 +18,7 @@ extension RunLoop.Port.SendRight {
   ///   its sender; `.loopEnded` also if the thread is stopped by `stop(.now)` (`RunLoop.Thread`) [RLK-MSG-30];
   ///   `.commonModeNotRunnable`; else as `send(_:timeout:)`.
   /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: As a run does.
-  @available(*, noasync, message: "it runs the thread's loop: call it from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "it runs the thread's loop: in a task, await the async form, which takes no mode")
   public func request(
     _ message: RunLoop.Message, timeout: Duration? = nil, in mode: RunLoop.Mode = .default
   ) throws -> RunLoop.Message {
@@ -30,7 +30,7 @@ extension RunLoop.Port.SendRight {
     let pending = PendingReply(bell: bell.mailbox)
     try loop.add(bell, to: mode)
     defer {
-      pending.settle(.failure(.timedOut))  // too late from now on
+      pending.settle(.failure(RunLoopError.timedOut))  // too late from now on
       bell.invalidate()
     }
     try ask(message, pending, before: deadline)
@@ -59,13 +59,13 @@ extension RunLoop {
       guard isInThisProcess else { throw RunLoopError.forked }
       // Given up by settling it: an answer that was quicker counts, since who gave it has been told so.
       guard !stops.isQuitting else {
-        pending.settle(.failure(.loopEnded))
+        pending.settle(.failure(RunLoopError.loopEnded))
         continue
       }
       let request = AwaitedReply(pending)
       let result = try run(in: mode, limit: RunLimit(until: deadline), false, awaiting: request)
       if request.wasStopped { isStopped = true }
-      if result == .timedOut { pending.settle(.failure(.timedOut)) }
+      if result == .timedOut { pending.settle(.failure(RunLoopError.timedOut)) }
     }
   }
 

@@ -27,10 +27,17 @@ package final class Mailbox: Destination, @unchecked Sendable {
   private let hasConnections = Atomic<Bool>(false)
   /// Those that have something for the port and wait for room; counted in `waiting`.
   private var stalled: [any RoomWaiter] = []
+  /// Messages of tasks that wait for room; counted in `waiting`.
+  @exclusivity(unchecked) private var line = RoomLine()
+  /// The last room was left to threads and connections that wait besides the line.
+  private var lineHasPassed = false
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
   package var count: Int { held.load(ordering: .acquiring) }
+
+  /// Threads, connections and tasks that wait for room.
+  package var waitingCount: Int { lock.withLock { waiting } }
 
   /// Answers of the port's body that could not be delivered.
   var lostReplies: Int { lost.load(ordering: .relaxed) }
@@ -62,10 +69,18 @@ package final class Mailbox: Destination, @unchecked Sendable {
       lock.unlock()
       throw .portInvalid
     }
+    try finishSend(parcel)
+  }
+
+  /// With the lock held, which it gives up, and with room.
+  @inline(__always)
+  private func finishSend(_ parcel: borrowing Parcel) throws(RunLoopError) {
     do throws(RunLoopError) {
       try parcel.moveDescriptors()
     } catch {
+      let isAwaited = waiting > 0
       lock.unlock()
+      if isAwaited { thereIsRoom() }  // it has not used the room for which it may have been woken
       throw error
     }
     let wasEmpty = queue.count == 0
@@ -76,6 +91,36 @@ package final class Mailbox: Destination, @unchecked Sendable {
     lock.unlock()
     first.host.messageCame(first)
     if let others { for membership in others { membership.host.messageCame(membership) } }
+  }
+
+  /// At once if there is room and no task waits for it; else the message waits in line.
+  package func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
+    guard !isForked else { throw .forked }
+    let parcel = try Parcel(message)
+    lock.lock()
+    guard !isClosed else {
+      lock.unlock()
+      throw .portInvalid
+    }
+    guard queue.count >= limit || !line.isEmpty else {
+      try finishSend(parcel)
+      return nil
+    }
+    let place = PlaceInLine(parcel, whenOver)
+    line.append(place)
+    waiting += 1
+    lock.unlock()
+    return { [self] in withdraw(place) }
+  }
+
+  private func withdraw(_ place: PlaceInLine) -> Bool {
+    let hasLeft = lock.withLock {
+      guard line.remove(place) else { return false }
+      waiting -= 1
+      return true
+    }
+    if hasLeft { place.clear() }
+    return hasLeft
   }
 
   /// As a message that came from elsewhere, credentials included: false if the queue is full, nil if it is closed.
@@ -160,10 +205,14 @@ package final class Mailbox: Destination, @unchecked Sendable {
     held.store(0, ordering: .releasing)
     var released = QueuedCharges()
     swap(&released, &charges)
+    let isAwaited = waiting > 0
+    let places = line.removeAll()
+    waiting -= places.count
     lock.unlock()
     drop(released)
-    thereIsRoom()
+    if isAwaited { thereIsRoom() }
     drop(dropped)
+    for place in places { place.end(.failure(RunLoopError.portInvalid)) }
     connections?.mailboxHasEnded(self)
     invalidation.invalidate()
   }
@@ -171,12 +220,40 @@ package final class Mailbox: Destination, @unchecked Sendable {
   @inline(never)
   private func thereIsRoom() {
     room.advance()
-    let woken = lock.withLock {
-      defer { stalled = [] }
-      waiting -= stalled.count
-      return stalled
-    }
+    lock.lock()
+    let isLineAlone = waiting == line.count
+    let woken = stalled
+    stalled = []
+    waiting -= woken.count
+    let wasEmpty = queue.count == 0
+    let admitted = line.isEmpty ? [] : admit(all: isLineAlone)
+    held.store(queue.count, ordering: .releasing)
+    let memberships = wasEmpty && queue.count > 0 ? memberships.all : []
+    lock.unlock()
+    for membership in memberships { membership.host.messageCame(membership) }
     for waiter in woken { waiter.wake(from: self) }
+    for (place, result) in admitted { place.end(result) }
+  }
+
+  /// The first in line come in: as many as there is room for, or, beside others that wait, one every other time. Who
+  /// waits otherwise takes what is left. Under the lock.
+  private func admit(all isLineAlone: Bool) -> [(PlaceInLine, Result<Void, any Error>)] {
+    if !isLineAlone {
+      lineHasPassed.toggle()
+      if lineHasPassed { return [] }
+    }
+    var over: [(PlaceInLine, Result<Void, any Error>)] = []
+    while queue.count < limit, let place = line.removeFirst() {
+      waiting -= 1
+      switch place.takeMessage() {
+      case .failure(let error): over.append((place, .failure(error)))
+      case .success(let message):
+        queue.append(message)
+        over.append((place, .success(())))
+        if !isLineAlone { return over }
+      }
+    }
+    return over
   }
 
   private func drop(_ charges: consuming QueuedCharges) {}

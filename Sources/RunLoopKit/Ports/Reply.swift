@@ -3,13 +3,21 @@ internal import Synchronization
 /// The answer to one request: comes once, or is known not to come, or is not wanted any more.
 package final class PendingReply: @unchecked Sendable {
   private let lock = Lock()
-  private var answer: Result<RunLoop.Message, RunLoopError>?
+  private var answer: Result<RunLoop.Message, any Error>?
   private let isSettled = Atomic<Bool>(false)
   private let invalidation = Invalidation()
   /// Rung when the answer has come: a message in it makes the asker's loop look.
   package let bell: Mailbox
+  /// Of a task, which no bell wakes: called once with the answer, with no lock held.
+  private let whenOver: (@Sendable (Result<RunLoop.Message, any Error>) -> Void)?
 
-  init(bell: Mailbox) { self.bell = bell }
+  init(bell: Mailbox, whenOver: (@Sendable (Result<RunLoop.Message, any Error>) -> Void)? = nil) {
+    self.bell = bell
+    self.whenOver = whenOver
+  }
+
+  /// No loop of the program waits for it.
+  package var isAwaitedByTask: Bool { whenOver != nil }
 
   var isOver: Bool { isSettled.load(ordering: .acquiring) }
   var isValid: Bool { lock.forkGeneration == Kernel.forkGeneration && !isOver }
@@ -27,7 +35,7 @@ package final class PendingReply: @unchecked Sendable {
 
   /// With a message that came from elsewhere, or with why none comes. False if it is over already.
   @discardableResult
-  package func settle(_ answer: Result<RunLoop.Message, RunLoopError>) -> Bool {
+  package func settle(_ answer: Result<RunLoop.Message, any Error>) -> Bool {
     guard lock.forkGeneration == Kernel.forkGeneration else { return false }
     let isFirst = lock.withLock {
       guard !isOver else { return false }
@@ -39,18 +47,22 @@ package final class PendingReply: @unchecked Sendable {
   }
 
   /// Under the lock.
-  private func finish(_ answer: Result<RunLoop.Message, RunLoopError>) {
+  private func finish(_ answer: Result<RunLoop.Message, any Error>) {
     self.answer = answer
     isSettled.store(true, ordering: .releasing)
   }
 
   private func hasSettled() {
-    _ = bell.accept(RunLoop.Message())
+    if let whenOver {
+      if let answer = takeAnswer() { whenOver(answer) }
+    } else {
+      _ = bell.accept(RunLoop.Message())
+    }
     invalidation.invalidate()
   }
 
   /// Nil while there is none.
-  func takeAnswer() -> Result<RunLoop.Message, RunLoopError>? { lock.withLock { answer.take() } }
+  func takeAnswer() -> Result<RunLoop.Message, any Error>? { lock.withLock { answer.take() } }
 
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { invalidation.observe(body) }
 }
@@ -72,5 +84,5 @@ package final class ReplyRight: Destination, @unchecked Sendable {
 
   package var words: String { "an answer" }
 
-  deinit { pending.settle(.failure(.noReply)) }
+  deinit { pending.settle(.failure(RunLoopError.noReply)) }
 }

@@ -23,7 +23,7 @@ extension RunLoop.Port {
     /// - Thread: Any. - Re-entry: Allowed. - Blocks: While the port is full.
     /// - Complexity: O(components); a write(2) if it wakes a loop that sleeps [RLK-MSG-39, RLK-MSG-40]. Between
     ///   processes one sendmsg(2).
-    @available(*, noasync, message: "it waits while the port is full: in a task, use trySend(_:)")
+    @available(*, noasync, message: "it blocks its thread while the port is full: in a task, await the async form")
     public func send(_ message: RunLoop.Message, timeout: Duration? = nil) throws {
       guard let timeout else { return try destination.send(message, .forever) }
       try destination.send(message, .until(Deadline(timeout)))
@@ -64,6 +64,9 @@ extension RunLoop.Port {
 package protocol Destination: AnyObject, Sendable {
   /// All or nothing. With no lock held.
   func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError)
+  /// The same for a task, which waits without its thread. Nil if the message has been sent; else it waits for room:
+  /// `whenOver` is called once, perhaps before the return, or not at all if the withdrawal has answered true.
+  func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal?
   var isValid: Bool { get }
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation
   /// For descriptions.
@@ -72,6 +75,12 @@ package protocol Destination: AnyObject, Sendable {
 
 extension Destination {
   package var words: String { "a port" }
+
+  /// For what has room, or is gone.
+  package func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
+    try send(message, .none)
+    return nil
+  }
 }
 
 /// How long a send may wait for room.

@@ -127,4 +127,34 @@ final class LargeAnswerTests: XCTestCase {
       port.invalidate()
     }
   }
+
+  /// The same for a task, which has no thread to wait with.
+  func test_RLK_ASYNC_21_aTaskThatSendsMuch_waitsForTheReader() async throws {
+    let (name, given, came) = (NameFolder.newName(), Box<Port.SendRight?>(nil), Gate())
+    var policy = RunLoop.PeerPolicy.sameUser
+    policy.unreadBytes = 100_000
+    let port = try Port(registeredAs: name, accepting: policy) { _, message in
+      given.value = message.rights.first
+      came.open()
+    }
+    let serving = ServingThread(port)
+    let peer = RawPeer(name)
+    peer.send(frame(entries: [.right(5)]))
+    came.wait()
+    let right = given.value!
+    let large = Message.Bytes([UInt8](repeating: 1, count: 150_000))
+    try right.trySend(Message(bytes: large))
+    XCTAssertEqual(thrown { try right.trySend(Message(bytes: large)) }, .portFull)
+    let task = Task.immediate { try await right.send(Message(id: 7, bytes: large)) }
+    let behind = Task.immediate { try await right.send(Message(id: 8)) }
+    close(LargeAnswerTests.receiveFile(peer).file)
+    try await task.value
+    let (file, packet) = LargeAnswerTests.receiveFile(peer)
+    close(file)
+    XCTAssertEqual(packet[8], 7)
+    try await behind.value
+    XCTAssertEqual(peer.receive()?.bytes[8], 8)
+    serving.stop()
+    port.invalidate()
+  }
 }

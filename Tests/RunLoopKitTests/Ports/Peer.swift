@@ -252,10 +252,15 @@ func ownThread() -> String {
 }
 
 /// At this moment it waits for something.
-func isAsleep(_ thread: String) -> Bool {
+func isAsleep(_ thread: String) -> Bool { state(of: thread) == "S" }
+
+/// As proc(5) names it.
+func state(of thread: String) -> Character? {
   let file = open("/proc/\(thread)/stat", O_RDONLY)
   defer { close(file) }
   var text = [UInt8](repeating: 0, count: 256)
   let count = read(file, &text, text.count)
-  return String(decoding: text[..<max(count, 0)], as: UTF8.self).contains(") S ")
+  let words = String(decoding: text[..<max(count, 0)], as: UTF8.self)
+  guard let end = words.lastIndex(of: ")") else { return nil }
+  return words[end...].dropFirst(2).first
 }

@@ -1,0 +1,28 @@
+extension RunLoop.Port.SendRight {
+  /// Sends a message, and suspends the task while the port is full [RLK-ASYNC-11].
+  ///
+  /// The twin of the call that blocks its thread. Tasks that wait for room in a port stand in one line: their messages
+  /// arrive in the order in which they began to wait, and no later message of a task passes them [RLK-ASYNC-12]. So the
+  /// messages that one task sends arrive in the order of sending. Threads that wait in the other form, and connections
+  /// of other processes, take turns with the line; `trySend(_:)` takes room that is there. Between processes the line
+  /// is the connection's, and only tasks stand in it [RLK-ASYNC-21]. Either the call sends all of the message or, if it
+  /// throws, nothing: the caller keeps descriptors and rights [RLK-ASYNC-13].
+  /// - Parameters:
+  ///   - message: What is sent.
+  ///   - timeout: How long the message may wait for room, in real time; zero or less: it is withdrawn unless there is
+  ///     room already. Nil: no limit.
+  /// - Throws: `CancellationError` if the task was cancelled before the message was sent: the message was withdrawn
+  ///   [RLK-ASYNC-14]. `.portInvalid` if the receiver is gone, also while the message waits [RLK-ASYNC-15,
+  ///   RLK-ASYNC-22]; `.timedOut`; else as the form that blocks, but for `.wouldDeadlock`, since the thread is free to
+  ///   serve the port.
+  /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: As the form that blocks; to wait, and to withdraw,
+  ///   O(1), but between processes O(messages in line) to withdraw.
+  nonisolated(nonsending) public func send(_ message: RunLoop.Message, timeout: Duration? = nil) async throws {
+    try Task.checkCancellation()
+    try await Resumption<Void>.wait(timeout: timeout) { task in
+      if let withdrawal = try destination.send(message, whenOver: { task.end($0) }) { return withdrawal }
+      task.settle(.success(()))
+      return { false }
+    }
+  }
+}
