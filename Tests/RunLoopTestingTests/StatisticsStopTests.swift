@@ -44,6 +44,26 @@ import Testing
     }
   }
 
+  @Test func test_RLK_STAT_3_theFiguresOutliveTheThread() async throws {
+    try await VirtualTime.run { time in
+      let start = time.now
+      let thread = RunLoop.Thread(name: "counted") { loop in
+        loop.collectsStatistics = true
+        try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(1))) { _ in })
+      }
+      try thread.start()
+      let loop = thread.loop!
+      time.sleep(until: start.advanced(by: .seconds(2)))
+      thread.stop()
+      try thread.join()
+      let kept = loop.statistics
+      #expect(kept.timersFired == 1 && kept.runTime == .seconds(2))
+      #expect(!loop.collectsStatistics && !loop.isCounting)
+      #expect(loop.resetStatistics() == kept)
+      #expect(loop.statistics == RunLoop.Statistics())
+    }
+  }
+
   @Test func test_RLK_STAT_2_stoppedAndStartedWithinASleep() async throws {
     try await VirtualTime.run { time in
       let (loop, start) = (RunLoop.current, time.now)

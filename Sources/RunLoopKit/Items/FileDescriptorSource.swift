@@ -32,7 +32,8 @@ extension RunLoop {
       public static let readable = Readiness(rawValue: 1)
       /// A write of some bytes would not block.
       public static let writable = Readiness(rawValue: 2)
-      /// The other end is gone. Always reported [RLK-FD-11].
+      /// The other end is gone; for a source that is interested in reading also: it has stopped writing. Reported
+      /// whatever the interest is [RLK-FD-11]. Bytes may be left: read until the end of the file.
       public static let hangup = Readiness(rawValue: 4)
       /// The descriptor has an error pending, or the reading end is gone. Always reported.
       public static let error = Readiness(rawValue: 8)
@@ -85,7 +86,8 @@ extension RunLoop {
       /// and a callout that ran has returned [RLK-FD-14, RLK-FD-15, RLK-FD-17, RLK-FD-24, RLK-REMOVE-9]. The end of its
       /// loop's thread removes it from its modes, which destroys it if it has no other reference; if its own callout
       /// has ended the thread, the source is invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws closes
-      /// nothing.
+      /// nothing. If `add` throws, the source is still the descriptor's owner: it closes it when it is released, and
+      /// so does a method of `Local` that could not add it.
       case closesWhenInvalidated
     }
 

@@ -56,7 +56,7 @@ extension RunLoop {
     for item in recorded { state.commonItems.remove(item, from: self) }
     var blocks = Row<QueuedBlock>()
     state.detachBlocks(into: &blocks)
-    let extras = state.takeExtras()
+    let extras = state.takeExtras(kernel)
     activeCounters.store(0, ordering: .relaxed)
     let delayed = state.delayedPerforms.takeAll()
     let collected = state.collectedTimers.takeAll()

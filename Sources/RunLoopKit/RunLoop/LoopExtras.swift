@@ -53,6 +53,15 @@ final class LoopExtras {
     return RunLoop.Statistics(counters.pointee, kernel) - taken
   }
 
+  /// What was counted, and nothing else; nil if nothing was.
+  func figures(_ kernel: Kernel?) -> LoopExtras? {
+    let statistics = statistics(kernel)
+    guard statistics != RunLoop.Statistics() else { return nil }
+    let figures = LoopExtras()
+    figures.kept = statistics
+    return figures
+  }
+
   func resetStatistics(_ kernel: Kernel?) -> RunLoop.Statistics {
     let statistics = statistics(kernel)
     if isCollecting { taken = taken + statistics }

@@ -73,7 +73,12 @@ struct LoopState: ~Copyable {
     return made
   }
 
-  mutating func takeExtras() -> LoopExtras? { extras.take() }
+  /// Of a loop that ends: what it has counted stays.
+  mutating func takeExtras(_ kernel: Kernel?) -> LoopExtras? {
+    let taken = extras.take()
+    extras = taken?.figures(kernel)
+    return taken
+  }
 
   mutating func nextStamp() -> UInt64 {
     lastStamp += 1

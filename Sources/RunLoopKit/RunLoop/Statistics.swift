@@ -86,12 +86,12 @@ extension RunLoop {
   }
 
   /// What the loop has done since `collectsStatistics` became true or `resetStatistics()` was last called; while the
-  /// loop does not count, what it had done when it stopped counting. Each number was true at some moment of the
-  /// reading; they need not be of the same moment.
+  /// loop does not count, what it had done when it stopped counting, or when its thread ended [RLK-STAT-3]. Each number
+  /// was true at some moment of the reading; they need not be of the same moment.
   ///
   /// - Thread: Any; the loop does not wait for it.
   public var statistics: Statistics {
-    guard isUsable else { return Statistics() }
+    guard isInThisProcess else { return Statistics() }
     return lock.withLock { state.extras?.statistics(kernel) ?? Statistics() }
   }
 
@@ -101,7 +101,7 @@ extension RunLoop {
   /// - Thread: Any; the loop does not wait for it.
   @discardableResult
   public func resetStatistics() -> Statistics {
-    guard isUsable else { return Statistics() }
+    guard isInThisProcess else { return Statistics() }
     return lock.withLock { state.extras?.resetStatistics(kernel) ?? Statistics() }
   }
 

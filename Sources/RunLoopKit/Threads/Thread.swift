@@ -10,7 +10,8 @@ extension RunLoop {
   public final class Thread: Sendable {
     /// How a thread stops.
     public enum Ending: Sendable {
-      /// After the pass that runs. Nested runs are stopped too, one after the other [RLK-RESIDENT-4]. What waits is
+      /// After the pass that runs, with the blocks that the pass has begun to run: what was queued meanwhile, or for
+      /// another mode, does not run. Nested runs are stopped too, one after the other [RLK-RESIDENT-4]. What waits is
       /// released without having run [RLK-RESIDENT-3].
       case now
       /// After what was queued, signalled or due in the default mode at the moment of the stop; not after what follows
