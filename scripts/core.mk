@@ -21,7 +21,7 @@ CORE_SHOWN ?=
 CORE_CPPFLAGS := -D_GNU_SOURCE -Iinclude -ISources/CRunLoopCore/internal $(if $(CORE_SHOWN),-isystem $(CORE_SHOWN))
 CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c)
 CORE_HEADERS := $(wildcard include/crunloop/*.h)
-CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h)
+CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_kit/*.h)
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
 .PHONY: core core-test scheduled-test scheduled-kit-test fuzz-test header-test library-test debian-test c-embed-test core-clean

@@ -1,8 +1,13 @@
 #include "kernel_internal.h"
 #include "wakeup_port_internal.h"
 
+#include <crunloop_kit/looks.h>
+
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+
+_Static_assert(offsetof(rlc_wakeup_port, word) == 0 && RLC_WORD_RUNNING == 0, "as rlc_kit_is_quiet reads it");
 
 int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
     rlc_wakeup_port *port = malloc(sizeof *port);
@@ -90,13 +95,10 @@ static void close_if_over(rlc_wakeup_port *port) {
         close_descriptor(port);
 }
 
-/**
- * ASLEEP -> posted, and the write, unless another waker has posted first.
- *
- * @return False if the word has changed: `seen` is what it is now.
- */
-static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, uint32_t *seen, int *ret_status) {
-    bool has_posted = atomic_compare_exchange_strong(&port->word, seen, posted);
+/** ASLEEP -> posted, and the write. False if the word has changed: another waker has posted first, or the sleep is over. */
+static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, int *ret_status) {
+    uint32_t asleep = RLC_WORD_ASLEEP;
+    bool has_posted = atomic_compare_exchange_strong(&port->word, &asleep, posted);
     if (has_posted)
         *ret_status = wake_sleeper(port);
     return has_posted;
@@ -107,12 +109,17 @@ static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, uint3
  * rlc_wakeup_port_end then either sees the count, and leaves closing the descriptor to the writer, or has closed the
  * word before that change.
  */
-static bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, uint32_t *seen, int *ret_status) {
+static inline bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, int *ret_status) {
     atomic_fetch_add(&port->writers, 1);
-    bool has_posted = post_to_sleeper(port, posted, seen, ret_status);
+    bool has_posted = post_to_sleeper(port, posted, ret_status);
     atomic_fetch_sub(&port->writers, 1);
     close_if_over(port);
     return has_posted;
+}
+
+/* Apart, so that a post to an owner that is awake saves fewer registers. */
+__attribute__((noinline)) static bool post_asleep(rlc_wakeup_port *port, uint32_t posted, int *ret_status) {
+    return port->may_end ? post_as_writer(port, posted, ret_status) : post_to_sleeper(port, posted, ret_status);
 }
 
 static int post(rlc_wakeup_port *port, uint32_t posted) {
@@ -120,11 +127,11 @@ static int post(rlc_wakeup_port *port, uint32_t posted) {
         return -ECHILD;
     uint32_t seen = atomic_load(&port->word);
     while (seen != RLC_WORD_CLOSED) {
-        int status = 0;
         if (seen == RLC_WORD_ASLEEP) {
-            if (port->may_end ? post_as_writer(port, posted, &seen, &status)
-                              : post_to_sleeper(port, posted, &seen, &status))
+            int status;
+            if (post_asleep(port, posted, &status))
                 return status;
+            seen = atomic_load(&port->word);
         } else if (atomic_compare_exchange_weak(
                        &port->word, &seen, seen == RLC_WORD_POSTED ? RLC_WORD_POSTED : posted)) {
             return 0;
@@ -146,7 +153,7 @@ bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port) {
 }
 
 rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port) {
-    return rlc_wakeup_word_take(port);
+    return rlc_kit_is_quiet(port) ? RLC_WAKE_NONE : rlc_wakeup_word_take(port);
 }
 
 bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port) {

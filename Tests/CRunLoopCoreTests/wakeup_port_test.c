@@ -1,5 +1,7 @@
 #include "harness.h"
 
+#include <crunloop_kit/looks.h>
+
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -54,6 +56,25 @@ static void test_RLC_WAKE_3_kick_is_weaker_than_a_wake(void) {
     CHECK_EQUAL(rlc_wakeup_port_kick(port), 0);
     CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_KICKED);
     CHECK_EQUAL(count_of(&kernel.writes), 1);
+    rlc_wakeup_port_release(port);
+}
+
+static void test_RLC_WAKE_10_quiet_if_take_has_nothing_to_do(void) {
+    rlc_wakeup_port *port = make_port();
+    CHECK(rlc_kit_is_quiet(port));
+    CHECK_EQUAL(rlc_wakeup_port_kick(port), 0);
+    CHECK(!rlc_kit_is_quiet(port));
+    CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_KICKED);
+    CHECK(rlc_kit_is_quiet(port));
+    CHECK_EQUAL(rlc_wakeup_port_signal(port), 0);
+    CHECK(!rlc_kit_is_quiet(port));
+    CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_POSTED);
+    CHECK(rlc_wakeup_port_begin_wait(port));
+    CHECK(!rlc_kit_is_quiet(port)); /* take ends the wait */
+    CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_NONE);
+    CHECK(rlc_kit_is_quiet(port));
+    rlc_wakeup_port_close(port);
+    CHECK(!rlc_kit_is_quiet(port));
     rlc_wakeup_port_release(port);
 }
 
@@ -261,6 +282,7 @@ int main(void) {
     RUN(test_RLC_WAKE_1_no_write_while_awake);
     RUN(test_RLC_WAKE_2_one_write_while_asleep);
     RUN(test_RLC_WAKE_3_kick_is_weaker_than_a_wake);
+    RUN(test_RLC_WAKE_10_quiet_if_take_has_nothing_to_do);
     RUN(test_RLC_WAKE_4_closed);
     RUN(test_RLC_WAKE_5_the_descriptor_lives_with_the_last_reference);
     RUN(test_RLC_WAKE_9_the_descriptor_goes_with_the_end);

@@ -121,8 +121,8 @@ RLC_API bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 /**
  * Ends a wait, and returns what was posted; the state becomes RUNNING unless the port is closed.
  *
- * The owner may call it without a wait as well, to discard a wake. In either case, what the waker published before is
- * visible afterwards: the call is a read-modify-write with acquire semantics, even if nothing is posted.
+ * The owner may call it without a wait as well, to discard a wake. In either case, what the wakers published before
+ * what the call returns is visible afterwards, also of those that found it posted already.
  *
  * @param port The port.
  * @return What was posted; RLC_WAKE_NONE if nothing was, or the port is closed.

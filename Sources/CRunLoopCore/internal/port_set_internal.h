@@ -57,6 +57,9 @@ typedef struct rlc_batch {
 } rlc_batch;
 
 struct rlc_port_set {
+    uint32_t cursor, fetched; /**< Of the batch: first, with the next one, as rlc_kit_port_set_head. [loop] */
+    /** A member that is not muted is RLC_PORT_UNWATCHED. Set under the lock. */
+    _Atomic bool has_unwatched;
     const rlc_kernel *kernel;
     rlc_slot_table ports;
     rlc_port_bucket *buckets;
@@ -69,8 +72,6 @@ struct rlc_port_set {
     _Atomic(rlc_batch *) next_batch;
     _Atomic uint64_t rebuilds;
     _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
-    /** A member that is not muted is RLC_PORT_UNWATCHED. Set under the lock. */
-    _Atomic bool has_unwatched;
     /**
      * A registration may have outlived its member: its number was closed while a duplicate stayed open. Under the lock.
      */
@@ -79,7 +80,6 @@ struct rlc_port_set {
     /* From here on: the owner's thread only. */
     bool is_fresh;   /**< Nothing has been taken since the wait that fetched the batch. */
     bool is_trusted; /**< Its events are reported as they were fetched: rlc_loop's pass is not over yet. */
-    uint32_t cursor, fetched;
     uint32_t shared_cursor; /**< One more than the cursor of the event that goes to several members. */
     uint32_t changes_at_wait;
     rlc_batch *batch;

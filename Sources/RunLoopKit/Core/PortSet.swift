@@ -112,7 +112,7 @@ struct PortSet {
   /// A look would find an event, true or stale. One system call. [loop]
   var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
-  var hasBatch: Bool { rlc_port_set_has_batch(set) }
+  var hasBatch: Bool { rlc_kit_has_batch(set) }
 
   /// Fetches events; nothing to be locked. The only place where a loop sleeps. How many, or `-errno`.
   @inline(never)

@@ -65,7 +65,7 @@ struct WakeWord: ~Copyable {
   /// afterwards. [loop]
   @inline(__always)
   func take() -> Posted {
-    guard let pointer else { return .none }
+    guard let pointer, !rlc_kit_is_quiet(pointer) else { return .none }
     return Posted(number: rlc_wakeup_port_take(pointer).rawValue)
   }
 

@@ -24,7 +24,7 @@ extension RunLoop {
       if hasHandled { mode.performBlocks(on: self) }
       let isPolling = hasHandled || isPoll  // (f)
 
-      var event = PassEvent.none
+      let event: PassEvent
       if !hasJustServedMainQueue, activation.servesMainQueue, MainQueuePort.take() {  // (g)
         wakes.keep(for: activation)
         event = .mainQueue

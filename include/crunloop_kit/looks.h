@@ -1,0 +1,49 @@
+/**
+ * <crunloop_kit/looks.h>: what the Swift modules look at in each pass, as loads instead of calls.
+ *
+ * These functions read the first members of opaque types. They are for code that is built together with the core, as
+ * RunLoopKit is, and are not installed: a C host calls the functions of the public headers.
+ */
+#ifndef CRUNLOOP_KIT_LOOKS_H
+#define CRUNLOOP_KIT_LOOKS_H
+
+#include <crunloop/port_set.h>
+#include <crunloop/wakeup_port.h>
+
+RLC_BEGIN_DECLS
+
+/**
+ * Tells whether a port is in the state RUNNING: nothing is posted, and no wait is announced. Then rlc_wakeup_port_take
+ * would return RLC_WAKE_NONE and change nothing [RLC-WAKE-10].
+ *
+ * @param port The port.
+ * @return True if the port is in that state. A wake that is posted afterwards stays posted.
+ *
+ * Thread: [loop].  Cost: one load.
+ */
+static inline bool rlc_kit_is_quiet(const rlc_wakeup_port *port) {
+    return __atomic_load_n((const uint32_t *)(const void *)port, __ATOMIC_SEQ_CST) == 0;
+}
+
+/** How a port set begins. */
+struct rlc_kit_port_set_head {
+    uint32_t cursor;
+    uint32_t fetched;
+    bool has_unwatched;
+};
+
+/**
+ * Answers what rlc_port_set_has_batch answers.
+ *
+ * @param set The set.
+ * @return True if rlc_port_set_take has something to do.
+ *
+ * Thread: [loop].  Cost: two loads.
+ */
+static inline bool rlc_kit_has_batch(const rlc_port_set *set) {
+    const struct rlc_kit_port_set_head *head = (const struct rlc_kit_port_set_head *)(const void *)set;
+    return head->cursor < head->fetched || __atomic_load_n(&head->has_unwatched, __ATOMIC_ACQUIRE);
+}
+
+RLC_END_DECLS
+#endif
