@@ -1,0 +1,92 @@
+import RunLoopKit
+
+extension RunLoop {
+  /// The signals that the process receives, for tasks, by a `SignalSource` that is in the mode while a task waits.
+  ///
+  /// Call `RunLoop.Signal.block(_:)` first of all in `main`: the rules of the mask are those of `SignalSource`. While
+  /// the task is busy, standard signals coalesce, and real-time signals queue.
+  ///
+  /// ```swift
+  /// for try await info in try RunLoop.main.signals(.terminate, .hangup) { … }
+  /// ```
+  /// - Parameters:
+  ///   - signals: Which signals to receive; at least one.
+  ///   - mode: A loop that does not run in this mode delivers nothing.
+  /// - Throws: As `SignalSource.init`.
+  /// - Thread: Any; signals that the calling thread does not block yet are blocked there.
+  public func signals(_ signals: Signal..., in mode: Mode = .default) throws -> EventSequence<SignalInfo> {
+    try EventSequence(of: self, in: mode) { feed in
+      let turn = feed.makeTurn()
+      feed.append(try SignalSource(Set(signals)) { _, info in turn.deliver(info) })
+    }
+  }
+
+  /// The ends of processes, for tasks, in the order in which the loop notices them, by a `ChildSource` for each. The
+  /// sequence ends after the last one [RLK-STREAM-9]. For a single process: `exit(of:ownership:in:timeout:)`.
+  ///
+  /// - Parameters:
+  ///   - processIDs: At least 1 each.
+  ///   - ownership: `.killedWhenInvalidated`: what still runs when the sequence is released is ended, and if the call
+  ///     throws, what it has made a source for.
+  ///   - mode: A loop that does not run in this mode notices no end.
+  /// - Throws: As `ChildSource.init`.
+  /// - Thread: Any. - Complexity: O(processes).
+  public func exits(
+    of processIDs: [Int32], ownership: ChildSource.Ownership = .borrowed, in mode: Mode = .default
+  ) throws -> EventSequence<(processID: Int32, status: ExitStatus)> {
+    try EventSequence(of: self, in: mode) { feed in
+      if processIDs.isEmpty { feed.finish() }
+      for processID in processIDs {
+        let turn = feed.makeTurn()
+        feed.append(
+          try ChildSource(processID: processID, ownership: ownership) { _, status in
+            turn.deliver((processID, status), isLast: true)
+          })
+      }
+    }
+  }
+
+  /// What happens to a file, or in a folder, for tasks, by a `FileWatch` that is in the mode while a task waits. The
+  /// sequence ends after `.ended` [RLK-STREAM-9].
+  ///
+  /// Events that come while the task is busy wait with the kernel, which tells by `.overflow` if they become too many.
+  /// - Parameters:
+  ///   - path: A file or a folder; a symbolic link at its end is followed.
+  ///   - events: Which events to deliver.
+  ///   - mode: A loop that does not run in this mode delivers nothing.
+  /// - Throws: As `FileWatch.init`.
+  /// - Thread: Any. - Complexity: Six system calls.
+  public func fileEvents(
+    at path: String, _ events: FileWatch.Events = .changes, in mode: Mode = .default
+  ) throws -> EventSequence<FileWatch.Event> {
+    try EventSequence(of: self, in: mode) { feed in
+      let turn = feed.makeTurn()
+      feed.append(
+        try FileWatch(path: path, events: events) { _, event in turn.deliver(event, isLast: event.kind == .ended) })
+    }
+  }
+
+  /// Shortages of memory, for tasks, by a `MemoryPressure` source that is in the mode while a task waits. The sequence
+  /// ends after `.ended` [RLK-STREAM-9].
+  ///
+  /// - Parameters:
+  ///   - stall: Which stalls count.
+  ///   - time: How long they must have been.
+  ///   - window: In which time.
+  ///   - path: The machine's file, or that of a control group.
+  ///   - mode: A loop that does not run in this mode delivers nothing.
+  /// - Throws: As `MemoryPressure.init`.
+  /// - Thread: Any.
+  public func memoryPressure(
+    _ stall: MemoryPressure.Stall, longerThan time: Duration, within window: Duration,
+    path: String = "/proc/pressure/memory", in mode: Mode = .default
+  ) throws -> EventSequence<MemoryPressure.Event> {
+    try EventSequence(of: self, in: mode) { feed in
+      let turn = feed.makeTurn()
+      feed.append(
+        try MemoryPressure(stall, longerThan: time, within: window, path: path) { _, event in
+          turn.deliver(event, isLast: event == .ended)
+        })
+    }
+  }
+}

@@ -1,0 +1,265 @@
+internal import Synchronization
+
+/// Between the items of a sequence and the tasks that await its elements.
+///
+/// The items are members of their mode only while a task waits. So nothing piles up here: what happens meanwhile waits
+/// where it waits for any item that is in no mode (in the descriptor, in the queue of a port, with the kernel). What
+/// cannot wait, the activities of a loop, is kept here, up to a limit.
+package final class EventFeed<Element: Sendable>: @unchecked Sendable {
+  private struct State: ~Copyable {
+    /// In the order of their calls.
+    var waiting: [Resumption<Element?>] = []
+    /// Elements for which no task has waited.
+    var ready = Row<Element>()
+    var end: End?
+  }
+
+  /// No item is left.
+  private enum End {
+    case finished
+    case lost(RunLoopError)
+
+    func result() -> Result<Element?, any Error> {
+      switch self {
+      case .finished: .success(nil)
+      case .lost(let error): .failure(error)
+      }
+    }
+  }
+
+  private struct WeakItem {
+    weak var item: RunLoop.Item?
+  }
+
+  private let loop: RunLoop
+  private let mode: RunLoop.Mode
+  /// How many elements are kept of items that stay members, the newest ones; nil: they leave the mode.
+  private let kept: Int?
+  private let state = Mutex(State())
+  /// Held while items are added and removed, which calls no user code for these; never inside of the state's lock.
+  private let membership = Lock()
+  /// While they are in no mode. Guarded by `membership`, as what follows.
+  private var idle: [RunLoop.Item] = []
+  /// While the loop holds them, and nobody else: with the loop they go.
+  private var joined: [WeakItem] = []
+
+  fileprivate init(_ loop: RunLoop, _ mode: RunLoop.Mode, keepingNewest kept: Int?) {
+    self.loop = loop
+    self.mode = mode
+    self.kept = kept
+  }
+
+  /// No item will come. Before the first call of `next`.
+  package func finish() { state.withLock { $0.end = .finished } }
+
+  /// Before the first call of `next`. The item's closure holds a turn, and nothing else that keeps this feed.
+  package func append(_ item: RunLoop.Item) { membership.withLock { idle.append(item) } }
+
+  /// For the closure of one item.
+  package func makeTurn() -> EventTurn<Element> { EventTurn(self) }
+
+  // MARK: A task
+
+  nonisolated(nonsending) fileprivate func next() async throws -> Element? {
+    try await Resumption<Element?>.wait { task in
+      if let result = take(for: task) {
+        task.settle(result)
+        return { false }
+      }
+      do {
+        try join()
+      } catch {
+        guard withdraw(task) else { return { false } }
+        if loop.hasEnded { cancel() }  // of a port: so that its senders learn of it
+        throw error
+      }
+      return { [self] in withdraw(task) }
+    }
+  }
+
+  /// What is there without waiting; nil: the task waits from now on.
+  private func take(for task: Resumption<Element?>) -> Result<Element?, any Error>? {
+    state.withLock { state in
+      if let element = state.ready.takeFirst() {
+        state.ready.trim()
+        return .success(element)
+      }
+      if let end = state.end { return end.result() }
+      state.waiting.append(task)
+      return nil
+    }
+  }
+
+  /// False if it does not wait any more.
+  private func withdraw(_ task: Resumption<Element?>) -> Bool {
+    let wasWaiting = state.withLock { state in
+      guard let index = state.waiting.firstIndex(where: { $0 === task }) else { return false }
+      state.waiting.remove(at: index)
+      return true
+    }
+    if wasWaiting { leaveUnlessAwaited() }
+    return wasWaiting
+  }
+
+  private var isAwaited: Bool { state.withLock { !$0.waiting.isEmpty } }
+
+  // MARK: The items
+
+  /// Adds the items. Of those that stay members before the first call of `next`, too.
+  fileprivate func join() throws {
+    membership.lock()
+    defer { membership.unlock() }
+    while kept != nil || isAwaited, let item = idle.last {
+      try loop.add(item, to: mode)
+      joined.append(WeakItem(item: item))
+      idle.removeLast()
+    }
+  }
+
+  /// Decided under the same lock as joining, so that none leaves behind the back of a task that has come to wait.
+  private func leaveUnlessAwaited() {
+    if kept != nil { return }
+    membership.lock()
+    defer { membership.unlock() }
+    guard !isAwaited else { return }
+    for case let item? in joined.map(\.item) {
+      idle.append(item)
+      loop.remove(item, from: mode)
+    }
+    joined = []
+  }
+
+  /// In the item's callout.
+  fileprivate func deliver(_ element: Element) {
+    let task = state.withLock { state -> Resumption<Element?>? in
+      if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+      state.ready.append(element)
+      if let kept, state.ready.count > kept { _ = state.ready.takeFirst() }
+      return nil
+    }
+    leaveUnlessAwaited()
+    task?.settle(.success(element))
+  }
+
+  /// The closure of an item was released; `isDone`: it had nothing more to deliver.
+  fileprivate func hasLost(isDone: Bool) {
+    guard loop.isInThisProcess else { return }
+    var held: [RunLoop.Item] = []  // released without the lock: this may be the last reference
+    let isLeft = membership.withLock {
+      held = joined.compactMap(\.item) + idle
+      joined.removeAll { $0.item?.isValid != true }
+      idle.removeAll { !$0.isValid }
+      return !joined.isEmpty || !idle.isEmpty
+    }
+    withExtendedLifetime(held) {}
+    if isDone && isLeft { return }
+    let end: End = isDone ? .finished : .lost(loop.hasEnded ? loop.endedError : .invalidItem("the sequence's item"))
+    let waiting = state.withLock { state in
+      if state.end == nil { state.end = end }
+      let waiting = state.waiting
+      state.waiting = []
+      return waiting
+    }
+    for task in waiting { task.settle(end.result()) }
+  }
+
+  /// No task will call any more, or the loop has ended.
+  fileprivate func cancel() {
+    guard loop.isInThisProcess else { return }
+    let items = membership.withLock {
+      let items = idle + joined.compactMap(\.item)
+      idle = []
+      return items
+    }
+    for item in items { item.invalidate() }
+  }
+}
+
+/// The way from an item's closure, which alone holds it, to the feed.
+package final class EventTurn<Element: Sendable>: Sendable {
+  private let feed: EventFeed<Element>
+  private let isDone = Atomic<Bool>(false)
+
+  fileprivate init(_ feed: EventFeed<Element>) { self.feed = feed }
+
+  /// In the item's callout. `isLast`: the item is invalid after it.
+  package func deliver(_ element: Element, isLast: Bool = false) {
+    if isLast { isDone.store(true, ordering: .releasing) }
+    feed.deliver(element)
+  }
+
+  deinit { feed.hasLost(isDone: isDone.load(ordering: .acquiring)) }
+}
+
+extension RunLoop {
+  /// What the items of a loop report, for tasks: one element for each callout [RLK-STREAM-1].
+  ///
+  /// ```swift
+  /// for try await info in try RunLoop.main.signals(.hangup) { readConfiguration() }
+  /// ```
+  ///
+  /// **Nothing is lost, and nothing piles up.** The items are in the mode only while a task waits for the next element.
+  /// While the task is busy, events wait where they wait for an item that is in no mode: in the descriptor, in the
+  /// port's queue, with the kernel [RLK-STREAM-2]. `activities(_:in:keepingNewest:)` is the exception, and says so. An
+  /// item that is in no mode does not keep a run going.
+  ///
+  /// **Several tasks** may iterate over one sequence, also by copies of it: each element goes to one of them, in the
+  /// order in which they wait [RLK-STREAM-3].
+  ///
+  /// **The end.** Cancelling a task that waits ends its wait at once; it throws `CancellationError`, and the next
+  /// element goes to somebody else [RLK-STREAM-4]. The items are invalidated when the last copy of the sequence and its
+  /// iterators are released [RLK-STREAM-5]. If the loop ends, a task that waits and each later one throw `.loopEnded`
+  /// [RLK-STREAM-6].
+  /// - Thread: Any.
+  public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
+    public typealias Failure = any Error
+    private let subscription: Subscription
+
+    /// Ends what it has begun when the last sequence and iterator are gone.
+    fileprivate final class Subscription: Sendable {
+      let feed: EventFeed<Element>
+      init(_ feed: EventFeed<Element>) { self.feed = feed }
+      deinit { feed.cancel() }
+    }
+
+    /// - Parameters:
+    ///   - kept: How many elements are kept of items that stay in the mode from now on; nil: they do not.
+    ///   - appendItems: If it throws, the items that it has appended are invalidated.
+    package init(
+      of loop: RunLoop, in mode: Mode, keepingNewest kept: Int? = nil, _ appendItems: (EventFeed<Element>) throws -> Void
+    ) throws {
+      let feed = EventFeed<Element>(loop, mode, keepingNewest: kept)
+      subscription = Subscription(feed)
+      try appendItems(feed)
+      if kept != nil { try feed.join() }
+    }
+
+    /// As the other one, of items that cannot fail.
+    package init(of loop: RunLoop, in mode: Mode, _ appendItems: (EventFeed<Element>) -> Void) {
+      let feed = EventFeed<Element>(loop, mode, keepingNewest: nil)
+      subscription = Subscription(feed)
+      appendItems(feed)
+    }
+
+    /// Awaits the elements of a sequence.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+      fileprivate let subscription: Subscription
+
+      /// Suspends the task until the next element.
+      ///
+      /// - Returns: Nil if no more can come.
+      /// - Throws: `CancellationError`; `.loopEnded`; `.invalidItem` if other code has invalidated the item; else as
+      ///   `add(_:to:)`.
+      /// - Thread: Any. - Blocks: No. - Complexity: Adding the item to its mode and removing it.
+      public mutating func next() async throws -> Element? { try await subscription.feed.next() }
+
+      /// As `next()`, without leaving the actor of the caller.
+      public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+        try await subscription.feed.next()
+      }
+    }
+
+    /// An iterator over the elements from now on: iterators share them.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
+  }
+}

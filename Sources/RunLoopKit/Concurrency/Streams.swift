@@ -1,0 +1,130 @@
+extension RunLoop {
+  /// The readiness of a descriptor, for tasks, by a `FileDescriptorSource` that is in the mode while a task waits.
+  ///
+  /// The descriptor is level-triggered: an element tells that it was ready a moment ago, and a task that does not read
+  /// gets the next element at once.
+  /// - Parameters:
+  ///   - fileDescriptor: As for the source.
+  ///   - interest: What to wait for. `.hangup` and `.error` are delivered in any case.
+  ///   - ownership: Whether the descriptor is closed when the sequence is released.
+  ///   - mode: A loop that does not run in this mode delivers nothing.
+  /// - Throws: As `FileDescriptorSource.init`.
+  /// - Thread: Any. - Complexity: Two system calls an element.
+  public func readiness(
+    of fileDescriptor: Int32, for interest: FileDescriptorSource.Readiness = .readable,
+    ownership: FileDescriptorSource.Ownership = .borrowed, in mode: Mode = .default
+  ) throws -> EventSequence<FileDescriptorSource.Readiness> {
+    try EventSequence(of: self, in: mode) { feed in
+      let turn = feed.makeTurn()
+      feed.append(
+        try FileDescriptorSource(fileDescriptor: fileDescriptor, interest: interest, ownership: ownership) { _, ready in
+          turn.deliver(ready)
+        })
+    }
+  }
+
+  /// A new port, and its messages, for tasks.
+  ///
+  /// The port is in the mode while a task waits: so a task that is busy holds the senders back as soon as `queueLimit`
+  /// messages wait.
+  /// - Parameters:
+  ///   - queueLimit: As for a `Port`.
+  ///   - mode: A loop that does not run in this mode delivers nothing.
+  /// - Returns: The port, for `sendRight`, which is invalid when the sequence is released; and the sequence.
+  /// - Thread: Any. - Complexity: O(1).
+  public func messages(
+    queueLimit: Int = Port.defaultQueueLimit, in mode: Mode = .default
+  ) -> (port: Port, messages: EventSequence<Message>) {
+    var made: Port?
+    let messages = EventSequence<Message>(of: self, in: mode) { feed in
+      let turn = feed.makeTurn()
+      let port = Port(queueLimit: queueLimit) { _, message in turn.deliver(message) }
+      feed.append(port)
+      made = port
+    }
+    return (made.unsafelyUnwrapped, messages)  // made above
+  }
+
+  /// The activities of the loop, for tasks.
+  ///
+  /// The loop does not wait for a task: an observer keeps the newest activities for it, and drops older ones
+  /// [RLK-STREAM-7]. A task on the loop's own executor gets an activity in the pass after it at the earliest.
+  /// - Parameters:
+  ///   - activities: Which ones.
+  ///   - mode: The observer's mode.
+  ///   - count: How many activities are kept for a busy task; less than 1 counts as 1.
+  /// - Throws: As `add(_:to:)`.
+  /// - Thread: Any. - Complexity: O(1) an activity.
+  public func activities(
+    _ activities: Activity, in mode: Mode = .default, keepingNewest count: Int = 16
+  ) throws -> EventSequence<Activity> {
+    try EventSequence(of: self, in: mode, keepingNewest: max(1, count)) { feed in
+      let turn = feed.makeTurn()
+      feed.append(Observer(activities) { _, activity in turn.deliver(activity) })
+    }
+  }
+}
+
+extension RunLoop.Clock {
+  /// One element at each date of a phase, for tasks, by this clock.
+  ///
+  /// The first date is one interval from the call. A task that is busy misses dates: the next element comes at once, is
+  /// the latest date that has passed, and tells how many were skipped [RLK-STREAM-8]. So nothing piles up, and the
+  /// phase is kept.
+  /// - Parameters:
+  ///   - interval: More than zero; what is less than a nanosecond counts as one.
+  ///   - tolerance: How much later than its date an element may come, to save a wake. Nil: the loop's
+  ///     `defaultTimerTolerance`.
+  /// - Thread: Any. - Complexity: O(log timers) an element.
+  public func ticks(every interval: Duration, tolerance: Duration? = nil) -> RunLoop.Ticks {
+    RunLoop.Ticks(clock: self, start: now, interval: max(interval, .nanoseconds(1)), tolerance: tolerance)
+  }
+}
+
+extension RunLoop {
+  /// The dates of a phase, for tasks: see `RunLoop.Clock.ticks(every:tolerance:)`. Iterators are independent of each
+  /// other.
+  /// - Thread: Any: a value, which retains the loop.
+  public struct Ticks: AsyncSequence, Sendable {
+    public typealias Failure = any Error
+    fileprivate let clock: Clock
+    fileprivate let start: Instant
+    fileprivate let interval: Duration
+    fileprivate let tolerance: Duration?
+
+    /// A date that has come.
+    /// - Thread: Any: a value.
+    public struct Tick: Hashable, Sendable {
+      /// When it was due.
+      public let date: Instant
+      /// How many dates before it have passed since the last element.
+      public let missed: Int
+    }
+
+    /// Awaits the dates.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+      fileprivate let ticks: Ticks
+      fileprivate var last: Instant
+
+      /// Suspends the task until the next date.
+      ///
+      /// - Returns: Never nil.
+      /// - Throws: As `RunLoop.Clock.sleep(until:tolerance:)`: `CancellationError`, `.loopEnded`.
+      /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
+      public mutating func next() async throws -> Tick? { try await next(isolation: #isolation) }
+
+      /// As `next()`, without leaving the actor of the caller.
+      public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Tick? {
+        let due = last.advanced(by: ticks.interval)
+        try await ticks.clock.sleep(until: due, tolerance: ticks.tolerance)
+        let late = due.duration(to: ticks.clock.now).nanosecondsRoundedUp
+        let missed = Int(clamping: late / ticks.interval.nanosecondsRoundedUp)
+        last = due.advanced(by: ticks.interval * missed)
+        return Tick(date: last, missed: missed)
+      }
+    }
+
+    /// An iterator over the dates from the call of `ticks(every:tolerance:)` on.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(ticks: self, last: start) }
+  }
+}

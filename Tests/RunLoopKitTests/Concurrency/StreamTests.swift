@@ -1,0 +1,215 @@
+import Glibc
+import RunLoopKit
+import RunLoopTestSupport
+import Testing
+
+import class RunLoopKit.RunLoop
+
+/// A loop of a thread, for the time of a test.
+private func withLoop(_ body: (RunLoop, RunLoop.Thread) async throws -> Void) async throws {
+  let thread = RunLoop.Thread(name: "stream")
+  try await thread.start()
+  try await body(try #require(thread.loop), thread)
+  thread.stop()
+  try await thread.join()
+}
+
+/// Without what keeps the thread's loop running.
+private func members(_ loop: RunLoop) -> Int { loop.items(in: .default).count { !($0 is RunLoop.Source) } }
+
+/// The two ends of a pipe, which are closed with their owner.
+private final class BytePipe: Sendable {
+  let (reading, writing): (Int32, Int32)
+
+  init() {
+    var ends: [Int32] = [-1, -1]
+    precondition(pipe(&ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
+    (reading, writing) = (ends[0], ends[1])
+  }
+
+  func put(_ byte: UInt8) { withUnsafeBytes(of: byte) { _ = write(writing, $0.baseAddress, 1) } }
+
+  func take() -> UInt8? {
+    var byte: UInt8 = 0
+    return read(reading, &byte, 1) == 1 ? byte : nil
+  }
+
+  deinit {
+    close(reading)
+    close(writing)
+  }
+}
+
+@Suite struct StreamTests {
+  @Test func test_RLK_STREAM_1_aTaskGetsAnElementForEachCallout() async throws {
+    try await withLoop { loop, _ in
+      let pipe = BytePipe()
+      var bytes: [UInt8] = []
+      pipe.put(1)
+      for try await ready in try loop.readiness(of: pipe.reading) {
+        #expect(ready == .readable)
+        bytes.append(try #require(pipe.take()))
+        if bytes.count == 100 { break }
+        pipe.put(UInt8(bytes.count + 1))
+      }
+      #expect(bytes == Array(1...100))
+      #expect(members(loop) == 0)
+    }
+  }
+
+  /// A busy task: the descriptor is in no mode, and the port holds its senders back.
+  @Test func test_RLK_STREAM_2_nothingIsLostAndNothingPilesUp() async throws {
+    try await withLoop { loop, _ in
+      let pipe = BytePipe()
+      var iterator = try loop.readiness(of: pipe.reading).makeAsyncIterator()
+      #expect(members(loop) == 0)
+      pipe.put(7)
+      #expect(try await iterator.next() == .readable)
+      #expect(members(loop) == 0)
+      #expect(try await iterator.next() == .readable)  // it has not been read
+      #expect(pipe.take() == 7)
+
+      let (port, messages) = loop.messages(queueLimit: 2)
+      let right = port.sendRight
+      for id: UInt32 in 1...2 { try right.trySend(RunLoop.Message(id: id)) }
+      #expect(throws: RunLoopError.portFull) { try right.trySend(RunLoop.Message(id: 3)) }
+      let sender = TestThread { for id: UInt32 in 3...100 { try? right.send(RunLoop.Message(id: id)) } }
+      var ids: [UInt32] = []
+      for try await message in messages {
+        ids.append(message.id)
+        #expect(port.pendingCount <= 2)
+        if ids.count == 100 { break }
+      }
+      #expect(ids == Array(1...100))
+      sender.join()
+    }
+  }
+
+  @Test func test_RLK_STREAM_3_tasksShareASequence() async throws {
+    try await withLoop { loop, _ in
+      let (port, messages) = loop.messages(queueLimit: 4)
+      let right = port.sendRight
+      let tasks = (0..<3).map { _ in
+        Task {
+          var ids: [UInt32] = []
+          for try await message in messages {
+            if message.id == 0 { break }
+            ids.append(message.id)
+          }
+          return ids
+        }
+      }
+      let sender = TestThread {
+        for id: UInt32 in 1...300 { try? right.send(RunLoop.Message(id: id)) }
+        for _ in 0..<3 { try? right.send(RunLoop.Message(id: 0)) }
+      }
+      var all: [UInt32] = []
+      for task in tasks {
+        let ids = try await task.value
+        #expect(ids == ids.sorted())
+        all += ids
+      }
+      #expect(all.sorted() == Array(1...300))
+      sender.join()
+    }
+  }
+
+  @Test func test_RLK_STREAM_4_cancellingEndsAWaitAndLosesNothing() async throws {
+    try await withLoop { loop, _ in
+      let (port, messages) = loop.messages()
+      let waiting = Task { try await messages.first { _ in true }?.id }
+      await yieldUntil(loop.contains(port))
+      waiting.cancel()
+      await #expect(throws: CancellationError.self) { try await waiting.value }
+      #expect(!loop.contains(port) && port.isValid)
+      try port.sendRight.trySend(RunLoop.Message(id: 5))
+      #expect(try await messages.first { _ in true }?.id == 5)
+    }
+  }
+
+  @Test func test_RLK_STREAM_5_theItemsGoWithTheSequence() async throws {
+    try await withLoop { loop, _ in
+      var held: (port: RunLoop.Port, messages: RunLoop.EventSequence<RunLoop.Message>)? = loop.messages()
+      let port = try #require(held?.port)
+      var iterator = held?.messages.makeAsyncIterator()
+      held = nil
+      #expect(port.isValid)
+      try port.sendRight.trySend(RunLoop.Message(id: 1))
+      #expect(try await iterator?.next()?.id == 1)
+      iterator = nil
+      #expect(!port.isValid)
+      // Also of a task that is cancelled in its wait, and an item that could not be made.
+      let pipe = BytePipe()
+      let task = Task { for try await _ in try loop.readiness(of: pipe.reading) {} }
+      await yieldUntil(members(loop) == 1)
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(members(loop) == 0)
+      #expect(throws: RunLoopError.self) { try loop.readiness(of: -1) }
+    }
+  }
+
+  @Test func test_RLK_STREAM_6_theLoopsEndEndsTheWaits() async throws {
+    try await withLoop { loop, thread in
+      let pipe = BytePipe()
+      let readiness = try loop.readiness(of: pipe.reading)
+      let (port, messages) = loop.messages()
+      let (idle, later) = loop.messages()
+      let first = Task { for try await _ in readiness {} }
+      let second = Task { for try await _ in messages {} }
+      await yieldUntil(members(loop) == 2)
+      thread.stop(.now)
+      await #expect(throws: RunLoopError.loopEnded) { try await first.value }
+      await #expect(throws: RunLoopError.loopEnded) { try await second.value }
+      #expect(!port.isValid)
+      try await thread.join()
+      await #expect(throws: RunLoopError.loopEnded) { for try await _ in later {} }
+      #expect(!idle.isValid)  // its senders learn of it
+      await #expect(throws: RunLoopError.loopEnded) { for try await _ in readiness {} }
+      #expect(throws: RunLoopError.loopEnded) { try loop.activities(.all) }
+    }
+  }
+
+  @Test func otherCodeInvalidatesTheItem() async throws {
+    try await withLoop { loop, _ in
+      let (port, messages) = loop.messages()
+      let task = Task { for try await _ in messages {} }
+      await yieldUntil(loop.contains(port))
+      port.invalidate()
+      await #expect(throws: RunLoopError.invalidItem) { try await task.value }
+    }
+  }
+
+  /// Consumers that come, are cancelled and go at moments that a seed decides: every message is received once.
+  @Test(arguments: 0..<20) func test_RLK_STREAM_4_everyMessageIsReceivedOnce(seed: UInt64) async throws {
+    var random = SplitMix(seed)
+    try await withLoop { loop, _ in
+      let (port, messages) = loop.messages(queueLimit: 3)
+      let right = port.sendRight
+      let received = Box<[UInt32]>([])
+      let sender = TestThread { for id: UInt32 in 1...200 { try? right.send(RunLoop.Message(id: id)) } }
+      var tasks: [Task<Void, any Error>] = []
+      while received.value.count < 200 {
+        let count = 1 + random.below(5)
+        tasks.append(
+          Task {
+            var iterator = messages.makeAsyncIterator()
+            for _ in 0..<count {
+              guard let message = try await iterator.next() else { return }
+              received.update { $0.append(message.id) }
+            }
+          })
+        if random.isOne(in: 2) { tasks[random.below(tasks.count)].cancel() }
+        if random.isOne(in: 2) { await Task.yield() }
+        if tasks.count > 8 {
+          tasks[0].cancel()  // there may be nothing left for it
+          _ = await tasks.removeFirst().result
+        }
+      }
+      for task in tasks { task.cancel() }
+      for task in tasks { _ = await task.result }
+      sender.join()
+      #expect(received.value.sorted() == Array(1...200))
+    }
+  }
+}

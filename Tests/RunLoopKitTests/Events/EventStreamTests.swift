@@ -1,0 +1,79 @@
+import Glibc
+import RunLoopEvents
+import RunLoopKit
+import Testing
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+private func spawn(_ command: String) throws -> Int32 {
+  try RunLoop.ChildSource.spawn("/bin/sh", arguments: ["-c", command])
+}
+
+@Suite struct EventStreamTests {
+  @Test func test_RLK_STREAM_9_theSequenceEndsAfterTheLastChild() async throws {
+    let thread = RunLoop.Thread(name: "stream")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    let children = try (0..<5).map { try spawn("exit \($0)") }
+    var codes: [Int32: RunLoop.ExitStatus] = [:]
+    for try await (processID, status) in try loop.exits(of: children) { codes[processID] = status }
+    #expect(codes.count == 5)
+    for (code, child) in children.enumerated() { #expect(codes[child] == .exited(code: Int32(code))) }
+    for try await _ in try loop.exits(of: []) { Issue.record("of no process") }
+    // Whoever ends the sequence ends its children.
+    let long = try spawn("exec sleep 1000")
+    let task = Task { for try await _ in try loop.exits(of: [long], ownership: .killedWhenInvalidated) {} }
+    await yieldUntil(loop.items(in: .default).contains { $0 is RunLoop.ChildSource })
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(waitpid(long, nil, WNOHANG) == -1)
+    thread.stop()
+    try await thread.join()
+  }
+
+  @Test func test_RLK_STREAM_9_theSequenceEndsWithTheFolder() async throws {
+    let thread = RunLoop.Thread(name: "stream")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    var template = Array("/tmp/rlk-stream-XXXXXX".utf8CString)
+    let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+    let events = try loop.fileEvents(at: folder, [.created, .deleted, .targetDeleted])
+    // While no task waits, they wait with the kernel.
+    for name in ["a", "b", "c"] { #expect(mkdir("\(folder)/\(name)", 0o700) == 0) }
+    var seen: [String] = []
+    for try await event in events {
+      seen.append(event.description)
+      if seen.count == 1 { for name in ["a", "b", "c"] { #expect(rmdir("\(folder)/\(name)") == 0) } }
+      if seen.count == 6 { #expect(rmdir(folder) == 0) }
+    }
+    #expect(
+      seen == [
+        "created a", "created b", "created c", "deleted a", "deleted b", "deleted c", "targetDeleted", "ended",
+      ])
+    thread.stop()
+    try await thread.join()
+  }
+}
+
+/// In processes of their own, whose masks are theirs.
+final class SignalStreamTests: XCTestCase {
+  func test_RLK_STREAM_2_signalsWaitForABusyTask() {
+    inChild { check in
+      let loop = RunLoop.current
+      try RunLoop.Signal.block(.user1, .user2, .terminate)
+      let signals = try loop.signals(.user1, .user2, .terminate)
+      for signal in [RunLoop.Signal.user1, .user1, .user2] { _ = kill(getpid(), signal.rawValue) }
+      let seen = try loop.run {
+        var seen: [RunLoop.Signal] = []
+        for try await info in signals {
+          seen.append(info.signal)
+          if seen.count == 2 { _ = kill(getpid(), SIGTERM) }
+          if info.signal == .terminate { break }
+        }
+        return seen
+      }
+      check.equal(seen, [.user1, .user2, .terminate])
+    }
+  }
+}
