@@ -10,11 +10,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-_Static_assert(
-    offsetof(rlc_port_set, cursor) == offsetof(struct rlc_kit_port_set_head, cursor) &&
-        offsetof(rlc_port_set, fetched) == offsetof(struct rlc_kit_port_set_head, fetched) &&
-        offsetof(rlc_port_set, has_unwatched) == offsetof(struct rlc_kit_port_set_head, has_unwatched) &&
-        sizeof(((rlc_port_set *)0)->has_unwatched) == sizeof(bool),
+_Static_assert(offsetof(rlc_port_set, cursor) == offsetof(struct rlc_kit_port_set_head, cursor) &&
+                   offsetof(rlc_port_set, fetched) == offsetof(struct rlc_kit_port_set_head, fetched) &&
+                   offsetof(rlc_port_set, has_unwatched) == offsetof(struct rlc_kit_port_set_head, has_unwatched) &&
+                   sizeof(((rlc_port_set *)0)->has_unwatched) == sizeof(bool),
     "as rlc_kit_has_batch reads them");
 
 /* ---- the batch: it grows with the members ---- */

@@ -95,7 +95,7 @@ static void close_if_over(rlc_wakeup_port *port) {
         close_descriptor(port);
 }
 
-/** ASLEEP -> posted, and the write. False if the word has changed: another waker has posted first, or the sleep is over. */
+/** ASLEEP -> posted, and the write. False if the word has changed: another waker was first, or the sleep is over. */
 static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, int *ret_status) {
     uint32_t asleep = RLC_WORD_ASLEEP;
     bool has_posted = atomic_compare_exchange_strong(&port->word, &asleep, posted);

@@ -6,7 +6,7 @@ import class RunLoopKit.RunLoop
 
 /// Tasks that sleep on a loop's timers, in virtual time.
 @Suite struct TaskClockTests {
-  @Test func test_RLK_CLOCK_9_anHourOfSleepTakesNoTime() async throws {
+  @Test func test_RLK_SLEEP_5_anHourOfSleepTakesNoTime() async throws {
     try await VirtualTime.run { time in
       let (loop, start) = (RunLoop.current, time.now)
       let log = try loop.run { () -> [String] in
@@ -51,7 +51,7 @@ import class RunLoopKit.RunLoop
     }
   }
 
-  @Test func test_RLK_CLOCK_5_tolerantSleepsShareAWake() async throws {
+  @Test func test_RLK_SLEEP_1_tolerantSleepsShareAWake() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())
       try loop.run {
@@ -85,7 +85,7 @@ import class RunLoopKit.RunLoop
     }
   }
 
-  @Test func test_RLK_CLOCK_8_eachClockHasItsOwnSleeps() async throws {
+  @Test func test_RLK_SLEEP_4_eachClockHasItsOwnSleeps() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())
       try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(1))) { _ in time.suspend(for: .seconds(60)) })

@@ -78,8 +78,8 @@ struct rlc_port_set {
     bool has_strays;
 
     /* From here on: the owner's thread only. */
-    bool is_fresh;   /**< Nothing has been taken since the wait that fetched the batch. */
-    bool is_trusted; /**< Its events are reported as they were fetched: rlc_loop's pass is not over yet. */
+    bool is_fresh;          /**< Nothing has been taken since the wait that fetched the batch. */
+    bool is_trusted;        /**< Its events are reported as they were fetched: rlc_loop's pass is not over yet. */
     uint32_t shared_cursor; /**< One more than the cursor of the event that goes to several members. */
     uint32_t changes_at_wait;
     rlc_batch *batch;

@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// Lets tasks sleep on a loop's timers, by the clock that stands still while the machine is suspended [RLK-CLOCK-5].
+  /// Lets tasks sleep on a loop's timers, by the clock that stands still while the machine is suspended.
   ///
   /// ```swift
   /// try await Task.sleep(for: .seconds(1), tolerance: .milliseconds(50), clock: loop.clock)
@@ -7,9 +7,10 @@ extension RunLoop {
   ///
   /// A sleep is a timer in a mode of the loop: it shares wakes with the loop's other timers within their tolerances,
   /// keeps the mode from being empty, and is over only while the loop runs in that mode. Under virtual time it takes no
-  /// real time, like the loop's other timers [RLK-CLOCK-9]. For the other two clocks: `ContinuousClock`, `WallClock`.
+  /// real time, like the loop's other timers [RLK-SLEEP-5]. For the other two clocks: `ContinuousClock`, `WallClock`.
   /// - Thread: Any: a value, which retains the loop.
   public struct Clock: _Concurrency.Clock {
+    /// The clock's moments.
     public typealias Instant = RunLoop.Instant
     fileprivate let sleeps: Sleeps
 
@@ -21,20 +22,21 @@ extension RunLoop {
     /// Suspends the calling task until a moment.
     ///
     /// - Parameters:
-    ///   - deadline: Never earlier than this [RLK-CLOCK-5]; a moment in the past means as soon as the loop fires timers.
-    ///   - tolerance: How much later the loop may end the sleep to save a wake. Nil: the loop's `defaultTimerTolerance`.
-    /// - Throws: `CancellationError` as soon as the task is cancelled, without waiting for the loop [RLK-CLOCK-6].
-    ///   `.loopEnded` if the loop has ended, or ends meanwhile [RLK-CLOCK-7]; `.forked`; `.system` as `add(_:to:)`.
+    ///   - deadline: The sleep never ends earlier [RLK-SLEEP-1]. A moment in the past: when the loop next fires timers.
+    ///   - tolerance: How much later the loop may end the sleep, to save a wake. Nil: its `defaultTimerTolerance`.
+    /// - Throws: `CancellationError` as soon as the task is cancelled, without waiting for the loop [RLK-SLEEP-2].
+    ///   `.loopEnded` if the loop has ended, or ends meanwhile [RLK-SLEEP-3]; `.forked`; `.system` as `add(_:to:)`.
     /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
     nonisolated(nonsending) public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
       try await sleeps.sleep(until: deadline, tolerance)
     }
   }
 
-  /// Lets tasks sleep on a loop's timers, by the clock that goes on while the machine is suspended [RLK-CLOCK-8]. Else
+  /// Lets tasks sleep on a loop's timers, by the clock that goes on while the machine is suspended [RLK-SLEEP-4]. Else
   /// as `RunLoop.Clock`.
   /// - Thread: Any: a value, which retains the loop.
   public struct ContinuousClock: _Concurrency.Clock {
+    /// The clock's moments.
     public typealias Instant = RunLoop.ContinuousInstant
     fileprivate let sleeps: Sleeps
 
@@ -56,10 +58,11 @@ extension RunLoop {
     }
   }
 
-  /// Lets tasks sleep on a loop's timers until a time of day, also if the clock is set meanwhile [RLK-CLOCK-8]. Else as
+  /// Lets tasks sleep on a loop's timers until a time of day, also if the clock is set meanwhile. Else as
   /// `RunLoop.Clock`.
   /// - Thread: Any: a value, which retains the loop.
   public struct WallClock: _Concurrency.Clock {
+    /// The clock's moments.
     public typealias Instant = RunLoop.WallInstant
     fileprivate let sleeps: Sleeps
 
@@ -138,7 +141,8 @@ private struct Sleeps: Sendable {
   }
 }
 
-/// A task that sleeps. Only its timer's closure holds it: if that is released before the date, nobody else will wake it.
+/// A task that sleeps. Only its timer's closure holds it: if that is released before the date, nobody else will wake
+/// the task.
 private final class Sleeper: Sendable {
   private let task: Resumption<Void>
   private let loop: RunLoop

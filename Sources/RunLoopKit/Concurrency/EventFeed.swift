@@ -212,6 +212,7 @@ extension RunLoop {
   /// [RLK-STREAM-6].
   /// - Thread: Any.
   public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
+    /// What `next()` throws.
     public typealias Failure = any Error
     private let subscription: Subscription
 
@@ -226,7 +227,8 @@ extension RunLoop {
     ///   - kept: How many elements are kept of items that stay in the mode from now on; nil: they do not.
     ///   - appendItems: If it throws, the items that it has appended are invalidated.
     package init(
-      of loop: RunLoop, in mode: Mode, keepingNewest kept: Int? = nil, _ appendItems: (EventFeed<Element>) throws -> Void
+      of loop: RunLoop, in mode: Mode, keepingNewest kept: Int? = nil,
+      _ appendItems: (EventFeed<Element>) throws -> Void
     ) throws {
       let feed = EventFeed<Element>(loop, mode, keepingNewest: kept)
       subscription = Subscription(feed)

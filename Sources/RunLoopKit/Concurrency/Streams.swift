@@ -86,6 +86,7 @@ extension RunLoop {
   /// other.
   /// - Thread: Any: a value, which retains the loop.
   public struct Ticks: AsyncSequence, Sendable {
+    /// What `next()` throws.
     public typealias Failure = any Error
     fileprivate let clock: Clock
     fileprivate let start: Instant

@@ -6,7 +6,7 @@ import class RunLoopKit.RunLoop
 
 /// Tasks that sleep on a loop's timers, in real time.
 @Suite struct SleepTests {
-  @Test func test_RLK_CLOCK_5_neverEarly() async throws {
+  @Test func test_RLK_SLEEP_1_neverEarly() async throws {
     let thread = RunLoop.Thread(name: "clock")
     try await thread.start()
     let loop = try #require(thread.loop)
@@ -25,7 +25,7 @@ import class RunLoopKit.RunLoop
     try await thread.join()
   }
 
-  @Test func test_RLK_CLOCK_6_cancellingEndsASleepAtOnce() async throws {
+  @Test func test_RLK_SLEEP_2_cancellingEndsASleepAtOnce() async throws {
     // A loop that does not run.
     let loop = RunLoop.main
     let clock = loop.clock(in: "a mode that nobody runs")
@@ -42,7 +42,7 @@ import class RunLoopKit.RunLoop
     #expect(loop.isEmpty(in: "a mode that nobody runs"))
   }
 
-  @Test func test_RLK_CLOCK_7_theLoopsEndEndsASleep() async throws {
+  @Test func test_RLK_SLEEP_3_theLoopsEndEndsASleep() async throws {
     let thread = RunLoop.Thread(name: "clock")
     try await thread.start()
     let loop = try #require(thread.loop)
