@@ -57,7 +57,7 @@ extension RunLoop {
   /// - Throws: As `FileWatch.init`.
   /// - Thread: Any. - Complexity: Six system calls.
   public func fileEvents(
-    at path: String, _ events: FileWatch.Events = .changes, in mode: Mode = .default
+    at path: String, _ events: FileWatch.Event.Kinds = .changes, in mode: Mode = .default
   ) throws -> EventSequence<FileWatch.Event> {
     try EventSequence(of: self, in: mode) { feed in
       let turn = feed.makeTurn()
