@@ -60,7 +60,7 @@ extension RunLoop {
     init(
       processID: Int32, ownership: Ownership = .borrowed, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (ChildSource, ExitStatus) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       self.body = Body(body)
       self.ownership = ownership
       self.processID = processID

@@ -43,7 +43,7 @@ extension RunLoop {
     init(
       path: String, events: Event.Kinds, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (FileWatch, Event) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       self.body = Body(body)
       self.path = path
       self.events = events

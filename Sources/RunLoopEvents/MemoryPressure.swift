@@ -57,7 +57,7 @@ extension RunLoop {
     init(
       _ stall: Stall, _ time: Duration, _ window: Duration, path: String, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (MemoryPressure, Event) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       self.body = Body(body)
       self.path = path
       let descriptor = try PressureTrigger.open(path)

@@ -65,7 +65,7 @@ extension RunLoop {
     init(
       _ signals: Set<Signal>, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (SignalSource, SignalInfo) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       self.body = Body(body)
       receiver = try SignalReceiver(SignalSet(signals), order: order)
       try super.init(receiver.port.owned, limit: limit, order: order, onlyHost: onlyHost)

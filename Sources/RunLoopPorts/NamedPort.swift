@@ -63,7 +63,7 @@ extension RunLoop.Port {
   convenience init(
     _ name: String, _ queueLimit: Int, _ terms: PortTerms, onlyHost: RunLoop?,
     unchecked body: @escaping (RunLoop.Port, RunLoop.Message) -> Void
-  ) throws(RunLoopError) {
+  ) throws {
     self.init(queueLimit: queueLimit, name: name, terms: terms, onlyHost: onlyHost, unchecked: body)
     _ = mailbox.connect(try Listener(name, of: mailbox, terms))
   }

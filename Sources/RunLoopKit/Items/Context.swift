@@ -106,7 +106,7 @@ extension RunLoop.PortSource {
   package convenience init(
     fileDescriptor: Int32, order: Int = 0, context: RunLoop.Context?,
     _ body: @escaping @Sendable (RunLoop.PortSource) -> Void
-  ) throws(RunLoopError) {
+  ) throws {
     try self.init(
       fileDescriptor: fileDescriptor, limit: nil, order: order, context: context, onlyHost: nil, unchecked: body)
   }

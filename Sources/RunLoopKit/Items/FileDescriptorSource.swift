@@ -132,7 +132,7 @@ extension RunLoop {
       fileDescriptor: Int32, interest: Readiness, trigger: Trigger, ownership: Ownership, unpollable: Unpollable,
       limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (FileDescriptorSource, Readiness) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       self.body = Body(body)
       var descriptors: ItemDescriptors?
       if limit != nil || ownership != .borrowed || unpollable != .refuse {

@@ -69,7 +69,7 @@ extension RunLoop {
     init(
       fileDescriptor: Int32, limit: RateLimit?, order: Int, context: Context?, onlyHost: RunLoop?,
       unchecked body: @escaping (PortSource) -> Void
-    ) throws(RunLoopError) {
+    ) throws {
       self.body = Body(body)
       try super.init(
         .portSource, fileDescriptor: fileDescriptor, interest: PortRegistration.readable, order: order,
