@@ -1,10 +1,10 @@
 /* Creates and destroys a loop; its counters. */
 #include "kernel_internal.h"
 #include "loop_internal.h"
+#include "memory.h"
 #include "wakeup_port_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 static int set_up(rlc_loop *loop) {
     int status = rlc_wakeup_port_create_closed(loop->kernel, &loop->wakeup);
@@ -28,14 +28,14 @@ static void tear_down(rlc_loop *loop) {
     rlc_timer_port_destroy(loop->timer_port);
     rlc_timer_heap_destroy(loop->heap);
     rlc_wakeup_port_release(loop->wakeup);
-    free(loop);
+    rlc_memory_free(rlc_memory_of(loop->kernel), loop);
 }
 
 int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     kernel = rlc_kernel_or_default(kernel);
     if (kernel == NULL)
         return -EINVAL;
-    rlc_loop *loop = calloc(1, sizeof *loop);
+    rlc_loop *loop = rlc_memory_zeroed(rlc_memory_of(kernel), sizeof *loop);
     if (loop == NULL)
         return -ENOMEM;
     loop->kernel = kernel;

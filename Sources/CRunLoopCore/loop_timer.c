@@ -1,4 +1,5 @@
 #include "loop_internal.h"
+#include "memory.h"
 
 #include <errno.h>
 
@@ -18,7 +19,7 @@ static bool is_due(const rlc_timer *timer) {
 static int set_up_timers(rlc_loop *loop) {
     int status = rlc_loop_ensure_wakeup(loop);
     if (status == 0 && loop->heap == NULL)
-        status = rlc_timer_heap_create_for(sizeof(rlc_timer), &loop->heap);
+        status = rlc_timer_heap_create_for(rlc_memory_of(loop->kernel), sizeof(rlc_timer), &loop->heap);
     if (status < 0 || loop->timer_port != NULL)
         return status;
     rlc_timer_port *port;

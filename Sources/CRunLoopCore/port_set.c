@@ -1,9 +1,9 @@
 /* The set: its life, and who is a member. */
 #include "kernel_internal.h"
+#include "memory.h"
 #include "port_set_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum { FIRST_BATCH = 4 };
 
@@ -17,14 +17,15 @@ int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_po
     kernel = rlc_kernel_or_default(kernel);
     if (kernel == NULL)
         return -EINVAL;
-    rlc_port_set *set = calloc(1, sizeof *set);
+    const rlc_kernel *memory = rlc_memory_of(kernel);
+    rlc_port_set *set = rlc_memory_zeroed(memory, sizeof *set);
     if (set == NULL)
         return -ENOMEM;
-    set->batch = rlc_batch_create(FIRST_BATCH);
+    set->batch = rlc_batch_create(memory, FIRST_BATCH);
     int fd = set->batch == NULL ? -ENOMEM : kernel->epoll_create(kernel->context);
     if (fd < 0) {
-        free(set->batch);
-        free(set);
+        rlc_memory_free(memory, set->batch);
+        rlc_memory_free(memory, set);
         return fd;
     }
     set->next_capacity = FIRST_BATCH;
@@ -41,11 +42,12 @@ void rlc_port_set_destroy(rlc_port_set *set) {
         return;
     if (!rlc_port_set_is_forked(set))
         set->kernel->close(set->kernel->context, set->epoll_fd);
-    rlc_slot_table_finish(&set->ports);
-    free(set->buckets);
-    free(set->batch);
-    free(atomic_load(&set->next_batch));
-    free(set);
+    const rlc_kernel *memory = rlc_memory_of(set->kernel);
+    rlc_slot_table_finish(&set->ports, memory);
+    rlc_memory_free(memory, set->buckets);
+    rlc_memory_free(memory, set->batch);
+    rlc_memory_free(memory, atomic_load(&set->next_batch));
+    rlc_memory_free(memory, set);
 }
 
 int rlc_port_set_fd(const rlc_port_set *set) {
@@ -72,7 +74,7 @@ uint64_t rlc_port_set_rebuilds(const rlc_port_set *set) {
 /* ---- members ---- */
 
 int rlc_port_set_make_room(rlc_port_set *set) {
-    int status = rlc_slot_table_reserve(&set->ports);
+    int status = rlc_slot_table_reserve(&set->ports, rlc_memory_of(set->kernel));
     if (status == 0)
         status = rlc_port_set_reserve_buckets(set);
     if (status == 0)

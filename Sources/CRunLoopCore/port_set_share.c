@@ -1,8 +1,8 @@
 /* Members by number: whose a number is, and who shares it. */
+#include "memory.h"
 #include "port_set_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum { FIRST_BUCKETS = 4 };
 
@@ -34,12 +34,13 @@ int rlc_port_set_reserve_buckets(rlc_port_set *set) {
         count *= 2;
     if (count == set->bucket_count)
         return 0;
-    rlc_port_bucket *buckets = calloc(count, sizeof *buckets);
+    const rlc_kernel *memory = rlc_memory_of(set->kernel);
+    rlc_port_bucket *buckets = rlc_memory_zeroed(memory, count * sizeof *buckets);
     if (buckets == NULL)
         return -ENOMEM;
     for (uint32_t old = 0; old < set->bucket_count; old++)
         distribute(&set->buckets[old], buckets, count);
-    free(set->buckets);
+    rlc_memory_free(memory, set->buckets);
     set->buckets = buckets;
     set->bucket_count = count;
     return 0;

@@ -1,4 +1,5 @@
 /* Waits, and takes what the wait has fetched: the next event that is still true. */
+#include "memory.h"
 #include "port_set_internal.h"
 
 #include <crunloop_kit/looks.h>
@@ -8,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 _Static_assert(offsetof(rlc_port_set, cursor) == offsetof(struct rlc_kit_port_set_head, cursor) &&
                    offsetof(rlc_port_set, fetched) == offsetof(struct rlc_kit_port_set_head, fetched) &&
@@ -18,8 +18,8 @@ _Static_assert(offsetof(rlc_port_set, cursor) == offsetof(struct rlc_kit_port_se
 
 /* ---- the batch: it grows with the members ---- */
 
-rlc_batch *rlc_batch_create(uint32_t capacity) {
-    rlc_batch *batch = malloc(sizeof *batch + capacity * sizeof batch->events[0]);
+rlc_batch *rlc_batch_create(const rlc_kernel *memory, uint32_t capacity) {
+    rlc_batch *batch = rlc_memory_new(memory, sizeof *batch + capacity * sizeof batch->events[0]);
     if (batch != NULL)
         batch->capacity = capacity;
     return batch;
@@ -32,11 +32,12 @@ void rlc_port_set_offer_batch(rlc_port_set *set, uint32_t members) {
     uint32_t capacity = set->next_capacity;
     while (capacity < wanted)
         capacity *= 2;
-    rlc_batch *batch = rlc_batch_create(capacity);
+    const rlc_kernel *memory = rlc_memory_of(set->kernel);
+    rlc_batch *batch = rlc_batch_create(memory, capacity);
     if (batch == NULL)
         return; /* the old one serves as well */
     set->next_capacity = (uint16_t)capacity;
-    free(atomic_exchange(&set->next_batch, batch));
+    rlc_memory_free(memory, atomic_exchange(&set->next_batch, batch));
 }
 
 /* ---- waiting: the owner's thread, without the lock ---- */
@@ -48,7 +49,7 @@ bool rlc_port_set_has_batch(const rlc_port_set *set) {
 /* Apart, so that the usual wait saves fewer registers. */
 __attribute__((noinline)) static void move_into_larger_batch(rlc_port_set *set) {
     rlc_batch *larger = atomic_exchange(&set->next_batch, NULL);
-    free(set->batch);
+    rlc_memory_free(rlc_memory_of(set->kernel), set->batch);
     set->batch = larger;
 }
 

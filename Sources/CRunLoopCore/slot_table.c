@@ -1,7 +1,7 @@
 #include "slot_table.h"
+#include "memory.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum { FIRST_CHUNK_ROOM = 4, MOST_SLOTS = INT32_MAX };
 
@@ -9,17 +9,17 @@ void rlc_slot_table_init(rlc_slot_table *table, size_t record_size) {
     *table = (rlc_slot_table){.record_size = (uint32_t)record_size};
 }
 
-void rlc_slot_table_finish(rlc_slot_table *table) {
+void rlc_slot_table_finish(rlc_slot_table *table, const rlc_kernel *memory) {
     for (uint32_t i = 0; i < table->chunk_count; i++)
-        free(table->chunks[i]);
-    free(table->chunks);
+        rlc_memory_free(memory, table->chunks[i]);
+    rlc_memory_free(memory, table->chunks);
 }
 
-static int reserve_chunk_room(rlc_slot_table *table) {
+static int reserve_chunk_room(rlc_slot_table *table, const rlc_kernel *memory) {
     if (table->chunk_count < table->chunk_room)
         return 0;
     uint32_t room = table->chunk_room == 0 ? FIRST_CHUNK_ROOM : table->chunk_room + table->chunk_room / 2;
-    unsigned char **chunks = realloc(table->chunks, room * sizeof *chunks);
+    unsigned char **chunks = rlc_memory_resize(memory, table->chunks, room * sizeof *chunks);
     if (chunks == NULL)
         return -ENOMEM;
     table->chunks = chunks;
@@ -27,15 +27,15 @@ static int reserve_chunk_room(rlc_slot_table *table) {
     return 0;
 }
 
-int rlc_slot_table_reserve(rlc_slot_table *table) {
+int rlc_slot_table_reserve(rlc_slot_table *table, const rlc_kernel *memory) {
     if (!SLIST_EMPTY(&table->unused) || table->touched < table->chunk_count * RLC_SLOTS_PER_CHUNK)
         return 0;
     if (table->touched > MOST_SLOTS - RLC_SLOTS_PER_CHUNK)
         return -ENOMEM;
-    int status = reserve_chunk_room(table);
+    int status = reserve_chunk_room(table, memory);
     if (status < 0)
         return status;
-    unsigned char *chunk = malloc((size_t)table->record_size * RLC_SLOTS_PER_CHUNK);
+    unsigned char *chunk = rlc_memory_new(memory, (size_t)table->record_size * RLC_SLOTS_PER_CHUNK);
     if (chunk == NULL)
         return -ENOMEM;
     table->chunks[table->chunk_count++] = chunk;

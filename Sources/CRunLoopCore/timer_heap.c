@@ -1,9 +1,9 @@
+#include "memory.h"
 #include "timer_heap_internal.h"
 
 #include <assert.h>
 #include <crunloop/clock.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LEAST_GROWTH = 4 };
@@ -51,55 +51,57 @@ static void renumber(rlc_timer_heap *heap) {
 
 /* ---- members ---- */
 
-int rlc_timer_heap_create_for(size_t record_size, rlc_timer_heap **ret_heap) {
-    rlc_timer_heap *heap = calloc(1, sizeof *heap);
+int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_timer_heap **ret_heap) {
+    rlc_timer_heap *heap = rlc_memory_zeroed(memory, sizeof *heap);
     if (heap == NULL)
         return -ENOMEM;
+    heap->memory = memory;
     rlc_slot_table_init(&heap->timers, record_size);
     *ret_heap = heap;
     return 0;
 }
 
 int rlc_timer_heap_create(rlc_timer_heap **ret_heap) {
-    return rlc_timer_heap_create_for(sizeof(rlc_heap_timer), ret_heap);
+    return rlc_timer_heap_create_for(NULL, sizeof(rlc_heap_timer), ret_heap);
 }
 
 void rlc_timer_heap_destroy(rlc_timer_heap *heap) {
     if (heap == NULL)
         return;
-    rlc_slot_table_finish(&heap->timers);
+    const rlc_kernel *memory = heap->memory;
+    rlc_slot_table_finish(&heap->timers, memory);
     for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++)
-        free(heap->heaps[which].entries);
-    free(heap->heaps[RLC_EXACT].positions);
-    free(heap->heaps[RLC_LATEST].positions);
-    free(heap->latest_ns);
-    free(heap);
+        rlc_memory_free(memory, heap->heaps[which].entries);
+    rlc_memory_free(memory, heap->heaps[RLC_EXACT].positions);
+    rlc_memory_free(memory, heap->heaps[RLC_LATEST].positions);
+    rlc_memory_free(memory, heap->latest_ns);
+    rlc_memory_free(memory, heap);
 }
 
 /** False if there is no memory; the array is as it was then. */
-static bool grow(void *array, size_t size) {
+static bool grow(const rlc_timer_heap *heap, void *array, size_t size) {
     void **place = array;
-    void *grown = realloc(*place, size);
+    void *grown = rlc_memory_resize(heap->memory, *place, size);
     if (grown != NULL)
         *place = grown;
     return grown != NULL;
 }
 
 static bool grow_entries(rlc_timer_heap *heap, unsigned which, uint32_t room) {
-    return grow(&heap->heaps[which].entries, room * sizeof(rlc_deadline_entry));
+    return grow(heap, &heap->heaps[which].entries, room * sizeof(rlc_deadline_entry));
 }
 
 static bool grow_positions(rlc_timer_heap *heap, unsigned which, uint32_t room) {
-    return grow(&heap->heaps[which].positions, room * sizeof(uint32_t));
+    return grow(heap, &heap->heaps[which].positions, room * sizeof(uint32_t));
 }
 
 static bool grow_for_tolerance(rlc_timer_heap *heap, uint32_t room) {
     return grow_entries(heap, RLC_TOLERANT, room) && grow_entries(heap, RLC_LATEST, room) &&
-           grow_positions(heap, RLC_LATEST, room) && grow(&heap->latest_ns, room * sizeof(uint64_t));
+           grow_positions(heap, RLC_LATEST, room) && grow(heap, &heap->latest_ns, room * sizeof(uint64_t));
 }
 
 static int reserve_one(rlc_timer_heap *heap) {
-    int status = rlc_slot_table_reserve(&heap->timers);
+    int status = rlc_slot_table_reserve(&heap->timers, heap->memory);
     if (status < 0 || heap->timers.count < heap->room)
         return status;
     /* An eighth: large blocks grow without being copied, and what is not used yet is not paid for. */

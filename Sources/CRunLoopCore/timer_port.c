@@ -1,9 +1,9 @@
 #include "kernel_internal.h"
+#include "memory.h"
 
 #include <crunloop/timer_port.h>
 
 #include <errno.h>
-#include <stdlib.h>
 
 struct rlc_timer_port {
     const rlc_kernel *kernel;
@@ -16,12 +16,13 @@ int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_p
     kernel = rlc_kernel_or_default(kernel);
     if (kernel == NULL)
         return -EINVAL;
-    rlc_timer_port *port = malloc(sizeof *port);
+    const rlc_kernel *memory = rlc_memory_of(kernel);
+    rlc_timer_port *port = rlc_memory_new(memory, sizeof *port);
     if (port == NULL)
         return -ENOMEM;
     int fd = kernel->timerfd_create(kernel->context, clock);
     if (fd < 0) {
-        free(port);
+        rlc_memory_free(memory, port);
         return fd;
     }
     *port = (rlc_timer_port){
@@ -39,7 +40,7 @@ void rlc_timer_port_destroy(rlc_timer_port *port) {
         return;
     if (!is_forked(port))
         port->kernel->close(port->kernel->context, port->timer_fd);
-    free(port);
+    rlc_memory_free(rlc_memory_of(port->kernel), port);
 }
 
 int rlc_timer_port_fd(const rlc_timer_port *port) {

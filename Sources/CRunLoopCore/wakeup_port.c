@@ -1,16 +1,17 @@
 #include "kernel_internal.h"
+#include "memory.h"
 #include "wakeup_port_internal.h"
 
 #include <crunloop_kit/looks.h>
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 _Static_assert(offsetof(rlc_wakeup_port, word) == 0 && RLC_WORD_RUNNING == 0, "as rlc_kit_is_quiet reads it");
 
 int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
-    rlc_wakeup_port *port = malloc(sizeof *port);
+    const rlc_kernel *memory = rlc_memory_of(kernel);
+    rlc_wakeup_port *port = rlc_memory_new(memory, sizeof *port);
     if (port == NULL)
         return -ENOMEM;
     port->kernel = kernel;
@@ -20,6 +21,7 @@ int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **re
     atomic_init(&port->is_ended, false);
     port->fork_generation = rlc_fork_generation();
     port->may_end = false;
+    port->has_allocator = memory != NULL;
     atomic_init(&port->event_fd, -1);
     *ret_port = port;
     return 0;
@@ -71,7 +73,8 @@ void rlc_wakeup_port_release(rlc_wakeup_port *port) {
     if (port == NULL || atomic_fetch_sub(&port->references, 1) != 1)
         return;
     close_descriptor(port);
-    free(port);
+    /* Without an allocator the table of a port that has ended may be gone. */
+    rlc_memory_free(port->has_allocator ? port->kernel : NULL, port);
 }
 
 int rlc_wakeup_port_fd(const rlc_wakeup_port *port) {

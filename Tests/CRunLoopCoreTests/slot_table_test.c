@@ -7,7 +7,7 @@ typedef struct record {
 } record;
 
 static record *claim(rlc_slot_table *table) {
-    CHECK_EQUAL(rlc_slot_table_reserve(table), 0);
+    CHECK_EQUAL(rlc_slot_table_reserve(table, NULL), 0);
     return (record *)rlc_slot_table_claim(table);
 }
 
@@ -26,7 +26,7 @@ static void test_RLC_TOKEN_1_stale_tokens_are_found_out(void) {
     CHECK(rlc_slot_table_find(&table, token) == NULL);
     CHECK(rlc_slot_token(&first->slot).bits != token.bits);
     CHECK(rlc_slot_table_find(&table, (rlc_token){.bits = (uint64_t)1 << 32 | 77}) == NULL);
-    rlc_slot_table_finish(&table);
+    rlc_slot_table_finish(&table, NULL);
 }
 
 static void test_growth_leaves_records_where_they_are(void) {
@@ -42,7 +42,7 @@ static void test_growth_leaves_records_where_they_are(void) {
         CHECK(rlc_slot_table_at(&table, records[i]->slot.number) == records[i]);
         CHECK_EQUAL(records[i]->value, i);
     }
-    rlc_slot_table_finish(&table);
+    rlc_slot_table_finish(&table, NULL);
 }
 
 static void test_reserve_reports_no_memory(void) {
@@ -50,15 +50,15 @@ static void test_reserve_reports_no_memory(void) {
     rlc_slot_table_init(&table, sizeof(record));
     for (unsigned long k = 1; k <= 2; k++) {
         fail_allocation(k);
-        CHECK_EQUAL(rlc_slot_table_reserve(&table), -ENOMEM);
+        CHECK_EQUAL(rlc_slot_table_reserve(&table, NULL), -ENOMEM);
     }
     for (int i = 0; i < 100; i++) {
-        CHECK_EQUAL(rlc_slot_table_reserve(&table), 0);
+        CHECK_EQUAL(rlc_slot_table_reserve(&table, NULL), 0);
         unsigned long before = allocations();
         (void)rlc_slot_table_claim(&table);
         CHECK_EQUAL(allocations(), before);
     }
-    rlc_slot_table_finish(&table);
+    rlc_slot_table_finish(&table, NULL);
 }
 
 int main(void) {

@@ -68,6 +68,12 @@ typedef struct rlc_kernel {
      * then port sets cannot be rebuilt.
      */
     int (*replace)(void *context, int fd, int number);
+    /**
+     * The memory of what is created with the table, as by realloc(3): a `memory` of NULL allocates, a `size` of 0 frees
+     * and returns NULL. NULL: there is no memory. The pointer may be NULL: then the C library allocates [RLC-MEMORY-1,
+     * RLC-MEMORY-2].
+     */
+    void *(*reallocate)(void *context, void *memory, size_t size);
 } rlc_kernel;
 
 /**

@@ -209,7 +209,7 @@ rlc_port *rlc_port_set_take_unwatched(rlc_port_set *set);
 /* ---- the wait and its batch: port_set_wait.c ---- */
 
 /** NULL without memory. */
-rlc_batch *rlc_batch_create(uint32_t capacity);
+rlc_batch *rlc_batch_create(const rlc_kernel *memory, uint32_t capacity);
 /** A larger batch, if that many members need one, for the owner to move into at its next wait. [locked] */
 void rlc_port_set_offer_batch(rlc_port_set *set, uint32_t members);
 

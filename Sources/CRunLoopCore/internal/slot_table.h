@@ -4,7 +4,7 @@
 
 #include "lists.h"
 
-#include <crunloop/base.h>
+#include <crunloop/kernel.h>
 
 /** First member of every record. */
 typedef struct rlc_slot {
@@ -32,9 +32,10 @@ typedef struct rlc_slot_table {
 } rlc_slot_table;
 
 void rlc_slot_table_init(rlc_slot_table *table, size_t record_size);
-void rlc_slot_table_finish(rlc_slot_table *table);
+/** For `memory` see memory.h. */
+void rlc_slot_table_finish(rlc_slot_table *table, const rlc_kernel *memory);
 /** Room for one more claim. -ENOMEM. */
-int rlc_slot_table_reserve(rlc_slot_table *table);
+int rlc_slot_table_reserve(rlc_slot_table *table, const rlc_kernel *memory);
 /** The slot of a record whose other members are the owner's to set. Room must have been reserved. */
 rlc_slot *rlc_slot_table_claim(rlc_slot_table *table);
 /** The record keeps what it holds, but for the eight bytes behind its slot, until it is claimed again. */

@@ -25,6 +25,7 @@ typedef struct rlc_heap_timer {
 } rlc_heap_timer;
 
 struct rlc_timer_heap {
+    const rlc_kernel *memory;                    /**< See memory.h. */
     rlc_deadline_heap heaps[RLC_DEADLINE_HEAPS]; /**< The first two share their positions: a timer is in one of them. */
     rlc_slot_table timers;
     uint32_t room; /**< Of the arrays. */
@@ -58,8 +59,8 @@ static inline bool rlc_timer_heap_has_armed(const rlc_timer_heap *heap) {
     return (heap->heaps[RLC_EXACT].count | heap->heaps[RLC_TOLERANT].count) != 0;
 }
 
-/** Records of `record_size` bytes that begin with an rlc_heap_timer. */
-int rlc_timer_heap_create_for(size_t record_size, rlc_timer_heap **ret_heap);
+/** Records of `record_size` bytes that begin with an rlc_heap_timer. For `memory` see memory.h. */
+int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_timer_heap **ret_heap);
 
 /** As rlc_timer_heap_insert. */
 int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer);

@@ -17,6 +17,7 @@ struct rlc_wakeup_port {
     _Atomic uint32_t writers; /* who is about to write, or may be */
     _Atomic bool is_ended;
     uint32_t fork_generation; /* set once in create */
+    bool has_allocator;       /* set once in create: of the table's allocator */
     bool may_end;             /* set once in create: rlc_wakeup_port_end is for others, which count their writers */
     _Atomic int event_fd;     /* -1: not made yet, or closed */
 };
