@@ -30,6 +30,7 @@ tar -cJf "$base/crunloop_$VERSION.orig.tar.xz" -C "$base" --exclude="crunloop-$V
 # The tests of the core are steps of their own.
 (cd "$base/crunloop-$VERSION" && DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" dpkg-buildpackage -us -uc) >"$log" 2>&1 ||
     fail "dpkg-buildpackage"
+rm -rf "$base/crunloop-$VERSION"
 ! grep -q 'dpkg-gensymbols: warning' "$log" || fail "debian/libcrunloop0.symbols does not agree with the library"
 echo "ok   RLC-LIB-7: dpkg-buildpackage builds $(cd "$base" && echo *.deb | wc -w) packages and their source"
 
