@@ -1,7 +1,5 @@
-internal import Synchronization
-
 /// A task that is suspended until something has happened, or was called off: resumed once, by what comes first.
-package final class Resumption<Value: Sendable>: Sendable {
+package final class Resumption<Value: Sendable>: @unchecked Sendable {
   private struct State {
     /// From the suspension until the resumption.
     var continuation: UnsafeContinuation<Value, any Error>?
@@ -11,7 +9,9 @@ package final class Resumption<Value: Sendable>: Sendable {
     var reason: (any Error)?
   }
 
-  private let state = Mutex(State())
+  private let lock = Lock()
+  /// Guarded by `lock`.
+  @exclusivity(unchecked) private var state = State()
   /// More is no limit, as for a run.
   private static var longest: Duration { .seconds(504_911_232) }
 
@@ -34,7 +34,7 @@ package final class Resumption<Value: Sendable>: Sendable {
     defer { alarm?.cancel() }
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
-        this.state.withLock { $0.continuation = continuation }
+        this.lock.withLock { this.state.continuation = continuation }
         do { this.hasBegun(try begin(this)) } catch { this.settle(.failure(error)) }
       }
     } onCancel: {
@@ -51,9 +51,7 @@ package final class Resumption<Value: Sendable>: Sendable {
 
   /// Resumes the task. Nothing if it was resumed before.
   package func settle(_ result: Result<Value, any Error>) {
-    let (continuation, withdrawal) = state.withLock { state in
-      (state.continuation.take(), state.withdrawal.take())
-    }
+    let (continuation, withdrawal) = lock.withLock { (state.continuation.take(), state.withdrawal.take()) }
     withExtendedLifetime(withdrawal) { continuation?.resume(with: result) }
   }
 
@@ -66,10 +64,10 @@ package final class Resumption<Value: Sendable>: Sendable {
   }
 
   /// What is awaited has gone without having happened: by itself, or because it was called off.
-  package func lose(_ error: any Error) { settle(.failure(state.withLock { $0.reason } ?? error)) }
+  package func lose(_ error: any Error) { settle(.failure(lock.withLock { state.reason } ?? error)) }
 
   private func hasBegun(_ withdrawal: @escaping @Sendable () -> Bool) {
-    let reason = state.withLock { state -> (any Error)? in
+    let reason = lock.withLock { () -> (any Error)? in
       guard state.continuation != nil else { return nil }  // it has been settled
       if state.reason == nil { state.withdrawal = withdrawal }
       return state.reason
@@ -78,7 +76,7 @@ package final class Resumption<Value: Sendable>: Sendable {
   }
 
   private func callOff(_ reason: any Error) {
-    let withdrawal = state.withLock { state in
+    let withdrawal = lock.withLock {
       if state.reason == nil { state.reason = reason }
       return state.withdrawal.take()
     }
