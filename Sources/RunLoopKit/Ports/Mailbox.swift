@@ -219,7 +219,6 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   @inline(never)
   private func thereIsRoom() {
-    room.advance()
     lock.lock()
     let isLineAlone = waiting == line.count
     let woken = stalled
@@ -230,6 +229,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     held.store(queue.count, ordering: .releasing)
     let memberships = wasEmpty && queue.count > 0 ? memberships.all : []
     lock.unlock()
+    room.advance()  // whose turn it is has been decided
     for membership in memberships { membership.host.messageCame(membership) }
     for waiter in woken { waiter.wake(from: self) }
     for (place, result) in admitted { place.end(result) }
