@@ -120,9 +120,13 @@ static inline bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, int *r
     return has_posted;
 }
 
-/* Apart, so that a post to an owner that is awake saves fewer registers. */
-__attribute__((noinline)) static bool post_asleep(rlc_wakeup_port *port, uint32_t posted, int *ret_status) {
-    return port->may_end ? post_as_writer(port, posted, ret_status) : post_to_sleeper(port, posted, ret_status);
+static int post(rlc_wakeup_port *port, uint32_t posted);
+
+/* Apart, so that a post to an owner that is awake saves no registers. */
+__attribute__((noinline)) static int post_asleep(rlc_wakeup_port *port, uint32_t posted) {
+    int status;
+    bool has_posted = port->may_end ? post_as_writer(port, posted, &status) : post_to_sleeper(port, posted, &status);
+    return has_posted ? status : post(port, posted);
 }
 
 static int post(rlc_wakeup_port *port, uint32_t posted) {
@@ -130,15 +134,10 @@ static int post(rlc_wakeup_port *port, uint32_t posted) {
         return -ECHILD;
     uint32_t seen = atomic_load(&port->word);
     while (seen != RLC_WORD_CLOSED) {
-        if (seen == RLC_WORD_ASLEEP) {
-            int status;
-            if (post_asleep(port, posted, &status))
-                return status;
-            seen = atomic_load(&port->word);
-        } else if (atomic_compare_exchange_weak(
-                       &port->word, &seen, seen == RLC_WORD_POSTED ? RLC_WORD_POSTED : posted)) {
+        if (seen == RLC_WORD_ASLEEP)
+            return post_asleep(port, posted);
+        if (atomic_compare_exchange_weak(&port->word, &seen, seen == RLC_WORD_POSTED ? RLC_WORD_POSTED : posted))
             return 0;
-        }
     }
     return -ESHUTDOWN;
 }

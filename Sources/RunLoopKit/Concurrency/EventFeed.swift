@@ -35,8 +35,10 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private let mode: RunLoop.Mode
   /// How many elements are kept of items that stay members, the newest ones; nil: they leave the mode.
   private let kept: Int?
-  private let state = Mutex(State())
-  /// Held while items are added and removed, which calls no user code for these; never inside of the state's lock.
+  private let lock = Lock()
+  /// Guarded by `lock`.
+  @exclusivity(unchecked) private var state = State()
+  /// Held while items are added and removed, which calls no user code for these; never inside of `lock`.
   private let membership = Lock()
   /// While they are in no mode. Guarded by `membership`, as what follows.
   private var idle: [RunLoop.Item] = []
@@ -50,7 +52,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   }
 
   /// No item will come. Before the first call of `next`.
-  package func finish() { state.withLock { $0.end = .finished } }
+  package func finish() { lock.withLock { state.end = .finished } }
 
   /// Before the first call of `next`. The item's closure holds a turn, and nothing else that keeps this feed.
   package func append(_ item: RunLoop.Item) { membership.withLock { idle.append(item) } }
@@ -79,7 +81,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   /// What is there without waiting; nil: the task waits from now on.
   private func take(for task: Resumption<Element?>) -> Result<Element?, any Error>? {
-    state.withLock { state in
+    lock.withLock {
       if let element = state.ready.takeFirst() {
         state.ready.trim()
         return .success(element)
@@ -92,7 +94,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   /// False if it does not wait any more.
   private func withdraw(_ task: Resumption<Element?>) -> Bool {
-    let wasWaiting = state.withLock { state in
+    let wasWaiting = lock.withLock {
       guard let index = state.waiting.firstIndex(where: { $0 === task }) else { return false }
       state.waiting.remove(at: index)
       return true
@@ -101,7 +103,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     return wasWaiting
   }
 
-  private var isAwaited: Bool { state.withLock { !$0.waiting.isEmpty } }
+  private var isAwaited: Bool { lock.withLock { !state.waiting.isEmpty } }
 
   // MARK: The items
 
@@ -131,7 +133,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   /// In the item's callout.
   fileprivate func deliver(_ element: Element) {
-    let task = state.withLock { state -> Resumption<Element?>? in
+    let task = lock.withLock { () -> Resumption<Element?>? in
       if !state.waiting.isEmpty { return state.waiting.removeFirst() }
       state.ready.append(element)
       if let kept, state.ready.count > kept { _ = state.ready.takeFirst() }
@@ -154,7 +156,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     withExtendedLifetime(held) {}
     if isDone && isLeft { return }
     let end: End = isDone ? .finished : .lost(loop.hasEnded ? loop.endedError : .invalidItem("the sequence's item"))
-    let waiting = state.withLock { state in
+    let waiting = lock.withLock {
       if state.end == nil { state.end = end }
       let waiting = state.waiting
       state.waiting = []

@@ -97,9 +97,11 @@ extension RunLoop {
 }
 
 /// What the task of a run has returned; rings when it has come.
-private final class TaskEnd<R: Sendable>: Sendable {
+private final class TaskEnd<R: Sendable>: @unchecked Sendable {
   private let bell: Mailbox
-  private let answer = Mutex<Result<R, any Error>?>(nil)
+  private let lock = Lock()
+  /// Guarded by `lock`.
+  private var answer: Result<R, any Error>?
   private let isHere = Atomic<Bool>(false)
 
   init(_ bell: Mailbox) { self.bell = bell }
@@ -107,12 +109,12 @@ private final class TaskEnd<R: Sendable>: Sendable {
   var hasCome: Bool { isHere.load(ordering: .acquiring) }
 
   func come(_ result: Result<R, any Error>) {
-    answer.withLock { $0 = result }
+    lock.withLock { answer = result }
     isHere.store(true, ordering: .releasing)
     _ = bell.accept(RunLoop.Message())
   }
 
-  var result: Result<R, any Error>? { answer.withLock { $0 } }
+  var result: Result<R, any Error>? { lock.withLock { answer } }
 }
 
 /// Owner only.

@@ -1,8 +1,12 @@
 /// A task that is suspended until something has happened, or was called off: resumed once, by what comes first.
 package final class Resumption<Value: Sendable>: @unchecked Sendable {
   private struct State {
-    /// From the suspension until the resumption.
+    /// Until the resumption.
     var continuation: UnsafeContinuation<Value, any Error>?
+    /// The beginning is over. What settles it earlier is kept, and resumes the task on its own thread: it is not
+    /// suspended yet, and other threads have nothing to do with it.
+    var hasBegun = false
+    var early: Result<Value, any Error>?
     /// From the beginning of what is awaited.
     var withdrawal: (@Sendable () -> Bool)?
     /// Why it was called off.
@@ -35,7 +39,7 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         this.lock.withLock { this.state.continuation = continuation }
-        do { this.hasBegun(try begin(this)) } catch { this.settle(.failure(error)) }
+        do { this.hasBegun(try begin(this)) } catch { this.hasFailed(error) }
       }
     } onCancel: {
       this.callOff(CancellationError())
@@ -51,7 +55,13 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
 
   /// Resumes the task. Nothing if it was resumed before.
   package func settle(_ result: Result<Value, any Error>) {
-    let (continuation, withdrawal) = lock.withLock { (state.continuation.take(), state.withdrawal.take()) }
+    let (continuation, withdrawal) = lock.withLock {
+      guard state.hasBegun else {
+        if state.early == nil { state.early = result }
+        return (UnsafeContinuation<Value, any Error>?.none, (@Sendable () -> Bool)?.none)
+      }
+      return (state.continuation.take(), state.withdrawal.take())
+    }
     withExtendedLifetime(withdrawal) { continuation?.resume(with: result) }
   }
 
@@ -67,12 +77,21 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
   package func lose(_ error: any Error) { settle(.failure(lock.withLock { state.reason } ?? error)) }
 
   private func hasBegun(_ withdrawal: @escaping @Sendable () -> Bool) {
-    let reason = lock.withLock { () -> (any Error)? in
-      guard state.continuation != nil else { return nil }  // it has been settled
-      if state.reason == nil { state.withdrawal = withdrawal }
-      return state.reason
+    let (early, reason) = lock.withLock { () -> (Result<Value, any Error>?, (any Error)?) in
+      state.hasBegun = true
+      if state.early == nil, state.reason == nil { state.withdrawal = withdrawal }
+      return (state.early.take(), state.reason)
     }
+    if let early { return settle(early) }
     if let reason { withdraw(withdrawal, reason) }
+  }
+
+  private func hasFailed(_ error: any Error) {
+    let early = lock.withLock {
+      state.hasBegun = true
+      return state.early.take()
+    }
+    settle(early ?? .failure(error))
   }
 
   private func callOff(_ reason: any Error) {
