@@ -57,29 +57,31 @@ typedef struct rlc_batch {
 } rlc_batch;
 
 struct rlc_port_set {
-    uint32_t cursor, fetched; /**< Of the batch: first, with the next one, as rlc_kit_port_set_head. [loop] */
+    /* First, as rlc_kit_port_set_head: */
+    uint32_t cursor, fetched; /**< Of the batch. The owner's thread only. */
     /** A member that is not muted is RLC_PORT_UNWATCHED. Set under the lock. */
     _Atomic bool has_unwatched;
-    const rlc_kernel *kernel;
-    rlc_slot_table ports;
-    rlc_port_bucket *buckets;
-    uint32_t bucket_count;
-    uint32_t fork_generation;
-    int epoll_fd;
-    uint16_t hint_count;
-    uint16_t next_capacity; /**< Of the largest batch made so far. Under the lock. */
-    /** A larger batch, made by insert under the lock, waiting for the owner to move in. */
-    _Atomic(rlc_batch *) next_batch;
-    _Atomic uint64_t rebuilds;
-    _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
     /**
      * A registration may have outlived its member: its number was closed while a duplicate stayed open. Under the lock.
      */
     bool has_strays;
+    bool is_fresh; /**< Nothing has been taken since the wait that fetched the batch. The owner's thread only. */
+    /** Its events are reported as they were fetched: rlc_loop's pass is not over yet. The owner's thread only. */
+    bool is_trusted;
+    uint32_t bucket_count;
+    const rlc_kernel *kernel;
+    rlc_slot_table ports;
+    rlc_port_bucket *buckets;
+    uint32_t fork_generation;
+    int epoll_fd;
+    uint16_t hint_count;
+    uint16_t next_capacity;   /**< Of the largest batch made so far. Under the lock. */
+    _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
+    /** A larger batch, made by insert under the lock, waiting for the owner to move in. */
+    _Atomic(rlc_batch *) next_batch;
+    _Atomic uint64_t rebuilds;
 
     /* From here on: the owner's thread only. */
-    bool is_fresh;          /**< Nothing has been taken since the wait that fetched the batch. */
-    bool is_trusted;        /**< Its events are reported as they were fetched: rlc_loop's pass is not over yet. */
     uint32_t shared_cursor; /**< One more than the cursor of the event that goes to several members. */
     uint32_t changes_at_wait;
     rlc_batch *batch;

@@ -12,8 +12,8 @@ enum { RLC_WORD_RUNNING, RLC_WORD_KICKED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_
 
 struct rlc_wakeup_port {
     _Atomic uint32_t word; /* first: rlc_kit_is_quiet */
-    const rlc_kernel *kernel;
     _Atomic uint32_t references;
+    const rlc_kernel *kernel;
     _Atomic uint32_t writers; /* who is about to write, or may be */
     _Atomic bool is_ended;
     uint32_t fork_generation; /* set once in create */
