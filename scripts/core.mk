@@ -123,7 +123,7 @@ $(SCHEDULED_BUILD)/core_scheduled.o: Tests/Scheduled/core_scheduled.c Tests/Sche
 	@mkdir -p $(@D)
 	@gcc $(SCHEDULED_FLAGS) -fsanitize=thread -c $< -o $@
 
-$(SCHEDULED_BUILD)/%.o: Tests/Scheduled/%.c Tests/Scheduled/scheduler.h Tests/Scheduled/fake_kernel.h
+$(SCHEDULED_BUILD)/%.o: Tests/Scheduled/%.c Tests/Scheduled/scheduler.h Tests/Scheduled/fake_kernel.h $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
 	@gcc $(SCHEDULED_FLAGS) -c $< -o $@
 

@@ -124,7 +124,7 @@ static int post(rlc_wakeup_port *port, uint32_t posted);
 
 /* Apart, so that a post to an owner that is awake saves no registers. */
 __attribute__((noinline)) static int post_asleep(rlc_wakeup_port *port, uint32_t posted) {
-    int status;
+    int status = 0;
     bool has_posted = port->may_end ? post_as_writer(port, posted, &status) : post_to_sleeper(port, posted, &status);
     return has_posted ? status : post(port, posted);
 }
