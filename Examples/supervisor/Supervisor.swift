@@ -55,7 +55,8 @@ final class Supervisor: Sendable {
     // The kernel tells who has sent it, the message does not.
     guard message.sender?.processID == worker(name).child?.processID else { return nil }
     workers.withLock { $0[name]?.right = right }
-    right.onInvalidation { [weak self] in self?.lost(name) }
+    // Called on the thread that notices it, which may be the library's.
+    right.onInvalidation { [weak self, loop] in try? loop.performAsSource { self?.lost(name) } }
     return RunLoop.Message(.hello)
   }
 
