@@ -21,15 +21,18 @@ core-install-paths:
 			*) echo "$$path: an absolute path, please" >&2; exit 2 ;; esac; \
 	done
 
-# The paths may differ from one call to the next: written anew each time. In the .pc file what lies below the prefix is told by it.
+# The paths may differ from one call to the next: written anew each time, and in place of a file that may be somebody else's (an
+# earlier `sudo make install`). In the .pc file what lies below the prefix is told by it.
 core-descriptions: core-install-paths
 	@mkdir -p $(CORE_BUILD)
-	@for name in $(CORE_DESCRIPTIONS); do \
+	@here=$$(realpath -ms --relative-to="$(LIBDIR)/cmake/crunloop" "$(INCLUDEDIR)") && [ -n "$$here" ] || \
+		{ echo "realpath of coreutils is needed: it takes -m, -s and --relative-to" >&2; exit 1; }; \
+	for name in $(CORE_DESCRIPTIONS); do \
 		sed -e 's|@VERSION@|$(CORE_VERSION)|; s|@SONAME@|$(CORE_SONAME)|; s|@PREFIX@|$(PREFIX)|' \
 			-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
 			-e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
-			-e "s|@INCLUDE_FROM_HERE@|$$(realpath -ms --relative-to="$(LIBDIR)/cmake/crunloop" "$(INCLUDEDIR)")|" \
-			packaging/$$name.in >$(CORE_BUILD)/$$name || exit 1; \
+			-e "s|@INCLUDE_FROM_HERE@|$$here|" packaging/$$name.in >$(CORE_BUILD)/$$name.$$$$ && \
+		mv -f $(CORE_BUILD)/$$name.$$$$ $(CORE_BUILD)/$$name || exit 1; \
 	done
 
 core-install: core-descriptions core
@@ -43,10 +46,14 @@ core-install: core-descriptions core
 	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop-config.cmake $(CORE_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/crunloop/
 	$(INSTALL) -m 644 docs/man/crunloop.3 $(STAGED_MAN)/man3/
 
-# With the paths of the installation. Takes what it put there, and the folders that are its own if they are empty then.
+# With the paths and the sources of the installation. Takes what it put there, and the folders that are its own if they are empty
+# then; the links only if they lead to this version, so that a newer one stays whole.
 core-uninstall: core-install-paths
+	@if [ "$$(readlink $(STAGED_LIB)/$(CORE_SONAME))" = libcrunloop.so.$(CORE_VERSION) ]; then \
+		rm -f $(STAGED_LIB)/libcrunloop.so $(STAGED_LIB)/$(CORE_SONAME); \
+	fi
 	rm -f $(STAGED_MAN)/man3/crunloop.3 $(foreach name,$(notdir $(CORE_HEADERS)),$(STAGED_INCLUDE)/crunloop/$(name)) \
-		$(foreach name,libcrunloop.a libcrunloop.so $(CORE_SONAME) libcrunloop.so.$(CORE_VERSION) pkgconfig/crunloop.pc \
+		$(foreach name,libcrunloop.a libcrunloop.so.$(CORE_VERSION) pkgconfig/crunloop.pc \
 			cmake/crunloop/crunloop-config.cmake cmake/crunloop/crunloop-config-version.cmake,$(STAGED_LIB)/$(name))
 	for folder in $(STAGED_INCLUDE)/crunloop $(STAGED_LIB)/cmake/crunloop; do \
 		[ ! -d "$$folder" ] || rmdir --ignore-fail-on-non-empty "$$folder" || exit 1; \
