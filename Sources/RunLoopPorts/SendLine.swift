@@ -50,16 +50,21 @@ final class SendLine: @unchecked Sendable {
 
   /// Sends what there is room for, from the first on. With no lock held.
   private func drive() {
-    let isAlone = lock.withLock {
+    while begin() {
+      for _ in 0..<SendLine.mostAtOnce { if !driveFirst() { return } }
+      lock.withLock { isDriven = false }
+      if Keeper.perform({ [self] in drive() }) { return }
+    }
+  }
+
+  /// False if another thread drives the line: it looks again.
+  private func begin() -> Bool {
+    lock.withLock {
       mayHaveRoom = true
       guard !isDriven else { return false }
       isDriven = true
       return true
     }
-    guard isAlone else { return }
-    for _ in 0..<SendLine.mostAtOnce { if !driveFirst() { return } }
-    lock.withLock { isDriven = false }
-    driveLater()
   }
 
   /// False if nothing is left to do: the line is not driven any more.

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension RunLoop.Port.SendRight {
   /// Sends a message, and suspends the task until the answer has arrived [RLK-ASYNC-16].
   ///
@@ -25,10 +27,10 @@ extension RunLoop.Port.SendRight {
     defer { bell.close() }
     return try await Resumption<RunLoop.Message>.wait(timeout: timeout) { task in
       let pending = PendingReply(bell: bell) { task.end($0) }
-      let withdrawal = ask(message, pending)
+      let sending = AwaitedSend(pending)
+      let withdrawal = ask(message, pending, sending)
       return {
-        _ = withdrawal?()
-        pending.settle(.failure(RunLoopError.timedOut))  // too late from now on; it tells the task why
+        if withdrawal == nil || withdrawal?() == true { sending.giveUp() } else { sending.giveUpWhenOver() }
         return false
       }
     }
@@ -37,16 +39,52 @@ extension RunLoop.Port.SendRight {
   /// A function of its own: when it returns, only the receiver, or the line of those that wait, has the right to
   /// answer.
   @inline(never)
-  private func ask(_ message: RunLoop.Message, _ pending: PendingReply) -> SendWithdrawal? {
+  private func ask(
+    _ message: RunLoop.Message, _ pending: PendingReply, _ sending: AwaitedSend
+  ) -> SendWithdrawal? {
     var message = message
     message.reply = RunLoop.Port.SendRight(ReplyRight(pending))
     // Why it was not sent counts, not that the right to answer goes with it.
     defer { withExtendedLifetime(message) {} }
     do throws(RunLoopError) {
-      return try destination.send(message) { if case .failure(let error) = $0 { pending.settle(.failure(error)) } }
+      return try destination.send(message) { sending.isOver($0) }
     } catch {
       pending.settle(.failure(error))
       return nil
     }
+  }
+}
+
+/// The message of a request on its way. A task that gives up while somebody sends the message goes on when that is
+/// over: not before the message's descriptors are its own again, or the receiver's for good.
+private final class AwaitedSend: Sendable {
+  private enum Fate {
+    static let waits: UInt8 = 0
+    static let isOver: UInt8 = 1
+    static let isGivenUp: UInt8 = 2
+  }
+
+  private let fate = Atomic<UInt8>(Fate.waits)
+  private let pending: PendingReply
+
+  init(_ pending: PendingReply) { self.pending = pending }
+
+  /// Sent, or failed.
+  func isOver(_ result: Result<Void, any Error>) {
+    let before = fate.exchange(Fate.isOver, ordering: .acquiringAndReleasing)
+    switch result {
+    case .failure(let error): pending.settle(.failure(error))
+    case .success: if before == Fate.isGivenUp { giveUp() }
+    }
+  }
+
+  /// An answer is too late from now on. The pending reply tells the task why.
+  func giveUp() { pending.settle(.failure(RunLoopError.timedOut)) }
+
+  /// Now, if it is over; else whoever sends it tells the task.
+  func giveUpWhenOver() {
+    let (isFirst, _) = fate.compareExchange(
+      expected: Fate.waits, desired: Fate.isGivenUp, ordering: .acquiringAndReleasing)
+    if !isFirst { giveUp() }
   }
 }

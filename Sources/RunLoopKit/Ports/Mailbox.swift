@@ -185,11 +185,12 @@ package final class Mailbox: Destination, @unchecked Sendable {
     let message = queue.takeFirst()
     queue.trim()
     held.store(queue.count, ordering: .releasing)
-    let isAwaited = waiting > 0
     let charge = charges.isEmpty || message == nil ? nil : charges.removeFirst()
+    // At once: whoever comes now must not take the room whose turn it is.
+    let made = waiting > 0 ? makeRoom() : nil
     lock.unlock()
     withExtendedLifetime(charge) {}
-    if isAwaited { thereIsRoom() }
+    if let made { tell(of: made) }
     return message
   }
 
@@ -217,9 +218,18 @@ package final class Mailbox: Destination, @unchecked Sendable {
     invalidation.invalidate()
   }
 
+  private func thereIsRoom() { tell(of: lock.withLock { makeRoom() }) }
+
+  /// What has become of those that wait for room.
+  private struct RoomMade {
+    let memberships: ContiguousArray<PortMembership>
+    let woken: [any RoomWaiter]
+    let admitted: [(PlaceInLine, Result<Void, any Error>)]
+  }
+
+  /// Under the lock.
   @inline(never)
-  private func thereIsRoom() {
-    lock.lock()
+  private func makeRoom() -> RoomMade {
     let isLineAlone = waiting == line.count
     let woken = stalled
     stalled = []
@@ -227,12 +237,17 @@ package final class Mailbox: Destination, @unchecked Sendable {
     let wasEmpty = queue.count == 0
     let admitted = line.isEmpty ? [] : admit(all: isLineAlone)
     held.store(queue.count, ordering: .releasing)
-    let memberships = wasEmpty && queue.count > 0 ? memberships.all : []
-    lock.unlock()
-    room.advance()  // whose turn it is has been decided
-    for membership in memberships { membership.host.messageCame(membership) }
-    for waiter in woken { waiter.wake(from: self) }
-    for (place, result) in admitted { place.end(result) }
+    return RoomMade(
+      memberships: wasEmpty && queue.count > 0 ? memberships.all : [], woken: woken, admitted: admitted)
+  }
+
+  /// With no lock held: whose turn it is has been decided.
+  @inline(never)
+  private func tell(of made: RoomMade) {
+    room.advance()
+    for membership in made.memberships { membership.host.messageCame(membership) }
+    for waiter in made.woken { waiter.wake(from: self) }
+    for (place, result) in made.admitted { place.end(result) }
   }
 
   /// The first in line come in: as many as there is room for, or, beside others that wait, one every other time. Who
@@ -265,6 +280,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
   /// True if messages wait already.
   package func join(_ membership: PortMembership) -> Bool {
     lock.withLock {
+      // A thread of this loop that waits for room, while nothing served the port, is now the only one to make some.
+      if waiting > 0 { room.advance() }
       memberships.append(membership)
       return queue.count > 0
     }
