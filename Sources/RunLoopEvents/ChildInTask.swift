@@ -22,6 +22,7 @@ extension RunLoop {
     try await Resumption<ExitStatus>.wait(timeout: timeout) { task in
       let turn = ChildTurn(task, on: self)
       let source = try ChildSource(processID: processID, ownership: ownership) { _, status in turn.come(status) }
+      source.endsWithItsLoop = true
       do {
         try add(source, to: mode)
       } catch {

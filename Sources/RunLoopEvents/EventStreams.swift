@@ -13,7 +13,8 @@ extension RunLoop {
   ///   - signals: Which signals to receive; at least one.
   ///   - mode: A loop that does not run in this mode delivers nothing.
   /// - Throws: As `SignalSource.init`.
-  /// - Thread: Any; signals that the calling thread does not block yet are blocked there.
+  /// - Thread: Any. A task must not leave blocking to the source: that would change the mask of whatever thread the
+  ///   call runs on.
   public func signals(_ signals: Signal..., in mode: Mode = .default) throws -> EventSequence<SignalInfo> {
     try EventSequence(of: self, in: mode) { feed in
       let turn = feed.makeTurn()
@@ -21,20 +22,21 @@ extension RunLoop {
     }
   }
 
-  /// The ends of processes, for tasks, in the order in which the loop notices them, by a `ChildSource` for each. The
-  /// sequence ends after the last one [RLK-STREAM-9]. For a single process: `exit(of:ownership:in:timeout:)`.
+  /// The ends of processes, for tasks, in the order in which the loop notices them, by a `ChildSource` for each, which
+  /// stays in the mode until its process has ended, and keeps runs of the mode going. The sequence ends after the last
+  /// one [RLK-STREAM-9]. For a single process: `exit(of:ownership:in:timeout:)`.
   ///
   /// - Parameters:
   ///   - processIDs: At least 1 each.
-  ///   - ownership: `.killedWhenInvalidated`: what still runs when the sequence is released is ended, and if the call
-  ///     throws, what it has made a source for.
+  ///   - ownership: `.killedWhenInvalidated`: what still runs when the sequence is released, or when the loop ends, is
+  ///     ended, and if the call throws, what it has made a source for. Whoever releases the sequence waits for that.
   ///   - mode: A loop that does not run in this mode notices no end.
   /// - Throws: As `ChildSource.init`.
   /// - Thread: Any. - Complexity: O(processes).
   public func exits(
     of processIDs: [Int32], ownership: ChildSource.Ownership = .borrowed, in mode: Mode = .default
   ) throws -> EventSequence<(processID: Int32, status: ExitStatus)> {
-    try EventSequence(of: self, in: mode) { feed in
+    try EventSequence(of: self, in: mode, keepingNewest: max(1, processIDs.count)) { feed in
       if processIDs.isEmpty { feed.finish() }
       for processID in processIDs {
         let turn = feed.makeTurn()
@@ -66,9 +68,9 @@ extension RunLoop {
     }
   }
 
-  /// Shortages of memory, for tasks, by a `MemoryPressure` source that is in the mode while a task waits. The sequence
-  /// ends after `.ended` [RLK-STREAM-9].
+  /// Shortages of memory, for tasks, by a `MemoryPressure` source that stays in the mode, and keeps no run going.
   ///
+  /// What comes while the task is busy is one element: the newest. The sequence ends after `.ended` [RLK-STREAM-9].
   /// - Parameters:
   ///   - stall: Which stalls count.
   ///   - time: How long they must have been.
@@ -81,12 +83,13 @@ extension RunLoop {
     _ stall: MemoryPressure.Stall, longerThan time: Duration, within window: Duration,
     path: String = "/proc/pressure/memory", in mode: Mode = .default
   ) throws -> EventSequence<MemoryPressure.Event> {
-    try EventSequence(of: self, in: mode) { feed in
+    try EventSequence(of: self, in: mode, keepingNewest: 1) { feed in
       let turn = feed.makeTurn()
-      feed.append(
-        try MemoryPressure(stall, longerThan: time, within: window, path: path) { _, event in
-          turn.deliver(event, isLast: event == .ended)
-        })
+      let source = try MemoryPressure(stall, longerThan: time, within: window, path: path) { _, event in
+        turn.deliver(event, isLast: event == .ended)
+      }
+      source.keepsRunning = false
+      feed.append(source)
     }
   }
 }

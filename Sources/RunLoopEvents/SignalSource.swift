@@ -1,5 +1,6 @@
 internal import CRunLoopCore
 import RunLoopKit
+internal import Synchronization
 
 extension RunLoop {
   /// Calls a closure on the loop's thread for each signal that the process receives. The closure may do what any
@@ -15,7 +16,7 @@ extension RunLoop {
   ///
   /// **The mask.** A source receives a signal only if every thread blocks it: the kernel delivers it to a thread that
   /// does not, by handler or default action. So block signals in `main` before the first thread is created
-  /// (`RunLoop.Signal.block`); threads inherit the mask. When a source is added to a mode, the loop looks at the
+  /// (`RunLoop.Signal.block`); threads inherit the mask. When a source is first added to a mode, the loop looks at the
   /// threads of the process, and reports on standard error one that does not block the source's signals, once for each
   /// signal [RLK-SIGNAL-19]. A source blocks its signals in the thread that creates it, and in no other. When the last
   /// source for a signal is invalidated or destroyed in a thread in which a source has blocked the signal, the signal
@@ -35,6 +36,7 @@ extension RunLoop {
   public final class SignalSource: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     private let receiver: SignalReceiver
+    private let isChecked = Atomic<Bool>(false)
 
     /// Which signals the source receives.
     public var signals: Set<Signal> { Set(receiver.signals.signals) }
@@ -79,7 +81,10 @@ extension RunLoop {
 
     package func hasEnded() { receiver.detach() }
 
-    package func hasJoined() { SignalMasks.check(receiver.signals) }
+    /// The first time: a sequence adds its source for each element.
+    package func hasJoined() {
+      if !isChecked.exchange(true, ordering: .relaxed) { SignalMasks.check(receiver.signals) }
+    }
 
     /// Serves the mode's turn: of its sources the one that comes first, which need not be this one.
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {

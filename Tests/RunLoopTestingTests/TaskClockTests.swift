@@ -129,6 +129,23 @@ import class RunLoopKit.RunLoop
     }
   }
 
+  @Test func ticksAreLateByHalfAnIntervalAtMost() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start) = (RunLoop.current, time.now)
+      loop.defaultTimerTolerance = .seconds(100)
+      try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(300))) { _ in })
+      let seen = try loop.run { () -> [String] in
+        var seen: [String] = []
+        for try await tick in loop.clock.ticks(every: .seconds(10)) {
+          seen.append("\(tick.missed) at \(start.duration(to: loop.clock.now))")
+          if seen.count == 3 { break }
+        }
+        return seen
+      }
+      #expect(seen == ["0 at 15.0 seconds", "0 at 25.0 seconds", "0 at 35.0 seconds"])
+    }
+  }
+
   @Test func ticksOfAnyInterval() async throws {
     try await VirtualTime.run { time in
       let loop = RunLoop.current

@@ -12,7 +12,7 @@ extension RunLoop {
   public struct Clock: _Concurrency.Clock {
     /// The clock's moments.
     public typealias Instant = RunLoop.Instant
-    fileprivate let sleeps: Sleeps
+    let sleeps: Sleeps
 
     /// This moment, on the loop's clock.
     public var now: Instant { sleeps.now() }
@@ -25,7 +25,8 @@ extension RunLoop {
     ///   - deadline: The sleep never ends earlier [RLK-SLEEP-1]. A moment in the past: when the loop next fires timers.
     ///   - tolerance: How much later the loop may end the sleep, to save a wake. Nil: its `defaultTimerTolerance`.
     /// - Throws: `CancellationError` as soon as the task is cancelled, without waiting for the loop [RLK-SLEEP-2].
-    ///   `.loopEnded` if the loop has ended, or ends meanwhile [RLK-SLEEP-3]; `.forked`; `.system` as `add(_:to:)`.
+    ///   `.loopEnded` if the loop has ended, or ends meanwhile [RLK-SLEEP-3]; `.invalidItem` if other code invalidates
+    ///   or removes the timer; `.forked`; `.system` as `add(_:to:)`.
     /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
     nonisolated(nonsending) public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
       try await sleeps.sleep(until: deadline, tolerance)
@@ -114,7 +115,7 @@ extension RunLoop {
 }
 
 /// The sleeps of tasks on one loop's timers.
-private struct Sleeps: Sendable {
+struct Sleeps: Sendable {
   let loop: RunLoop
   let mode: RunLoop.Mode
 
@@ -125,6 +126,7 @@ private struct Sleeps: Sendable {
       let sleeper = Sleeper(task, on: loop)
       let timer = RunLoop.Timer(fireDate: deadline) { _ in sleeper.wake() }
       timer.label = "sleep of a task"
+      timer.endsWithItsLoop = true
       if let tolerance { timer.tolerance = tolerance }
       do {
         try loop.add(timer, to: mode)
@@ -154,5 +156,7 @@ private final class Sleeper: Sendable {
 
   func wake() { task.settle(.success(())) }
 
-  deinit { if loop.isInThisProcess { task.lose(loop.endedError) } }
+  deinit {
+    if loop.isInThisProcess { task.lose(loop.hasEnded ? loop.endedError : .invalidItem("the timer of a sleep")) }
+  }
 }

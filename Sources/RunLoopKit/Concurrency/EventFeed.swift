@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// The items are members of their mode only while a task waits. So nothing piles up here: what happens meanwhile waits
 /// where it waits for any item that is in no mode (in the descriptor, in the queue of a port, with the kernel). What
-/// cannot wait, the activities of a loop, is kept here, up to a limit.
+/// cannot wait, such as the activities of a loop, is kept here, up to a limit.
 package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private struct State: ~Copyable {
     /// In the order of their calls.
@@ -44,6 +44,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private var idle: [RunLoop.Item] = []
   /// While the loop holds them, and nobody else: with the loop they go.
   private var joined: [WeakItem] = []
+  /// Of the loop's end.
+  private var watch: RunLoop.Source?
 
   fileprivate init(_ loop: RunLoop, _ mode: RunLoop.Mode, keepingNewest kept: Int?) {
     self.loop = loop
@@ -72,7 +74,6 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
         try join()
       } catch {
         guard withdraw(task) else { return { false } }
-        if loop.hasEnded { cancel() }  // of a port: so that its senders learn of it
         throw error
       }
       return { [self] in withdraw(task) }
@@ -109,12 +110,15 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   /// Adds the items. Of those that stay members before the first call of `next`, too.
   fileprivate func join() throws {
-    membership.lock()
-    defer { membership.unlock() }
-    while kept != nil || isAwaited, let item = idle.last {
-      try loop.add(item, to: mode)
-      joined.append(WeakItem(item: item))
-      idle.removeLast()
+    var held: [RunLoop.Item] = []  // as in `hasLost`: the loop may end meanwhile
+    defer { withExtendedLifetime(held) {} }
+    try membership.withLock {
+      while kept != nil || isAwaited, let item = idle.last {
+        held.append(item)
+        try loop.add(item, to: mode)
+        joined.append(WeakItem(item: item))
+        idle.removeLast()
+      }
     }
   }
 
@@ -125,7 +129,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     defer { membership.unlock() }
     guard !isAwaited else { return }
     for case let item? in joined.map(\.item) {
-      idle.append(item)
+      idle.append(item)  // from here on it is held
       loop.remove(item, from: mode)
     }
     joined = []
@@ -156,25 +160,55 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     withExtendedLifetime(held) {}
     if isDone && isLeft { return }
     let end: End = isDone ? .finished : .lost(loop.hasEnded ? loop.endedError : .invalidItem("the sequence's item"))
-    let waiting = lock.withLock {
-      if state.end == nil { state.end = end }
-      let waiting = state.waiting
+    let (waiting, first) = lock.withLock {
+      let (waiting, first) = (state.waiting, state.end ?? end)
       state.waiting = []
-      return waiting
+      state.end = first
+      return (waiting, first)
     }
-    for task in waiting { task.settle(end.result()) }
+    leaveUnlessAwaited()
+    for task in waiting { task.settle(first.result()) }
+  }
+
+  // MARK: The loop's end
+
+  /// In the mode as long as the sequence, for its closure to be released when the loop ends: the items are mostly in no
+  /// mode. Hidden, and keeps no run going.
+  fileprivate func watchTheLoop() throws {
+    let turn = LoopTurn(self)
+    let watch = RunLoop.Source { _ in withExtendedLifetime(turn) {} }
+    watch.isHidden = true
+    watch.keepsRunning = false
+    watch.endsWithItsLoop = true
+    membership.withLock { self.watch = watch }
+    try loop.add(watch, to: mode)
+  }
+
+  /// Nobody will serve the items: so that the senders of a port learn of it, and each task that waits.
+  fileprivate func loopHasEnded() {
+    if loop.isInThisProcess, loop.hasEnded { cancel() }
   }
 
   /// No task will call any more, or the loop has ended.
   fileprivate func cancel() {
     guard loop.isInThisProcess else { return }
     let items = membership.withLock {
-      let items = idle + joined.compactMap(\.item)
+      let items = idle + joined.compactMap(\.item) + [watch].compactMap(\.self)
       idle = []
+      watch = nil
       return items
     }
     for item in items { item.invalidate() }
   }
+}
+
+/// Held by the closure of what the loop's end invalidates.
+private final class LoopTurn<Element: Sendable>: Sendable {
+  private let feed: EventFeed<Element>
+
+  init(_ feed: EventFeed<Element>) { self.feed = feed }
+
+  deinit { feed.loopHasEnded() }
 }
 
 /// The way from an item's closure, which alone holds it, to the feed.
@@ -202,16 +236,16 @@ extension RunLoop {
   ///
   /// **Nothing is lost, and nothing piles up.** The items are in the mode only while a task waits for the next element.
   /// While the task is busy, events wait where they wait for an item that is in no mode: in the descriptor, in the
-  /// port's queue, with the kernel [RLK-STREAM-2]. `activities(_:in:keepingNewest:)` is the exception, and says so. An
-  /// item that is in no mode does not keep a run going.
+  /// port's queue, with the kernel [RLK-STREAM-2]. The exceptions say so: activities, and shortages of memory. An item
+  /// that is in no mode does not keep a run going.
   ///
   /// **Several tasks** may iterate over one sequence, also by copies of it: each element goes to one of them, in the
   /// order in which they wait [RLK-STREAM-3].
   ///
   /// **The end.** Cancelling a task that waits ends its wait at once; it throws `CancellationError`, and the next
   /// element goes to somebody else [RLK-STREAM-4]. The items are invalidated when the last copy of the sequence and its
-  /// iterators are released [RLK-STREAM-5]. If the loop ends, a task that waits and each later one throw `.loopEnded`
-  /// [RLK-STREAM-6].
+  /// iterators are released [RLK-STREAM-5], and when the loop ends: a task that waits then, and each later one, throw
+  /// `.loopEnded` [RLK-STREAM-6].
   /// - Thread: Any.
   public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// What `next()` throws.
@@ -235,6 +269,7 @@ extension RunLoop {
       let feed = EventFeed<Element>(loop, mode, keepingNewest: kept)
       subscription = Subscription(feed)
       try appendItems(feed)
+      try feed.watchTheLoop()
       if kept != nil { try feed.join() }
     }
 
@@ -243,6 +278,7 @@ extension RunLoop {
       let feed = EventFeed<Element>(loop, mode, keepingNewest: nil)
       subscription = Subscription(feed)
       appendItems(feed)
+      do { try feed.watchTheLoop() } catch { feed.cancel() }  // `next()` says why
     }
 
     /// Awaits the elements of a sequence.

@@ -30,25 +30,27 @@ extension RunLoop {
   /// - Parameters:
   ///   - queueLimit: As for a `Port`.
   ///   - mode: A loop that does not run in this mode delivers nothing.
-  /// - Returns: The port, for `sendRight`, which is invalid when the sequence is released; and the sequence.
+  /// - Returns: The right to send to the port, and the sequence. The port is invalid when the sequence is released.
   /// - Thread: Any. - Complexity: O(1).
   public func messages(
     queueLimit: Int = Port.defaultQueueLimit, in mode: Mode = .default
-  ) -> (port: Port, messages: EventSequence<Message>) {
-    var made: Port?
+  ) -> (right: Port.SendRight, messages: EventSequence<Message>) {
+    var right: Port.SendRight?
     let messages = EventSequence<Message>(of: self, in: mode) { feed in
       let turn = feed.makeTurn()
       let port = Port(queueLimit: queueLimit) { _, message in turn.deliver(message) }
       feed.append(port)
-      made = port
+      right = port.sendRight
     }
-    return (made.unsafelyUnwrapped, messages)  // made above
+    return (right.unsafelyUnwrapped, messages)  // made above
   }
 
   /// The activities of the loop, for tasks.
   ///
   /// The loop does not wait for a task: an observer keeps the newest activities for it, and drops older ones
-  /// [RLK-STREAM-7]. A task on the loop's own executor gets an activity in the pass after it at the earliest.
+  /// [RLK-STREAM-7]. A task on the loop's own executor, or on the main actor for the main loop, gets an activity in the
+  /// pass after it at the earliest, and makes that pass necessary: if it awaits the activities of a loop that would
+  /// sleep, the loop never sleeps. Await them on another executor.
   /// - Parameters:
   ///   - activities: Which ones.
   ///   - mode: The observer's mode.
@@ -72,12 +74,14 @@ extension RunLoop.Clock {
   /// the latest date that has passed, and tells how many were skipped [RLK-STREAM-8]. So nothing piles up, and the
   /// phase is kept.
   /// - Parameters:
-  ///   - interval: More than zero; what is less than a nanosecond counts as one.
-  ///   - tolerance: How much later than its date an element may come, to save a wake. Nil: the loop's
-  ///     `defaultTimerTolerance`.
+  ///   - interval: In whole nanoseconds, rounded up; zero or less counts as one.
+  ///   - tolerance: How much later than its date an element may come, to save a wake; at most half the interval. Nil:
+  ///     the loop's `defaultTimerTolerance`.
   /// - Thread: Any. - Complexity: O(log timers) an element.
   public func ticks(every interval: Duration, tolerance: Duration? = nil) -> RunLoop.Ticks {
-    RunLoop.Ticks(clock: self, start: now, interval: max(interval, .nanoseconds(1)), tolerance: tolerance)
+    let interval = Duration(nanoseconds: max(interval, .nanoseconds(1)).nanosecondsRoundedUp)
+    let most = min(tolerance ?? sleeps.loop.defaultTimerTolerance, interval / 2)
+    return RunLoop.Ticks(clock: self, start: now, interval: interval, tolerance: most)
   }
 }
 
@@ -91,7 +95,7 @@ extension RunLoop {
     fileprivate let clock: Clock
     fileprivate let start: Instant
     fileprivate let interval: Duration
-    fileprivate let tolerance: Duration?
+    fileprivate let tolerance: Duration
 
     /// A date that has come.
     /// - Thread: Any: a value.

@@ -116,6 +116,13 @@ extension RunLoop {
       set { (extras ?? makeExtras()).isHidden = newValue }
     }
 
+    /// The end of a loop that it is a member of invalidates it, whoever holds it: a task waits for it. Set before it is
+    /// added.
+    package final var endsWithItsLoop: Bool {
+      get { extras?.endsWithItsLoop ?? false }
+      set { (extras ?? makeExtras()).endsWithItsLoop = newValue }
+    }
+
     final var context: HeldContext? { extras?.context }
 
     /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
@@ -239,78 +246,6 @@ extension RunLoop {
 
     /// Timers and observers belong to one loop at a time.
     final var isExclusive: Bool { kind == .timer || kind == .observer }
-  }
-}
-
-/// What few items with a descriptor have.
-final class ItemDescriptors: Sendable {
-  /// Closed with the item.
-  let owned: OwnedDescriptor?
-  /// Watched in place of the descriptor; closed when the item is gone.
-  let standIn: OwnedDescriptor?
-  /// How often it may be called.
-  let limiter: RunLoop.RateLimiter?
-
-  init(owned: OwnedDescriptor? = nil, standIn: OwnedDescriptor? = nil, limiter: RunLoop.RateLimiter? = nil) {
-    self.owned = owned
-    self.standIn = standIn
-    self.limiter = limiter
-  }
-
-  static func make(limit: RunLoop.RateLimit?) -> ItemDescriptors? {
-    limit.map { ItemDescriptors(limiter: RunLoop.RateLimiter($0)) }
-  }
-
-  /// The item is invalid and has left its modes.
-  func end() {
-    limiter?.end()
-    owned?.giveUp()
-  }
-}
-
-/// What few items have: those with nothing of it do without the object.
-final class ItemExtras: @unchecked Sendable {
-  private let lock = Lock()
-  /// Guarded by `lock`.
-  private var storedLabel: String?
-  let order: Int
-  let context: RunLoop.HeldContext?
-  let onlyHost: UInt64?
-  let descriptors: ItemDescriptors?
-  /// It does not keep its modes from being finished.
-  let isBackground = Atomic<Bool>(false)
-  /// Programs cannot find it.
-  var isHidden = false
-
-  var label: String? {
-    get { lock.withLock { storedLabel } }
-    set {
-      let old = lock.withLock {
-        defer { storedLabel = newValue }
-        return storedLabel
-      }
-      withExtendedLifetime(old) {}
-    }
-  }
-
-  init(
-    order: Int = 0, context: RunLoop.HeldContext? = nil, onlyHost: UInt64? = nil, descriptors: ItemDescriptors? = nil
-  ) {
-    self.order = order
-    self.context = context
-    self.onlyHost = onlyHost
-    self.descriptors = descriptors
-  }
-
-  /// The address of one that the caller holds; 0 if there is nothing to keep.
-  static func make(
-    order: Int, context: RunLoop.Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors?
-  ) -> UInt {
-    if order == 0, context == nil, onlyHost == nil, descriptors == nil { return 0 }
-    let extras = ItemExtras(
-      order: order, context: context.map { RunLoop.HeldContext($0) }, onlyHost: onlyHost?.serial,
-      descriptors: descriptors)
-    return UInt(bitPattern: Unmanaged.passRetained(extras).toOpaque())
   }
 }
 

@@ -80,6 +80,7 @@ extension RunLoop {
     for item in left.map(\.item) + recorded where item.kind == .port {
       unsafeDowncast(item, to: Port.self).loopHasEnded()  // by its kind
     }
+    for item in left.map(\.item) + recorded where item.endsWithItsLoop { item.invalidate() }
     withExtendedLifetime((left, recorded, held, extras)) {}
     for timer in collected { timer.release() }
     // The stack is not unwound and may hold these for ever: their descriptors are closed nevertheless.

@@ -49,11 +49,25 @@ import class RunLoopKit.RunLoop
     let asleep = Task { try await Task.sleep(for: .seconds(1000), clock: loop.clock) }
     let pinned = Task(executorPreference: loop.executor) { try await Task.sleep(for: .seconds(999), clock: loop.clock) }
     await yieldUntil(loop.items(in: .default).filter { $0.label == "sleep of a task" }.count == 2)
+    let held = loop.items(in: .default)  // whoever holds the timers
     thread.stop(.now)
     await #expect(throws: RunLoopError.loopEnded) { try await asleep.value }
     await #expect(throws: RunLoopError.loopEnded) { try await pinned.value }
     try await thread.join()
     await #expect(throws: RunLoopError.loopEnded) { try await loop.clock.sleep(until: .now) }
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func otherCodeInvalidatesTheTimer() async throws {
+    let thread = RunLoop.Thread(name: "clock")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    let asleep = Task { try await Task.sleep(for: .seconds(1000), clock: loop.clock) }
+    await yieldUntil(loop.items(in: .default).contains { $0.label == "sleep of a task" })
+    for item in loop.items(in: .default) where item is RunLoop.Timer { item.invalidate() }
+    await #expect(throws: RunLoopError.invalidItem) { try await asleep.value }
+    thread.stop()
+    try await thread.join()
   }
 
   /// Sleeps, cancellations and the loop's end at moments that a seed decides: every task goes on, once.

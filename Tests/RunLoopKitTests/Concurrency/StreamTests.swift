@@ -69,15 +69,13 @@ private final class BytePipe: Sendable {
       #expect(try await iterator.next() == .readable)  // it has not been read
       #expect(pipe.take() == 7)
 
-      let (port, messages) = loop.messages(queueLimit: 2)
-      let right = port.sendRight
+      let (right, messages) = loop.messages(queueLimit: 2)
       for id: UInt32 in 1...2 { try right.trySend(RunLoop.Message(id: id)) }
       #expect(throws: RunLoopError.portFull) { try right.trySend(RunLoop.Message(id: 3)) }
       let sender = TestThread { for id: UInt32 in 3...100 { try? right.send(RunLoop.Message(id: id)) } }
       var ids: [UInt32] = []
       for try await message in messages {
         ids.append(message.id)
-        #expect(port.pendingCount <= 2)
         if ids.count == 100 { break }
       }
       #expect(ids == Array(1...100))
@@ -87,8 +85,7 @@ private final class BytePipe: Sendable {
 
   @Test func test_RLK_STREAM_3_tasksShareASequence() async throws {
     try await withLoop { loop, _ in
-      let (port, messages) = loop.messages(queueLimit: 4)
-      let right = port.sendRight
+      let (right, messages) = loop.messages(queueLimit: 4)
       let tasks = (0..<3).map { _ in
         Task {
           var ids: [UInt32] = []
@@ -116,28 +113,28 @@ private final class BytePipe: Sendable {
 
   @Test func test_RLK_STREAM_4_cancellingEndsAWaitAndLosesNothing() async throws {
     try await withLoop { loop, _ in
-      let (port, messages) = loop.messages()
+      let (right, messages) = loop.messages()
       let waiting = Task { try await messages.first { _ in true }?.id }
-      await yieldUntil(loop.contains(port))
+      await yieldUntil(members(loop) == 1)
       waiting.cancel()
       await #expect(throws: CancellationError.self) { try await waiting.value }
-      #expect(!loop.contains(port) && port.isValid)
-      try port.sendRight.trySend(RunLoop.Message(id: 5))
+      #expect(members(loop) == 0 && right.isValid)
+      try right.trySend(RunLoop.Message(id: 5))
       #expect(try await messages.first { _ in true }?.id == 5)
     }
   }
 
   @Test func test_RLK_STREAM_5_theItemsGoWithTheSequence() async throws {
     try await withLoop { loop, _ in
-      var held: (port: RunLoop.Port, messages: RunLoop.EventSequence<RunLoop.Message>)? = loop.messages()
-      let port = try #require(held?.port)
+      var held: (right: RunLoop.Port.SendRight, messages: RunLoop.EventSequence<RunLoop.Message>)? = loop.messages()
+      let right = try #require(held?.right)
       var iterator = held?.messages.makeAsyncIterator()
       held = nil
-      #expect(port.isValid)
-      try port.sendRight.trySend(RunLoop.Message(id: 1))
+      #expect(right.isValid)
+      try right.trySend(RunLoop.Message(id: 1))
       #expect(try await iterator?.next()?.id == 1)
       iterator = nil
-      #expect(!port.isValid)
+      #expect(!right.isValid)
       // Also of a task that is cancelled in its wait, and an item that could not be made.
       let pipe = BytePipe()
       let task = Task { for try await _ in try loop.readiness(of: pipe.reading) {} }
@@ -149,33 +146,85 @@ private final class BytePipe: Sendable {
     }
   }
 
+  /// Also of a sequence that no task awaits, and of items that somebody holds.
   @Test func test_RLK_STREAM_6_theLoopsEndEndsTheWaits() async throws {
     try await withLoop { loop, thread in
       let pipe = BytePipe()
       let readiness = try loop.readiness(of: pipe.reading)
-      let (port, messages) = loop.messages()
-      let (idle, later) = loop.messages()
-      let first = Task { for try await _ in readiness {} }
-      let second = Task { for try await _ in messages {} }
+      let activities = try loop.activities(.exit, in: "never")
+      let (right, messages) = loop.messages()
+      let (idle, later) = loop.messages(queueLimit: 1)
+      let tasks = [
+        Task { for try await _ in readiness {} }, Task { for try await _ in messages {} },
+        Task { for try await _ in activities {} },
+      ]
+      try idle.trySend(RunLoop.Message(id: 1))
+      let sender = Task { try await idle.send(RunLoop.Message(id: 2)) }
       await yieldUntil(members(loop) == 2)
+      let held = loop.items(in: .default) + loop.items(in: "never")
+      #expect(held.count == 4)  // with what keeps the thread's loop
       thread.stop(.now)
-      await #expect(throws: RunLoopError.loopEnded) { try await first.value }
-      await #expect(throws: RunLoopError.loopEnded) { try await second.value }
-      #expect(!port.isValid)
+      for task in tasks { await #expect(throws: RunLoopError.loopEnded) { try await task.value } }
+      await #expect(throws: RunLoopError.portInvalid) { try await sender.value }
+      #expect(!right.isValid && !idle.isValid)
       try await thread.join()
       await #expect(throws: RunLoopError.loopEnded) { for try await _ in later {} }
-      #expect(!idle.isValid)  // its senders learn of it
       await #expect(throws: RunLoopError.loopEnded) { for try await _ in readiness {} }
       #expect(throws: RunLoopError.loopEnded) { try loop.activities(.all) }
+      let (dead, none) = loop.messages()
+      #expect(!dead.isValid)
+      await #expect(throws: RunLoopError.loopEnded) { for try await _ in none {} }
+      withExtendedLifetime(held) {}
+    }
+  }
+
+  /// The thread ends while a task adds and removes items.
+  @Test(arguments: 0..<20) func test_RLK_STREAM_6_theLoopEndsAtAnyMoment(seed: UInt64) async throws {
+    var random = SplitMix(seed)
+    try await withLoop { loop, thread in
+      let pipes = (0..<4).map { _ in BytePipe() }
+      let tasks = pipes.map { pipe in
+        Task {
+          for try await _ in try loop.readiness(of: pipe.reading) { _ = pipe.take() }
+        }
+      }
+      for _ in 0..<random.below(200) { pipes[random.below(4)].put(1) }
+      thread.stop(.now)
+      for task in tasks { await #expect(throws: RunLoopError.loopEnded) { try await task.value } }
+    }
+  }
+
+  @Test func test_RLK_STREAM_3_tasksAreServedInTheOrderOfTheirWaits() async throws {
+    try await withLoop { loop, _ in
+      let (right, messages) = loop.messages()
+      let other = RunLoop.Thread(name: "tasks")
+      try await other.start()
+      let executor = try #require(other.loop?.executor)  // runs them one after the other, up to their waits
+      let got = Box<[Int: UInt32]>([:])
+      let tasks = (0..<4).map { index in
+        Task(executorPreference: executor) {
+          var iterator = messages.makeAsyncIterator()
+          let message = try await iterator.next()
+          got.update { $0[index] = message?.id }
+        }
+      }
+      await yieldUntil(members(loop) == 1)
+      tasks[1].cancel()
+      await #expect(throws: CancellationError.self) { try await tasks[1].value }
+      for id: UInt32 in [0, 2, 3] { try right.trySend(RunLoop.Message(id: id)) }
+      for index in [0, 2, 3] { try await tasks[index].value }
+      #expect(got.value == [0: 0, 2: 2, 3: 3])
+      other.stop()
+      try await other.join()
     }
   }
 
   @Test func otherCodeInvalidatesTheItem() async throws {
     try await withLoop { loop, _ in
-      let (port, messages) = loop.messages()
+      let (_, messages) = loop.messages()
       let task = Task { for try await _ in messages {} }
-      await yieldUntil(loop.contains(port))
-      port.invalidate()
+      await yieldUntil(members(loop) == 1)
+      for item in loop.items(in: .default) where item is RunLoop.Port { item.invalidate() }
       await #expect(throws: RunLoopError.invalidItem) { try await task.value }
     }
   }
@@ -184,8 +233,7 @@ private final class BytePipe: Sendable {
   @Test(arguments: 0..<20) func test_RLK_STREAM_4_everyMessageIsReceivedOnce(seed: UInt64) async throws {
     var random = SplitMix(seed)
     try await withLoop { loop, _ in
-      let (port, messages) = loop.messages(queueLimit: 3)
-      let right = port.sendRight
+      let (right, messages) = loop.messages(queueLimit: 3)
       let received = Box<[UInt32]>([])
       let sender = TestThread { for id: UInt32 in 1...200 { try? right.send(RunLoop.Message(id: id)) } }
       var tasks: [Task<Void, any Error>] = []
