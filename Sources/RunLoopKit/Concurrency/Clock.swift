@@ -114,6 +114,27 @@ extension RunLoop {
   public func wallClock(in mode: Mode) -> WallClock { WallClock(sleeps: Sleeps(loop: self, mode: mode)) }
 }
 
+/// A clock of a loop, whichever it is.
+protocol LoopClock {
+  var loop: RunLoop { get }
+  var timerClock: RunLoop.TimerClock { get }
+}
+
+extension RunLoop.Clock: LoopClock {
+  var loop: RunLoop { sleeps.loop }
+  var timerClock: RunLoop.TimerClock { .suspending }
+}
+
+extension RunLoop.ContinuousClock: LoopClock {
+  var loop: RunLoop { sleeps.loop }
+  var timerClock: RunLoop.TimerClock { .continuous }
+}
+
+extension RunLoop.WallClock: LoopClock {
+  var loop: RunLoop { sleeps.loop }
+  var timerClock: RunLoop.TimerClock { .wall }
+}
+
 /// The sleeps of tasks on one loop's timers.
 struct Sleeps: Sendable {
   let loop: RunLoop

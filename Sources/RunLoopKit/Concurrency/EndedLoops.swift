@@ -26,6 +26,9 @@ final class EndedLoops: ProcessWideObject {
     shared.current.append(Job(job: job, executor: executor))
   }
 
+  /// Adds a timer to the thread's loop. False if there is no such thread to be had, or no room for the timer.
+  static func add(_ timer: RunLoop.Timer) -> Bool { shared.current.add(timer) }
+
   static var isCurrentThread: Bool { shared.existing?.isCurrentThread ?? false }
 
   private var isCurrentThread: Bool { lock.withLock { thread }?.loop?.isCurrent ?? false }
@@ -33,6 +36,24 @@ final class EndedLoops: ProcessWideObject {
   private func append(_ job: Job) {
     lock.withLock { waiting.append(job) }
     serveWaiting()
+  }
+
+  private func add(_ timer: RunLoop.Timer) -> Bool {
+    while let thread = currentThread() {
+      guard let loop = thread.loop else {
+        forget(thread)
+        continue
+      }
+      do {
+        try loop.add(timer)
+        return true
+      } catch RunLoopError.loopEnded {
+        forget(thread)
+      } catch {
+        return false
+      }
+    }
+    return false
   }
 
   private func serveWaiting() {

@@ -37,7 +37,7 @@ extension RunLoop {
     /// How many jobs the loop runs in one pass at most.
     public static let jobsPerPass = 128
 
-    private let modes: [Mode]
+    let modes: [Mode]
     private let lock = Lock()
     /// Guarded by `lock`, as what follows.
     private var jobs = JobQueue()
@@ -86,9 +86,15 @@ extension RunLoop {
     /// Called by the Swift runtime for tasks that prefer the executor.
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
+    /// Nil when its thread has ended, and in a child of fork(2).
+    var loopOfThisProcess: RunLoop? {
+      guard let loop = lock.withLock({ loop }), loop.isInThisProcess else { return nil }
+      return loop
+    }
+
     /// True on the loop's own thread; when that has ended, on the thread that runs what is left.
     public func isIsolatingCurrentContext() -> Bool? {
-      guard let loop = lock.withLock({ loop }), loop.isInThisProcess else { return EndedLoops.isCurrentThread }
+      guard let loop = loopOfThisProcess else { return EndedLoops.isCurrentThread }
       return loop.isCurrent
     }
 

@@ -40,9 +40,9 @@ private func nestedRun(_ loop: RunLoop) -> RunLoop.RunResult? { try? loop.run(fo
 
 private func runCurrentOnce() { _ = try? RunLoop.current.run(for: .zero) }
 
-private func endThread() { pthread_exit(nil) }
+func endThread() { pthread_exit(nil) }
 
-private func nameOfThread() -> String {
+func nameOfThread() -> String {
   let file = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
   defer { close(file) }
   var name = [UInt8](repeating: 0, count: 16)

@@ -1,0 +1,162 @@
+extension RunLoop.Executor {
+  /// Runs a job after a delay, on the loop's thread [RLK-EXEC-13].
+  ///
+  /// The delay is a timer in the executor's modes: it shares wakes with the loop's other timers within their
+  /// tolerances, keeps the modes from being empty, and under virtual time takes no real time. When the date has come,
+  /// the job is enqueued as by `enqueue(_:)`: it runs in the next pass, in its turn.
+  ///
+  /// The clocks of this loop, of whatever mode, and `ContinuousClock` and `SuspendingClock` of the standard library are
+  /// measured by the loop's timers. For any other clock a task of this executor sleeps on that clock and then enqueues
+  /// the job, also if the sleep fails [RLK-EXEC-15].
+  ///
+  /// A job whose date comes after the end of the loop's thread runs at that date, where jobs of ended loops run
+  /// [RLK-EXEC-14]. Virtual time has ended with that thread: what is left of the delay is then real time.
+  /// - Parameters:
+  ///   - job: A part of a task, up to its next suspension.
+  ///   - delay: The job never runs earlier. Zero or less: it is enqueued at once.
+  ///   - tolerance: How much later the loop may enqueue the job, to save a wake. Nil: the loop's
+  ///     `defaultTimerTolerance`.
+  ///   - clock: The clock that measures the delay.
+  /// - Thread: Any. - Blocks: No. - Complexity: O(log timers), and the allocation of a timer.
+  /// - SeeAlso: SE-0505, whose requirement of executors this is.
+  public func enqueue<C: Clock>(
+    _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration? = nil, clock: C
+  ) {
+    enqueue(UnownedJob(job), after: delay, or: nil, tolerance, clock)
+  }
+
+  /// Runs a job at a moment of a clock. Else as `enqueue(_:after:tolerance:clock:)`.
+  /// - Parameters:
+  ///   - job: A part of a task, up to its next suspension.
+  ///   - instant: The job never runs earlier. A moment in the past: it is enqueued at once.
+  ///   - tolerance: How much later the loop may enqueue the job. Nil: the loop's `defaultTimerTolerance`.
+  ///   - clock: The clock of the moment.
+  /// - Thread: Any. - Blocks: No. - Complexity: O(log timers), and the allocation of a timer.
+  public func enqueue<C: Clock>(
+    _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration? = nil, clock: C
+  ) {
+    enqueue(UnownedJob(job), after: clock.now.duration(to: instant), or: instant, tolerance, clock)
+  }
+
+  private func enqueue<C: Clock>(
+    _ job: UnownedJob, after delay: C.Duration, or instant: C.Instant?, _ tolerance: C.Duration?, _ clock: C
+  ) {
+    guard delay > .zero else { return enqueue(ExecutorJob(job)) }
+    let loop = loopOfThisProcess
+    guard let kind = timerClock(of: clock, on: loop), let delay = delay as? Duration else {
+      return handOn(job, until: instant ?? clock.now.advanced(by: delay), tolerance, clock)
+    }
+    guard let loop else { return EndedLoops.run(job, of: self, after: delay, by: kind) }
+    let date =
+      (instant as? any RunLoop.ClockInstant)?.nanoseconds
+      ?? Time.add(loop.kernel.now(kind), delay.nanosecondsRoundedUp)
+    wait(for: DelayedJob(job, of: self, until: date, on: kind, loop.kernel), loop, tolerance as? Duration)
+  }
+
+  private func wait(for delayed: DelayedJob, _ loop: RunLoop, _ tolerance: Duration?) {
+    let timer = delayed.timer()
+    if let tolerance { timer.tolerance = tolerance }
+    do {
+      for mode in modes { try loop.add(timer, to: mode) }
+    } catch {
+      timer.invalidate()  // which releases the job, unless it has been enqueued: it then goes on elsewhere
+    }
+  }
+
+  /// Nil: the loop's timers do not know it.
+  private func timerClock<C: Clock>(of clock: C, on loop: RunLoop?) -> RunLoop.TimerClock? {
+    if clock is ContinuousClock { return .continuous }
+    if clock is SuspendingClock { return .suspending }
+    guard let clock = clock as? any LoopClock, loop == nil || clock.loop === loop else { return nil }
+    return clock.timerClock
+  }
+
+  /// The task's own jobs run here, too, so that its course is the same each time.
+  private func handOn<C: Clock>(
+    _ job: UnownedJob, until instant: C.Instant, _ tolerance: C.Duration?, _ clock: C
+  ) {
+    Task.detached(executorPreference: self, priority: TaskPriority(rawValue: job.priority.rawValue)) {
+      try? await clock.sleep(until: instant, tolerance: tolerance)
+      // Another loop, whose clock it is, has ended.
+      if let kind = (clock as? any LoopClock)?.timerClock, let left = clock.now.duration(to: instant) as? Duration,
+        left > .zero
+      {
+        EndedLoops.run(job, of: self, after: left, by: kind)
+      } else {
+        self.enqueue(ExecutorJob(job))
+      }
+    }
+  }
+}
+
+/// A job that waits for its date. Its timer's closure alone holds it: if that is released before the date, the timer's
+/// loop has ended, and another thread's timer goes on.
+final class DelayedJob: @unchecked Sendable {
+  private let job: UnownedJob
+  private let executor: RunLoop.Executor
+  private let date: UInt64
+  private let clock: RunLoop.TimerClock
+  private let kernel: Kernel?
+  private let forkGeneration = Kernel.forkGeneration
+  /// Owner only: set in the timer's callout, which precedes the release.
+  private var isOver = false
+
+  /// The kernel is that of the loop whose timer waits.
+  init(
+    _ job: UnownedJob, of executor: RunLoop.Executor, until date: UInt64, on clock: RunLoop.TimerClock,
+    _ kernel: Kernel?
+  ) {
+    self.job = job
+    self.executor = executor
+    self.date = date
+    self.clock = clock
+    self.kernel = kernel
+  }
+
+  func timer() -> RunLoop.Timer {
+    let timer = RunLoop.Timer(
+      clock, date: date, interval: .zero, tolerance: .zero, order: 0, context: nil, onlyHost: nil,
+      unchecked: { _ in self.enqueue() })
+    timer.label = "delayed job"
+    timer.isHidden = true
+    return timer
+  }
+
+  private func enqueue() {
+    isOver = true
+    executor.enqueue(ExecutorJob(job))
+  }
+
+  /// To a task that sleeps: there is no timer to be had.
+  func handOver(after delay: Duration) {
+    isOver = true
+    Task.detached { [job, executor, clock] in
+      if clock == .suspending {
+        try? await Task.sleep(for: delay, clock: .suspending)
+      } else {
+        try? await Task.sleep(for: delay, clock: .continuous)
+      }
+      executor.enqueue(ExecutorJob(job))
+    }
+  }
+
+  deinit {
+    guard !isOver, forkGeneration == Kernel.forkGeneration else { return }
+    let now = kernel.now(clock)
+    guard now < date else { return executor.enqueue(ExecutorJob(job)) }
+    EndedLoops.run(job, of: executor, after: Duration(nanoseconds: date - now), by: clock)
+  }
+}
+
+extension EndedLoops {
+  /// Runs the job when the delay is over, by real time: a timer of the thread that runs the jobs of ended loops
+  /// enqueues it, and if no such thread or timer can be made, a task that sleeps.
+  /// - Thread: Any. No lock is held.
+  static func run(
+    _ job: UnownedJob, of executor: RunLoop.Executor, after delay: Duration, by clock: RunLoop.TimerClock
+  ) {
+    let date = Time.add((nil as Kernel?).now(clock), delay.nanosecondsRoundedUp)
+    let delayed = DelayedJob(job, of: executor, until: date, on: clock, nil)
+    if !add(Kernel.outside { delayed.timer() }) { delayed.handOver(after: delay) }
+  }
+}
