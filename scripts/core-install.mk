@@ -36,8 +36,9 @@ core-descriptions: core-install-paths
 	done
 
 core-install: core-descriptions core
-	$(INSTALL) -d $(STAGED_INCLUDE)/crunloop $(STAGED_LIB)/pkgconfig $(STAGED_LIB)/cmake/crunloop $(STAGED_MAN)/man3
+	$(INSTALL) -d $(STAGED_INCLUDE)/crunloop/adapters $(STAGED_LIB)/pkgconfig $(STAGED_LIB)/cmake/crunloop $(STAGED_MAN)/man3
 	$(INSTALL) -m 644 $(CORE_HEADERS) $(STAGED_INCLUDE)/crunloop/
+	$(INSTALL) -m 644 $(ADAPTER_HEADERS) $(STAGED_INCLUDE)/crunloop/adapters/
 	$(INSTALL) -m 644 $(CORE_BUILD)/libcrunloop.a $(STAGED_LIB)/
 	$(INSTALL) -m 755 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION) $(STAGED_LIB)/
 	ln -sf libcrunloop.so.$(CORE_VERSION) $(STAGED_LIB)/$(CORE_SONAME)
@@ -53,8 +54,9 @@ core-uninstall: core-install-paths
 		rm -f $(STAGED_LIB)/libcrunloop.so $(STAGED_LIB)/$(CORE_SONAME); \
 	fi
 	rm -f $(STAGED_MAN)/man3/crunloop.3 $(foreach name,$(notdir $(CORE_HEADERS)),$(STAGED_INCLUDE)/crunloop/$(name)) \
+		$(foreach name,$(notdir $(ADAPTER_HEADERS)),$(STAGED_INCLUDE)/crunloop/adapters/$(name)) \
 		$(foreach name,libcrunloop.a libcrunloop.so.$(CORE_VERSION) pkgconfig/crunloop.pc \
 			cmake/crunloop/crunloop-config.cmake cmake/crunloop/crunloop-config-version.cmake,$(STAGED_LIB)/$(name))
-	for folder in $(STAGED_INCLUDE)/crunloop $(STAGED_LIB)/cmake/crunloop; do \
+	for folder in $(STAGED_INCLUDE)/crunloop/adapters $(STAGED_INCLUDE)/crunloop $(STAGED_LIB)/cmake/crunloop; do \
 		[ ! -d "$$folder" ] || rmdir --ignore-fail-on-non-empty "$$folder" || exit 1; \
 	done

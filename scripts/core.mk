@@ -21,10 +21,11 @@ CORE_SHOWN ?=
 CORE_CPPFLAGS := -D_GNU_SOURCE -Iinclude -ISources/CRunLoopCore/internal $(if $(CORE_SHOWN),-isystem $(CORE_SHOWN))
 CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c)
 CORE_HEADERS := $(wildcard include/crunloop/*.h)
+ADAPTER_HEADERS := $(wildcard Sources/Adapters/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_kit/*.h)
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
-.PHONY: core core-test scheduled-test scheduled-kit-test fuzz-test header-test library-test debian-test c-embed-test core-clean
+.PHONY: core core-test adapter-test scheduled-test scheduled-kit-test fuzz-test header-test library-test debian-test c-embed-test core-clean
 
 # ---- library ----
 
@@ -97,6 +98,12 @@ core-test: $(TEST_PROGRAMS) $(if $(findstring thread,$(SAN)),core-test-race)
 		esac; \
 		echo "FAIL $$(basename $$test): $$why"; failed=$$((failed + 1)); \
 	done; echo "$$passed passed, $$failed failed"; [ $$failed = 0 ]
+
+# ---- the adapters, in the hosts that are here ----
+
+adapter-test: $(TEST_OBJECTS)
+	@CLANG="$(CLANG)" FLAGS="$(TEST_FLAGS)" OBJECTS="$(TEST_OBJECTS)" LDFLAGS="$(TEST_LDFLAGS)" BUILD="$(TEST_BUILD)/adapters" \
+		SECONDS_EACH=$(TEST_SECONDS) sh Tests/AdapterTests/run.sh
 
 # The sanitizer sees: the queue of posts with relaxed atomics is a race, and must be called one.
 RACE_OBJECTS := $(filter-out %/post_queue.o,$(TEST_OBJECTS))

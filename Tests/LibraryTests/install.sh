@@ -21,6 +21,7 @@ tree() { # FOLDER: what lies below it, but folders
 expected() { # LIBDIR INCLUDEDIR MANDIR
     echo "$3/man3/crunloop.3"
     for header in include/crunloop/*.h; do echo "$2/crunloop/$(basename "$header")"; done
+    for header in Sources/Adapters/crunloop/adapters/*.h; do echo "$2/crunloop/adapters/$(basename "$header")"; done
     for name in libcrunloop.a libcrunloop.so "$SONAME" "libcrunloop.so.$VERSION" pkgconfig/crunloop.pc \
         cmake/crunloop/crunloop-config.cmake cmake/crunloop/crunloop-config-version.cmake; do
         echo "$1/$name"

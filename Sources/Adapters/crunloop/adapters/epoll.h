@@ -1,0 +1,146 @@
+/**
+ * <crunloop/adapters/epoll.h>: an rlc_loop inside a program that waits by epoll(7).
+ *
+ * The program calls rlc_epoll_wait in place of epoll_wait(2), and gets its own events from it; the loop's callouts run
+ * inside. The descriptor is registered one-shot, and armed again before the next sleep: it is reported as long as it is
+ * readable, and a program that waits by epoll_wait(2) for a while gets one event of the loop and does not spin. Such a
+ * program hands what epoll_wait(2) returned to rlc_epoll_take, or the loop stays disarmed.
+ */
+#ifndef CRUNLOOP_ADAPTERS_EPOLL_H
+#define CRUNLOOP_ADAPTERS_EPOLL_H
+
+#include <crunloop/adapters/hosted.h>
+#include <sys/epoll.h>
+
+RLC_BEGIN_DECLS
+
+/** A loop in an epoll set. The program owns it, and ends it by rlc_epoll_detach. */
+typedef struct rlc_epoll_host {
+    rlc_hosted hosted;
+    int epoll_fd;
+    bool is_armed; /**< epoll has not reported the descriptor since it was registered. */
+} rlc_epoll_host;
+
+/**
+ * Arms the descriptor.
+ *
+ * @param host      The loop in its set.
+ * @param operation EPOLL_CTL_MOD, which adds a descriptor that the set has lost, or EPOLL_CTL_ADD.
+ * @return 0; -errno of epoll_ctl(2).
+ *
+ * Thread: [loop].  Cost: one system call.
+ */
+static inline int rlc_epoll_arm(rlc_epoll_host *host, int operation) {
+    struct epoll_event event;
+    event.events = EPOLLIN | EPOLLONESHOT;
+    event.data.ptr = host;
+    int fd = rlc_loop_fd(host->hosted.loop);
+    int status = epoll_ctl(host->epoll_fd, operation, fd, &event);
+    if (status < 0 && operation == EPOLL_CTL_MOD && errno == ENOENT)
+        status = epoll_ctl(host->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+    host->is_armed = status == 0;
+    return status < 0 ? -errno : 0;
+}
+
+/**
+ * Adds a loop to an epoll set.
+ *
+ * @param loop     The loop; the caller destroys it after rlc_epoll_detach.
+ * @param epoll_fd The set, which the caller owns. The event of the loop carries the host as `data.ptr`, which the
+ *                 caller gives to none of its own.
+ * @param ret_host The host; the caller ends it by rlc_epoll_detach.
+ * @return 0; -ENOMEM; -errno of epoll_ctl(2), such as -EBADF, -EINVAL (no epoll set), -EEXIST (the loop is in it) or
+ *         -ENOSPC.
+ *
+ * Thread: [loop].  Cost: one allocation, one system call.
+ */
+static inline int rlc_epoll_attach(rlc_loop *loop, int epoll_fd, rlc_epoll_host **ret_host) {
+    rlc_epoll_host *host = (rlc_epoll_host *)calloc(1, sizeof *host);
+    if (host == NULL)
+        return -ENOMEM;
+    host->hosted = rlc_hosted_make(loop);
+    host->epoll_fd = epoll_fd;
+    int status = rlc_epoll_arm(host, EPOLL_CTL_ADD);
+    if (status < 0) {
+        free(host);
+        return status;
+    }
+    *ret_host = host;
+    return 0;
+}
+
+/**
+ * Takes the loop's event out of a batch.
+ *
+ * @param host   The host.
+ * @param events The batch; the events behind the loop's move up.
+ * @param count  The number of events.
+ * @return The number of events that are left. Cannot fail.
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_epoll_take(rlc_epoll_host *host, struct epoll_event *events, int count) {
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.ptr == (void *)host)
+            host->is_armed = false;
+        else
+            events[left++] = events[i];
+    }
+    return left;
+}
+
+/**
+ * Waits as epoll_wait(2) for events of the set, and makes at most one pass of the loop. It returns when
+ * the program has an event, when the loop has made a pass, or at the timeout.
+ *
+ * @param host       The host. A callout may detach it, or wait for it.
+ * @param events     Receives the events of the program, which it owns; the loop's event is left out.
+ * @param capacity   The number of events for which there is room, at least 1.
+ * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
+ * @return The number of events of the program, 0 also if the loop has made a pass; -EINTR or another -errno of
+ *         epoll_wait(2); what rlc_loop_prepare or rlc_loop_dispatch have failed with.
+ *
+ * Thread: [loop].  Blocks.  Cost: one system call more than epoll_wait(2) after each event of the loop, beside the
+ * pass.
+ */
+static inline int rlc_epoll_wait(rlc_epoll_host *host, struct epoll_event *events, int capacity, int timeout_ms) {
+    bool has_work = rlc_hosted_prepare(&host->hosted);
+    if (host->hosted.status < 0)
+        return host->hosted.status;
+    int epoll_fd = host->epoll_fd;
+    if (rlc_hosted_was_rebuilt(&host->hosted) || !host->is_armed) {
+        int status = rlc_epoll_arm(host, EPOLL_CTL_MOD);
+        if (status < 0)
+            return status;
+    }
+    int count = epoll_wait(epoll_fd, events, capacity, has_work ? 0 : timeout_ms);
+    if (count < 0)
+        return -errno;
+    count = rlc_epoll_take(host, events, count);
+    if (!has_work && host->is_armed)
+        return count;
+    if (rlc_hosted_dispatch(&host->hosted)) {
+        free(host);
+        return count;
+    }
+    return host->hosted.status < 0 ? host->hosted.status : count;
+}
+
+/**
+ * Takes the loop out of the set. The loop lives on, and can be attached again.
+ *
+ * @param host The host, also from a callout of the loop; NULL is allowed. The pointer is invalid afterwards.
+ *
+ * Thread: [loop].  Cost: one system call.
+ */
+static inline void rlc_epoll_detach(rlc_epoll_host *host) {
+    if (host == NULL)
+        return;
+    (void)epoll_ctl(host->epoll_fd, EPOLL_CTL_DEL, rlc_loop_fd(host->hosted.loop), NULL);
+    if (rlc_hosted_detach(&host->hosted))
+        free(host);
+}
+
+RLC_END_DECLS
+#endif

@@ -1,0 +1,117 @@
+/**
+ * <crunloop/adapters/glib.h>: an rlc_loop as a GSource, for programs with a GMainLoop, GTK among them. Needs GLib 2.36.
+ *
+ * The source may recurse: a callout of the loop may run a GMainLoop, which serves the loop too.
+ */
+#ifndef CRUNLOOP_ADAPTERS_GLIB_H
+#define CRUNLOOP_ADAPTERS_GLIB_H
+
+#include <crunloop/adapters/hosted.h>
+#include <glib-unix.h>
+
+RLC_BEGIN_DECLS
+
+/** The source of a loop. GLib owns it by its references. */
+typedef struct rlc_glib_source {
+    GSource source; /**< First, so that it is the source. */
+    rlc_hosted hosted;
+    gpointer descriptor;
+} rlc_glib_source;
+
+/**
+ * GSourceFuncs.prepare.
+ *
+ * @param source         The source.
+ * @param ret_timeout_ms Milliseconds: no limit.
+ * @return TRUE: there is work.
+ *
+ * Thread: [loop].
+ */
+static inline gboolean rlc_glib_prepare(GSource *source, gint *ret_timeout_ms) {
+    *ret_timeout_ms = -1;
+    rlc_hosted *hosted = &((rlc_glib_source *)source)->hosted;
+    /* A loop that has failed is dispatched once more, which removes the source. */
+    return rlc_hosted_prepare(hosted) || hosted->status < 0;
+}
+
+/**
+ * GSourceFuncs.check.
+ *
+ * @param source The source.
+ * @return TRUE: the descriptor is readable, or there is work.
+ *
+ * Thread: [loop].
+ */
+static inline gboolean rlc_glib_check(GSource *source) {
+    rlc_glib_source *own = (rlc_glib_source *)source;
+    return own->hosted.has_work || g_source_query_unix_fd(source, own->descriptor) != 0;
+}
+
+/**
+ * GSourceFuncs.dispatch. One pass.
+ *
+ * @param source   The source.
+ * @param callback Not used.
+ * @param data     Not used.
+ * @return G_SOURCE_REMOVE if the loop has failed.
+ *
+ * Thread: [loop].
+ */
+static inline gboolean rlc_glib_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
+    (void)callback, (void)data;
+    rlc_hosted *hosted = &((rlc_glib_source *)source)->hosted;
+    (void)rlc_hosted_dispatch(hosted); /* GLib holds a reference meanwhile */
+    return hosted->status == 0;
+}
+
+/**
+ * Adds a loop to a context. Its priority is G_PRIORITY_DEFAULT, until g_source_set_priority.
+ *
+ * @param loop    The loop; the caller destroys it after rlc_glib_detach.
+ * @param context The context, of which GLib counts the references; NULL: the default one. The loop's thread iterates
+ *                it.
+ * @return The source; the caller owns a reference, which it gives up by rlc_glib_detach. Never NULL: GLib ends the
+ *         process if there is no memory.
+ *
+ * Thread: [loop].
+ */
+static inline GSource *rlc_glib_attach(rlc_loop *loop, GMainContext *context) {
+    static GSourceFuncs functions = {rlc_glib_prepare, rlc_glib_check, rlc_glib_dispatch, NULL, NULL, NULL};
+    GSource *source = g_source_new(&functions, sizeof(rlc_glib_source));
+    rlc_glib_source *own = (rlc_glib_source *)source;
+    own->hosted = rlc_hosted_make(loop);
+    own->descriptor = g_source_add_unix_fd(source, rlc_loop_fd(loop), G_IO_IN);
+    g_source_set_can_recurse(source, TRUE);
+    g_source_attach(source, context);
+    return source;
+}
+
+/**
+ * Tells whether the loop has failed: the source is removed from its context then.
+ *
+ * @param source From rlc_glib_attach.
+ * @return 0, or what rlc_loop_prepare or rlc_loop_dispatch have failed with, such as -ECHILD.
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_glib_status(const GSource *source) {
+    return ((const rlc_glib_source *)source)->hosted.status;
+}
+
+/**
+ * Removes a loop from its context, and gives up the caller's reference. The loop lives on, and can be attached again.
+ *
+ * @param source From rlc_glib_attach, also from a callout of the loop; NULL is allowed.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_detach(GSource *source) {
+    if (source == NULL)
+        return;
+    (void)rlc_hosted_detach(&((rlc_glib_source *)source)->hosted);
+    g_source_destroy(source);
+    g_source_unref(source);
+}
+
+RLC_END_DECLS
+#endif

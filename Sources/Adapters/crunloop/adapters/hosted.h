@@ -1,0 +1,115 @@
+/**
+ * <crunloop/adapters/hosted.h>: what the adapters below <crunloop/adapters/> have in common. An adapter puts an
+ * rlc_loop into the event loop of another library. Each is a header alone: a program compiles it against the library
+ * that it uses, and links no other library for it.
+ *
+ * All adapters promise the same: they prepare the loop before each sleep of the host, make at most one pass for each
+ * iteration of the host, and watch the descriptor again after a rebuild of the loop's port set. A host and its loop
+ * have one thread.
+ *
+ * What the host's own code changes in the loop between the adapter's preparation and the host's sleep, such as another
+ * prepare callback of the host, takes effect after that sleep; it posts, or calls rlc_loop_wake, to end the sleep.
+ */
+#ifndef CRUNLOOP_ADAPTERS_HOSTED_H
+#define CRUNLOOP_ADAPTERS_HOSTED_H
+
+#include <crunloop/loop.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+RLC_BEGIN_DECLS
+
+/** A loop in a host, as an adapter sees it. The adapter owns the structure, and the caller the loop. */
+typedef struct rlc_hosted {
+    rlc_loop *loop;
+    uint64_t rebuilds; /**< rlc_loop_rebuilds when the host began to watch the descriptor. */
+    int status;        /**< 0, or the -errno with which the loop failed. From then on nothing is called. */
+    unsigned depth;    /**< Dispatches on the stack. */
+    bool has_work;     /**< The last preparation has found work: the host must not sleep. */
+    bool is_detached;
+} rlc_hosted;
+
+/**
+ * Begins to host a loop.
+ *
+ * @param loop The loop, which the caller owns and keeps until the adapter is detached.
+ * @return The structure, by value.
+ *
+ * Thread: [loop].
+ */
+static inline rlc_hosted rlc_hosted_make(rlc_loop *loop) {
+    rlc_hosted hosted = {loop, rlc_loop_rebuilds(loop), 0, 0, false, false};
+    return hosted;
+}
+
+/**
+ * Prepares the loop for a sleep of the host.
+ *
+ * @param hosted The loop in its host.
+ * @return True: there is work, so the host must not sleep; it dispatches in this iteration.
+ *
+ * Thread: [loop].  Cost: as rlc_loop_prepare.
+ */
+static inline bool rlc_hosted_prepare(rlc_hosted *hosted) {
+    hosted->has_work = false;
+    if (hosted->status != 0 || hosted->is_detached)
+        return false;
+    int status = rlc_loop_prepare(hosted->loop);
+    if (status < 0)
+        hosted->status = status;
+    hosted->has_work = status > 0;
+    return hosted->has_work;
+}
+
+/**
+ * Tells, once for each rebuild, whether the host's epoll set has lost the loop's descriptor.
+ *
+ * @param hosted The loop in its host.
+ * @return True: the adapter adds the descriptor again.
+ *
+ * Thread: [loop].
+ */
+static inline bool rlc_hosted_was_rebuilt(rlc_hosted *hosted) {
+    uint64_t rebuilds = rlc_loop_rebuilds(hosted->loop);
+    bool was_rebuilt = rebuilds != hosted->rebuilds;
+    hosted->rebuilds = rebuilds;
+    return was_rebuilt;
+}
+
+/**
+ * Makes one pass of the loop.
+ *
+ * @param hosted The loop in its host. A callout may detach the adapter.
+ * @return True: a callout of this pass has detached the adapter, and no other pass is on the stack. The adapter frees
+ *         what it has, and touches nothing else.
+ *
+ * Thread: [loop].  Re-entry: a callout may iterate the host.
+ */
+static inline bool rlc_hosted_dispatch(rlc_hosted *hosted) {
+    if (hosted->status != 0 || hosted->is_detached)
+        return false;
+    hosted->has_work = false;
+    hosted->depth++;
+    int status = rlc_loop_dispatch(hosted->loop);
+    hosted->depth--;
+    if (status < 0)
+        hosted->status = status;
+    return hosted->is_detached && hosted->depth == 0;
+}
+
+/**
+ * Detaches: the loop is not touched any more.
+ *
+ * @param hosted The loop in its host.
+ * @return True: no pass is on the stack, and the adapter frees what it has now; otherwise rlc_hosted_dispatch tells.
+ *
+ * Thread: [loop].
+ */
+static inline bool rlc_hosted_detach(rlc_hosted *hosted) {
+    hosted->is_detached = true;
+    return hosted->depth == 0;
+}
+
+RLC_END_DECLS
+#endif

@@ -1,0 +1,129 @@
+/* <crunloop/adapters/epoll.h> in a loop of epoll_wait(2). */
+#include "adapters.h"
+
+#include <crunloop/adapters/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+
+static int epoll_fd, load_fd, timer_fd;
+static rlc_epoll_host *attached;
+static void (*load_fn)(void), (*timer_fn)(void);
+
+static void open_host(void) {
+    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &timer_fd};
+    CHECK_EQUAL(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event), 0);
+}
+
+static void close_host(void) {
+    close(epoll_fd), close(timer_fd);
+}
+
+static void attach(rlc_loop *of) {
+    CHECK_EQUAL(rlc_epoll_attach(of, epoll_fd, &attached), 0);
+}
+
+static void detach(void) {
+    rlc_epoll_detach(attached);
+    attached = NULL;
+}
+
+static void serve(void *of) {
+    uint64_t value;
+    if (of == &load_fd) {
+        load_fn();
+    } else {
+        CHECK_EQUAL(read(timer_fd, &value, sizeof value), 8);
+        timer_fn();
+    }
+}
+
+static void turn_host(bool may_wait) {
+    struct epoll_event events[8];
+    int timeout_ms = may_wait ? -1 : 0;
+    int count = attached != NULL ? rlc_epoll_wait(attached, events, 8, timeout_ms)
+                                 : epoll_wait(epoll_fd, events, 8, timeout_ms);
+    CHECK(count >= 0);
+    for (int i = 0; i < count; i++)
+        serve(events[i].data.ptr);
+}
+
+static void add_load(void (*fn)(void)) {
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &load_fd};
+    load_fn = fn;
+    load_fd = make_counter(1);
+    CHECK_EQUAL(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, load_fd, &event), 0);
+}
+
+static void remove_load(void) {
+    close(load_fd);
+}
+
+static void after(int ms, void (*fn)(void)) {
+    struct itimerspec date = {.it_value.tv_nsec = ms * 1000000};
+    timer_fn = fn;
+    CHECK_EQUAL(timerfd_settime(timer_fd, 0, &date, NULL), 0);
+}
+
+/* A host that looks at its set without the adapter is told once, and does not spin; nothing is lost. */
+static void test_RLC_ADAPT_4_a_host_that_never_dispatches(void) {
+    begin();
+    rlc_post_node node = {.post_fn = count_post};
+    struct epoll_event events[8];
+    turn(false);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    CHECK_EQUAL(epoll_wait(epoll_fd, events, 8, -1), 1);
+    for (int i = 0; i < 100; i++)
+        CHECK_EQUAL(epoll_wait(epoll_fd, events + 1, 7, 0), 0);
+    CHECK_EQUAL(rlc_epoll_take(attached, events, 1), 0);
+    CHECK_EQUAL(calls, 0);
+    TURN_UNTIL(calls == 1);
+
+    int fd = make_counter(0);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, take_bytes, &fd, &watch), 0);
+    turn(false);
+    bump(fd);
+    CHECK_EQUAL(epoll_wait(epoll_fd, events, 8, -1), 1);
+    CHECK_EQUAL(epoll_wait(epoll_fd, events + 1, 7, 0), 0);
+    CHECK_EQUAL(rlc_epoll_take(attached, events, 1), 0);
+    TURN_UNTIL(calls == 2);
+    end();
+    close(fd);
+}
+
+static void test_RLC_ADAPT_7_a_child_of_fork_is_refused(void) {
+    begin();
+    pid_t child = fork();
+    if (child == 0) {
+        struct epoll_event events[8];
+        _exit(rlc_epoll_wait(attached, events, 8, -1) == -ECHILD ? 7 : 1);
+    }
+    int status;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK_EQUAL(WEXITSTATUS(status), 7);
+    end();
+}
+
+static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
+    begin();
+    rlc_epoll_host *other = NULL;
+    CHECK_EQUAL(rlc_epoll_attach(loop, epoll_fd, &other), -EEXIST);
+    CHECK_EQUAL(rlc_epoll_attach(loop, timer_fd, &other), -EINVAL);
+    fail_allocation(1);
+    CHECK_EQUAL(rlc_epoll_attach(loop, epoll_fd, &other), -ENOMEM);
+    CHECK(other == NULL);
+    end();
+}
+
+int main(void) {
+    static const host_ops ops = {"epoll", open_host, close_host, attach, detach, turn_host, add_load, remove_load,
+        after, .nests = true, .turns_of_a_hop = 2, .idle_turns = 1};
+    run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_4_a_host_that_never_dispatches);
+    RUN(test_RLC_ADAPT_7_a_child_of_fork_is_refused);
+    RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
+    return 0;
+}

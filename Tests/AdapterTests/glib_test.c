@@ -1,0 +1,86 @@
+/* <crunloop/adapters/glib.h> in a GMainContext. */
+#include "adapters.h"
+
+#include <crunloop/adapters/glib.h>
+#include <sys/wait.h>
+
+static GMainContext *context;
+static GSource *attached, *load;
+static int load_fd;
+static void (*load_fn)(void), (*timer_fn)(void);
+
+static void open_host(void) {
+    context = g_main_context_new();
+}
+
+static void close_host(void) {
+    g_main_context_unref(context);
+}
+
+static void attach(rlc_loop *of) {
+    attached = rlc_glib_attach(of, context);
+}
+
+static void detach(void) {
+    rlc_glib_detach(attached);
+    attached = NULL;
+}
+
+static void turn_host(bool may_wait) {
+    g_main_context_iteration(context, may_wait);
+}
+
+static gboolean call_load(gint fd, GIOCondition condition, gpointer data) {
+    (void)fd, (void)condition, (void)data;
+    load_fn();
+    return G_SOURCE_CONTINUE;
+}
+
+static void add_load(void (*fn)(void)) {
+    load_fn = fn;
+    load_fd = make_counter(1);
+    load = g_unix_fd_source_new(load_fd, G_IO_IN);
+    g_source_set_callback(load, G_SOURCE_FUNC(call_load), NULL, NULL);
+    g_source_attach(load, context);
+}
+
+static void remove_load(void) {
+    g_source_destroy(load);
+    g_source_unref(load);
+    close(load_fd);
+}
+
+static gboolean call_timer(gpointer data) {
+    (void)data;
+    timer_fn();
+    return G_SOURCE_REMOVE;
+}
+
+static void after(int ms, void (*fn)(void)) {
+    timer_fn = fn;
+    GSource *timeout = g_timeout_source_new((guint)ms);
+    g_source_set_callback(timeout, call_timer, NULL, NULL);
+    g_source_attach(timeout, context);
+    g_source_unref(timeout);
+}
+
+static void test_RLC_ADAPT_7_a_child_of_fork_is_refused(void) {
+    begin();
+    pid_t child = fork();
+    if (child == 0) {
+        turn(false);
+        _exit(rlc_glib_status(attached) == -ECHILD && g_source_is_destroyed(attached) ? 7 : 1);
+    }
+    int status;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK_EQUAL(WEXITSTATUS(status), 7);
+    end();
+}
+
+int main(void) {
+    static const host_ops ops = {"glib", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
+        .nests = true, .turns_of_a_hop = 2, .idle_turns = 2};
+    run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_7_a_child_of_fork_is_refused);
+    return 0;
+}

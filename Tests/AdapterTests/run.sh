@@ -1,0 +1,37 @@
+#!/bin/sh
+# The adapters in their hosts: each header alone as C11 and C++17, and its cases. A host that is not here is skipped.
+# Environment: CLANG, FLAGS (the tests' flags), OBJECTS, LDFLAGS, BUILD, SECONDS_EACH.
+set -eu
+here=Tests/AdapterTests
+mkdir -p "$BUILD"
+
+flags_of() { # HOST: what its library needs, or fails: there is none
+    case $1 in
+        epoll) ;;
+        glib) pkg-config --cflags --libs glib-2.0 2>/dev/null ;;
+        uv) pkg-config --cflags --libs libuv 2>/dev/null ;;
+        ev) [ -e /usr/include/ev.h ] && echo -lev ;;
+        sd_event) pkg-config --cflags --libs libsystemd 2>/dev/null ;;
+        *) return 1 ;;
+    esac
+}
+
+alone() { # HOST COMPILER LANGUAGE STANDARD
+    command -v "$2" >/dev/null 2>&1 || { echo "skipped 1: the adapter of $1 by $2: there is none"; return 0; }
+    printf '#include <crunloop/adapters/%s.h>\n#include <crunloop/adapters/%s.h>\n' "$1" "$1" >"$BUILD/alone.$3"
+    # shellcheck disable=SC2046
+    "$2" -std="$4" -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Iinclude -ISources/Adapters $(flags_of "$1" | sed 's/\(^\| \)-l[^ ]*//g') \
+        "$BUILD/alone.$3" || { echo "FAIL the adapter of $1 alone, by $2 -std=$4"; exit 1; }
+}
+
+for host in epoll glib uv ev sd_event; do
+    flags=$(flags_of $host) || { echo "skipped 1: the adapter of $host: no $host here"; continue; }
+    alone $host gcc c c11
+    alone $host g++ cpp c++17
+    alone $host "$CLANG" c c11
+    alone $host "$CLANG++" cpp c++17
+    # shellcheck disable=SC2086
+    gcc $FLAGS -ISources/Adapters $here/${host}_test.c $OBJECTS $flags $LDFLAGS -o "$BUILD/$host"
+    timeout -k 5 "$SECONDS_EACH" "$BUILD/$host" </dev/null || { echo "FAIL the adapter of $host: status $?"; exit 1; }
+    echo "ok   the adapter of $host"
+done

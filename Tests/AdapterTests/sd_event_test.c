@@ -1,0 +1,79 @@
+/* <crunloop/adapters/sd_event.h> in an sd_event. */
+#include "adapters.h"
+
+#include <crunloop/adapters/sd_event.h>
+#include <time.h>
+
+static sd_event *event;
+static rlc_sd_event_host *attached;
+static sd_event_source *load;
+static int load_fd;
+static void (*load_fn)(void), (*timer_fn)(void);
+
+static void open_host(void) {
+    CHECK_EQUAL(sd_event_new(&event), 0);
+}
+
+static void close_host(void) {
+    CHECK(sd_event_unref(event) == NULL);
+}
+
+static void attach(rlc_loop *of) {
+    CHECK_EQUAL(rlc_sd_event_attach(of, event, &attached), 0);
+}
+
+static void detach(void) {
+    rlc_sd_event_detach(attached);
+    attached = NULL;
+}
+
+static void turn_host(bool may_wait) {
+    CHECK(sd_event_run(event, may_wait ? UINT64_MAX : 0) >= 0);
+}
+
+static int call_load(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+    (void)source, (void)fd, (void)events, (void)userdata;
+    load_fn();
+    return 0;
+}
+
+static void add_load(void (*fn)(void)) {
+    load_fn = fn;
+    load_fd = make_counter(1);
+    CHECK(sd_event_add_io(event, &load, load_fd, EPOLLIN, call_load, NULL) >= 0);
+}
+
+static void remove_load(void) {
+    CHECK(sd_event_source_disable_unref(load) == NULL);
+    close(load_fd);
+}
+
+static int call_timer(sd_event_source *source, uint64_t us, void *userdata) {
+    (void)source, (void)us, (void)userdata;
+    timer_fn();
+    return 0;
+}
+
+static void after(int ms, void (*fn)(void)) {
+    timer_fn = fn;
+    CHECK(sd_event_add_time_relative(event, NULL, CLOCK_MONOTONIC, (uint64_t)ms * 1000, 1, call_timer, NULL) >= 0);
+}
+
+static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
+    begin();
+    rlc_sd_event_host *other = NULL;
+    CHECK_EQUAL(rlc_sd_event_attach(loop, event, &other), -EEXIST); /* a descriptor has one source */
+    fail_allocation(1);
+    CHECK_EQUAL(rlc_sd_event_attach(loop, event, &other), -ENOMEM);
+    CHECK(other == NULL);
+    CHECK_EQUAL(rlc_sd_event_status(attached), 0);
+    end();
+}
+
+int main(void) {
+    static const host_ops ops = {"sd_event", open_host, close_host, attach, detach, turn_host, add_load, remove_load,
+        after, .nests = false, .turns_of_a_hop = 3, .idle_turns = 1};
+    run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
+    return 0;
+}

@@ -1,0 +1,91 @@
+/* <crunloop/adapters/uv.h> in a uv_loop_t. */
+#include "adapters.h"
+
+#include <crunloop/adapters/uv.h>
+
+static uv_loop_t uv;
+static rlc_uv_host *attached;
+static uv_poll_t load;
+static uv_timer_t timer;
+static int load_fd;
+static void (*load_fn)(void), (*timer_fn)(void);
+
+static void open_host(void) {
+    CHECK_EQUAL(uv_loop_init(&uv), 0);
+    CHECK_EQUAL(uv_timer_init(&uv, &timer), 0);
+}
+
+static void close_host(void) {
+    uv_close((uv_handle_t *)&timer, NULL);
+    while (uv_run(&uv, UV_RUN_NOWAIT) != 0) {
+    }
+    CHECK_EQUAL(uv_loop_close(&uv), 0);
+}
+
+static void attach(rlc_loop *of) {
+    CHECK_EQUAL(rlc_uv_attach(of, &uv, &attached), 0);
+}
+
+static void detach(void) {
+    rlc_uv_detach(attached);
+    attached = NULL;
+}
+
+static void turn_host(bool may_wait) {
+    uv_run(&uv, may_wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+}
+
+static void call_load(uv_poll_t *poll, int status, int events) {
+    (void)poll, (void)events;
+    CHECK_EQUAL(status, 0);
+    load_fn();
+}
+
+static void add_load(void (*fn)(void)) {
+    load_fn = fn;
+    load_fd = make_counter(1);
+    CHECK_EQUAL(uv_poll_init(&uv, &load, load_fd), 0);
+    CHECK_EQUAL(uv_poll_start(&load, UV_READABLE, call_load), 0);
+}
+
+static void remove_load(void) {
+    uv_close((uv_handle_t *)&load, NULL);
+    turn_host(false);
+    close(load_fd);
+}
+
+static void call_timer(uv_timer_t *of) {
+    (void)of;
+    timer_fn();
+}
+
+static void after(int ms, void (*fn)(void)) {
+    timer_fn = fn;
+    uv_update_time(&uv);
+    CHECK_EQUAL(uv_timer_start(&timer, call_timer, (uint64_t)ms, 0), 0);
+}
+
+static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
+    begin();
+    rlc_uv_host *other = NULL;
+    fail_allocation(1);
+    CHECK_EQUAL(rlc_uv_attach(loop, &uv, &other), -ENOMEM);
+    CHECK(other == NULL);
+    CHECK_EQUAL(rlc_uv_status(attached), 0);
+    end();
+}
+
+/** What libuv opens for the process, once: before the first case counts descriptors. */
+static void warm_up(void) {
+    open_host();
+    close_host();
+}
+
+int main(void) {
+    static const host_ops ops = {"uv", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
+        .nests = false, .turns_of_a_hop = 2, .idle_turns = 2};
+    warm_up();
+    run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
+    return 0;
+}
