@@ -36,6 +36,11 @@ done
 echo "ok   RLC-LIB-5: other versions are refused"
 
 rm "$base/moved/usr/lib/"*/libcrunloop.a
-! configure "$base/build-less" "$base/moved" "$VERSION" && grep -q 'libcrunloop.a' "$base/log" ||
-    fail "cmake takes a tree without libcrunloop.a"
+configure "$base/build-shared" "$base/moved" "$VERSION" && cmake --build "$base/build-shared" >"$base/log" 2>&1 &&
+    "$base/build-shared/host" >"$base/log" && [ ! -e "$base/build-shared/host-static" ] || fail "a tree without the static library"
+echo "ok   RLC-LIB-5: a tree without the static library"
+
+rm "$base/moved/usr/lib/"*/"libcrunloop.so.$VERSION"
+! configure "$base/build-less" "$base/moved" "$VERSION" && grep -q "libcrunloop.so.$VERSION is not there" "$base/log" ||
+    fail "cmake takes a tree without libcrunloop.so"
 echo "ok   RLC-LIB-5: an incomplete tree is refused"
