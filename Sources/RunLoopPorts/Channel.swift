@@ -35,6 +35,8 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   @exclusivity(unchecked) private(set) var home: Mailbox?
   @exclusivity(unchecked) private var hadHome = false
   @exclusivity(unchecked) private var madeLine: SendLine?
+  /// The keeper reads it for the answers that tasks wait for, and for those that come to wait.
+  @exclusivity(unchecked) private(set) var isKeptForTasks = false
 
   let receiving = Lock()
   /// Guarded by `receiving`, like all below. Has come for a port that is full: nothing more is read until that has
@@ -132,14 +134,19 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   override func hasChangedPlaces(isServed: Bool) -> (any Error)? {
     guard !isInvalidated else { return Keeper.serve(self, false) }
     let (isOrphan, isAwaited) = sending.withLock {
-      ((hadHome || !isInitiator) && home == nil && exports.isEmpty, exports.isAwaitedByTask)
+      isKeptForTasks = exports.isAwaitedByTask
+      return ((hadHome || !isInitiator) && home == nil && exports.isEmpty, isKeptForTasks)
     }
     // What a task waits for, the program's loops may not come to read.
     return Keeper.serve(self, isAwaited || !isServed && (isOrphan || importing.withLock { isWatched }))
   }
 
   override func isUnwatched(_ why: any Error) {
-    for answer in sending.withLock({ exports.answersOfTasks }) { answer.pending.settle(.failure(why)) }
+    let answers = sending.withLock {
+      isKeptForTasks = false
+      return exports.answersOfTasks
+    }
+    for answer in answers { answer.pending.settle(.failure(why)) }
   }
 
   // MARK: Exports

@@ -4,9 +4,9 @@ internal import RunLoopLibc
 
 // Messages and frames on their way out.
 extension Channel {
-  /// All of the message, or nothing. Waits for room without a lock.
+  /// All of the message, or nothing. Waits for room without a lock, until what it is sent to is over.
   func send(
-    _ message: RunLoop.Message, to number: UInt64, _ patience: Patience
+    _ message: RunLoop.Message, to number: UInt64, _ invalidation: Invalidation, _ patience: Patience
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     guard !isBroken else { throw failure }
@@ -15,9 +15,9 @@ extension Channel {
     var frame = try OutgoingMessage(try Parcel(message), to: number, on: self, patience)
     defer { frame.close() }
     do throws(RunLoopError) {
-      if frame.hasRights { try frame.introduceStrangers(patience) }
+      try introduceStrangers(&frame, patience)
       try frame.parcel.moveDescriptors()
-      try dispatch(&frame, patience)
+      try dispatch(&frame, invalidation, patience)
     } catch {
       frame.parcel.returnDescriptors()
       frame.takeBack()
@@ -28,13 +28,14 @@ extension Channel {
 
   /// As far as there is room: nil if the message has gone, else the connection in which it needs room.
   func advance(
-    _ frame: inout OutgoingMessage, _ hasMovedDescriptors: inout Bool
+    _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ hasMovedDescriptors: inout Bool
   ) throws(RunLoopError) -> Channel? {
     do throws(RunLoopError) {
+      guard frame.stranger == nil || hasRoom else { return self }
       if frame.hasRights { try frame.introduceStrangers(.none) }
       if !hasMovedDescriptors { try frame.parcel.moveDescriptors() }
       hasMovedDescriptors = true
-      try dispatch(&frame, .none)
+      try dispatch(&frame, invalidation, .none)
       return nil
     } catch {
       guard error == .portFull else { throw error }
@@ -42,8 +43,20 @@ extension Channel {
     }
   }
 
+  /// Only when there is room for the message itself: an introduction cannot be taken back, and a right to answer goes
+  /// with it. Somebody else may take the room in between; that is rare.
+  private func introduceStrangers(_ frame: inout OutgoingMessage, _ patience: Patience) throws(RunLoopError) {
+    guard frame.stranger != nil else { return }
+    while !hasRoom { try waitForRoom(patience) }
+    try frame.introduceStrangers(patience)
+  }
+
+  private var hasRoom: Bool {
+    sending.withLock { sayWhatIsLeft() } && rlc_message_socket_wait_writable(descriptor, 0) != 0
+  }
+
   private func dispatch(
-    _ frame: inout OutgoingMessage, _ patience: Patience
+    _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ patience: Patience
   ) throws(RunLoopError) {
     while true {
       sending.lock()
@@ -52,7 +65,7 @@ extension Channel {
       sending.unlock()
       if status == 0 {
         if frame.hasNewExports {
-          follow()
+          if frame.changesPlaces { follow() }
           // A port ended while the message was on its way, and could not notify this connection.
           for mailbox in frame.deadExports { hasLost(mailbox) }
         }
@@ -60,6 +73,7 @@ extension Channel {
       }
       guard status == -EAGAIN else { throw error(of: status) }
       try waitForRoom(patience)
+      if invalidation.isOver { throw failure }
     }
   }
 

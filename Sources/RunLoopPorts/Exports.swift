@@ -98,7 +98,13 @@ struct Exports {
 
   func serves(_ mailbox: Mailbox) -> Bool { entries.contains { $0.target.mailbox === mailbox } }
 
-  var mailboxes: [Mailbox] { entries.map { $0.target.mailbox } }
+  /// Those that may be in modes: a task's bell is in none.
+  var mailboxes: [Mailbox] {
+    entries.compactMap {
+      if case .answer(let right) = $0.target, right.pending.isAwaitedByTask { return nil }
+      return $0.target.mailbox
+    }
+  }
 
   private mutating func remove(at index: Int) -> Target {
     let entry = entries.remove(at: index)

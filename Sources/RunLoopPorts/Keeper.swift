@@ -35,6 +35,9 @@ final class Keeper: @unchecked Sendable {
     return keeper?.generation == Kernel.forkGeneration ? keeper : nil
   }
 
+  /// Nil before it is needed.
+  static var currentLoop: RunLoop? { keeper(isWanted: false)?.loop }
+
   private static var noThread: RunLoopError {
     .system(EAGAIN, call: "pthread_create", "no thread can be started for it")
   }

@@ -14,6 +14,8 @@ struct OutgoingMessage: ~Copyable {
   /// Made for this message: closed when it has gone.
   private var file: Int32 = -1
   private(set) var hasNewExports = false
+  /// The modes in which the connection is read depend on them.
+  private(set) var changesPlaces = false
   private var isSent = false
 
   /// A right of the message, in the order of the table.
@@ -150,10 +152,11 @@ struct OutgoingMessage: ~Copyable {
       if let answer = rights[index].destination as? ReplyRight {
         rights[index].way = .exported(channel.export(answer), once: true)
         hasNewExports = answer.pending.bell.connect(channel) || hasNewExports
+        if !answer.pending.isAwaitedByTask || !channel.isKeptForTasks { changesPlaces = true }
       } else if let mailbox = rights[index].destination as? Mailbox {
         let (number, isNew) = channel.export(mailbox)
         rights[index].way = .exported(number, once: false)
-        if isNew { hasNewExports = mailbox.connect(channel) || hasNewExports }
+        if isNew, mailbox.connect(channel) { (hasNewExports, changesPlaces) = (true, true) }
       } else {
         // What was dead when it came (`DeadDestination`) has no number here: it is dead there too.
         rights[index].way = .back(Exports.nobody, nil)

@@ -20,7 +20,8 @@ extension RunLoop {
       guard !isForked else { return RunLoopError.forked }
       let (refusal, keeperRefusal) = following.withLock {
         let wanted = followed.flatMap { $0.places }
-        let refusal = move(to: wanted)
+        // Whether the keeper goes on is decided next: it would leave to be back at once.
+        let refusal = move(to: wanted, except: Keeper.currentLoop)
         return (refusal, hasChangedPlaces(isServed: !wanted.isEmpty))
       }
       if let keeperRefusal { isUnwatched(keeperRefusal) }

@@ -19,13 +19,13 @@ final class RemotePort: Destination, @unchecked Sendable {
 
   func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
     guard !invalidation.isOver else { throw channel.failure }
-    try channel.send(message, to: number, patience)
+    try channel.send(message, to: number, invalidation, patience)
   }
 
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
     guard !channel.isForked else { throw .forked }
     guard !invalidation.isOver else { throw channel.failure }
-    return channel.line.send(WaitingMessage(message, to: number, on: channel, whenOver))
+    return channel.line.send(WaitingMessage(message, to: number, invalidation, on: channel, whenOver))
   }
 
   var isValid: Bool {
@@ -82,7 +82,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
     var message = message
     if message.reply?.destination === self { message.reply = nil }  // a message that is sent back as it came
     do throws(RunLoopError) {
-      try channel.send(message, to: number, patience)
+      try channel.send(message, to: number, invalidation, patience)
     } catch {
       giveBack()
       throw error
@@ -96,7 +96,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
     guard use() else { throw .portInvalid }
     var message = message
     if message.reply?.destination === self { message.reply = nil }
-    let waiting = WaitingMessage(message, to: number, on: channel) { [self] result in
+    let waiting = WaitingMessage(message, to: number, invalidation, on: channel) { [self] result in
       if case .success = result { wasUsed() } else { giveBack() }
       whenOver(result)
     }

@@ -4,39 +4,48 @@ internal import RunLoopLibc
 /// Messages of tasks that wait for room in one connection, in the order of their coming. The first of them is tried
 /// again when the kernel reports room: by the keeper's loop, which watches a duplicate of the socket meanwhile, so that
 /// it does not matter whether a loop reads the connection.
+///
+/// A message with a right to a port of a third process that does not read waits aside for room there, and comes back at
+/// the end of the line: the others go on.
 final class SendLine: @unchecked Sendable {
+  private typealias RoomSource = RunLoop.FileDescriptorSource
+
   private let lock = Lock()
   /// Guarded by `lock`, like all below.
   private var places = Row<WaitingMessage>()
+  private var aside: [(message: WaitingMessage, source: RoomSource)] = []
   /// A thread sends what is in line. No other one touches the first message meanwhile.
   private var isDriven = false
   /// There may be room, reported while the line was driven.
   private var mayHaveRoom = false
-  private var watch: (source: RunLoop.FileDescriptorSource, channel: Channel)?
+  private var watch: RoomSource?
 
-  /// How many messages one call of `drive` sends before the keeper goes on.
+  /// How much one call of the keeper sends before its loop serves others.
   private static let mostAtOnce = 64
+  private static let mostBytesAtOnce = 1 << 20
 
   func send(_ message: WaitingMessage) -> SendWithdrawal {
     let isFirst = lock.withLock {
       places.append(message)
       return places.count == 1
     }
-    // Else who drives the line, or is woken to drive it, comes to it.
-    if isFirst { drive() }
+    // Else who drives the line, or is woken to drive it, comes to it. Those that come meanwhile are the keeper's.
+    if isFirst { drive(atMost: 1) }
     return { [self] in withdraw(message) }
   }
 
   private func withdraw(_ message: WaitingMessage) -> Bool {
-    let (isGone, wasFirst) = lock.withLock {
-      guard !places.isEmpty else { return (false, false) }
+    let (isGone, wasFirst, source) = lock.withLock { () -> (Bool, Bool, RoomSource?) in
+      if let source = takeAside(message) { return (true, false, source) }
+      guard !places.isEmpty else { return (false, false, nil) }
       let wasFirst = places[0] === message
       if wasFirst, isDriven {  // who drives the line ends it
         message.isCalledOff = true
-        return (false, false)
+        return (false, false, nil)
       }
-      return (places.remove { $0 === message } != nil, wasFirst)
+      return (places.remove { $0 === message } != nil, wasFirst, nil)
     }
+    source?.invalidate()
     guard isGone else { return false }
     message.giveUp()
     // The next one may wait for something else. Not here: what cancels a task does not send others' messages.
@@ -49,10 +58,15 @@ final class SendLine: @unchecked Sendable {
   }
 
   /// Sends what there is room for, from the first on. With no lock held.
-  private func drive() {
+  private func drive(atMost count: Int = mostAtOnce) {
     while begin() {
-      for _ in 0..<SendLine.mostAtOnce { if !driveFirst() { return } }
-      lock.withLock { isDriven = false }
+      var (left, bytes) = (count, 0)
+      while left > 0, bytes < SendLine.mostBytesAtOnce {
+        guard let sent = driveFirst() else { return }
+        left -= 1
+        bytes += sent
+      }
+      guard end() else { return }
       if Keeper.perform({ [self] in drive() }) { return }
     }
   }
@@ -67,31 +81,52 @@ final class SendLine: @unchecked Sendable {
     }
   }
 
-  /// False if nothing is left to do: the line is not driven any more.
-  private func driveFirst() -> Bool {
-    guard let first = nextToDrive() else { return false }
+  /// True if some are left.
+  private func end() -> Bool {
+    let (isOver, unused) = lock.withLock { (places.isEmpty, places.isEmpty ? stop() : leaveDriving()) }
+    unused?.invalidate()
+    return !isOver
+  }
+
+  /// Under the lock.
+  private func leaveDriving() -> RoomSource? {
+    isDriven = false
+    return nil
+  }
+
+  /// Under the lock: nothing is left to send. What is not needed any more.
+  private func stop() -> RoomSource? {
+    places.trim()
+    isDriven = false
+    return watch.take()
+  }
+
+  /// Nil if nothing is left to do: the line is not driven any more. Else how many bytes were sent.
+  private func driveFirst() -> Int? {
+    guard let first = nextToDrive() else { return nil }
     do {
-      if let full = try first.attempt() {
-        try waitForRoom(in: full)
-        return standsStill(first)
+      guard let full = try first.attempt() else {
+        leave(first)
+        first.whenOver(.success(()))
+        return first.size
       }
-      leave(first)
-      first.whenOver(.success(()))
+      guard full === first.channel else {
+        try setAside(first, until: full)
+        return 0
+      }
+      try waitForRoom(in: full)
+      return standsStill(first) ? 0 : nil
     } catch {
       leave(first)
       first.fail(error)
+      return 0
     }
-    return true
   }
 
   private func nextToDrive() -> WaitingMessage? {
-    let (first, unused) = lock.withLock { () -> (WaitingMessage?, RunLoop.FileDescriptorSource?) in
+    let (first, unused) = lock.withLock { () -> (WaitingMessage?, RoomSource?) in
       mayHaveRoom = false
-      guard places.isEmpty else { return (places[0], nil) }
-      places.trim()
-      isDriven = false
-      defer { watch = nil }
-      return (nil, watch?.source)
+      return places.isEmpty ? (nil, stop()) : (places[0], nil)
     }
     unused?.invalidate()
     return first
@@ -120,98 +155,54 @@ final class SendLine: @unchecked Sendable {
 
   /// The keeper's loop drives the line at each change of the connection from now on, and once if there is room already.
   private func waitForRoom(in channel: Channel) throws {
-    // Only who drives the line changes it.
-    if let watch, watch.channel === channel { return }
+    guard watch == nil else { return }  // only who drives the line changes it
     guard !channel.isBroken else { return lock.withLock { mayHaveRoom = true } }  // the next attempt finds out
     let source = try channel.roomSource { [weak self] in self?.drive() }
-    let old = lock.withLock { () -> RunLoop.FileDescriptorSource? in
-      defer { watch = (source, channel) }
-      return watch?.source
-    }
-    old?.invalidate()
+    lock.withLock { watch = source }
     do { try Keeper.add(source) } catch {
       lock.withLock { watch = nil }
       source.invalidate()
       throw error
     }
   }
-}
 
-/// A message of a task on its way to another process: made when it is its turn, and kept until it has gone, since what
-/// its rights have brought about cannot be repeated.
-final class WaitingMessage: @unchecked Sendable {
-  private let channel: Channel
-  private let number: UInt64
-  let whenOver: SendEnd
-  /// Guarded by the line's lock.
-  var isCalledOff = false
-  // That of who drives the line, or has taken it out:
-  /// Until the frame is made.
-  private var message: RunLoop.Message?
-  private var frame: OutgoingMessage?
-  private var hasMovedDescriptors = false
+  // MARK: Aside
 
-  init(_ message: RunLoop.Message, to number: UInt64, on channel: Channel, _ whenOver: @escaping SendEnd) {
-    self.message = message
-    self.number = number
-    self.channel = channel
-    self.whenOver = whenOver
-  }
-
-  /// Nil if it has gone; else the connection in which it needs room.
-  func attempt() throws(RunLoopError) -> Channel? {
-    guard !channel.isForked else { throw .forked }
-    guard !channel.isBroken, channel.socket.hold() else { throw channel.failure }
-    defer { channel.socket.release() }
-    if let message {
-      do throws(RunLoopError) {
-        self.frame = try OutgoingMessage(try Parcel(message), to: number, on: channel, .none)
-      } catch {
-        guard error == .portFull else { throw error }
-        return channel
-      }
-      self.message = nil
+  /// Until there is room in the connection to a third process, to introduce the receiver there.
+  private func setAside(_ first: WaitingMessage, until stranger: Channel) throws {
+    let source = try stranger.roomSource { [weak self, weak first] in if let first { self?.comesBack(first) } }
+    let isCalledOff = lock.withLock {
+      guard !first.isCalledOff else { return true }
+      _ = places.takeFirst()
+      aside.append((first, source))
+      return false
     }
-    guard var frame = self.frame.take() else { throw .portInvalid }
-    let full: Channel?
-    do throws(RunLoopError) {
-      full = try channel.advance(&frame, &hasMovedDescriptors)
-    } catch {
-      self.frame = consume frame
-      throw error
+    guard !isCalledOff else {
+      source.invalidate()
+      throw RunLoopError.timedOut
     }
-    if let full {
-      self.frame = consume frame
-      return full
+    do { try Keeper.add(source) } catch {
+      let isOurs = lock.withLock { takeAside(first) != nil }
+      source.invalidate()
+      if isOurs { first.fail(error) }
+      return
     }
-    frame.hasGone()
-    frame.close()
-    return nil
+    if stranger.isBroken { comesBack(first) }  // the next attempt finds out
   }
 
-  /// The task goes on with all that was in the message; the right to answer goes after it was told why.
-  func fail(_ error: any Error) {
-    takeBack()
-    whenOver(.failure(error))
-    release()
+  private func comesBack(_ message: WaitingMessage) {
+    let source = lock.withLock { () -> RoomSource? in
+      guard let source = takeAside(message) else { return nil }
+      places.append(message)
+      return source
+    }
+    guard let source else { return }
+    source.invalidate()
+    drive()
   }
 
-  /// It is not sent, and nobody is told.
-  func giveUp() {
-    takeBack()
-    release()
-  }
-
-  private func takeBack() {
-    guard let frame = self.frame.take() else { return }
-    frame.parcel.returnDescriptors()
-    frame.takeBack()
-    frame.close()
-    self.frame = consume frame
-  }
-
-  private func release() {
-    message = nil
-    frame = nil
+  /// Under the lock. Nil if it is not there.
+  private func takeAside(_ message: WaitingMessage) -> RoomSource? {
+    aside.firstIndex { $0.message === message }.map { aside.remove(at: $0).source }
   }
 }

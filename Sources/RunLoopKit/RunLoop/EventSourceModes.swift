@@ -4,10 +4,11 @@ extension RunLoop.EventSource {
   /// The loops that hold it, one for each membership. - Thread: Any.
   package final var hosts: [RunLoop] { withLinks { $0.map(\.host) } }
 
-  /// Leaves all modes but these, and enters those of them in which it is not. The error if one has refused it: it is in
-  /// the others then. By one thread at a time, with no lock of a loop held.
-  package final func move(to places: [(host: RunLoop, mode: ModePointer)]) -> (any Error)? {
-    for link in withLinks({ Array($0) }) where !places.contains(where: { $0.mode == link.mode }) {
+  /// Leaves all modes but these and that loop's, and enters those of them in which it is not. The error if one has
+  /// refused it: it is in the others then. By one thread at a time, with no lock of a loop held.
+  package final func move(to places: [(host: RunLoop, mode: ModePointer)], except other: RunLoop?) -> (any Error)? {
+    for link in withLinks({ Array($0) })
+    where link.host !== other && !places.contains(where: { $0.mode == link.mode }) {
       if let mode = link.mode { link.host.remove(self, from: link.host.name(of: mode)) }
     }
     var refusal: (any Error)?

@@ -83,6 +83,14 @@ final class AsyncPeerTests: XCTestCase {
     withdrawn.cancel()
     let end = await outcome(of: withdrawn)
     XCTAssertEqual(end, "cancelled")
+    // The others on that connection go on.
+    let others = (0..<3).map { _ in
+      Task.immediate { try await rights[0].request(Message(id: 12), timeout: .seconds(30)) }
+    }
+    for task in others {
+      let end = await outcome(of: task)
+      XCTAssertEqual(end, "done")
+    }
     peers[1].send(SIGCONT)
     let second = try await waiting.value
     XCTAssertEqual(second.id, 13)
@@ -136,6 +144,68 @@ final class AsyncPeerTests: XCTestCase {
     XCTAssertEqual(end, "gone")
     close(try descriptor.take())
     settle(among: before) { sched_yield() }
+  }
+
+  /// To send it on makes a connection between two other processes, which cannot be taken back.
+  func test_RLK_ASYNC_13_aRightToAnswerIsNotSpentOnAFullConnection() async throws {
+    let (name, own) = (NameFolder.newName(), NameFolder.newName())
+    let full = try Port(registeredAs: name) { _, _ in }  // no loop serves it
+    let right = try Port.connect(to: name)
+    _ = fill(right)
+    let (kept, came) = (Box<Port.SendRight?>(nil), Gate())
+    let port = try Port(registeredAs: own) { _, message in
+      kept.value = message.reply
+      came.open()
+    }
+    let serving = ServingThread(port)
+    let asking = Task.immediate { try await Port.connect(to: own).request(Message()) }
+    came.wait()
+    let reply = kept.value!
+    XCTAssertEqual(thrown { try right.trySend(Message([.right(reply)])) }, .portFull)
+    XCTAssertEqual(thrown { try right.send(Message([.right(reply)]), timeout: .milliseconds(1)) }, .timedOut)
+    let task = Task.immediate { try await right.send(Message([.right(reply)])) }
+    task.cancel()
+    let end = await outcome(of: task)
+    XCTAssertEqual(end, "cancelled")
+    XCTAssertTrue(reply.isValid)
+    try await reply.send(Message(id: 5))
+    let answer = try await asking.value
+    XCTAssertEqual(answer.id, 5)
+    serving.stop()
+    withExtendedLifetime(full) {}
+  }
+
+  /// The connection goes on, and has room in the end.
+  func test_RLK_ASYNC_22_theEndOfOnePort_isToldToWhoWaitsInLine() async throws {
+    let name = NameFolder.newName()
+    let other = Port { _, _ in XCTFail("a message to a port that is gone") }
+    let port = try Port(registeredAs: name) { _, message in
+      try? message.reply?.send(Message([.right(other.sendRight)]))
+    }
+    let right = try Port.connect(to: name)
+    let serving = ServingThread(port)
+    let others = try await right.request(Message()).rights[0]
+    serving.loop.remove(port)
+    let gone = Gate()
+    let observation = others.onInvalidation { gone.open() }
+    _ = fill(right)
+    let sending = Task.immediate { try await others.send(Message()) }
+    let blocked = Box<RunLoopError?>(nil)
+    let waiting = Box("")
+    let thread = TestThread {
+      waiting.value = ownThread()
+      blocked.value = thrown { try others.send(Message()) }
+    }
+    await yieldUntil(waiting.value != "" && isAsleep(waiting.value))
+    other.invalidate()
+    gone.wait()
+    serving.add(port)
+    let end = await outcome(of: sending)
+    XCTAssertEqual(end, "gone")
+    thread.join()
+    XCTAssertEqual(blocked.value, .portInvalid)
+    serving.stop()
+    withExtendedLifetime(observation) {}
   }
 
   func test_RLK_ASYNC_17_anotherProcessLearnsThatNobodyWaits() async throws {
