@@ -6,6 +6,14 @@ let isStrict = Context.environment["RLK_STRICT"] != nil
 let strictSwift: [SwiftSetting] = isStrict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 let strictC: [CSetting] = isStrict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Werror"])] : []
 
+/// The toolchain's interface of custom main executors, which is not public, is known of these compilers only. With another
+/// one RunLoopMainExecutor compiles all the same, and cannot be used.
+#if compiler(>=6.3) && compiler(<6.4)
+  let mainExecutors: [SwiftSetting] = [.define("CUSTOM_MAIN_EXECUTORS")]
+#else
+  let mainExecutors: [SwiftSetting] = []
+#endif
+
 /// The benchmarks' own: a package that depends on RunLoopKit resolves and builds none of it (docs/decisions/0005).
 let hasBenchmarks = Context.environment["RLK_NO_BENCHMARKS"] == nil
 let benchmarkDependencies: [Package.Dependency] =
@@ -45,6 +53,7 @@ let package = Package(
     .library(name: "RunLoopKit", targets: ["RunLoopKit"]),
     .library(name: "RunLoopEvents", targets: ["RunLoopEvents"]),
     .library(name: "RunLoopPorts", targets: ["RunLoopPorts"]),
+    .library(name: "RunLoopMainExecutor", targets: ["RunLoopMainExecutor"]),
     .library(name: "RunLoopTesting", targets: ["RunLoopTesting"]),
     .executable(name: "runloop", targets: ["runloop"]),
   ],
@@ -62,6 +71,9 @@ let package = Package(
     .target(
       name: "RunLoopPorts", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     .target(
+      name: "RunLoopMainExecutor", dependencies: ["RunLoopKit", "RunLoopLibc"],
+      swiftSettings: strictSwift + mainExecutors),
+    .target(
       name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     .executableTarget(
       name: "runloop",
@@ -78,6 +90,9 @@ let package = Package(
       name: "failing-calls",
       dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CTestSupport"],
       path: "Tests/FailingCalls", swiftSettings: strictSwift),
+    .executableTarget(
+      name: "main-executor", dependencies: ["RunLoopKit", "RunLoopMainExecutor"], path: "Tests/MainExecutor",
+      swiftSettings: strictSwift + mainExecutors),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "RunLoopTestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls"], exclude: ["Corpus"]),
@@ -87,7 +102,7 @@ let package = Package(
       name: "RunLoopKitTests",
       dependencies: [
         "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CTestSupport", "RunLoopTestSupport",
-        "port-peer", "hostile-peers",
+        "port-peer", "hostile-peers", "main-executor",
       ]),
   ] + benchmarkTargets,
   swiftLanguageModes: [.v6],

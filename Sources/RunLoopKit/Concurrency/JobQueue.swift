@@ -1,20 +1,22 @@
 /// Jobs that wait for their turn: those of a higher priority first, those of one priority in the order of enqueueing. A
 /// steady queue allocates nothing.
-struct JobQueue: ~Copyable {
+package struct JobQueue: ~Copyable {
   /// By falling priority. A program uses two or three.
   private var rows: [PriorityRow] = []
-  private(set) var count = 0
+  package private(set) var count = 0
 
-  var isEmpty: Bool { count == 0 }
+  package init() {}
+
+  package var isEmpty: Bool { count == 0 }
 
   @inline(__always)
-  mutating func append(_ job: UnownedJob) {
+  package mutating func append(_ job: UnownedJob) {
     row(of: job.priority.rawValue).jobs.append(job)
     count += 1
   }
 
   @inline(__always)
-  mutating func takeFirst() -> UnownedJob? {
+  package mutating func takeFirst() -> UnownedJob? {
     guard count > 0 else { return nil }
     count -= 1
     for row in rows {
@@ -24,7 +26,7 @@ struct JobQueue: ~Copyable {
   }
 
   /// Gives back what a burst has needed.
-  mutating func trim() { if count == 0 { for row in rows { row.jobs.trim() } } }
+  package mutating func trim() { if count == 0 { for row in rows { row.jobs.trim() } } }
 
   @inline(__always)
   private mutating func row(of priority: UInt8) -> PriorityRow {

@@ -73,13 +73,9 @@ extension RunLoop {
 
   /// Whether a run of the mode runs what has this isolation.
   private func checkServed(_ isolation: (any Actor)?, _ executor: Executor, _ mode: Mode) throws(RunLoopError) {
-    if isMain, isolation is MainActor, lock.withLock({ modeToRun(mode).map { !isKeptByMainQueue($0) } ?? true }) {
-      throw .wouldDeadlock(
-        call: "run(in:_:)",
-        "the function waits for the main actor, which is not served in mode \"\(mode)\" here: run it in a common "
-          + "mode, not inside of a main queue's block, and leave servesMainQueue on")
-    }
-    let own = isolation?.unownedExecutor.asSerialExecutor() as? Executor
+    let serial = isolation?.unownedExecutor.asSerialExecutor()
+    let own = serial as? Executor
+    if isMain, isolation is MainActor, own == nil { try checkMainActorIsServed(by: serial, mode) }
     let served = own.flatMap { $0.isOf(self) ? $0 : nil }
     if let served, !served.serves(mode, isCommon: isCommonMode(mode)) {
       throw .wouldDeadlock(
@@ -92,6 +88,24 @@ extension RunLoop {
     if own == nil, let isolation, !(isolation is MainActor), withUnsafeCurrentTask(body: { $0 != nil }) {
       throw .wouldDeadlock(
         call: "run(in:_:)", "the function waits for an actor, one of whose functions may be making the call")
+    }
+  }
+}
+
+/// The main actor's executor in a process whose main thread belongs to a host: no run loop runs its jobs.
+package protocol HostedMainActor: AnyObject {}
+
+extension RunLoop {
+  private func checkMainActorIsServed(by executor: (any SerialExecutor)?, _ mode: Mode) throws(RunLoopError) {
+    if executor is any HostedMainActor {
+      throw .wouldDeadlock(
+        call: "run(in:_:)", "the function waits for the main actor, whose jobs are run by a host, and by no run loop")
+    }
+    if lock.withLock({ modeToRun(mode).map { !isKeptByMainQueue($0) } ?? true }) {
+      throw .wouldDeadlock(
+        call: "run(in:_:)",
+        "the function waits for the main actor, which is not served in mode \"\(mode)\" here: run it in a common "
+          + "mode, not inside of a main queue's block, and leave servesMainQueue on")
     }
   }
 }

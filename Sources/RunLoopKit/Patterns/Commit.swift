@@ -78,7 +78,7 @@ extension RunLoop {
     /// - Returns: True if it was.
     /// - Thread: The loop's own.
     /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`.
-    @available(*, noasync, message: "it belongs to the loop's thread")
+    @available(*, noasync, message: "it belongs to the loop's thread: in a task, await loop.performAndWait { ... }")
     @discardableResult
     public func flush() throws -> Bool {
       try loop.checkOwner("flush()")

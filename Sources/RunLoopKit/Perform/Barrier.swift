@@ -12,14 +12,14 @@ extension RunLoop {
   ///   ended, or ends before: it has released what was queued then [RLK-BARRIER-2]. `.forked`.
   /// - Thread: Any but the loop's own. - Blocks: Until then. - Complexity: As for `performAndWait`.
   /// - SeeAlso: `dispatch_barrier_sync`.
-  @available(*, noasync, message: "it blocks its thread")
+  @available(*, noasync, message: "it blocks its thread: in a task, await loop.performAndWait {}")
   public func barrier(in mode: Mode = .default, timeout: Duration? = nil) throws {
     try barrier(in: mode, orIn: [], timeout)
   }
 
   /// As `barrier(in:timeout:)`, for several modes: the call waits for the blocks that were queued earlier for the same
   /// modes.
-  @available(*, noasync, message: "it blocks its thread")
+  @available(*, noasync, message: "it blocks its thread: in a task, await loop.performAndWait {}")
   public func barrier(
     in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil
   ) throws {

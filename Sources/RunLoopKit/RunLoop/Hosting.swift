@@ -55,7 +55,7 @@ extension RunLoop {
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
   /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.system` if no
   ///   descriptor can be made.
-  @available(*, noasync, message: "hosting belongs to a thread")
+  @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   public func hostDescriptor(in mode: Mode = .default) throws -> HostDescriptor {
     try checkOwner("hostDescriptor(in:)")
     // `hostedMode` makes it.
@@ -75,7 +75,7 @@ extension RunLoop {
   /// - Thread: The loop's own. - Blocks: No.
   /// - Throws: As `hostDescriptor(in:)`, and `.busy` inside a run, or in an observer that this call or
   ///   `runPendingWork(in:)` notifies [RLK-HOST-11].
-  @available(*, noasync, message: "hosting belongs to a thread")
+  @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   public func prepareToWait(in mode: Mode = .default) throws -> Bool {
     let call = "prepareToWait(in:)"
     try checkHost(call)
@@ -103,7 +103,7 @@ extension RunLoop {
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9]; else as `run(in:for:)` with
   ///   a limit of zero.
   /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.
-  @available(*, noasync, message: "hosting belongs to a thread")
+  @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   @discardableResult
   public func runPendingWork(in mode: Mode = .default) throws -> RunResult {
     let call = "runPendingWork(in:)"

@@ -218,3 +218,26 @@ extension RunLoop.Timer {
   /// Never fires within a test; keeps its mode from being empty.
   static func never() -> RunLoop.Timer { RunLoop.Timer(fireDate: .distantFuture) { _ in } }
 }
+
+/// Runs a program of this package until it ends: how it has ended, and what it has said.
+func runProgram(_ name: String, _ words: [String]) -> (status: Int32, output: String) {
+  let pipe = Pipe()
+  for end in [pipe.reading, pipe.writing] { _ = fcntl(end, F_SETFL, 0) }  // both wait
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  posix_spawn_file_actions_adddup2(&actions, pipe.writing, 1)
+  posix_spawn_file_actions_adddup2(&actions, pipe.writing, 2)
+  let path = program(name)
+  var argv: [UnsafeMutablePointer<CChar>?] = ([path] + words).map { strdup($0) } + [nil]
+  defer { argv.forEach { free($0) } }
+  var process = pid_t()
+  guard posix_spawn(&process, path, &actions, nil, &argv, environ) == 0 else { return (-1, "\(path) does not start") }
+  close(pipe.writing)
+  var output = ""
+  while case let text = pipe.receive(), !text.isEmpty { output += text }
+  close(pipe.reading)
+  var status: Int32 = -1
+  while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+  return (status, output)
+}

@@ -1,0 +1,227 @@
+import RunLoopKit
+import RunLoopMainExecutor
+import Synchronization
+
+#if CUSTOM_MAIN_EXECUTORS
+  typealias MainActorExecutor = RunLoop.MainActorExecutor
+
+  enum MainExecutorCases {
+    static let isSupported = true
+
+    static func run(_ name: String) throws {
+      switch name {
+      case "loop": try onTheLoop()
+      case "runs": try runs()
+      case "condition": try untilACondition()
+      case "task-first": try aTaskFirst()
+      case "main-actor-first": try theMainActorFirst()
+      case "twice": try twice()
+      case "elsewhere": try onAnotherThread()
+      case "none": try notInstalled()
+      case "nested": try nested()
+      case "body": try aBody()
+      case "hosted": try hosted()
+      case "hosted-errors": try hostedErrors()
+      case "hosted-dialog": try aDialogOfTheHost()
+      case "crowd": try aCrowd()
+      default: throw Failure(description: "no such case")
+      }
+    }
+
+    /// The main actor is on the main loop, by the loop's own executor: sleeps, hops, callouts.
+    private static func onTheLoop() throws {
+      try MainActorExecutor.install()
+      try expect(MainActorExecutor.isInstalled && MainActorExecutor.isIsolated)
+      try expect(MainActor.shared.unownedExecutor.asSerialExecutor() === RunLoop.main.executor)
+      let log = Log()
+      try RunLoop.main.add(
+        RunLoop.Timer(fireDate: .now) { _ in MainActor.assumeIsolated { log.append("callout") } })
+      Task { @MainActor in
+        log.append("main \(RunLoop.main.isCurrent)")
+        try await Task.sleep(for: .milliseconds(2))
+        log.append("slept \(RunLoop.main.isCurrent)")
+        log.append("elsewhere \(await elsewhere())")
+        log.append("back \(RunLoop.main.isCurrent)")
+        MainActor.assertIsolated()
+        RunLoop.main.executor.assertIsolated()
+        MainActorExecutor.stop()
+      }
+      // The main queue's switch is not the main actor's.
+      RunLoop.main.servesMainQueue = false
+      try MainActorExecutor.run()
+      let seen = log.all.filter { $0 != "callout" }
+      try expect(seen == ["main true", "slept true", "elsewhere false", "back true"], "\(seen)")
+      try expect(log.all.contains("callout"))
+    }
+
+    /// A stop ends the innermost run.
+    private static func runs() throws {
+      try MainActorExecutor.install()
+      let log = Log()
+      try RunLoop.main.add(
+        RunLoop.Timer(fireDate: .now) { _ in
+          log.append("outer")
+          do {
+            try RunLoop.main.add(
+              RunLoop.Timer(fireDate: .now) { _ in
+                log.append("inner")
+                MainActorExecutor.stop()
+              })
+            try MainActorExecutor.run()
+          } catch {
+            log.append("\(error)")
+          }
+          log.append("inner ended")
+          MainActorExecutor.stop()
+        })
+      try MainActorExecutor.run()
+      try expect(log.all == ["outer", "inner", "inner ended"], "\(log.all)")
+    }
+
+    private static func untilACondition() throws {
+      try MainActorExecutor.install()
+      RunLoop.main.servesMainQueue = false
+      let count = Count()
+      for _ in 0..<3 { Task.detached { await count.add() } }
+      try MainActorExecutor.run(until: count.value == 3)
+      try expect(count.value == 3)
+      try MainActorExecutor.run(until: true)
+    }
+
+    private static func aTaskFirst() throws {
+      Task.detached {}
+      try expect(.mainActorInUse) { try MainActorExecutor.install() }
+      try expect(.mainActorInUse) { try MainActorExecutor.install(hostedBy: {}) }
+      try expect(!MainActorExecutor.isInstalled && !MainActorExecutor.isIsolated)
+      try expect(.mainExecutorNotInstalled) { try MainActorExecutor.run() }
+      // The main actor is as it was.
+      let isThere = try RunLoop.main.run { await here() }
+      try expect(isThere)
+    }
+
+    private static func theMainActorFirst() throws {
+      MainActor.assumeIsolated {}
+      try expect(.mainActorInUse) { try MainActorExecutor.install() }
+      try expect(try RunLoop.main.run { await here() })
+    }
+
+    private static func twice() throws {
+      try MainActorExecutor.install()
+      try expect(.mainExecutorInstalled) { try MainActorExecutor.install() }
+      try expect(.mainExecutorInstalled) { try MainActorExecutor.install(hostedBy: {}) }
+      try expect(.mainActorNotHosted) { try MainActorExecutor.drain() }
+      Task { @MainActor in MainActorExecutor.stop() }
+      try MainActorExecutor.run()
+    }
+
+    private static func onAnotherThread() throws {
+      let thread = RunLoop.Thread(name: "other")
+      try thread.start()
+      guard let loop = thread.loop else { throw Failure(description: "no loop") }
+      try loop.performAndWait {
+        try expect(.wrongThread) { try MainActorExecutor.install() }
+        try expect(.wrongThread) { try MainActorExecutor.install(hostedBy: {}) }
+      }
+      try MainActorExecutor.install(hostedBy: {})
+      try loop.performAndWait {
+        try expect(.wrongThread) { try MainActorExecutor.drain() }
+        try expect(!MainActorExecutor.isIsolated)
+      }
+      try expect(MainActorExecutor.isIsolated)
+      thread.stop()
+      try thread.join()
+    }
+
+    private static func notInstalled() throws {
+      try expect(!MainActorExecutor.isInstalled && !MainActorExecutor.isIsolated)
+      try expect(.mainExecutorNotInstalled) { try MainActorExecutor.run() }
+      try expect(.mainExecutorNotInstalled) { try MainActorExecutor.run(until: true) }
+      try expect(.mainExecutorNotInstalled) { try MainActorExecutor.drain() }
+      MainActorExecutor.stop()
+      // Asking has made nothing.
+      try MainActorExecutor.install()
+    }
+
+    /// A run inside of a job of the main actor: no other job of it, but the loop's items.
+    private static func nested() throws {
+      try MainActorExecutor.install()
+      let log = Log()
+      Task { @MainActor in
+        log.append("begins")
+        Task { @MainActor in
+          log.append("other")
+          MainActorExecutor.stop()
+        }
+        innerRun(log)
+        log.append("ends")
+      }
+      try MainActorExecutor.run()
+      try expect(log.all == ["begins", "timer", "ends", "other"], "\(log.all)")
+    }
+
+    private static func innerRun(_ log: Log) {
+      do {
+        try RunLoop.main.add(
+          RunLoop.Timer(after: .milliseconds(2)) { _ in
+            log.append("timer")
+            MainActorExecutor.stop()
+          })
+        try MainActorExecutor.run()
+      } catch {
+        log.append("\(error)")
+      }
+    }
+
+    /// From a synchronous main to async code, on the main actor, with and without a switched-off main queue.
+    private static func aBody() throws {
+      try MainActorExecutor.install()
+      RunLoop.main.servesMainQueue = false
+      try expect(try RunLoop.main.run { await here() })
+      try expect(try RunLoop.main.run { @MainActor in RunLoop.main.isCurrent })
+      // A mode that the executor does not serve, and a call by a job of the main actor.
+      try expect(.wouldDeadlock) { _ = try RunLoop.main.run(in: "private") { @MainActor in true } }
+      let inJob = Log()
+      Task { @MainActor in
+        inJob.append(runInJob())
+        MainActorExecutor.stop()
+      }
+      try MainActorExecutor.run()
+      try expect(inJob.all == ["refused"], "\(inJob.all)")
+    }
+
+    private static func runInJob() -> String {
+      do {
+        return try RunLoop.main.run { @MainActor in "run" }
+      } catch RunLoopError.wouldDeadlock {
+        return "refused"
+      } catch {
+        return "\(error)"
+      }
+    }
+  }
+
+  final class Log: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func append(_ line: String) { lines.withLock { $0.append(line) } }
+  }
+
+  final class Count: Sendable {
+    private let number = Atomic<Int>(0)
+    var value: Int { number.load(ordering: .acquiring) }
+    @MainActor func add() { number.add(1, ordering: .releasing) }
+  }
+
+  @MainActor func here() async -> Bool { RunLoop.main.isCurrent }
+
+  @concurrent func elsewhere() async -> Bool { RunLoop.main.isCurrent }
+
+  extension RunLoop.Executor {
+    func assertIsolated() { if isIsolatingCurrentContext() != true { fatalError("not isolated") } }
+  }
+#else
+  enum MainExecutorCases {
+    static let isSupported = false
+    static func run(_ name: String) throws {}
+  }
+#endif

@@ -1,0 +1,110 @@
+import RunLoopKit
+import RunLoopMainExecutor
+import Synchronization
+
+#if CUSTOM_MAIN_EXECUTORS
+  /// A host in this process: a wake is a semaphore, so that nothing polls.
+  private final class Host: Sendable {
+    private let state = Mutex<Int>(0)
+    let bell = RunLoop.Source { _ in RunLoop.main.stop() }
+
+    var wakes: Int { state.withLock { $0 } }
+
+    func wake() {
+      state.withLock { $0 += 1 }
+      bell.signal()
+      RunLoop.main.wakeUp()
+    }
+
+    /// Waits for a wake: the main loop is the host's own here.
+    func wait() throws { try RunLoop.main.runUntilStopped() }
+  }
+
+  extension MainExecutorCases {
+    private static func host() throws -> Host {
+      let host = Host()
+      try RunLoop.main.add(host.bell)
+      try MainActorExecutor.install(hostedBy: { host.wake() })
+      return host
+    }
+
+    /// What is enqueued while `drain` runs waits for the next one, by priority; one wake for each time.
+    static func hosted() throws {
+      let host = try host()
+      let log = Log()
+      try expect(try MainActorExecutor.drain() == 0)
+      Task.immediate { @MainActor in log.append("immediate \(MainActorExecutor.isIsolated)") }
+      for (name, priority) in [("low", TaskPriority.low), ("high", .high), ("low", .low)] {
+        Task(priority: priority) { @MainActor in
+          log.append(name)
+          MainActor.assertIsolated()
+          Task { @MainActor in log.append("later") }
+        }
+      }
+      try expect(host.wakes == 1, "\(host.wakes)")
+      try expect(log.all == ["immediate true"], "\(log.all)")
+      let first = try MainActorExecutor.drain()
+      try expect(first == 3, "\(first)")
+      try expect(log.all == ["immediate true", "high", "low", "low"], "\(log.all)")
+      try expect(host.wakes == 2, "\(host.wakes)")
+      try expect(try MainActorExecutor.drain() == 3)
+      try expect(try MainActorExecutor.drain() == 0)
+      try expect(log.all.count == 7 && host.wakes == 2)
+      // Sleeps and hops: the host waits for each wake.
+      Task { @MainActor in
+        try await Task.sleep(for: .milliseconds(2))
+        log.append("slept \(RunLoop.main.isCurrent)")
+        log.append("elsewhere \(await elsewhere())")
+        log.append("end \(RunLoop.main.isCurrent)")
+      }
+      while log.all.last != "end true" {
+        try host.wait()
+        try MainActorExecutor.drain()
+      }
+      try expect(log.all.suffix(3) == ["slept true", "elsewhere false", "end true"], "\(log.all)")
+    }
+
+    static func hostedErrors() throws {
+      let host = try host()
+      try expect(.mainActorHosted) { try MainActorExecutor.run() }
+      try expect(.mainActorHosted) { try MainActorExecutor.run(until: true) }
+      try expect(.mainExecutorInstalled) { try MainActorExecutor.install() }
+      // It would wait for ever: no run loop runs the main actor's jobs.
+      try expect(.wouldDeadlock) { _ = try RunLoop.main.run { @MainActor in true } }
+      MainActorExecutor.stop()
+      try expect(host.wakes == 0)
+    }
+
+    /// A job runs the host's loop, which drains: no other job runs inside of it, and the host is told again.
+    static func aDialogOfTheHost() throws {
+      let host = try host()
+      let log = Log()
+      Task { @MainActor in
+        Task { @MainActor in log.append("other") }
+        log.append("nested \(drainInJob())")
+      }
+      try expect(try MainActorExecutor.drain() == 1)
+      try expect(log.all == ["nested 0"], "\(log.all)")
+      try expect(host.wakes == 3, "\(host.wakes)")
+      try expect(try MainActorExecutor.drain() == 1)
+      try expect(log.all == ["nested 0", "other"])
+      try expect(host.wakes == 3)
+    }
+
+    private static func drainInJob() -> Int { (try? MainActorExecutor.drain()) ?? -1 }
+
+    /// Jobs of many threads: none is lost, and no wake is.
+    static func aCrowd() throws {
+      let host = try host()
+      let (tasks, each) = (16, 500)
+      let count = Count()
+      for _ in 0..<tasks { Task.detached { for _ in 0..<each { await count.add() } } }
+      var drained = 0
+      while count.value < tasks * each {
+        try host.wait()
+        drained += try MainActorExecutor.drain()
+      }
+      try expect(drained >= tasks * each)
+    }
+  }
+#endif
