@@ -11,6 +11,7 @@ let strict: [SwiftSetting] =
 /// A library of a folder here.
 func own(_ name: String) -> Target.Dependency { .product(name: name, package: name) }
 
+let algorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let lifecycleTests = Target.Dependency.product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -39,14 +40,17 @@ let package = Package(
     .package(path: "RunLoopLogging"),
     .package(path: "RunLoopMetrics"),
     .package(path: "RunLoopService"),
+    .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.0.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
     .package(url: "https://github.com/apple/swift-metrics.git", from: "2.7.0"),
   ],
   targets: [
+    sample("algorithms", [algorithms, testing]),
     sample("logging", [own("RunLoopLogging"), logging]),
     sample("metrics", [own("RunLoopMetrics"), coreMetrics, metricsTests]),
     sample("service", [own("RunLoopService"), lifecycle, logging]),
+    tests("Algorithms", [algorithms]),
     tests("RunLoopLogging", [own("RunLoopLogging"), logging, loggingTests]),
     tests("RunLoopMetrics", [own("RunLoopMetrics"), metrics, metricsTests]),
     tests("RunLoopService", [own("RunLoopService"), lifecycle, lifecycleTests, logging]),
