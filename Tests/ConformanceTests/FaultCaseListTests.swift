@@ -33,7 +33,7 @@ import Testing
     let folders = [
       "../Examples/Tests/KvdTests", "../Examples/Tests/ExampleTests", "CRunLoopCoreTests", "ConformanceTests",
       "RunLoopTestingTests",
-      "RunLoopKitTests/Blocks", "RunLoopKitTests/Core",
+      "RunLoopKitTests/Blocks", "RunLoopKitTests/Concurrency", "RunLoopKitTests/Core",
       "RunLoopKitTests/Diagnostics", "RunLoopKitTests/Events", "RunLoopKitTests/FaultCases", "RunLoopKitTests/Fuzz",
       "RunLoopKitTests/Items", "RunLoopKitTests/Model", "RunLoopKitTests/Patterns", "RunLoopKitTests/Perform",
       "RunLoopKitTests/Ports", "RunLoopKitTests/RunLoop", "RunLoopKitTests/Scopes", "RunLoopKitTests/Threads",
