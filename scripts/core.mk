@@ -23,6 +23,9 @@ CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c)
 CORE_HEADERS := $(wildcard include/crunloop/*.h)
 ADAPTER_HEADERS := $(wildcard Sources/Adapters/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_kit/*.h)
+# What no pass of a loop runs through is compiled for size, if the rest is compiled for speed.
+CORE_COLD := event_port fork frame loop loop_state main_queue memory_file message_socket port_name port_set_end port_set_share port_set_stray \
+	port_set_unwatched process signal_fd thread version
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
 .PHONY: core core-test adapter-test scheduled-test scheduled-kit-test fuzz-test header-test library-test debian-test c-embed-test core-clean
@@ -33,14 +36,16 @@ core: $(CORE_BUILD)/libcrunloop.a $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION)
 
 $(CORE_BUILD)/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
-	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c $< -o $@
+	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(if $(filter -O2 -O3,$(CFLAGS)),$(if $(filter $*,$(CORE_COLD)),-Os)) \
+		-fPIC -fvisibility=hidden -c $< -o $@
 
 $(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)
 	$(AR) rcs $@ $^
 
-# Nothing is visible but what the map names.
+# Nothing is visible but what the map names. The library's own calls of these do not go through the linker's table.
 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION): $(CORE_OBJECTS) packaging/libcrunloop.map
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -Wl,--version-script=packaging/libcrunloop.map \
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -Wl,-Bsymbolic-functions \
+		-Wl,--version-script=packaging/libcrunloop.map \
 		-o $@ $(CORE_OBJECTS) -pthread
 
 include scripts/core-install.mk

@@ -26,3 +26,14 @@ readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]$/\1/p' >"$scratch/sonam
 readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p' >"$scratch/needed"
 [ "$(cat "$scratch/needed")" = libc.so.6 ] || { echo "FAIL the library needs $(cat "$scratch/needed")"; exit 1; }
 echo "ok   RLC-LIB-2: the library is $SONAME and needs nothing but libc"
+
+# The number of the build that is usual here; another machine's instructions, and other flags, have other sizes.
+limit=77824
+if [ "$(gcc -dumpmachine)" = x86_64-linux-gnu ]; then
+    strip --strip-unneeded -o "$scratch/stripped" "$library"
+    size=$(wc -c <"$scratch/stripped")
+    [ "$size" -le "$limit" ] || { echo "FAIL RLC-LIB-8: the library has $size bytes, stripped, more than $limit"; exit 1; }
+    echo "ok   RLC-LIB-8: the library has $size bytes, stripped"
+else
+    echo "skipped 1: the size of the library: the limit is that of x86_64"
+fi
