@@ -7,19 +7,21 @@ extension RunLoop {
   ///   - fileDescriptor: As for the source.
   ///   - interest: What to wait for. `.hangup` and `.error` are delivered in any case.
   ///   - ownership: Whether the descriptor is closed when the sequence is released.
+  ///   - unpollable: What becomes of a descriptor that the kernel cannot watch, as standard input often is.
   ///   - mode: A loop that does not run in this mode delivers nothing.
   /// - Throws: As `FileDescriptorSource.init`.
   /// - Thread: Any. - Complexity: Two system calls an element.
   public func readiness(
     of fileDescriptor: Int32, for interest: FileDescriptorSource.Readiness = .readable,
-    ownership: FileDescriptorSource.Ownership = .borrowed, in mode: Mode = .default
+    ownership: FileDescriptorSource.Ownership = .borrowed, unpollable: FileDescriptorSource.Unpollable = .refuse,
+    in mode: Mode = .default
   ) throws -> EventSequence<FileDescriptorSource.Readiness> {
     try EventSequence(of: self, in: mode) { feed in
       let turn = feed.makeTurn()
       feed.append(
-        try FileDescriptorSource(fileDescriptor: fileDescriptor, interest: interest, ownership: ownership) { _, ready in
-          turn.deliver(ready)
-        })
+        try FileDescriptorSource(
+          fileDescriptor: fileDescriptor, interest: interest, ownership: ownership, unpollable: unpollable
+        ) { _, ready in turn.deliver(ready) })
     }
   }
 

@@ -57,6 +57,22 @@ private final class BytePipe: Sendable {
     }
   }
 
+  /// The kernel watches no ordinary file, and not /dev/null: standard input is often one of these.
+  @Test func test_readinessOfWhatTheKernelCannotWatch() async throws {
+    try await withLoop { loop, _ in
+      let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      defer { close(null) }
+      await #expect(throws: RunLoopError.self) { for try await _ in try loop.readiness(of: null) {} }
+      var count = 0
+      for try await ready in try loop.readiness(of: null, unpollable: .alwaysReady) {
+        #expect(ready.contains(.readable))
+        count += 1
+        if count == 3 { break }
+      }
+      #expect(count == 3)
+    }
+  }
+
   /// A busy task: the descriptor is in no mode, and the port holds its senders back.
   @Test func test_RLK_STREAM_2_nothingIsLostAndNothingPilesUp() async throws {
     try await withLoop { loop, _ in
