@@ -21,14 +21,19 @@ let package = Package(
   dependencies: [.package(name: "RunLoopKit", path: "..")],
   targets: [
     .target(name: "ExampleSupport", path: "support", swiftSettings: strict),
+    program("chat", ["RunLoopKit", events, "ExampleSupport"]),
     program("events", ["RunLoopKit", events, "ExampleSupport"]),
     program("kvd", ["RunLoopKit", events]),
     program("patterns", ["RunLoopKit", events, "ExampleSupport"]),
     program("ports", ["RunLoopKit", "ExampleSupport"]),
     program("supervisor", ["RunLoopKit", events, ports, "ExampleSupport"]),
     program("threads", ["RunLoopKit", "ExampleSupport"]),
-    .testTarget(name: "ExampleTests", dependencies: ["events", "patterns", "ports", "supervisor", "threads"]),
-    .testTarget(name: "KvdTests", dependencies: ["kvd"]),
+    program("worker", ["RunLoopKit", "ExampleSupport"]),
+    .testTarget(
+      name: "ExampleTests", dependencies: ["events", "patterns", "ports", "supervisor", "threads", "worker"]),
+    .testTarget(name: "ChatTests", dependencies: ["chat", "TestSupport"]),
+    .testTarget(name: "KvdTests", dependencies: ["kvd", "TestSupport"]),
+    .target(name: "TestSupport", path: "Tests/Support"),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -24,6 +24,23 @@ final class ExampleTests: XCTestCase {
       """)
   }
 
+  func test_worker() throws {
+    let outcome = try Program(name: "worker").run()
+    XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
+    XCTAssertEqual(
+      outcome.output,
+      """
+      yes 64 tasks have booked 100 times each, and nothing was lost
+      yes all on the ledger's thread
+      yes a timer of its loop is on the actor already
+      yes after its thread's end it still answers
+      yes on the thread for loops that have ended
+      yes what it calls on the loop says that the loop has ended
+      all as it should be
+
+      """)
+  }
+
   func test_supervisor() throws {
     let outcome = try Program(name: "supervisor").run()
     XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
@@ -53,7 +70,7 @@ final class ExampleTests: XCTestCase {
 
   /// As of the tools: what was printed and lost is not an exit status of 0.
   func test_lostOutput() throws {
-    for example in ["patterns", "events", "threads", "ports", "supervisor"] {
+    for example in ["patterns", "events", "threads", "ports", "supervisor", "worker"] {
       for target in [Program.Output.full, .closed] {
         let outcome = try Program(name: example).run(to: target)
         XCTAssertEqual(outcome.status, 1, example)

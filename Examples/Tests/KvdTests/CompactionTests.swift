@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import XCTest
 
 /// The log is rewritten by a child while the daemon serves.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import XCTest
 
 /// kvd.conf, SIGHUP, and clients that say nothing.

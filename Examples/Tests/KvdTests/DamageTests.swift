@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import XCTest
 
 /// A log that is damaged where it has been answered is not the daemon's to cut.

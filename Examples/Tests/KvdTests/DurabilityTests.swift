@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import XCTest
 
 /// What was answered `OK` is there again, whatever happened.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A `kvd` that runs: the executable that was built beside the tests. Killed at the latest when it is let go.
 final class Kvd {

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import XCTest
 
 /// Many clients, slow ones, and more than there are descriptors for.

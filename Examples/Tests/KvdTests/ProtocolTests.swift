@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import XCTest
 
 /// What is answered to what, however it arrives.

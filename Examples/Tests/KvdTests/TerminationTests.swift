@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import XCTest
 
 /// SIGTERM: what has arrived is answered, and the daemon ends with 0.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// Clients that write without waiting, and remember what was answered. The judge of what may not be lost.
 struct Writers {

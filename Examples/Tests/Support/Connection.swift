@@ -1,13 +1,17 @@
 import Glibc
 
 /// A client's end. Sends and receives with patience: a daemon that does not answer is an error, not a hang.
-final class Connection {
-  struct Failure: Error, CustomStringConvertible { let description: String }
+package final class Connection {
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
 
-  let answers: Lines
+    package init(description: String) { self.description = description }
+  }
+
+  package let answers: Lines
   private var descriptor: Int32 { answers.descriptor }
 
-  init(to port: UInt16) throws {
+  package init(to port: UInt16) throws {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     answers = Lines(descriptor)
     guard descriptor >= 0 else { throw Failure(description: "socket: error \(errno)") }
@@ -25,9 +29,9 @@ final class Connection {
     guard connected == 0 else { throw Failure(description: "connect: error \(errno)") }
   }
 
-  func send(_ text: String) throws { try send(Array(text.utf8)) }
+  package func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-  func send(_ bytes: [UInt8]) throws {
+  package func send(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -37,10 +41,10 @@ final class Connection {
   }
 
   /// No more will be sent; answers can still come.
-  func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+  package func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// The answer to one request, without newlines; nil if the connection has ended.
-  func ask(_ request: String) throws -> String? {
+  package func ask(_ request: String) throws -> String? {
     try send(request + "\n")
     return try answers.next()
   }

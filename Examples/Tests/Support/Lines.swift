@@ -1,23 +1,23 @@
 import Glibc
 
 /// Lines from a pipe or a socket. Waits for them, but not for ever.
-final class Lines {
-  struct Silence: Error {}
+package final class Lines {
+  package struct Silence: Error {}
 
-  let descriptor: Int32
+  package let descriptor: Int32
   private var buffer: [UInt8] = []
   private var start = 0
   private var hasEnded = false
 
   /// Takes the descriptor over.
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
+  package init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
 
   /// Nil at the end; a last line without its newline is none.
-  func next() throws -> String? { try nextBytes().map { String(decoding: $0, as: UTF8.self) } }
+  package func next() throws -> String? { try nextBytes().map { String(decoding: $0, as: UTF8.self) } }
 
-  func nextBytes() throws -> [UInt8]? {
+  package func nextBytes() throws -> [UInt8]? {
     var searched = 0
     while true {
       if let newline = newline(from: start + searched) {
@@ -30,13 +30,13 @@ final class Lines {
   }
 
   /// The next one that has these words; nil at the end.
-  func next(containing words: String) throws -> String? {
+  package func next(containing words: String) throws -> String? {
     while let line = try next() { if line.contains(words) { return line } }
     return nil
   }
 
   /// All that comes, to the end.
-  func rest() throws -> [String] {
+  package func rest() throws -> [String] {
     var lines: [String] = []
     while let line = try next() { lines.append(line) }
     return lines
@@ -52,7 +52,7 @@ final class Lines {
   }
 
   /// True when there is something to read, or the end, within the time.
-  func isReadable(within milliseconds: Int32) -> Bool {
+  package func isReadable(within milliseconds: Int32) -> Bool {
     if start < buffer.count { return true }
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, milliseconds) > 0
