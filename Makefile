@@ -1,6 +1,6 @@
 # The commands of the README. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench check docs install uninstall clean setup
+.PHONY: help demo test bench check docs servers install uninstall clean setup
 
 help:
 	@echo "make demo      stories about run loops, told by a program that checks what it says"
@@ -8,6 +8,7 @@ help:
 	@echo "make bench     RunLoopKit against the floor and other event loops: BENCH='--quick --workloads post'"
 	@echo "make check     formatting, sizes, headers, counts, deliberate faults, and the tests under sanitizers"
 	@echo "make docs      the reference as a site, in build/docs/site: DOCS='--base-path /RunLoopKit'"
+	@echo "make servers   FlyingFox on a run loop, and SwiftNIO beside one: brings large packages"
 	@echo "make install   the C core without SwiftPM: PREFIX=/usr/local LIBDIR=PREFIX/lib DESTDIR="
 	@echo "make uninstall takes that away again, with the same paths"
 	@echo "make clean     removes what was built"
@@ -29,6 +30,9 @@ check: setup
 
 docs: setup
 	@scripts/docs $(DOCS)
+
+servers: setup
+	@scripts/packages servers
 
 install: core-install
 
