@@ -1,0 +1,161 @@
+/**
+ * <crunloop/adapters/sdl.h>: an rlc_loop inside a program that waits for the events of SDL 2 (2.0.16 or later).
+ *
+ * The program calls rlc_sdl_wait in place of SDL_WaitEvent and SDL_PollEvent. SDL waits for no descriptor: a thread of
+ * the adapter does, while the program sleeps, and pushes one event of a type of its own, which rlc_sdl_wait takes out.
+ * The program does not flush user events that it did not register.
+ */
+#ifndef CRUNLOOP_ADAPTERS_SDL_H
+#define CRUNLOOP_ADAPTERS_SDL_H
+
+#include <crunloop/adapters/hosted.h>
+#include <poll.h>
+#include <SDL.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+RLC_BEGIN_DECLS
+
+/** A loop beside SDL's events. Who attaches it owns it, and ends it by rlc_sdl_detach. */
+typedef struct rlc_sdl_host {
+    rlc_hosted hosted;
+    SDL_Thread *thread;
+    SDL_atomic_t is_ending;
+    int control_fd; /**< Each write lets the thread look once more. */
+    Uint32 event_type;
+    bool is_armed; /**< The thread waits for the descriptor, or its event is in SDL's queue. */
+} rlc_sdl_host;
+
+/**
+ * Lets the thread look once more.
+ *
+ * @param host The host.
+ *
+ * Thread: [loop].  Cost: one system call.
+ */
+static inline void rlc_sdl_control(rlc_sdl_host *host) {
+    const uint64_t one = 1;
+    ssize_t written = write(host->control_fd, &one, sizeof one);
+    (void)written; /* of an eventfd of the adapter's own */
+}
+
+/**
+ * The thread: once for each control, waits for the descriptor and pushes the event.
+ *
+ * @param context The host.
+ * @return 0. Cannot fail.
+ *
+ * Thread: [any], the adapter's own.
+ */
+static inline int rlc_sdl_watch(void *context) {
+    rlc_sdl_host *host = (rlc_sdl_host *)context;
+    struct pollfd fds[2] = {{host->control_fd, POLLIN, 0}, {rlc_loop_fd(host->hosted.loop), POLLIN, 0}};
+    nfds_t count = 1;
+    while (SDL_AtomicGet(&host->is_ending) == 0) {
+        if (poll(fds, count, -1) < 0)
+            continue;
+        if (fds[0].revents != 0) {
+            uint64_t controls;
+            ssize_t size = read(host->control_fd, &controls, sizeof controls);
+            count = size > 0 ? 2 : count;
+        } else if (fds[1].revents != 0) {
+            SDL_Event event;
+            SDL_zero(event);
+            event.type = host->event_type;
+            while (SDL_PushEvent(&event) < 0 && SDL_AtomicGet(&host->is_ending) == 0)
+                SDL_Delay(1); /* SDL's queue is full */
+            count = 1;
+        }
+    }
+    return 0;
+}
+
+/**
+ * Puts a loop beside SDL's events, and starts the thread.
+ *
+ * @param loop     The loop; the caller destroys it after rlc_sdl_detach.
+ * @param ret_host The host; the caller ends it by rlc_sdl_detach.
+ * @return 0; -ENOMEM; -EMFILE or another -errno of eventfd(2); -ENOSPC (SDL has no type of events left); -EAGAIN (no
+ *         thread).
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_sdl_attach(rlc_loop *loop, rlc_sdl_host **ret_host) {
+    rlc_sdl_host *host = (rlc_sdl_host *)calloc(1, sizeof *host);
+    if (host == NULL)
+        return -ENOMEM;
+    int status = 0;
+    host->hosted = rlc_hosted_make(loop);
+    host->control_fd = eventfd(0, EFD_CLOEXEC);
+    if (host->control_fd < 0) {
+        status = -errno;
+    } else if ((host->event_type = SDL_RegisterEvents(1)) == (Uint32)-1) {
+        status = -ENOSPC;
+    } else if ((host->thread = SDL_CreateThread(rlc_sdl_watch, "rlc_loop", host)) == NULL) {
+        status = -EAGAIN;
+    } else {
+        *ret_host = host;
+        return 0;
+    }
+    if (host->control_fd >= 0)
+        (void)close(host->control_fd);
+    free(host);
+    return status;
+}
+
+/**
+ * Waits for an event of SDL, and makes at most one pass of the loop. It returns when there is an event, when the loop
+ * has made a pass, or at the timeout.
+ *
+ * @param host       The host. A callout may detach it, or wait for it.
+ * @param event      Receives the event, which the caller owns.
+ * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
+ * @return 1: there is an event; 0: none; what rlc_loop_prepare or rlc_loop_dispatch have failed with, such as -ECHILD.
+ *
+ * Thread: [loop], which is the one that SDL was initialised on.  Blocks.  Cost: beside SDL's own and the pass, two
+ * changes of threads after each sleep that the loop ends.
+ */
+static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout_ms) {
+    bool has_work = rlc_hosted_prepare(&host->hosted);
+    if (host->hosted.status < 0)
+        return host->hosted.status;
+    if (!has_work && (rlc_hosted_was_rebuilt(&host->hosted) || !host->is_armed)) {
+        host->is_armed = true;
+        rlc_sdl_control(host);
+    }
+    int found = has_work || timeout_ms == 0 ? SDL_PollEvent(event) : SDL_WaitEventTimeout(event, timeout_ms);
+    if (found != 0 && event->type == host->event_type) {
+        host->is_armed = false;
+        found = 0;
+        has_work = true;
+    }
+    if (!has_work)
+        return found;
+    if (rlc_hosted_dispatch(&host->hosted)) {
+        free(host);
+        return found;
+    }
+    return host->hosted.status < 0 ? host->hosted.status : found;
+}
+
+/**
+ * Ends the thread, and lets the loop alone. The loop lives on, and can be attached again.
+ *
+ * @param host The host, also from a callout of the loop; NULL is allowed. The pointer is invalid afterwards.
+ *
+ * Thread: [loop].  Blocks until the thread has ended, which does nothing else.
+ */
+static inline void rlc_sdl_detach(rlc_sdl_host *host) {
+    if (host == NULL)
+        return;
+    (void)SDL_AtomicSet(&host->is_ending, 1);
+    rlc_sdl_control(host);
+    SDL_WaitThread(host->thread, NULL);
+    (void)close(host->control_fd);
+    SDL_FlushEvent(host->event_type);
+    if (rlc_hosted_detach(&host->hosted))
+        free(host);
+}
+
+RLC_END_DECLS
+#endif

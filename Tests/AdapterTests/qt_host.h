@@ -1,0 +1,24 @@
+/** An event loop of Qt with the adapter, for a test in C: see host_ops in adapters.h. */
+#ifndef QT_HOST_H
+#define QT_HOST_H
+
+#include <crunloop/loop.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void qt_begin(void);
+void qt_end(void);
+void qt_nothing(void);
+void qt_attach(rlc_loop *loop);
+void qt_detach(void);
+void qt_turn(bool may_wait);
+void qt_add_load(void (*fn)(void));
+void qt_remove_load(void);
+void qt_after(int ms, void (*fn)(void));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,86 @@
+/* <crunloop/adapters/sdl.h> beside the events of SDL, with its driver for no screen. */
+#include "adapters.h"
+
+#include <crunloop/adapters/sdl.h>
+
+static rlc_sdl_host *attached;
+static Uint32 load_type, timer_type;
+static bool has_load;
+static void (*load_fn)(void), (*timer_fn)(void);
+
+static void push(Uint32 type) {
+    SDL_Event event;
+    SDL_zero(event);
+    event.type = type;
+    CHECK_EQUAL(SDL_PushEvent(&event), 1);
+}
+
+static void open_host(void) {
+    SDL_FlushEvents(SDL_FIRSTEVENT, SDL_LASTEVENT);
+}
+
+static void attach(rlc_loop *of) {
+    CHECK_EQUAL(rlc_sdl_attach(of, &attached), 0);
+}
+
+static void detach(void) {
+    rlc_sdl_detach(attached);
+    attached = NULL;
+}
+
+static void turn_host(bool may_wait) {
+    SDL_Event event;
+    int found = attached != NULL ? rlc_sdl_wait(attached, &event, may_wait ? -1 : 0) : SDL_PollEvent(&event);
+    CHECK(found >= 0);
+    if (found == 0)
+        return;
+    if (event.type == timer_type) {
+        timer_fn();
+    } else if (event.type == load_type && has_load) {
+        load_fn();
+        push(load_type);
+    }
+}
+
+static void add_load(void (*fn)(void)) {
+    load_fn = fn;
+    has_load = true;
+    push(load_type);
+}
+
+static void remove_load(void) {
+    has_load = false;
+}
+
+static Uint32 call_timer(Uint32 interval, void *context) {
+    (void)interval, (void)context;
+    push(timer_type);
+    return 0;
+}
+
+static void after(int ms, void (*fn)(void)) {
+    timer_fn = fn;
+    CHECK(SDL_AddTimer((Uint32)ms, call_timer, NULL) != 0);
+}
+
+static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
+    begin();
+    rlc_sdl_host *other = NULL;
+    fail_allocation(1);
+    CHECK_EQUAL(rlc_sdl_attach(loop, &other), -ENOMEM);
+    CHECK(other == NULL);
+    end();
+}
+
+int main(void) {
+    static const host_ops ops = {"sdl", open_host, open_host, attach, detach, turn_host, add_load, remove_load, after,
+        .nests = true, .turns_of_a_hop = 3, .idle_turns = 3};
+    CHECK_EQUAL(setenv("SDL_VIDEODRIVER", "dummy", 1), 0);
+    CHECK_EQUAL(SDL_Init(SDL_INIT_VIDEO | SDL_INIT_TIMER), 0);
+    load_type = SDL_RegisterEvents(2);
+    timer_type = load_type + 1;
+    run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
+    SDL_Quit();
+    return 0;
+}
