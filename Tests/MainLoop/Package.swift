@@ -1,6 +1,16 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// As in the package's own manifest: with another compiler the program would not compile.
+#if compiler(>=6.3) && compiler(<6.4)
+  let mainExecutors: [Target] = [
+    .executableTarget(
+      name: "actor", dependencies: ["RunLoopKit", .product(name: "RunLoopMainExecutor", package: "RunLoopKit")])
+  ]
+#else
+  let mainExecutors: [Target] = []
+#endif
+
 /// One program in three: what it is linked with must not decide whether its main loop ends. And one whose main thread ends. Run by scripts/main-loop.
 let package = Package(
   name: "MainLoop",
@@ -12,6 +22,6 @@ let package = Package(
     .executableTarget(name: "task", dependencies: ["Story"]),
     .executableTarget(name: "async", dependencies: ["RunLoopKit"]),
     .executableTarget(name: "ended", dependencies: ["RunLoopKit"]),
-  ],
+  ] + mainExecutors,
   swiftLanguageModes: [.v6]
 )
