@@ -233,11 +233,12 @@ c-embed-test:
 	@rm -rf $(EMBED)
 	@$(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) core-install PREFIX=$(CURDIR)/$(EMBED)/prefix DESTDIR= >/dev/null
 	PKG_CONFIG_PATH=$(EMBED)/prefix/lib/pkgconfig; export PKG_CONFIG_PATH; \
-	gcc -std=c11 -Wall -Wextra -Werror -O2 Examples/c-embed/*.c $$(pkg-config --cflags --libs crunloop) -pthread \
+	gcc -std=c11 -Wall -Wextra -Werror -O2 Examples/c-embed/main.c $$(pkg-config --cflags --libs crunloop) -pthread \
 		-Wl,-rpath,$(CURDIR)/$(EMBED)/prefix/lib -o $(EMBED)/host && timeout 10 $(EMBED)/host && \
-	gcc -static -std=c11 -Wall -Wextra -Werror -O2 Examples/c-embed/*.c $$(pkg-config --static --cflags --libs crunloop) \
+	gcc -static -std=c11 -Wall -Wextra -Werror -O2 Examples/c-embed/main.c $$(pkg-config --static --cflags --libs crunloop) \
 		-o $(EMBED)/host-static && timeout 10 $(EMBED)/host-static && \
 	! timeout 10 $(EMBED)/host >/dev/full 2>$(EMBED)/complaint && grep -q 'standard output' $(EMBED)/complaint
+	@PKG_CONFIG_PATH=$(EMBED)/prefix/lib/pkgconfig sh Tests/LibraryTests/embed.sh $(EMBED) $(CURDIR)/$(EMBED)/prefix/lib
 
 core-clean:
 	rm -rf $(CORE_BUILD) build/core-test build/library build/library-cmake build/debian $(EMBED) $(FUZZ)
