@@ -5,7 +5,7 @@ extension RunLoop {
   /// `.finished`. That holds whether or not the process has a main dispatch queue, so that the libraries that a program
   /// is linked with do not decide whether it ends [RLK-MAIN-1]. `stop()`, a limit, or a handled source, if asked for,
   /// end the run. If it is false, a common mode may be empty like any other, and the functions of the queue, among them
-  /// the jobs of the main actor, wait [RLK-MAIN-2].
+  /// the jobs of the main actor unless that has another executor (RunLoopMainExecutor), wait [RLK-MAIN-2].
   ///
   /// The queue is served, or not, from the next run on. A run that sleeps looks whether its mode is empty after a
   /// `wakeUp()`.
