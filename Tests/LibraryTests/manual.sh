@@ -1,5 +1,5 @@
 #!/bin/sh
-# crunloop(3): mandoc finds nothing, its synopsis is what the headers declare, and its example runs. Argument: the static library.
+# crunloop(3) and runloop(1): mandoc finds nothing. crunloop(3): its synopsis is what the headers declare, and its example runs. Argument: the static library.
 set -eu
 page=docs/man/crunloop.3
 scratch=$(mktemp -d)
@@ -33,8 +33,15 @@ gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude "$scratch/example.c" "$1
 [ "$(timeout 10 "$scratch/example" | tr '\n' ' ')" = "tick tick tick " ] || fail "the example of crunloop(3) does not tick"
 echo "ok   RLC-LIB-6: the example of crunloop(3) runs"
 
+# runloop(1) has each option that the tool's texts of usage have, and no other.
+sed -n '/static let usage = """/,/^ *"""$/p' Sources/runloop/*/*Command.swift Sources/runloop/Demo/Demo.swift |
+    grep -o -e '--[a-z][a-z]*' | sort -u >"$scratch/declared"
+grep -o 'Fl -[a-z]*' docs/man/runloop.1 | sed 's/Fl -/--/' | sort -u >"$scratch/shown"
+diff -u "$scratch/declared" "$scratch/shown" >"$scratch/log" || fail "RLC-LIB-6: runloop(1) lacks or invents options"
+echo "ok   RLC-LIB-6: runloop(1) shows the $(wc -l <"$scratch/shown") options of the tool"
+
 command -v mandoc >/dev/null 2>&1 || { echo "skipped 1: the form of crunloop(3): no mandoc here"; exit 0; }
-mandoc -Tlint -W style "$page" >"$scratch/log" 2>/dev/null || true
+mandoc -Tlint -W style "$page" docs/man/runloop.1 >"$scratch/log" 2>/dev/null || true
 [ ! -s "$scratch/log" ] || fail "mandoc has something to say"
 ! printf '.Dd x\n.Sh\n' | mandoc -Tlint -W style >/dev/null 2>&1 || fail "mandoc has nothing to say of a wrong page"
-echo "ok   RLC-LIB-6: mandoc finds nothing in crunloop(3)"
+echo "ok   RLC-LIB-6: mandoc finds nothing in crunloop(3) and runloop(1)"
