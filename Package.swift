@@ -70,11 +70,14 @@ let package = Package(
       name: "RunLoopEvents", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     .target(
       name: "RunLoopPorts", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
+    // The hooks of the Swift runtime, which virtual time uses; in no product of its own.
+    .target(name: "CRunLoopTesting", cSettings: strictC),
     .target(
       name: "RunLoopMainExecutor", dependencies: ["RunLoopKit", "RunLoopLibc"],
       swiftSettings: strictSwift + mainExecutors),
     .target(
-      name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
+      name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore", "CRunLoopTesting", "RunLoopLibc"],
+      swiftSettings: strictSwift),
     .executableTarget(
       name: "runloop",
       dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopTesting", "CRunLoopCore", "RunLoopLibc"],

@@ -30,6 +30,8 @@ extension Turns: TurnTaking {
     }
   }
 
+  func choose(among count: Int) -> Int { lock.withLock { chooseLocked(among: count) } }
+
   func threadWillStart() -> any ThreadPlace { Place(turns: self, participant: makePlace()) }
 
   /// In the queue before the thread exists: its place does not depend on how fast the system starts it.

@@ -16,6 +16,9 @@ extension VirtualTime {
   ///     fixed day.
   ///   - tick: How far each reading moves the clock. Zero makes every date exact; a real clock hardly ever shows the
   ///     same time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
+  ///   - seed: Chooses who goes on where several could: among threads, and among jobs of one priority on a loop's
+  ///     executor [RLK-KERNEL-8]. Tasks and actors that prefer no executor, and that participants start or resume, run
+  ///     in this virtual time then, too, all on one thread. Nil: who came first goes on, and those tasks are reality.
   ///   - whenIdle: What to do when nothing can ever happen by itself.
   ///   - whenStuck: What to do when nothing goes on for a while of the machine's time.
   ///   - body: Synchronous: a loop belongs to a thread.
@@ -23,11 +26,11 @@ extension VirtualTime {
   /// - Throws: What the body throws; else `ThreadsLeft`; `RunLoopError.system` if the system makes no thread.
   /// - Thread: Any. - Blocks: No; it suspends the task.
   public static func run<R: Sendable>(
-    startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero,
+    startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero, seed: UInt64? = nil,
     whenIdle: IdlePolicy = .waitForReality, whenStuck: StuckPolicy = .report(after: .seconds(10)),
     _ body: @escaping @Sendable (VirtualTime) throws -> R
   ) async throws -> R {
-    let time = VirtualTime(start, tick, whenIdle, whenStuck)
+    let time = VirtualTime(start, tick, seed: seed, whenIdle, whenStuck)
     let thread = try OwnThread()
     defer { thread.end() }
     return try await withTaskExecutorPreference(thread) { try time.callAndEnd(body) }
@@ -39,11 +42,11 @@ extension VirtualTime {
   /// - Thread: Any.
   /// - Blocks: Until the body has returned and its loop has ended. When it returns, nothing is held of the body.
   public static func run<R: Sendable>(
-    startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero,
+    startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero, seed: UInt64? = nil,
     whenIdle: IdlePolicy = .waitForReality, whenStuck: StuckPolicy = .report(after: .seconds(10)),
     _ body: @escaping @Sendable (VirtualTime) throws -> R
   ) throws -> R {
-    let time = VirtualTime(start, tick, whenIdle, whenStuck)
+    let time = VirtualTime(start, tick, seed: seed, whenIdle, whenStuck)
     let thread = try OwnThread()
     defer { thread.end() }
     return try thread.call { try time.callAndEnd(body) }
@@ -65,12 +68,18 @@ extension VirtualTime {
   /// On a thread without a loop, which has none after it.
   private func callAndEnd<R>(_ body: (VirtualTime) throws -> R) throws -> R {
     enter()
-    let result = Result { try body(self) }
+    var tasks: TaskThread?
+    let result = Result {
+      if seed != nil { tasks = try TaskThread(of: turns) }
+      return try body(self)
+    }
     enter()  // the body may have left
     RunLoop.endCurrent()
+    let end = Result { try tasks?.end() }
     let left = turns.finish()
     leave()
     let value = try result.get()
+    try end.get()
     if !left.isEmpty { throw ThreadsLeft(threads: left) }
     return value
   }

@@ -15,6 +15,10 @@ final class Turns: @unchecked Sendable {
   private let tick: UInt64
   private let idlePolicy: VirtualTime.IdlePolicy
   private let patience: Patience
+  /// What the choices follow from; nil: whoever has been able to run for longest is next.
+  private var choices: SplitMix?
+  /// Where the jobs run that would go to the default executor.
+  private var pool: RunLoop.Executor?
   /// All who take part, in the order of their coming.
   private(set) var participants: [Participant] = []
   private(set) var holder: Participant?
@@ -36,7 +40,8 @@ final class Turns: @unchecked Sendable {
   private static let spinSleep: UInt64 = 500_000
   private static let lastDestructorRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
-  init(start: UInt64, tick: UInt64, idlePolicy: VirtualTime.IdlePolicy, patience: Patience) {
+  init(start: UInt64, tick: UInt64, seed: UInt64?, idlePolicy: VirtualTime.IdlePolicy, patience: Patience) {
+    choices = seed.map { SplitMix(state: $0) }
     clock = Atomic(start)
     self.tick = tick
     self.idlePolicy = idlePolicy
@@ -225,6 +230,22 @@ final class Turns: @unchecked Sendable {
     }
   }
 
+  // MARK: Choices
+
+  /// An index. Lock held.
+  func chooseLocked(among count: Int) -> Int { choices?.below(count) ?? 0 }
+
+  /// From now on the executor runs what participants enqueue for the default one; nil: that does.
+  func setPool(_ executor: RunLoop.Executor?) {
+    let old = lock.withLock {
+      defer { pool = executor }
+      return pool
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  var jobPool: RunLoop.Executor? { lock.withLock { pool } }
+
   // MARK: Passing the turn on
 
   /// Gives the turn to a participant. `participant` is the calling thread's, and blocked, or nil: then this never
@@ -235,7 +256,7 @@ final class Turns: @unchecked Sendable {
     var hasReported = false
     while holder == nil {
       if !runnable.isEmpty {
-        let next = runnable.removeFirst()
+        let next = runnable.remove(at: chooseLocked(among: runnable.count))
         holder = next
         progress += 1
         pthread_cond_signal(next.condition)

@@ -67,9 +67,15 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   /// Where the monotonic clock begins by default: a million seconds.
   public static let defaultStart = RunLoop.Instant(nanoseconds: 1_000_000_000_000_000)
 
-  init(_ start: RunLoop.Instant, _ tick: Duration, _ whenIdle: IdlePolicy, _ whenStuck: StuckPolicy) {
+  /// What chooses who goes on where several could; nil: the one that has been able to for longest.
+  public let seed: UInt64?
+
+  init(
+    _ start: RunLoop.Instant, _ tick: Duration, seed: UInt64? = nil, _ whenIdle: IdlePolicy, _ whenStuck: StuckPolicy
+  ) {
+    self.seed = seed
     turns = Turns(
-      start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), idlePolicy: whenIdle,
+      start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), seed: seed, idlePolicy: whenIdle,
       patience: Patience(whenStuck))
   }
 
@@ -158,7 +164,9 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   }
 
   /// What the clock shows, who holds the turn, and what each other participant waits for. Thread: any.
-  public var description: String { turns.lock.withLock { turns.describeLocked() } }
+  public var description: String {
+    (seed.map { "VirtualTime with seed \($0)\n" } ?? "") + turns.lock.withLock { turns.describeLocked() }
+  }
 
   /// Says that the caller looks for something in a loop of its own, without waiting: counts as a look (see Spinning).
   /// Thread: any participant; nothing on other threads.

@@ -140,7 +140,8 @@ extension RunLoop {
       isServing = true
       var left = min(jobs.count, Self.jobsPerPass)
       lock.unlock()
-      while left > 0, loop.isInThisProcess, let job = lock.withLock({ jobs.takeFirst() }) {
+      let turns = loop.turns
+      while left > 0, loop.isInThisProcess, let job = nextJob(turns) {
         left -= 1
         job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
       }
@@ -152,6 +153,13 @@ extension RunLoop {
       lock.unlock()
       // Also a run that encloses this one, and is about to wait.
       if hasMore { loop.wakeUp() }
+    }
+
+    private func nextJob(_ turns: (any TurnTaking)?) -> UnownedJob? {
+      lock.withLock {
+        guard let turns else { return jobs.takeFirst() }
+        return jobs.takeOne(chosenBy: turns)
+      }
     }
 
     /// Under the lock.

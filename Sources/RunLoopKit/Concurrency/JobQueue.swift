@@ -1,5 +1,5 @@
-/// Jobs that wait for their turn: those of a higher priority first, those of one priority in the order of enqueueing. A
-/// steady queue allocates nothing.
+/// Jobs that wait for their turn: those of a higher priority first, those of one priority in the order of enqueueing,
+/// or as a test chooses. A steady queue allocates nothing.
 package struct JobQueue: ~Copyable {
   /// By falling priority. A program uses two or three.
   private var rows: [PriorityRow] = []
@@ -23,6 +23,15 @@ package struct JobQueue: ~Copyable {
       if let job = row.jobs.takeFirst() { return job }
     }
     return nil
+  }
+
+  /// One of those of the highest priority.
+  @inline(never)
+  mutating func takeOne(chosenBy turns: any TurnTaking) -> UnownedJob? {
+    guard let row = rows.first(where: { $0.jobs.count > 0 }) else { return nil }
+    let index = turns.choose(among: row.jobs.count)
+    if index > 0 { (row.jobs[0], row.jobs[index]) = (row.jobs[index], row.jobs[0]) }
+    return takeFirst()
   }
 
   /// Gives back what a burst has needed.

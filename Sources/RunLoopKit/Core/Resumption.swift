@@ -25,7 +25,7 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
   /// awaited was withdrawn.
   ///
   /// - Parameters:
-  ///   - timeout: Of real time. Nil, and more than about 16 years: no limit.
+  ///   - timeout: Of real time; on a thread with virtual time, of that. Nil, and more than about 16 years: no limit.
   ///   - begin: Called once, on the calling thread, also in a task that is cancelled already. It makes sure that
   ///     `settle` is called, and answers how to withdraw what it has begun: a closure that is called at most once, on
   ///     any thread, and answers true if nobody else will call `settle`.
@@ -35,7 +35,7 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
   ) async throws -> Value {
     let this = Resumption()
     let alarm = timeout.flatMap { $0 > longest ? nil : this.alarm(after: $0) }
-    defer { alarm?.cancel() }
+    defer { alarm?() }
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         this.lock.withLock { this.state.continuation = continuation }
@@ -46,11 +46,17 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  private func alarm(after limit: Duration) -> Task<Void, any Error> {
-    Task {
+  /// Calls it off then, unless what it returns is called before.
+  private func alarm(after limit: Duration) -> @Sendable () -> Void {
+    if let turns = Kernel.current?.turns {
+      let alarm = turns.alarm(after: limit) { [weak self] in self?.callOff(RunLoopError.timedOut) }
+      if let alarm { return alarm }
+    }
+    let task = Task {
       try await Task.sleep(for: limit, clock: .suspending)
       callOff(RunLoopError.timedOut)
     }
+    return { task.cancel() }
   }
 
   /// Resumes the task. Nothing if it was resumed before.

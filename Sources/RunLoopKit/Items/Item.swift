@@ -111,7 +111,7 @@ extension RunLoop {
     }
 
     /// It is the loop's own: programs cannot find it, to invalidate or remove it. Set before it is added.
-    final var isHidden: Bool {
+    package final var isHidden: Bool {
       get { extras?.isHidden ?? false }
       set { (extras ?? makeExtras()).isHidden = newValue }
     }

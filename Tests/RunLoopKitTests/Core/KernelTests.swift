@@ -199,6 +199,10 @@ final class KernelTests: XCTestCase {
 
     func waitUntilWritable(_ fileDescriptor: Int32, until deadline: UInt64, for purpose: String) -> Int32 { -ENOSYS }
 
+    func choose(among count: Int) -> Int { 0 }
+
+    func alarm(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? { nil }
+
     func threadWillStart() -> any ThreadPlace { fatalError("no thread is started here") }
   }
 

@@ -1,0 +1,29 @@
+#include "crunloop_testing.h"
+
+// As the Swift runtime declares them.
+#define SWIFT_CC __attribute__((swiftcall))
+typedef SWIFT_CC void (*enqueue_original)(void *job);
+typedef SWIFT_CC void (*enqueue_hook)(void *job, enqueue_original original);
+extern enqueue_hook swift_task_enqueueGlobal_hook __attribute__((weak));
+
+static bool (*taker)(void *job);
+static enqueue_hook previous;
+
+static SWIFT_CC void offer(void *job, enqueue_original original) {
+    if (taker(job))
+        return;
+    if (previous)
+        previous(job, original);
+    else
+        original(job);
+}
+
+bool rlt_offer_jobs(bool (*take)(void *job)) {
+    if (!&swift_task_enqueueGlobal_hook)
+        return false;
+    taker = take;
+    previous = swift_task_enqueueGlobal_hook;
+    // Other threads may enqueue: they see what is above.
+    __atomic_store_n(&swift_task_enqueueGlobal_hook, offer, __ATOMIC_RELEASE);
+    return true;
+}

@@ -1,0 +1,130 @@
+import RunLoopKit
+import RunLoopTesting
+import Testing
+
+import class RunLoopKit.RunLoop
+
+/// Who goes on where several could, by a seed.
+@Suite struct SeedTests {
+  /// The steps of tasks on a loop's executor, of tasks and an actor that prefer none, and of a thread.
+  private func steps(seed: UInt64?) async throws -> [String] {
+    try await VirtualTime.run(seed: seed) { time in
+      let (loop, log, book) = (RunLoop.current, Log(), Book())
+      try loop.run {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for name in ["a", "b", "c"] {
+            group.addTask(executorPreference: loop.executor) {
+              for step in 0..<3 {
+                log.append("\(name)\(step)")
+                await Task.yield()
+              }
+            }
+          }
+          if seed != nil {
+            for name in ["x", "y"] {
+              group.addTask {
+                for step in 0..<2 {
+                  log.append("\(name)\(step)")
+                  await book.write(name)
+                  try await Task.sleep(for: .seconds(1800), clock: loop.clock)
+                }
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+      }
+      return log.all + ["after \(RunLoop.Instant(nanoseconds: 1_000_000_000_000_000).duration(to: time.now))"]
+    }
+  }
+
+  @Test func test_RLK_KERNEL_8_aSeedReplays() async throws {
+    var orders: Set<[String]> = []
+    for seed in 1...20 as ClosedRange<UInt64> {
+      let first = try await steps(seed: seed)
+      for _ in 0..<3 { #expect(try await steps(seed: seed) == first) }
+      #expect(first.last == "after 3600.0 seconds")
+      orders.insert(first)
+    }
+    #expect(orders.count > 10)
+  }
+
+  /// In the order of their coming, each time.
+  @Test func withoutASeedJobsRunInTheirOrder() async throws {
+    let expected = (0..<3).flatMap { step in ["a", "b", "c"].map { "\($0)\(step)" } } + ["after 0.0 seconds"]
+    #expect(try await steps(seed: nil) == expected)
+  }
+
+  /// An hour, three streams, one of which is cancelled: the same for each seed, but for the order at one moment.
+  @Test(arguments: VirtualTime.seeds(10)) func anHourOfThreeStreams(seed: UInt64) async throws {
+    let log = try await VirtualTime.run(seed: seed) { time in
+      let (loop, start, log) = (RunLoop.current, time.now, Log())
+      try loop.run {
+        let readers = [7, 11, 13].map { minutes in
+          Task {
+            do {
+              for try await tick in loop.clock.ticks(every: .seconds(60 * minutes)) {
+                log.append("\(minutes): \(start.duration(to: tick.date) / .seconds(60))")
+              }
+            } catch {
+              log.append("\(minutes): \(error)")
+            }
+          }
+        }
+        try await Task.sleep(for: .seconds(30 * 60), clock: loop.clock)
+        readers[1].cancel()
+        try await Task.sleep(for: .seconds(30 * 60), clock: loop.clock)
+        for reader in readers { reader.cancel() }
+        for reader in readers { await reader.value }
+      }
+      #expect(start.duration(to: time.now) == .seconds(3600))
+      return log.all
+    }
+    // Of seven minutes eight, of eleven two until the half hour, of thirteen four.
+    #expect(log.filter { $0.hasPrefix("7: ") && !$0.contains("Error") }.count == 8)
+    #expect(log.filter { $0.hasPrefix("11: ") && !$0.contains("Error") }.count == 2)
+    #expect(log.filter { $0.hasPrefix("13: ") && !$0.contains("Error") }.count == 4)
+    #expect(log.filter { $0.contains("CancellationError") }.count == 3)
+  }
+
+  @Test func test_RLK_KERNEL_8_timeLimitsOfTasksAreVirtual() async throws {
+    for seed in [nil, 7] as [UInt64?] {
+      try await VirtualTime.run(seed: seed) { time in
+        let (loop, start) = (RunLoop.current, time.now)
+        let port = RunLoop.Port(queueLimit: 1) { _, _ in }
+        try loop.run {
+          try await port.sendRight.send(RunLoop.Message())
+          await #expect(throws: RunLoopError.timedOut) {
+            try await port.sendRight.send(RunLoop.Message(), timeout: .seconds(3600))
+          }
+        }
+        #expect(start.duration(to: time.now) == .seconds(3600))
+        #expect(loop.items(in: .common).isEmpty)
+      }
+    }
+  }
+
+  @Test func threadsToo() async throws {
+    func order(_ seed: UInt64?) async throws -> [String] {
+      try await VirtualTime.run(seed: seed) { time in
+        let log = Log()
+        let threads = (0..<5).map { number in time.start { log.append("\(number)") } }
+        for thread in threads { thread.join() }
+        return log.all
+      }
+    }
+    #expect(try await order(nil) == ["0", "1", "2", "3", "4"])
+    var orders: Set<[String]> = []
+    for seed in 1...10 as ClosedRange<UInt64> {
+      let first = try await order(seed)
+      #expect(try await order(seed) == first)
+      orders.insert(first)
+    }
+    #expect(orders.count > 3)
+  }
+}
+
+private actor Book {
+  private var names: [String] = []
+  func write(_ name: String) { names.append(name) }
+}

@@ -1,0 +1,5 @@
+import RunLoopKit
+import RunLoopTesting
+import Testing
+
+// SAMPLE: testing-seeds
