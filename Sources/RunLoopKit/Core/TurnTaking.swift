@@ -15,8 +15,8 @@ package protocol TurnTaking: AnyObject, Sendable {
   func waitUntilWritable(_ fileDescriptor: Int32, until deadline: UInt64, for purpose: String) -> Int32
   /// Which of so many jobs that wait runs next: an index. Thread: one that takes turns.
   func choose(among count: Int) -> Int
-  /// Calls `body` once so much later, by the calling thread's loop, unless what is returned is called before. Nil if the
-  /// loop has ended.
+  /// Calls `body` once so much later, by the calling thread's loop, unless what is returned is called before. Nil if
+  /// the loop has ended.
   func alarm(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)?
   /// Gives a thread that is about to be created its place in the queue.
   func threadWillStart() -> any ThreadPlace
