@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 
 typedef struct host_ops {
     const char *name;
@@ -20,9 +21,10 @@ typedef struct host_ops {
     void (*add_load)(void (*fn)(void)); /**< Something of the host's own that is ready in each iteration. */
     void (*remove_load)(void);
     void (*after)(int ms, void (*fn)(void)); /**< A timer of the host's own. */
-    bool nests;                              /**< It may be iterated inside its own callbacks. */
-    int turns_of_a_hop;                      /**< Iterations in which a post is served beside the load. */
-    int idle_turns; /**< Iterations until a host's timer that is the only thing that happens. */
+    void (*forked)(void); /**< What the host asks of a child of fork(2) before anything else; or NULL. */
+    bool nests;           /**< It may be iterated inside its own callbacks. */
+    int turns_of_a_hop;   /**< Iterations in which a post is served beside the load. */
+    int idle_turns;       /**< Iterations until a host's timer that is the only thing that happens. */
 } host_ops;
 
 static spy kernel;
@@ -374,6 +376,84 @@ static void test_RLC_ADAPT_7_detached_in_a_callout_and_attached_again(void) {
     end();
 }
 
+/** The host has run in a callout, and may have put something off, when the callout detaches. */
+static void turn_and_detach(rlc_post_node *node, bool ran) {
+    count_post(node, ran);
+    CHECK_EQUAL(rlc_loop_defer(loop, &endless_node), 0);
+    turn(true);
+    CHECK(calls >= 2);
+    host->detach();
+}
+
+static void test_RLC_ADAPT_7_detached_in_a_callout_in_which_the_host_ran(void) {
+    if (!host->nests)
+        return;
+    begin();
+    is_endless = true;
+    endless_node = (rlc_post_node){.post_fn = post_again};
+    rlc_post_node node = {.post_fn = turn_and_detach};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    turn(true);
+    int before = calls;
+    for (int i = 0; i < 5; i++)
+        turn(false);
+    CHECK_EQUAL(calls, before);
+    is_endless = false;
+    end();
+}
+
+static void attach_again_inside(rlc_post_node *node, bool ran) {
+    count_post(node, ran);
+    host->detach();
+    host->attach(loop);
+}
+
+static void test_RLC_ADAPT_7_attached_again_in_the_callout(void) {
+    begin();
+    rlc_post_node node = {.post_fn = attach_again_inside};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    TURN_UNTIL(calls == 1);
+    calls = 0;
+    serve_hops();
+    end();
+}
+
+/* ---- RLC-ADAPT-8: a child of fork(2) ---- */
+
+/** Its exit status is `status`, unless it hangs or dies. */
+static int status_of(pid_t child) {
+    int status;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+enum { CHILD_SECONDS = 20 };
+
+static void test_RLC_ADAPT_8_a_child_detaches_and_the_parent_goes_on(void) {
+    begin();
+    turn(false);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(CHILD_SECONDS); /* ends one that hangs */
+        if (host->forked != NULL)
+            host->forked();
+        host->detach();
+        _exit(7);
+    }
+    CHECK_EQUAL(status_of(child), 7);
+    serve_hops();
+    end();
+}
+
+static pid_t forked;
+
+static inline void fork_inside(rlc_post_node *node, bool ran) {
+    count_post(node, ran);
+    forked = fork();
+    if (forked == 0)
+        alarm(CHILD_SECONDS);
+}
+
 static void run_adapter_cases(const host_ops *ops) {
     host = ops;
     RUN(test_RLC_ADAPT_1_everything_is_served);
@@ -387,6 +467,9 @@ static void run_adapter_cases(const host_ops *ops) {
     RUN(test_RLC_ADAPT_5_changes_while_the_host_sleeps);
     RUN(test_RLC_ADAPT_6_after_a_rebuild);
     RUN(test_RLC_ADAPT_7_detached_in_a_callout_and_attached_again);
+    RUN(test_RLC_ADAPT_7_detached_in_a_callout_in_which_the_host_ran);
+    RUN(test_RLC_ADAPT_7_attached_again_in_the_callout);
+    RUN(test_RLC_ADAPT_8_a_child_detaches_and_the_parent_goes_on);
 }
 
 #endif

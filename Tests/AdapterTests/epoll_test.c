@@ -3,7 +3,6 @@
 
 #include <crunloop/adapters/epoll.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 
 static int epoll_fd, load_fd, timer_fd;
 static rlc_epoll_host *attached;
@@ -94,17 +93,46 @@ static void test_RLC_ADAPT_4_a_host_that_never_dispatches(void) {
     close(fd);
 }
 
-static void test_RLC_ADAPT_7_a_child_of_fork_is_refused(void) {
+static void test_RLC_ADAPT_8_a_child_of_fork_is_refused(void) {
     begin();
     pid_t child = fork();
     if (child == 0) {
         struct epoll_event events[8];
         _exit(rlc_epoll_wait(attached, events, 8, -1) == -ECHILD ? 7 : 1);
     }
-    int status;
-    CHECK_EQUAL(waitpid(child, &status, 0), child);
-    CHECK_EQUAL(WEXITSTATUS(status), 7);
+    CHECK_EQUAL(status_of(child), 7);
     end();
+}
+
+/* The set is the parent's too. */
+static void test_RLC_ADAPT_8_a_child_leaves_the_set_alone(void) {
+    begin();
+    pid_t child = fork();
+    if (child == 0) {
+        detach();
+        _exit(7);
+    }
+    CHECK_EQUAL(status_of(child), 7);
+    rlc_epoll_host *other = NULL;
+    CHECK_EQUAL(rlc_epoll_attach(loop, epoll_fd, &other), -EEXIST);
+    end();
+}
+
+/* An edge is told once: nobody would tell the program of it again. */
+static void test_RLC_ADAPT_8_a_failing_pass_keeps_the_events_of_the_program(void) {
+    begin();
+    int fd = make_counter(1);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = &fd}, events[8];
+    CHECK_EQUAL(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event), 0);
+    rlc_post_node node = {.post_fn = fork_inside};
+    CHECK_EQUAL(rlc_loop_defer(loop, &node), 0);
+    int count = rlc_epoll_wait(attached, events, 8, -1);
+    if (forked == 0)
+        _exit(count == 1 && rlc_epoll_wait(attached, events, 8, -1) == -ECHILD ? 7 : 1);
+    CHECK_EQUAL(count, 1);
+    CHECK_EQUAL(status_of(forked), 7);
+    end();
+    close(fd);
 }
 
 static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
@@ -123,7 +151,9 @@ int main(void) {
         after, .nests = true, .turns_of_a_hop = 2, .idle_turns = 1};
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_4_a_host_that_never_dispatches);
-    RUN(test_RLC_ADAPT_7_a_child_of_fork_is_refused);
+    RUN(test_RLC_ADAPT_8_a_child_of_fork_is_refused);
+    RUN(test_RLC_ADAPT_8_a_child_leaves_the_set_alone);
+    RUN(test_RLC_ADAPT_8_a_failing_pass_keeps_the_events_of_the_program);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
     return 0;
 }

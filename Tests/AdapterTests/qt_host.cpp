@@ -13,11 +13,21 @@ static rlc_qt_host *attached;
 static QSocketNotifier *load;
 static int load_fd;
 
-void qt_begin(void) {
+static unsigned long (*passes_of)(void);
+static unsigned long passes_before;
+
+void qt_begin(unsigned long (*passes)(void)) {
     static int count = 1;
     static char name[] = "qt_test", *arguments[] = {name, nullptr};
     qputenv("QT_QPA_PLATFORM", "offscreen");
     application = new QGuiApplication(count, arguments);
+    passes_of = passes;
+    // Qt's own dispatcher sends posted events and then sleeps in the same iteration; a case looks in between.
+    QAbstractEventDispatcher *dispatcher = QAbstractEventDispatcher::instance();
+    QObject::connect(dispatcher, &QAbstractEventDispatcher::aboutToBlock, application, [dispatcher] {
+        if (passes_of() != passes_before)
+            dispatcher->wakeUp();
+    });
 }
 
 void qt_end(void) {
@@ -39,6 +49,7 @@ void qt_detach(void) {
 }
 
 void qt_turn(bool may_wait) {
+    passes_before = passes_of();
     QAbstractEventDispatcher::instance()->processEvents(
         may_wait ? QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents : QEventLoop::AllEvents);
 }

@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-void qt_begin(void);
+/** `passes` counts what the loop has done. */
+void qt_begin(unsigned long (*passes)(void));
 void qt_end(void);
 void qt_nothing(void);
 void qt_attach(rlc_loop *loop);

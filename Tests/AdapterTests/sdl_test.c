@@ -72,6 +72,45 @@ static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
     end();
 }
 
+/* A dialogue with a loop of its own takes what it finds. */
+static void test_RLC_ADAPT_5_an_event_that_somebody_else_took(void) {
+    begin();
+    int fd = make_counter(0);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, take_bytes, &fd, &watch), 0);
+    turn(false);
+    bump(fd);
+    SDL_Event event;
+    CHECK_EQUAL(SDL_WaitEvent(&event), 1);
+    turn(false);
+    CHECK_EQUAL(calls, 1);
+    end();
+    close(fd);
+}
+
+static void test_RLC_ADAPT_7_all_hosts_share_a_type_of_events(void) {
+    begin();
+    Uint32 type = SDL_RegisterEvents(1);
+    detach();
+    attach(loop);
+    CHECK_EQUAL(SDL_RegisterEvents(1), type + 1);
+    end();
+}
+
+static void test_RLC_ADAPT_8_a_failing_pass_keeps_the_event_of_the_program(void) {
+    begin();
+    rlc_post_node node = {.post_fn = fork_inside};
+    CHECK_EQUAL(rlc_loop_defer(loop, &node), 0);
+    push(load_type);
+    SDL_Event event;
+    int found = rlc_sdl_wait(attached, &event, 0);
+    if (forked == 0)
+        _exit(found == 1 && rlc_sdl_wait(attached, &event, 0) == -ECHILD ? 7 : 1);
+    CHECK_EQUAL(found, 1);
+    CHECK_EQUAL(status_of(forked), 7);
+    end();
+}
+
 int main(void) {
     static const host_ops ops = {"sdl", open_host, open_host, attach, detach, turn_host, add_load, remove_load, after,
         .nests = true, .turns_of_a_hop = 3, .idle_turns = 3};
@@ -81,6 +120,9 @@ int main(void) {
     timer_type = load_type + 1;
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
+    RUN(test_RLC_ADAPT_5_an_event_that_somebody_else_took);
+    RUN(test_RLC_ADAPT_7_all_hosts_share_a_type_of_events);
+    RUN(test_RLC_ADAPT_8_a_failing_pass_keeps_the_event_of_the_program);
     SDL_Quit();
     return 0;
 }

@@ -65,6 +65,10 @@ static void after(int ms, void (*fn)(void)) {
     CHECK_EQUAL(uv_timer_start(&timer, call_timer, (uint64_t)ms, 0), 0);
 }
 
+static void note_fork(void) {
+    CHECK_EQUAL(uv_loop_fork(&uv), 0);
+}
+
 static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
     begin();
     rlc_uv_host *other = NULL;
@@ -83,7 +87,7 @@ static void warm_up(void) {
 
 int main(void) {
     static const host_ops ops = {"uv", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
-        .nests = false, .turns_of_a_hop = 2, .idle_turns = 2};
+        .forked = note_fork, .nests = false, .turns_of_a_hop = 2, .idle_turns = 2};
     warm_up();
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);

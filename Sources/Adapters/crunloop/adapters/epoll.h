@@ -99,7 +99,8 @@ static inline int rlc_epoll_take(rlc_epoll_host *host, struct epoll_event *event
  * @param capacity   The number of events for which there is room, at least 1.
  * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
  * @return The number of events of the program, 0 also if the loop has made a pass; -EINTR or another -errno of
- *         epoll_wait(2); what rlc_loop_prepare or rlc_loop_dispatch have failed with.
+ *         epoll_wait(2); what rlc_loop_prepare or rlc_loop_dispatch have failed with. If a pass fails beside events of
+ *         the program, the call returns these, and the next one the error.
  *
  * Thread: [loop].  Blocks.  Cost: one system call more than epoll_wait(2) after each event of the loop, beside the
  * pass.
@@ -124,11 +125,12 @@ static inline int rlc_epoll_wait(rlc_epoll_host *host, struct epoll_event *event
         free(host);
         return count;
     }
-    return host->hosted.status < 0 ? host->hosted.status : count;
+    return count == 0 ? host->hosted.status : count;
 }
 
 /**
- * Takes the loop out of the set. The loop lives on, and can be attached again.
+ * Takes the loop out of the set; in a child of fork(2) the set is the parent's, and stays what it is. The loop lives
+ * on, and can be attached again.
  *
  * @param host The host, also from a callout of the loop; NULL is allowed. The pointer is invalid afterwards.
  *
@@ -137,7 +139,8 @@ static inline int rlc_epoll_wait(rlc_epoll_host *host, struct epoll_event *event
 static inline void rlc_epoll_detach(rlc_epoll_host *host) {
     if (host == NULL)
         return;
-    (void)epoll_ctl(host->epoll_fd, EPOLL_CTL_DEL, rlc_loop_fd(host->hosted.loop), NULL);
+    if (!rlc_hosted_is_forked(&host->hosted))
+        (void)epoll_ctl(host->epoll_fd, EPOLL_CTL_DEL, rlc_loop_fd(host->hosted.loop), NULL);
     if (rlc_hosted_detach(&host->hosted))
         free(host);
 }

@@ -7,6 +7,9 @@
  * iteration of the host, and watch the descriptor again after a rebuild of the loop's port set. A host and its loop
  * have one thread.
  *
+ * In a child of fork(2) an adapter calls nothing, as its loop does. Detaching it there frees memory, and leaves alone
+ * what the host shares with the parent.
+ *
  * What the host's own code changes in the loop between the adapter's preparation and the host's sleep, such as another
  * prepare callback of the host, takes effect after that sleep; it posts, or calls rlc_loop_wake, to end the sleep.
  */
@@ -26,6 +29,7 @@ typedef struct rlc_hosted {
     uint64_t rebuilds; /**< rlc_loop_rebuilds when the host began to watch the descriptor. */
     int status;        /**< 0, or the -errno with which the loop failed. From then on nothing is called. */
     unsigned depth;    /**< Dispatches on the stack. */
+    uint32_t process;  /**< rlc_fork_generation where the loop was attached. */
     bool has_work;     /**< The last preparation has found work: the host must not sleep. */
     bool is_detached;
 } rlc_hosted;
@@ -39,7 +43,7 @@ typedef struct rlc_hosted {
  * Thread: [loop].
  */
 static inline rlc_hosted rlc_hosted_make(rlc_loop *loop) {
-    rlc_hosted hosted = {loop, rlc_loop_rebuilds(loop), 0, 0, false, false};
+    rlc_hosted hosted = {loop, rlc_loop_rebuilds(loop), 0, 0, rlc_fork_generation(), false, false};
     return hosted;
 }
 
@@ -96,6 +100,19 @@ static inline bool rlc_hosted_dispatch(rlc_hosted *hosted) {
     if (status < 0)
         hosted->status = status;
     return hosted->is_detached && hosted->depth == 0;
+}
+
+/**
+ * Tells whether this is a child of the process that attached the loop. What the host has in the kernel may be the
+ * parent's then, and a thread of the adapter is.
+ *
+ * @param hosted The loop in its host.
+ * @return True: the adapter only frees memory.
+ *
+ * Thread: [loop].
+ */
+static inline bool rlc_hosted_is_forked(const rlc_hosted *hosted) {
+    return rlc_has_forked_since(hosted->process);
 }
 
 /**

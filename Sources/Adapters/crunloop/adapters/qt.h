@@ -9,6 +9,7 @@
 #include <crunloop/adapters/hosted.h>
 #include <new>
 #include <QAbstractEventDispatcher>
+#include <QCoreApplication>
 #include <QMetaObject>
 #include <QObject>
 #include <QSocketNotifier>
@@ -76,7 +77,10 @@ static inline int rlc_qt_attach(rlc_loop *loop, rlc_qt_host **ret_host) {
     host->context = new QObject;
     host->notifier = new QSocketNotifier(rlc_loop_fd(loop), QSocketNotifier::Read, host->context);
     auto prepare = [host] { rlc_qt_prepare(host); };
-    QObject::connect(host->notifier, &QSocketNotifier::activated, host->context, [host] { rlc_qt_dispatch(host); });
+    QObject::connect(host->notifier, &QSocketNotifier::activated, host->context, [host] {
+        if (!host->is_queued) /* that pass serves the descriptor too */
+            rlc_qt_dispatch(host);
+    });
     QObject::connect(dispatcher, &QAbstractEventDispatcher::aboutToBlock, host->context, prepare);
     QObject::connect(dispatcher, &QAbstractEventDispatcher::awake, host->context, prepare);
     *ret_host = host;
@@ -107,6 +111,7 @@ static inline void rlc_qt_detach(rlc_qt_host *host) {
         return;
     host->notifier->setEnabled(false);
     QObject::disconnect(QAbstractEventDispatcher::instance(), nullptr, host->context, nullptr);
+    QCoreApplication::removePostedEvents(host->context); /* a pass that is posted would come after the host */
     if (rlc_hosted_detach(&host->hosted)) {
         delete host->context;
         delete host;

@@ -3,7 +3,8 @@
  *
  * The program calls rlc_sdl_wait in place of SDL_WaitEvent and SDL_PollEvent. SDL waits for no descriptor: a thread of
  * the adapter does, while the program sleeps, and pushes one event of a type of its own, which rlc_sdl_wait takes out.
- * The program does not flush user events that it did not register.
+ * If somebody else takes or flushes it, such as a dialogue that has a loop of its own, the next rlc_sdl_wait sees that.
+ * Only an event filter that drops the type keeps rlc_sdl_wait asleep.
  */
 #ifndef CRUNLOOP_ADAPTERS_SDL_H
 #define CRUNLOOP_ADAPTERS_SDL_H
@@ -21,7 +22,9 @@ typedef struct rlc_sdl_host {
     rlc_hosted hosted;
     SDL_Thread *thread;
     SDL_atomic_t is_ending;
-    int control_fd; /**< Each write lets the thread look once more. */
+    SDL_atomic_t armed;  /**< How often the thread was let look. */
+    SDL_atomic_t pushed; /**< `armed` of the look after which the thread has pushed its event last. */
+    int control_fd;      /**< Each write lets the thread look once more. */
     Uint32 event_type;
     bool is_armed; /**< The thread waits for the descriptor, or its event is in SDL's queue. */
 } rlc_sdl_host;
@@ -49,6 +52,7 @@ static inline void rlc_sdl_control(rlc_sdl_host *host) {
  */
 static inline int rlc_sdl_watch(void *context) {
     rlc_sdl_host *host = (rlc_sdl_host *)context;
+    int armed = 0;
     struct pollfd fds[2] = {{host->control_fd, POLLIN, 0}, {rlc_loop_fd(host->hosted.loop), POLLIN, 0}};
     nfds_t count = 1;
     while (SDL_AtomicGet(&host->is_ending) == 0) {
@@ -58,16 +62,58 @@ static inline int rlc_sdl_watch(void *context) {
             uint64_t controls;
             ssize_t size = read(host->control_fd, &controls, sizeof controls);
             count = size > 0 ? 2 : count;
+            armed = SDL_AtomicGet(&host->armed);
         } else if (fds[1].revents != 0) {
             SDL_Event event;
             SDL_zero(event);
             event.type = host->event_type;
+            SDL_AtomicSet(&host->pushed, armed); /* first: whoever misses the event looks for it too early, not never */
             while (SDL_PushEvent(&event) < 0 && SDL_AtomicGet(&host->is_ending) == 0)
                 SDL_Delay(1); /* SDL's queue is full */
             count = 1;
         }
     }
     return 0;
+}
+
+/**
+ * Lets the thread wait for the descriptor.
+ *
+ * @param host The host.
+ *
+ * Thread: [loop].  Cost: one system call.
+ */
+static inline void rlc_sdl_arm(rlc_sdl_host *host) {
+    host->is_armed = true;
+    (void)SDL_AtomicAdd(&host->armed, 1);
+    rlc_sdl_control(host);
+}
+
+/**
+ * Tells whether the thread has pushed its event and somebody else has taken it.
+ *
+ * @param host The host.
+ * @return True: the loop may have work.
+ *
+ * Thread: [loop].
+ */
+static inline bool rlc_sdl_was_robbed(rlc_sdl_host *host) {
+    return host->is_armed && SDL_AtomicGet(&host->pushed) == SDL_AtomicGet(&host->armed) &&
+           SDL_HasEvent(host->event_type) == SDL_FALSE;
+}
+
+/**
+ * Returns the type of the adapter's events. SDL cannot take a type back: all hosts share it.
+ *
+ * @return The type; (Uint32)-1: SDL has none left.
+ *
+ * Thread: [loop].
+ */
+static inline Uint32 rlc_sdl_event_type(void) {
+    static Uint32 type = (Uint32)-1;
+    if (type == (Uint32)-1)
+        type = SDL_RegisterEvents(1);
+    return type;
 }
 
 /**
@@ -89,7 +135,7 @@ static inline int rlc_sdl_attach(rlc_loop *loop, rlc_sdl_host **ret_host) {
     host->control_fd = eventfd(0, EFD_CLOEXEC);
     if (host->control_fd < 0) {
         status = -errno;
-    } else if ((host->event_type = SDL_RegisterEvents(1)) == (Uint32)-1) {
+    } else if ((host->event_type = rlc_sdl_event_type()) == (Uint32)-1) {
         status = -ENOSPC;
     } else if ((host->thread = SDL_CreateThread(rlc_sdl_watch, "rlc_loop", host)) == NULL) {
         status = -EAGAIN;
@@ -111,6 +157,7 @@ static inline int rlc_sdl_attach(rlc_loop *loop, rlc_sdl_host **ret_host) {
  * @param event      Receives the event, which the caller owns.
  * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
  * @return 1: there is an event; 0: none; what rlc_loop_prepare or rlc_loop_dispatch have failed with, such as -ECHILD.
+ *         If a pass fails beside an event, the call returns 1, and the next one the error.
  *
  * Thread: [loop], which is the one that SDL was initialised on.  Blocks.  Cost: beside SDL's own and the pass, two
  * changes of threads after each sleep that the loop ends.
@@ -119,10 +166,12 @@ static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout
     bool has_work = rlc_hosted_prepare(&host->hosted);
     if (host->hosted.status < 0)
         return host->hosted.status;
-    if (!has_work && (rlc_hosted_was_rebuilt(&host->hosted) || !host->is_armed)) {
-        host->is_armed = true;
-        rlc_sdl_control(host);
+    if (rlc_sdl_was_robbed(host)) {
+        host->is_armed = false;
+        has_work = true;
     }
+    if (!has_work && (rlc_hosted_was_rebuilt(&host->hosted) || !host->is_armed))
+        rlc_sdl_arm(host);
     int found = has_work || timeout_ms == 0 ? SDL_PollEvent(event) : SDL_WaitEventTimeout(event, timeout_ms);
     if (found != 0 && event->type == host->event_type) {
         host->is_armed = false;
@@ -135,11 +184,12 @@ static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout
         free(host);
         return found;
     }
-    return host->hosted.status < 0 ? host->hosted.status : found;
+    return found == 0 ? host->hosted.status : found;
 }
 
 /**
- * Ends the thread, and lets the loop alone. The loop lives on, and can be attached again.
+ * Ends the thread, and lets the loop alone. The loop lives on, and can be attached again. A child of fork(2) has no
+ * such thread, and waits for none.
  *
  * @param host The host, also from a callout of the loop; NULL is allowed. The pointer is invalid afterwards.
  *
@@ -148,9 +198,11 @@ static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout
 static inline void rlc_sdl_detach(rlc_sdl_host *host) {
     if (host == NULL)
         return;
-    (void)SDL_AtomicSet(&host->is_ending, 1);
-    rlc_sdl_control(host);
-    SDL_WaitThread(host->thread, NULL);
+    if (!rlc_hosted_is_forked(&host->hosted)) {
+        (void)SDL_AtomicSet(&host->is_ending, 1);
+        rlc_sdl_control(host);
+        SDL_WaitThread(host->thread, NULL);
+    }
     (void)close(host->control_fd);
     SDL_FlushEvent(host->event_type);
     if (rlc_hosted_detach(&host->hosted))

@@ -2,7 +2,7 @@
  * <crunloop/adapters/uv.h>: an rlc_loop inside a uv_loop_t of libuv. Needs libuv 1.
  *
  * The adapter keeps uv_run from returning until it is detached. libuv cannot be run inside its own callbacks; an
- * rlc_loop can be.
+ * rlc_loop can be. A child of fork(2) calls uv_loop_fork before it detaches, as before any other use of libuv.
  */
 #ifndef CRUNLOOP_ADAPTERS_UV_H
 #define CRUNLOOP_ADAPTERS_UV_H
@@ -89,7 +89,8 @@ static inline void rlc_uv_prepare(uv_prepare_t *prepare) {
     else
         (void)uv_idle_stop(&host->idle);
     if (host->hosted.status < 0) {
-        (void)uv_poll_stop(&host->poll);
+        if (uv_is_active((uv_handle_t *)&host->poll)) /* once: the number may be another file's later */
+            (void)uv_poll_stop(&host->poll);
     } else if (rlc_hosted_was_rebuilt(&host->hosted)) {
         (void)uv_poll_stop(&host->poll);
         host->hosted.status = uv_poll_start(&host->poll, UV_READABLE, rlc_uv_readable);
