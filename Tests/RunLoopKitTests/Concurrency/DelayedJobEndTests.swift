@@ -80,7 +80,7 @@ private struct Place: Sendable {
     let executor = try #require(ended.value).executor
     let delayer = Delayer(executor, after: .milliseconds(20), by: SuspendingClock())
     let waiting = place(on: delayer)
-    Task(executorPreference: executor) { endThread() }
+    abandonTask(on: executor)
     let place = await waiting.value
     #expect(place.thread == "rl-ended-loops")
     #expect(place.elapsed >= delayer.delay)

@@ -42,6 +42,9 @@ private func runCurrentOnce() { _ = try? RunLoop.current.run(for: .zero) }
 
 func endThread() { pthread_exit(nil) }
 
+/// In a task whose job never ends: nobody can go on with it, or release it. The leak check knows it by this name.
+func abandonTask(on executor: RunLoop.Executor) { Task(executorPreference: executor) { endThread() } }
+
 func nameOfThread() -> String {
   let file = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
   defer { close(file) }
@@ -208,7 +211,7 @@ struct ExecutorTests {
     let waiting = Box<Task<String, Never>?>(nil)
     // The second one waits when the first one ends the thread.
     await actor.runHere {
-      Task(executorPreference: actor.executor) { endThread() }
+      abandonTask(on: actor.executor)
       waiting.value = Task(executorPreference: actor.executor) { nameOfThread() }
     }
     let task = try #require(waiting.value)
@@ -218,7 +221,7 @@ struct ExecutorTests {
   @Test func test_RLK_EXEC_9_aJobMayEndTheThread() async throws {
     let waiting = Box<Task<String, Never>?>(nil)
     try onOwnThread { (loop: RunLoop) throws in
-      Task(executorPreference: loop.executor) { endThread() }
+      abandonTask(on: loop.executor)
       waiting.value = Task(executorPreference: loop.executor) { nameOfThread() }
       try loop.run()
     }

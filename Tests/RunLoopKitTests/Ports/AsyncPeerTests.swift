@@ -96,6 +96,24 @@ final class AsyncPeerTests: XCTestCase {
     XCTAssertEqual(second.id, 13)
   }
 
+  /// It waits aside for a third process that does not read.
+  func test_RLK_ASYNC_22_theEndOfTheReceiver_isToldToWhoWaitsForAThirdProcess() async throws {
+    let names = [NameFolder.newName(), NameFolder.newName()]
+    let peers = names.map { Peer("serve", $0) }
+    defer { withExtendedLifetime(peers) {} }
+    let rights = try names.map { try Port.connect(to: $0) }
+    try rights[1].trySend(Message(id: 10))
+    await yieldUntil(isStopped(peers[1]))
+    _ = fill(rights[1])
+    let watched = rights[0].onInvalidation {}
+    let message = Message(id: 8, [.right(rights[1])])
+    let sending = Task.immediate { try await rights[0].send(message, timeout: .seconds(60)) }
+    peers[0].kill()
+    let end = await outcome(of: sending)
+    XCTAssertEqual(end, "gone")
+    withExtendedLifetime(watched) {}
+  }
+
   func test_RLK_ASYNC_21_tasksThatWaitForOneConnection_areALine() async throws {
     let (name, ids) = (NameFolder.newName(), Box<[UInt32]>([]))
     let port = try Port(registeredAs: name, queueLimit: 4) { _, message in ids.update { $0.append(message.id) } }
