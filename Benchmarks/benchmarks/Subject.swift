@@ -5,7 +5,8 @@ import Measuring
 /// What is measured: RunLoopKit's Swift API, one of the subjects in C, or another program that speaks as this one does.
 struct Subject: Sendable {
   enum Kind: Sendable {
-    case overlay
+    /// In Swift, here.
+    case closures([String: Overlay.Body], spins: Bool)
     case native(index: Int)
     case program(Program)
   }
@@ -19,6 +20,8 @@ struct Subject: Sendable {
   static let floor = "floor"
   static let core = "core"
   static let overlay = "overlay"
+  /// Its workloads need a main thread that serves libdispatch's main queue.
+  static let mainActor = "main"
   static let ours: Set<String> = [core, overlay]
   var isPeer: Bool { name != Self.floor && !Self.ours.contains(name) }
 
@@ -34,8 +37,18 @@ struct Subject: Sendable {
           kind: .native(index: index)))
       index += 1
     }
-    let overlay = Subject(name: Self.overlay, title: "RunLoopKit's Swift API, closures", absence: nil, kind: .overlay)
+    let overlay = Subject(
+      name: Self.overlay, title: "RunLoopKit's Swift API, closures", absence: nil,
+      kind: .closures(Overlay.workloads, spins: true))
     subjects.insert(overlay, at: 2)
+    subjects.append(
+      Subject(
+        name: "tasks", title: "Swift's default executor, Task.sleep and AsyncStream", absence: nil,
+        kind: .closures(Concurrency.ofDefaultExecutor, spins: false)))
+    subjects.append(
+      Subject(
+        name: mainActor, title: "the main actor, on libdispatch's main queue", absence: nil,
+        kind: .closures(Concurrency.ofMainActor, spins: false)))
     subjects.append(contentsOf: Program.all.map(\.entry))
     return subjects
   }()
@@ -48,7 +61,7 @@ struct Subject: Sendable {
 
   private func ability(for workload: String) -> Ability? {
     switch kind {
-    case .overlay: return Overlay.workloads[workload] == nil ? nil : Ability(spins: true)
+    case .closures(let workloads, let spins): return workloads[workload] == nil ? nil : Ability(spins: spins)
     case .program(let program): return program.abilities[workload]
     case .native(let index):
       guard let found = bench_find_workload(bench_subject_at(index), workload)?.pointee else { return nil }
@@ -61,8 +74,8 @@ struct Subject: Sendable {
   /// On a thread of its own, in a process of its own.
   func run(_ workload: String, _ args: bench_args, _ result: inout bench_result) throws {
     switch kind {
-    case .overlay:
-      try Overlay.workloads[workload]?(args, &result)
+    case .closures(let workloads, _):
+      try workloads[workload]?(args, &result)
     case .native(let index):
       var args = args
       bench_find_workload(bench_subject_at(index), workload)?.pointee.run(&args, &result)

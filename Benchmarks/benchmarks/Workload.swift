@@ -46,7 +46,11 @@ struct Workload: Sendable {
 
   /// Its counts depend a little on who runs when.
   var varies: Bool {
-    ["wake_rtt", "post", "port_rtt", "port_xrtt", "port_big", "echo", "timer_firewin"].contains(name)
+    [
+      "wake_rtt", "post", "actor_hop", "actor_jobs", "task_sleep", "task_stream", "port_rtt", "port_xrtt", "port_big",
+      "echo", "timer_firewin",
+    ]
+    .contains(name)
   }
   var label: String { arguments.isEmpty ? name : "\(name) \(arguments)" }
   var fileName: String { label.split(separator: " ").joined(separator: "-") }

@@ -2,7 +2,7 @@ import CMeasure
 
 extension Workload {
   /// Those of a run, in the order of the table.
-  static let standard: [Workload] = threads + processes + timers + descriptors + loops + memory
+  static let standard: [Workload] = threads + processes + timers + descriptors + loops + tasks + memory
 
   private static let threads = [
     Workload(
@@ -94,6 +94,16 @@ extension Workload {
     Workload("iter", "1", "the same with an observer", count: 50000, size: 1, isLong: true),
     Workload("iter", "10", "the same with 10 observers", count: 50000, size: 10),
     Workload("mode_switch", "", "an event in a mode of 1000 counters, one in a mode of 4", count: 10000, size: 1000),
+  ]
+
+  private static let tasks = [
+    Workload(
+      "actor_hop", "same", "a task calls an actor on a loop and goes on, one CPU", .latency, count: 20000,
+      placement: BENCH_SAME_CPU, quick: .fewerOperations(5)),
+    Workload("actor_hop", "free", "the same, not pinned", .latency, count: 4000),
+    Workload("actor_jobs", "64", "64 tasks call one actor", count: 200_000, size: 64),
+    Workload("task_sleep", "1ms", "a task sleeps for 1 ms: how late it goes on", .latency, count: 300, quick: few),
+    Workload("task_stream", "", "an element to a task that awaits a sequence", count: 50000, size: 64),
   ]
 
   private static let memory = [

@@ -26,7 +26,8 @@ struct Workloads {
     Workloads("timer_fire", "", timerFire), Workloads("timer_firewin", "exact", timerFireWindow),
     Workloads("timer_late", "", timerLate), Workloads("timer_drift", "", timerDrift),
     Workloads("echo", "", echo), Workloads("startup", "divisor=5", startup), Workloads("mem_loop", "", memoryOfLoops),
-    Workloads("mem_timer", "", memoryOfTimers),
+    Workloads("mem_timer", "", memoryOfTimers), Workloads("actor_hop", "", actorHop),
+    Workloads("actor_jobs", "", actorJobs),
   ]
 
   /// A group and its loops, whose threads are pinned.
