@@ -10,7 +10,7 @@ extension RunLoop {
   ///   - ownership: `.killedWhenInvalidated`: the process ends if the task is cancelled [RLK-ASYNC-8], if the limit is
   ///     over, and if the source cannot be added. Whoever cancels the task waits until the kernel has ended it.
   ///   - mode: A loop that does not run in this mode notices no end.
-  ///   - timeout: How long the task waits, in real time; nil: no limit.
+  ///   - timeout: How long the task waits; nil: no limit.
   /// - Throws: `CancellationError`; a `RunLoopError`: `.timedOut`; `.loopEnded` if the loop ends before the process
   ///   [RLK-ASYNC-7]; `.invalidItem` if other code invalidates or removes the source; else as `ChildSource.init` and
   ///   `add(_:to:)`.

@@ -10,10 +10,23 @@ internal import RunLoopLibc
 final class SendLine: @unchecked Sendable {
   private typealias RoomSource = RunLoop.FileDescriptorSource
 
+  /// A message that waits for room elsewhere, unless its receiver ends.
+  private struct Aside {
+    let message: WaitingMessage
+    let source: RoomSource
+    var observation: RunLoop.Port.Observation?
+
+    /// With no lock held.
+    func end() {
+      source.invalidate()
+      observation?.cancel()
+    }
+  }
+
   private let lock = Lock()
   /// Guarded by `lock`, like all below.
   private var places = Row<WaitingMessage>()
-  private var aside: [(message: WaitingMessage, source: RoomSource)] = []
+  private var aside: [Aside] = []
   /// A thread sends what is in line. No other one touches the first message meanwhile.
   private var isDriven = false
   /// There may be room, reported while the line was driven.
@@ -35,8 +48,8 @@ final class SendLine: @unchecked Sendable {
   }
 
   private func withdraw(_ message: WaitingMessage) -> Bool {
-    let (isGone, wasFirst, source) = lock.withLock { () -> (Bool, Bool, RoomSource?) in
-      if let source = takeAside(message) { return (true, false, source) }
+    let (isGone, wasFirst, aside) = lock.withLock { () -> (Bool, Bool, Aside?) in
+      if let aside = takeAside(message) { return (true, false, aside) }
       guard !places.isEmpty else { return (false, false, nil) }
       let wasFirst = places[0] === message
       if wasFirst, isDriven {  // who drives the line ends it
@@ -45,7 +58,7 @@ final class SendLine: @unchecked Sendable {
       }
       return (places.remove { $0 === message } != nil, wasFirst, nil)
     }
-    source?.invalidate()
+    aside?.end()
     guard isGone else { return false }
     message.giveUp()
     // The next one may wait for something else. Not here: what cancels a task does not send others' messages.
@@ -168,13 +181,18 @@ final class SendLine: @unchecked Sendable {
 
   // MARK: Aside
 
-  /// Until there is room in the connection to a third process, to introduce the receiver there.
+  /// Until there is room in the connection to a third process, to introduce the receiver there, or that is gone.
   private func setAside(_ first: WaitingMessage, until stranger: Channel) throws {
-    let source = try stranger.roomSource { [weak self, weak first] in if let first { self?.comesBack(first) } }
+    let comesBack: @Sendable () -> Void = { [weak self, weak first] in if let first { self?.comesBack(first) } }
+    let source: RoomSource
+    do { source = try stranger.roomSource(comesBack) } catch {
+      guard stranger.isBroken else { throw error }
+      return  // still the first: the next attempt finds out
+    }
     let isCalledOff = lock.withLock {
       guard !first.isCalledOff else { return true }
       _ = places.takeFirst()
-      aside.append((first, source))
+      aside.append(Aside(message: first, source: source))
       return false
     }
     guard !isCalledOff else {
@@ -182,27 +200,39 @@ final class SendLine: @unchecked Sendable {
       throw RunLoopError.timedOut
     }
     do { try Keeper.add(source) } catch {
-      let isOurs = lock.withLock { takeAside(first) != nil }
-      source.invalidate()
-      if isOurs { first.fail(error) }
-      return
+      guard let own = lock.withLock({ takeAside(first) }) else { return }
+      own.end()
+      return first.fail(error)
     }
-    if stranger.isBroken { comesBack(first) }  // the next attempt finds out
+    if stranger.isBroken { return comesBack() }
+    observeReceiver(of: first, source, comesBack)
+  }
+
+  private func observeReceiver(
+    of message: WaitingMessage, _ source: RoomSource, _ comesBack: @escaping @Sendable () -> Void
+  ) {
+    let observation = message.observeReceiver(comesBack)
+    let isAside = lock.withLock {
+      guard let index = aside.firstIndex(where: { $0.source === source }) else { return false }
+      aside[index].observation = observation
+      return true
+    }
+    if !isAside { observation.cancel() }
   }
 
   private func comesBack(_ message: WaitingMessage) {
-    let source = lock.withLock { () -> RoomSource? in
-      guard let source = takeAside(message) else { return nil }
+    let own = lock.withLock { () -> Aside? in
+      guard let own = takeAside(message) else { return nil }
       places.append(message)
-      return source
+      return own
     }
-    guard let source else { return }
-    source.invalidate()
+    guard let own else { return }
+    own.end()
     drive()
   }
 
   /// Under the lock. Nil if it is not there.
-  private func takeAside(_ message: WaitingMessage) -> RoomSource? {
-    aside.firstIndex { $0.message === message }.map { aside.remove(at: $0).source }
+  private func takeAside(_ message: WaitingMessage) -> Aside? {
+    aside.firstIndex { $0.message === message }.map { aside.remove(at: $0) }
   }
 }

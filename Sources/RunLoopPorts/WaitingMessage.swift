@@ -30,6 +30,11 @@ final class WaitingMessage: @unchecked Sendable {
     self.whenOver = whenOver
   }
 
+  /// Calls it when the port, or the right to answer, that it goes to is over.
+  func observeReceiver(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+    invalidation.observe(body)
+  }
+
   /// Nil if it has gone; else the connection in which it needs room.
   func attempt() throws(RunLoopError) -> Channel? {
     guard !channel.isForked else { throw .forked }

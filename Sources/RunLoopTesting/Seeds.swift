@@ -14,9 +14,10 @@ extension VirtualTime {
   /// - Parameter count: At least 1.
   /// - Thread: Any.
   public static func seeds(_ count: Int) -> [UInt64] {
-    guard let named = getenv("RLK_SEED").flatMap({ UInt64(String(cString: $0)) }) else {
+    guard let text = getenv("RLK_SEED").map({ String(cString: $0) }) else {
       return (1...max(1, count)).map { UInt64($0) }
     }
+    guard let named = UInt64(text) else { fatalError("RLK_SEED=\(text): a seed is a whole number from 0 on") }
     return [named]
   }
 }

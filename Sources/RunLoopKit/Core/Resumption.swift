@@ -82,22 +82,25 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
   /// What is awaited has gone without having happened: by itself, or because it was called off.
   package func lose(_ error: any Error) { settle(.failure(lock.withLock { state.reason } ?? error)) }
 
+  /// What was kept counts, whatever comes at this moment: it resumes the task in the section that finds it.
   private func hasBegun(_ withdrawal: @escaping @Sendable () -> Bool) {
-    let (early, reason) = lock.withLock { () -> (Result<Value, any Error>?, (any Error)?) in
+    let (early, continuation, reason) = lock.withLock {
+      () -> (Result<Value, any Error>?, UnsafeContinuation<Value, any Error>?, (any Error)?) in
       state.hasBegun = true
-      if state.early == nil, state.reason == nil { state.withdrawal = withdrawal }
-      return (state.early.take(), state.reason)
+      if let early = state.early.take() { return (early, state.continuation.take(), nil) }
+      if state.reason == nil { state.withdrawal = withdrawal }
+      return (nil, nil, state.reason)
     }
-    if let early { return settle(early) }
+    if let early { continuation?.resume(with: early) }
     if let reason { withdraw(withdrawal, reason) }
   }
 
   private func hasFailed(_ error: any Error) {
-    let early = lock.withLock {
+    let (early, continuation) = lock.withLock {
       state.hasBegun = true
-      return state.early.take()
+      return (state.early.take(), state.continuation.take())
     }
-    settle(early ?? .failure(error))
+    continuation?.resume(with: early ?? .failure(error))
   }
 
   private func callOff(_ reason: any Error) {

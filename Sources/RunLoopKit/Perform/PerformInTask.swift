@@ -7,7 +7,7 @@ extension RunLoop {
   /// time limit, the end of the loop [RLK-ASYNC-2].
   /// - Parameters:
   ///   - mode: A loop that never runs in this mode never runs the block.
-  ///   - timeout: How long the block may wait for its turn, in real time; zero or less: it is withdrawn unless it has
+  ///   - timeout: How long the block may wait for its turn; zero or less: it is withdrawn unless it has
   ///     begun. Nil: no limit.
   ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
   ///     message, since the task would wait for ever. Released before the task goes on [RLK-ASYNC-3].

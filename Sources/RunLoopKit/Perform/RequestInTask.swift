@@ -11,7 +11,7 @@ extension RunLoop.Port.SendRight {
   /// `undeliveredReplies` [RLK-ASYNC-17].
   /// - Parameters:
   ///   - message: The question; the call replaces its `reply`.
-  ///   - timeout: How long sending and answering may take together, in real time; zero or less: the answer must come
+  ///   - timeout: How long sending and answering may take together; zero or less: the answer must come
   ///     at once. Nil: no limit.
   /// - Returns: The answer.
   /// - Throws: `CancellationError` if the task was cancelled, and `.timedOut` if the limit was over, before the answer

@@ -62,7 +62,7 @@ struct LoopState: ~Copyable {
 
   /// All common modes; a common item makes those that are only names so far (A20).
   mutating func makeCommonModes() -> [ModePointer] {
-    for name in commonNames { _ = makeMode(name) }
+    for name in commonNames.sorted(by: { $0.rawValue < $1.rawValue }) { _ = makeMode(name) }
     return modes.filter { $0.isCommon }
   }
 

@@ -23,10 +23,10 @@ extension Resident {
 
   /// Suspends the task where `join` blocks the thread, up to the end of the thread's loop.
   nonisolated(nonsending) func joinInTask(_ timeout: Duration?) async throws {
-    let clock = SuspendingClock()
-    let deadline = timeout.map { clock.now.advanced(by: $0) }
+    let deadline = timeout.map { Time.add(Kernel.now(), $0.nanosecondsRoundedUp) }
     while let seen = try joinIfEnded() {
-      try await phaseAfter(seen, deadline.map { clock.now.duration(to: $0) })
+      let now = Kernel.now()
+      try await phaseAfter(seen, deadline.map { Duration(nanoseconds: $0 > now ? $0 - now : 0) })
     }
   }
 
@@ -97,6 +97,6 @@ struct PhaseWaiters {
 
   mutating func takeAll() -> [@Sendable () -> Void] {
     defer { bodies = [:] }
-    return Array(bodies.values)
+    return bodies.sorted { $0.key < $1.key }.map(\.value)  // in the order of their coming, in each process
   }
 }

@@ -79,6 +79,6 @@ extension RunLoop.Statistics {
       || timersFired < last.timersFired || sourcesPerformed < last.sourcesPerformed
       || portCallouts < last.portCallouts || blocksPerformed < last.blocksPerformed
       || mainQueueTurns < last.mainQueueTurns || spuriousWakes < last.spuriousWakes || wakesSaved < last.wakesSaved
-      || sleepTime < last.sleepTime
+      || sleepTime < last.sleepTime || busyTime < last.busyTime
   }
 }

@@ -52,6 +52,7 @@ public final class RunLoopService: Service, CustomStringConvertible {
     let end = Task { [thread] in try await thread.join() }
     try await withTaskCancellationHandler {
       try await withGracefulShutdownHandler {
+        if failure.first != nil { thread.stop(.now) }  // it was called before there was a thread to stop
         try await end.value
       } onGracefulShutdown: {
         self.thread.stop(.afterDueWork)
