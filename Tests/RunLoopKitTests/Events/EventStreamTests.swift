@@ -15,11 +15,22 @@ private func spawn(_ command: String) throws -> Int32 {
     let thread = RunLoop.Thread(name: "stream")
     try await thread.start()
     let loop = try #require(thread.loop)
-    let children = try (0..<5).map { try spawn("exit \($0)") }
+    // Each lives until the end of the one before it was received.
+    let children = try (0..<5).map { _ in try spawn("exec sleep 1000") }
+    var ended: [Int32] = []
+    kill(children[0], SIGKILL)
+    for try await (processID, status) in try loop.exits(of: children) {
+      if status == .signalled(.kill, coreDumped: false) { ended.append(processID) }
+      if ended.count < children.count { kill(children[ended.count], SIGKILL) }
+    }
+    #expect(ended == children)
+    for child in children { kill(child, SIGKILL) }  // if the sequence has ended too early
+    // All together: what comes while the task is busy is kept.
+    let short = try (0..<5).map { try spawn("exit \($0)") }
     var codes: [Int32: RunLoop.ExitStatus] = [:]
-    for try await (processID, status) in try loop.exits(of: children) { codes[processID] = status }
+    for try await (processID, status) in try loop.exits(of: short) { codes[processID] = status }
     #expect(codes.count == 5)
-    for (code, child) in children.enumerated() { #expect(codes[child] == .exited(code: Int32(code))) }
+    for (code, child) in short.enumerated() { #expect(codes[child] == .exited(code: Int32(code))) }
     for try await _ in try loop.exits(of: []) { Issue.record("of no process") }
     // Whoever ends the sequence ends its children.
     let long = try spawn("exec sleep 1000")
