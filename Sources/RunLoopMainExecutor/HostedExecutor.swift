@@ -18,7 +18,7 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
   init(_ wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
+    let job = PendingJob(UnownedJob(job), isIsolated: true)
     let isFirst = lock.withLock {
       let isFirst = incoming.isEmpty
       incoming.append(job)
@@ -32,7 +32,7 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
     guard begin() else { return 0 }
     var count = 0
     while let job = batch.takeFirst() {
-      job.runSynchronously(on: asUnownedSerialExecutor())
+      job.job.runSynchronously(on: asUnownedSerialExecutor())
       count += 1
     }
     batch.trim()

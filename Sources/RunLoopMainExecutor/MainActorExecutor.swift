@@ -167,7 +167,9 @@ extension RunLoop.MainActorExecutor {
 
   static func drive(until condition: () -> Bool) throws {
     let loop = try loopToRun()
+    guard loop.isCurrent || loop.hasEnded else { throw RunLoopError.wrongThread(call: "run(until:)") }
     let keeper = RunLoop.Source { _ in }
+    keeper.isHidden = true
     try loop.add(keeper)
     defer { keeper.invalidate() }
     _ = try loop.run(until: condition())

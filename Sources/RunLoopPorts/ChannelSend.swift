@@ -15,7 +15,7 @@ extension Channel {
     var frame = try OutgoingMessage(try Parcel(message), to: number, on: self, patience)
     defer { frame.close() }
     do throws(RunLoopError) {
-      try introduceStrangers(&frame, patience)
+      try introduceStrangers(&frame, invalidation, patience)
       try frame.parcel.moveDescriptors()
       try dispatch(&frame, invalidation, patience)
     } catch {
@@ -31,7 +31,7 @@ extension Channel {
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ hasMovedDescriptors: inout Bool
   ) throws(RunLoopError) -> Channel? {
     do throws(RunLoopError) {
-      guard frame.stranger == nil || hasRoom else { return self }
+      if frame.stranger != nil, try !hasRoom() { return self }
       if frame.hasRights { try frame.introduceStrangers(.none) }
       if !hasMovedDescriptors { try frame.parcel.moveDescriptors() }
       hasMovedDescriptors = true
@@ -45,14 +45,27 @@ extension Channel {
 
   /// Only when there is room for the message itself: an introduction cannot be taken back, and a right to answer goes
   /// with it. Somebody else may take the room in between; that is rare.
-  private func introduceStrangers(_ frame: inout OutgoingMessage, _ patience: Patience) throws(RunLoopError) {
+  private func introduceStrangers(
+    _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ patience: Patience
+  ) throws(RunLoopError) {
     guard frame.stranger != nil else { return }
-    while !hasRoom { try waitForRoom(patience) }
+    while try !hasRoom() {
+      try waitForRoom(patience)
+      if invalidation.isOver { throw failure }
+    }
     try frame.introduceStrangers(patience)
   }
 
-  private var hasRoom: Bool {
-    sending.withLock { sayWhatIsLeft() } && rlc_message_socket_wait_writable(descriptor, 0) != 0
+  /// Throws if the peer has gone, which the kernel calls writable.
+  private func hasRoom() throws(RunLoopError) -> Bool {
+    guard sending.withLock({ sayWhatIsLeft() }) else { return false }
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    guard poll(&entry, 1, 0) > 0 else { return false }
+    guard entry.revents & Int16(POLLHUP | POLLERR) == 0 else {
+      lookForEnd()
+      throw failure
+    }
+    return true
   }
 
   private func dispatch(

@@ -1,12 +1,38 @@
 import RunLoopKit
+internal import Synchronization
 
 extension Turns {
   func alarm(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? {
-    let timer = RunLoop.Timer(fireDate: RunLoop.Instant.now.advanced(by: delay)) { _ in body() }
+    let (alarm, loop) = (Alarm(body), RunLoop.current)
+    let timer = RunLoop.Timer(fireDate: RunLoop.Instant.now.advanced(by: delay)) { _ in alarm.ring() }
     timer.label = "time limit of a task"
     timer.isHidden = true
     timer.keepsRunning = false
-    guard (try? RunLoop.current.add(timer, to: .common)) != nil else { return nil }
-    return { timer.invalidate() }
+    do {
+      try loop.add(timer, to: .common)
+      // A run in another mode counts as well.
+      if let mode = loop.currentMode, !loop.isCommonMode(mode) { try loop.add(timer, to: mode) }
+    } catch {
+      alarm.cancel()
+      timer.invalidate()
+      return nil
+    }
+    return {
+      alarm.cancel()
+      timer.invalidate()
+    }
   }
+}
+
+/// Rings once: when its time has come, or when the loop that would tell it has ended.
+private final class Alarm: Sendable {
+  private let isOver = Atomic<Bool>(false)
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+  func ring() { if !isOver.exchange(true, ordering: .acquiringAndReleasing) { body() } }
+  func cancel() { isOver.store(true, ordering: .releasing) }
+
+  deinit { ring() }
 }

@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 
 /// One thread that takes part. The turns hold it until it leaves. All fields are guarded by `Turns.lock`, except
-/// `looks` and `destructorRounds`: its thread's.
+/// `looks`, `isAway` and `destructorRounds`: its thread's.
 final class Participant: @unchecked Sendable {
   let turns: Turns
   /// Signalled when this participant gets the turn, or shall move the clock.
@@ -10,6 +10,8 @@ final class Participant: @unchecked Sendable {
   let departure = Occasion()
   /// What it is blocked in; nil while it can run.
   var wait: Wait?
+  /// It has left, and may come back.
+  var isAway = false
   /// Looks since it last blocked.
   var looks = 0
   /// How often its thread's destructors have been called.

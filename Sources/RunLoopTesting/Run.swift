@@ -75,8 +75,12 @@ extension VirtualTime {
     }
     enter()  // the body may have left
     RunLoop.endCurrent()
-    let end = Result { try tasks?.end() }
+    if let tasks {
+      turns.letOthersGoOn()  // the tasks that have slept on that loop
+      tasks.stop()
+    }
     let left = turns.finish()
+    let end = Result { if left.isEmpty { try tasks?.join() } }
     leave()
     let value = try result.get()
     try end.get()

@@ -19,12 +19,14 @@ final class TaskThread: Sendable {
     turns.setPool(thread.loop?.executor)
   }
 
-  /// By a participant. What is enqueued from now on, the default executor runs.
-  func end() throws {
+  /// What is enqueued from now on, the default executor runs.
+  func stop() {
     turns.setPool(nil)
     thread.stop(.now)
-    try thread.join()
   }
+
+  /// By a participant.
+  func join() throws { try thread.join() }
 
   private static let isOffered = rlt_offer_jobs(takeJob)
 }

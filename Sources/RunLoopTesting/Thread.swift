@@ -1,6 +1,6 @@
 import RunLoopKit
 internal import RunLoopLibc
-import Synchronization
+internal import Synchronization
 
 extension VirtualTime {
   /// A participant's thread, made by `start`.

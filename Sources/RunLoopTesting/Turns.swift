@@ -1,7 +1,7 @@
 import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
-import Synchronization
+internal import Synchronization
 
 /// Whose turn it is, and the clock.
 ///
@@ -75,10 +75,14 @@ final class Turns: @unchecked Sendable {
   }()
 
   private var current: Participant? {
-    guard let participant = pthread_getspecific(Turns.key) else { return nil }
-    // What `adopt` has retained, until it leaves.
-    let own = Unmanaged<Participant>.fromOpaque(participant).takeUnretainedValue()
-    return own.turns === self ? own : nil
+    guard let own = Turns.stored, own.turns === self, !own.isAway else { return nil }
+    return own
+  }
+
+  /// Also one that is away.
+  private static var stored: Participant? {
+    // What `adopt` has retained, until the thread's end, or until the thread takes part in other turns.
+    pthread_getspecific(key).map { Unmanaged<Participant>.fromOpaque($0).takeUnretainedValue() }
   }
 
   /// The thread becomes a participant, unless it is one. Its loop, if it has one, must be of these turns.
@@ -86,9 +90,24 @@ final class Turns: @unchecked Sendable {
     if let participant = current { return participant }
     refuseOthers()
     if Kernel.current?.turns !== self { VirtualKernel.make(self).enter() }
+    if let own = Turns.stored {
+      if own.turns === self { return comeBack(own) }
+      // It takes part in others from now on: nobody can wait for it there any more.
+      pthread_setspecific(Turns.key, nil)
+      own.departure.happen()
+      Unmanaged.passUnretained(own).release()
+    }
     let participant = Participant(of: self)
     join(participant)
     adopt(participant)
+    return participant
+  }
+
+  /// The same one, since others may wait for its departure.
+  private func comeBack(_ participant: Participant) -> Participant {
+    participant.isAway = false
+    join(participant)
+    lock.withLock { awaitTurn(participant) }
     return participant
   }
 
@@ -120,16 +139,9 @@ final class Turns: @unchecked Sendable {
   /// A thread whose loop is of these turns keeps the kernel with it.
   func leaveCurrentThread() {
     guard let participant = current else { return }
-    pthread_setspecific(Turns.key, nil)
     if RunLoop.existing == nil { Kernel.leave() }
-    leave(Unmanaged.passUnretained(participant))
-  }
-
-  /// Balances the retain of `adopt`.
-  fileprivate func leave(_ participant: Unmanaged<Participant>) {
-    participant.takeUnretainedValue().departure.happen()
-    lock.withLock { end(participant.takeUnretainedValue()) }
-    participant.release()
+    participant.isAway = true
+    lock.withLock { end(participant) }
   }
 
   /// Lock held.
@@ -151,21 +163,31 @@ final class Turns: @unchecked Sendable {
     if participant.takeUnretainedValue().destructorRounds < Turns.lastDestructorRound {
       pthread_setspecific(Turns.key, value)
     } else {
-      leave(participant)
+      let own = participant.takeUnretainedValue()
+      own.departure.happen()
+      if !own.isAway { lock.withLock { end(own) } }
+      participant.release()
     }
   }
 
   /// By a participant, the last one of what it has begun: the others go on until the clock would have to move, which
   /// stands still from then on. Those that are left, in words.
   func finish() -> [String] {
+    letOthersGoOn()
     let own = enterCurrentThread()
-    block(own, Participant.Wait(deadline: now, purpose: "what the others can still do (VirtualTime.run)"))
     return lock.withLock {
       isOver = true
       // Not with the last reference, which the thread of the body holds until its end, behind the return of the run.
       if !isDriving { closeInterruption() }
       return participants.filter { $0 !== own }.map { describe($0) }
     }
+  }
+
+  /// Until the clock would have to move.
+  func letOthersGoOn() {
+    block(
+      enterCurrentThread(),
+      Participant.Wait(deadline: now, purpose: "what the others can still do (VirtualTime.run)"))
   }
 
   // MARK: Blocking
@@ -255,6 +277,7 @@ final class Turns: @unchecked Sendable {
     defer { isDriving = false }
     var hasReported = false
     while holder == nil {
+      if choices != nil, !runnable.isEmpty { _ = wakeReadyWaiters() }  // they could go on as well
       if !runnable.isEmpty {
         let next = runnable.remove(at: chooseLocked(among: runnable.count))
         holder = next

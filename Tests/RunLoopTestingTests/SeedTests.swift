@@ -104,6 +104,33 @@ import class RunLoopKit.RunLoop
     }
   }
 
+  /// A task that waits for ever is told of, and keeps nobody.
+  @Test func aTaskThatIsLeftIsNamed() async throws {
+    let error = await #expect(throws: VirtualTime.ThreadsLeft.self) {
+      try await VirtualTime.run(seed: 1) { time in
+        let gate = time.makeGate()
+        Task { block(in: gate) }
+      }
+    }
+    #expect(error?.threads.count == 1)
+    #expect(error?.description.contains("virtual-tasks") == true)
+  }
+
+  private nonisolated func block(in gate: VirtualTime.Gate) { gate.wait() }
+
+  /// Its place is kept for whoever joins it.
+  @Test func aThreadThatLeavesAndComesBackIsJoined() async throws {
+    try await VirtualTime.run { time in
+      let thread = time.start {
+        for _ in 0..<3 {
+          time.leave()
+          time.enter()
+        }
+      }
+      thread.join()
+    }
+  }
+
   @Test func threadsToo() async throws {
     func order(_ seed: UInt64?) async throws -> [String] {
       try await VirtualTime.run(seed: seed) { time in

@@ -7,14 +7,22 @@ protocol DelayedCall: AnyObject {
 /// The delayed performs of a loop that wait for their dates. Guarded by the loop's lock.
 struct DelayedPerforms {
   /// By target, then by identity; those without a target under one key.
-  private var all: [Key: [ObjectIdentifier: any DelayedCall]] = [:]
+  private var all: [Key: [ObjectIdentifier: Entry]] = [:]
+  private var last: UInt64 = 0
+
+  private struct Entry {
+    /// In the order of coming.
+    let number: UInt64
+    let call: any DelayedCall
+  }
 
   private struct Key: Hashable {
     let target: ObjectIdentifier?
   }
 
   mutating func insert(_ performed: any DelayedCall, target: ObjectIdentifier?) {
-    all[Key(target: target), default: [:]][ObjectIdentifier(performed)] = performed
+    last += 1
+    all[Key(target: target), default: [:]][ObjectIdentifier(performed)] = Entry(number: last, call: performed)
   }
 
   mutating func remove(_ performed: any DelayedCall, target: ObjectIdentifier?) {
@@ -24,11 +32,15 @@ struct DelayedPerforms {
   }
 
   func all(of target: ObjectIdentifier) -> [any DelayedCall] {
-    all[Key(target: target)].map { Array($0.values) } ?? []
+    all[Key(target: target)].map { Self.sorted($0.values) } ?? []
   }
 
   mutating func takeAll() -> [any DelayedCall] {
     defer { all = [:] }
-    return all.values.flatMap(\.values)
+    return Self.sorted(all.values.flatMap(\.values))
+  }
+
+  private static func sorted(_ entries: some Sequence<Entry>) -> [any DelayedCall] {
+    entries.sorted { $0.number < $1.number }.map(\.call)
   }
 }

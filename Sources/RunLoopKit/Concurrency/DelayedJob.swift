@@ -67,7 +67,10 @@ extension RunLoop.Executor {
   private func timerClock<C: Clock>(of clock: C, on loop: RunLoop?) -> RunLoop.TimerClock? {
     if clock is ContinuousClock { return .continuous }
     if clock is SuspendingClock { return .suspending }
-    guard let clock = clock as? any LoopClock, loop == nil || clock.loop === loop else { return nil }
+    // Of a loop that has ended as this one has: its timers are gone.
+    guard let clock = clock as? any LoopClock, clock.loop === loop || loop == nil && clock.loop.hasEnded else {
+      return nil
+    }
     return clock.timerClock
   }
 

@@ -8,7 +8,7 @@ final class EndedLoops: ProcessWideObject {
   private static let shared = ProcessWide<EndedLoops>()
 
   private struct Job {
-    let job: UnownedJob
+    let job: PendingJob
     let executor: RunLoop.Executor
   }
 
@@ -18,13 +18,24 @@ final class EndedLoops: ProcessWideObject {
   nonisolated(unsafe) private var waiting = Row<Job>()
   /// The thread will take what waits, or is doing so: also while a job runs the thread's own loop.
   nonisolated(unsafe) private var isServed = false
+  nonisolated(unsafe) private var isTryingAgain = false
 
   init() {}
 
   /// - Thread: Any. No lock is held.
-  static func run(_ job: UnownedJob, of executor: RunLoop.Executor) {
-    shared.current.append(Job(job: job, executor: executor))
+  static func run(_ job: PendingJob, of executor: RunLoop.Executor) {
+    queue(job, of: executor)
+    serve()
   }
+
+  /// The same in two steps. - Thread: Any; an executor's lock may be held.
+  static func queue(_ job: PendingJob, of executor: RunLoop.Executor) {
+    let this = shared.current
+    this.lock.withLock { this.waiting.append(Job(job: job, executor: executor)) }
+  }
+
+  /// - Thread: Any. No lock is held.
+  static func serve() { shared.existing?.serveIfWanted() }
 
   /// Adds a timer to the thread's loop. False if there is no such thread to be had, or no room for the timer.
   static func add(_ timer: RunLoop.Timer) -> Bool { shared.current.add(timer) }
@@ -32,11 +43,6 @@ final class EndedLoops: ProcessWideObject {
   static var isCurrentThread: Bool { shared.existing?.isCurrentThread ?? false }
 
   private var isCurrentThread: Bool { lock.withLock { thread }?.loop?.isCurrent ?? false }
-
-  private func append(_ job: Job) {
-    lock.withLock { waiting.append(job) }
-    serveWaiting()
-  }
 
   private func add(_ timer: RunLoop.Timer) -> Bool {
     while let thread = currentThread() {
@@ -56,8 +62,12 @@ final class EndedLoops: ProcessWideObject {
     return false
   }
 
+  private func serveIfWanted() { if lock.withLock({ !waiting.isEmpty }) { serveWaiting() } }
+
   private func serveWaiting() {
-    while let thread = currentThread(), begin(on: thread) {
+    while let thread = currentThread() {
+      guard let isFirst = begin(on: thread) else { continue }  // replaced meanwhile
+      guard isFirst else { return }
       do {
         return try thread.perform { self.runJobs() }
       } catch {
@@ -65,21 +75,32 @@ final class EndedLoops: ProcessWideObject {
         forget(thread)
       }
     }
+    StandardError.write(
+      "RunLoopKit: jobs of a run loop that has ended wait until a thread can be started for them\n")
+    tryAgainLater()
   }
 
-  /// False if it serves already.
-  private func begin(on thread: RunLoop.Thread) -> Bool {
+  /// False if it serves already; nil if it is not the thread any more.
+  private func begin(on thread: RunLoop.Thread) -> Bool? {
     lock.withLock {
-      guard self.thread === thread, !isServed else { return false }
-      isServed = true
-      return true
+      guard self.thread === thread else { return nil }
+      defer { isServed = true }
+      return !isServed
     }
   }
 
+  /// As many as an executor runs in one pass; the others in the next one, so that timers have their turn.
   private func runJobs() {
-    while let next = takeFirst() {
-      next.job.runSynchronously(
-        isolatedTo: next.executor.asUnownedSerialExecutor(), taskExecutor: next.executor.asUnownedTaskExecutor())
+    for _ in 0..<RunLoop.Executor.jobsPerPass {
+      guard forkGeneration == Kernel.forkGeneration, let next = takeFirst() else { return }
+      next.job.run(on: next.executor)
+    }
+    guard forkGeneration == Kernel.forkGeneration, let thread = lock.withLock({ thread }) else { return }
+    do {
+      try thread.perform { self.runJobs() }
+    } catch {
+      forget(thread)
+      serveIfWanted()
     }
   }
 
@@ -102,9 +123,22 @@ final class EndedLoops: ProcessWideObject {
 
   /// A job has ended the thread: another thread runs the jobs that are left.
   fileprivate func threadHasEnded(_ loop: RunLoop) {
-    guard let thread = lock.withLock({ thread }), thread.loop === loop else { return }
-    forget(thread)
-    if lock.withLock({ !waiting.isEmpty }) { serveWaiting() }
+    if let thread = lock.withLock({ thread }), thread.loop === loop { forget(thread) }
+    serveIfWanted()  // also if another one has taken its place: that was for a timer, and serves nothing yet
+  }
+
+  /// The system has no thread now: looks again soon, by whatever thread the tasks of this process have.
+  private func tryAgainLater() {
+    let isFirst = lock.withLock {
+      defer { isTryingAgain = true }
+      return !isTryingAgain
+    }
+    guard isFirst else { return }
+    Task.detached { [self] in
+      try? await Task.sleep(for: .milliseconds(100), clock: .continuous)
+      lock.withLock { isTryingAgain = false }
+      serveIfWanted()
+    }
   }
 
   private func currentThread() -> RunLoop.Thread? {
@@ -113,13 +147,7 @@ final class EndedLoops: ProcessWideObject {
       forget(thread)
     }
     let made = RunLoop.Thread(name: "rl-ended-loops")
-    do {
-      try made.startForProcess()
-    } catch {
-      StandardError.write(
-        "RunLoopKit: jobs of a run loop that has ended wait, since no thread can be started for them: \(error)\n")
-      return nil
-    }
+    guard (try? made.startForProcess()) != nil else { return nil }
     if let loop = made.loop {
       loop.lock.withLock { loop.state.companions.append(EndOfThread(of: self, loop)) }
     }
@@ -142,6 +170,8 @@ private final class EndOfThread: LoopCompanion {
   }
 
   func workCount(for mode: ModePointer) -> Int { 0 }
+
+  var workPerPass: Int { 1 }
 
   func loopHasEnded() { jobs.threadHasEnded(loop) }
 }

@@ -11,7 +11,8 @@ extension RunLoop {
   /// }
   /// ```
   ///
-  /// A task prefers it by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`.
+  /// A task prefers it by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`. Its code that
+  /// belongs to no actor runs on without a pass between two calls that do not suspend it [RLK-EXEC-16].
   ///
   /// The loop performs jobs at the place of a signalled source of order 0, in the executor's modes: before it waits,
   /// after blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued
@@ -62,12 +63,24 @@ extension RunLoop {
 
     fileprivate func serves(_ wanted: [Mode]) -> Bool { modes == wanted }
 
-    /// Called by the Swift runtime: runs the job on the loop's thread.
+    /// Called by the Swift runtime for actors that are pinned to the executor: runs the job on the loop's thread.
     ///
     /// - Parameter job: A part of a task, up to its next suspension.
+    /// - Thread: Any. - Blocks: No; the first job that comes after the loop's end waits until the thread has started
+    ///   that runs such jobs.
+    public func enqueue(_ job: consuming ExecutorJob) { accept(PendingJob(UnownedJob(job), isIsolated: true)) }
+
+    /// `enqueue(_:)` of `TaskExecutor`, which the Swift runtime calls for tasks that prefer the executor [RLK-EXEC-16].
+    ///
+    /// - Parameter job: A part of a task that is isolated to no actor of this executor, up to its next suspension.
     /// - Thread: Any. - Blocks: No.
-    public func enqueue(_ job: consuming ExecutorJob) {
-      let job = UnownedJob(job)
+    @_implements(TaskExecutor,enqueue(_:)) @_disfavoredOverload
+    public func enqueueOfTask(_ job: consuming ExecutorJob) {
+      accept(PendingJob(UnownedJob(job), isIsolated: false))
+    }
+
+    @inline(__always)
+    private func accept(_ job: PendingJob) {
       lock.lock()
       guard let loop, loop.isInThisProcess else {
         lock.unlock()
@@ -143,7 +156,7 @@ extension RunLoop {
       let turns = loop.turns
       while left > 0, loop.isInThisProcess, let job = nextJob(turns) {
         left -= 1
-        job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+        job.run(on: self)
       }
       lock.lock()
       isServing = false
@@ -155,7 +168,7 @@ extension RunLoop {
       if hasMore { loop.wakeUp() }
     }
 
-    private func nextJob(_ turns: (any TurnTaking)?) -> UnownedJob? {
+    private func nextJob(_ turns: (any TurnTaking)?) -> PendingJob? {
       lock.withLock {
         guard let turns else { return jobs.takeFirst() }
         return jobs.takeOne(chosenBy: turns)
@@ -177,14 +190,16 @@ extension RunLoop {
       return lock.withLock { isServing ? 0 : jobs.count }
     }
 
+    var workPerPass: Int { Self.jobsPerPass }
+
     func loopHasEnded() {
-      var rest = JobQueue()
+      // Under the lock, so that what is enqueued from now on comes behind.
       let ended = lock.withLock { () -> RunLoop? in
-        swap(&rest, &jobs)
+        while let job = jobs.takeFirst() { EndedLoops.queue(job, of: self) }
         source = nil
         return loop.take()
       }
-      while let job = rest.takeFirst() { EndedLoops.run(job, of: self) }
+      EndedLoops.serve()
       withExtendedLifetime(ended) {}
     }
   }
@@ -212,7 +227,8 @@ extension RunLoop {
     guard isInThisProcess else { return .ofInheritedLoops }
     let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
       if let executor = madeExecutor(where: { $0.serves(modes) }) { return (executor, false) }
-      let made = Executor(modes, of: hasEnded ? nil : self)
+      // In a callout of the loop's end it is the loop's, too: nobody but it runs there.
+      let made = Executor(modes, of: state.companions.areTold ? nil : self)
       state.companions.append(made)
       return (made, !hasEnded)
     }

@@ -10,13 +10,13 @@ package struct JobQueue: ~Copyable {
   package var isEmpty: Bool { count == 0 }
 
   @inline(__always)
-  package mutating func append(_ job: UnownedJob) {
-    row(of: job.priority.rawValue).jobs.append(job)
+  package mutating func append(_ job: PendingJob) {
+    row(of: job.job.priority.rawValue).jobs.append(job)
     count += 1
   }
 
   @inline(__always)
-  package mutating func takeFirst() -> UnownedJob? {
+  package mutating func takeFirst() -> PendingJob? {
     guard count > 0 else { return nil }
     count -= 1
     for row in rows {
@@ -27,7 +27,7 @@ package struct JobQueue: ~Copyable {
 
   /// One of those of the highest priority.
   @inline(never)
-  mutating func takeOne(chosenBy turns: any TurnTaking) -> UnownedJob? {
+  mutating func takeOne(chosenBy turns: any TurnTaking) -> PendingJob? {
     guard let row = rows.first(where: { $0.jobs.count > 0 }) else { return nil }
     let index = turns.choose(among: row.jobs.count)
     if index > 0 { (row.jobs[0], row.jobs[index]) = (row.jobs[index], row.jobs[0]) }
@@ -53,7 +53,7 @@ package struct JobQueue: ~Copyable {
 
 private final class PriorityRow {
   let priority: UInt8
-  @exclusivity(unchecked) var jobs = Row<UnownedJob>()
+  @exclusivity(unchecked) var jobs = Row<PendingJob>()
 
   init(_ priority: UInt8) { self.priority = priority }
 }

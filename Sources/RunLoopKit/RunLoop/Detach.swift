@@ -37,7 +37,8 @@ extension RunLoop {
   /// thread and outside the lock; from now on adding and posting throw.
   func tearDown() {
     releaseAll()
-    for companion in lock.withLock({ state.companions.all }) { companion.loopHasEnded() }
+    owner.scopes?.drain(to: 0)  // what those callouts have left for the end of a scope is of the loop, too
+    for companion in lock.withLock({ state.companions.end() }) { companion.loopHasEnded() }
   }
 
   private func releaseAll() {

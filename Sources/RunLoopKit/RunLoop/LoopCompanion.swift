@@ -4,6 +4,9 @@ protocol LoopCompanion: AnyObject, Sendable {
   /// loop's lock held.
   func workCount(for mode: ModePointer) -> Int
 
+  /// How much of it a pass does at most.
+  var workPerPass: Int { get }
+
   /// The loop's thread ends, has called its last callout, and will do no more work. Called on that thread, with no lock
   /// held.
   func loopHasEnded()
@@ -13,14 +16,27 @@ protocol LoopCompanion: AnyObject, Sendable {
 /// them holds them without a reference.
 struct LoopCompanions {
   private(set) var all: [any LoopCompanion] = []
+  /// The loop's last callout is over: who joins from now on is not told.
+  private(set) var areTold = false
 
   mutating func append(_ companion: any LoopCompanion) { all.append(companion) }
+
+  /// They are told of the end now.
+  mutating func end() -> [any LoopCompanion] {
+    areTold = true
+    return all
+  }
 
   @inline(__always)
   func hasWork(for mode: ModePointer) -> Bool { !all.isEmpty && findWork(for: mode) }
 
   @inline(never)
   private func findWork(for mode: ModePointer) -> Bool { workCount(for: mode) > 0 }
+
+  /// How many passes the work that waits needs: in each of them all companions have their turn.
+  func passCount(for mode: ModePointer) -> Int {
+    all.reduce(0) { max($0, ($1.workCount(for: mode) + $1.workPerPass - 1) / $1.workPerPass) }
+  }
 
   func workCount(for mode: ModePointer) -> Int { all.reduce(0) { $0 + $1.workCount(for: mode) } }
 }

@@ -24,7 +24,9 @@ final class LoopExtras {
   }
 
   /// The loop has ended, and no other thread can reach this any more: blocks that have not run are released. [loop]
-  func endIdleWork() { for work in idleWork.values { work.queue.close() } }
+  func endIdleWork() {
+    for (_, work) in idleWork.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { work.queue.close() }
+  }
 
   func makeCounters() -> UnsafeMutablePointer<Counters> {
     if let counters { return counters }

@@ -11,11 +11,14 @@ extension RunLoop {
   /// Runs may begin again. [loop]
   func resume() { stops.resume() }
 
-  /// Polls the default mode until everything that is ready now has had a turn: a pass serves all blocks and sources,
-  /// and one message or port or all due timers, so that as many passes as there are of these do, and one more for the
-  /// timers. Not more: work that makes work does not keep the thread alive. [loop]
+  /// Polls the default mode until everything that is ready now has had a turn: a pass serves all blocks and sources, a
+  /// bounded number of jobs, and one message or port or all due timers, so that as many passes as these need do, and
+  /// one more for the timers. Not more: work that makes work does not keep the thread alive. [loop]
   func serveWhatIsDue(while mayGoOn: () -> Bool) {
-    var passes = lock.withLock { state.defaultMode.turns } + 1
+    var passes =
+      lock.withLock {
+        state.defaultMode.turns + state.companions.passCount(for: state.defaultMode)
+      } + 1
     while passes > 0, mayGoOn() {
       passes -= 1
       do {

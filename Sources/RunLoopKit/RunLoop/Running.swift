@@ -135,10 +135,11 @@ extension RunLoop {
 
     timing.end(on: self)
     // From the outermost run only a host can receive wakes; what has been posted is dropped when the next one begins.
-    if parent == nil {
-      if let counters { counters.pointee.runEnds() }
-    } else {
+    if let parent {
       wakes.endRun(activation)
+      lookForJobs(parent)
+    } else if let counters {
+      counters.pointee.runEnds()
     }
     owner.activation = parent
     leave(activation)
@@ -147,6 +148,14 @@ extension RunLoop {
     if stops.isQuitting { stop() }
     if parent == nil, owner.hosted.phase != .none { runInHostedWaitEnds(activation) }
     return result
+  }
+
+  /// A run that was nested in this one may have taken the wake for a job that it does not perform, and an executor
+  /// gives no second one.
+  @inline(never)
+  private func lookForJobs(_ activation: Activation) {
+    guard activation.wakes.contains(.accepting) else { return }
+    if lock.withLock({ state.companions.hasWork(for: activation.mode) }) { wakes.oweLook(to: activation) }
   }
 
   func drainScope(of activation: Activation) {

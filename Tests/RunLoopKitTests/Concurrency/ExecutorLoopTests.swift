@@ -50,6 +50,28 @@ final class ExecutorLoopTests: XCTestCase {
       XCTAssertEqual(count.value, 2)
     }
   }
+
+  /// Code that belongs to no actor goes on where it is: it is not enqueued anew at each call that might suspend.
+  func test_RLK_EXEC_16_aTaskIsOneJobWhileNothingSuspendsIt() {
+    onThread {
+      let loop = RunLoop.current
+      let total = Box(0)
+      try loop.add(RunLoop.Observer(.beforeSources) { _, _ in total.update { $0 += 1 } })
+      func passes(of body: @escaping @Sendable () async -> Void) throws -> Int {
+        let before = total.value
+        Task(executorPreference: loop.executor, operation: body)
+        XCTAssertEqual(try loop.run(), .finished)
+        return total.value - before
+      }
+      let (elements, source) = AsyncStream.makeStream(of: Int.self)
+      for element in 0..<1000 { source.yield(element) }
+      source.finish()
+      let count = Box(0)
+      let manyCalls = try passes { for await _ in elements { count.update { $0 += 1 } } }
+      XCTAssertEqual(count.value, 1000)
+      XCTAssertEqual(manyCalls, try passes {})
+    }
+  }
 }
 
 private func nestedRun(_ loop: RunLoop) -> RunLoop.RunResult? { try? loop.run(for: .seconds(5)) }

@@ -1,0 +1,94 @@
+import RunLoopKit
+import Testing
+
+import class RunLoopKit.RunLoop
+
+/// Jobs when a loop ends, or has ended: none is left behind, and each runs where it is told.
+@Suite struct JobsAtTheEndTests {
+  /// Hands the first job on with an hour's delay.
+  private final class Late: TaskExecutor {
+    let executor: RunLoop.Executor
+    init(_ executor: RunLoop.Executor) { self.executor = executor }
+    func enqueue(_ job: consuming ExecutorJob) {
+      executor.enqueue(job, after: .seconds(3600), clock: SuspendingClock())
+    }
+  }
+
+  private func endedExecutor() throws -> RunLoop.Executor {
+    let ended = Box<RunLoop?>(nil)
+    try onOwnThread { (loop: RunLoop) in ended.value = loop }
+    return try #require(ended.value).executor
+  }
+
+  /// The end of the thread moves the delayed job to another thread, before it looks at what waits.
+  @Test func test_RLK_EXEC_8_whatWaitsGoesOnBesideADelayedJob() async throws {
+    let executor = try endedExecutor()
+    let late = Late(executor)
+    let delayed = Task(executorPreference: late) {}
+    let waiting = Box<Task<String, Never>?>(nil)
+    await Task(executorPreference: executor) {
+      abandonTask(on: executor)
+      waiting.value = Task(executorPreference: executor) { nameOfThread() }
+    }.value
+    let task = try #require(waiting.value)
+    #expect(await task.value == "rl-ended-loops")
+    withExtendedLifetime((late, delayed)) {}
+  }
+
+  /// A job that always comes again leaves timers their turn.
+  @Test func test_RLK_EXEC_14_jobsThatComeAgainDoNotKeepADelayedOneAway() async throws {
+    let executor = try endedExecutor()
+    let isOver = Box(false)
+    let spinning = Task(executorPreference: executor) { while !isOver.value { await Task.yield() } }
+    let soon = Soon(executor)
+    await Task(executorPreference: soon) { isOver.value = true }.value
+    await spinning.value
+    withExtendedLifetime(soon) {}
+  }
+
+  private final class Soon: TaskExecutor {
+    let executor: RunLoop.Executor
+    init(_ executor: RunLoop.Executor) { self.executor = executor }
+    func enqueue(_ job: consuming ExecutorJob) {
+      executor.enqueue(job, after: .milliseconds(1), clock: SuspendingClock())
+    }
+  }
+
+  /// As many as wait when it is told.
+  @Test func test_RLK_EXEC_9_aStopAfterDueWorkRunsTheJobsThatWait() async throws {
+    let (thread, held, open) = (RunLoop.Thread(name: "due"), Gate(), Gate())
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    try loop.perform {
+      held.open()
+      open.wait()
+    }
+    held.wait()
+    let tasks = (0..<1000).map { _ in Task(executorPreference: loop.executor) { nameOfThread() } }
+    thread.stop()
+    open.open()
+    var names: Set<String> = []
+    for task in tasks { names.insert(await task.value) }
+    #expect(names == ["due"])
+    try await thread.join()
+  }
+
+  private actor PinnedLater {
+    nonisolated let loop: RunLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
+    init(_ loop: RunLoop) { self.loop = loop }
+    func isHere() -> Bool { loop.isCurrent }
+  }
+
+  /// Nobody has asked for the executor before.
+  @Test func test_RLK_EXEC_2_calloutsOfTheEndAreIsolatedToo() throws {
+    let answer = Box<Bool?>(nil)
+    try onOwnThread { (loop: RunLoop) throws in
+      let actor = PinnedLater(loop)
+      var hooks = RunLoop.Source.Hooks()
+      hooks.cancel = { _, _ in answer.value = actor.assumeIsolated { $0.isHere() } }
+      try loop.add(RunLoop.Source(hooks: hooks) { _ in })
+    }
+    #expect(answer.value == true)
+  }
+}
