@@ -55,6 +55,7 @@ let package = Package(
     .library(name: "RunLoopPorts", targets: ["RunLoopPorts"]),
     .library(name: "RunLoopMainExecutor", targets: ["RunLoopMainExecutor"]),
     .library(name: "RunLoopTesting", targets: ["RunLoopTesting"]),
+    .library(name: "RunLoopKitC", targets: ["RunLoopKitC"]),
     .executable(name: "runloop", targets: ["runloop"]),
   ],
   dependencies: benchmarkDependencies,
@@ -70,6 +71,10 @@ let package = Package(
       name: "RunLoopEvents", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     .target(
       name: "RunLoopPorts", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
+    // The bodies of include/runloopkit, whose module stands in the core's module map.
+    .target(
+      name: "RunLoopKitC", dependencies: ["RunLoopKit", "RunLoopEvents", "CRunLoopCore", "RunLoopLibc"],
+      swiftSettings: strictSwift),
     // The hooks of the Swift runtime, which virtual time uses; in no product of its own.
     .target(name: "CRunLoopTesting", cSettings: strictC),
     .target(
@@ -98,6 +103,8 @@ let package = Package(
       swiftSettings: strictSwift + mainExecutors),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "RunLoopTestSupport", path: "Tests/TestSupport"),
+    .target(name: "CModel", dependencies: ["CRunLoopCore"], path: "Tests/CModel", cSettings: [.define("_GNU_SOURCE")]),
+    .testTarget(name: "RunLoopKitCTests", dependencies: ["RunLoopKitC", "RunLoopKit", "CModel"]),
     .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls"], exclude: ["Corpus"]),
     .testTarget(
       name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents", "CTestSupport"]),

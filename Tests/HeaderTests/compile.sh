@@ -7,7 +7,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 check() { # compiler, language, standard
     command -v "$1" >/dev/null 2>&1 || { echo "header-test: no $1, left out"; return 0; }
-    for header in include/crunloop/*.h; do
+    for header in include/crunloop/*.h include/runloopkit/*.h; do
         extension=c
         [ "$2" = c ] || extension=cpp
         # Twice: the guard. In a file of its own: '#pragma once' in a main file would be diagnosed.

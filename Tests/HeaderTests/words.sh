@@ -16,7 +16,7 @@ finds() { # WHAT HEADER SED-EXPRESSION
 }
 finds "no comment: typedef struct rlc_watch" loop.h 's/^typedef struct rlc_watch rlc_watch;/\n&/'
 finds "no comment: RLC_VERSION_PATCH" version.h 's/^.\*\* What mends something.*//'
-finds "neither RLC_API nor inline: uint32_t rlc_version" version.h 's/^RLC_API uint32_t/uint32_t/'
+finds "neither exported nor inline: uint32_t rlc_version" version.h 's/^RLC_API uint32_t/uint32_t/'
 finds "no tag of a thread: RLC_API int rlc_post_queue_push" post_queue.h 's/Thread: \[any, signal-safe\]; lock-free/Lock-free/'
 finds "no tag of a thread: typedef struct rlc_kernel" kernel.h 's/Thread: \[any\] for the entries.*//'
 finds "\[signal\] is no tag of a thread" post_queue.h 's/\[any, signal-safe\]; lock-free/[signal]; lock-free/'

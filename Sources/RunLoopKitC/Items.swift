@@ -1,0 +1,144 @@
+internal import CRunLoopKit
+internal import RunLoopKit
+
+// The bodies of <runloopkit/item.h>; what they promise stands there.
+
+@c @implementation
+func rlk_item_retain(_ item: OpaquePointer!) -> OpaquePointer! { retain(item, RunLoop.Item.self) }
+
+@c @implementation
+func rlk_item_release(_ item: OpaquePointer!) { release(item, RunLoop.Item.self) }
+
+@c @implementation
+func rlk_loop_add(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+  guard let item = object(item, as: RunLoop.Item.self), let mode = mode(name) else { return Status.invalid }
+  return Status.of { try loop(handle).add(item, to: mode).inC }
+}
+
+@c @implementation
+func rlk_loop_remove(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+  guard let item = object(item, as: RunLoop.Item.self), let mode = mode(name) else { return Status.invalid }
+  return loop(handle).remove(item, from: mode).inC
+}
+
+@c @implementation
+func rlk_loop_contains(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+  guard let item = object(item, as: RunLoop.Item.self), let mode = mode(name) else { return Status.invalid }
+  return loop(handle).contains(item, in: mode).inC
+}
+
+@c @implementation
+func rlk_item_invalidate(_ item: OpaquePointer!) -> Int32 {
+  guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
+  item.invalidate()
+  return 0
+}
+
+@c @implementation
+func rlk_item_invalidate_and_wait(_ item: OpaquePointer!, _ timeout_ns: UInt64) -> Int32 {
+  guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
+  return Status.of {
+    try item.invalidateAndWait(timeout: limit(timeout_ns))
+    return 0
+  }
+}
+
+@c @implementation
+func rlk_item_is_valid(_ item: OpaquePointer!) -> Bool { object(item, as: RunLoop.Item.self)?.isValid ?? false }
+
+@c @implementation
+func rlk_item_set_label(_ item: OpaquePointer!, _ label: UnsafePointer<CChar>!) -> Int32 {
+  guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
+  guard let label else {
+    item.label = nil
+    return 0
+  }
+  guard let text = String(validatingCString: label) else { return Status.invalid }
+  item.label = text
+  return 0
+}
+
+@c @implementation
+func rlk_item_set_keeps_running(_ item: OpaquePointer!, _ keeps_running: Bool) -> Int32 {
+  guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
+  item.keepsRunning = keeps_running
+  return 0
+}
+
+@c @implementation
+func rlk_item_describe(_ item: OpaquePointer!, _ buffer: UnsafeMutablePointer<CChar>!, _ size: Int) -> Int32 {
+  guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
+  return copy(item.description, to: buffer, size)
+}
+
+// MARK: Observers
+
+@c @implementation
+func rlk_observer_create(
+  _ given: UnsafePointer<rlk_observer_options>!, _ ret_observer: UnsafeMutablePointer<OpaquePointer?>!
+) -> Int32 {
+  guard let given = options(given), let observe = given.observe, let ret_observer else { return Status.invalid }
+  let held = Held(observe, given.context, given.release)
+  let observer = RunLoop.Observer(
+    RunLoop.Activity(rawValue: UInt(given.activities)), order: Int(given.order), repeats: !given.once
+  ) { observer, activity in
+    held.function(borrowed(observer), UInt32(truncatingIfNeeded: activity.rawValue), held.context)
+  }
+  ret_observer.pointee = owned(observer)
+  return 0
+}
+
+// MARK: Signalled sources
+
+/// The functions that make two contexts equal.
+private struct ContextIdentity: Hashable, @unchecked Sendable {
+  let equal: rlk_equal_fn
+  let hash: rlk_hash_fn
+  let held: Held<rlk_source_fn>
+
+  /// Contexts of different functions are of different types.
+  static func == (a: ContextIdentity, b: ContextIdentity) -> Bool {
+    unsafeBitCast(a.equal, to: UInt.self) == unsafeBitCast(b.equal, to: UInt.self)
+      && a.equal(a.held.context, b.held.context)
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hash(held.context)) }
+}
+
+@c @implementation
+func rlk_source_create(
+  _ given: UnsafePointer<rlk_source_options>!, _ ret_source: UnsafeMutablePointer<OpaquePointer?>!
+) -> Int32 {
+  guard let given = options(given), let perform = given.perform, let ret_source else { return Status.invalid }
+  guard (given.equal == nil) == (given.hash == nil) else { return Status.invalid }
+  let held = Held(perform, given.context, given.release)
+  var hooks = RunLoop.Source.Hooks()
+  if let schedule = given.schedule { hooks.schedule = hook(schedule, held) }
+  if let cancel = given.cancel { hooks.cancel = hook(cancel, held) }
+  if let equal = given.equal, let hash = given.hash {
+    hooks.identity = ContextIdentity(equal: equal, hash: hash, held: held)
+  }
+  let source = RunLoop.Source(order: Int(given.order), hooks: hooks) { held.function(borrowed($0), held.context) }
+  ret_source.pointee = owned(source)
+  return 0
+}
+
+private func hook(
+  _ function: @escaping rlk_source_hook_fn, _ held: Held<rlk_source_fn>
+) -> @Sendable (RunLoop, RunLoop.Mode) -> Void {
+  { loop, mode in mode.rawValue.withCString { function(borrowed(loop), $0, held.context) } }
+}
+
+@c @implementation
+func rlk_source_signal(_ source: OpaquePointer!) -> Int32 {
+  guard let source = item(source, as: RunLoop.Source.self) else { return Status.invalid }
+  guard source.isValid else { return Status.gone }
+  source.signal()
+  return 0
+}
+
+@c @implementation
+func rlk_source_is_signalled(_ source: OpaquePointer!) -> Int32 {
+  guard let source = item(source, as: RunLoop.Source.self) else { return Status.invalid }
+  return source.isSignalled.inC
+}

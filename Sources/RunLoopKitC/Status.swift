@@ -1,0 +1,57 @@
+internal import RunLoopKit
+internal import RunLoopLibc
+
+/// What functions return: a value that is not negative, or a negated errno number.
+enum Status {
+  static let invalid = -EINVAL
+  static let overflow = -EOVERFLOW
+  static let ended = -ESHUTDOWN
+  static let gone = -ENOENT
+
+  /// The errors of the module's own domain, by their code.
+  private static let ofCode: [Int32: Int32] = [
+    RunLoopError.wrongThread.code: -EPERM,
+    RunLoopError.loopEnded.code: -ESHUTDOWN,
+    RunLoopError.forked.code: -ECHILD,
+    RunLoopError.invalidItem.code: -ENOENT,
+    RunLoopError.itemInOtherLoop.code: -EXDEV,
+    RunLoopError.commonModeNotRunnable.code: -EINVAL,
+    RunLoopError.busy.code: -EBUSY,
+    RunLoopError.inSignalHandler.code: -ENOTSUP,
+    RunLoopError.wouldDeadlock.code: -EDEADLK,
+    RunLoopError.timedOut.code: -ETIMEDOUT,
+    RunLoopError.notStarted.code: -ESRCH,
+    RunLoopError.alreadyStarted.code: -EALREADY,
+    RunLoopError.portInvalid.code: -EPIPE,
+    RunLoopError.portFull.code: -EAGAIN,
+    RunLoopError.noReply.code: -ECANCELED,
+    RunLoopError.messageTooLarge.code: -EMSGSIZE,
+    RunLoopError.tooManyDescriptors.code: -ETOOMANYREFS,
+  ]
+
+  /// Never 0: an error that has no number here is -EIO.
+  static func of(_ error: any Error) -> Int32 {
+    guard let error = error as? RunLoopError else { return -EIO }
+    if let errno = error.errno { return errno > 0 ? -errno : -EIO }
+    return error.domain == .runLoop ? ofCode[error.code] ?? -EIO : -EIO
+  }
+
+  /// What the body returns, or its error.
+  @inline(__always)
+  static func of(_ body: () throws -> Int32) -> Int32 {
+    do { return try body() } catch { return of(error) }
+  }
+}
+
+extension Bool {
+  /// As C has it.
+  var inC: Int32 { self ? 1 : 0 }
+}
+
+extension Duration {
+  /// The largest number of nanoseconds is longer than any time.
+  init(inC nanoseconds: UInt64) { self = .nanoseconds(nanoseconds) }
+}
+
+/// A time limit; nil: none.
+func limit(_ nanoseconds: UInt64) -> Duration? { nanoseconds == .max ? nil : Duration(inC: nanoseconds) }

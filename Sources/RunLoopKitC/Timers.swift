@@ -1,0 +1,62 @@
+internal import CRunLoopKit
+internal import RunLoopKit
+
+// The bodies of <runloopkit/timer.h>; what they promise stands there.
+
+@c @implementation
+func rlk_timer_create(
+  _ given: UnsafePointer<rlk_timer_options>!, _ ret_timer: UnsafeMutablePointer<OpaquePointer?>!
+) -> Int32 {
+  guard let given = options(given), let fire = given.fire, let ret_timer else { return Status.invalid }
+  guard given.clock.rawValue <= RLK_CLOCK_REALTIME.rawValue else { return Status.invalid }
+  let held = Held(fire, given.context, given.release)
+  let body: @Sendable (RunLoop.Timer) -> Void = { held.function(borrowed($0), held.context) }
+  let interval = Duration(inC: given.interval_ns)
+  let tolerance = Duration(inC: given.tolerance_ns)
+  let date = given.fire_date_ns
+  let timer =
+    switch given.clock {
+    case RLK_CLOCK_BOOTTIME:
+      RunLoop.Timer(
+        continuousFireDate: .init(nanoseconds: date), interval: interval, tolerance: tolerance, body)
+    case RLK_CLOCK_REALTIME:
+      RunLoop.Timer(wallFireDate: .init(nanoseconds: date), interval: interval, tolerance: tolerance, body)
+    default: RunLoop.Timer(fireDate: .init(nanoseconds: date), interval: interval, tolerance: tolerance, body)
+    }
+  ret_timer.pointee = owned(timer)
+  return 0
+}
+
+@c @implementation
+func rlk_timer_set_fire_date(_ timer: OpaquePointer!, _ date_ns: UInt64) -> Int32 {
+  guard let timer = item(timer, as: RunLoop.Timer.self) else { return Status.invalid }
+  guard timer.isValid else { return Status.gone }
+  switch timer.clock {
+  case .suspending: timer.fireDate = RunLoop.Instant(nanoseconds: date_ns)
+  case .continuous: timer.continuousFireDate = RunLoop.ContinuousInstant(nanoseconds: date_ns)
+  case .wall: timer.wallFireDate = RunLoop.WallInstant(nanoseconds: date_ns)
+  }
+  return 0
+}
+
+@c @implementation
+func rlk_timer_fire_date(_ timer: OpaquePointer!, _ ret_date_ns: UnsafeMutablePointer<UInt64>!) -> Int32 {
+  guard let timer = item(timer, as: RunLoop.Timer.self), let ret_date_ns else { return Status.invalid }
+  let date: UInt64? =
+    switch timer.clock {
+    case .suspending: timer.fireDate?.nanoseconds
+    case .continuous: timer.continuousFireDate?.nanoseconds
+    case .wall: timer.wallFireDate?.nanoseconds
+    }
+  guard let date else { return Status.gone }
+  ret_date_ns.pointee = date
+  return 0
+}
+
+@c @implementation
+func rlk_timer_set_tolerance(_ timer: OpaquePointer!, _ tolerance_ns: UInt64) -> Int32 {
+  guard let timer = item(timer, as: RunLoop.Timer.self) else { return Status.invalid }
+  guard timer.isValid else { return Status.gone }
+  timer.tolerance = Duration(inC: tolerance_ns)
+  return 0
+}

@@ -1,0 +1,24 @@
+/* Tests of <runloopkit/runloopkit.h> as C hosts use it; XCTest runs them (RunLoopKitCTests). */
+#ifndef MODEL_TESTS_H
+#define MODEL_TESTS_H
+
+#include <stddef.h>
+
+typedef struct model_test {
+    const char *name;
+    void (*run)(void);
+} model_test;
+
+/* A list of tests, which ends with one without a name. */
+const model_test *model_loop_tests(void);
+const model_test *model_item_tests(void);
+const model_test *model_timer_tests(void);
+const model_test *model_perform_tests(void);
+
+/* rlk_loop_current, for Swift, which sees no functions of <runloopkit/...> here. */
+struct rlk_loop *model_current_loop(void);
+
+/* Runs a test on a thread of its own, which ends before the return. The number of failures; the first one in words. */
+int model_run(const model_test *test, char *ret_words, size_t size);
+
+#endif

@@ -1,0 +1,35 @@
+import CModel
+import RunLoopKitC
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// The C face, by hosts in C (Tests/CModel), each on a thread of its own.
+final class ModelInCTests: XCTestCase {
+  private func runAll(_ tests: UnsafePointer<model_test>?) {
+    var test = tests!
+    var count = 0
+    while let name = test.pointee.name {
+      var words = [CChar](repeating: 0, count: 512)
+      let failures = model_run(test, &words, words.count)
+      if failures > 0 {
+        let text = words.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        XCTFail("\(String(cString: name)): \(text), the first of \(failures)")
+      }
+      test += 1
+      count += 1
+    }
+    XCTAssertGreaterThan(count, 0)
+  }
+
+  func testLoops() { runAll(model_loop_tests()) }
+  func testItems() { runAll(model_item_tests()) }
+  func testTimers() { runAll(model_timer_tests()) }
+  func testPerforms() { runAll(model_perform_tests()) }
+
+  func test_RLK_C_9_loopsCrossOver() {
+    let loop = RunLoop.current
+    XCTAssertEqual(loop.handle, model_current_loop())
+    XCTAssertTrue(RunLoop.loop(ofHandle: model_current_loop()) === loop)
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * <runloopkit/base.h>: what all headers of the C face of RunLoopKit share: conventions, clocks, callouts.
+ *
+ * Conventions. Each holds unless a declaration says otherwise.
+ *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. One whose result is void,
+ *     bool or unsigned cannot fail. Output parameters come last, have names that begin with ret_, and are not written
+ *     if the function fails. A call that fails has changed nothing, and calls no release function [RLK-C-1].
+ *       -EINVAL     NULL where an object, a function or a place for the answer is wanted; an item of another kind; a
+ *                   mode that is no UTF-8; a `size` smaller than that of version 0.1 [RLK-C-2].
+ *       -EPERM      The call belongs to the loop's own thread, and another one made it.
+ *       -ESHUTDOWN  The loop's thread has ended.
+ *       -ECHILD     A child of fork(2) used what it inherited.
+ *       -ENOENT     The item has been invalidated.
+ *       -EBUSY, -EDEADLK, -ETIMEDOUT, -EAGAIN, -EPIPE and others: where a declaration says so.
+ *   - Handles: `rlk_loop *` and its kin are opaque and counted. What a function writes to a ret_ parameter is the
+ *     caller's, who gives it back with the release function of its type. A handle that is a parameter, or the result of
+ *     a function, is borrowed. A release function accepts NULL.
+ *   - NULL for a loop is the calling thread's loop; NULL for a mode is the default mode.
+ *   - Times are in nanoseconds, on the clock that the declaration names. A date is absolute; RLK_TIME_FOREVER never
+ *     comes.
+ *   - Callouts: a function and a `context`, which is stored and handed back. `release`, unless it is NULL, is called
+ *     with the context exactly once, when no callout with it runs or will run [RLK-C-3]. No lock is held in either, and
+ *     both may call every function of this interface.
+ *   - Structures begin with their `size`, which the caller sets to sizeof. Later versions append members; 0 in one
+ *     means what the version without it did [RLK-C-4].
+ *   - Thread: each declaration names who may call it.
+ *       [loop]             only the thread that owns the loop; others get -EPERM. For a callout: it is called there.
+ *       [any]              any thread.
+ *       [any, signal-safe] any thread, and signal handlers.
+ *   - Blocking: a function does not block.
+ *   - Since: a declaration exists since version 0.1.
+ *
+ * [RLK-...] numbers a promise. The test that proves it has the number in its name, or in a line that it writes.
+ */
+#ifndef RUNLOOPKIT_BASE_H
+#define RUNLOOPKIT_BASE_H
+
+#ifndef __linux__
+#error "RunLoopKit needs Linux: epoll, timerfd and eventfd"
+#endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+/** Stands before the declarations of a header, which have the linkage of C. */
+#define RLK_BEGIN_DECLS extern "C" {
+/** Stands behind them. */
+#define RLK_END_DECLS }
+#else
+/** Stands before the declarations of a header, which have the linkage of C. */
+#define RLK_BEGIN_DECLS
+/** Stands behind them. */
+#define RLK_END_DECLS
+#endif
+
+/** Exported by the shared library, which hides all other symbols. */
+#define RLK_API __attribute__((visibility("default")))
+
+RLK_BEGIN_DECLS
+
+/** The date that never comes. It is larger than every other one. */
+#define RLK_TIME_FOREVER UINT64_MAX
+
+/** The clocks of timers. */
+typedef enum rlk_clock {
+    RLK_CLOCK_MONOTONIC, /**< CLOCK_MONOTONIC; stands still while the machine is suspended. */
+    RLK_CLOCK_BOOTTIME,  /**< CLOCK_BOOTTIME; goes on meanwhile. */
+    RLK_CLOCK_REALTIME,  /**< CLOCK_REALTIME: the time of day, which may be set. */
+} rlk_clock;
+
+/**
+ * Work without an argument but its context.
+ *
+ * @param context The context that was given with the function.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlk_perform_fn)(void *context);
+
+/**
+ * Ends a context: no callout with it runs or will run. The function takes over what it was given.
+ *
+ * @param context The context.
+ *
+ * Thread: [any]: the one that caused the end.
+ */
+typedef void (*rlk_release_fn)(void *context);
+
+/**
+ * Reads a clock.
+ *
+ * @param clock The clock.
+ * @return Its time in nanoseconds; 0 if there is no such clock.
+ *
+ * Thread: [any].
+ */
+RLK_API uint64_t rlk_now(rlk_clock clock);
+
+RLK_END_DECLS
+#endif

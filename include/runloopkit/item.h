@@ -1,0 +1,276 @@
+/** <runloopkit/item.h>: what is a member of modes: observers, signalled sources, timers. */
+#ifndef RUNLOOPKIT_ITEM_H
+#define RUNLOOPKIT_ITEM_H
+
+#include <runloopkit/loop.h>
+
+RLK_BEGIN_DECLS
+
+/**
+ * What a mode has as a member: an observer, a source of any kind, a timer or a port. A function that is for one kind
+ * returns -EINVAL for another. rlk_item_retain and rlk_item_release count references; the loops that an item is a
+ * member of hold their own.
+ */
+typedef struct rlk_item rlk_item;
+
+/* ---- each item ---- */
+
+/**
+ * Counts one more reference.
+ *
+ * @param item The item.
+ * @return The same item, which the caller now owns a reference of; NULL for NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API rlk_item *rlk_item_retain(rlk_item *item);
+
+/**
+ * Gives a reference back. Does not take the item out of its modes.
+ *
+ * @param item The item, or NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API void rlk_item_release(rlk_item *item);
+
+/**
+ * Makes an item a member of a mode [RLK-C-6].
+ *
+ * @param loop The loop.
+ * @param item The item. A timer or an observer belongs to one loop at a time.
+ * @param mode The mode; RLK_MODE_COMMON for all common ones.
+ * @return 1; 0 (the item is invalid, a member already, or one of another loop); -EINVAL, -ESHUTDOWN, -ECHILD, -EMFILE.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_loop_add(rlk_loop *loop, rlk_item *item, const char *mode);
+
+/**
+ * Takes an item out of a mode.
+ *
+ * @param loop The loop.
+ * @param item The item.
+ * @param mode The mode.
+ * @return 1; 0 (it is no member); -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_loop_remove(rlk_loop *loop, rlk_item *item, const char *mode);
+
+/**
+ * Tells whether an item is a member of a mode.
+ *
+ * @param loop The loop.
+ * @param item The item.
+ * @param mode The mode.
+ * @return 1 or 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_loop_contains(rlk_loop *loop, rlk_item *item, const char *mode);
+
+/**
+ * Takes the item out of all modes of all loops, for ever. A second call does nothing.
+ *
+ * The context is released before the call returns, or by the loop's thread after the callout that runs [RLK-C-7].
+ *
+ * @param item The item.
+ * @return 0; -EINVAL.
+ *
+ * Thread: [any].  Re-entry: also from the item's own callout.
+ */
+RLK_API int rlk_item_invalidate(rlk_item *item);
+
+/**
+ * As rlk_item_invalidate, and waits for the end of a callout of the item that another thread runs.
+ *
+ * @param item       The item.
+ * @param timeout_ns The longest wait; RLK_TIME_FOREVER for any.
+ * @return 0; -EINVAL, -ETIMEDOUT (the item is invalid, and its callout still runs), -EDEADLK (that callout waits for
+ *         the calling thread).
+ *
+ * Thread: [any].  Blocks: until the callout ends.
+ */
+RLK_API int rlk_item_invalidate_and_wait(rlk_item *item, uint64_t timeout_ns);
+
+/**
+ * Tells whether an item may be called.
+ *
+ * @param item The item.
+ * @return True until it is invalidated; false for NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API bool rlk_item_is_valid(rlk_item *item);
+
+/**
+ * Names an item in descriptions.
+ *
+ * @param item  The item.
+ * @param label The name, which is copied; NULL for none.
+ * @return 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_item_set_label(rlk_item *item, const char *label);
+
+/**
+ * Tells a loop whether to run for the sake of an item: a mode whose members all do not keep it running is finished.
+ *
+ * @param item          The item.
+ * @param keeps_running True from the start.
+ * @return 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_item_set_keeps_running(rlk_item *item, bool keeps_running);
+
+/**
+ * Describes an item. The text is for people, and may be another one in each version.
+ *
+ * @param item   The item.
+ * @param buffer Receives the text and a 0; a longer text is cut off. NULL is allowed if size is 0.
+ * @param size   The bytes of the buffer.
+ * @return The length of the whole text, as snprintf(3); -EINVAL, -EOVERFLOW (more than INT_MAX).
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_item_describe(rlk_item *item, char *buffer, size_t size);
+
+/* ---- observers ---- */
+
+/** The moments of a run that an observer may be called at. */
+enum {
+    RLK_ENTRY = 1,           /**< The run begins. */
+    RLK_BEFORE_TIMERS = 2,   /**< A pass begins. */
+    RLK_BEFORE_SOURCES = 4,  /**< Blocks and sources are next. */
+    RLK_BEFORE_WAITING = 32, /**< The loop is about to wait. */
+    RLK_AFTER_WAITING = 64,  /**< It has waited. */
+    RLK_EXIT = 128,          /**< The run ends. */
+    RLK_ALL_ACTIVITIES = 0x0fffffff,
+};
+
+/**
+ * Called at a moment of a run.
+ *
+ * @param observer The observer.
+ * @param activity The moment: one bit.
+ * @param context  The context that was given with the function.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlk_observer_fn)(rlk_item *observer, uint32_t activity, void *context);
+
+/** What an observer is made of. Later versions append members: see `size`. */
+typedef struct rlk_observer_options {
+    size_t size;             /**< sizeof(rlk_observer_options). */
+    rlk_observer_fn observe; /**< Called at the moments. */
+    void *context;           /**< Handed to the functions. */
+    rlk_release_fn release;  /**< Or NULL. */
+    uint32_t activities;     /**< RLK_ENTRY and its kin. */
+    bool once;               /**< The observer is invalid after its first callout. */
+    int64_t order;           /**< Lower ones are called first. */
+} rlk_observer_options;
+
+/**
+ * Creates an observer. It is no member of any mode yet.
+ *
+ * @param options      Read during the call.
+ * @param ret_observer The observer, which the caller owns: rlk_item_release.
+ * @return 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_observer_create(const rlk_observer_options *options, rlk_item **ret_observer);
+
+/* ---- signalled sources ---- */
+
+/**
+ * Called in the pass after rlk_source_signal.
+ *
+ * @param source  The source.
+ * @param context The context that was given with the function.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlk_source_fn)(rlk_item *source, void *context);
+
+/**
+ * Called when a source has entered a mode, or has left it.
+ *
+ * @param loop    The loop.
+ * @param mode    The mode, for the time of the call.
+ * @param context The context that was given with the function.
+ *
+ * Thread: [any]: the one that added, removed or invalidated it, or whose loop ends.
+ */
+typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *context);
+
+/**
+ * Compares the contexts of two signalled sources: equal ones are one member of a mode.
+ *
+ * @param a A context.
+ * @param b The context of another source with the same function.
+ * @return True if they are equal.
+ *
+ * Thread: [any]: the one that adds, removes or looks for a source.
+ */
+typedef bool (*rlk_equal_fn)(const void *a, const void *b);
+
+/**
+ * A number of a context; that of equal contexts is the same.
+ *
+ * @param context The context that was given with the function.
+ * @return The number.
+ *
+ * Thread: [any]: the one that adds, removes or looks for a source.
+ */
+typedef uint64_t (*rlk_hash_fn)(const void *context);
+
+/** What a signalled source is made of. Later versions append members: see `size`. */
+typedef struct rlk_source_options {
+    size_t size;                 /**< sizeof(rlk_source_options). */
+    rlk_source_fn perform;       /**< Called after a signal. */
+    void *context;               /**< Handed to the functions. */
+    rlk_release_fn release;      /**< Or NULL. With one of the next four: called when the last reference is gone. */
+    rlk_source_hook_fn schedule; /**< Or NULL: called when the source has entered a mode. */
+    rlk_source_hook_fn cancel;   /**< Or NULL: called when the source has left a mode. */
+    rlk_equal_fn equal;          /**< Or NULL: a source equals itself only. */
+    rlk_hash_fn hash;            /**< With `equal`, and only with it. */
+    int64_t order;               /**< Lower ones are performed first. */
+} rlk_source_options;
+
+/**
+ * Creates a signalled source (version 0 of the model). It is no member of any mode yet.
+ *
+ * @param options    Read during the call.
+ * @param ret_source The source, which the caller owns: rlk_item_release.
+ * @return 0; -EINVAL (also: one of `equal` and `hash` without the other).
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_source_create(const rlk_source_options *options, rlk_item **ret_source);
+
+/**
+ * Marks a source: the next pass of a mode with it performs it. Wakes no loop: see rlk_loop_wake_up.
+ *
+ * @param source The source.
+ * @return 0; -EINVAL, -ENOENT.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_source_signal(rlk_item *source);
+
+/**
+ * Tells whether a source is marked.
+ *
+ * @param source The source.
+ * @return 1 or 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_source_is_signalled(rlk_item *source);
+
+RLK_END_DECLS
+#endif

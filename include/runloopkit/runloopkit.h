@@ -1,0 +1,11 @@
+/** <runloopkit/runloopkit.h>: the whole model of RunLoopKit for C. The conventions: <runloopkit/base.h>. */
+#ifndef RUNLOOPKIT_RUNLOOPKIT_H
+#define RUNLOOPKIT_RUNLOOPKIT_H
+
+#include <runloopkit/base.h>
+#include <runloopkit/item.h>
+#include <runloopkit/loop.h>
+#include <runloopkit/perform.h>
+#include <runloopkit/timer.h>
+
+#endif

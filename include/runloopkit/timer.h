@@ -1,0 +1,77 @@
+/** <runloopkit/timer.h>: timers with tolerance, on three clocks. */
+#ifndef RUNLOOPKIT_TIMER_H
+#define RUNLOOPKIT_TIMER_H
+
+#include <runloopkit/item.h>
+
+RLK_BEGIN_DECLS
+
+/**
+ * Called when a timer fires: at its date, or up to its tolerance later; never before.
+ *
+ * @param timer   The timer.
+ * @param context The context that was given with the function.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlk_timer_fn)(rlk_item *timer, void *context);
+
+/** What a timer is made of. Later versions append members: see `size`. */
+typedef struct rlk_timer_options {
+    size_t size;            /**< sizeof(rlk_timer_options). */
+    rlk_timer_fn fire;      /**< Called at the dates. */
+    void *context;          /**< Handed to the functions. */
+    rlk_release_fn release; /**< Or NULL. */
+    rlk_clock clock;        /**< The clock of its dates. */
+    uint64_t fire_date_ns;  /**< The first date; one in the past means now, RLK_TIME_FOREVER none. */
+    uint64_t
+        interval_ns; /**< 0: it fires once, and is invalid then. RLK_TIME_FOREVER: once for each date it is given. */
+    uint64_t tolerance_ns; /**< How late it may fire to save a wake. */
+} rlk_timer_options;
+
+/**
+ * Creates a timer. It is no member of any mode yet.
+ *
+ * @param options   Read during the call.
+ * @param ret_timer The timer, which the caller owns: rlk_item_release.
+ * @return 0; -EINVAL (also: no such clock).
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_timer_create(const rlk_timer_options *options, rlk_item **ret_timer);
+
+/**
+ * Sets the next date. A repeating timer goes on from there.
+ *
+ * @param timer   The timer.
+ * @param date_ns The date on the timer's clock; one in the past means now, RLK_TIME_FOREVER none.
+ * @return 0; -EINVAL, -ENOENT.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_timer_set_fire_date(rlk_item *timer, uint64_t date_ns);
+
+/**
+ * Reads the next date.
+ *
+ * @param timer       The timer.
+ * @param ret_date_ns The date on the timer's clock; RLK_TIME_FOREVER if it has none.
+ * @return 0; -EINVAL, -ENOENT.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_timer_fire_date(rlk_item *timer, uint64_t *ret_date_ns);
+
+/**
+ * Sets the tolerance.
+ *
+ * @param timer        The timer.
+ * @param tolerance_ns How late it may fire to save a wake; a repeating one at most half its interval.
+ * @return 0; -EINVAL, -ENOENT.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_timer_set_tolerance(rlk_item *timer, uint64_t tolerance_ns);
+
+RLK_END_DECLS
+#endif
