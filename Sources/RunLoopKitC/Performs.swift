@@ -19,8 +19,10 @@ struct Work {
   let modes: [RunLoop.Mode]
   let held: Held<rlk_perform_fn>
 
-  init?(_ given: UnsafePointer<rlk_work>?) {
+  /// Nil if C has described it wrongly: the context is still the caller's then.
+  init?(_ given: UnsafePointer<rlk_work>?, inOneMode: Bool = false) {
     guard let given = options(given), let perform = given.perform else { return nil }
+    guard !inOneMode || given.mode_count <= 1 else { return nil }
     guard let modes = namedModes(given.modes, given.mode_count) else { return nil }
     self.modes = modes
     held = Held(perform, given.context, given.release)
@@ -62,4 +64,81 @@ func rlk_loop_enqueue_work(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_
     try loop(handle).enqueue(in: work.modes[0], orIn: work.modes.dropFirst(), block: work.block)
     return 0
   }
+}
+
+@c @implementation
+func rlk_loop_perform_as_source(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
+  guard let work = Work(given) else { return Status.invalid }
+  return handingOver(work.held) { _ in
+    try loop(handle).performAsSource(in: work.modes[0], orIn: work.modes.dropFirst(), block: work.block)
+    return 0
+  }
+}
+
+@c @implementation
+func rlk_loop_perform_when_idle(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
+  guard let work = Work(given, inOneMode: true) else { return Status.invalid }
+  return handingOver(work.held) { _ in
+    try loop(handle).performWhenIdle(in: work.modes[0], block: work.block)
+    return 0
+  }
+}
+
+@c @implementation
+func rlk_loop_perform_and_wait(
+  _ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ timeout_ns: UInt64, _ perform: rlk_perform_fn!,
+  _ context: UnsafeMutableRawPointer!
+) -> Int32 {
+  guard let perform, let mode = mode(name) else { return Status.invalid }
+  return Status.of {
+    try loop(handle).performAndWait(in: mode, timeout: limit(timeout_ns)) { perform(context) }
+    return 0
+  }
+}
+
+// MARK: After a delay
+
+@c @implementation
+func rlk_loop_perform_after(
+  _ handle: OpaquePointer!, _ delay_ns: UInt64, _ tolerance_ns: UInt64, _ given: UnsafePointer<rlk_work>!,
+  _ ret_delayed: UnsafeMutablePointer<OpaquePointer?>!
+) -> Int32 {
+  guard let work = Work(given) else { return Status.invalid }
+  return handingOver(work.held) { _ in
+    let delayed = try loop(handle).perform(
+      after: Duration(inC: delay_ns), tolerance: Duration(inC: tolerance_ns), in: work.modes[0],
+      orIn: work.modes.dropFirst(), target: nil, key: nil, block: work.block, onDrop: nil)
+    if let ret_delayed { ret_delayed.pointee = owned(delayed) }
+    return 0
+  }
+}
+
+@c @implementation
+func rlk_delayed_cancel(_ delayed: OpaquePointer!) -> Int32 {
+  guard let delayed = object(delayed, as: RunLoop.DelayedPerform.self) else { return Status.invalid }
+  return delayed.cancel().inC
+}
+
+@c @implementation
+func rlk_delayed_is_pending(_ delayed: OpaquePointer!) -> Bool {
+  object(delayed, as: RunLoop.DelayedPerform.self)?.isPending ?? false
+}
+
+@c @implementation
+func rlk_delayed_release(_ delayed: OpaquePointer!) { release(delayed, RunLoop.DelayedPerform.self) }
+
+// MARK: Scopes
+
+@c @implementation
+func rlk_scope_defer(_ perform: rlk_perform_fn!, _ context: UnsafeMutableRawPointer!) -> Int32 {
+  guard let perform else { return Status.invalid }
+  RunLoop.Scope.deferred { perform(context) }
+  return 0
+}
+
+@c @implementation
+func rlk_scope_with(_ perform: rlk_perform_fn!, _ context: UnsafeMutableRawPointer!) -> Int32 {
+  guard let perform else { return Status.invalid }
+  RunLoop.Scope.with { perform(context) }
+  return 0
 }

@@ -27,6 +27,10 @@ final class ModelInCTests: XCTestCase {
   func testTimers() { runAll(model_timer_tests()) }
   func testPerforms() { runAll(model_perform_tests()) }
 
+  func testSources() { runAll(model_source_tests()) }
+  func testHosts() { runAll(model_host_tests()) }
+  func testThreads() { runAll(model_thread_tests()) }
+
   func test_RLK_C_9_loopsCrossOver() {
     let loop = RunLoop.current
     XCTAssertEqual(loop.handle, model_current_loop())

@@ -55,7 +55,7 @@
 #define RLK_END_DECLS
 #endif
 
-/** Exported by the shared library, which hides all other symbols. */
+/** Exported by the shared library, which hides all other symbols [RLK-C-11]. */
 #define RLK_API __attribute__((visibility("default")))
 
 RLK_BEGIN_DECLS

@@ -51,5 +51,116 @@ RLK_API int rlk_loop_perform_work(rlk_loop *loop, const rlk_work *work);
  */
 RLK_API int rlk_loop_enqueue_work(rlk_loop *loop, const rlk_work *work);
 
+/**
+ * As rlk_loop_perform_work; a run that shall return after a source was served returns after this work, too.
+ *
+ * @param loop The loop.
+ * @param work Read during the call.
+ * @return 0; -EINVAL, -ESHUTDOWN, -ECHILD.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_loop_perform_as_source(rlk_loop *loop, const rlk_work *work);
+
+/**
+ * Runs work once when the loop has nothing else to do: before it would wait.
+ *
+ * @param loop The loop.
+ * @param work Read during the call; in one mode.
+ * @return 0; -EINVAL (also: several modes), -ESHUTDOWN, -ECHILD.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_loop_perform_when_idle(rlk_loop *loop, const rlk_work *work);
+
+/**
+ * Runs a function on the loop's thread and waits for its end. On that thread it is called at once.
+ *
+ * @param loop       The loop.
+ * @param mode       The mode.
+ * @param timeout_ns The longest wait for its beginning; RLK_TIME_FOREVER for any. Afterwards it never begins.
+ * @param perform    The function.
+ * @param context    Handed to it; the caller's all the time.
+ * @return 0 (it has run); -EINVAL, -ETIMEDOUT, -EDEADLK, -ESHUTDOWN, -ECHILD (it has not, and will not).
+ *
+ * Thread: [any].  Blocks: until the function returns, or the time is over.
+ */
+RLK_API int rlk_loop_perform_and_wait(
+    rlk_loop *loop, const char *mode, uint64_t timeout_ns, rlk_perform_fn perform, void *context);
+
+/* ---- after a delay ---- */
+
+/** Work that waits for its date. Who asked for it owns a reference: rlk_delayed_release, which does not cancel it. */
+typedef struct rlk_delayed rlk_delayed;
+
+/**
+ * Runs work once after a delay.
+ *
+ * @param loop         The loop.
+ * @param delay_ns     From now, on CLOCK_MONOTONIC.
+ * @param tolerance_ns How late it may run to save a wake.
+ * @param work         Read during the call.
+ * @param ret_delayed  The work, which the caller owns a reference of: rlk_delayed_release. NULL if it is not wanted.
+ * @return 0; -EINVAL, -ESHUTDOWN, -ECHILD, -EMFILE.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_loop_perform_after(
+    rlk_loop *loop, uint64_t delay_ns, uint64_t tolerance_ns, const rlk_work *work, rlk_delayed **ret_delayed);
+
+/**
+ * Takes work back.
+ *
+ * @param delayed The work.
+ * @return 1 (it will not run); 0 (it has begun, or was taken back); -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_delayed_cancel(rlk_delayed *delayed);
+
+/**
+ * Tells whether work still waits.
+ *
+ * @param delayed The work.
+ * @return True if so; false for NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API bool rlk_delayed_is_pending(rlk_delayed *delayed);
+
+/**
+ * Gives a reference back.
+ *
+ * @param delayed The work, or NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API void rlk_delayed_release(rlk_delayed *delayed);
+
+/* ---- scopes ---- */
+
+/**
+ * Runs a function when the innermost scope of the calling thread ends: with the pass of a run, at rlk_scope_with's end,
+ * or with the thread. The last one comes first.
+ *
+ * @param perform The function.
+ * @param context Handed to it.
+ * @return 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_scope_defer(rlk_perform_fn perform, void *context);
+
+/**
+ * Runs a function in a scope of its own.
+ *
+ * @param perform Called before the return.
+ * @param context Handed to it.
+ * @return 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_scope_with(rlk_perform_fn perform, void *context);
+
 RLK_END_DECLS
 #endif

@@ -3,9 +3,13 @@
 #define RUNLOOPKIT_RUNLOOPKIT_H
 
 #include <runloopkit/base.h>
+#include <runloopkit/blocks.h>
+#include <runloopkit/host.h>
 #include <runloopkit/item.h>
 #include <runloopkit/loop.h>
 #include <runloopkit/perform.h>
+#include <runloopkit/source.h>
+#include <runloopkit/thread.h>
 #include <runloopkit/timer.h>
 
 #endif

@@ -14,6 +14,9 @@ const model_test *model_loop_tests(void);
 const model_test *model_item_tests(void);
 const model_test *model_timer_tests(void);
 const model_test *model_perform_tests(void);
+const model_test *model_source_tests(void);
+const model_test *model_host_tests(void);
+const model_test *model_thread_tests(void);
 
 /* rlk_loop_current, for Swift, which sees no functions of <runloopkit/...> here. */
 struct rlk_loop *model_current_loop(void);

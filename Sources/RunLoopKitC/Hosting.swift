@@ -1,0 +1,51 @@
+internal import CRunLoopKit
+internal import RunLoopKit
+
+// The bodies of <runloopkit/host.h>; what they promise stands there.
+
+@c @implementation
+func rlk_loop_host_descriptor(
+  _ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ ret_generation: UnsafeMutablePointer<UInt64>!
+) -> Int32 {
+  guard let mode = mode(name) else { return Status.invalid }
+  return Status.of {
+    let host = try loop(handle).hostDescriptor(in: mode)
+    if let ret_generation { ret_generation.pointee = host.generation }
+    return host.fileDescriptor
+  }
+}
+
+@c @implementation
+func rlk_loop_prepare_to_wait(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+  guard let mode = mode(name) else { return Status.invalid }
+  return Status.of { try loop(handle).prepareToWait(in: mode).inC }
+}
+
+@c @implementation
+func rlk_loop_run_pending_work(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+  guard let mode = mode(name) else { return Status.invalid }
+  return Status.of { try loop(handle).runPendingWork(in: mode).rawValue }
+}
+
+// MARK: Figures
+
+@c @implementation
+func rlk_loop_collect_statistics(_ handle: OpaquePointer!, _ collects: Bool) -> Int32 {
+  loop(handle).collectsStatistics = collects
+  return 0
+}
+
+@c @implementation
+func rlk_loop_read_statistics(
+  _ handle: OpaquePointer!, _ ret_statistics: UnsafeMutablePointer<rlk_loop_statistics>!
+) -> Int32 {
+  guard let ret_statistics, options(UnsafePointer(ret_statistics)) != nil else { return Status.invalid }
+  let counted = loop(handle).statistics
+  ret_statistics.pointee = rlk_loop_statistics(
+    size: MemoryLayout<rlk_loop_statistics>.stride, runs: UInt64(counted.runs), passes: UInt64(counted.passes),
+    sleeps: UInt64(counted.sleeps), spurious_wakes: UInt64(counted.spuriousWakes),
+    timers_fired: UInt64(counted.timersFired), sources_performed: UInt64(counted.sourcesPerformed),
+    port_callouts: UInt64(counted.portCallouts), blocks_performed: UInt64(counted.blocksPerformed),
+    busy_time_ns: counted.busyTime.nanosecondsRoundedUp, sleep_time_ns: counted.sleepTime.nanosecondsRoundedUp)
+  return 0
+}

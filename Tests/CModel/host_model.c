@@ -1,0 +1,91 @@
+#include <poll.h>
+
+#include "model.h"
+
+static bool is_readable(int descriptor) {
+    struct pollfd polled = {.fd = descriptor, .events = POLLIN};
+    return poll(&polled, 1, 0) == 1;
+}
+
+static void test_hosting(void) {
+    int performed = 0;
+    uint64_t generation = 77, again = 78;
+    rlk_item *keeper = model_keeper();
+    int descriptor = rlk_loop_host_descriptor(NULL, NULL, &generation);
+    CHECK(descriptor >= 0);
+    CHECK_IS(rlk_loop_host_descriptor(NULL, NULL, &again), descriptor);
+    CHECK_IS(rlk_loop_host_descriptor(NULL, NULL, NULL), descriptor);
+    CHECK_IS(again, generation);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0);
+    CHECK(!is_readable(descriptor));
+    CHECK_IS(rlk_loop_perform(NULL, NULL, model_count, &performed), 0);
+    CHECK(is_readable(descriptor));
+    CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), RLK_RUN_TIMED_OUT);
+    CHECK_IS(performed, 1);
+    CHECK_IS(rlk_source_signal(keeper), 0);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 1);
+    CHECK_IS(rlk_loop_stop(NULL), 0);
+    CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), RLK_RUN_STOPPED);
+    CHECK_IS(rlk_item_invalidate(keeper), 0);
+    rlk_item_release(keeper);
+}
+
+static void host_wrongly(void *loop) {
+    CHECK_IS(rlk_loop_host_descriptor(loop, NULL, NULL), -EPERM);
+    CHECK_IS(rlk_loop_prepare_to_wait(loop, NULL), -EPERM);
+    CHECK_IS(rlk_loop_run_pending_work(loop, NULL), -EPERM);
+}
+
+static void host_inside(void *context) {
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), -EBUSY);
+    CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), -EBUSY);
+    model_count(context);
+}
+
+static void test_RLK_C_2_bad_hosts(void) {
+    int performed = 0;
+    static const char *const bad[] = {NO_MODE, RLK_MODE_COMMON};
+    for (int i = 0; i < 2; i++) {
+        CHECK_IS(rlk_loop_host_descriptor(NULL, bad[i], NULL), -EINVAL);
+        CHECK_IS(rlk_loop_prepare_to_wait(NULL, bad[i]), -EINVAL);
+        CHECK_IS(rlk_loop_run_pending_work(NULL, bad[i]), -EINVAL);
+    }
+    model_on_thread(host_wrongly, rlk_loop_current());
+    CHECK_IS(rlk_loop_perform(NULL, NULL, host_inside, &performed), 0);
+    rlk_loop_run_in_mode(NULL, NULL, 0, false);
+    CHECK_IS(performed, 1);
+    rlk_loop *ended = model_ended_loop();
+    CHECK_IS(rlk_loop_host_descriptor(ended, NULL, NULL), -ESHUTDOWN);
+    rlk_loop_release(ended);
+}
+
+static void test_statistics(void) {
+    int performed = 0;
+    struct {
+        rlk_loop_statistics known;
+        uint64_t later;
+    } grown = {.known = {.size = sizeof grown}, .later = 9};
+    CHECK_IS(rlk_loop_collect_statistics(NULL, true), 0);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, model_count, &performed), 0);
+    rlk_loop_run_in_mode(NULL, NULL, 0, false);
+    CHECK_IS(rlk_loop_read_statistics(NULL, &grown.known), 0);
+    CHECK_IS(grown.known.size, sizeof grown.known);
+    CHECK_IS(grown.known.runs, 1);
+    CHECK_IS(grown.known.passes, 1);
+    CHECK_IS(grown.known.blocks_performed, 1);
+    CHECK_IS(grown.later, 9);
+    CHECK_IS(rlk_loop_collect_statistics(NULL, false), 0);
+    grown.known.size = sizeof grown.known - 1;
+    CHECK_IS(rlk_loop_read_statistics(NULL, &grown.known), -EINVAL);
+    CHECK_IS(rlk_loop_read_statistics(NULL, NULL), -EINVAL);
+}
+
+const model_test *model_host_tests(void) {
+    static const model_test tests[] = {
+        {"hosting", test_hosting},
+        {"RLK-C-2 bad hosts", test_RLK_C_2_bad_hosts},
+        {"statistics", test_statistics},
+        {NULL, NULL},
+    };
+    return tests;
+}

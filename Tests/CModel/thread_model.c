@@ -1,0 +1,114 @@
+#include "model.h"
+
+struct set_up {
+    int called, released, status;
+    rlk_loop *loop;
+};
+
+static int set_up(rlk_loop *loop, void *context) {
+    struct set_up *set_up = context;
+    CHECK(rlk_loop_is_current(loop));
+    set_up->loop = loop;
+    set_up->called++;
+    return set_up->status;
+}
+static void released(void *context) {
+    ++((struct set_up *)context)->released;
+}
+
+static void join_itself(void *thread) {
+    CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), -EDEADLK);
+}
+
+static void test_threads(void) {
+    int performed = 0, dropped = 0;
+    struct set_up is = {.called = 0};
+    rlk_thread *thread = NULL;
+    rlk_thread_options options = {
+        .size = sizeof options, .name = "model", .set_up = set_up, .context = &is, .release = released};
+    rlk_work work = {.size = sizeof work, .perform = model_count, .context = &performed};
+    CHECK_IS(rlk_thread_create(&options, &thread), 0);
+    CHECK(rlk_thread_loop(thread) == NULL && !rlk_thread_is_running(thread));
+    CHECK_IS(rlk_thread_perform(thread, &work), -ESRCH);
+    CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), 0);
+    CHECK_IS(rlk_thread_start(thread), 0);
+    CHECK_IS(is.called, 1);
+    CHECK(rlk_thread_loop(thread) == is.loop && rlk_thread_is_running(thread));
+    CHECK_IS(rlk_thread_start(thread), -EALREADY);
+    CHECK_IS(rlk_thread_join(thread, 0), -ETIMEDOUT);
+    CHECK_IS(rlk_loop_perform_and_wait(is.loop, NULL, RLK_TIME_FOREVER, join_itself, thread), 0);
+    CHECK_IS(rlk_thread_perform(thread, &work), 0);
+    CHECK_IS(rlk_thread_stop(thread, RLK_ENDING_AFTER_DUE_WORK), 0);
+    work.release = model_count;
+    work.context = &dropped;
+    CHECK_IS(rlk_thread_perform(thread, &work), -ESHUTDOWN);
+    CHECK_IS(dropped, 0);
+    CHECK_IS(rlk_thread_stop(thread, RLK_ENDING_NOW), 0);
+    CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), 0);
+    CHECK(performed <= 1 && !rlk_thread_is_running(thread));
+    CHECK_IS(is.released, 1);
+    rlk_thread_release(thread);
+}
+
+static void test_work_before_the_stop(void) {
+    int performed = 0;
+    rlk_thread *thread = NULL;
+    rlk_thread_options options = {.size = sizeof options};
+    rlk_work work = {.size = sizeof work, .perform = model_count, .context = &performed, .release = model_count};
+    CHECK_IS(rlk_thread_create(&options, &thread), 0);
+    CHECK_IS(rlk_thread_start(thread), 0);
+    CHECK_IS(rlk_thread_perform(thread, &work), 0);
+    CHECK_IS(rlk_thread_stop(thread, RLK_ENDING_AFTER_DUE_WORK), 0);
+    CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), 0);
+    CHECK_IS(performed, 2);
+    rlk_thread_release(thread);
+}
+
+static void test_RLK_C_2_bad_threads(void) {
+    static const char *const two[] = {"one", "two"};
+    struct set_up is = {.status = -ENOSPC};
+    rlk_thread *thread = NULL;
+    rlk_work work = {.size = sizeof work, .perform = model_count, .context = &is, .release = released};
+    rlk_thread_options options = {.size = sizeof options, .set_up = set_up, .context = &is, .release = released};
+    CHECK_IS(rlk_thread_create(NULL, &thread), -EINVAL);
+    CHECK_IS(rlk_thread_create(&options, NULL), -EINVAL);
+    options.name = NO_MODE;
+    CHECK_IS(rlk_thread_create(&options, &thread), -EINVAL);
+    options.name = NULL;
+    options.size--;
+    CHECK_IS(rlk_thread_create(&options, &thread), -EINVAL);
+    CHECK(thread == NULL);
+    CHECK_IS(is.released, 0);
+    options.size++;
+    CHECK_IS(rlk_thread_create(&options, &thread), 0);
+    CHECK_IS(rlk_thread_stop(thread, (rlk_ending)5), -EINVAL);
+    CHECK_IS(rlk_thread_perform(thread, NULL), -EINVAL);
+    work.modes = two, work.mode_count = 2;
+    CHECK_IS(rlk_thread_perform(thread, &work), -EINVAL);
+    CHECK_IS(rlk_thread_start(thread), -ENOSPC);
+    CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), 0);
+    rlk_thread_release(thread);
+    CHECK_IS(is.called, 1);
+    CHECK_IS(is.released, 1);
+    options.stack_size = 1;
+    CHECK_IS(rlk_thread_create(&options, &thread), 0);
+    CHECK_IS(rlk_thread_start(thread), -EINVAL);
+    rlk_thread_release(thread);
+    CHECK_IS(is.called, 1);
+    CHECK_IS(is.released, 2);
+    CHECK_IS(rlk_thread_start(NULL), -EINVAL);
+    CHECK_IS(rlk_thread_stop(NULL, RLK_ENDING_NOW), -EINVAL);
+    CHECK_IS(rlk_thread_join(NULL, 0), -EINVAL);
+    CHECK(rlk_thread_loop(NULL) == NULL && !rlk_thread_is_running(NULL));
+    rlk_thread_release(NULL);
+}
+
+const model_test *model_thread_tests(void) {
+    static const model_test tests[] = {
+        {"threads", test_threads},
+        {"work before the stop", test_work_before_the_stop},
+        {"RLK-C-2 bad threads", test_RLK_C_2_bad_threads},
+        {NULL, NULL},
+    };
+    return tests;
+}

@@ -1,0 +1,84 @@
+/** <runloopkit/host.h>: a loop inside another one, which polls its descriptor; and the figures of a loop. */
+#ifndef RUNLOOPKIT_HOST_H
+#define RUNLOOPKIT_HOST_H
+
+#include <runloopkit/loop.h>
+
+RLK_BEGIN_DECLS
+
+/**
+ * The descriptor that a host polls for reading, level-triggered, for a mode of the loop.
+ *
+ * @param loop           The loop, which the calling thread owns.
+ * @param mode           The mode; not RLK_MODE_COMMON.
+ * @param ret_generation Another number if the descriptor was made anew: an epoll instance of the host must watch it
+ *                       again. Ask after each rlk_loop_run_pending_work. NULL if it is not wanted.
+ * @return The descriptor, which stays the loop's; -EINVAL, -EPERM, -ESHUTDOWN, -ECHILD, -EMFILE.
+ *
+ * Thread: [loop].
+ */
+RLK_API int rlk_loop_host_descriptor(rlk_loop *loop, const char *mode, uint64_t *ret_generation);
+
+/**
+ * Prepares the loop for the host's wait; to be called before each one. Calls the observers of before-waiting.
+ *
+ * @param loop The loop, which the calling thread owns.
+ * @param mode The mode; not RLK_MODE_COMMON.
+ * @return 1 (work is pending: do not wait); 0 (the descriptor becomes readable when there is some); -EINVAL, -EPERM,
+ *         -ESHUTDOWN, -ECHILD, -EBUSY (inside a run), -EMFILE.
+ *
+ * Thread: [loop].
+ */
+RLK_API int rlk_loop_prepare_to_wait(rlk_loop *loop, const char *mode);
+
+/**
+ * Runs what is pending: a pass that does not wait, or none if nothing is.
+ *
+ * @param loop The loop, which the calling thread owns.
+ * @param mode The mode; not RLK_MODE_COMMON.
+ * @return RLK_RUN_STOPPED if the loop was stopped since rlk_loop_prepare_to_wait, RLK_RUN_TIMED_OUT and its kin; errors
+ *         as rlk_loop_prepare_to_wait.
+ *
+ * Thread: [loop].
+ */
+RLK_API int rlk_loop_run_pending_work(rlk_loop *loop, const char *mode);
+
+/** Figures of a loop. Later versions append members: see `size`. */
+typedef struct rlk_loop_statistics {
+    size_t size;                /**< The caller sets it to sizeof(rlk_loop_statistics). */
+    uint64_t runs;              /**< Runs that have ended or are on the stack. */
+    uint64_t passes;            /**< Their passes. */
+    uint64_t sleeps;            /**< Waits that slept. */
+    uint64_t spurious_wakes;    /**< Sleeps that ended without work. */
+    uint64_t timers_fired;      /**< Callouts of timers. */
+    uint64_t sources_performed; /**< Callouts of signalled sources. */
+    uint64_t port_callouts;     /**< Callouts of descriptors, signals and ports. */
+    uint64_t blocks_performed;  /**< Work that was done. */
+    uint64_t busy_time_ns;      /**< Time in callouts. */
+    uint64_t sleep_time_ns;     /**< Time asleep. */
+} rlk_loop_statistics;
+
+/**
+ * Tells a loop whether to count. It does not from the start.
+ *
+ * @param loop     The loop.
+ * @param collects True: from now on.
+ * @return 0. Cannot fail.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_loop_collect_statistics(rlk_loop *loop, bool collects);
+
+/**
+ * Reads what was counted.
+ *
+ * @param loop           The loop.
+ * @param ret_statistics The figures. The caller owns the structure and sets its `size` before.
+ * @return 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_loop_read_statistics(rlk_loop *loop, rlk_loop_statistics *ret_statistics);
+
+RLK_END_DECLS
+#endif

@@ -1,0 +1,152 @@
+/** <runloopkit/source.h>: sources that the kernel signals: descriptors, counters, and signals of the process. */
+#ifndef RUNLOOPKIT_SOURCE_H
+#define RUNLOOPKIT_SOURCE_H
+
+#include <runloopkit/item.h>
+
+RLK_BEGIN_DECLS
+
+/** The interest of a descriptor, and its readiness. RLK_HANGUP and RLK_ERROR are reported whatever the interest is. */
+enum {
+    RLK_READABLE = 1,   /**< A read does not block: there are bytes, or the end of the file. */
+    RLK_WRITABLE = 2,   /**< A write does not block. */
+    RLK_HANGUP = 4,     /**< The peer has closed, or has at least shut down writing. */
+    RLK_ERROR = 8,      /**< The descriptor has an error. */
+    RLK_PRIORITY = 128, /**< Urgent data. */
+};
+
+/** When a ready descriptor is served. */
+typedef enum rlk_trigger {
+    RLK_TRIGGER_LEVEL,    /**< While it is ready. */
+    RLK_TRIGGER_EDGE,     /**< Once for each change. */
+    RLK_TRIGGER_ONE_SHOT, /**< Once, until its interest is set again. */
+} rlk_trigger;
+
+/**
+ * Called when a descriptor is ready.
+ *
+ * @param source    The source.
+ * @param readiness RLK_READABLE and its kin.
+ * @param context   The context that was given with the function.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlk_descriptor_fn)(rlk_item *source, uint32_t readiness, void *context);
+
+/** What the source of a descriptor is made of. Later versions append members: see `size`. */
+typedef struct rlk_descriptor_options {
+    size_t size;             /**< sizeof(rlk_descriptor_options). */
+    rlk_descriptor_fn ready; /**< Called when it is ready. */
+    void *context;           /**< Handed to the functions. */
+    rlk_release_fn release;  /**< Or NULL. */
+    int descriptor;          /**< The descriptor; open when the source is added, and for as long as it is a member. */
+    uint32_t interest;       /**< RLK_READABLE and its kin. */
+    rlk_trigger trigger;     /**< When it is served. */
+    bool owns_descriptor;    /**< The source closes it when it is invalidated. If the creation fails, nobody does. */
+    bool always_ready;       /**< A file, which epoll refuses, counts as ready; else adding it is -EPERM. */
+} rlk_descriptor_options;
+
+/**
+ * Creates the source of a descriptor.
+ *
+ * @param options    Read during the call.
+ * @param ret_source The source, which the caller owns: rlk_item_release.
+ * @return 0; -EINVAL (also: no such trigger), -EBADF, -EISDIR.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_descriptor_create(const rlk_descriptor_options *options, rlk_item **ret_source);
+
+/**
+ * Sets the interest. A source that rests, after its one shot or the end of its file, is served again.
+ *
+ * @param source   The source of a descriptor.
+ * @param interest RLK_READABLE and its kin; 0: hang-ups and errors only.
+ * @return 0; -EINVAL, -ENOENT, -EBADF.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_descriptor_set_interest(rlk_item *source, uint32_t interest);
+
+/**
+ * Called when a counter (eventfd(2), timerfd_create(2), a pipe of eight-byte records) had something; it was read.
+ *
+ * @param source  The source.
+ * @param context The context that was given with the function.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlk_counter_fn)(rlk_item *source, void *context);
+
+/**
+ * Creates the source of a counter (version 1 of the model).
+ *
+ * @param descriptor The counter, which stays the caller's; open for as long as the source is a member of a mode.
+ * @param ready      Called when it had something.
+ * @param context    Handed to the functions.
+ * @param release    Or NULL.
+ * @param ret_source The source, which the caller owns: rlk_item_release.
+ * @return 0; -EINVAL, -EBADF.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_counter_create(
+    int descriptor, rlk_counter_fn ready, void *context, rlk_release_fn release, rlk_item **ret_source);
+
+/** A signal that was received. Later versions append members. */
+typedef struct rlk_signal_info {
+    size_t size;        /**< How many bytes the library has written. */
+    int32_t signal;     /**< Its number. */
+    int32_t code;       /**< SI_USER and its kin. */
+    int32_t process_id; /**< Who sent it. */
+    uint32_t user_id;   /**< Of the sender. */
+    int32_t status;     /**< Of SIGCHLD: the exit status, or the signal. */
+    int32_t value;      /**< Of sigqueue(3). */
+} rlk_signal_info;
+
+/**
+ * Called when a signal was received.
+ *
+ * @param source  The source.
+ * @param info    The signal, for the time of the call.
+ * @param context The context that was given with the function.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlk_signal_fn)(rlk_item *source, const rlk_signal_info *info, void *context);
+
+/** What the source of signals is made of. Later versions append members: see `size`. */
+typedef struct rlk_signal_options {
+    size_t size;            /**< sizeof(rlk_signal_options). */
+    rlk_signal_fn receive;  /**< Called for each signal. */
+    void *context;          /**< Handed to the functions. */
+    rlk_release_fn release; /**< Or NULL. */
+    const int *signals;     /**< Their numbers. */
+    size_t signal_count;    /**< How many: at least one. */
+} rlk_signal_options;
+
+/**
+ * Creates the source of signals. While it is a member of a mode, they are blocked in the threads that the loop's thread
+ * starts; block them in main before the first thread starts, with rlk_signals_block.
+ *
+ * @param options    Read during the call.
+ * @param ret_source The source, which the caller owns: rlk_item_release.
+ * @return 0; -EINVAL (also: no signal, or one that nobody can receive), -EMFILE.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_signal_create(const rlk_signal_options *options, rlk_item **ret_source);
+
+/**
+ * Blocks signals in the calling thread, and in the threads that it starts from now on.
+ *
+ * @param signals The numbers.
+ * @param count   How many.
+ * @return 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_signals_block(const int *signals, size_t count);
+
+RLK_END_DECLS
+#endif
