@@ -41,11 +41,12 @@ package enum TaskWork {
 
   /// A task sleeps for a millisecond, again and again: how late it goes on.
   package static func sleeps(
-    _ count: Int, _ result: inout bench_result, _ sleep: @escaping @Sendable (UInt64) async throws -> Void
+    _ count: Int, on executor: (any TaskExecutor)? = nil, _ result: inout bench_result,
+    _ sleep: @escaping @Sendable (UInt64) async throws -> Void
   ) {
     let (samples, done) = (Samples(count), Gate())
     bench_begin(&result)
-    Task.detached {
+    Task.detached(executorPreference: executor) {
       for _ in 0..<count {
         let due = bench_now() + 1_000_000
         do { try await sleep(due) } catch { fatalError("\(error)") }
@@ -61,12 +62,12 @@ package enum TaskWork {
 
   /// The calling thread sends, and a task receives.
   package static func elements(
-    _ result: inout bench_result, _ count: Int, send: () throws -> Void,
+    _ result: inout bench_result, _ count: Int, on executor: (any TaskExecutor)? = nil, send: () throws -> Void,
     receive: @escaping @Sendable () async throws -> Void
   ) {
     let done = Gate()
     bench_begin(&result)
-    Task.detached {
+    Task.detached(executorPreference: executor) {
       do { try await receive() } catch { fatalError("\(error)") }
       done.open()
     }

@@ -103,7 +103,10 @@ extension Workload {
     Workload("actor_hop", "free", "the same, not pinned", .latency, count: 4000),
     Workload("actor_jobs", "64", "64 tasks call one actor", count: 200_000, size: 64),
     Workload("task_sleep", "1ms", "a task sleeps for 1 ms: how late it goes on", .latency, count: 300, quick: few),
+    Workload(
+      "task_sleep", "loop", "the same, of a task that runs on the loop", .latency, count: 300, active: 1, quick: few),
     Workload("task_stream", "", "an element to a task that awaits a sequence", count: 50000, size: 64),
+    Workload("task_stream", "loop", "the same, to a task that runs on the loop", count: 50000, size: 64, active: 1),
   ]
 
   private static let memory = [

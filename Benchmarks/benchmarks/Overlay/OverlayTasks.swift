@@ -21,7 +21,7 @@ extension Overlay {
   static let taskSleep: Body = { args, result in
     try onLoopThread(args) { loop in
       let clock = loop.clock
-      TaskWork.sleeps(Int(args.count), &result) { due in
+      TaskWork.sleeps(Int(args.count), on: executor(args, loop), &result) { due in
         try await clock.sleep(until: RunLoop.Instant(nanoseconds: due), tolerance: .zero)
       }
     }
@@ -31,7 +31,7 @@ extension Overlay {
     try onLoopThread(args) { loop in
       let count = Int(args.count)
       let (right, messages) = loop.messages(queueLimit: Int(args.size))
-      TaskWork.elements(&result, count) {
+      TaskWork.elements(&result, count, on: executor(args, loop)) {
         for number in 0..<count { try right.send(RunLoop.Message(id: UInt32(truncatingIfNeeded: number))) }
       } receive: {
         var left = count
@@ -41,6 +41,11 @@ extension Overlay {
         }
       }
     }
+  }
+
+  /// The task runs on the loop, or beside it.
+  private static func executor(_ args: bench_args, _ loop: RunLoop) -> RunLoop.Executor? {
+    args.active == 1 ? loop.executor : nil
   }
 
   /// Beside a thread with a loop that runs.
