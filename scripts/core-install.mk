@@ -25,13 +25,15 @@ core-install-paths:
 # earlier `sudo make install`). In the .pc file what lies below the prefix is told by it.
 core-descriptions: core-install-paths
 	@mkdir -p $(CORE_BUILD)
-	@here=$$(realpath -ms --relative-to="$(LIBDIR)/cmake/crunloop" "$(INCLUDEDIR)") && [ -n "$$here" ] || \
+	@pointer=$$($(CC) $(CFLAGS) -dM -E -x c /dev/null | sed -n 's/^.define __SIZEOF_POINTER__ //p') && [ -n "$$pointer" ] || \
+		{ echo "$(CC) does not tell the size of a pointer" >&2; exit 1; }; \
+	here=$$(realpath -ms --relative-to="$(LIBDIR)/cmake/crunloop" "$(INCLUDEDIR)") && [ -n "$$here" ] || \
 		{ echo "realpath of coreutils is needed: it takes -m, -s and --relative-to" >&2; exit 1; }; \
 	for name in $(CORE_DESCRIPTIONS); do \
 		sed -e 's|@VERSION@|$(CORE_VERSION)|; s|@SONAME@|$(CORE_SONAME)|; s|@PREFIX@|$(PREFIX)|' \
 			-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
 			-e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
-			-e "s|@INCLUDE_FROM_HERE@|$$here|" packaging/$$name.in >$(CORE_BUILD)/$$name.$$$$ && \
+			-e "s|@INCLUDE_FROM_HERE@|$$here|; s|@POINTER_SIZE@|$$pointer|" packaging/$$name.in >$(CORE_BUILD)/$$name.$$$$ && \
 		mv -f $(CORE_BUILD)/$$name.$$$$ $(CORE_BUILD)/$$name || exit 1; \
 	done
 

@@ -35,6 +35,24 @@ for version in 0.0.1 0.2 1.0 "${VERSION%.*}.999"; do
 done
 echo "ok   RLC-LIB-5: other versions are refused"
 
+# What find_package does with the file, for a compiler with pointers of SIZE bytes.
+suits() { # SIZE
+    cat >"$base/suits.cmake" <<CMAKE
+set(CMAKE_SIZEOF_VOID_P $1)
+set(PACKAGE_FIND_VERSION $VERSION)
+file(GLOB file $base/moved/usr/lib/*/cmake/crunloop/crunloop-config-version.cmake)
+include(\${file})
+if(PACKAGE_VERSION_UNSUITABLE OR NOT PACKAGE_VERSION_COMPATIBLE)
+  message(FATAL_ERROR "unsuitable: \${PACKAGE_VERSION}")
+endif()
+CMAKE
+    cmake -P "$base/suits.cmake" >"$base/log" 2>&1
+}
+pointer=$(gcc -dM -E -x c /dev/null | sed -n 's/^.define __SIZEOF_POINTER__ //p')
+suits "$pointer" && suits "" || fail "cmake refuses pointers of $pointer bytes"
+! suits $((12 - pointer)) && grep -q "pointers of $pointer bytes" "$base/log" || fail "cmake takes pointers of $((12 - pointer)) bytes"
+echo "ok   RLC-LIB-5: pointers of another size are refused"
+
 rm "$base/moved/usr/lib/"*/libcrunloop.a
 configure "$base/build-shared" "$base/moved" "$VERSION" && cmake --build "$base/build-shared" >"$base/log" 2>&1 &&
     "$base/build-shared/host" >"$base/log" && [ ! -e "$base/build-shared/host-static" ] || fail "a tree without the static library"

@@ -70,8 +70,9 @@ typedef struct rlc_kernel {
     int (*replace)(void *context, int fd, int number);
     /**
      * The memory of what is created with the table, as by realloc(3): a `memory` of NULL allocates, a `size` of 0 frees
-     * and returns NULL. NULL: there is no memory. The pointer may be NULL: then the C library allocates [RLC-MEMORY-1,
-     * RLC-MEMORY-2].
+     * and returns NULL. The memory is aligned as that of malloc(3). NULL: there is no memory, and `memory` stays valid
+     * as it is. The thread that makes the last use of an object frees it, so an entry is called on several threads. The
+     * pointer may be NULL: then the C library allocates [RLC-MEMORY-1, RLC-MEMORY-2].
      */
     void *(*reallocate)(void *context, void *memory, size_t size);
 } rlc_kernel;
@@ -89,8 +90,11 @@ typedef struct rlc_kernel {
 RLC_API const rlc_kernel *rlc_kernel_default(void);
 
 /**
- * Copies the table that calls the C library, for an embedder that replaces some of its entries. Of a library that is
- * newer than these headers it copies the entries that these headers know [RLC-KERNEL-2].
+ * Copies the table that calls the C library, for an embedder that replaces some of its entries.
+ *
+ * Of a library that is newer than these headers it copies the entries that these headers know; the library's own ones
+ * stand for the others. Of a library that is older it copies what that one has: the other entries are NULL, `size` ends
+ * before them, and the library never calls them, whatever the embedder writes there [RLC-KERNEL-2].
  *
  * @return The copy, with the size that the caller's headers give it.
  *
