@@ -96,7 +96,7 @@ final class WatchedSocket: Sendable {
 
   /// On the loop's thread. The next wait arms it.
   private func isReady(_ ready: Readiness) {
-    let isOver = !ready.isDisjoint(with: [.hangUp, .error])
+    let isOver = !ready.isDisjoint(with: [.hangup, .error])
     let woken = state.withLock { $0.takeWaiters { isOver || !$0.interest.isDisjoint(with: ready) } }
     for waiter in woken { waiter.continuation.resume() }
   }
