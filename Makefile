@@ -10,6 +10,7 @@ help:
 	@echo "make docs      the reference as a site, in build/docs/site: DOCS='--base-path /RunLoopKit'"
 	@echo "make servers   FlyingFox on a run loop, and SwiftNIO beside one: brings large packages"
 	@echo "make install   the C core without SwiftPM: PREFIX=/usr/local LIBDIR=PREFIX/lib DESTDIR="
+	@echo "make install-model   the whole model for C hosts, with the same paths; MODEL_RUNTIME=system: on the system's Swift runtime"
 	@echo "make uninstall takes that away again, with the same paths"
 	@echo "make clean     removes what was built"
 
@@ -42,3 +43,4 @@ clean:
 	rm -rf .build .build-address .build-thread build Examples/.build Examples/window/.build Integrations/.build Integrations/*/.build
 
 include scripts/core.mk
+include scripts/model.mk

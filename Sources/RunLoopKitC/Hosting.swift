@@ -1,10 +1,10 @@
-internal import CRunLoopKit
+package import CRunLoopKit
 internal import RunLoopKit
 
 // The bodies of <runloopkit/host.h>; what they promise stands there.
 
 @c @implementation
-func rlk_loop_host_descriptor(
+package func rlk_loop_host_descriptor(
   _ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ ret_generation: UnsafeMutablePointer<UInt64>!
 ) -> Int32 {
   guard let mode = mode(name) else { return Status.invalid }
@@ -16,13 +16,13 @@ func rlk_loop_host_descriptor(
 }
 
 @c @implementation
-func rlk_loop_prepare_to_wait(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_loop_prepare_to_wait(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let mode = mode(name) else { return Status.invalid }
   return Status.of { try loop(handle).prepareToWait(in: mode).inC }
 }
 
 @c @implementation
-func rlk_loop_run_pending_work(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_loop_run_pending_work(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let mode = mode(name) else { return Status.invalid }
   return Status.of { try loop(handle).runPendingWork(in: mode).rawValue }
 }
@@ -30,13 +30,13 @@ func rlk_loop_run_pending_work(_ handle: OpaquePointer!, _ name: UnsafePointer<C
 // MARK: Figures
 
 @c @implementation
-func rlk_loop_collect_statistics(_ handle: OpaquePointer!, _ collects: Bool) -> Int32 {
+package func rlk_loop_collect_statistics(_ handle: OpaquePointer!, _ collects: Bool) -> Int32 {
   loop(handle).collectsStatistics = collects
   return 0
 }
 
 @c @implementation
-func rlk_loop_read_statistics(
+package func rlk_loop_read_statistics(
   _ handle: OpaquePointer!, _ ret_statistics: UnsafeMutablePointer<rlk_loop_statistics>!
 ) -> Int32 {
   guard let ret_statistics, options(UnsafePointer(ret_statistics)) != nil else { return Status.invalid }

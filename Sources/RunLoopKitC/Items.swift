@@ -1,41 +1,42 @@
-internal import CRunLoopKit
+package import CRunLoopKit
 internal import RunLoopKit
 
 // The bodies of <runloopkit/item.h>; what they promise stands there.
 
 @c @implementation
-func rlk_item_retain(_ item: OpaquePointer!) -> OpaquePointer! { retain(item, RunLoop.Item.self) }
+package func rlk_item_retain(_ item: OpaquePointer!) -> OpaquePointer! { retain(item, RunLoop.Item.self) }
 
 @c @implementation
-func rlk_item_release(_ item: OpaquePointer!) { release(item, RunLoop.Item.self) }
+package func rlk_item_release(_ item: OpaquePointer!) { release(item, RunLoop.Item.self) }
 
 @c @implementation
-func rlk_loop_add(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_loop_add(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self), let mode = mode(name) else { return Status.invalid }
   return Status.of { try loop(handle).add(item, to: mode).inC }
 }
 
 @c @implementation
-func rlk_loop_remove(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_loop_remove(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self), let mode = mode(name) else { return Status.invalid }
   return loop(handle).remove(item, from: mode).inC
 }
 
 @c @implementation
-func rlk_loop_contains(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_loop_contains(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32
+{
   guard let item = object(item, as: RunLoop.Item.self), let mode = mode(name) else { return Status.invalid }
   return loop(handle).contains(item, in: mode).inC
 }
 
 @c @implementation
-func rlk_item_invalidate(_ item: OpaquePointer!) -> Int32 {
+package func rlk_item_invalidate(_ item: OpaquePointer!) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
   item.invalidate()
   return 0
 }
 
 @c @implementation
-func rlk_item_invalidate_and_wait(_ item: OpaquePointer!, _ timeout_ns: UInt64) -> Int32 {
+package func rlk_item_invalidate_and_wait(_ item: OpaquePointer!, _ timeout_ns: UInt64) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
   return Status.of {
     try item.invalidateAndWait(timeout: limit(timeout_ns))
@@ -44,10 +45,10 @@ func rlk_item_invalidate_and_wait(_ item: OpaquePointer!, _ timeout_ns: UInt64) 
 }
 
 @c @implementation
-func rlk_item_is_valid(_ item: OpaquePointer!) -> Bool { object(item, as: RunLoop.Item.self)?.isValid ?? false }
+package func rlk_item_is_valid(_ item: OpaquePointer!) -> Bool { object(item, as: RunLoop.Item.self)?.isValid ?? false }
 
 @c @implementation
-func rlk_item_set_label(_ item: OpaquePointer!, _ label: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_item_set_label(_ item: OpaquePointer!, _ label: UnsafePointer<CChar>!) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
   guard let label else {
     item.label = nil
@@ -59,14 +60,14 @@ func rlk_item_set_label(_ item: OpaquePointer!, _ label: UnsafePointer<CChar>!) 
 }
 
 @c @implementation
-func rlk_item_set_keeps_running(_ item: OpaquePointer!, _ keeps_running: Bool) -> Int32 {
+package func rlk_item_set_keeps_running(_ item: OpaquePointer!, _ keeps_running: Bool) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
   item.keepsRunning = keeps_running
   return 0
 }
 
 @c @implementation
-func rlk_item_describe(_ item: OpaquePointer!, _ buffer: UnsafeMutablePointer<CChar>!, _ size: Int) -> Int32 {
+package func rlk_item_describe(_ item: OpaquePointer!, _ buffer: UnsafeMutablePointer<CChar>!, _ size: Int) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
   return copy(item.description, to: buffer, size)
 }
@@ -74,7 +75,7 @@ func rlk_item_describe(_ item: OpaquePointer!, _ buffer: UnsafeMutablePointer<CC
 // MARK: Observers
 
 @c @implementation
-func rlk_observer_create(
+package func rlk_observer_create(
   _ given: UnsafePointer<rlk_observer_options>!, _ ret_observer: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
   guard let given = options(given), let observe = given.observe, let ret_observer else { return Status.invalid }
@@ -106,15 +107,21 @@ private struct ContextIdentity: Hashable, @unchecked Sendable {
 }
 
 @c @implementation
-func rlk_source_create(
+package func rlk_source_create(
   _ given: UnsafePointer<rlk_source_options>!, _ ret_source: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
   guard let given = options(given), let perform = given.perform, let ret_source else { return Status.invalid }
   guard (given.equal == nil) == (given.hash == nil) else { return Status.invalid }
   let held = Held(perform, given.context, given.release)
   var hooks = RunLoop.Source.Hooks()
-  if let schedule = given.schedule { hooks.schedule = hook(schedule, held) }
-  if let cancel = given.cancel { hooks.cancel = hook(cancel, held) }
+  // Not by a function that is given them: its type would be written into the module without a name, and
+  // swift-symbolgraph-extract (6.3) crashes at that.
+  if let schedule = given.schedule {
+    hooks.schedule = { loop, mode in mode.rawValue.withCString { schedule(borrowed(loop), $0, held.context) } }
+  }
+  if let cancel = given.cancel {
+    hooks.cancel = { loop, mode in mode.rawValue.withCString { cancel(borrowed(loop), $0, held.context) } }
+  }
   if let equal = given.equal, let hash = given.hash {
     hooks.identity = ContextIdentity(equal: equal, hash: hash, held: held)
   }
@@ -123,14 +130,8 @@ func rlk_source_create(
   return 0
 }
 
-private func hook(
-  _ function: @escaping rlk_source_hook_fn, _ held: Held<rlk_source_fn>
-) -> @Sendable (RunLoop, RunLoop.Mode) -> Void {
-  { loop, mode in mode.rawValue.withCString { function(borrowed(loop), $0, held.context) } }
-}
-
 @c @implementation
-func rlk_source_signal(_ source: OpaquePointer!) -> Int32 {
+package func rlk_source_signal(_ source: OpaquePointer!) -> Int32 {
   guard let source = item(source, as: RunLoop.Source.self) else { return Status.invalid }
   guard source.isValid else { return Status.gone }
   source.signal()
@@ -138,7 +139,7 @@ func rlk_source_signal(_ source: OpaquePointer!) -> Int32 {
 }
 
 @c @implementation
-func rlk_source_is_signalled(_ source: OpaquePointer!) -> Int32 {
+package func rlk_source_is_signalled(_ source: OpaquePointer!) -> Int32 {
   guard let source = item(source, as: RunLoop.Source.self) else { return Status.invalid }
   return source.isSignalled.inC
 }

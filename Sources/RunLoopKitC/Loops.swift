@@ -1,10 +1,10 @@
-internal import CRunLoopKit
+package import CRunLoopKit
 internal import RunLoopKit
 
 // The bodies of <runloopkit/loop.h>; what they promise stands there.
 
 @c @implementation
-func rlk_now(_ clock: rlk_clock) -> UInt64 {
+package func rlk_now(_ clock: rlk_clock) -> UInt64 {
   switch clock {
   case RLK_CLOCK_MONOTONIC: RunLoop.Instant.now.nanoseconds
   case RLK_CLOCK_BOOTTIME: RunLoop.ContinuousInstant.now.nanoseconds
@@ -14,21 +14,21 @@ func rlk_now(_ clock: rlk_clock) -> UInt64 {
 }
 
 @c @implementation
-func rlk_loop_current() -> OpaquePointer! { borrowed(RunLoop.current) }
+package func rlk_loop_current() -> OpaquePointer! { borrowed(RunLoop.current) }
 
 @c @implementation
-func rlk_loop_main() -> OpaquePointer! { borrowed(RunLoop.main) }
+package func rlk_loop_main() -> OpaquePointer! { borrowed(RunLoop.main) }
 
 @c @implementation
-func rlk_loop_retain(_ loop: OpaquePointer!) -> OpaquePointer! { retain(loop, RunLoop.self) }
+package func rlk_loop_retain(_ loop: OpaquePointer!) -> OpaquePointer! { retain(loop, RunLoop.self) }
 
 @c @implementation
-func rlk_loop_release(_ loop: OpaquePointer!) { release(loop, RunLoop.self) }
+package func rlk_loop_release(_ loop: OpaquePointer!) { release(loop, RunLoop.self) }
 
 // MARK: Runs
 
 @c @implementation
-func rlk_loop_run_in_mode(
+package func rlk_loop_run_in_mode(
   _ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ deadline_ns: UInt64, _ return_after_source_handled: Bool
 ) -> Int32 {
   guard let mode = mode(name) else { return Status.invalid }
@@ -43,13 +43,13 @@ func rlk_loop_run_in_mode(
 }
 
 @c @implementation
-func rlk_loop_run_until_stopped(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_loop_run_until_stopped(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let mode = mode(name) else { return Status.invalid }
   return Status.of { try loop(handle).runUntilStopped(in: mode).rawValue }
 }
 
 @c @implementation
-func rlk_loop_stop(_ handle: OpaquePointer!) -> Int32 {
+package func rlk_loop_stop(_ handle: OpaquePointer!) -> Int32 {
   let loop = loop(handle)
   guard !loop.hasEnded else { return Status.ended }
   loop.stop()
@@ -57,7 +57,7 @@ func rlk_loop_stop(_ handle: OpaquePointer!) -> Int32 {
 }
 
 @c @implementation
-func rlk_loop_wake_up(_ handle: OpaquePointer!) -> Int32 {
+package func rlk_loop_wake_up(_ handle: OpaquePointer!) -> Int32 {
   let loop = loop(handle)
   guard !loop.hasEnded else { return Status.ended }
   loop.wakeUp()
@@ -67,7 +67,7 @@ func rlk_loop_wake_up(_ handle: OpaquePointer!) -> Int32 {
 // MARK: Modes
 
 @c @implementation
-func rlk_loop_add_common_mode(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_loop_add_common_mode(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let mode = mode(name) else { return Status.invalid }
   let loop = loop(handle)
   guard !loop.hasEnded else { return Status.ended }
@@ -76,26 +76,26 @@ func rlk_loop_add_common_mode(_ handle: OpaquePointer!, _ name: UnsafePointer<CC
 }
 
 @c @implementation
-func rlk_loop_is_common_mode(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_loop_is_common_mode(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let mode = mode(name) else { return Status.invalid }
   return loop(handle).isCommonMode(mode).inC
 }
 
 @c @implementation
-func rlk_loop_is_empty(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+package func rlk_loop_is_empty(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let mode = mode(name) else { return Status.invalid }
   return loop(handle).isEmpty(in: mode).inC
 }
 
 @c @implementation
-func rlk_loop_copy_current_mode(
+package func rlk_loop_copy_current_mode(
   _ handle: OpaquePointer!, _ buffer: UnsafeMutablePointer<CChar>!, _ size: Int
 ) -> Int32 {
   copy(loop(handle).currentMode?.rawValue ?? "", to: buffer, size)
 }
 
 @c @implementation
-func rlk_loop_visit_modes(
+package func rlk_loop_visit_modes(
   _ handle: OpaquePointer!, _ visit: rlk_mode_fn!, _ context: UnsafeMutableRawPointer!
 ) -> Int32 {
   guard let visit else { return Status.invalid }
@@ -105,7 +105,7 @@ func rlk_loop_visit_modes(
 }
 
 @c @implementation
-func rlk_loop_next_fire_date(
+package func rlk_loop_next_fire_date(
   _ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ ret_date_ns: UnsafeMutablePointer<UInt64>!
 ) -> Int32 {
   guard let mode = mode(name), let ret_date_ns else { return Status.invalid }
@@ -116,15 +116,15 @@ func rlk_loop_next_fire_date(
 // MARK: State
 
 @c @implementation
-func rlk_loop_is_current(_ handle: OpaquePointer!) -> Bool { loop(handle).isCurrent }
+package func rlk_loop_is_current(_ handle: OpaquePointer!) -> Bool { loop(handle).isCurrent }
 
 @c @implementation
-func rlk_loop_is_waiting(_ handle: OpaquePointer!) -> Bool { loop(handle).isWaiting }
+package func rlk_loop_is_waiting(_ handle: OpaquePointer!) -> Bool { loop(handle).isWaiting }
 
 @c @implementation
-func rlk_loop_has_ended(_ handle: OpaquePointer!) -> Bool { loop(handle).hasEnded }
+package func rlk_loop_has_ended(_ handle: OpaquePointer!) -> Bool { loop(handle).hasEnded }
 
 @c @implementation
-func rlk_loop_describe(_ handle: OpaquePointer!, _ buffer: UnsafeMutablePointer<CChar>!, _ size: Int) -> Int32 {
+package func rlk_loop_describe(_ handle: OpaquePointer!, _ buffer: UnsafeMutablePointer<CChar>!, _ size: Int) -> Int32 {
   copy(loop(handle).description, to: buffer, size)
 }

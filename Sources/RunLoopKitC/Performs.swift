@@ -1,4 +1,4 @@
-internal import CRunLoopKit
+package import CRunLoopKit
 internal import RunLoopKit
 
 // The bodies of <runloopkit/perform.h>; what they promise stands there.
@@ -35,7 +35,7 @@ struct Work {
 }
 
 @c @implementation
-func rlk_loop_perform(
+package func rlk_loop_perform(
   _ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ perform: rlk_perform_fn!,
   _ context: UnsafeMutableRawPointer!
 ) -> Int32 {
@@ -49,7 +49,7 @@ func rlk_loop_perform(
 }
 
 @c @implementation
-func rlk_loop_perform_work(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
+package func rlk_loop_perform_work(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let work = Work(given) else { return Status.invalid }
   return handingOver(work.held) { _ in
     try loop(handle).perform(in: work.modes[0], orIn: work.modes.dropFirst(), block: work.block)
@@ -58,7 +58,7 @@ func rlk_loop_perform_work(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_
 }
 
 @c @implementation
-func rlk_loop_enqueue_work(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
+package func rlk_loop_enqueue_work(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let work = Work(given) else { return Status.invalid }
   return handingOver(work.held) { _ in
     try loop(handle).enqueue(in: work.modes[0], orIn: work.modes.dropFirst(), block: work.block)
@@ -67,7 +67,7 @@ func rlk_loop_enqueue_work(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_
 }
 
 @c @implementation
-func rlk_loop_perform_as_source(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
+package func rlk_loop_perform_as_source(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let work = Work(given) else { return Status.invalid }
   return handingOver(work.held) { _ in
     try loop(handle).performAsSource(in: work.modes[0], orIn: work.modes.dropFirst(), block: work.block)
@@ -76,7 +76,7 @@ func rlk_loop_perform_as_source(_ handle: OpaquePointer!, _ given: UnsafePointer
 }
 
 @c @implementation
-func rlk_loop_perform_when_idle(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
+package func rlk_loop_perform_when_idle(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let work = Work(given, inOneMode: true) else { return Status.invalid }
   return handingOver(work.held) { _ in
     try loop(handle).performWhenIdle(in: work.modes[0], block: work.block)
@@ -85,7 +85,7 @@ func rlk_loop_perform_when_idle(_ handle: OpaquePointer!, _ given: UnsafePointer
 }
 
 @c @implementation
-func rlk_loop_perform_and_wait(
+package func rlk_loop_perform_and_wait(
   _ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ timeout_ns: UInt64, _ perform: rlk_perform_fn!,
   _ context: UnsafeMutableRawPointer!
 ) -> Int32 {
@@ -99,7 +99,7 @@ func rlk_loop_perform_and_wait(
 // MARK: After a delay
 
 @c @implementation
-func rlk_loop_perform_after(
+package func rlk_loop_perform_after(
   _ handle: OpaquePointer!, _ delay_ns: UInt64, _ tolerance_ns: UInt64, _ given: UnsafePointer<rlk_work>!,
   _ ret_delayed: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
@@ -114,30 +114,30 @@ func rlk_loop_perform_after(
 }
 
 @c @implementation
-func rlk_delayed_cancel(_ delayed: OpaquePointer!) -> Int32 {
+package func rlk_delayed_cancel(_ delayed: OpaquePointer!) -> Int32 {
   guard let delayed = object(delayed, as: RunLoop.DelayedPerform.self) else { return Status.invalid }
   return delayed.cancel().inC
 }
 
 @c @implementation
-func rlk_delayed_is_pending(_ delayed: OpaquePointer!) -> Bool {
+package func rlk_delayed_is_pending(_ delayed: OpaquePointer!) -> Bool {
   object(delayed, as: RunLoop.DelayedPerform.self)?.isPending ?? false
 }
 
 @c @implementation
-func rlk_delayed_release(_ delayed: OpaquePointer!) { release(delayed, RunLoop.DelayedPerform.self) }
+package func rlk_delayed_release(_ delayed: OpaquePointer!) { release(delayed, RunLoop.DelayedPerform.self) }
 
 // MARK: Scopes
 
 @c @implementation
-func rlk_scope_defer(_ perform: rlk_perform_fn!, _ context: UnsafeMutableRawPointer!) -> Int32 {
+package func rlk_scope_defer(_ perform: rlk_perform_fn!, _ context: UnsafeMutableRawPointer!) -> Int32 {
   guard let perform else { return Status.invalid }
   RunLoop.Scope.deferred { perform(context) }
   return 0
 }
 
 @c @implementation
-func rlk_scope_with(_ perform: rlk_perform_fn!, _ context: UnsafeMutableRawPointer!) -> Int32 {
+package func rlk_scope_with(_ perform: rlk_perform_fn!, _ context: UnsafeMutableRawPointer!) -> Int32 {
   guard let perform else { return Status.invalid }
   RunLoop.Scope.with { perform(context) }
   return 0

@@ -1,4 +1,4 @@
-internal import CRunLoopKit
+package import CRunLoopKit
 internal import RunLoopEvents
 internal import RunLoopKit
 internal import RunLoopLibc
@@ -6,7 +6,7 @@ internal import RunLoopLibc
 // The bodies of <runloopkit/source.h>; what they promise stands there.
 
 @c @implementation
-func rlk_descriptor_create(
+package func rlk_descriptor_create(
   _ given: UnsafePointer<rlk_descriptor_options>!, _ ret_source: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
   guard let given = options(given), let ready = given.ready, let ret_source else { return Status.invalid }
@@ -29,7 +29,7 @@ func rlk_descriptor_create(
 }
 
 @c @implementation
-func rlk_descriptor_set_interest(_ source: OpaquePointer!, _ interest: UInt32) -> Int32 {
+package func rlk_descriptor_set_interest(_ source: OpaquePointer!, _ interest: UInt32) -> Int32 {
   guard let source = item(source, as: RunLoop.FileDescriptorSource.self) else { return Status.invalid }
   guard source.isValid else { return Status.gone }
   return Status.of {
@@ -39,13 +39,14 @@ func rlk_descriptor_set_interest(_ source: OpaquePointer!, _ interest: UInt32) -
 }
 
 @c @implementation
-func rlk_counter_create(
-  _ descriptor: Int32, _ ready: rlk_counter_fn!, _ context: UnsafeMutableRawPointer!, _ release: rlk_release_fn!,
-  _ ret_source: UnsafeMutablePointer<OpaquePointer?>!
+package func rlk_counter_create(
+  _ given: UnsafePointer<rlk_counter_options>!, _ ret_source: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
-  guard let ready, let ret_source else { return Status.invalid }
-  return handingOver(Held(ready, context, release)) { held in
-    let source = try RunLoop.PortSource(fileDescriptor: descriptor) { held.function(borrowed($0), held.context) }
+  guard let given = options(given), let ready = given.ready, let ret_source else { return Status.invalid }
+  return handingOver(Held(ready, given.context, given.release)) { held in
+    let source = try RunLoop.PortSource(fileDescriptor: given.descriptor) {
+      held.function(borrowed($0), held.context)
+    }
     ret_source.pointee = owned(source)
     return 0
   }
@@ -59,7 +60,7 @@ private func signals(_ numbers: UnsafePointer<Int32>?, _ count: Int) -> Set<RunL
 }
 
 @c @implementation
-func rlk_signal_create(
+package func rlk_signal_create(
   _ given: UnsafePointer<rlk_signal_options>!, _ ret_source: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
   guard let given = options(given), let receive = given.receive, let ret_source else { return Status.invalid }
@@ -77,7 +78,7 @@ func rlk_signal_create(
 }
 
 @c @implementation
-func rlk_signals_block(_ numbers: UnsafePointer<Int32>!, _ count: Int) -> Int32 {
+package func rlk_signals_block(_ numbers: UnsafePointer<Int32>!, _ count: Int) -> Int32 {
   guard let signals = signals(numbers, count) else { return Status.invalid }
   return Status.of {
     try RunLoop.Signal.block(signals)

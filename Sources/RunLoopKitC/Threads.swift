@@ -1,10 +1,10 @@
-internal import CRunLoopKit
+package import CRunLoopKit
 internal import RunLoopKit
 
 // The bodies of <runloopkit/thread.h>; what they promise stands there.
 
 @c @implementation
-func rlk_thread_create(
+package func rlk_thread_create(
   _ given: UnsafePointer<rlk_thread_options>!, _ ret_thread: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
   guard let given = options(given), let ret_thread else { return Status.invalid }
@@ -20,10 +20,10 @@ func rlk_thread_create(
 }
 
 @c @implementation
-func rlk_thread_release(_ thread: OpaquePointer!) { release(thread, RunLoop.Thread.self) }
+package func rlk_thread_release(_ thread: OpaquePointer!) { release(thread, RunLoop.Thread.self) }
 
 @c @implementation
-func rlk_thread_start(_ thread: OpaquePointer!) -> Int32 {
+package func rlk_thread_start(_ thread: OpaquePointer!) -> Int32 {
   guard let thread = object(thread, as: RunLoop.Thread.self) else { return Status.invalid }
   return Status.of {
     try thread.start()
@@ -32,7 +32,7 @@ func rlk_thread_start(_ thread: OpaquePointer!) -> Int32 {
 }
 
 @c @implementation
-func rlk_thread_stop(_ thread: OpaquePointer!, _ ending: rlk_ending) -> Int32 {
+package func rlk_thread_stop(_ thread: OpaquePointer!, _ ending: rlk_ending) -> Int32 {
   guard let thread = object(thread, as: RunLoop.Thread.self) else { return Status.invalid }
   switch ending {
   case RLK_ENDING_AFTER_DUE_WORK: thread.stop(.afterDueWork)
@@ -43,7 +43,7 @@ func rlk_thread_stop(_ thread: OpaquePointer!, _ ending: rlk_ending) -> Int32 {
 }
 
 @c @implementation
-func rlk_thread_join(_ thread: OpaquePointer!, _ timeout_ns: UInt64) -> Int32 {
+package func rlk_thread_join(_ thread: OpaquePointer!, _ timeout_ns: UInt64) -> Int32 {
   guard let thread = object(thread, as: RunLoop.Thread.self) else { return Status.invalid }
   return Status.of {
     try thread.join(timeout: limit(timeout_ns))
@@ -52,17 +52,17 @@ func rlk_thread_join(_ thread: OpaquePointer!, _ timeout_ns: UInt64) -> Int32 {
 }
 
 @c @implementation
-func rlk_thread_loop(_ thread: OpaquePointer!) -> OpaquePointer! {
+package func rlk_thread_loop(_ thread: OpaquePointer!) -> OpaquePointer! {
   object(thread, as: RunLoop.Thread.self)?.loop.map { borrowed($0) }
 }
 
 @c @implementation
-func rlk_thread_is_running(_ thread: OpaquePointer!) -> Bool {
+package func rlk_thread_is_running(_ thread: OpaquePointer!) -> Bool {
   object(thread, as: RunLoop.Thread.self)?.isRunning ?? false
 }
 
 @c @implementation
-func rlk_thread_perform(_ thread: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
+package func rlk_thread_perform(_ thread: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let thread = object(thread, as: RunLoop.Thread.self), let work = Work(given, inOneMode: true) else {
     return Status.invalid
   }

@@ -1,10 +1,10 @@
-internal import CRunLoopKit
+package import CRunLoopKit
 internal import RunLoopKit
 
 // The bodies of <runloopkit/timer.h>; what they promise stands there.
 
 @c @implementation
-func rlk_timer_create(
+package func rlk_timer_create(
   _ given: UnsafePointer<rlk_timer_options>!, _ ret_timer: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
   guard let given = options(given), let fire = given.fire, let ret_timer else { return Status.invalid }
@@ -28,7 +28,7 @@ func rlk_timer_create(
 }
 
 @c @implementation
-func rlk_timer_set_fire_date(_ timer: OpaquePointer!, _ date_ns: UInt64) -> Int32 {
+package func rlk_timer_set_fire_date(_ timer: OpaquePointer!, _ date_ns: UInt64) -> Int32 {
   guard let timer = item(timer, as: RunLoop.Timer.self) else { return Status.invalid }
   guard timer.isValid else { return Status.gone }
   switch timer.clock {
@@ -40,7 +40,7 @@ func rlk_timer_set_fire_date(_ timer: OpaquePointer!, _ date_ns: UInt64) -> Int3
 }
 
 @c @implementation
-func rlk_timer_fire_date(_ timer: OpaquePointer!, _ ret_date_ns: UnsafeMutablePointer<UInt64>!) -> Int32 {
+package func rlk_timer_fire_date(_ timer: OpaquePointer!, _ ret_date_ns: UnsafeMutablePointer<UInt64>!) -> Int32 {
   guard let timer = item(timer, as: RunLoop.Timer.self), let ret_date_ns else { return Status.invalid }
   let date: UInt64? =
     switch timer.clock {
@@ -54,7 +54,7 @@ func rlk_timer_fire_date(_ timer: OpaquePointer!, _ ret_date_ns: UnsafeMutablePo
 }
 
 @c @implementation
-func rlk_timer_set_tolerance(_ timer: OpaquePointer!, _ tolerance_ns: UInt64) -> Int32 {
+package func rlk_timer_set_tolerance(_ timer: OpaquePointer!, _ tolerance_ns: UInt64) -> Int32 {
   guard let timer = item(timer, as: RunLoop.Timer.self) else { return Status.invalid }
   guard timer.isValid else { return Status.gone }
   timer.tolerance = Duration(inC: tolerance_ns)

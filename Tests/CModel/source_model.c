@@ -68,7 +68,9 @@ static void test_counters(void) {
     rlk_item *source = NULL;
     uint64_t value;
     int counter = eventfd(3, EFD_CLOEXEC | EFD_NONBLOCK);
-    CHECK_IS(rlk_counter_create(counter, counted, &seen, released, &source), 0);
+    rlk_counter_options options = {
+        .size = sizeof options, .ready = counted, .context = &seen, .release = released, .descriptor = counter};
+    CHECK_IS(rlk_counter_create(&options, &source), 0);
     CHECK_IS(rlk_loop_add(NULL, source, NULL), 1);
     CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, true), RLK_RUN_HANDLED_SOURCE);
     CHECK_IS(seen.called, 1);
@@ -121,9 +123,13 @@ static void test_RLK_C_1_bad_sources(void) {
     CHECK_IS(rlk_descriptor_create(&(rlk_descriptor_options){.size = sizeof descriptor}, &source), -EINVAL);
     CHECK_IS(rlk_descriptor_set_interest(NULL, 1), -EINVAL);
     CHECK_IS(rlk_descriptor_set_interest(keeper, 1), -EINVAL);
-    CHECK_IS(rlk_counter_create(-1, counted, &seen, released, &source), -EBADF);
-    CHECK_IS(rlk_counter_create(0, NULL, &seen, released, &source), -EINVAL);
-    CHECK_IS(rlk_counter_create(0, counted, &seen, released, NULL), -EINVAL);
+    rlk_counter_options counter = {
+        .size = sizeof counter, .ready = counted, .context = &seen, .release = released, .descriptor = -1};
+    CHECK_IS(rlk_counter_create(&counter, &source), -EBADF);
+    CHECK_IS(rlk_counter_create(&counter, NULL), -EINVAL);
+    CHECK_IS(rlk_counter_create(NULL, &source), -EINVAL);
+    counter.ready = NULL;
+    CHECK_IS(rlk_counter_create(&counter, &source), -EINVAL);
     rlk_signal_options signal = {.size = sizeof signal, .receive = received, .context = &seen, .release = released};
     CHECK_IS(rlk_signal_create(NULL, &source), -EINVAL);
     CHECK_IS(rlk_signal_create(&signal, &source), -EINVAL);

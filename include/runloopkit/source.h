@@ -78,20 +78,25 @@ RLK_API int rlk_descriptor_set_interest(rlk_item *source, uint32_t interest);
  */
 typedef void (*rlk_counter_fn)(rlk_item *source, void *context);
 
+/** What the source of a counter is made of. Later versions append members: see `size`. */
+typedef struct rlk_counter_options {
+    size_t size;            /**< sizeof(rlk_counter_options). */
+    rlk_counter_fn ready;   /**< Called when it had something. */
+    void *context;          /**< Handed to the functions. */
+    rlk_release_fn release; /**< Or NULL. */
+    int descriptor;         /**< The counter, the caller's; open for as long as the source is a member of a mode. */
+} rlk_counter_options;
+
 /**
  * Creates the source of a counter (version 1 of the model).
  *
- * @param descriptor The counter, which stays the caller's; open for as long as the source is a member of a mode.
- * @param ready      Called when it had something.
- * @param context    Handed to the functions.
- * @param release    Or NULL.
+ * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
  * @return 0; -EINVAL, -EBADF.
  *
  * Thread: [any].
  */
-RLK_API int rlk_counter_create(
-    int descriptor, rlk_counter_fn ready, void *context, rlk_release_fn release, rlk_item **ret_source);
+RLK_API int rlk_counter_create(const rlk_counter_options *options, rlk_item **ret_source);
 
 /** A signal that was received. Later versions append members. */
 typedef struct rlk_signal_info {

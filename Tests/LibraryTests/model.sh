@@ -1,0 +1,43 @@
+#!/bin/sh
+# make install-model in both forms: what it installs and shows, and a host in C against it. Environment: VERSION.
+set -eu
+base=$PWD/build/model/test
+rm -rf "$base"
+mkdir -p "$base"
+fail() {
+    echo "FAIL $*"
+    exit 1
+}
+multiarch=$(gcc -print-multiarch)
+
+form() { # RUNTIME
+    prefix="$base/$1" lib="$base/$1/lib/$multiarch"
+    make --no-print-directory install-model MODEL_RUNTIME="$1" PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 ||
+        { cat "$base/log"; fail "make install-model MODEL_RUNTIME=$1"; }
+    library=$lib/librunloopkit.so.$VERSION
+    sed -n 's/^ *\(rlk_[a-z0-9_]*\);$/\1/p' packaging/librunloopkit.map >"$base/listed"
+    nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$base/exported"
+    diff -u "$base/listed" "$base/exported" || fail "RLK-C-12: the $1 library shows other names than its list"
+    [ "$(readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]$/\1/p')" = librunloopkit.so.0 ] || fail "the $1 library's name"
+    swift=$(readelf -d "$library" | grep -c 'NEEDED.*libswift' || true)
+    case $1 in
+        contained) [ "$swift" = 0 ] || fail "RLK-C-12: the self-contained library needs $swift libraries of Swift" ;;
+        system) [ "$swift" -gt 0 ] || fail "RLK-C-12: the library on the system's runtime does not need it" ;;
+    esac
+    pc="env PKG_CONFIG_PATH= PKG_CONFIG_LIBDIR=$lib/pkgconfig pkg-config"
+    [ "$($pc --modversion runloopkit)" = "$VERSION" ] || fail "pkg-config's version"
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 Examples/c-embed/model.c $($pc --cflags --libs runloopkit) -pthread \
+        -Wl,-rpath,"$lib" -o "$base/host-$1" || fail "a host of the $1 library"
+    timeout 10 "$base/host-$1" >"$base/said" || fail "the host of the $1 library ends with $?"
+    printf '%s\n' "a run begins" tick mail "it ends" "a run begins" "the panel is closed" "it ends" | diff -u - "$base/said" ||
+        fail "the host of the $1 library says something else"
+    ! timeout 10 "$base/host-$1" >/dev/full 2>"$base/complaint" && grep -q 'standard output' "$base/complaint" ||
+        fail "the host does not see that its output is lost"
+    echo "ok   RLK-C-12: a host in C with the $1 library of $(wc -c <"$library") bytes, $(wc -l <"$base/exported") names"
+    make --no-print-directory uninstall-model PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 || fail "make uninstall-model"
+    left=$(find "$prefix" ! -type d)
+    [ -z "$left" ] || fail "make uninstall-model leaves $left"
+}
+form contained
+form system

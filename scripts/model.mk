@@ -1,0 +1,51 @@
+# The whole model as a library for C hosts (include/runloopkit). Included by the Makefile.
+#   make install-model PREFIX=/usr/local [LIBDIR=...] [DESTDIR=...] [MODEL_RUNTIME=system]
+# MODEL_RUNTIME: contained (the library has the Swift runtime in it, and needs none), or system (it needs the one of the
+# toolchain that built it). Both have the same name: install one of them.
+MODEL_RUNTIME ?= contained
+MODEL_BUILD := build/model/$(MODEL_RUNTIME)
+MODEL_SONAME := librunloopkit.so.0
+MODEL_LIBRARY := librunloopkit.so.$(CORE_VERSION)
+MODEL_HEADERS := $(wildcard include/runloopkit/*.h)
+MODEL_MODULES := RunLoopKitC RunLoopKit RunLoopEvents RunLoopLibc
+MODEL_SOURCES := $(foreach module,$(MODEL_MODULES),$(shell find Sources/$(module) -name '*.swift'))
+
+.PHONY: model install-model uninstall-model model-test
+
+# By the sources' names: SwiftPM leaves the objects of files that are gone. Of the toolchain's linkers only lld takes
+# `local: *` for Swift's protected symbols, too.
+model: core-install-paths
+	@case $(MODEL_RUNTIME) in contained|system) ;; *) echo "MODEL_RUNTIME is contained or system" >&2; exit 2 ;; esac
+	RLK_NO_BENCHMARKS=1 swift build -c release --target RunLoopKitC
+	@mkdir -p $(MODEL_BUILD)
+	built=$$(RLK_NO_BENCHMARKS=1 swift build -c release --show-bin-path) && \
+	swiftc -emit-library $(if $(filter contained,$(MODEL_RUNTIME)),-static-stdlib) -use-ld=lld -o $(MODEL_BUILD)/$(MODEL_LIBRARY) \
+		$$(for source in $(patsubst Sources/%,%,$(MODEL_SOURCES)); do \
+			echo $$built/$${source%%/*}.build/$$(basename $$source).o; done) \
+		$(CORE_SOURCES:%=$$built/CRunLoopCore.build/%.o) \
+		-Xlinker --version-script=packaging/librunloopkit.map -Xlinker -soname=$(MODEL_SONAME) -Xlinker --gc-sections \
+		-Xlinker -z -Xlinker defs -Xlinker --strip-all
+	@sed -e 's|@VERSION@|$(CORE_VERSION)|; s|@PREFIX@|$(PREFIX)|' \
+		-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
+		-e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
+		packaging/runloopkit.pc.in >$(MODEL_BUILD)/runloopkit.pc
+
+install-model: model
+	$(INSTALL) -d $(STAGED_INCLUDE)/runloopkit $(STAGED_LIB)/pkgconfig
+	$(INSTALL) -m 644 $(MODEL_HEADERS) $(STAGED_INCLUDE)/runloopkit/
+	$(INSTALL) -m 755 $(MODEL_BUILD)/$(MODEL_LIBRARY) $(STAGED_LIB)/
+	ln -sf $(MODEL_LIBRARY) $(STAGED_LIB)/$(MODEL_SONAME)
+	ln -sf $(MODEL_SONAME) $(STAGED_LIB)/librunloopkit.so
+	$(INSTALL) -m 644 $(MODEL_BUILD)/runloopkit.pc $(STAGED_LIB)/pkgconfig/
+
+# As core-uninstall.
+uninstall-model: core-install-paths
+	@if [ "$$(readlink $(STAGED_LIB)/$(MODEL_SONAME))" = $(MODEL_LIBRARY) ]; then \
+		rm -f $(STAGED_LIB)/librunloopkit.so $(STAGED_LIB)/$(MODEL_SONAME); \
+	fi
+	rm -f $(foreach name,$(notdir $(MODEL_HEADERS)),$(STAGED_INCLUDE)/runloopkit/$(name)) \
+		$(STAGED_LIB)/$(MODEL_LIBRARY) $(STAGED_LIB)/pkgconfig/runloopkit.pc
+	rmdir --ignore-fail-on-non-empty $(STAGED_INCLUDE)/runloopkit 2>/dev/null || true
+
+model-test:
+	@VERSION=$(CORE_VERSION) sh Tests/LibraryTests/model.sh
