@@ -5,6 +5,7 @@
  * startup and mem_loop are left out, and so is fd_addrm, whose calls return before epoll knows of them.
  */
 #include "subject.h"
+#include <sys/epoll.h>
 
 #define SYMBOLS(X)                                                                                                     \
     X(void *, dispatch_queue_create, (const char *, void *))                                                           \
@@ -21,7 +22,8 @@
     X(void, dispatch_set_context, (void *, void *))                                                                    \
     X(void, dispatch_suspend, (void *))                                                                                \
     X(void, dispatch_resume, (void *))                                                                                 \
-    X(uint64_t, dispatch_time, (uint64_t, int64_t))
+    X(uint64_t, dispatch_time, (uint64_t, int64_t))                                                                    \
+    X(void *, dispatch_get_global_queue, (intptr_t, uintptr_t))
 SYMBOLS(DECLARE)
 
 static const void *timer_type, *read_type;
@@ -190,6 +192,76 @@ static void watch_remove(loop *of, watch *removed) {
 #define HAS_WATCHES 1
 #include "workloads.h"
 
+/**
+ * actor_hop: what a loop cannot do without, and nothing else. The global queue is the default executor's; from there to
+ * a thread that sleeps in epoll_wait(2) is one write, and back one dispatch_async_f.
+ */
+static struct {
+    void *queue, *done;
+    int counter, epoll;
+    uint64_t sent_at;
+    uint32_t *samples;
+    size_t sampled, wanted;
+    int64_t placement;
+    atomic_bool is_over;
+} hop;
+
+static void hop_there(void) {
+    hop.sent_at = bench_now();
+    bench_write(hop.counter, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+static void hop_begun(void *unused) {
+    (void)unused;
+    hop_there();
+}
+
+static void hop_came_back(void *unused) {
+    (void)unused;
+    hop.samples[hop.sampled++] = (uint32_t)(bench_now() - hop.sent_at);
+    if (hop.sampled == hop.wanted)
+        dispatch_semaphore_signal(hop.done);
+    else
+        hop_there();
+}
+
+static void *hop_far_thread(void *unused) {
+    (void)unused;
+    struct epoll_event event;
+    bench_pin(hop.placement, 0);
+    while (epoll_wait(hop.epoll, &event, 1, -1) == 1 && !hop.is_over)
+        dispatch_async_f(hop.queue, NULL, hop_came_back);
+    return NULL;
+}
+
+static void run_actor_hop(const bench_args *args, bench_result *result) {
+    pthread_t thread;
+    struct epoll_event edge = {.events = EPOLLIN | EPOLLET};
+    hop.wanted = (size_t)args->count;
+    hop.samples = require_memory(hop.wanted, sizeof *hop.samples);
+    hop.placement = args->placement;
+    bench_pin(args->placement, 0);
+    hop.queue = dispatch_get_global_queue(0, 0);
+    hop.done = dispatch_semaphore_create(0);
+    hop.counter = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    hop.epoll = epoll_create1(EPOLL_CLOEXEC);
+    require(hop.counter >= 0 && hop.epoll >= 0, "eventfd, epoll_create1");
+    require(epoll_ctl(hop.epoll, EPOLL_CTL_ADD, hop.counter, &edge) == 0, "epoll_ctl");
+    require(pthread_create(&thread, NULL, hop_far_thread, NULL) == 0, "pthread_create");
+
+    bench_begin(result);
+    dispatch_async_f(hop.queue, NULL, hop_begun);
+    dispatch_semaphore_wait(hop.done, UINT64_MAX);
+    bench_end(result);
+
+    hop.is_over = true;
+    hop_there();
+    pthread_join(thread, NULL);
+    result->operations = hop.wanted;
+    result->samples = hop.samples;
+    result->sample_count = hop.sampled;
+}
+
 static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt, .only_one_cpu = true),
     WORKLOAD(post),
@@ -205,6 +277,7 @@ static const bench_workload workloads[] = {
     WORKLOAD(echo, .only_one_cpu = true),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),
+    WORKLOAD(actor_hop),
     {0},
 };
 
