@@ -38,7 +38,7 @@ extension RunLoop {
   func tearDown() {
     releaseAll()
     owner.scopes?.drain(to: 0)  // what those callouts have left for the end of a scope is of the loop, too
-    for companion in lock.withLock({ state.companions.end() }) { companion.loopHasEnded() }
+    for companion in lock.withLock({ state.endCompanions() }) { companion.loopHasEnded() }
   }
 
   private func releaseAll() {

@@ -16,16 +16,8 @@ protocol LoopCompanion: AnyObject, Sendable {
 /// them holds them without a reference.
 struct LoopCompanions {
   private(set) var all: [any LoopCompanion] = []
-  /// The loop's last callout is over: who joins from now on is not told.
-  private(set) var areTold = false
 
   mutating func append(_ companion: any LoopCompanion) { all.append(companion) }
-
-  /// They are told of the end now.
-  mutating func end() -> [any LoopCompanion] {
-    areTold = true
-    return all
-  }
 
   @inline(__always)
   func hasWork(for mode: ModePointer) -> Bool { !all.isEmpty && findWork(for: mode) }

@@ -17,6 +17,8 @@ struct LoopState: ~Copyable {
   var isInMainQueue = false
   /// Of the main loop: see `RunLoop.servesMainQueue`.
   var servesMainQueue = true
+  /// The last callout is over: a companion that joins from now on is not told of the end. Here, where it takes no room.
+  private(set) var companionsAreTold = false
 
   var callouts = CalloutRecord.Guarded()
   /// What few loops have.
@@ -27,6 +29,12 @@ struct LoopState: ~Copyable {
   init() {
     defaultMode = .make(name: .default, isCommon: true)
     modes = [defaultMode]
+  }
+
+  /// Those to be told of the end now.
+  mutating func endCompanions() -> [any LoopCompanion] {
+    companionsAreTold = true
+    return companions.all
   }
 
   /// Mutating, since the compiler (6.3) copies the state for a look at it otherwise.
