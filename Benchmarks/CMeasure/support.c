@@ -19,13 +19,21 @@
 
 extern char **environ;
 
+/** Of the process before any of its threads was pinned: the main one may be the first. */
+static cpu_set_t allowed;
+static pthread_once_t has_asked = PTHREAD_ONCE_INIT;
+
+static void ask_what_is_allowed(void) {
+    if (sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0)
+        CPU_ZERO(&allowed);
+}
+
 void bench_pin(int64_t placement, int side) {
     if (placement == BENCH_FREE)
         return;
-    cpu_set_t allowed, one;
+    cpu_set_t one;
     CPU_ZERO(&one);
-    if (sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0)
-        return;
+    pthread_once(&has_asked, ask_what_is_allowed);
     int wanted = placement == BENCH_SPLIT_CPUS ? side : 0;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, &allowed))

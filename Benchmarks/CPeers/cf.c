@@ -334,11 +334,46 @@ static void modes_run_once(loop *of, int mode) {
 #define HAS_MODES 1
 #include "workloads.h"
 
+/** A function of the main dispatch queue sends the next one: libdispatch comes with libFoundation. */
+static struct {
+    loop loop;
+    void (*send)(void *queue, void *context, void (*function)(void *));
+    void *queue;
+    int64_t count, wanted;
+} main_queue;
+
+static void main_queue_called(void *unused) {
+    if (++main_queue.count == main_queue.wanted)
+        loop_stop(&main_queue.loop);
+    else
+        main_queue.send(main_queue.queue, unused, main_queue_called);
+}
+
+static void run_main_queue(const bench_args *args, bench_result *result) {
+    void *library = open_library((const char *const[]){"libdispatch.so", NULL});
+    require(library != NULL, "libdispatch.so");
+    *(void **)&main_queue.send = dlsym(library, "dispatch_async_f");
+    main_queue.queue = dlsym(library, "_dispatch_main_q");
+    require(main_queue.send != NULL && main_queue.queue != NULL, "dispatch_async_f");
+    main_queue.wanted = args->count;
+    loop_open(&main_queue.loop);
+    loop_hold(&main_queue.loop);
+
+    bench_begin(result);
+    main_queue.send(main_queue.queue, NULL, main_queue_called);
+    loop_run(&main_queue.loop);
+    bench_end(result);
+
+    loop_close(&main_queue.loop);
+    result->operations = (uint64_t)args->count;
+}
+
 static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt),
     WORKLOAD(post),
     WORKLOAD(self_post, .divisor = 10),
     WORKLOAD(self_post2, .divisor = 10),
+    WORKLOAD(main_queue),
     WORKLOAD(timer_ic, .divisor = 1000, .largest = 100000),
     WORKLOAD(timer_rearm, .divisor = 1000),
     WORKLOAD(timer_fire, .largest = 10000),

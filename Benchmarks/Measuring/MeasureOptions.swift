@@ -12,6 +12,7 @@ package struct MeasureOptions: ParsableArguments {
   @Option var toleranceUs: Int64 = 0
   @Option var spinUs: Int64 = 0
   @Flag package var countSystemCalls = false
+  @Flag package var onMain = false
 
   package init() {}
 
@@ -22,11 +23,12 @@ package struct MeasureOptions: ParsableArguments {
   }
 
   /// What asks for `args`; those that are 0 are left out.
-  package static func words(_ workload: String, _ args: bench_args) -> [String] {
+  package static func words(_ workload: String, _ args: bench_args, isOnMain: Bool) -> [String] {
     let named: [(String, Int64)] = [
       ("count", args.count), ("size", args.size), ("active", args.active), ("placement", args.placement),
       ("window-ms", args.window_ms), ("tolerance-us", args.tolerance_us), ("spin-us", args.spin_us),
     ]
-    return ["measure", workload] + named.filter { $0.1 != 0 }.flatMap { ["--\($0.0)", "\($0.1)"] }
+    let place = isOnMain ? ["--on-main"] : []
+    return ["measure", workload] + place + named.filter { $0.1 != 0 }.flatMap { ["--\($0.0)", "\($0.1)"] }
   }
 }

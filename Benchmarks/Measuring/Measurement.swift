@@ -16,16 +16,17 @@ package struct Measurement: Sendable {
 
   package var wireForm: String { figures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined() }
 
-  /// Measures in this process, on a thread of its own.
+  /// Measures in this process, on a thread of its own unless that is to be the main one.
   ///
   /// - Throws: what `body` throws; `Failure.cannotCount` where system calls cannot be counted.
   package static func take(
-    countsSystemCalls: Bool, _ body: (inout bench_result) throws -> Void
+    countsSystemCalls: Bool, isOnMain: Bool = false, _ body: (inout bench_result) throws -> Void
   ) throws -> Measurement {
     _ = bench_raise_descriptor_limit()
     return try withoutActuallyEscaping(body) { body in
       var job = Job(body: body, countsSystemCalls: countsSystemCalls)
       withUnsafeMutablePointer(to: &job) { job in
+        if isOnMain { return job.pointee.run() }
         bench_on_thread({ $0!.assumingMemoryBound(to: Job.self).pointee.run() }, job)
       }
       if let error = job.error { throw error }

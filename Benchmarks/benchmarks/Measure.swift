@@ -23,7 +23,9 @@ struct Measure: ParsableCommand {
   }
 
   private func measure(_ found: Subject) throws {
-    let measurement = try Measurement.take(countsSystemCalls: options.countSystemCalls) { result in
+    let measurement = try Measurement.take(
+      countsSystemCalls: options.countSystemCalls, isOnMain: options.onMain
+    ) { result in
       try found.run(options.workload, options.args, &result)
     }
     print(measurement.wireForm, terminator: "")

@@ -55,9 +55,13 @@ struct Subject: Sendable {
 
   /// How much fewer operations it does of this workload; nil if it has none such.
   func divisor(for workload: Workload) -> Int64? {
+    if workload.isOnMain && !servesMainQueue { return nil }
     guard let ability = ability(for: workload.name), ability.covers(workload.parameters) else { return nil }
     return max(ability.divisor, 1)
   }
+
+  /// The others are on the main thread what they are on any.
+  private var servesMainQueue: Bool { name == Self.overlay || name == "cf" }
 
   private func ability(for workload: String) -> Ability? {
     switch kind {

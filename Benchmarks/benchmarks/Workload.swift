@@ -25,13 +25,16 @@ struct Workload: Sendable {
   let metric: Metric
   let parameters: bench_args
   let quick: Quick
+  /// Runs on the main thread, in whose loop the main dispatch queue is served, too.
+  let isOnMain: Bool
   /// Takes too long for `--quick`, or says little that a row which stays does not: measured by it only if asked for by name.
   let isLong: Bool
 
   init(
     _ name: String, _ arguments: String = "", _ what: String, _ metric: Metric = .perOperation, count: Int64 = 0,
     size: Int64 = 0, active: Int64 = 0, placement: bench_placement = BENCH_FREE, windowMs: Int64 = 0,
-    toleranceUs: Int64 = 0, spinUs: Int64 = 0, quick: Quick = .fewerOperations(10), isLong: Bool = false
+    toleranceUs: Int64 = 0, spinUs: Int64 = 0, quick: Quick = .fewerOperations(10), isLong: Bool = false,
+    isOnMain: Bool = false
   ) {
     self.name = name
     self.arguments = arguments
@@ -39,6 +42,7 @@ struct Workload: Sendable {
     self.metric = metric
     self.quick = quick
     self.isLong = isLong
+    self.isOnMain = isOnMain
     parameters = bench_args(
       count: count, size: size, active: active, placement: Int64(placement.rawValue), window_ms: windowMs,
       tolerance_us: toleranceUs, spin_us: spinUs)

@@ -2,7 +2,7 @@ import CMeasure
 
 extension Workload {
   /// Those of a run, in the order of the table.
-  static let standard: [Workload] = threads + processes + timers + descriptors + loops + tasks + memory
+  static let standard: [Workload] = threads + processes + timers + descriptors + loops + tasks + memory + onMain
 
   private static let threads = [
     Workload(
@@ -113,5 +113,29 @@ extension Workload {
     Workload("mem_loop", "100", "memory of a loop", .memory, size: 100, quick: .same),
     Workload("mem_timer", "100000", "memory of a timer, armed", .memory, size: 100_000, quick: .same),
     Workload("mem_fd", "5000", "memory of a watched descriptor", .memory, size: 5000, quick: .same),
+  ]
+
+  private static let onMain = [
+    Workload(
+      "wake_rtt", "same main", "a wake to the main loop and back, one CPU", .latency, count: 20000,
+      placement: BENCH_SAME_CPU, quick: .fewerOperations(5), isOnMain: true),
+    Workload(
+      "wake_rtt", "split main", "the same on two CPUs", .latency, count: 4000, placement: BENCH_SPLIT_CPUS,
+      isOnMain: true),
+    Workload(
+      "post", "1 main", "one thread posts to the main loop", count: 200_000, size: 1, placement: BENCH_SPLIT_CPUS,
+      isOnMain: true),
+    Workload("self_post", "main", "a callback queues the next one on the main loop", count: 200_000, isOnMain: true),
+    Workload("main_queue", "main", "a function of the main queue sends the next one", count: 50000, isOnMain: true),
+    Workload(
+      "timer_late", "1ms main", "a timer of 1 ms on the main loop, armed again: how late", .latency, count: 300,
+      quick: .same, isOnMain: true),
+    Workload(
+      "fd_dispatch", "100 1 main", "100 pipes on the main loop, 1 active", count: 50000, size: 100, active: 1,
+      isOnMain: true),
+    Workload(
+      "echo", "same main", "a byte to the main loop and back, one CPU", .latency, count: 10000,
+      placement: BENCH_SAME_CPU, quick: .fewerOperations(5), isOnMain: true),
+    Workload("iter", "0 main", "a pass of the main loop that does not wait", count: 50000, isOnMain: true),
   ]
 }

@@ -46,6 +46,18 @@ bool rlc_port_set_has_batch(const rlc_port_set *set) {
     return rlc_port_set_has_events(set);
 }
 
+bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token) {
+    for (uint32_t i = set->cursor; i < set->fetched; i++) {
+        if (set->batch->events[i].data.u64 == token.bits)
+            return true;
+    }
+    return false;
+}
+
+bool rlc_kit_has_fetched_all(const rlc_port_set *set) {
+    return set->fetched < set->batch->capacity;
+}
+
 /* Apart, so that the usual wait saves fewer registers. */
 __attribute__((noinline)) static void move_into_larger_batch(rlc_port_set *set) {
     rlc_batch *larger = atomic_exchange(&set->next_batch, NULL);

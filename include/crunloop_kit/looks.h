@@ -1,8 +1,8 @@
 /**
- * <crunloop_kit/looks.h>: what the Swift modules look at in each pass, as loads instead of calls.
+ * <crunloop_kit/looks.h>: what the Swift modules look at in each pass, most of it as loads instead of calls.
  *
- * These functions read the first members of opaque types. They are for code that is built together with the core, as
- * RunLoopKit is, and are not installed: a C host calls the functions of the public headers.
+ * The inline functions read the first members of opaque types. All are for code that is built together with the core,
+ * as RunLoopKit is, and are not installed: a C host calls the functions of the public headers.
  */
 #ifndef CRUNLOOP_KIT_LOOKS_H
 #define CRUNLOOP_KIT_LOOKS_H
@@ -44,6 +44,27 @@ static inline bool rlc_kit_has_batch(const rlc_port_set *set) {
     const struct rlc_kit_port_set_head *head = (const struct rlc_kit_port_set_head *)(const void *)set;
     return head->cursor < head->fetched || __atomic_load_n(&head->has_unwatched, __ATOMIC_ACQUIRE);
 }
+
+/**
+ * Tells whether a member is among the events that a wait has fetched and no take has returned yet.
+ *
+ * @param set   The set.
+ * @param token The member's.
+ * @return True if it is.
+ *
+ * Thread: [loop].  Cost: O(events), without a system call.
+ */
+bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token);
+
+/**
+ * Tells whether the last wait has fetched all events that there were.
+ *
+ * @param set The set.
+ * @return False if its buffer was full: there may be more.
+ *
+ * Thread: [loop].  Cost: three loads.
+ */
+bool rlc_kit_has_fetched_all(const rlc_port_set *set);
 
 RLC_END_DECLS
 #endif

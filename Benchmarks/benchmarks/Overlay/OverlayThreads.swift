@@ -1,4 +1,5 @@
 import CMeasure
+import Dispatch
 import Glibc
 import RunLoopKit
 import Synchronization
@@ -145,6 +146,27 @@ extension Overlay {
     try? loop.perform(in: .default) {
       state.state.pointee.count += 1
       if state.state.pointee.count == state.state.pointee.wanted { loop.stop() } else { again(loop, state) }
+    }
+  }
+
+  /// A function of the main dispatch queue sends the next one.
+  static let mainQueue: Body = { args, result in
+    let loop = RunLoop.current
+    try hold(loop)
+    let state = Shared((count: 0, wanted: Int(args.count)))
+
+    bench_begin(&result)
+    sendNext(loop, state)
+    try loop.run()
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
+  private static func sendNext(_ loop: RunLoop, _ state: Shared<(count: Int, wanted: Int)>) {
+    DispatchQueue.main.async {
+      state.state.pointee.count += 1
+      if state.state.pointee.count == state.state.pointee.wanted { loop.stop() } else { sendNext(loop, state) }
     }
   }
 }

@@ -39,11 +39,13 @@ struct PortSet {
   var fileDescriptor: Int32 { rlc_port_set_fd(set) }
   var rebuilds: UInt64 { rlc_port_set_rebuilds(set) }
 
-  func insertHint(_ hint: Hint, fileDescriptor: Int32) throws(RunLoopError) {
+  @discardableResult
+  func insertHint(_ hint: Hint, fileDescriptor: Int32) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
     let context = UnsafeMutableRawPointer(bitPattern: hint.rawValue)
     try RunLoopError.check(
       rlc_port_set_insert(set, fileDescriptor, RLC_PORT_HINT, UInt32(RLC_READABLE), context, &token), "epoll_ctl")
+    return token.bits
   }
 
   @inline(__always)
@@ -113,6 +115,12 @@ struct PortSet {
   var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
   var hasBatch: Bool { rlc_kit_has_batch(set) }
+
+  /// The member of the token is among the fetched events that were not taken yet.
+  func hasFetched(_ token: UInt64) -> Bool { rlc_kit_has_fetched(set, rlc_token(bits: token)) }
+
+  /// The last wait has left no event behind.
+  var hasFetchedAll: Bool { rlc_kit_has_fetched_all(set) }
 
   /// Fetches events; nothing to be locked. The only place where a loop sleeps. How many, or `-errno`.
   @inline(never)

@@ -22,6 +22,9 @@ struct ModeObservers: ~Copyable {
     activities.load(ordering: .acquiring) & activity.rawValue != 0
   }
 
+  /// Any of them is told that a wait begins or has ended.
+  var hearOfWaits: Bool { want(.beforeWaiting) || want(.afterWaiting) }
+
   mutating func insert(_ observer: RunLoop.Observer, stamp: UInt64) {
     var index = row.endIndex
     while index > 0, row[index - 1].observer.order > observer.order { index -= 1 }

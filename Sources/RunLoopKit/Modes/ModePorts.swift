@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The events of a mode from the kernel: its port set, and the members that epoll does not watch. Guarded by the loop's
 /// lock.
 struct ModePorts: ~Copyable {
@@ -8,7 +10,9 @@ struct ModePorts: ~Copyable {
   fileprivate(set) var set: PortSet?
   /// Why its waits fail; 0: they do not.
   var waitFailure: Int32 = 0
-  fileprivate(set) var hasMainQueueHint = false
+  /// The main queue's place in the set, of a common mode of the main loop; 0: it has none. Its thread reads it without
+  /// the lock.
+  let mainQueueToken = Atomic<UInt64>(0)
 
   var members: [RunLoop.DescriptorItem] {
     // Proof: `register` inserts nothing but descriptor items; hints are no members.
@@ -47,12 +51,15 @@ extension ModePointer {
     try insertMainQueueHint(on: loop)
   }
 
+  /// A fetch of the mode tells of the main queue's signals.
+  var hearsOfMainQueue: Bool { ports.mainQueueToken.load(ordering: .acquiring) != 0 }
+
   func insertMainQueueHint(on loop: RunLoop) throws(RunLoopError) {
-    guard loop.isMain, isCommon, !ports.hasMainQueueHint, let set = ports.set,
+    guard loop.isMain, isCommon, ports.mainQueueToken.load(ordering: .relaxed) == 0, let set = ports.set,
       let descriptor = MainQueuePort.fileDescriptor
     else { return }
-    try set.insertHint(.mainQueue, fileDescriptor: descriptor)
-    ports.hasMainQueueHint = true
+    let token = try set.insertHint(.mainQueue, fileDescriptor: descriptor)
+    ports.mainQueueToken.store(token, ordering: .releasing)
   }
 
   /// Wants the mode's timerfds to expire for its first timers.
@@ -125,10 +132,8 @@ extension ModePointer {
       case .port(let context, let ready):
         // A member: retained by the set, which forgets the events of what is removed. Under the lock.
         return .port(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), ready: ready)
-      case .hint(.wakeup):
+      case .hint(.wakeup), .hint(.mainQueue):  // `noteFetch` has seen that
         continue
-      case .hint(.mainQueue):
-        loop.mainQueueCame()
       case .hint(let timer):
         timers.noteExpiry(timer)
         if timers.takeExpiry(soft: true) { return .timer }
@@ -158,6 +163,7 @@ extension ModePointer {
     case .timer, .continuousTimer, .wallTimer: noteLostTimerDescriptor(on: loop)
     case .wakeup: StandardError.write("RunLoopKit: a sleeping loop cannot be woken any more: its eventfd was closed\n")
     case .mainQueue:
+      loop.mainQueueIsLost()
       StandardError.write("RunLoopKit: the main queue does not wake the loop any more: its eventfd was closed\n")
     }
   }

@@ -149,10 +149,10 @@ protocol ModeHost: PortHost {
   var defaultTolerance: UInt64 { get }
   /// A number that grows with every membership. Under the lock.
   func nextStamp() -> UInt64
+  /// No set hears of the main queue any more: other code has closed its descriptor. [loop]
+  func mainQueueIsLost()
   /// A source that may equal another one (rule 28) has entered. Under the lock.
   func identityCame()
-  /// The edge of the main queue's descriptor has been taken from a set. [loop]
-  func mainQueueCame()
 }
 
 /// How many members a mode has, and what they are good for. Guarded by the loop's lock.

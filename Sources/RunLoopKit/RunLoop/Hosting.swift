@@ -185,7 +185,7 @@ extension ModePointer {
     return loop.lock.withLock {
       loop.state.hasBlocks(for: self) || sources.hasSignalled
         || timers.isDue(soft: false)
-        || (loop.owner.isMainQueuePending && loop.servesMainQueue(in: self))
+        || (loop.owner.mainQueue.isSignalled && loop.servesMainQueue(in: self))
     }
   }
 
@@ -195,6 +195,7 @@ extension ModePointer {
     var event = takeEvent(on: loop)
     if event == nil {
       let status = ports.set!.look()
+      if loop.isMain { noteFetch(status, on: loop) }
       if status < 0, hasFailedForGood(status, on: loop) { return false }
       event = takeEvent(on: loop)
     }

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension RunLoop {
   /// Whether the common modes of the main loop serve the main dispatch queue. True at first; false on every other loop.
   ///
@@ -61,5 +63,22 @@ extension RunLoop {
     lock.withLock { state.isInMainQueue = false }
     timing.end(nil, .mainQueue, on: self)
     return hasServed
+  }
+}
+
+extension ModePointer {
+  /// How many events a wait of the main loop has fetched, or why none. The main queue's is seen at once, wherever it
+  /// stands among them: the pass after this one may serve it before the others (rule 7, g). [loop]
+  @inline(never)
+  func noteFetch(_ found: Int32, on loop: RunLoop) {
+    let token = ports.mainQueueToken.load(ordering: .acquiring)
+    guard found >= 0, token != 0 else { return }
+    // A wait has a set.
+    let set = ports.set!
+    if set.hasFetched(token) {
+      loop.owner.mainQueue.signalCame()
+    } else if set.hasFetchedAll {
+      loop.owner.mainQueue.hasNotCome()
+    }
   }
 }

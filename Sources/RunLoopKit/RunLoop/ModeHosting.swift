@@ -43,7 +43,7 @@ extension RunLoop: ModeHost {
 
   func identityCame() { state.identitiesVersion &+= 1 }
 
-  func mainQueueCame() { owner.isMainQueuePending = true }
+  func mainQueueIsLost() { owner.mainQueue.isLost = true }
 
   /// A message has come into an empty mailbox. Any thread, with no lock held.
   func messageCame(_ membership: PortMembership) {

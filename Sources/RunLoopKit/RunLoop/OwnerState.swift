@@ -6,8 +6,7 @@ struct OwnerState: ~Copyable {
   private(set) var runs: UInt64 = 0
   /// The thread's.
   var scopes: ScopeStack?
-  /// The main queue was signalled, and has not been looked at since.
-  var isMainQueuePending = false
+  var mainQueue = MainQueueWatch()
   var spin = Spin()
   var times = CalloutTimes()
   var drains = BlockDrains()

@@ -25,7 +25,7 @@ extension RunLoop {
       let isPolling = hasHandled || isPoll  // (f)
 
       let event: PassEvent
-      if !hasJustServedMainQueue, activation.servesMainQueue, MainQueuePort.take() {  // (g)
+      if activation.servesMainQueue, takesMainQueue(mode, hasTurn: !hasJustServedMainQueue) {  // (g)
         wakes.keep(for: activation)
         event = .mainQueue
       } else {
@@ -57,6 +57,17 @@ extension RunLoop {
   @inline(never)
   func keepFromWaiting(_ activation: Activation) {
     if activation.awaitsCondition || isFinished(activation.mode) { wakes.oweLook(to: activation) }
+  }
+
+  /// (g): the queue is served without a wait.
+  @inline(never)
+  private func takesMainQueue(_ mode: ModePointer, hasTurn: Bool) -> Bool {
+    guard hasTurn else {
+      owner.mainQueue.hasNoTurn()
+      return false
+    }
+    let isTrusted = mode.hearsOfMainQueue && !mode.observers.hearOfWaits && kernel?.turns == nil
+    return owner.mainQueue.takeTurn(isTrusted: isTrusted)
   }
 
   /// (l): true if a source was called or the main queue served.

@@ -15,7 +15,7 @@ extension ModePointer {
     while event == nil {
       let mayBlock =
         !isPolling && posted == .none && !canServeMainQueue(activation, on: loop) && !messages.hasReady
-      let found = (mayBlock ? sleep(until: deadline, on: loop) : nil) ?? look(on: loop)
+      let found = (mayBlock ? sleep(until: deadline, on: loop) : nil) ?? look(of: activation, on: loop)
       posted = max(posted, loop.wakes.word.take())
       if found < 0 {
         if loop.owner.failedWaits.failure != 0 {
@@ -47,11 +47,12 @@ extension ModePointer {
   /// At most one system call, which does not wait. How many events that has found; -1 if not even that is needed, or if
   /// the wait has failed for good.
   @inline(__always)
-  private func look(on loop: RunLoop) -> Int32 {
-    if canSkipLook(on: loop) { return -1 }
+  private func look(of activation: Activation, on loop: RunLoop) -> Int32 {
+    if canSkipLook(of: activation, on: loop) { return -1 }
     loop.owner.skippedLooks = 0
     // A run begins with making the set of its mode, or finds one (`Running`).
     let found = ports.set!.look()
+    if loop.isMain { noteFetch(found, on: loop) }
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
   }
 
@@ -64,6 +65,7 @@ extension ModePointer {
     if let counters = loop.counters { counters.pointee.sleepBegins() }
     // As above.
     let found = ports.set!.blockingWait(until: limit)
+    if loop.isMain { noteFetch(found, on: loop) }
     if let counters = loop.counters { counters.pointee.sleepEnds() }
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
   }
@@ -99,11 +101,13 @@ extension ModePointer {
   }
 
   /// In a mode without descriptors the kernel can report timers only, and the clock tells whether one is due: if none
-  /// is, a poll would find nothing. The number of skipped polls is limited, so that a loop that spins shows in a trace.
+  /// is, a poll would find nothing. The number of skipped polls is limited, so that a loop that spins shows in a trace,
+  /// and serves the main queue: that may be signalled at any time, and is left out while it is quiet only.
   @inline(__always)
-  private func canSkipLook(on loop: RunLoop) -> Bool {
+  private func canSkipLook(of activation: Activation, on loop: RunLoop) -> Bool {
     guard loop.owner.skippedLooks < OwnerState.mostSkippedLooks else { return false }
-    if loop.isMain || counts.hasAwaited {
+    if activation.servesMainQueue, !loop.owner.mainQueue.isLeftOut { return false }
+    if counts.hasAwaited {
       guard loop.lock.withLock({ hasNothingToPoll }) else { return false }
     }
     loop.owner.skippedLooks += 1
@@ -111,7 +115,7 @@ extension ModePointer {
   }
 
   private var hasNothingToPoll: Bool {
-    descriptorCount == 0 && !ports.hasMainQueueHint && !timers.isDue(soft: true)
+    descriptorCount == 0 && !timers.isDue(soft: true)
   }
 
   /// Whose turn it is if a port is marked: a fetched event's after a message, else the port's. [loop]
@@ -145,15 +149,12 @@ extension ModePointer {
       if let unwatched { return unwatched }
     }
     if messages.hasReady, let event = takeReadyPort(on: loop) { return event }
-    if canServeMainQueue(activation, on: loop) {
-      loop.owner.isMainQueuePending = false
-      if MainQueuePort.take() { return .mainQueue }
-    }
+    if canServeMainQueue(activation, on: loop), loop.owner.mainQueue.take() { return .mainQueue }
     return nil
   }
 
   private func canServeMainQueue(_ activation: Activation, on loop: RunLoop) -> Bool {
-    loop.owner.isMainQueuePending && activation.servesMainQueue
+    loop.owner.mainQueue.isSignalled && activation.servesMainQueue
   }
 }
 

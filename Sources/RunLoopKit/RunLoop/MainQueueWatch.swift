@@ -1,0 +1,61 @@
+/// What the main loop knows of the main dispatch queue. [loop]
+///
+/// Each write to the queue's handle is an edge in the port set of every common mode, whoever runs. An edge stays in its
+/// set until a fetch of that mode takes it. So a fetch tells whether the queue was signalled since the last one, and
+/// what it has told is kept here, for the whole loop, until the queue is asked. Asking reads the handle: one system
+/// call, which also finds what no fetch has told yet.
+struct MainQueueWatch {
+  /// A fetch has told of a signal, and the queue has not been asked since.
+  private(set) var isSignalled = false
+  /// The pass under way has not asked, as the queue is quiet.
+  private var isPassedOver = false
+  /// How often it was asked in vain since it was last signalled.
+  private var silence = 0
+  /// Passes that have neither asked nor fetched since the last that has.
+  private var passedOver = 0
+
+  /// No fetch tells of it any more.
+  var isLost = false
+
+  /// From then on a pass leaves it to its fetch to tell.
+  static let quietAfter = 16
+  /// Of passes that serve the events of one fetch. More than of blocks that post blocks, whose passes look after that
+  /// number by themselves.
+  static let mostPassedOver = OwnerState.mostSkippedLooks + 1
+
+  /// The pass need not look for it.
+  var isLeftOut: Bool { isPassedOver && !isSignalled }
+
+  /// A fetch has told of it.
+  mutating func signalCame() {
+    isSignalled = true
+    silence = 0
+  }
+
+  /// A fetch of all events there were was without it.
+  mutating func hasNotCome() { passedOver = 0 }
+
+  /// A pass begins that asks nothing by itself (rule 7, g).
+  mutating func hasNoTurn() { isPassedOver = false }
+
+  /// Its turn (g). Asks the queue, unless it is quiet and its edge can be trusted: not where time is virtual, which
+  /// costs no system calls, nor if the mode's observers are told of each wait (rule 13).
+  mutating func takeTurn(isTrusted: Bool) -> Bool {
+    let isQuiet = !isSignalled && silence >= Self.quietAfter
+    isPassedOver = isTrusted && !isLost && isQuiet && passedOver < Self.mostPassedOver
+    if isPassedOver {
+      passedOver += 1
+      return false
+    }
+    return take()
+  }
+
+  /// True if the queue was signalled since the last time it was asked.
+  mutating func take() -> Bool {
+    isSignalled = false
+    passedOver = 0
+    let isReady = MainQueuePort.take()
+    silence = isReady ? 0 : silence + 1
+    return isReady
+  }
+}
