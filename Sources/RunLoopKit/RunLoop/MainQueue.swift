@@ -50,10 +50,15 @@ extension RunLoop {
     isMain && state.servesMainQueue && !state.isInMainQueue && state.commonNames.contains(name)
   }
 
-  /// The same without the lock; nothing is locked on another loop than the main one.
+  /// The same without the lock, when a run begins, whose first pass does not ask the queue; nothing is locked on another
+  /// loop than the main one.
   @inline(__always)
-  func mayServeMainQueue(in mode: ModePointer) -> Bool {
-    isMain && lock.withLock { servesMainQueue(in: mode) }
+  func mayServeMainQueue(in mode: ModePointer) -> Bool { isMain && beginServingMainQueue(in: mode) }
+
+  @inline(never)
+  private func beginServingMainQueue(in mode: ModePointer) -> Bool {
+    owner.mainQueue.hasNoTurn()
+    return lock.withLock { servesMainQueue(in: mode) }
   }
 
   func serveMainQueue() -> Bool {
@@ -62,6 +67,7 @@ extension RunLoop {
     let hasServed = __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
     lock.withLock { state.isInMainQueue = false }
     timing.end(nil, .mainQueue, on: self)
+    owner.mainQueue.hasNoTurn()  // in the next pass
     return hasServed
   }
 }

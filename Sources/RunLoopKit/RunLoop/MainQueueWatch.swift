@@ -35,7 +35,7 @@ struct MainQueueWatch {
   /// A fetch of all events there were was without it.
   mutating func hasNotCome() { passedOver = 0 }
 
-  /// A pass begins that asks nothing by itself (rule 7, g).
+  /// The next pass asks nothing by itself (rule 7, g).
   mutating func hasNoTurn() { isPassedOver = false }
 
   /// Its turn (g). Asks the queue, unless it is quiet and its edge can be trusted: not where time is virtual, which

@@ -25,7 +25,7 @@ extension RunLoop {
       let isPolling = hasHandled || isPoll  // (f)
 
       let event: PassEvent
-      if activation.servesMainQueue, takesMainQueue(mode, hasTurn: !hasJustServedMainQueue) {  // (g)
+      if !hasJustServedMainQueue, activation.servesMainQueue, takesMainQueue(mode) {  // (g)
         wakes.keep(for: activation)
         event = .mainQueue
       } else {
@@ -61,11 +61,7 @@ extension RunLoop {
 
   /// (g): the queue is served without a wait.
   @inline(never)
-  private func takesMainQueue(_ mode: ModePointer, hasTurn: Bool) -> Bool {
-    guard hasTurn else {
-      owner.mainQueue.hasNoTurn()
-      return false
-    }
+  private func takesMainQueue(_ mode: ModePointer) -> Bool {
     let isTrusted = mode.hearsOfMainQueue && !mode.observers.hearOfWaits && kernel?.turns == nil
     return owner.mainQueue.takeTurn(isTrusted: isTrusted)
   }
