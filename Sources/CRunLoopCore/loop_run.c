@@ -4,17 +4,25 @@
 
 #include <errno.h>
 
-/* While this thread queues work for itself it may leave out polls of the kernel, but not for long. */
-enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000 };
+/*
+ * While this thread queues work for itself it may leave out polls of the kernel, but not for long. Then a timer that is
+ * further off than FAR_NS does not matter.
+ */
+enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 1000 };
 
 /* ---- polls of the kernel, called looks ---- */
+
+/** While looks are left out, which is for SKIPPING_NS_MAX after the last at most: no timer is due soon. */
+static bool is_far_from_timers(const rlc_loop *loop) {
+    return !rlc_loop_has_timers(loop) || rlc_timer_heap_earliest_key(loop->heap) > loop->looked_ns + FAR_NS;
+}
 
 /**
  * How many looks may be left out before the clock is read again: few at first, so that long callouts are noticed; many
  * at once if the last time all of them together were short.
  */
 static uint32_t next_skips(const rlc_loop *loop) {
-    if (rlc_loop_has_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
+    if (!is_far_from_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
         return 1;
     return loop->is_brisk || loop->skipped_looks > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_looks;
 }
@@ -64,7 +72,8 @@ static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
 /** Fetches events, waiting until deadline_ns if there is nothing else to do. */
 static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     int status = 1;
-    if (deadline_ns != 0 && (rlc_loop_has_due_timer(loop) || spin(loop, deadline_ns)))
+    if (deadline_ns != 0 &&
+        ((rlc_loop_has_untold_timer(loop) && rlc_loop_has_due_timer(loop)) || spin(loop, deadline_ns)))
         deadline_ns = 0;
     if (deadline_ns != 0)
         status = rlc_loop_get_ready_to_sleep(loop);
@@ -131,18 +140,24 @@ static int call_posts(rlc_loop *loop) {
 
 /* ---- a pass ---- */
 
+static inline void collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
+    if (rlc_timer_heap_earliest_key(loop->heap) <= now_ns)
+        rlc_loop_collect_due_timers(loop, now_ns);
+}
+
 int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     if (!rlc_slot_list_is_empty(&loop->pending))
         rlc_loop_flush_watches(loop);
-    bool is_busy = rlc_loop_has_work(loop);
-    if (!is_busy || (!rlc_port_set_holds_batch(loop->set) && !may_skip_look(loop))) {
+    bool is_busy = rlc_loop_has_work(loop), holds_batch = is_busy && rlc_port_set_holds_batch(loop->set);
+    bool skips_look = is_busy && !holds_batch && may_skip_look(loop);
+    if (!holds_batch && !skips_look) {
         int status = look(loop, is_busy ? 0 : deadline_ns, outcome);
         if (status < 0)
             return status;
         rlc_port_set_trust(loop->set);
     }
-    if (rlc_loop_has_timers(loop))
-        rlc_loop_collect_due_timers(loop, rlc_loop_now(loop));
+    if (rlc_loop_has_timers(loop) && !(skips_look && is_far_from_timers(loop)))
+        collect_due_timers(loop, rlc_loop_now(loop));
     if (loop->taken == NULL)
         loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
     if (!rlc_slot_list_is_empty(&loop->failed))
@@ -160,8 +175,8 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
 
 /** True if the next pass would call nothing but posts, unless it polls the kernel. */
 static bool has_only_posts(const rlc_loop *loop) {
-    return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !rlc_loop_has_timers(loop) &&
-           rlc_slot_list_is_empty(&loop->pending) && !rlc_port_set_has_events(loop->set);
+    return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && rlc_slot_list_is_empty(&loop->due) &&
+           rlc_slot_list_is_empty(&loop->pending) && !rlc_port_set_has_events(loop->set) && is_far_from_timers(loop);
 }
 
 /** Makes such passes, one after the other. RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD. */

@@ -129,9 +129,10 @@ static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
 size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context) {
     rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
     uint32_t exact_end = exact->count, tolerant_end = tolerant->count;
-    if (exact_end > 0)
+    /* Gathering makes the first key uncertain, which the next wait would have to settle. */
+    if (exact_end > 0 && exact->entries[0].deadline_ns <= now_ns)
         gather_due(heap, RLC_EXACT, now_ns);
-    if (tolerant_end > 0)
+    if (tolerant_end > 0 && tolerant->entries[0].deadline_ns <= now_ns)
         gather_due(heap, RLC_TOLERANT, now_ns);
     uint32_t i = exact->count, j = tolerant->count;
     size_t taken = exact_end - i + tolerant_end - j;

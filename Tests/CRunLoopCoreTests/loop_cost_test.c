@@ -84,7 +84,7 @@ static rlc_timer *pacemaker;
 static int passes_since_look, longest_gap, passes_with_timer;
 static unsigned long waits_before;
 
-/** Has a timer in the first passes after a look: the clock is read in each of them. */
+/** Has a timer that is near in the first passes after a look: the clock is read in each of them. */
 static void watch_the_gap(job *job) {
     if (count_of(&kernel.waits) != waits_before)
         passes_since_look = 0;
@@ -92,7 +92,7 @@ static void watch_the_gap(job *job) {
     if (++passes_since_look > longest_gap)
         longest_gap = passes_since_look;
     bool has_timer = passes_since_look < passes_with_timer;
-    CHECK_EQUAL(rlc_timer_arm(pacemaker, has_timer ? UINT64_C(1) << 60 : RLC_TIME_FOREVER, 0, 0), 0);
+    CHECK_EQUAL(rlc_timer_arm(pacemaker, has_timer ? kernel.time_ns + 1000 : RLC_TIME_FOREVER, 0, 0), 0);
     if (passes_since_look == 1)
         passes_with_timer++;
     if (job->again == 0)
@@ -159,6 +159,83 @@ static void test_RLC_COST_3_a_timer_pass_is_two_calls(void) {
     CHECK_EQUAL(kernel.time_ns, 102000); /* to the nanosecond */
     CHECK_EQUAL(count_of(&kernel.calls), made + 200);
     CHECK_EQUAL(allocations(), blocks);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static unsigned long clock_reads;
+
+static uint64_t count_and_tell_time(void *context, rlc_clock clock) {
+    (void)context, (void)clock;
+    clock_reads++;
+    return kernel.time_ns;
+}
+
+static const uint64_t far_off = UINT64_C(1000000000000);
+
+static rlc_loop *make_loop_with_timer(int *fired, uint64_t deadline_ns) {
+    rlc_loop *loop = make_loop();
+    rlc_timer *timer;
+    kernel.table.now = count_and_tell_time;
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, fired, &timer), 0);
+    CHECK_EQUAL(rlc_timer_arm(timer, deadline_ns, 0, 0), 0);
+    return loop;
+}
+
+static void test_RLC_COST_4_a_timer_that_is_not_due_is_one_look_at_the_clock(void) {
+    int fired = 0, fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK); /* readable for ever */
+    rlc_loop *loop = make_loop_with_timer(&fired, far_off);
+    (void)idle_watch(loop, fd);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED); /* the kernel knows the timer */
+    unsigned long made = count_of(&kernel.calls);
+    clock_reads = 0;
+    for (int i = 0; i < 100; i++)
+        CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(clock_reads, 100);
+    CHECK_EQUAL(count_of(&kernel.calls), made + 100);
+    kernel.time_ns = far_off;
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(fired, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+/** How often the clock is read while a post comes again 640 times. */
+static unsigned long clock_reads_of_posts(rlc_loop *loop, unsigned long *ret_looks) {
+    job job = make_job(loop);
+    job.node.post_fn = run_and_come_back;
+    unsigned long waits = count_of(&kernel.waits);
+    clock_reads = 0, passes = 640, pass_ns = 1;
+    CHECK_EQUAL(rlc_loop_defer(loop, &job.node), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    *ret_looks = count_of(&kernel.waits) - waits;
+    return clock_reads;
+}
+
+static void test_RLC_COST_4_posts_do_not_look_at_it(void) {
+    int fired = 0;
+    unsigned long looks, looks_without;
+    rlc_loop *loop = make_loop_with_timer(&fired, far_off);
+    unsigned long reads = clock_reads_of_posts(loop, &looks);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    loop = make_loop_with_timer(&fired, RLC_TIME_FOREVER);
+    CHECK_EQUAL(reads, clock_reads_of_posts(loop, &looks_without) + looks);
+    CHECK_EQUAL(looks, looks_without);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+/** Posts that become long do not hold up a timer for more than one of them. */
+static void test_RLC_COST_4_a_timer_that_is_near_is_looked_at_in_each_pass(void) {
+    int fired = 0;
+    rlc_loop *loop = make_loop_with_timer(&fired, 1000 + 50000000);
+    job job = make_job(loop);
+    job.node.post_fn = run_and_come_back;
+    passes = 100, pass_ns = 1000000;
+    CHECK_EQUAL(rlc_loop_defer(loop, &job.node), 0);
+    while (fired == 0)
+        CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(passes, 49); /* the timer is called before the posts of its pass */
+    passes = 1;
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
@@ -285,6 +362,9 @@ int main(void) {
     RUN(test_RLC_COST_2_also_when_timers_come_and_go);
     RUN(test_RLC_LOOP_15_a_long_run_does_not_grow);
     RUN(test_RLC_COST_3_a_timer_pass_is_two_calls);
+    RUN(test_RLC_COST_4_a_timer_that_is_not_due_is_one_look_at_the_clock);
+    RUN(test_RLC_COST_4_posts_do_not_look_at_it);
+    RUN(test_RLC_COST_4_a_timer_that_is_near_is_looked_at_in_each_pass);
     RUN(test_RLC_LOOP_11_posts_from_threads_are_never_lost);
     RUN(test_RLC_LOOP_12_stops_from_a_thread);
     RUN(test_RLC_LOOP_13_a_preempted_poster_delays_nobody);

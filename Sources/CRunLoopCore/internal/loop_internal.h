@@ -100,6 +100,15 @@ static inline bool rlc_loop_has_timers(const rlc_loop *loop) {
     return loop->heap != NULL && rlc_timer_heap_has_armed(loop->heap);
 }
 
+/**
+ * True if a timer may be due of which the kernel will not tell: its timer is armed for no moment that is early enough,
+ * or has expired. If not, a wait that begins now ends when the first timer is due.
+ */
+static inline bool rlc_loop_has_untold_timer(const rlc_loop *loop) {
+    return rlc_loop_has_timers(loop) &&
+           rlc_timer_heap_earliest_key(loop->heap) < rlc_timer_port_armed(loop->timer_port);
+}
+
 static inline bool rlc_loop_has_due_timer(const rlc_loop *loop) {
     return rlc_loop_has_timers(loop) && rlc_timer_heap_first(loop->heap) <= rlc_loop_now(loop);
 }

@@ -59,6 +59,16 @@ static inline bool rlc_timer_heap_has_armed(const rlc_timer_heap *heap) {
     return (heap->heaps[RLC_EXACT].count | heap->heaps[RLC_TOLERANT].count) != 0;
 }
 
+/**
+ * The first key, which is never later than what a timer wants: before it none is due. RLC_TIME_FOREVER without armed
+ * timers.
+ */
+static inline uint64_t rlc_timer_heap_earliest_key(const rlc_timer_heap *heap) {
+    const rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
+    uint64_t key_ns = exact->count > 0 ? exact->entries[0].deadline_ns : RLC_TIME_FOREVER;
+    return tolerant->count > 0 && tolerant->entries[0].deadline_ns < key_ns ? tolerant->entries[0].deadline_ns : key_ns;
+}
+
 /** Records of `record_size` bytes that begin with an rlc_heap_timer. For `memory` see memory.h. */
 int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_timer_heap **ret_heap);
 
