@@ -251,7 +251,7 @@ static int passes_when_due(int short_passes) {
 }
 
 static void test_RLC_COST_4_posts_that_grow_long_delay_a_timer_by_one_of_them(void) {
-    for (int i = 0; i < 64; i++) /* wherever the loop is among the looks that it leaves out */
+    for (int i = 0; i < 64; i++)                       /* wherever the loop is among the looks that it leaves out */
         CHECK_EQUAL(passes_when_due(640 + i), 40 - 5); /* four of them end before its date, the fifth behind it */
 }
 
