@@ -369,9 +369,9 @@ static void run_main_queue(const bench_args *args, bench_result *result) {
 }
 
 static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt),
+    WORKLOAD(wake_rtt, .pends = true),
     WORKLOAD(post),
-    WORKLOAD(self_post, .divisor = 10),
+    WORKLOAD(self_post, .pends = true, .divisor = 10),
     WORKLOAD(self_post2, .divisor = 10),
     WORKLOAD(main_queue),
     WORKLOAD(timer_ic, .divisor = 1000, .largest = 100000),
@@ -380,11 +380,11 @@ static const bench_workload workloads[] = {
     WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch, .divisor = 50),
+    WORKLOAD(fd_dispatch, .pends = true, .divisor = 50),
     WORKLOAD(echo, .divisor = 2),
     WORKLOAD(fd_addrm, .divisor = 10),
     WORKLOAD(startup),
-    WORKLOAD(iter),
+    WORKLOAD(iter, .pends = true),
     WORKLOAD(mode_switch),
     WORKLOAD(mode_event),
     WORKLOAD(mode_addrm),

@@ -209,9 +209,9 @@ static void run_timer_idle(const bench_args *args, bench_result *result) {
 }
 
 static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt, .spins = true),
+    WORKLOAD(wake_rtt, .pends = true, .spins = true),
     WORKLOAD(post),
-    WORKLOAD(self_post),
+    WORKLOAD(self_post, .pends = true),
     WORKLOAD(self_post2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
@@ -220,11 +220,11 @@ static const bench_workload workloads[] = {
     WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch),
+    WORKLOAD(fd_dispatch, .pends = true),
     WORKLOAD(echo),
     WORKLOAD(fd_addrm),
     WORKLOAD(startup),
-    WORKLOAD(iter, .only_without = true),
+    WORKLOAD(iter, .pends = true, .only_without = true),
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),

@@ -263,9 +263,9 @@ static void run_actor_hop(const bench_args *args, bench_result *result) {
 }
 
 static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt, .only_one_cpu = true),
+    WORKLOAD(wake_rtt, .pends = true, .only_one_cpu = true),
     WORKLOAD(post),
-    WORKLOAD(self_post),
+    WORKLOAD(self_post, .pends = true),
     WORKLOAD(self_post2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
@@ -273,7 +273,7 @@ static const bench_workload workloads[] = {
     WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch, .divisor = 10),
+    WORKLOAD(fd_dispatch, .pends = true, .divisor = 10),
     WORKLOAD(echo, .only_one_cpu = true),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),

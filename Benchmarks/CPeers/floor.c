@@ -389,9 +389,9 @@ static void modes_run_once(loop *self, int mode) {
 #include "workloads.h"
 
 static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt, .spins = true),
+    WORKLOAD(wake_rtt, .pends = true, .spins = true),
     WORKLOAD(post),
-    WORKLOAD(self_post),
+    WORKLOAD(self_post, .pends = true),
     WORKLOAD(self_post2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
@@ -399,12 +399,12 @@ static const bench_workload workloads[] = {
     WORKLOAD(timer_firewin),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch),
+    WORKLOAD(fd_dispatch, .pends = true),
     WORKLOAD(echo),
     WORKLOAD(port_rtt),
     WORKLOAD(fd_addrm),
     WORKLOAD(startup),
-    WORKLOAD(iter),
+    WORKLOAD(iter, .pends = true),
     WORKLOAD(mode_switch),
     WORKLOAD(mode_event),
     WORKLOAD(mode_addrm),

@@ -250,9 +250,9 @@ static void observers_close(loop *of) {
 #include "workloads.h"
 
 static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt),
+    WORKLOAD(wake_rtt, .pends = true),
     WORKLOAD(post, .divisor = 2),
-    WORKLOAD(self_post, .divisor = 2),
+    WORKLOAD(self_post, .pends = true, .divisor = 2),
     WORKLOAD(self_post2, .divisor = 2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
@@ -260,12 +260,12 @@ static const bench_workload workloads[] = {
     WORKLOAD(timer_firewin, .only_tolerant = true),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch, .divisor = 25),
+    WORKLOAD(fd_dispatch, .pends = true, .divisor = 25),
     WORKLOAD(echo),
     WORKLOAD(port_rtt),
     WORKLOAD(fd_addrm, .divisor = 20),
     WORKLOAD(startup),
-    WORKLOAD(iter),
+    WORKLOAD(iter, .pends = true),
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),

@@ -204,9 +204,9 @@ static void observers_close(loop *of) {
 #include "workloads.h"
 
 static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt),
+    WORKLOAD(wake_rtt, .pends = true),
     WORKLOAD(post),
-    WORKLOAD(self_post),
+    WORKLOAD(self_post, .pends = true),
     WORKLOAD(self_post2),
     WORKLOAD(timer_ic),
     WORKLOAD(timer_rearm),
@@ -214,12 +214,12 @@ static const bench_workload workloads[] = {
     WORKLOAD(timer_firewin, .only_exact = true),
     WORKLOAD(timer_late),
     WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch),
+    WORKLOAD(fd_dispatch, .pends = true),
     WORKLOAD(echo),
     WORKLOAD(port_rtt),
     WORKLOAD(fd_addrm),
     WORKLOAD(startup),
-    WORKLOAD(iter, .only_without = true),
+    WORKLOAD(iter, .pends = true, .only_without = true),
     WORKLOAD(mem_loop),
     WORKLOAD(mem_timer),
     WORKLOAD(mem_fd),

@@ -1,4 +1,6 @@
 /** The workloads, compiled into each subject. */
+#include "workloads_pending.h"
+
 #include "workloads_fd.h"
 #include "workloads_loop.h"
 #include "workloads_post.h"

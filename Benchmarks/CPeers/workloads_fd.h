@@ -45,6 +45,7 @@ static void pipe_readable(watch *called) {
 static void run_fd_dispatch(const bench_args *args, bench_result *result) {
     watch_hook = pipe_readable;
     pipes_open(args->size);
+    timer_pend(&pipes.loop, args->pending);
     pipes.wanted = (size_t)args->count;
     loop_settle(&pipes.loop); /* some add their descriptors with the next wait */
 

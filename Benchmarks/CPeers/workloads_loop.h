@@ -35,6 +35,7 @@ static void run_iter(const bench_args *args, bench_result *result) {
     loop_open(&of);
     loop_hold(&of);
     watch_add(&of, &idle, bench_counter());
+    timer_pend(&of, args->pending);
     observers_open(&of, args->size);
     loop_pass(&of);
 

@@ -9,7 +9,7 @@ static struct {
     uint64_t sent_at;
     uint32_t *samples;
     size_t sampled, wanted;
-    int64_t placement, spin_us;
+    int64_t placement, spin_us, pending;
     atomic_bool is_over;
 } rtt;
 
@@ -43,6 +43,7 @@ static void *rtt_far_thread(void *unused) {
     bench_pin(rtt.placement, 1);
     loop_open(&rtt.far_loop);
     loop_hold(&rtt.far_loop);
+    timer_pend(&rtt.far_loop, rtt.pending);
     loop_spin(&rtt.far_loop, (uint64_t)rtt.spin_us * 1000);
     waker_open(&rtt.far_loop, &rtt.far, rtt_far_woken);
     sem_post(&rtt.is_ready);
@@ -59,10 +60,12 @@ static void run_wake_rtt(const bench_args *args, bench_result *result) {
     rtt.samples = require_memory(rtt.wanted, sizeof *rtt.samples);
     rtt.placement = args->placement;
     rtt.spin_us = args->spin_us;
+    rtt.pending = args->pending;
     bench_pin(args->placement, 0);
     sem_init(&rtt.is_ready, 0, 0);
     loop_open(&rtt.near_loop);
     loop_hold(&rtt.near_loop);
+    timer_pend(&rtt.near_loop, rtt.pending);
     loop_spin(&rtt.near_loop, (uint64_t)args->spin_us * 1000);
     waker_open(&rtt.near_loop, &rtt.near, rtt_near_woken);
     require(pthread_create(&thread, NULL, rtt_far_thread, NULL) == 0, "pthread_create");
@@ -252,6 +255,7 @@ static void run_self_post(const bench_args *args, bench_result *result) {
     deferring.wanted = (size_t)args->count;
     loop_open(&deferring.loop);
     loop_hold(&deferring.loop);
+    timer_pend(&deferring.loop, args->pending);
     defer_open(&deferring.loop, &deferring.deferred, deferred_called);
 
     bench_begin(result);

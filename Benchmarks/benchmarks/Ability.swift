@@ -9,6 +9,7 @@ struct Ability: Sendable {
   var onlyOneCPU = false
   var onlyExact = false
   var onlyTolerant = false
+  var pends = false
   var spins = false
 
   func covers(_ args: bench_args) -> Bool {
@@ -17,6 +18,7 @@ struct Ability: Sendable {
     if onlyExact && args.tolerance_us != 0 { return false }
     if onlyTolerant && args.tolerance_us == 0 { return false }
     if args.spin_us != 0 && !spins { return false }
+    if args.pending != 0 && !pends { return false }
     return largest == 0 || args.size <= largest
   }
 }

@@ -65,13 +65,15 @@ struct Subject: Sendable {
 
   private func ability(for workload: String) -> Ability? {
     switch kind {
-    case .closures(let workloads, let spins): return workloads[workload] == nil ? nil : Ability(spins: spins)
+    case .closures(let workloads, let spins):
+      return workloads[workload] == nil ? nil : Ability(pends: true, spins: spins)
     case .program(let program): return program.abilities[workload]
     case .native(let index):
       guard let found = bench_find_workload(bench_subject_at(index), workload)?.pointee else { return nil }
       return Ability(
         divisor: found.divisor, largest: found.largest, onlyWithout: found.only_without, onlyOneCPU: found.only_one_cpu,
-        onlyExact: found.only_exact, onlyTolerant: found.only_tolerant, spins: found.spins)
+        onlyExact: found.only_exact, onlyTolerant: found.only_tolerant, pends: found.pends,
+        spins: found.spins)
     }
   }
 

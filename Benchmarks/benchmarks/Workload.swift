@@ -33,7 +33,8 @@ struct Workload: Sendable {
   init(
     _ name: String, _ arguments: String = "", _ what: String, _ metric: Metric = .perOperation, count: Int64 = 0,
     size: Int64 = 0, active: Int64 = 0, placement: bench_placement = BENCH_FREE, windowMs: Int64 = 0,
-    toleranceUs: Int64 = 0, spinUs: Int64 = 0, quick: Quick = .fewerOperations(10), isLong: Bool = false,
+    toleranceUs: Int64 = 0, spinUs: Int64 = 0, pending: Int64 = 0, quick: Quick = .fewerOperations(10),
+    isLong: Bool = false,
     isOnMain: Bool = false
   ) {
     self.name = name
@@ -45,7 +46,7 @@ struct Workload: Sendable {
     self.isOnMain = isOnMain
     parameters = bench_args(
       count: count, size: size, active: active, placement: Int64(placement.rawValue), window_ms: windowMs,
-      tolerance_us: toleranceUs, spin_us: spinUs)
+      tolerance_us: toleranceUs, spin_us: spinUs, pending: pending)
   }
 
   /// Its counts depend a little on who runs when.

@@ -13,12 +13,16 @@ extension Workload {
     Workload(
       "wake_rtt", "split spin", "the same; loops that can look for a wake for 20 us before they sleep", .latency,
       count: 4000, placement: BENCH_SPLIT_CPUS, spinUs: 20),
+    Workload(
+      "wake_rtt", "same timer", "two loops on one CPU, each with a timer 1,000 s ahead", .latency, count: 20000,
+      placement: BENCH_SAME_CPU, pending: 1, quick: .fewerOperations(5)),
     Workload("wake_rtt", "free", "the same, not pinned", .latency, count: 4000, isLong: true),
     Workload(
       "post", "1", "one thread posts to a running loop on another CPU", count: 200_000, size: 1,
       placement: BENCH_SPLIT_CPUS),
     Workload("post", "2", "two threads post to a running loop", count: 200_000, size: 2),
     Workload("self_post", "", "a callback queues the next one on its own loop", count: 200_000),
+    Workload("self_post", "timer", "the same with a timer 1,000 s ahead", count: 200_000, pending: 1),
     Workload("self_post2", "", "two callbacks, each of which queues the other", count: 200_000, isLong: true),
     Workload(
       "port_rtt", "same", "a message of 64 bytes to a loop on another thread and one back, one CPU", .latency,
@@ -72,6 +76,9 @@ extension Workload {
     Workload(
       "fd_dispatch", "100 1", "100 pipes, 1 active: read and pass on a byte", count: 50000, size: 100, active: 1),
     Workload(
+      "fd_dispatch", "100 1 timer", "the same with a timer 1,000 s ahead", count: 50000, size: 100, active: 1,
+      pending: 1),
+    Workload(
       "fd_dispatch", "1000 1", "1000 pipes, 1 active: read and pass on a byte", count: 50000, size: 1000, active: 1,
       isLong: true),
     Workload("fd_dispatch", "1000 100", "1000 pipes, 100 active", count: 50000, size: 1000, active: 100),
@@ -91,6 +98,7 @@ extension Workload {
   private static let loops = [
     Workload("startup", "", "make a loop, run it empty, destroy it", count: 500),
     Workload("iter", "0", "a pass that does not wait and finds nothing", count: 50000),
+    Workload("iter", "0 timer", "the same with a timer 1,000 s ahead", count: 50000, pending: 1),
     Workload("iter", "1", "the same with an observer", count: 50000, size: 1, isLong: true),
     Workload("iter", "10", "the same with 10 observers", count: 50000, size: 10),
     Workload("mode_switch", "", "an event in a mode of 1000 counters, one in a mode of 4", count: 10000, size: 1000),

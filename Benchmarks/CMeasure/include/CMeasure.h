@@ -21,6 +21,7 @@ typedef struct bench_args {
     int64_t window_ms;    /**< timer_firewin: over how long the timers are spread. */
     int64_t tolerance_us; /**< timer_firewin: how late a timer may be. */
     int64_t spin_us;      /**< wake_rtt: how long a loop may look for a wake before it sleeps. */
+    int64_t pending;      /**< wake_rtt, self_post, fd_dispatch, iter: 1 = each loop has a timer 1,000 s ahead. */
 } bench_args;
 
 enum bench_placement { BENCH_FREE, BENCH_SAME_CPU, BENCH_SPLIT_CPUS };

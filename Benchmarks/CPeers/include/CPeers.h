@@ -21,6 +21,7 @@ typedef struct bench_workload {
     bool only_one_cpu;  /**< Its threads cannot be pinned one by one: only where both share a processor. */
     bool only_exact;    /**< Its timers know no tolerance. */
     bool only_tolerant; /**< Its timers come with the next whole millisecond. */
+    bool pends;         /**< It has timers, one of which may be pending. */
     bool spins;         /**< It can look for a wake before it sleeps, or is the measure for those that can. */
 } bench_workload;
 

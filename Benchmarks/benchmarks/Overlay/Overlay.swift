@@ -25,6 +25,11 @@ enum Overlay {
   /// Keeps a loop from being finished.
   static func hold(_ loop: RunLoop) throws { try loop.add(RunLoop.Source { _ in }) }
 
+  /// A timer 1,000 s ahead, if that is asked for.
+  static func pend(_ loop: RunLoop, _ args: bench_args) throws {
+    if args.pending != 0 { try loop.add(RunLoop.Timer(fireDate: .now + .seconds(1000)) { _ in }) }
+  }
+
   static func require(_ isTrue: Bool, _ what: String) {
     guard !isTrue else { return }
     perror("benchmarks: \(what)")

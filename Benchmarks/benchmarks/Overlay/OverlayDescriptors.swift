@@ -39,6 +39,7 @@ extension Overlay {
       }
       try loop.add(source)
     }
+    try pend(loop, args)
     try loop.run(for: .zero)
 
     bench_begin(&result)

@@ -18,6 +18,7 @@ extension Overlay {
     let loop = RunLoop.current
     try hold(loop)
     try loop.add(RunLoop.FileDescriptorSource(fileDescriptor: bench_counter(), interest: .readable) { _, _ in })
+    try pend(loop, args)
     let state = Shared(0)
     for _ in 0..<args.size { try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in state.state.pointee += 1 }) }
     try loop.run(for: .zero)

@@ -26,6 +26,7 @@ extension Overlay {
     let near = RunLoop.Source { _ in nearWoken(shared.state, loop) }
     shared.state.pointee.near = near
     try loop.add(near)
+    try pend(loop, args)
     let placement = args.placement
     let spinLimit = Duration.microseconds(args.spin_us)
     loop.spinLimit = spinLimit
@@ -40,7 +41,12 @@ extension Overlay {
       }
       shared.state.pointee.far = far
       shared.state.pointee.farLoop = farLoop
-      do { try farLoop.add(far) } catch { fatalError("\(error)") }
+      do {
+        try farLoop.add(far)
+        try pend(farLoop, args)
+      } catch {
+        fatalError("\(error)")
+      }
       gate.open()
       _ = try? farLoop.run()
     }
@@ -105,6 +111,7 @@ extension Overlay {
   static let selfPost: Body = { args, result in
     let loop = RunLoop.current
     try hold(loop)
+    try pend(loop, args)
     let state = Shared((count: 0, wanted: Int(args.count)))
 
     bench_begin(&result)
