@@ -27,7 +27,7 @@ enum Overlay {
 
   /// A timer 1,000 s ahead, if that is asked for.
   static func pend(_ loop: RunLoop, _ args: bench_args) throws {
-    if args.pending != 0 { try loop.add(RunLoop.Timer(fireDate: .now + .seconds(1000)) { _ in }) }
+    if args.pending != 0 { try loop.add(RunLoop.Timer(after: .seconds(1000)) { _ in }) }
   }
 
   static func require(_ isTrue: Bool, _ what: String) {
