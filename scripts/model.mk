@@ -13,7 +13,8 @@ MODEL_SOURCES := $(foreach module,$(MODEL_MODULES),$(shell find Sources/$(module
 .PHONY: model install-model uninstall-model model-test
 
 # By the sources' names: SwiftPM leaves the objects of files that are gone. Of the toolchain's linkers only lld takes
-# `local: *` for Swift's protected symbols, too.
+# `local: *` for Swift's protected symbols, too. Once loaded it stays (nodelete): the destructor of a thread's key and the
+# Swift runtime are in it.
 model: core-install-paths
 	@case $(MODEL_RUNTIME) in contained|system) ;; *) echo "MODEL_RUNTIME is contained or system" >&2; exit 2 ;; esac
 	RLK_NO_BENCHMARKS=1 swift build -c release --target RunLoopKitC
@@ -24,7 +25,7 @@ model: core-install-paths
 			echo $$built/$${source%%/*}.build/$$(basename $$source).o; done) \
 		$(CORE_SOURCES:%=$$built/CRunLoopCore.build/%.o) \
 		-Xlinker --version-script=packaging/librunloopkit.map -Xlinker -soname=$(MODEL_SONAME) -Xlinker --gc-sections \
-		-Xlinker -z -Xlinker defs -Xlinker --strip-all
+		-Xlinker -z -Xlinker defs -Xlinker -z -Xlinker nodelete -Xlinker --strip-all
 	@sed -e 's|@VERSION@|$(CORE_VERSION)|; s|@PREFIX@|$(PREFIX)|' \
 		-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
 		-e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
