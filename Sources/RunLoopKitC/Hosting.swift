@@ -39,13 +39,17 @@ package func rlk_loop_collect_statistics(_ handle: OpaquePointer!, _ collects: B
 package func rlk_loop_read_statistics(
   _ handle: OpaquePointer!, _ ret_statistics: UnsafeMutablePointer<rlk_loop_statistics>!
 ) -> Int32 {
-  guard let ret_statistics, options(UnsafePointer(ret_statistics)) != nil else { return Status.invalid }
+  guard let ret_statistics, let size = knownSize(UnsafePointer(ret_statistics)) else { return Status.invalid }
   let counted = loop(handle).statistics
-  ret_statistics.pointee = rlk_loop_statistics(
-    size: MemoryLayout<rlk_loop_statistics>.stride, runs: UInt64(counted.runs), passes: UInt64(counted.passes),
+  let figures = rlk_loop_statistics(
+    size: size, runs: UInt64(counted.runs), passes: UInt64(counted.passes),
     sleeps: UInt64(counted.sleeps), spurious_wakes: UInt64(counted.spuriousWakes),
     timers_fired: UInt64(counted.timersFired), sources_performed: UInt64(counted.sourcesPerformed),
     port_callouts: UInt64(counted.portCallouts), blocks_performed: UInt64(counted.blocksPerformed),
     busy_time_ns: counted.busyTime.nanosecondsRoundedUp, sleep_time_ns: counted.sleepTime.nanosecondsRoundedUp)
+  // As far as the host has room.
+  withUnsafeBytes(of: figures) {
+    UnsafeMutableRawBufferPointer(start: ret_statistics, count: size).copyMemory(from: .init(rebasing: $0.prefix(size)))
+  }
   return 0
 }

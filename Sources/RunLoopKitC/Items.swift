@@ -31,8 +31,7 @@ package func rlk_loop_contains(_ handle: OpaquePointer!, _ item: OpaquePointer!,
 @c @implementation
 package func rlk_item_invalidate(_ item: OpaquePointer!) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
-  item.invalidate()
-  return 0
+  return changing(item) { item.invalidate() }
 }
 
 @c @implementation
@@ -50,20 +49,15 @@ package func rlk_item_is_valid(_ item: OpaquePointer!) -> Bool { object(item, as
 @c @implementation
 package func rlk_item_set_label(_ item: OpaquePointer!, _ label: UnsafePointer<CChar>!) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
-  guard let label else {
-    item.label = nil
-    return 0
-  }
+  guard let label else { return changing(item) { item.label = nil } }
   guard let text = String(validatingCString: label) else { return Status.invalid }
-  item.label = text
-  return 0
+  return changing(item) { item.label = text }
 }
 
 @c @implementation
 package func rlk_item_set_keeps_running(_ item: OpaquePointer!, _ keeps_running: Bool) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
-  item.keepsRunning = keeps_running
-  return 0
+  return changing(item) { item.keepsRunning = keeps_running }
 }
 
 @c @implementation
@@ -133,9 +127,9 @@ package func rlk_source_create(
 @c @implementation
 package func rlk_source_signal(_ source: OpaquePointer!) -> Int32 {
   guard let source = item(source, as: RunLoop.Source.self) else { return Status.invalid }
-  guard source.isValid else { return Status.gone }
-  source.signal()
-  return 0
+  let end = end(of: source)
+  if end == 0 { source.signal() }
+  return end
 }
 
 @c @implementation

@@ -50,29 +50,20 @@ package func rlk_loop_run_until_stopped(_ handle: OpaquePointer!, _ name: Unsafe
 
 @c @implementation
 package func rlk_loop_stop(_ handle: OpaquePointer!) -> Int32 {
-  let loop = loop(handle)
-  guard !loop.hasEnded else { return Status.ended }
-  loop.stop()
-  return 0
+  changing(handle) { $0.stop() }
 }
 
 @c @implementation
 package func rlk_loop_wake_up(_ handle: OpaquePointer!) -> Int32 {
-  let loop = loop(handle)
-  guard !loop.hasEnded else { return Status.ended }
-  loop.wakeUp()
-  return 0
+  changing(handle) { $0.wakeUp() }
 }
 
 // MARK: Modes
 
 @c @implementation
 package func rlk_loop_add_common_mode(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
-  guard let mode = mode(name) else { return Status.invalid }
-  let loop = loop(handle)
-  guard !loop.hasEnded else { return Status.ended }
-  loop.addCommonMode(mode)
-  return 0
+  guard let mode = mode(name), mode != .common else { return Status.invalid }
+  return changing(handle) { $0.addCommonMode(mode) }
 }
 
 @c @implementation

@@ -3,8 +3,9 @@ internal import RunLoopKit
 
 // The bodies of <runloopkit/perform.h>; what they promise stands there.
 
-/// Nil if one of them is no UTF-8.
+/// Nil if one of them is no UTF-8, or if they are more than there can be: a size_t that is negative as Int.
 func namedModes(_ names: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int) -> [RunLoop.Mode]? {
+  guard count >= 0 else { return nil }
   guard let names, count > 0 else { return [.default] }
   var modes: [RunLoop.Mode] = []
   for index in 0..<count {

@@ -10,6 +10,7 @@ package func rlk_descriptor_create(
   _ given: UnsafePointer<rlk_descriptor_options>!, _ ret_source: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
   guard let given = options(given), let ready = given.ready, let ret_source else { return Status.invalid }
+  guard given.reserved == 0 else { return Status.invalid }
   let trigger: RunLoop.FileDescriptorSource.Trigger
   switch given.trigger {
   case RLK_TRIGGER_LEVEL: trigger = .level
@@ -31,7 +32,8 @@ package func rlk_descriptor_create(
 @c @implementation
 package func rlk_descriptor_set_interest(_ source: OpaquePointer!, _ interest: UInt32) -> Int32 {
   guard let source = item(source, as: RunLoop.FileDescriptorSource.self) else { return Status.invalid }
-  guard source.isValid else { return Status.gone }
+  let end = end(of: source)
+  guard end == 0 else { return end }
   return Status.of {
     try source.setInterest(.init(rawValue: interest))
     return 0
@@ -43,6 +45,7 @@ package func rlk_counter_create(
   _ given: UnsafePointer<rlk_counter_options>!, _ ret_source: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
   guard let given = options(given), let ready = given.ready, let ret_source else { return Status.invalid }
+  guard given.reserved == 0 else { return Status.invalid }
   return handingOver(Held(ready, given.context, given.release)) { held in
     let source = try RunLoop.PortSource(fileDescriptor: given.descriptor) {
       held.function(borrowed($0), held.context)

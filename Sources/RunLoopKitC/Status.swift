@@ -7,6 +7,7 @@ enum Status {
   static let overflow = -EOVERFLOW
   static let ended = -ESHUTDOWN
   static let gone = -ENOENT
+  static let forked = -ECHILD
 
   /// The errors of the module's own domain, by their code.
   private static let ofCode: [Int32: Int32] = [

@@ -34,6 +34,7 @@ package func rlk_thread_start(_ thread: OpaquePointer!) -> Int32 {
 @c @implementation
 package func rlk_thread_stop(_ thread: OpaquePointer!, _ ending: rlk_ending) -> Int32 {
   guard let thread = object(thread, as: RunLoop.Thread.self) else { return Status.invalid }
+  guard !thread.isForked else { return Status.forked }
   switch ending {
   case RLK_ENDING_AFTER_DUE_WORK: thread.stop(.afterDueWork)
   case RLK_ENDING_NOW: thread.stop(.now)

@@ -30,7 +30,8 @@ package func rlk_timer_create(
 @c @implementation
 package func rlk_timer_set_fire_date(_ timer: OpaquePointer!, _ date_ns: UInt64) -> Int32 {
   guard let timer = item(timer, as: RunLoop.Timer.self) else { return Status.invalid }
-  guard timer.isValid else { return Status.gone }
+  let end = end(of: timer)
+  guard end == 0 else { return end }
   switch timer.clock {
   case .suspending: timer.fireDate = RunLoop.Instant(nanoseconds: date_ns)
   case .continuous: timer.continuousFireDate = RunLoop.ContinuousInstant(nanoseconds: date_ns)
@@ -42,6 +43,8 @@ package func rlk_timer_set_fire_date(_ timer: OpaquePointer!, _ date_ns: UInt64)
 @c @implementation
 package func rlk_timer_fire_date(_ timer: OpaquePointer!, _ ret_date_ns: UnsafeMutablePointer<UInt64>!) -> Int32 {
   guard let timer = item(timer, as: RunLoop.Timer.self), let ret_date_ns else { return Status.invalid }
+  let end = end(of: timer)
+  guard end == 0 else { return end }
   let date: UInt64? =
     switch timer.clock {
     case .suspending: timer.fireDate?.nanoseconds
@@ -56,7 +59,8 @@ package func rlk_timer_fire_date(_ timer: OpaquePointer!, _ ret_date_ns: UnsafeM
 @c @implementation
 package func rlk_timer_set_tolerance(_ timer: OpaquePointer!, _ tolerance_ns: UInt64) -> Int32 {
   guard let timer = item(timer, as: RunLoop.Timer.self) else { return Status.invalid }
-  guard timer.isValid else { return Status.gone }
+  let end = end(of: timer)
+  guard end == 0 else { return end }
   timer.tolerance = Duration(inC: tolerance_ns)
   return 0
 }

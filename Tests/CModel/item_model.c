@@ -200,6 +200,28 @@ static void test_RLK_C_7_ended_in_its_callout(void) {
     CHECK_IS(source.released, 1);
 }
 
+static void wait_for_itself(rlk_item *item, void *context) {
+    struct source *source = context;
+    source->performed++;
+    CHECK_IS(rlk_item_invalidate_and_wait(item, RLK_TIME_FOREVER), -EDEADLK);
+    CHECK(rlk_item_is_valid(item));
+    CHECK_IS(source->released, 0);
+}
+
+static void test_waiting_in_its_own_callout(void) {
+    struct source source = {.key = 0};
+    rlk_source_options options = {
+        .size = sizeof options, .perform = wait_for_itself, .context = &source, .release = released};
+    CHECK_IS(rlk_source_create(&options, &source.item), 0);
+    CHECK_IS(rlk_loop_add(NULL, source.item, NULL), 1);
+    CHECK_IS(rlk_source_signal(source.item), 0);
+    rlk_loop_run_in_mode(NULL, NULL, 0, false);
+    CHECK_IS(source.performed, 1);
+    CHECK_IS(rlk_item_invalidate_and_wait(source.item, RLK_TIME_FOREVER), 0);
+    CHECK_IS(source.released, 1);
+    rlk_item_release(source.item);
+}
+
 /* ---- ends ---- */
 
 struct leftovers {
@@ -326,27 +348,6 @@ static void test_RLK_C_2_bad_items(void) {
     rlk_item_release(item);
 }
 
-static void test_RLK_C_4_sizes(void) {
-    int count = 0;
-    rlk_item *item = NULL;
-    struct {
-        rlk_source_options known;
-        void *later;
-    } grown = {{.size = sizeof grown, .perform = no_perform, .context = &count, .release = model_count}, &count};
-    CHECK_IS(rlk_source_create(&grown.known, &item), 0);
-    rlk_item_release(item);
-    CHECK_IS(count, 1);
-    item = NULL;
-    grown.known.size = sizeof grown.known - 1;
-    CHECK_IS(rlk_source_create(&grown.known, &item), -EINVAL);
-    rlk_observer_options observer = {.size = sizeof observer - 1, .observe = no_observe};
-    CHECK_IS(rlk_observer_create(&observer, &item), -EINVAL);
-    rlk_timer_options timer = {.size = sizeof timer - 1, .fire = no_perform};
-    CHECK_IS(rlk_timer_create(&timer, &item), -EINVAL);
-    CHECK(item == NULL);
-    CHECK_IS(count, 1);
-}
-
 const model_test *model_item_tests(void) {
     static const model_test tests[] = {
         {"observers", test_observers},
@@ -358,7 +359,7 @@ const model_test *model_item_tests(void) {
         {"ended loop", test_ended_loop},
         {"labels and keeping", test_labels_and_keeping},
         {"RLK-C-2 bad items", test_RLK_C_2_bad_items},
-        {"RLK-C-4 sizes", test_RLK_C_4_sizes},
+        {"waiting in its own callout", test_waiting_in_its_own_callout},
         {NULL, NULL},
     };
     return tests;

@@ -42,6 +42,7 @@ static void test_RLK_C_2_bad_modes(void) {
     CHECK_IS(rlk_loop_run_until_stopped(NULL, NO_MODE), -EINVAL);
     CHECK_IS(rlk_loop_run_until_stopped(NULL, RLK_MODE_COMMON), -EINVAL);
     CHECK_IS(rlk_loop_add_common_mode(NULL, NO_MODE), -EINVAL);
+    CHECK_IS(rlk_loop_add_common_mode(NULL, RLK_MODE_COMMON), -EINVAL);
     CHECK_IS(rlk_loop_is_common_mode(NULL, NO_MODE), -EINVAL);
     CHECK_IS(rlk_loop_is_empty(NULL, NO_MODE), -EINVAL);
     CHECK_IS(rlk_loop_next_fire_date(NULL, NO_MODE, &date), -EINVAL);

@@ -1,3 +1,5 @@
+#include <semaphore.h>
+
 #include "model.h"
 
 struct set_up {
@@ -43,9 +45,9 @@ static void test_threads(void) {
     work.context = &dropped;
     CHECK_IS(rlk_thread_perform(thread, &work), -ESHUTDOWN);
     CHECK_IS(dropped, 0);
-    CHECK_IS(rlk_thread_stop(thread, RLK_ENDING_NOW), 0);
     CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), 0);
-    CHECK(performed <= 1 && !rlk_thread_is_running(thread));
+    CHECK_IS(performed, 1);
+    CHECK(!rlk_thread_is_running(thread));
     CHECK_IS(is.released, 1);
     rlk_thread_release(thread);
 }
@@ -62,6 +64,57 @@ static void test_work_before_the_stop(void) {
     CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), 0);
     CHECK_IS(performed, 2);
     rlk_thread_release(thread);
+}
+
+static void test_stop_now(void) {
+    rlk_thread *thread = NULL;
+    CHECK_IS(rlk_thread_create(&(rlk_thread_options){.size = sizeof(rlk_thread_options)}, &thread), 0);
+    CHECK_IS(rlk_thread_stop(thread, RLK_ENDING_NOW), 0);
+    CHECK_IS(rlk_thread_start(thread), 0);
+    CHECK(rlk_thread_is_running(thread));
+    CHECK_IS(rlk_thread_stop(thread, RLK_ENDING_NOW), 0);
+    CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), 0);
+    CHECK(!rlk_thread_is_running(thread));
+    rlk_thread_release(thread);
+}
+
+static sem_t is_over;
+
+static void ignore(rlk_item *source, void *context) {
+    (void)source, (void)context;
+}
+static void tell(void *context) {
+    (void)context;
+    sem_post(&is_over);
+}
+
+/* Its source's context is released when the loop ends. */
+static int add_a_source(rlk_loop *loop, void *context) {
+    rlk_item *source = NULL;
+    rlk_source_options options = {.size = sizeof options, .perform = ignore, .release = tell};
+    (void)context;
+    CHECK_IS(rlk_source_create(&options, &source), 0);
+    CHECK_IS(rlk_loop_add(loop, source, NULL), 1);
+    rlk_item_release(source);
+    return 0;
+}
+
+static void test_the_last_release_stops_it(void) {
+    int performed = 0;
+    rlk_thread *thread = NULL;
+    rlk_thread_options options = {.size = sizeof options, .set_up = add_a_source};
+    rlk_work work = {.size = sizeof work, .perform = model_count, .context = &performed};
+    CHECK_IS(sem_init(&is_over, 0, 0), 0);
+    CHECK_IS(rlk_thread_create(&options, &thread), 0);
+    CHECK_IS(rlk_thread_start(thread), 0);
+    rlk_loop *loop = rlk_loop_retain(rlk_thread_loop(thread));
+    CHECK_IS(rlk_thread_perform(thread, &work), 0);
+    rlk_thread_release(thread);
+    while (sem_wait(&is_over) != 0) {
+    }
+    CHECK_IS(performed, 1);
+    CHECK(!rlk_loop_is_current(loop));
+    rlk_loop_release(loop);
 }
 
 static void test_RLK_C_2_bad_threads(void) {
@@ -107,6 +160,8 @@ const model_test *model_thread_tests(void) {
     static const model_test tests[] = {
         {"threads", test_threads},
         {"work before the stop", test_work_before_the_stop},
+        {"stop now", test_stop_now},
+        {"the last release stops it", test_the_last_release_stops_it},
         {"RLK-C-2 bad threads", test_RLK_C_2_bad_threads},
         {NULL, NULL},
     };

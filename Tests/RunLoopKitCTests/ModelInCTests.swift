@@ -30,6 +30,8 @@ final class ModelInCTests: XCTestCase {
   func testSources() { runAll(model_source_tests()) }
   func testHosts() { runAll(model_host_tests()) }
   func testThreads() { runAll(model_thread_tests()) }
+  func testForks() { runAll(model_fork_tests()) }
+  func testSizes() { runAll(model_size_tests()) }
 
   func test_RLK_C_9_loopsCrossOver() {
     let loop = RunLoop.current

@@ -7,9 +7,11 @@
  *     if the function fails. A call that fails has changed nothing, and calls no release function [RLK-C-1].
  *       -EINVAL     NULL where an object, a function or a place for the answer is wanted; an item of another kind; a
  *                   mode that is no UTF-8; a `size` smaller than that of version 0.1 [RLK-C-2].
- *       -EPERM      The call belongs to the loop's own thread, and another one made it.
+ *       -EPERM      The call belongs to the loop's own thread, and another one made it; of rlk_loop_add: epoll refuses
+ *                   the file.
  *       -ESHUTDOWN  The loop's thread has ended.
- *       -ECHILD     A child of fork(2) used what it inherited.
+ *       -ECHILD     A child of fork(2) used what it inherited. A question, whose result says no such thing, is answered
+ *                   by 0, false or NULL there.
  *       -ENOENT     The item has been invalidated.
  *       -EBUSY, -EDEADLK, -ETIMEDOUT, -EAGAIN, -EPIPE and others: where a declaration says so.
  *   - Handles: `rlk_loop *` and its kin are opaque and counted. What a function writes to a ret_ parameter is the
@@ -20,9 +22,11 @@
  *     comes.
  *   - Callouts: a function and a `context`, which is stored and handed back. `release`, unless it is NULL, is called
  *     with the context exactly once, when no callout with it runs or will run [RLK-C-3]. No lock is held in either, and
- *     both may call every function of this interface.
+ *     both may call every function of this interface. A callout returns: no exception, longjmp(3), cancellation or end
+ *     of its thread leaves it.
  *   - Structures begin with their `size`, which the caller sets to sizeof. Later versions append members; 0 in one
- *     means what the version without it did [RLK-C-4].
+ *     means what the version without it did. A library ignores members that it does not know [RLK-C-4]. `reserved` is
+ *     0, else the call fails with -EINVAL.
  *   - Thread: each declaration names who may call it.
  *       [loop]             only the thread that owns the loop; others get -EPERM. For a callout: it is called there.
  *       [any]              any thread.
@@ -75,7 +79,7 @@ typedef enum rlk_clock {
  *
  * @param context The context that was given with the function.
  *
- * Thread: [loop].
+ * Thread: [loop]. Of rlk_scope_defer and rlk_scope_with: [any], the thread that called them.
  */
 typedef void (*rlk_perform_fn)(void *context);
 

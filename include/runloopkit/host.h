@@ -45,7 +45,7 @@ RLK_API int rlk_loop_run_pending_work(rlk_loop *loop, const char *mode);
 
 /** Figures of a loop. Later versions append members: see `size`. */
 typedef struct rlk_loop_statistics {
-    size_t size;                /**< The caller sets it to sizeof(rlk_loop_statistics). */
+    size_t size;                /**< The caller sets it to sizeof; the library, to how much it has written. */
     uint64_t runs;              /**< Runs that have ended or are on the stack. */
     uint64_t passes;            /**< Their passes. */
     uint64_t sleeps;            /**< Waits that slept. */
@@ -54,12 +54,12 @@ typedef struct rlk_loop_statistics {
     uint64_t sources_performed; /**< Callouts of signalled sources. */
     uint64_t port_callouts;     /**< Callouts of descriptors, signals and ports. */
     uint64_t blocks_performed;  /**< Work that was done. */
-    uint64_t busy_time_ns;      /**< Time in callouts. */
+    uint64_t busy_time_ns;      /**< Time in runs, but not asleep. */
     uint64_t sleep_time_ns;     /**< Time asleep. */
 } rlk_loop_statistics;
 
 /**
- * Tells a loop whether to count. It does not from the start.
+ * Tells a loop whether to count. It does not from the start. Each beginning starts from zero.
  *
  * @param loop     The loop.
  * @param collects True: from now on.
@@ -73,7 +73,7 @@ RLK_API int rlk_loop_collect_statistics(rlk_loop *loop, bool collects);
  * Reads what was counted.
  *
  * @param loop           The loop.
- * @param ret_statistics The figures. The caller owns the structure and sets its `size` before.
+ * @param ret_statistics The figures. The caller owns the structure and sets its `size` before each call.
  * @return 0; -EINVAL.
  *
  * Thread: [any].

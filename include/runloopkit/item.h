@@ -7,7 +7,7 @@
 RLK_BEGIN_DECLS
 
 /**
- * What a mode has as a member: an observer, a source of any kind, a timer or a port. A function that is for one kind
+ * What a mode has as a member: an observer, a source of any kind or a timer. A function that is for one kind
  * returns -EINVAL for another. rlk_item_retain and rlk_item_release count references; the loops that an item is a
  * member of hold their own.
  */
@@ -40,7 +40,9 @@ RLK_API void rlk_item_release(rlk_item *item);
  * @param loop The loop.
  * @param item The item. A timer or an observer belongs to one loop at a time.
  * @param mode The mode; RLK_MODE_COMMON for all common ones.
- * @return 1; 0 (the item is invalid, a member already, or one of another loop); -EINVAL, -ESHUTDOWN, -ECHILD, -EMFILE.
+ * @return 1; 0 (the item is invalid, a member already, or one of another loop); -EINVAL, -ESHUTDOWN, -ECHILD; -EMFILE
+ *         and others of epoll_create1(2); of a descriptor -EPERM (a regular file without `always_ready`), -EBADF (it is
+ *         closed), -ENOSPC, -ENOMEM.
  *
  * Thread: [any].
  */
@@ -76,19 +78,20 @@ RLK_API int rlk_loop_contains(rlk_loop *loop, rlk_item *item, const char *mode);
  * The context is released before the call returns, or by the loop's thread after the callout that runs [RLK-C-7].
  *
  * @param item The item.
- * @return 0; -EINVAL.
+ * @return 0; -EINVAL, -ECHILD.
  *
  * Thread: [any].  Re-entry: also from the item's own callout.
  */
 RLK_API int rlk_item_invalidate(rlk_item *item);
 
 /**
- * As rlk_item_invalidate, and waits for the end of a callout of the item that another thread runs.
+ * As rlk_item_invalidate, and waits for the end of a callout of the item that another thread runs. Two callouts that
+ * remove each other's items in this way wait for each other as long as their timeouts say.
  *
  * @param item       The item.
  * @param timeout_ns The longest wait; RLK_TIME_FOREVER for any.
- * @return 0; -EINVAL, -ETIMEDOUT (the item is invalid, and its callout still runs), -EDEADLK (that callout waits for
- *         the calling thread).
+ * @return 0; -EINVAL, -ETIMEDOUT (the item is invalid, and its callout still runs), -EDEADLK (inside the item's own
+ *         callout: nothing was done), -ECHILD.
  *
  * Thread: [any].  Blocks: until the callout ends.
  */
@@ -109,7 +112,7 @@ RLK_API bool rlk_item_is_valid(rlk_item *item);
  *
  * @param item  The item.
  * @param label The name, which is copied; NULL for none.
- * @return 0; -EINVAL.
+ * @return 0; -EINVAL, -ECHILD.
  *
  * Thread: [any].
  */
@@ -118,9 +121,9 @@ RLK_API int rlk_item_set_label(rlk_item *item, const char *label);
 /**
  * Tells a loop whether to run for the sake of an item: a mode whose members all do not keep it running is finished.
  *
- * @param item          The item.
+ * @param item          The item. For an observer, which never keeps a mode running, nothing changes.
  * @param keeps_running True from the start.
- * @return 0; -EINVAL.
+ * @return 0; -EINVAL, -ECHILD.
  *
  * Thread: [any].
  */
@@ -228,7 +231,10 @@ typedef bool (*rlk_equal_fn)(const void *a, const void *b);
  */
 typedef uint64_t (*rlk_hash_fn)(const void *context);
 
-/** What a signalled source is made of. Later versions append members: see `size`. */
+/**
+ * What a signalled source is made of. Later versions append members: see `size`. If it has `schedule`, `cancel` or
+ * `equal`, the context lives as long as the handle: `release` must not be what gives the source's own handle back.
+ */
 typedef struct rlk_source_options {
     size_t size;                 /**< sizeof(rlk_source_options). */
     rlk_source_fn perform;       /**< Called after a signal. */
@@ -256,7 +262,7 @@ RLK_API int rlk_source_create(const rlk_source_options *options, rlk_item **ret_
  * Marks a source: the next pass of a mode with it performs it. Wakes no loop: see rlk_loop_wake_up.
  *
  * @param source The source.
- * @return 0; -EINVAL, -ENOENT.
+ * @return 0; -EINVAL, -ENOENT, -ECHILD.
  *
  * Thread: [any].
  */

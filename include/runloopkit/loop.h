@@ -94,10 +94,11 @@ RLK_API int rlk_loop_run_in_mode(
 RLK_API int rlk_loop_run_until_stopped(rlk_loop *loop, const char *mode);
 
 /**
- * Ends the innermost run after its current pass; does nothing if the loop does not run [RLK-C-10].
+ * Ends the innermost run after its current pass; does nothing if the loop does not run [RLK-C-10]. The outermost run
+ * of an rlk_thread is the thread's life: its end ends the thread.
  *
  * @param loop The loop; not NULL in a signal handler.
- * @return 0; -ESHUTDOWN.
+ * @return 0; -ESHUTDOWN, -ECHILD.
  *
  * Thread: [any, signal-safe].
  */
@@ -107,7 +108,7 @@ RLK_API int rlk_loop_stop(rlk_loop *loop);
  * Ends the loop's current wait, or keeps the next one of the pass from blocking [RLK-C-10].
  *
  * @param loop The loop; not NULL in a signal handler.
- * @return 0; -ESHUTDOWN.
+ * @return 0; -ESHUTDOWN, -ECHILD.
  *
  * Thread: [any, signal-safe].
  */
@@ -119,8 +120,8 @@ RLK_API int rlk_loop_wake_up(rlk_loop *loop);
  * Makes a mode common: what was added to RLK_MODE_COMMON is in it from now on.
  *
  * @param loop The loop.
- * @param mode The mode.
- * @return 0; -EINVAL, -ESHUTDOWN.
+ * @param mode The mode; not RLK_MODE_COMMON.
+ * @return 0; -EINVAL, -ESHUTDOWN, -ECHILD.
  *
  * Thread: [any].
  */
@@ -152,7 +153,7 @@ RLK_API int rlk_loop_is_empty(rlk_loop *loop, const char *mode);
  * Copies the name of the mode that the loop runs in.
  *
  * @param loop   The loop.
- * @param buffer Receives the name and a 0; a longer one is cut off. NULL is allowed if size is 0.
+ * @param buffer Receives the name and a 0; a longer one is cut off between characters. NULL is allowed if size is 0.
  * @param size   The bytes of the buffer.
  * @return The length of the whole name, as snprintf(3); 0 (the loop does not run); -EINVAL.
  *

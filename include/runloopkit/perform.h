@@ -63,7 +63,8 @@ RLK_API int rlk_loop_enqueue_work(rlk_loop *loop, const rlk_work *work);
 RLK_API int rlk_loop_perform_as_source(rlk_loop *loop, const rlk_work *work);
 
 /**
- * Runs work once when the loop has nothing else to do: before it would wait.
+ * Runs work once when the loop has nothing else to do: before it would wait, and so never in a run that only polls. It
+ * keeps no run going.
  *
  * @param loop The loop.
  * @param work Read during the call; in one mode.
@@ -81,7 +82,8 @@ RLK_API int rlk_loop_perform_when_idle(rlk_loop *loop, const rlk_work *work);
  * @param timeout_ns The longest wait for its beginning; RLK_TIME_FOREVER for any. Afterwards it never begins.
  * @param perform    The function.
  * @param context    Handed to it; the caller's all the time.
- * @return 0 (it has run); -EINVAL, -ETIMEDOUT, -EDEADLK, -ESHUTDOWN, -ECHILD (it has not, and will not).
+ * @return 0 (it has run); -EINVAL, -ETIMEDOUT, -ESHUTDOWN, -ECHILD (it has not, and will not). Two loops that wait for
+ *         each other do so as long as their timeouts say.
  *
  * Thread: [any].  Blocks: until the function returns, or the time is over.
  */

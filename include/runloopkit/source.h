@@ -44,6 +44,7 @@ typedef struct rlk_descriptor_options {
     rlk_trigger trigger;     /**< When it is served. */
     bool owns_descriptor;    /**< The source closes it when it is invalidated. If the creation fails, nobody does. */
     bool always_ready;       /**< A file, which epoll refuses, counts as ready; else adding it is -EPERM. */
+    uint16_t reserved;       /**< 0. */
 } rlk_descriptor_options;
 
 /**
@@ -62,7 +63,7 @@ RLK_API int rlk_descriptor_create(const rlk_descriptor_options *options, rlk_ite
  *
  * @param source   The source of a descriptor.
  * @param interest RLK_READABLE and its kin; 0: hang-ups and errors only.
- * @return 0; -EINVAL, -ENOENT, -EBADF.
+ * @return 0; -EINVAL, -ENOENT, -EBADF, -ECHILD.
  *
  * Thread: [any].
  */
@@ -85,6 +86,7 @@ typedef struct rlk_counter_options {
     void *context;          /**< Handed to the functions. */
     rlk_release_fn release; /**< Or NULL. */
     int descriptor;         /**< The counter, the caller's; open for as long as the source is a member of a mode. */
+    uint32_t reserved;      /**< 0. */
 } rlk_counter_options;
 
 /**
@@ -131,8 +133,10 @@ typedef struct rlk_signal_options {
 } rlk_signal_options;
 
 /**
- * Creates the source of signals. While it is a member of a mode, they are blocked in the threads that the loop's thread
- * starts; block them in main before the first thread starts, with rlk_signals_block.
+ * Creates the source of signals. They are blocked in the calling thread from now on, and in the threads that it starts;
+ * in no other one: block them in main before the first thread starts, with rlk_signals_block. When the last source for
+ * a signal is invalidated or destroyed in a thread in which a source has blocked it, it is unblocked there, and what is
+ * pending of it is discarded.
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.

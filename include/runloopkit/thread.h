@@ -7,7 +7,8 @@
 RLK_BEGIN_DECLS
 
 /**
- * A thread with a loop. Who created it owns a reference: rlk_thread_release, which does not stop it. It starts once.
+ * A thread with a loop. Who created it owns the reference: rlk_thread_release, which stops it after due work. It starts
+ * once.
  */
 typedef struct rlk_thread rlk_thread;
 
@@ -50,7 +51,8 @@ typedef enum rlk_ending {
 RLK_API int rlk_thread_create(const rlk_thread_options *options, rlk_thread **ret_thread);
 
 /**
- * Gives a reference back. The thread goes on.
+ * Gives the handle back: the thread stops after due work, and the call does not wait for that. The loop's handle must
+ * be retained to outlive it (rlk_loop_retain).
  *
  * @param thread The thread, or NULL.
  *
@@ -69,11 +71,12 @@ RLK_API void rlk_thread_release(rlk_thread *thread);
 RLK_API int rlk_thread_start(rlk_thread *thread);
 
 /**
- * Tells a thread to stop, and does not wait for it. RLK_ENDING_NOW may follow the other one.
+ * Tells a thread to stop, and does not wait for it. RLK_ENDING_NOW may follow the other one. Does nothing before the
+ * start, and after the end.
  *
  * @param thread The thread.
  * @param ending How.
- * @return 0; -EINVAL.
+ * @return 0; -EINVAL, -ECHILD.
  *
  * Thread: [any].
  */

@@ -45,7 +45,7 @@ RLK_API int rlk_timer_create(const rlk_timer_options *options, rlk_item **ret_ti
  *
  * @param timer   The timer.
  * @param date_ns The date on the timer's clock; one in the past means now, RLK_TIME_FOREVER none.
- * @return 0; -EINVAL, -ENOENT.
+ * @return 0; -EINVAL, -ENOENT, -ECHILD.
  *
  * Thread: [any].
  */
@@ -56,7 +56,7 @@ RLK_API int rlk_timer_set_fire_date(rlk_item *timer, uint64_t date_ns);
  *
  * @param timer       The timer.
  * @param ret_date_ns The date on the timer's clock; RLK_TIME_FOREVER if it has none.
- * @return 0; -EINVAL, -ENOENT.
+ * @return 0; -EINVAL, -ENOENT, -ECHILD.
  *
  * Thread: [any].
  */
@@ -67,7 +67,7 @@ RLK_API int rlk_timer_fire_date(rlk_item *timer, uint64_t *ret_date_ns);
  *
  * @param timer        The timer.
  * @param tolerance_ns How late it may fire to save a wake; a repeating one at most half its interval.
- * @return 0; -EINVAL, -ENOENT.
+ * @return 0; -EINVAL, -ENOENT, -ECHILD.
  *
  * Thread: [any].
  */

@@ -103,7 +103,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   public var hasEnded: Bool { ended.load(ordering: .acquiring) }
 
   /// False in a child of fork(2) that inherited the loop: its locks and descriptors are the parent's.
-  var isInThisProcess: Bool { forkGeneration == Kernel.forkGeneration }
+  package var isInThisProcess: Bool { forkGeneration == Kernel.forkGeneration }
 
   var isUsable: Bool { isInThisProcess && !hasEnded }
 

@@ -39,6 +39,9 @@ extension RunLoop {
 
     deinit { resident.abandon() }
 
+    /// True in a child of fork(2) that inherited the thread's handle.
+    package var isForked: Bool { resident.isForked }
+
     /// Starts the thread, and returns when its loop accepts work.
     ///
     /// - Throws: What `setUp` has thrown. A `RunLoopError`: `.loopEnded` if it has ended its thread; in both cases the

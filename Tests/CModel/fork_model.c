@@ -1,0 +1,95 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "model.h"
+
+/* What the parent of a child has made. */
+struct heritage {
+    rlk_loop *loop;
+    rlk_item *source, *timer, *descriptor;
+    rlk_thread *thread;
+};
+
+static void on_item(rlk_item *item, void *context) {
+    (void)item, (void)context;
+}
+static void on_descriptor(rlk_item *item, uint32_t readiness, void *context) {
+    (void)item, (void)readiness, (void)context;
+}
+
+/* In the child: the number of the first call that does not refuse; 0 if there is none. */
+static int find_acceptance(const struct heritage *had) {
+    uint64_t date = 0;
+    int nothing = 0;
+    const int results[] = {
+        rlk_loop_stop(had->loop),
+        rlk_loop_wake_up(had->loop),
+        rlk_loop_add_common_mode(had->loop, "panel"),
+        rlk_loop_perform(had->loop, NULL, model_count, &nothing),
+        rlk_item_set_label(had->source, "x"),
+        rlk_item_set_label(had->source, NULL),
+        rlk_item_set_keeps_running(had->source, false),
+        rlk_source_signal(had->source),
+        rlk_timer_set_fire_date(had->timer, 1),
+        rlk_timer_fire_date(had->timer, &date),
+        rlk_timer_set_tolerance(had->timer, 1),
+        rlk_descriptor_set_interest(had->descriptor, RLK_WRITABLE),
+        rlk_item_invalidate(had->source),
+        rlk_item_invalidate_and_wait(had->source, 0),
+        rlk_thread_stop(had->thread, RLK_ENDING_NOW),
+        rlk_thread_join(had->thread, 0),
+    };
+    for (int i = 0; i < (int)(sizeof results / sizeof *results); i++) {
+        if (results[i] != -ECHILD)
+            return i + 1;
+    }
+    return 0;
+}
+
+static void make(struct heritage *ret_heritage, int descriptor) {
+    rlk_timer_options timer = {.size = sizeof timer, .fire = on_item, .fire_date_ns = RLK_TIME_FOREVER};
+    rlk_descriptor_options readable = {
+        .size = sizeof readable, .ready = on_descriptor, .descriptor = descriptor, .interest = RLK_READABLE};
+    ret_heritage->loop = rlk_loop_current();
+    ret_heritage->source = model_keeper();
+    CHECK_IS(rlk_timer_create(&timer, &ret_heritage->timer), 0);
+    CHECK_IS(rlk_descriptor_create(&readable, &ret_heritage->descriptor), 0);
+    CHECK_IS(rlk_loop_add(NULL, ret_heritage->timer, NULL), 1);
+    CHECK_IS(rlk_loop_add(NULL, ret_heritage->descriptor, NULL), 1);
+    CHECK_IS(rlk_thread_create(&(rlk_thread_options){.size = sizeof(rlk_thread_options)}, &ret_heritage->thread), 0);
+    CHECK_IS(rlk_thread_start(ret_heritage->thread), 0);
+}
+
+static void test_children_refuse(void) {
+    int ends[2], status = -1;
+    struct heritage had;
+    CHECK_IS(pipe(ends), 0);
+    make(&had, ends[0]);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        _exit(find_acceptance(&had));
+    }
+    CHECK_IS(waitpid(child, &status, 0), child);
+    CHECK_IS(status, 0);
+    CHECK(rlk_item_is_valid(had.source) && rlk_thread_is_running(had.thread));
+    CHECK_IS(rlk_source_is_signalled(had.source), 0);
+    CHECK_IS(rlk_thread_stop(had.thread, RLK_ENDING_NOW), 0);
+    CHECK_IS(rlk_thread_join(had.thread, RLK_TIME_FOREVER), 0);
+    rlk_thread_release(had.thread);
+    rlk_item *items[] = {had.source, had.timer, had.descriptor};
+    for (int i = 0; i < 3; i++) {
+        CHECK_IS(rlk_item_invalidate(items[i]), 0);
+        rlk_item_release(items[i]);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
+const model_test *model_fork_tests(void) {
+    static const model_test tests[] = {
+        {"children refuse", test_children_refuse},
+        {NULL, NULL},
+    };
+    return tests;
+}
