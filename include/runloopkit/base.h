@@ -10,8 +10,7 @@
  *       -EPERM      The call belongs to the loop's own thread, and another one made it; of rlk_loop_add: epoll refuses
  *                   the file.
  *       -ESHUTDOWN  The loop's thread has ended.
- *       -ECHILD     A child of fork(2) used what it inherited. A question, whose result says no such thing, is answered
- *                   by 0, false or NULL there.
+ *       -ECHILD     A child of fork(2) used what it inherited. What names no such error changes nothing there.
  *       -ENOENT     The item has been invalidated.
  *       -EBUSY, -EDEADLK, -ETIMEDOUT, -EAGAIN, -EPIPE and others: where a declaration says so.
  *   - Handles: `rlk_loop *` and its kin are opaque and counted. What a function writes to a ret_ parameter is the
@@ -23,7 +22,7 @@
  *   - Callouts: a function and a `context`, which is stored and handed back. `release`, unless it is NULL, is called
  *     with the context exactly once, when no callout with it runs or will run [RLK-C-3]. No lock is held in either, and
  *     both may call every function of this interface. A callout returns: no exception, longjmp(3), cancellation or end
- *     of its thread leaves it.
+ *     of its thread leaves it. One of rlk_loop_perform_and_wait that ends its thread ends the process.
  *   - Structures begin with their `size`, which the caller sets to sizeof. Later versions append members; 0 in one
  *     means what the version without it did. A library ignores members that it does not know [RLK-C-4]. `reserved` is
  *     0, else the call fails with -EINVAL.
