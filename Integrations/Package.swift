@@ -16,6 +16,7 @@ let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "sw
 let lifecycleTests = Target.Dependency.product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let loggingTests = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
+let combine = Target.Dependency.product(name: "OpenCombine", package: "OpenCombine")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let metricsTests = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
@@ -37,20 +38,24 @@ let package = Package(
   name: "Integrations",
   dependencies: [
     .package(name: "RunLoopKit", path: ".."),
+    .package(path: "RunLoopCombine"),
     .package(path: "RunLoopLogging"),
     .package(path: "RunLoopMetrics"),
     .package(path: "RunLoopService"),
     .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.0.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
+    .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
     .package(url: "https://github.com/apple/swift-metrics.git", from: "2.7.0"),
   ],
   targets: [
     sample("algorithms", [algorithms, testing]),
+    sample("combine", [own("RunLoopCombine"), combine, testing]),
     sample("logging", [own("RunLoopLogging"), logging]),
     sample("metrics", [own("RunLoopMetrics"), coreMetrics, metricsTests]),
     sample("service", [own("RunLoopService"), lifecycle, logging]),
     tests("Algorithms", [algorithms]),
+    tests("RunLoopCombine", [own("RunLoopCombine"), combine]),
     tests("RunLoopLogging", [own("RunLoopLogging"), logging, loggingTests]),
     tests("RunLoopMetrics", [own("RunLoopMetrics"), metrics, metricsTests]),
     tests("RunLoopService", [own("RunLoopService"), lifecycle, lifecycleTests, logging]),
