@@ -36,8 +36,10 @@ struct RunLoopSchedulerTests {
       let words = PassthroughSubject<String, Never>()
       let subscription = words.debounce(for: .milliseconds(200), scheduler: loop.scheduler)
         .sink { log.note("\($0) after \(start.duration(to: time.now))") }
-      for (word, delay) in [("r", 0), ("ru", 100), ("run", 250), ("loop", 1000)] {
-        try loop.perform(after: .milliseconds(delay)) { words.send(word) }
+      try loop.assumeOnLoop { local in
+        for (word, delay) in [("r", 0), ("ru", 100), ("run", 250), ("loop", 1000)] {
+          try local.perform(after: .milliseconds(delay)) { words.send(word) }
+        }
       }
       #expect(try loop.run() == .finished)
       subscription.cancel()
