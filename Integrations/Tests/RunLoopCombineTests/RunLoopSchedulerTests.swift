@@ -15,7 +15,7 @@ struct RunLoopSchedulerTests {
 
   @Test func valuesComeInOrderOnTheLoopsThread() throws {
     let log = Log()
-    try VirtualTime.run { _ in
+    try VirtualTime.run { (_: VirtualTime) throws in
       let loop = RunLoop.current
       let numbers = PassthroughSubject<Int, Never>()
       let subscription = numbers.receive(on: loop.scheduler)
@@ -30,7 +30,7 @@ struct RunLoopSchedulerTests {
 
   @Test func aBurstIsDebounced() throws {
     let log = Log()
-    try VirtualTime.run { time in
+    try VirtualTime.run { (time: VirtualTime) throws in
       let loop = RunLoop.current
       let start = time.now
       let words = PassthroughSubject<String, Never>()
@@ -49,7 +49,7 @@ struct RunLoopSchedulerTests {
 
   @Test func aRepeatedActionEndsWhenItIsCancelled() throws {
     let log = Log()
-    try VirtualTime.run { time in
+    try VirtualTime.run { (time: VirtualTime) throws in
       let loop = RunLoop.current
       let scheduler = loop.scheduler
       let start = scheduler.now
