@@ -50,8 +50,8 @@ extension RunLoop {
     isMain && state.servesMainQueue && !state.isInMainQueue && state.commonNames.contains(name)
   }
 
-  /// The same without the lock, when a run begins, whose first pass does not ask the queue; nothing is locked on another
-  /// loop than the main one.
+  /// Whether a run that begins now serves the queue; its first pass does not ask it. Locks nothing on another loop than
+  /// the main one.
   @inline(__always)
   func mayServeMainQueue(in mode: ModePointer) -> Bool { isMain && beginServingMainQueue(in: mode) }
 
