@@ -1,7 +1,7 @@
 /**
  * CFRunLoop, from the toolchain's libFoundation: a version-0 source, signalled, and CFRunLoopWakeUp to wake;
- * CFRunLoopPerformBlock and CFRunLoopWakeUp to post and to run again; CFRunLoopTimer; CFSocket on descriptors, since a
- * version-1 source reads eight bytes itself; version-1 sources on eventfds for mode_switch; an observer before timers.
+ * CFRunLoopPerformBlock and CFRunLoopWakeUp to post and to run again; CFRunLoopTimer; version-1 sources on counters;
+ * CFSocket on pipes and sockets, since a version-1 source reads eight bytes itself; an observer before timers.
  * A loop belongs to its thread. Pending timers are added in the order of their dates, which is its cheap case.
  */
 #include "subject.h"
@@ -88,7 +88,8 @@ typedef struct timer {
 } timer;
 
 typedef struct watch {
-    cf socket, source;
+    cf socket; /* NULL: a version-1 source */
+    cf source;
 } watch;
 
 typedef struct waker {
@@ -260,9 +261,11 @@ static void watch_add(loop *of, watch *added, int fd) {
 
 static void watch_remove(loop *of, watch *removed) {
     CFRunLoopRemoveSource(of->loop, removed->source, default_mode);
-    CFSocketInvalidate(removed->socket);
     CFRelease(removed->source);
-    CFRelease(removed->socket);
+    if (removed->socket != NULL) {
+        CFSocketInvalidate(removed->socket);
+        CFRelease(removed->socket);
+    }
 }
 
 static int64_t observed;
@@ -317,6 +320,14 @@ static void counter_remove(loop *of, counter *removed, int mode_count) {
     CFRelease(removed->source);
 }
 
+/** Its events are nobody's: the source itself reads the counter. */
+static void watch_add_counter(loop *of, watch *added, int fd) {
+    counter counted;
+    modes[0] = default_mode;
+    counter_add(of, &counted, fd, 1);
+    *added = (watch){.source = counted.source};
+}
+
 static void modes_run_once(loop *of, int mode) {
     (void)of;
     CFRunLoopRunInMode(modes[mode], 1e10, 1);
@@ -324,6 +335,7 @@ static void modes_run_once(loop *of, int mode) {
 
 #define LOOP_PER_THREAD 1
 #define ADDS_TIMERS_IN_ORDER 1
+#define WATCHES_COUNTERS 1
 #define HAS_WAKE 1
 #define HAS_POST 1
 #define HAS_DEFER 1

@@ -1,7 +1,7 @@
 /**
  * GLib: a GSource of our own whose ready time is set to wake, an idle source attached to post and to run again (what
- * g_idle_add does), g_source_set_ready_time as timer and g_timeout_source_new as repeating one, g_unix_fd_source_new on descriptors, a source that
- * only prepares as observer. It polls all descriptors in each pass.
+ * g_idle_add does), g_source_set_ready_time before g_source_attach as timer and g_timeout_source_new as repeating one,
+ * g_unix_fd_source_new on descriptors, a source that only prepares as observer. It polls all descriptors in each pass.
  */
 #include "subject.h"
 
@@ -43,6 +43,7 @@ typedef struct loop {
 
 typedef struct timer {
     void *source;
+    bool is_attached; /* with its first date: a date that is set later may write to the context's eventfd */
 } timer;
 
 typedef struct watch {
@@ -177,7 +178,8 @@ static int timer_called(void *context) {
 static void timer_open(loop *of, timer *opened) {
     opened->source = g_source_new(&ready_functions, SOURCE_SIZE);
     g_source_set_callback(opened->source, timer_called, opened, NULL);
-    g_source_attach(opened->source, of->context);
+    opened->is_attached = false;
+    (void)of;
 }
 
 static void timer_close(loop *of, timer *closed) {
@@ -188,6 +190,9 @@ static void timer_close(loop *of, timer *closed) {
 
 static void timer_start(loop *of, timer *started, uint64_t delay_ns) {
     g_source_set_ready_time(started->source, of->now_us + (int64_t)((delay_ns + 999) / 1000));
+    if (!started->is_attached)
+        g_source_attach(started->source, of->context);
+    started->is_attached = true;
 }
 
 static void timer_repeat(loop *of, timer *started, uint64_t period_ns) {
@@ -195,6 +200,7 @@ static void timer_repeat(loop *of, timer *started, uint64_t period_ns) {
     started->source = g_timeout_source_new((unsigned)(period_ns / MILLISECOND_NS));
     g_source_set_callback(started->source, timer_called, started, NULL);
     g_source_attach(started->source, of->context);
+    started->is_attached = true;
 }
 
 static int watch_called(int fd, int condition, void *context) {

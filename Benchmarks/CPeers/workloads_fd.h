@@ -59,6 +59,12 @@ static void run_fd_dispatch(const bench_args *args, bench_result *result) {
     result->operations = pipes.wanted;
 }
 
+#ifndef WATCHES_COUNTERS
+static void watch_add_counter(loop *of, watch *added, int fd) {
+    watch_add(of, added, fd);
+}
+#endif
+
 static void never_readable(watch *called) {
     (void)called;
     require(false, "a counter that nobody wrote to");
@@ -72,12 +78,12 @@ static void run_fd_addrm(const bench_args *args, bench_result *result) {
     watch_hook = never_readable;
     loop_open(&of);
     for (int64_t i = 0; i < args->size; i++)
-        watch_add(&of, &watches[i], bench_counter());
+        watch_add_counter(&of, &watches[i], bench_counter());
     loop_settle(&of);
 
     bench_begin(result);
     for (int64_t i = 0; i < args->count; i++) {
-        watch_add(&of, extra, fd);
+        watch_add_counter(&of, extra, fd);
         if (args->active != 0)
             loop_settle(&of);
         watch_remove(&of, extra);
@@ -203,7 +209,7 @@ static void run_mem_fd(const bench_args *args, bench_result *result) {
     bench_usage before = bench_usage_now();
     watch *watches = require_memory((size_t)args->size, sizeof(watch));
     for (int64_t i = 0; i < args->size; i++)
-        watch_add(&of, &watches[i], numbers[i]);
+        watch_add_counter(&of, &watches[i], numbers[i]);
     loop_settle(&of);
     bench_usage_per_item(before, args->size, result);
 }

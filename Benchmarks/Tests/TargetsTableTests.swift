@@ -22,7 +22,7 @@ import Testing
       runs)
     #expect(table.judged == 3)
     #expect(table.reached == 1)
-    #expect(table.allowed == 1)
+    #expect(table.near == 1)
     #expect(
       table.text.hasSuffix("| self_post, core | x floor 1.10 (1.2) | x libev 1.22 (1.2) | x cf **2.20** (1.2) |\n"),
       "\(table.text)")

@@ -52,7 +52,7 @@ enum Document {
     let table = TargetsTable(targets.all, summary)
     return """
 
-      \(table.reached) of \(table.judged) figures reach their target; \(table.allowed) more are above it by no more than is allowed.
+      \(table.reached) of \(table.judged) figures reach their target; \(table.near) more are near it, which does not count.
 
       \(table.text)
 

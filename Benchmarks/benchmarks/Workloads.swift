@@ -53,7 +53,12 @@ extension Workload {
       "timer_ic", "1000000", "1000000 timers pending: insert and cancel one more", count: 200_000, size: 1_000_000,
       isLong: true),
     Workload(
+      "timer_ic", "1000 again", "the same with a timer that can be armed again", count: 200_000, size: 1000, active: 1),
+    Workload(
       "timer_rearm", "100000", "push out one of 100000 idle timeouts", count: 200_000, size: 100_000,
+      quick: .fewerOperations(40)),
+    Workload(
+      "timer_rearm", "100000 after", "the same, by a delay from now", count: 200_000, size: 100_000, active: 1,
       quick: .fewerOperations(40)),
     Workload(
       "timer_idle", "100000", "100000 idle timeouts of a minute, reset for a minute: what moves in the heap", .moves,

@@ -24,12 +24,29 @@ extension Overlay {
     let now = bench_now()
     var random = Random()
     for _ in 0..<args.size { try loop.add(RunLoop.Timer(fireDate: random.farDate(from: now)) { _ in }) }
+    if args.active != 0 { return try armAndDisarm(args, &result) }
 
     bench_begin(&result)
     for _ in 0..<args.count {
       let timer = RunLoop.Timer(fireDate: random.farDate(from: now)) { _ in }
       try loop.add(timer)
       timer.invalidate()
+    }
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
+  private static func armAndDisarm(_ args: bench_args, _ result: inout bench_result) throws {
+    let now = bench_now()
+    var random = Random()
+    let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in }
+    try RunLoop.current.add(timer)
+
+    bench_begin(&result)
+    for _ in 0..<args.count {
+      timer.fireDate = random.farDate(from: now)
+      timer.disarm()
     }
     bench_end(&result)
 
@@ -48,9 +65,15 @@ extension Overlay {
     }
 
     bench_begin(&result)
-    for index in 0..<UInt64(args.count) {
-      let timer = timers[Int(random.below(UInt64(args.size)))]
-      timer.fireDate = RunLoop.Instant(nanoseconds: now &+ 3_600_000_000_000 &+ index &* 1_000_000)
+    if args.active == 0 {
+      for index in 0..<UInt64(args.count) {
+        let timer = timers[Int(random.below(UInt64(args.size)))]
+        timer.fireDate = RunLoop.Instant(nanoseconds: now &+ 3_600_000_000_000 &+ index &* 1_000_000)
+      }
+    } else {
+      for index in 0..<Int(args.count) {
+        timers[Int(random.below(UInt64(args.size)))].rearm(after: .milliseconds(3_600_000 + index))
+      }
     }
     bench_end(&result)
 
