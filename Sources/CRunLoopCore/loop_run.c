@@ -27,11 +27,8 @@ static uint32_t next_skips(const rlc_loop *loop) {
     return loop->is_brisk || loop->skipped_looks > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_looks;
 }
 
-static bool may_skip_look(rlc_loop *loop) {
-    if (loop->blind_skips > 0) {
-        loop->blind_skips--;
-        return true;
-    }
+/* Apart, so that the usual pass has the rest in line. */
+__attribute__((noinline)) static bool may_skip_look_by_clock(rlc_loop *loop) {
     uint64_t now = rlc_loop_now(loop);
     bool is_over = now - loop->looked_ns >= SKIPPING_NS_MAX;
     if (is_over || loop->skipped_looks >= RLC_LOOKS_SKIPPED_MAX) {
@@ -45,6 +42,13 @@ static bool may_skip_look(rlc_loop *loop) {
         skips = left;
     loop->skipped_looks += skips;
     loop->blind_skips = skips - 1;
+    return true;
+}
+
+static inline bool may_skip_look(rlc_loop *loop) {
+    if (loop->blind_skips == 0)
+        return may_skip_look_by_clock(loop);
+    loop->blind_skips--;
     return true;
 }
 
