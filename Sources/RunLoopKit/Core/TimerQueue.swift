@@ -187,21 +187,22 @@ struct ClockTimers {
     clock == .suspending ? date : Time.convert(date, from: kernel.now(clock), to: now)
   }
 
-  /// False if the timerfd cannot be armed.
+  /// The date for which the timerfd is armed; 0: it waits for none, as a pass has taken its expiry. Nil if it cannot be
+  /// armed.
   @inline(__always)
-  func arm() -> Bool {
+  func arm() -> UInt64? {
     let wakeAt = heap.wakeAt
     // The expiry that a pass has taken is not asked for again.
-    if wakeAt == taken { return true }
+    if wakeAt == taken { return 0 }
     // The first timer is gone or was moved out: no expiry at its old date (A1), whose place the next timer would take.
     if wakeAt == Time.forever {
       port.disarm()
-      return true
+      return wakeAt
     }
     let armed = port.armed
-    if wakeAt == armed { return true }
+    if wakeAt == armed { return wakeAt }
     if wakeAt > armed { port.noteExpiry() }
-    return port.want(wakeAt)
+    return port.want(wakeAt) ? wakeAt : nil
   }
 
   @inline(__always)

@@ -75,7 +75,7 @@ extension ModePointer {
     }
     // It is there, or was made above.
     let token = try ports.set!.insert(port.registration, port)
-    if port.kind == .connection { counts.addConnection(1) } else { counts.addPort(1) }
+    if port.kind == .connection { counts.addConnection(1) } else { counts.addDescriptor(1) }
     return token
   }
 
@@ -131,7 +131,7 @@ extension ModePointer {
       if !ports.set!.remove(item, token: token) { noteUnwatched(nil, on: loop) }
       if ports.set!.hasUnwatched { loop.kick() }
       forgetUnwatched(item)
-      if item.kind == .connection { counts.addConnection(-1) } else { counts.addPort(-1) }
+      if item.kind == .connection { counts.addConnection(-1) } else { counts.addDescriptor(-1) }
       if let descriptors = item.descriptors { unregister(descriptors, on: loop) }
     // Proof of the casts: `Item.Kind`.
     case .timer:

@@ -92,7 +92,4 @@ extension ModePointer {
 
   /// How many passes serve all that its ports have now.
   var turns: Int { counts.ports + messages.waiting }
-
-  /// What the kernel may report, apart from timers.
-  var descriptorCount: Int { counts.ports - messages.count }
 }

@@ -66,7 +66,17 @@ extension ModePointer {
   @inline(__always)
   func armTimers(on loop: RunLoop) {
     if !timers.arm() { noteLostTimerDescriptor(on: loop) }
-    if ports.unwatched != nil { _ = hasArmedRetry }  // `prepareToWait`, to whom it matters, asks again
+    if ports.unwatched != nil { armRetry() }
+  }
+
+  /// The same, for a wait that may begin.
+  @inline(__always)
+  func ensureTimersAreArmed(on loop: RunLoop) { if !timers.isAtRest { armTimers(on: loop) } }
+
+  @inline(never)
+  private func armRetry() {
+    timers.endRest()
+    _ = hasArmedRetry  // `prepareToWait`, to whom it matters, asks again
   }
 
   /// Out of the wait, or back.
@@ -206,6 +216,7 @@ extension ModePointer {
     var unwatched = ports.unwatched ?? Unwatched()
     unwatched.append(item)
     ports.unwatched = unwatched
+    timers.endRest()
     loop.kick()  // another thread may have done it, and the loop sleep
   }
 
@@ -222,6 +233,7 @@ extension ModePointer {
     }
     unwatched.hasLostTimerDescriptor = true
     ports.unwatched = unwatched
+    timers.endRest()
     loop.kick()
   }
 

@@ -163,14 +163,14 @@ struct ModeCounts: ~Copyable {
   private(set) var connections = 0
   /// Members that do not keep it from being finished.
   private(set) var background = BackgroundMembers()
-  /// What the kernel may report. Read without the lock.
-  private let awaited = Atomic<Int>(0)
+  /// Descriptors, of which the kernel may report an event. Read without the lock.
+  private let watched = Atomic<Int>(0)
   /// What there is to run for: without connections and those in the background. Read without the lock; never too large.
   private let keeping = Atomic<Int>(0)
 
-  /// The kernel may report an event of a member.
+  /// The kernel may report an event of a member other than a timer.
   @inline(__always)
-  var hasAwaited: Bool { awaited.load(ordering: .acquiring) > 0 }
+  var hasWatched: Bool { watched.load(ordering: .acquiring) > 0 }
 
   @inline(__always)
   var hasKeeping: Bool { keeping.load(ordering: .acquiring) > 0 }
@@ -180,38 +180,43 @@ struct ModeCounts: ~Copyable {
 
   /// One more, or one less: 1 or -1.
   @inline(__always)
-  func addTimer(_ change: Int) { add(awaited: change, keeping: change) }
+  func addTimer(_ change: Int) { add(watched: 0, keeping: change) }
 
   @inline(__always)
-  func addSource(_ change: Int) { add(awaited: 0, keeping: change) }
+  func addSource(_ change: Int) { add(watched: 0, keeping: change) }
 
   @inline(__always)
+  mutating func addDescriptor(_ change: Int) {
+    ports += change
+    add(watched: change, keeping: change)
+  }
+
   mutating func addPort(_ change: Int) {
     ports += change
-    add(awaited: change, keeping: change)
+    add(watched: 0, keeping: change)
   }
 
   mutating func addConnection(_ change: Int) {
     ports += change
     connections += change
-    add(awaited: change, keeping: 0)
+    add(watched: change, keeping: 0)
   }
 
   /// Under the loop's lock, so that what is loaded is still true.
   @inline(__always)
-  private func add(awaited change: Int, keeping other: Int) {
-    awaited.store(awaited.load(ordering: .relaxed) + change, ordering: .releasing)
-    keeping.store(keeping.load(ordering: .relaxed) + other, ordering: .releasing)
+  private func add(watched change: Int, keeping other: Int) {
+    if change != 0 { watched.store(watched.load(ordering: .relaxed) + change, ordering: .releasing) }
+    if other != 0 { keeping.store(keeping.load(ordering: .relaxed) + other, ordering: .releasing) }
   }
 
   @inline(never)
   mutating func insertInBackground(_ item: RunLoop.Item) {
-    if background.insert(item) { add(awaited: 0, keeping: -1) }
+    if background.insert(item) { add(watched: 0, keeping: -1) }
   }
 
   @inline(never)
   mutating func removeFromBackground(_ item: RunLoop.Item) {
-    if background.remove(item) { add(awaited: 0, keeping: 1) }
+    if background.remove(item) { add(watched: 0, keeping: 1) }
   }
 }
 

@@ -175,7 +175,7 @@ extension RunLoop {
   private func enter(_ mode: ModePointer) {
     state.currentMode = mode
     if owner.activation != nil { nestedRunBegins(in: mode) }
-    mode.armTimers(on: self)
+    mode.ensureTimersAreArmed(on: self)
   }
 
   @inline(__always)
@@ -183,7 +183,7 @@ extension RunLoop {
     lock.withLock {
       state.currentMode = activation.outerMode
       callouts.restore(activation.enclosingCallout, on: self)
-      if let outer = activation.outerMode { outer.armTimers(on: self) }
+      if let outer = activation.outerMode { outer.ensureTimersAreArmed(on: self) }
     }
   }
 }

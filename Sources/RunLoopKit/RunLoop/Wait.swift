@@ -82,17 +82,19 @@ extension ModePointer {
   /// wake or kick was posted.
   @inline(__always)
   private func beginSleep(until deadline: UInt64, on loop: RunLoop) -> UInt64 {
-    var limit = deadline
-    if counts.hasAwaited {
-      loop.lock.lock()
-      armTimers(on: loop)
-      if ports.unwatched != nil { limit = max(1, min(deadline, waitLimit)) }
-      loop.lock.unlock()
-    }
+    let limit = timers.isAtRest ? deadline : armTimers(until: deadline, on: loop)
     if loop.wantedSpin.load(ordering: .relaxed) != 0, loop.spin(until: firstDate(before: deadline, on: loop)) {
       return 0
     }
     return loop.wakes.word.beginWait() ? limit : 0
+  }
+
+  @inline(never)
+  private func armTimers(until deadline: UInt64, on loop: RunLoop) -> UInt64 {
+    loop.lock.lock()
+    defer { loop.lock.unlock() }
+    armTimers(on: loop)
+    return ports.unwatched == nil ? deadline : max(1, min(deadline, waitLimit))
   }
 
   @inline(never)
@@ -107,16 +109,13 @@ extension ModePointer {
   private func canSkipLook(of activation: Activation, on loop: RunLoop) -> Bool {
     guard loop.owner.skippedLooks < OwnerState.mostSkippedLooks else { return false }
     if activation.servesMainQueue, !loop.owner.mainQueue.isLeftOut { return false }
-    if counts.hasAwaited {
-      guard loop.lock.withLock({ hasNothingToPoll }) else { return false }
-    }
+    if counts.hasWatched || (timers.mayBeDue && hasDueTimers(on: loop)) { return false }
     loop.owner.skippedLooks += 1
     return true
   }
 
-  private var hasNothingToPoll: Bool {
-    descriptorCount == 0 && !timers.isDue(soft: true)
-  }
+  @inline(never)
+  private func hasDueTimers(on loop: RunLoop) -> Bool { loop.lock.withLock { timers.isDue(soft: true) } }
 
   /// Whose turn it is if a port is marked: a fetched event's after a message, else the port's. [loop]
   @inline(never)
@@ -140,17 +139,19 @@ extension ModePointer {
   /// port with a message; and the main queue, which comes after all ports and timers (A8).
   @inline(__always)
   private func takeHiddenEvent(of activation: Activation, on loop: RunLoop) -> PassEvent? {
-    if counts.hasAwaited {
-      loop.lock.lock()
-      let isDue = timers.takeExpiry(soft: false)
-      let unwatched = !isDue && ports.unwatched != nil ? takeUnwatched() : nil
-      loop.lock.unlock()
-      if isDue { return .timer }
-      if let unwatched { return unwatched }
-    }
+    if timers.mayBeDue, let event = takeUntoldEvent(on: loop) { return event }
     if messages.hasReady, let event = takeReadyPort(on: loop) { return event }
     if canServeMainQueue(activation, on: loop), loop.owner.mainQueue.take() { return .mainQueue }
     return nil
+  }
+
+  /// What epoll does not tell: an expiry that has not arrived yet, an error of what epoll does not watch.
+  @inline(never)
+  private func takeUntoldEvent(on loop: RunLoop) -> PassEvent? {
+    loop.lock.lock()
+    defer { loop.lock.unlock() }
+    if timers.takeExpiry(soft: false) { return .timer }
+    return ports.unwatched == nil ? nil : takeUnwatched()
   }
 
   private func canServeMainQueue(_ activation: Activation, on loop: RunLoop) -> Bool {
