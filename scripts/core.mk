@@ -23,9 +23,9 @@ CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c)
 CORE_HEADERS := $(wildcard include/crunloop/*.h)
 ADAPTER_HEADERS := $(wildcard Sources/Adapters/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_kit/*.h)
-# What no pass of a loop runs through is compiled for size, if the rest is compiled for speed.
-CORE_COLD := event_port fork frame loop loop_state main_queue memory_file message_socket port_name port_set_end port_set_share port_set_stray \
-	port_set_unwatched process signal_fd thread version
+# What the usual pass of a loop does not run through is compiled for size, if the rest is compiled for speed.
+CORE_COLD := event_port fork frame loop loop_hook loop_host loop_state loop_watch main_queue memory_file message_socket port_name port_set_end \
+	port_set_interest port_set_register port_set_share port_set_stray port_set_unwatched process signal_fd slot_table thread timer_port version
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
 .PHONY: core core-test adapter-test scheduled-test scheduled-kit-test fuzz-test header-test library-test debian-test c-embed-test core-clean
@@ -42,9 +42,10 @@ $(CORE_BUILD)/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 $(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)
 	$(AR) rcs $@ $^
 
-# Nothing is visible but what the map names. The library's own calls of these do not go through the linker's table.
+# Nothing is visible but what the map names. The library's own calls of these do not go through the linker's table. Its tables lie in
+# the pages of its code: one mapping, and up to two pages less.
 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION): $(CORE_OBJECTS) packaging/libcrunloop.map
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -Wl,-Bsymbolic-functions \
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -Wl,-Bsymbolic-functions -Wl,-z,noseparate-code \
 		-Wl,--version-script=packaging/libcrunloop.map \
 		-o $@ $(CORE_OBJECTS) -pthread
 

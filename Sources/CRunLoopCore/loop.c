@@ -24,6 +24,7 @@ int rlc_loop_open_wakeup(rlc_loop *loop) {
 }
 
 static void tear_down(rlc_loop *loop) {
+    rlc_loop_free_hooks(loop);
     rlc_port_set_destroy(loop->set); /* before its members: closing it drops them without a call each */
     rlc_timer_port_destroy(loop->timer_port);
     rlc_timer_heap_destroy(loop->heap);
@@ -44,6 +45,7 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     loop->deferred_end = &loop->deferred;
     loop->pending = loop->failed = rlc_slot_list_empty();
     loop->due = rlc_slot_list_empty();
+    TAILQ_INIT(&loop->hooks);
     int status = set_up(loop);
     if (status < 0) {
         tear_down(loop);

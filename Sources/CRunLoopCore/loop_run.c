@@ -150,8 +150,12 @@ static inline void collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
 }
 
 int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
-    if (!rlc_slot_list_is_empty(&loop->pending))
+    if (loop->has_prelude) {
+        if (loop->hook_count > 0 && !loop->is_prepared)
+            return rlc_loop_pass_with_hooks(loop, deadline_ns, outcome);
+        loop->is_prepared = false;
         rlc_loop_flush_watches(loop);
+    }
     bool is_busy = rlc_loop_has_work(loop), holds_batch = is_busy && rlc_port_set_holds_batch(loop->set);
     bool skips_look = is_busy && !holds_batch && may_skip_look(loop);
     if (!holds_batch && !skips_look) {
@@ -180,7 +184,7 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
 /** True if the next pass would call nothing but posts, unless it polls the kernel. */
 static bool has_only_posts(const rlc_loop *loop) {
     return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && rlc_slot_list_is_empty(&loop->due) &&
-           rlc_slot_list_is_empty(&loop->pending) && !rlc_port_set_has_events(loop->set) && is_far_from_timers(loop);
+           !loop->has_prelude && !rlc_port_set_has_events(loop->set) && is_far_from_timers(loop);
 }
 
 /** Makes such passes, one after the other. RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD. */
@@ -217,7 +221,7 @@ void rlc_loop_leave(rlc_loop *loop) {
 }
 
 static bool is_finished(const rlc_loop *loop) {
-    return loop->watch_count == 0 && !rlc_loop_has_timers(loop) && !rlc_loop_has_work(loop);
+    return loop->watch_count == 0 && !rlc_loop_has_timers(loop) && !rlc_loop_has_work(loop) && loop->hook_count == 0;
 }
 
 /** Makes one pass and decides what follows: a result, 0 to continue, or -errno. */

@@ -26,6 +26,7 @@ static void detach(rlc_slot_list *list, rlc_watch *watch) {
 static void make_pending(rlc_watch *watch) {
     rlc_port_assign(&watch->port, RLC_PORT_PENDING, true);
     append(&watch->loop->pending, watch);
+    watch->loop->has_prelude = true;
 }
 
 static void leave_lists(rlc_watch *watch) {
@@ -98,6 +99,7 @@ void rlc_loop_flush_watches(rlc_loop *loop) {
         if (is_own(loop, watch->port.fd) || rlc_port_set_enroll(loop->set, &watch->port) < 0)
             refuse(watch);
     }
+    loop->has_prelude = loop->hook_count > 0 || !rlc_slot_list_is_empty(&loop->pending);
 }
 
 int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {

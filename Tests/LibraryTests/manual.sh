@@ -22,7 +22,7 @@ fail() {
 gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only "$scratch/synopsis.c" >"$scratch/log" 2>&1 ||
     fail "RLC-LIB-6: the synopsis is not what the headers declare"
 sed -n 's/.* \(rlc_[a-z_]*\)(.*/\1/p' "$scratch/synopsis.c" | sort >"$scratch/shown"
-sed -n 's/^RLC_API [^(;]*\b\(rlc_[a-z0-9_]*\)(.*/\1/p' include/crunloop/loop.h include/crunloop/loop_state.h \
+sed -n 's/^RLC_API [^(;]*\b\(rlc_[a-z0-9_]*\)(.*/\1/p' include/crunloop/loop.h include/crunloop/loop_hook.h include/crunloop/loop_state.h \
     include/crunloop/version.h | sort >"$scratch/declared"
 diff -u "$scratch/declared" "$scratch/shown" >"$scratch/log" || fail "RLC-LIB-6: the synopsis lacks or invents functions"
 echo "ok   RLC-LIB-6: crunloop(3) shows the $(wc -l <"$scratch/shown") functions of rlc_loop"

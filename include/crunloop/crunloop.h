@@ -9,6 +9,7 @@
 #include <crunloop/futex.h>
 #include <crunloop/kernel.h>
 #include <crunloop/loop.h>
+#include <crunloop/loop_hook.h>
 #include <crunloop/loop_state.h>
 #include <crunloop/main_queue.h>
 #include <crunloop/memory_file.h>

@@ -39,6 +39,8 @@ typedef struct rlc_frame {
     SLIST_ENTRY(rlc_frame) outer;
 } rlc_frame;
 
+typedef TAILQ_HEAD(rlc_hooks, rlc_hook) rlc_hooks;
+
 struct rlc_loop {
     const rlc_kernel *kernel;
     rlc_port_set *set;
@@ -61,9 +63,14 @@ struct rlc_loop {
     uint32_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
     bool can_sleep;                      /**< The eventfd is there: with the first watch, timer or prepare. */
     bool is_brisk;                       /**< The last time as many as may be left out were short together. */
-    uint32_t depth; /**< Runs on the stack. Memory of removed members is released after the outermost run's pass. */
+    bool is_prepared;                    /**< For the pass that begins now: its hooks were called. */
+    bool has_prelude; /**< A pass has something to do before its poll: watches that are pending, or hooks. */
+    uint32_t depth;   /**< Runs on the stack. Memory of removed members is released after the outermost run's pass. */
     uint32_t fork_generation;
     const uint32_t *fork_word; /**< rlc_fork_word, which stays where it is from the first generation on. */
+    rlc_hooks hooks;           /**< In the order of adding; with those that were removed while a walk may have them. */
+    uint32_t hook_count;       /**< Without these. */
+    uint32_t hook_depth;       /**< Passes and preparations with hooks on the stack. */
 };
 
 /**
@@ -153,7 +160,7 @@ void rlc_loop_leave(rlc_loop *loop);
 
 /* ---- watches: loop_watch.c ---- */
 
-/** Adds what is pending to the set. */
+/** Adds what is pending to the set, and notes whether anything is left to do before the next poll. */
 void rlc_loop_flush_watches(rlc_loop *loop);
 /** Calls the watches that could not be added, as long as no callout forks. True if there was one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
@@ -189,5 +196,17 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
 bool rlc_loop_call_due_timers(rlc_loop *loop);
 /** As rlc_loop_free_removed_watches. */
 void rlc_loop_free_removed_timers(rlc_loop *loop);
+
+/* ---- hooks: loop_hook.c ---- */
+
+/** Around calls of hooks, in a pass or a preparation: the hooks that are removed meanwhile are kept. */
+void rlc_loop_begin_hooks(rlc_loop *loop);
+void rlc_loop_end_hooks(rlc_loop *loop);
+/** False: a callout has forked, and this is the child. */
+bool rlc_loop_call_prepares(rlc_loop *loop);
+/** A pass between the prepares and the checks. */
+int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome);
+/** All of them: the loop ends. */
+void rlc_loop_free_hooks(rlc_loop *loop);
 
 #endif

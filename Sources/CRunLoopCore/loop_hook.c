@@ -1,0 +1,142 @@
+/* Hooks: callouts before and after the poll of a pass. */
+#include "loop_internal.h"
+#include "memory.h"
+
+#include <crunloop/loop_hook.h>
+#include <errno.h>
+
+struct rlc_hook {
+    rlc_loop *loop;
+    rlc_prepare_fn prepare_fn;
+    rlc_check_fn check_fn;
+    void *context;
+    bool is_prepared; /**< Its check follows. */
+    bool is_removed;  /**< A pass still has it in its walk. */
+    TAILQ_ENTRY(rlc_hook) link;
+};
+
+/* ---- adding, removing ---- */
+
+int rlc_loop_add_hook(
+    rlc_loop *loop, rlc_prepare_fn prepare_fn, rlc_check_fn check_fn, void *context, rlc_hook **ret_hook) {
+    if (rlc_loop_is_forked(loop))
+        return -ECHILD;
+    if (prepare_fn == NULL && check_fn == NULL)
+        return -EINVAL;
+    int status = rlc_loop_ensure_wakeup(loop); /* it is what the loop sleeps for */
+    if (status < 0)
+        return status;
+    rlc_hook *hook = rlc_memory_zeroed(rlc_memory_of(loop->kernel), sizeof *hook);
+    if (hook == NULL)
+        return -ENOMEM;
+    hook->loop = loop;
+    hook->prepare_fn = prepare_fn;
+    hook->check_fn = check_fn;
+    hook->context = context;
+    TAILQ_INSERT_TAIL(&loop->hooks, hook, link);
+    loop->hook_count++;
+    loop->has_prelude = true;
+    *ret_hook = hook;
+    return 0;
+}
+
+static void free_hook(rlc_hook *hook) {
+    rlc_loop *loop = hook->loop;
+    TAILQ_REMOVE(&loop->hooks, hook, link);
+    rlc_memory_free(rlc_memory_of(loop->kernel), hook);
+}
+
+void rlc_hook_remove(rlc_hook *hook) {
+    if (hook == NULL || hook->is_removed)
+        return;
+    hook->loop->hook_count--;
+    hook->is_removed = true;
+    hook->is_prepared = false;
+    if (hook->loop->hook_depth == 0)
+        free_hook(hook);
+}
+
+static void free_hooks(rlc_loop *loop, bool also_live) {
+    for (rlc_hook *hook = TAILQ_FIRST(&loop->hooks), *next; hook != NULL; hook = next) {
+        next = TAILQ_NEXT(hook, link);
+        if (also_live || hook->is_removed)
+            free_hook(hook);
+    }
+}
+
+void rlc_loop_free_hooks(rlc_loop *loop) {
+    free_hooks(loop, true);
+}
+
+/* ---- calling ---- */
+
+__attribute__((noinline)) /* Stack traces and profiles tell the kinds of callouts apart by these names. */
+static void
+rlc_calling_out_to_a_prepare_hook(rlc_hook *hook) {
+    hook->is_prepared = true;
+    if (hook->prepare_fn != NULL)
+        hook->prepare_fn(hook->loop, hook, hook->context);
+    __asm__ volatile(""); /* no tail call: the frame stays */
+}
+
+__attribute__((noinline)) static void rlc_calling_out_to_a_check_hook(rlc_hook *hook) {
+    hook->is_prepared = false;
+    if (hook->check_fn != NULL)
+        hook->check_fn(hook->loop, hook, hook->context);
+    __asm__ volatile(""); /* no tail call: the frame stays */
+}
+
+void rlc_loop_begin_hooks(rlc_loop *loop) {
+    loop->hook_depth++;
+}
+
+void rlc_loop_end_hooks(rlc_loop *loop) {
+    if (--loop->hook_depth == 0)
+        free_hooks(loop, false);
+}
+
+/* Both walks end at what was the last one when they began: that one stays in the list as long as they do. */
+
+bool rlc_loop_call_prepares(rlc_loop *loop) {
+    rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);
+    for (rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
+        if (!hook->is_removed)
+            rlc_calling_out_to_a_prepare_hook(hook);
+        if (rlc_loop_is_forked(loop))
+            return false;
+        if (hook == last)
+            break;
+    }
+    return true;
+}
+
+/** The same for those whose prepare was called since their last check. */
+static bool call_checks(rlc_loop *loop) {
+    rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);
+    for (rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
+        if (hook->is_prepared)
+            rlc_calling_out_to_a_check_hook(hook);
+        if (rlc_loop_is_forked(loop))
+            return false;
+        if (hook == last)
+            break;
+    }
+    return true;
+}
+
+int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
+    rlc_loop_begin_hooks(loop);
+    int status = -ECHILD;
+    /* What is left of a batch is served first: this pass polls nothing. */
+    if (rlc_port_set_holds_batch(loop->set) || rlc_loop_call_prepares(loop)) {
+        loop->skipped_looks = RLC_LOOKS_SKIPPED_MAX; /* look */
+        loop->blind_skips = 0;
+        loop->is_prepared = true;
+        status = rlc_loop_pass(loop, deadline_ns, outcome);
+        loop->is_prepared = false; /* the last hook may have gone */
+    }
+    if (status == 0 && !call_checks(loop))
+        status = -ECHILD;
+    rlc_loop_end_hooks(loop);
+    return status;
+}

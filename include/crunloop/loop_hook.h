@@ -1,0 +1,82 @@
+/**
+ * <crunloop/loop_hook.h>: calls before and after each poll of an rlc_loop, as libuv's prepare and check handles and
+ * libev's ev_prepare and ev_check. By a hook a library with an event loop of its own is a guest in this one: what it
+ * waits for becomes watches and a timer in the prepare callout, and what is ready is served in the check callout.
+ *
+ * A pass of a loop with hooks has this order: the prepare callouts, the poll or sleep, the callouts of timers, watches
+ * and posts, the check callouts. A loop with hooks leaves out no poll: each pass calls them, also if posts never end
+ * [RLC-HOOK-1, RLC-HOOK-5]. A loop without hooks pays nothing for them. In a child of fork(2) no hook is called
+ * [RLC-HOOK-7].
+ */
+#ifndef CRUNLOOP_LOOP_HOOK_H
+#define CRUNLOOP_LOOP_HOOK_H
+
+#include <crunloop/loop.h>
+
+RLC_BEGIN_DECLS
+
+/** A hook of a loop, which owns it: see rlc_loop_add_hook. */
+typedef struct rlc_hook rlc_hook;
+
+/**
+ * The prepare callout of a hook, which the loop calls before it polls the kernel. What the callout changes counts for
+ * this poll: a watch is registered, a timer ends the sleep, and a post or a deferred node keeps the loop awake
+ * [RLC-HOOK-2]. It may call every function of the loop but rlc_loop_destroy and those that run the loop.
+ *
+ * @param loop    The loop.
+ * @param hook    The hook. If the callout removes it, the pointer is valid until the callout returns.
+ * @param context The one that rlc_loop_add_hook was given.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlc_prepare_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
+
+/**
+ * The check callout of a hook, which the loop calls at the end of the pass. It follows the prepare callout: a pass that
+ * did not prepare the hook, because it was added later or a nested run has called its check, does not check it
+ * [RLC-HOOK-4]. It may call every function of the loop but rlc_loop_destroy.
+ *
+ * @param loop    The loop.
+ * @param hook    The hook. If the callout removes it, the pointer is valid until the callout returns.
+ * @param context The one that rlc_loop_add_hook was given.
+ *
+ * Thread: [loop].  Re-entry: the callout may run the loop, which calls all hooks, this one too.
+ */
+typedef void (*rlc_check_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
+
+/**
+ * Adds a hook. A loop that has a hook is not finished [RLC-HOOK-3]. Hooks are called in the order of adding, and from
+ * the next pass on. The calls of hooks alone do not end rlc_loop_run_once.
+ *
+ * A host that hosts the loop needs nothing more: rlc_loop_prepare calls the prepare callouts, and so does
+ * rlc_loop_dispatch, whose pass ends with the check callouts. A prepare callout may therefore be called twice before
+ * one check callout [RLC-HOOK-6].
+ *
+ * @param loop       The loop.
+ * @param prepare_fn Called before each poll; NULL: nothing is.
+ * @param check_fn   Called at the end of the pass; NULL: nothing is.
+ * @param context    For both. The caller owns it, and keeps it until the hook is removed.
+ * @param ret_hook   The hook, which the loop owns; valid until rlc_hook_remove or rlc_loop_destroy.
+ * @return 0; -EINVAL (both functions are NULL), -ENOMEM; as the first watch also -EMFILE, -ENFILE, -ENOSPC. If it
+ *         fails, no hook was added.
+ *
+ * Thread: [loop].  Cost: one allocation; two system calls at once if nothing was added to the loop before. From then on
+ * each pass polls the kernel, and calls O(hooks) functions.
+ */
+RLC_API int rlc_loop_add_hook(
+    rlc_loop *loop, rlc_prepare_fn prepare_fn, rlc_check_fn check_fn, void *context, rlc_hook **ret_hook);
+
+/**
+ * Removes a hook. Neither of its callouts is called afterwards [RLC-HOOK-3].
+ *
+ * The pointer is invalid afterwards; a callout of a hook that removes a hook may use it until the callout returns. In a
+ * child of fork(2) the call only frees memory.
+ *
+ * @param hook The hook; NULL is allowed.
+ *
+ * Thread: [loop].  Cost: no system call.
+ */
+RLC_API void rlc_hook_remove(rlc_hook *hook);
+
+RLC_END_DECLS
+#endif
