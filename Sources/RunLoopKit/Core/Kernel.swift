@@ -54,14 +54,14 @@ extension Kernel? {
   /// Now on the monotonic clock, in nanoseconds.
   @inline(__always)
   func now() -> UInt64 {
-    guard let self else { return rlc_now(RLC_CLOCK_MONOTONIC) }
+    guard let self else { return rlc_kit_now() }
     return self.read(.suspending)
   }
 
   /// Now on a timer's clock, in nanoseconds.
   @inline(__always)
   func now(_ clock: RunLoop.TimerClock) -> UInt64 {
-    guard let self else { return rlc_now(clock.number) }
+    guard let self else { return clock == .suspending ? rlc_kit_now() : rlc_now(clock.number) }
     return self.read(clock)
   }
 

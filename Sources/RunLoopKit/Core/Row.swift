@@ -13,6 +13,8 @@ package struct Row<Element>: ~Copyable {
   private static var firstCapacity: Int { 4 }
   /// Kept though the row is empty.
   private static var mostSpare: Int { 1024 }
+  /// The same, after a burst that has used it.
+  private static var mostKept: Int { 8192 }
 
   package init() {}
 
@@ -62,13 +64,14 @@ package struct Row<Element>: ~Copyable {
   }
 
   /// Frees the memory that a burst has needed, if the row is empty. The code that empties a row calls this then; not
-  /// after each element.
+  /// after each element. Bursts that come one after the other use the same memory, up to a limit: it is freed when a
+  /// smaller one has been emptied.
   @inline(__always)
   package mutating func trim() {
     guard first == end else { return }
+    if capacity > Self.mostSpare, capacity > Self.mostKept || end < capacity / 4 { giveBack() }
     first = 0
     end = 0
-    if capacity > Self.mostSpare { giveBack() }
   }
 
   @inline(never)

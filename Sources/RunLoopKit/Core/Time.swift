@@ -23,14 +23,26 @@ extension Time {
 }
 
 extension Duration {
-  private static let largest = Int64(UInt64.max / 1_000_000_000)
+  /// In attoseconds, the first of whole seconds that is never.
+  private static var largest: Int128 { 18_446_744_073_000_000_000_000_000_000 }
 
   /// Whole nanoseconds, rounded up (late is allowed, early is not); 0 for negative values, saturating.
+  @inline(__always)
   package var nanosecondsRoundedUp: UInt64 {
-    if attoseconds <= 0 { return 0 }  // the polls' way: splitting costs a 128-bit division
-    if self >= .seconds(Self.largest) { return Time.forever }  // `components` of more may trap
-    let (seconds, attoseconds) = components
-    return UInt64(seconds) * 1_000_000_000 + UInt64((attoseconds + 999_999_999) / 1_000_000_000)
+    let attoseconds = attoseconds
+    if attoseconds <= 0 { return 0 }
+    return Self.nanosecondsRoundedUp(attoseconds)
+  }
+
+  /// One division of the processor's: `components` divides 128 bits by 128.
+  @inline(never)
+  private static func nanosecondsRoundedUp(_ attoseconds: Int128) -> UInt64 {
+    if attoseconds >= largest { return Time.forever }
+    let parts = UInt128(attoseconds)
+    // The quotient has 64 bits: it is less than that of `largest`.
+    let (quotient, remainder) = (1_000_000_000 as UInt64).dividingFullWidth(
+      (UInt64(truncatingIfNeeded: parts >> 64), UInt64(truncatingIfNeeded: parts)))
+    return quotient + (remainder > 0 ? 1 : 0)
   }
 
   init(nanoseconds: UInt64) {

@@ -76,6 +76,10 @@ package struct ItemLinks: Sequence {
     return (mode, first.unsafelyUnwrapped.token)
   }
 
+  /// The loop of one in whose only mode the item is.
+  @inline(__always)
+  var onlyHost: RunLoop? { others == nil && first?.mode != nil ? first?.host : nil }
+
   /// The loops of the links after the first one, each once, and not the first one's.
   package var otherHosts: [RunLoop] {
     guard let others else { return [] }

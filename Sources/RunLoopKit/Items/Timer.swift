@@ -223,7 +223,10 @@ extension RunLoop {
     /// The loop in whose modes it is.
     @inline(__always)
     var owner: RunLoop? {
-      withLinks { links in links.first { $0.mode != nil && $0.host.isInThisProcess }?.host }
+      withLinks { links in
+        if let host = links.onlyHost, host.isInThisProcess { return host }
+        return links.first { $0.mode != nil && $0.host.isInThisProcess }?.host
+      }
     }
 
     /// Under the leaf lock.

@@ -164,14 +164,22 @@ extension RunLoop.Timer {
   /// A change of date or tolerance; false if the timer has left this loop.
   func reschedule(_ change: Change, now: UInt64, on loop: RunLoop) -> Bool {
     withLinks { links in
-      guard links.only(of: loop) != nil || links.contains(where: { $0.host === loop && $0.mode != nil }) else {
-        return false
-      }
+      guard let (mode, token) = links.only(of: loop) else { return reschedule(change, now: now, links, on: loop) }
       apply(change, now: now)
       if isFiring { return true }
-      if case .tolerance = change { spread(links, on: loop) } else { arm(links, on: loop) }
+      if case .tolerance = change { spread(links, on: loop) } else { arm(in: mode, token: token, on: loop) }
       return true
     }
+  }
+
+  /// In several modes, or none.
+  @inline(never)
+  private func reschedule(_ change: Change, now: UInt64, _ links: ItemLinks, on loop: RunLoop) -> Bool {
+    guard links.contains(where: { $0.host === loop && $0.mode != nil }) else { return false }
+    apply(change, now: now)
+    if isFiring { return true }
+    if case .tolerance = change { spread(links, on: loop) } else { arm(links, on: loop) }
+    return true
   }
 
   // The others under the leaf lock too.

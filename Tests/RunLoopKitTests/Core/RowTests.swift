@@ -83,9 +83,25 @@ final class RowTests: XCTestCase {
     row.trim()  // not while there is something left
     XCTAssertEqual(row.takeFirst(), 1024)
     row.trim()
-    XCTAssertEqual(row.capacity, 0)
+    XCTAssertEqual(row.capacity, 2048)  // for the next burst
     row.append(1)
     XCTAssertEqual(row.takeFirst(), 1)
+    row.trim()
+    XCTAssertEqual(row.capacity, 0)
+    row.append(2)
+    XCTAssertEqual(row.takeFirst(), 2)
+  }
+
+  func testMoreThanALimitIsGivenBackAtOnce() {
+    var row = Row<Int>()
+    for number in 0..<8192 { row.append(number) }
+    while row.takeFirst() != nil {}
+    row.trim()
+    XCTAssertEqual(row.capacity, 8192)
+    for number in 0..<8193 { row.append(number) }
+    while row.takeFirst() != nil {}
+    row.trim()
+    XCTAssertEqual(row.capacity, 0)
   }
 
   func testEachElementIsReleasedOnce() {
