@@ -1,7 +1,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <crunloop/kernel.h>
+#include "kernel_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -74,13 +75,14 @@ rlc_kernel_blocking_wait(
     return status_of(count);
 }
 
+static _Atomic bool lacks_pwait2;
+
 static int limited_wait(int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
-    static _Atomic bool lacks_pwait2;
     uint64_t timeout_ns = rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC));
     if (!atomic_load_explicit(&lacks_pwait2, memory_order_relaxed)) {
         struct timespec timeout = timespec_of(timeout_ns);
         int count = rlc_kernel_blocking_wait(epoll_fd, events, capacity, 0, &timeout);
-        if (count != -ENOSYS)
+        if (count != -ENOSYS && count != -EPERM) /* EPERM: a filter of system calls that does not know it */
             return count;
         atomic_store_explicit(&lacks_pwait2, true, memory_order_relaxed);
     }
@@ -181,6 +183,18 @@ static int system_replace(void *context, int fd, int number) {
         status = status_of(dup3(fd, number, O_CLOEXEC));
     while (status == -EBUSY || status == -EINTR); /* EBUSY: Linux, while another thread opens that number */
     return status < 0 ? status : 0;
+}
+
+/* A wait for nothing, which fails, tells whether there is epoll_pwait2(2). */
+uint64_t rlc_kernel_wait_slack(const rlc_kernel *kernel) {
+    enum { USUAL_SLACK_NS = 50 * 1000 };
+    if (kernel != rlc_kernel_default())
+        return USUAL_SLACK_NS;
+    (void)limited_wait(-1, NULL, 0, 1);
+    if (atomic_load_explicit(&lacks_pwait2, memory_order_relaxed))
+        return RLC_TIME_FOREVER;
+    int slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    return slack_ns < 0 ? RLC_TIME_FOREVER : (uint64_t)slack_ns;
 }
 
 const rlc_kernel *rlc_kernel_default(void) {

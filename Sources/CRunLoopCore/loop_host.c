@@ -26,7 +26,7 @@ int rlc_loop_prepare(rlc_loop *loop) {
         return 1;
     int status = rlc_loop_ensure_wakeup(loop);
     if (status == 0)
-        status = rlc_loop_get_ready_to_sleep(loop);
+        status = rlc_loop_get_ready_to_sleep(loop, NULL);
     return status < 0 ? status : status == 0;
 }
 

@@ -1,4 +1,5 @@
 /* Runs: passes until there is a result. A pass: a poll of the kernel, unless it may be left out, and callouts. */
+#include "kernel_internal.h"
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
@@ -9,6 +10,9 @@
  * further off than FAR_NS does not matter.
  */
 enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 1000 };
+
+/* Timers that tolerate less have the timer's descriptor, which the kernel does not delay. */
+enum { TOLERANT_NS = 100 * 1000 };
 
 /* ---- polls of the kernel, called looks ---- */
 
@@ -52,7 +56,31 @@ static inline bool may_skip_look(rlc_loop *loop) {
     return true;
 }
 
-int rlc_loop_get_ready_to_sleep(rlc_loop *loop) {
+/** How much earlier than a timer's last moment a wait has to end by itself. */
+static uint64_t margin(rlc_loop *loop) {
+    if (loop->slack_ns == 0)
+        loop->slack_ns = rlc_time_add(rlc_kernel_wait_slack(loop->kernel), 1);
+    return loop->slack_ns;
+}
+
+/**
+ * Lets the wait's own end wake the loop for its timers, where they tolerate more than its slack. That spares a system
+ * call, but every wait would have to do it. So it is done once for one date: if other events come before that, the
+ * timer's descriptor is set.
+ */
+static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_ns) {
+    if (wake_at_ns == loop->limited_by_ns || wake_at_ns >= rlc_timer_port_armed(loop->timer_port))
+        return false;
+    uint64_t tolerance_ns = rlc_timer_heap_wake_tolerance(loop->heap);
+    if (tolerance_ns < TOLERANT_NS || tolerance_ns / 2 < margin(loop))
+        return false;
+    loop->limited_by_ns = wake_at_ns;
+    if (wake_at_ns - margin(loop) < *deadline_ns)
+        *deadline_ns = wake_at_ns - margin(loop);
+    return true;
+}
+
+int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     if (!rlc_wakeup_word_sleeps(loop->wakeup))
         return 0;
     /* From here on every waker writes. What was published before is seen now. */
@@ -60,7 +88,10 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop) {
         return 0;
     if (!rlc_loop_has_timers(loop))
         return 1;
-    int status = rlc_timer_port_want(loop->timer_port, rlc_timer_heap_wake_at(loop->heap));
+    uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap);
+    if (loop->heap->knows_tolerance && deadline_ns != NULL && limits_wait(loop, wake_at_ns, deadline_ns))
+        return 1;
+    int status = rlc_timer_port_want(loop->timer_port, wake_at_ns);
     return status < 0 ? status : 1;
 }
 
@@ -80,7 +111,7 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         ((rlc_loop_has_untold_timer(loop) && rlc_loop_has_due_timer(loop)) || spin(loop, deadline_ns)))
         deadline_ns = 0;
     if (deadline_ns != 0)
-        status = rlc_loop_get_ready_to_sleep(loop);
+        status = rlc_loop_get_ready_to_sleep(loop, &deadline_ns);
     if (status == 0)
         deadline_ns = 0;
     if (status >= 0)

@@ -53,6 +53,13 @@ __attribute__((noinline)) static uint64_t wake_at(rlc_timer_heap *heap) {
     return exact_ns < latest_ns ? exact_ns : latest_ns;
 }
 
+uint64_t rlc_timer_heap_wake_tolerance(rlc_timer_heap *heap) {
+    const rlc_deadline_entry *exact = first_of(heap, RLC_EXACT), *latest = first_of(heap, RLC_LATEST);
+    if (latest == NULL || (exact != NULL && exact->deadline_ns <= latest->deadline_ns))
+        return 0;
+    return rlc_timer_heap_tolerance(heap, rlc_timer_heap_at(heap, rlc_deadline_entry_slot(*latest)));
+}
+
 uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap) {
     const rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT];
     bool is_known = !heap->knows_tolerance && exact->is_settled && exact->count > 0;

@@ -5,12 +5,12 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 
-static int refusals;
+static int refusals, refusal = EPERM; /* as a filter of system calls says it */
 
 static long refuse(long number, ...) {
     if (number == SYS_epoll_pwait2) {
         refusals++;
-        errno = ENOSYS;
+        errno = refusal;
         return -1;
     }
     long values[6];
@@ -36,6 +36,7 @@ static int settime(int fd, int flags, const struct itimerspec *setting, struct i
 #define timerfd_settime settime
 #define syscall refuse
 #define rlc_kernel_default old_kernel
+#define rlc_kernel_wait_slack old_wait_slack
 const rlc_kernel *old_kernel(void);
 #include "../../Sources/CRunLoopCore/kernel.c"
 
@@ -48,13 +49,21 @@ static void test_RLC_TIME_4_wait_in_milliseconds_is_never_early(void) {
         CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, deadline), 0);
         CHECK(rlc_now(RLC_CLOCK_MONOTONIC) >= deadline);
     }
-    CHECK_EQUAL(refusals, 1); /* asked once, remembered */
+    CHECK_EQUAL(refusals, 2); /* asked once for each way to refuse, remembered */
     CHECK_EQUAL(kernel->epoll_control(NULL, epoll_fd, EPOLL_CTL_ADD, fd, &event), 0);
     bump(fd);
     CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, RLC_TIME_FOREVER), 1);
     CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, rlc_now(RLC_CLOCK_MONOTONIC) + 1), 1);
     CHECK_EQUAL(kernel->close(NULL, epoll_fd), 0);
     CHECK_EQUAL(kernel->close(NULL, fd), 0);
+}
+
+static void test_what_counts_in_milliseconds_has_no_slack_to_rely_on(void) {
+    CHECK_EQUAL(rlc_kernel_wait_slack(old_kernel()), RLC_TIME_FOREVER);
+    CHECK_EQUAL(rlc_kernel_wait_slack(NULL), 50000); /* a table of somebody's own */
+    CHECK_EQUAL(refusals, 1);
+    lacks_pwait2 = false;
+    refusal = ENOSYS;
 }
 
 /* timerfd_settime(2): the wall clock was set since the last call; the timer is armed all the same. */
@@ -77,6 +86,7 @@ static void test_a_clock_that_was_set_does_not_keep_a_timer_from_being_armed(voi
 }
 
 int main(void) {
+    RUN(test_what_counts_in_milliseconds_has_no_slack_to_rely_on);
     RUN(test_RLC_TIME_4_wait_in_milliseconds_is_never_early);
     RUN(test_a_clock_that_was_set_does_not_keep_a_timer_from_being_armed);
     return 0;

@@ -1,7 +1,9 @@
 #include "harness.h"
+#include "kernel_internal.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/timerfd.h>
 
 #define KERNEL rlc_kernel_default()
@@ -88,6 +90,14 @@ static void test_replace_keeps_cloexec(void) {
     close(ends[0]), close(ends[1]), close(number);
 }
 
+static void test_the_slack_of_a_wait_is_the_threads(void) {
+    unsigned long before = (unsigned long)prctl(PR_GET_TIMERSLACK);
+    CHECK_EQUAL(prctl(PR_SET_TIMERSLACK, 70000UL), 0);
+    uint64_t slack_ns = rlc_kernel_wait_slack(KERNEL);
+    CHECK(slack_ns == 70000 || slack_ns == RLC_TIME_FOREVER); /* the latter on a kernel without epoll_pwait2(2) */
+    CHECK_EQUAL(prctl(PR_SET_TIMERSLACK, before), 0);
+}
+
 int main(void) {
     RUN(test_descriptors_are_cloexec_and_nonblocking);
     RUN(test_errors_are_negative_errno);
@@ -95,5 +105,6 @@ int main(void) {
     RUN(test_timerfd_past_deadline_and_disarm);
     RUN(test_counter_empties);
     RUN(test_replace_keeps_cloexec);
+    RUN(test_the_slack_of_a_wait_is_the_threads);
     return 0;
 }

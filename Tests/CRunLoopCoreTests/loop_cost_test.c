@@ -255,6 +255,91 @@ static void test_RLC_COST_4_posts_that_grow_long_delay_a_timer_by_one_of_them(vo
         CHECK_EQUAL(passes_when_due(640 + i), 40 - 5); /* four of them end before its date, the fifth behind it */
 }
 
+/* ---- tolerance: the end of a wait instead of the timer's descriptor ---- */
+
+enum { MILLISECOND = 1000000 };
+
+static rlc_timer *arm_repeating(rlc_loop *loop, int *fired, uint64_t tolerance_ns) {
+    rlc_timer *timer;
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, fired, &timer), 0);
+    CHECK_EQUAL(rlc_timer_arm(timer, kernel.time_ns + MILLISECOND, MILLISECOND, tolerance_ns), 0);
+    return timer;
+}
+
+/** How often the timer's descriptor is set while one timer fires 100 times. */
+static unsigned long sets_in_100(uint64_t tolerance_ns) {
+    rlc_loop *loop = make_loop();
+    int fired = 0;
+    uint64_t began_ns = kernel.time_ns;
+    (void)arm_repeating(loop, &fired, tolerance_ns);
+    unsigned long sets = count_of(&kernel.sets), waits = count_of(&kernel.waits);
+    for (int i = 1; i <= 100; i++) {
+        while (fired < i)
+            CHECK(rlc_loop_run_once(loop, RLC_TIME_FOREVER) == RLC_RUN_HANDLED);
+        CHECK(kernel.time_ns >= began_ns + (uint64_t)i * MILLISECOND);
+        CHECK(kernel.time_ns <= began_ns + (uint64_t)i * MILLISECOND + tolerance_ns);
+    }
+    CHECK_EQUAL(count_of(&kernel.waits), waits + 100);
+    sets = count_of(&kernel.sets) - sets;
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    return sets;
+}
+
+static void test_RLC_COST_5_a_tolerant_timer_needs_no_call_of_its_own(void) {
+    CHECK_EQUAL(sets_in_100(500000), 0);
+    CHECK_EQUAL(sets_in_100(120000), 0);
+    CHECK_EQUAL(sets_in_100(100000), 100); /* a wait may end 50 us late, and not before the timer's date */
+    CHECK_EQUAL(sets_in_100(0), 100);
+}
+
+static void test_RLC_COST_5_nor_more_than_one_among_other_events(void) {
+    rlc_loop *loop = make_loop();
+    int fired = 0, fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK); /* readable for ever */
+    (void)idle_watch(loop, fd);
+    (void)arm_repeating(loop, &fired, 500000);
+    unsigned long sets = count_of(&kernel.sets);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(count_of(&kernel.sets), sets);
+    unsigned long made = count_of(&kernel.calls);
+    for (int i = 0; i < 100; i++)
+        CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(count_of(&kernel.sets), sets + 1);
+    CHECK_EQUAL(count_of(&kernel.calls), made + 101);
+    CHECK_EQUAL(fired, 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static void test_RLC_COST_5_an_exact_timer_and_a_host_have_the_descriptor(void) {
+    rlc_loop *loop = make_loop();
+    int fired = 0, exact_fired = 0;
+    rlc_timer *exact, *tolerant = arm_repeating(loop, &fired, 500000);
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, &exact_fired, &exact), 0);
+    uint64_t began_ns = kernel.time_ns;
+    CHECK_EQUAL(rlc_timer_arm(exact, began_ns + 1200000, 0, 0), 0);
+    unsigned long sets = count_of(&kernel.sets);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(kernel.time_ns, began_ns + 1200000);
+    CHECK_EQUAL(fired + exact_fired, 2);
+    CHECK_EQUAL(count_of(&kernel.sets), sets + 1);
+    CHECK_EQUAL(rlc_timer_arm(tolerant, kernel.time_ns + MILLISECOND, 0, 500000), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0); /* a host waits for the descriptor alone */
+    CHECK_EQUAL(count_of(&kernel.sets), sets + 2);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void test_RLC_COST_5_the_end_of_a_run_comes_first(void) {
+    rlc_loop *loop = make_loop();
+    int fired = 0;
+    uint64_t began_ns = kernel.time_ns;
+    (void)arm_repeating(loop, &fired, 500000);
+    CHECK_EQUAL(rlc_loop_run(loop, began_ns + 1000), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(kernel.time_ns, began_ns + 1000);
+    CHECK_EQUAL(rlc_loop_run(loop, began_ns + 1600000), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(fired, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 /* ---- other threads ---- */
 
 enum { POSTERS = 3, POSTS = 4000 };
@@ -381,6 +466,10 @@ int main(void) {
     RUN(test_RLC_COST_4_a_timer_that_is_not_due_is_one_look_at_the_clock);
     RUN(test_RLC_COST_4_posts_do_not_look_at_it);
     RUN(test_RLC_COST_4_posts_that_grow_long_delay_a_timer_by_one_of_them);
+    RUN(test_RLC_COST_5_a_tolerant_timer_needs_no_call_of_its_own);
+    RUN(test_RLC_COST_5_nor_more_than_one_among_other_events);
+    RUN(test_RLC_COST_5_an_exact_timer_and_a_host_have_the_descriptor);
+    RUN(test_RLC_COST_5_the_end_of_a_run_comes_first);
     RUN(test_RLC_LOOP_11_posts_from_threads_are_never_lost);
     RUN(test_RLC_LOOP_12_stops_from_a_thread);
     RUN(test_RLC_LOOP_13_a_preempted_poster_delays_nobody);

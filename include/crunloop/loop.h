@@ -7,7 +7,8 @@
  *
  * A run consists of passes. A pass registers the watches that were added, polls the kernel, or sleeps in it if there is
  * nothing to do, and then calls what is due: timers, ready watches, posts. It makes one system call, one more if the
- * timerfd has to be set, and allocates nothing [RLC-COST-1, RLC-COST-3]. A pass that has posts to run may leave out the
+ * timerfd has to be set, and allocates nothing [RLC-COST-1, RLC-COST-3]. For a timer that tolerates 100 us or more the
+ * sleep ends by its own limit, without the timerfd, unless other events wake the loop before that [RLC-COST-5]. A pass that has posts to run may leave out the
  * poll, but the loop polls the kernel at least every 64 passes or 50 us; a loop without a timer that is due within 100
  * ms measures these by a clock that it reads at least every sixteenth pass [RLC-COST-2]. A pass that polls reads the
  * clock once if there are timers, and a second time only before it sleeps for a date that is new [RLC-COST-4].
@@ -177,7 +178,9 @@ RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *cont
  * @param deadline_ns  Nanoseconds on the monotonic clock; RLC_TIME_FOREVER disarms.
  * @param interval_ns  Nanoseconds between its dates; 0: the timer fires once.
  * @param tolerance_ns Nanoseconds by which it may be late, so that it can share a wake; 0: none. The first tolerance in
- *                     the life of the loop allocates memory, and counts as 0 if there is none.
+ *                     the life of the loop allocates memory, and counts as 0 if there is none. The loop reads the slack
+ *                     of its thread's timers (prctl(2), PR_SET_TIMERSLACK) once, before it first sleeps for such a
+ *                     timer.
  * @return 0; -ENOENT (its own callout has removed it). Never -ENOMEM.
  *
  * Thread: [loop].  Cost: O(log n), no system call. The loop sets the timerfd before it sleeps, if the date is earlier

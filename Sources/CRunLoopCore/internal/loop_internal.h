@@ -60,6 +60,8 @@ struct rlc_loop {
     _Atomic uint64_t stop;
     uint64_t last_serial;
     uint64_t looked_ns;
+    uint64_t slack_ns;      /**< Of a wait's end, from the first tolerant timer on; 0: not asked for yet. */
+    uint64_t limited_by_ns; /**< The last date for which the wait's own end was to wake the loop. */
     uint32_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
     bool can_sleep;                      /**< The eventfd is there: with the first watch, timer or prepare. */
     bool is_brisk;                       /**< The last time as many as may be left out were short together. */
@@ -152,8 +154,11 @@ typedef struct rlc_outcome {
  * the first callout: work queued by work waits for the next pass. 0 or -errno.
  */
 int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome);
-/** Announces sleep and arms the timer. 1: it may sleep, 0: there is work, or -errno. */
-int rlc_loop_get_ready_to_sleep(rlc_loop *loop);
+/**
+ * Announces sleep and sees to it that the timers are in time: by the timer's descriptor, or by an earlier *deadline_ns;
+ * NULL: somebody else waits. 1: it may sleep, 0: there is work, or -errno.
+ */
+int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns);
 /** A run, or a host's dispatch, begins and ends. */
 void rlc_loop_enter(rlc_loop *loop);
 void rlc_loop_leave(rlc_loop *loop);

@@ -79,6 +79,8 @@ void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer);
 void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns);
 /** Of the last arming. */
 uint64_t rlc_timer_heap_tolerance(const rlc_timer_heap *heap, const rlc_heap_timer *timer);
+/** Of the timer that rlc_timer_heap_wake_at is about; 0 without one. */
+uint64_t rlc_timer_heap_wake_tolerance(rlc_timer_heap *heap);
 /** As rlc_timer_heap_remove. The record may be another's from now on. */
 void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer);
 /** As rlc_timer_heap_take_all. */
