@@ -8,10 +8,11 @@
  * A run consists of passes. A pass registers the watches that were added, polls the kernel, or sleeps in it if there is
  * nothing to do, and then calls what is due: timers, ready watches, posts. It makes one system call, one more if the
  * timerfd has to be set, and allocates nothing [RLC-COST-1, RLC-COST-3]. For a timer that tolerates 100 us or more the
- * sleep ends by its own limit, without the timerfd, unless other events wake the loop before that [RLC-COST-5]. A pass that has posts to run may leave out the
- * poll, but the loop polls the kernel at least every 64 passes or 50 us; a loop without a timer that is due within 100
- * ms measures these by a clock that it reads at least every sixteenth pass [RLC-COST-2]. A pass that polls reads the
- * clock once if there are timers, and a second time only before it sleeps for a date that is new [RLC-COST-4].
+ * sleep ends by its own limit, without the timerfd, unless other events wake the loop before that [RLC-COST-5]. A pass
+ * that has posts to run may leave out the poll, but the loop polls the kernel at least every 64 passes or 50 us; a loop
+ * without a timer that is due within 100 ms measures these by a clock that it reads at least every sixteenth pass
+ * [RLC-COST-2]. A pass that polls reads the clock once if there are timers, and a second time only before it sleeps for
+ * a date that is new [RLC-COST-4].
  *
  * Runs nest: a callout may run the loop. Events, due timers and posts that the outer pass has fetched and not called
  * yet are called by the inner run, and only there [RLC-WATCH-7, RLC-DATE-8]. A watch or a repeating timer whose callout

@@ -15,9 +15,9 @@ static inline const rlc_kernel *rlc_kernel_or_default(const rlc_kernel *kernel) 
 }
 
 /**
- * By how much the kernel may end a wait of this thread later than it was told, in nanoseconds. RLC_TIME_FOREVER: that is
- * not known, or the kernel counts in milliseconds. Two system calls; a table that is not rlc_kernel_default() is asked
- * for nothing, and taken to be as the kernel usually is.
+ * By how much the kernel may end a wait of this thread later than it was told, in nanoseconds. RLC_TIME_FOREVER: that
+ * is not known, or the kernel counts in milliseconds. Two system calls; a table that is not rlc_kernel_default() is
+ * asked for nothing, and taken to be as the kernel usually is.
  */
 uint64_t rlc_kernel_wait_slack(const rlc_kernel *kernel);
 
