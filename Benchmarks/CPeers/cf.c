@@ -289,12 +289,12 @@ typedef struct counter {
 
 static cf modes[MOST_MODES];
 
-static void modes_open(loop *of) {
+static void modes_open(loop *of, int count) {
     (void)of;
     modes[0] = default_mode;
-    for (int mode = 1; mode < MOST_MODES; mode++) {
-        char name[] = "benchmarks.0";
-        name[sizeof name - 2] = (char)('0' + mode);
+    for (int mode = 1; mode < count; mode++) {
+        char name[32];
+        snprintf(name, sizeof name, "benchmarks.%d", mode);
         modes[mode] = CFStringCreateWithCString(NULL, name, 0x08000100);
     }
 }
@@ -383,6 +383,7 @@ static void run_main_queue(const bench_args *args, bench_result *result) {
 static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt, .pends = true),
     WORKLOAD(post),
+    WORKLOAD(post_queued, .largest = 1000000),
     WORKLOAD(self_post, .pends = true, .divisor = 10),
     WORKLOAD(self_post2, .divisor = 10),
     WORKLOAD(main_queue),

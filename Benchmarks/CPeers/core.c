@@ -211,6 +211,7 @@ static void run_timer_idle(const bench_args *args, bench_result *result) {
 static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt, .pends = true, .spins = true),
     WORKLOAD(post),
+    WORKLOAD(post_queued),
     WORKLOAD(self_post, .pends = true),
     WORKLOAD(self_post2),
     WORKLOAD(timer_ic),

@@ -348,9 +348,9 @@ typedef struct counter {
 
 static int mode_fds[MOST_MODES];
 
-static void modes_open(loop *self) {
+static void modes_open(loop *self, int count) {
     mode_fds[0] = self->epoll_fd;
-    for (int mode = 1; mode < MOST_MODES; mode++)
+    for (int mode = 1; mode < count; mode++)
         mode_fds[mode] = epoll_create1(EPOLL_CLOEXEC);
 }
 
@@ -391,6 +391,7 @@ static void modes_run_once(loop *self, int mode) {
 static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt, .pends = true, .spins = true),
     WORKLOAD(post),
+    WORKLOAD(post_queued),
     WORKLOAD(self_post, .pends = true),
     WORKLOAD(self_post2),
     WORKLOAD(timer_ic),

@@ -258,6 +258,7 @@ static void observers_close(loop *of) {
 static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt, .pends = true),
     WORKLOAD(post, .divisor = 2),
+    WORKLOAD(post_queued, .largest = 100000),
     WORKLOAD(self_post, .pends = true, .divisor = 2),
     WORKLOAD(self_post2, .divisor = 2),
     WORKLOAD(timer_ic),

@@ -206,6 +206,7 @@ static void observers_close(loop *of) {
 static const bench_workload workloads[] = {
     WORKLOAD(wake_rtt, .pends = true),
     WORKLOAD(post),
+    WORKLOAD(post_queued),
     WORKLOAD(self_post, .pends = true),
     WORKLOAD(self_post2),
     WORKLOAD(timer_ic),

@@ -71,6 +71,6 @@ static inline void *require_memory(size_t count, size_t size) {
 enum { SECOND_NS = 1000000000, MILLISECOND_NS = 1000000 };
 
 /** How many modes a counter can be in; the first is the default one. */
-enum { MOST_MODES = 8 };
+enum { MOST_MODES = 1000 };
 
 #endif

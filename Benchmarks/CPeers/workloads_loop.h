@@ -58,7 +58,7 @@ static void run_mode_switch(const bench_args *args, bench_result *result) {
     static const uint64_t one = 1;
     loop of;
     loop_open(&of);
-    modes_open(&of);
+    modes_open(&of, 2);
     counter *counters = require_memory((size_t)args->size, sizeof(counter));
     int written = -1;
     for (int64_t i = 0; i < args->size; i++) {
@@ -85,7 +85,7 @@ static void run_mode_event(const bench_args *args, bench_result *result) {
     counter only;
     int fd = bench_counter();
     loop_open(&of);
-    modes_open(&of);
+    modes_open(&of, (int)args->size);
     counter_add(&of, &only, fd, (int)args->size);
 
     bench_begin(result);
@@ -101,12 +101,13 @@ static void run_mode_event(const bench_args *args, bench_result *result) {
 
 /** A counter is added to `size` modes, which exist, and removed. */
 static void run_mode_addrm(const bench_args *args, bench_result *result) {
+    enum { LEAST_MODES = 8 };
     loop of;
     counter stays, extra;
-    int fd = bench_counter();
+    int fd = bench_counter(), modes_made = (int)args->size < LEAST_MODES ? LEAST_MODES : (int)args->size;
     loop_open(&of);
-    modes_open(&of);
-    counter_add(&of, &stays, bench_counter(), MOST_MODES);
+    modes_open(&of, modes_made);
+    counter_add(&of, &stays, bench_counter(), modes_made);
 
     bench_begin(result);
     for (int64_t i = 0; i < args->count; i++) {

@@ -1,4 +1,4 @@
-/** wake_rtt, post, self_post: from thread to thread, and from a callback to its own loop. */
+/** wake_rtt, post, post_queued, self_post: from thread to thread, and from a callback to its own loop. */
 #include "subject.h"
 
 #ifdef HAS_WAKE
@@ -198,6 +198,25 @@ static void run_post(const bench_args *args, bench_result *result) {
 
     for (size_t i = 0; i < producers; i++)
         pthread_join(all[i].thread, NULL);
+    inbox_close();
+    loop_close(&posting.loop);
+    result->operations = posting.wanted;
+}
+
+/** size messages are posted to a loop that does not run yet; then it runs them. */
+static void run_post_queued(const bench_args *args, bench_result *result) {
+    message *messages = require_memory((size_t)args->size, sizeof(message));
+    posting.wanted = (size_t)args->size;
+    loop_open(&posting.loop);
+    loop_hold(&posting.loop);
+    inbox_open(&posting.loop);
+
+    bench_begin(result);
+    for (size_t i = 0; i < posting.wanted; i++)
+        post(&posting.loop, &messages[i]);
+    loop_run(&posting.loop);
+    bench_end(result);
+
     inbox_close();
     loop_close(&posting.loop);
     result->operations = posting.wanted;

@@ -1,3 +1,5 @@
+import CMeasure
+
 /// Runs the rounds: of each workload all subjects in turn, then again.
 struct Runner {
   let selection: Selection
@@ -12,7 +14,12 @@ struct Runner {
     }
     let present = selection.subjects.filter { $0.absence == nil }
     var all: [Series] = []
+    let limit = bench_raise_descriptor_limit()
     for (index, workload) in selection.workloads.enumerated() {
+      if workload.descriptors > limit {
+        progress.note("\(workload.label) is left out: it needs \(workload.descriptors) descriptors, \(limit) are allowed")
+        continue
+      }
       let subjects = present.filter { $0.divisor(for: workload) != nil }
       all += measure(workload, subjects, "[\(index + 1)/\(selection.workloads.count)] \(workload.label)")
     }

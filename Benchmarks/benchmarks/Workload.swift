@@ -58,6 +58,16 @@ struct Workload: Sendable {
     .contains(name)
   }
   var label: String { arguments.isEmpty ? name : "\(name) \(arguments)" }
+  /// Open at a time, about.
+  var descriptors: Int64 {
+    switch name {
+    case "fd_dispatch": 100 + 2 * parameters.size
+    case "fd_addrm", "mem_fd": 100 + parameters.size
+    case "mem_loop": 100 + 4 * parameters.size
+    case "mode_addrm", "mode_event": 100 + 2 * parameters.size
+    default: 100
+    }
+  }
   var fileName: String { label.split(separator: " ").joined(separator: "-") }
 
   /// For a subject that does one of `divisor` operations.

@@ -90,7 +90,7 @@ extension Overlay {
   static let modeAddRemove: Body = { args, result in
     let loop = RunLoop.current
     let stays = try counterSource().source
-    for mode in modes(8) { try loop.add(stays, to: mode) }
+    for mode in modes(max(args.size, 8)) { try loop.add(stays, to: mode) }
     let wanted = modes(args.size)
     let fd = bench_counter()
 

@@ -108,6 +108,24 @@ extension Overlay {
     result.operations = UInt64(each * producers)
   }
 
+  static let postQueued: Body = { args, result in
+    let loop = RunLoop.current
+    let arrived = Shared((count: 0, wanted: Int(args.size)))
+    try hold(loop)
+
+    bench_begin(&result)
+    for _ in 0..<args.size {
+      try loop.perform(in: .default) {
+        arrived.state.pointee.count += 1
+        if arrived.state.pointee.count == arrived.state.pointee.wanted { loop.stop() }
+      }
+    }
+    try loop.run()
+    bench_end(&result)
+
+    result.operations = UInt64(args.size)
+  }
+
   static let selfPost: Body = { args, result in
     let loop = RunLoop.current
     try hold(loop)
