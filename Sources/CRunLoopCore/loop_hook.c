@@ -132,7 +132,8 @@ int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *
         loop->skipped_looks = RLC_LOOKS_SKIPPED_MAX; /* look */
         loop->blind_skips = 0;
         loop->is_prepared = true;
-        status = rlc_loop_pass(loop, deadline_ns, outcome);
+        /* A prepare may have removed the last member: there is nothing to sleep for. */
+        status = rlc_loop_pass(loop, rlc_loop_is_finished(loop) ? 0 : deadline_ns, outcome);
         loop->is_prepared = false; /* the last hook may have gone */
     }
     if (status == 0 && !call_checks(loop))

@@ -251,13 +251,9 @@ void rlc_loop_leave(rlc_loop *loop) {
         free_removed(loop);
 }
 
-static bool is_finished(const rlc_loop *loop) {
-    return loop->watch_count == 0 && !rlc_loop_has_timers(loop) && !rlc_loop_has_work(loop) && loop->hook_count == 0;
-}
-
 /** Makes one pass and decides what follows: a result, 0 to continue, or -errno. */
 static int step(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
-    if (is_finished(loop))
+    if (rlc_loop_is_finished(loop))
         return RLC_RUN_FINISHED;
     rlc_outcome outcome = {false, false};
     int status = rlc_loop_pass(loop, deadline_ns, &outcome);

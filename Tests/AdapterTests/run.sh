@@ -8,7 +8,7 @@ mkdir -p "$BUILD"
 flags_of() { # HOST: what its library needs, or fails: there is none
     case $1 in
         epoll) ;;
-        glib) pkg-config --cflags --libs glib-2.0 2>/dev/null ;;
+        glib | glib_guest) pkg-config --cflags --libs glib-2.0 2>/dev/null ;;
         uv) pkg-config --cflags --libs libuv 2>/dev/null ;;
         ev) [ -e /usr/include/ev.h ] && echo -lev ;;
         sd_event) pkg-config --cflags --libs libsystemd 2>/dev/null ;;
@@ -26,7 +26,7 @@ alone() { # HOST COMPILER LANGUAGE STANDARD
         "$BUILD/alone.$3" || { echo "FAIL the adapter of $1 alone, by $2 -std=$4"; exit 1; }
 }
 
-for host in epoll glib uv ev sd_event sdl; do
+for host in epoll glib glib_guest uv ev sd_event sdl; do
     flags=$(flags_of $host) || { echo "skipped 1: the adapter of $host: no $host here"; continue; }
     alone $host gcc c c11
     alone $host g++ cpp c++17

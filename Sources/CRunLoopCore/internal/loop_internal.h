@@ -128,6 +128,10 @@ static inline bool rlc_loop_has_work(const rlc_loop *loop) {
            loop->taken != NULL || !rlc_slot_list_is_empty(&loop->due) || !rlc_slot_list_is_empty(&loop->failed);
 }
 
+static inline bool rlc_loop_is_finished(const rlc_loop *loop) {
+    return loop->watch_count == 0 && !rlc_loop_has_timers(loop) && !rlc_loop_has_work(loop) && loop->hook_count == 0;
+}
+
 /** All that is queued: what was deferred, then `posts`. */
 static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_node *posts) {
     rlc_post_node *first = loop->deferred;

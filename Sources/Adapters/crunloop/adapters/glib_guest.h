@@ -1,0 +1,287 @@
+/**
+ * <crunloop/adapters/glib_guest.h>: a GMainContext inside an rlc_loop: what GLib's sources wait for ends the sleep of
+ * the loop, and each pass dispatches those that are ready, by their priorities. The reverse of glib.h. Needs GLib 2.36.
+ *
+ * GLib's descriptors are in an epoll set of the guest's own (glib_guest_set.h), and its timeouts, in milliseconds, are
+ * one timer of the loop.
+ *
+ * The guest owns the context for its thread as long as it is attached, as a running GMainLoop does: a source that
+ * another thread attaches wakes the loop, and no other thread can iterate the context. A callout of a source may run
+ * the rlc_loop or a GMainLoop of the context; both serve the sources that may recurse. The GMainLoop does not serve the
+ * rlc_loop meanwhile.
+ */
+#ifndef CRUNLOOP_ADAPTERS_GLIB_GUEST_H
+#define CRUNLOOP_ADAPTERS_GLIB_GUEST_H
+
+#include <crunloop/adapters/glib_guest_set.h>
+
+RLC_BEGIN_DECLS
+
+/* ---- before the poll ---- */
+
+/**
+ * Notes that a timeout has ended. The timer callout; the check that follows serves the source.
+ *
+ * @param loop        The loop.
+ * @param timer       The timer.
+ * @param deadline_ns Its date.
+ * @param context     The guest.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_guest_note_timeout(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    (void)loop, (void)timer, (void)deadline_ns;
+    ((rlc_glib_guest *)context)->wake_at_ns = RLC_TIME_FOREVER;
+}
+
+/**
+ * Arms the timer for GLib's timeout. A date that is less than a millisecond, GLib's unit, from the one that is armed
+ * moves nothing: the timerfd is not set before each sleep.
+ *
+ * @param guest      The guest.
+ * @param timeout_ms Milliseconds; 0: there is work; -1: none.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_guest_set_timeout(rlc_glib_guest *guest, gint timeout_ms) {
+    uint64_t unit_ns = 1000000, wake_at_ns = RLC_TIME_FOREVER;
+    if (timeout_ms == 0 || guest->has_unwatched)
+        wake_at_ns = 1; /* due already */
+    else if (timeout_ms > 0)
+        wake_at_ns = rlc_time_add(rlc_now(RLC_CLOCK_MONOTONIC), (uint64_t)timeout_ms * unit_ns);
+    uint64_t armed_ns = guest->wake_at_ns;
+    uint64_t apart_ns = wake_at_ns > armed_ns ? wake_at_ns - armed_ns : armed_ns - wake_at_ns;
+    if (apart_ns < unit_ns)
+        return;
+    guest->wake_at_ns = wake_at_ns;
+    (void)rlc_timer_arm(guest->timer, wake_at_ns, 0, 0);
+}
+
+/**
+ * Makes room for the descriptors of the context.
+ *
+ * @param guest The guest.
+ * @param count How many there are.
+ * @return 0; -ENOMEM.
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_glib_guest_reserve(rlc_glib_guest *guest, gint count) {
+    if (count <= guest->room)
+        return 0;
+    GPollFD *polls = (GPollFD *)realloc(guest->polls, (size_t)count * 2 * sizeof *polls);
+    if (polls == NULL)
+        return -ENOMEM;
+    guest->polls = polls;
+    GPollFD *members = (GPollFD *)realloc(guest->members, (size_t)count * 2 * sizeof *members);
+    if (members == NULL)
+        return -ENOMEM;
+    guest->members = members;
+    guest->room = count * 2;
+    return 0;
+}
+
+/* ---- its end ---- */
+
+/**
+ * Takes a guest out of its loop.
+ *
+ * @param guest The guest; one that is out of it already stays as it is.
+ *
+ * Thread: [loop].  Cost: two system calls.
+ */
+static inline void rlc_glib_guest_leave_loop(rlc_glib_guest *guest) {
+    rlc_hook_remove(guest->hook);
+    rlc_watch_remove(guest->watch);
+    rlc_timer_remove(guest->timer);
+    guest->hook = NULL;
+    guest->watch = NULL;
+    guest->timer = NULL;
+    if (guest->set_fd >= 0)
+        close(guest->set_fd);
+    guest->set_fd = -1;
+}
+
+/**
+ * Frees a guest, and gives the context up.
+ *
+ * @param guest The guest, which is out of its loop; none of its calls is on the stack.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_guest_free(rlc_glib_guest *guest) {
+    g_main_context_release(guest->context);
+    g_main_context_unref(guest->context);
+    free(guest->polls);
+    free(guest->members);
+    free(guest);
+}
+
+/**
+ * Ends a call of the hook, which may have detached the guest, or failed.
+ *
+ * @param guest The guest.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_guest_end_call(rlc_glib_guest *guest) {
+    guest->depth--;
+    if (guest->is_detached && guest->depth == 0)
+        rlc_glib_guest_free(guest);
+    else if (guest->status < 0)
+        rlc_glib_guest_leave_loop(guest);
+}
+
+/* ---- around the poll ---- */
+
+/**
+ * Asks GLib which descriptors it waits for, and until when.
+ *
+ * @param guest      The guest.
+ * @param timeout_ms Receives the milliseconds; -1: no limit.
+ * @return 0; -ENOMEM.
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_glib_guest_query(rlc_glib_guest *guest, gint *timeout_ms) {
+    for (;;) {
+        gint count = g_main_context_query(guest->context, guest->priority, timeout_ms, guest->polls, guest->room);
+        if (count <= guest->room) {
+            guest->count = count;
+            return 0;
+        }
+        int status = rlc_glib_guest_reserve(guest, count);
+        if (status < 0)
+            return status;
+    }
+}
+
+/**
+ * Asks GLib what it waits for, and lets the loop wait for it. The prepare callout of the hook.
+ *
+ * @param loop    The loop.
+ * @param hook    The hook.
+ * @param context The guest.
+ *
+ * Thread: [loop].  Cost: one system call for each descriptor of the context.
+ */
+static inline void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
+    (void)loop, (void)hook;
+    rlc_glib_guest *guest = (rlc_glib_guest *)context;
+    gint timeout_ms = -1;
+    guest->depth++;
+    (void)g_main_context_prepare(guest->context, &guest->priority); /* it says so by a timeout of 0, too */
+    if (!guest->is_detached)
+        guest->status = rlc_glib_guest_query(guest, &timeout_ms);
+    if (!guest->is_detached && guest->status == 0)
+        guest->status = rlc_glib_guest_update_set(guest);
+    if (!guest->is_detached && guest->status == 0)
+        rlc_glib_guest_set_timeout(guest, timeout_ms);
+    rlc_glib_guest_end_call(guest);
+}
+
+/**
+ * Dispatches what is ready. The check callout of the hook.
+ *
+ * @param loop    The loop.
+ * @param hook    The hook.
+ * @param context The guest.
+ *
+ * Thread: [loop].  Re-entry: GLib's sources may run the loop, or detach the guest.
+ */
+static inline void rlc_glib_guest_check(rlc_loop *loop, rlc_hook *hook, void *context) {
+    (void)loop, (void)hook;
+    rlc_glib_guest *guest = (rlc_glib_guest *)context;
+    guest->depth++;
+    rlc_glib_guest_poll(guest);
+    if (g_main_context_check(guest->context, guest->priority, guest->polls, guest->count))
+        g_main_context_dispatch(guest->context);
+    rlc_glib_guest_end_call(guest);
+}
+
+/* ---- attaching ---- */
+
+/**
+ * Begins: makes all that a guest needs.
+ *
+ * @param guest The guest, with its loop and context.
+ * @return 0; -errno: rlc_glib_guest_leave_loop takes back what there is.
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_glib_guest_enter_loop(rlc_glib_guest *guest) {
+    int status = rlc_loop_add_timer(guest->loop, rlc_glib_guest_note_timeout, guest, &guest->timer);
+    if (status == 0)
+        status = rlc_glib_guest_open_set(guest);
+    if (status == 0)
+        status = rlc_loop_add_hook(guest->loop, rlc_glib_guest_prepare, rlc_glib_guest_check, guest, &guest->hook);
+    return status;
+}
+
+/**
+ * Lets a loop serve a context. The loop is not finished as long as the guest is attached.
+ *
+ * @param loop      The loop; the caller destroys it after rlc_glib_guest_detach.
+ * @param context   The context, of which the guest holds a reference; NULL: the default one.
+ * @param ret_guest The guest; the caller ends it by rlc_glib_guest_detach.
+ * @return 0; -EBUSY (another thread owns the context), -ENOMEM, -ECHILD; as rlc_loop_add_watch for the first one;
+ *         -errno of epoll_create1(2). If it fails, nothing was attached.
+ *
+ * Thread: [loop].  Cost: four system calls. From then on each pass costs one for each descriptor of the context, and
+ * one more if one of them is ready.
+ */
+static inline int rlc_glib_guest_attach(rlc_loop *loop, GMainContext *context, rlc_glib_guest **ret_guest) {
+    if (context == NULL)
+        context = g_main_context_default();
+    if (!g_main_context_acquire(context))
+        return -EBUSY;
+    rlc_glib_guest *guest = (rlc_glib_guest *)calloc(1, sizeof *guest);
+    if (guest == NULL) {
+        g_main_context_release(context);
+        return -ENOMEM;
+    }
+    guest->loop = loop;
+    guest->context = g_main_context_ref(context);
+    guest->wake_at_ns = RLC_TIME_FOREVER;
+    guest->set_fd = -1;
+    int status = rlc_glib_guest_enter_loop(guest);
+    if (status < 0) {
+        rlc_glib_guest_leave_loop(guest);
+        rlc_glib_guest_free(guest);
+        return status;
+    }
+    *ret_guest = guest;
+    return 0;
+}
+
+/**
+ * Tells whether the guest has failed: the loop does not serve its context any more.
+ *
+ * @param guest From rlc_glib_guest_attach.
+ * @return 0; -ENOMEM, -ENOSPC, -EMFILE or -ENFILE: there was no room for GLib's descriptors.
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_glib_guest_status(const rlc_glib_guest *guest) {
+    return guest->status;
+}
+
+/**
+ * Takes a context out of its loop. Its sources stay what they are, and any thread may iterate it afterwards; from a
+ * callout of one of its sources: after that callout.
+ *
+ * @param guest The guest; NULL is allowed. The pointer is invalid afterwards.
+ *
+ * Thread: [loop].  Cost: three system calls. In a child of fork(2) it leaves the parent's alone.
+ */
+static inline void rlc_glib_guest_detach(rlc_glib_guest *guest) {
+    if (guest == NULL)
+        return;
+    rlc_glib_guest_leave_loop(guest);
+    guest->is_detached = true;
+    if (guest->depth == 0)
+        rlc_glib_guest_free(guest);
+}
+
+RLC_END_DECLS
+#endif

@@ -1,0 +1,150 @@
+/**
+ * <crunloop/adapters/glib_guest_set.h>: the descriptors of a GMainContext in an rlc_loop, for glib_guest.h, which
+ * includes it: an epoll set of their own, which the loop watches. When it says that one is ready, GLib polls them by
+ * the context's poll function, without waiting.
+ */
+#ifndef CRUNLOOP_ADAPTERS_GLIB_GUEST_SET_H
+#define CRUNLOOP_ADAPTERS_GLIB_GUEST_SET_H
+
+#include <crunloop/loop_hook.h>
+#include <errno.h>
+#include <glib.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+RLC_BEGIN_DECLS
+
+/** A context in a loop. Who attaches it ends it by rlc_glib_guest_detach. */
+typedef struct rlc_glib_guest {
+    rlc_loop *loop;
+    GMainContext *context;
+    rlc_hook *hook;
+    rlc_watch *watch; /**< Of the set; or NULL, while the set is made anew. */
+    rlc_timer *timer;
+    uint64_t wake_at_ns; /**< For which the timer is armed. */
+    GPollFD *polls;      /**< As GLib told them last, by their descriptors. */
+    GPollFD *members;    /**< As they are in the set, by their descriptors. */
+    gint room, count, member_count;
+    gint priority; /**< Of the sources that this pass dispatches. */
+    int set_fd;
+    int status;         /**< 0, or the -errno with which the guest has failed. The loop does not serve it any more. */
+    unsigned depth;     /**< Calls of the hook on the stack. */
+    bool has_ready;     /**< The loop has found the set readable. */
+    bool has_unwatched; /**< One of the descriptors is always ready, and epoll takes none such. */
+    bool is_detached;
+} rlc_glib_guest;
+
+/**
+ * Notes that a descriptor is ready. The watch callout of the set.
+ *
+ * @param loop    The loop.
+ * @param watch   The watch.
+ * @param ready   Not used: also an error of the set is GLib's poll to tell.
+ * @param context The guest.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_guest_note_ready(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+    (void)loop, (void)watch, (void)ready;
+    ((rlc_glib_guest *)context)->has_ready = true;
+}
+
+/**
+ * Makes the set anew, without members.
+ *
+ * @param guest The guest.
+ * @return 0; -errno of epoll_create1(2) or rlc_loop_add_watch: there is no set then.
+ *
+ * Thread: [loop].  Cost: two system calls, and those of the watch.
+ */
+static inline int rlc_glib_guest_open_set(rlc_glib_guest *guest) {
+    rlc_watch_remove(guest->watch);
+    guest->watch = NULL;
+    if (guest->set_fd >= 0)
+        close(guest->set_fd);
+    guest->member_count = 0;
+    guest->set_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (guest->set_fd < 0)
+        return -errno;
+    return rlc_loop_add_watch(
+        guest->loop, guest->set_fd, RLC_READABLE, rlc_glib_guest_note_ready, guest, &guest->watch);
+}
+
+/**
+ * Puts a descriptor into the set, or makes sure that it is still there: one that was closed since is not, also if its
+ * number belongs to another file by now.
+ *
+ * @param guest     The guest.
+ * @param entry     What GLib waits for.
+ * @param is_member Whether it was put in before.
+ * @return 0, also for one that epoll does not take; -ENOMEM or -ENOSPC.
+ *
+ * Thread: [loop].  Cost: one system call, two if the number is another file's.
+ */
+static inline int rlc_glib_guest_enroll(rlc_glib_guest *guest, const GPollFD *entry, bool is_member) {
+    struct epoll_event event;
+    event.events = entry->events; /* the bits of poll(2), which are those of epoll(7) */
+    event.data.fd = entry->fd;
+    int status = epoll_ctl(guest->set_fd, is_member ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, entry->fd, &event);
+    if (status < 0 && errno == (is_member ? ENOENT : EEXIST))
+        status = epoll_ctl(guest->set_fd, is_member ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, entry->fd, &event);
+    if (status == 0)
+        return 0;
+    if (errno == ENOMEM || errno == ENOSPC)
+        return -errno;
+    guest->has_unwatched = true; /* a regular file, or no descriptor: poll(2) calls both ready */
+    return 0;
+}
+
+/**
+ * Makes the set what GLib waits for.
+ *
+ * @param guest The guest, with the new `polls`.
+ * @return 0; -ENOMEM or -ENOSPC of epoll_ctl(2).
+ *
+ * Thread: [loop].  Cost: one system call for each descriptor that is or was in it.
+ */
+static inline int rlc_glib_guest_update_set(rlc_glib_guest *guest) {
+    int status = 0;
+    gint old = 0;
+    guest->has_unwatched = false;
+    for (gint i = 0; i < guest->count && status == 0; i++) {
+        gint fd = guest->polls[i].fd;
+        for (; old < guest->member_count && guest->members[old].fd < fd; old++)
+            (void)epoll_ctl(guest->set_fd, EPOLL_CTL_DEL, guest->members[old].fd, NULL);
+        bool is_member = old < guest->member_count && guest->members[old].fd == fd;
+        old += is_member ? 1 : 0;
+        status = rlc_glib_guest_enroll(guest, &guest->polls[i], is_member);
+    }
+    for (; status == 0 && old < guest->member_count; old++)
+        (void)epoll_ctl(guest->set_fd, EPOLL_CTL_DEL, guest->members[old].fd, NULL);
+    for (gint i = 0; i < guest->count; i++)
+        guest->members[i] = guest->polls[i];
+    guest->member_count = guest->count;
+    return status;
+}
+
+/**
+ * Finds out which descriptors are ready. If the set says that one is, and none is, then one was closed while a
+ * duplicate of it stayed open: the set is made anew, or it would be readable for ever.
+ *
+ * @param guest The guest.
+ *
+ * Thread: [loop].  Cost: one system call, if a descriptor is ready.
+ */
+static inline void rlc_glib_guest_poll(rlc_glib_guest *guest) {
+    bool has_ready = guest->has_ready;
+    guest->has_ready = false;
+    for (gint i = 0; i < guest->count; i++)
+        guest->polls[i].revents = 0;
+    if (!has_ready && !guest->has_unwatched)
+        return;
+    gint found = g_main_context_get_poll_func(guest->context)(guest->polls, (guint)guest->count, 0);
+    if (found == 0 && has_ready)
+        guest->status = rlc_glib_guest_open_set(guest);
+}
+
+RLC_END_DECLS
+#endif
