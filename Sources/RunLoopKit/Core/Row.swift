@@ -69,13 +69,14 @@ package struct Row<Element>: ~Copyable {
   @inline(__always)
   package mutating func trim() {
     guard first == end else { return }
-    if capacity > Self.mostSpare, capacity > Self.mostKept || end < capacity / 4 { giveBack() }
+    if capacity > Self.mostSpare { giveBack() }
     first = 0
     end = 0
   }
 
   @inline(never)
   private mutating func giveBack() {
+    guard capacity > Self.mostKept || end < capacity / 4 else { return }
     elements?.giveBackRoom()
     elements = nil
     capacity = 0

@@ -111,9 +111,13 @@ struct LoopState: ~Copyable {
   /// Takes all blocks out of the queue, in exchange for an empty row.
   @inline(__always)
   mutating func detachBlocks(into empty: inout Row<QueuedBlock>) {
-    for index in 0..<modes.count { modes[index].pendingBlockCount = 0 }
+    defaultMode.pendingBlockCount = 0
+    if modes.count > 1 { forgetBlocksOfOthers() }
     blocks.detach(into: &empty)
   }
+
+  @inline(never)
+  private func forgetBlocksOfOthers() { for mode in modes { mode.pendingBlockCount = 0 } }
 
   /// The names of the modes among these links, in the order in which the modes were made.
   func names(of links: ItemLinks) -> [RunLoop.Mode] {
