@@ -212,10 +212,14 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     return status < 0 ? status : 0;
 }
 
+static inline bool may_forget_timers(const rlc_loop *loop) {
+    return loop->heap == NULL || (rlc_slot_list_is_empty(&loop->due) && is_far_from_timers(loop));
+}
+
 /** True if the next pass would call nothing but posts, unless it polls the kernel. */
 static bool has_only_posts(const rlc_loop *loop) {
-    return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && rlc_slot_list_is_empty(&loop->due) &&
-           !loop->has_prelude && !rlc_port_set_has_events(loop->set) && is_far_from_timers(loop);
+    return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !loop->has_prelude &&
+           !rlc_port_set_has_events(loop->set) && may_forget_timers(loop);
 }
 
 /** Makes such passes, one after the other. RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD. */
