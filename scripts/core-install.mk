@@ -13,7 +13,18 @@ MANDIR ?= $(PREFIX)/share/man
 STAGED_LIB = "$(DESTDIR)$(LIBDIR)"
 STAGED_INCLUDE = "$(DESTDIR)$(INCLUDEDIR)"
 STAGED_MAN = "$(DESTDIR)$(MANDIR)"
-CORE_DESCRIPTIONS := crunloop.pc crunloop-config.cmake crunloop-config-version.cmake
+CORE_PAGES := docs/man/crunloop.3 $(wildcard docs/man/rlc_*.3)
+
+# Each function that a page has in its NAME, and the page: `man rlc_loop_run` shows rlc_loop(3).
+PAGE_NAMES := awk '$$1 == ".Sh" { inside = $$2 == "NAME"; page = "" } \
+	inside && $$1 == ".Nm" { if (page == "") page = $$2; else print $$2, page }'
+install_pages = $(INSTALL) -m 644 $(1) $(STAGED_MAN)/man3/ && \
+	$(PAGE_NAMES) $(1) | while read -r name page; do \
+		rm -f $(STAGED_MAN)/man3/$$name.3 && echo ".so man3/$$page.3" >$(STAGED_MAN)/man3/$$name.3 && \
+		chmod 644 $(STAGED_MAN)/man3/$$name.3 || exit 1; \
+	done
+uninstall_pages = rm -f $(foreach page,$(notdir $(1)),$(STAGED_MAN)/man3/$(page)) && \
+	$(PAGE_NAMES) $(1) | while read -r name page; do rm -f $(STAGED_MAN)/man3/$$name.3 || exit 1; done
 
 core-install-paths:
 	@for path in PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" MANDIR="$(MANDIR)"; do \
@@ -24,17 +35,20 @@ core-install-paths:
 # The paths may differ from one call to the next: written anew each time, and in place of a file that may be somebody else's (an
 # earlier `sudo make install`). In the .pc file what lies below the prefix is told by it.
 core-descriptions: core-install-paths
-	@mkdir -p $(CORE_BUILD)
-	@pointer=$$($(CC) $(CFLAGS) -dM -E -x c /dev/null | sed -n 's/^.define __SIZEOF_POINTER__ //p') && [ -n "$$pointer" ] || \
+	@$(call describe,$(CORE_BUILD),crunloop.pc crunloop-config.cmake crunloop-config-version.cmake)
+
+# FOLDER, NAMES: writes them there by packaging/NAME.in. The version file is the same for both libraries.
+describe = mkdir -p $(1); \
+	pointer=$$($(CC) $(CFLAGS) -dM -E -x c /dev/null | sed -n 's/^.define __SIZEOF_POINTER__ //p') && [ -n "$$pointer" ] || \
 		{ echo "$(CC) does not tell the size of a pointer" >&2; exit 1; }; \
 	here=$$(realpath -ms --relative-to="$(LIBDIR)/cmake/crunloop" "$(INCLUDEDIR)") && [ -n "$$here" ] || \
 		{ echo "realpath of coreutils is needed: it takes -m, -s and --relative-to" >&2; exit 1; }; \
-	for name in $(CORE_DESCRIPTIONS); do \
+	for name in $(2); do \
 		sed -e 's|@VERSION@|$(CORE_VERSION)|; s|@SONAME@|$(CORE_SONAME)|; s|@PREFIX@|$(PREFIX)|' \
 			-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
 			-e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
-			-e "s|@INCLUDE_FROM_HERE@|$$here|; s|@POINTER_SIZE@|$$pointer|" packaging/$$name.in >$(CORE_BUILD)/$$name.$$$$ && \
-		mv -f $(CORE_BUILD)/$$name.$$$$ $(CORE_BUILD)/$$name || exit 1; \
+			-e "s|@INCLUDE_FROM_HERE@|$$here|; s|@POINTER_SIZE@|$$pointer|" packaging/$$name.in >$(1)/$$name.$$$$ && \
+		mv -f $(1)/$$name.$$$$ $(1)/$$name || exit 1; \
 	done
 
 core-install: core-descriptions core
@@ -47,7 +61,7 @@ core-install: core-descriptions core
 	ln -sf $(CORE_SONAME) $(STAGED_LIB)/libcrunloop.so
 	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop.pc $(STAGED_LIB)/pkgconfig/
 	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop-config.cmake $(CORE_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/crunloop/
-	$(INSTALL) -m 644 docs/man/crunloop.3 $(STAGED_MAN)/man3/
+	@$(call install_pages,$(CORE_PAGES))
 
 # With the paths and the sources of the installation. Takes what it put there, and the folders that are its own if they are empty
 # then; the links only if they lead to this version, so that a newer one stays whole.
@@ -55,7 +69,8 @@ core-uninstall: core-install-paths
 	@if [ "$$(readlink $(STAGED_LIB)/$(CORE_SONAME))" = libcrunloop.so.$(CORE_VERSION) ]; then \
 		rm -f $(STAGED_LIB)/libcrunloop.so $(STAGED_LIB)/$(CORE_SONAME); \
 	fi
-	rm -f $(STAGED_MAN)/man3/crunloop.3 $(foreach name,$(notdir $(CORE_HEADERS)),$(STAGED_INCLUDE)/crunloop/$(name)) \
+	@$(call uninstall_pages,$(CORE_PAGES))
+	rm -f $(foreach name,$(notdir $(CORE_HEADERS)),$(STAGED_INCLUDE)/crunloop/$(name)) \
 		$(foreach name,$(notdir $(ADAPTER_HEADERS)),$(STAGED_INCLUDE)/crunloop/adapters/$(name)) \
 		$(foreach name,libcrunloop.a libcrunloop.so.$(CORE_VERSION) pkgconfig/crunloop.pc \
 			cmake/crunloop/crunloop-config.cmake cmake/crunloop/crunloop-config-version.cmake,$(STAGED_LIB)/$(name))

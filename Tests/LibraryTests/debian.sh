@@ -46,7 +46,7 @@ dpkg -i libcrunloop0_*.deb libcrunloop-dev_*.deb >log 2>&1 || { cat log; exit 1;
 env -u LD_LIBRARY_PATH -u PKG_CONFIG_PATH sh -ec '
     cc hello.c $(pkg-config --cflags --libs crunloop) -o hello && ./hello
     cc -static hello.c $(pkg-config --static --cflags --libs crunloop) -o hello-static && ./hello-static'
-ls /usr/share/man/man3/crunloop.3.gz /usr/share/doc/libcrunloop-dev/examples/c-embed/main.c
+ls /usr/share/man/man3/crunloop.3.gz /usr/share/man/man3/rlc_loop.3.gz /usr/share/man/man3/rlc_loop_run.3.gz /usr/share/doc/libcrunloop-dev/examples/c-embed/main.c
 dpkg -r libcrunloop-dev libcrunloop0 >log 2>&1 || { cat log; exit 1; }
 ! ls /usr/include/crunloop /usr/lib/*/libcrunloop* 2>/dev/null
 INSIDE

@@ -18,8 +18,14 @@ core() { # GOAL PATH...
 tree() { # FOLDER: what lies below it, but folders
     (cd "$1" && find . ! -type d | sed 's/^\.//' | sort)
 }
+named() { # the functions that the pages have in their NAME
+    sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \(rlc_[a-z0-9_]*\).*/\1/p' docs/man/rlc_*.3 | while read -r name; do
+        [ -e "docs/man/$name.3" ] || echo "$name"
+    done
+}
 expected() { # LIBDIR INCLUDEDIR MANDIR
-    echo "$3/man3/crunloop.3"
+    for page in docs/man/crunloop.3 docs/man/rlc_*.3; do echo "$3/man3/$(basename "$page")"; done
+    for name in $(named); do echo "$3/man3/$name.3"; done
     for header in include/crunloop/*.h; do echo "$2/crunloop/$(basename "$header")"; done
     for header in Sources/Adapters/crunloop/adapters/*.h; do echo "$2/crunloop/adapters/$(basename "$header")"; done
     for name in libcrunloop.a libcrunloop.so "$SONAME" "libcrunloop.so.$VERSION" pkgconfig/crunloop.pc \
@@ -43,6 +49,10 @@ round() { # NAME LIBDIR INCLUDEDIR MANDIR PATH=VALUE...
     tree "$stage" >"$base/found"
     diff -u "$base/expected" "$base/found" || fail "$name: other files than expected"
     ! grep -rqI "a stage" "$stage" || fail "$name: the staging folder is named in $(grep -rlI "a stage" "$stage")"
+    grep -rl '^\.so ' "$stage$man/man3" | while read -r link; do
+        page=$(sed 's/^\.so //' "$link")
+        grep -q "^\.Nm $(basename "$link" .3)\( ,\)\{0,1\}$" "$stage$man/$page" || { echo "$link"; exit 1; }
+    done || fail "RLC-LIB-9: $name: a link to a page that does not name it"
     libdir=$(PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR="$stage$lib/pkgconfig" pkg-config --variable=libdir crunloop)
     includedir=$(PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR="$stage$lib/pkgconfig" pkg-config --variable=includedir crunloop)
     [ "$libdir $includedir" = "$lib $include" ] || fail "$name: pkg-config says $libdir and $includedir"

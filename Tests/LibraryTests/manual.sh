@@ -1,5 +1,5 @@
 #!/bin/sh
-# crunloop(3) and runloop(1): mandoc finds nothing. crunloop(3): its synopsis is what the headers declare, and its example runs. Argument: the static library.
+# The pages of docs/man: mandoc finds nothing, and those of the headers are what the headers say. crunloop(3): its synopsis is what the headers declare, and its example runs. Argument: the static library.
 set -eu
 page=docs/man/crunloop.3
 scratch=$(mktemp -d)
@@ -40,8 +40,31 @@ grep -o 'Fl -[a-z]*' docs/man/runloop.1 | sed 's/Fl -/--/' | sort -u >"$scratch/
 diff -u "$scratch/declared" "$scratch/shown" >"$scratch/log" || fail "RLC-LIB-6: runloop(1) lacks or invents options"
 echo "ok   RLC-LIB-6: runloop(1) shows the $(wc -l <"$scratch/shown") options of the tool"
 
-command -v mandoc >/dev/null 2>&1 || { echo "skipped 1: the form of crunloop(3): no mandoc here"; exit 0; }
-mandoc -Tlint -W style "$page" docs/man/runloop.1 >"$scratch/log" 2>/dev/null || true
+# A page for each header, as scripts/manual makes it; a comment that changes is found, and so is a page that nothing makes.
+scripts/manual --check || fail "RLC-LIB-9: run scripts/manual"
+for library in crunloop runloopkit; do
+    sed -n 's/^ *\(rl[ck]_[a-z0-9_]*\);$/\1/p' "packaging/lib$library.map" | grep -v '^rlc_[a-z]*_word$' | sort >"$scratch/declared"
+    sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \(rl[ck]_[a-z0-9_]*\).*/\1/p' docs/man/*.3 | sort >"$scratch/shown"
+    comm -23 "$scratch/declared" "$scratch/shown" >"$scratch/log"
+    [ ! -s "$scratch/log" ] || fail "RLC-LIB-9: functions of $library without a page"
+done
+mkdir -p "$scratch/copy/docs"
+cp -r include scripts "$scratch/copy/"
+cp -r docs/man "$scratch/copy/docs/"
+(cd "$scratch/copy" && scripts/manual --check) || fail "RLC-LIB-9: a copy is not what it was"
+sed -i 's/Frees a loop with/Frees the loop with/' "$scratch/copy/include/crunloop/loop.h"
+: >"$scratch/copy/docs/man/rlc_nothing.3"
+(cd "$scratch/copy" && scripts/manual --check) >"$scratch/log" && fail "RLC-LIB-9: a stale page is not found"
+printf 'FAIL docs/man/%s is not what scripts/manual makes of the headers\n' rlc_loop.3 rlc_nothing.3 | diff -u - "$scratch/log" ||
+    fail "RLC-LIB-9: other pages than the stale ones are found"
+echo "ok   RLC-LIB-9: $(ls docs/man/rl[ck]_*.3 | wc -l) pages are what the headers say"
+
+command -v mandoc >/dev/null 2>&1 || { echo "skipped 1: the form of the manual pages: no mandoc here"; exit 0; }
+# Which other pages there are is the machine's matter; those of our own are looked for here.
+mandoc -Tlint -W style docs/man/*.[13] 2>/dev/null | grep -v 'referenced manual not found' >"$scratch/log" || true
 [ ! -s "$scratch/log" ] || fail "mandoc has something to say"
 ! printf '.Dd x\n.Sh\n' | mandoc -Tlint -W style >/dev/null 2>&1 || fail "mandoc has nothing to say of a wrong page"
-echo "ok   RLC-LIB-6: mandoc finds nothing in crunloop(3) and runloop(1)"
+sed -n 's/^\.\(It \)\{0,1\}Xr \(\(rl[ck]_\|crunloop\|runloop\)[a-z_]*\) \([13]\).*/\2.\4/p' docs/man/*.[13] | sort -u | while read -r other; do
+    [ -e "docs/man/$other" ] || { echo "$other"; exit 1; }
+done >"$scratch/log" || fail "a page refers to one that is not there"
+echo "ok   RLC-LIB-6: mandoc finds nothing in $(ls docs/man/*.[13] | wc -l) pages"

@@ -2,8 +2,9 @@
  * <crunloop/post_queue.h>: a queue with many producers and one consumer, which keeps the order of each producer.
  *
  * The queue allocates nothing: the caller embeds an rlc_post_node in a structure of its own. A node carries no context,
- * because post_fn gets the node and computes the structure's address from it. With rlc_loop_post, which has such a
- * queue:
+ * because post_fn gets the node and computes the structure's address from it.
+ *
+ * With rlc_loop_post, which has such a queue:
  *
  * @code{.c}
  * #include <crunloop/crunloop.h>
@@ -53,7 +54,7 @@
 RLC_BEGIN_DECLS
 
 /**
- * A part of the caller's structure: see the example above. A queue owns it from a successful push until the take.
+ * A part of the caller's structure: see the example. A queue owns it from a successful push until the take.
  *
  * Thread: [loop] for post_fn.
  */
