@@ -73,7 +73,8 @@ let package = Package(
       name: "RunLoopPorts", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     // The bodies of include/runloopkit, whose module stands in the core's module map.
     .target(
-      name: "RunLoopKitC", dependencies: ["RunLoopKit", "RunLoopEvents", "CRunLoopCore", "RunLoopLibc"],
+      name: "RunLoopKitC",
+      dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "RunLoopLibc"],
       swiftSettings: strictSwift),
     // The hooks of the Swift runtime, which virtual time uses; in no product of its own.
     .target(name: "CRunLoopTesting", cSettings: strictC),

@@ -7,7 +7,7 @@ MODEL_BUILD := build/model/$(MODEL_RUNTIME)
 MODEL_SONAME := librunloopkit.so.0
 MODEL_LIBRARY := librunloopkit.so.$(CORE_VERSION)
 MODEL_HEADERS := $(wildcard include/runloopkit/*.h)
-MODEL_MODULES := RunLoopKitC RunLoopKit RunLoopEvents RunLoopLibc
+MODEL_MODULES := RunLoopKitC RunLoopKit RunLoopEvents RunLoopPorts RunLoopLibc
 MODEL_SOURCES := $(foreach module,$(MODEL_MODULES),$(shell find Sources/$(module) -name '*.swift'))
 
 .PHONY: model install-model uninstall-model model-test

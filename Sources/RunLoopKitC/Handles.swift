@@ -59,6 +59,9 @@ extension rlk_counter_options: Sized { static var firstSize: UInt { 40 } }
 extension rlk_signal_options: Sized { static var firstSize: UInt { 48 } }
 extension rlk_thread_options: Sized { static var firstSize: UInt { 48 } }
 extension rlk_loop_statistics: Sized { static var firstSize: UInt { 88 } }
+extension rlk_message_options: Sized { static var firstSize: UInt { 72 } }
+extension rlk_port_options: Sized { static var firstSize: UInt { 56 } }
+extension rlk_sender: Sized { static var firstSize: UInt { 24 } }
 
 /// How many bytes of what this version knows a structure has; nil if it is shorter than in version 0.1.
 @inline(__always)

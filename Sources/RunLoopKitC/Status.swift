@@ -1,5 +1,6 @@
 internal import RunLoopKit
 internal import RunLoopLibc
+internal import RunLoopPorts
 
 /// What functions return: a value that is not negative, or a negated errno number.
 enum Status {
@@ -30,11 +31,23 @@ enum Status {
     RunLoopError.tooManyDescriptors.code: -ETOOMANYREFS,
   ]
 
+  /// Those of named ports, likewise.
+  private static let ofPortCode: [Int32: Int32] = [
+    RunLoopError.nameTaken.code: -EADDRINUSE,
+    RunLoopError.noSuchPort.code: -ENOENT,
+    RunLoopError.badName.code: -EINVAL,
+    RunLoopError.refused.code: -EACCES,
+  ]
+
   /// Never 0: an error that has no number here is -EIO.
   static func of(_ error: any Error) -> Int32 {
     guard let error = error as? RunLoopError else { return -EIO }
     if let errno = error.errno { return errno > 0 ? -errno : -EIO }
-    return error.domain == .runLoop ? ofCode[error.code] ?? -EIO : -EIO
+    switch error.domain {
+    case .runLoop: return ofCode[error.code] ?? -EIO
+    case .ports: return ofPortCode[error.code] ?? -EIO
+    default: return -EIO
+    }
   }
 
   /// What the body returns, or its error.

@@ -6,7 +6,9 @@
 /* What the parent of a child has made. */
 struct heritage {
     rlk_loop *loop;
-    rlk_item *source, *timer, *descriptor;
+    rlk_item *source, *timer, *descriptor, *port;
+    rlk_right *right;
+    rlk_message *message;
     rlk_thread *thread;
 };
 
@@ -16,10 +18,14 @@ static void on_item(rlk_item *item, void *context) {
 static void on_descriptor(rlk_item *item, uint32_t readiness, void *context) {
     (void)item, (void)readiness, (void)context;
 }
+static void on_message(rlk_item *item, rlk_message *message, void *context) {
+    (void)item, (void)message, (void)context;
+}
 
 /* In the child: the number of the first call that does not refuse; 0 if there is none. */
 static int find_acceptance(const struct heritage *had) {
     uint64_t date = 0;
+    rlk_message *answer = NULL;
     int nothing = 0;
     const int results[] = {
         rlk_loop_stop(had->loop),
@@ -36,9 +42,14 @@ static int find_acceptance(const struct heritage *had) {
         rlk_descriptor_set_interest(had->descriptor, RLK_WRITABLE),
         rlk_item_invalidate(had->source),
         rlk_item_invalidate_and_wait(had->source, 0),
+        rlk_right_send(had->right, had->message, 0),
+        rlk_right_request(had->right, had->message, 0, "asking", &answer),
+        rlk_item_invalidate(had->port),
         rlk_thread_stop(had->thread, RLK_ENDING_NOW),
         rlk_thread_join(had->thread, 0),
     };
+    if (answer || rlk_right_is_valid(had->right))
+        return 99;
     for (int i = 0; i < (int)(sizeof results / sizeof *results); i++) {
         if (results[i] != -ECHILD)
             return i + 1;
@@ -56,6 +67,13 @@ static void make(struct heritage *ret_heritage, int descriptor) {
     CHECK_IS(rlk_descriptor_create(&readable, &ret_heritage->descriptor), 0);
     CHECK_IS(rlk_loop_add(NULL, ret_heritage->timer, NULL), 1);
     CHECK_IS(rlk_loop_add(NULL, ret_heritage->descriptor, NULL), 1);
+    CHECK_IS(rlk_port_create(
+                 &(rlk_port_options){.size = sizeof(rlk_port_options), .receive = on_message}, &ret_heritage->port),
+        0);
+    CHECK_IS(rlk_loop_add(NULL, ret_heritage->port, NULL), 1);
+    CHECK_IS(rlk_port_right(ret_heritage->port, &ret_heritage->right), 0);
+    CHECK_IS(
+        rlk_message_create(&(rlk_message_options){.size = sizeof(rlk_message_options)}, &ret_heritage->message), 0);
     CHECK_IS(rlk_thread_create(&(rlk_thread_options){.size = sizeof(rlk_thread_options)}, &ret_heritage->thread), 0);
     CHECK_IS(rlk_thread_start(ret_heritage->thread), 0);
 }
@@ -77,8 +95,11 @@ static void test_children_refuse(void) {
     CHECK_IS(rlk_thread_stop(had.thread, RLK_ENDING_NOW), 0);
     CHECK_IS(rlk_thread_join(had.thread, RLK_TIME_FOREVER), 0);
     rlk_thread_release(had.thread);
-    rlk_item *items[] = {had.source, had.timer, had.descriptor};
-    for (int i = 0; i < 3; i++) {
+    CHECK_IS(rlk_port_pending_count(had.port), 0);
+    rlk_message_release(had.message);
+    rlk_right_release(had.right);
+    rlk_item *items[] = {had.source, had.timer, had.descriptor, had.port};
+    for (int i = 0; i < 4; i++) {
         CHECK_IS(rlk_item_invalidate(items[i]), 0);
         rlk_item_release(items[i]);
     }

@@ -13,6 +13,9 @@ _Static_assert(sizeof(rlk_counter_options) == 40, "rlk_counter_options");
 _Static_assert(sizeof(rlk_signal_options) == 48, "rlk_signal_options");
 _Static_assert(sizeof(rlk_thread_options) == 48, "rlk_thread_options");
 _Static_assert(sizeof(rlk_loop_statistics) == 88, "rlk_loop_statistics");
+_Static_assert(sizeof(rlk_message_options) == 72, "rlk_message_options");
+_Static_assert(sizeof(rlk_port_options) == 56, "rlk_port_options");
+_Static_assert(sizeof(rlk_sender) == 24, "rlk_sender");
 /* No padding at the end, where a member could be appended that an older host has not set. */
 _Static_assert(offsetof(rlk_descriptor_options, reserved) == 46, "the last member of rlk_descriptor_options");
 _Static_assert(offsetof(rlk_counter_options, reserved) == 36, "the last member of rlk_counter_options");
@@ -25,6 +28,9 @@ static void on_activity(rlk_item *item, uint32_t activity, void *context) {
 }
 static void on_descriptor(rlk_item *item, uint32_t readiness, void *context) {
     (void)item, (void)readiness, (void)context;
+}
+static void on_message(rlk_item *item, rlk_message *message, void *context) {
+    (void)item, (void)message, (void)context;
 }
 static void on_signal(rlk_item *item, const rlk_signal_info *info, void *context) {
     (void)item, (void)info, (void)context;
@@ -54,7 +60,16 @@ static void create_items(int more, int wanted) {
     CREATED(rlk_descriptor_options, rlk_descriptor_create, .ready = on_descriptor, .descriptor = counter);
     CREATED(rlk_counter_options, rlk_counter_create, .ready = on_item, .descriptor = counter);
     CREATED(rlk_signal_options, rlk_signal_create, .receive = on_signal, .signals = &number, .signal_count = 1);
+    CREATED(rlk_port_options, rlk_port_create, .receive = on_message);
     close(counter);
+}
+
+static void create_message(int more, int wanted) {
+    rlk_message *message = NULL;
+    SIZED(rlk_message_options, .id = 3)
+    CHECK_IS(rlk_message_create(&given.known, &message), wanted);
+    CHECK((message != NULL) == (wanted == 0));
+    rlk_message_release(message);
 }
 
 static void give_work(int more, int wanted) {
@@ -88,6 +103,7 @@ static void test_RLK_C_4_sizes(void) {
         create_items(more[i], wanted);
         give_work(more[i], wanted);
         create_thread(more[i], wanted);
+        create_message(more[i], wanted);
         read_figures(more[i], wanted);
     }
 }
@@ -99,6 +115,10 @@ static void test_RLK_C_2_reserved_members(void) {
     rlk_counter_options counter = {.size = sizeof counter, .ready = on_item, .reserved = 1};
     CHECK_IS(rlk_counter_create(&counter, &item), -EINVAL);
     CHECK(item == NULL);
+    rlk_message *message = NULL;
+    CHECK_IS(rlk_message_create(&(rlk_message_options){.size = sizeof(rlk_message_options), .reserved = 1}, &message),
+        -EINVAL);
+    CHECK(message == NULL);
 }
 
 static void copy_mode(void *context) {

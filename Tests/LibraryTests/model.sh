@@ -34,6 +34,11 @@ form() { # RUNTIME
         fail "the host of the $1 library says something else"
     ! timeout 10 "$base/host-$1" >/dev/full 2>"$base/complaint" && grep -q 'standard output' "$base/complaint" ||
         fail "the host does not see that its output is lost"
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 Examples/c-embed/ports.c $($pc --cflags --libs runloopkit) -pthread \
+        -Wl,-rpath,"$lib" -o "$base/ports-$1" || fail "a host of the $1 library with ports"
+    timeout 10 "$base/ports-$1" >"$base/said" || fail "the host of the $1 library with ports ends with $?"
+    printf '%s\n' "question 7: ping" "answer 8: pong" | diff -u - "$base/said" || fail "the host with ports says something else"
     echo "ok   RLK-C-12: a host in C with the $1 library of $(wc -c <"$library") bytes, $(wc -l <"$base/exported") names"
     make --no-print-directory uninstall-model PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 || fail "make uninstall-model"
     left=$(find "$prefix" ! -type d)

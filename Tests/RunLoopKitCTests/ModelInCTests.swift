@@ -32,6 +32,8 @@ final class ModelInCTests: XCTestCase {
   func testThreads() { runAll(model_thread_tests()) }
   func testForks() { runAll(model_fork_tests()) }
   func testSizes() { runAll(model_size_tests()) }
+  func testMessages() { runAll(model_message_tests()) }
+  func testPorts() { runAll(model_port_tests()) }
 
   func test_RLK_C_9_loopsCrossOver() {
     let loop = RunLoop.current

@@ -8,6 +8,7 @@
 #include <runloopkit/item.h>
 #include <runloopkit/loop.h>
 #include <runloopkit/perform.h>
+#include <runloopkit/port.h>
 #include <runloopkit/source.h>
 #include <runloopkit/thread.h>
 #include <runloopkit/timer.h>

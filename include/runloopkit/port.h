@@ -1,0 +1,303 @@
+/** <runloopkit/port.h>: messages between threads and processes: ports, which receive; rights, which send. */
+#ifndef RUNLOOPKIT_PORT_H
+#define RUNLOOPKIT_PORT_H
+
+#include <runloopkit/item.h>
+
+RLK_BEGIN_DECLS
+
+/**
+ * The right to send to a port, which it does not keep. rlk_right_retain and rlk_right_release count references: who
+ * gets one owns it. A right that outlives its port is not valid any more.
+ */
+typedef struct rlk_right rlk_right;
+
+/**
+ * What is sent: an id, bytes, descriptors, rights, and a right to answer. rlk_message_retain and rlk_message_release
+ * count references: who gets one owns it. Only the descriptors can change: they are sent, or taken.
+ */
+typedef struct rlk_message rlk_message;
+
+/* ---- messages ---- */
+
+/** What a message is made of. Later versions append members: see `size`. */
+typedef struct rlk_message_options {
+    size_t size;              /**< sizeof(rlk_message_options). */
+    uint32_t id;              /**< Any number, on whose meaning sender and receiver agree. */
+    uint32_t reserved;        /**< 0. */
+    const void *bytes;        /**< Copied. NULL only if there are none. */
+    size_t byte_count;        /**< How many. */
+    const int *descriptors;   /**< Open, each once. The message owns them, unless its creation fails. */
+    size_t descriptor_count;  /**< How many: at most 253. */
+    rlk_right *const *rights; /**< To be sent along; the message counts a reference of each. */
+    size_t right_count;       /**< How many. */
+    rlk_right *reply;         /**< Where an answer goes, as `rights`; NULL if none is expected, and for a request. */
+} rlk_message_options;
+
+/**
+ * Creates a message.
+ *
+ * @param options     Read during the call.
+ * @param ret_message The message, which the caller owns: rlk_message_release.
+ * @return 0; -EINVAL (also: a descriptor twice), -EBADF (a descriptor is not open), -ETOOMANYREFS (too many of them),
+ *         -ENOMEM. The descriptors are still the caller's then [RLK-C-13].
+ *
+ * Thread: [any].  Cost: O(bytes).
+ */
+RLK_API int rlk_message_create(const rlk_message_options *options, rlk_message **ret_message);
+
+/**
+ * Counts one more reference: a receiver keeps its message beyond the callout in this way.
+ *
+ * @param message The message.
+ * @return The same message, which the caller now owns a reference of; NULL for NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API rlk_message *rlk_message_retain(rlk_message *message);
+
+/**
+ * Gives a reference back. The last one closes the descriptors that are in the message.
+ *
+ * @param message The message, or NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API void rlk_message_release(rlk_message *message);
+
+/**
+ * A message's id.
+ *
+ * @param message The message.
+ * @return The number; 0 for NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API uint32_t rlk_message_id(rlk_message *message);
+
+/**
+ * The bytes of a message.
+ *
+ * @param message   The message.
+ * @param index     0, or up to the number of parts if a sender in Swift has made several.
+ * @param ret_bytes The bytes, which the message owns for as long as somebody holds it; NULL if the part is empty.
+ * @param ret_count How many.
+ * @return 0; -EINVAL, -ENOENT (no such part).
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_message_bytes(rlk_message *message, size_t index, const void **ret_bytes, size_t *ret_count);
+
+/**
+ * A descriptor of a message, to be used while the message has it.
+ *
+ * @param message The message, which keeps it.
+ * @param index   0 for the first one.
+ * @return The descriptor; -EINVAL, -ENOENT (no such descriptor), -EBADF (it was taken, or sent).
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_message_descriptor(rlk_message *message, size_t index);
+
+/**
+ * Takes a descriptor out of a message. Once.
+ *
+ * @param message The message.
+ * @param index   0 for the first one.
+ * @return The descriptor, which the caller owns: close(2); errors as rlk_message_descriptor.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_message_take_descriptor(rlk_message *message, size_t index);
+
+/**
+ * A right that was sent along.
+ *
+ * @param message   The message.
+ * @param index     0 for the first one.
+ * @param ret_right The right, which the caller owns: rlk_right_release.
+ * @return 0; -EINVAL, -ENOENT (no such right).
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_message_right(rlk_message *message, size_t index, rlk_right **ret_right);
+
+/**
+ * Where the answer to a message goes. When the message and the right are both released unused, a request ends with
+ * -ECANCELED.
+ *
+ * @param message   The message.
+ * @param ret_right The right, which the caller owns: rlk_right_release. That of a request is good for one message.
+ * @return 0; -EINVAL, -ENOENT (no answer is expected).
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_message_reply(rlk_message *message, rlk_right **ret_right);
+
+/** The process that sent a message, as the kernel knows it. Later versions append members: see `size`. */
+typedef struct rlk_sender {
+    size_t size;        /**< The caller sets it to sizeof; the library, to how much it has written. */
+    int32_t process_id; /**< Its number; it may have ended since. */
+    uint32_t user_id;   /**< The real user that it ran as. */
+    uint32_t group_id;  /**< And the group. */
+    uint32_t reserved;  /**< The library writes 0. */
+} rlk_sender;
+
+/**
+ * Who sent a message.
+ *
+ * @param message    The message.
+ * @param ret_sender The process. The caller owns the structure and sets its `size` before each call.
+ * @return 0; -EINVAL, -ENOENT (this process, by a right to a port of its own; or the message was not sent).
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_message_sender(rlk_message *message, rlk_sender *ret_sender);
+
+/* ---- ports ---- */
+
+/**
+ * Called for each message, at most one in a pass.
+ *
+ * @param port    The port.
+ * @param message The message, for the time of the call: rlk_message_retain. The callout may take its descriptors.
+ * @param context The context that was given with the function.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlk_port_fn)(rlk_item *port, rlk_message *message, void *context);
+
+/** What a port is made of. Later versions append members: see `size`. */
+typedef struct rlk_port_options {
+    size_t size;            /**< sizeof(rlk_port_options). */
+    rlk_port_fn receive;    /**< Called for each message. */
+    void *context;          /**< Handed to the functions. */
+    rlk_release_fn release; /**< Or NULL. */
+    size_t queue_limit;     /**< How many messages may wait; 0: 1024. */
+    const char *name;       /**< For processes of the same user, to find the port by; NULL: none. 1 to 64 of
+                                   A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock". Copied. */
+    uint64_t
+        maximum_payload; /**< Of one message from another process, in bytes; 0: 2^30. One who sends more is refused. */
+} rlk_port_options;
+
+/**
+ * Creates a port. Once its last loop has ended, or it was invalidated, what waits in it is discarded.
+ *
+ * @param options  Read during the call.
+ * @param ret_port The port, which the caller owns: rlk_item_release.
+ * @return 0; -EINVAL (also: no such name can be), -EADDRINUSE (another port has the name); of a name also -EPERM (the
+ *         folder of names is open to others), -EMFILE, -ENFILE, -ENOSPC and others of socket(2), open(2) and mkdir(2).
+ *
+ * Thread: [any].  Cost: With a name, some twenty system calls.
+ */
+RLK_API int rlk_port_create(const rlk_port_options *options, rlk_item **ret_port);
+
+/**
+ * The right to send to a port.
+ *
+ * @param port      The port, valid or not.
+ * @param ret_right The right, which the caller owns: rlk_right_release.
+ * @return 0; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_port_right(rlk_item *port, rlk_right **ret_right);
+
+/**
+ * How many messages wait in a port.
+ *
+ * @param port The port.
+ * @return Their number; -EINVAL.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_port_pending_count(rlk_item *port);
+
+/* ---- rights ---- */
+
+/**
+ * The right to send to a port of any process of this user, by the port's name.
+ *
+ * @param name      The name.
+ * @param ret_right The right, which the caller owns: rlk_right_release.
+ * @return 0; -EINVAL (also: no such name can be), -ENOENT (no port has the name), -EACCES (it is another user's),
+ *         -EAGAIN (too many processes connect), -EPERM, -EMFILE, -ENFILE and others of connect(2).
+ *
+ * Thread: [any].  Cost: Some ten system calls.
+ */
+RLK_API int rlk_right_connect(const char *name, rlk_right **ret_right);
+
+/**
+ * Counts one more reference.
+ *
+ * @param right The right.
+ * @return The same right, which the caller now owns a reference of; NULL for NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API rlk_right *rlk_right_retain(rlk_right *right);
+
+/**
+ * Gives a reference back.
+ *
+ * @param right The right, or NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API void rlk_right_release(rlk_right *right);
+
+/**
+ * Tells whether a right can be sent by. True may be over at once.
+ *
+ * @param right The right.
+ * @return False once the receiver is gone, the right to one answer was used, in a child of fork(2), and for NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API bool rlk_right_is_valid(rlk_right *right);
+
+/**
+ * Tells whether two rights are to the same port. Their handles may differ.
+ *
+ * @param right The right.
+ * @param other Another one.
+ * @return True if so; false for NULL.
+ *
+ * Thread: [any].
+ */
+RLK_API bool rlk_right_is_equal(rlk_right *right, rlk_right *other);
+
+/**
+ * Sends all of a message, or nothing [RLK-C-14]. The messages of one thread arrive in their order.
+ *
+ * @param right      The right.
+ * @param message    Still the caller's. Its descriptors are the receiver's if the call succeeds.
+ * @param timeout_ns The longest wait while the port is full; 0 for none, RLK_TIME_FOREVER for any.
+ * @return 0; -EINVAL, -EPIPE (the receiver is gone), -EAGAIN (the port is full, and timeout_ns is 0), -ETIMEDOUT,
+ *         -EDEADLK (it is full, only this thread's loop serves it, and there is no limit), -EBADF (a descriptor was
+ *         taken, or sent before), -ECHILD. To another process also -EMSGSIZE (too many parts), -ETOOMANYREFS, -EMFILE,
+ *         -ENOSPC and others of sendmsg(2).
+ *
+ * Thread: [any].  Blocks: while the port is full.  Cost: O(parts); one write(2) if the loop sleeps.
+ */
+RLK_API int rlk_right_send(rlk_right *right, rlk_message *message, uint64_t timeout_ns);
+
+/**
+ * Sends a message with the right to one answer, and runs the calling thread's loop until the answer has come. A stop
+ * that comes meanwhile is passed on to the run around it.
+ *
+ * @param right      The right.
+ * @param message    As rlk_right_send; its `reply` is not used.
+ * @param timeout_ns For the sending and the answer; RLK_TIME_FOREVER for no limit.
+ * @param mode       The mode that the loop runs in; not RLK_MODE_COMMON. One without members: nothing else is called.
+ * @param ret_answer The answer, which the caller owns: rlk_message_release.
+ * @return 0; -ECANCELED (nobody can answer any more), -ETIMEDOUT (a later answer is -EPIPE for its sender), -ESHUTDOWN,
+ *         -EMFILE; else as rlk_right_send.
+ *
+ * Thread: [any].  Blocks: as a run.  Re-entry: also inside callouts.
+ */
+RLK_API int rlk_right_request(
+    rlk_right *right, rlk_message *message, uint64_t timeout_ns, const char *mode, rlk_message **ret_answer);
+
+RLK_END_DECLS
+#endif
