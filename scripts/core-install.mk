@@ -37,14 +37,14 @@ core-install-paths:
 core-descriptions: core-install-paths
 	@$(call describe,$(CORE_BUILD),crunloop.pc crunloop-config.cmake crunloop-config-version.cmake)
 
-# FOLDER, NAMES: writes them there by packaging/NAME.in. The version file is the same for both libraries.
+# FOLDER, NAMES: writes them there by packaging/NAME.in.
 describe = mkdir -p $(1); \
 	pointer=$$($(CC) $(CFLAGS) -dM -E -x c /dev/null | sed -n 's/^.define __SIZEOF_POINTER__ //p') && [ -n "$$pointer" ] || \
 		{ echo "$(CC) does not tell the size of a pointer" >&2; exit 1; }; \
 	here=$$(realpath -ms --relative-to="$(LIBDIR)/cmake/crunloop" "$(INCLUDEDIR)") && [ -n "$$here" ] || \
 		{ echo "realpath of coreutils is needed: it takes -m, -s and --relative-to" >&2; exit 1; }; \
 	for name in $(2); do \
-		sed -e 's|@VERSION@|$(CORE_VERSION)|; s|@SONAME@|$(CORE_SONAME)|; s|@PREFIX@|$(PREFIX)|' \
+		sed -e 's|@VERSION@|$(CORE_VERSION)|; s|@SONAME@|$(CORE_SONAME)|; s|@MODEL_SONAME@|$(MODEL_SONAME)|; s|@PREFIX@|$(PREFIX)|' \
 			-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
 			-e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
 			-e "s|@INCLUDE_FROM_HERE@|$$here|; s|@POINTER_SIZE@|$$pointer|" packaging/$$name.in >$(1)/$$name.$$$$ && \

@@ -7,10 +7,11 @@ MODEL_BUILD := build/model/$(MODEL_RUNTIME)
 MODEL_SONAME := librunloopkit.so.0
 MODEL_LIBRARY := librunloopkit.so.$(CORE_VERSION)
 MODEL_HEADERS := $(wildcard include/runloopkit/*.h)
+MODEL_PAGES := docs/man/runloopkit.3 $(wildcard docs/man/rlk_*.3)
 MODEL_MODULES := RunLoopKitC RunLoopKit RunLoopEvents RunLoopPorts RunLoopLibc
 MODEL_SOURCES := $(foreach module,$(MODEL_MODULES),$(shell find Sources/$(module) -name '*.swift'))
 
-.PHONY: model install-model uninstall-model model-test
+.PHONY: model model-descriptions install-model uninstall-model model-test
 
 # By the sources' names: SwiftPM leaves the objects of files that are gone. Of the toolchain's linkers only lld takes
 # `local: *` for Swift's protected symbols, too. Once loaded it stays (nodelete): the destructor of a thread's key and the
@@ -26,27 +27,32 @@ model: core-install-paths
 		$(CORE_SOURCES:%=$$built/CRunLoopCore.build/%.o) \
 		-Xlinker --version-script=packaging/librunloopkit.map -Xlinker -soname=$(MODEL_SONAME) -Xlinker --gc-sections \
 		-Xlinker -z -Xlinker defs -Xlinker -z -Xlinker nodelete -Xlinker --strip-all
-	@sed -e 's|@VERSION@|$(CORE_VERSION)|; s|@PREFIX@|$(PREFIX)|' \
-		-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
-		-e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
-		packaging/runloopkit.pc.in >$(MODEL_BUILD)/runloopkit.pc
 
-install-model: model
-	$(INSTALL) -d $(STAGED_INCLUDE)/runloopkit $(STAGED_LIB)/pkgconfig
+# The rule for versions is the core's.
+model-descriptions: core-install-paths
+	@$(call describe,$(MODEL_BUILD),runloopkit.pc runloopkit-config.cmake crunloop-config-version.cmake)
+
+install-model: model model-descriptions
+	$(INSTALL) -d $(STAGED_INCLUDE)/runloopkit $(STAGED_LIB)/pkgconfig $(STAGED_LIB)/cmake/runloopkit $(STAGED_MAN)/man3
 	$(INSTALL) -m 644 $(MODEL_HEADERS) $(STAGED_INCLUDE)/runloopkit/
 	$(INSTALL) -m 755 $(MODEL_BUILD)/$(MODEL_LIBRARY) $(STAGED_LIB)/
 	ln -sf $(MODEL_LIBRARY) $(STAGED_LIB)/$(MODEL_SONAME)
 	ln -sf $(MODEL_SONAME) $(STAGED_LIB)/librunloopkit.so
 	$(INSTALL) -m 644 $(MODEL_BUILD)/runloopkit.pc $(STAGED_LIB)/pkgconfig/
+	$(INSTALL) -m 644 $(MODEL_BUILD)/runloopkit-config.cmake $(STAGED_LIB)/cmake/runloopkit/
+	$(INSTALL) -m 644 $(MODEL_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/runloopkit/runloopkit-config-version.cmake
+	@$(call install_pages,$(MODEL_PAGES))
 
 # As core-uninstall.
 uninstall-model: core-install-paths
 	@if [ "$$(readlink $(STAGED_LIB)/$(MODEL_SONAME))" = $(MODEL_LIBRARY) ]; then \
 		rm -f $(STAGED_LIB)/librunloopkit.so $(STAGED_LIB)/$(MODEL_SONAME); \
 	fi
+	@$(call uninstall_pages,$(MODEL_PAGES))
 	rm -f $(foreach name,$(notdir $(MODEL_HEADERS)),$(STAGED_INCLUDE)/runloopkit/$(name)) \
-		$(STAGED_LIB)/$(MODEL_LIBRARY) $(STAGED_LIB)/pkgconfig/runloopkit.pc
-	rmdir --ignore-fail-on-non-empty $(STAGED_INCLUDE)/runloopkit 2>/dev/null || true
+		$(foreach name,$(MODEL_LIBRARY) pkgconfig/runloopkit.pc cmake/runloopkit/runloopkit-config.cmake \
+			cmake/runloopkit/runloopkit-config-version.cmake,$(STAGED_LIB)/$(name))
+	rmdir --ignore-fail-on-non-empty $(STAGED_INCLUDE)/runloopkit $(STAGED_LIB)/cmake/runloopkit 2>/dev/null || true
 
 model-test:
 	@VERSION=$(CORE_VERSION) sh Tests/LibraryTests/model.sh

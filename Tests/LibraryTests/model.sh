@@ -10,6 +10,41 @@ fail() {
 }
 multiarch=$(gcc -print-multiarch)
 
+manual() { # FOLDER: the page of each header, and what leads to it from each function
+    [ -e "$1/runloopkit.3" ] || fail "RLC-LIB-9: no page of the model"
+    while read -r name; do
+        [ -e "$1/$name.3" ] || fail "RLC-LIB-9: no page for $name"
+        page=$(sed -n 's/^\.so man3\///p' "$1/$name.3")
+        grep -q "^\.Nm $name\( ,\)\{0,1\}$" "$1/${page:-$name.3}" || fail "RLC-LIB-9: the page of $name does not name it"
+    done <"$base/listed"
+}
+find_package() { # PREFIX: a host by CMake, from where the tree lies and from where it is moved to
+    command -v cmake >/dev/null 2>&1 || { echo "skipped 1: find_package(runloopkit): no cmake here"; return 0; }
+    rm -rf "$base/cmake" && mkdir "$base/cmake"
+    cp -r "$1" "$base/cmake/moved"
+    cat >"$base/cmake/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.16)
+project(host C)
+set(CMAKE_C_STANDARD 11)
+find_package(runloopkit $VERSION REQUIRED CONFIG)
+find_package(runloopkit $VERSION REQUIRED CONFIG)
+add_executable(host $PWD/Examples/c-embed/model.c)
+target_link_libraries(host PRIVATE runloopkit::runloopkit)
+CMAKE
+    for tree in "$1" "$base/cmake/moved"; do
+        rm -rf "$base/cmake/build"
+        cmake -S "$base/cmake" -B "$base/cmake/build" -DCMAKE_PREFIX_PATH="$tree" -DCMAKE_C_COMPILER=gcc >"$base/log" 2>&1 &&
+            cmake --build "$base/cmake/build" >"$base/log" 2>&1 || { cat "$base/log"; fail "RLK-C-12: cmake builds no host in $tree"; }
+        readelf -d "$base/cmake/build/host" | grep -q "RUNPATH.*$tree/" || fail "RLK-C-12: cmake takes another tree than $tree"
+        timeout 10 "$base/cmake/build/host" | head -n 1 | grep -qx "a run begins" || fail "RLK-C-12: the host by cmake says something else"
+    done
+    rm "$base/cmake/moved/lib/"*/"librunloopkit.so.$VERSION"
+    rm -rf "$base/cmake/build"
+    ! cmake -S "$base/cmake" -B "$base/cmake/build" -DCMAKE_PREFIX_PATH="$base/cmake/moved" >"$base/log" 2>&1 &&
+        grep -q "librunloopkit.so.$VERSION" "$base/log" || fail "RLK-C-12: cmake takes a tree without the library"
+    echo "ok   RLK-C-12: hosts by find_package(runloopkit)"
+}
+
 form() { # RUNTIME
     prefix="$base/$1" lib="$base/$1/lib/$multiarch"
     make --no-print-directory install-model MODEL_RUNTIME="$1" PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 ||
@@ -40,6 +75,8 @@ form() { # RUNTIME
     timeout 10 "$base/ports-$1" >"$base/said" || fail "the host of the $1 library with ports ends with $?"
     printf '%s\n' "question 7: ping" "answer 8: pong" | diff -u - "$base/said" || fail "the host with ports says something else"
     echo "ok   RLK-C-12: a host in C with the $1 library of $(wc -c <"$library") bytes, $(wc -l <"$base/exported") names"
+    manual "$prefix/share/man/man3"
+    [ "$1" != contained ] || find_package "$prefix"
     make --no-print-directory uninstall-model PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 || fail "make uninstall-model"
     left=$(find "$prefix" ! -type d)
     [ -z "$left" ] || fail "make uninstall-model leaves $left"
