@@ -17,7 +17,8 @@ struct Runner {
     let limit = bench_raise_descriptor_limit()
     for (index, workload) in selection.workloads.enumerated() {
       if workload.descriptors > limit {
-        progress.note("\(workload.label) is left out: it needs \(workload.descriptors) descriptors, \(limit) are allowed")
+        progress.note(
+          "\(workload.label) is left out: it needs \(workload.descriptors) descriptors, \(limit) are allowed")
         continue
       }
       let subjects = present.filter { $0.divisor(for: workload) != nil }

@@ -10,7 +10,8 @@ enum Overlay {
   typealias Body = @Sendable (bench_args, inout bench_result) throws -> Void
 
   static let workloads: [String: Body] = [
-    "wake_rtt": wakeRoundTrip, "post": post, "post_queued": postQueued, "self_post": selfPost, "self_post2": selfPost2, "main_queue": mainQueue,
+    "wake_rtt": wakeRoundTrip, "post": post, "post_queued": postQueued, "self_post": selfPost, "self_post2": selfPost2,
+    "main_queue": mainQueue,
     "port_rtt": portRoundTrip,
     "timer_ic": timerInsertCancel, "timer_rearm": timerRearm, "timer_fire": timerFire,
     "timer_firewin": timerFireWindow, "timer_late": timerLate, "timer_drift": timerDrift,
