@@ -11,6 +11,7 @@ help:
 	@echo "make servers   FlyingFox on a run loop, and SwiftNIO beside one: brings large packages"
 	@echo "make install   the C core without SwiftPM: PREFIX=/usr/local LIBDIR=PREFIX/lib DESTDIR="
 	@echo "make install-model   the whole model for C hosts, with the same paths; MODEL_RUNTIME=system: on the system's Swift runtime"
+	@echo "make install-tool    the command runloop with its manual page, with the same paths"
 	@echo "make uninstall takes that away again, with the same paths"
 	@echo "make clean     removes what was built"
 
@@ -44,3 +45,4 @@ clean:
 
 include scripts/core.mk
 include scripts/model.mk
+include scripts/tool.mk

@@ -56,3 +56,4 @@ uninstall-model: core-install-paths
 
 model-test:
 	@VERSION=$(CORE_VERSION) sh Tests/LibraryTests/model.sh
+	@sh Tests/LibraryTests/tool.sh
