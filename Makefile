@@ -12,7 +12,7 @@ help:
 	@echo "make install   the C core without SwiftPM: PREFIX=/usr/local LIBDIR=PREFIX/lib DESTDIR="
 	@echo "make install-model   the whole model for C hosts, with the same paths; MODEL_RUNTIME=system: on the system's Swift runtime"
 	@echo "make install-tool    the command runloop with its manual page, with the same paths"
-	@echo "make uninstall takes that away again, with the same paths"
+	@echo "make uninstall, make uninstall-model, make uninstall-tool take that away again, with the same paths"
 	@echo "make clean     removes what was built"
 
 setup:
