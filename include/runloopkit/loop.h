@@ -32,7 +32,8 @@ enum {
 /**
  * The calling thread's loop, made if need be.
  *
- * @return The loop, never NULL. The thread owns it: who keeps the handle beyond the thread's end retains it.
+ * @return The loop, never NULL. The thread owns it: who keeps the handle beyond the thread's end, or uses it in a child
+ *         of fork(2), retains it.
  *
  * Thread: [any].
  */
@@ -117,7 +118,8 @@ RLK_API int rlk_loop_wake_up(rlk_loop *loop);
 /* ---- modes ---- */
 
 /**
- * Makes a mode common: what was added to RLK_MODE_COMMON is in it from now on.
+ * Makes a mode common: what was added to RLK_MODE_COMMON is in it from now on. An item that the kernel does not take
+ * into the mode, as rlk_loop_add says, is left out, and named on standard error; the call succeeds.
  *
  * @param loop The loop.
  * @param mode The mode; not RLK_MODE_COMMON.
