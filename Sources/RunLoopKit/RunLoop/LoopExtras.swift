@@ -13,7 +13,16 @@ final class LoopExtras {
   /// What was collected when the collection ended.
   private var kept = RunLoop.Statistics()
 
+  /// Of the first `modesByName.count` modes of the loop.
+  private var modesByName: [RunLoop.Mode: ModePointer] = [:]
+
   deinit { counters?.destroy() }
+
+  /// For a loop of many modes, whose names differ and which stay.
+  func mode(_ name: RunLoop.Mode, among modes: ContiguousArray<ModePointer>) -> ModePointer? {
+    for mode in modes[modesByName.count...] { modesByName[mode.name] = mode }
+    return modesByName[name]
+  }
 
   func idleWork(for mode: RunLoop.Mode) -> IdleWork {
     // Its observer is among the mode's items: anybody may have invalidated it.

@@ -43,7 +43,11 @@ struct LoopState: ~Copyable {
     defaultMode.isKnown(as: name) ? defaultMode : find(name)
   }
 
+  /// More than these are found by a table.
+  private static let mostSearchedModes = 16
+
   private mutating func find(_ name: RunLoop.Mode) -> ModePointer? {
+    if modes.count > Self.mostSearchedModes, let extras { return extras.mode(name, among: modes) }
     for mode in modes where mode.isKnown(as: name) { return mode }
     for mode in modes where mode.name == name {
       mode.isFound(by: name)
@@ -63,6 +67,7 @@ struct LoopState: ~Copyable {
     if let mode = find(name) { return mode }
     let mode = ModePointer.make(name: name, isCommon: commonNames.contains(name))
     modes.append(mode)
+    if modes.count > Self.mostSearchedModes { _ = makeExtras() }
     return mode
   }
 

@@ -5,6 +5,40 @@ import class RunLoopKit.RunLoop
 
 /// Many modes, many items.
 final class SizeTests: XCTestCase {
+  /// More modes than are searched one by one. Their names are equal and are no one string.
+  private func mode(_ number: Int, _ spelling: String = "many") -> RunLoop.Mode {
+    RunLoop.Mode(rawValue: "a name that is too long to be kept in place: \(spelling) \(number)")
+  }
+
+  func test_RLK_SIZE_1_eachOfAHundredModesIsFoundByItsName() {
+    onThread {
+      let (loop, calls) = (RunLoop.current, Box<[Int]>([]))
+      for number in 0..<100 {
+        let source = RunLoop.Source { _ in calls.value.append(number) }
+        try loop.add(source, to: self.mode(number))
+        source.signal()
+      }
+      for number in (0..<100).reversed() {
+        XCTAssertFalse(loop.isEmpty(in: self.mode(number)))
+        XCTAssertEqual(
+          try loop.run(in: self.mode(number), for: .zero, returnAfterSourceHandled: true), .handledSource)
+      }
+      XCTAssertEqual(calls.value, (0..<100).reversed())
+      XCTAssertTrue(loop.isEmpty(in: self.mode(0, "none")))
+      XCTAssertEqual(loop.modes.count, 101)
+    }
+  }
+
+  func test_RLK_SIZE_1_anItemLeavesAHundredModes() {
+    onThread {
+      let (loop, source) = (RunLoop.current, RunLoop.Source { _ in })
+      for number in 0..<100 { try loop.add(source, to: self.mode(number)) }
+      for number in 0..<100 { XCTAssertTrue(loop.remove(source, from: self.mode(number))) }
+      for number in 0..<100 { XCTAssertTrue(loop.isEmpty(in: self.mode(number))) }
+      XCTAssertEqual(loop.modes.count, 101)
+    }
+  }
+
   func test_RLK_SIZE_1_sixtyFourModes() {
     onThread {
       let loop = RunLoop.current
