@@ -7,7 +7,7 @@
 
 /*
  * While this thread queues work for itself it may leave out polls of the kernel, but not for long. Then a timer that is
- * further off than FAR_NS does not matter.
+ * further off than FAR_NS is not looked for: it may be late by BLIND_SKIPS_MAX - 1 posts that are slow of a sudden.
  */
 enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 1000 };
 

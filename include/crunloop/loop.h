@@ -11,8 +11,9 @@
  * sleep ends by its own limit, without the timerfd, unless other events wake the loop before that [RLC-COST-5]. A pass
  * that has posts to run may leave out the poll, but the loop polls the kernel at least every 64 passes or 50 us; a loop
  * without a timer that is due within 100 ms measures these by a clock that it reads at least every sixteenth pass
- * [RLC-COST-2]. A pass that polls reads the clock once if there are timers, and a second time only before it sleeps for
- * a date that is new [RLC-COST-4].
+ * [RLC-COST-2]. So a timer further off may come up to 15 passes late, once, if posts become slow of a sudden. A pass
+ * that polls reads the clock once if there are timers, and a second time only before it sleeps for a date that is new
+ * [RLC-COST-4].
  *
  * Runs nest: a callout may run the loop. Events, due timers and posts that the outer pass has fetched and not called
  * yet are called by the inner run, and only there [RLC-WATCH-7, RLC-DATE-8]. A watch or a repeating timer whose callout

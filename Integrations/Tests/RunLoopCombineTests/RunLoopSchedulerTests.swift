@@ -80,15 +80,19 @@ struct RunLoopSchedulerTests {
     let scheduler = thread.loop!.scheduler
     let far = scheduler.now.advanced(by: 3600)
     scheduler.schedule(after: far, tolerance: .zero, options: .init { log.note("delayed") }) { log.note("wrong") }
+    let repeated = scheduler.schedule(
+      after: far, interval: 1, tolerance: .zero, options: .init { log.note("repeated") }
+    ) { log.note("wrong") }
     thread.stop()
     try thread.join()
-    #expect(log.all == ["delayed"])
+    #expect(log.all.sorted() == ["delayed", "repeated"])
+    repeated.cancel()
     scheduler.schedule(options: .init { log.note("late") }) { log.note("wrong") }
     let ticks = scheduler.schedule(
       after: far, interval: 1, tolerance: .zero, options: .init { log.note("late ticks") }
     ) { log.note("wrong") }
     ticks.cancel()
-    #expect(log.all == ["delayed", "late", "late ticks"])
+    #expect(log.all.sorted() == ["delayed", "late", "late ticks", "repeated"])
   }
 
   @Test func spansHaveLimits() {

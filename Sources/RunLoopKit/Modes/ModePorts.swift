@@ -142,8 +142,10 @@ extension ModePointer {
       case .port(let context, let ready):
         // A member: retained by the set, which forgets the events of what is removed. Under the lock.
         return .port(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), ready: ready)
-      case .hint(.wakeup), .hint(.mainQueue):  // `noteFetch` has seen that
+      case .hint(.wakeup):
         continue
+      case .hint(.mainQueue):
+        loop.mainQueueCame()
       case .hint(let timer):
         timers.noteExpiry(timer)
         if timers.takeExpiry(soft: true) { return .timer }

@@ -151,6 +151,8 @@ protocol ModeHost: PortHost {
   func nextStamp() -> UInt64
   /// No set hears of the main queue any more: other code has closed its descriptor. [loop]
   func mainQueueIsLost()
+  /// The edge of the main queue's descriptor has been taken from a set. [loop]
+  func mainQueueCame()
   /// A source that may equal another one (rule 28) has entered. Under the lock.
   func identityCame()
 }

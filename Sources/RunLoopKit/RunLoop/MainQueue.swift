@@ -50,15 +50,17 @@ extension RunLoop {
     isMain && state.servesMainQueue && !state.isInMainQueue && state.commonNames.contains(name)
   }
 
-  /// Whether a run that begins now serves the queue; its first pass does not ask it. Locks nothing on another loop than
-  /// the main one.
+  /// Whether a run that begins now serves the queue. Locks nothing on another loop than the main one.
   @inline(__always)
   func mayServeMainQueue(in mode: ModePointer) -> Bool { isMain && beginServingMainQueue(in: mode) }
 
   @inline(never)
-  private func beginServingMainQueue(in mode: ModePointer) -> Bool {
-    owner.mainQueue.hasNoTurn()
-    return lock.withLock { servesMainQueue(in: mode) }
+  private func beginServingMainQueue(in mode: ModePointer) -> Bool { lock.withLock { servesMainQueue(in: mode) } }
+
+  /// Whether a run's first pass leaves the queue alone by (g), as CFRunLoop's does.
+  @inline(__always)
+  func leavesMainQueue(_ activation: Activation) -> Bool {
+    !(activation.servesMainQueue && owner.mainQueue.runBegins())
   }
 
   func serveMainQueue() -> Bool {
@@ -77,6 +79,7 @@ extension ModePointer {
   /// stands among them: the pass after this one may serve it before the others (rule 7, g). [loop]
   @inline(never)
   func noteFetch(_ found: Int32, on loop: RunLoop) {
+    if found > 0 { loop.owner.mainQueue.fetchCame() }
     let token = ports.mainQueueToken.load(ordering: .acquiring)
     guard found >= 0, token != 0 else { return }
     // A wait has a set.

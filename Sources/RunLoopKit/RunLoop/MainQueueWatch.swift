@@ -10,21 +10,34 @@ struct MainQueueWatch {
   /// The pass under way has not asked, as the queue is quiet.
   private var isPassedOver = false
   /// How often it was asked in vain since it was last signalled.
-  private var silence = 0
+  private var silence: UInt32 = 0
   /// Passes that have neither asked nor fetched since the last that has.
-  private var passedOver = 0
+  private var passedOver: UInt32 = 0
+  /// Runs that have begun since it was signalled, and have not asked.
+  private var runsBehind: UInt32 = 0
+
+  /// It was asked after the last fetch of any mode: an edge that comes out of a batch now is older.
+  private var isNewerThanFetch = false
 
   /// No fetch tells of it any more.
   var isLost = false
 
   /// From then on a pass leaves it to its fetch to tell.
-  static let quietAfter = 16
+  static let quietAfter: UInt32 = 16
   /// Of passes that serve the events of one fetch. More than of blocks that post blocks, whose passes look after that
   /// number by themselves.
-  static let mostPassedOver = OwnerState.mostSkippedLooks + 1
+  static let mostPassedOver = UInt32(OwnerState.mostSkippedLooks) + 1
 
   /// The pass need not look for it.
   var isLeftOut: Bool { isPassedOver && !isSignalled }
+
+  /// A wait has fetched events of any mode.
+  mutating func fetchCame() { isNewerThanFetch = false }
+
+  /// Its edge comes out of a batch. The fetch may not have told of it, as the mode became a common one meanwhile.
+  mutating func edgeCame() {
+    if !isNewerThanFetch { signalCame() }
+  }
 
   /// A fetch has told of it.
   mutating func signalCame() {
@@ -37,6 +50,14 @@ struct MainQueueWatch {
 
   /// The next pass asks nothing by itself (rule 7, g).
   mutating func hasNoTurn() { isPassedOver = false }
+
+  /// A run's first pass asks nothing by itself, unless so many of them have served others meanwhile. True if it asks.
+  mutating func runBegins() -> Bool {
+    hasNoTurn()
+    guard isSignalled else { return false }
+    runsBehind &+= 1
+    return runsBehind > Self.mostPassedOver
+  }
 
   /// Its turn (g). Asks the queue, unless it is quiet and its edge can be trusted: not where time is virtual, which
   /// costs no system calls, nor if the mode's observers are told of each wait (rule 13).
@@ -53,7 +74,9 @@ struct MainQueueWatch {
   /// True if the queue was signalled since the last time it was asked.
   mutating func take() -> Bool {
     isSignalled = false
+    isNewerThanFetch = true
     passedOver = 0
+    runsBehind = 0
     let isReady = MainQueuePort.take()
     silence = isReady ? 0 : silence + 1
     return isReady

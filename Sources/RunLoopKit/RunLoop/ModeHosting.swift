@@ -43,6 +43,8 @@ extension RunLoop: ModeHost {
 
   func identityCame() { state.identitiesVersion &+= 1 }
 
+  func mainQueueCame() { owner.mainQueue.edgeCame() }
+
   func mainQueueIsLost() { owner.mainQueue.isLost = true }
 
   /// A message has come into an empty mailbox. Any thread, with no lock held.

@@ -65,6 +65,35 @@ final class MainQueueTests: XCTestCase {
     XCTAssertTrue((101...166).contains(turn), "\(turn)")
   }
 
+  /// How many of the turns it takes until a function is called that was sent before the first one.
+  private func turnsUntilServed(_ turn: () throws -> Void) throws -> Int {
+    let (served, counter) = (Box(false), EventCounter())
+    let busy = try RunLoop.FileDescriptorSource(fileDescriptor: counter.descriptor, interest: .readable) { _, _ in }
+    try drainQueue()
+    try loop.add(busy)
+    defer { busy.invalidate() }
+    counter.add()
+    DispatchQueue.main.async { served.value = true }
+    var turns = 0
+    while !served.value, turns < 1000 {
+      try turn()
+      turns += 1
+    }
+    return turns
+  }
+
+  func test_RLK_MAIN_11_runsThatEndWithAnEventOfOthersDoNotHoldItBack() throws {
+    let (polls, single, hosted) = try (
+      turnsUntilServed { try loop.run(for: .zero) },
+      turnsUntilServed { try loop.run(returnAfterSourceHandled: true) },
+      turnsUntilServed {
+        _ = try loop.prepareToWait()
+        try loop.runPendingWork()
+      }
+    )
+    for turns in [polls, single, hosted] { XCTAssertTrue((2...67).contains(turns), "\(turns)") }
+  }
+
   func test_RLK_MAIN_9_aSignalFetchedWithOthersHasItsTurnAfterTheFirst() throws {
     let log = Box<[String]>([])
     let (one, two) = (EventCounter(), EventCounter())

@@ -76,7 +76,7 @@ public struct RunLoopScheduler: Scheduler {
   ///   - tolerance: Of each call.
   ///   - options: Its `onDrop` is called once, when the loop ends.
   ///   - action: As for `schedule(options:_:)`, but called until it is cancelled.
-  /// - Returns: Whose `cancel()` ends the calls, from any thread; so does its release.
+  /// - Returns: Whose `cancel()` ends the calls, from any one thread at a time; so does its release.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
   public func schedule(
     after date: SchedulerTime, interval: SchedulerTime.Stride, tolerance: SchedulerTime.Stride,
@@ -87,9 +87,10 @@ public struct RunLoopScheduler: Scheduler {
       fireDate: date.instant, interval: max(interval.positive, .nanoseconds(1)), tolerance: tolerance.positive
     ) { _ in turn.repeat() }
     do { try loop.add(timer, to: mode) } catch { turn.drop() }
-    return AnyCancellable {
-      turn.cancel()
-      timer.invalidate()
+    // The loop alone holds both: when it ends, the action is dropped, whoever keeps the answer.
+    return AnyCancellable { [weak turn, weak timer] in
+      turn?.cancel()
+      timer?.invalidate()
     }
   }
 }
