@@ -159,18 +159,15 @@ rlc_calling_out_to_a_post(rlc_post_node *node) {
     __asm__ volatile(""); /* no tail call: the frame stays */
 }
 
-/** 1: it has called some, 0: there was none; -ECHILD: one has forked, and the others are left to the parent. */
-static int call_posts(rlc_loop *loop) {
-    rlc_post_node *node = loop->taken;
-    if (node == NULL)
-        return 0;
+/** `node` is the first of those taken. 0, or -ECHILD: one has forked, and the others are left to the parent. */
+static inline int call_posts(rlc_loop *loop, rlc_post_node *node) {
     do {
         loop->taken = node->next;
         rlc_calling_out_to_a_post(node);
         if (rlc_loop_is_forked(loop))
             return -ECHILD;
     } while ((node = loop->taken) != NULL);
-    return 1;
+    return 0;
 }
 
 /* ---- a pass ---- */
@@ -207,9 +204,10 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         outcome->called |= call_events(loop);
     if (outcome->called && rlc_loop_is_forked(loop))
         return -ECHILD;
-    int status = call_posts(loop);
-    outcome->called |= status > 0;
-    return status < 0 ? status : 0;
+    if (loop->taken == NULL)
+        return 0;
+    outcome->called = true;
+    return call_posts(loop, loop->taken);
 }
 
 static inline bool may_forget_timers(const rlc_loop *loop) {
@@ -225,8 +223,7 @@ static bool has_only_posts(const rlc_loop *loop) {
 /** Makes such passes, one after the other. RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD. */
 static int serve_posts(rlc_loop *loop) {
     while (has_only_posts(loop) && may_skip_look(loop)) {
-        loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
-        if (call_posts(loop) < 0)
+        if (call_posts(loop, rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts))) < 0)
             return -ECHILD;
         if (rlc_loop_is_stopped(loop))
             return RLC_RUN_STOPPED;
