@@ -11,7 +11,10 @@ import Testing
   }
 
   @Test func aNameSelectsAllArgumentsAndALabelOne() throws {
-    #expect(try select("timer_ic").workloads.map(\.label) == ["timer_ic 1000", "timer_ic 100000", "timer_ic 1000000"])
+    #expect(
+      try select("timer_ic").workloads.map(\.label) == [
+        "timer_ic 1000", "timer_ic 100000", "timer_ic 1000000", "timer_ic 1000 again",
+      ])
     #expect(try select("iter 10, post 1").workloads.map(\.label) == ["post 1", "iter 10"])
   }
 
