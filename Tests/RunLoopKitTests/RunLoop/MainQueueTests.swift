@@ -59,7 +59,7 @@ final class MainQueueTests: XCTestCase {
     try drainQueue()
     try runChain(100)
     for counter in counters { counter.add() }
-    XCTAssertEqual(try loop.run(for: .seconds(60)), .stopped)
+    try withExtendedLifetime(counters) { XCTAssertEqual(try loop.run(for: .seconds(60)), .stopped) }
     XCTAssertEqual(log.value.filter { $0 >= 0 }, Array(0..<300))
     let turn = try XCTUnwrap(log.value.firstIndex(of: -1))
     XCTAssertTrue((101...166).contains(turn), "\(turn)")
@@ -71,7 +71,7 @@ final class MainQueueTests: XCTestCase {
     let busy = try RunLoop.FileDescriptorSource(fileDescriptor: counter.descriptor, interest: .readable) { _, _ in }
     try drainQueue()
     try loop.add(busy)
-    defer { busy.invalidate() }
+    defer { withExtendedLifetime(counter) { busy.invalidate() } }
     counter.add()
     DispatchQueue.main.async { served.value = true }
     var turns = 0
