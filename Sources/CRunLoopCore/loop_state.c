@@ -59,12 +59,13 @@ static rlc_loop_statistics figures_of(const rlc_loop *loop) {
         .failed_watches = count_links(&loop->failed, &loop->set->ports, offsetof(rlc_watch, port.link)),
         .posts = count_waiting_posts(loop),
         .descriptors = 1 + (rlc_wakeup_port_fd(loop->wakeup) >= 0) + (loop->timer_port != NULL),
+        .hooks = loop->hook_count,
     };
     add_timers(loop, &figures);
     return figures;
 }
 
-/** What version 0.1 has. */
+/** Without the members that were appended since. */
 enum { FIRST_SIZE = offsetof(rlc_loop_statistics, descriptors) + sizeof(uint32_t) };
 
 int rlc_loop_read_statistics(const rlc_loop *loop, rlc_loop_statistics *ret_statistics) {
@@ -117,8 +118,11 @@ static const char *state_of(const rlc_loop *loop) {
 
 static void append_summary(text *text, const rlc_loop *loop) {
     rlc_loop_statistics figures = figures_of(loop);
-    append(text, "loop: %s, %u watches, %u timers (%u armed, %u due), %u posts\n", state_of(loop), figures.watches,
+    append(text, "loop: %s, %u watches, %u timers (%u armed, %u due), %u posts", state_of(loop), figures.watches,
         figures.timers, figures.armed_timers, figures.due_timers, figures.posts);
+    if (figures.hooks != 0)
+        append(text, ", %u hooks", figures.hooks);
+    append(text, "\n");
 }
 
 static void append_watch(text *text, const rlc_watch *watch) {

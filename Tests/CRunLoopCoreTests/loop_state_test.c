@@ -76,10 +76,35 @@ static void test_RLC_STAT_2_no_more_is_written_than_there_is_room_for(void) {
     CHECK_EQUAL(longer.figures.size, sizeof longer.figures);
     CHECK_EQUAL(longer.later, 77);
 
-    rlc_loop_statistics shorter = {.size = sizeof shorter - 1, .runs = 77};
-    CHECK_EQUAL(rlc_loop_read_statistics(loop, &shorter), -EINVAL);
-    CHECK_EQUAL(shorter.size, sizeof shorter - 1);
-    CHECK_EQUAL(shorter.runs, 77);
+    const size_t first_size = offsetof(rlc_loop_statistics, hooks);
+    rlc_loop_statistics shorter = {.size = first_size, .runs = 77, .hooks = 78};
+    CHECK_EQUAL(rlc_loop_read_statistics(loop, &shorter), 0);
+    CHECK_EQUAL(shorter.size, first_size);
+    CHECK_EQUAL(shorter.runs, 0);
+    CHECK_EQUAL(shorter.hooks, 78);
+
+    rlc_loop_statistics too_short = {.size = first_size - 1, .runs = 77};
+    CHECK_EQUAL(rlc_loop_read_statistics(loop, &too_short), -EINVAL);
+    CHECK_EQUAL(too_short.size, first_size - 1);
+    CHECK_EQUAL(too_short.runs, 77);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void ignore_poll(rlc_loop *loop, rlc_hook *hook, void *context) {
+    (void)loop, (void)hook, (void)context;
+}
+
+static void test_RLC_STAT_1_hooks_are_counted_and_described(void) {
+    rlc_loop *loop = make_loop();
+    rlc_hook *hook, *other;
+    CHECK_EQUAL(rlc_loop_add_hook(loop, ignore_poll, NULL, NULL, &hook), 0);
+    CHECK_EQUAL(rlc_loop_add_hook(loop, NULL, ignore_poll, NULL, &other), 0);
+    CHECK_EQUAL(figures_of(loop).hooks, 2);
+    check_text(loop, "loop: not in a run, 0 watches, 0 timers (0 armed, 0 due), 0 posts, 2 hooks\n");
+    rlc_hook_remove(hook);
+    CHECK_EQUAL(figures_of(loop).hooks, 1);
+    rlc_hook_remove(other);
+    check_text(loop, "loop: not in a run, 0 watches, 0 timers (0 armed, 0 due), 0 posts\n");
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
@@ -201,6 +226,7 @@ static void test_RLC_DESCRIBE_3_looking_allocates_and_changes_nothing(void) {
 int main(void) {
     RUN(test_RLC_STAT_1_figures_are_what_is_there);
     RUN(test_RLC_STAT_2_no_more_is_written_than_there_is_room_for);
+    RUN(test_RLC_STAT_1_hooks_are_counted_and_described);
     RUN(test_RLC_STAT_3_a_child_may_look);
     RUN(test_RLC_DESCRIBE_1_in_a_callout);
     RUN(test_RLC_DESCRIBE_1_between_runs);

@@ -22,6 +22,7 @@ typedef struct rlc_loop_statistics {
     uint32_t due_timers;       /**< Of these: due, and not called yet. */
     uint32_t posts;            /**< Nodes that were posted or deferred, and not called yet. */
     uint32_t descriptors;      /**< Descriptors of the loop's own that are open. */
+    uint32_t hooks;            /**< Hooks that were added and not removed. */
 } rlc_loop_statistics;
 
 /**
@@ -30,7 +31,7 @@ typedef struct rlc_loop_statistics {
  * @param loop           The loop.
  * @param ret_statistics The figures. The caller owns the structure and sets its `size` before; the members behind the
  *                       `size` that is there afterwards are not written [RLC-STAT-2].
- * @return 0; -EINVAL (the size is smaller than that of version 0.1). Also in a child of fork(2) [RLC-STAT-3].
+ * @return 0; -EINVAL (the size ends before `hooks`). Also in a child of fork(2) [RLC-STAT-3].
  *
  * Thread: [loop].  Cost: O(posts + due timers).
  */
