@@ -11,6 +11,12 @@ MODEL_PAGES := docs/man/runloopkit.3 $(wildcard docs/man/rlk_*.3)
 MODEL_MODULES := RunLoopKitC RunLoopKit RunLoopEvents RunLoopPorts RunLoopLibc
 MODEL_SOURCES := $(foreach module,$(MODEL_MODULES),$(shell find Sources/$(module) -name '*.swift'))
 
+# How the library starts quickly (docs/PERFORMANCE.md). It has the C++ library in it, as it has Swift's runtime: the dynamic linker
+# looks up some 5,000 names for one of its own. And its relocations are packed, if the C library here can read them (glibc 2.36).
+MODEL_CXX_LIBRARY = $(shell g++ -print-file-name=libstdc++.a)
+MODEL_PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
+	awk '{ split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs" }')
+
 .PHONY: model model-descriptions install-model uninstall-model model-test
 
 # By the sources' names: SwiftPM leaves the objects of files that are gone. Of the toolchain's linkers only lld takes
@@ -19,14 +25,16 @@ MODEL_SOURCES := $(foreach module,$(MODEL_MODULES),$(shell find Sources/$(module
 model: core-install-paths
 	@case $(MODEL_RUNTIME) in contained|system) ;; *) echo "MODEL_RUNTIME is contained or system" >&2; exit 2 ;; esac
 	RLK_NO_BENCHMARKS=1 swift build -c release --target RunLoopKitC
-	@mkdir -p $(MODEL_BUILD)
+	@mkdir -p $(MODEL_BUILD)/cxx
+	@rm -f $(MODEL_BUILD)/cxx/libstdc++.a
+	@$(if $(filter contained,$(MODEL_RUNTIME)),[ ! -e "$(MODEL_CXX_LIBRARY)" ] || ln -s "$(MODEL_CXX_LIBRARY)" $(MODEL_BUILD)/cxx/libstdc++.a)
 	built=$$(RLK_NO_BENCHMARKS=1 swift build -c release --show-bin-path) && \
-	swiftc -emit-library $(if $(filter contained,$(MODEL_RUNTIME)),-static-stdlib) -use-ld=lld -o $(MODEL_BUILD)/$(MODEL_LIBRARY) \
+	swiftc -emit-library $(if $(filter contained,$(MODEL_RUNTIME)),-static-stdlib) -use-ld=lld -L$(MODEL_BUILD)/cxx -o $(MODEL_BUILD)/$(MODEL_LIBRARY) \
 		$$(for source in $(patsubst Sources/%,%,$(MODEL_SOURCES)); do \
 			echo $$built/$${source%%/*}.build/$$(basename $$source).o; done) \
 		$(CORE_SOURCES:%=$$built/CRunLoopCore.build/%.o) \
 		-Xlinker --version-script=packaging/librunloopkit.map -Xlinker -soname=$(MODEL_SONAME) -Xlinker --gc-sections \
-		-Xlinker -z -Xlinker defs -Xlinker -z -Xlinker nodelete -Xlinker --strip-all
+		-Xlinker -z -Xlinker defs -Xlinker -z -Xlinker nodelete -Xlinker --strip-all $(MODEL_PACKED)
 
 # The rule for versions is the core's.
 model-descriptions: core-install-paths
