@@ -46,7 +46,10 @@ struct Verdict {
   let measured: Double?
   let outcome: Outcome
   /// What its gate would be if it was written now.
-  let recorded: Double?
+  var recorded: Double?
+  var reachesTarget = false
+  /// The most that its gate lets pass.
+  var limit: Double?
 }
 
 /// Counts what the targets ask for, each figure once.
@@ -73,12 +76,15 @@ final class Counter {
       sample = self.sample(count, workload, subject).map { $0.value < first.value ? $0 : first }
     }
     guard let sample else {
-      return Verdict(target: target, measured: nil, outcome: .skipped(reason(count)), recorded: nil)
+      return Verdict(target: target, measured: nil, outcome: .skipped(reason(count)))
     }
     let isHeld = target.gate.map { Gate.holds(count, $0, sample, varies: workload.varies) }
-    let recorded = Gate.recorded(count, target: target.target, sample)
+    let recorded = Gate.recorded(count, target: target.target, sample, varies: workload.varies)
     let outcome: Verdict.Outcome = isHeld == nil ? .skipped("no gate yet") : isHeld! ? .passed : .failed
-    return Verdict(target: target, measured: sample.value, outcome: outcome, recorded: recorded)
+    return Verdict(
+      target: target, measured: sample.value, outcome: outcome, recorded: recorded,
+      reachesTarget: target.target.map { Gate.reaches(count, $0, sample) } ?? false,
+      limit: target.gate.map { Gate.limit(count, $0, sample, varies: workload.varies) })
   }
 
   private func sample(_ count: Target.Count, _ workload: Workload, _ subject: Subject) -> Gate.Sample? {

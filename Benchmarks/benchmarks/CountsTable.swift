@@ -3,14 +3,14 @@ struct CountsTable {
   let text: String
 
   init(_ verdicts: [Verdict], isRecorded: Bool) {
-    var lines = [Self.row("", "", "", "measured", "gate", "target", "")]
+    var lines = [Self.row("", "", "", "measured", "gate", "limit", "target", "")]
     for verdict in verdicts {
       let target = verdict.target
       let gate = isRecorded ? verdict.recorded : target.gate
       lines.append(
         Self.row(
           target.workload, target.subject, target.figureName, verdict.measured.map(Figure.count) ?? "",
-          gate.map(Target.text) ?? "-", target.target.map(Target.text) ?? "-",
+          gate.map(Target.text) ?? "-", verdict.limit.map(Figure.count) ?? "-", target.target.map(Target.text) ?? "-",
           isRecorded ? Self.change(verdict) : Self.word(verdict.outcome)))
     }
     let reasons = Set(verdicts.compactMap { Self.reason($0.outcome) }).sorted()
@@ -18,7 +18,7 @@ struct CountsTable {
       lines.append("skipped \(verdicts.filter { Self.reason($0.outcome) == reason }.count): \(reason)")
     }
     let reached = verdicts.filter { $0.target.target != nil && $0.measured != nil }
-    let within = reached.filter { $0.recorded == $0.target.target }
+    let within = reached.filter(\.reachesTarget)
     lines.append("\(within.count) of \(reached.count) counts with a target reach it")
     for verdict in verdicts where verdict.outcome == .failed && !isRecorded {
       let target = verdict.target
@@ -35,7 +35,7 @@ struct CountsTable {
   }
 
   private static func row(_ columns: String...) -> String {
-    let widths = [27, 9, 18, -10, -10, -10]
+    let widths = [27, 9, 18, -10, -10, -10, -10]
     var line = ""
     for (column, width) in zip(columns, widths) {
       line += width > 0 ? column.padded(to: width) : column.aligned(to: -width)
