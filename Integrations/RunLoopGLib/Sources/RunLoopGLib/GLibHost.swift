@@ -1,0 +1,156 @@
+internal import CGLib
+public import RunLoopKit
+
+/// A mode of a run loop as a source of a GMainContext: whoever iterates the context serves the loop.
+///
+/// ```swift
+/// let host = try GLibHost(of: .main)
+/// g_main_loop_run(mainLoop)  // serves GLib, RunLoop.main, DispatchQueue.main and the main actor
+/// ```
+///
+/// GLib makes at most one pass of the loop in each of its iterations, so that neither side starves the other. While
+/// nothing is to be done, both sleep in GLib's poll, and nothing wakes them. The context holds the host until `detach()`
+/// or its own end: a program need not keep it.
+///
+/// Nesting: a GLib callback may run the loop. A callout of the loop may iterate the context, which serves GLib's other
+/// sources; what the loop gets meanwhile waits until the callout has returned, and does not keep GLib from sleeping.
+/// - Thread: The loop's own, which is the one that iterates the context, for all members.
+/// - SeeAlso: `RunLoop.prepareToWait(in:)`; in C, for an `rlc_loop`: `<crunloop/adapters/glib.h>`.
+public final class GLibHost {
+  /// The loop, which the host retains.
+  public let loop: RunLoop
+  /// The mode that the context serves.
+  public let mode: RunLoop.Mode
+  /// Why the context serves the loop no more: what the loop has thrown. Then GLib logs a warning, and the source is
+  /// gone, as after `detach()`.
+  public private(set) var failure: (any Error)?
+
+  private let onStop: (() -> Void)?
+  /// The context owns it. Nil: detached, or the context is gone.
+  private var source: UnsafeMutablePointer<GSource>?
+  private var watch: Watch?
+
+  /// The descriptor as GLib polls it.
+  private struct Watch {
+    let descriptor: RunLoop.HostDescriptor
+    let tag: gpointer
+    var isPolled = true
+  }
+
+  /// Attaches a mode of a loop to a context, until `detach()`.
+  ///
+  /// - Parameters:
+  ///   - loop: The calling thread's. Retained.
+  ///   - mode: Each host serves one mode; a loop may have several hosts.
+  ///   - context: A `GMainContext *`, of which GLib counts the references; nil: the default one.
+  ///   - priority: As of any GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while the loop
+  ///     has work.
+  ///   - onStop: Called on the loop's thread when `stop()` was called by another thread or by GLib's own callbacks, such
+  ///     as `{ g_main_loop_quit(mainLoop) }`. Released with the source. A callout's stop ends the pass that it is in.
+  /// - Throws: As `RunLoop.hostDescriptor(in:)`.
+  @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
+  @discardableResult
+  public init(
+    of loop: RunLoop, in mode: RunLoop.Mode = .default, context: OpaquePointer? = nil, priority: Int32 = 0,
+    onStop: (() -> Void)? = nil
+  ) throws {
+    self.loop = loop
+    self.mode = mode
+    self.onStop = onStop
+    let descriptor = try loop.hostDescriptor(in: mode)
+    let source = HostSource.make(for: self)
+    self.source = source
+    poll(descriptor)
+    g_source_set_priority(source, priority)
+    g_source_attach(source, context)
+    g_source_unref(source)  // the context has its own reference
+  }
+
+  /// Removes the source from its context. The loop lives on, and can be attached again.
+  ///
+  /// - Re-entry: Allowed in callouts of the loop and of GLib.
+  public func detach() {
+    // Its finalization may release the host.
+    withExtendedLifetime(self) { if let source { g_source_destroy(source) } }
+  }
+
+  /// Whether the context serves the loop.
+  public var isAttached: Bool { source.map { g_source_is_destroyed($0) == 0 } ?? false }
+}
+
+// MARK: What GLib calls
+
+extension GLibHost {
+  /// True: there is work, so GLib does not sleep.
+  func prepare() -> Bool {
+    guard failure == nil else { return true }
+    do {
+      let hasWork = try loop.prepareToWait(in: mode)
+      try pollAgain()
+      return hasWork
+    } catch RunLoopError.busy {
+      // A callout of a run that GLib has not asked for iterates the context. The loop is served when it has returned;
+      // until then its descriptor would only keep GLib from sleeping.
+      setPolled(false)
+      return false
+    } catch {
+      return fail(error)
+    }
+  }
+
+  /// True: the descriptor is readable.
+  func check() -> Bool {
+    guard let source, let watch else { return false }
+    return g_source_query_unix_fd(source, watch.tag).rawValue != 0
+  }
+
+  /// One pass. False: the source is to be removed.
+  func dispatch() -> Bool {
+    guard failure == nil else { return false }
+    do {
+      if try loop.runPendingWork(in: mode) == .stopped { onStop?() }
+    } catch RunLoopError.busy {
+    } catch {
+      _ = fail(error)
+    }
+    return failure == nil
+  }
+
+  /// GLib frees the source.
+  func isFinalized() { (source, watch) = (nil, nil) }
+
+  /// True, so that the source is dispatched once more, which removes it.
+  private func fail(_ error: any Error) -> Bool {
+    failure = error
+    // Two strings, which live until the call is over.
+    "the run loop leaves its context: \(error)".withCString { text in
+      withVaList([text]) { g_logv("RunLoopGLib", G_LOG_LEVEL_WARNING, "%s", $0) }
+    }
+    return true
+  }
+}
+
+// MARK: The descriptor
+
+extension GLibHost {
+  private func poll(_ descriptor: RunLoop.HostDescriptor) {
+    guard let source else { return }
+    if let watch { g_source_remove_unix_fd(source, watch.tag) }
+    // The tag of a source that has no such descriptor yet.
+    watch = Watch(
+      descriptor: descriptor, tag: g_source_add_unix_fd(source, descriptor.fileDescriptor, G_IO_IN)!)
+  }
+
+  /// poll(2) needs no second call; a context whose poll function watches with an epoll instance hears by this that the
+  /// number stands for another one.
+  private func pollAgain() throws {
+    let descriptor = try loop.hostDescriptor(in: mode)
+    if descriptor == watch?.descriptor { setPolled(true) } else { poll(descriptor) }
+  }
+
+  private func setPolled(_ isPolled: Bool) {
+    guard let source, let watch, watch.isPolled != isPolled else { return }
+    g_source_modify_unix_fd(source, watch.tag, isPolled ? G_IO_IN : GIOCondition(rawValue: 0))
+    self.watch?.isPolled = isPolled
+  }
+}

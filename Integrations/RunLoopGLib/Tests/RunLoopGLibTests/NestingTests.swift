@@ -1,0 +1,113 @@
+import CGLib
+import Dispatch
+import Glibc
+import RunLoopGLib
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// GLib inside the loop, and the loop inside GLib.
+final class NestingTests: XCTestCase {
+  private let loop = RunLoop.main
+  private let log = Box<[String]>([])
+  private var context: Context!
+  private var host: GLibHost!
+
+  override func setUpWithError() throws {
+    context = Context()
+    host = try GLibHost(of: loop, context: context.pointer)
+  }
+
+  override func tearDown() {
+    host.detach()
+    (host, context) = (nil, nil)
+  }
+
+  private func note(_ text: String) { log.update { $0.append(text) } }
+
+  /// The context in a callout, until GLib's own timeout; how often GLib has polled.
+  private func iterateForAWhile() -> Int {
+    var isOver = false
+    context.onTimeout(milliseconds: 20) {
+      isOver = true
+      return false
+    }
+    let before = Context.polls.value
+    context.turn { isOver }
+    return Context.polls.value - before
+  }
+
+  /// What comes meanwhile waits until the callout has returned, and GLib sleeps nevertheless.
+  func test_RLK_GLIB_5_aMainLoopInACallout() throws {
+    let polls = Box(0)
+    try loop.assumeOnLoop { local in
+      try local.perform { [log] in
+        onOtherThread {
+          DispatchQueue.main.async { log.update { $0.append("queue") } }
+          try? RunLoop.main.perform { log.update { $0.append("block") } }
+        }
+        polls.value = self.iterateForAWhile()
+        self.note("over")
+      }
+    }
+    context.turn { log.value.count == 3 }
+    XCTAssertEqual(log.value.first, "over")
+    XCTAssertEqual(Set(log.value), ["queue", "block", "over"])
+    XCTAssertLessThanOrEqual(polls.value, 6)
+  }
+
+  @MainActor
+  func test_RLK_GLIB_5_aMainLoopInAFunctionOfTheMainQueue() throws {
+    let polls = Box(0)
+    Task { @MainActor in
+      onOtherThread { [log] in
+        DispatchQueue.main.async { log.update { $0.append("queue") } }
+        Task { @MainActor in log.update { $0.append("actor") } }
+      }
+      polls.value = iterateForAWhile()
+      note("over")
+    }
+    context.turn { log.value.count == 3 }
+    XCTAssertEqual(log.value.first, "over")
+    XCTAssertEqual(Set(log.value), ["queue", "actor", "over"])
+    XCTAssertLessThanOrEqual(polls.value, 6)
+  }
+
+  func test_RLK_GLIB_6_theLoopInACallbackOfGLib() throws {
+    context.onIdle { [log, loop] in
+      DispatchQueue.main.async { log.update { $0.append("queue") } }
+      XCTAssertEqual(try? loop.run(for: .seconds(30), returnAfterSourceHandled: true), .handledSource)
+      log.update { $0.append("over") }
+      return false
+    }
+    context.turn { log.value.count == 2 }
+    XCTAssertEqual(log.value, ["queue", "over"])
+    let served = Box(false)
+    onOtherThread { DispatchQueue.main.async { served.value = true } }
+    context.turn { served.value }
+  }
+
+  /// GLib has not asked for that run, so the source is not out of its sight.
+  func test_RLK_GLIB_6_aMainLoopInARunOfACallback() throws {
+    let polls = Box(0)
+    context.onIdle { [log, loop] in
+      do {
+        try loop.assumeOnLoop { local in
+          try local.perform {
+            onOtherThread { try? RunLoop.main.perform { log.update { $0.append("block") } } }
+            polls.value = self.iterateForAWhile()
+            log.update { $0.append("over") }
+          }
+          try loop.run(for: .zero)
+        }
+      } catch {
+        XCTFail("\(error)")
+      }
+      return false
+    }
+    context.turn { log.value.count == 2 }
+    XCTAssertEqual(log.value, ["over", "block"])
+    XCTAssertLessThanOrEqual(polls.value, 6)
+  }
+}
