@@ -36,6 +36,7 @@ int rlc_loop_add_hook(
     TAILQ_INSERT_TAIL(&loop->hooks, hook, link);
     loop->hook_count++;
     loop->has_prelude = true;
+    rlc_loop_end_blind_skips(loop);
     *ret_hook = hook;
     return 0;
 }

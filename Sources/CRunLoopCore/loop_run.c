@@ -3,6 +3,7 @@
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /*
@@ -14,19 +15,29 @@ enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 
 /* Timers that tolerate less have the timer's descriptor, which the kernel does not delay. */
 enum { TOLERANT_NS = 100 * 1000 };
 
+/* As many events are looked through for the timer's before the clock is read. */
+enum { FEW_EVENTS = RLC_BATCH_MIN - 1 };
+
 /* ---- polls of the kernel, called looks ---- */
 
 /** While looks are left out, which is for SKIPPING_NS_MAX after the last at most: no timer is due soon. */
-static bool is_far_from_timers(const rlc_loop *loop) {
-    return !rlc_loop_has_timers(loop) || rlc_timer_heap_earliest_key(loop->heap) > loop->looked_ns + FAR_NS;
+static inline bool is_far_from_timers(const rlc_loop *loop) {
+    return loop->timers_at_ns > loop->looked_ns + FAR_NS;
+}
+
+/** The same where the heap may be asked: dates may have been taken back. */
+__attribute__((noinline)) static bool is_really_far_from_timers(rlc_loop *loop) {
+    if (!is_far_from_timers(loop))
+        rlc_loop_note_timers(loop);
+    return is_far_from_timers(loop);
 }
 
 /**
  * How many looks may be left out before the clock is read again: few at first, so that long callouts are noticed; many
  * at once if the last time all of them together were short.
  */
-static uint32_t next_skips(const rlc_loop *loop) {
-    if (!is_far_from_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
+static uint32_t next_skips(rlc_loop *loop) {
+    if (!is_really_far_from_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
         return 1;
     return loop->is_brisk || loop->skipped_looks > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_looks;
 }
@@ -69,7 +80,7 @@ static uint64_t margin(rlc_loop *loop) {
  * timer's descriptor is set.
  */
 static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_ns) {
-    if (wake_at_ns == loop->limited_by_ns || wake_at_ns >= rlc_timer_port_armed(loop->timer_port))
+    if (wake_at_ns == loop->limited_by_ns || wake_at_ns >= loop->told_at_ns)
         return false;
     uint64_t tolerance_ns = rlc_timer_heap_wake_tolerance(loop->heap);
     if (tolerance_ns < TOLERANT_NS || tolerance_ns / 2 < margin(loop))
@@ -80,19 +91,24 @@ static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_
     return true;
 }
 
+/** 1 or -errno. Apart, so that the usual wait saves fewer registers. */
+__attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadline_ns) {
+    uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap);
+    rlc_loop_note_timers(loop);
+    if (loop->heap->knows_tolerance && deadline_ns != NULL && limits_wait(loop, wake_at_ns, deadline_ns))
+        return 1;
+    int status = rlc_timer_port_want(loop->timer_port, wake_at_ns);
+    loop->told_at_ns = rlc_timer_port_armed(loop->timer_port);
+    return status < 0 ? status : 1;
+}
+
 int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     if (!rlc_wakeup_word_sleeps(loop->wakeup))
         return 0;
     /* From here on every waker writes. What was published before is seen now. */
     if (rlc_loop_is_stopped(loop) || rlc_has_posts(&loop->posts))
         return 0;
-    if (!rlc_loop_has_timers(loop))
-        return 1;
-    uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap);
-    if (loop->heap->knows_tolerance && deadline_ns != NULL && limits_wait(loop, wake_at_ns, deadline_ns))
-        return 1;
-    int status = rlc_timer_port_want(loop->timer_port, wake_at_ns);
-    return status < 0 ? status : 1;
+    return rlc_loop_has_untold_timer(loop) ? tell_kernel(loop, deadline_ns) : 1;
 }
 
 /** Spins, if the loop's host has asked for it. True if there is something to do now. */
@@ -123,6 +139,24 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     return status == -EINTR ? 0 : status;
 }
 
+/**
+ * True if no timer is due, since the kernel would have told: this pass has fetched something, and the timer's
+ * descriptor, which is set for the first one, has not expired. More events than a few are not looked through; so few
+ * also leave room in the batch.
+ */
+static inline bool is_told_of_timers(const rlc_loop *loop, bool holds_batch) {
+    const rlc_port_set *set = loop->set;
+    if (loop->timers_at_ns == RLC_TIME_FOREVER)
+        return true;
+    if (holds_batch || rlc_loop_has_untold_timer(loop) || set->fetched == 0 || set->fetched > FEW_EVENTS)
+        return false;
+    for (uint32_t i = 0; i < set->fetched; i++) {
+        if (set->batch->events[i].data.u64 == loop->timer_token.bits)
+            return false;
+    }
+    return true;
+}
+
 /* ---- callouts ---- */
 
 static rlc_port *take_event(rlc_port_set *set, uint32_t *ret_ready) {
@@ -146,6 +180,7 @@ static bool call_events(rlc_loop *loop) {
             called = true;
         } else if (port->context != NULL) {
             rlc_timer_port_note_expiry(port->context);
+            loop->told_at_ns = RLC_TIME_FOREVER;
         }
     }
     loop->set->is_trusted = false;
@@ -172,12 +207,22 @@ static inline int call_posts(rlc_loop *loop, rlc_post_node *node) {
 
 /* ---- a pass ---- */
 
+/** In builds with internal checks: what is kept of the timers agrees with the heap and the timer's descriptor. */
+static inline void check_dates(const rlc_loop *loop) {
+#ifdef RLC_INTERNAL_CHECKS
+    assert(loop->heap == NULL || loop->timers_at_ns <= rlc_timer_heap_earliest_key(loop->heap));
+    assert(loop->timer_port == NULL || loop->told_at_ns == rlc_timer_port_armed(loop->timer_port));
+#endif
+    (void)loop;
+}
+
 static inline void collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
-    if (rlc_timer_heap_earliest_key(loop->heap) <= now_ns)
+    if (loop->timers_at_ns <= now_ns)
         rlc_loop_collect_due_timers(loop, now_ns);
 }
 
 int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
+    check_dates(loop);
     if (loop->has_prelude) {
         if (loop->hook_count > 0 && !loop->is_prepared)
             return rlc_loop_pass_with_hooks(loop, deadline_ns, outcome);
@@ -192,7 +237,8 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
             return status;
         rlc_port_set_trust(loop->set);
     }
-    if (rlc_loop_has_timers(loop) && !(skips_look && is_far_from_timers(loop)))
+    bool needs_no_clock = skips_look ? is_far_from_timers(loop) : is_told_of_timers(loop, holds_batch);
+    if (!needs_no_clock)
         collect_due_timers(loop, rlc_loop_now(loop));
     if (loop->taken == NULL)
         loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
@@ -210,23 +256,32 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     return call_posts(loop, loop->taken);
 }
 
-static inline bool may_forget_timers(const rlc_loop *loop) {
-    return loop->heap == NULL || (rlc_slot_list_is_empty(&loop->due) && is_far_from_timers(loop));
+static inline bool has_queued(const rlc_loop *loop) {
+    return loop->deferred != NULL || rlc_has_posts(&loop->posts);
 }
 
 /** True if the next pass would call nothing but posts, unless it polls the kernel. */
-static bool has_only_posts(const rlc_loop *loop) {
-    return (loop->deferred != NULL || rlc_has_posts(&loop->posts)) && !loop->has_prelude &&
-           !rlc_port_set_has_events(loop->set) && may_forget_timers(loop);
+static bool has_only_posts(rlc_loop *loop) {
+    return has_queued(loop) && !loop->has_prelude && !rlc_port_set_has_events(loop->set) &&
+           rlc_slot_list_is_empty(&loop->failed) && rlc_slot_list_is_empty(&loop->due) &&
+           is_really_far_from_timers(loop);
 }
 
-/** Makes such passes, one after the other. RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD. */
+/**
+ * Makes such passes, one after the other. That they are such ones is asked before a row of them, which ends with the
+ * blind skips: whatever else may change it ends these. RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD.
+ */
 static int serve_posts(rlc_loop *loop) {
     while (has_only_posts(loop) && may_skip_look(loop)) {
-        if (call_posts(loop, rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts))) < 0)
-            return -ECHILD;
-        if (rlc_loop_is_stopped(loop))
-            return RLC_RUN_STOPPED;
+        while (true) {
+            if (call_posts(loop, rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts))) < 0)
+                return -ECHILD;
+            if (rlc_loop_is_stopped(loop))
+                return RLC_RUN_STOPPED;
+            if (loop->blind_skips == 0 || !has_queued(loop) || !is_far_from_timers(loop))
+                break;
+            loop->blind_skips--;
+        }
     }
     return 0;
 }
@@ -250,6 +305,8 @@ void rlc_loop_enter(rlc_loop *loop) {
 void rlc_loop_leave(rlc_loop *loop) {
     if (--loop->depth == 0)
         free_removed(loop);
+    else
+        rlc_loop_end_blind_skips(loop); /* it may have left events */
 }
 
 /** Makes one pass and decides what follows: a result, 0 to continue, or -errno. */

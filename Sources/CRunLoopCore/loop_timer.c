@@ -33,6 +33,7 @@ static int set_up_timers(rlc_loop *loop) {
         return status;
     }
     loop->timer_port = port;
+    loop->timer_token = token;
     return 0;
 }
 
@@ -67,6 +68,12 @@ static void leave_due(rlc_loop *loop, rlc_timer *timer) {
 
 /* ---- arming ---- */
 
+static inline void set(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
+    if (deadline_ns < loop->timers_at_ns)
+        loop->timers_at_ns = deadline_ns;
+    rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
+}
+
 /* Apart, so that the usual way saves no registers. */
 __attribute__((noinline)) static int arm_due(
     rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns) {
@@ -84,7 +91,7 @@ int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, 
     timer->member.marks[RLC_TIMER_ARMED] = true;
     if (is_due(timer))
         return arm_due(timer, deadline_ns, interval_ns, tolerance_ns);
-    rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
+    set(loop, timer, deadline_ns, tolerance_ns);
     return 0;
 }
 
@@ -115,6 +122,7 @@ void rlc_loop_free_removed_timers(rlc_loop *loop) {
 
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
     rlc_timer_heap_collect(loop->heap, now_ns, join_due, loop);
+    rlc_loop_note_timers(loop);
 }
 
 __attribute__((noinline)) /* Stack traces and profiles tell the kinds of callouts apart by these names. */
@@ -136,7 +144,7 @@ static void call_timer(rlc_loop *loop, rlc_timer *timer) {
         return;
     uint64_t now_ns = loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
     uint64_t next_ns = rlc_time_next_in_phase(deadline_ns, timer->interval_ns, now_ns);
-    rlc_timer_heap_set(loop->heap, &timer->member, next_ns, tolerance_ns);
+    set(loop, timer, next_ns, tolerance_ns);
 }
 
 bool rlc_loop_call_due_timers(rlc_loop *loop) {

@@ -27,6 +27,7 @@ static void make_pending(rlc_watch *watch) {
     rlc_port_assign(&watch->port, RLC_PORT_PENDING, true);
     append(&watch->loop->pending, watch);
     watch->loop->has_prelude = true;
+    rlc_loop_end_blind_skips(watch->loop);
 }
 
 static void leave_lists(rlc_watch *watch) {
@@ -108,6 +109,7 @@ int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
         return -ECHILD;
     if (is_removed(watch))
         return -ENOENT;
+    rlc_loop_end_blind_skips(loop);
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
         return rlc_port_set_change_interest(loop->set, &watch->port, interest & (RLC_READABLE | RLC_WRITABLE));
     watch->port.interest = (uint8_t)(interest & (RLC_READABLE | RLC_WRITABLE));
@@ -122,6 +124,7 @@ void rlc_watch_remove(rlc_watch *watch) {
     if (watch == NULL || is_removed(watch))
         return;
     rlc_loop *loop = watch->loop;
+    rlc_loop_end_blind_skips(loop); /* what shares its number may be refused */
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
         withdraw(loop, &watch->port);
     else

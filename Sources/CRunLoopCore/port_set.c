@@ -5,8 +5,6 @@
 
 #include <errno.h>
 
-enum { FIRST_BATCH = 4 };
-
 /* ---- life ---- */
 
 int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set) {
@@ -21,14 +19,14 @@ int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_po
     rlc_port_set *set = rlc_memory_zeroed(memory, sizeof *set);
     if (set == NULL)
         return -ENOMEM;
-    set->batch = rlc_batch_create(memory, FIRST_BATCH);
+    set->batch = rlc_batch_create(memory, RLC_BATCH_MIN);
     int fd = set->batch == NULL ? -ENOMEM : kernel->epoll_create(kernel->context);
     if (fd < 0) {
         rlc_memory_free(memory, set->batch);
         rlc_memory_free(memory, set);
         return fd;
     }
-    set->next_capacity = FIRST_BATCH;
+    set->next_capacity = RLC_BATCH_MIN;
     set->kernel = kernel;
     rlc_slot_table_init(&set->ports, record_size);
     set->fork_generation = rlc_fork_generation();

@@ -13,7 +13,8 @@
  * without a timer that is due within 100 ms measures these by a clock that it reads at least every sixteenth pass
  * [RLC-COST-2]. So a timer further off may come up to 15 passes late, once, if posts become slow of a sudden. A pass
  * that polls reads the clock once if there are timers, and a second time only before it sleeps for a date that is new
- * [RLC-COST-4].
+ * [RLC-COST-4]; it does not where the poll has fetched a few events, and the timerfd, set for the first timer, is not
+ * among them: the kernel would have told [RLC-COST-6].
  *
  * Runs nest: a callout may run the loop. Events, due timers and posts that the outer pass has fetched and not called
  * yet are called by the inner run, and only there [RLC-WATCH-7, RLC-DATE-8]. A watch or a repeating timer whose callout

@@ -46,6 +46,9 @@ struct rlc_loop {
     rlc_port_set *set;
     rlc_wakeup_port *wakeup;
     rlc_timer_port *timer_port; /**< With the first timer, as is the heap. */
+    rlc_token timer_token;      /**< Its descriptor's, in the set. */
+    uint64_t timers_at_ns; /**< No timer of the heap is due before: what the heap said, or an earlier date since. */
+    uint64_t told_at_ns;   /**< rlc_timer_port_armed: what is due then or later the kernel will tell. */
     rlc_timer_heap *heap;
     rlc_post_queue posts;
     rlc_post_node *deferred, **deferred_end; /**< Oldest first; the end is NULL once destroy has begun. */
@@ -109,17 +112,26 @@ static inline bool rlc_loop_has_timers(const rlc_loop *loop) {
     return loop->heap != NULL && rlc_timer_heap_has_armed(loop->heap);
 }
 
+/** Asks the heap, whose timers may be fewer, or later, by now. */
+static inline void rlc_loop_note_timers(rlc_loop *loop) {
+    loop->timers_at_ns = loop->heap == NULL ? RLC_TIME_FOREVER : rlc_timer_heap_earliest_key(loop->heap);
+}
+
 /**
  * True if a timer may be due of which the kernel will not tell: its timer is armed for no moment that is early enough,
  * or has expired. If not, a wait that begins now ends when the first timer is due.
  */
 static inline bool rlc_loop_has_untold_timer(const rlc_loop *loop) {
-    return rlc_loop_has_timers(loop) &&
-           rlc_timer_heap_earliest_key(loop->heap) < rlc_timer_port_armed(loop->timer_port);
+    return loop->timers_at_ns < loop->told_at_ns;
 }
 
 static inline bool rlc_loop_has_due_timer(const rlc_loop *loop) {
     return rlc_loop_has_timers(loop) && rlc_timer_heap_first(loop->heap) <= rlc_loop_now(loop);
+}
+
+/** The next pass may have more to do than to call posts. */
+static inline void rlc_loop_end_blind_skips(rlc_loop *loop) {
+    loop->blind_skips = 0;
 }
 
 /** True if something can be called without asking the kernel or the clock. */

@@ -8,9 +8,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum {
-    RLC_BATCH_MAX = 128
-}; /* epoll_wait(2) copies at most this many; further events stay queued in the kernel, none is lost */
+/* epoll_wait(2) copies at most as many events as the batch has room for; others stay in the kernel, none is lost. */
+enum { RLC_BATCH_MIN = 4, RLC_BATCH_MAX = 128 };
 
 /** Only the owner of a number, its newest member that is no orphan, can be registered: with older ones that share it,
  * for all of them. */

@@ -74,6 +74,8 @@ int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_
 
 /** As rlc_timer_heap_insert. */
 int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer);
+/** The first tolerance makes room for all members'. False if there is no memory. */
+bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap);
 void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer);
 /** For every deadline but never. */
 void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns);

@@ -1,0 +1,155 @@
+/* A deadline heap's members and their memory; nothing here is on a pass's way. */
+#include "memory.h"
+#include "timer_heap_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+enum { LEAST_GROWTH = 4 };
+
+int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_timer_heap **ret_heap) {
+    rlc_timer_heap *heap = rlc_memory_zeroed(memory, sizeof *heap);
+    if (heap == NULL)
+        return -ENOMEM;
+    heap->memory = memory;
+    rlc_slot_table_init(&heap->timers, record_size);
+    *ret_heap = heap;
+    return 0;
+}
+
+int rlc_timer_heap_create(rlc_timer_heap **ret_heap) {
+    return rlc_timer_heap_create_for(NULL, sizeof(rlc_heap_timer), ret_heap);
+}
+
+void rlc_timer_heap_destroy(rlc_timer_heap *heap) {
+    if (heap == NULL)
+        return;
+    const rlc_kernel *memory = heap->memory;
+    rlc_slot_table_finish(&heap->timers, memory);
+    for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++)
+        rlc_memory_free(memory, heap->heaps[which].entries);
+    rlc_memory_free(memory, heap->heaps[RLC_EXACT].positions);
+    rlc_memory_free(memory, heap->heaps[RLC_LATEST].positions);
+    rlc_memory_free(memory, heap->latest_ns);
+    rlc_memory_free(memory, heap);
+}
+
+/** False if there is no memory; the array is as it was then. */
+static bool grow(const rlc_timer_heap *heap, void *array, size_t size) {
+    void **place = array;
+    void *grown = rlc_memory_resize(heap->memory, *place, size);
+    if (grown != NULL)
+        *place = grown;
+    return grown != NULL;
+}
+
+static bool grow_entries(rlc_timer_heap *heap, unsigned which, uint32_t room) {
+    return grow(heap, &heap->heaps[which].entries, room * sizeof(rlc_deadline_entry));
+}
+
+static bool grow_positions(rlc_timer_heap *heap, unsigned which, uint32_t room) {
+    return grow(heap, &heap->heaps[which].positions, room * sizeof(uint32_t));
+}
+
+static bool grow_for_tolerance(rlc_timer_heap *heap, uint32_t room) {
+    return grow_entries(heap, RLC_TOLERANT, room) && grow_entries(heap, RLC_LATEST, room) &&
+           grow_positions(heap, RLC_LATEST, room) && grow(heap, &heap->latest_ns, room * sizeof(uint64_t));
+}
+
+static int reserve_one(rlc_timer_heap *heap) {
+    int status = rlc_slot_table_reserve(&heap->timers, heap->memory);
+    if (status < 0 || heap->timers.count < heap->room)
+        return status;
+    /* An eighth: large blocks grow without being copied, and what is not used yet is not paid for. */
+    uint32_t room = heap->room + heap->room / 8 + LEAST_GROWTH;
+    if (!grow_entries(heap, RLC_EXACT, room) || !grow_positions(heap, RLC_EXACT, room))
+        return -ENOMEM;
+    heap->heaps[RLC_TOLERANT].positions = heap->heaps[RLC_EXACT].positions;
+    if (heap->knows_tolerance && !grow_for_tolerance(heap, room))
+        return -ENOMEM;
+    heap->room = room;
+    return 0;
+}
+
+bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap) {
+    if (!grow_for_tolerance(heap, heap->room))
+        return false;
+    memset(heap->heaps[RLC_LATEST].positions, 0xff, heap->room * sizeof(uint32_t)); /* RLC_NOT_IN_HEAP */
+    memset(heap->latest_ns, 0, heap->room * sizeof(uint64_t));
+    heap->knows_tolerance = true;
+    return true;
+}
+
+int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer) {
+    int status = reserve_one(heap);
+    if (status < 0)
+        return status;
+    rlc_heap_timer *timer = (rlc_heap_timer *)(void *)rlc_slot_table_claim(&heap->timers);
+    *timer = (rlc_heap_timer){.slot = timer->slot, .context = context};
+    heap->heaps[RLC_EXACT].positions[timer->slot.number] = RLC_NOT_IN_HEAP;
+    if (heap->knows_tolerance) {
+        heap->heaps[RLC_LATEST].positions[timer->slot.number] = RLC_NOT_IN_HEAP;
+        heap->latest_ns[timer->slot.number] = 0;
+    }
+    *ret_timer = timer;
+    return 0;
+}
+
+int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_token) {
+    rlc_heap_timer *timer;
+    int status = rlc_timer_heap_add(heap, context, &timer);
+    if (status == 0)
+        *ret_token = rlc_slot_token(&timer->slot);
+    return status;
+}
+
+bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token) {
+    const rlc_heap_timer *timer = rlc_slot_table_find(&heap->timers, token);
+    return timer != NULL && rlc_heap_timer_is_armed(timer);
+}
+
+size_t rlc_timer_heap_count(const rlc_timer_heap *heap) {
+    return heap->timers.count;
+}
+
+void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position) {
+    while (*position < heap->timers.touched) {
+        const rlc_heap_timer *timer = rlc_slot_table_at(&heap->timers, (*position)++);
+        if (rlc_slot_is_live(&timer->slot))
+            return timer->context;
+    }
+    return NULL;
+}
+
+uint64_t rlc_timer_heap_moves(const rlc_timer_heap *heap) {
+    return heap->heaps[RLC_EXACT].moves + heap->heaps[RLC_TOLERANT].moves + heap->heaps[RLC_LATEST].moves;
+}
+
+void rlc_timer_heap_set_sequence(rlc_timer_heap *heap, uint32_t sequence) {
+    heap->sequence = sequence;
+}
+
+#ifdef RLC_INTERNAL_CHECKS
+static void verify_heap(const rlc_timer_heap *heap, unsigned which) {
+    const rlc_deadline_heap *deadlines = &heap->heaps[which];
+    for (uint32_t i = 0; i < deadlines->count; i++) {
+        const rlc_deadline_entry *entries = deadlines->entries;
+        const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_deadline_entry_slot(entries[i]));
+        assert(rlc_slot_is_live(&timer->slot));
+        assert(deadlines->positions[timer->slot.number] == i);
+        assert(rlc_heap_timer_is_armed(timer) && (which == RLC_EXACT) == !rlc_timer_heap_tolerates(heap, timer));
+        assert(!rlc_deadline_entry_is_before(rlc_timer_heap_wanted(heap, timer, which), entries[i]));
+        assert(i == 0 || !rlc_deadline_entry_is_before(entries[i], entries[(i - 1) / RLC_HEAP_ARITY]));
+        assert(i > 0 || !deadlines->is_settled ||
+               entries[0].deadline_ns == rlc_timer_heap_wanted(heap, timer, which).deadline_ns);
+    }
+}
+
+void rlc_timer_heap_verify(const rlc_timer_heap *heap) {
+    for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++)
+        verify_heap(heap, which);
+    assert(heap->heaps[RLC_TOLERANT].count == heap->heaps[RLC_LATEST].count);
+    assert(heap->timers.count <= heap->room);
+}
+#endif
