@@ -68,7 +68,8 @@ static void leave_due(rlc_loop *loop, rlc_timer *timer) {
 
 /* ---- arming ---- */
 
-static inline void set(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
+__attribute__((always_inline)) static inline void set(
+    rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
     if (deadline_ns < loop->timers_at_ns)
         loop->timers_at_ns = deadline_ns;
     rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
