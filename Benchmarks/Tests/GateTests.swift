@@ -40,6 +40,14 @@ import Testing
     #expect(Gate.recorded(.bytes, target: 96, sample(96.1), varies: false) == 96)
   }
 
+  @Test func whatIsRecordedLetsItsOwnSamplePass() {
+    let reached = Gate.Sample(value: 3.003, operations: 4000)
+    #expect(Gate.reaches(.systemCalls, 3, reached))
+    let gate = Gate.recorded(.systemCalls, target: 3, reached, varies: false)
+    #expect(gate == 3.01)
+    #expect(Gate.holds(.systemCalls, gate, reached, varies: false))
+  }
+
   @Test func aTargetThatIsReachedIsTheGateWhereChanceHasAPart() {
     #expect(Gate.recorded(.systemCalls, target: 2.5, sample(2.1), varies: true) == 2.5)
     #expect(Gate.recorded(.systemCalls, target: 2.5, sample(2.71), varies: true) == 2.71)
