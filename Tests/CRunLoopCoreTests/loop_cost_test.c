@@ -162,14 +162,6 @@ static void test_RLC_COST_3_a_timer_pass_is_two_calls(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
-static unsigned long clock_reads;
-
-static uint64_t count_and_tell_time(void *context, rlc_clock clock) {
-    (void)context, (void)clock;
-    clock_reads++;
-    return kernel.time_ns;
-}
-
 static const uint64_t far_off = UINT64_C(1000000000000);
 
 static rlc_loop *make_loop_with_timer(int *fired, uint64_t deadline_ns) {

@@ -4,14 +4,6 @@
 
 #include <sys/eventfd.h>
 
-static unsigned long clock_reads;
-
-static uint64_t count_and_tell_time(void *context, rlc_clock clock) {
-    (void)context, (void)clock;
-    clock_reads++;
-    return kernel.time_ns;
-}
-
 static const uint64_t far_off = UINT64_C(1000000000000);
 
 static rlc_loop *make_counting_loop(void) {
