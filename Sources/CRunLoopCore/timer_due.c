@@ -1,5 +1,7 @@
 #include "timer_heap_internal.h"
 
+#include <crunloop/clock.h>
+
 /** Brings the first entry's key up to date. True if it was. */
 static bool settle_first(rlc_timer_heap *heap, unsigned which) {
     rlc_deadline_heap *deadlines = &heap->heaps[which];
@@ -46,18 +48,28 @@ uint64_t rlc_timer_heap_first(rlc_timer_heap *heap) {
     return first == NULL ? RLC_TIME_FOREVER : first->deadline_ns;
 }
 
+/** Among the timers with tolerance the first to be late, or NULL, and when that is. */
+static const rlc_deadline_entry *first_late(rlc_timer_heap *heap, uint64_t *ret_latest_ns) {
+    const rlc_deadline_entry *first = first_of(heap, heap->keeps_latest ? RLC_LATEST : RLC_TOLERANT);
+    *ret_latest_ns = RLC_TIME_FOREVER;
+    if (first != NULL)
+        *ret_latest_ns = rlc_time_add(first->deadline_ns, heap->keeps_latest ? 0 : heap->shared_tolerance_ns);
+    return first;
+}
+
 __attribute__((noinline)) static uint64_t wake_at(rlc_timer_heap *heap) {
-    const rlc_deadline_entry *exact = first_of(heap, RLC_EXACT), *latest = first_of(heap, RLC_LATEST);
-    uint64_t exact_ns = exact == NULL ? RLC_TIME_FOREVER : exact->deadline_ns;
-    uint64_t latest_ns = latest == NULL ? RLC_TIME_FOREVER : latest->deadline_ns;
+    const rlc_deadline_entry *exact = first_of(heap, RLC_EXACT);
+    uint64_t exact_ns = exact == NULL ? RLC_TIME_FOREVER : exact->deadline_ns, latest_ns;
+    (void)first_late(heap, &latest_ns);
     return exact_ns < latest_ns ? exact_ns : latest_ns;
 }
 
 uint64_t rlc_timer_heap_wake_tolerance(rlc_timer_heap *heap) {
-    const rlc_deadline_entry *exact = first_of(heap, RLC_EXACT), *latest = first_of(heap, RLC_LATEST);
-    if (latest == NULL || (exact != NULL && exact->deadline_ns <= latest->deadline_ns))
+    uint64_t latest_ns;
+    const rlc_deadline_entry *exact = first_of(heap, RLC_EXACT), *late = first_late(heap, &latest_ns);
+    if (late == NULL || (exact != NULL && exact->deadline_ns <= latest_ns))
         return 0;
-    return rlc_timer_heap_tolerance(heap, rlc_timer_heap_at(heap, rlc_deadline_entry_slot(*latest)));
+    return rlc_timer_heap_tolerance(heap, rlc_timer_heap_at(heap, rlc_deadline_entry_slot(*late)));
 }
 
 uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap) {
@@ -148,7 +160,7 @@ size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_ti
                            (i < exact_end && rlc_deadline_entry_is_before(exact->entries[i], tolerant->entries[j]));
         uint32_t slot = rlc_deadline_entry_slot(takes_exact ? exact->entries[i++] : tolerant->entries[j++]);
         exact->positions[slot] = RLC_NOT_IN_HEAP;
-        if (!takes_exact)
+        if (!takes_exact && heap->keeps_latest)
             rlc_deadline_heap_take_out(&heap->heaps[RLC_LATEST], slot);
         rlc_heap_timer *timer = rlc_timer_heap_at(heap, slot);
         timer->sequence = 0;

@@ -13,7 +13,8 @@ static void disarm(rlc_timer_heap *heap, rlc_heap_timer *timer) {
         return;
     }
     rlc_deadline_heap_take_out(&heap->heaps[RLC_TOLERANT], timer->slot.number);
-    rlc_deadline_heap_take_out(&heap->heaps[RLC_LATEST], timer->slot.number);
+    if (heap->keeps_latest)
+        rlc_deadline_heap_take_out(&heap->heaps[RLC_LATEST], timer->slot.number);
 }
 
 /** Brings every key up to date and sorts each heap; a sorted array is a heap. */
@@ -51,18 +52,46 @@ static uint32_t next_sequence(rlc_timer_heap *heap) {
     return ++heap->sequence;
 }
 
+/** Puts all that tolerate into RLC_LATEST, sorted: a sorted array is a heap. */
+static void begin_latest(rlc_timer_heap *heap) {
+    const rlc_deadline_heap *tolerant = &heap->heaps[RLC_TOLERANT];
+    rlc_deadline_heap *latest = &heap->heaps[RLC_LATEST];
+    for (uint32_t i = 0; i < tolerant->count; i++) {
+        const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_deadline_entry_slot(tolerant->entries[i]));
+        latest->entries[i] = rlc_timer_heap_wanted(heap, timer, RLC_LATEST);
+    }
+    latest->count = tolerant->count;
+    latest->is_settled = true;
+    rlc_deadline_entries_sort(latest->entries, latest->count);
+    for (uint32_t i = 0; i < latest->count; i++)
+        rlc_deadline_heap_put(latest, i, latest->entries[i]);
+    heap->keeps_latest = true;
+}
+
+/** Before a timer is armed with tolerance. */
+static void note_tolerance(rlc_timer_heap *heap, uint64_t tolerance_ns) {
+    if (heap->heaps[RLC_TOLERANT].count == 0) {
+        heap->keeps_latest = false;
+        heap->shared_tolerance_ns = tolerance_ns;
+    } else if (tolerance_ns != heap->shared_tolerance_ns && !heap->keeps_latest) {
+        begin_latest(heap);
+    }
+}
+
 static void place(
     rlc_timer_heap *heap, rlc_heap_timer *timer, uint32_t sequence, uint64_t deadline_ns, uint64_t tolerance_ns) {
     bool tolerates = tolerance_ns > 0 && (heap->knows_tolerance || rlc_timer_heap_learn_tolerance(heap));
     if (rlc_timer_heap_tolerates(heap, timer) != tolerates)
         disarm(heap, timer);
+    if (tolerates)
+        note_tolerance(heap, tolerance_ns);
     timer->sequence = sequence;
     timer->deadline_ns = deadline_ns;
     rlc_deadline_heap_put_in(
         &heap->heaps[tolerates ? RLC_TOLERANT : RLC_EXACT], rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
     if (heap->knows_tolerance)
         heap->latest_ns[timer->slot.number] = rlc_time_add(deadline_ns, tolerates ? tolerance_ns : 0);
-    if (tolerates)
+    if (tolerates && heap->keeps_latest)
         rlc_deadline_heap_put_in(&heap->heaps[RLC_LATEST], rlc_timer_heap_wanted(heap, timer, RLC_LATEST));
     rlc_timer_heap_check(heap);
 }

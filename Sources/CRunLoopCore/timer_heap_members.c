@@ -3,6 +3,7 @@
 #include "timer_heap_internal.h"
 
 #include <assert.h>
+#include <crunloop/clock.h>
 #include <errno.h>
 #include <string.h>
 
@@ -139,6 +140,8 @@ static void verify_heap(const rlc_timer_heap *heap, unsigned which) {
         assert(rlc_slot_is_live(&timer->slot));
         assert(deadlines->positions[timer->slot.number] == i);
         assert(rlc_heap_timer_is_armed(timer) && (which == RLC_EXACT) == !rlc_timer_heap_tolerates(heap, timer));
+        assert(which != RLC_TOLERANT || heap->keeps_latest ||
+               heap->latest_ns[timer->slot.number] == rlc_time_add(timer->deadline_ns, heap->shared_tolerance_ns));
         assert(!rlc_deadline_entry_is_before(rlc_timer_heap_wanted(heap, timer, which), entries[i]));
         assert(i == 0 || !rlc_deadline_entry_is_before(entries[i], entries[(i - 1) / RLC_HEAP_ARITY]));
         assert(i > 0 || !deadlines->is_settled ||
@@ -149,7 +152,7 @@ static void verify_heap(const rlc_timer_heap *heap, unsigned which) {
 void rlc_timer_heap_verify(const rlc_timer_heap *heap) {
     for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++)
         verify_heap(heap, which);
-    assert(heap->heaps[RLC_TOLERANT].count == heap->heaps[RLC_LATEST].count);
+    assert(heap->heaps[RLC_LATEST].count == (heap->keeps_latest ? heap->heaps[RLC_TOLERANT].count : 0));
     assert(heap->timers.count <= heap->room);
 }
 #endif

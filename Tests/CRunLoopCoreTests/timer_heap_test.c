@@ -341,6 +341,14 @@ static uint64_t model_wake_at(void) {
     return wake_at;
 }
 
+/** Of all that are armed until it changes; 0: each has its own. */
+static uint32_t shared_tolerance;
+
+static uint64_t random_tolerance(void) {
+    uint32_t own = random_below(40);
+    return random_below(2) * (shared_tolerance != 0 ? shared_tolerance : own);
+}
+
 static void random_change(rlc_timer_heap *heap) {
     model_timer *timer = &model[random_below(MODEL)];
     uint32_t what = random_below(20);
@@ -352,7 +360,7 @@ static void random_change(rlc_timer_heap *heap) {
         CHECK_EQUAL(rlc_timer_heap_remove(heap, timer->token), 0);
         timer->exists = false;
     } else {
-        uint64_t tolerance = random_below(2) * random_below(40);
+        uint64_t tolerance = random_tolerance();
         timer->deadline = what == 1 ? RLC_TIME_FOREVER : random_below(100);
         timer->latest = timer->deadline + tolerance;
         timer->sequence = ++model_sequence;
@@ -435,9 +443,66 @@ static void test_random_operations_against_a_model(void) {
         }
         if (random_below(16) == 0)
             take_all_due(heap, random_below(60));
+        if (random_below(400) == 0) {
+            shared_tolerance = random_below(3) * 7;
+            take_all_due(heap, random_below(2) * 100); /* sometimes nothing is left armed */
+        }
         if (random_below(5000) == 0)
             rlc_timer_heap_set_sequence(heap, UINT32_MAX);
     }
+    rlc_timer_heap_destroy(heap);
+}
+
+enum { CROWD = 500 };
+
+/** Arms a crowd, takes the half of it and the rest, and returns how many entries were moved. */
+static uint64_t moves_of_crowd(rlc_timer_heap *heap, const rlc_token *tokens, uint64_t tolerance_ns) {
+    uint64_t before = rlc_timer_heap_moves(heap);
+    for (uint64_t i = 0; i < CROWD; i++)
+        CHECK_EQUAL(rlc_timer_heap_arm(heap, tokens[i], 1000 + i * 7919 % CROWD, tolerance_ns), 0);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 1000 + tolerance_ns);
+    void *context;
+    rlc_token token;
+    for (int i = 0; i < CROWD / 2; i++)
+        CHECK(rlc_timer_heap_take_due(heap, 1000 + CROWD, &context, &token));
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 1000 + CROWD / 2 + tolerance_ns);
+    CHECK_EQUAL(rlc_timer_heap_take_all(heap, 1000 + CROWD, check_order, &(uint64_t){0}), CROWD / 2);
+    return rlc_timer_heap_moves(heap) - before;
+}
+
+static void test_RLC_HEAP_14_equal_tolerances_cost_no_more_than_none(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token tokens[CROWD];
+    static uint64_t names_of_crowd[CROWD];
+    for (int i = 0; i < CROWD; i++)
+        tokens[i] = insert(heap, &names_of_crowd[i]);
+    uint64_t moves = moves_of_crowd(heap, tokens, 0);
+    CHECK_EQUAL(moves_of_crowd(heap, tokens, 20), moves);
+    rlc_token other = insert(heap, &names_of_crowd[0]);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, other, 5000, 1), 0);
+    CHECK(moves_of_crowd(heap, tokens, 30) > moves);
+    check_next(heap, 5000, &names_of_crowd[0]);
+    CHECK_EQUAL(moves_of_crowd(heap, tokens, 30), moves);
+    rlc_timer_heap_destroy(heap);
+}
+
+static void test_RLC_HEAP_14_the_first_other_tolerance_tells_them_apart(void) {
+    rlc_timer_heap *heap = make_heap();
+    rlc_token a = insert(heap, &names[0]), b = insert(heap, &names[1]), c = insert(heap, &names[2]);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 100, 50), 0);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, b, 110, 50), 0);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, 130, 50), 0); /* pushed out: its key is stale then */
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, c, 140, 5), 0);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 145);
+    CHECK_EQUAL(rlc_timer_heap_remove(heap, c), 0);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 160);
+    CHECK_EQUAL(rlc_timer_heap_set_tolerance(heap, a, 10), 0);
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 140);
+    CHECK_EQUAL(rlc_timer_heap_arm(heap, a, RLC_TIME_FOREVER - 1, 50), 0); /* its latest moment is never */
+    CHECK_EQUAL(rlc_timer_heap_wake_at(heap), 160);
+    check_next(heap, 200, &names[1]);
+    CHECK(rlc_timer_heap_wake_at(heap) == RLC_TIME_FOREVER);
+    check_none(heap, 200);
     rlc_timer_heap_destroy(heap);
 }
 
@@ -475,6 +540,8 @@ int main(void) {
     RUN(test_RLC_HEAP_9_without_memory_a_timer_is_exact);
     RUN(test_RLC_HEAP_4_pushing_out_moves_nothing);
     RUN(test_RLC_HEAP_10_many_at_once_come_in_order);
+    RUN(test_RLC_HEAP_14_equal_tolerances_cost_no_more_than_none);
+    RUN(test_RLC_HEAP_14_the_first_other_tolerance_tells_them_apart);
     RUN(test_RLC_HEAP_11_next_names_each_member_once);
     RUN(test_random_operations_against_a_model);
     return 0;

@@ -1,9 +1,9 @@
 /**
  * <crunloop/timer_heap.h>: deadlines with tolerances, in order.
  *
- * Members without tolerance are in one 4-ary heap of 16-byte entries. Members with tolerance are in two, one by
- * deadline and one by deadline + tolerance, because one heap cannot tell when to wake. Equal deadlines are in the order
- * of arming. To postpone a deadline does not touch the heap: the entry comes to the top at its old time and sinks then.
+ * Members without tolerance are in one 4-ary heap of 16-byte entries, those with tolerance in another. Only while armed
+ * members differ in their tolerances there is a third one, by deadline + tolerance, since deadlines do not tell then
+ * when to wake. Equal deadlines are in the order of arming. To postpone a deadline does not touch the heap: the entry comes to the top at its old time and sinks then.
  *
  * The heap has no clock: deadlines are numbers, on whichever clock the embedder uses. It takes about 56 bytes for each
  * member, and 105 after the first tolerance.
@@ -62,7 +62,8 @@ RLC_API int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token
  * @return 0; -ENOENT (stale token) [RLC-HEAP-6]. Never -ENOMEM: rlc_timer_heap_insert has reserved the space.
  *
  * Thread: [locked].  Cost: O(log n); O(1) for a later deadline than the present one [RLC-HEAP-4]; O(n log n) once in
- * 2^32 calls.  See: CFRunLoopTimerSetNextFireDate.
+ * 2^32 calls, and for the first tolerance that differs from that of all others; equal tolerances cost no more than none
+ * [RLC-HEAP-14].  See: CFRunLoopTimerSetNextFireDate.
  */
 RLC_API int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_ns, uint64_t tolerance_ns);
 

@@ -8,9 +8,11 @@
 #include <crunloop/timer_heap.h>
 
 /*
- * An armed timer has one entry in RLC_EXACT, or one each in RLC_TOLERANT (by deadline) and RLC_LATEST (by deadline +
- * tolerance). An entry's key is never later than what the timer really wants: a push-out changes the timer only, and
- * settle() brings the key up to date when the entry comes to the top.
+ * An armed timer has one entry in RLC_EXACT or, with tolerance, in RLC_TOLERANT (by deadline). While armed timers
+ * differ in their tolerances, each with one is in RLC_LATEST too (by deadline + tolerance). Until then the first of
+ * RLC_TOLERANT is also the first to be late.
+ * An entry's key is never later than what the timer really wants: a push-out changes the timer only, and settle()
+ * brings the key up to date when the entry comes to the top.
  */
 
 enum { RLC_EXACT, RLC_TOLERANT, RLC_LATEST, RLC_DEADLINE_HEAPS };
@@ -32,6 +34,8 @@ struct rlc_timer_heap {
     uint32_t sequence;
     bool knows_tolerance; /**< RLC_TOLERANT and RLC_LATEST have arrays, and there is: */
     uint64_t *latest_ns;  /**< By slot; 0 for a timer that was always exact. */
+    bool keeps_latest;    /**< RLC_LATEST has what RLC_TOLERANT has. If not, it is empty, and there is: */
+    uint64_t shared_tolerance_ns; /**< Of each armed timer with tolerance. */
 };
 
 static inline rlc_heap_timer *rlc_timer_heap_at(const rlc_timer_heap *heap, uint32_t slot) {
@@ -49,9 +53,9 @@ static inline bool rlc_heap_timer_is_armed(const rlc_heap_timer *timer) {
     return timer->sequence != 0;
 }
 
-/** Armed, with tolerance. */
+/** For an armed one. */
 static inline bool rlc_timer_heap_tolerates(const rlc_timer_heap *heap, const rlc_heap_timer *timer) {
-    return heap->knows_tolerance && heap->heaps[RLC_LATEST].positions[timer->slot.number] != RLC_NOT_IN_HEAP;
+    return heap->knows_tolerance && heap->latest_ns[timer->slot.number] > timer->deadline_ns;
 }
 
 /** True if any member is armed. */
