@@ -130,8 +130,7 @@ int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *
     int status = -ECHILD;
     /* What is left of a batch is served first: this pass polls nothing. */
     if (rlc_port_set_holds_batch(loop->set) || rlc_loop_call_prepares(loop)) {
-        loop->skipped_looks = RLC_LOOKS_SKIPPED_MAX; /* look */
-        loop->blind_skips = 0;
+        rlc_loop_demand_look(loop);
         loop->is_prepared = true;
         /* A prepare may have removed the last member: there is nothing to sleep for. */
         status = rlc_loop_pass(loop, rlc_loop_is_finished(loop) ? 0 : deadline_ns, outcome);

@@ -34,8 +34,7 @@ int rlc_loop_dispatch(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     rlc_outcome outcome = {false, false};
-    loop->skipped_looks = RLC_LOOKS_SKIPPED_MAX; /* look: until then the host finds the descriptor readable */
-    loop->blind_skips = 0;
+    rlc_loop_demand_look(loop); /* until then the host finds the descriptor readable */
     rlc_loop_enter(loop);
     int status = rlc_loop_pass(loop, 0, &outcome);
     rlc_loop_leave(loop);

@@ -47,8 +47,9 @@ __attribute__((noinline)) static bool may_skip_look_by_clock(rlc_loop *loop) {
     uint64_t now = rlc_loop_now(loop);
     bool is_over = now - loop->looked_ns >= SKIPPING_NS_MAX;
     if (is_over || loop->skipped_looks >= RLC_LOOKS_SKIPPED_MAX) {
-        loop->is_brisk = !is_over;
-        loop->skipped_looks = RLC_LOOKS_SKIPPED_MAX; /* until it has looked */
+        if (loop->skipped_looks != RLC_LOOK_IS_DUE)
+            loop->is_brisk = !is_over;
+        loop->skipped_looks = RLC_LOOK_IS_DUE;
         loop->looked_ns = now;
         return false;
     }
@@ -303,10 +304,9 @@ void rlc_loop_enter(rlc_loop *loop) {
 }
 
 void rlc_loop_leave(rlc_loop *loop) {
+    rlc_loop_end_blind_skips(loop); /* it may have left events; and who knows when the next run begins */
     if (--loop->depth == 0)
         free_removed(loop);
-    else
-        rlc_loop_end_blind_skips(loop); /* it may have left events */
 }
 
 /** Makes one pass and decides what follows: a result, 0 to continue, or -errno. */

@@ -17,55 +17,10 @@ static void disarm(rlc_timer_heap *heap, rlc_heap_timer *timer) {
         rlc_deadline_heap_take_out(&heap->heaps[RLC_LATEST], timer->slot.number);
 }
 
-/** Brings every key up to date and sorts each heap; a sorted array is a heap. */
-static void sort_heaps(rlc_timer_heap *heap) {
-    for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++) {
-        rlc_deadline_heap *deadlines = &heap->heaps[which];
-        for (uint32_t i = 0; i < deadlines->count; i++)
-            deadlines->entries[i] = rlc_timer_heap_wanted(
-                heap, rlc_timer_heap_at(heap, rlc_deadline_entry_slot(deadlines->entries[i])), which);
-        rlc_deadline_entries_sort(deadlines->entries, deadlines->count);
-        for (uint32_t i = 0; i < deadlines->count; i++)
-            rlc_deadline_heap_put(deadlines, i, deadlines->entries[i]);
-        deadlines->is_settled = false;
-    }
-}
-
-/** Numbers the armed timers anew from 1, in the order in which they fire. Once in 2^32 arms. */
-static void renumber(rlc_timer_heap *heap) {
-    sort_heaps(heap);
-    const rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
-    uint32_t i = 0, j = 0;
-    heap->sequence = 0;
-    while (i < exact->count || j < tolerant->count) {
-        bool takes_exact = j == tolerant->count ||
-                           (i < exact->count && rlc_deadline_entry_is_before(exact->entries[i], tolerant->entries[j]));
-        rlc_deadline_entry next = takes_exact ? exact->entries[i++] : tolerant->entries[j++];
-        rlc_timer_heap_at(heap, rlc_deadline_entry_slot(next))->sequence = ++heap->sequence;
-    }
-    sort_heaps(heap);
-}
-
 static uint32_t next_sequence(rlc_timer_heap *heap) {
     if (heap->sequence == UINT32_MAX)
-        renumber(heap);
+        rlc_timer_heap_renumber(heap);
     return ++heap->sequence;
-}
-
-/** Puts all that tolerate into RLC_LATEST, sorted: a sorted array is a heap. */
-static void begin_latest(rlc_timer_heap *heap) {
-    const rlc_deadline_heap *tolerant = &heap->heaps[RLC_TOLERANT];
-    rlc_deadline_heap *latest = &heap->heaps[RLC_LATEST];
-    for (uint32_t i = 0; i < tolerant->count; i++) {
-        const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_deadline_entry_slot(tolerant->entries[i]));
-        latest->entries[i] = rlc_timer_heap_wanted(heap, timer, RLC_LATEST);
-    }
-    latest->count = tolerant->count;
-    latest->is_settled = true;
-    rlc_deadline_entries_sort(latest->entries, latest->count);
-    for (uint32_t i = 0; i < latest->count; i++)
-        rlc_deadline_heap_put(latest, i, latest->entries[i]);
-    heap->keeps_latest = true;
 }
 
 /** Before a timer is armed with tolerance. */
@@ -74,7 +29,7 @@ static void note_tolerance(rlc_timer_heap *heap, uint64_t tolerance_ns) {
         heap->keeps_latest = false;
         heap->shared_tolerance_ns = tolerance_ns;
     } else if (tolerance_ns != heap->shared_tolerance_ns && !heap->keeps_latest) {
-        begin_latest(heap);
+        rlc_timer_heap_begin_latest(heap);
     }
 }
 

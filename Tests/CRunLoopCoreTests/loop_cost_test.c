@@ -80,6 +80,46 @@ static void test_RLC_COST_2_posts_do_not_starve_descriptors(void) {
     close(fd);
 }
 
+static int looked_passes, longest_row;
+static unsigned long looks_of_row;
+
+/** Short for long; then a few that are too long to leave out looks, then middling ones, of which three are that. */
+static void run_and_be_middling(rlc_post_node *node, bool ran) {
+    if (count_of(&kernel.waits) != looks_of_row)
+        looked_passes = passes;
+    looks_of_row = count_of(&kernel.waits);
+    pass_ns = passes > 60 ? 1 : passes > 40 ? 60000 : 20000;
+    if (passes <= 40 && looked_passes - passes > longest_row)
+        longest_row = looked_passes - passes;
+    run_and_come_back(node, ran);
+}
+
+static void test_RLC_COST_2_what_was_short_once_is_forgotten(void) {
+    rlc_loop *loop = make_loop();
+    job job = make_job(loop);
+    job.node.post_fn = run_and_be_middling;
+    passes = 640;
+    longest_row = 0;
+    CHECK_EQUAL(rlc_loop_defer(loop, &job.node), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    CHECK(longest_row >= 1 && longest_row <= 4);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void test_RLC_COST_2_nor_do_they_outlive_a_run(void) {
+    for (int i = 0; i < 16; i++) { /* wherever the run is among the looks that it leaves out */
+        rlc_loop *loop = make_loop();
+        (void)looks_in(loop, 640 + i, 1);
+        spy_advance(&kernel, kernel.time_ns + 1000000);
+        job job = make_job(loop);
+        CHECK_EQUAL(rlc_loop_post(loop, &job.node), 0);
+        unsigned long looks = count_of(&kernel.waits);
+        CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+        CHECK_EQUAL(count_of(&kernel.waits), looks + 1);
+        CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    }
+}
+
 static rlc_timer *pacemaker;
 static int passes_since_look, longest_gap, passes_with_timer;
 static unsigned long waits_before;
@@ -444,6 +484,8 @@ int main(void) {
     RUN(test_RLC_COST_1_a_pass_is_one_call_and_no_allocation);
     RUN(test_RLC_COST_2_a_post_to_itself_mostly_needs_no_call);
     RUN(test_RLC_COST_2_posts_do_not_starve_descriptors);
+    RUN(test_RLC_COST_2_what_was_short_once_is_forgotten);
+    RUN(test_RLC_COST_2_nor_do_they_outlive_a_run);
     RUN(test_RLC_COST_2_also_when_timers_come_and_go);
     RUN(test_RLC_LOOP_15_a_long_run_does_not_grow);
     RUN(test_RLC_COST_3_a_timer_pass_is_two_calls);

@@ -2,8 +2,9 @@
  * <crunloop/timer_heap.h>: deadlines with tolerances, in order.
  *
  * Members without tolerance are in one 4-ary heap of 16-byte entries, those with tolerance in another. Only while armed
- * members differ in their tolerances there is a third one, by deadline + tolerance, since deadlines do not tell then
- * when to wake. Equal deadlines are in the order of arming. To postpone a deadline does not touch the heap: the entry comes to the top at its old time and sinks then.
+ * members differ in their tolerances there is a third one, by deadline + tolerance: the deadlines do not tell then when
+ * to wake. Equal deadlines are in the order of arming. To postpone a deadline does not touch the heap: the entry comes
+ * to the top at its old time and sinks then.
  *
  * The heap has no clock: deadlines are numbers, on whichever clock the embedder uses. It takes about 56 bytes for each
  * member, and 105 after the first tolerance.

@@ -157,13 +157,22 @@ static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_nod
 
 /* ---- passes and runs: loop_run.c ---- */
 
-enum { RLC_LOOKS_SKIPPED_MAX = 64 };
+enum {
+    RLC_LOOKS_SKIPPED_MAX = 64,
+    RLC_LOOK_IS_DUE, /**< In place of their number: until the loop has looked, there is nothing to learn either. */
+};
 
 /** The result of a pass. */
 typedef struct rlc_outcome {
     bool called; /**< At least one callout. */
     bool woken;  /**< rlc_loop_wake asked for it. */
 } rlc_outcome;
+
+/** The next pass polls the kernel. */
+static inline void rlc_loop_demand_look(rlc_loop *loop) {
+    loop->skipped_looks = RLC_LOOK_IS_DUE;
+    loop->blind_skips = 0;
+}
 
 /**
  * Waits until deadline_ns if there is nothing to do, and calls what there is. What is to be called is settled before

@@ -32,9 +32,9 @@ struct rlc_timer_heap {
     rlc_slot_table timers;
     uint32_t room; /**< Of the arrays. */
     uint32_t sequence;
-    bool knows_tolerance; /**< RLC_TOLERANT and RLC_LATEST have arrays, and there is: */
-    uint64_t *latest_ns;  /**< By slot; 0 for a timer that was always exact. */
-    bool keeps_latest;    /**< RLC_LATEST has what RLC_TOLERANT has. If not, it is empty, and there is: */
+    bool knows_tolerance;         /**< RLC_TOLERANT and RLC_LATEST have arrays, and there is: */
+    uint64_t *latest_ns;          /**< By slot; 0 for a timer that was always exact. */
+    bool keeps_latest;            /**< RLC_LATEST has what RLC_TOLERANT has. If not, it is empty, and there is: */
     uint64_t shared_tolerance_ns; /**< Of each armed timer with tolerance. */
 };
 
@@ -80,6 +80,10 @@ int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_
 int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer);
 /** The first tolerance makes room for all members'. False if there is no memory. */
 bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap);
+/** Numbers the armed timers anew from 1, in the order in which they fire. Once in 2^32 arms. */
+void rlc_timer_heap_renumber(rlc_timer_heap *heap);
+/** Puts all that tolerate into RLC_LATEST, too. */
+void rlc_timer_heap_begin_latest(rlc_timer_heap *heap);
 void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer);
 /** For every deadline but never. */
 void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns);
