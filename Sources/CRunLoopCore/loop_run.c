@@ -12,6 +12,9 @@
  */
 enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 1000 };
 
+/* Of posts that take less each as many as may be left out blindly are not too long together. */
+enum { BRISK_NS = SKIPPING_NS_MAX / BLIND_SKIPS_MAX };
+
 /* Timers that tolerate less have the timer's descriptor, which the kernel does not delay. */
 enum { TOLERANT_NS = 100 * 1000 };
 
@@ -34,7 +37,7 @@ __attribute__((noinline)) static bool is_really_far_from_timers(rlc_loop *loop) 
 
 /**
  * How many looks may be left out before the clock is read again: few at first, so that long callouts are noticed; many
- * at once if the last time all of them together were short.
+ * at once if those of the last time were short.
  */
 static uint32_t next_skips(rlc_loop *loop) {
     if (!is_really_far_from_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
@@ -48,7 +51,7 @@ __attribute__((noinline)) static bool may_skip_look_by_clock(rlc_loop *loop) {
     bool is_over = now - loop->looked_ns >= SKIPPING_NS_MAX;
     if (is_over || loop->skipped_looks >= RLC_LOOKS_SKIPPED_MAX) {
         if (loop->skipped_looks != RLC_LOOK_IS_DUE)
-            loop->is_brisk = !is_over;
+            loop->is_brisk = now - loop->looked_ns < loop->skipped_looks * BRISK_NS;
         loop->skipped_looks = RLC_LOOK_IS_DUE;
         loop->looked_ns = now;
         return false;

@@ -48,26 +48,36 @@ uint64_t rlc_timer_heap_first(rlc_timer_heap *heap) {
     return first == NULL ? RLC_TIME_FOREVER : first->deadline_ns;
 }
 
-/** Among the timers with tolerance the first to be late, or NULL, and when that is. */
-static const rlc_deadline_entry *first_late(rlc_timer_heap *heap, uint64_t *ret_latest_ns) {
+/** Of the timers with tolerance, of which there is one at least, the first to be late, and when that is. */
+__attribute__((noinline)) static const rlc_deadline_entry *first_late(rlc_timer_heap *heap, uint64_t *ret_latest_ns) {
     const rlc_deadline_entry *first = first_of(heap, heap->keeps_latest ? RLC_LATEST : RLC_TOLERANT);
-    *ret_latest_ns = RLC_TIME_FOREVER;
-    if (first != NULL)
-        *ret_latest_ns = rlc_time_add(first->deadline_ns, heap->keeps_latest ? 0 : heap->shared_tolerance_ns);
+    *ret_latest_ns = rlc_time_add(first->deadline_ns, heap->keeps_latest ? 0 : heap->shared_tolerance_ns);
     return first;
 }
 
-__attribute__((noinline)) static uint64_t wake_at(rlc_timer_heap *heap) {
+static bool has_tolerant(const rlc_timer_heap *heap) {
+    return heap->heaps[RLC_TOLERANT].count > 0;
+}
+
+static uint64_t first_exact(rlc_timer_heap *heap) {
     const rlc_deadline_entry *exact = first_of(heap, RLC_EXACT);
-    uint64_t exact_ns = exact == NULL ? RLC_TIME_FOREVER : exact->deadline_ns, latest_ns;
+    return exact == NULL ? RLC_TIME_FOREVER : exact->deadline_ns;
+}
+
+__attribute__((noinline)) static uint64_t wake_at(rlc_timer_heap *heap) {
+    uint64_t exact_ns = first_exact(heap), latest_ns;
+    if (!has_tolerant(heap))
+        return exact_ns;
     (void)first_late(heap, &latest_ns);
     return exact_ns < latest_ns ? exact_ns : latest_ns;
 }
 
 uint64_t rlc_timer_heap_wake_tolerance(rlc_timer_heap *heap) {
+    if (!has_tolerant(heap))
+        return 0;
     uint64_t latest_ns;
-    const rlc_deadline_entry *exact = first_of(heap, RLC_EXACT), *late = first_late(heap, &latest_ns);
-    if (late == NULL || (exact != NULL && exact->deadline_ns <= latest_ns))
+    const rlc_deadline_entry *late = first_late(heap, &latest_ns);
+    if (first_exact(heap) <= latest_ns)
         return 0;
     return rlc_timer_heap_tolerance(heap, rlc_timer_heap_at(heap, rlc_deadline_entry_slot(*late)));
 }

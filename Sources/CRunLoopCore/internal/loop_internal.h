@@ -67,7 +67,7 @@ struct rlc_loop {
     uint64_t limited_by_ns; /**< The last date for which the wait's own end was to wake the loop. */
     uint32_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
     bool can_sleep;                      /**< The eventfd is there: with the first watch, timer or prepare. */
-    bool is_brisk;                       /**< The last time as many as may be left out were short together. */
+    bool is_brisk;                       /**< The last time what ran between two looks was short. */
     bool is_prepared;                    /**< For the pass that begins now: its hooks were called. */
     bool has_prelude; /**< A pass has something to do before its poll: watches that are pending, or hooks. */
     uint32_t depth;   /**< Runs on the stack. Memory of removed members is released after the outermost run's pass. */
