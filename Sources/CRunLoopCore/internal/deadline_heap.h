@@ -53,7 +53,8 @@ static inline void rlc_deadline_heap_put(rlc_deadline_heap *heap, uint32_t posit
 }
 
 /** A later key than the one that is there already changes nothing: see settle(). */
-static inline void rlc_deadline_heap_put_in(rlc_deadline_heap *heap, rlc_deadline_entry key) {
+__attribute__((always_inline)) static inline void rlc_deadline_heap_put_in(
+    rlc_deadline_heap *heap, rlc_deadline_entry key) {
     uint32_t position = heap->positions[rlc_deadline_entry_slot(key)];
     if (position == RLC_NOT_IN_HEAP)
         position = heap->count++;
