@@ -237,8 +237,10 @@ final class EventFaultTests: XCTestCase {
       check.equal(systemError { try source.send(.kill) }, ESRCH)
       check.equal(try loop.run(for: .seconds(30), returnAfterSourceHandled: true), .handledSource)
       check.equal(seen.value, [.unknown])
-      check.equal(waitpid(next, nil, WNOHANG), 0)  // unharmed
-      kill(next, SIGKILL)
+      var status: Int32 = 0
+      kill(next, SIGTERM)
+      check.equal(waitpid(next, &status, 0), next)
+      check.equal(status, SIGTERM)  // unharmed: SIGKILL, if it was on its way, would have come first
     }
   }
 
