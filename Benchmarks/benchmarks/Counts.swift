@@ -68,9 +68,10 @@ final class Counter {
   func judge(_ target: Target, _ count: Target.Count, _ workload: Workload) -> Verdict {
     guard let subject = Subject.all.first(where: { $0.name == target.subject }) else { fatalError(target.subject) }
     progress.show("\(workload.label), \(subject.name): \(count.rawValue)")
+    let varies = workload.varies(count)
     var sample = sample(count, workload, subject)
-    if let first = sample, let gate = target.gate, workload.varies,
-      !Gate.holds(count, gate, first, varies: true)
+    if let first = sample, let gate = target.gate, varies,
+      !Gate.holds(count, gate, first, varies: varies)
     {
       forget(workload, subject)
       sample = self.sample(count, workload, subject).map { $0.value < first.value ? $0 : first }
@@ -78,13 +79,13 @@ final class Counter {
     guard let sample else {
       return Verdict(target: target, measured: nil, outcome: .skipped(reason(count)))
     }
-    let isHeld = target.gate.map { Gate.holds(count, $0, sample, varies: workload.varies) }
-    let recorded = Gate.recorded(count, target: target.target, sample, varies: workload.varies)
+    let isHeld = target.gate.map { Gate.holds(count, $0, sample, varies: varies) }
+    let recorded = Gate.recorded(count, target: target.target, sample, varies: varies)
     let outcome: Verdict.Outcome = isHeld == nil ? .skipped("no gate yet") : isHeld! ? .passed : .failed
     return Verdict(
       target: target, measured: sample.value, outcome: outcome, recorded: recorded,
       reachesTarget: target.target.map { Gate.reaches(count, $0, sample) } ?? false,
-      limit: target.gate.map { Gate.limit(count, $0, sample, varies: workload.varies) })
+      limit: target.gate.map { Gate.limit(count, $0, sample, varies: varies) })
   }
 
   private func sample(_ count: Target.Count, _ workload: Workload, _ subject: Subject) -> Gate.Sample? {
