@@ -36,8 +36,8 @@ RLK_API int rlk_loop_prepare_to_wait(rlk_loop *loop, const char *mode);
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.
- * @return RLK_RUN_STOPPED if the loop was stopped since rlk_loop_prepare_to_wait, RLK_RUN_TIMED_OUT and its kin; errors
- *         as rlk_loop_prepare_to_wait.
+ * @return RLK_RUN_STOPPED if the loop was stopped since rlk_loop_prepare_to_wait, also by a callout of this call;
+ *         RLK_RUN_TIMED_OUT and its kin; errors as rlk_loop_prepare_to_wait.
  *
  * Thread: [loop].
  */

@@ -18,6 +18,8 @@ struct HostedWait {
   fileprivate(set) var phase = Phase.none
   /// A stop reached the loop before its `runPendingWork`.
   fileprivate var isStopped = false
+  /// A stop reached the loop's last run, and that ended without asking.
+  var isRunStopped = false
   /// Of several modes at most one each.
   private var events: [(mode: ModePointer, event: PassEvent)] = []
 
@@ -100,8 +102,8 @@ extension RunLoop {
   ///
   /// This is a run of one pass that does not wait. If nothing is pending, the call makes no pass and answers
   /// `.timedOut` [RLK-HOST-4].
-  /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9]; else as `run(in:for:)` with
-  ///   a limit of zero.
+  /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
+  ///   call [RLK-HOST-15]; else as `run(in:for:)` with a limit of zero.
   /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   @discardableResult
@@ -115,9 +117,11 @@ extension RunLoop {
     wakes.forgetOwedToHost()
     owner.hosted.isStopped = false
     guard hasWork else { return .timedOut }
+    owner.hosted.isRunStopped = false
     let result = try run(in: mode, limit: .poll, false)
     if result == .finished { hosted.forgetHeldEvent(on: self) }
-    return isStopped ? .stopped : result
+    // A run of one pass ends before it asks for a stop: CFRunLoop's limit comes first.
+    return isStopped || owner.hosted.isRunStopped ? .stopped : result
   }
 
   private func checkHost(_ call: String) throws(RunLoopError) {

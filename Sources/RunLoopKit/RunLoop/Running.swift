@@ -143,8 +143,7 @@ extension RunLoop {
     }
     owner.activation = parent
     leave(activation)
-    let isStopped = stops.end(outerStop)
-    if isStopped { _ = activation.isStopped() }
+    if stops.end(outerStop) { endsAskedToStop(activation) }
     if stops.isQuitting { stop() }
     if parent == nil, owner.hosted.phase != .none { runInHostedWaitEnds(activation) }
     return result
@@ -196,6 +195,12 @@ extension RunLoop {
   private func nestedRunBegins(in mode: ModePointer) {
     state.collectedTimers.putBack()
     owner.activation?.muteServed(in: mode, on: self)
+  }
+
+  @inline(never)
+  private func endsAskedToStop(_ activation: Activation) {
+    _ = activation.isStopped()
+    if activation.parent == nil { owner.hosted.isRunStopped = true }
   }
 
   @inline(never)

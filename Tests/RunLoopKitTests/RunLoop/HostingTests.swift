@@ -196,6 +196,37 @@ final class HostingTests: XCTestCase {
     }
   }
 
+  func test_RLK_HOST_15_aStopByACalloutOfThePassIsAnswered() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      try loop.enqueue { loop.stop() }
+      XCTAssertTrue(try loop.prepareToWait())
+      XCTAssertEqual(try loop.runPendingWork(), .stopped)
+      try loop.enqueue {}
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)  // it was answered
+      try loop.enqueue { TestThread { loop.stop() }.join() }
+      XCTAssertEqual(try loop.runPendingWork(), .stopped)
+      XCTAssertFalse(try loop.prepareToWait())
+    }
+  }
+
+  func test_RLK_HOST_15_theStopOfANestedRunIsNotTheHosts() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      try loop.enqueue {
+        try? loop.enqueue { loop.stop() }
+        XCTAssertEqual(try? loop.run(for: .zero), .timedOut)
+      }
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
+      try loop.enqueue { loop.stop() }
+      XCTAssertEqual(try loop.run(for: .zero), .timedOut)  // the host's own run
+      try loop.enqueue {}
+      XCTAssertEqual(try loop.runPendingWork(), .timedOut)
+    }
+  }
+
   /// The host runs the loop itself between `prepareToWait` and its sleep: what that run has taken shows on the descriptor.
   func test_RLK_HOST_10_aRunOfTheHostsOwnLosesNoWake() {
     onThread {
