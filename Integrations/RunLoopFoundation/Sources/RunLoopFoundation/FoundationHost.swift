@@ -1,0 +1,130 @@
+public import Foundation
+public import RunLoopKit
+
+/// A mode of a run loop inside Foundation's run loop of the same thread: whoever runs that one serves this one.
+///
+/// ```swift
+/// let host = try FoundationHost(of: RunLoopKit.RunLoop.main)
+/// Foundation.RunLoop.main.run()  // serves Foundation, RunLoopKit, DispatchQueue.main and the main actor
+/// ```
+///
+/// Foundation's loop makes at most one pass of this one in each of its own, so that neither side starves the other. While
+/// nothing is to be done, both sleep in one wait, and nothing wakes them. Both serve the main dispatch queue: what one
+/// of them has taken, the other finds no more. The host keeps a run of Foundation's loop from being finished. That loop
+/// holds the host until `detach()` or its own end: a program need not keep it.
+///
+/// Nesting: a callout of Foundation's loop may run this one. A callout of this loop may run Foundation's, which serves
+/// what else is in there; what this loop gets meanwhile waits until the callout has returned.
+/// - Thread: The loop's own, which is the one that runs Foundation's loop, for all members.
+/// - SeeAlso: `RunLoop.prepareToWait(in:)`.
+public final class FoundationHost {
+  /// The loop, which the host retains.
+  public let loop: RunLoopKit.RunLoop
+  /// The mode of `loop` that is served.
+  public let mode: RunLoopKit.RunLoop.Mode
+  /// The mode of Foundation's loop that serves it.
+  public let foundationMode: Foundation.RunLoop.Mode
+  /// Why Foundation's loop serves this one no more: what the loop has thrown. Then a line on standard error has told of
+  /// it, and the host is gone, as after `detach()`.
+  public private(set) var failure: (any Error)?
+
+  private let onStop: (() -> Void)?
+  /// Foundation's loop owns it. Nil: detached, or that loop is gone.
+  private weak var attachment: Attachment?
+  private var descriptor: RunLoopKit.RunLoop.HostDescriptor
+  /// Foundation's loop has made a pass that neither served this one nor got as far as to sleep.
+  private var isPassedOver = false
+
+  /// Attaches a mode of a loop to Foundation's loop of the calling thread, until `detach()`.
+  ///
+  /// The host has one descriptor of its own.
+  /// - Parameters:
+  ///   - loop: The calling thread's. Retained.
+  ///   - mode: Each host serves one mode; a loop may have several hosts.
+  ///   - foundationMode: While Foundation's loop runs in another one, this loop is not served.
+  ///   - onStop: Called on the loop's thread when `stop()` was called by another thread or by Foundation's own callouts,
+  ///     such as `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`. Released with the host. A callout's stop ends the pass that
+  ///     it is in.
+  /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.system` if there is no descriptor left.
+  @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
+  @discardableResult
+  public init(
+    of loop: RunLoopKit.RunLoop, in mode: RunLoopKit.RunLoop.Mode = .default,
+    foundationMode: Foundation.RunLoop.Mode = .common, onStop: (() -> Void)? = nil
+  ) throws {
+    self.loop = loop
+    self.mode = mode
+    self.foundationMode = foundationMode
+    self.onStop = onStop
+    descriptor = try loop.hostDescriptor(in: mode)
+    attachment = try Attachment.make(
+      of: self, descriptor: descriptor.fileDescriptor, mode: foundationMode)
+  }
+
+  /// Removes the loop from Foundation's. It lives on, and can be attached again.
+  ///
+  /// In a child of fork(2) this does nothing: what Foundation's loop sleeps on is the parent's, too.
+  /// - Re-entry: Allowed in callouts of both loops.
+  public func detach() {
+    guard let attachment else { return }
+    self.attachment = nil
+    if !isForked { attachment.remove() }
+  }
+
+  /// Whether Foundation's loop serves this one.
+  public var isAttached: Bool { attachment?.isWhole ?? false }
+
+  private var isForked: Bool {
+    do { _ = try loop.hostDescriptor(in: mode) } catch { return error as? RunLoopError == .forked }
+    return false
+  }
+}
+
+// MARK: What Foundation's loop calls
+
+extension FoundationHost {
+  /// A pass begins. One that finds work of its own does not get as far as to sleep, so it does not prepare this loop,
+  /// whose work may then not show on the descriptor: after each such pass, this loop is asked.
+  func passBegins() {
+    if isPassedOver { attachment?.ring() }
+    isPassedOver = true
+  }
+
+  /// The descriptor is watched for edges. None that an earlier pass has taken is missed: this looks itself.
+  func sleepBegins() {
+    isPassedOver = false
+    attempt {
+      if try loop.prepareToWait(in: mode) { attachment?.ring() }
+      try watchAgain()
+    }
+  }
+
+  /// The descriptor has become readable, or the bell was rung: one pass.
+  func serve() {
+    isPassedOver = false
+    attempt { if try loop.runPendingWork(in: mode) == .stopped { onStop?() } }
+  }
+
+  private func attempt(_ body: () throws -> Void) {
+    guard failure == nil else { return }
+    do {
+      try body()
+    } catch RunLoopError.busy {
+      // A callout of a run that Foundation's loop has not asked for runs that loop. This loop is served when the callout
+      // has returned; until then its descriptor tells of each event once, so that Foundation's loop does not spin.
+    } catch {
+      failure = error
+      let text = "RunLoopFoundation: the run loop leaves Foundation's: \(error)\n"
+      FileHandle.standardError.write(Data(text.utf8))
+      detach()
+    }
+  }
+
+  /// The number stands for another epoll instance, which nobody watches yet.
+  private func watchAgain() throws {
+    let descriptor = try loop.hostDescriptor(in: mode)
+    guard descriptor != self.descriptor else { return }
+    self.descriptor = descriptor
+    attachment?.watchAgain(descriptor.fileDescriptor)
+  }
+}
