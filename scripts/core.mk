@@ -111,7 +111,7 @@ core-test: $(TEST_PROGRAMS) $(if $(findstring thread,$(SAN)),core-test-race)
 # ---- the adapters, in the hosts that are here ----
 
 adapter-test: $(TEST_OBJECTS)
-	@CLANG="$(CLANG)" FLAGS="$(TEST_FLAGS)" OBJECTS="$(TEST_OBJECTS)" LDFLAGS="$(TEST_LDFLAGS)" BUILD="$(TEST_BUILD)/adapters" \
+	@CLANG="$(CLANG)" FLAGS="$(TEST_FLAGS)" OBJECTS="$(TEST_OBJECTS)" LDFLAGS="$(TEST_LDFLAGS)" BUILD="$(TEST_BUILD)/adapters" SWIFT_LIB="$(TEST_SWIFT_LIB)" \
 		SECONDS_EACH=$(TEST_SECONDS) sh Tests/AdapterTests/run.sh
 
 # The sanitizer sees: the queue of posts with relaxed atomics is a race, and must be called one.

@@ -454,6 +454,8 @@ static inline void fork_inside(rlc_post_node *node, bool ran) {
         alarm(CHILD_SECONDS);
 }
 
+#include "main_queue_cases.h"
+
 static void run_adapter_cases(const host_ops *ops) {
     host = ops;
     RUN(test_RLC_ADAPT_1_everything_is_served);
@@ -470,6 +472,7 @@ static void run_adapter_cases(const host_ops *ops) {
     RUN(test_RLC_ADAPT_7_detached_in_a_callout_in_which_the_host_ran);
     RUN(test_RLC_ADAPT_7_attached_again_in_the_callout);
     RUN(test_RLC_ADAPT_8_a_child_detaches_and_the_parent_goes_on);
+    run_main_queue_cases();
 }
 
 #endif

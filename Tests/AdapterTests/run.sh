@@ -1,13 +1,14 @@
 #!/bin/sh
 # The adapters in their hosts: each header alone as C11 and C++17, and its cases. A host that is not here is skipped.
-# Environment: CLANG, FLAGS (the tests' flags), OBJECTS, LDFLAGS, BUILD, SECONDS_EACH.
+# Environment: CLANG, FLAGS (the tests' flags), OBJECTS, LDFLAGS, BUILD, SECONDS_EACH, SWIFT_LIB (where libdispatch
+# is, or empty).
 set -eu
 here=Tests/AdapterTests
 mkdir -p "$BUILD"
 
 flags_of() { # HOST: what its library needs, or fails: there is none
     case $1 in
-        epoll) ;;
+        epoll | dispatch_guest) ;;
         glib | glib_guest) pkg-config --cflags --libs glib-2.0 2>/dev/null ;;
         uv) pkg-config --cflags --libs libuv 2>/dev/null ;;
         ev) [ -e /usr/include/ev.h ] && echo -lev ;;
@@ -25,6 +26,17 @@ alone() { # HOST COMPILER LANGUAGE STANDARD
     "$2" -std="$4" -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -fPIC -Iinclude -ISources/Adapters $(flags_of "$1" | sed 's/\(^\| \)-l[^ ]*//g') \
         "$BUILD/alone.$3" || { echo "FAIL the adapter of $1 alone, by $2 -std=$4"; exit 1; }
 }
+
+# Weak references do not keep a library: it is named, needed or not.
+if [ -n "${SWIFT_LIB:-}" ] && [ -e "$SWIFT_LIB/libdispatch.so" ]; then
+    LDFLAGS="$LDFLAGS -L$SWIFT_LIB -Wl,--no-as-needed -ldispatch -lBlocksRuntime -Wl,-rpath,$SWIFT_LIB"
+else
+    echo "skipped 7: the main dispatch queue in the hosts: no libdispatch here"
+fi
+alone dispatch_guest gcc c c11
+alone dispatch_guest g++ cpp c++17
+alone dispatch_guest "$CLANG" c c11
+alone dispatch_guest "$CLANG++" cpp c++17
 
 for host in epoll glib glib_guest uv ev sd_event sdl; do
     flags=$(flags_of $host) || { echo "skipped 1: the adapter of $host: no $host here"; continue; }

@@ -1,0 +1,56 @@
+/**
+ * <crunloop/adapters/dispatch_guest.h>: the main dispatch queue of libdispatch inside an rlc_loop. With it the loop
+ * serves Swift's main actor, also where the loop itself is in another library's, by any adapter beside this one.
+ *
+ * One loop of a process has the guest. A loop of the Swift module on the main thread serves the queue without one.
+ *
+ * A function of the queue may run the rlc_loop, or its host: what is queued meanwhile waits until it has returned, and
+ * ends no sleep. The header needs none of libdispatch's.
+ */
+#ifndef CRUNLOOP_ADAPTERS_DISPATCH_GUEST_H
+#define CRUNLOOP_ADAPTERS_DISPATCH_GUEST_H
+
+#include <crunloop/loop.h>
+#include <crunloop/main_queue.h>
+#include <errno.h>
+
+RLC_BEGIN_DECLS
+
+/**
+ * Runs what was queued at the time of the call. The callout of the watch.
+ *
+ * @param loop    The loop.
+ * @param watch   The watch of the queue's handle.
+ * @param ready   RLC_READABLE.
+ * @param context NULL.
+ *
+ * Thread: [loop], which is the main thread.
+ */
+static inline void rlc_dispatch_guest_serve(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+    (void)loop, (void)watch, (void)ready, (void)context;
+    if (rlc_main_queue_take(NULL))
+        rlc_main_queue_drain();
+}
+
+/**
+ * Lets a loop serve the main dispatch queue. The loop is not finished as long as the guest is attached.
+ *
+ * @param loop      The loop.
+ * @param ret_guest The watch of the queue's handle; the caller ends it by rlc_watch_remove, also in a
+ *                  function of the queue, or with the loop.
+ * @return 0; -ENOSYS (the process has no libdispatch), -EPERM (this is not the main thread); as rlc_loop_add_watch. If
+ *         it fails, nothing was attached.
+ *
+ * Thread: [loop], which is the main thread.  Cost: as rlc_loop_add_watch; two system calls.
+ */
+static inline int rlc_dispatch_guest_attach(rlc_loop *loop, rlc_watch **ret_guest) {
+    int fd = rlc_main_queue_fd();
+    if (fd < 0)
+        return fd;
+    if (!rlc_is_main_thread())
+        return -EPERM;
+    return rlc_loop_add_watch(loop, fd, RLC_READABLE, rlc_dispatch_guest_serve, NULL, ret_guest);
+}
+
+RLC_END_DECLS
+#endif
