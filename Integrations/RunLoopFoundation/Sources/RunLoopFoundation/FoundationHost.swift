@@ -42,9 +42,8 @@ public final class FoundationHost {
   ///   - loop: The calling thread's. Retained.
   ///   - mode: Each host serves one mode; a loop may have several hosts.
   ///   - foundationMode: While Foundation's loop runs in another one, this loop is not served.
-  ///   - onStop: Called on the loop's thread when `stop()` was called by another thread or by Foundation's own callouts,
-  ///     such as `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`. Released with the host. A callout's stop ends the pass that
-  ///     it is in.
+  ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread or by a callout of either loop,
+  ///     such as `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`. Released with the host.
   /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.system` if there is no descriptor left.
   @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
   @discardableResult

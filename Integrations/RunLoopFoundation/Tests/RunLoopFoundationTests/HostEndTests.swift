@@ -159,6 +159,13 @@ final class HostEndTests: XCTestCase {
     other.join()
     host.detach()
   }
+
+  func test_RLK_CF_9_aStopByACalloutIsTold() throws {
+    let host = try FoundationHost(of: loop) { CFRunLoopStop(CFRunLoopGetCurrent()) }
+    try loop.perform { [loop] in loop.stop() }
+    CFRunLoopRun()
+    host.detach()
+  }
 }
 
 /// Swift calls fork(2) unavailable, which a program with one of these tests must.

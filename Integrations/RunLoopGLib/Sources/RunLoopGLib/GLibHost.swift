@@ -45,8 +45,8 @@ public final class GLibHost {
   ///   - context: A `GMainContext *`, of which GLib counts the references; nil: the default one.
   ///   - priority: As of any GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while the loop
   ///     has work.
-  ///   - onStop: Called on the loop's thread when `stop()` was called by another thread or by GLib's own callbacks, such
-  ///     as `{ g_main_loop_quit(mainLoop) }`. Released with the source. A callout's stop ends the pass that it is in.
+  ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a callback of GLib or a callout
+  ///     of the loop, such as `{ g_main_loop_quit(mainLoop) }`. Released with the source.
   /// - Throws: As `RunLoop.hostDescriptor(in:)`.
   @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
   @discardableResult

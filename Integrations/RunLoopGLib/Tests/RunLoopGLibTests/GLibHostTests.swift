@@ -244,4 +244,13 @@ final class GLibHostTests: XCTestCase {
     host.detach()
     g_main_loop_unref(mainLoop)
   }
+
+  func test_RLK_GLIB_9_aStopByACalloutIsTold() throws {
+    let mainLoop = g_main_loop_new(context.pointer, 0)
+    let host = try attach { g_main_loop_quit(mainLoop) }
+    try loop.perform { [loop] in loop.stop() }
+    g_main_loop_run(mainLoop)
+    host.detach()
+    g_main_loop_unref(mainLoop)
+  }
 }
