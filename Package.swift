@@ -104,7 +104,9 @@ let package = Package(
       swiftSettings: strictSwift + mainExecutors),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "RunLoopTestSupport", path: "Tests/TestSupport"),
-    .target(name: "CModel", dependencies: ["CRunLoopCore"], path: "Tests/CModel", cSettings: [.define("_GNU_SOURCE")]),
+    .target(
+      name: "CModel", dependencies: ["CRunLoopCore"], path: "Tests/CModel",
+      cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../Sources/Adapters")]),
     .testTarget(name: "RunLoopKitCTests", dependencies: ["RunLoopKitC", "RunLoopKit", "CModel"]),
     .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls"], exclude: ["Corpus"]),
     .testTarget(

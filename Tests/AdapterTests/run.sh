@@ -8,7 +8,7 @@ mkdir -p "$BUILD"
 
 flags_of() { # HOST: what its library needs, or fails: there is none
     case $1 in
-        epoll | dispatch_guest) ;;
+        epoll | dispatch_guest | model_guest) ;;
         glib | glib_guest) pkg-config --cflags --libs glib-2.0 2>/dev/null ;;
         uv) pkg-config --cflags --libs libuv 2>/dev/null ;;
         ev) [ -e /usr/include/ev.h ] && echo -lev ;;
@@ -33,10 +33,12 @@ if [ -n "${SWIFT_LIB:-}" ] && [ -e "$SWIFT_LIB/libdispatch.so" ]; then
 else
     echo "skipped 7: the main dispatch queue in the hosts: no libdispatch here"
 fi
-alone dispatch_guest gcc c c11
-alone dispatch_guest g++ cpp c++17
-alone dispatch_guest "$CLANG" c c11
-alone dispatch_guest "$CLANG++" cpp c++17
+for guest in dispatch_guest model_guest; do
+    alone $guest gcc c c11
+    alone $guest g++ cpp c++17
+    alone $guest "$CLANG" c c11
+    alone $guest "$CLANG++" cpp c++17
+done
 
 for host in epoll glib glib_guest uv ev sd_event sdl; do
     flags=$(flags_of $host) || { echo "skipped 1: the adapter of $host: no $host here"; continue; }

@@ -21,6 +21,7 @@ const model_test *model_fork_tests(void);
 const model_test *model_size_tests(void);
 const model_test *model_message_tests(void);
 const model_test *model_port_tests(void);
+const model_test *model_guest_tests(void);
 
 /* rlk_loop_current, for Swift, which sees no functions of <runloopkit/...> here. */
 struct rlk_loop *model_current_loop(void);

@@ -1,0 +1,284 @@
+/**
+ * <crunloop/adapters/model_guest.h>: a loop of the whole model, an rlk_loop, inside an rlc_loop of the same thread.
+ * What it waits for ends the sleep of the rlc_loop, each pass of which makes at most one pass of it.
+ *
+ * An rlc_loop that is in another library's loop, by any adapter beside this one, so brings the model with it: modes,
+ * observers, sources, timers, ports, and on the main thread the main dispatch queue and Swift's main actor. A program
+ * links both libraries.
+ *
+ * A callout of the rlk_loop may run the rlc_loop, or its host: what the rlk_loop gets meanwhile waits until the callout
+ * has returned, and ends no sleep. A callout of the rlc_loop may run the rlk_loop.
+ */
+#ifndef CRUNLOOP_ADAPTERS_MODEL_GUEST_H
+#define CRUNLOOP_ADAPTERS_MODEL_GUEST_H
+
+#include <crunloop/loop_hook.h>
+#include <errno.h>
+#include <runloopkit/host.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+RLC_BEGIN_DECLS
+
+/**
+ * Told of rlk_loop_stop, by whomever it was called. It may run or stop the rlc_loop, and detach the guest.
+ *
+ * @param loop    The rlc_loop.
+ * @param context The one that rlc_model_guest_attach was given.
+ *
+ * Thread: [loop].
+ */
+typedef void (*rlc_model_stop_fn)(rlc_loop *loop, void *context);
+
+/** A mode of an rlk_loop in an rlc_loop. The adapter owns the structure, and the caller the rlc_loop. */
+typedef struct rlc_model_guest {
+    rlc_post_node work; /**< Keeps the rlc_loop awake for what the descriptor does not show. */
+    rlc_loop *loop;
+    rlk_loop *model; /**< Retained. */
+    char *mode;
+    rlc_hook *hook;
+    rlc_watch *watch; /**< Of the descriptor. */
+    uint64_t generation;
+    rlc_model_stop_fn stop_fn;
+    void *context;
+    int status;     /**< 0, or the -errno with which the rlk_loop failed. From then on it is not served. */
+    unsigned depth; /**< Calls of the rlk_loop on the stack. */
+    bool is_queued, is_muted, is_detached;
+} rlc_model_guest;
+
+/* ---- its end ---- */
+
+/**
+ * Takes a guest out of its loop.
+ *
+ * @param guest The guest; one that is out of it already stays as it is.
+ *
+ * Thread: [loop].  Cost: one system call.
+ */
+static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
+    rlc_hook_remove(guest->hook);
+    rlc_watch_remove(guest->watch);
+    guest->hook = NULL;
+    guest->watch = NULL;
+}
+
+/**
+ * Frees a guest that is detached, unless a call of it is on the stack, or its node in the loop's queue.
+ *
+ * @param guest The guest.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_model_guest_free_if_over(rlc_model_guest *guest) {
+    if (!guest->is_detached || guest->depth > 0 || guest->is_queued)
+        return;
+    rlk_loop_release(guest->model);
+    free(guest->mode);
+    free(guest);
+}
+
+/**
+ * Ends a call of the rlk_loop, which may have detached the guest, or failed.
+ *
+ * @param guest  The guest.
+ * @param status What the call has answered. -EBUSY: it runs already, further out on the stack.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_model_guest_end_call(rlc_model_guest *guest, int status) {
+    guest->depth--;
+    if (status < 0 && status != -EBUSY && guest->status == 0) {
+        guest->status = status;
+        rlc_model_guest_leave_loop(guest);
+    }
+    rlc_model_guest_free_if_over(guest);
+}
+
+/* ---- what the loop calls ---- */
+
+/**
+ * Makes one pass of the rlk_loop, if it has work.
+ *
+ * @param guest The guest.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_model_guest_serve(rlc_model_guest *guest) {
+    guest->depth++;
+    int status = rlk_loop_run_pending_work(guest->model, guest->mode);
+    if (status == RLK_RUN_STOPPED && guest->stop_fn != NULL && !guest->is_detached)
+        guest->stop_fn(guest->loop, guest->context);
+    rlc_model_guest_end_call(guest, status);
+}
+
+/**
+ * The same, unless the node is queued, which follows in this pass. The callout of the watch.
+ *
+ * @param loop    The loop.
+ * @param watch   The watch of the descriptor.
+ * @param ready   RLC_READABLE.
+ * @param context The guest.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_model_guest_readable(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+    (void)loop, (void)watch, (void)ready;
+    rlc_model_guest *guest = (rlc_model_guest *)context;
+    if (!guest->is_queued)
+        rlc_model_guest_serve(guest);
+}
+
+/**
+ * The same; the callout of the node.
+ *
+ * @param node The guest's first member.
+ * @param ran  False: the loop is being destroyed.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
+    rlc_model_guest *guest = (rlc_model_guest *)(void *)node;
+    guest->is_queued = false;
+    if (ran && !guest->is_detached && guest->status == 0)
+        rlc_model_guest_serve(guest);
+    else
+        rlc_model_guest_free_if_over(guest);
+}
+
+/**
+ * Watches the descriptor, again if it stands for another epoll instance by now.
+ *
+ * @param guest The guest.
+ * @return 0; as rlk_loop_host_descriptor and rlc_loop_add_watch.
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_model_guest_watch(rlc_model_guest *guest) {
+    uint64_t generation = guest->generation;
+    int fd = rlk_loop_host_descriptor(guest->model, guest->mode, &generation);
+    if (fd < 0 || (guest->watch != NULL && generation == guest->generation))
+        return fd < 0 ? fd : 0;
+    rlc_watch_remove(guest->watch);
+    guest->watch = NULL;
+    guest->generation = generation;
+    guest->is_muted = false;
+    return rlc_loop_add_watch(guest->loop, fd, RLC_READABLE, rlc_model_guest_readable, guest, &guest->watch);
+}
+
+/**
+ * While the rlk_loop runs further out on the stack, nobody serves it: what it gets must not end a sleep.
+ *
+ * @param guest The guest.
+ * @param mutes Whether it runs there.
+ * @return 0; as rlc_watch_set_interest.
+ *
+ * Thread: [loop].  Cost: one system call if that has changed.
+ */
+static inline int rlc_model_guest_mute(rlc_model_guest *guest, bool mutes) {
+    if (mutes == guest->is_muted)
+        return 0;
+    guest->is_muted = mutes;
+    return rlc_watch_set_interest(guest->watch, mutes ? 0 : RLC_READABLE);
+}
+
+/**
+ * Prepares the rlk_loop for the sleep. The prepare callout of the hook.
+ *
+ * @param loop    The loop.
+ * @param hook    The hook.
+ * @param context The guest.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
+    (void)hook;
+    rlc_model_guest *guest = (rlc_model_guest *)context;
+    guest->depth++;
+    int status = rlk_loop_prepare_to_wait(guest->model, guest->mode);
+    if (!guest->is_detached && (status >= 0 || status == -EBUSY)) {
+        bool is_busy = status == -EBUSY;
+        if (status > 0 && !guest->is_queued)
+            guest->is_queued = rlc_loop_defer(loop, &guest->work) == 0;
+        status = rlc_model_guest_watch(guest);
+        if (status == 0)
+            status = rlc_model_guest_mute(guest, is_busy);
+    }
+    rlc_model_guest_end_call(guest, status);
+}
+
+/* ---- attaching ---- */
+
+/**
+ * Lets an rlc_loop serve a mode of an rlk_loop. The rlc_loop is not finished as long as the guest is attached.
+ *
+ * @param loop      The rlc_loop; the caller destroys it after rlc_model_guest_detach.
+ * @param model     The rlk_loop, which the calling thread owns; the guest retains it. NULL: the calling thread's.
+ * @param mode      The mode, which is copied; NULL: the default one. Not RLK_MODE_COMMON.
+ * @param stop_fn   Told of rlk_loop_stop; NULL: nobody is.
+ * @param context   For stop_fn. The caller owns it, and keeps it until rlc_model_guest_detach.
+ * @param ret_guest The guest; the caller ends it by rlc_model_guest_detach.
+ * @return 0; -ENOMEM; as rlk_loop_host_descriptor, and as rlc_loop_add_hook for the first watch. If it fails, nothing
+ *         was attached.
+ *
+ * Thread: [loop].  Cost: two system calls, and those of the first watch and the first rlk_loop_host_descriptor. From
+ * then on each pass of the rlc_loop polls the kernel.
+ */
+static inline int rlc_model_guest_attach(rlc_loop *loop, rlk_loop *model, const char *mode, rlc_model_stop_fn stop_fn,
+    void *context, rlc_model_guest **ret_guest) {
+    rlc_model_guest *guest = (rlc_model_guest *)calloc(1, sizeof *guest);
+    size_t size = mode == NULL ? 0 : strlen(mode) + 1;
+    if (guest == NULL)
+        return -ENOMEM;
+    guest->work.post_fn = rlc_model_guest_work;
+    guest->loop = loop;
+    guest->model = rlk_loop_retain(model != NULL ? model : rlk_loop_current());
+    guest->stop_fn = stop_fn;
+    guest->context = context;
+    guest->mode = mode == NULL ? NULL : (char *)malloc(size);
+    int status = mode != NULL && guest->mode == NULL ? -ENOMEM : 0;
+    if (guest->mode != NULL)
+        memcpy(guest->mode, mode, size);
+    if (status == 0)
+        status = rlc_model_guest_watch(guest);
+    if (status == 0)
+        status = rlc_loop_add_hook(loop, rlc_model_guest_prepare, NULL, guest, &guest->hook);
+    if (status < 0) {
+        rlc_model_guest_leave_loop(guest);
+        guest->is_detached = true;
+        rlc_model_guest_free_if_over(guest);
+        return status;
+    }
+    *ret_guest = guest;
+    return 0;
+}
+
+/**
+ * Tells whether the guest has failed: the rlc_loop does not serve it any more.
+ *
+ * @param guest From rlc_model_guest_attach.
+ * @return 0; -errno of rlk_loop_prepare_to_wait, rlk_loop_run_pending_work or rlc_loop_add_watch. Cannot fail itself.
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_model_guest_status(const rlc_model_guest *guest) {
+    return guest->status;
+}
+
+/**
+ * Takes the rlk_loop out of the rlc_loop. It lives on, and can be attached again.
+ *
+ * @param guest The guest; NULL is allowed. The pointer is invalid afterwards.
+ *
+ * Thread: [loop].  Re-entry: allowed in callouts of both loops.  Cost: one system call.
+ */
+static inline void rlc_model_guest_detach(rlc_model_guest *guest) {
+    if (guest == NULL)
+        return;
+    rlc_model_guest_leave_loop(guest);
+    guest->is_detached = true;
+    rlc_model_guest_free_if_over(guest);
+}
+
+RLC_END_DECLS
+#endif

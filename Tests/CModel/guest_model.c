@@ -1,0 +1,374 @@
+/* <crunloop/adapters/model_guest.h>: an rlk_loop inside an rlc_loop. */
+#include <crunloop/adapters/epoll.h>
+#include <crunloop/adapters/model_guest.h>
+#include <crunloop/clock.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "model.h"
+
+/** Two loops of one thread, the one inside the other; and how often the outer one was prepared for a sleep. */
+typedef struct pair {
+    rlc_loop *loop;
+    rlk_loop *model;
+    rlc_model_guest *guest;
+    rlk_item *keeper;
+    int passes, stops, served;
+} pair;
+
+static void count_pass(rlc_loop *loop, rlc_hook *hook, void *context) {
+    (void)loop, (void)hook;
+    ((pair *)context)->passes++;
+}
+
+static void count_stop(rlc_loop *loop, void *context) {
+    pair *both = context;
+    both->stops++;
+    CHECK_IS(rlc_loop_stop(loop), 0);
+}
+
+static void begin(pair *both) {
+    rlc_hook *hook;
+    *both = (pair){.model = rlk_loop_current(), .keeper = model_keeper()};
+    CHECK_IS(rlc_loop_create(NULL, &both->loop), 0);
+    CHECK_IS(rlc_loop_add_hook(both->loop, count_pass, NULL, both, &hook), 0);
+    CHECK_IS(rlc_model_guest_attach(both->loop, NULL, NULL, count_stop, both, &both->guest), 0);
+}
+
+static void end(pair *both) {
+    if (both->guest != NULL)
+        CHECK_IS(rlc_model_guest_status(both->guest), 0);
+    rlc_model_guest_detach(both->guest);
+    CHECK_IS(rlc_loop_destroy(both->loop), 0);
+    CHECK_IS(rlk_item_invalidate(both->keeper), 0);
+    rlk_item_release(both->keeper);
+}
+
+static void run(pair *both) {
+    CHECK_IS(rlc_loop_run(both->loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+}
+
+static void serve_last(void *context) {
+    pair *both = context;
+    both->served++;
+    CHECK_IS(rlc_loop_stop(both->loop), 0);
+}
+
+static void fire_last(rlk_item *timer, void *context) {
+    (void)timer;
+    serve_last(context);
+}
+
+static void read_last(rlk_item *source, uint32_t readiness, void *context) {
+    (void)source, (void)readiness;
+    serve_last(context);
+}
+
+/* ---- what is served ---- */
+
+static void perform_last(void *context) {
+    pair *both = context;
+    CHECK_IS(rlk_loop_perform(both->model, NULL, serve_last, both), 0);
+}
+
+static void *perform_while_it_sleeps(void *context) {
+    while (!rlk_loop_is_waiting(((pair *)context)->model))
+        sched_yield();
+    perform_last(context);
+    return NULL;
+}
+
+static void run_beside(pair *both, void *(*body)(void *)) {
+    pthread_t thread;
+    CHECK_IS(pthread_create(&thread, NULL, body, both), 0);
+    run(both);
+    pthread_join(thread, NULL);
+}
+
+static void test_RLC_MODEL_1_blocks(void) {
+    pair both;
+    begin(&both);
+    perform_last(&both); /* before the first pass */
+    run(&both);
+    model_on_thread(perform_last, &both);
+    run(&both);
+    run_beside(&both, perform_while_it_sleeps);
+    CHECK_IS(both.served, 3);
+    end(&both);
+}
+
+static void test_RLC_MODEL_1_timers_and_descriptors(void) {
+    pair both;
+    begin(&both);
+    rlk_item *timer, *source;
+    int ends[2];
+    CHECK_IS(pipe(ends), 0);
+    rlk_timer_options options = {.size = sizeof options, .fire = fire_last, .context = &both};
+    options.fire_date_ns = rlc_now(RLC_CLOCK_MONOTONIC) + 1000000;
+    CHECK_IS(rlk_timer_create(&options, &timer), 0);
+    CHECK_IS(rlk_loop_add(NULL, timer, NULL), 1);
+    run(&both);
+    rlk_descriptor_options readable = {.size = sizeof readable, .ready = read_last, .context = &both};
+    readable.descriptor = ends[0];
+    readable.interest = RLK_READABLE;
+    CHECK_IS(rlk_descriptor_create(&readable, &source), 0);
+    CHECK_IS(rlk_loop_add(NULL, source, NULL), 1);
+    CHECK_IS(write(ends[1], "", 1), 1);
+    run(&both);
+    CHECK_IS(both.served, 2);
+    CHECK_IS(rlk_item_invalidate(source), 0);
+    rlk_item_release(source);
+    rlk_item_release(timer);
+    end(&both);
+    close(ends[0]), close(ends[1]);
+}
+
+static void stop_outer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    (void)timer, (void)deadline_ns, (void)context;
+    CHECK_IS(rlc_loop_stop(loop), 0);
+}
+
+static void stop_outer_soon(pair *both) {
+    rlc_timer *timer;
+    CHECK_IS(rlc_loop_add_timer(both->loop, stop_outer, NULL, &timer), 0);
+    CHECK_IS(rlc_timer_arm(timer, rlc_now(RLC_CLOCK_MONOTONIC) + 5000000, 0, 0), 0);
+}
+
+static void test_RLC_MODEL_2_an_idle_model_ends_no_sleep(void) {
+    pair both;
+    begin(&both);
+    perform_last(&both);
+    run(&both);
+    both.passes = 0;
+    stop_outer_soon(&both);
+    run(&both);
+    CHECK(both.passes <= 2);
+    end(&both);
+}
+
+/** A block that queues itself. */
+static void go_on(void *context) {
+    pair *both = context;
+    both->served++;
+    CHECK_IS(rlk_loop_perform(NULL, NULL, go_on, both), 0);
+}
+
+static void test_RLC_MODEL_2_endless_work_lets_the_loop_run(void) {
+    pair both;
+    begin(&both);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, go_on, &both), 0);
+    stop_outer_soon(&both);
+    run(&both);
+    CHECK(both.served > 1);
+    CHECK(both.served <= 3 * both.passes); /* a pass looks at the queue three times */
+    end(&both);
+}
+
+static void count_served(void *context) {
+    ((pair *)context)->served++;
+}
+
+static void *perform_in_host(void *context) {
+    while (!rlk_loop_is_waiting(((pair *)context)->model))
+        sched_yield();
+    CHECK_IS(rlk_loop_perform(((pair *)context)->model, NULL, count_served, context), 0);
+    return NULL;
+}
+
+/** The host knows nothing of the model: it sleeps for the rlc_loop. */
+static void test_RLC_MODEL_1_in_the_host_of_the_loop(void) {
+    pair both;
+    rlc_epoll_host *host;
+    struct epoll_event events[4];
+    pthread_t thread;
+    begin(&both);
+    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    CHECK_IS(rlc_epoll_attach(both.loop, epoll_fd, &host), 0);
+    CHECK_IS(pthread_create(&thread, NULL, perform_in_host, &both), 0);
+    while (both.served == 0)
+        CHECK_IS(rlc_epoll_wait(host, events, 4, -1), 0);
+    pthread_join(thread, NULL);
+    CHECK_IS(both.served, 1);
+    both.passes = 0;
+    CHECK_IS(rlc_epoll_wait(host, events, 4, 5), 0);
+    CHECK(both.passes <= 2);
+    rlc_epoll_detach(host);
+    end(&both);
+    close(epoll_fd);
+}
+
+/* ---- a stop ---- */
+
+static void *stop_while_it_sleeps(void *context) {
+    pair *both = context;
+    while (!rlk_loop_is_waiting(both->model))
+        sched_yield();
+    CHECK_IS(rlk_loop_stop(both->model), 0);
+    return NULL;
+}
+
+static void test_RLC_MODEL_3_a_stop_is_told(void) {
+    pair both;
+    begin(&both);
+    run_beside(&both, stop_while_it_sleeps);
+    CHECK_IS(both.stops, 1);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, model_stop, NULL), 0);
+    run(&both);
+    CHECK_IS(both.stops, 2);
+    end(&both);
+}
+
+/* ---- one inside the other ---- */
+
+/** What comes for the model meanwhile is served afterwards, and the loop sleeps. */
+static void run_outer_inside(void *context) {
+    pair *both = context;
+    model_on_thread(perform_last, both);
+    stop_outer_soon(both);
+    both->passes = 0;
+    run(both);
+    CHECK(both->passes <= 3);
+    CHECK_IS(both->served, 0);
+}
+
+static void test_RLC_MODEL_4_the_loop_inside_a_callout_of_the_model(void) {
+    pair both;
+    begin(&both);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, run_outer_inside, &both), 0); /* by the node */
+    run(&both);
+    CHECK_IS(both.served, 1);
+    both.served = 0;
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, run_outer_inside, &both), 0); /* by the watch */
+    run(&both);
+    CHECK_IS(both.served, 1);
+    end(&both);
+}
+
+static void run_model_inside(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    (void)loop, (void)timer, (void)deadline_ns;
+    perform_last(context);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, 0, false), RLK_RUN_TIMED_OUT);
+}
+
+static void test_RLC_MODEL_4_the_model_inside_a_callout_of_the_loop(void) {
+    pair both;
+    rlc_timer *timer;
+    begin(&both);
+    CHECK_IS(rlc_loop_add_timer(both.loop, run_model_inside, &both, &timer), 0);
+    CHECK_IS(rlc_timer_arm(timer, rlc_now(RLC_CLOCK_MONOTONIC), 0, 0), 0);
+    run(&both);
+    CHECK_IS(both.served, 1);
+    perform_last(&both);
+    run(&both);
+    CHECK_IS(both.served, 2);
+    end(&both);
+}
+
+/** The descriptor of a source is closed before its source is removed, and its file lives on: epoll goes on to tell of it. */
+static void test_RLC_MODEL_7_another_epoll_instance_is_watched(void) {
+    pair both;
+    begin(&both);
+    rlk_item *source;
+    uint64_t generation, again;
+    int ends[2], copy;
+    CHECK_IS(pipe(ends), 0);
+    rlk_descriptor_options readable = {.size = sizeof readable, .ready = read_last, .context = &both};
+    readable.descriptor = ends[0];
+    readable.interest = RLK_READABLE;
+    CHECK_IS(rlk_descriptor_create(&readable, &source), 0);
+    CHECK_IS(rlk_loop_add(NULL, source, NULL), 1);
+    perform_last(&both);
+    run(&both);
+    CHECK(rlk_loop_host_descriptor(NULL, NULL, &generation) >= 0);
+    CHECK((copy = dup(ends[0])) >= 0);
+    close(ends[0]);
+    CHECK_IS(rlk_item_invalidate(source), 0);
+    CHECK_IS(write(ends[1], "", 1), 1);
+    stop_outer_soon(&both);
+    both.passes = 0;
+    run(&both);
+    CHECK(both.passes <= 5);
+    CHECK(rlk_loop_host_descriptor(NULL, NULL, &again) >= 0);
+    CHECK(again != generation);
+    run_beside(&both, perform_while_it_sleeps);
+    CHECK_IS(both.served, 2);
+    rlk_item_release(source);
+    end(&both);
+    close(ends[1]), close(copy);
+}
+
+/* ---- its end, and what is refused ---- */
+
+static void leave(void *context) {
+    pair *both = context;
+    rlc_model_guest_detach(both->guest);
+    both->guest = NULL;
+    serve_last(both);
+}
+
+static void test_RLC_MODEL_5_a_callout_takes_the_model_out(void) {
+    pair both;
+    begin(&both);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, leave, &both), 0);
+    run(&both);
+    perform_last(&both);
+    stop_outer_soon(&both);
+    run(&both);
+    CHECK_IS(both.served, 1);
+    CHECK_IS(rlc_model_guest_attach(both.loop, both.model, RLK_MODE_DEFAULT, NULL, NULL, &both.guest), 0);
+    run(&both);
+    CHECK_IS(both.served, 2);
+    end(&both);
+}
+
+/** The node is in the loop's queue when the guest is detached, and when the loop is destroyed. */
+static void test_RLC_MODEL_5_work_that_is_pending_ends_with_it(void) {
+    pair both;
+    begin(&both);
+    perform_last(&both);
+    CHECK_IS(rlc_loop_prepare(both.loop), 1);
+    end(&both);
+    CHECK_IS(both.served, 0);
+}
+
+static void attach_wrongly(void *context) {
+    rlc_model_guest *guest = NULL;
+    CHECK_IS(
+        rlc_model_guest_attach(((pair *)context)->loop, ((pair *)context)->model, NULL, NULL, NULL, &guest), -EPERM);
+    CHECK(guest == NULL);
+}
+
+static void test_RLC_MODEL_6_bad_guests(void) {
+    pair both;
+    begin(&both);
+    rlc_model_guest *guest = NULL;
+    model_on_thread(attach_wrongly, &both);
+    CHECK_IS(rlc_model_guest_attach(both.loop, NULL, RLK_MODE_COMMON, NULL, NULL, &guest), -EINVAL);
+    CHECK_IS(rlc_model_guest_attach(both.loop, NULL, NO_MODE, NULL, NULL, &guest), -EINVAL);
+    rlk_loop *ended = model_ended_loop();
+    CHECK_IS(rlc_model_guest_attach(both.loop, ended, NULL, NULL, NULL, &guest), -ESHUTDOWN);
+    rlk_loop_release(ended);
+    CHECK(guest == NULL);
+    rlc_model_guest_detach(NULL);
+    end(&both);
+}
+
+const model_test *model_guest_tests(void) {
+    static const model_test tests[] = {
+        {"RLC-MODEL-1 blocks", test_RLC_MODEL_1_blocks},
+        {"RLC-MODEL-1 timers and descriptors", test_RLC_MODEL_1_timers_and_descriptors},
+        {"RLC-MODEL-1 in the host of the loop", test_RLC_MODEL_1_in_the_host_of_the_loop},
+        {"RLC-MODEL-2 an idle model", test_RLC_MODEL_2_an_idle_model_ends_no_sleep},
+        {"RLC-MODEL-2 endless work", test_RLC_MODEL_2_endless_work_lets_the_loop_run},
+        {"RLC-MODEL-3 a stop", test_RLC_MODEL_3_a_stop_is_told},
+        {"RLC-MODEL-4 the loop inside", test_RLC_MODEL_4_the_loop_inside_a_callout_of_the_model},
+        {"RLC-MODEL-4 the model inside", test_RLC_MODEL_4_the_model_inside_a_callout_of_the_loop},
+        {"RLC-MODEL-5 detached in a callout", test_RLC_MODEL_5_a_callout_takes_the_model_out},
+        {"RLC-MODEL-5 pending work", test_RLC_MODEL_5_work_that_is_pending_ends_with_it},
+        {"RLC-MODEL-6 bad guests", test_RLC_MODEL_6_bad_guests},
+        {"RLC-MODEL-7 another epoll instance", test_RLC_MODEL_7_another_epoll_instance_is_watched},
+        {NULL, NULL},
+    };
+    return tests;
+}
