@@ -74,6 +74,7 @@ static bool wants_no_registration(const rlc_port *port) {
 
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
     int status = 0;
+    rlc_port_note_renewal(port);
     if (wants_no_registration(port)) {
         rlc_port_set_drop(set, port);
     } else if (!rlc_port_has(port, RLC_PORT_REGISTERED)) {

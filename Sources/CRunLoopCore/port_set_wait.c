@@ -127,6 +127,7 @@ static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
 /* ---- taking: readiness ---- */
 
 static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+    rlc_port_assign(port, RLC_PORT_RENEWED, false); /* its next event is of a later fetch */
     uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
     if (ready == 0)
         ready = rlc_port_set_examine(set, port, events, is_believed);
@@ -182,7 +183,7 @@ static rlc_port *take_fetched(rlc_port_set *set, uint32_t *ret_ready) {
             continue;
         uint32_t ready = RLC_READABLE;
         if (port->kind == RLC_PORT_READINESS)
-            ready = take_readiness(set, port, event.events, is_believed);
+            ready = take_readiness(set, port, event.events, is_believed || rlc_port_is_believed(port, event.events));
         else if (port->kind == RLC_PORT_COUNTER)
             ready = take_counter(set, port);
         if (ready == 0)
@@ -230,14 +231,15 @@ __attribute__((noinline)) static bool take_uncommon(rlc_port_set *set, rlc_port_
 }
 
 /**
- * rlc_port_set_take_port for the common event: the first of its batch, and plain or a counter's. NULL for all others.
+ * rlc_port_set_take_port for the common event: the first of its batch, and plain or a counter's; or an owned port's.
+ * NULL for all others.
  */
-static rlc_port *take_first(rlc_port_set *set, uint32_t *ret_ready) {
-    if (!set->is_fresh || set->has_strays || atomic_load(&set->has_unwatched) || !rlc_port_set_holds_batch(set))
+static rlc_port *take_common(rlc_port_set *set, uint32_t *ret_ready) {
+    if (set->has_strays || atomic_load(&set->has_unwatched) || !rlc_port_set_holds_batch(set))
         return NULL;
     const struct epoll_event *event = &set->batch->events[set->cursor];
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
-    if (port == NULL || rlc_port_set_is_forked(set))
+    if (port == NULL || (!set->is_fresh && !rlc_port_is_believed(port, event->events)) || rlc_port_set_is_forked(set))
         return NULL;
     bool is_counter = port->kind == RLC_PORT_COUNTER;
     *ret_ready = is_counter ? take_counter(set, port) : rlc_port_plain_ready(port, event->events);
@@ -252,7 +254,7 @@ static rlc_port *take_first(rlc_port_set *set, uint32_t *ret_ready) {
 
 bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     uint32_t ready;
-    rlc_port *port = take_first(set, &ready);
+    rlc_port *port = take_common(set, &ready);
     if (port == NULL)
         return take_uncommon(set, ret_event);
     if (port->kind == RLC_PORT_READINESS && (port->interest & RLC_ONE_SHOT) != 0)

@@ -81,5 +81,22 @@ bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token);
  */
 bool rlc_kit_has_fetched_all(const rlc_port_set *set);
 
+/**
+ * Tells a set whether anybody but the callouts for a member's events reads its descriptor. If nobody does, a fetched
+ * event that says no more than "you may read" is true until it is taken, and rlc_port_set_take does not ask the kernel
+ * again [RLC-OWN-1].
+ *
+ * It asks nevertheless where something may have come between: the member was registered anew since its last event (its
+ * interest was set, it was muted, refused or suspended), or shares its number [RLC-OWN-2]. If somebody does read the
+ * descriptor, the member may get an event with nothing to read; none is lost [RLC-OWN-3].
+ *
+ * @param set      The set.
+ * @param token    From rlc_port_set_insert. Of a readiness port; others, and stale tokens, are ignored.
+ * @param is_owned Whether the set may believe. True only directly after rlc_port_set_insert; a new member is not owned.
+ *
+ * Thread: [locked].  Cost: some instructions, without a system call.
+ */
+void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned);
+
 RLC_END_DECLS
 #endif

@@ -4,6 +4,7 @@
 
 #include "slot_list.h"
 
+#include <assert.h>
 #include <crunloop/port_set.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -30,6 +31,12 @@ enum {
     RLC_PORT_SEEN = 8192,       /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
     RLC_PORT_KNOWN = 16384,     /**< So has RLC_PORT_EMPTIES. */
     RLC_PORT_UNWATCHED = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
+};
+
+/** Of a member of a set without an rlc_loop. That one's bits of the same value are for ports that are no members. */
+enum {
+    RLC_PORT_OWNED = RLC_PORT_PENDING,  /**< Nobody reads the descriptor but who is told of its events. */
+    RLC_PORT_RENEWED = RLC_PORT_REFUSED /**< Owned, and registered anew: a fetched event may be of the time before. */
 };
 
 /** Of what is taken: beside RLC_ERROR, that epoll does not watch the port any more. */
@@ -250,6 +257,22 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
         return 0;
     uint32_t ready = ((events & EPOLLIN) != 0 ? RLC_READABLE : 0) | ((events & EPOLLOUT) != 0 ? RLC_WRITABLE : 0);
     return ready & port->interest;
+}
+
+/* ---- members whose events are believed: port_set_owned.c ---- */
+
+/** Its registration changes: the event that is fetched already, if there is one, is to be verified [RLC-OWN-2]. */
+static inline void rlc_port_note_renewal(rlc_port *port) {
+    static_assert(RLC_PORT_RENEWED == RLC_PORT_OWNED << 1, "one bit beside the other");
+    port->state |= (uint16_t)((port->state & RLC_PORT_OWNED) << 1);
+}
+
+/**
+ * The event of an owned port is true until it is taken. One that says more than "you may read" is not believed: whether
+ * it can be written may change by a write of anybody, and an end is to be told with what is true of it now.
+ */
+static inline bool rlc_port_is_believed(const rlc_port *port, uint32_t events) {
+    return (port->state & (RLC_PORT_OWNED | RLC_PORT_RENEWED)) == RLC_PORT_OWNED && events == EPOLLIN;
 }
 
 /* ---- taking: port_set_wait.c ---- */
