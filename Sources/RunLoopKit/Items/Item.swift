@@ -131,6 +131,14 @@ extension RunLoop {
     @inline(__always)
     final var descriptors: ItemDescriptors? { extras?.descriptors }
 
+    /// The same, without a count of references: for who holds the item.
+    @inline(__always)
+    final var heldDescriptors: Unmanaged<ItemDescriptors>? {
+      Self.extras(at: extrasAddress.load(ordering: .acquiring))?._withUnsafeGuaranteedRef {
+        $0.descriptors.map { Unmanaged.passUnretained($0) }
+      }
+    }
+
     /// What is closed with the item.
     @inline(__always)
     package final var owned: OwnedDescriptor? { extras?.descriptors?.owned }

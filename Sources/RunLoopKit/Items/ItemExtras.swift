@@ -4,6 +4,8 @@ internal import Synchronization
 final class ItemDescriptors: Sendable {
   /// Closed with the item.
   let owned: OwnedDescriptor?
+  /// The same, without a count of references: for who holds the item.
+  let heldOwned: Unmanaged<OwnedDescriptor>?
   /// Watched in place of the descriptor; closed when the item is gone.
   let standIn: OwnedDescriptor?
   /// How often it may be called.
@@ -11,6 +13,7 @@ final class ItemDescriptors: Sendable {
 
   init(owned: OwnedDescriptor? = nil, standIn: OwnedDescriptor? = nil, limiter: RunLoop.RateLimiter? = nil) {
     self.owned = owned
+    heldOwned = owned.map { Unmanaged.passUnretained($0) }
     self.standIn = standIn
     self.limiter = limiter
   }

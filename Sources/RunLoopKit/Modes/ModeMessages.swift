@@ -78,7 +78,7 @@ extension ModePointer {
   func takeReadyPort(on loop: RunLoop) -> PassEvent? {
     loop.lock.lock()
     defer { loop.lock.unlock() }
-    return messages.takeFirst().map { .port($0, ready: 0) }
+    return messages.takeFirst().map { .port(.passRetained($0), ready: 0) }
   }
 
   /// True if a port of the mode has a message. [loop]

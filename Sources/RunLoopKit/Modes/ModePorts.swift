@@ -141,7 +141,7 @@ extension ModePointer {
         noteUnwatched(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), on: loop)
       case .port(let context, let ready):
         // A member: retained by the set, which forgets the events of what is removed. Under the lock.
-        return .port(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), ready: ready)
+        return .port(Unmanaged<RunLoop.Item>.fromOpaque(context).retain(), ready: ready)
       case .hint(.wakeup):
         continue
       case .hint(.mainQueue):
@@ -159,7 +159,7 @@ extension ModePointer {
   /// others, whose handlers would take that for an event, the loop reports it on standard error. Under the lock.
   @inline(never)
   private func takeLost(_ item: RunLoop.Item) -> PassEvent? {
-    if item.kind == .descriptorSource { return .port(item, ready: PortRegistration.failed) }
+    if item.kind == .descriptorSource { return .port(.passRetained(item), ready: PortRegistration.failed) }
     // Proof: `Item.Kind`. Nothing else is in a port set.
     let number = unsafeDowncast(item, to: RunLoop.DescriptorItem.self).descriptor
     let name = item.kind == .portSource ? "a port source" : "an event source"
@@ -261,7 +261,9 @@ extension ModePointer {
   /// Delivers the error to the next member, or tries again if it is time to. Only for a mode that has `unwatched`.
   @inline(never)
   func takeUnwatched() -> PassEvent? {
-    if let item = ports.unwatched!.takeUnreported() { return .port(item, ready: PortRegistration.failed) }
+    if let item = ports.unwatched!.takeUnreported() {
+      return .port(.passRetained(item), ready: PortRegistration.failed)
+    }
     let now = Kernel.now()
     guard ports.unwatched!.retryAt <= now else { return nil }
     if !ports.set!.retry() {
@@ -275,12 +277,16 @@ extension ModePointer {
   }
 }
 
-/// The event that a pass serves: at most one.
+/// The event that a pass serves: at most one. Who takes an event serves it, or drops it.
 enum PassEvent {
   case none
   case timer
   case mainQueue
   /// The wait has failed for good: the run ends.
   case failed
-  case port(RunLoop.Item, ready: UInt32)
+  /// Retained once; counted by hand, since it goes through many hands, each of which would count.
+  case port(Unmanaged<RunLoop.Item>, ready: UInt32)
+
+  /// It will not be served.
+  func drop() { if case .port(let item, _) = self { item.release() } }
 }

@@ -69,8 +69,7 @@ extension RunLoop {
       MainThread.tellOfEnd(members: members.count, blocks: blocks.count)
     }
     let held = owner.hosted.takeEvents()
-    let served = owner.servedOwners
-    owner.servedOwners = []
+    let served = owner.servedOwners.takeAll()
     var drained = BlockDrains()  // the thread was ended by a block
     swap(&drained, &owner.drains)
 
@@ -82,7 +81,8 @@ extension RunLoop {
       unsafeDowncast(item, to: Port.self).loopHasEnded()  // by its kind
     }
     for item in left.map(\.item) + recorded where item.endsWithItsLoop { item.invalidate() }
-    withExtendedLifetime((left, recorded, held, extras)) {}
+    withExtendedLifetime((left, recorded, extras)) {}
+    for (_, event) in held { event.drop() }
     for timer in collected { timer.release() }
     // The stack is not unwound and may hold these for ever: their descriptors are closed nevertheless.
     for source in served {

@@ -36,7 +36,7 @@ struct HostedWait {
     return events.remove(at: index).event
   }
 
-  /// Removes all, so that the caller, which ends the loop, releases them.
+  /// Removes all: the caller, which ends the loop, drops them.
   mutating func takeEvents() -> [(mode: ModePointer, event: PassEvent)] {
     defer { events = [] }
     return events
@@ -212,5 +212,6 @@ extension ModePointer {
   fileprivate func forgetHeldEvent(on loop: RunLoop) {
     guard let event = loop.owner.hosted.takeEvent(for: self) else { return }
     if case .timer = event { loop.lock.withLock { timers.forgetExpiries() } }
+    event.drop()
   }
 }

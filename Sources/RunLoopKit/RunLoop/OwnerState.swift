@@ -15,8 +15,7 @@ struct OwnerState: ~Copyable {
   /// Polls that have not asked the kernel, since the last that has.
   var skippedLooks = 0
   static let mostSkippedLooks = 63
-  /// Whose callouts are on the stack, of those that hold a descriptor of their own for them; the innermost one's last.
-  var servedOwners: ContiguousArray<RunLoop.Item> = []
+  var servedOwners = ServedOwners()
   var failedWaits = FailedWaits()
   /// Signalled sources collected by the passes on the stack, the innermost one's last.
   var collectedSources: ContiguousArray<CollectedSource> = []

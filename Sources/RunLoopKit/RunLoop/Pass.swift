@@ -77,7 +77,7 @@ extension RunLoop {
     case .mainQueue:
       return serveMainQueue()
     case .port(let item, let ready):
-      return activation.mode.serve(item, ready: ready, on: self)
+      return activation.mode.serve(item.takeRetainedValue(), ready: ready, on: self)
     }
   }
 }

@@ -10,13 +10,17 @@ extension ModePointer {
   }
 
   /// What the item owns stays open meanwhile, and is closed by the end of the thread if its callout ends that.
-  fileprivate func serve(_ item: RunLoop.Item, _ owned: OwnedDescriptor?, ready: UInt32, on loop: RunLoop) -> Bool {
-    guard let owned else { return item.serve(ready: ready, in: self, of: loop) }
-    guard owned.hold() else { return false }  // invalidated by another thread a moment ago
-    loop.owner.servedOwners.append(item)
+  @inline(__always)
+  fileprivate func serve(
+    _ item: RunLoop.Item, _ descriptors: ItemDescriptors, ready: UInt32, on loop: RunLoop
+  ) -> Bool {
+    guard let owned = descriptors.heldOwned else { return item.serve(ready: ready, in: self, of: loop) }
+    // Invalidated by another thread a moment ago.
+    guard owned._withUnsafeGuaranteedRef({ $0.hold() }) else { return false }
+    loop.owner.servedOwners.begin(item)
     let hasCalled = item.serve(ready: ready, in: self, of: loop)
-    loop.owner.servedOwners.removeLast()
-    owned.release()
+    loop.owner.servedOwners.end()
+    owned._withUnsafeGuaranteedRef { $0.release() }
     if hasCalled, item.kind == .eventSource || item.kind == .connection { loop.count(.portCallouts) }
     return hasCalled
   }
@@ -27,10 +31,13 @@ extension RunLoop {
     callouts.begin(item)
     defer { callouts.end(on: self) }
     guard item.isValid, item.isMember(of: mode) else { return false }
-    guard let descriptors = item.descriptors else { return item.serve(ready: ready, in: mode, of: self) }
-    guard let limiter = descriptors.limiter else { return mode.serve(item, descriptors.owned, ready: ready, on: self) }
-    return limiter.serve(item, ready: ready, in: mode, of: self) {
-      mode.serve(item, descriptors.owned, ready: ready, on: self)
+    guard let descriptors = item.heldDescriptors else { return item.serve(ready: ready, in: mode, of: self) }
+    // The item holds them as long as it lives.
+    return descriptors._withUnsafeGuaranteedRef { descriptors in
+      guard let limiter = descriptors.limiter else { return mode.serve(item, descriptors, ready: ready, on: self) }
+      return limiter.serve(item, ready: ready, in: mode, of: self) {
+        mode.serve(item, descriptors, ready: ready, on: self)
+      }
     }
   }
 }

@@ -357,4 +357,26 @@ final class ThreadEndTests: XCTestCase {
     XCTAssertEqual(fcntl(pipe.reading, F_GETFD), -1)
     close(pipe.writing)
   }
+
+  /// A thread that ends in the callouts of two owners, one inside the other, leaves no descriptor open.
+  func test_RLK_END_11_inNestedCalloutsOfTwoOwnersBothAreClosed() {
+    let pipes = [Pipe(), Pipe()]
+    onEndingThread { loop in
+      for (index, pipe) in pipes.enumerated() {
+        try loop.add(
+          RunLoop.FileDescriptorSource(
+            fileDescriptor: pipe.reading, interest: .readable, ownership: .closesWhenInvalidated
+          ) { _, _ in
+            if index == 0 { _ = try? loop.run(for: .zero) }
+            pthread_exit(nil)
+          })
+        pipe.send("x")
+      }
+      try loop.run(for: .zero)
+    }.join()
+    for pipe in pipes {
+      XCTAssertEqual(fcntl(pipe.reading, F_GETFD), -1)
+      close(pipe.writing)
+    }
+  }
 }
