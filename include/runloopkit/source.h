@@ -42,7 +42,7 @@ typedef struct rlk_descriptor_options {
     int descriptor;          /**< The descriptor; open when the source is added, and for as long as it is a member. */
     uint32_t interest;       /**< RLK_READABLE and its kin. */
     rlk_trigger trigger;     /**< When it is served. */
-    bool owns_descriptor;    /**< The source closes it when it is invalidated. If the creation fails, nobody does. */
+    bool owns_descriptor;    /**< The source, once created, closes it when it is invalidated, and alone reads it. */
     bool always_ready;       /**< A file, which epoll refuses, counts as ready; else adding it is -EPERM. */
     uint16_t reserved;       /**< 0. */
 } rlk_descriptor_options;

@@ -20,6 +20,9 @@ package struct HoldCount: ~Copyable, Sendable {
     return false
   }
 
+  /// The owner's own, and the others at this moment.
+  var count: Int { holds.load(ordering: .acquiring) }
+
   /// Ends what `hold` has answered with true. True if it was the last one. - Thread: Any.
   package func release() -> Bool { holds.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
 

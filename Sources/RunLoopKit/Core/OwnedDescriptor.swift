@@ -20,7 +20,11 @@ package final class OwnedDescriptor: Sendable {
   /// False if it is closed, or about to be.
   package func hold() -> Bool { holds.hold() }
 
+  /// Its item is a member of one mode of all loops, and no callout of it runs; or of none, and one runs.
+  var isHeldByOneMode: Bool { holds.count == 2 }
+
   /// What `hold` has answered with true.
+  @inline(__always)
   package func release() {
     if holds.release() { close() }
   }
@@ -31,6 +35,7 @@ package final class OwnedDescriptor: Sendable {
   }
 
   /// Once. In a child of fork(2) the number is left alone.
+  @inline(never)
   func close() {
     guard forkGeneration == Kernel.forkGeneration else { return }
     // The number is free whatever close(2) answers.

@@ -114,6 +114,10 @@ struct PortSet {
   /// A look would find an event, true or stale. One system call. [loop]
   var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
+  /// Nobody but the callouts for the member's events reads its descriptor: what is fetched is true until it is taken.
+  /// True only for a member that has just been inserted.
+  func setOwned(_ isOwned: Bool, token: UInt64) { rlc_kit_set_owned(set, rlc_token(bits: token), isOwned) }
+
   var hasBatch: Bool { rlc_kit_has_batch(set) }
 
   /// The member of the token is among the fetched events that were not taken yet.

@@ -88,6 +88,19 @@ extension RunLoop {
       /// has ended the thread, the source is invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws closes
       /// nothing. If `add` throws, the source is still the descriptor's owner: it closes it when it is released, and
       /// so does a method of `Local` that could not add it.
+      ///
+      /// Who hands a descriptor over promises that nobody but the source's callouts reads it, or a duplicate of it,
+      /// while the source is a member, and that nobody else closes it. Anybody may write. In return the loop believes
+      /// what it has found readable until it calls the source. For a borrowed descriptor it asks the kernel again
+      /// before each callout but the first one after a wait [RLK-FD-38].
+      ///
+      /// If somebody else does read it, the source may be called with nothing to read; it misses nothing. A read would
+      /// block then, so make the descriptor non-blocking. If somebody else closes it, the source may still be called
+      /// for what was found before [RLK-FD-39].
+      ///
+      /// The loop asks again where the source itself may have read meanwhile: if it is in several modes or loops,
+      /// shares its descriptor with another source, was added in its own callout, or if its interest was set since its
+      /// last event. It always asks about writing and about the end of the file [RLK-FD-40].
       case closesWhenInvalidated
     }
 

@@ -87,6 +87,7 @@ extension ModePointer {
     if let owned = descriptors.owned, !owned.hold() { return 0 }  // invalidated by another thread meanwhile
     do throws(RunLoopError) {
       let token = try register(port, on: loop)
+      if let owned = descriptors.owned { believe(port, owned, token: token) }
       // Without that timer it is served here, and paused afterwards.
       if let timer = descriptors.limiter?.rest(in: loop.serial), timer.isValid, (try? insert(timer, on: loop)) == true {
         setMuted(true, port, token, on: loop)

@@ -14,9 +14,13 @@ extension RunLoop {
   public func add(_ item: Item, to mode: Mode = .default) throws -> Bool {
     guard isInThisProcess else { throw RunLoopError.forked }
     if let only = item.onlyHost, only != serial { throw RunLoopError.itemInOtherLoop(item.nameInErrors) }
+    let held = item.heldDescriptors
     let change = try lockedWithEquals(of: item) { (equals) throws(RunLoopError) in
-      try item.enter(mode, of: self, equals)
+      let change = try item.enter(mode, of: self, equals)
+      if held != nil, change.isAny { item.doubtReadiness(in: self) }
+      return change
     }
+    if held != nil, change.isAny { item.doubtReadiness(outside: self) }
     if let hooks = item.hooks { change.forEach(mode) { hooks.entered($0, of: self) } }
     if item.kind == .port, change.isAny { try checkConnections(of: unsafeDowncast(item, to: Port.self), change, mode) }
     if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
@@ -105,6 +109,7 @@ extension RunLoop {
       StandardError.write("RunLoopKit: addCommonMode(\"\(mode)\") could not add \(item): \(error)\n")
     }
     for item in scheduled {
+      item.doubtReadiness(outside: self)
       item.hooks?.entered(mode, of: self)
       if item.isInvalidated { detach(item) }  // invalidated meanwhile: it may have missed this membership
     }
@@ -122,7 +127,9 @@ extension RunLoop {
     for item in items where item.isValid && item.isFree(for: self) {
       // Refused for want of a descriptor: it stays recorded, and add(_:to: .common) tries again, with an answer.
       do throws(RunLoopError) {
-        if try mode.insert(item, equals, on: self) { scheduled.append(item) }
+        guard try mode.insert(item, equals, on: self) else { continue }
+        item.doubtReadiness(in: self)
+        scheduled.append(item)
       } catch {
         refused.append((item, error))
       }

@@ -37,6 +37,9 @@ enum CountingKernel {
       controls: after.controls - before.controls, timers: after.timers - before.timers)
   }
 
+  /// Looks at one descriptor, of whose event the kernel has told before.
+  static let polls = Atomic<Int>(0)
+
   /// Called at each reading of the clock by the core, on the thread that reads.
   nonisolated(unsafe) static var atReading: (@Sendable () -> Void)?
 
@@ -74,6 +77,10 @@ enum CountingKernel {
       controls.add(1, ordering: .relaxed)
       if operation != EPOLL_CTL_DEL, let fault = script.control?() ?? Faults.next(ENOSPC) { return fault }
       return rlc_kernel_default().pointee.epoll_control(context, set, operation, descriptor, event)
+    }
+    table.poll = { context, descriptor, events in
+      polls.add(1, ordering: .relaxed)
+      return rlc_kernel_default().pointee.poll(context, descriptor, events)
     }
     table.timerfd_set = { context, descriptor, deadline in
       timers.add(1, ordering: .relaxed)
