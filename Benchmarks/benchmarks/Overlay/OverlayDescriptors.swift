@@ -30,7 +30,9 @@ extension Overlay {
     for index in 0..<size {
       let (readable, writable) = makePipe()
       pipes.pointee.ends[index] = writable
-      let source = try RunLoop.FileDescriptorSource(fileDescriptor: readable, interest: .readable) { _, _ in
+      let source = try RunLoop.FileDescriptorSource(
+        fileDescriptor: readable, interest: .readable, ownership: .closesWhenInvalidated
+      ) { _, _ in
         var byte: UInt8 = 0
         require(bench_read(readable, &byte, 1) == 1, "read")
         if pipes.pointee.written < pipes.pointee.wanted { pipes.pointee.write(index + 1 == size ? 0 : index + 1) }
