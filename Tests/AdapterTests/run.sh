@@ -52,6 +52,32 @@ for host in epoll glib glib_guest uv ev sd_event sdl; do
     echo "ok   the adapter of $host"
 done
 
+# What a toolkit keeps for its user.
+runtime=$PWD/$BUILD/runtime
+mkdir -p -m 700 "$runtime"
+
+# GTK has glib's adapter, and a window on a screen that nobody sees.
+display=
+if command -v Xvfb >/dev/null 2>&1; then
+    rm -f "$BUILD/display"
+    mkfifo "$BUILD/display"
+    Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$BUILD/display" >/dev/null 2>&1 &
+    screen=$!
+    trap 'kill $screen 2>/dev/null || :' EXIT
+    trap 'exit 1' INT TERM
+    read -r display <"$BUILD/display" || echo "Xvfb has not started"
+fi
+for toolkit in gtk+-3.0 gtk4; do
+    flags=$(pkg-config --cflags --libs $toolkit 2>/dev/null) && [ -n "$display" ] || { echo "skipped 1: the adapter of glib in $toolkit: no $toolkit, or no Xvfb"; continue; }
+    # shellcheck disable=SC2046,SC2086
+    gcc $FLAGS -ISources/Adapters $here/gtk_test.c $OBJECTS $(echo " $flags" | sed 's/ -I/ -isystem /g') $LDFLAGS -o "$BUILD/$toolkit"
+    # What GTK keeps until the end is no leak of the adapter's.
+    env DISPLAY=":$display" GDK_BACKEND=x11 GSK_RENDERER=cairo GTK_A11Y=none NO_AT_BRIDGE=1 GSETTINGS_BACKEND=memory XDG_RUNTIME_DIR="$runtime" \
+        ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" timeout -k 5 "$SECONDS_EACH" "$BUILD/$toolkit" </dev/null ||
+        { echo "FAIL the adapter of glib in $toolkit: status $?"; exit 1; }
+    echo "ok   the adapter of glib in $toolkit"
+done
+
 # Qt is C++: its side of the cases is a file of its own. With both of its dispatchers: GLib's, which Debian's Qt takes, and its own.
 if ! flags=$(flags_of qt); then
     echo "skipped 1: the adapter of qt: no qt here"
@@ -67,7 +93,7 @@ gcc $FLAGS -ISources/Adapters $here/qt_test.c "$BUILD/qt_host.o" $OBJECTS $flags
 for dispatcher in GLib own; do
     [ $dispatcher = GLib ] && without='-u QT_NO_GLIB' || without=QT_NO_GLIB=1
     # shellcheck disable=SC2086
-    env $without ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" XDG_RUNTIME_DIR="$PWD/$BUILD" timeout -k 5 "$SECONDS_EACH" \
+    env $without ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" XDG_RUNTIME_DIR="$runtime" timeout -k 5 "$SECONDS_EACH" \
         "$BUILD/qt" </dev/null || { echo "FAIL the adapter of qt, the dispatcher $dispatcher: status $?"; exit 1; }
     echo "ok   the adapter of qt, the dispatcher $dispatcher"
 done
