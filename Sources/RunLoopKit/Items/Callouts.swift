@@ -171,7 +171,7 @@ extension RunLoop.Timer {
   struct Body: ~Copyable {
     private let function: (RunLoop.Timer) -> Void
 
-    @inline(__always)  // no initialiser of a timer throws: see the others
+    @inline(__always)
     init(_ function: @escaping (RunLoop.Timer) -> Void) { self.function = function }
 
     /// Does nothing.
@@ -187,7 +187,7 @@ extension RunLoop.PortSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.PortSource) -> Void
 
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    @inline(__always)
     init(_ function: @escaping (RunLoop.PortSource) -> Void) { self.function = function }
 
     @inline(__always)
@@ -199,7 +199,7 @@ extension RunLoop.FileDescriptorSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.FileDescriptorSource, RunLoop.FileDescriptorSource.Readiness) -> Void
 
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    @inline(__always)
     init(_ function: @escaping (RunLoop.FileDescriptorSource, RunLoop.FileDescriptorSource.Readiness) -> Void) {
       self.function = function
     }

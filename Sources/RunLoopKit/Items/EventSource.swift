@@ -39,7 +39,8 @@ extension RunLoop {
       _ owned: OwnedDescriptor, kind: Kind = .eventSource, interest: UInt32 = PortRegistration.readable,
       limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?
     ) throws(RunLoopError) {
-      try super.init(
+      try Self.check(owned.fileDescriptor)
+      super.init(
         kind, fileDescriptor: owned.fileDescriptor, interest: interest, order: order,
         context: nil, onlyHost: onlyHost,
         descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }))

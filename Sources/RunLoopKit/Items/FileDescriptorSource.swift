@@ -141,19 +141,29 @@ extension RunLoop {
         unpollable: unpollable, limit: limit, order: order, onlyHost: nil, unchecked: body)
     }
 
-    init(
+    convenience init(
       fileDescriptor: Int32, interest: Readiness, trigger: Trigger, ownership: Ownership, unpollable: Unpollable,
       limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (FileDescriptorSource, Readiness) -> Void
     ) throws {
-      self.body = Body(body)
       var descriptors: ItemDescriptors?
       if limit != nil || ownership != .borrowed || unpollable != .refuse {
         descriptors = try Self.descriptors(of: fileDescriptor, ownership, unpollable, limit)
       }
-      try super.init(
-        .descriptorSource, fileDescriptor: fileDescriptor,
-        interest: Self.bits(of: interest) | UInt32(trigger.bits | PortRegistration.shared), order: order, context: nil,
+      try Self.check(fileDescriptor)
+      self.init(
+        fileDescriptor, interest: Self.bits(of: interest) | UInt32(trigger.bits | PortRegistration.shared),
+        order: order, onlyHost: onlyHost, descriptors: descriptors, body)
+    }
+
+    // Throws nothing once it holds the closure: that would cost it a count of references.
+    private init(
+      _ fileDescriptor: Int32, interest: UInt32, order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors?,
+      _ body: @escaping (FileDescriptorSource, Readiness) -> Void
+    ) {
+      self.body = Body(body)
+      super.init(
+        .descriptorSource, fileDescriptor: fileDescriptor, interest: interest, order: order, context: nil,
         onlyHost: onlyHost, descriptors: descriptors)
     }
 

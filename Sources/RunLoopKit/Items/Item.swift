@@ -188,22 +188,14 @@ extension RunLoop {
       if isExclusive { context?.release() }
     }
 
-    /// The same on the loop's own thread, if the item is most likely in one mode of `host` and nowhere else.
-    final func invalidate(from host: RunLoop) {
-      guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
-      willLeave()
-      if !host.detach(self) { leaveHosts() }
-      if isExclusive { context?.release() }
-      RunLoop.endClosure(of: self, nil)  // on the loop's own thread
-    }
-
-    private final func leaveHosts() {
+    /// It is invalid.
+    final func leaveHosts() {
       let (host, others) = withLinks {
         // Released below: the link that holds the loop may go meanwhile.
         ($0.first.map { Unmanaged.passRetained($0.host) }, $0.hasOthers ? $0.otherHosts : nil)
       }
       guard let host else { return }
-      host._withUnsafeGuaranteedRef { _ = $0.detach(self) }
+      host._withUnsafeGuaranteedRef { $0.detach(self) }
       host.release()
       if let others { for host in others { host.detach(self) } }
     }
@@ -300,10 +292,10 @@ extension RunLoop.Item {
 
   /// The token that it had; nil if it is no member.
   @inline(__always)
-  final func unlink(_ mode: ModePointer) -> UInt64? {
+  final func unlink(_ mode: ModePointer, of host: RunLoop) -> UInt64? {
     withLinks { links in
       guard let link = links.remove(where: { $0.mode == mode }) else { return nil }
-      link.host.noteLeaving(self)
+      host.noteLeaving(self)
       return link.token
     }
   }

@@ -11,17 +11,25 @@ extension RunLoop {
     /// Of a source of system events it is the source's own, for the loop alone.
     package final let descriptor: Int32
 
+    /// Of a descriptor that `check` lets pass.
     init(
       _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, context: Context?, onlyHost: RunLoop?,
-      descriptors: ItemDescriptors? = nil
-    ) throws(RunLoopError) {
-      // Whether it is open, epoll_ctl(2) says when it is added.
-      guard fileDescriptor >= 0 else {
-        throw .system(EBADF, DescriptorWords.isNone(fileDescriptor))
-      }
+      descriptors: ItemDescriptors?
+    ) {
       descriptor = fileDescriptor
       wanted = Atomic(UInt8(truncatingIfNeeded: interest))
       super.init(kind, order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
+    }
+
+    /// Whether it is open, epoll_ctl(2) says when it is added.
+    @inline(__always)
+    static func check(_ fileDescriptor: Int32) throws(RunLoopError) {
+      if fileDescriptor < 0 { throw refusal(of: fileDescriptor) }
+    }
+
+    @inline(never)
+    private static func refusal(of fileDescriptor: Int32) -> RunLoopError {
+      .system(EBADF, DescriptorWords.isNone(fileDescriptor))
     }
 
     final func checkOpen() throws(RunLoopError) {
@@ -66,14 +74,25 @@ extension RunLoop {
         fileDescriptor: fileDescriptor, limit: limit, order: order, context: nil, onlyHost: nil, unchecked: body)
     }
 
-    init(
+    convenience init(
       fileDescriptor: Int32, limit: RateLimit?, order: Int, context: Context?, onlyHost: RunLoop?,
       unchecked body: @escaping (PortSource) -> Void
     ) throws {
+      try Self.check(fileDescriptor)
+      self.init(
+        fileDescriptor, order: order, context: context, onlyHost: onlyHost,
+        descriptors: ItemDescriptors.make(limit: limit), body)
+    }
+
+    // Throws nothing once it holds the closure: that would cost it a count of references.
+    private init(
+      _ fileDescriptor: Int32, order: Int, context: Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors?,
+      _ body: @escaping (PortSource) -> Void
+    ) {
       self.body = Body(body)
-      try super.init(
+      super.init(
         .portSource, fileDescriptor: fileDescriptor, interest: PortRegistration.readable, order: order,
-        context: context, onlyHost: onlyHost, descriptors: ItemDescriptors.make(limit: limit))
+        context: context, onlyHost: onlyHost, descriptors: descriptors)
     }
 
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {

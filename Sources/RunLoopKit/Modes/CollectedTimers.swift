@@ -5,8 +5,8 @@ struct CollectedTimers: ~Copyable {
   private var made: UnsafeMutablePointer<Row<Entry>>?
 
   struct Entry {
-    /// Held until it is taken out.
-    let timer: Unmanaged<RunLoop.Timer>
+    /// Held until it is taken out or let go, which is nil.
+    fileprivate(set) var timer: Unmanaged<RunLoop.Timer>?
     let mode: ModePointer
     /// Of its membership; 0 once its turn has come.
     fileprivate(set) var token: UInt64
@@ -22,7 +22,8 @@ struct CollectedTimers: ~Copyable {
 
   var count: Int { made == nil ? 0 : row.count }
 
-  func timer(at index: Int) -> Unmanaged<RunLoop.Timer> { row[index].timer }
+  /// Of one that was not let go.
+  func timer(at index: Int) -> Unmanaged<RunLoop.Timer> { row[index].timer.unsafelyUnwrapped }
 
   func isLast(_ index: Int) -> Bool { index == count - 1 }
 
@@ -43,12 +44,19 @@ struct CollectedTimers: ~Copyable {
     return entry.token == 0 ? nil : entry
   }
 
-  /// What the caller releases without the lock: it may be the last reference.
-  mutating func takeLast() -> Unmanaged<RunLoop.Timer> { row.takeLast().timer }
+  /// Its turn is over: the caller releases the timer, without the lock, since it may be the last reference.
+  @inline(__always)
+  mutating func letGo(at index: Int) { row[index].timer = nil }
+
+  /// Takes out the last one behind `base` that was not let go, and what follows it: the caller releases it as above.
+  mutating func takeLast(behind base: Int) -> Unmanaged<RunLoop.Timer>? {
+    while count > base { if let timer = row.takeLast().timer { return timer } }
+    return nil
+  }
 
   mutating func takeAll() -> [Unmanaged<RunLoop.Timer>] {
     var timers: [Unmanaged<RunLoop.Timer>] = []
-    while count > 0 { timers.append(takeLast()) }
+    while let timer = takeLast(behind: 0) { timers.append(timer) }
     return timers
   }
 
@@ -57,7 +65,8 @@ struct CollectedTimers: ~Copyable {
   func putBack() {
     for index in 0..<count where row[index].token != 0 {
       let entry = row[index]
-      let timer = entry.timer.takeUnretainedValue()
+      // Its turn has not come.
+      let timer = self.timer(at: index).takeUnretainedValue()
       guard timer.isValid, !timer.isFiring, timer.token(in: entry.mode) == entry.token,
         !entry.mode.timers.isSet(timer, token: entry.token)
       else { continue }
@@ -70,7 +79,7 @@ struct CollectedTimers: ~Copyable {
   func firstDate(of mode: ModePointer) -> UInt64 {
     var first = Time.forever
     for index in 0..<count {
-      let timer = row[index].timer.takeUnretainedValue()
+      guard let timer = row[index].timer?.takeUnretainedValue() else { continue }
       if timer.isMember(of: mode) { first = min(first, timer.withSchedule { $0.date }) }
     }
     return first
@@ -82,7 +91,7 @@ struct CollectedTimers: ~Copyable {
     let nows = RunLoop.TimerClock.allCases.map { Kernel.now($0) }
     // On the suspending clock; negative if that is from before the machine was started.
     let moments = (base..<count).map { index in
-      row[index].timer._withUnsafeGuaranteedRef { timer in
+      timer(at: index)._withUnsafeGuaranteedRef { timer in
         let date = timer.withSchedule { $0.date(on: timer.clock) }
         let now = nows[Int(timer.clock.place)]
         return Int64(clamping: nows[0]) - Int64(clamping: now > date ? now - date : 0)
@@ -100,7 +109,7 @@ struct CollectedTimers: ~Copyable {
     if sleep == Time.forever { return 0 }
     var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []
     for index in base..<count {
-      let schedule = row[index].timer._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0 } }
+      let schedule = timer(at: index)._withUnsafeGuaranteedRef { timer in timer.withSchedule { $0 } }
       let date = max(schedule.date, sleep)
       if schedule.tolerance > 0 { tolerant.insert(date) } else { exact.insert(date) }
     }

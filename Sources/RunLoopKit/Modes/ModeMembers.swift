@@ -15,7 +15,7 @@ extension ModePointer {
   /// False if the item is no member. The caller holds it: its last reference must not go under the lock.
   @discardableResult
   func leave(_ item: RunLoop.Item, on loop: RunLoop) -> Bool {
-    guard let token = item.unlink(self) else { return false }
+    guard let token = item.unlink(self, of: loop) else { return false }
     unregister(item, token: token, on: loop)
     return true
   }

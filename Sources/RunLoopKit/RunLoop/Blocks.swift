@@ -81,7 +81,7 @@ extension RunLoop {
     }
     let mode = state.makeMode(first)
     let others = more.isEmpty ? nil : QueuedBlock.OtherModes(more.map { state.makeMode($0) }, besides: mode)
-    state.blocks.append(QueuedBlock(mode: mode, others: others, body: consume block))
+    state.blocks.append(QueuedBlock(mode: mode, others: consume others, body: consume block))
     queuedBlocks.store(state.blocks.count, ordering: .releasing)
     lock.unlock()
   }

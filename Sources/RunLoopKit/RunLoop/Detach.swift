@@ -2,22 +2,19 @@ internal import Synchronization
 
 extension RunLoop {
   /// Rule 54: takes the item out of all modes and out of the common record. It is invalid already: no thread can add it
-  /// meanwhile. The caller holds it. True if it was in one mode of this loop, and nowhere else.
-  @discardableResult
-  func detach(_ item: Item) -> Bool {
-    guard isUsable, isOfThisProcess(item) else { return false }
+  /// meanwhile. The caller holds it.
+  func detach(_ item: Item) {
+    guard isUsable, isOfThisProcess(item) else { return }
     lock.lock()
     if let (mode, token) = item.unlinkOnly(of: self) {
       mode.unregister(item, token: token, on: self)
       let name = item.hooks == nil ? nil : mode.name
       lock.unlock()
       if let name { item.hooks?.left(name, of: self) }
-      return true
     } else {
       let cancelled = detachFromAll(item)
       lock.unlock()
       if let hooks = item.hooks { for mode in cancelled { hooks.left(mode, of: self) } }
-      return false
     }
   }
 

@@ -15,24 +15,24 @@ extension ModePointer {
         loop.state.collectedTimers.wakesSaved(from: base, since: counters.pointee.lastSleepBegan), to: .wakesSaved)
     }
     for index in base..<end {
-      loop.state.collectedTimers.timer(at: index)._withUnsafeGuaranteedRef { $0.fire(index, limit: limit, on: loop) }
+      let timer = loop.state.collectedTimers.timer(at: index)
+      let isLetGo = timer._withUnsafeGuaranteedRef { $0.fire(index, limit: limit, on: loop) }
+      if isLetGo { timer.release() }
     }
-    while loop.state.collectedTimers.count > base {
-      let last = loop.lock.withLock { loop.state.collectedTimers.takeLast() }
-      last.release()
-    }
+    while let last = loop.lock.withLock({ loop.state.collectedTimers.takeLast(behind: base) }) { last.release() }
   }
 }
 
 // MARK: Firing, on the loop's thread
 
 extension RunLoop.Timer {
-  /// The turn of what was collected at the index.
-  fileprivate func fire(_ index: Int, limit: UInt64, on loop: RunLoop) {
-    guard let fired = loop.lock.withLock({ beginFiring(index, limit: limit, on: loop) }) else { return }
+  /// The turn of what was collected at the index. True if it was let go.
+  fileprivate func fire(_ index: Int, limit: UInt64, on loop: RunLoop) -> Bool {
+    guard let fired = loop.lock.withLock({ beginFiring(index, limit: limit, on: loop) }) else { return false }
     let timing = CalloutTiming(counting: .timersFired, on: loop)
-    callOut(fired: fired, on: loop)
+    let isLetGo = callOut(index, fired: fired, on: loop)
     timing.end(self, on: loop)
+    return isLetGo
   }
 
   /// The date that fires; nil if its turn has been taken by a nested run, or it is not due here any more. Under the
@@ -71,11 +71,11 @@ extension RunLoop.Timer {
   }
 
   @inline(__always)
-  private func callOut(fired: UInt64, on loop: RunLoop) {
+  private func callOut(_ index: Int, fired: UInt64, on loop: RunLoop) -> Bool {
     let context = context?.retainForCallout()
     // Again: another thread may have invalidated it before its context was retained.
     if isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(self) }
-    if intervalNanoseconds == 0 { return end(context, on: loop) }
+    if intervalNanoseconds == 0 { return end(index, context, on: loop) }
     if let context { self.context?.releaseCallout(context) }
     if isValid {
       let isHere = loop.lock.withLock { endFiring(fired: fired, on: loop) }
@@ -85,22 +85,39 @@ extension RunLoop.Timer {
       firing.store(false, ordering: .relaxed)
     }
     loop.callouts.end(on: loop)
+    return false
   }
 
   /// Ends a one-shot timer that has fired. The calls of its context belong to the callout; without one nothing is left
   /// of it.
   @inline(__always)
-  private func end(_ retained: RunLoop.Context.Info??, on loop: RunLoop) {
-    if context == nil {
+  private func end(_ index: Int, _ retained: RunLoop.Context.Info??, on loop: RunLoop) -> Bool {
+    guard let context else {
       firing.store(false, ordering: .relaxed)
       loop.callouts.end(on: loop)
-      invalidate(from: loop)
-    } else {
-      invalidate(from: loop)
-      if let retained { context?.releaseCallout(retained) }
-      firing.store(false, ordering: .relaxed)
-      loop.callouts.end(on: loop)
+      return invalidate(index, on: loop)
     }
+    let isLetGo = invalidate(index, on: loop)
+    if let retained { context.releaseCallout(retained) }
+    firing.store(false, ordering: .relaxed)
+    loop.callouts.end(on: loop)
+    return isLetGo
+  }
+
+  /// As `invalidate()`, and lets go of what was collected at the index: it is most likely in one mode of the loop and
+  /// nowhere else. False if it was invalid.
+  private func invalidate(_ index: Int, on loop: RunLoop) -> Bool {
+    guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return false }
+    let hasLeft = loop.lock.withLock {
+      loop.state.collectedTimers.letGo(at: index)
+      guard let (mode, token) = unlinkOnly(of: loop) else { return false }
+      mode.unregister(self, token: token, on: loop)
+      return true
+    }
+    if !hasLeft { leaveHosts() }
+    context?.release()
+    RunLoop.endClosure(of: self, nil)  // on the loop's own thread
+    return true
   }
 
   /// False if it is in no mode of this loop any more. Under the lock.

@@ -229,6 +229,7 @@ final class LeftInCallout: ProcessWideObject {
   private static var isFoundEmpty: Bool { (table.existing?.count.load(ordering: .acquiring) ?? 0) == 0 }
 
   /// Under the loop's and the item's locks, in one section with the end of the membership.
+  @inline(never)
   static func insert(_ item: ObjectIdentifier, of loop: RunLoop) {
     let table = table.current
     table.lock.withLock {

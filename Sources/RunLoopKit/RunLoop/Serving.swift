@@ -49,20 +49,28 @@ extension RunLoop {
   func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
     // A pass serves it.
     let activation = owner.activation!
-    // Removed and added again in its own callout.
-    if activation.encloses(source) {
-      lock.withLock { activation.muteServed(in: mode, on: self) }
+    if activation.parent != nil, activation.encloses(source) {
+      muteAgain(activation, in: mode)
       return false
     }
     activation.beginServing(source)
     return true
   }
 
+  /// It was removed and added again in its own callout.
+  @inline(never)
+  private func muteAgain(_ activation: Activation, in mode: ModePointer) {
+    lock.withLock { activation.muteServed(in: mode, on: self) }
+  }
+
   @inline(__always)
   func endServing(_ source: FileDescriptorSource) {
     // A pass has served it.
-    if owner.activation!.endServing() { lock.withLock { source.setMuted(false, on: self) } }
+    if owner.activation!.endServing() { unmute(source) }
   }
+
+  @inline(never)
+  private func unmute(_ source: FileDescriptorSource) { lock.withLock { source.setMuted(false, on: self) } }
 }
 
 extension Activation {
@@ -80,6 +88,7 @@ extension Activation {
   }
 
   /// A run around this one serves the source.
+  @inline(never)
   fileprivate func encloses(_ source: RunLoop.FileDescriptorSource) -> Bool {
     var enclosing = parent
     while let activation = enclosing {

@@ -81,6 +81,21 @@ final class LeakTests: XCTestCase {
     }
   }
 
+  func test_RLK_LEAK_7_aTimerThatHasFiredIsFreedBeforeTheNextOfThePassFires() {
+    onThread {
+      let (loop, due, first, wasFreed) = (RunLoop.current, RunLoop.Instant.now, Box<Weak?>(nil), Box(false))
+      func addFirst() throws {
+        let timer = RunLoop.Timer(fireDate: due) { _ in }
+        first.value = Weak(timer)
+        try loop.add(timer)
+      }
+      try addFirst()
+      try loop.add(RunLoop.Timer(fireDate: due) { _ in wasFreed.value = first.value?.object == nil })
+      try loop.run(for: .zero)
+      XCTAssertTrue(wasFreed.value)
+    }
+  }
+
   func test_RLK_LEAK_3_anItemThatInvalidatesItselfInItsCalloutIsFreed() {
     onThread {
       let (loop, counter, pipe, calls) = (RunLoop.current, EventCounter(), Pipe(), Box(0))
