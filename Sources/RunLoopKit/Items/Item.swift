@@ -190,13 +190,14 @@ extension RunLoop {
 
     /// It is invalid.
     final func leaveHosts() {
-      let (host, others) = withLinks {
-        // Released below: the link that holds the loop may go meanwhile.
-        ($0.first.map { Unmanaged.passRetained($0.host) }, $0.hasOthers ? $0.otherHosts : nil)
+      var others: [RunLoop]?
+      let host: HeldLoop? = withLinks { links in
+        if links.hasOthers { others = links.otherHosts }
+        // The link that holds the loop may go meanwhile.
+        guard let host = links.firstHost else { return nil }
+        return HeldLoop(host)
       }
-      guard let host else { return }
-      host._withUnsafeGuaranteedRef { $0.detach(self) }
-      host.release()
+      host?.call { $0.detach(self) }
       if let others { for host in others { host.detach(self) } }
     }
 
@@ -215,7 +216,7 @@ extension RunLoop {
     func releaseBody() {}
 
     @inline(__always)
-    final func withLinks<R, E: Error>(_ body: (inout ItemLinks) throws(E) -> R) throws(E) -> R {
+    final func withLinks<R: ~Copyable, E: Error>(_ body: (inout ItemLinks) throws(E) -> R) throws(E) -> R {
       leaf.lock()
       defer { leaf.unlock() }
       return try body(&links)

@@ -2,6 +2,8 @@
 protocol ItemHost: AnyObject {
   /// False in a child of fork(2) that inherited it.
   var isInThisProcess: Bool { get }
+  /// Its own thread is the calling one, which holds it.
+  var isHeldByCaller: Bool { get }
   /// The item leaves a mode, under the locks of both; its callout may be on the loop's stack.
   func noteLeaving(_ item: RunLoop.Item)
   /// Once: the item is invalid and has left its modes, so that no callout of it begins. With no lock held.

@@ -76,9 +76,14 @@ package struct ItemLinks: Sequence {
     return (mode, first.unsafelyUnwrapped.token)
   }
 
+  // No copy of a link in these two, which would count a reference: the loop is held as long as the links stay.
+
   /// The loop of one in whose only mode the item is.
   @inline(__always)
-  var onlyHost: RunLoop? { others == nil && first?.mode != nil ? first?.host : nil }
+  var onlyHost: Unmanaged<RunLoop>? { others == nil && first?.mode != nil ? firstHost : nil }
+
+  @inline(__always)
+  var firstHost: Unmanaged<RunLoop>? { first == nil ? nil : .passUnretained(first.unsafelyUnwrapped.host) }
 
   /// The loops of the links after the first one, each once, and not the first one's.
   package var otherHosts: [RunLoop] {

@@ -211,21 +211,27 @@ extension RunLoop {
     public var isFiring: Bool { firing.load(ordering: .acquiring) }
 
     func change(_ change: Change) {
-      while let host = owner {
-        if host.reschedule(self, change) { return }
-      }
+      while let isDone = heldOwner?.call({ $0.reschedule(self, change) }) { if isDone { return } }
       let now = Kernel.now(clock)
       withLeafLock { apply(change, now: now) }
       // A loop that has added the timer meanwhile may have armed the old date.
-      _ = owner?.reschedule(self, change)
+      _ = heldOwner?.call { $0.reschedule(self, change) }
+    }
+
+    /// As `owner`, for a call.
+    @inline(__always)
+    private var heldOwner: HeldLoop? {
+      withLinks { links in
+        if let host = links.onlyHost, host._withUnsafeGuaranteedRef({ $0.isInThisProcess }) { return HeldLoop(host) }
+        return links.first { $0.mode != nil && $0.host.isInThisProcess }.map { HeldLoop(.passUnretained($0.host)) }
+      }
     }
 
     /// The loop in whose modes it is.
     @inline(__always)
     var owner: RunLoop? {
       withLinks { links in
-        if let host = links.onlyHost, host.isInThisProcess { return host }
-        return links.first { $0.mode != nil && $0.host.isInThisProcess }?.host
+        links.first { $0.mode != nil && $0.host.isInThisProcess }?.host
       }
     }
 

@@ -93,6 +93,9 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     isUsable && MainThread.isCurrent && ThreadRecord.current.currentLoop === self
   }
 
+  @inline(__always)
+  var isHeldByCaller: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
+
   /// The loop becomes the calling thread's.
   func beginThread() { ownThread.store(pthread_self(), ordering: .relaxed) }
 
