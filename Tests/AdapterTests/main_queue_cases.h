@@ -160,6 +160,31 @@ static void test_RLC_ADAPT_9_another_thread_is_refused(void) {
     end();
 }
 
+static atomic_int refusals;
+static int (*real_control)(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event);
+
+static int refuse_handle(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event) {
+    if (operation == EPOLL_CTL_ADD && fd == rlc_main_queue_fd() && atomic_load(&refusals) > 0) {
+        atomic_fetch_sub(&refusals, 1);
+        return -ENOSPC;
+    }
+    return real_control(context, epoll_fd, operation, fd, event);
+}
+
+static void test_RLC_ADAPT_10_a_refused_handle_is_tried_again(void) {
+    begin();
+    real_control = kernel.table.epoll_control;
+    kernel.table.epoll_control = refuse_handle;
+    atomic_store(&refusals, 3);
+    CHECK_EQUAL(rlc_dispatch_guest_attach(loop, &main_guest), 0);
+    for (int i = 0; i < 8; i++)
+        turn(false);
+    CHECK_EQUAL(atomic_load(&refusals), 0);
+    queue_from_thread(queue_one);
+    TURN_UNTIL(calls == 1);
+    end();
+}
+
 static void run_main_queue_cases(void) {
     if (rlc_main_queue_fd() < 0)
         return;
@@ -170,6 +195,7 @@ static void run_main_queue_cases(void) {
     RUN(test_RLC_ADAPT_9_the_loop_inside_a_function_of_the_main_queue);
     RUN(test_RLC_ADAPT_9_a_function_takes_the_queue_out);
     RUN(test_RLC_ADAPT_9_another_thread_is_refused);
+    RUN(test_RLC_ADAPT_10_a_refused_handle_is_tried_again);
 }
 
 #endif

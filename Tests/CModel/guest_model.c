@@ -2,6 +2,7 @@
 #include <crunloop/adapters/epoll.h>
 #include <crunloop/adapters/model_guest.h>
 #include <crunloop/clock.h>
+#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -27,12 +28,16 @@ static void count_stop(rlc_loop *loop, void *context) {
     CHECK_IS(rlc_loop_stop(loop), 0);
 }
 
-static void begin(pair *both) {
+static void begin_on(pair *both, const rlc_kernel *kernel) {
     rlc_hook *hook;
     *both = (pair){.model = rlk_loop_current(), .keeper = model_keeper()};
-    CHECK_IS(rlc_loop_create(NULL, &both->loop), 0);
+    CHECK_IS(rlc_loop_create(kernel, &both->loop), 0);
     CHECK_IS(rlc_loop_add_hook(both->loop, count_pass, NULL, both, &hook), 0);
     CHECK_IS(rlc_model_guest_attach(both->loop, NULL, NULL, count_stop, both, &both->guest), 0);
+}
+
+static void begin(pair *both) {
+    begin_on(both, NULL);
 }
 
 static void end(pair *both) {
@@ -298,7 +303,101 @@ static void test_RLC_MODEL_7_another_epoll_instance_is_watched(void) {
     close(ends[1]), close(copy);
 }
 
+/** An observer of before-waiting is a callout of the model. */
+static void run_outer_once(rlk_item *observer, uint32_t activity, void *context) {
+    (void)activity;
+    CHECK_IS(rlk_item_invalidate(observer), 0);
+    run_outer_inside(context);
+}
+
+static void test_RLC_MODEL_4_the_loop_inside_an_observer_of_the_model(void) {
+    pair both;
+    rlk_item *observer;
+    begin(&both);
+    rlk_observer_options options = {.size = sizeof options, .observe = run_outer_once, .context = &both};
+    options.activities = RLK_BEFORE_WAITING;
+    CHECK_IS(rlk_observer_create(&options, &observer), 0);
+    CHECK_IS(rlk_loop_add(NULL, observer, NULL), 1);
+    run(&both);
+    CHECK_IS(both.served, 1);
+    rlk_item_release(observer);
+    end(&both);
+}
+
 /* ---- its end, and what is refused ---- */
+
+static _Thread_local int refused_fd, refusals;
+
+static int refuse_some(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event) {
+    if (operation == EPOLL_CTL_ADD && fd == refused_fd && refusals > 0) {
+        refusals--;
+        return -ENOSPC;
+    }
+    return rlc_kernel_default()->epoll_control(context, epoll_fd, operation, fd, event);
+}
+
+static bool is_readable(const rlc_loop *loop) {
+    struct pollfd entry = {.fd = rlc_loop_fd(loop), .events = POLLIN};
+    return poll(&entry, 1, 0) == 1;
+}
+
+static void test_RLC_MODEL_8_a_refused_descriptor_is_tried_again(void) {
+    pair both;
+    rlc_kernel kernel = rlc_kernel_copy();
+    kernel.epoll_control = refuse_some;
+    refused_fd = rlk_loop_host_descriptor(NULL, NULL, NULL);
+    refusals = 3;
+    begin_on(&both, &kernel);
+    for (int i = 0; i < 6; i++)
+        CHECK(rlc_loop_dispatch(both.loop) >= 0);
+    CHECK_IS(refusals, 0);
+    CHECK_IS(rlc_loop_prepare(both.loop), 0);
+    model_on_thread(perform_last, &both);
+    CHECK(is_readable(both.loop));
+    CHECK_IS(rlc_loop_dispatch(both.loop), 0);
+    CHECK_IS(both.served, 1);
+    end(&both);
+}
+
+/** It is out of the loop's epoll set while its callout runs the loop, and not taken back. */
+static void run_outer_and_refuse(void *context) {
+    pair *both = context;
+    CHECK_IS(rlc_loop_run(both->loop, 0), RLC_RUN_TIMED_OUT);
+    refusals = 3;
+    both->served++;
+}
+
+static void perform_refuser(void *context) {
+    CHECK_IS(rlk_loop_perform(((pair *)context)->model, NULL, run_outer_and_refuse, context), 0);
+}
+
+/** After the guest's own hook: what comes now shows on the descriptor only. */
+static void perform_after_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
+    (void)loop;
+    rlc_hook_remove(hook);
+    model_on_thread(perform_refuser, context);
+}
+
+static void test_RLC_MODEL_8_a_descriptor_that_is_not_taken_back_is_tried_again(void) {
+    pair both;
+    rlc_hook *hook;
+    rlc_kernel kernel = rlc_kernel_copy();
+    kernel.epoll_control = refuse_some;
+    refused_fd = rlk_loop_host_descriptor(NULL, NULL, NULL);
+    begin_on(&both, &kernel);
+    CHECK_IS(rlc_loop_prepare(both.loop), 0);
+    CHECK_IS(rlc_loop_add_hook(both.loop, perform_after_prepare, NULL, &both, &hook), 0);
+    for (int i = 0; i < 8; i++)
+        CHECK(rlc_loop_dispatch(both.loop) >= 0);
+    CHECK_IS(refusals, 0);
+    CHECK_IS(both.served, 1);
+    CHECK_IS(rlc_loop_prepare(both.loop), 0);
+    model_on_thread(perform_last, &both);
+    CHECK(is_readable(both.loop));
+    CHECK_IS(rlc_loop_dispatch(both.loop), 0);
+    CHECK_IS(both.served, 2);
+    end(&both);
+}
 
 static void leave(void *context) {
     pair *both = context;
@@ -364,10 +463,13 @@ const model_test *model_guest_tests(void) {
         {"RLC-MODEL-3 a stop", test_RLC_MODEL_3_a_stop_is_told},
         {"RLC-MODEL-4 the loop inside", test_RLC_MODEL_4_the_loop_inside_a_callout_of_the_model},
         {"RLC-MODEL-4 the model inside", test_RLC_MODEL_4_the_model_inside_a_callout_of_the_loop},
+        {"RLC-MODEL-4 inside an observer", test_RLC_MODEL_4_the_loop_inside_an_observer_of_the_model},
         {"RLC-MODEL-5 detached in a callout", test_RLC_MODEL_5_a_callout_takes_the_model_out},
         {"RLC-MODEL-5 pending work", test_RLC_MODEL_5_work_that_is_pending_ends_with_it},
         {"RLC-MODEL-6 bad guests", test_RLC_MODEL_6_bad_guests},
         {"RLC-MODEL-7 another epoll instance", test_RLC_MODEL_7_another_epoll_instance_is_watched},
+        {"RLC-MODEL-8 refused", test_RLC_MODEL_8_a_refused_descriptor_is_tried_again},
+        {"RLC-MODEL-8 not taken back", test_RLC_MODEL_8_a_descriptor_that_is_not_taken_back_is_tried_again},
         {NULL, NULL},
     };
     return tests;

@@ -13,27 +13,32 @@
 #include <crunloop/loop.h>
 #include <crunloop/main_queue.h>
 #include <errno.h>
+#include <fcntl.h>
 
 RLC_BEGIN_DECLS
 
 /**
- * Runs what was queued at the time of the call. The callout of the watch.
+ * Runs what was queued at the time of the call. The callout of the watch. If epoll has refused the handle, or has not
+ * taken it back after a run inside this callout, the next pass tries again, unless the handle was closed.
  *
  * @param loop    The loop.
  * @param watch   The watch of the queue's handle.
- * @param ready   RLC_READABLE.
+ * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch it.
  * @param context NULL.
  *
  * Thread: [loop], which is the main thread.
  */
 static inline void rlc_dispatch_guest_serve(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
-    (void)loop, (void)watch, (void)ready, (void)context;
+    (void)loop, (void)context;
+    if ((ready & RLC_ERROR) != 0 && fcntl(rlc_main_queue_fd(), F_GETFD) >= 0)
+        (void)rlc_watch_set_interest(watch, RLC_READABLE); /* 0: it is a live watch */
     if (rlc_main_queue_take(NULL))
         rlc_main_queue_drain();
 }
 
 /**
- * Lets a loop serve the main dispatch queue. The loop is not finished as long as the guest is attached.
+ * Lets a loop serve the main dispatch queue. The loop is not finished as long as the guest is attached. While epoll
+ * refuses the handle (ENOSPC, ENOMEM), the loop does not sleep, and tries again in each pass.
  *
  * @param loop      The loop.
  * @param ret_guest The watch of the queue's handle; the caller ends it by rlc_watch_remove, also in a

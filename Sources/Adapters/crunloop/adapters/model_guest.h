@@ -113,18 +113,21 @@ static inline void rlc_model_guest_serve(rlc_model_guest *guest) {
 }
 
 /**
- * The same, unless the node is queued, which follows in this pass. The callout of the watch.
+ * The same, unless the node is queued, which follows in this pass. The callout of the watch. If epoll has refused the
+ * descriptor, or has not taken it back after a run inside this callout, the next pass tries again.
  *
  * @param loop    The loop.
  * @param watch   The watch of the descriptor.
- * @param ready   RLC_READABLE.
+ * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch it.
  * @param context The guest.
  *
  * Thread: [loop].
  */
 static inline void rlc_model_guest_readable(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
-    (void)loop, (void)watch, (void)ready;
+    (void)loop;
     rlc_model_guest *guest = (rlc_model_guest *)context;
+    if ((ready & RLC_ERROR) != 0)
+        (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* 0: it is a live watch */
     if (!guest->is_queued)
         rlc_model_guest_serve(guest);
 }
@@ -196,7 +199,7 @@ static inline void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void 
     rlc_model_guest *guest = (rlc_model_guest *)context;
     guest->depth++;
     int status = rlk_loop_prepare_to_wait(guest->model, guest->mode);
-    if (!guest->is_detached && (status >= 0 || status == -EBUSY)) {
+    if (!guest->is_detached && guest->status == 0 && (status >= 0 || status == -EBUSY)) {
         bool is_busy = status == -EBUSY;
         if (status > 0 && !guest->is_queued)
             guest->is_queued = rlc_loop_defer(loop, &guest->work) == 0;
@@ -210,7 +213,8 @@ static inline void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void 
 /* ---- attaching ---- */
 
 /**
- * Lets an rlc_loop serve a mode of an rlk_loop. The rlc_loop is not finished as long as the guest is attached.
+ * Lets an rlc_loop serve a mode of an rlk_loop. The rlc_loop is not finished as long as the guest is attached. While
+ * epoll refuses the descriptor (ENOSPC, ENOMEM), the rlc_loop does not sleep, and tries again in each pass.
  *
  * @param loop      The rlc_loop; the caller destroys it after rlc_model_guest_detach.
  * @param model     The rlk_loop, which the calling thread owns; the guest retains it. NULL: the calling thread's.
