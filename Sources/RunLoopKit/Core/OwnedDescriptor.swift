@@ -20,6 +20,14 @@ package final class OwnedDescriptor: Sendable {
   /// False if it is closed, or about to be.
   package func hold() -> Bool { holds.hold() }
 
+  /// What is to be read of it goes by a read alone: of a pipe or a socket. A timerfd may be set, a signal taken, and an
+  /// epoll instance is readable as long as others are. One system call.
+  var isStream: Bool {
+    var info = stat()
+    guard fstat(fileDescriptor, &info) == 0 else { return false }
+    return info.st_mode & S_IFMT == S_IFIFO || info.st_mode & S_IFMT == S_IFSOCK
+  }
+
   /// Its item is a member of one mode of all loops, and no callout of it runs; or of none, and one runs.
   var isHeldByOneMode: Bool { holds.count == 2 }
 

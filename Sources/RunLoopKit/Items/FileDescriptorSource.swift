@@ -99,8 +99,10 @@ extension RunLoop {
       /// for what was found before [RLK-FD-39].
       ///
       /// The loop asks again where the source itself may have read meanwhile: if it is in several modes or loops,
-      /// shares its descriptor with another source, was added in its own callout, or if its interest was set since its
-      /// last event. It always asks about writing and about the end of the file [RLK-FD-40].
+      /// shares its descriptor with another source of its mode, was added in its own callout, or if its interest was
+      /// set since its last event. It always asks about writing and about the end of the file [RLK-FD-40]; and about
+      /// what is neither a pipe nor a socket: its readiness may end without a read, as that of a timerfd that is set
+      /// anew [RLK-FD-41].
       case closesWhenInvalidated
     }
 

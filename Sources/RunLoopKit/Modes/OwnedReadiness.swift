@@ -2,10 +2,10 @@
 
 extension ModePointer {
   /// Of a member that has just been registered: believed if it owns the descriptor, this is its only mode of all loops,
-  /// and no callout of it is on a stack. Under the loop's lock.
+  /// and no callout of it is on a stack. Under the loop's lock; one system call for an owned descriptor.
   func believe(_ item: RunLoop.DescriptorItem, _ owned: OwnedDescriptor, token: UInt64) {
     // It is a member of the set.
-    if item.kind == .descriptorSource, owned.isHeldByOneMode { ports.set!.setOwned(true, token: token) }
+    if item.kind == .descriptorSource, owned.isHeldByOneMode, owned.isStream { ports.set!.setOwned(true, token: token) }
   }
 }
 

@@ -1,3 +1,4 @@
+import CRunLoopCore
 import CTestSupport
 import Glibc
 import RunLoopKit
@@ -243,6 +244,33 @@ final class OwnedReadinessTests: XCTestCase {
       XCTAssertEqual(pipes.log.value, ["3x", "2x", "1x", "0x"])
       for _ in 0..<3 { try loop.run(for: .zero) }
       XCTAssertEqual(pipes.log.value.count, 4)
+    }
+  }
+
+  /// What was to be read may go without a read: of a timer's descriptor that is set anew.
+  func test_RLK_FD_41_whatIsNoStreamIsAskedAgain() {
+    onThread {
+      let (loop, calls) = (RunLoop.current, Box(0))
+      let kernel = rlc_kernel_default().pointee
+      let clock = kernel.timerfd_create(kernel.context, RLC_CLOCK_MONOTONIC)
+      let pipes = try Pipes(1) { _ in _ = kernel.timerfd_set(kernel.context, clock, .max) }
+      defer { pipes.end() }
+      try pipes.add(to: loop)
+      let source = try Source(fileDescriptor: clock, interest: .readable, ownership: .closesWhenInvalidated) { _, _ in
+        calls.value += 1
+      }
+      try loop.add(source)
+      pipes.send("s")
+      for _ in 0..<2 { try loop.run(for: .zero) }
+      pipes.send("x")
+      XCTAssertEqual(kernel.timerfd_set(kernel.context, clock, 1), 0)
+      var entry = pollfd(fd: clock, events: Int16(POLLIN), revents: 0)
+      XCTAssertEqual(poll(&entry, 1, -1), 1)
+      calls.value = 0
+      for _ in 0..<3 { try loop.run(for: .zero) }
+      XCTAssertEqual(pipes.log.value, ["0s", "0x"])
+      XCTAssertEqual(calls.value, 0)
+      source.invalidate()
     }
   }
 }
