@@ -67,8 +67,13 @@ extension Kernel? {
 
   /// By one system call, without waiting.
   func isReadable(_ fileDescriptor: Int32) -> Bool {
+    poll(fileDescriptor, Int32(POLLIN)) > 0
+  }
+
+  /// What of `events` is true of it now, with errors and hang-ups: bits of poll(2). Or `-errno`.
+  func poll(_ fileDescriptor: Int32, _ events: Int32) -> Int32 {
     let table = table
-    return table.pointee.poll(table.pointee.context, fileDescriptor, Int32(POLLIN)) > 0
+    return table.pointee.poll(table.pointee.context, fileDescriptor, events)
   }
 }
 

@@ -71,7 +71,7 @@ extension RunLoop {
   /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-CASE-109]. From its
   /// beginning until `runPendingWork(in:)` the loop counts as waiting in this mode, and a wake or a stop, also by an
   /// observer, is for `runPendingWork(in:)` [RLK-HOST-7]. The host may call it again before that, also for another
-  /// mode.
+  /// mode; then work for each of them ends the wait [RLK-HOST-17].
   ///
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
   /// - Thread: The loop's own. - Blocks: No.
@@ -101,7 +101,8 @@ extension RunLoop {
   /// Runs what is pending; to be called when the descriptor is readable or `prepareToWait(in:)` answered true.
   ///
   /// This is a run of one pass that does not wait. If nothing is pending, the call makes no pass and answers
-  /// `.timedOut` [RLK-HOST-4].
+  /// `.timedOut` [RLK-HOST-4]. A descriptor that was found ready before the pass, and was read since by other code of
+  /// the host or by a block or source of the pass, is not served [RLK-HOST-16].
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
   ///   call [RLK-HOST-15]; else as `run(in:for:)` with a limit of zero.
   /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.
@@ -162,7 +163,7 @@ extension ModePointer {
     }
     loop.wakes.beginHostedWait()
     loop.owner.hosted.phase = .open
-    loop.lock.withLock { loop.state.currentMode = self }
+    loop.lock.withLock { loop.state.prepare(self) }
   }
 
   /// A stop by an observer of after-waiting still counts; a wake of that moment is dropped, as in a run.
@@ -172,7 +173,7 @@ extension ModePointer {
     if loop.stops.end() { loop.owner.hosted.isStopped = true }
     loop.owner.hosted.phase = .none
     loop.wakes.endHostedWait()
-    loop.lock.withLock { loop.state.currentMode = nil }
+    loop.lock.withLock { loop.state.endHostedWait() }
   }
 
   fileprivate func hasHostedWork(on loop: RunLoop) throws(RunLoopError) -> Bool {

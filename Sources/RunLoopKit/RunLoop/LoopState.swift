@@ -6,6 +6,8 @@ struct LoopState: ~Copyable {
   var commonNames: Set<RunLoop.Mode> = []
   var commonItems = CommonItems()
   var currentMode: ModePointer?
+  /// Those that the host has prepared in this wait before the current one.
+  private var preparedModes: [ModePointer] = []
   var blocks = BlockQueue()
   var delayedPerforms = DelayedPerforms()
   var companions = LoopCompanions()
@@ -30,6 +32,19 @@ struct LoopState: ~Copyable {
     defaultMode = .make(name: .default, isCommon: true)
     modes = [defaultMode]
   }
+
+  mutating func prepare(_ mode: ModePointer) {
+    if let currentMode, currentMode != mode, !isPrepared(currentMode) { preparedModes.append(currentMode) }
+    currentMode = mode
+  }
+
+  mutating func endHostedWait() {
+    currentMode = nil
+    if !preparedModes.isEmpty { preparedModes = [] }
+  }
+
+  /// Mutating: see `isCommon`.
+  mutating func isPrepared(_ mode: ModePointer) -> Bool { !preparedModes.isEmpty && preparedModes.contains(mode) }
 
   /// Those to be told of the end now.
   mutating func endCompanions() -> [any LoopCompanion] {

@@ -33,7 +33,7 @@ extension RunLoop: ModeHost {
 
   func makeWakeup() throws(RunLoopError) -> Int32 { try wakes.word.make() }
 
-  func runs(in mode: ModePointer) -> Bool { state.currentMode == mode }
+  func runs(in mode: ModePointer) -> Bool { state.currentMode == mode || state.isPrepared(mode) }
 
   @inline(__always)
   var defaultTolerance: UInt64 { state.extras?.defaultTolerance ?? 0 }
@@ -52,7 +52,7 @@ extension RunLoop: ModeHost {
     guard isInThisProcess else { return }
     lock.lock()
     let mode = membership.mode
-    let isAwaited = membership.isMember && mode.messages.mark(membership) && state.currentMode == mode
+    let isAwaited = membership.isMember && mode.messages.mark(membership) && runs(in: mode)
     lock.unlock()
     if isAwaited { kick() }
   }

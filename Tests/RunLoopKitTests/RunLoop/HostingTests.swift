@@ -348,4 +348,57 @@ final class HostingTests: XCTestCase {
       pipe.closeBoth()
     }
   }
+
+  /// Whom the host calls between the two may read; so may a block of the pass, which CFRunLoop does before it looks.
+  func test_RLK_HOST_16_whatWasReadSinceTheLookIsNotServed() {
+    func serves(_ expected: Int, _ trigger: RunLoop.FileDescriptorSource.Trigger, line: UInt = #line) {
+      onThread {
+        let (loop, calls, pipe) = (RunLoop.current, Box(0), Pipe())
+        let source = try RunLoop.FileDescriptorSource(
+          fileDescriptor: pipe.reading, interest: .readable, trigger: trigger
+        ) { source, _ in
+          calls.value += 1
+          _ = pipe.receive()
+          if trigger == .oneShot { source.interest = .readable }
+        }
+        try loop.add(source)
+        pipe.send("x")
+        XCTAssertTrue(try loop.prepareToWait(), line: line)
+        _ = pipe.receive()
+        try loop.runPendingWork()
+        XCTAssertEqual(calls.value, 0, line: line)
+        pipe.send("y")
+        try loop.perform { _ = pipe.receive() }
+        try loop.runPendingWork()
+        XCTAssertEqual(calls.value, 0, line: line)
+        for _ in 0..<2 {
+          pipe.send("z")
+          _ = try loop.prepareToWait()
+          try loop.runPendingWork()
+        }
+        XCTAssertEqual(calls.value, expected, line: line)
+        source.invalidate()
+        pipe.closeBoth()
+      }
+    }
+    serves(2, .level)
+    serves(2, .edge)
+    serves(2, .oneShot)
+  }
+
+  func test_RLK_HOST_17_eachPreparedModeHearsOfItsMessages() {
+    onThread {
+      let (loop, ids) = (RunLoop.current, Box<[UInt32]>([]))
+      let port = Port { _, message in ids.update { $0.append(message.id) } }
+      try loop.add(port)
+      try loop.add(RunLoop.Timer.never(), to: "other")
+      XCTAssertFalse(try loop.prepareToWait())
+      XCTAssertFalse(try loop.prepareToWait(in: "other"))
+      let descriptor = try loop.hostDescriptor().fileDescriptor
+      TestThread { try! port.sendRight.send(Message(id: 1)) }.join()
+      XCTAssertTrue(self.isReadable(descriptor))
+      try loop.runPendingWork()
+      XCTAssertEqual(ids.value, [1])
+    }
+  }
 }
