@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +58,14 @@ static int find_acceptance(const struct heritage *had) {
     return 0;
 }
 
+/** A thread that begins may hold a lock of the Swift runtime, which a child of this moment would never get. */
+static void wait_until_it_sleeps(rlk_thread *thread) {
+    rlk_loop *loop = rlk_thread_loop(thread);
+    CHECK(loop != NULL);
+    while (loop != NULL && !rlk_loop_is_waiting(loop))
+        sched_yield();
+}
+
 static void make(struct heritage *ret_heritage, int descriptor) {
     rlk_timer_options timer = {.size = sizeof timer, .fire = on_item, .fire_date_ns = RLK_TIME_FOREVER};
     rlk_descriptor_options readable = {
@@ -76,6 +85,7 @@ static void make(struct heritage *ret_heritage, int descriptor) {
         rlk_message_create(&(rlk_message_options){.size = sizeof(rlk_message_options)}, &ret_heritage->message), 0);
     CHECK_IS(rlk_thread_create(&(rlk_thread_options){.size = sizeof(rlk_thread_options)}, &ret_heritage->thread), 0);
     CHECK_IS(rlk_thread_start(ret_heritage->thread), 0);
+    wait_until_it_sleeps(ret_heritage->thread);
 }
 
 static void test_children_refuse(void) {
