@@ -128,6 +128,34 @@ func owningEnd() {
   close(ends[1])
 }
 
+// MARK: The stop word
+
+private final class StopWord: Sendable { let stops = Stops() }
+nonisolated(unsafe) private var word: StopWord!
+nonisolated(unsafe) private var isAsked = false
+nonisolated(unsafe) private var endsInner = false
+
+/// The outer run has begun, and ends after the threads.
+@_cdecl("kit_stop_word_begin")
+func stopWordBegin() {
+  word = StopWord()
+  _ = word.stops.begin(1)
+}
+
+@_cdecl("kit_stop_word_thread")
+func stopWordThread(_ thread: UInt32) {
+  guard thread == 0 else { return isAsked = word.stops.request() }
+  let outer = word.stops.begin(2)
+  endsInner = word.stops.end(outer)
+}
+
+/// A stop that meets the beginning or the end of the inner run is one of the two's.
+@_cdecl("kit_stop_word_end")
+func stopWordEnd() {
+  expect(isAsked, "a stop found no run")
+  expect(word.stops.end() != endsInner, "a stop is not one run's")
+}
+
 // MARK: Stops, wakes and blocks of a loop that runs
 
 nonisolated(unsafe) private var running: RunLoop?

@@ -12,19 +12,21 @@ void kit_removal_final_thread(unsigned self), kit_removal_final_end(void);
 void kit_adding_begin(void), kit_adding_thread(unsigned self), kit_adding_end(void);
 void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(void);
 void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_nested_thread(unsigned self);
+void kit_stop_word_begin(void), kit_stop_word_thread(unsigned self), kit_stop_word_end(void);
 void kit_run_begin(void), kit_stop_thread(unsigned self), kit_perform_thread(unsigned self);
 
 static const scenario scenarios[] = {
-    {"lock", 3, kit_lock_begin, kit_lock_thread, NULL, 1000},
-    {"removal_wait", 2, kit_removal_begin, kit_removal_wait_thread, kit_removal_end, 1000},
-    {"removal_final", 2, kit_removal_begin, kit_removal_final_thread, kit_removal_final_end, 1000},
-    {"adding", 2, kit_adding_begin, kit_adding_thread, kit_adding_end, 1000},
-    {"adding_owned", 2, kit_owning_begin, kit_owning_thread, kit_owning_end, 1000},
-    {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 600},
-    {"perform", 3, kit_run_begin, kit_perform_thread, NULL, 600},
-    {"nested", 3, kit_run_begin, kit_nested_thread, NULL, 600},
-    {"stop_nested", 2, kit_run_begin, kit_stop_nested_thread, NULL, 5000},
-    {"host", 3, kit_run_begin, kit_host_thread, NULL, 600},
+    {"lock", 3, kit_lock_begin, kit_lock_thread, NULL, 3000},
+    {"removal_wait", 2, kit_removal_begin, kit_removal_wait_thread, kit_removal_end, 3000},
+    {"removal_final", 2, kit_removal_begin, kit_removal_final_thread, kit_removal_final_end, 3000},
+    {"adding", 2, kit_adding_begin, kit_adding_thread, kit_adding_end, 3000},
+    {"adding_owned", 2, kit_owning_begin, kit_owning_thread, kit_owning_end, 3000},
+    {"stop_word", 2, kit_stop_word_begin, kit_stop_word_thread, kit_stop_word_end, 3000},
+    {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 1500},
+    {"perform", 3, kit_run_begin, kit_perform_thread, NULL, 1500},
+    {"nested", 3, kit_run_begin, kit_nested_thread, NULL, 1500},
+    {"stop_nested", 2, kit_run_begin, kit_stop_nested_thread, NULL, 1500},
+    {"host", 3, kit_run_begin, kit_host_thread, NULL, 1500},
 };
 
 int __real_close(int fd);
