@@ -175,7 +175,7 @@ private final class Sleeper: Sendable {
     self.loop = loop
   }
 
-  func wake() { task.settle(.success(())) }
+  func wake() { task.settleUnlessCalledOff(()) }
 
   deinit {
     if loop.isInThisProcess { task.lose(loop.hasEnded ? loop.endedError : .invalidItem("the timer of a sleep")) }

@@ -71,6 +71,11 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     withExtendedLifetime(withdrawal) { continuation?.resume(with: result) }
   }
 
+  /// As `settle`, for what is nothing to a task that was called off before, such as a date.
+  package func settleUnlessCalledOff(_ value: Value) {
+    settle(lock.withLock { state.reason }.map { .failure($0) } ?? .success(value))
+  }
+
   /// What is awaited has come to this: a failure that a calling off has brought about is the calling off's.
   package func end(_ result: Result<Value, any Error>) {
     switch result {

@@ -42,6 +42,17 @@ import class RunLoopKit.RunLoop
     #expect(loop.isEmpty(in: "a mode that nobody runs"))
   }
 
+  /// The date comes while the task is about to suspend, which was cancelled before.
+  @Test func test_RLK_SLEEP_2_aDateIsNothingToATaskThatWasCancelledBefore() async {
+    await #expect(throws: CancellationError.self) {
+      try await Resumption<Void>.wait { task in
+        withUnsafeCurrentTask { $0?.cancel() }
+        task.settleUnlessCalledOff(())
+        return { false }
+      }
+    }
+  }
+
   @Test func test_RLK_SLEEP_3_theLoopsEndEndsASleep() async throws {
     let thread = RunLoop.Thread(name: "clock")
     try await thread.start()
