@@ -6,8 +6,6 @@ struct LoopState: ~Copyable {
   var commonNames: Set<RunLoop.Mode> = []
   var commonItems = CommonItems()
   var currentMode: ModePointer?
-  /// Those that the host has prepared in this wait before the current one.
-  private var preparedModes: [ModePointer] = []
   var blocks = BlockQueue()
   var delayedPerforms = DelayedPerforms()
   var companions = LoopCompanions()
@@ -34,17 +32,17 @@ struct LoopState: ~Copyable {
   }
 
   mutating func prepare(_ mode: ModePointer) {
-    if let currentMode, currentMode != mode, !isPrepared(currentMode) { preparedModes.append(currentMode) }
+    if let currentMode, currentMode != mode, !isPrepared(currentMode) { makeExtras().preparedModes.append(currentMode) }
     currentMode = mode
   }
 
   mutating func endHostedWait() {
     currentMode = nil
-    if !preparedModes.isEmpty { preparedModes = [] }
+    if let extras, !extras.preparedModes.isEmpty { extras.preparedModes = [] }
   }
 
   /// Mutating: see `isCommon`.
-  mutating func isPrepared(_ mode: ModePointer) -> Bool { !preparedModes.isEmpty && preparedModes.contains(mode) }
+  mutating func isPrepared(_ mode: ModePointer) -> Bool { extras?.preparedModes.contains(mode) ?? false }
 
   /// Those to be told of the end now.
   mutating func endCompanions() -> [any LoopCompanion] {
