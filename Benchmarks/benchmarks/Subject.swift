@@ -13,9 +13,20 @@ struct Subject: Sendable {
 
   let name: String
   let title: String
-  /// What is missing; nil if it can be measured.
-  let absence: String?
+  /// What is missing of another program.
+  private let programAbsence: String?
   let kind: Kind
+
+  init(name: String, title: String, absence: String?, kind: Kind) {
+    (self.name, self.title, programAbsence, self.kind) = (name, title, absence, kind)
+  }
+
+  /// What is missing; nil if it can be measured. Loads its library, if it has one: in the process that measures it and no
+  /// other, since each library costs every thread memory and time.
+  var absence: String? {
+    guard case .native(let index) = kind else { return programAbsence }
+    return bench_subject_at(index).pointee.load().map { String(cString: $0) }
+  }
 
   static let floor = "floor"
   static let core = "core"
@@ -30,10 +41,9 @@ struct Subject: Sendable {
     var subjects: [Subject] = []
     var index = 0
     while let native = bench_subject_at(index) {
-      let absence = native.pointee.load().map { String(cString: $0) }
       subjects.append(
         Subject(
-          name: String(cString: native.pointee.name), title: String(cString: native.pointee.title), absence: absence,
+          name: String(cString: native.pointee.name), title: String(cString: native.pointee.title), absence: nil,
           kind: .native(index: index)))
       index += 1
     }
