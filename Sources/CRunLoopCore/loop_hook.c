@@ -136,8 +136,13 @@ int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *
         status = rlc_loop_pass(loop, rlc_loop_is_finished(loop) ? 0 : deadline_ns, outcome);
         loop->is_prepared = false; /* the last hook may have gone */
     }
+    /* A run inside of a check may take a wake that was meant for this one. */
+    bool had_woken = loop->has_woken;
+    loop->has_woken = false;
     if (status == 0 && !call_checks(loop))
         status = -ECHILD;
+    outcome->woken |= loop->has_woken;
+    loop->has_woken |= had_woken;
     rlc_loop_end_hooks(loop);
     return status;
 }

@@ -110,8 +110,10 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     if (!rlc_wakeup_word_sleeps(loop->wakeup))
         return 0;
     /* From here on every waker writes. What was published before is seen now. */
-    if (rlc_loop_is_stopped(loop) || rlc_has_posts(&loop->posts))
+    if (rlc_has_posts(&loop->posts))
         return 0;
+    if (deadline_ns != NULL && rlc_loop_is_stopped(loop))
+        return 0; /* a host sleeps for no run: one further out on the stack goes on when the host returns */
     return rlc_loop_has_untold_timer(loop) ? tell_kernel(loop, deadline_ns) : 1;
 }
 
@@ -139,7 +141,7 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     loop->skipped_looks = 0;
     loop->blind_skips = 0;
     if (rlc_wakeup_word_take(loop->wakeup) == RLC_WAKE_POSTED)
-        outcome->woken = true;
+        outcome->woken = loop->has_woken = true;
     return status == -EINTR ? 0 : status;
 }
 

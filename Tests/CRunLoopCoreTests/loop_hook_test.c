@@ -389,6 +389,36 @@ static void test_RLC_HOOK_7_a_child_calls_no_hook(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+static int (*real_wait)(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns);
+static int waits;
+
+/** The first wait ends without anything; the loop must not wait again. */
+static int end_first_wait(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
+    if (waits++ == 0)
+        return -EINTR;
+    CHECK_EQUAL(deadline_ns, 0);
+    return real_wait(context, epoll_fd, events, capacity, deadline_ns);
+}
+
+static void wake_and_run_inside(rlc_loop *loop, teller *teller) {
+    (void)teller;
+    CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    pass(loop);
+}
+
+static void test_RLC_LOOP_5_a_run_inside_a_check_keeps_no_wake(void) {
+    spy_init_virtual(&kernel, 1000);
+    real_wait = kernel.table.epoll_wait;
+    kernel.table.epoll_wait = end_first_wait;
+    rlc_loop *loop;
+    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
+    teller a = {.name = 'a', .in_check = wake_and_run_inside};
+    add(loop, &a);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK(was("aAaA"));
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 int main(void) {
     RUN(test_RLC_HOOK_1_prepares_poll_callouts_checks);
     RUN(test_RLC_HOOK_1_either_function_may_be_left_out);
@@ -401,5 +431,6 @@ int main(void) {
     RUN(test_RLC_HOOK_5_endless_posts_let_hooks_run);
     RUN(test_RLC_HOOK_6_a_hosted_loop);
     RUN(test_RLC_HOOK_7_a_child_calls_no_hook);
+    RUN(test_RLC_LOOP_5_a_run_inside_a_check_keeps_no_wake);
     return 0;
 }

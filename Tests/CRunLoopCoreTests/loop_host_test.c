@@ -219,6 +219,33 @@ static void test_RLC_HOST_7_a_wake_before_prepare_is_told(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+/** A job that has asked the run around it to stop, and is a host meanwhile. */
+typedef struct host_job {
+    rlc_post_node node; /* first */
+    rlc_loop *loop;
+} host_job;
+
+static void stop_and_host(rlc_post_node *node, bool ran) {
+    CHECK(ran);
+    rlc_loop *loop = ((host_job *)node)->loop;
+    CHECK_EQUAL(rlc_loop_stop(loop), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1); /* the stop */
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK(!is_readable(loop, 0));
+    CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    CHECK(is_readable(loop, 0));
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
+}
+
+static void test_RLC_HOST_8_a_host_inside_a_stopped_run_sleeps(void) {
+    rlc_loop *loop = make_loop();
+    host_job job = {{.post_fn = stop_and_host}, loop};
+    CHECK_EQUAL(rlc_loop_post(loop, &job.node), 0);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 int main(void) {
     RUN(test_RLC_HOST_1_quiet_without_work);
     RUN(test_RLC_HOST_2_readable_whenever_there_is_work);
@@ -227,5 +254,6 @@ int main(void) {
     RUN(test_RLC_HOST_5_no_post_is_lost);
     RUN(test_RLC_HOST_6_a_rebuild_is_counted);
     RUN(test_RLC_HOST_7_a_wake_before_prepare_is_told);
+    RUN(test_RLC_HOST_8_a_host_inside_a_stopped_run_sleeps);
     return 0;
 }

@@ -72,6 +72,7 @@ struct rlc_loop {
     bool has_prelude; /**< A pass has something to do before its poll: watches that are pending, or hooks. */
     uint32_t depth;   /**< Runs on the stack. Memory of removed members is released after the outermost run's pass. */
     uint32_t fork_generation;
+    bool has_woken;            /**< A look has taken a wake, since the innermost checks of hooks began. */
     const uint32_t *fork_word; /**< rlc_fork_word, which stays where it is from the first generation on. */
     rlc_hooks hooks;           /**< In the order of adding; with those that were removed while a walk may have them. */
     uint32_t hook_count;       /**< Without these. */
