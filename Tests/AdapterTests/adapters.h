@@ -402,6 +402,27 @@ static void test_RLC_ADAPT_7_detached_in_a_callout_in_which_the_host_ran(void) {
     end();
 }
 
+static void detach_while_preparing(rlc_loop *its_loop, rlc_hook *hook, void *node) {
+    (void)its_loop;
+    calls++;
+    CHECK_EQUAL(rlc_loop_defer(loop, (rlc_post_node *)node), 0); /* there is work, beside */
+    rlc_hook_remove(hook);
+    host->detach();
+}
+
+static void test_RLC_ADAPT_7_detached_in_a_prepare_hook_and_attached_again(void) {
+    begin();
+    rlc_hook *hook;
+    rlc_post_node node = {.post_fn = count_post};
+    CHECK_EQUAL(rlc_loop_add_hook(loop, detach_while_preparing, NULL, &node, &hook), 0);
+    for (int i = 0; i < 5; i++)
+        turn(false); /* one that may wait would: the host has nothing else */
+    CHECK_EQUAL(calls, 1);
+    host->attach(loop);
+    TURN_UNTIL(calls == 2);
+    end();
+}
+
 static void attach_again_inside(rlc_post_node *node, bool ran) {
     count_post(node, ran);
     host->detach();
@@ -469,6 +490,7 @@ static void run_adapter_cases(const host_ops *ops) {
     RUN(test_RLC_ADAPT_5_changes_while_the_host_sleeps);
     RUN(test_RLC_ADAPT_6_after_a_rebuild);
     RUN(test_RLC_ADAPT_7_detached_in_a_callout_and_attached_again);
+    RUN(test_RLC_ADAPT_7_detached_in_a_prepare_hook_and_attached_again);
     RUN(test_RLC_ADAPT_7_detached_in_a_callout_in_which_the_host_ran);
     RUN(test_RLC_ADAPT_7_attached_again_in_the_callout);
     RUN(test_RLC_ADAPT_8_a_child_detaches_and_the_parent_goes_on);

@@ -399,6 +399,42 @@ static void test_RLC_GUEST_6_a_glib_loop_inside_a_callout(void) {
     end();
 }
 
+static GMainLoop *inner;
+static GSource *leaving;
+static int ready_inside;
+
+static gboolean take_bytes_and_quit(gint fd, GIOCondition condition, gpointer data) {
+    g_main_loop_quit(inner);
+    return take_bytes(fd, condition, data);
+}
+
+static void run_glib_without_one(rlc_post_node *node, bool ran) {
+    (void)node;
+    CHECK(ran);
+    others++;
+    g_source_destroy(leaving);
+    bump(ready_inside);
+    inner = g_main_loop_new(context, FALSE);
+    g_main_loop_run(inner);
+    g_main_loop_unref(inner);
+}
+
+/** What GLib has polled since belongs to other descriptors than the hook's preparation has told. */
+static void test_RLC_GUEST_6_a_glib_loop_inside_polls_for_itself(void) {
+    begin();
+    int fd = make_counter(0);
+    ready_inside = make_counter(0);
+    leaving = add_fd(fd, leave_bytes);
+    add_fd(ready_inside, take_bytes_and_quit);
+    rlc_post_node node = {.post_fn = run_glib_without_one};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    TURN_UNTIL(others == 1);
+    look();
+    CHECK_EQUAL(calls, 1);
+    end();
+    close(fd), close(ready_inside);
+}
+
 /* ---- RLC-GUEST-7: detaching, and what fails ---- */
 
 static gboolean detach_inside(gpointer data) {
@@ -449,6 +485,50 @@ static void test_RLC_GUEST_7_what_fails_attaches_nothing(void) {
     end();
 }
 
+static int refusals;
+static int (*real_control)(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event);
+
+static int refuse_set(void *ignored, int epoll_fd, int operation, int fd, struct epoll_event *event) {
+    if (operation == EPOLL_CTL_ADD && fd == guest->set_fd && refusals > 0) {
+        refusals--;
+        return -ENOSPC;
+    }
+    return real_control(ignored, epoll_fd, operation, fd, event);
+}
+
+static void test_RLC_GUEST_9_a_set_that_is_refused_is_tried_again(void) {
+    begin();
+    real_control = kernel.table.epoll_control;
+    kernel.table.epoll_control = refuse_set;
+    refusals = 3;
+    int fd = make_counter(1);
+    add_fd(fd, take_bytes);
+    TURN_UNTIL(calls == 1);
+    TURN_UNTIL(refusals == 0);
+    look();
+    for (int i = 2; i <= 4; i++) {
+        bump(fd);
+        TURN_UNTIL(calls == i);
+    }
+    look();
+    CHECK_EQUAL(polls_of_a_sleep(), 1);
+    end();
+    close(fd);
+}
+
+/** As poll(2) does, which looks at none such. */
+static void test_RLC_GUEST_3_a_negative_number_keeps_nobody_awake(void) {
+    begin();
+    GPollFD none = {.fd = -1, .events = G_IO_IN, .revents = 0};
+    GSource *source = g_timeout_source_new_seconds(3600);
+    g_source_add_poll(source, &none);
+    add_source(source, count_and_go, NULL);
+    look();
+    CHECK_EQUAL(polls_of_a_sleep(), 1);
+    g_source_destroy(source);
+    end();
+}
+
 static void test_RLC_GUEST_7_a_guest_that_fails_leaves_its_loop(void) {
     begin();
     fail_allocation(1); /* the room for GLib's first descriptor */
@@ -490,6 +570,7 @@ int main(void) {
     RUN(test_RLC_GUEST_2_endless_posts_let_glib_run);
     RUN(test_RLC_GUEST_2_a_higher_priority_goes_first);
     RUN(test_RLC_GUEST_3_idle_without_a_pass);
+    RUN(test_RLC_GUEST_3_a_negative_number_keeps_nobody_awake);
     RUN(test_RLC_GUEST_4_a_source_of_another_thread);
     RUN(test_RLC_GUEST_4_a_context_has_one_thread);
     RUN(test_RLC_GUEST_5_removed_sources);
@@ -497,9 +578,11 @@ int main(void) {
     RUN(test_RLC_GUEST_5_closed_while_a_duplicate_stays);
     RUN(test_RLC_GUEST_6_the_loop_inside_a_source);
     RUN(test_RLC_GUEST_6_a_glib_loop_inside_a_callout);
+    RUN(test_RLC_GUEST_6_a_glib_loop_inside_polls_for_itself);
     RUN(test_RLC_GUEST_7_detached_in_a_source_and_attached_again);
     RUN(test_RLC_GUEST_7_what_fails_attaches_nothing);
     RUN(test_RLC_GUEST_7_a_guest_that_fails_leaves_its_loop);
     RUN(test_RLC_GUEST_8_a_child_detaches_and_the_parent_goes_on);
+    RUN(test_RLC_GUEST_9_a_set_that_is_refused_is_tried_again);
     return 0;
 }

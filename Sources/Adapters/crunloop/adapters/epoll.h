@@ -98,15 +98,20 @@ static inline int rlc_epoll_take(rlc_epoll_host *host, struct epoll_event *event
  * @param events     Receives the events of the program, which it owns; the loop's event is left out.
  * @param capacity   The number of events for which there is room, at least 1.
  * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
- * @return The number of events of the program, 0 also if the loop has made a pass; -EINTR or another -errno of
- *         epoll_wait(2); what rlc_loop_prepare or rlc_loop_dispatch have failed with. If a pass fails beside events of
- *         the program, the call returns these, and the next one the error.
+ * @return The number of events of the program, 0 also if the loop has made a pass, or a hook has detached the host;
+ *         -EINTR or another -errno of epoll_wait(2); what rlc_loop_prepare or rlc_loop_dispatch have failed with. If a
+ *         pass fails beside events of the program, the call returns these, and the next one the error.
  *
  * Thread: [loop].  Blocks.  Cost: one system call more than epoll_wait(2) after each event of the loop, beside the
  * pass.
  */
 static inline int rlc_epoll_wait(rlc_epoll_host *host, struct epoll_event *events, int capacity, int timeout_ms) {
     bool has_work = rlc_hosted_prepare(&host->hosted);
+    if (host->hosted.is_detached) {
+        if (rlc_hosted_is_over(&host->hosted))
+            free(host);
+        return 0;
+    }
     if (host->hosted.status < 0)
         return host->hosted.status;
     int epoll_fd = host->epoll_fd;

@@ -94,7 +94,13 @@ static inline void rlc_ev_idle(struct ev_loop *ev, ev_idle *idle, int events) {
 static inline void rlc_ev_prepare(struct ev_loop *ev, ev_prepare *prepare, int events) {
     (void)events;
     rlc_ev_host *host = (rlc_ev_host *)prepare->data;
-    if (rlc_hosted_prepare(&host->hosted))
+    bool has_work = rlc_hosted_prepare(&host->hosted);
+    if (host->hosted.is_detached) {
+        if (rlc_hosted_is_over(&host->hosted))
+            free(host);
+        return;
+    }
+    if (has_work)
         ev_idle_start(ev, &host->idle);
     else
         ev_idle_stop(ev, &host->idle);

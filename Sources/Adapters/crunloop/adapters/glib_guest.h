@@ -58,6 +58,52 @@ static inline void rlc_glib_guest_set_timeout(rlc_glib_guest *guest, gint timeou
 }
 
 /**
+ * GSourceFuncs.prepare of the counter: an iteration begins.
+ *
+ * @param source     The counter.
+ * @param timeout_ms Receives -1: it ends no sleep.
+ * @return FALSE: it is never ready.
+ *
+ * Thread: [loop].
+ */
+static inline gboolean rlc_glib_guest_count(GSource *source, gint *timeout_ms) {
+    uint64_t **iterations = (uint64_t **)(void *)(source + 1);
+    *timeout_ms = -1;
+    ++**iterations;
+    return FALSE;
+}
+
+/**
+ * GSourceFuncs.dispatch of the counter, which is never ready.
+ *
+ * @param source   The counter.
+ * @param callback Not used.
+ * @param data     Not used.
+ * @return G_SOURCE_CONTINUE.
+ *
+ * Thread: [loop].
+ */
+static inline gboolean rlc_glib_guest_never(GSource *source, GSourceFunc callback, gpointer data) {
+    (void)source, (void)callback, (void)data;
+    return G_SOURCE_CONTINUE;
+}
+
+/**
+ * Attaches the counter, before all other sources: also if one of these is ready, it is prepared.
+ *
+ * @param guest The guest.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_guest_add_counter(rlc_glib_guest *guest) {
+    static GSourceFuncs functions = {rlc_glib_guest_count, NULL, rlc_glib_guest_never, NULL, NULL, NULL};
+    guest->counter = g_source_new(&functions, sizeof(GSource) + sizeof(uint64_t *));
+    *(uint64_t **)(void *)(guest->counter + 1) = &guest->iterations;
+    g_source_set_priority(guest->counter, G_MININT);
+    (void)g_source_attach(guest->counter, guest->context);
+}
+
+/**
  * Makes room for the descriptors of the context.
  *
  * @param guest The guest.
@@ -100,6 +146,11 @@ static inline void rlc_glib_guest_leave_loop(rlc_glib_guest *guest) {
     if (guest->set_fd >= 0)
         close(guest->set_fd);
     guest->set_fd = -1;
+    if (guest->counter != NULL) {
+        g_source_destroy(guest->counter);
+        g_source_unref(guest->counter);
+    }
+    guest->counter = NULL;
 }
 
 /**
@@ -171,6 +222,7 @@ static inline void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *
     gint timeout_ms = -1;
     guest->depth++;
     (void)g_main_context_prepare(guest->context, &guest->priority); /* it says so by a timeout of 0, too */
+    guest->prepared_with = guest->iterations;
     if (!guest->is_detached)
         guest->status = rlc_glib_guest_query(guest, &timeout_ms);
     if (!guest->is_detached && guest->status == 0)
@@ -181,7 +233,8 @@ static inline void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *
 }
 
 /**
- * Dispatches what is ready. The check callout of the hook.
+ * Dispatches what is ready. The check callout of the hook. If a callout of the pass has iterated the context, what GLib
+ * told before is out of date, and the next pass asks again.
  *
  * @param loop    The loop.
  * @param hook    The hook.
@@ -192,6 +245,10 @@ static inline void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *
 static inline void rlc_glib_guest_check(rlc_loop *loop, rlc_hook *hook, void *context) {
     (void)loop, (void)hook;
     rlc_glib_guest *guest = (rlc_glib_guest *)context;
+    if (guest->iterations != guest->prepared_with) {
+        guest->has_ready = false;
+        return;
+    }
     guest->depth++;
     rlc_glib_guest_poll(guest);
     if (g_main_context_check(guest->context, guest->priority, guest->polls, guest->count))
@@ -210,6 +267,7 @@ static inline void rlc_glib_guest_check(rlc_loop *loop, rlc_hook *hook, void *co
  * Thread: [loop].
  */
 static inline int rlc_glib_guest_enter_loop(rlc_glib_guest *guest) {
+    rlc_glib_guest_add_counter(guest);
     int status = rlc_loop_add_timer(guest->loop, rlc_glib_guest_note_timeout, guest, &guest->timer);
     if (status == 0)
         status = rlc_glib_guest_open_set(guest);

@@ -27,12 +27,15 @@ typedef struct rlc_glib_guest {
     GPollFD *polls;      /**< As GLib told them last, by their descriptors. */
     GPollFD *members;    /**< As they are in the set, by their descriptors. */
     gint room, count, member_count;
-    gint priority; /**< Of the sources that this pass dispatches. */
+    GSource *counter;       /**< Prepared in each iteration of the context, whoever makes it. */
+    uint64_t iterations;    /**< So many were begun. */
+    uint64_t prepared_with; /**< The one of the hook's last preparation. */
+    gint priority;          /**< Of the sources that this pass dispatches. */
     int set_fd;
     int status;         /**< 0, or the -errno with which the guest has failed. The loop does not serve it any more. */
     unsigned depth;     /**< Calls of the hook on the stack. */
     bool has_ready;     /**< The loop has found the set readable. */
-    bool has_unwatched; /**< One of the descriptors is always ready, and epoll takes none such. */
+    bool has_unwatched; /**< One of the descriptors is always ready, and epoll takes none such; or not the set. */
     bool is_detached;
 } rlc_glib_guest;
 
@@ -41,14 +44,21 @@ typedef struct rlc_glib_guest {
  *
  * @param loop    The loop.
  * @param watch   The watch.
- * @param ready   Not used: also an error of the set is GLib's poll to tell.
+ * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch the set. GLib polls in this pass, and the next one tries
+ *                again.
  * @param context The guest.
  *
  * Thread: [loop].
  */
 static inline void rlc_glib_guest_note_ready(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
-    (void)loop, (void)watch, (void)ready;
-    ((rlc_glib_guest *)context)->has_ready = true;
+    (void)loop;
+    rlc_glib_guest *guest = (rlc_glib_guest *)context;
+    if ((ready & RLC_ERROR) == 0) {
+        guest->has_ready = true;
+        return;
+    }
+    guest->has_unwatched = true;
+    (void)rlc_watch_set_interest(watch, RLC_READABLE); /* 0: it is a live watch */
 }
 
 /**
@@ -84,6 +94,8 @@ static inline int rlc_glib_guest_open_set(rlc_glib_guest *guest) {
  * Thread: [loop].  Cost: one system call, two if the number is another file's.
  */
 static inline int rlc_glib_guest_enroll(rlc_glib_guest *guest, const GPollFD *entry, bool is_member) {
+    if (entry->fd < 0)
+        return 0; /* poll(2) looks at none such, either */
     struct epoll_event event;
     event.events = entry->events; /* the bits of poll(2), which are those of epoll(7) */
     event.data.fd = entry->fd;
@@ -94,7 +106,7 @@ static inline int rlc_glib_guest_enroll(rlc_glib_guest *guest, const GPollFD *en
         return 0;
     if (errno == ENOMEM || errno == ENOSPC)
         return -errno;
-    guest->has_unwatched = true; /* a regular file, or no descriptor: poll(2) calls both ready */
+    guest->has_unwatched = true; /* a regular file, or a closed number: poll(2) calls both ready */
     return 0;
 }
 

@@ -28,7 +28,7 @@ typedef struct rlc_hosted {
     rlc_loop *loop;
     uint64_t rebuilds; /**< rlc_loop_rebuilds when the host began to watch the descriptor. */
     int status;        /**< 0, or the -errno with which the loop failed. From then on nothing is called. */
-    unsigned depth;    /**< Dispatches on the stack. */
+    unsigned depth;    /**< Preparations and dispatches on the stack. */
     uint32_t process;  /**< rlc_fork_generation where the loop was attached. */
     bool has_work;     /**< The last preparation has found work: the host must not sleep. */
     bool is_detached;
@@ -48,9 +48,22 @@ static inline rlc_hosted rlc_hosted_make(rlc_loop *loop) {
 }
 
 /**
- * Prepares the loop for a sleep of the host.
+ * Tells whether the adapter is detached, and none of its calls is on the stack.
  *
  * @param hosted The loop in its host.
+ * @return True: the adapter frees what it has, and touches nothing else.
+ *
+ * Thread: [loop].
+ */
+static inline bool rlc_hosted_is_over(const rlc_hosted *hosted) {
+    return hosted->is_detached && hosted->depth == 0;
+}
+
+/**
+ * Prepares the loop for a sleep of the host.
+ *
+ * @param hosted The loop in its host. A callout of a hook may detach the adapter: then `is_detached`, and the adapter
+ *               asks rlc_hosted_is_over.
  * @return True: there is work, so the host must not sleep; it dispatches in this iteration.
  *
  * Thread: [loop].  Cost: as rlc_loop_prepare.
@@ -59,10 +72,12 @@ static inline bool rlc_hosted_prepare(rlc_hosted *hosted) {
     hosted->has_work = false;
     if (hosted->status != 0 || hosted->is_detached)
         return false;
+    hosted->depth++;
     int status = rlc_loop_prepare(hosted->loop);
+    hosted->depth--;
     if (status < 0)
         hosted->status = status;
-    hosted->has_work = status > 0;
+    hosted->has_work = status > 0 && !hosted->is_detached;
     return hosted->has_work;
 }
 
@@ -85,8 +100,7 @@ static inline bool rlc_hosted_was_rebuilt(rlc_hosted *hosted) {
  * Makes one pass of the loop.
  *
  * @param hosted The loop in its host. A callout may detach the adapter.
- * @return True: a callout of this pass has detached the adapter, and no other pass is on the stack. The adapter frees
- *         what it has, and touches nothing else.
+ * @return As rlc_hosted_is_over.
  *
  * Thread: [loop].  Re-entry: a callout may iterate the host.
  */
@@ -99,7 +113,7 @@ static inline bool rlc_hosted_dispatch(rlc_hosted *hosted) {
     hosted->depth--;
     if (status < 0)
         hosted->status = status;
-    return hosted->is_detached && hosted->depth == 0;
+    return rlc_hosted_is_over(hosted);
 }
 
 /**
@@ -119,13 +133,13 @@ static inline bool rlc_hosted_is_forked(const rlc_hosted *hosted) {
  * Detaches: the loop is not touched any more.
  *
  * @param hosted The loop in its host.
- * @return True: no pass is on the stack, and the adapter frees what it has now; otherwise rlc_hosted_dispatch tells.
+ * @return As rlc_hosted_is_over: if not, the call that is on the stack frees.
  *
  * Thread: [loop].
  */
 static inline bool rlc_hosted_detach(rlc_hosted *hosted) {
     hosted->is_detached = true;
-    return hosted->depth == 0;
+    return rlc_hosted_is_over(hosted);
 }
 
 RLC_END_DECLS

@@ -214,7 +214,8 @@ static inline void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void 
 
 /**
  * Lets an rlc_loop serve a mode of an rlk_loop. The rlc_loop is not finished as long as the guest is attached. While
- * epoll refuses the descriptor (ENOSPC, ENOMEM), the rlc_loop does not sleep, and tries again in each pass.
+ * epoll refuses the descriptor (ENOSPC, ENOMEM), the rlc_loop does not sleep, and tries again in each pass. It never
+ * succeeds (ELOOP) if the rlk_loop watches the rlc_loop in turn, or if epoll instances are nested too deep.
  *
  * @param loop      The rlc_loop; the caller destroys it after rlc_model_guest_detach.
  * @param model     The rlk_loop, which the calling thread owns; the guest retains it. NULL: the calling thread's.

@@ -43,6 +43,11 @@ static inline void rlc_qt_dispatch(rlc_qt_host *host) {
  */
 static inline void rlc_qt_prepare(rlc_qt_host *host) {
     bool has_work = rlc_hosted_prepare(&host->hosted);
+    if (host->hosted.is_detached) {
+        if (rlc_hosted_is_over(&host->hosted))
+            delete host;
+        return;
+    }
     if (host->hosted.status < 0)
         host->notifier->setEnabled(false);
     if (!has_work || host->is_queued)

@@ -103,7 +103,13 @@ static inline int rlc_sd_event_work(sd_event_source *source, uint64_t date_us, v
  */
 static inline int rlc_sd_event_prepare(sd_event_source *source, void *context) {
     rlc_sd_event_host *host = (rlc_sd_event_host *)context;
-    if (rlc_hosted_prepare(&host->hosted))
+    bool has_work = rlc_hosted_prepare(&host->hosted);
+    if (host->hosted.is_detached) {
+        if (rlc_hosted_is_over(&host->hosted))
+            rlc_sd_event_free(host);
+        return 0;
+    }
+    if (has_work)
         (void)sd_event_source_set_enabled(host->due, SD_EVENT_ONESHOT);
     if (rlc_hosted_was_rebuilt(&host->hosted)) {
         (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);

@@ -164,6 +164,11 @@ static inline int rlc_sdl_attach(rlc_loop *loop, rlc_sdl_host **ret_host) {
  */
 static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout_ms) {
     bool has_work = rlc_hosted_prepare(&host->hosted);
+    if (host->hosted.is_detached) {
+        if (rlc_hosted_is_over(&host->hosted))
+            free(host);
+        return 0;
+    }
     if (host->hosted.status < 0)
         return host->hosted.status;
     if (rlc_sdl_was_robbed(host)) {

@@ -84,7 +84,10 @@ static inline void rlc_uv_idle(uv_idle_t *idle) {
  */
 static inline void rlc_uv_prepare(uv_prepare_t *prepare) {
     rlc_uv_host *host = (rlc_uv_host *)prepare->data;
-    if (rlc_hosted_prepare(&host->hosted))
+    bool has_work = rlc_hosted_prepare(&host->hosted);
+    if (host->hosted.is_detached)
+        return; /* the handles are closing, and live until libuv has closed them */
+    if (has_work)
         (void)uv_idle_start(&host->idle, rlc_uv_idle);
     else
         (void)uv_idle_stop(&host->idle);
