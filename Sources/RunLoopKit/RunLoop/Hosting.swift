@@ -42,11 +42,13 @@ struct HostedWait {
     return events
   }
 
-  /// A run that was not asked for by `runPendingWork` is over: an observer's, or the host's own.
+  /// A run that was not asked for by `runPendingWork` is over: an observer's, or the host's own. `others`: the host has
+  /// prepared other modes than the last one. Of these it may have taken kicks and events, and nobody looks after them
+  /// before the host sleeps.
   @inline(never)
-  func hasRun(_ activation: Activation, _ wakes: borrowing Wakes) {
+  func hasRun(_ activation: Activation, others: Bool, _ wakes: borrowing Wakes) {
     wakes.endRunInHostedWait(activation)
-    if phase == .asleep { wakes.goOnSleeping() }
+    if phase == .asleep { wakes.goOnSleeping() } else if others { wakes.keepKickForHost() }
   }
 }
 
@@ -102,7 +104,8 @@ extension RunLoop {
   ///
   /// This is a run of one pass that does not wait. If nothing is pending, the call makes no pass and answers
   /// `.timedOut` [RLK-HOST-4]. A descriptor that was found ready before the pass, and was read since by other code of
-  /// the host or by a block or source of the pass, is not served [RLK-HOST-16].
+  /// the host or by a block or source of the pass, is not served, or for what is left: a hang-up, an error
+  /// [RLK-HOST-16]. That costs one system call for such a descriptor, also for an owned one.
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
   ///   call [RLK-HOST-15]; else as `run(in:for:)` with a limit of zero.
   /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.

@@ -44,6 +44,9 @@ struct LoopState: ~Copyable {
   /// Mutating: see `isCommon`.
   mutating func isPrepared(_ mode: ModePointer) -> Bool { extras?.preparedModes.contains(mode) ?? false }
 
+  /// The host has prepared others before the current one.
+  var hasPreparedOthers: Bool { extras?.preparedModes.isEmpty == false }
+
   /// Those to be told of the end now.
   mutating func endCompanions() -> [any LoopCompanion] {
     companionsAreTold = true

@@ -83,6 +83,7 @@ extension RunLoop {
     }
     if isMain || !mode.hasHints { try makePortSetOrUnlock(of: mode) }
     let outer = state.currentMode
+    let outerStop = stops.begin(owner.nextRun())
     enter(mode)
     let callout = callouts.enclose(on: self)
     lock.unlock()
@@ -92,7 +93,9 @@ extension RunLoop {
     var state = Activation.State(
       parent: owner.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope,
       awaited: end.map { Unmanaged.passUnretained($0) })
-    let result = withUnsafeMutablePointer(to: &state) { activate(Activation($0), limit, returnAfterSourceHandled) }
+    let result = withUnsafeMutablePointer(to: &state) {
+      activate(Activation($0), stopAround: outerStop, limit, returnAfterSourceHandled)
+    }
     guard let result else { throw takeWaitFailure() }
     return result
   }
@@ -116,15 +119,16 @@ extension RunLoop {
   }
 
   /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: a wait
-  /// has failed.
+  /// has failed. A stop is this activation's from before the loop has its mode until after its exit observers: whoever
+  /// sees the mode stops it (rule 19); what was asked of the enclosing one before, `stopAround`, is kept (rule 20).
   @inline(__always)
   private func activate(
-    _ activation: Activation, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
+    _ activation: Activation, stopAround: UInt64, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult? {
     let mode = activation.mode
     let parent = activation.parent
     if wakes.beginRun(inside: parent) { keepFromWaiting(activation) }
-    let outerStop = beginStops()
+    if stops.isQuitting { stop() }
     owner.activation = activation
     let timing = CalloutTiming(counting: .runs, on: self)
 
@@ -142,8 +146,8 @@ extension RunLoop {
       counters.pointee.runEnds()
     }
     owner.activation = parent
+    if stops.end(stopAround) { endsAskedToStop(activation) }
     leave(activation)
-    if stops.end(outerStop) { endsAskedToStop(activation) }
     if stops.isQuitting { stop() }
     if parent == nil, owner.hosted.phase != .none { runInHostedWaitEnds(activation) }
     return result
@@ -160,13 +164,6 @@ extension RunLoop {
   func drainScope(of activation: Activation) {
     // As at the beginning of the run.
     owner.scopes!.drain(to: activation.scope)
-  }
-
-  /// A stop from now on is this activation's; one set on the enclosing one is kept for it (rule 20).
-  private func beginStops() -> UInt64 {
-    let outer = stops.begin(owner.nextRun())
-    if stops.isQuitting { stop() }
-    return outer
   }
 
   /// Under the lock.
@@ -204,7 +201,10 @@ extension RunLoop {
   }
 
   @inline(never)
-  private func runInHostedWaitEnds(_ activation: Activation) { owner.hosted.hasRun(activation, wakes) }
+  private func runInHostedWaitEnds(_ activation: Activation) {
+    let others = lock.withLock { state.hasPreparedOthers }
+    owner.hosted.hasRun(activation, others: others, wakes)
+  }
 
   @inline(never)
   private func takeWaitFailure() -> any Error { owner.failedWaits.takeError() }

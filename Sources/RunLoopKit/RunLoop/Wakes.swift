@@ -169,6 +169,9 @@ extension Wakes {
   /// What has come since is the host's.
   func keepForHost() { keepForHost(word.take()) }
 
+  /// The host has to look, whatever has come.
+  func keepKickForHost() { keepForHost(.kick) }
+
   /// A run inside of its wait, which `runPendingWork` has not asked for, is over.
   func endRunInHostedWait(_ run: Activation) { passOn(from: run) }
 

@@ -187,7 +187,7 @@ func stopThread(_ thread: UInt32) {
   guard thread > 0 else { return runUntilStopped() }
   let loop = runningLoop()
   if thread == 2 { return loop.wakeUp() }
-  while !loop.stops.isRunning { yieldHere() }
+  while loop.currentMode == nil { yieldHere() }
   loop.stop()
 }
 
@@ -256,6 +256,33 @@ func stopNestedThread(_ thread: UInt32) {
   loop.stop()
   source.signal()  // ends the inner run if it was not stopped
   loop.wakeUp()
+}
+
+/// Whoever sees the outer mode after the inner run stops the outer one.
+private func runBehindOne() {
+  let loop = ownLoop()
+  let keeper = RunLoop.Source { _ in }
+  let inner = RunLoop.Source { _ in }
+  try! loop.add(keeper)
+  try! loop.add(inner, to: "inner")
+  let nesting = RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in
+    let exit = RunLoop.Observer(.exit, repeats: false) { _, _ in begun.store(true, ordering: .sequentiallyConsistent) }
+    try! loop.add(exit, to: "inner")
+    expect((try? loop.run(in: "inner", for: .zero)) == .timedOut, "the inner run was not over at once")
+    loop.wakeUp()  // the inner run may have taken the kick of the outer one's stop (decision 0003)
+  }
+  try! loop.add(nesting)
+  running = loop
+  expect((try? loop.run()) == .stopped, "the outer run was not stopped")
+  for item in [keeper, inner, nesting] as [RunLoop.Item] { item.invalidate() }
+}
+
+@_cdecl("kit_stop_behind_one_thread")
+func stopBehindOneThread(_ thread: UInt32) {
+  guard thread > 0 else { return runBehindOne() }
+  let loop = runningLoop()
+  while loop.currentMode != .default { yieldHere() }
+  loop.stop()
 }
 
 // MARK: Inside a host's loop

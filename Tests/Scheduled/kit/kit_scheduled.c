@@ -12,6 +12,7 @@ void kit_removal_final_thread(unsigned self), kit_removal_final_end(void);
 void kit_adding_begin(void), kit_adding_thread(unsigned self), kit_adding_end(void);
 void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(void);
 void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_nested_thread(unsigned self);
+void kit_stop_behind_one_thread(unsigned self);
 void kit_stop_word_begin(void), kit_stop_word_thread(unsigned self), kit_stop_word_end(void);
 void kit_run_begin(void), kit_stop_thread(unsigned self), kit_perform_thread(unsigned self);
 
@@ -26,6 +27,7 @@ static const scenario scenarios[] = {
     {"perform", 3, kit_run_begin, kit_perform_thread, NULL, 1500},
     {"nested", 3, kit_run_begin, kit_nested_thread, NULL, 1500},
     {"stop_nested", 2, kit_run_begin, kit_stop_nested_thread, NULL, 1500},
+    {"stop_behind_one", 2, kit_run_begin, kit_stop_behind_one_thread, NULL, 1500},
     {"host", 3, kit_run_begin, kit_host_thread, NULL, 1500},
 };
 
