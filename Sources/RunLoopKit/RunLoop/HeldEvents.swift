@@ -4,20 +4,22 @@
 internal import RunLoopLibc
 
 extension PassEvent {
-  /// The event, as far as it still is true; nil, and dropped, if it is not. One system call for that of a
-  /// descriptor source, of which it says that it can be read or written. All other events last, or were taken with what
-  /// they tell.
+  /// The event, as far as it still is true; nil, and dropped, if nothing of it is. One system call for that of a
+  /// descriptor source, if it says that the descriptor can be read or written. All other events last, or were taken
+  /// with what they tell.
   @inline(never)
-  var ifStillTrue: PassEvent? {
+  func ifStillTrue(in mode: ModePointer, of loop: RunLoop) -> PassEvent? {
     guard case .port(let item, let ready) = self else { return self }
     let plain = PortRegistration.readable | PortRegistration.writable
-    guard item.takeUnretainedValue().kind == .descriptorSource, ready & ~plain == 0 else { return self }
+    // What has priority may be gone once poll(2) has told of it.
+    let isAsked = ready & plain != 0 && ready & PortRegistration.priority == 0
+    guard isAsked, item.takeUnretainedValue().kind == .descriptorSource else { return self }
     // Proof: its kind.
     let source = unsafeDowncast(item.takeUnretainedValue(), to: RunLoop.FileDescriptorSource.self)
-    let left = ready & source.readyNow
+    let left = ready & (source.readyNow | ~plain)
     if left != 0 { return .port(item, ready: left) }
     // If the kernel refuses to arm it again, a call too many is the smaller evil.
-    if source.isOneShot, (try? source.setInterest(source.interest)) == nil { return self }
+    if source.isOneShot, !source.armAgain(in: mode, of: loop) { return self }
     drop()
     return nil
   }
@@ -33,4 +35,13 @@ extension RunLoop.FileDescriptorSource {
   }
 
   fileprivate var isOneShot: Bool { registration.interest & UInt32(PortRegistration.oneShot) != 0 }
+
+  /// Here alone, for what it is interested in now: in other modes and loops its event may have been served. False if
+  /// the kernel refuses; true if it has left the mode.
+  fileprivate func armAgain(in mode: ModePointer, of loop: RunLoop) -> Bool {
+    loop.lock.withLock {
+      guard let token = token(in: mode) else { return true }
+      return (try? mode.ports.set?.setInterest(registration.interest, token: token)) != nil
+    }
+  }
 }

@@ -132,7 +132,7 @@ extension ModePointer {
   /// An event that a hosted loop has found before its pass comes first.
   @inline(__always)
   private func takeHeldOrFetchedEvent(on loop: RunLoop) -> PassEvent? {
-    loop.owner.hosted.takeEvent(for: self)?.ifStillTrue ?? takeEvent(on: loop)
+    loop.owner.hosted.takeEvent(for: self)?.ifStillTrue(in: self, of: loop) ?? takeEvent(on: loop)
   }
 
   /// Events that the wait does not return: a timer whose expiry another mode has taken, or that has not arrived yet; a

@@ -386,6 +386,75 @@ final class HostingTests: XCTestCase {
     serves(2, .oneShot)
   }
 
+  /// What stays true of an event is served: the end, not what was read.
+  func test_RLK_HOST_16_whatIsLeftOfAnEventIsServed() {
+    onThread {
+      let (loop, pipe, readiness) = (RunLoop.current, Pipe(), Box<[RunLoop.FileDescriptorSource.Readiness]>([]))
+      let source = try RunLoop.FileDescriptorSource(
+        fileDescriptor: pipe.reading, interest: .readable, trigger: .edge
+      ) { source, ready in readiness.update { $0.append(ready) } }
+      try loop.add(source)
+      pipe.send("x")
+      close(pipe.writing)
+      XCTAssertTrue(try loop.prepareToWait())
+      _ = pipe.receive()
+      try loop.runPendingWork()
+      XCTAssertEqual(readiness.value, [.hangup])
+      source.invalidate()
+      close(pipe.reading)
+    }
+  }
+
+  /// An event that another mode has served stays served: its one-shot source is armed again where the event was held,
+  /// and not where it was called.
+  func test_RLK_HOST_16_aOneShotSourceIsArmedAgainInItsModeAlone() {
+    onThread {
+      let (loop, calls, pipe) = (RunLoop.current, Box(0), Pipe())
+      let source = try RunLoop.FileDescriptorSource(
+        fileDescriptor: pipe.reading, interest: .readable, trigger: .oneShot
+      ) { _, _ in
+        calls.value += 1
+        _ = pipe.receive()
+      }
+      try loop.add(source)
+      try loop.add(source, to: "other")
+      pipe.send("x")
+      XCTAssertTrue(try loop.prepareToWait())
+      XCTAssertTrue(try loop.prepareToWait(in: "other"))
+      try loop.runPendingWork(in: "other")
+      XCTAssertEqual(calls.value, 1)
+      try loop.runPendingWork()  // it was read
+      pipe.send("y")
+      try loop.runPendingWork(in: "other")
+      XCTAssertEqual(calls.value, 1)
+      try loop.runPendingWork()
+      XCTAssertEqual(calls.value, 2)
+      source.invalidate()
+      pipe.closeBoth()
+    }
+  }
+
+  /// A run inside of the later preparation takes the kick of the earlier mode's port with it.
+  func test_RLK_HOST_17_aRunOfAnObserverLosesNoMessageOfAnotherMode() {
+    onThread {
+      let (loop, ids) = (RunLoop.current, Box<[UInt32]>([]))
+      let port = Port { _, message in ids.update { $0.append(message.id) } }
+      try loop.add(port)
+      for mode: RunLoop.Mode in ["other", "third"] { try loop.add(RunLoop.Timer.never(), to: mode) }
+      try loop.add(
+        RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in
+          try! port.sendRight.trySend(Message(id: 1))
+          try! loop.run(in: "third", for: .zero)
+        }, to: "other")
+      XCTAssertFalse(try loop.prepareToWait())
+      let mayWait = try !loop.prepareToWait(in: "other")
+      let descriptor = try loop.hostDescriptor().fileDescriptor
+      XCTAssertFalse(mayWait && !self.isReadable(descriptor))
+      try loop.runPendingWork()
+      XCTAssertEqual(ids.value, [1])
+    }
+  }
+
   func test_RLK_HOST_17_eachPreparedModeHearsOfItsMessages() {
     onThread {
       let (loop, ids) = (RunLoop.current, Box<[UInt32]>([]))
