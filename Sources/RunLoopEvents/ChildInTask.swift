@@ -30,11 +30,11 @@ extension RunLoop {
         throw error
       }
       turn.isAwaited.store(true, ordering: .releasing)
-      // The loop alone holds it: with the loop, it goes.
+      // The loop alone holds it: with the loop, it goes. A status that it has taken by now still comes; without one,
+      // the end of its closure tells so.
       return { [weak source] in
-        guard let source, source.isValid else { return false }
-        source.invalidate()
-        return true
+        source?.invalidate()
+        return false
       }
     }
   }

@@ -12,7 +12,7 @@ extension RunLoop {
   /// - Parameters:
   ///   - signals: Which signals to receive; at least one.
   ///   - mode: A loop that does not run in this mode delivers nothing.
-  /// - Throws: As `SignalSource.init`.
+  /// - Throws: As `SignalSource.init` and `add(_:to:)`.
   /// - Thread: Any. A task must not leave blocking to the source: that would change the mask of whatever thread the
   ///   call runs on.
   public func signals(_ signals: Signal..., in mode: Mode = .default) throws -> EventSequence<SignalInfo> {
@@ -31,7 +31,7 @@ extension RunLoop {
   ///   - ownership: `.killedWhenInvalidated`: what still runs when the sequence is released, or when the loop ends, is
   ///     ended, and if the call throws, what it has made a source for. Whoever releases the sequence waits for that.
   ///   - mode: A loop that does not run in this mode notices no end.
-  /// - Throws: As `ChildSource.init`.
+  /// - Throws: As `ChildSource.init` and `add(_:to:)`.
   /// - Thread: Any. - Complexity: O(processes).
   public func exits(
     of processIDs: [Int32], ownership: ChildSource.Ownership = .borrowed, in mode: Mode = .default
@@ -56,7 +56,7 @@ extension RunLoop {
   ///   - path: A file or a folder; a symbolic link at its end is followed.
   ///   - events: Which events to deliver.
   ///   - mode: A loop that does not run in this mode delivers nothing.
-  /// - Throws: As `FileWatch.init`.
+  /// - Throws: As `FileWatch.init` and `add(_:to:)`.
   /// - Thread: Any. - Complexity: Six system calls.
   public func fileEvents(
     at path: String, _ events: FileWatch.Event.Kinds = .changes, in mode: Mode = .default
@@ -77,7 +77,7 @@ extension RunLoop {
   ///   - window: In which time.
   ///   - path: The machine's file, or that of a control group.
   ///   - mode: A loop that does not run in this mode delivers nothing.
-  /// - Throws: As `MemoryPressure.init`.
+  /// - Throws: As `MemoryPressure.init` and `add(_:to:)`.
   /// - Thread: Any.
   public func memoryPressure(
     _ stall: MemoryPressure.Stall, longerThan time: Duration, within window: Duration,

@@ -19,6 +19,7 @@ final class EndedLoops: ProcessWideObject {
   /// The thread will take what waits, or is doing so: also while a job runs the thread's own loop.
   nonisolated(unsafe) private var isServed = false
   nonisolated(unsafe) private var isTryingAgain = false
+  nonisolated(unsafe) private var hasToldOfWaiting = false
 
   init() {}
 
@@ -75,9 +76,18 @@ final class EndedLoops: ProcessWideObject {
         forget(thread)
       }
     }
+    tellOfWaitingOnce()
+    tryAgainLater()
+  }
+
+  private func tellOfWaitingOnce() {
+    let isFirst = lock.withLock {
+      defer { hasToldOfWaiting = true }
+      return !hasToldOfWaiting
+    }
+    guard isFirst else { return }
     StandardError.write(
       "RunLoopKit: jobs of a run loop that has ended wait until a thread can be started for them\n")
-    tryAgainLater()
   }
 
   /// False if it serves already; nil if it is not the thread any more.

@@ -38,7 +38,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
   @exclusivity(unchecked) private var state = State()
-  /// Held while items are added and removed, which calls no user code for these; never inside of `lock`.
+  /// Held while items are added and removed; never inside of `lock`. That calls no user code, but if a port with peers
+  /// in other processes cannot be served any more for want of a thread: then it resumes who awaits their answers.
   private let membership = Lock()
   /// While they are in no mode. Guarded by `membership`, as what follows.
   private var idle: [RunLoop.Item] = []

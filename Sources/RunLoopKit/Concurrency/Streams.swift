@@ -9,7 +9,8 @@ extension RunLoop {
   ///   - ownership: Whether the descriptor is closed when the sequence is released.
   ///   - unpollable: What becomes of a descriptor that the kernel cannot watch, as standard input often is.
   ///   - mode: A loop that does not run in this mode delivers nothing.
-  /// - Throws: As `FileDescriptorSource.init`.
+  /// - Throws: As `FileDescriptorSource.init`, which closes nothing then; and `.loopEnded` and `.forked` as
+  ///   `add(_:to:)`, after an owned descriptor was closed.
   /// - Thread: Any. - Complexity: Two system calls an element.
   public func readiness(
     of fileDescriptor: Int32, for interest: FileDescriptorSource.Readiness = .readable,
@@ -21,7 +22,11 @@ extension RunLoop {
       feed.append(
         try FileDescriptorSource(
           fileDescriptor: fileDescriptor, interest: interest, ownership: ownership, unpollable: unpollable
-        ) { _, ready in turn.deliver(ready) })
+        ) { source, ready in
+          turn.deliver(ready)
+          // The loop tells of an end once. It stays in its mode if another task waits, which is to hear of it, too.
+          if !ready.isDisjoint(with: [.hangup, .error]) { source.interest = interest }
+        })
     }
   }
 

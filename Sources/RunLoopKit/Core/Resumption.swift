@@ -34,7 +34,8 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     timeout: Duration? = nil, begin: (Resumption) throws -> @Sendable () -> Bool
   ) async throws -> Value {
     let this = Resumption()
-    let alarm = timeout.flatMap { $0 > longest ? nil : this.alarm(after: $0) }
+    // Less than zero is zero: the clock does not take all of it.
+    let alarm = timeout.flatMap { $0 > longest ? nil : this.alarm(after: max($0, .zero)) }
     defer { alarm?() }
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in

@@ -13,9 +13,9 @@ extension RunLoop {
   ///   - key: Distinguishes the performs of one target.
   ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else on the
   ///     thread that cancels it, or when the loop ends [RLK-DELAY-4, RLK-DELAY-5].
-  ///   - onDrop: Called once, instead of the block, if the block will never run: it was cancelled, its timer
-  ///     invalidated, or the loop has ended [RLK-DROP-2]. Called on the thread that does that, with no lock held; not
-  ///     if this call throws, nor in a child of fork(2).
+  ///   - onDrop: Called once, instead of the block, if the block will never run: it was cancelled, its timer was
+  ///     invalidated, or removed and released, or the loop has ended [RLK-DROP-2]. Called on the thread that does that,
+  ///     with no lock held; not if this call throws, nor in a child of fork(2).
   /// - Returns: A handle that can cancel the block. The block does not need it.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a
   ///   mode. The block will not run then [RLK-DELAY-8].
@@ -128,9 +128,8 @@ extension RunLoop {
       let key: AnyHashable?
       let block: () -> Void
       let onDrop: (@Sendable () -> Void)?
-      /// Its modes retain it, and it retains this object: a retain cycle until the block runs, is cancelled or its loop
-      /// ends.
-      var timer: Timer?
+      /// Its modes retain it, and it retains this object: removed from them by other code, it goes, and tells so.
+      weak var timer: Timer?
     }
 
     init(_ pending: Pending, target: ObjectIdentifier?) {

@@ -70,7 +70,7 @@ extension RunLoop {
   ///     return, as that of the other form [RLK-ASYNC-10].
   /// - Returns: What the block returned.
   /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began; a
-  ///   `RunLoopError` as the other form, and `.system`.
+  ///   `RunLoopError` as the other form, `.system`, and `.invalidItem` if other code invalidates or removes the timer.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     after delay: Duration, tolerance: Duration = .zero, in mode: Mode = .default,
@@ -80,7 +80,7 @@ extension RunLoop {
     return try await Resumption<R>.wait { task in
       let performed = try perform(
         after: delay, tolerance: tolerance, in: mode, block: { [self] in callAwaited { task.settle(held.call()) } },
-        onDrop: { [self] in task.lose(endedError) })
+        onDrop: { [self] in task.lose(hasEnded ? endedError : .invalidItem("the timer of a delayed block")) })
       // A block that is cancelled tells so.
       return {
         performed.cancel()

@@ -87,6 +87,18 @@ struct AsyncCallTests {
     try await thread.join(timeout: .seconds(Int64.max))
   }
 
+  @Test func test_RLK_ASYNC_2_aLimitBelowZeroIsZero() async throws {
+    let thread = RunLoop.Thread(name: "async")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    for limit in [Duration(attoseconds: .min), .seconds(Int64.min) * 2, .seconds(-1)] {
+      await #expect(throws: RunLoopError.timedOut) { try await loop.performAndWait(in: "never", timeout: limit) {} }
+      await #expect(throws: RunLoopError.timedOut) { try await thread.join(timeout: limit) }
+    }
+    thread.stop()
+    try await thread.join()
+  }
+
   @Test func test_RLK_ASYNC_3_theBlockIsReleasedBeforeTheTaskGoesOn() async throws {
     let thread = RunLoop.Thread(name: "async")
     try await thread.start()
@@ -111,6 +123,22 @@ struct AsyncCallTests {
     task.cancel()
     #expect(await outcome(of: task) == "cancelled")
     #expect(loop.nextFireDate() == nil)
+    thread.stop()
+    try await thread.join()
+  }
+
+  /// By what everybody can find among the loop's items.
+  @Test func test_RLK_ASYNC_9_otherCodeTakesTheTimerOfADelayedBlock() async throws {
+    let thread = RunLoop.Thread(name: "async")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    func timers() -> [RunLoop.Item] { loop.items(in: .default).filter { $0 is RunLoop.Timer } }
+    for take in [{ $0.invalidate() }, { loop.remove($0) }] as [@Sendable (RunLoop.Item) -> Void] {
+      let task = Task { try await loop.performAndWait(after: .seconds(1000)) { "ran" } }
+      await yieldUntil(!timers().isEmpty)
+      for timer in timers() { take(timer) }
+      await #expect(throws: RunLoopError.invalidItem) { try await task.value }
+    }
     thread.stop()
     try await thread.join()
   }

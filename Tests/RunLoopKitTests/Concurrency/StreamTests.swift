@@ -235,6 +235,34 @@ private final class BytePipe: Sendable {
     }
   }
 
+  /// The end is an element for each task that waits, and for each that asks again.
+  @Test func test_RLK_STREAM_3_everyTaskHearsOfTheEndOfADescriptor() async throws {
+    try await withLoop { loop, _ in
+      var ends: [Int32] = [-1, -1]
+      precondition(pipe(&ends) == 0)
+      defer { close(ends[0]) }
+      let readiness = try loop.readiness(of: ends[0])
+      let other = RunLoop.Thread(name: "tasks")
+      try await other.start()
+      let executor = try #require(other.loop?.executor)  // runs them one after the other, up to their waits
+      let waiting = Box(0)
+      let tasks = (0..<3).map { _ in
+        Task(executorPreference: executor) {
+          var iterator = readiness.makeAsyncIterator()
+          waiting.update { $0 += 1 }
+          let first = try await iterator.next()
+          return [first, try await iterator.next()]
+        }
+      }
+      await yieldUntil(waiting.value == 3 && members(loop) == 1)
+      close(ends[1])
+      for task in tasks { #expect(try await task.value == [.hangup, .hangup]) }
+      #expect(members(loop) == 0)
+      other.stop()
+      try await other.join()
+    }
+  }
+
   @Test func otherCodeInvalidatesTheItem() async throws {
     try await withLoop { loop, _ in
       let (_, messages) = loop.messages()

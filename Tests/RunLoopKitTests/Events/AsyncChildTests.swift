@@ -29,6 +29,27 @@ struct AsyncChildTests {
     waitpid(child, nil, 0)
   }
 
+  /// Who is told that the wait was called off finds the status with the kernel.
+  @Test func test_RLK_ASYNC_9_aStatusThatWasTakenIsTold() async throws {
+    let thread = RunLoop.Thread(name: "async")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    for _ in 0..<300 {
+      let child = try spawn("exec sleep 1000")
+      let task = Task { try await loop.exit(of: child) }
+      await yieldUntil(loop.items(in: .default).contains { $0 is RunLoop.ChildSource })
+      kill(child, SIGKILL)
+      await Task.yield()
+      task.cancel()
+      switch await task.result {
+      case .success(let status): #expect(status == .signalled(.kill, coreDumped: false))
+      case .failure: #expect(waitpid(child, nil, 0) == child)
+      }
+    }
+    thread.stop()
+    try await thread.join()
+  }
+
   @Test func test_RLK_ASYNC_8_cancellingTheTaskMayEndTheChild() async throws {
     let thread = RunLoop.Thread(name: "async")
     try await thread.start()
