@@ -46,11 +46,13 @@ struct WakeWord: ~Copyable {
     if status < 0 && status != -ESHUTDOWN && status != -ECHILD { tellOnce(status) }
   }
 
+  /// The waker may be a signal handler.
   @inline(never)
   private func tellOnce(_ status: Int32) {
     guard !isTold.exchange(true, ordering: .relaxed) else { return }
-    let call = "write(\(fileDescriptor ?? -1)) of the loop's eventfd: errno \(-status)"
-    StandardError.write("RunLoopKit: a sleeping loop could not be woken: \(call); it was closed (reported once)\n")
+    StandardError.write(
+      "RunLoopKit: a sleeping loop could not be woken: write(", fileDescriptor ?? -1,
+      ") of the loop's eventfd: errno ", -status, "; it was closed (reported once)\n")
   }
 
   /// Spins for a while before `beginWait`; true if something was posted. [loop]

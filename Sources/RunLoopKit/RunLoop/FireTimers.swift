@@ -105,9 +105,14 @@ extension RunLoop.Timer {
   }
 
   /// As `invalidate()`, and lets go of what was collected at the index: it is most likely in one mode of the loop and
-  /// nowhere else. False if it was invalid.
+  /// nowhere else. False in another process.
   private func invalidate(_ index: Int, on loop: RunLoop) -> Bool {
-    guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return false }
+    guard !isForked else { return false }
+    guard validity.exchange(false, ordering: .sequentiallyConsistent) else {
+      // In its callout, by that or another thread.
+      loop.lock.withLock { loop.state.collectedTimers.letGo(at: index) }
+      return true
+    }
     let hasLeft = loop.lock.withLock {
       loop.state.collectedTimers.letGo(at: index)
       guard let (mode, token) = unlinkOnly(of: loop) else { return false }

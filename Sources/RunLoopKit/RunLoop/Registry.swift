@@ -48,6 +48,8 @@ package final class ThreadRecord {
   /// The thread's loop, made on first use; in a child of fork(2) a new one.
   var currentLoop: RunLoop {
     if let loop, loop.isInThisProcess { return loop }
+    // Kept: the frames in which a callout has forked may use it.
+    if let loop { _ = Unmanaged.passRetained(loop) }
     let made = MainThread.isCurrent ? Registry.mainLoop : RunLoop(isMain: false, .current)
     loop = made
     made.owner.scopes = scopes

@@ -82,18 +82,23 @@ final class LeakTests: XCTestCase {
   }
 
   func test_RLK_LEAK_7_aTimerThatHasFiredIsFreedBeforeTheNextOfThePassFires() {
-    onThread {
-      let (loop, due, first, wasFreed) = (RunLoop.current, RunLoop.Instant.now, Box<Weak?>(nil), Box(false))
-      func addFirst() throws {
-        let timer = RunLoop.Timer(fireDate: due) { _ in }
-        first.value = Weak(timer)
-        try loop.add(timer)
+    func isFreed(_ body: @escaping @Sendable (RunLoop.Timer) -> Void, line: UInt = #line) {
+      onThread {
+        let (loop, due, first, wasFreed) = (RunLoop.current, RunLoop.Instant.now, Box<Weak?>(nil), Box(false))
+        func addFirst() throws {
+          let timer = RunLoop.Timer(fireDate: due, body)
+          first.value = Weak(timer)
+          try loop.add(timer)
+        }
+        try addFirst()
+        try loop.add(RunLoop.Timer(fireDate: due) { _ in wasFreed.value = first.value?.object == nil })
+        try loop.run(for: .zero)
+        XCTAssertTrue(wasFreed.value, line: line)
       }
-      try addFirst()
-      try loop.add(RunLoop.Timer(fireDate: due) { _ in wasFreed.value = first.value?.object == nil })
-      try loop.run(for: .zero)
-      XCTAssertTrue(wasFreed.value)
     }
+    isFreed { _ in }
+    isFreed { $0.invalidate() }
+    isFreed { timer in TestThread { timer.invalidate() }.join() }
   }
 
   func test_RLK_LEAK_3_anItemThatInvalidatesItselfInItsCalloutIsFreed() {

@@ -79,4 +79,26 @@ final class ForkTests: XCTestCase {
       }
     }
   }
+
+  /// The hook's caller goes on in the child, too.
+  func test_RLK_FORK_4_aHookThatForksKeepsItsLoop() {
+    onThread {
+      let child = Box<pid_t>(-1)
+      var hooks = RunLoop.Source.Hooks()
+      hooks.cancel = { loop, _ in
+        guard child.value == -1 else { return }
+        child.value = test_fork()
+        guard child.value == 0 else { return }
+        weak var inherited = loop
+        _ = RunLoop.current
+        _exit(inherited == nil ? 1 : 0)
+      }
+      let source = RunLoop.Source(hooks: hooks) { _ in }
+      for mode: RunLoop.Mode in ["one", "other"] { try RunLoop.current.add(source, to: mode) }
+      source.invalidate()
+      var status: Int32 = 0
+      while waitpid(child.value, &status, 0) < 0 {}
+      XCTAssertEqual(status, 0)
+    }
+  }
 }
