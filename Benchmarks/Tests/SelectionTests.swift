@@ -45,6 +45,15 @@ import Testing
     }
   }
 
+  @Test func aRaceIsJudgedOnOneCPU() throws {
+    let onOne = try #require(Workload.standard.first { $0.label == "wake_rtt same" }).parameters.placement
+    for workload in Workload.standard {
+      let expected = workload.name == "post" ? onOne : workload.parameters.placement
+      #expect(workload.judged.parameters.placement == expected, "\(workload.label)")
+      #expect(workload.judged.label == workload.label)
+    }
+  }
+
   @Test func quickMakesCountsSmallerButNeverNothing() {
     let workload = Workload("post", "1", "", count: 30, size: 1)
     #expect(workload.args(divisor: 1, isQuick: false).count == 30)

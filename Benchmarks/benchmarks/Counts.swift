@@ -128,7 +128,7 @@ final class Counter {
 
   private func systemCalls(_ workload: Workload, _ subject: Subject) -> Measurement? {
     if let known = calls[key(workload, subject)] { return known }
-    let counted = meter.countSystemCalls(workload, subject)
+    let counted = meter.countSystemCalls(workload.judged, subject)
     calls[key(workload, subject)] = .some(counted)
     return counted
   }
