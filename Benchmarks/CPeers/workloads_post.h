@@ -147,9 +147,10 @@ static void inbox_close(void) {}
 #ifdef HAS_POST
 static struct {
     loop loop;
-    size_t arrived, wanted;
-    sem_t go;
+    size_t arrived, wanted, total, producers;
+    sem_t go, posted;
     int64_t placement;
+    bool is_held;
 } posting;
 
 typedef struct producer {
@@ -158,10 +159,32 @@ typedef struct producer {
     size_t count;
 } producer;
 
+static void let_producers_go(void) {
+    for (size_t i = 0; i < posting.producers; i++)
+        sem_post(&posting.go);
+}
+
+/** The first message of a loop that is to be held waits for all others. */
+static void hold_until_posted(void) {
+    posting.is_held = false;
+    posting.arrived = 0;
+    posting.wanted = posting.total;
+    let_producers_go();
+    for (size_t i = 0; i < posting.producers; i++)
+        sem_wait(&posting.posted);
+}
+
+static __attribute__((noinline, cold)) void wanted_arrived(void) {
+    if (posting.is_held)
+        hold_until_posted();
+    else
+        loop_stop(&posting.loop);
+}
+
 static void message_arrived(message *arrived) {
     (void)arrived;
     if (++posting.arrived == posting.wanted)
-        loop_stop(&posting.loop);
+        wanted_arrived();
 }
 
 static void *produce(void *argument) {
@@ -170,29 +193,37 @@ static void *produce(void *argument) {
     sem_wait(&posting.go);
     for (size_t i = 0; i < self->count; i++)
         post(&posting.loop, &self->messages[i]);
+    sem_post(&posting.posted);
     return NULL;
 }
 
-/** size producers post count messages to a running loop; until all ran. */
+/** size producers post count messages to a running loop; until all ran. If active, it is in a callout until all are posted. */
 static void run_post(const bench_args *args, bench_result *result) {
     size_t producers = (size_t)args->size;
     producer *all = require_memory(producers, sizeof *all);
-    posting.wanted = (size_t)args->count / producers * producers;
+    posting.total = (size_t)args->count / producers * producers;
+    posting.producers = producers;
     posting.placement = args->placement;
+    posting.is_held = args->active == 1;
+    posting.wanted = posting.is_held ? 1 : posting.total;
+    message holder = {0};
     bench_pin(args->placement, 0);
     sem_init(&posting.go, 0, 0);
+    sem_init(&posting.posted, 0, 0);
     loop_open(&posting.loop);
     loop_hold(&posting.loop);
     inbox_open(&posting.loop);
+    if (posting.is_held)
+        post(&posting.loop, &holder);
     for (size_t i = 0; i < producers; i++) {
-        all[i].count = posting.wanted / producers;
+        all[i].count = posting.total / producers;
         all[i].messages = require_memory(all[i].count, sizeof(message));
         require(pthread_create(&all[i].thread, NULL, produce, &all[i]) == 0, "pthread_create");
     }
 
     bench_begin(result);
-    for (size_t i = 0; i < producers; i++)
-        sem_post(&posting.go);
+    if (!posting.is_held)
+        let_producers_go();
     loop_run(&posting.loop);
     bench_end(result);
 
@@ -200,7 +231,7 @@ static void run_post(const bench_args *args, bench_result *result) {
         pthread_join(all[i].thread, NULL);
     inbox_close();
     loop_close(&posting.loop);
-    result->operations = posting.wanted;
+    result->operations = posting.total;
 }
 
 /** size messages are posted to a loop that does not run yet; then it runs them. */

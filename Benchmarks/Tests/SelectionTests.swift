@@ -45,11 +45,13 @@ import Testing
     }
   }
 
-  @Test func aRaceIsJudgedOnOneCPU() throws {
+  @Test func postsAreJudgedWithoutARace() throws {
     let onOne = try #require(Workload.standard.first { $0.label == "wake_rtt same" }).parameters.placement
     for workload in Workload.standard {
-      let expected = workload.name == "post" ? onOne : workload.parameters.placement
-      #expect(workload.judged.parameters.placement == expected, "\(workload.label)")
+      let isPost = workload.name == "post"
+      let judged = workload.judged.parameters
+      #expect(judged.placement == (isPost ? onOne : workload.parameters.placement), "\(workload.label)")
+      #expect(judged.active == (isPost ? 1 : workload.parameters.active), "\(workload.label)")
       #expect(workload.judged.label == workload.label)
     }
   }

@@ -61,11 +61,13 @@ struct Workload: Sendable {
     default: false
     }
   }
-  /// As its system calls are judged. On two CPUs it is chance how often the loop overtakes its poster, and sleeps: 0.002 to 0.154 calls a
-  /// post, by one program on one quiet machine. On one CPU they take turns.
+  /// As its system calls are judged. It is chance how often a loop overtakes those that post to it, and sleeps: 0.002 to 0.154 calls a post,
+  /// by one program on one quiet machine. So the loop is awake until all is posted, and posters take turns on one CPU.
   var judged: Workload {
+    guard name == "post" else { return self }
     var judged = self
-    if name == "post" { judged.parameters.placement = Int64(BENCH_SAME_CPU.rawValue) }
+    judged.parameters.active = 1
+    judged.parameters.placement = Int64(BENCH_SAME_CPU.rawValue)
     return judged
   }
 

@@ -16,6 +16,7 @@ typedef struct bench_args {
     int64_t count;        /**< How many operations. */
     int64_t size;         /**< N: how many timers, descriptors, observers, modes or producers there are. */
     int64_t active;       /**< fd_dispatch: how many of them are active. fd_addrm: 1 = a pass after each.
+                               post: 1 = the loop is in a callout until all are posted.
                                port_big: 1 = the payload is made where the other process will find it. */
     int64_t placement;    /**< Of the two threads, or processes: enum bench_placement. */
     int64_t window_ms;    /**< timer_firewin: over how long the timers are spread. */

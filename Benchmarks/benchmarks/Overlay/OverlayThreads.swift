@@ -83,12 +83,21 @@ extension Overlay {
     let each = Int(args.count) / producers
     let arrived = Shared((count: 0, wanted: each * producers))
     let gate = Semaphore()
+    let posted = Semaphore()
     let placement = args.placement
+    let isHeld = args.active == 1
     bench_pin(placement, 0)
     let loop = RunLoop.current
     try hold(loop)
+    if isHeld {
+      try loop.perform(in: .default) {
+        for _ in 0..<producers { gate.open() }
+        for _ in 0..<producers { posted.pass() }
+      }
+    }
     for _ in 0..<producers {
       _ = LoopThread {
+        defer { posted.open() }
         bench_pin(placement, 1)
         gate.pass()
         for _ in 0..<each {
@@ -101,7 +110,7 @@ extension Overlay {
     }
 
     bench_begin(&result)
-    for _ in 0..<producers { gate.open() }
+    if !isHeld { for _ in 0..<producers { gate.open() } }
     try loop.run()
     bench_end(&result)
 
