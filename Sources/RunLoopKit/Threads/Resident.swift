@@ -159,10 +159,10 @@ extension Resident {
   }
 
   private func prepare(_ loop: RunLoop, _ keeper: RunLoop.Source) -> Bool {
+    let setUp = lock.withLock { self.setUp.take() }
     do {
       try loop.prepareDefaultMode()
       try loop.add(keeper)
-      let setUp = lock.withLock { self.setUp.take() }
       try setUp?(loop)
     } catch {
       lock.withLock { failure = error }

@@ -174,6 +174,25 @@ final class ResidentTests: XCTestCase {
     XCTAssertEqual(thrown { try thread.start() }, .alreadyStarted)
   }
 
+  /// Nobody calls it any more.
+  func test_RLK_RESIDENT_7_aSetUpThatCannotBeCalledIsReleased() {
+    CountingKernel.install()
+    defer { CountingKernel.script = CountingKernel.Script() }
+    weak var weakToken: Box<Int>?
+    let thread: Resident
+    do {
+      let token = Box(0)
+      weakToken = token
+      thread = Resident(name: "refused") { _ in token.value += 1 }
+    }
+    onThread {
+      CountingKernel.install()
+      CountingKernel.script.control = { -ENOSPC }
+      XCTAssertEqual(thrown { try thread.start() }, .system(ENOSPC, call: "epoll_ctl"))
+    }
+    XCTAssertNil(weakToken)
+  }
+
   func test_RLK_RESIDENT_8_toldDuringItsSetUpItEndsAfterIt() throws {
     for ending: Resident.Ending in [.now, .afterDueWork] {
       let (ran, made) = (Box(0), Box<Resident?>(nil))
