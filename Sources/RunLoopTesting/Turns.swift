@@ -38,11 +38,13 @@ final class Turns: @unchecked Sendable {
   /// A participant that has looked so often without blocking is spinning.
   private static let looksPerInstant = 64
   private static let spinSleep: UInt64 = 500_000
+  /// The clock stays there: one that shows "never" reaches no deadline.
+  private static let lastMoment = UInt64.max - 1
   private static let lastDestructorRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
   init(start: UInt64, tick: UInt64, seed: UInt64?, idlePolicy: VirtualTime.IdlePolicy, patience: Patience) {
     choices = seed.map { SplitMix(state: $0) }
-    clock = Atomic(start)
+    clock = Atomic(min(start, Self.lastMoment))
     self.tick = tick
     self.idlePolicy = idlePolicy
     self.patience = patience
@@ -61,7 +63,15 @@ final class Turns: @unchecked Sendable {
 
   /// The same for users, whose reading moves it by a tick.
   func readClock() -> UInt64 {
-    tick == 0 ? now : clock.wrappingAdd(tick, ordering: .acquiringAndReleasing).newValue
+    guard tick != 0 else { return now }
+    var seen = now
+    while true {
+      let next = min(rlc_time_add(seen, tick), Self.lastMoment)
+      let (exchanged, original) = clock.weakCompareExchange(
+        expected: seen, desired: next, ordering: .acquiringAndReleasing)
+      if exchanged { return next }
+      seen = original
+    }
   }
 
   // MARK: Taking part

@@ -75,7 +75,7 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   ) {
     self.seed = seed
     turns = Turns(
-      start: start.nanoseconds, tick: UInt64(max(0, tick / .nanoseconds(1))), seed: seed, idlePolicy: whenIdle,
+      start: start.nanoseconds, tick: tick.nanosecondsRoundedUp, seed: seed, idlePolicy: whenIdle,
       patience: Patience(whenStuck))
   }
 

@@ -47,6 +47,24 @@ import Testing
     }
   }
 
+  /// The clock ends at its last moment, and does not begin anew.
+  @Test func aTickMayBeOfAnyLength() async throws {
+    for tick in [Duration.seconds(Int64.max), .seconds(1 << 33), .seconds(-1)] {
+      try await VirtualTime.run(tick: tick) { time in
+        let readings = (1...4).map { _ in time.now }
+        #expect(readings == readings.sorted())
+        let last = RunLoop.Instant(nanoseconds: .max - 1)
+        #expect(readings[3] == (tick < .zero ? VirtualTime.defaultStart : last))
+      }
+    }
+  }
+
+  @Test func aClockMayBeginAtItsEnd() async throws {
+    try await VirtualTime.run(startingAt: .distantFuture) { time in
+      #expect(time.now < .distantFuture)
+    }
+  }
+
   @Test func aDelayIsNeverNegativeAndMayBeForEver() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())
