@@ -27,6 +27,15 @@ package func rlk_loop_run_pending_work(_ handle: OpaquePointer!, _ name: UnsafeP
   return Status.of { try loop(handle).runPendingWork(in: mode).rawValue }
 }
 
+@c @implementation
+package func rlk_loop_cancel_wait(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
+  guard let mode = mode(name) else { return Status.invalid }
+  return Status.of {
+    try loop(handle).cancelWait(in: mode)
+    return 0
+  }
+}
+
 // MARK: Figures
 
 @c @implementation

@@ -431,6 +431,48 @@ static void test_RLC_MODEL_5_work_that_is_pending_ends_with_it(void) {
     CHECK_IS(both.served, 0);
 }
 
+/** It is taken out between the preparation and the pass, or in an observer of the preparation: nobody waits. */
+static void leave_in_observer(rlk_item *observer, uint32_t activity, void *context) {
+    (void)activity;
+    CHECK_IS(rlk_item_invalidate(observer), 0);
+    rlc_model_guest_detach(((pair *)context)->guest);
+    ((pair *)context)->guest = NULL;
+}
+
+static void check_that_nobody_waits(pair *both) {
+    CHECK(!rlk_loop_is_waiting(both->model));
+    CHECK_IS(rlk_loop_stop(both->model), 0);
+    CHECK_IS(rlc_model_guest_attach(both->loop, NULL, NULL, count_stop, both, &both->guest), 0);
+    perform_last(both);
+    run(both);
+    CHECK_IS(both->served, 1);
+    CHECK_IS(both->stops, 0);
+    end(both);
+}
+
+static void test_RLC_MODEL_5_no_wait_is_left_behind(void) {
+    pair both;
+    begin(&both);
+    CHECK_IS(rlc_loop_prepare(both.loop), 0);
+    CHECK(rlk_loop_is_waiting(both.model));
+    rlc_model_guest_detach(both.guest);
+    check_that_nobody_waits(&both);
+}
+
+static void test_RLC_MODEL_5_an_observer_takes_the_model_out(void) {
+    pair both;
+    rlk_item *observer;
+    begin(&both);
+    rlk_observer_options options = {.size = sizeof options, .observe = leave_in_observer, .context = &both};
+    options.activities = RLK_BEFORE_WAITING;
+    CHECK_IS(rlk_observer_create(&options, &observer), 0);
+    CHECK_IS(rlk_loop_add(NULL, observer, NULL), 1);
+    CHECK(rlc_loop_prepare(both.loop) >= 0);
+    CHECK(both.guest == NULL);
+    rlk_item_release(observer);
+    check_that_nobody_waits(&both);
+}
+
 static void attach_wrongly(void *context) {
     rlc_model_guest *guest = NULL;
     CHECK_IS(
@@ -466,6 +508,8 @@ const model_test *model_guest_tests(void) {
         {"RLC-MODEL-4 inside an observer", test_RLC_MODEL_4_the_loop_inside_an_observer_of_the_model},
         {"RLC-MODEL-5 detached in a callout", test_RLC_MODEL_5_a_callout_takes_the_model_out},
         {"RLC-MODEL-5 pending work", test_RLC_MODEL_5_work_that_is_pending_ends_with_it},
+        {"RLC-MODEL-5 no wait is left", test_RLC_MODEL_5_no_wait_is_left_behind},
+        {"RLC-MODEL-5 detached in an observer", test_RLC_MODEL_5_an_observer_takes_the_model_out},
         {"RLC-MODEL-6 bad guests", test_RLC_MODEL_6_bad_guests},
         {"RLC-MODEL-7 another epoll instance", test_RLC_MODEL_7_another_epoll_instance_is_watched},
         {"RLC-MODEL-8 refused", test_RLC_MODEL_8_a_refused_descriptor_is_tried_again},

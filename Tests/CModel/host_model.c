@@ -26,6 +26,10 @@ static void test_hosting(void) {
     CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 1);
     CHECK_IS(rlk_loop_stop(NULL), 0);
     CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), RLK_RUN_STOPPED);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0);
+    CHECK(rlk_loop_is_waiting(NULL));
+    CHECK_IS(rlk_loop_cancel_wait(NULL, NULL), 0);
+    CHECK(!rlk_loop_is_waiting(NULL));
     CHECK_IS(rlk_item_invalidate(keeper), 0);
     rlk_item_release(keeper);
 }
@@ -34,6 +38,7 @@ static void host_wrongly(void *loop) {
     CHECK_IS(rlk_loop_host_descriptor(loop, NULL, NULL), -EPERM);
     CHECK_IS(rlk_loop_prepare_to_wait(loop, NULL), -EPERM);
     CHECK_IS(rlk_loop_run_pending_work(loop, NULL), -EPERM);
+    CHECK_IS(rlk_loop_cancel_wait(loop, NULL), -EPERM);
 }
 
 static void host_inside(void *context) {
@@ -49,6 +54,7 @@ static void test_RLK_C_2_bad_hosts(void) {
         CHECK_IS(rlk_loop_host_descriptor(NULL, bad[i], NULL), -EINVAL);
         CHECK_IS(rlk_loop_prepare_to_wait(NULL, bad[i]), -EINVAL);
         CHECK_IS(rlk_loop_run_pending_work(NULL, bad[i]), -EINVAL);
+        CHECK_IS(rlk_loop_cancel_wait(NULL, bad[i]), -EINVAL);
     }
     model_on_thread(host_wrongly, rlk_loop_current());
     CHECK_IS(rlk_loop_perform(NULL, NULL, host_inside, &performed), 0);

@@ -20,28 +20,47 @@ RLK_BEGIN_DECLS
 RLK_API int rlk_loop_host_descriptor(rlk_loop *loop, const char *mode, uint64_t *ret_generation);
 
 /**
- * Prepares the loop for the host's wait; to be called before each one. Calls the observers of before-waiting.
+ * Prepares the loop for the host's wait; to be called before each one. Calls the observers of before-waiting. A host
+ * that does not call rlk_loop_run_pending_work after it calls rlk_loop_cancel_wait. If this call fails, the loop does not
+ * wait.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.
  * @return 1 (work is pending: do not wait); 0 (the descriptor becomes readable when there is some); -EINVAL, -EPERM,
- *         -ESHUTDOWN, -ECHILD, -EBUSY (inside a run), -EMFILE.
+ *         -ESHUTDOWN, -ECHILD (also if an observer forks, and this is the child), -EBUSY (inside a run, or in an observer
+ *         that this call or rlk_loop_run_pending_work calls), -EMFILE; -EBADF or another error of epoll_wait(2) if other
+ *         code has closed the loop's epoll instance.
  *
  * Thread: [loop].
  */
 RLK_API int rlk_loop_prepare_to_wait(rlk_loop *loop, const char *mode);
 
 /**
- * Runs what is pending: a pass that does not wait, or none if nothing is.
+ * Runs what is pending: a pass that does not wait, or none if nothing is. The host keeps the run: what does not keep a
+ * mode from being empty (rlk_item_set_keeps_running) is served all the same.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.
- * @return RLK_RUN_STOPPED if the loop was stopped since rlk_loop_prepare_to_wait, also by a callout of this call;
- *         RLK_RUN_TIMED_OUT and its kin; errors as rlk_loop_prepare_to_wait.
+ * @return RLK_RUN_STOPPED if the loop was stopped since rlk_loop_prepare_to_wait, also by a callout of this call; else
+ *         RLK_RUN_TIMED_OUT; errors as rlk_loop_prepare_to_wait.
  *
  * Thread: [loop].
  */
 RLK_API int rlk_loop_run_pending_work(rlk_loop *loop, const char *mode);
+
+/**
+ * Ends the wait that rlk_loop_prepare_to_wait has begun, without a pass: for a host that serves the loop no more. Calls
+ * the observers of after-waiting if those of before-waiting were called. Drops a stop or a wake that came for the wait.
+ * Nothing is done if none has begun; other modes that were prepared wait on.
+ *
+ * @param loop The loop, which the calling thread owns.
+ * @param mode The mode; not RLK_MODE_COMMON.
+ * @return 0; -EINVAL, -EPERM, -ESHUTDOWN, -ECHILD.
+ *
+ * Thread: [loop].  Re-entry: allowed in callouts of the loop; then the wait ends when these, or the run that called them,
+ * have returned.
+ */
+RLK_API int rlk_loop_cancel_wait(rlk_loop *loop, const char *mode);
 
 /** Figures of a loop. Later versions append members: see `size`. */
 typedef struct rlk_loop_statistics {

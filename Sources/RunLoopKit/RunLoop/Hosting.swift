@@ -20,6 +20,8 @@ struct HostedWait {
   fileprivate var isStopped = false
   /// A stop reached the loop's last run, and that ended without asking.
   var isRunStopped = false
+  /// Whose host has left, from inside of a callout: their wait ends when that has returned.
+  private var left: [ModePointer] = []
   /// Of several modes at most one each.
   private var events: [(mode: ModePointer, event: PassEvent)] = []
 
@@ -40,6 +42,15 @@ struct HostedWait {
   mutating func takeEvents() -> [(mode: ModePointer, event: PassEvent)] {
     defer { events = [] }
     return events
+  }
+
+  mutating func leaves(_ mode: ModePointer) { left.append(mode) }
+
+  mutating func takeLeft() -> ModePointer? { left.popLast() }
+
+  fileprivate mutating func isOver() {
+    phase = .none
+    left = []
   }
 
   /// A run that was not asked for by `runPendingWork` is over: an observer's, or the host's own. `others`: the host has
@@ -73,7 +84,8 @@ extension RunLoop {
   /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-CASE-109]. From its
   /// beginning until `runPendingWork(in:)` the loop counts as waiting in this mode, and a wake or a stop, also by an
   /// observer, is for `runPendingWork(in:)` [RLK-HOST-7]. The host may call it again before that, also for another
-  /// mode; then work for each of them ends the wait [RLK-HOST-17].
+  /// mode; then work for each of them ends the wait [RLK-HOST-17]. A host that calls neither again calls
+  /// `cancelWait(in:)`. If the call throws, the loop does not wait in this mode [RLK-HOST-18].
   ///
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
   /// - Thread: The loop's own. - Blocks: No.
@@ -85,29 +97,23 @@ extension RunLoop {
     try checkHost(call)
     let hosted = try hostedMode(mode, call)
     hosted.beginHostedWait(on: self)
-    if try hosted.hasHostedWork(on: self) { return true }
-    let scope = owner.scopes!.height
-    try hosted.notifyHosted(.beforeWaiting, on: self)
-    // As above.
-    owner.scopes!.drain(to: scope)
-    owner.hosted.phase = .asleep
-    let isArmed = lock.withLock {
-      hosted.armTimers(on: self)
-      return hosted.hasArmedRetry
+    do {
+      let hasWork = try hosted.findsWorkOrSleeps(on: self)
+      return hosted.endLeftWaits(on: self) || hasWork
+    } catch {
+      if isInThisProcess { hosted.cancelHostedWait(on: self) }
+      throw error
     }
-    guard isArmed, wakes.word.beginWait(), !stops.isRequested, try !hosted.hasHostedWork(on: self) else { return true }
-    // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
-    return !wakes.word.isAsleep
   }
 
   /// Runs what is pending; to be called when the descriptor is readable or `prepareToWait(in:)` answered true.
   ///
-  /// This is a run of one pass that does not wait. If nothing is pending, the call makes no pass and answers
-  /// `.timedOut` [RLK-HOST-4]. A descriptor that was found ready before the pass, and was read since by other code of
+  /// This is a run of one pass that does not wait, which the host keeps: also in a mode that is empty, or holds only
+  /// items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, the call makes no pass [RLK-HOST-4]. A descriptor that was found ready before the pass, and was read since by other code of
   /// the host or by a block or source of the pass, is not served, or for what is left: a hang-up, an error
   /// [RLK-HOST-16]. That costs one system call for such a descriptor, also for an owned one.
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
-  ///   call [RLK-HOST-15]; else as `run(in:for:)` with a limit of zero.
+  ///   call [RLK-HOST-15]; else `.timedOut`. Whether anything is left to wait for, `isEmpty(in:)` answers.
   /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   @discardableResult
@@ -122,10 +128,29 @@ extension RunLoop {
     owner.hosted.isStopped = false
     guard hasWork else { return .timedOut }
     owner.hosted.isRunStopped = false
-    let result = try run(in: mode, limit: .poll, false)
-    if result == .finished { hosted.forgetHeldEvent(on: self) }
+    let result = try run(in: mode, limit: .poll, false, isKept: true)
     // A run of one pass ends before it asks for a stop: CFRunLoop's limit comes first.
     return isStopped || owner.hosted.isRunStopped ? .stopped : result
+  }
+
+  /// Ends the wait that `prepareToWait(in:)` has begun, without a pass: for a host that serves the loop no more, or not
+  /// now. Nothing is done if none has begun.
+  ///
+  /// The call notifies the observers of after-waiting if those of before-waiting were notified. A stop or a wake that
+  /// came for the wait is dropped, as by a loop that does not run [RLK-HOST-18]; blocks, signals, events and messages
+  /// stay for the next run or host. Other modes that were prepared wait on [RLK-HOST-19].
+  /// - Re-entry: Allowed in callouts and observers of the loop; then the wait ends when these, or the run that called
+  ///   them, have returned [RLK-HOST-20].
+  /// - Thread: The loop's own. - Blocks: No.
+  /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`.
+  @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
+  public func cancelWait(in mode: Mode = .default) throws {
+    let call = "cancelWait(in:)"
+    try checkOwner(call)
+    guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: call) }
+    guard owner.hosted.phase != .none, let hosted = lock.withLock({ state.mode(mode) }) else { return }
+    owner.hosted.leaves(hosted)
+    if owner.activation == nil, owner.hosted.phase != .telling { _ = hosted.endLeftWaits(on: self) }
   }
 
   private func checkHost(_ call: String) throws(RunLoopError) {
@@ -169,14 +194,58 @@ extension ModePointer {
     loop.lock.withLock { loop.state.prepare(self) }
   }
 
+  /// True: call `runPendingWork`.
+  fileprivate func findsWorkOrSleeps(on loop: RunLoop) throws(RunLoopError) -> Bool {
+    if try hasHostedWork(on: loop) { return true }
+    // Set when the loop was made for its thread (`currentLoop`).
+    let scope = loop.owner.scopes!.height
+    try notifyHosted(.beforeWaiting, on: loop)
+    loop.owner.scopes!.drain(to: scope)  // As above.
+    loop.owner.hosted.phase = .asleep
+    let isArmed = loop.lock.withLock {
+      armTimers(on: loop)
+      return hasArmedRetry
+    }
+    guard isArmed, loop.wakes.word.beginWait(), !loop.stops.isRequested, try !hasHostedWork(on: loop) else { return true }
+    // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
+    return !loop.wakes.word.isAsleep
+  }
+
   /// A stop by an observer of after-waiting still counts; a wake of that moment is dropped, as in a run.
   fileprivate func endHostedWait(on loop: RunLoop) throws(RunLoopError) {
     loop.wakes.keepForHost()
     if loop.owner.hosted.phase == .asleep { try notifyHosted(.afterWaiting, on: loop) }
     if loop.stops.end() { loop.owner.hosted.isStopped = true }
-    loop.owner.hosted.phase = .none
+    loop.owner.hosted.isOver()
     loop.wakes.endHostedWait()
     loop.lock.withLock { loop.state.endHostedWait() }
+  }
+
+  /// The waits of those that have left, also in callouts of the caller's, are over: true if this mode's is.
+  func endLeftWaits(on loop: RunLoop) -> Bool {
+    var isOver = false
+    while let mode = loop.owner.hosted.takeLeft() {
+      if mode == self { isOver = true }
+      mode.cancelHostedWait(on: loop)
+    }
+    return isOver
+  }
+
+  /// Of a mode that is not prepared nothing is left. The loop waits on in other modes that are. An observer here may
+  /// fork, and the child is left as it is.
+  fileprivate func cancelHostedWait(on loop: RunLoop) {
+    guard loop.owner.hosted.phase != .none, loop.lock.withLock({ loop.runs(in: self) }) else { return }
+    if loop.owner.hosted.phase == .asleep {
+      guard (try? notifyHosted(.afterWaiting, on: loop)) != nil else { return }
+      loop.owner.hosted.phase = .asleep
+    }
+    if loop.lock.withLock({ loop.state.cancelPreparation(of: self) }) { return }
+    loop.wakes.keepForHost()
+    loop.wakes.endHostedWait()
+    loop.wakes.forgetOwedToHost()
+    _ = loop.stops.end()
+    loop.owner.hosted.isStopped = false
+    loop.owner.hosted.isOver()
   }
 
   fileprivate func hasHostedWork(on loop: RunLoop) throws(RunLoopError) -> Bool {
@@ -210,12 +279,5 @@ extension ModePointer {
     if event == nil { event = loop.lock.withLock { ports.unwatched == nil ? nil : takeUnwatched() } }
     if let event { loop.owner.hosted.hold(event, of: self) }
     return event != nil
-  }
-
-  /// The mode has become empty: whom the event was for has left.
-  fileprivate func forgetHeldEvent(on loop: RunLoop) {
-    guard let event = loop.owner.hosted.takeEvent(for: self) else { return }
-    if case .timer = event { loop.lock.withLock { timers.forgetExpiries() } }
-    event.drop()
   }
 }

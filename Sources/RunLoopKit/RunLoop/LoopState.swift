@@ -41,6 +41,13 @@ struct LoopState: ~Copyable {
     if let extras, !extras.preparedModes.isEmpty { extras.preparedModes = [] }
   }
 
+  /// Its host waits no more in it: true if one waits in another mode.
+  mutating func cancelPreparation(of mode: ModePointer) -> Bool {
+    extras?.preparedModes.removeAll { $0 == mode }
+    if currentMode == mode { currentMode = extras?.preparedModes.popLast() }
+    return currentMode != nil
+  }
+
   /// Mutating: see `isCommon`.
   mutating func isPrepared(_ mode: ModePointer) -> Bool { extras?.preparedModes.contains(mode) ?? false }
 

@@ -74,10 +74,10 @@ extension RunLoop {
 
   func run(
     in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting end: AwaitedEnd? = nil,
-    isOneOfAll: Bool = false
+    isOneOfAll: Bool = false, isKept: Bool = false
   ) throws -> RunResult {
     lock.lock()
-    guard let mode = modeToRun(name), !mode.isPseudoMode, !isEmpty(mode) else {
+    guard let mode = modeToRun(name), !mode.isPseudoMode, !isEmpty(mode) || isKept else {
       lock.unlock()
       return finishedAtOnce(name, isOneOfAll)
     }
@@ -204,6 +204,7 @@ extension RunLoop {
   private func runInHostedWaitEnds(_ activation: Activation) {
     let others = lock.withLock { state.hasPreparedOthers }
     owner.hosted.hasRun(activation, others: others, wakes)
+    if owner.hosted.phase != .telling { _ = activation.mode.endLeftWaits(on: self) }
   }
 
   @inline(never)

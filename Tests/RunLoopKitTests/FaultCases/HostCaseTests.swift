@@ -6,11 +6,6 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-private func isReadable(_ descriptor: Int32, _ milliseconds: Int32 = 0) -> Bool {
-  var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-  return poll(&entry, 1, milliseconds) == 1
-}
-
 /// A loop inside another one. The numbers are those of docs/fault-cases.md.
 final class HostCaseTests: XCTestCase {
   override class func setUp() { CountingKernel.install() }

@@ -163,4 +163,42 @@ final class KeepsRunningTests: XCTestCase {
       XCTAssertTrue(loop.isEmpty(in: .default))
     }
   }
+
+  /// The host keeps the pass: of every kind, in a mode with nothing else, no event is lost, and none is told for ever.
+  func test_RLK_KEEP_6_aHostServesThem() {
+    let (counter, pipe, folder) = (EventCounter(), Pipe(), FileWatchTests.Folder())
+    defer { pipe.closeBoth() }
+    onThread {
+      let (loop, calls) = (RunLoop.current, Box(0))
+      let source = RunLoop.Source { _ in calls.value += 1 }
+      let port = RunLoop.Port { _, _ in calls.value += 1 }
+      let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in calls.value += 1 }
+      let wall = RunLoop.Timer(rearmableOn: .wall) { _ in calls.value += 1 }
+      let edge = try RunLoop.FileDescriptorSource(
+        fileDescriptor: pipe.reading, interest: .readable, trigger: .edge
+      ) { _, _ in calls.value += 1 }
+      let watch = try RunLoop.FileWatch(path: folder.path, events: .changes) { _, _ in calls.value += 1 }
+      let kinds: [(RunLoop.Item, () throws -> Void)] = [
+        (source, { source.signal() }), (try PortSourceFactory.make(counter) { calls.value += 1 }, { counter.add() }),
+        (timer, { timer.rearm(after: .zero) }), (port, { try port.sendRight.trySend(RunLoop.Message(id: 1)) }),
+        (edge, { pipe.send("x") }), (watch, { mkdir(folder.file("new"), 0o700) }), (wall, { wall.rearm(after: .zero) }),
+      ]
+      let descriptor = try loop.hostDescriptor().fileDescriptor
+      for (item, cause) in kinds {
+        calls.value = 0
+        try loop.add(self.background(item))
+        XCTAssertTrue(loop.isEmpty())
+        XCTAssertFalse(try loop.prepareToWait(), "\(item)")
+        try cause()
+        // By either of its two ways.
+        if try !loop.prepareToWait() { XCTAssertTrue(isReadable(descriptor, 30_000), "\(item)") }
+        XCTAssertEqual(try loop.runPendingWork(), .timedOut)
+        XCTAssertEqual(calls.value, 1, "\(item)")
+        XCTAssertFalse(try loop.prepareToWait(), "\(item)")
+        XCTAssertFalse(isReadable(descriptor), "\(item)")
+        XCTAssertEqual(try loop.runPendingWork(), .timedOut)
+        item.invalidate()
+      }
+    }
+  }
 }

@@ -7,11 +7,6 @@ import class RunLoopKit.RunLoop
 
 /// What reading the code with suspicion has found.
 final class CornerTests: XCTestCase {
-  private func isReadable(_ descriptor: Int32) -> Bool {
-    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&entry, 1, 0) == 1
-  }
-
   func test_RLK_CORNER_1_aTimerThatMovesToAnotherLoopInItsCalloutFiresThere() {
     let (other, ready, fired) = (Box<RunLoop?>(nil), Gate(), Box(0))
     let thread = TestThread {

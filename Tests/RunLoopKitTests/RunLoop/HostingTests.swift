@@ -10,11 +10,6 @@ final class HostingTests: XCTestCase {
   override class func setUp() { CountingKernel.install() }
   override func tearDown() { CountingKernel.script = CountingKernel.Script() }
 
-  private func isReadable(_ descriptor: Int32, _ milliseconds: Int32 = 0) -> Bool {
-    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&entry, 1, milliseconds) == 1
-  }
-
   func test_RLK_HOST_1_everythingMakesTheDescriptorReadable() {
     onThread {
       let loop = RunLoop.current
@@ -27,9 +22,9 @@ final class HostingTests: XCTestCase {
 
       XCTAssertFalse(try loop.prepareToWait())
       XCTAssertTrue(loop.isWaiting)
-      XCTAssertFalse(self.isReadable(descriptor))
+      XCTAssertFalse(isReadable(descriptor))
       counter.add()
-      XCTAssertTrue(self.isReadable(descriptor))
+      XCTAssertTrue(isReadable(descriptor))
       try loop.runPendingWork()
 
       XCTAssertFalse(try loop.prepareToWait())
@@ -37,18 +32,18 @@ final class HostingTests: XCTestCase {
         source.signal()
         loop.wakeUp()
       }.join()
-      XCTAssertTrue(self.isReadable(descriptor))
+      XCTAssertTrue(isReadable(descriptor))
       try loop.runPendingWork()
 
       XCTAssertFalse(try loop.prepareToWait())
       TestThread { try? loop.perform { log.update { $0.append("block") } } }.join()
-      XCTAssertTrue(self.isReadable(descriptor))
+      XCTAssertTrue(isReadable(descriptor))
       try loop.runPendingWork()
 
       try loop.add(
         RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1))) { _ in log.update { $0.append("timer") } })
       XCTAssertFalse(try loop.prepareToWait() && log.value.count > 3)
-      XCTAssertTrue(self.isReadable(descriptor, 30_000))
+      XCTAssertTrue(isReadable(descriptor, 30_000))
       try loop.runPendingWork()
       XCTAssertEqual(log.value, ["port", "source", "block", "timer"])
     }
@@ -121,7 +116,7 @@ final class HostingTests: XCTestCase {
       try loop.runPendingWork()
       XCTAssertEqual(try loop.hostDescriptor().generation, 1)
       XCTAssertEqual(try loop.hostDescriptor(in: "another").generation, 0)
-      XCTAssertFalse(self.isReadable(try loop.hostDescriptor().fileDescriptor))
+      XCTAssertFalse(isReadable(try loop.hostDescriptor().fileDescriptor))
     }
   }
 
@@ -236,8 +231,8 @@ final class HostingTests: XCTestCase {
       XCTAssertFalse(try loop.prepareToWait())
       loop.wakeUp()
       try loop.run(for: .zero)
-      XCTAssertTrue(loop.isWaiting || self.isReadable(descriptor))
-      XCTAssertTrue(self.isReadable(descriptor))
+      XCTAssertTrue(loop.isWaiting || isReadable(descriptor))
+      XCTAssertTrue(isReadable(descriptor))
       try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 })
       try loop.runPendingWork()
       XCTAssertEqual(passes.value, 1)
@@ -245,7 +240,7 @@ final class HostingTests: XCTestCase {
       try loop.run(for: .zero)
       let log = Box(0)
       TestThread { try? loop.perform { log.value += 1 } }.join()
-      XCTAssertTrue(self.isReadable(descriptor))
+      XCTAssertTrue(isReadable(descriptor))
       try loop.runPendingWork()
       XCTAssertEqual(log.value, 1)
     }
@@ -296,7 +291,7 @@ final class HostingTests: XCTestCase {
         XCTAssertTrue(try loop.prepareToWait(), line: line)
         CountingKernel.script.wait = nil
         XCTAssertEqual(looks.value, 2, line: line)
-        XCTAssertFalse(self.isReadable(descriptor), line: line)
+        XCTAssertFalse(isReadable(descriptor), line: line)
         try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 })
         XCTAssertEqual(try loop.runPendingWork(), result, line: line)
         XCTAssertEqual(passes.value, 1, line: line)
@@ -449,7 +444,7 @@ final class HostingTests: XCTestCase {
       XCTAssertFalse(try loop.prepareToWait())
       let mayWait = try !loop.prepareToWait(in: "other")
       let descriptor = try loop.hostDescriptor().fileDescriptor
-      XCTAssertFalse(mayWait && !self.isReadable(descriptor))
+      XCTAssertFalse(mayWait && !isReadable(descriptor))
       try loop.runPendingWork()
       XCTAssertEqual(ids.value, [1])
     }
@@ -465,7 +460,7 @@ final class HostingTests: XCTestCase {
       XCTAssertFalse(try loop.prepareToWait(in: "other"))
       let descriptor = try loop.hostDescriptor().fileDescriptor
       TestThread { try! port.sendRight.send(Message(id: 1)) }.join()
-      XCTAssertTrue(self.isReadable(descriptor))
+      XCTAssertTrue(isReadable(descriptor))
       try loop.runPendingWork()
       XCTAssertEqual(ids.value, [1])
     }

@@ -168,6 +168,12 @@ struct Pipe {
   }
 }
 
+/// What a host that polls finds, within so many milliseconds.
+func isReadable(_ descriptor: Int32, _ milliseconds: Int32 = 0) -> Bool {
+  var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+  return poll(&entry, 1, milliseconds) == 1
+}
+
 func openDescriptors() -> Int {
   guard let folder = opendir("/proc/self/fd") else { return -1 }
   defer { closedir(folder) }

@@ -60,14 +60,17 @@ public final class FoundationHost {
       of: self, descriptor: descriptor.fileDescriptor, mode: foundationMode)
   }
 
-  /// Removes the loop from Foundation's. It lives on, and can be attached again.
+  /// Removes the loop from Foundation's. It lives on, waits no more, and can be attached again.
   ///
   /// In a child of fork(2) this does nothing: what Foundation's loop sleeps on is the parent's, too.
   /// - Re-entry: Allowed in callouts of both loops.
   public func detach() {
     guard let attachment else { return }
     self.attachment = nil
-    if !isForked { attachment.remove() }
+    guard !isForked else { return }
+    attachment.remove()
+    // It fails for a loop that has ended, which waits for nobody.
+    try? loop.cancelWait(in: mode)
   }
 
   /// Whether Foundation's loop serves this one.

@@ -36,6 +36,18 @@ final class HostEndTests: XCTestCase {
     host.detach()
   }
 
+  /// Foundation's loop has ended its run, and the host leaves: it has prepared the loop for a sleep.
+  func test_RLK_CF_7_noWaitIsLeftBehind() throws {
+    let host = try FoundationHost(of: loop)
+    _ = core.runForAWhile()
+    XCTAssertTrue(loop.isWaiting)
+    host.detach()
+    XCTAssertFalse(loop.isWaiting)
+    XCTAssertNil(loop.currentMode)
+    loop.stop()
+    XCTAssertEqual(try loop.runPendingWork(), .timedOut)
+  }
+
   private final class Witness {}
 
   /// CFRunLoop holds the host until it is detached.

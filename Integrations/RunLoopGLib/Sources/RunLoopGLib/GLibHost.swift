@@ -25,7 +25,10 @@ public final class GLibHost {
   /// gone, as after `detach()`.
   public private(set) var failure: (any Error)?
 
-  private let onStop: (() -> Void)?
+  /// Until the source is gone.
+  private var onStop: (() -> Void)?
+  /// The loop has been prepared, and not served since.
+  private var isPrepared = false
   /// The context owns it. Nil: detached, or the context is gone.
   private var source: UnsafeMutablePointer<GSource>?
   private var watch: Watch?
@@ -66,12 +69,15 @@ public final class GLibHost {
     g_source_unref(source)  // the context has its own reference
   }
 
-  /// Removes the source from its context. The loop lives on, and can be attached again.
+  /// Removes the source from its context. The loop lives on, waits no more, and can be attached again.
   ///
   /// - Re-entry: Allowed in callouts of the loop and of GLib.
   public func detach() {
     // Its finalization may release the host.
-    withExtendedLifetime(self) { if let source { g_source_destroy(source) } }
+    withExtendedLifetime(self) {
+      if let source { g_source_destroy(source) }
+      cancelWait()
+    }
   }
 
   /// Whether the context serves the loop.
@@ -85,6 +91,7 @@ extension GLibHost {
   func prepare() -> Bool {
     guard failure == nil else { return true }
     do {
+      isPrepared = true
       let hasWork = try loop.prepareToWait(in: mode)
       try pollAgain()
       return hasWork
@@ -108,6 +115,7 @@ extension GLibHost {
   func dispatch() -> Bool {
     guard failure == nil else { return false }
     do {
+      isPrepared = false
       if try loop.runPendingWork(in: mode) == .stopped { onStop?() }
     } catch RunLoopError.busy {
     } catch {
@@ -116,8 +124,19 @@ extension GLibHost {
     return failure == nil
   }
 
-  /// GLib frees the source.
-  func isFinalized() { (source, watch) = (nil, nil) }
+  /// GLib frees the source: the context is gone, if the host was not detached.
+  func isFinalized() {
+    (source, watch, onStop) = (nil, nil, nil)
+    cancelWait()
+  }
+
+  /// The loop would wait for a host that has left.
+  private func cancelWait() {
+    guard isPrepared else { return }
+    isPrepared = false
+    // It fails for a loop that has ended, or is another thread's: that waits for nobody.
+    try? loop.cancelWait(in: mode)
+  }
 
   /// True, so that the source is dispatched once more, which removes it.
   private func fail(_ error: any Error) -> Bool {

@@ -220,6 +220,65 @@ final class GLibHostTests: XCTestCase {
     XCTAssertNil(witness)
   }
 
+  private func assertNobodyWaits(line: UInt = #line) {
+    XCTAssertFalse(loop.isWaiting, line: line)
+    XCTAssertNil(loop.currentMode, line: line)
+    loop.stop()
+    XCTAssertEqual(try loop.runPendingWork(), .timedOut, line: line)
+  }
+
+  /// It has prepared the loop for a sleep that it does not end.
+  func test_RLK_GLIB_7_noWaitIsLeftBehind() throws {
+    try loop.perform {}
+    var host = try attach()
+    context.turn(mayWait: false)
+    context.prepare()
+    XCTAssertTrue(loop.isWaiting)
+    host.detach()
+    assertNobodyWaits()
+    host.detach()
+
+    host = try attach()
+    context.prepare()
+    XCTAssertTrue(loop.isWaiting)
+    context = nil
+    assertNobodyWaits()
+
+    context = Context()
+    host = try attach()
+    try loop.assumeOnLoop { local in
+      try local.observer(.beforeWaiting, repeats: false) { _, _ in host.detach() }
+    }
+    context.prepare()
+    XCTAssertFalse(host.isAttached)
+    assertNobodyWaits()
+  }
+
+  /// An older host that is detached once more leaves the wait of the newer one alone.
+  func test_RLK_GLIB_7_aHostCancelsItsOwnWaitOnly() throws {
+    let older = try attach()
+    context.prepare()
+    older.detach()
+    let host = try attach()
+    context.prepare()
+    older.detach()
+    XCTAssertTrue(loop.isWaiting)
+    host.detach()
+  }
+
+  func test_RLK_GLIB_7_aDetachedHostKeepsNothing() throws {
+    final class Witness {}
+    weak var witness: Witness?
+    let host = try {
+      let own = Witness()
+      witness = own
+      return try attach { withExtendedLifetime(own) {} }
+    }()
+    XCTAssertNotNil(witness)
+    host.detach()
+    XCTAssertNil(witness)
+  }
+
   /// The context of a thread that is not the loop's: GLib is told, and goes on.
   func test_RLK_GLIB_8_aWrongThreadEndsIt() throws {
     let host = try attach()

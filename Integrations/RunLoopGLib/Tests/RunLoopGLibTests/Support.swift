@@ -70,6 +70,14 @@ final class Context {
 
   func turn(mayWait: Bool = true) { g_main_context_iteration(pointer, mayWait ? 1 : 0) }
 
+  /// Up to its sleep.
+  func prepare() {
+    var priority: gint = 0
+    g_main_context_acquire(pointer)
+    g_main_context_prepare(pointer, &priority)
+    g_main_context_release(pointer)
+  }
+
   /// Waits for events only.
   func turn(until condition: () -> Bool) { while !condition() { turn() } }
 

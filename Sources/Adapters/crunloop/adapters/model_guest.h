@@ -50,17 +50,20 @@ typedef struct rlc_model_guest {
 /* ---- its end ---- */
 
 /**
- * Takes a guest out of its loop.
+ * Takes a guest out of its loop; the rlk_loop waits for it no more.
  *
  * @param guest The guest; one that is out of it already stays as it is.
  *
  * Thread: [loop].  Cost: one system call.
  */
 static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
+    bool is_attached = guest->hook != NULL;
     rlc_hook_remove(guest->hook);
     rlc_watch_remove(guest->watch);
     guest->hook = NULL;
     guest->watch = NULL;
+    if (is_attached)
+        (void)rlk_loop_cancel_wait(guest->model, guest->mode); /* fails if the rlk_loop has ended: it waits no more */
 }
 
 /**
@@ -262,7 +265,8 @@ static inline int rlc_model_guest_attach(rlc_loop *loop, rlk_loop *model, const 
  * Tells whether the guest has failed: the rlc_loop does not serve it any more.
  *
  * @param guest From rlc_model_guest_attach.
- * @return 0; -errno of rlk_loop_prepare_to_wait, rlk_loop_run_pending_work or rlc_loop_add_watch. Cannot fail itself.
+ * @return 0; -errno of rlk_loop_prepare_to_wait, rlk_loop_run_pending_work, rlk_loop_host_descriptor, rlc_loop_add_watch or
+ *         rlc_watch_set_interest. Cannot fail itself.
  *
  * Thread: [loop].
  */
@@ -271,7 +275,7 @@ static inline int rlc_model_guest_status(const rlc_model_guest *guest) {
 }
 
 /**
- * Takes the rlk_loop out of the rlc_loop. It lives on, and can be attached again.
+ * Takes the rlk_loop out of the rlc_loop. It lives on, waits no more, and can be attached again.
  *
  * @param guest The guest; NULL is allowed. The pointer is invalid afterwards.
  *
