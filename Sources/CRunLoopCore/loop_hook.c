@@ -74,10 +74,9 @@ void rlc_loop_free_hooks(rlc_loop *loop) {
 __attribute__((noinline)) /* Stack traces and profiles tell the kinds of callouts apart by these names. */
 static void
 rlc_calling_out_to_a_prepare_hook(rlc_hook *hook) {
-    hook->is_prepared = true;
     if (hook->prepare_fn != NULL)
         hook->prepare_fn(hook->loop, hook, hook->context);
-    __asm__ volatile(""); /* no tail call: the frame stays */
+    hook->is_prepared = !hook->is_removed; /* whatever a run inside has called */
 }
 
 __attribute__((noinline)) static void rlc_calling_out_to_a_check_hook(rlc_hook *hook) {
@@ -98,10 +97,10 @@ void rlc_loop_end_hooks(rlc_loop *loop) {
 
 /* Both walks end at what was the last one when they began: that one stays in the list as long as they do. */
 
-bool rlc_loop_call_prepares(rlc_loop *loop) {
-    rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);
+/** Calls the prepares of all hooks, or of those that no check has followed since. False in a child of fork(2). */
+static bool call_prepares(rlc_loop *loop, rlc_hook *last, bool again) {
     for (rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
-        if (!hook->is_removed)
+        if (!hook->is_removed && !(again && hook->is_prepared))
             rlc_calling_out_to_a_prepare_hook(hook);
         if (rlc_loop_is_forked(loop))
             return false;
@@ -111,7 +110,42 @@ bool rlc_loop_call_prepares(rlc_loop *loop) {
     return true;
 }
 
-/** The same for those whose prepare was called since their last check. */
+static bool are_prepared(const rlc_loop *loop, const rlc_hook *last) {
+    for (const rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
+        if (!hook->is_removed && !hook->is_prepared)
+            return false;
+        if (hook == last)
+            break;
+    }
+    return true;
+}
+
+/**
+ * A run inside of a prepare checks the hooks that were prepared before it. What they have prepared may be of the past:
+ * they are prepared once more.
+ */
+static int prepare_all(rlc_loop *loop) {
+    rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);
+    if (!call_prepares(loop, last, false))
+        return -ECHILD;
+    if (are_prepared(loop, last))
+        return 1;
+    if (!call_prepares(loop, last, true))
+        return -ECHILD;
+    return are_prepared(loop, last);
+}
+
+int rlc_loop_call_prepares(rlc_loop *loop) {
+    bool had_woken = loop->has_woken;
+    loop->has_woken = false;
+    int status = prepare_all(loop);
+    if (status > 0 && loop->has_woken)
+        status = 0; /* a run inside has taken a wake that was meant for this pass */
+    loop->has_woken |= had_woken;
+    return status;
+}
+
+/** Calls the checks of those whose prepare was called since their last check. */
 static bool call_checks(rlc_loop *loop) {
     rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);
     for (rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
@@ -127,18 +161,19 @@ static bool call_checks(rlc_loop *loop) {
 
 int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     rlc_loop_begin_hooks(loop);
-    int status = -ECHILD;
-    /* What is left of a batch is served first: this pass polls nothing. */
-    if (rlc_port_set_holds_batch(loop->set) || rlc_loop_call_prepares(loop)) {
-        rlc_loop_demand_look(loop);
-        loop->is_prepared = true;
-        /* A prepare may have removed the last member: there is nothing to sleep for. */
-        status = rlc_loop_pass(loop, rlc_loop_is_finished(loop) ? 0 : deadline_ns, outcome);
-        loop->is_prepared = false; /* the last hook may have gone */
-    }
-    /* A run inside of a check may take a wake that was meant for this one. */
+    /* A run inside of a prepare or a check may take a wake that was meant for this one. */
     bool had_woken = loop->has_woken;
     loop->has_woken = false;
+    /* What is left of a batch is served first: this pass polls nothing. */
+    int status = rlc_port_set_holds_batch(loop->set) ? 1 : rlc_loop_call_prepares(loop);
+    if (status >= 0) {
+        /* A prepare may have removed the last member: there is nothing to sleep for. */
+        bool may_sleep = status > 0 && !rlc_loop_is_finished(loop);
+        rlc_loop_demand_look(loop);
+        loop->is_prepared = true;
+        status = rlc_loop_pass(loop, may_sleep ? deadline_ns : 0, outcome);
+        loop->is_prepared = false; /* the last hook may have gone */
+    }
     if (status == 0 && !call_checks(loop))
         status = -ECHILD;
     outcome->woken |= loop->has_woken;

@@ -7,22 +7,23 @@ int rlc_loop_fd(const rlc_loop *loop) {
     return rlc_port_set_fd(loop->set);
 }
 
-static bool call_prepares(rlc_loop *loop) {
+static int call_prepares(rlc_loop *loop) {
     loop->depth++; /* no callout may destroy the loop */
     rlc_loop_begin_hooks(loop);
-    bool goes_on = rlc_loop_call_prepares(loop);
+    int status = rlc_loop_call_prepares(loop);
     rlc_loop_end_hooks(loop);
     rlc_loop_leave(loop);
-    return goes_on;
+    return status;
 }
 
 int rlc_loop_prepare(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
-    if (loop->hook_count > 0 && !call_prepares(loop))
-        return -ECHILD;
+    int prepared = loop->hook_count > 0 ? call_prepares(loop) : 1;
+    if (prepared < 0)
+        return prepared;
     rlc_loop_flush_watches(loop);
-    if (rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop))
+    if (prepared == 0 || rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop))
         return 1;
     int status = rlc_loop_ensure_wakeup(loop);
     if (status == 0)

@@ -300,6 +300,83 @@ static void test_RLC_HOOK_4_nested_runs_call_hooks(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+/* ---- RLC-HOOK-8: runs inside of prepares ---- */
+
+/** As a guest that has a timer of its own: sleeps of the loop end when it is due. */
+static uint64_t guest_due_ns;
+
+static void arm_for_guest(rlc_loop *loop, teller *teller) {
+    (void)loop;
+    CHECK_EQUAL(rlc_timer_arm(prepared_timer, guest_due_ns, 0, 0), 0);
+    teller->in_prepare = arm_for_guest;
+}
+
+/** Serves what is due, whose next date is to be prepared. */
+static void serve_guest(rlc_loop *loop, teller *teller) {
+    (void)loop;
+    if (guest_due_ns <= kernel.time_ns)
+        guest_due_ns = kernel.time_ns + 500;
+    teller->in_check = serve_guest;
+}
+
+static void run_until_guest(rlc_loop *loop, teller *teller) {
+    (void)teller;
+    tell('(');
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    tell(')');
+}
+
+static void test_RLC_HOOK_8_what_a_run_inside_has_checked_is_prepared_again(void) {
+    rlc_loop *loop = make_empty();
+    teller a = {.name = 'a', .in_prepare = arm_for_guest, .in_check = serve_guest};
+    teller b = {.name = 'b', .in_prepare = run_until_guest};
+    add(loop, &a);
+    add(loop, &b);
+    CHECK_EQUAL(rlc_loop_add_timer(loop, tell_timer, NULL, &prepared_timer), 0);
+    uint64_t start_ns = kernel.time_ns;
+    guest_due_ns = start_ns + 500;
+    CHECK_EQUAL(rlc_loop_run_once(loop, start_ns + 100000), RLC_RUN_HANDLED);
+    CHECK(was("ab(abtAB)atAB"));
+    CHECK_EQUAL(kernel.time_ns, start_ns + 1000); /* without a's second prepare: the deadline */
+    rlc_hook_remove(a.hook);
+    b.in_prepare = run_inside; /* alone it has prepared after the run, and the pass sleeps */
+    CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK(was("b(bB)B"));
+    CHECK_EQUAL(kernel.time_ns, start_ns + 1100);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void run_inside_each(rlc_loop *loop, teller *teller) {
+    run_inside(loop, teller);
+    teller->in_prepare = run_inside_each;
+}
+
+static void test_RLC_HOOK_8_runs_inside_of_all_prepares_end(void) {
+    rlc_loop *loop = make_empty();
+    teller a = {.name = 'a', .in_prepare = run_inside_each}, b = {.name = 'b', .in_prepare = run_inside_each};
+    add(loop, &a);
+    add(loop, &b);
+    uint64_t start_ns = kernel.time_ns;
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1);
+    a.in_prepare = b.in_prepare = NULL;
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(kernel.time_ns, start_ns);
+    story[0] = 0;
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void test_RLC_HOOK_8_a_prepare_removed_inside_of_its_run(void) {
+    rlc_loop *loop = make_empty();
+    teller a = {.name = 'a', .in_prepare = run_inside, .in_check = remove_itself}, b = {.name = 'b'};
+    add(loop, &a);
+    add(loop, &b);
+    pass(loop);
+    CHECK(was("a(abAB)bB"));
+    pass(loop);
+    CHECK(was("bB"));
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 /* ---- RLC-HOOK-5: posts without end ---- */
 
 static void test_RLC_HOOK_5_endless_posts_let_hooks_run(void) {
@@ -411,11 +488,30 @@ static void test_RLC_LOOP_5_a_run_inside_a_check_keeps_no_wake(void) {
     real_wait = kernel.table.epoll_wait;
     kernel.table.epoll_wait = end_first_wait;
     rlc_loop *loop;
+    waits = 0;
     CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
     teller a = {.name = 'a', .in_check = wake_and_run_inside};
     add(loop, &a);
     CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
     CHECK(was("aAaA"));
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void test_RLC_LOOP_5_a_run_inside_a_prepare_keeps_no_wake(void) {
+    spy_init_virtual(&kernel, 1000);
+    real_wait = kernel.table.epoll_wait;
+    kernel.table.epoll_wait = end_first_wait;
+    rlc_loop *loop;
+    waits = 0;
+    story[0] = 0;
+    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
+    teller a = {.name = 'a', .in_prepare = wake_and_run_inside};
+    add(loop, &a);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK(was("aaAA"));
+    a.in_prepare = wake_and_run_inside;
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
@@ -428,9 +524,13 @@ int main(void) {
     RUN(test_RLC_HOOK_3_what_fails_adds_nothing);
     RUN(test_RLC_LOOP_9_a_hook_cannot_destroy_its_loop);
     RUN(test_RLC_HOOK_4_nested_runs_call_hooks);
+    RUN(test_RLC_HOOK_8_what_a_run_inside_has_checked_is_prepared_again);
+    RUN(test_RLC_HOOK_8_runs_inside_of_all_prepares_end);
+    RUN(test_RLC_HOOK_8_a_prepare_removed_inside_of_its_run);
     RUN(test_RLC_HOOK_5_endless_posts_let_hooks_run);
     RUN(test_RLC_HOOK_6_a_hosted_loop);
     RUN(test_RLC_HOOK_7_a_child_calls_no_hook);
     RUN(test_RLC_LOOP_5_a_run_inside_a_check_keeps_no_wake);
+    RUN(test_RLC_LOOP_5_a_run_inside_a_prepare_keeps_no_wake);
     return 0;
 }

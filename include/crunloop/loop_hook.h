@@ -21,13 +21,16 @@ typedef struct rlc_hook rlc_hook;
 /**
  * The prepare callout of a hook, which the loop calls before it polls the kernel. What the callout changes counts for
  * this poll: a watch is registered, a timer ends the sleep, and a post or a deferred node keeps the loop awake
- * [RLC-HOOK-2]. It may call every function of the loop but rlc_loop_destroy and those that run the loop.
+ * [RLC-HOOK-2]. It may call every function of the loop but rlc_loop_destroy.
  *
  * @param loop    The loop.
  * @param hook    The hook. If the callout removes it, the pointer is valid until the callout returns.
  * @param context The one that rlc_loop_add_hook was given.
  *
- * Thread: [loop].
+ * Thread: [loop].  Re-entry: the callout may run the loop, or have its host run it. That calls all hooks, this one too:
+ * the callout itself ends the nesting. The hooks that were prepared before it, and that the inner run has checked, are
+ * prepared once more afterwards. If a run inside of that checks some again, or if an inner run has taken a wake, the
+ * pass only polls, and rlc_loop_prepare returns 1 [RLC-HOOK-8].
  */
 typedef void (*rlc_prepare_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
 

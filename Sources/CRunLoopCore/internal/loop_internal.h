@@ -72,7 +72,7 @@ struct rlc_loop {
     bool has_prelude; /**< A pass has something to do before its poll: watches that are pending, or hooks. */
     uint32_t depth;   /**< Runs on the stack. Memory of removed members is released after the outermost run's pass. */
     uint32_t fork_generation;
-    bool has_woken;            /**< A look has taken a wake, since the innermost checks of hooks began. */
+    bool has_woken;            /**< A look has taken a wake, since the innermost calls of hooks began. */
     const uint32_t *fork_word; /**< rlc_fork_word, which stays where it is from the first generation on. */
     rlc_hooks hooks;           /**< In the order of adding; with those that were removed while a walk may have them. */
     uint32_t hook_count;       /**< Without these. */
@@ -233,8 +233,8 @@ void rlc_loop_free_removed_timers(rlc_loop *loop);
 /** Around calls of hooks, in a pass or a preparation: the hooks that are removed meanwhile are kept. */
 void rlc_loop_begin_hooks(rlc_loop *loop);
 void rlc_loop_end_hooks(rlc_loop *loop);
-/** False: a callout has forked, and this is the child. */
-bool rlc_loop_call_prepares(rlc_loop *loop);
+/** 1; 0: a run inside of one has left something to do, so that nobody may sleep; -ECHILD: one has forked. */
+int rlc_loop_call_prepares(rlc_loop *loop);
 /** A pass between the prepares and the checks. */
 int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome);
 /** All of them: the loop ends. */
