@@ -83,7 +83,8 @@ int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
         status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
     }
     atomic_fetch_add(&set->changes, 1);
-    if (status != -EBADF && status != -ENOENT)
+    /* EPERM: the number is a file's that epoll refuses as such, and it has taken what was inserted. */
+    if (status != -EBADF && status != -ENOENT && status != -EPERM)
         return status;
     rlc_port_set_lose(set, port->fd); /* the number was closed, and may belong to another file */
     return -EBADF;

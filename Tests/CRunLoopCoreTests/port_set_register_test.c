@@ -59,6 +59,29 @@ static void test_RLC_PORT_5_a_change_that_finds_it_closed_gives_it_up(void) {
     close(old_ends[0]), close(old_ends[1]), close(new_ends[0]), close(new_ends[1]);
 }
 
+/** The number is a regular file's by now: epoll refuses such a file as such, which it did not when the port was added. */
+static void test_RLC_PORT_5_a_regular_file_behind_the_number_is_a_stranger(void) {
+    rlc_port_set *set = make_set();
+    int ends[2], other[2];
+    make_pipe(ends);
+    make_pipe(other);
+    rlc_token old = watch(set, ends[0], 0), muted = watch(set, other[0], 1);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, muted, true), 0);
+    move_to(open("/proc/self/status", O_RDONLY | O_CLOEXEC), ends[0]);
+    move_to(open("/proc/self/status", O_RDONLY | O_CLOEXEC), other[0]);
+    CHECK_EQUAL(rlc_port_set_set_interest(set, old, RLC_READABLE | RLC_WRITABLE), -EBADF);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, muted, false), -EBADF);
+    rlc_port_event event;
+    CHECK(rlc_port_set_take(set, &event));
+    CHECK(event.context == &tags[1] && event.fate == RLC_FATE_LOST && event.ready == RLC_ERROR);
+    CHECK_EQUAL(rlc_port_set_retry(set), 0);
+    CHECK_EQUAL(rlc_port_set_remove(set, old), 0);
+    CHECK_EQUAL(rlc_port_set_remove(set, muted), 0);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(ends[0]), close(ends[1]), close(other[0]), close(other[1]);
+}
+
 /** Somebody else has changed what epoll knows. */
 static void test_RLC_PORT_14_foreign_registrations(void) {
     rlc_port_set *set = make_set();
@@ -87,6 +110,7 @@ int main(void) {
     RUN(test_RLC_PORT_5_closed_and_reused_number_is_a_new_port);
     RUN(test_RLC_PORT_5_removal_after_close_spares_a_stranger);
     RUN(test_RLC_PORT_5_a_change_that_finds_it_closed_gives_it_up);
+    RUN(test_RLC_PORT_5_a_regular_file_behind_the_number_is_a_stranger);
     RUN(test_RLC_PORT_14_foreign_registrations);
     return 0;
 }
