@@ -40,6 +40,20 @@ static void test_event_port_is_readable_by_inner_or_flag(void) {
     CHECK_EQUAL(rlc_event_port_create(9999, &port), -EBADF);
 }
 
+static void test_an_event_port_is_not_nested_too_deep(void) {
+    rlc_event_port port;
+    int nested[16], count = 0, status;
+    do {
+        nested[count] = epoll_create1(EPOLL_CLOEXEC);
+        struct epoll_event event = {.events = EPOLLIN};
+        status = count == 0 ? 0 : epoll_ctl(nested[count], EPOLL_CTL_ADD, nested[count - 1], &event);
+    } while (status == 0 && ++count < 16);
+    CHECK(status < 0 && errno == ELOOP); /* as deep as they may be */
+    CHECK_EQUAL(rlc_event_port_create(nested[count - 1], &port), -ELOOP);
+    while (count >= 0)
+        close(nested[count--]);
+}
+
 static rlc_signals only(int signal) {
     return UINT64_C(1) << (signal - 1);
 }
@@ -235,6 +249,7 @@ static void test_spawned_with_a_clean_mask(void) {
 
 int main(void) {
     RUN(test_event_port_is_readable_by_inner_or_flag);
+    RUN(test_an_event_port_is_not_nested_too_deep);
     RUN(test_signals_are_read_with_their_senders);
     RUN(test_no_signals);
     RUN(test_processes_are_taken_once);

@@ -92,6 +92,20 @@ static void test_RLC_WATCH_2_the_loops_own_descriptors(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+static void test_RLC_WATCH_2_a_circle_of_epoll_descriptors(void) {
+    rlc_loop *loop = make_loop();
+    probe probe = {0};
+    struct epoll_event event = {.events = EPOLLIN};
+    int circle = epoll_create1(EPOLL_CLOEXEC);
+    CHECK_EQUAL(epoll_ctl(circle, EPOLL_CTL_ADD, rlc_loop_fd(loop), &event), 0);
+    add(loop, circle, RLC_READABLE, &probe);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK_EQUAL(probe.calls, 1);
+    CHECK_EQUAL(probe.ready, RLC_ERROR);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(circle);
+}
+
 /** With as many watches as `members`; the k-th allocation of one more fails. False if it makes fewer. */
 static bool fails_cleanly(int fd, int members, unsigned long k) {
     rlc_loop *loop = make_loop();
@@ -468,6 +482,7 @@ int main(void) {
     RUN(test_RLC_WATCH_1_adding_waits_and_removing_cancels);
     RUN(test_RLC_WATCH_2_what_cannot_be_watched_is_told_late);
     RUN(test_RLC_WATCH_2_the_loops_own_descriptors);
+    RUN(test_RLC_WATCH_2_a_circle_of_epoll_descriptors);
     RUN(test_RLC_WATCH_3_adding_fails_cleanly_and_only_at_once);
     RUN(test_RLC_WATCH_4_no_callout_after_removal);
     RUN(test_RLC_WATCH_4_a_slot_is_not_used_again_inside_the_pass);

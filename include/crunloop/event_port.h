@@ -27,7 +27,8 @@ typedef struct rlc_event_port {
  *                 none.
  * @param ret_port The port; the caller ends it with rlc_event_port_close.
  * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -ENOSPC (the user's
- *         limit of epoll registrations), -EBADF (inner is not open), -EPERM (inner is a regular file).
+ *         limit of epoll registrations), -EBADF (inner is not open), -EPERM (inner is a regular file), -ELOOP (inner
+ *         is an epoll descriptor, and these are nested too deep).
  *
  * Thread: [any].  Cost: three system calls; four with an inner descriptor.
  * See: epoll(7) on an epoll descriptor in the set of another one.

@@ -110,8 +110,9 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  *
  * The next pass registers the descriptor in the kernel; one that is removed before never reaches the kernel
  * [RLC-WATCH-1]. An error of the registration is therefore reported by the callout: if the descriptor is closed or a
- * regular file, the watch is called once with RLC_ERROR alone, and then suspended until rlc_watch_set_interest
- * [RLC-WATCH-2]. The same happens to a watch
+ * regular file, if it would close a circle of epoll descriptors, or if epoll has no room for it (ENOSPC, ENOMEM), the
+ * watch is called once with RLC_ERROR alone, and then suspended until rlc_watch_set_interest [RLC-WATCH-2]. The same
+ * happens to a watch
  *   - that epoll refuses to register again when a run inside its callout returns [RLC-WATCH-10],
  *   - that epoll refuses to register again when a later watch of its number is removed [RLC-WATCH-11],
  *   - that epoll has lost or refused while the loop delivered its event [RLC-WATCH-12].
@@ -280,8 +281,8 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * @param loop        The loop.
  * @param deadline_ns Nanoseconds on the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
  * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED or RLC_RUN_TIMED_OUT; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8];
- *         -ECHILD; an -errno of the wait, such as -EBADF if other code has closed the loop's descriptor: the loop does
- *         not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
+ *         -ECHILD; an -errno of the wait, or of setting the timerfd, such as -EBADF if other code has closed the loop's
+ *         descriptor: the loop does not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
  *
  * Thread: [loop].  Blocks.  Re-entry: a callout may call it: see nesting, above.
  */

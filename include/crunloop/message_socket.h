@@ -96,8 +96,8 @@ RLC_API bool rlc_message_socket_is_one(int fd);
  * @param descriptor_count The number of descriptors: 0 to 253.
  * @return 0; -EAGAIN (the receiver has not read earlier packets: see rlc_message_socket_wait_writable); -EPIPE,
  *         -ECONNRESET, -ENOTCONN (there is no receiver any more); -ETOOMANYREFS (too many descriptors are in transit),
- *         -EMSGSIZE (the packet is larger than the socket's buffer), -EINVAL (more than 253 descriptors), -EBADF (one
- *         of the descriptors is not open), -ENOMEM, -ENOBUFS. If the call fails it has sent nothing.
+ *         -EMSGSIZE (the packet is larger than the socket's buffer), -EINVAL (more than 253 descriptors), -EBADF (fd or
+ *         one of the descriptors is not open), -ENOTSOCK, -ENOMEM, -ENOBUFS. If the call fails it has sent nothing.
  *
  * Thread: [any].  Cost: one system call.
  */
@@ -154,7 +154,7 @@ RLC_API int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_n
  * @return The packet's size in bytes; 0: the peer has closed, or has sent an empty packet; -EAGAIN: no packet has
  *         arrived; -EMSGSIZE: the packet was larger than the buffer, and is lost; -ECONNRESET: the peer has closed
  *         without reading everything. That is reported once; afterwards the packets that it has sent can be received.
- *         -EBADF, -ENOTSOCK, -ENOMEM.
+ *         -EBADF, -ENOTSOCK, -ENOTCONN (it was never connected), -ENOMEM.
  *
  * Thread: [any].  Cost: one system call.
  */

@@ -73,7 +73,8 @@ RLC_API int rlc_port_folder_open(void);
  * @param name     The name; copied.
  * @param ret_name The claim; the caller ends it by rlc_port_name_release.
  * @return 0; -EINVAL (see rlc_port_name_is_valid), -EADDRINUSE (a living process owns it), -EACCES, -ENOSPC, -EROFS,
- *         -EMFILE, -ENFILE, -ENOMEM, -EBADF (folder is not open).
+ *         -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, -EBADF (folder is not open), -ENOENT (the folder was removed, or there
+ *         is no /proc), -EISDIR or -ELOOP (a folder or a symbolic link has the place of a file), -ENOLCK.
  *
  * Thread: [any].  Cost: a dozen system calls.
  */
@@ -137,7 +138,8 @@ RLC_API void rlc_port_name_abandon(rlc_port_name *name);
  * @param folder From rlc_port_folder_open.
  * @param name   The name.
  * @return A descriptor that the caller owns; -ENOENT (no process owns the name), -EINVAL (see rlc_port_name_is_valid),
- *         -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM.
+ *         -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, or
+ *         another -errno of connect(2).
  *
  * Thread: [any].  Cost: three system calls.
  */

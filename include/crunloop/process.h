@@ -27,8 +27,9 @@ typedef struct rlc_process_exit {
  * never refers to a later process with the same number.
  *
  * @param process_id The number of the process, at least 1.
- * @return A descriptor that the caller owns; -ESRCH (there is no such process), -EINVAL (no number of a process),
- *         -ENOSYS (Linux before 5.3, or a filter), -EPERM (a filter), -EMFILE, -ENFILE, -ENOMEM, -ENODEV.
+ * @return A descriptor that the caller owns; -ESRCH (there is no such process), -EINVAL (no number of a process; newer
+ *         kernels return -ENOENT for that of another thread), -ENOSYS (Linux before 5.3, or a filter), -EPERM (a
+ *         filter), -EMFILE, -ENFILE, -ENOMEM, -ENODEV.
  *
  * Thread: [any].  Cost: one system call.  See: pidfd_open(2).
  */
