@@ -166,6 +166,19 @@ static void test_modes(void) {
     CHECK_IS(seen, 1);
 }
 
+static void test_RLK_C_15_runs_without_descriptors(void) {
+    rlk_item *keeper = model_keeper();
+    model_begin_shortage();
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, 0, false), -EMFILE);
+    CHECK_IS(rlk_loop_run_until_stopped(NULL, NULL), -EMFILE);
+    CHECK_IS(rlk_loop_host_descriptor(NULL, NULL, NULL), -EMFILE);
+    model_end_shortage();
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, 0, false), RLK_RUN_TIMED_OUT);
+    CHECK_IS(rlk_item_invalidate(keeper), 0);
+    CHECK_IS(rlk_loop_is_empty(NULL, NULL), 1);
+    rlk_item_release(keeper);
+}
+
 static void test_description(void) {
     char text[8192], part[9];
     int length = rlk_loop_describe(NULL, text, sizeof text);
@@ -188,6 +201,7 @@ const model_test *model_loop_tests(void) {
         {"wakes", test_wakes},
         {"RLK-C-10 signal handlers", test_RLK_C_10_signal_handlers},
         {"modes", test_modes},
+        {"RLK-C-15 runs without descriptors", test_RLK_C_15_runs_without_descriptors},
         {"description", test_description},
         {NULL, NULL},
     };

@@ -1,6 +1,7 @@
 #include "model.h"
 
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 static atomic_int failures;
 static char words[512];
@@ -51,6 +52,24 @@ rlk_loop *model_ended_loop(void) {
     model_on_thread(take_loop, &loop);
     CHECK(rlk_loop_has_ended(loop));
     return loop;
+}
+
+static rlim_t limit;
+
+static void set_limit(rlim_t count) {
+    struct rlimit now;
+    CHECK_IS(getrlimit(RLIMIT_NOFILE, &now), 0);
+    limit = now.rlim_cur;
+    now.rlim_cur = count;
+    CHECK_IS(setrlimit(RLIMIT_NOFILE, &now), 0);
+}
+
+void model_begin_shortage(void) {
+    set_limit(0);
+}
+
+void model_end_shortage(void) {
+    set_limit(limit);
 }
 
 static void ignore(rlk_item *source, void *context) {

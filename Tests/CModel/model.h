@@ -32,6 +32,9 @@ void model_count(void *context);
 void model_stop(void *context);
 /* A loop whose thread has ended; the caller releases it. */
 rlk_loop *model_ended_loop(void);
+/* From now on the process gets no new descriptor; the caller ends that before the test does. */
+void model_begin_shortage(void);
+void model_end_shortage(void);
 /* A source that does nothing, in the default mode of this thread's loop. The caller invalidates and releases it. */
 rlk_item *model_keeper(void);
 

@@ -223,6 +223,24 @@ static void test_blocks(void) {
 }
 #endif
 
+static void count_release(void *context) {
+    ++((int *)context)[1];
+}
+
+static void test_RLK_C_15_delays_without_descriptors(void) {
+    int counts[2] = {0, 0};
+    rlk_delayed *delayed = NULL;
+    rlk_work work = {.size = sizeof work, .perform = model_count, .context = &counts[0]};
+    work.release = count_release;
+    model_begin_shortage();
+    CHECK_IS(rlk_loop_perform_after(NULL, 0, 0, &work, &delayed), -EMFILE);
+    model_end_shortage();
+    CHECK(delayed == NULL && counts[0] == 0 && counts[1] == 0);
+    CHECK_IS(rlk_loop_perform_after(NULL, 0, 0, &work, NULL), 0);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false), RLK_RUN_FINISHED);
+    CHECK(counts[0] == 1 && counts[1] == 1);
+}
+
 const model_test *model_perform_tests(void) {
     static const model_test tests[] = {
         {"order", test_order},
@@ -234,6 +252,7 @@ const model_test *model_perform_tests(void) {
         {"waiting", test_waiting},
         {"scopes", test_scopes},
         {"RLK-C-1 bad later work", test_RLK_C_1_bad_later_work},
+        {"RLK-C-15 delays without descriptors", test_RLK_C_15_delays_without_descriptors},
 #ifdef __BLOCKS__
         {"blocks", test_blocks},
 #endif

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "model.h"
@@ -245,6 +246,103 @@ static void test_names(void) {
     remove_folder(&names);
 }
 
+static void refuse_name(int wanted, int or_wanted) {
+    struct seen seen = {.called = 0};
+    rlk_item *port = NULL;
+    rlk_right *right = NULL;
+    rlk_port_options options = {
+        .size = sizeof options, .receive = note, .context = &seen, .release = released, .name = "echo"};
+    int created = rlk_port_create(&options, &port), connected = rlk_right_connect("echo", &right);
+    CHECK_IS(created, created == or_wanted ? or_wanted : wanted);
+    CHECK_IS(connected, created);
+    CHECK(port == NULL && right == NULL && seen.released == 0);
+}
+
+static void test_names_without_a_folder(void) {
+    struct names names;
+    make_folder(&names);
+    snprintf(names.path, sizeof names.path, "%s/missing", names.base);
+    CHECK_IS(setenv("XDG_RUNTIME_DIR", names.path, 1), 0);
+    refuse_name(-ENOENT, -ENOENT);
+    CHECK_IS(setenv("XDG_RUNTIME_DIR", names.base, 1), 0);
+    snprintf(names.path, sizeof names.path, "%s/runloopkit", names.base);
+    CHECK_IS(symlink("/", names.path), 0);
+    refuse_name(-ELOOP, -ENOTDIR);
+    CHECK_IS(unlink(names.path), 0);
+    CHECK_IS(mkdir(names.path, 0700), 0);
+    CHECK_IS(chmod(names.path, 0755), 0);
+    refuse_name(-EPERM, -EPERM);
+    remove_folder(&names);
+}
+
+static rlk_message *make_bytes(size_t count) {
+    rlk_message *message = NULL;
+    void *bytes = calloc(1, count);
+    rlk_message_options options = {.size = sizeof options, .bytes = bytes, .byte_count = count};
+    CHECK_IS(rlk_message_create(&options, &message), 0);
+    free(bytes);
+    return message;
+}
+
+enum { SMALL = 16, IN_A_FILE = 100 * 1024 };
+
+/* The receiver ends the connection of one who sends more than it takes. */
+static void test_a_sender_that_is_refused(void) {
+    struct names names;
+    struct seen seen = {.called = 0};
+    rlk_item *port = NULL;
+    rlk_right *right = NULL;
+    rlk_message *small = make_bytes(SMALL), *large = make_bytes(SMALL + 1), *got = NULL;
+    make_folder(&names);
+    rlk_port_options options = {
+        .size = sizeof options, .receive = answer, .context = &seen, .release = released, .name = "echo"};
+    options.maximum_payload = SMALL;
+    CHECK_IS(rlk_port_create(&options, &port), 0);
+    rlk_thread *thread = serve(port);
+    CHECK_IS(rlk_right_connect("echo", &right), 0);
+    CHECK_IS(rlk_right_request(right, small, RLK_TIME_FOREVER, "asking", &got), 0);
+    rlk_message_release(got);
+    got = NULL;
+    CHECK_IS(rlk_right_request(right, large, RLK_TIME_FOREVER, "asking", &got), -EACCES);
+    CHECK_IS(rlk_right_send(right, small, 0), -EACCES);
+    CHECK(got == NULL && !rlk_right_is_valid(right) && seen.called == 1);
+    end_thread(thread);
+    end_port(port, right);
+    rlk_message_release(small);
+    rlk_message_release(large);
+    remove_folder(&names);
+}
+
+static void test_RLK_C_15_ports_without_descriptors(void) {
+    struct names names;
+    struct seen seen = {.called = 0};
+    rlk_item *port = NULL, *other = NULL, *unnamed;
+    rlk_right *right = NULL, *second = NULL, *to_unnamed = NULL;
+    rlk_message *message = make_bytes(IN_A_FILE), *got = NULL;
+    make_folder(&names);
+    rlk_port_options options = {
+        .size = sizeof options, .receive = answer, .context = &seen, .release = released, .name = "echo"};
+    CHECK_IS(rlk_port_create(&options, &port), 0);
+    CHECK_IS(rlk_right_connect("echo", &right), 0);
+    unnamed = make_port(note, &seen, 0, &to_unnamed);
+    options.name = "other";
+    model_begin_shortage();
+    CHECK_IS(rlk_port_create(&options, &other), -EMFILE);
+    CHECK_IS(rlk_right_connect("echo", &second), -EMFILE);
+    CHECK_IS(rlk_right_send(right, message, 0), -EMFILE);
+    CHECK_IS(rlk_right_request(to_unnamed, message, 0, "asking", &got), -EMFILE);
+    CHECK_IS(rlk_loop_add(NULL, unnamed, NULL), -EMFILE);
+    CHECK_IS(rlk_loop_add(NULL, port, NULL), -EMFILE);
+    model_end_shortage();
+    CHECK(other == NULL && second == NULL && got == NULL && seen.released == 0);
+    CHECK_IS(rlk_loop_add(NULL, port, NULL), 1);
+    CHECK_IS(rlk_right_send(right, message, 0), 0);
+    end_port(unnamed, to_unnamed);
+    end_port(port, right);
+    rlk_message_release(message);
+    remove_folder(&names);
+}
+
 static void test_RLK_C_1_bad_ports(void) {
     struct seen seen = {.called = 0};
     rlk_item *port = NULL, *keeper = model_keeper();
@@ -290,6 +388,9 @@ const model_test *model_port_tests(void) {
         {"requests", test_requests},
         {"requests that are too late", test_requests_that_are_too_late},
         {"names", test_names},
+        {"names without a folder", test_names_without_a_folder},
+        {"a sender that is refused", test_a_sender_that_is_refused},
+        {"RLK-C-15 ports without descriptors", test_RLK_C_15_ports_without_descriptors},
         {"RLK-C-1 bad ports", test_RLK_C_1_bad_ports},
         {NULL, NULL},
     };

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -107,6 +108,73 @@ static void test_signals(void) {
     rlk_item_release(source);
 }
 
+static rlk_item *watch(int descriptor, bool always_ready, int wanted) {
+    rlk_item *source = NULL;
+    rlk_descriptor_options options = {.size = sizeof options, .ready = ready, .descriptor = descriptor};
+    options.always_ready = always_ready;
+    CHECK_IS(rlk_descriptor_create(&options, &source), wanted);
+    return source;
+}
+
+static void refuse_to_add(int descriptor, int wanted) {
+    rlk_item *source = watch(descriptor, false, 0);
+    CHECK_IS(rlk_loop_add(NULL, source, NULL), wanted);
+    CHECK_IS(rlk_loop_contains(NULL, source, NULL), 0);
+    rlk_item_release(source);
+}
+
+/* A descriptor that nobody else will open meanwhile. */
+enum { CLOSED = 100000 };
+
+static void test_what_cannot_be_watched(void) {
+    int loop = rlk_loop_host_descriptor(NULL, NULL, NULL), circle = epoll_create1(EPOLL_CLOEXEC);
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC), folder = open("/", O_RDONLY | O_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+    CHECK_IS(epoll_ctl(circle, EPOLL_CTL_ADD, loop, &event), 0);
+    refuse_to_add(CLOSED, -EBADF);
+    refuse_to_add(file, -EPERM);
+    refuse_to_add(loop, -EINVAL);
+    refuse_to_add(circle, -ELOOP);
+    watch(CLOSED, true, -EBADF);
+    watch(folder, true, -EISDIR);
+    rlk_item_release(watch(file, true, 0));
+    close(circle), close(file), close(folder);
+}
+
+/* An interest of a number that is a file's of another kind by now. */
+static void test_a_descriptor_that_was_closed(void) {
+    int ends[2], file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    CHECK_IS(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    rlk_item *source = watch(ends[0], false, 0);
+    CHECK_IS(rlk_loop_add(NULL, source, NULL), 1);
+    CHECK_IS(dup3(file, ends[0], O_CLOEXEC), ends[0]);
+    CHECK_IS(rlk_descriptor_set_interest(source, RLK_READABLE), -EBADF);
+    CHECK_IS(rlk_item_invalidate(source), 0);
+    rlk_item_release(source);
+    close(ends[0]), close(ends[1]), close(file);
+}
+
+static void test_RLK_C_15_sources_without_descriptors(void) {
+    const int number = SIGRTMIN + 3;
+    struct seen seen = {.called = 0};
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC), counter = eventfd(0, EFD_CLOEXEC);
+    rlk_item *none = NULL, *source = watch(counter, false, 0);
+    rlk_signal_options signal = {.size = sizeof signal, .receive = received, .context = &seen, .release = released};
+    signal.signals = &number, signal.signal_count = 1;
+    model_begin_shortage();
+    watch(file, true, -EMFILE);
+    CHECK_IS(rlk_signal_create(&signal, &none), -EMFILE);
+    CHECK_IS(rlk_loop_add(NULL, source, NULL), -EMFILE);
+    CHECK_IS(rlk_loop_add(NULL, source, RLK_MODE_COMMON), -EMFILE);
+    model_end_shortage();
+    CHECK(none == NULL && seen.released == 0);
+    CHECK_IS(rlk_loop_contains(NULL, source, NULL), 0);
+    CHECK_IS(rlk_loop_add(NULL, source, NULL), 1);
+    CHECK_IS(rlk_item_invalidate(source), 0);
+    rlk_item_release(source);
+    close(file), close(counter);
+}
+
 static void test_RLK_C_1_bad_sources(void) {
     const int kill_signal = SIGKILL, number = SIGRTMIN + 3;
     struct seen seen = {.called = 0};
@@ -151,6 +219,9 @@ const model_test *model_source_tests(void) {
         {"descriptors", test_descriptors},
         {"counters", test_counters},
         {"signals", test_signals},
+        {"what cannot be watched", test_what_cannot_be_watched},
+        {"a descriptor that was closed", test_a_descriptor_that_was_closed},
+        {"RLK-C-15 sources without descriptors", test_RLK_C_15_sources_without_descriptors},
         {"RLK-C-1 bad sources", test_RLK_C_1_bad_sources},
         {NULL, NULL},
     };

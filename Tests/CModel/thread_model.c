@@ -156,12 +156,27 @@ static void test_RLK_C_2_bad_threads(void) {
     rlk_thread_release(NULL);
 }
 
+static void test_RLK_C_15_a_thread_without_descriptors(void) {
+    struct set_up is = {.called = 0};
+    rlk_thread *thread = NULL;
+    rlk_thread_options options = {.size = sizeof options, .set_up = set_up, .context = &is, .release = released};
+    CHECK_IS(rlk_thread_create(&options, &thread), 0);
+    model_begin_shortage();
+    CHECK_IS(rlk_thread_start(thread), -EMFILE);
+    model_end_shortage();
+    CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), 0);
+    CHECK_IS(rlk_thread_start(thread), -EALREADY);
+    rlk_thread_release(thread);
+    CHECK(is.called == 0 && is.released == 1);
+}
+
 const model_test *model_thread_tests(void) {
     static const model_test tests[] = {
         {"threads", test_threads},
         {"work before the stop", test_work_before_the_stop},
         {"stop now", test_stop_now},
         {"the last release stops it", test_the_last_release_stops_it},
+        {"RLK-C-15 a thread without descriptors", test_RLK_C_15_a_thread_without_descriptors},
         {"RLK-C-2 bad threads", test_RLK_C_2_bad_threads},
         {NULL, NULL},
     };

@@ -6,13 +6,17 @@
  *     bool or unsigned cannot fail. Output parameters come last, have names that begin with ret_, and are not written
  *     if the function fails. A call that fails has changed nothing, and calls no release function [RLK-C-1].
  *       -EINVAL     NULL where an object, a function or a place for the answer is wanted; an item of another kind; a
- *                   mode that is no UTF-8; a `size` smaller than that of version 0.1 [RLK-C-2].
+ *                   mode or another text that is no UTF-8; a `size` smaller than that of version 0.1 [RLK-C-2].
  *       -EPERM      The call belongs to the loop's own thread, and another one made it; of rlk_loop_add: epoll refuses
- *                   the file.
+ *                   the file; of names of ports: their folder is open to others.
  *       -ESHUTDOWN  The loop's thread has ended.
  *       -ECHILD     A child of fork(2) used what it inherited. What names no such error changes nothing there.
  *       -ENOENT     The item has been invalidated.
+ *       -EMFILE     The process has no descriptor left. A call whose declaration names this makes descriptors, and may
+ *                   also return -ENFILE (the system has none left), -ENOMEM (the kernel has no memory for one), and
+ *                   -ENOSPC (the user has no epoll watch left: fs.epoll.max_user_watches) [RLK-C-15].
  *       -EBUSY, -EDEADLK, -ETIMEDOUT, -EAGAIN, -EPIPE and others: where a declaration says so.
+ *     Too little memory for an object of the library itself ends the process, as everywhere in Swift.
  *   - Handles: `rlk_loop *` and its kin are opaque and counted. What a function writes to a ret_ parameter is the
  *     caller's, who gives it back with the release function of its type. A handle that is a parameter, or the result of
  *     a function, is borrowed. A release function accepts NULL.

@@ -40,9 +40,9 @@ RLK_API void rlk_item_release(rlk_item *item);
  * @param loop The loop.
  * @param item The item. A timer or an observer belongs to one loop at a time.
  * @param mode The mode; RLK_MODE_COMMON for all common ones.
- * @return 1; 0 (the item is invalid, a member already, or one of another loop); -EINVAL, -ESHUTDOWN, -ECHILD; -EMFILE
- *         and others of epoll_create1(2); of a descriptor -EPERM (a regular file without `always_ready`), -EBADF (it is
- *         closed), -ENOSPC, -ENOMEM.
+ * @return 1; 0 (the item is invalid, a member already, or one of another loop); -EINVAL, -ESHUTDOWN, -ECHILD, -EMFILE;
+ *         of a descriptor -EPERM (a regular file without `always_ready`), -EBADF (it is closed, or the loop's own),
+ *         -EINVAL or -ELOOP (it is the mode's epoll instance, or one that watches that, or is nested too deep).
  *
  * Thread: [any].
  */

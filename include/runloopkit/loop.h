@@ -76,7 +76,8 @@ RLK_API void rlk_loop_release(rlk_loop *loop);
  * @param mode                       The mode; not RLK_MODE_COMMON, which is finished at once.
  * @param deadline_ns                When the run ends on CLOCK_MONOTONIC; 0: after one pass, without waiting.
  * @param return_after_source_handled Ends the run after a source was served.
- * @return RLK_RUN_FINISHED and its kin; -EPERM, -ESHUTDOWN, -ECHILD, -EINVAL; -EMFILE and others of epoll_create1(2).
+ * @return RLK_RUN_FINISHED and its kin; -EPERM, -ESHUTDOWN, -ECHILD, -EINVAL; -EMFILE before the first pass; -EBADF or
+ *         another -errno of epoll_pwait2(2): other code has closed the mode's epoll instance, and the run has ended.
  *
  * Thread: [loop].  Blocks: until the run ends.  Re-entry: a callout may run the loop again.
  */

@@ -185,8 +185,10 @@ typedef struct rlk_port_options {
  *
  * @param options  Read during the call.
  * @param ret_port The port, which the caller owns: rlk_item_release.
- * @return 0; -EINVAL (also: no such name can be), -EADDRINUSE (another port has the name); of a name also -EPERM (the
- *         folder of names is open to others), -EMFILE, -ENFILE, -ENOSPC and others of socket(2), open(2) and mkdir(2).
+ * @return 0; -EINVAL (also: no such name can be), -EADDRINUSE (another port has the name), -EMFILE. Of the folder of
+ *         names: -EPERM (it is open to others), -EACCES (it is another user's, or cannot be made), -ENOTDIR or -ELOOP
+ *         (it is no folder), -ENOENT (the folder around it is missing), -EROFS, -ENOSPC, and others of mkdir(2),
+ *         open(2) and bind(2).
  *
  * Thread: [any].  Cost: With a name, some twenty system calls.
  */
@@ -221,7 +223,8 @@ RLK_API int rlk_port_pending_count(rlk_item *port);
  * @param name      The name.
  * @param ret_right The right, which the caller owns: rlk_right_release.
  * @return 0; -EINVAL (also: no such name can be), -ENOENT (no port has the name), -EACCES (it is another user's),
- *         -EAGAIN (too many processes connect), -EPERM, -EMFILE, -ENFILE and others of connect(2).
+ *         -EAGAIN (too many processes connect), -EMFILE; of the folder of names, which the call makes if need be, as
+ *         rlk_port_create; and others of connect(2).
  *
  * Thread: [any].  Cost: Some ten system calls.
  */
@@ -275,8 +278,11 @@ RLK_API bool rlk_right_is_equal(rlk_right *right, rlk_right *other);
  * @param timeout_ns The longest wait while the port is full; 0 for none, RLK_TIME_FOREVER for any.
  * @return 0; -EINVAL, -EPIPE (the receiver is gone), -EAGAIN (the port is full, and timeout_ns is 0), -ETIMEDOUT,
  *         -EDEADLK (it is full, only this thread's loop serves it, and there is no limit), -EBADF (a descriptor was
- *         taken, or sent before), -ECHILD. To another process also -EMSGSIZE (too many parts), -ETOOMANYREFS, -EMFILE,
- *         -ENOSPC and others of sendmsg(2).
+ *         taken, or sent before), -ECHILD. By a name or to another process also -EACCES (the receiver has refused this
+ *         process, or what it has sent, and has ended the connection), -EMSGSIZE (too many parts, or a packet that is
+ *         larger than the connection takes), -ETOOMANYREFS (too many descriptors, or too many on their way), -EMFILE,
+ *         -ENOBUFS and others of sendmsg(2) and memfd_create(2); of a message with a right to a third process's port
+ *         what sending to that one fails with.
  *
  * Thread: [any].  Blocks: while the port is full.  Cost: O(parts); one write(2) if the loop sleeps.
  */
@@ -291,8 +297,9 @@ RLK_API int rlk_right_send(rlk_right *right, rlk_message *message, uint64_t time
  * @param timeout_ns For the sending and the answer; RLK_TIME_FOREVER for no limit.
  * @param mode       The mode that the loop runs in; not RLK_MODE_COMMON. One without members: nothing else is called.
  * @param ret_answer The answer, which the caller owns: rlk_message_release.
- * @return 0; -ECANCELED (nobody can answer any more), -ETIMEDOUT (a later answer is -EPIPE for its sender), -ESHUTDOWN,
- *         -EMFILE; else as rlk_right_send.
+ * @return 0; -ECANCELED (the right to answer was given up), -EPIPE (the receiver is gone, also while the call waits),
+ *         -ETIMEDOUT (a later answer is -EPIPE for its sender), -ESHUTDOWN (this thread's loop ends), -EINVAL (also:
+ *         RLK_MODE_COMMON); of its run as rlk_loop_run_in_mode; else as rlk_right_send, but never -EAGAIN.
  *
  * Thread: [any].  Blocks: as a run.  Re-entry: also inside callouts.
  */

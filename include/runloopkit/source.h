@@ -52,7 +52,8 @@ typedef struct rlk_descriptor_options {
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
- * @return 0; -EINVAL (also: no such trigger), -EBADF, -EISDIR.
+ * @return 0; -EINVAL (also: no such trigger), -EBADF (a negative number); with `always_ready` also -EBADF (it is
+ *         closed), -EISDIR, -EMFILE, and -ELOOP (epoll instances are nested too deep).
  *
  * Thread: [any].
  */
@@ -63,7 +64,8 @@ RLK_API int rlk_descriptor_create(const rlk_descriptor_options *options, rlk_ite
  *
  * @param source   The source of a descriptor.
  * @param interest RLK_READABLE and its kin; 0: hang-ups and errors only.
- * @return 0; -EINVAL, -ENOENT, -EBADF, -ECHILD.
+ * @return 0; -EINVAL, -ENOENT, -ECHILD; -EBADF (the descriptor was closed, or is another file's by now), -ENOSPC or
+ *         -ENOMEM (epoll refuses): the interest is what it was, in all modes.
  *
  * Thread: [any].
  */
@@ -94,7 +96,7 @@ typedef struct rlk_counter_options {
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
- * @return 0; -EINVAL, -EBADF.
+ * @return 0; -EINVAL, -EBADF (a negative number).
  *
  * Thread: [any].
  */

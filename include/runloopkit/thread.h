@@ -64,7 +64,10 @@ RLK_API void rlk_thread_release(rlk_thread *thread);
  * Starts a thread, and returns when its loop accepts work.
  *
  * @param thread The thread.
- * @return 0; what the set-up returned; -EINVAL (also: the stack is too small), -EALREADY, -EAGAIN, -ESHUTDOWN, -ECHILD.
+ * @return 0; what the set-up returned; -EINVAL (also: the stack is smaller than 64 KiB, or too large),
+ *         -EALREADY, -EAGAIN (the user's limit of threads, or too little memory: it may be started again later),
+ *         -EMFILE, -ESHUTDOWN (the set-up has ended the thread), -ECHILD. After -EMFILE, -ESHUTDOWN or an error of the
+ *         set-up the thread has ended.
  *
  * Thread: [any].  Blocks: until the set-up returns.
  */
