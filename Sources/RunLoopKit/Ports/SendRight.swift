@@ -19,7 +19,8 @@ extension RunLoop.Port {
     /// - Throws: A `RunLoopError`: `.portInvalid` if the receiver is gone, also while the call waits [RLK-MSG-15];
     ///   `.timedOut`; `.wouldDeadlock` if the port is full, only this thread's loop serves it, and there is no timeout
     ///   [RLK-MSG-14, RLK-MSG-47]; `.tooManyDescriptors`; `.system` with `EBADF` for a descriptor that is empty;
-    ///   `.forked`. Between processes also `.messageTooLarge` and other `.system`.
+    ///   `.forked`. Between processes also `.messageTooLarge`, `.refused` (`RunLoopPorts`) if the receiver has refused
+    ///   this process, or what it has sent, and other `.system`.
     /// - Thread: Any. - Re-entry: Allowed. - Blocks: While the port is full.
     /// - Complexity: O(components); a write(2) if it wakes a loop that sleeps [RLK-MSG-39, RLK-MSG-40]. Between
     ///   processes one sendmsg(2).
