@@ -109,9 +109,10 @@ extension RunLoop {
   /// Runs what is pending; to be called when the descriptor is readable or `prepareToWait(in:)` answered true.
   ///
   /// This is a run of one pass that does not wait, which the host keeps: also in a mode that is empty, or holds only
-  /// items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, the call makes no pass [RLK-HOST-4]. A descriptor that was found ready before the pass, and was read since by other code of
-  /// the host or by a block or source of the pass, is not served, or for what is left: a hang-up, an error
-  /// [RLK-HOST-16]. That costs one system call for such a descriptor, also for an owned one.
+  /// items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, the call makes no pass [RLK-HOST-4]. A
+  /// descriptor that was found ready before the pass, and was read since by other code of the host or by a block or
+  /// source of the pass, is not served, or for what is left: a hang-up, an error [RLK-HOST-16]. That costs one system
+  /// call for such a descriptor, also for an owned one.
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
   ///   call [RLK-HOST-15]; else `.timedOut`. Whether anything is left to wait for, `isEmpty(in:)` answers.
   /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.
@@ -206,7 +207,8 @@ extension ModePointer {
       armTimers(on: loop)
       return hasArmedRetry
     }
-    guard isArmed, loop.wakes.word.beginWait(), !loop.stops.isRequested, try !hasHostedWork(on: loop) else { return true }
+    guard isArmed, loop.wakes.word.beginWait(), !loop.stops.isRequested else { return true }
+    if try hasHostedWork(on: loop) { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
     return !loop.wakes.word.isAsleep
   }

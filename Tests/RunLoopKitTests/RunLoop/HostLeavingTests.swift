@@ -13,7 +13,8 @@ final class HostLeavingTests: XCTestCase {
   private func watch(_ loop: RunLoop, _ mode: RunLoop.Mode = .default) throws -> Box<[RunLoop.Activity]> {
     let told = Box<[RunLoop.Activity]>([])
     try loop.add(
-      RunLoop.Observer([.beforeWaiting, .afterWaiting]) { _, activity in told.update { $0.append(activity) } }, to: mode)
+      RunLoop.Observer([.beforeWaiting, .afterWaiting]) { _, activity in told.update { $0.append(activity) } }, to: mode
+    )
     return told
   }
 
@@ -191,7 +192,8 @@ final class HostLeavingTests: XCTestCase {
     onThread {
       let loop = RunLoop.current
       try loop.add(RunLoop.Timer.never())
-      try loop.add(RunLoop.Observer(.afterWaiting, repeats: false) { _, _ in XCTAssertNil(thrown { try loop.cancelWait() }) })
+      try loop.add(
+        RunLoop.Observer(.afterWaiting, repeats: false) { _, _ in XCTAssertNil(thrown { try loop.cancelWait() }) })
       XCTAssertFalse(try loop.prepareToWait())
       XCTAssertEqual(try loop.runPendingWork(), .timedOut)
       XCTAssertFalse(try loop.prepareToWait())

@@ -265,8 +265,8 @@ static inline int rlc_model_guest_attach(rlc_loop *loop, rlk_loop *model, const 
  * Tells whether the guest has failed: the rlc_loop does not serve it any more.
  *
  * @param guest From rlc_model_guest_attach.
- * @return 0; -errno of rlk_loop_prepare_to_wait, rlk_loop_run_pending_work, rlk_loop_host_descriptor, rlc_loop_add_watch or
- *         rlc_watch_set_interest. Cannot fail itself.
+ * @return 0; -errno of rlk_loop_prepare_to_wait, rlk_loop_run_pending_work, rlk_loop_host_descriptor,
+ *         rlc_loop_add_watch or rlc_watch_set_interest. Cannot fail itself.
  *
  * Thread: [loop].
  */
