@@ -36,6 +36,7 @@ final class HostLeavingTests: XCTestCase {
         XCTAssertFalse(loop.isWaiting)
         XCTAssertNil(loop.currentMode)
         XCTAssertEqual(told.value, [.beforeWaiting, .afterWaiting])
+        XCTAssertTrue(loop.description.contains("(not running)"))
         ask(loop)
         try loop.cancelWait()
         XCTAssertEqual(told.value.count, 2)
@@ -44,6 +45,23 @@ final class HostLeavingTests: XCTestCase {
         XCTAssertEqual(try loop.runPendingWork(), .timedOut)
       }
       XCTAssertEqual(passes.value, 0)
+    }
+  }
+
+  /// What an earlier preparation has got is nobody's either.
+  func test_RLK_HOST_18_whatCameForAnEarlierPreparationOfAWaitIsNobodys() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      let asks: [(RunLoop) -> Void] = [{ $0.stop() }, { $0.wakeUp() }]
+      for ask in asks {
+        XCTAssertFalse(try loop.prepareToWait())
+        ask(loop)
+        XCTAssertTrue(try loop.prepareToWait())
+        try loop.cancelWait()
+        XCTAssertFalse(try loop.prepareToWait())
+        XCTAssertEqual(try loop.runPendingWork(), .timedOut)
+      }
     }
   }
 
