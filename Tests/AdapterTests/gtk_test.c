@@ -11,6 +11,7 @@
 
 enum { HOPS = 300 };
 
+static spy kernel;
 static rlc_loop *loop;
 static GSource *attached;
 static GMainLoop *main_loop;
@@ -44,7 +45,8 @@ static void close_window(void) {
 }
 
 static void begin(void) {
-    CHECK_EQUAL(rlc_loop_create(NULL, &loop), 0);
+    spy_init(&kernel);
+    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
     attached = rlc_glib_attach(loop, NULL);
     main_loop = g_main_loop_new(NULL, FALSE);
     frames = hops = fired = 0;
@@ -57,6 +59,7 @@ static void end(void) {
     g_main_loop_unref(main_loop);
     rlc_glib_detach(attached);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    CHECK_EQUAL(atomic_load(&kernel.descriptors), 0);
 }
 
 /** A post that another thread awaits. */
@@ -145,8 +148,9 @@ int main(void) {
 #else
     CHECK(gtk_init_check(NULL, NULL));
 #endif
-    RUN(test_RLC_ADAPT_5_posts_beside_a_window);
-    RUN(test_RLC_ADAPT_3_a_window_draws_beside_timers);
-    RUN(test_RLC_ADAPT_2_a_window_draws_inside_a_callout);
+    /* GTK 4 reads the themes of icons in a thread, from the first window on. */
+    RUN_BESIDE_THREADS(test_RLC_ADAPT_5_posts_beside_a_window);
+    RUN_BESIDE_THREADS(test_RLC_ADAPT_3_a_window_draws_beside_timers);
+    RUN_BESIDE_THREADS(test_RLC_ADAPT_2_a_window_draws_inside_a_callout);
     return 0;
 }

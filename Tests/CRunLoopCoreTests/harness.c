@@ -14,19 +14,40 @@ void check_equal(const char *file, int line, const char *text, long long left, l
     _Exit(1);
 }
 
-int open_descriptors(void) {
+static int count_descriptors(bool (*counts)(int folder, const char *number)) {
     DIR *directory = opendir("/proc/self/fd");
     CHECK(directory != NULL);
     int count = 0;
-    while (readdir(directory) != NULL)
-        count++;
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        count += counts(dirfd(directory), entry->d_name);
     (void)closedir(directory);
     return count;
 }
 
-void run_case(const char *name, void (*test)(void)) {
+static bool is_any(int folder, const char *number) {
+    (void)folder, (void)number;
+    return true;
+}
+
+/** Those that are closed meanwhile are none of these. */
+static bool is_set_or_timer(int folder, const char *number) {
+    char target[64];
+    ssize_t size = readlinkat(folder, number, target, sizeof target - 1);
+    target[size > 0 ? size : 0] = 0;
+    return strcmp(target, "anon_inode:[eventpoll]") == 0 || strcmp(target, "anon_inode:[timerfd]") == 0;
+}
+
+int open_descriptors(void) {
+    return count_descriptors(is_any);
+}
+
+static int open_sets_and_timers(void) {
+    return count_descriptors(is_set_or_timer);
+}
+
+static void run_counted(const char *name, void (*test)(void), int (*count)(void)) {
     (void)rlc_fork_generation();
-    int before = open_descriptors();
+    int before = count();
     long blocks = blocks_in_use();
     test();
     fail_allocation(0);
@@ -34,13 +55,21 @@ void run_case(const char *name, void (*test)(void)) {
         (void)fprintf(stderr, "%s: %ld blocks of memory before, %ld after\n", name, blocks, blocks_in_use());
         _Exit(1);
     }
-    int after = open_descriptors();
+    int after = count();
     if (before != after) {
         (void)fprintf(stderr, "%s: %d descriptors before, %d after\n", name, before, after);
         _Exit(1);
     }
     if (getenv("TEST_VERBOSE") != NULL)
         (void)printf("  %s\n", name);
+}
+
+void run_case(const char *name, void (*test)(void)) {
+    run_counted(name, test, open_descriptors);
+}
+
+void run_case_beside_threads(const char *name, void (*test)(void)) {
+    run_counted(name, test, open_sets_and_timers);
 }
 
 /* ---- allocation: the linker's --wrap sends every call of the program here ---- */
@@ -120,14 +149,22 @@ static spy *called(void *context, size_t counter) {
     return spy;
 }
 
+/** Notes a descriptor that a call has created; an error as it is. */
+static int noted(spy *spy, int fd) {
+    if (fd >= 0)
+        atomic_fetch_add(&spy->descriptors, 1);
+    return fd;
+}
+
 static uint64_t spy_now(void *context, rlc_clock clock) {
     spy *spy = context;
     return spy->keeps_time ? spy->time_ns : REAL->now(NULL, clock);
 }
 
 static int spy_epoll_create(void *context) {
-    int failure = injected_failure(called(context, 0));
-    return failure != 0 ? failure : REAL->epoll_create(NULL);
+    spy *spy = called(context, 0);
+    int failure = injected_failure(spy);
+    return failure != 0 ? failure : noted(spy, REAL->epoll_create(NULL));
 }
 
 static int spy_epoll_control(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event) {
@@ -159,8 +196,9 @@ static int spy_epoll_wait(void *context, int epoll_fd, struct epoll_event *event
 }
 
 static int spy_eventfd_create(void *context) {
-    int failure = injected_failure(called(context, 0));
-    return failure != 0 ? failure : REAL->eventfd_create(NULL);
+    spy *spy = called(context, 0);
+    int failure = injected_failure(spy);
+    return failure != 0 ? failure : noted(spy, REAL->eventfd_create(NULL));
 }
 
 static int spy_timerfd_create(void *context, rlc_clock clock) {
@@ -169,8 +207,8 @@ static int spy_timerfd_create(void *context, rlc_clock clock) {
     if (failure != 0)
         return failure;
     if (!spy->keeps_time)
-        return REAL->timerfd_create(NULL, clock);
-    return spy->timer_fd = REAL->eventfd_create(NULL);
+        return noted(spy, REAL->timerfd_create(NULL, clock));
+    return spy->timer_fd = noted(spy, REAL->eventfd_create(NULL));
 }
 
 static int spy_timerfd_set(void *context, int fd, uint64_t deadline_ns) {
@@ -216,7 +254,7 @@ static int spy_status_flags(void *context, int fd) {
 }
 
 static int spy_close(void *context, int fd) {
-    (void)called(context, 0);
+    atomic_fetch_sub(&called(context, 0)->descriptors, 1);
     return REAL->close(NULL, fd);
 }
 

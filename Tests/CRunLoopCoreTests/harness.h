@@ -22,10 +22,16 @@
     check_equal(__FILE__, __LINE__, #left " == " #right, (long long)(left), (long long)(right))
 /** Runs a case; it must leave no descriptor and no block of memory behind. Names carry the number of the promise where there is one. */
 #define RUN(test) run_case(#test, test)
+/**
+ * As RUN, beside a library's threads, which open and close files when they like: of the process's descriptors only
+ * those of epoll and timerfd are counted. All that the loop itself has opened, a spy counts.
+ */
+#define RUN_BESIDE_THREADS(test) run_case_beside_threads(#test, test)
 
 _Noreturn void check_failed(const char *file, int line, const char *condition);
 void check_equal(const char *file, int line, const char *text, long long left, long long right);
 void run_case(const char *name, void (*test)(void));
+void run_case_beside_threads(const char *name, void (*test)(void));
 int open_descriptors(void);
 
 /* ---- allocation ---- */
@@ -43,7 +49,8 @@ void fail_allocation(unsigned long k);
 typedef struct spy {
     rlc_kernel table; /* first: hand out &spy->table */
     atomic_ulong calls, waits, controls, writes, reads, polls, sets, questions;
-    atomic_ulong fail_at; /* the k-th creating or controlling call from now fails with fail_with; 0 = none */
+    atomic_long descriptors; /* created and not closed */
+    atomic_ulong fail_at;    /* the k-th creating or controlling call from now fails with fail_with; 0 = none */
     int fail_with;
     int hidden_flags; /* status flags that descriptors seem to lack */
     bool keeps_time;  /* virtual: a wait that would block moves `time_ns` instead */
