@@ -61,7 +61,8 @@ display=
 if command -v Xvfb >/dev/null 2>&1; then
     rm -f "$BUILD/display"
     mkfifo "$BUILD/display"
-    Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$BUILD/display" >/dev/null 2>&1 &
+    # It would begin anew when its last client goes, and lose one that comes meanwhile.
+    Xvfb -noreset -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$BUILD/display" >/dev/null 2>&1 &
     screen=$!
     trap 'kill $screen 2>/dev/null || :' EXIT
     trap 'exit 1' INT TERM
