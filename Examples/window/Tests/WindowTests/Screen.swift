@@ -13,7 +13,7 @@ final class Screen {
       throw XCTSkip("no \(tool) here")
     }
     // It says the number of its display when it is ready.
-    server = try Program(["Xvfb", "-displayfd", "1", "-screen", "0", "800x600x24", "-nolisten", "tcp"])
+    server = try Program(["Xvfb", "-noreset", "-displayfd", "1", "-screen", "0", "800x600x24", "-nolisten", "tcp"])
     name = ":" + (try server.line())
   }
 
