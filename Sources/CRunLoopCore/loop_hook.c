@@ -110,6 +110,7 @@ static bool call_prepares(rlc_loop *loop, rlc_hook *last, bool again) {
     return true;
 }
 
+/** The hooks up to one of them; NULL: all. */
 static bool are_prepared(const rlc_loop *loop, const rlc_hook *last) {
     for (const rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
         if (!hook->is_removed && !hook->is_prepared)
@@ -128,11 +129,9 @@ static int prepare_all(rlc_loop *loop) {
     rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);
     if (!call_prepares(loop, last, false))
         return -ECHILD;
-    if (are_prepared(loop, last))
-        return 1;
-    if (!call_prepares(loop, last, true))
+    if (!are_prepared(loop, last) && !call_prepares(loop, last, true))
         return -ECHILD;
-    return are_prepared(loop, last);
+    return are_prepared(loop, NULL); /* also those that have come meanwhile: they have not been asked */
 }
 
 int rlc_loop_call_prepares(rlc_loop *loop) {

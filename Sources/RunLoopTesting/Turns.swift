@@ -244,7 +244,8 @@ final class Turns: @unchecked Sendable {
     guard let participant = current else { return }
     participant.looks += 1
     guard participant.looks >= Turns.looksPerInstant else { return }
-    block(participant, Participant.Wait(deadline: now + Turns.spinSleep, purpose: "a moment, since it spins"))
+    let deadline = min(rlc_time_add(now, Turns.spinSleep), Turns.lastMoment)
+    block(participant, Participant.Wait(deadline: deadline, purpose: "a moment, since it spins"))
   }
 
   /// Puts a new or blocked participant behind those that can run. Lock held.

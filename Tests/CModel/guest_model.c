@@ -459,18 +459,64 @@ static void test_RLC_MODEL_5_no_wait_is_left_behind(void) {
     check_that_nobody_waits(&both);
 }
 
-static void test_RLC_MODEL_5_an_observer_takes_the_model_out(void) {
-    pair both;
+static void change_in_observer(rlk_item *observer, uint32_t activity, void *context) {
+    pair *both = context;
+    leave_in_observer(observer, activity, context);
+    CHECK_IS(rlc_model_guest_attach(both->loop, NULL, NULL, count_stop, both, &both->guest), 0);
+}
+
+static void observe(pair *both, uint32_t activities, void (*body)(rlk_item *, uint32_t, void *)) {
     rlk_item *observer;
-    begin(&both);
-    rlk_observer_options options = {.size = sizeof options, .observe = leave_in_observer, .context = &both};
-    options.activities = RLK_BEFORE_WAITING;
+    rlk_observer_options options = {.size = sizeof options, .observe = body, .context = both};
+    options.activities = activities;
     CHECK_IS(rlk_observer_create(&options, &observer), 0);
     CHECK_IS(rlk_loop_add(NULL, observer, NULL), 1);
+    rlk_item_release(observer);
+}
+
+static void test_RLC_MODEL_5_an_observer_takes_the_model_out(void) {
+    pair both;
+    begin(&both);
+    observe(&both, RLK_BEFORE_WAITING, leave_in_observer);
     CHECK(rlc_loop_prepare(both.loop) >= 0);
     CHECK(both.guest == NULL);
-    rlk_item_release(observer);
     check_that_nobody_waits(&both);
+}
+
+/** The next one is there for the sleep that follows. */
+static void test_RLC_MODEL_5_an_observer_changes_the_guest(void) {
+    pair both;
+    begin(&both);
+    observe(&both, RLK_BEFORE_WAITING, change_in_observer);
+    CHECK_IS(rlc_loop_prepare(both.loop), 1);
+    CHECK_IS(rlc_loop_prepare(both.loop), 0);
+    CHECK(rlk_loop_is_waiting(both.model));
+    run_beside(&both, perform_while_it_sleeps);
+    CHECK_IS(both.served, 1);
+    end(&both);
+}
+
+/** The owner knows the guest until the call returns. */
+static void test_RLC_MODEL_5_an_observer_of_the_end_detaches_it_again(void) {
+    pair both;
+    begin(&both);
+    observe(&both, RLK_AFTER_WAITING, leave_in_observer);
+    CHECK_IS(rlc_loop_prepare(both.loop), 0);
+    rlc_model_guest_detach(both.guest);
+    CHECK(both.guest == NULL);
+    check_that_nobody_waits(&both);
+}
+
+/** A guest that is not the one that has prepared the model. */
+static void test_RLC_MODEL_5_a_guest_ends_its_own_wait_only(void) {
+    pair both;
+    begin(&both);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0);
+    rlc_model_guest_detach(both.guest);
+    both.guest = NULL;
+    CHECK(rlk_loop_is_waiting(both.model));
+    CHECK_IS(rlk_loop_cancel_wait(NULL, NULL), 0);
+    end(&both);
 }
 
 static void attach_wrongly(void *context) {
@@ -510,6 +556,9 @@ const model_test *model_guest_tests(void) {
         {"RLC-MODEL-5 pending work", test_RLC_MODEL_5_work_that_is_pending_ends_with_it},
         {"RLC-MODEL-5 no wait is left", test_RLC_MODEL_5_no_wait_is_left_behind},
         {"RLC-MODEL-5 detached in an observer", test_RLC_MODEL_5_an_observer_takes_the_model_out},
+        {"RLC-MODEL-5 changed in an observer", test_RLC_MODEL_5_an_observer_changes_the_guest},
+        {"RLC-MODEL-5 detached twice", test_RLC_MODEL_5_an_observer_of_the_end_detaches_it_again},
+        {"RLC-MODEL-5 its own wait", test_RLC_MODEL_5_a_guest_ends_its_own_wait_only},
         {"RLC-MODEL-6 bad guests", test_RLC_MODEL_6_bad_guests},
         {"RLC-MODEL-7 another epoll instance", test_RLC_MODEL_7_another_epoll_instance_is_watched},
         {"RLC-MODEL-8 refused", test_RLC_MODEL_8_a_refused_descriptor_is_tried_again},

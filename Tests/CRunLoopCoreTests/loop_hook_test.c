@@ -377,6 +377,33 @@ static void test_RLC_HOOK_8_a_prepare_removed_inside_of_its_run(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+/* ---- RLC-HOOK-9: a hook that a prepare adds ---- */
+
+static teller newcomer;
+
+static void add_newcomer(rlc_loop *loop, teller *teller) {
+    teller->in_prepare = NULL;
+    add(loop, &newcomer);
+}
+
+static void test_RLC_HOOK_9_who_comes_in_a_prepare_is_prepared_before_a_sleep(void) {
+    rlc_loop *loop = make_empty();
+    teller a = {.name = 'a', .in_prepare = add_newcomer};
+    newcomer = (teller){.name = 'b'};
+    add(loop, &a);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1);
+    CHECK(was("a"));
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK(was("ab"));
+    rlc_hook_remove(newcomer.hook);
+    a.in_prepare = add_newcomer;
+    uint64_t start_ns = kernel.time_ns;
+    CHECK_EQUAL(rlc_loop_run(loop, start_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK(was("aAabAB")); /* a pass that polls, and the one that sleeps */
+    CHECK_EQUAL(kernel.time_ns, start_ns + 100);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 /* ---- RLC-HOOK-5: posts without end ---- */
 
 static void test_RLC_HOOK_5_endless_posts_let_hooks_run(void) {
@@ -527,6 +554,7 @@ int main(void) {
     RUN(test_RLC_HOOK_8_what_a_run_inside_has_checked_is_prepared_again);
     RUN(test_RLC_HOOK_8_runs_inside_of_all_prepares_end);
     RUN(test_RLC_HOOK_8_a_prepare_removed_inside_of_its_run);
+    RUN(test_RLC_HOOK_9_who_comes_in_a_prepare_is_prepared_before_a_sleep);
     RUN(test_RLC_HOOK_5_endless_posts_let_hooks_run);
     RUN(test_RLC_HOOK_6_a_hosted_loop);
     RUN(test_RLC_HOOK_7_a_child_calls_no_hook);

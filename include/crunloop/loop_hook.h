@@ -30,7 +30,8 @@ typedef struct rlc_hook rlc_hook;
  * Thread: [loop].  Re-entry: the callout may run the loop, or have its host run it. That calls all hooks, this one too:
  * the callout itself ends the nesting. The hooks that were prepared before it, and that the inner run has checked, are
  * prepared once more afterwards. If a run inside of that checks some again, or if an inner run has taken a wake, the
- * pass only polls, and rlc_loop_prepare returns 1 [RLC-HOOK-8].
+ * pass only polls, and rlc_loop_prepare returns 1 [RLC-HOOK-8]; likewise if a prepare callout has added a hook, which
+ * is prepared from the next pass on [RLC-HOOK-9].
  */
 typedef void (*rlc_prepare_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
 

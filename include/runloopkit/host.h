@@ -21,15 +21,15 @@ RLK_API int rlk_loop_host_descriptor(rlk_loop *loop, const char *mode, uint64_t 
 
 /**
  * Prepares the loop for the host's wait; to be called before each one. Calls the observers of before-waiting. A host
- * that does not call rlk_loop_run_pending_work after it calls rlk_loop_cancel_wait. If this call fails, the loop does
- * not wait.
+ * that does not call rlk_loop_run_pending_work after it calls rlk_loop_cancel_wait. If this call fails, and
+ * not by -EBUSY, the loop does not wait in this mode.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.
  * @return 1 (work is pending: do not wait); 0 (the descriptor becomes readable when there is some); -EINVAL, -EPERM,
  *         -ESHUTDOWN, -ECHILD (also if an observer forks, and this is the child), -EBUSY (inside a run, or in an
- *         observer that this call or rlk_loop_run_pending_work calls), -EMFILE; -EBADF or another error of
- *         epoll_wait(2) if other code has closed the loop's epoll instance.
+ *         observer that this call, rlk_loop_run_pending_work or rlk_loop_cancel_wait calls), -EMFILE; -EBADF or another
+ *         error of epoll_wait(2) if other code has closed the loop's epoll instance.
  *
  * Thread: [loop].
  */
@@ -50,8 +50,8 @@ RLK_API int rlk_loop_run_pending_work(rlk_loop *loop, const char *mode);
 
 /**
  * Ends the wait that rlk_loop_prepare_to_wait has begun, without a pass: for a host that serves the loop no more. Calls
- * the observers of after-waiting if those of before-waiting were called. Drops a stop or a wake that came for the wait.
- * Nothing is done if none has begun; other modes that were prepared wait on.
+ * the observers of after-waiting if those of before-waiting were called since. Drops a stop or a wake that came for the
+ * wait. Nothing is done if none has begun; other modes that were prepared wait on.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.

@@ -11,7 +11,7 @@ struct HostedWait {
     case open
     /// Observers are being notified by one of the two.
     case telling
-    /// `prepareToWait` has notified before-waiting, so `runPendingWork` has to notify after-waiting.
+    /// `prepareToWait` has notified before-waiting.
     case asleep
   }
 
@@ -20,6 +20,8 @@ struct HostedWait {
   fileprivate var isStopped = false
   /// A stop reached the loop's last run, and that ended without asking.
   var isRunStopped = false
+  /// Whose observers have been told of before-waiting, and not of after-waiting since.
+  private var told: [ModePointer] = []
   /// Whose host has left, from inside of a callout: their wait ends when that has returned.
   private var left: [ModePointer] = []
   /// Of several modes at most one each.
@@ -44,13 +46,31 @@ struct HostedWait {
     return events
   }
 
+  /// The host is about to sleep.
+  fileprivate mutating func sleeps(in mode: ModePointer) {
+    if !told.contains(mode) { told.append(mode) }
+    phase = .asleep
+  }
+
+  /// False if it was not told.
+  fileprivate mutating func takeTold(_ mode: ModePointer) -> Bool {
+    guard let index = told.firstIndex(of: mode) else { return false }
+    told.remove(at: index)
+    return true
+  }
+
+  fileprivate mutating func takeTold() -> ModePointer? { told.isEmpty ? nil : told.removeFirst() }
+
+  /// One of the modes has left the wait.
+  fileprivate mutating func goesOn() { phase = told.isEmpty ? .open : .asleep }
+
   mutating func leaves(_ mode: ModePointer) { left.append(mode) }
 
   mutating func takeLeft() -> ModePointer? { left.popLast() }
 
   fileprivate mutating func isOver() {
     phase = .none
-    left = []
+    (told, left) = ([], [])
   }
 
   /// A run that was not asked for by `runPendingWork` is over: an observer's, or the host's own. `others`: the host has
@@ -85,12 +105,12 @@ extension RunLoop {
   /// beginning until `runPendingWork(in:)` the loop counts as waiting in this mode, and a wake or a stop, also by an
   /// observer, is for `runPendingWork(in:)` [RLK-HOST-7]. The host may call it again before that, also for another
   /// mode; then work for each of them ends the wait [RLK-HOST-17]. A host that calls neither again calls
-  /// `cancelWait(in:)`. If the call throws, the loop does not wait in this mode [RLK-HOST-18].
+  /// `cancelWait(in:)`. If the call throws, and not `.busy`, the loop does not wait in this mode [RLK-HOST-18].
   ///
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
   /// - Thread: The loop's own. - Blocks: No.
-  /// - Throws: As `hostDescriptor(in:)`, and `.busy` inside a run, or in an observer that this call or
-  ///   `runPendingWork(in:)` notifies [RLK-HOST-11].
+  /// - Throws: As `hostDescriptor(in:)`, and `.busy` inside a run, or in an observer that this call,
+  ///   `runPendingWork(in:)` or `cancelWait(in:)` notifies [RLK-HOST-11].
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   public func prepareToWait(in mode: Mode = .default) throws -> Bool {
     let call = "prepareToWait(in:)"
@@ -101,7 +121,10 @@ extension RunLoop {
       let hasWork = try hosted.findsWorkOrSleeps(on: self)
       return hosted.endLeftWaits(on: self) || hasWork
     } catch {
-      if isInThisProcess { hosted.cancelHostedWait(on: self) }
+      if isInThisProcess {
+        owner.hosted.leaves(hosted)
+        _ = hosted.endLeftWaits(on: self)
+      }
       throw error
     }
   }
@@ -139,7 +162,8 @@ extension RunLoop {
   ///
   /// The call notifies the observers of after-waiting if those of before-waiting were notified. A stop or a wake that
   /// came for the wait is dropped, as by a loop that does not run [RLK-HOST-18]; blocks, signals, events and messages
-  /// stay for the next run or host. Other modes that were prepared wait on [RLK-HOST-19].
+  /// stay for the next run or host. Other modes that were prepared wait on [RLK-HOST-19]; in each mode observers hear
+  /// of both ends of a wait, or of neither [RLK-HOST-21].
   /// - Re-entry: Allowed in callouts and observers of the loop; then the wait ends when these, or the run that called
   ///   them, have returned [RLK-HOST-20].
   /// - Thread: The loop's own. - Blocks: No.
@@ -202,7 +226,7 @@ extension ModePointer {
     let scope = loop.owner.scopes!.height
     try notifyHosted(.beforeWaiting, on: loop)
     loop.owner.scopes!.drain(to: scope)  // As above.
-    loop.owner.hosted.phase = .asleep
+    loop.owner.hosted.sleeps(in: self)
     let isArmed = loop.lock.withLock {
       armTimers(on: loop)
       return hasArmedRetry
@@ -216,7 +240,7 @@ extension ModePointer {
   /// A stop by an observer of after-waiting still counts; a wake of that moment is dropped, as in a run.
   fileprivate func endHostedWait(on loop: RunLoop) throws(RunLoopError) {
     loop.wakes.keepForHost()
-    if loop.owner.hosted.phase == .asleep { try notifyHosted(.afterWaiting, on: loop) }
+    while let mode = loop.owner.hosted.takeTold() { try mode.notifyHosted(.afterWaiting, on: loop) }
     if loop.stops.end() { loop.owner.hosted.isStopped = true }
     loop.owner.hosted.isOver()
     loop.wakes.endHostedWait()
@@ -237,11 +261,14 @@ extension ModePointer {
   /// fork, and the child is left as it is.
   fileprivate func cancelHostedWait(on loop: RunLoop) {
     guard loop.owner.hosted.phase != .none, loop.lock.withLock({ loop.runs(in: self) }) else { return }
-    if loop.owner.hosted.phase == .asleep {
+    if loop.owner.hosted.takeTold(self) {
       guard (try? notifyHosted(.afterWaiting, on: loop)) != nil else { return }
-      loop.owner.hosted.phase = .asleep
     }
-    if loop.lock.withLock({ loop.state.cancelPreparation(of: self) }) { return }
+    if loop.lock.withLock({ loop.state.cancelPreparation(of: self) }) {
+      loop.owner.hosted.goesOn()
+      if loop.owner.hosted.phase == .asleep { loop.wakes.sleepOnIfNeeded() }
+      return
+    }
     loop.wakes.keepForHost()
     loop.wakes.endHostedWait()
     loop.wakes.forgetOwedToHost()

@@ -182,6 +182,10 @@ extension Wakes {
     word.kick()
   }
 
+  /// For one of several waits that has ended, while the host is about to sleep for the others: what its end has taken,
+  /// or a preparation that has failed, shows on the descriptor.
+  func sleepOnIfNeeded() { if isOwedToHost || !word.isAsleep { goOnSleeping() } }
+
   var isOwedToHost: Bool { owedToHost.load(ordering: .relaxed) != WakeWord.Posted.none.number }
 
   /// A pass follows.

@@ -159,6 +159,78 @@ final class HostLeavingTests: XCTestCase {
     }
   }
 
+  /// What the run takes, or the failure, is not what the other mode sleeps through: it hears of what comes then.
+  func test_RLK_HOST_19_theOtherModeHearsOfWhatComesThen() {
+    func hears(line: UInt = #line, _ act: @escaping (RunLoop, Box<(() -> Void)?>) throws -> Void) {
+      onThread {
+        let (loop, ran, inside) = (RunLoop.current, Box(0), Box<(() -> Void)?>(nil))
+        let counter = EventCounter()
+        try loop.add(PortSourceFactory.make(counter) {}, to: "left")
+        try loop.add(RunLoop.Timer.never(), to: "stays")
+        try loop.assumeOnLoop { local in
+          try local.observer(.afterWaiting, in: "left") { _, _ in inside.value.take()?() }
+        }
+        let descriptor = try loop.hostDescriptor(in: "stays").fileDescriptor
+        try act(loop, inside)
+        TestThread { try? loop.perform(in: "stays") { ran.value += 1 } }.join()
+        XCTAssertTrue(isReadable(descriptor), line: line)
+        try loop.runPendingWork(in: "stays")
+        XCTAssertEqual(ran.value, 1, line: line)
+      }
+    }
+    hears { loop, _ in
+      XCTAssertFalse(try loop.prepareToWait(in: "stays"))
+      XCTAssertFalse(try loop.prepareToWait(in: "left"))
+      try loop.cancelWait(in: "left")
+    }
+    hears { loop, inside in
+      XCTAssertFalse(try loop.prepareToWait(in: "left"))
+      XCTAssertFalse(try loop.prepareToWait(in: "stays"))
+      inside.value = { _ = try? loop.run(in: "stays", for: .zero) }
+      try loop.cancelWait(in: "left")
+    }
+    hears { loop, inside in
+      XCTAssertFalse(try loop.prepareToWait(in: "left"))
+      let observer = RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in try? loop.cancelWait(in: "left") }
+      try loop.add(observer, to: "stays")
+      inside.value = { _ = try? loop.run(in: "stays", for: .zero) }
+      _ = try loop.prepareToWait(in: "stays")
+    }
+    hears { loop, _ in
+      XCTAssertFalse(try loop.prepareToWait(in: "stays"))
+      CountingKernel.script.wait = { _ in -EBADF }
+      XCTAssertEqual(thrown { try loop.prepareToWait(in: "left") }, .system(EBADF, call: "epoll_wait"))
+      CountingKernel.script.wait = nil
+    }
+  }
+
+  /// Of several modes each is told of both, or of neither.
+  func test_RLK_HOST_21_eachModeHearsOfBothEndsOfAWait() {
+    for isCancelled in [false, true] {
+      onThread {
+        let loop = RunLoop.current
+        try loop.add(RunLoop.Timer.never(), to: "other")
+        let (told, others) = (try self.watch(loop), try self.watch(loop, "other"))
+        try loop.enqueue {}
+        XCTAssertTrue(try loop.prepareToWait())
+        XCTAssertFalse(try loop.prepareToWait(in: "other"))
+        XCTAssertEqual(told.value, [])
+        if isCancelled {
+          try loop.cancelWait()
+          XCTAssertEqual(told.value, [])
+          XCTAssertEqual(others.value, [.beforeWaiting])
+          try loop.cancelWait(in: "other")
+        } else {
+          try loop.runPendingWork()
+        }
+        XCTAssertEqual(told.value, [])
+        XCTAssertEqual(others.value, [.beforeWaiting, .afterWaiting])
+        XCTAssertEqual(try loop.runPendingWork(in: "other"), .timedOut)
+        XCTAssertEqual(others.value.count, 2)
+      }
+    }
+  }
+
   /// In an observer of the preparation, in one of the end, and in a run that the host makes before its sleep.
   func test_RLK_HOST_20_fromInsideOfACallout() {
     func leaves(_ act: @escaping (RunLoop, @escaping @Sendable () -> Void) throws -> Void, line: UInt = #line) {

@@ -32,6 +32,8 @@ public final class FoundationHost {
   /// Foundation's loop owns it. Nil: detached, or that loop is gone.
   private weak var attachment: Attachment?
   private var descriptor: RunLoopKit.RunLoop.HostDescriptor
+  /// The loop has been prepared, and not served since.
+  private var isPrepared = false
   /// Foundation's loop has made a pass that neither served this one nor got as far as to sleep.
   private var isPassedOver = false
 
@@ -58,6 +60,8 @@ public final class FoundationHost {
     descriptor = try loop.hostDescriptor(in: mode)
     attachment = try Attachment.make(
       of: self, descriptor: descriptor.fileDescriptor, mode: foundationMode)
+    // Attached by what a pass calls before its sleep, the loop is prepared in the next one.
+    attachment?.ring()
   }
 
   /// Removes the loop from Foundation's. It lives on, waits no more, and can be attached again.
@@ -69,6 +73,8 @@ public final class FoundationHost {
     self.attachment = nil
     guard !isForked else { return }
     attachment.remove()
+    guard isPrepared else { return }
+    isPrepared = false
     // It fails for a loop that has ended, which waits for nobody.
     try? loop.cancelWait(in: mode)
   }
@@ -95,7 +101,7 @@ extension FoundationHost {
   /// The descriptor is watched for edges. None that an earlier pass has taken is missed: this looks itself.
   func sleepBegins() {
     isPassedOver = false
-    attempt {
+    attempt(isPrepared: true) {
       if try loop.prepareToWait(in: mode) { attachment?.ring() }
       try watchAgain()
     }
@@ -104,14 +110,17 @@ extension FoundationHost {
   /// The descriptor has become readable, or the bell was rung: one pass.
   func serve() {
     isPassedOver = false
-    attempt { if try loop.runPendingWork(in: mode) == .stopped { onStop?() } }
+    attempt(isPrepared: false) { if try loop.runPendingWork(in: mode) == .stopped { onStop?() } }
   }
 
-  private func attempt(_ body: () throws -> Void) {
+  private func attempt(isPrepared next: Bool, _ body: () throws -> Void) {
     guard failure == nil else { return }
+    let wasPrepared = isPrepared
     do {
+      isPrepared = next
       try body()
     } catch RunLoopError.busy {
+      isPrepared = wasPrepared
       // A callout of a run that Foundation's loop has not asked for runs that loop. This loop is served when the callout
       // has returned; until then its descriptor tells of each event once, so that Foundation's loop does not spin.
     } catch {

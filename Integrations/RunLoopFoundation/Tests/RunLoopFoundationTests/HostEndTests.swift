@@ -48,6 +48,38 @@ final class HostEndTests: XCTestCase {
     XCTAssertEqual(try loop.runPendingWork(), .timedOut)
   }
 
+  /// The next host is there for the sleep that follows.
+  func test_RLK_CF_7_anObserverChangesTheHost() throws {
+    var host = try FoundationHost(of: loop)
+    let failure = Box<(any Error)?>(nil)
+    try loop.assumeOnLoop { [loop] local in
+      try local.observer(.beforeWaiting, repeats: false) { _, _ in
+        host.detach()
+        do { host = try FoundationHost(of: loop) } catch { failure.value = error }
+      }
+    }
+    let other = OtherThread { [log] in
+      while !RunLoop.main.isWaiting { sched_yield() }
+      try? RunLoop.main.perform { log.note("block") }
+    }
+    core.turn { log.value == ["block"] }
+    other.join()
+    if let error = failure.value { throw error }
+    host.detach()
+  }
+
+  /// A host that has not prepared the loop takes no stop away from the one that has.
+  func test_RLK_CF_7_aHostEndsItsOwnWaitOnly() throws {
+    let idle = try FoundationHost(of: loop, foundationMode: Foundation.RunLoop.Mode("idle"))
+    let host = try FoundationHost(of: loop)
+    _ = core.runForAWhile()
+    XCTAssertTrue(loop.isWaiting)
+    idle.detach()
+    XCTAssertTrue(loop.isWaiting)
+    host.detach()
+    XCTAssertFalse(loop.isWaiting)
+  }
+
   private final class Witness {}
 
   /// CFRunLoop holds the host until it is detached.

@@ -67,6 +67,8 @@ public final class GLibHost {
     g_source_set_priority(source, priority)
     g_source_attach(source, context)
     g_source_unref(source)  // the context has its own reference
+    // Attached by what an iteration calls before its sleep, it is prepared in the next one.
+    g_main_context_wakeup(context)
   }
 
   /// Removes the source from its context. The loop lives on, waits no more, and can be attached again.
@@ -90,6 +92,7 @@ extension GLibHost {
   /// True: there is work, so GLib does not sleep.
   func prepare() -> Bool {
     guard failure == nil else { return true }
+    let wasPrepared = isPrepared
     do {
       isPrepared = true
       let hasWork = try loop.prepareToWait(in: mode)
@@ -98,9 +101,11 @@ extension GLibHost {
     } catch RunLoopError.busy {
       // A callout of a run that GLib has not asked for iterates the context. The loop is served when it has returned;
       // until then its descriptor would only keep GLib from sleeping.
+      isPrepared = wasPrepared
       setPolled(false)
       return false
     } catch {
+      isPrepared = false
       return fail(error)
     }
   }
@@ -114,10 +119,12 @@ extension GLibHost {
   /// One pass. False: the source is to be removed.
   func dispatch() -> Bool {
     guard failure == nil else { return false }
+    let wasPrepared = isPrepared
     do {
       isPrepared = false
       if try loop.runPendingWork(in: mode) == .stopped { onStop?() }
     } catch RunLoopError.busy {
+      isPrepared = wasPrepared
     } catch {
       _ = fail(error)
     }
@@ -163,6 +170,7 @@ extension GLibHost {
   /// poll(2) needs no second call; a context whose poll function watches with an epoll instance hears by this that the
   /// number stands for another one.
   private func pollAgain() throws {
+    guard isAttached else { return }  // an observer has detached it
     let descriptor = try loop.hostDescriptor(in: mode)
     if descriptor == watch?.descriptor { setPolled(true) } else { poll(descriptor) }
   }

@@ -45,6 +45,7 @@ typedef struct rlc_model_guest {
     int status;     /**< 0, or the -errno with which the rlk_loop failed. From then on it is not served. */
     unsigned depth; /**< Calls of the rlk_loop on the stack. */
     bool is_queued, is_muted, is_detached;
+    bool is_prepared; /**< The rlk_loop waits for this guest. */
 } rlc_model_guest;
 
 /* ---- its end ---- */
@@ -57,13 +58,16 @@ typedef struct rlc_model_guest {
  * Thread: [loop].  Cost: one system call.
  */
 static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
-    bool is_attached = guest->hook != NULL;
     rlc_hook_remove(guest->hook);
     rlc_watch_remove(guest->watch);
     guest->hook = NULL;
     guest->watch = NULL;
-    if (is_attached)
-        (void)rlk_loop_cancel_wait(guest->model, guest->mode); /* fails if the rlk_loop has ended: it waits no more */
+    if (!guest->is_prepared)
+        return;
+    guest->is_prepared = false;
+    guest->depth++;                                        /* an observer may detach it */
+    (void)rlk_loop_cancel_wait(guest->model, guest->mode); /* fails if the rlk_loop has ended: it waits no more */
+    guest->depth--;
 }
 
 /**
@@ -108,8 +112,12 @@ static inline void rlc_model_guest_end_call(rlc_model_guest *guest, int status) 
  * Thread: [loop].
  */
 static inline void rlc_model_guest_serve(rlc_model_guest *guest) {
+    bool was_prepared = guest->is_prepared;
     guest->depth++;
+    guest->is_prepared = false;
     int status = rlk_loop_run_pending_work(guest->model, guest->mode);
+    if (status == -EBUSY)
+        guest->is_prepared = was_prepared;
     if (status == RLK_RUN_STOPPED && guest->stop_fn != NULL && !guest->is_detached)
         guest->stop_fn(guest->loop, guest->context);
     rlc_model_guest_end_call(guest, status);
@@ -200,8 +208,12 @@ static inline int rlc_model_guest_mute(rlc_model_guest *guest, bool mutes) {
 static inline void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
     (void)hook;
     rlc_model_guest *guest = (rlc_model_guest *)context;
+    bool was_prepared = guest->is_prepared;
     guest->depth++;
+    guest->is_prepared = true;
     int status = rlk_loop_prepare_to_wait(guest->model, guest->mode);
+    if (status < 0)
+        guest->is_prepared = status == -EBUSY && was_prepared;
     if (!guest->is_detached && guest->status == 0 && (status >= 0 || status == -EBUSY)) {
         bool is_busy = status == -EBUSY;
         if (status > 0 && !guest->is_queued)
@@ -284,8 +296,8 @@ static inline int rlc_model_guest_status(const rlc_model_guest *guest) {
 static inline void rlc_model_guest_detach(rlc_model_guest *guest) {
     if (guest == NULL)
         return;
-    rlc_model_guest_leave_loop(guest);
     guest->is_detached = true;
+    rlc_model_guest_leave_loop(guest);
     rlc_model_guest_free_if_over(guest);
 }
 
