@@ -1,3 +1,5 @@
+import CTestSupport
+import Glibc
 import RunLoopKit
 import RunLoopTesting
 import Synchronization
@@ -61,9 +63,12 @@ import Testing
 
   @Test func aClockMayBeginAtItsEnd() async throws {
     try await VirtualTime.run(startingAt: .distantFuture) { time in
-      let loop = RunLoop.current
-      try loop.add(RunLoop.Source { _ in })
+      let (loop, descriptor) = (RunLoop.current, test_eventfd(0))
+      let source = try RunLoop.PortSource(fileDescriptor: descriptor) { _ in }
+      try loop.add(source)
       for _ in 0..<200 { try loop.run(for: .zero) }  // counts as spinning
+      source.invalidate()
+      close(descriptor)
       #expect(time.now < .distantFuture)
     }
   }

@@ -59,7 +59,7 @@ final class HostEndTests: XCTestCase {
       }
     }
     let other = OtherThread { [log] in
-      while !RunLoop.main.isWaiting { sched_yield() }
+      while !CFRunLoopIsWaiting(CFRunLoopGetMain()) { sched_yield() }
       try? RunLoop.main.perform { log.note("block") }
     }
     core.turn { log.value == ["block"] }
