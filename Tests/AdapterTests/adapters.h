@@ -423,6 +423,27 @@ static void test_RLC_ADAPT_7_detached_in_a_prepare_hook_and_attached_again(void)
     end();
 }
 
+static void attach_again_while_preparing(rlc_loop *its_loop, rlc_hook *hook, void *node) {
+    (void)its_loop;
+    calls++;
+    rlc_hook_remove(hook);
+    host->detach();
+    host->attach(loop);
+    CHECK_EQUAL(rlc_loop_defer(loop, (rlc_post_node *)node), 0);
+}
+
+/** Nothing else ends the sleep of this iteration. */
+static void test_RLC_ADAPT_7_attached_again_in_a_prepare_hook(void) {
+    begin();
+    rlc_hook *hook;
+    rlc_post_node node = {.post_fn = count_post};
+    for (int i = 0; i < 3; i++)
+        turn(false); /* what a host does at its beginning is behind it */
+    CHECK_EQUAL(rlc_loop_add_hook(loop, attach_again_while_preparing, NULL, &node, &hook), 0);
+    TURN_UNTIL(calls == 2);
+    end();
+}
+
 static void attach_again_inside(rlc_post_node *node, bool ran) {
     count_post(node, ran);
     host->detach();
@@ -491,6 +512,7 @@ static void run_adapter_cases(const host_ops *ops) {
     RUN(test_RLC_ADAPT_6_after_a_rebuild);
     RUN(test_RLC_ADAPT_7_detached_in_a_callout_and_attached_again);
     RUN(test_RLC_ADAPT_7_detached_in_a_prepare_hook_and_attached_again);
+    RUN(test_RLC_ADAPT_7_attached_again_in_a_prepare_hook);
     RUN(test_RLC_ADAPT_7_detached_in_a_callout_in_which_the_host_ran);
     RUN(test_RLC_ADAPT_7_attached_again_in_the_callout);
     RUN(test_RLC_ADAPT_8_a_child_detaches_and_the_parent_goes_on);

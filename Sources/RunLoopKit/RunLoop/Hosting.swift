@@ -138,7 +138,8 @@ extension RunLoop {
   /// call for such a descriptor, also for an owned one.
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
   ///   call [RLK-HOST-15]; else `.timedOut`. Whether anything is left to wait for, `isEmpty(in:)` answers.
-  /// - Thread: The loop's own. - Blocks: No. - Throws: As `prepareToWait(in:)`.
+  /// - Thread: The loop's own. - Blocks: No.
+  /// - Throws: As `prepareToWait(in:)`; `.forked` in the child of a callout that has forked [RLK-HOST-22].
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   @discardableResult
   public func runPendingWork(in mode: Mode = .default) throws -> RunResult {
@@ -153,6 +154,7 @@ extension RunLoop {
     guard hasWork else { return .timedOut }
     owner.hosted.isRunStopped = false
     let result = try run(in: mode, limit: .poll, false, isKept: true)
+    guard isInThisProcess else { throw RunLoopError.forked }  // a callout has forked, and this is the child
     // A run of one pass ends before it asks for a stop: CFRunLoop's limit comes first.
     return isStopped || owner.hosted.isRunStopped ? .stopped : result
   }

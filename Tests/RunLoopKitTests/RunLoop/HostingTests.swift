@@ -206,6 +206,24 @@ final class HostingTests: XCTestCase {
     }
   }
 
+  /// The child of a callout is told that it is one, and of no stop.
+  func test_RLK_HOST_22_theChildOfACalloutIsToldSo() throws {
+    inChild { check in
+      let (loop, child) = (RunLoop.current, Box<pid_t>(-1))
+      try loop.add(RunLoop.Timer.never())
+      try loop.enqueue { child.value = test_fork() }
+      do {
+        let result = try loop.runPendingWork()
+        check.that(child.value > 0 && result == .timedOut, "the parent's pass")
+      } catch {
+        _exit(child.value == 0 && error as? RunLoopError == .forked ? 7 : 1)
+      }
+      var status: Int32 = 0
+      check.equal(waitpid(child.value, &status, 0), child.value)
+      check.equal(status, 7 << 8)
+    }
+  }
+
   func test_RLK_HOST_15_theStopOfANestedRunIsNotTheHosts() {
     onThread {
       let loop = RunLoop.current

@@ -42,7 +42,7 @@ public final class FoundationHost {
   /// The host has one descriptor of its own.
   /// - Parameters:
   ///   - loop: The calling thread's. Retained.
-  ///   - mode: Each host serves one mode; a loop may have several hosts.
+  ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
   ///   - foundationMode: While Foundation's loop runs in another one, this loop is not served.
   ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread or by a callout of either loop,
   ///     such as `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`. Released with the host.

@@ -44,7 +44,7 @@ public final class GLibHost {
   ///
   /// - Parameters:
   ///   - loop: The calling thread's. Retained.
-  ///   - mode: Each host serves one mode; a loop may have several hosts.
+  ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
   ///   - context: A `GMainContext *`, of which GLib counts the references; nil: the default one.
   ///   - priority: As of any GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while the loop
   ///     has work.

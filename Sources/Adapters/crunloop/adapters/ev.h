@@ -137,6 +137,8 @@ static inline int rlc_ev_attach(rlc_loop *loop, struct ev_loop *ev, rlc_ev_host 
     ev_io_start(ev, &host->io);
     ev_prepare_start(ev, &host->prepare);
     ev_check_start(ev, &host->check);
+    /* Attached by what an iteration calls before its sleep, the loop is prepared in the next one. */
+    ev_idle_start(ev, &host->idle);
     *ret_host = host;
     return 0;
 }

@@ -1,7 +1,8 @@
 /**
  * <crunloop/adapters/glib.h>: an rlc_loop as a GSource, for programs with a GMainLoop, GTK among them. Needs GLib 2.36.
  *
- * The source may recurse: a callout of the loop may run a GMainLoop, which serves the loop too.
+ * The source may recurse: a callout of the loop may run a GMainLoop, which serves the loop too; not a prepare callout
+ * of a hook, since GLib refuses to iterate inside of its own preparation.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_H
 #define CRUNLOOP_ADAPTERS_GLIB_H

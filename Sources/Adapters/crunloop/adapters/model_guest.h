@@ -7,7 +7,8 @@
  * links both libraries.
  *
  * A callout of the rlk_loop may run the rlc_loop, or its host: what the rlk_loop gets meanwhile waits until the callout
- * has returned, and ends no sleep. A callout of the rlc_loop may run the rlk_loop.
+ * has returned, and ends no sleep. A callout of the rlc_loop may run the rlk_loop. Observers of before-waiting are
+ * called while the host prepares: GLib and libuv cannot be run in them.
  */
 #ifndef CRUNLOOP_ADAPTERS_MODEL_GUEST_H
 #define CRUNLOOP_ADAPTERS_MODEL_GUEST_H
@@ -287,7 +288,8 @@ static inline int rlc_model_guest_status(const rlc_model_guest *guest) {
 }
 
 /**
- * Takes the rlk_loop out of the rlc_loop. It lives on, waits no more, and can be attached again.
+ * Takes the rlk_loop out of the rlc_loop. It lives on, waits no more, and can be attached again. If it waits for this
+ * guest, observers of after-waiting are called, which may detach the guest, too.
  *
  * @param guest The guest; NULL is allowed. The pointer is invalid afterwards.
  *
