@@ -141,12 +141,12 @@ final class HostLeavingTests: XCTestCase {
           XCTAssertFalse(try loop.prepareToWait(in: mode))
         }
         told.value = []
-        try loop.cancelWait(in: left)
-        XCTAssertEqual(told.value, [.afterWaiting])
-        try loop.cancelWait(in: left)
-        XCTAssertEqual(told.value, [.afterWaiting])
-        XCTAssertTrue(loop.isWaiting)
-        XCTAssertEqual(loop.currentMode, stays)
+        for _ in 0..<2 {  // The second call finds nothing left to end.
+          try loop.cancelWait(in: left)
+          XCTAssertEqual(told.value, [.afterWaiting])
+          XCTAssertTrue(loop.isWaiting)
+          XCTAssertEqual(loop.currentMode, stays)
+        }
         let descriptor = try loop.hostDescriptor(in: stays).fileDescriptor
         XCTAssertFalse(isReadable(descriptor))
         TestThread { try! port.sendRight.send(RunLoop.Message(id: 1)) }.join()
