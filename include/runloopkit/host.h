@@ -37,7 +37,8 @@ RLK_API int rlk_loop_prepare_to_wait(rlk_loop *loop, const char *mode);
 
 /**
  * Runs what is pending: a pass that does not wait, or none if nothing is. The host keeps the run: what does not keep a
- * mode from being empty (rlk_item_set_keeps_running) is served all the same.
+ * mode from being empty (rlk_item_set_keeps_running) is served all the same. The call ends the wait in all modes: a
+ * host of several prepares each of them again before it sleeps.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.

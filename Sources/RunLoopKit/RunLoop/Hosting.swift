@@ -132,7 +132,8 @@ extension RunLoop {
   /// Runs what is pending; to be called when the descriptor is readable or `prepareToWait(in:)` answered true.
   ///
   /// This is a run of one pass that does not wait, which the host keeps: also in a mode that is empty, or holds only
-  /// items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, the call makes no pass [RLK-HOST-4]. A
+  /// items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, the call makes no pass [RLK-HOST-4]. The
+  /// call ends the wait in all modes: a host of several prepares each of them again before it sleeps. A
   /// descriptor that was found ready before the pass, and was read since by other code of the host or by a block or
   /// source of the pass, is not served, or for what is left: a hang-up, an error [RLK-HOST-16]. That costs one system
   /// call for such a descriptor, also for an owned one.

@@ -45,7 +45,7 @@ public final class FoundationHost {
   ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
   ///   - foundationMode: While Foundation's loop runs in another one, this loop is not served.
   ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread or by a callout of either loop,
-  ///     such as `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`. Released with the host.
+  ///     such as `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`; not after `detach()`. Released with the host.
   /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.system` if there is no descriptor left.
   @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
   @discardableResult
@@ -110,7 +110,7 @@ extension FoundationHost {
   /// The descriptor has become readable, or the bell was rung: one pass.
   func serve() {
     isPassedOver = false
-    attempt(isPrepared: false) { if try loop.runPendingWork(in: mode) == .stopped { onStop?() } }
+    attempt(isPrepared: false) { if try loop.runPendingWork(in: mode) == .stopped, isAttached { onStop?() } }
   }
 
   private func attempt(isPrepared next: Bool, _ body: () throws -> Void) {

@@ -210,6 +210,19 @@ final class HostEndTests: XCTestCase {
     CFRunLoopRun()
     host.detach()
   }
+
+  func test_RLK_CF_9_noStopAfterTheHost() throws {
+    let host = try FoundationHost(of: loop) { [log] in log.note("stop") }
+    try loop.assumeOnLoop { [loop, log] local in
+      try local.perform {
+        loop.stop()
+        host.detach()
+        log.note("detached")
+      }
+    }
+    core.turn { log.value.first == "detached" }
+    XCTAssertEqual(log.value, ["detached"])
+  }
 }
 
 /// Swift calls fork(2) unavailable, which a program with one of these tests must.

@@ -49,7 +49,7 @@ public final class GLibHost {
   ///   - priority: As of any GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while the loop
   ///     has work.
   ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a callback of GLib or a callout
-  ///     of the loop, such as `{ g_main_loop_quit(mainLoop) }`. Released with the source.
+  ///     of the loop, such as `{ g_main_loop_quit(mainLoop) }`; not after `detach()`. Released with the source.
   /// - Throws: As `RunLoop.hostDescriptor(in:)`.
   @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
   @discardableResult
@@ -122,7 +122,7 @@ extension GLibHost {
     let wasPrepared = isPrepared
     do {
       isPrepared = false
-      if try loop.runPendingWork(in: mode) == .stopped { onStop?() }
+      if try loop.runPendingWork(in: mode) == .stopped, isAttached { onStop?() }
     } catch RunLoopError.busy {
       isPrepared = wasPrepared
     } catch {

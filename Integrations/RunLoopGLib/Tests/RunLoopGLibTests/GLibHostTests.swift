@@ -312,4 +312,17 @@ final class GLibHostTests: XCTestCase {
     host.detach()
     g_main_loop_unref(mainLoop)
   }
+
+  func test_RLK_GLIB_9_noStopAfterTheHost() throws {
+    let host = try attach { [log] in log.update { $0.append("stop") } }
+    try loop.assumeOnLoop { [loop, log] local in
+      try local.perform {
+        loop.stop()
+        host.detach()
+        log.update { $0.append("detached") }
+      }
+    }
+    context.turn { log.value.first == "detached" }
+    XCTAssertEqual(log.value, ["detached"])
+  }
 }

@@ -1,0 +1,185 @@
+internal import Glibc
+public import NIOCore
+internal import NIOPosix
+public import RunLoopKit
+
+/// A mode of a run loop inside an event loop of SwiftNIO on the same thread: the thread serves both.
+///
+/// ```swift
+/// MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { eventLoop in
+///   do { try NIOHost(of: .main, on: eventLoop) } catch { fatalError("\(error)") }
+/// }  // the main thread serves SwiftNIO, RunLoop.main, DispatchQueue.main and the main actor
+/// ```
+///
+/// SwiftNIO makes at most one pass of the loop each time it has waited for its descriptors, so that neither side starves
+/// the other. While nothing is to be done, both sleep in one wait, and nothing wakes them. The event loop holds the host
+/// until `detach()` or its own end: a program need not keep it.
+///
+/// After each pass the host prepares the loop for its sleep; observers of before-waiting are notified then. What other code
+/// of the thread asks of the loop later, such as a channel handler, takes effect at once if it would from another thread: a
+/// block of `perform`, a timer, a message, `wakeUp()`. A `signal()` alone or an `enqueue` waits for the next pass, as there.
+///
+/// Nesting: a handler or task of the event loop may run the loop. A callout of the loop cannot run the event loop.
+/// - Thread: The loop's own, which is the event loop's, for all members.
+/// - SeeAlso: `RunLoop.prepareToWait(in:)`.
+public final class NIOHost {
+  /// The loop, which the host retains.
+  public let loop: RunLoop
+  /// The mode of `loop` that is served.
+  public let mode: RunLoop.Mode
+  /// The event loop that serves it.
+  public let eventLoop: any EventLoop
+  /// Why the event loop serves this one no more: what the loop, the kernel or SwiftNIO has thrown. Then a line on standard
+  /// error has told of it, and the host is gone, as after `detach()`.
+  public private(set) var failure: (any Error)?
+
+  private let onStop: (() -> Void)?
+  /// Nil: detached, or the event loop has ended.
+  private var watch: Watch?
+  /// SwiftNIO's, which reads the bell. Nil before it is active.
+  private var channel: (any Channel)?
+  /// The loop has been prepared, and not served since.
+  private var isPrepared = false
+
+  /// Attaches a mode of a loop to an event loop, until `detach()`.
+  ///
+  /// SwiftNIO cannot merely watch a descriptor. So all hosts of a process share a thread, `RunLoopNIO`, that sleeps until a
+  /// loop has work; no code of the program runs there. A host has two descriptors of its own.
+  /// - Parameters:
+  ///   - loop: The calling thread's. Retained.
+  ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
+  ///   - eventLoop: The calling thread's, of a `MultiThreadedEventLoopGroup` or of
+  ///     `MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop`.
+  ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a handler or a callout of the
+  ///     loop; not after `detach()`. Released with the host.
+  /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.wrongThread` if the event loop is another thread's;
+  ///   `EventLoopError.unsupportedOperation` if it is of another kind; `.system` if there is no descriptor left, or no room
+  ///   for a thread.
+  @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
+  @discardableResult
+  public init(
+    of loop: RunLoop, in mode: RunLoop.Mode = .default, on eventLoop: any EventLoop, onStop: (() -> Void)? = nil
+  ) throws {
+    let descriptor = try loop.hostDescriptor(in: mode)
+    guard eventLoop.inEventLoop else { throw RunLoopError.wrongThread }
+    guard let bootstrap = NIOPipeBootstrap(validatingGroup: eventLoop) else {
+      throw EventLoopError.unsupportedOperation
+    }
+    self.loop = loop
+    self.mode = mode
+    self.eventLoop = eventLoop
+    self.onStop = onStop
+    let watch = try Watch()
+    try watch.arm(descriptor)
+    let bell = try watch.bell.duplicate()
+    self.watch = watch
+    // The loop is prepared after a first pass, and not here, where a callout of the loop may be under way.
+    watch.bell.ring()
+    Hosts.add(self)
+    attach(bell, by: bootstrap)
+  }
+
+  /// Removes the loop from the event loop. It lives on, waits no more, and can be attached again.
+  ///
+  /// In a child of fork(2) this takes nothing out of the event loop: what that one sleeps on is the parent's, too.
+  /// - Re-entry: Allowed in callouts of the loop, and in handlers and tasks of the event loop.
+  public func detach() {
+    guard watch != nil else { return }
+    watch = nil
+    let channel = channel.take()
+    guard !isForked else { return }
+    Hosts.remove(self)
+    channel?.close(promise: nil)
+    guard isPrepared else { return }
+    isPrepared = false
+    // It fails for a loop that has ended, which waits for nobody.
+    try? loop.cancelWait(in: mode)
+  }
+
+  /// Whether the event loop serves this one.
+  public var isAttached: Bool { watch != nil }
+
+  private var isForked: Bool {
+    do { _ = try loop.hostDescriptor(in: mode) } catch { return error as? RunLoopError == .forked }
+    return false
+  }
+}
+
+// MARK: The channel
+
+extension NIOHost {
+  /// The channel owns the descriptor, unless it fails.
+  private func attach(_ bell: Int32, by bootstrap: NIOPipeBootstrap) {
+    let host = NIOLoopBound(self, eventLoop: eventLoop)
+    bootstrap
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(host.value)) }
+      }
+      .takingOwnershipOfDescriptor(input: bell)
+      .whenComplete { result in
+        switch result {
+        case .success(let channel): host.value.isActive(channel)
+        case .failure(let error):
+          close(bell)
+          host.value.fail(error)
+        }
+      }
+  }
+
+  private func isActive(_ channel: any Channel) {
+    if isAttached { self.channel = channel } else { channel.close(promise: nil) }
+  }
+
+  /// SwiftNIO reads the bell, and so resets it.
+  private final class Handler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let host: NIOHost
+
+    init(_ host: NIOHost) { self.host = host }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { host.serve() }
+
+    func channelInactive(context: ChannelHandlerContext) { host.detach() }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { host.fail(error) }
+  }
+}
+
+// MARK: Passes
+
+extension NIOHost {
+  /// One pass, and the preparation of the event loop's next wait.
+  private func serve() {
+    guard isAttached else { return }
+    do {
+      isPrepared = false
+      if try loop.runPendingWork(in: mode) == .stopped, isAttached { onStop?() }
+    } catch {
+      fail(error)
+    }
+    // The pass has ended the wait in all modes, and what wakes the loop may be for any of them.
+    for host in Hosts.of(loop) { host.prepare() }
+  }
+
+  private func prepare() {
+    guard isAttached else { return }
+    do {
+      isPrepared = true
+      let hasWork = try loop.prepareToWait(in: mode)
+      guard let watch else { return }  // an observer has detached it
+      // Not by a task: those come before what the event loop has got.
+      if hasWork { watch.bell.ring() } else { try watch.arm(loop.hostDescriptor(in: mode)) }
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func fail(_ error: any Error) {
+    guard isAttached else { return }
+    failure = error
+    let text = "RunLoopNIO: the run loop leaves its event loop: \(error)\n"
+    _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    detach()
+  }
+}

@@ -1,0 +1,53 @@
+internal import CEventfd
+internal import Glibc
+internal import RunLoopKit
+
+/// Rings a bell when the loop's descriptor becomes readable. SwiftNIO reads what it waits for, and from that descriptor
+/// nothing can be read: the watchers' thread waits for it.
+final class Watch {
+  let bell: Bell
+  private let thread: RunLoop.Thread
+  private var descriptor: RunLoop.HostDescriptor?
+  private var source: RunLoop.FileDescriptorSource?
+
+  init() throws {
+    thread = try WatchersThread.current()
+    bell = try Bell()
+  }
+
+  deinit { source?.invalidate() }
+
+  /// The bell is rung once: when the descriptor is readable next, or now if it is.
+  func arm(_ descriptor: RunLoop.HostDescriptor) throws {
+    if let source, descriptor == self.descriptor { return try source.setInterest(.readable) }
+    // The number stands for another epoll instance.
+    source?.invalidate()
+    source = try RunLoop.FileDescriptorSource(
+      fileDescriptor: descriptor.fileDescriptor, interest: .readable, trigger: .oneShot
+    ) { [bell] _, _ in bell.ring() }
+    self.descriptor = descriptor
+    try thread.loop!.add(source!)  // it has been started
+  }
+}
+
+/// An eventfd.
+final class Bell: Sendable {
+  private let descriptor: Int32
+
+  init() throws(RunLoopError) {
+    descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+    if descriptor < 0 { throw .system(errno, call: "eventfd") }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// - Thread: Any.
+  func ring() { eventfd_write(descriptor, 1) }
+
+  /// For SwiftNIO, which closes it, maybe before the last ring.
+  func duplicate() throws(RunLoopError) -> Int32 {
+    let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard duplicate >= 0 else { throw .system(errno, call: "fcntl") }
+    return duplicate
+  }
+}

@@ -1,0 +1,316 @@
+import Dispatch
+import Foundation
+import NIOCore
+import NIOPosix
+import RunLoopKit
+import RunLoopNIO
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// RunLoop.main in an event loop on the main thread. Test cases of XCTest run on the main thread.
+final class NIOHostTests: XCTestCase {
+  private let loop = RunLoop.main
+  private let log = Log()
+
+  // MARK: What is served
+
+  func test_RLK_NIO_1_everythingOfTheLoopIsServed() throws {
+    let pipe = Pipe()
+    let reading = pipe.fileHandleForReading.fileDescriptor
+    let source = RunLoop.Source { [log] _ in log.note("source") }
+    let causes: [(String, () throws -> Void)] = [
+      ("block", { [log, loop] in try loop.perform { log.note("block") } }),
+      ("timer", { [log, loop] in try loop.add(RunLoop.Timer(after: .milliseconds(1)) { _ in log.note("timer") }) }),
+      (
+        "source",
+        { [loop] in
+          source.signal()
+          loop.wakeUp()
+        }
+      ),
+      ("descriptor", { pipe.fileHandleForWriting.write(Data([1])) }),
+    ]
+    try turn { [log, loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      try loop.add(source)
+      let descriptor = try RunLoop.FileDescriptorSource(fileDescriptor: reading, interest: .readable) { source, _ in
+        log.note("descriptor")
+        source.invalidate()
+      }
+      try loop.add(descriptor)
+      let left = NIOLoopBound(Box(causes[...]), eventLoop: eventLoop)
+      // Caused by code of the thread, outside of the loop's callouts.
+      @Sendable func next() {
+        eventLoop.execute {
+          guard let (name, cause) = left.value.update({ $0.popFirst() }) else { return eventLoop.end() }
+          let count = log.value.count
+          log.at(count + 1) {
+            XCTAssertEqual(log.value.last, name)
+            next()
+          }
+          do { try cause() } catch { XCTFail("\(error)") }
+        }
+      }
+      next()
+    }
+    XCTAssertEqual(log.value, causes.map(\.0))
+    source.invalidate()
+  }
+
+  func test_RLK_NIO_1_theMainQueueAndTheMainActorAreServed() throws {
+    try turn { [log, loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      log.at(5) { eventLoop.end() }
+      DispatchQueue.main.async { log.note("queue") }
+      Task { @MainActor in
+        log.note("actor")
+        await Task.detached { log.note("pool") }.value
+        log.note("actor again")
+        eventLoop.execute { log.note("event loop") }
+      }
+    }
+    XCTAssertEqual(log.value, ["queue", "actor", "pool", "actor again", "event loop"])
+  }
+
+  /// A loop of each thread of a group.
+  func test_RLK_NIO_1_threadsOfAGroup() throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+    for eventLoop in group.makeIterator() {
+      let loop = try eventLoop.submit {
+        try NIOHost(of: .current, on: eventLoop)
+        return RunLoop.current
+      }.wait()
+      let isOnEventLoop = eventLoop.makePromise(of: Bool.self)
+      try loop.perform { isOnEventLoop.succeed(eventLoop.inEventLoop) }
+      XCTAssertTrue(try isOnEventLoop.futureResult.wait())
+    }
+    try group.syncShutdownGracefully()
+  }
+
+  /// While the event loop sleeps, and just before: nothing else ends the sleep.
+  func test_RLK_NIO_2_noHopOfAnotherThreadIsLost() throws {
+    let count = 2000
+    let served = Box(0)
+    try turn { [loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      @Sendable func serve() {
+        served.update { $0 += 1 }
+        if served.value == count { eventLoop.end() }
+      }
+      Thread.detachNewThread {
+        for number in 1...count {
+          if number.isMultiple(of: 2) {
+            DispatchQueue.main.async { serve() }
+          } else {
+            try? RunLoop.main.perform { serve() }
+          }
+          while number.isMultiple(of: 3), served.value < number { sched_yield() }
+        }
+      }
+    }
+    XCTAssertEqual(served.value, count)
+  }
+
+  func test_RLK_NIO_2_aTimerOfAnotherThreadEndsTheSleep() throws {
+    let timer = RunLoop.Timer(rearmable: .distantFuture) { [log] _ in log.note("timer") }
+    try loop.add(timer)
+    try turn { [log, loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      log.at(1) { eventLoop.end() }
+      Thread.detachNewThread {
+        while !RunLoop.main.isWaiting { sched_yield() }
+        timer.rearm(after: .milliseconds(1))
+      }
+    }
+    XCTAssertEqual(log.value, ["timer"])
+    timer.invalidate()
+  }
+
+  // MARK: Quiet
+
+  func test_RLK_NIO_3_idleWithoutATickOrAPass() throws {
+    let ticks = Ticks()
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1, metricsDelegate: ticks)
+    let eventLoop = group.next()
+    let loop = try eventLoop.submit { () -> RunLoop in
+      try NIOHost(of: .current, on: eventLoop)
+      RunLoop.current.collectsStatistics = true
+      return .current
+    }.wait()
+    let isServed = eventLoop.makePromise(of: Void.self)
+    try loop.perform { isServed.succeed() }
+    try isServed.futureResult.wait()
+    while !loop.isWaiting { sched_yield() }
+    let before = try eventLoop.submit { () -> Int in
+      loop.resetStatistics()
+      return ticks.value
+    }.wait()
+    try eventLoop.scheduleTask(in: .milliseconds(20)) {}.futureResult.wait()
+    let (after, passes) = try eventLoop.submit { (ticks.value, loop.statistics.passes) }.wait()
+    XCTAssertLessThanOrEqual(after - before, 4)
+    XCTAssertEqual(passes, 0)
+    try group.syncShutdownGracefully()
+  }
+
+  // MARK: Neither side starves the other
+
+  func test_RLK_NIO_4_endlessWorkOfTheLoopLetsTheEventLoopRun() throws {
+    let hops = Box(0)
+    var hopsBeside = 0
+    try turn { [loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      @Sendable func hop() {
+        hops.update { $0 += 1 }
+        if hops.value < 1_000_000 { try? RunLoop.main.perform { hop() } }
+      }
+      try loop.perform { hop() }
+      var own = 0
+      Load.begin(on: eventLoop) {
+        own += 1
+        guard own == 20 else { return true }
+        hopsBeside = hops.value
+        eventLoop.end()
+        return false
+      }
+    }
+    XCTAssertLessThanOrEqual(hopsBeside, 41)
+    hops.value = 1_000_000
+    try loop.run(for: .zero)
+  }
+
+  func test_RLK_NIO_4_endlessWorkOfTheEventLoopLetsTheLoopRun() throws {
+    let hops = Box(0)
+    var own = 0
+    try turn { [loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      @Sendable func hop() {
+        hops.update { $0 += 1 }
+        if hops.value < 20 { try? RunLoop.main.perform { hop() } } else { eventLoop.end() }
+      }
+      try loop.perform { hop() }
+      Load.begin(on: eventLoop) {
+        own += 1
+        return hops.value < 20
+      }
+    }
+    XCTAssertLessThanOrEqual(own, 41)
+  }
+
+  // MARK: Nesting
+
+  func test_RLK_NIO_5_theLoopInATaskOfTheEventLoop() throws {
+    try turn { [log, loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      log.at(3) { eventLoop.end() }
+      // Not before the loop sleeps.
+      try loop.perform {
+        eventLoop.execute {
+          onOtherThread { DispatchQueue.main.async { log.note("queue") } }
+          XCTAssertEqual(try? loop.run(for: .seconds(30), returnAfterSourceHandled: true), .handledSource)
+          log.note("over")
+          Thread.detachNewThread {
+            while !RunLoop.main.isWaiting { sched_yield() }
+            try? RunLoop.main.perform { log.note("block") }
+          }
+        }
+      }
+    }
+    XCTAssertEqual(log.value, ["queue", "over", "block"])
+  }
+
+  /// In a callout of the loop the event loop begins, so that the loop cannot be served there.
+  func test_RLK_NIO_5_anEventLoopInACallout() throws {
+    let failure = Box<(any Error)?>(nil)
+    try loop.assumeOnLoop { [loop] local in
+      try local.perform {
+        try? turn { eventLoop in
+          let host = try NIOHost(of: loop, on: eventLoop)
+          // The host's first read comes before this one.
+          Load.begin(on: eventLoop) {
+            guard !host.isAttached else { return true }
+            failure.value = host.failure
+            eventLoop.end()
+            return false
+          }
+        }
+      }
+    }
+    let told = try whatIsToldOnStandardError { try loop.run(for: .zero) }
+    XCTAssertEqual(failure.value as? RunLoopError, .busy)
+    XCTAssertTrue(told.hasPrefix("RunLoopNIO: the run loop leaves its event loop: runPendingWork(in:)"), told)
+  }
+
+  // MARK: Modes, and another epoll instance
+
+  func test_RLK_NIO_9_aHostServesItsMode() throws {
+    try turn { [log, loop] eventLoop in
+      try NIOHost(of: loop, in: .tracking, on: eventLoop)
+      log.at(1) { eventLoop.end() }
+      try loop.perform(in: .default) { log.note("default") }
+      try loop.perform(in: .tracking) { log.note("tracking") }
+    }
+    XCTAssertEqual(log.value, ["tracking"])
+    try loop.run(for: .zero)
+    XCTAssertEqual(log.value, ["tracking", "default"])
+  }
+
+  /// What a callout asks for in the other mode, no descriptor tells.
+  func test_RLK_NIO_9_twoHosts() throws {
+    try turn { [log, loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      try NIOHost(of: loop, in: .tracking, on: eventLoop)
+      @Sendable func hop(_ number: Int) {
+        log.note("block")
+        guard number < 20 else { return eventLoop.end() }
+        try? loop.enqueue(in: number.isMultiple(of: 2) ? .default : .tracking) { hop(number + 1) }
+      }
+      try loop.perform { hop(1) }
+    }
+    XCTAssertEqual(log.value.count, 20)
+  }
+
+  func test_RLK_NIO_9_twoHostsAndAnotherThread() throws {
+    try turn { [log, loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      try NIOHost(of: loop, in: .tracking, on: eventLoop)
+      log.at(200) { eventLoop.end() }
+      Thread.detachNewThread {
+        for number in 1...200 {
+          try? RunLoop.main.perform(in: number.isMultiple(of: 2) ? .default : .tracking) { log.note("block") }
+          while log.value.count < number { sched_yield() }
+        }
+      }
+    }
+    XCTAssertEqual(log.value.count, 200)
+  }
+
+  /// The loop's epoll instance is another one: what the kernel watches has been the old one.
+  func test_RLK_NIO_10_afterARebuild() throws {
+    let pipe = Pipe()
+    try turn { [log, loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      let before = try loop.hostDescriptor()
+      let reading = dup(pipe.fileHandleForReading.fileDescriptor)
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: reading, interest: .readable) { _, _ in }
+      try loop.add(source)
+      log.at(100) { eventLoop.end() }
+      try loop.perform {
+        close(reading)  // before its source is gone, and a duplicate stays
+        source.invalidate()
+        pipe.fileHandleForWriting.write(Data([1]))
+      }
+      Load.begin(on: eventLoop) {
+        guard (try? loop.hostDescriptor()) != before else { return true }
+        Thread.detachNewThread {
+          for number in 1...100 {
+            try? RunLoop.main.perform { log.note("block") }
+            while log.value.count < number { sched_yield() }
+          }
+        }
+        return false
+      }
+    }
+    XCTAssertEqual(log.value.count, 100)
+  }
+}

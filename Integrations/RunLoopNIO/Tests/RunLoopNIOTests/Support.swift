@@ -1,0 +1,135 @@
+import Foundation
+import Glibc
+import NIOCore
+import NIOPosix
+import RunLoopKit
+import RunLoopNIO
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// A value that threads share.
+final class Box<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var stored: Value
+
+  init(_ value: Value) { stored = value }
+
+  var value: Value {
+    get { update { $0 } }
+    set { update { $0 = newValue } }
+  }
+
+  func update<Result>(_ body: (inout Value) -> Result) -> Result { lock.withLock { body(&stored) } }
+}
+
+/// What has happened, in order.
+final class Log: @unchecked Sendable {
+  private let state = Box<(texts: [String], end: (count: Int, call: @Sendable () -> Void)?)>(([], nil))
+
+  var value: [String] { state.value.texts }
+
+  func note(_ text: String) {
+    let end = state.update { state -> (@Sendable () -> Void)? in
+      state.texts.append(text)
+      return state.texts.count == state.end?.count ? state.end?.call : nil
+    }
+    end?()
+  }
+
+  /// Called when so much has happened.
+  func at(_ count: Int, _ call: @escaping @Sendable () -> Void) { state.update { $0.end = (count, call) } }
+}
+
+/// A thread of its own, with a loop or without.
+final class OtherThread {
+  private var id = pthread_t()
+
+  init(_ body: @escaping @Sendable () -> Void) {
+    final class Start {
+      let body: @Sendable () -> Void
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let status = pthread_create(
+      &id, nil,
+      {
+        Unmanaged<Start>.fromOpaque($0!).takeRetainedValue().body()
+        return nil
+      }, Unmanaged.passRetained(Start(body)).toOpaque())
+    precondition(status == 0, "pthread_create: \(status)")
+  }
+
+  func join() { pthread_join(id, nil) }
+}
+
+/// A thread that is waited for.
+func onOtherThread(_ body: @escaping @Sendable () -> Void) { OtherThread(body).join() }
+
+/// Turns the calling thread into an event loop, until somebody ends that. Nothing but what the test does wakes it.
+func turn(_ body: @escaping (any EventLoop) throws -> Void) throws {
+  var failure: (any Error)?
+  MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { eventLoop in
+    do { try body(eventLoop) } catch {
+      failure = error
+      eventLoop.end()
+    }
+  }
+  if let failure { throw failure }
+}
+
+extension EventLoop {
+  /// Closes all channels.
+  func end() { shutdownGracefully { _ in } }
+}
+
+/// A pipe of SwiftNIO's own, which is always readable: work for each wait of the event loop.
+final class Load: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let writing: Int32
+  /// False: no more of it.
+  private let body: () -> Bool
+
+  private init(_ writing: Int32, _ body: @escaping () -> Bool) { (self.writing, self.body) = (writing, body) }
+
+  static func begin(on eventLoop: any EventLoop, _ body: @escaping () -> Bool) {
+    var ends: [Int32] = [0, 0]
+    precondition(pipe(&ends) == 0)
+    let load = NIOLoopBound(Load(ends[1], body), eventLoop: eventLoop)
+    NIOPipeBootstrap(group: eventLoop)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(load.value) }
+      }
+      .takingOwnershipOfDescriptor(input: ends[0])
+      .whenFailure { XCTFail("\($0)") }
+    load.value.feed()
+  }
+
+  private func feed() { write(writing, "x", 1) }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if body() { feed() } else { context.close(promise: nil) }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) { close(writing) }
+}
+
+/// Ticks of an event loop.
+final class Ticks: NIOEventLoopMetricsDelegate {
+  private let count = Box(0)
+
+  var value: Int { count.value }
+
+  func processedTick(info: NIOEventLoopTickInfo) { count.update { $0 += 1 } }
+}
+
+func whatIsToldOnStandardError(_ body: () throws -> Void) throws -> String {
+  let (pipe, saved) = (Pipe(), dup(2))
+  dup2(pipe.fileHandleForWriting.fileDescriptor, 2)
+  let result = Result { try body() }
+  dup2(saved, 2)
+  close(saved)
+  try pipe.fileHandleForWriting.close()
+  try result.get()
+  return String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+}
