@@ -20,7 +20,8 @@
  *   - Handles: `rlk_loop *` and its kin are opaque and counted. What a function writes to a ret_ parameter is the
  *     caller's, who gives it back with the release function of its type. A handle that is a parameter, or the result of
  *     a function, is borrowed. A release function accepts NULL.
- *   - NULL for a loop is the calling thread's loop; NULL for a mode is the default mode.
+ *   - NULL for a loop is the calling thread's loop, and in a child of fork(2) a new one; NULL for a mode is the default
+ *     mode.
  *   - Times are in nanoseconds, on the clock that the declaration names. A date is absolute; RLK_TIME_FOREVER never
  *     comes.
  *   - Callouts: a function and a `context`, which is stored and handed back. `release`, unless it is NULL, is called

@@ -21,8 +21,9 @@ RLK_API int rlk_loop_host_descriptor(rlk_loop *loop, const char *mode, uint64_t 
 
 /**
  * Prepares the loop for the host's wait; to be called before each one. Calls the observers of before-waiting, unless
- * work is pending. A host that does not call rlk_loop_run_pending_work after it calls rlk_loop_cancel_wait. If this
- * call fails, and not by -EBUSY, the loop does not wait in this mode.
+ * work is pending; first, if their last wait has not ended otherwise, those of after-waiting. A host that does not call
+ * rlk_loop_run_pending_work after it calls rlk_loop_cancel_wait. If this call fails, and not by -EBUSY, the loop does
+ * not wait in this mode.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.

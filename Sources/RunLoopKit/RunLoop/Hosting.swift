@@ -104,8 +104,9 @@ extension RunLoop {
   /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-CASE-109]. From its
   /// beginning until `runPendingWork(in:)` the loop counts as waiting in this mode, and a wake or a stop, also by an
   /// observer, is for `runPendingWork(in:)` [RLK-HOST-7]. The host may call it again before that, also for another
-  /// mode; then work for each of them ends the wait [RLK-HOST-17]. A host that calls neither again calls
-  /// `cancelWait(in:)`. If the call throws, and not `.busy`, the loop does not wait in this mode [RLK-HOST-18].
+  /// mode; then work for each of them ends the wait [RLK-HOST-17], and a mode that is prepared anew first hears of
+  /// after-waiting [RLK-HOST-21]. A host that calls neither again calls `cancelWait(in:)`. If the call throws, and not
+  /// `.busy`, the loop does not wait in this mode [RLK-HOST-18].
   ///
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
   /// - Thread: The loop's own. - Blocks: No.
@@ -224,6 +225,11 @@ extension ModePointer {
 
   /// True: call `runPendingWork`.
   fileprivate func findsWorkOrSleeps(on loop: RunLoop) throws(RunLoopError) -> Bool {
+    if loop.owner.hosted.takeTold(self) {
+      // The host has waited, served others than the loop, and waits anew.
+      try notifyHosted(.afterWaiting, on: loop)
+      loop.owner.hosted.phase = .open
+    }
     if try hasHostedWork(on: loop) { return true }
     // Set when the loop was made for its thread (`currentLoop`).
     let scope = loop.owner.scopes!.height

@@ -231,6 +231,24 @@ final class HostLeavingTests: XCTestCase {
     }
   }
 
+  /// A host that has slept, and has served others than the loop, prepares it anew.
+  func test_RLK_HOST_21_aModeThatIsPreparedAnew() {
+    onThread {
+      let (loop, source) = (RunLoop.current, RunLoop.Source { _ in })
+      try loop.add(source)
+      let told = try self.watch(loop)
+      for _ in 0..<3 { XCTAssertFalse(try loop.prepareToWait()) }
+      let wait: [RunLoop.Activity] = [.beforeWaiting, .afterWaiting]
+      XCTAssertEqual(told.value, wait + wait + [.beforeWaiting])
+      // What its observer asks for then is found by the same call.
+      try loop.add(RunLoop.Observer(.afterWaiting, repeats: false) { _, _ in source.signal() })
+      XCTAssertTrue(try loop.prepareToWait())
+      XCTAssertEqual(told.value, wait + wait + wait)
+      try loop.runPendingWork()
+      XCTAssertEqual(told.value, wait + wait + wait)
+    }
+  }
+
   /// In an observer of the preparation, in one of the end, and in a run that the host makes before its sleep.
   func test_RLK_HOST_20_fromInsideOfACallout() {
     func leaves(_ act: @escaping (RunLoop, @escaping @Sendable () -> Void) throws -> Void, line: UInt = #line) {
