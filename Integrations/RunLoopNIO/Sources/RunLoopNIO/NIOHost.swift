@@ -108,19 +108,23 @@ public final class NIOHost {
 // MARK: The channel
 
 extension NIOHost {
-  /// The channel owns the descriptor, unless it fails.
   private func attach(_ bell: Int32, by bootstrap: NIOPipeBootstrap) {
     let host = NIOLoopBound(self, eventLoop: eventLoop)
+    let hasChannel = NIOLoopBoundBox(false, eventLoop: eventLoop)
     bootstrap
       .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(host.value)) }
+        hasChannel.value = true
+        return channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(Handler(host.value))
+        }
       }
       .takingOwnershipOfDescriptor(input: bell)
       .whenComplete { result in
         switch result {
         case .success(let channel): host.value.isActive(channel)
         case .failure(let error):
-          close(bell)
+          // A channel closes its descriptor, also if it fails.
+          if !hasChannel.value { close(bell) }
           host.value.fail(error)
         }
       }

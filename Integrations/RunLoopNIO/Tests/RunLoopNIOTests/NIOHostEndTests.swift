@@ -190,6 +190,30 @@ final class NIOHostEndTests: XCTestCase {
     }
   }
 
+  /// SwiftNIO refuses: an event loop that is about to end takes no channels.
+  func test_RLK_NIO_7_anEventLoopThatEnds() throws {
+    let host = Box<NIOHost?>(nil)
+    let descriptors = Box((before: 0, after: 0))
+    let told = try whatIsToldOnStandardError {
+      try turn { [loop] eventLoop in
+        _ = try loop.hostDescriptor()
+        try NIOHost(of: loop, in: .tracking, on: eventLoop)  // so that the watchers' thread is there
+        eventLoop.execute { eventLoop.end() }
+        Load.begin(on: eventLoop) {
+          true
+        } atEnd: {
+          descriptors.value.before = openDescriptors()
+          do { host.value = try NIOHost(of: loop, on: eventLoop) } catch { XCTFail("\(error)") }
+          descriptors.value.after = openDescriptors()
+        }
+      }
+    }
+    XCTAssertNotNil(host.value?.failure)
+    XCTAssertEqual(host.value?.isAttached, false)
+    XCTAssertTrue(told.hasPrefix("RunLoopNIO: the run loop leaves its event loop: "), told)
+    XCTAssertEqual(descriptors.value.before, descriptors.value.after)
+  }
+
   // MARK: A child of fork(2)
 
   /// What the event loop sleeps on is the parent's, too: a child that took the loop out would take it from its parent.

@@ -89,13 +89,18 @@ final class Load: ChannelInboundHandler {
   private let writing: Int32
   /// False: no more of it.
   private let body: () -> Bool
+  private let atEnd: () -> Void
 
-  private init(_ writing: Int32, _ body: @escaping () -> Bool) { (self.writing, self.body) = (writing, body) }
+  private init(_ writing: Int32, _ body: @escaping () -> Bool, _ atEnd: @escaping () -> Void) {
+    (self.writing, self.body, self.atEnd) = (writing, body, atEnd)
+  }
 
-  static func begin(on eventLoop: any EventLoop, _ body: @escaping () -> Bool) {
+  static func begin(
+    on eventLoop: any EventLoop, _ body: @escaping () -> Bool, atEnd: @escaping () -> Void = {}
+  ) {
     var ends: [Int32] = [0, 0]
     precondition(pipe(&ends) == 0)
-    let load = NIOLoopBound(Load(ends[1], body), eventLoop: eventLoop)
+    let load = NIOLoopBound(Load(ends[1], body, atEnd), eventLoop: eventLoop)
     NIOPipeBootstrap(group: eventLoop)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(load.value) }
@@ -108,10 +113,13 @@ final class Load: ChannelInboundHandler {
   private func feed() { write(writing, "x", 1) }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    if body() { feed() } else { context.close(promise: nil) }
+    if body() { feed() } else if context.channel.isActive { context.close(promise: nil) }
   }
 
-  func channelInactive(context: ChannelHandlerContext) { close(writing) }
+  func channelInactive(context: ChannelHandlerContext) {
+    close(writing)
+    atEnd()
+  }
 }
 
 /// Ticks of an event loop.
