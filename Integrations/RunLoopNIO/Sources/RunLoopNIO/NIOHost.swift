@@ -11,8 +11,8 @@ public import RunLoopKit
 /// }  // the main thread serves SwiftNIO, RunLoop.main, DispatchQueue.main and the main actor
 /// ```
 ///
-/// SwiftNIO makes at most one pass of the loop each time it has waited for its descriptors, so that neither side starves
-/// the other. While nothing is to be done, both sleep in one wait, and nothing wakes them. The event loop holds the host
+/// SwiftNIO makes at most one pass of a mode each time it has polled its descriptors, so that neither side starves the
+/// other. While nothing is to be done, both sleep in one wait, and nothing wakes them. The event loop holds the host
 /// until `detach()` or its own end: a program need not keep it.
 ///
 /// After each pass the host prepares the loop for its sleep; observers of before-waiting are notified then. What other code
@@ -36,10 +36,12 @@ public final class NIOHost {
   private let onStop: (() -> Void)?
   /// Nil: detached, or the event loop has ended.
   private var watch: Watch?
-  /// SwiftNIO's, which reads the bell. Nil before it is active.
+  /// SwiftNIO's, which reads the bell.
   private var channel: (any Channel)?
   /// The loop has been prepared, and not served since.
   private var isPrepared = false
+  /// Of the ends of runs.
+  private var observer: RunLoop.Observer?
 
   /// Attaches a mode of a loop to an event loop, until `detach()`.
   ///
@@ -51,10 +53,13 @@ public final class NIOHost {
   ///   - eventLoop: The calling thread's, of a `MultiThreadedEventLoopGroup` or of
   ///     `MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop`.
   ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a handler or a callout of the
-  ///     loop; not after `detach()`. Released with the host.
+  ///     loop; of each host of the loop, and not after `detach()`. A stop by another thread between a pass and the
+  ///     preparation that follows, or before the first one, is ignored, as by a loop that does not run. Released with the
+  ///     host.
   /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.wrongThread` if the event loop is another thread's;
-  ///   `EventLoopError.unsupportedOperation` if it is of another kind; `.system` if there is no descriptor left, or no room
-  ///   for a thread.
+  ///   `EventLoopError.unsupportedOperation` if it is of another kind; `.busy` if the mode has a host; `.system` if there is
+  ///   no descriptor left, or no room for a thread; what SwiftNIO throws if it takes no channel, such as an event loop that
+  ///   shuts down.
   @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
   @discardableResult
   public init(
@@ -65,10 +70,12 @@ public final class NIOHost {
     guard let bootstrap = NIOPipeBootstrap(validatingGroup: eventLoop) else {
       throw EventLoopError.unsupportedOperation
     }
+    guard !Hosts.all.contains(where: { $0.mode == mode }) else { throw Self.twoHosts(of: mode) }
     self.loop = loop
     self.mode = mode
     self.eventLoop = eventLoop
     self.onStop = onStop
+    try Hosts.prepareList()
     let watch = try Watch()
     try watch.arm(descriptor)
     let bell = try watch.bell.duplicate()
@@ -77,18 +84,31 @@ public final class NIOHost {
     watch.bell.ring()
     Hosts.add(self)
     attach(bell, by: bootstrap)
+    if let failure { throw failure }
+    do { try watchRuns() } catch {
+      detach()
+      throw error
+    }
+  }
+
+  private static func twoHosts(of mode: RunLoop.Mode) -> RunLoopError {
+    RunLoopError(
+      .runLoop, code: RunLoopError.busy.code, call: "NIOHost",
+      "the mode \"\(mode.rawValue)\" of this loop has a host already: detach that one before")
   }
 
   /// Removes the loop from the event loop. It lives on, waits no more, and can be attached again.
   ///
-  /// In a child of fork(2) this takes nothing out of the event loop: what that one sleeps on is the parent's, too.
+  /// In a child of fork(2) this takes nothing out of the event loop: what that one sleeps on is the parent's, too. A child
+  /// must not return to the event loop, which would read what is meant for its parent: it calls exec or `_exit`.
   /// - Re-entry: Allowed in callouts of the loop, and in handlers and tasks of the event loop.
   public func detach() {
     guard watch != nil else { return }
     watch = nil
-    let channel = channel.take()
+    let (channel, observer) = (channel.take(), observer.take())
     guard !isForked else { return }
     Hosts.remove(self)
+    observer?.invalidate()
     channel?.close(promise: nil)
     guard isPrepared else { return }
     isPrepared = false
@@ -125,9 +145,15 @@ extension NIOHost {
         case .failure(let error):
           // A channel closes its descriptor, also if it fails.
           if !hasChannel.value { close(bell) }
-          host.value.fail(error)
+          host.value.channelFails(error)
         }
       }
+  }
+
+  private func channelFails(_ error: any Error) {
+    guard observer == nil else { return fail(error) }
+    failure = error  // for the initialiser to throw
+    detach()
   }
 
   private func isActive(_ channel: any Channel) {
@@ -146,7 +172,7 @@ extension NIOHost {
 
     func channelInactive(context: ChannelHandlerContext) { host.detach() }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { host.fail(error) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { host.channelFails(error) }
   }
 }
 
@@ -156,14 +182,37 @@ extension NIOHost {
   /// One pass, and the preparation of the event loop's next wait.
   private func serve() {
     guard isAttached else { return }
+    var isStopped = false
     do {
       isPrepared = false
-      if try loop.runPendingWork(in: mode) == .stopped, isAttached { onStop?() }
+      isStopped = try loop.runPendingWork(in: mode) == .stopped
     } catch {
       fail(error)
     }
     // The pass has ended the wait in all modes, and what wakes the loop may be for any of them.
-    for host in Hosts.of(loop) { host.prepare() }
+    let hosts = Hosts.all
+    for host in hosts { host.prepare() }
+    // The stop was the loop's, whichever mode was served. A further one is not lost: the loop is prepared.
+    if isStopped { for host in hosts { host.tellOfStop() } }
+  }
+
+  private func tellOfStop() {
+    guard let watch, let onStop else { return }
+    watch.bell.ring()  // what it asks of the loop is found as what a callout asks for
+    onStop()
+  }
+
+  /// A run of the event loop's own code may have replaced the epoll instance, and the watch waits for the old one.
+  private func watchRuns() throws {
+    try loop.assumeOnLoop { local in
+      observer = try local.observer(.exit, order: .max, in: mode) { [weak self] _, _ in self?.runEnds() }
+    }
+    observer?.label = "NIOHost"
+  }
+
+  private func runEnds() {
+    guard let watch, let descriptor = try? loop.hostDescriptor(in: mode) else { return }
+    if descriptor != watch.descriptor { watch.bell.ring() }
   }
 
   private func prepare() {

@@ -7,7 +7,8 @@ internal import RunLoopKit
 final class Watch {
   let bell: Bell
   private let thread: RunLoop.Thread
-  private var descriptor: RunLoop.HostDescriptor?
+  /// What it is armed for.
+  private(set) var descriptor: RunLoop.HostDescriptor?
   private var source: RunLoop.FileDescriptorSource?
 
   init() throws {
@@ -17,13 +18,14 @@ final class Watch {
 
   deinit { source?.invalidate() }
 
-  /// The bell is rung once: when the descriptor is readable next, or now if it is.
+  /// The bell is rung when the descriptor is readable next, or now if it is, and maybe again at further edges.
   func arm(_ descriptor: RunLoop.HostDescriptor) throws {
     if let source, descriptor == self.descriptor { return try source.setInterest(.readable) }
     // The number stands for another epoll instance.
     source?.invalidate()
+    // For edges: a one-shot source leaves the thread's epoll instance, and may find no room there when it comes back.
     source = try RunLoop.FileDescriptorSource(
-      fileDescriptor: descriptor.fileDescriptor, interest: .readable, trigger: .oneShot
+      fileDescriptor: descriptor.fileDescriptor, interest: .readable, trigger: .edge
     ) { [bell] _, _ in bell.ring() }
     self.descriptor = descriptor
     try thread.loop!.add(source!)  // it has been started

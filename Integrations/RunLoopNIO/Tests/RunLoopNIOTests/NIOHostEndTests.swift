@@ -1,7 +1,5 @@
-import CRefusedCalls
 import Foundation
 import NIOCore
-import NIOEmbedded
 import NIOPosix
 import RunLoopKit
 import RunLoopNIO
@@ -9,7 +7,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// How a host ends, what it is told, and what is refused.
+/// How a host ends, and what it is told.
 final class NIOHostEndTests: XCTestCase {
   private let loop = RunLoop.main
   private let log = Log()
@@ -105,21 +103,30 @@ final class NIOHostEndTests: XCTestCase {
     }
   }
 
-  /// Before and after SwiftNIO has made its channel.
+  /// Not for one of many that come and go: other threads open and close some themselves.
   func test_RLK_NIO_6_nothingIsLeftOpen() throws {
     try turn { [loop] eventLoop in
       try NIOHost(of: loop, in: .tracking, on: eventLoop)  // so that the watchers' thread stays
       _ = try loop.hostDescriptor()
-      let before = openDescriptors()
-      for _ in 0..<5 { try NIOHost(of: loop, on: eventLoop).detach() }
-      let host = NIOLoopBound(try NIOHost(of: loop, on: eventLoop), eventLoop: eventLoop)
-      try loop.perform {
-        host.value.detach()
-        eventLoop.execute {
-          while openDescriptors() != before { sched_yield() }  // the watchers' thread may ring its last
-          eventLoop.end()
-        }
+      let (before, count) = (openDescriptors(), 40)
+      for _ in 0..<count { try NIOHost(of: loop, on: eventLoop).detach() }
+      while openDescriptors() >= before + count { sched_yield() }  // the watchers' thread may ring its last
+      @Sendable func attach(_ left: Int) {
+        do {
+          let host = NIOLoopBound(try NIOHost(of: loop, on: eventLoop), eventLoop: eventLoop)
+          try loop.perform {
+            host.value.detach()
+            let observers = "\(loop)".components(separatedBy: "<observer \"NIOHost\"").count - 1
+            XCTAssertEqual(observers, 1)  // the other host's
+            eventLoop.execute {
+              if left > 0 { return attach(left - 1) }
+              while openDescriptors() >= before + count { sched_yield() }
+              eventLoop.end()
+            }
+          }
+        } catch { XCTFail("\(error)") }
       }
+      attach(count)
     }
   }
 
@@ -131,6 +138,10 @@ final class NIOHostEndTests: XCTestCase {
       try NIOHost(of: loop, in: .tracking, on: eventLoop)
       let threads = watchersThreads()
       XCTAssertEqual(threads.count, 1)
+      var (own, wanted) = (sigset_t(), sigset_t())
+      pthread_sigmask(SIG_SETMASK, nil, &own)
+      sigemptyset(&wanted)
+      XCTAssertEqual(memcmp(&own, &wanted, 128), 0, "signals are blocked on the thread of the host")
       let mask = try XCTUnwrap(threads.first?.split(separator: "\n").first { $0.hasPrefix("SigBlk:") })
       let blocked = try XCTUnwrap(UInt64(mask.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16))
       for signal in [SIGINT, SIGTERM, SIGCHLD, SIGUSR1] { XCTAssertNotEqual(blocked & 1 << UInt64(signal - 1), 0) }
@@ -139,104 +150,19 @@ final class NIOHostEndTests: XCTestCase {
     while watchersThreads().count > 0 { sched_yield() }
   }
 
-  // MARK: Refused
-
-  func test_RLK_NIO_7_whatIsRefused() throws {
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    let eventLoop = group.next()
-    XCTAssertThrowsError(try NIOHost(of: loop, on: eventLoop)) { XCTAssertEqual($0 as? RunLoopError, .wrongThread) }
-    let other = try eventLoop.submit { [loop] in
-      Result { _ = try NIOHost(of: loop, on: eventLoop) }.mapError { $0 as! RunLoopError }
-    }.wait()
-    XCTAssertThrowsError(try other.get()) { XCTAssertEqual($0 as? RunLoopError, .wrongThread) }
-    let common = try eventLoop.submit {
-      Result { _ = try NIOHost(of: .current, in: .common, on: eventLoop) }.mapError { $0 as! RunLoopError }
-    }.wait()
-    XCTAssertThrowsError(try common.get()) { XCTAssertEqual($0 as? RunLoopError, .commonModeNotRunnable) }
-    XCTAssertThrowsError(try NIOHost(of: loop, on: EmbeddedEventLoop())) {
-      XCTAssertEqual($0 as? EventLoopError, .unsupportedOperation)
-    }
-    try group.syncShutdownGracefully()
-  }
-
-  /// A sandbox, and a system that has nothing left: the error says what to do, and nothing is lost.
-  func test_RLK_NIO_7_aKernelThatRefuses() throws {
-    let refusals: [(call: Int, operation: Int32, number: Int32, name: String, remedy: String)] = [
-      (call_eventfd, -1, EMFILE, "eventfd", "RLIMIT_NOFILE"),
-      (call_epoll_ctl, Int32(epoll_add), ENOSPC, "epoll_ctl", "max_user_watches"),
-      (call_fcntl, F_DUPFD_CLOEXEC, EMFILE, "fcntl", "RLIMIT_NOFILE"),
-    ]
-    for refusal in refusals {
-      let error = Box<(any Error)?>(nil)
-      let descriptors = Box((before: 0, after: 0))
-      onOtherThread {
-        try? turn { eventLoop in
-          do {
-            _ = try RunLoop.current.hostDescriptor()
-            try NIOHost(of: .current, in: .tracking, on: eventLoop)  // so that the watchers' thread is there
-            descriptors.value.before = openDescriptors()
-            XCTAssertEqual(refuse_call(Int32(refusal.call), refusal.operation, refusal.number), 0)
-            defer { descriptors.value.after = openDescriptors() }
-            try NIOHost(of: .current, on: eventLoop)
-          } catch let thrown { error.value = thrown }
-          eventLoop.end()
-        }
-      }
-      let thrown = try XCTUnwrap(error.value as? RunLoopError, refusal.name)
-      XCTAssertEqual(thrown.errno, refusal.number)
-      XCTAssertTrue("\(thrown)".contains(refusal.name), "\(thrown)")
-      XCTAssertTrue("\(thrown)".contains(refusal.remedy), "\(thrown)")
-      XCTAssertEqual(descriptors.value.before, descriptors.value.after)
-    }
-  }
-
-  /// SwiftNIO refuses: an event loop that is about to end takes no channels.
-  func test_RLK_NIO_7_anEventLoopThatEnds() throws {
-    let host = Box<NIOHost?>(nil)
-    let descriptors = Box((before: 0, after: 0))
-    let told = try whatIsToldOnStandardError {
-      try turn { [loop] eventLoop in
-        _ = try loop.hostDescriptor()
-        try NIOHost(of: loop, in: .tracking, on: eventLoop)  // so that the watchers' thread is there
-        eventLoop.execute { eventLoop.end() }
-        Load.begin(on: eventLoop) {
-          true
-        } atEnd: {
-          descriptors.value.before = openDescriptors()
-          do { host.value = try NIOHost(of: loop, on: eventLoop) } catch { XCTFail("\(error)") }
-          descriptors.value.after = openDescriptors()
+  /// The event loop does not serve the loop, and work waits: that thread sleeps.
+  func test_RLK_NIO_11_itRingsAndSleeps() throws {
+    try turn { [loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      Thread.detachNewThread {
+        while !RunLoop.main.isWaiting { sched_yield() }
+        eventLoop.execute {
+          let before = sleepsOfTheWatchersThread()
+          onOtherThread { try? RunLoop.main.perform { eventLoop.end() } }
+          while sleepsOfTheWatchersThread() == before { sched_yield() }
         }
       }
     }
-    XCTAssertNotNil(host.value?.failure)
-    XCTAssertEqual(host.value?.isAttached, false)
-    XCTAssertTrue(told.hasPrefix("RunLoopNIO: the run loop leaves its event loop: "), told)
-    XCTAssertEqual(descriptors.value.before, descriptors.value.after)
-  }
-
-  // MARK: A child of fork(2)
-
-  /// What the event loop sleeps on is the parent's, too: a child that took the loop out would take it from its parent.
-  func test_RLK_NIO_7_aChildDetachesAndTheParentGoesOn() throws {
-    try turn { [log, loop] eventLoop in
-      let host = try NIOHost(of: loop, on: eventLoop)
-      log.at(1) { eventLoop.end() }
-      Load.begin(on: eventLoop) {
-        guard loop.isWaiting else { return true }
-        let child = forkProcess()
-        if child == 0 {
-          alarm(20)
-          host.detach()
-          _exit(host.isAttached ? 1 : 7)
-        }
-        var status: Int32 = 0
-        XCTAssertEqual(waitpid(child, &status, 0), child)
-        XCTAssertEqual(status, 7 << 8)
-        Thread.detachNewThread { try? RunLoop.main.perform { log.note("block") } }
-        return false
-      }
-    }
-    XCTAssertEqual(log.value, ["block"])
   }
 
   // MARK: Stops
@@ -266,6 +192,34 @@ final class NIOHostEndTests: XCTestCase {
     XCTAssertEqual(log.value, ["stop"])
   }
 
+  /// Also one by itself: the loop is prepared then.
+  func test_RLK_NIO_8_eachHostIsToldOfEachStop() throws {
+    try turn { [log, loop] eventLoop in
+      @Sendable func told(_ name: String) {
+        log.note(name)
+        if log.value.count == 6 { eventLoop.end() } else if name == "tracking" { loop.stop() }
+      }
+      try NIOHost(of: loop, on: eventLoop) { told("default") }
+      try NIOHost(of: loop, in: .tracking, on: eventLoop) { told("tracking") }
+      try NIOHost(of: loop, in: "NIOHostEndTests.silent", on: eventLoop)
+      try loop.perform { [loop] in loop.stop() }
+    }
+    XCTAssertEqual(log.value, ["default", "tracking", "default", "tracking", "default", "tracking"])
+  }
+
+  /// As what a callout asks for.
+  func test_RLK_NIO_8_whatItAsksForIsServed() throws {
+    try turn { [loop] eventLoop in
+      let source = RunLoop.Source { source in
+        source.invalidate()
+        eventLoop.end()
+      }
+      try loop.add(source)
+      try NIOHost(of: loop, on: eventLoop) { source.signal() }
+      try loop.perform { [loop] in loop.stop() }
+    }
+  }
+
   /// Who has detached the host in the same callout hears nothing.
   func test_RLK_NIO_8_noStopAfterTheHost() throws {
     try turn { [log, loop] eventLoop in
@@ -280,10 +234,6 @@ final class NIOHostEndTests: XCTestCase {
   }
 }
 
-private func openDescriptors() -> Int {
-  (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
-}
-
 /// What /proc says of them.
 private func watchersThreads() -> [String] {
   let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
@@ -291,8 +241,6 @@ private func watchersThreads() -> [String] {
     .filter { $0.hasPrefix("Name:\tRunLoopNIO\n") }
 }
 
-/// Swift calls fork(2) unavailable, which a program with one of these tests must.
-private func forkProcess() -> pid_t {
-  typealias Fork = @convention(c) () -> pid_t
-  return unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
+private func sleepsOfTheWatchersThread() -> Substring? {
+  watchersThreads().first?.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }
 }

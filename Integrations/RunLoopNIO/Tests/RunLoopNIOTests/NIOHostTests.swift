@@ -129,6 +129,7 @@ final class NIOHostTests: XCTestCase {
 
   // MARK: Quiet
 
+  /// Of some times one in which nothing of before is left to do: the only tick is the one that ends it.
   func test_RLK_NIO_3_idleWithoutATickOrAPass() throws {
     let ticks = Ticks()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1, metricsDelegate: ticks)
@@ -141,14 +142,18 @@ final class NIOHostTests: XCTestCase {
     let isServed = eventLoop.makePromise(of: Void.self)
     try loop.perform { isServed.succeed() }
     try isServed.futureResult.wait()
-    while !loop.isWaiting { sched_yield() }
-    let before = try eventLoop.submit { () -> Int in
-      loop.resetStatistics()
-      return ticks.value
-    }.wait()
-    try eventLoop.scheduleTask(in: .milliseconds(20)) {}.futureResult.wait()
-    let (after, passes) = try eventLoop.submit { (ticks.value, loop.statistics.passes) }.wait()
-    XCTAssertLessThanOrEqual(after - before, 4)
+    let least = eventLoop.makePromise(of: (ticks: Int, passes: Int).self)
+    @Sendable func measure(_ times: Int, _ soFar: (ticks: Int, passes: Int)) {
+      let before = (ticks: ticks.value, passes: loop.statistics.passes)
+      eventLoop.scheduleTask(in: .milliseconds(20)) {
+        let now = (ticks: ticks.value - before.ticks, passes: loop.statistics.passes - before.passes)
+        let found = now < soFar ? now : soFar
+        if times == 1 { least.succeed(found) } else { measure(times - 1, found) }
+      }
+    }
+    eventLoop.execute { measure(5, (.max, .max)) }
+    let (tickCount, passes) = try least.futureResult.wait()
+    XCTAssertEqual(tickCount, 1)
     XCTAssertEqual(passes, 0)
     try group.syncShutdownGracefully()
   }
@@ -241,6 +246,44 @@ final class NIOHostTests: XCTestCase {
     XCTAssertTrue(told.hasPrefix("RunLoopNIO: the run loop leaves its event loop: runPendingWork(in:)"), told)
   }
 
+  /// That run has replaced the epoll instance: nobody watches the new one, and nobody serves the loop.
+  func test_RLK_NIO_5_aRunThatReplacesTheEpollInstance() throws {
+    try turn { [log, loop] eventLoop in
+      try NIOHost(of: loop, on: eventLoop)
+      let rounds = 100
+      log.at(rounds) { eventLoop.end() }
+      @Sendable func round(_ number: Int) {
+        do {
+          let before = try loop.hostDescriptor()
+          let pipe = Pipe()
+          let reading = dup(pipe.fileHandleForReading.fileDescriptor)
+          let source = try RunLoop.FileDescriptorSource(fileDescriptor: reading, interest: .readable) { _, _ in }
+          try loop.add(source)
+          close(reading)  // before its source is gone, and a duplicate stays
+          source.invalidate()
+          pipe.fileHandleForWriting.write(Data([1]))
+          while try loop.hostDescriptor() == before { try loop.run(for: .zero) }
+        } catch { XCTFail("\(error)") }
+        Thread.detachNewThread {
+          while !RunLoop.main.isWaiting { sched_yield() }
+          try? RunLoop.main.perform {
+            log.note("block")
+            if number < rounds { next(number + 1) }
+          }
+        }
+      }
+      /// When the loop is asleep, so that nothing but this run can lose the watch.
+      @Sendable func next(_ number: Int) {
+        Thread.detachNewThread {
+          while !RunLoop.main.isWaiting { sched_yield() }
+          eventLoop.execute { round(number) }
+        }
+      }
+      next(1)
+    }
+    XCTAssertEqual(log.value.count, 100)
+  }
+
   // MARK: Modes, and another epoll instance
 
   func test_RLK_NIO_9_aHostServesItsMode() throws {
@@ -268,6 +311,46 @@ final class NIOHostTests: XCTestCase {
       try loop.perform { hop(1) }
     }
     XCTAssertEqual(log.value.count, 20)
+  }
+
+  /// One that leaves takes nothing from the others.
+  func test_RLK_NIO_9_oneOfThreeLeaves() throws {
+    for leaver in 0..<3 {
+      let log = Log()
+      try turn { [loop] eventLoop in
+        let modes: [RunLoop.Mode] = [.default, .tracking, "NIOHostTests.third"]
+        let hosts = try modes.map { try NIOHost(of: loop, in: $0, on: eventLoop) }
+        let bound = NIOLoopBound(hosts[leaver], eventLoop: eventLoop)
+        let others = modes.filter { $0 != modes[leaver] }
+        log.at(20) { eventLoop.end() }
+        try loop.perform(in: modes[leaver]) {
+          eventLoop.execute {
+            bound.value.detach()
+            Thread.detachNewThread {
+              for number in 0..<20 {
+                try? RunLoop.main.perform(in: others[number % 2]) { log.note("block") }
+                while log.value.count <= number { sched_yield() }
+              }
+            }
+          }
+        }
+      }
+      XCTAssertEqual(log.value.count, 20)
+    }
+  }
+
+  func test_RLK_NIO_9_aModeHasOneHost() throws {
+    try turn { [loop] eventLoop in
+      let host = try NIOHost(of: loop, on: eventLoop)
+      XCTAssertThrowsError(try NIOHost(of: loop, on: eventLoop)) {
+        XCTAssertEqual($0 as? RunLoopError, .busy)
+        XCTAssertTrue("\($0)".contains("kCFRunLoopDefaultMode"), "\($0)")
+      }
+      XCTAssertTrue(host.isAttached)
+      host.detach()
+      XCTAssertNoThrow(try NIOHost(of: loop, on: eventLoop))
+      eventLoop.end()
+    }
   }
 
   func test_RLK_NIO_9_twoHostsAndAnotherThread() throws {

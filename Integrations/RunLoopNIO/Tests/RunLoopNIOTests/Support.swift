@@ -141,3 +141,7 @@ func whatIsToldOnStandardError(_ body: () throws -> Void) throws -> String {
   try result.get()
   return String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
 }
+
+func openDescriptors() -> Int {
+  (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
+}
