@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -144,8 +145,12 @@ static int system_poll(void *context, int fd, int events) {
 static int system_readable_bytes(void *context, int fd) {
     (void)context;
     int count = 0;
+    char byte;
     int status = status_of(ioctl(fd, FIONREAD, &count));
-    return status < 0 ? status : count;
+    if (status >= 0)
+        return count;
+    ssize_t size = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT); /* a family of sockets without FIONREAD */
+    return size >= 0 ? (int)size : status;
 }
 
 static int system_counter_empties(void *context, int fd) {

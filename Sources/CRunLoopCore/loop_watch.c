@@ -110,8 +110,11 @@ int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
     if (is_removed(watch))
         return -ENOENT;
     rlc_loop_end_blind_skips(loop);
-    if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
-        return rlc_port_set_change_interest(loop->set, &watch->port, interest & (RLC_READABLE | RLC_WRITABLE));
+    if (rlc_port_has(&watch->port, RLC_PORT_MEMBER)) {
+        bool is_served = !SLIST_EMPTY(&loop->frames) && SLIST_FIRST(&loop->frames)->watch == watch;
+        return (is_served ? rlc_port_set_change_served_interest : rlc_port_set_change_interest)(
+            loop->set, &watch->port, interest & (RLC_READABLE | RLC_WRITABLE));
+    }
     watch->port.interest = (uint8_t)(interest & (RLC_READABLE | RLC_WRITABLE));
     if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
         return 0;

@@ -31,6 +31,7 @@ int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_po
     rlc_slot_table_init(&set->ports, record_size);
     set->fork_generation = rlc_fork_generation();
     set->epoll_fd = fd;
+    set->edge_fd = -1;
     *ret_set = set;
     return 0;
 }
@@ -38,7 +39,10 @@ int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_po
 void rlc_port_set_destroy(rlc_port_set *set) {
     if (set == NULL)
         return;
-    if (!rlc_port_set_is_forked(set))
+    bool is_ours = !rlc_port_set_is_forked(set);
+    if (is_ours && set->edge_fd >= 0)
+        set->kernel->close(set->kernel->context, set->edge_fd);
+    if (is_ours)
         set->kernel->close(set->kernel->context, set->epoll_fd);
     const rlc_kernel *memory = rlc_memory_of(set->kernel);
     rlc_slot_table_finish(&set->ports, memory);
@@ -104,6 +108,8 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     rlc_port *older = rlc_port_set_owner(set, port->fd);
     if (older != NULL && older->kind == RLC_PORT_HINT && port->kind != RLC_PORT_HINT)
         return -EBADF; /* other code has closed fd, and the number is a hint's by now: a hint is not taken over */
+    if (port->fd == set->edge_fd)
+        return -EBADF; /* nor is the edge set */
     rlc_port_set_link(set, port);
     if (older != NULL)
         rlc_port_note_sharing(port);
@@ -113,6 +119,8 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
         return status;
     }
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, true);
+    if (older != NULL && rlc_port_has(older, RLC_PORT_EDGES))
+        rlc_port_set_take_over_edges(set, port, older);
     if (port->kind == RLC_PORT_HINT)
         set->hint_count++;
     atomic_fetch_add(&set->changes, 1);
@@ -123,6 +131,7 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
 __attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_port *owner) {
     rlc_port_note_sharing(owner);
     rlc_port_set_renew(set, owner);
+    rlc_port_set_update_edges(set, owner);
 }
 
 int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
@@ -131,7 +140,9 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     rlc_port *earlier = owner == port ? rlc_port_owner_from(SLIST_NEXT(port, older), port->fd) : NULL;
     if (earlier == NULL) {
         rlc_port_set_drop(set, port);
+        rlc_port_set_drop_edges(set, port);
     } else {
+        rlc_port_set_pass_edges(set, port, earlier);
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
         rlc_port_note_sharing(earlier);
         status = rlc_port_set_update(set, earlier); /* its failure is the earlier one's: lost, or to be tried again */
@@ -139,7 +150,8 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     if (port->kind == RLC_PORT_HINT)
         set->hint_count--;
     rlc_port_set_unlink(set, port);
-    rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNWATCHED, false);
+    rlc_port_assign(
+        port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNWATCHED | RLC_PORT_EDGES | RLC_PORT_END, false);
     if (owner != NULL && owner != port)
         register_without(set, owner);
     atomic_fetch_add(&set->changes, 1);

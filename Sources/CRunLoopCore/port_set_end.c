@@ -1,4 +1,4 @@
-/* A readiness event that says more than "you may read or write", or that may be stale: hang-ups, errors. */
+/* A readiness event that says more than "you may read or write", or that may be stale: hang-ups and errors, the ends. */
 #include "port_set_internal.h"
 
 #include <assert.h>
@@ -7,8 +7,6 @@
 static_assert(
     EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP && EPOLLPRI == POLLPRI,
     "one vocabulary");
-
-enum { ENDED = EPOLLHUP | EPOLLRDHUP };
 
 void rlc_port_set_suspend(rlc_port_set *set, rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_SUSPENDED, true);
@@ -23,75 +21,71 @@ static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
         ready |= RLC_WRITABLE;
     if ((events & EPOLLPRI) != 0)
         ready |= RLC_PRIORITY;
-    if (rlc_port_has(port, RLC_PORT_READ_ENDED))
-        ready &= ~(uint32_t)RLC_READABLE;
     ready &= port->interest;
-    if ((events & ENDED) != 0 && !rlc_port_has(port, RLC_PORT_READ_ENDED))
-        ready |= RLC_HANGUP;
-    if ((events & EPOLLHUP) != 0)
+    if ((events & (EPOLLHUP | EPOLLRDHUP)) != 0)
         ready |= RLC_HANGUP;
     if ((events & EPOLLERR) != 0)
         ready |= RLC_ERROR;
     return ready;
 }
 
-static bool has_unread(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
-    if ((port->interest & RLC_READABLE) == 0 || (events & EPOLLIN) == 0)
-        return false;
-    return set->kernel->readable_bytes(set->kernel->context, port->fd) > 0;
-}
-
-/** Suspends a port that has ended, so that a hang-up, which never goes away, is reported once. */
-static void settle_ended(rlc_port_set *set, rlc_port *port, uint32_t events) {
-    bool reads_only = (events & EPOLLHUP) == 0;
-    if (reads_only && (port->interest & RLC_WRITABLE) != 0) {
-        rlc_port_assign(port, RLC_PORT_READ_ENDED, true);
-        rlc_port_set_renew(set, port);
-    } else {
-        rlc_port_set_suspend(set, port);
-    }
-}
-
 /**
- * The present readiness. If poll(2) fails, the fetched event counts as true: no second edge would report it
- * [RLC-TAKE-6].
+ * The present readiness, with an error that was fetched: files that report a change by an error do so once, to whoever
+ * asks first. If poll(2) fails, the fetched event counts as true: no second edge would report it [RLC-TAKE-6].
  */
 static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
     int events = set->kernel->poll(set->kernel->context, port->fd, (int)rlc_port_asked_events(port));
     if (events < 0)
         return fetched;
-    return (events & POLLNVAL) != 0 ? 0 : (uint32_t)events;
+    return (events & POLLNVAL) != 0 ? 0 : (uint32_t)events | (fetched & EPOLLERR);
+}
+
+/** Level-triggered as it is registered, or edge-triggered: what lasts is settled when there is nothing else. */
+uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* a pressure trigger's poll takes its event */
+    if (!is_believed && !is_gone_if_asked)
+        events = look_again(set, port, events);
+    if (rlc_port_has(port, RLC_PORT_READ_ENDED))
+        events &= ~(uint32_t)(EPOLLIN | EPOLLRDHUP); /* the edge set reports these */
+    else
+        rlc_port_assign(port, RLC_PORT_TOLD, false);
+    uint32_t ready = ready_bits(port, events);
+    if (ready == 0 || (events & RLC_ENDS) == 0)
+        return ready;
+    if (!rlc_port_set_has_more(set, port, events & ~(uint32_t)EPOLLOUT))
+        rlc_port_set_settle(set, port, events);
+    return ready;
+}
+
+bool rlc_port_goes_on(rlc_port *port, uint32_t events) {
+    bool was_half = rlc_port_has(port, RLC_PORT_HALF);
+    rlc_port_assign(port, RLC_PORT_HALF, (events & RLC_ENDS) == EPOLLRDHUP);
+    return was_half && rlc_port_has(port, RLC_PORT_QUIET) && (events & RLC_ENDS) == (EPOLLHUP | EPOLLRDHUP);
 }
 
 /**
- * A hang-up with nothing left to read ends a port. An error without one may pass (a datagram that was refused) or stay
- * (a pipe without readers): it is reported once, and the port is edge-triggered until the error is gone.
+ * An edge is either more than an end, which makes the port level-triggered again, or an end that has begun since the
+ * last report.
  */
-uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
-    bool was_in_error = rlc_port_has(port, RLC_PORT_IN_ERROR);
-    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* a pressure trigger's poll takes its event */
-    if ((!is_believed && !is_gone_if_asked) || was_in_error)
-        events = look_again(set, port, events);
-    bool is_in_error = (events & EPOLLERR) != 0;
-    if (was_in_error && !is_in_error) {
-        rlc_port_assign(port, RLC_PORT_IN_ERROR, false);
-        rlc_port_set_renew(set, port);
-    }
-    uint32_t ready = ready_bits(port, events);
-    if (ready == 0 || (events & (ENDED | EPOLLERR)) == 0)
-        return ready;
-    if (has_unread(set, port, events)) {
-        if (was_in_error && is_in_error)
-            rlc_port_set_renew(set, port); /* no edge will report the bytes that are left */
-        return ready;
-    }
-    if ((events & ENDED) != 0) {
-        settle_ended(set, port, events);
-        return ready;
-    }
-    if (was_in_error)
+uint32_t rlc_port_set_examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+    if (rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED)) {
+        rlc_port *owner = rlc_port_set_registrant(set, port);
+        rlc_port_assign(port, RLC_PORT_MISSED, true);
+        if (owner != NULL)
+            rlc_port_set_update_edges(set, owner);
         return 0;
-    rlc_port_assign(port, RLC_PORT_IN_ERROR, true);
-    rlc_port_set_renew(set, port);
+    }
+    if (!is_believed)
+        events = (events & RLC_ENDS) | look_again(set, port, events);
+    uint32_t ready = ready_bits(port, events);
+    if (ready == 0 || (events & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, events)) {
+        rlc_port_set_revive(set, port);
+        return ready;
+    }
+    if (rlc_port_goes_on(port, events))
+        return 0;
+    if (rlc_port_has(port, RLC_PORT_READ_ENDED) && (events & (EPOLLHUP | EPOLLERR)) != 0)
+        rlc_port_set_settle(set, port, events);
+    port->told = port->interest;
     return ready;
 }

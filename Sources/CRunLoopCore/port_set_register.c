@@ -6,12 +6,11 @@
 static uint32_t events_of(const rlc_port *port) {
     if (port->kind != RLC_PORT_READINESS)
         return EPOLLIN | EPOLLET;
-    bool is_edge = rlc_port_has(port, RLC_PORT_IN_ERROR) || (port->interest & RLC_EDGE) != 0;
-    return rlc_port_asked_events(port) | (is_edge ? EPOLLET : 0);
+    return rlc_port_asked_events(port) | ((port->interest & RLC_EDGE) != 0 ? EPOLLET : 0);
 }
 
 static bool is_out(const rlc_port *port) {
-    return rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED | RLC_PORT_ORPHAN);
+    return rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED | RLC_PORT_ORPHAN | RLC_PORT_QUIET);
 }
 
 /** What all that share the owner's number want together; edge-triggered if all are. False if all of them are out. */

@@ -28,7 +28,10 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
             return status;
         }
     }
-    return 0;
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = RLC_EDGE_SET_BITS};
+    if (set->edge_fd < 0)
+        return 0;
+    return set->kernel->epoll_control(set->kernel->context, epoll_fd, EPOLL_CTL_ADD, set->edge_fd, &event);
 }
 
 /** A new epoll description behind the old number: the only way to drop a registration that no number reaches. */
@@ -56,7 +59,8 @@ void rlc_port_set_drop_strays(rlc_port_set *set) {
         return;
     for (uint32_t i = set->cursor; i < set->fetched; i++) {
         rlc_token token = {.bits = set->batch->events[i].data.u64};
-        if (rlc_port_set_live(set, token) != NULL || delete_by_number(set, token))
+        bool is_edge_set = token.bits == RLC_EDGE_SET_BITS;
+        if (is_edge_set || rlc_port_set_live(set, token) != NULL || delete_by_number(set, token))
             continue;
         (void)rebuild(
             set); /* failed, it has changed nothing: the stray is still there, and its next event comes here again */

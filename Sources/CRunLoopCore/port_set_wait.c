@@ -38,6 +38,7 @@ void rlc_port_set_offer_batch(rlc_port_set *set, uint32_t members) {
         return; /* the old one serves as well */
     set->next_capacity = (uint16_t)capacity;
     rlc_memory_free(memory, atomic_exchange(&set->next_batch, batch));
+    atomic_store(&set->has_chores, true);
 }
 
 /* ---- waiting: the owner's thread, without the lock ---- */
@@ -58,19 +59,15 @@ bool rlc_kit_has_fetched_all(const rlc_port_set *set) {
     return set->fetched < set->batch->capacity;
 }
 
-/* Apart, so that the usual wait saves fewer registers. */
-__attribute__((noinline)) static void move_into_larger_batch(rlc_port_set *set) {
+static void move_into_larger_batch(rlc_port_set *set) {
     rlc_batch *larger = atomic_exchange(&set->next_batch, NULL);
+    if (larger == NULL)
+        return;
     rlc_memory_free(rlc_memory_of(set->kernel), set->batch);
     set->batch = larger;
 }
 
-int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
-    assert(!rlc_port_set_holds_batch(set)); /* waiting now would overwrite events that were not taken */
-    if (rlc_port_set_is_forked(set))
-        return -ECHILD;
-    if (atomic_load_explicit(&set->next_batch, memory_order_relaxed) != NULL)
-        move_into_larger_batch(set);
+static inline int fetch(rlc_port_set *set, uint64_t deadline_ns) {
     set->changes_at_wait = atomic_load(&set->changes);
     const rlc_kernel *kernel = set->kernel;
     rlc_batch *batch = set->batch;
@@ -80,6 +77,26 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
     set->is_fresh = true;
     set->is_trusted = false;
     return count;
+}
+
+/** Apart, so that the usual wait saves fewer registers. */
+__attribute__((noinline)) static int fetch_with_chores(rlc_port_set *set, uint64_t deadline_ns) {
+    atomic_store(&set->has_chores, false);
+    move_into_larger_batch(set);
+    uint64_t until_ns = rlc_port_set_limit_wait(set, deadline_ns);
+    int count = fetch(set, until_ns);
+    if (count > 0)
+        set->has_looked = false;
+    return count == 0 && until_ns != deadline_ns ? -EINTR : count;
+}
+
+int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
+    assert(!rlc_port_set_holds_batch(set)); /* waiting now would overwrite events that were not taken */
+    if (rlc_port_set_is_forked(set))
+        return -ECHILD;
+    if (atomic_load_explicit(&set->has_chores, memory_order_relaxed))
+        return fetch_with_chores(set, deadline_ns);
+    return fetch(set, deadline_ns);
 }
 
 /* ---- taking, under the lock: counters ---- */
@@ -120,7 +137,7 @@ static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
             rlc_port_set_renew(set, port);
         return size > 0 ? RLC_READABLE : RLC_READABLE | RLC_ERROR;
     }
-    rlc_port_set_suspend(set, port);
+    rlc_port_assign(port, RLC_PORT_TOLD, true); /* setting the interest looks again; another writer makes an edge */
     return size == 0 ? RLC_HANGUP : RLC_ERROR;
 }
 
@@ -129,11 +146,26 @@ static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
 static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
     rlc_port_assign(port, RLC_PORT_RENEWED, false); /* its next event is of a later fetch */
     uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
-    if (ready == 0)
+    if ((events & RLC_EVENT_OF_EDGE) != 0)
+        ready = rlc_port_set_examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE, is_believed);
+    else if (ready == 0)
         ready = rlc_port_set_examine(set, port, events, is_believed);
     if ((port->interest & RLC_ONE_SHOT) != 0 && ready != 0)
         rlc_port_set_suspend(set, port);
     return ready;
+}
+
+/** What the event says to this one of the members that share its number; 0: nothing. */
+static uint32_t events_for(const rlc_port *port, uint32_t events) {
+    if ((events & RLC_EVENT_OF_EDGE) != 0) {
+        uint32_t watched = rlc_port_edge_events(port);
+        uint32_t its_events = events & (watched | EPOLLHUP | EPOLLERR) & ~RLC_EVENT_OF_EDGE;
+        return watched == 0 || its_events == 0 ? 0 : its_events | RLC_EVENT_OF_EDGE;
+    }
+    if (rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED | RLC_PORT_QUIET))
+        return 0;
+    /* It gets no event that only the others are interested in: a half-closed peer is no hang-up for a writer. */
+    return events & (rlc_port_asked_events(port) | EPOLLHUP | EPOLLERR);
 }
 
 /**
@@ -149,15 +181,13 @@ __attribute__((noinline)) static rlc_port *take_shared(
     while (true) {
         rlc_port *oldest = NULL;
         for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
-            if (!rlc_port_has(port, RLC_PORT_REPORTED | RLC_PORT_MUTED | RLC_PORT_SUSPENDED))
+            if (!rlc_port_has(port, RLC_PORT_REPORTED) && events_for(port, events) != 0)
                 oldest = port;
         }
         if (oldest == NULL)
             return NULL;
         rlc_port_assign(oldest, RLC_PORT_REPORTED, true);
-        /* It gets no event that only the others are interested in: a half-closed peer is no hang-up for a writer. */
-        uint32_t its_events = events & (rlc_port_asked_events(oldest) | EPOLLHUP | EPOLLERR);
-        uint32_t ready = take_readiness(set, oldest, its_events, is_believed);
+        uint32_t ready = take_readiness(set, oldest, events_for(oldest, events), is_believed);
         if (ready == 0)
             continue;
         *ret_ready = ready;
@@ -167,11 +197,21 @@ __attribute__((noinline)) static rlc_port *take_shared(
 
 /* ---- taking: any ---- */
 
+/** The port of the event at the cursor, or NULL. One of the edge set takes the place of that set's own. */
+static rlc_port *port_at_cursor(rlc_port_set *set) {
+    struct epoll_event *event = &set->batch->events[set->cursor];
+    if (event->data.u64 == RLC_EDGE_SET_BITS && !rlc_port_set_fetch_edge(set, event))
+        return NULL;
+    if ((event->events & RLC_EVENT_OF_EDGE) != 0)
+        return rlc_port_set_edge_port(set, event);
+    return rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
+}
+
 static rlc_port *take_fetched(rlc_port_set *set, uint32_t *ret_ready) {
     bool is_fresh = rlc_port_set_begin_taking(set);
     while (rlc_port_set_holds_batch(set)) {
+        rlc_port *port = port_at_cursor(set);
         struct epoll_event event = set->batch->events[set->cursor];
-        rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event.data.u64});
         bool is_believed = is_fresh || set->is_trusted;
         if (port != NULL && rlc_port_has(port, RLC_PORT_SHARED)) {
             port = take_shared(set, port, event.events, is_believed, ret_ready);
@@ -181,9 +221,10 @@ static rlc_port *take_fetched(rlc_port_set *set, uint32_t *ret_ready) {
         set->cursor++;
         if (port == NULL)
             continue;
+        is_believed |= rlc_port_is_believed(port, event.events) || (event.events & RLC_EVENT_OF_EDGE) != 0;
         uint32_t ready = RLC_READABLE;
         if (port->kind == RLC_PORT_READINESS)
-            ready = take_readiness(set, port, event.events, is_believed || rlc_port_is_believed(port, event.events));
+            ready = take_readiness(set, port, event.events, is_believed);
         else if (port->kind == RLC_PORT_COUNTER)
             ready = take_counter(set, port);
         if (ready == 0)
@@ -198,6 +239,8 @@ static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
     if (!atomic_load(&set->has_unwatched))
         return NULL;
     *ret_ready = RLC_ERROR | RLC_UNWATCHED;
+    if (atomic_load(&set->has_hidden))
+        rlc_port_set_look_behind_ends(set);
     return rlc_port_set_take_unwatched(set);
 }
 

@@ -98,5 +98,18 @@ bool rlc_kit_has_fetched_all(const rlc_port_set *set);
  */
 void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned);
 
+/**
+ * Changes the interest of a member in its own callout, as rlc_port_set_set_interest does, but does not report again the
+ * end that the callout was called with, unless the interest has become larger [RLC-END-8].
+ *
+ * @param set      The set.
+ * @param token    From rlc_port_set_insert.
+ * @param interest As for rlc_port_set_set_interest.
+ * @return As rlc_port_set_set_interest.
+ *
+ * Thread: [locked].  Cost: one system call; none if nothing changes.
+ */
+int rlc_kit_set_served_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
+
 RLC_END_DECLS
 #endif

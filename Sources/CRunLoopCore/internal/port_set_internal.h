@@ -17,11 +17,11 @@ enum { RLC_BATCH_MIN = 4, RLC_BATCH_MAX = 128 };
 enum {
     RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's token. */
     RLC_PORT_MUTED = 2,
-    RLC_PORT_SUSPENDED = 4,     /**< Suspended: it has ended, and was reported. set_interest resumes it. */
+    RLC_PORT_SUSPENDED = 4,     /**< One-shot, and reported: set_interest arms it again. */
     RLC_PORT_ORPHAN = 8,        /**< Its number was closed, and may belong to another file. */
     RLC_PORT_EMPTIES = 16,      /**< A counter that one read empties. */
-    RLC_PORT_READ_ENDED = 32,   /**< End of file was reported; still waits to write. */
-    RLC_PORT_IN_ERROR = 64,     /**< An error without hang-up was reported: edge-triggered until it is gone. */
+    RLC_PORT_READ_ENDED = 32,   /**< The end of the file was reported: the edge set watches reading. */
+    RLC_PORT_QUIET = 64,        /**< An end that lasts was reported: only the edge set watches the port. */
     RLC_PORT_BLOCKS = 128,      /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
     RLC_PORT_MEMBER = 256,      /**< Enrolled. */
     RLC_PORT_PENDING = 512,     /**< rlc_loop's: waits for the next pass to enroll it. */
@@ -31,7 +31,23 @@ enum {
     RLC_PORT_SEEN = 8192,       /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
     RLC_PORT_KNOWN = 16384,     /**< So has RLC_PORT_EMPTIES. */
     RLC_PORT_UNWATCHED = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
+    RLC_PORT_TOLD = 1 << 16,    /**< The last report was an end with nothing left to read. `told` is its interest. */
+    RLC_PORT_EDGES = 1 << 17,   /**< Of the owner: the edge set knows the number under this port's token. */
+    RLC_PORT_MISSED = 1 << 18,  /**< The edge set has reported it while it was muted or suspended. */
+    RLC_PORT_HALF = 1 << 19,    /**< The end that was reported: the peer has stopped writing, and no more. */
 };
+
+/** Of an end: what a port that is level-triggered again has none of. */
+enum { RLC_PORT_END = RLC_PORT_READ_ENDED | RLC_PORT_QUIET | RLC_PORT_TOLD | RLC_PORT_MISSED | RLC_PORT_HALF };
+
+/** What the kernel says of an end. */
+enum { RLC_ENDS = EPOLLHUP | EPOLLRDHUP | EPOLLERR };
+
+/** In the batch: the event is of the edge set. epoll_wait(2) never returns this bit. */
+#define RLC_EVENT_OF_EDGE ((uint32_t)EPOLLET)
+
+/** What the edge set itself is in epoll. No slot has the number. */
+#define RLC_EDGE_SET_BITS UINT64_MAX
 
 /** Of a member of a set without an rlc_loop. That one's bits of the same value are for ports that are no members. */
 enum {
@@ -47,7 +63,8 @@ typedef struct rlc_port {
     void *context;
     int fd; /**< Kept until the record is claimed anew: see delete_by_number. */
     uint8_t kind, interest;
-    uint16_t state;
+    uint8_t told; /**< The interest with which RLC_PORT_TOLD was reported. */
+    uint32_t state;
     union {
         SLIST_ENTRY(rlc_port) older; /**< Of a member: in the same bucket. */
         rlc_slot_link link;          /**< Of others: free for the owner's use. */
@@ -74,12 +91,17 @@ struct rlc_port_set {
     bool is_fresh; /**< Nothing has been taken since the wait that fetched the batch. The owner's thread only. */
     /** Its events are reported as they were fetched: rlc_loop's pass is not over yet. The owner's thread only. */
     bool is_trusted;
+    /** The next wait has more to do: a larger batch, or a look at quiet ports. */
+    _Atomic bool has_chores;
+    _Atomic bool has_hidden; /**< A port is quiet that waits to write: see port_set_edges.c. */
+    bool has_looked;         /**< The last wait has looked at these. The owner's thread only. */
     uint32_t bucket_count;
     const rlc_kernel *kernel;
     rlc_slot_table ports;
     rlc_port_bucket *buckets;
     uint32_t fork_generation;
     int epoll_fd;
+    int edge_fd; /**< The edge set, or -1. */
     uint16_t hint_count;
     uint16_t next_capacity;   /**< Of the largest batch made so far. Under the lock. */
     _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
@@ -100,7 +122,7 @@ static inline bool rlc_port_has(const rlc_port *port, unsigned state) {
 }
 
 static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) {
-    port->state = (uint16_t)(is_set ? port->state | state : port->state & ~state);
+    port->state = is_set ? port->state | state : port->state & ~state;
 }
 
 /** The epoll events of a readiness port's interest. */
@@ -140,6 +162,8 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port);
 
 /** As rlc_port_set_set_interest. [locked] */
 int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
+/** The same in the port's own callout: what that was called with is not reported again. [locked] */
+int rlc_port_set_change_served_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
 /** As rlc_port_set_set_muted. [locked] */
 int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted);
 
@@ -198,6 +222,36 @@ int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /** Deletes its registration, if it has one. */
 void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
 
+/* ---- ports that wait for an end to end: port_set_edges.c ---- */
+
+/**
+ * A port was reported with an end that may last. If it does, the port is quiet from now on: the edge set watches it, and
+ * each of its events is news. If epoll refuses, take reports so.
+ */
+void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events);
+/** The port is level-triggered again, so that epoll reports its present readiness. */
+void rlc_port_set_revive(rlc_port_set *set, rlc_port *port);
+/** The edge set watches the owner's number as the state of its members asks. */
+void rlc_port_set_update_edges(rlc_port_set *set, rlc_port *owner);
+/** A new owner of the number of `older`, which was the owner: of its edges, too, if they share the number. */
+void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *older);
+/** The owner leaves its number to the earlier member. */
+void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlier);
+/** Deletes the number of the owner from the edge set, if it is there. */
+void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner);
+/** Puts the oldest event of the edge set in the place of its own. False if there is none. */
+bool rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event);
+/** The port of an event of the edge set, or NULL. */
+rlc_port *rlc_port_set_edge_port(const rlc_port_set *set, const struct epoll_event *event);
+/** What the edge set watches a port for; 0: it does not. */
+uint32_t rlc_port_edge_events(const rlc_port *port);
+/** An end of these events hides something that the port waits for. */
+bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32_t events);
+/** Asks the kernel about the quiet ports that wait to write: no edge tells them that an error was taken. */
+void rlc_port_set_look_behind_ends(rlc_port_set *set);
+/** How long the wait may last that begins now: not at all, if it has to look at these. */
+uint64_t rlc_port_set_limit_wait(rlc_port_set *set, uint64_t deadline_ns);
+
 /* ---- members that epoll does not watch, though it should: port_set_unwatched.c ---- */
 
 /**
@@ -243,6 +297,10 @@ void rlc_port_set_drop_strays(rlc_port_set *set);
  * nothing. What has ended or is in error is registered accordingly.
  */
 uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed);
+/** The same of an event of the edge set. */
+uint32_t rlc_port_set_examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed);
+/** These events of the edge set only complete an end: a peer that had stopped writing has left. */
+bool rlc_port_goes_on(rlc_port *port, uint32_t events);
 /** Suspends the port until its interest is set. */
 void rlc_port_set_suspend(rlc_port_set *set, rlc_port *port);
 
@@ -253,7 +311,7 @@ void rlc_port_set_suspend(rlc_port_set *set, rlc_port *port);
 static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t events) {
     if ((events & ~(uint32_t)(EPOLLIN | EPOLLOUT)) != 0)
         return 0;
-    if (rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_IN_ERROR | RLC_PORT_SHARED))
+    if (rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_TOLD | RLC_PORT_SHARED))
         return 0;
     uint32_t ready = ((events & EPOLLIN) != 0 ? RLC_READABLE : 0) | ((events & EPOLLOUT) != 0 ? RLC_WRITABLE : 0);
     return ready & port->interest;
@@ -264,7 +322,7 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
 /** Its registration changes: the event that is fetched already, if there is one, is to be verified [RLC-OWN-2]. */
 static inline void rlc_port_note_renewal(rlc_port *port) {
     static_assert(RLC_PORT_RENEWED == RLC_PORT_OWNED << 1, "one bit beside the other");
-    port->state |= (uint16_t)((port->state & RLC_PORT_OWNED) << 1);
+    port->state |= (port->state & RLC_PORT_OWNED) << 1;
 }
 
 /**

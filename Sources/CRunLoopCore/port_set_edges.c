@@ -1,0 +1,327 @@
+/*
+ * Ports that were reported with an end, a hang-up or an error, which lasts. Level-triggered they would be reported for
+ * ever. So a second epoll set, the edge set, watches them edge-triggered until they are more than ended. It is a member
+ * of the first one.
+ *
+ * It is a set of its own because a registration reports what is true when it is made. That report is taken out of the
+ * edge set before the port's callout runs. So each later event of it is news, also if the callout has taken an error and
+ * caused the next one.
+ */
+#include "port_set_internal.h"
+
+#include <errno.h>
+#include <poll.h>
+
+enum { DRAINED_AT_ONCE = 8 };
+
+/* ---- what it watches ---- */
+
+uint32_t rlc_port_edge_events(const rlc_port *port) {
+    if (rlc_port_has(port, RLC_PORT_ORPHAN | RLC_PORT_MISSED))
+        return 0;
+    if (rlc_port_has(port, RLC_PORT_QUIET))
+        return rlc_port_asked_events(port) | EPOLLET;
+    return rlc_port_has(port, RLC_PORT_READ_ENDED) ? EPOLLIN | EPOLLRDHUP | EPOLLET : 0;
+}
+
+static uint32_t all_edge_events(const rlc_port *owner) {
+    uint32_t events = 0;
+    for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
+        events |= rlc_port_edge_events(port);
+    return events;
+}
+
+/** Its number is registered edge-triggered as it is: no end makes it spin. */
+static bool is_edge_triggered(const rlc_port *owner) {
+    bool is_edge = true;
+    for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
+        is_edge &= (port->interest & RLC_EDGE) != 0;
+    return is_edge;
+}
+
+bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
+    bool reads = (port->interest & RLC_READABLE) != 0 && (events & EPOLLIN) != 0;
+    if (reads && (events & (EPOLLHUP | EPOLLRDHUP)) == 0)
+        return true;
+    if (reads && set->kernel->readable_bytes(set->kernel->context, port->fd) > 0)
+        return true;
+    if ((port->interest & RLC_PRIORITY) != 0 && (events & (EPOLLPRI | EPOLLERR)) == EPOLLPRI)
+        return true;
+    return (port->interest & RLC_WRITABLE) != 0 && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) == EPOLLOUT;
+}
+
+/* ---- the set ---- */
+
+static int control(const rlc_port_set *set, int operation, const rlc_port *owner, uint32_t events) {
+    struct epoll_event event = {.events = events, .data.u64 = rlc_slot_token(&owner->slot).bits};
+    return set->kernel->epoll_control(set->kernel->context, set->edge_fd, operation, owner->fd, &event);
+}
+
+static int make_edge_set(rlc_port_set *set) {
+    const rlc_kernel *kernel = set->kernel;
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = RLC_EDGE_SET_BITS};
+    if (set->edge_fd >= 0)
+        return 0;
+    int fd = kernel->epoll_create(kernel->context);
+    if (fd < 0)
+        return fd;
+    int status = kernel->epoll_control(kernel->context, set->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+    if (status < 0) {
+        kernel->close(kernel->context, fd);
+        return status;
+    }
+    rlc_port_set_lose(set, fd); /* members of the number: it was closed */
+    set->edge_fd = fd;
+    return 0;
+}
+
+rlc_port *rlc_port_set_edge_port(const rlc_port_set *set, const struct epoll_event *event) {
+    rlc_port *port = rlc_slot_table_find(&set->ports, (rlc_token){.bits = event->data.u64});
+    return port != NULL && rlc_port_has(port, RLC_PORT_EDGES) ? port : NULL;
+}
+
+void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner) {
+    if (!rlc_port_has(owner, RLC_PORT_EDGES))
+        return;
+    rlc_port_assign(owner, RLC_PORT_EDGES, false);
+    if (!rlc_port_set_is_forked(set))
+        (void)control(set, EPOLL_CTL_DEL, owner, 0); /* fails if the number was closed: a stray shows itself */
+}
+
+/** All members of the number are level-triggered again. */
+static void leave_edges(rlc_port_set *set, rlc_port *owner) {
+    for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
+        rlc_port_assign(port, RLC_PORT_END, false);
+    rlc_port_set_drop_edges(set, owner);
+    rlc_port_set_renew(set, owner);
+}
+
+/** Those who were in it begin anew with another one: a registration has outlived its member, or the set was closed. */
+static void forget_edge_set(rlc_port_set *set, bool is_closed) {
+    const rlc_kernel *kernel = set->kernel;
+    struct epoll_event unused = {.events = 0};
+    for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
+        rlc_port *port = rlc_slot_table_at(&set->ports, slot);
+        if (rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_EDGES))
+            leave_edges(set, port);
+    }
+    if (!is_closed) {
+        (void)kernel->epoll_control(kernel->context, set->epoll_fd, EPOLL_CTL_DEL, set->edge_fd, &unused);
+        kernel->close(kernel->context, set->edge_fd);
+    }
+    set->edge_fd = -1;
+}
+
+/** The number has news, which are reported when its members are level-triggered again. */
+static void pass_news(rlc_port_set *set, rlc_port *owner, uint32_t events) {
+    bool is_watched = false;
+    for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
+        uint32_t watched = rlc_port_edge_events(port);
+        bool has_news = (events & (watched | EPOLLHUP | EPOLLERR)) != 0 && !rlc_port_goes_on(port, events);
+        if (watched != 0 && has_news)
+            rlc_port_assign(port, RLC_PORT_END, false);
+        is_watched |= watched != 0 && !has_news;
+    }
+    if (!is_watched)
+        rlc_port_set_drop_edges(set, owner);
+    rlc_port_set_renew(set, owner);
+}
+
+bool rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event) {
+    if (set->edge_fd < 0 || set->kernel->epoll_wait(set->kernel->context, set->edge_fd, event, 1, 0) <= 0) {
+        event->data.u64 = RLC_EDGE_SET_BITS;
+        return false;
+    }
+    event->events |= RLC_EVENT_OF_EDGE;
+    rlc_port *owner = rlc_port_set_edge_port(set, event);
+    if (owner == NULL)
+        forget_edge_set(set, false);
+    else if (all_edge_events(owner) == 0)
+        rlc_port_set_drop_edges(set, owner); /* level-triggered again since */
+    return true;
+}
+
+/**
+ * Takes all events out of the edge set: those of `owner`, or 0. A port that another one is of has news, which is
+ * reported when it is level-triggered again.
+ */
+static uint32_t drain(rlc_port_set *set, const rlc_port *owner) {
+    struct epoll_event events[DRAINED_AT_ONCE];
+    uint32_t its_events = 0;
+    int count;
+    do {
+        count = set->kernel->epoll_wait(set->kernel->context, set->edge_fd, events, DRAINED_AT_ONCE, 0);
+        for (int i = 0; i < count; i++) {
+            rlc_port *port = rlc_port_set_edge_port(set, &events[i]);
+            if (port == NULL)
+                continue;
+            if (port == owner)
+                its_events |= events[i].events;
+            else if (all_edge_events(port) == 0)
+                rlc_port_set_drop_edges(set, port);
+            else
+                pass_news(set, port, events[i].events);
+        }
+    } while (count == DRAINED_AT_ONCE);
+    return its_events;
+}
+
+static int add_or_change(rlc_port_set *set, const rlc_port *owner) {
+    int status = make_edge_set(set);
+    if (status < 0)
+        return status;
+    status = control(set, EPOLL_CTL_MOD, owner, all_edge_events(owner));
+    return status == -ENOENT ? control(set, EPOLL_CTL_ADD, owner, all_edge_events(owner)) : status;
+}
+
+/** Registers what its members ask for, and takes what that reports: epoll's events of the moment. 0: none; or -errno. */
+static int register_edges(rlc_port_set *set, rlc_port *owner) {
+    struct epoll_event unused;
+    bool had_set = set->edge_fd >= 0;
+    int status = add_or_change(set, owner);
+    bool may_be_closed = had_set && (status == -EBADF || status == -EINVAL);
+    if (may_be_closed && set->kernel->epoll_wait(set->kernel->context, set->edge_fd, &unused, 1, 0) < 0) {
+        forget_edge_set(set, true);
+        status = add_or_change(set, owner);
+    }
+    if (status < 0)
+        return status;
+    rlc_port_assign(owner, RLC_PORT_EDGES, true);
+    return (int)drain(set, owner);
+}
+
+void rlc_port_set_update_edges(rlc_port_set *set, rlc_port *owner) {
+    if (!rlc_port_has(owner, RLC_PORT_EDGES) || rlc_port_set_is_forked(set))
+        return;
+    if (all_edge_events(owner) == 0) {
+        rlc_port_set_drop_edges(set, owner);
+        return;
+    }
+    (void)drain(set, NULL); /* what its other members have news of is not lost */
+    if (rlc_port_has(owner, RLC_PORT_EDGES) && register_edges(set, owner) < 0)
+        leave_edges(set, owner);
+}
+
+void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *older) {
+    bool is_sharer = rlc_port_older_sharer(port) == older;
+    (void)drain(set, NULL);
+    if (!rlc_port_has(older, RLC_PORT_EDGES))
+        return; /* it had news */
+    int status = control(set, is_sharer ? EPOLL_CTL_MOD : EPOLL_CTL_DEL, port, all_edge_events(older));
+    rlc_port_assign(older, RLC_PORT_EDGES, false);
+    if (status < 0) { /* the number was closed and opened again: the older members are the former file's */
+        while ((older = rlc_port_owner_from(SLIST_NEXT(port, older), port->fd)) != NULL) {
+            rlc_port_set_orphan(set, older);
+            rlc_port_set_note_unwatched(set, older);
+        }
+        rlc_port_note_sharing(port);
+    } else if (is_sharer) {
+        rlc_port_assign(port, RLC_PORT_EDGES, true);
+        (void)drain(set, port);
+    } else {
+        rlc_port_assign(older, RLC_PORT_END, false);
+    }
+}
+
+void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlier) {
+    if (!rlc_port_has(port, RLC_PORT_EDGES) || rlc_port_set_is_forked(set))
+        return;
+    (void)drain(set, NULL);
+    if (!rlc_port_has(port, RLC_PORT_EDGES))
+        return;
+    rlc_port_assign(port, RLC_PORT_EDGES, false);
+    rlc_port_assign(earlier, RLC_PORT_EDGES, true);
+    if (all_edge_events(earlier) == 0)
+        rlc_port_set_drop_edges(set, earlier);
+    else if (register_edges(set, earlier) < 0)
+        leave_edges(set, earlier);
+}
+
+/* ---- into it and out of it ---- */
+
+void rlc_port_set_revive(rlc_port_set *set, rlc_port *port) {
+    rlc_port_assign(port, RLC_PORT_END, false);
+    rlc_port_set_renew(set, port);
+}
+
+/** epoll does not take it as it has to be watched: then not at all, since it would spin. */
+static void refuse(rlc_port_set *set, rlc_port *owner) {
+    rlc_port_set_drop_edges(set, owner);
+    rlc_port_set_drop(set, owner);
+    for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
+        rlc_port_assign(port, RLC_PORT_END, false);
+        rlc_port_set_note_unwatched(set, port);
+    }
+}
+
+void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
+    rlc_port *owner = rlc_port_set_registrant(set, port);
+    if (owner == NULL)
+        return; /* an orphan */
+    if (rlc_port_has(owner, RLC_PORT_EDGES))
+        (void)drain(set, NULL); /* what the others have news of is not taken for the repetition */
+    bool still_writes = (events & (EPOLLHUP | EPOLLERR)) == 0 && (port->interest & RLC_WRITABLE) != 0;
+    port->told = port->interest;
+    rlc_port_assign(port, RLC_PORT_END, false);
+    rlc_port_assign(port, (events & RLC_ENDS) == EPOLLRDHUP ? RLC_PORT_TOLD | RLC_PORT_HALF : RLC_PORT_TOLD, true);
+    if (is_edge_triggered(owner))
+        return;
+    rlc_port_assign(port, still_writes ? RLC_PORT_READ_ENDED : RLC_PORT_QUIET, true);
+    int status = register_edges(set, owner);
+    if (status == -EBADF || status == -ENOENT || status == -EPERM) {
+        rlc_port_set_lose(set, port->fd);
+    } else if (status < 0) {
+        refuse(set, owner);
+    } else if (((uint32_t)status & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, (uint32_t)status)) {
+        rlc_port_assign(port, RLC_PORT_END, false); /* it is gone again, or something came: level-triggered as before */
+        rlc_port_set_update_edges(set, owner);
+    } else {
+        rlc_port_set_renew(set, port);
+        if (!still_writes && (port->interest & RLC_WRITABLE) != 0) {
+            set->has_looked = false;
+            atomic_store(&set->has_hidden, true);
+            atomic_store(&set->has_chores, true);
+        }
+    }
+}
+
+/* ---- quiet ports that wait to write ---- */
+
+/*
+ * When an error is taken, no edge tells that the descriptor can be written: it could be before, as far as epoll is
+ * concerned. So the loop looks at such ports itself, before each wait.
+ */
+
+static bool is_hidden(const rlc_port *port) {
+    return rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_MEMBER) && rlc_port_has(port, RLC_PORT_QUIET) &&
+           (port->interest & RLC_WRITABLE) != 0;
+}
+
+void rlc_port_set_look_behind_ends(rlc_port_set *set) {
+    bool has_hidden = false;
+    for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
+        rlc_port *port = rlc_slot_table_at(&set->ports, slot);
+        if (!is_hidden(port))
+            continue;
+        int events = set->kernel->poll(set->kernel->context, port->fd, POLLOUT);
+        if (events >= 0 && (events & (POLLHUP | POLLERR | POLLNVAL)) == 0)
+            rlc_port_set_revive(set, port);
+        has_hidden |= is_hidden(port);
+    }
+    atomic_store(&set->has_hidden, has_hidden);
+    if (has_hidden)
+        atomic_store(&set->has_chores, true);
+}
+
+uint64_t rlc_port_set_limit_wait(rlc_port_set *set, uint64_t deadline_ns) {
+    if (!atomic_load(&set->has_hidden))
+        return deadline_ns;
+    atomic_store(&set->has_chores, true);
+    if (set->has_looked) {
+        set->has_looked = deadline_ns == 0; /* what follows a sleep may take an error */
+        return deadline_ns;
+    }
+    set->has_looked = true;
+    atomic_store(&set->has_unwatched, true); /* so that take looks, under the lock */
+    return 0;
+}
