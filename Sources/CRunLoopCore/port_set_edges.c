@@ -16,8 +16,8 @@ enum { DRAINED_AT_ONCE = 8 };
 
 /* ---- what it watches ---- */
 
-uint32_t rlc_port_edge_events(const rlc_port *port) {
-    if (rlc_port_has(port, RLC_PORT_ORPHAN | RLC_PORT_MISSED))
+static uint32_t edge_events_of(const rlc_port *port) {
+    if (rlc_port_has(port, RLC_PORT_ORPHAN))
         return 0;
     if (rlc_port_has(port, RLC_PORT_QUIET))
         return rlc_port_asked_events(port) | EPOLLET;
@@ -27,7 +27,7 @@ uint32_t rlc_port_edge_events(const rlc_port *port) {
 static uint32_t all_edge_events(const rlc_port *owner) {
     uint32_t events = 0;
     for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
-        events |= rlc_port_edge_events(port);
+        events |= edge_events_of(port);
     return events;
 }
 
@@ -75,7 +75,7 @@ static int make_edge_set(rlc_port_set *set) {
     return 0;
 }
 
-rlc_port *rlc_port_set_edge_port(const rlc_port_set *set, const struct epoll_event *event) {
+static rlc_port *edge_port(const rlc_port_set *set, const struct epoll_event *event) {
     rlc_port *port = rlc_slot_table_find(&set->ports, (rlc_token){.bits = event->data.u64});
     return port != NULL && rlc_port_has(port, RLC_PORT_EDGES) ? port : NULL;
 }
@@ -116,7 +116,7 @@ static void forget_edge_set(rlc_port_set *set, bool is_closed) {
 static void pass_news(rlc_port_set *set, rlc_port *owner, uint32_t events) {
     bool is_watched = false;
     for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
-        uint32_t watched = rlc_port_edge_events(port);
+        uint32_t watched = edge_events_of(port);
         bool has_news = (events & (watched | EPOLLHUP | EPOLLERR)) != 0 && !rlc_port_goes_on(port, events);
         if (watched != 0 && has_news)
             rlc_port_assign(port, RLC_PORT_END, false);
@@ -125,20 +125,24 @@ static void pass_news(rlc_port_set *set, rlc_port *owner, uint32_t events) {
     if (!is_watched)
         rlc_port_set_drop_edges(set, owner);
     rlc_port_set_renew(set, owner);
+    set->has_news = true;
 }
 
-bool rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event) {
-    if (set->edge_fd < 0 || set->kernel->epoll_wait(set->kernel->context, set->edge_fd, event, 1, 0) <= 0) {
-        event->data.u64 = RLC_EDGE_SET_BITS;
-        return false;
-    }
+rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event) {
+    if (set->edge_fd < 0 || set->kernel->epoll_wait(set->kernel->context, set->edge_fd, event, 1, 0) <= 0)
+        return NULL;
+    rlc_port *port = edge_port(set, event);
+    uint32_t events = event->events;
     event->events |= RLC_EVENT_OF_EDGE;
-    rlc_port *owner = rlc_port_set_edge_port(set, event);
-    if (owner == NULL)
+    if (port == NULL)
         forget_edge_set(set, false);
-    else if (all_edge_events(owner) == 0)
-        rlc_port_set_drop_edges(set, owner); /* level-triggered again since */
-    return true;
+    else if (all_edge_events(port) == 0)
+        rlc_port_set_drop_edges(set, port); /* level-triggered again since */
+    else if (rlc_port_has(port, RLC_PORT_SHARED | RLC_PORT_MUTED | RLC_PORT_SUSPENDED))
+        pass_news(set, port, events);
+    else
+        return port;
+    return NULL;
 }
 
 /**
@@ -152,7 +156,7 @@ static uint32_t drain(rlc_port_set *set, const rlc_port *owner) {
     do {
         count = set->kernel->epoll_wait(set->kernel->context, set->edge_fd, events, DRAINED_AT_ONCE, 0);
         for (int i = 0; i < count; i++) {
-            rlc_port *port = rlc_port_set_edge_port(set, &events[i]);
+            rlc_port *port = edge_port(set, &events[i]);
             if (port == NULL)
                 continue;
             if (port == owner)

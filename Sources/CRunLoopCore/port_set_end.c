@@ -67,16 +67,7 @@ bool rlc_port_goes_on(rlc_port *port, uint32_t events) {
  * An edge is either more than an end, which makes the port level-triggered again, or an end that has begun since the
  * last report.
  */
-uint32_t rlc_port_set_examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
-    if (rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED)) {
-        rlc_port *owner = rlc_port_set_registrant(set, port);
-        rlc_port_assign(port, RLC_PORT_MISSED, true);
-        if (owner != NULL)
-            rlc_port_set_update_edges(set, owner);
-        return 0;
-    }
-    if (!is_believed)
-        events = (events & RLC_ENDS) | look_again(set, port, events);
+uint32_t rlc_port_set_examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events) {
     uint32_t ready = ready_bits(port, events);
     if (ready == 0 || (events & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, events)) {
         rlc_port_set_revive(set, port);

@@ -41,7 +41,7 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
 int rlc_port_set_change_served_interest(rlc_port_set *set, rlc_port *port, uint32_t interest) {
     enum { OTHER = RLC_EDGE | RLC_ONE_SHOT | RLC_SHARED };
     bool is_new = (interest & ~(uint32_t)port->told) != 0 || ((interest ^ port->interest) & OTHER) != 0;
-    bool is_told = rlc_port_has(port, RLC_PORT_TOLD) && !rlc_port_has(port, RLC_PORT_MISSED | RLC_PORT_ORPHAN) && !is_new;
+    bool is_told = rlc_port_has(port, RLC_PORT_TOLD) && !rlc_port_has(port, RLC_PORT_ORPHAN) && !is_new;
     if (is_told && rlc_port_has(port, RLC_PORT_QUIET)) {
         port->interest = (uint8_t)interest;
         rlc_port_assign(port, RLC_PORT_SUSPENDED, false);
@@ -59,8 +59,6 @@ int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {
     if (rlc_port_has(port, RLC_PORT_UNWATCHED))
         rlc_port_set_note_unwatched(set, port); /* a muted port reports nothing */
     rlc_port *owner = rlc_port_set_registrant(set, port);
-    if (!muted && rlc_port_has(port, RLC_PORT_MISSED))
-        rlc_port_assign(port, RLC_PORT_END, false); /* what is true now is news */
     return owner == NULL ? 0 : rlc_port_set_update(set, owner);
 }
 

@@ -147,25 +147,12 @@ static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t event
     rlc_port_assign(port, RLC_PORT_RENEWED, false); /* its next event is of a later fetch */
     uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
     if ((events & RLC_EVENT_OF_EDGE) != 0)
-        ready = rlc_port_set_examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE, is_believed);
+        ready = rlc_port_set_examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE);
     else if (ready == 0)
         ready = rlc_port_set_examine(set, port, events, is_believed);
     if ((port->interest & RLC_ONE_SHOT) != 0 && ready != 0)
         rlc_port_set_suspend(set, port);
     return ready;
-}
-
-/** What the event says to this one of the members that share its number; 0: nothing. */
-static uint32_t events_for(const rlc_port *port, uint32_t events) {
-    if ((events & RLC_EVENT_OF_EDGE) != 0) {
-        uint32_t watched = rlc_port_edge_events(port);
-        uint32_t its_events = events & (watched | EPOLLHUP | EPOLLERR) & ~RLC_EVENT_OF_EDGE;
-        return watched == 0 || its_events == 0 ? 0 : its_events | RLC_EVENT_OF_EDGE;
-    }
-    if (rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED | RLC_PORT_QUIET))
-        return 0;
-    /* It gets no event that only the others are interested in: a half-closed peer is no hang-up for a writer. */
-    return events & (rlc_port_asked_events(port) | EPOLLHUP | EPOLLERR);
 }
 
 /**
@@ -181,13 +168,15 @@ __attribute__((noinline)) static rlc_port *take_shared(
     while (true) {
         rlc_port *oldest = NULL;
         for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
-            if (!rlc_port_has(port, RLC_PORT_REPORTED) && events_for(port, events) != 0)
+            if (!rlc_port_has(port, RLC_PORT_REPORTED | RLC_PORT_MUTED | RLC_PORT_SUSPENDED | RLC_PORT_QUIET))
                 oldest = port;
         }
         if (oldest == NULL)
             return NULL;
         rlc_port_assign(oldest, RLC_PORT_REPORTED, true);
-        uint32_t ready = take_readiness(set, oldest, events_for(oldest, events), is_believed);
+        /* It gets no event that only the others are interested in: a half-closed peer is no hang-up for a writer. */
+        uint32_t its_events = events & (rlc_port_asked_events(oldest) | EPOLLHUP | EPOLLERR);
+        uint32_t ready = take_readiness(set, oldest, its_events, is_believed);
         if (ready == 0)
             continue;
         *ret_ready = ready;
@@ -200,10 +189,8 @@ __attribute__((noinline)) static rlc_port *take_shared(
 /** The port of the event at the cursor, or NULL. One of the edge set takes the place of that set's own. */
 static rlc_port *port_at_cursor(rlc_port_set *set) {
     struct epoll_event *event = &set->batch->events[set->cursor];
-    if (event->data.u64 == RLC_EDGE_SET_BITS && !rlc_port_set_fetch_edge(set, event))
-        return NULL;
-    if ((event->events & RLC_EVENT_OF_EDGE) != 0)
-        return rlc_port_set_edge_port(set, event);
+    if (event->data.u64 == RLC_EDGE_SET_BITS)
+        return rlc_port_set_fetch_edge(set, event);
     return rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
 }
 
@@ -250,6 +237,10 @@ rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
     rlc_port *port = take_unwatched(set, ret_ready);
     if (port == NULL && rlc_port_set_holds_batch(set))
         port = take_fetched(set, ret_ready);
+    if (port == NULL && set->has_news) { /* level-triggered again: found without a wait of its own */
+        set->has_news = false;
+        port = fetch(set, 0) > 0 ? take_fetched(set, ret_ready) : NULL;
+    }
     return port != NULL ? port : take_unwatched(set, ret_ready); /* what looking at the events has found */
 }
 

@@ -33,12 +33,11 @@ enum {
     RLC_PORT_UNWATCHED = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
     RLC_PORT_TOLD = 1 << 16,    /**< The last report was an end with nothing left to read. `told` is its interest. */
     RLC_PORT_EDGES = 1 << 17,   /**< Of the owner: the edge set knows the number under this port's token. */
-    RLC_PORT_MISSED = 1 << 18,  /**< The edge set has reported it while it was muted or suspended. */
-    RLC_PORT_HALF = 1 << 19,    /**< The end that was reported: the peer has stopped writing, and no more. */
+    RLC_PORT_HALF = 1 << 18,    /**< The end that was reported: the peer has stopped writing, and no more. */
 };
 
 /** Of an end: what a port that is level-triggered again has none of. */
-enum { RLC_PORT_END = RLC_PORT_READ_ENDED | RLC_PORT_QUIET | RLC_PORT_TOLD | RLC_PORT_MISSED | RLC_PORT_HALF };
+enum { RLC_PORT_END = RLC_PORT_READ_ENDED | RLC_PORT_QUIET | RLC_PORT_TOLD | RLC_PORT_HALF };
 
 /** What the kernel says of an end. */
 enum { RLC_ENDS = EPOLLHUP | EPOLLRDHUP | EPOLLERR };
@@ -95,6 +94,7 @@ struct rlc_port_set {
     _Atomic bool has_chores;
     _Atomic bool has_hidden; /**< A port is quiet that waits to write: see port_set_edges.c. */
     bool has_looked;         /**< The last wait has looked at these. The owner's thread only. */
+    bool has_news;           /**< A port that was quiet is level-triggered again. Under the lock. */
     uint32_t bucket_count;
     const rlc_kernel *kernel;
     rlc_slot_table ports;
@@ -239,12 +239,11 @@ void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *o
 void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlier);
 /** Deletes the number of the owner from the edge set, if it is there. */
 void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner);
-/** Puts the oldest event of the edge set in the place of its own. False if there is none. */
-bool rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event);
-/** The port of an event of the edge set, or NULL. */
-rlc_port *rlc_port_set_edge_port(const rlc_port_set *set, const struct epoll_event *event);
-/** What the edge set watches a port for; 0: it does not. */
-uint32_t rlc_port_edge_events(const rlc_port *port);
+/**
+ * Puts the oldest event of the edge set in the place of its own. Its port; NULL if there is none, or if the event is
+ * passed on: several share the number, or the port reports nothing now.
+ */
+rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event);
 /** An end of these events hides something that the port waits for. */
 bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32_t events);
 /** Asks the kernel about the quiet ports that wait to write: no edge tells them that an error was taken. */
@@ -298,7 +297,7 @@ void rlc_port_set_drop_strays(rlc_port_set *set);
  */
 uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed);
 /** The same of an event of the edge set. */
-uint32_t rlc_port_set_examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed);
+uint32_t rlc_port_set_examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events);
 /** These events of the edge set only complete an end: a peer that had stopped writing has left. */
 bool rlc_port_goes_on(rlc_port *port, uint32_t events);
 /** Suspends the port until its interest is set. */

@@ -148,6 +148,17 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     task?.settle(.success(element))
   }
 
+  /// The same for all tasks that wait.
+  fileprivate func deliverToAll(_ element: Element) {
+    let tasks = lock.withLock { () -> [Resumption<Element?>] in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    if tasks.isEmpty { return deliver(element) }
+    leaveUnlessAwaited()
+    for task in tasks { task.settle(.success(element)) }
+  }
+
   /// The closure of an item was released; `isDone`: it had nothing more to deliver.
   fileprivate func hasLost(isDone: Bool) {
     guard loop.isInThisProcess else { return }
@@ -224,6 +235,9 @@ package final class EventTurn<Element: Sendable>: Sendable {
     if isLast { isDone.store(true, ordering: .releasing) }
     feed.deliver(element)
   }
+
+  /// In the item's callout: an element for each task that waits.
+  package func deliverToAll(_ element: Element) { feed.deliverToAll(element) }
 
   deinit { feed.hasLost(isDone: isDone.load(ordering: .acquiring)) }
 }

@@ -22,10 +22,9 @@ extension RunLoop {
       feed.append(
         try FileDescriptorSource(
           fileDescriptor: fileDescriptor, interest: interest, ownership: ownership, unpollable: unpollable
-        ) { source, ready in
-          turn.deliver(ready)
-          // The loop tells of an end once. It stays in its mode if another task waits, which is to hear of it, too.
-          if !ready.isDisjoint(with: [.hangup, .error]) { source.interest = interest }
+        ) { _, ready in
+          // The loop reports an end once: each task that waits gets it.
+          if ready.isDisjoint(with: [.hangup, .error]) { turn.deliver(ready) } else { turn.deliverToAll(ready) }
         })
     }
   }

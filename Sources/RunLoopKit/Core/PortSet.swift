@@ -72,8 +72,13 @@ struct PortSet {
     return false
   }
 
-  func setInterest(_ interest: UInt32, token: UInt64) throws(RunLoopError) {
-    try RunLoopError.check(rlc_port_set_set_interest(set, rlc_token(bits: token), interest), "epoll_ctl")
+  /// `isServed`: in the member's own callout.
+  func setInterest(_ interest: UInt32, token: UInt64, isServed: Bool = false) throws(RunLoopError) {
+    let token = rlc_token(bits: token)
+    let status =
+      isServed
+      ? rlc_kit_set_served_interest(set, token, interest) : rlc_port_set_set_interest(set, token, interest)
+    try RunLoopError.check(status, "epoll_ctl")
   }
 
   /// False if epoll refuses to watch it again for lack of memory or watches: it reports nothing until `retry` succeeds.

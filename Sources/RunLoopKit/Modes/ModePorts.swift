@@ -98,13 +98,13 @@ extension RunLoop.Item {
 }
 
 extension RunLoop.DescriptorItem {
-  /// Registers its interest in all its modes of the loop.
-  final func tellInterest(on loop: RunLoop) throws(RunLoopError) {
+  /// Registers its interest in all its modes of the loop. `isServed`: in its own callout.
+  final func tellInterest(on loop: RunLoop, isServed: Bool) throws(RunLoopError) {
     var failure: RunLoopError?
     withLinks { links in
       for link in links where link.host === loop {
         do throws(RunLoopError) {
-          try link.mode?.ports.set?.setInterest(registration.interest, token: link.token)
+          try link.mode?.ports.set?.setInterest(registration.interest, token: link.token, isServed: isServed)
         } catch {
           failure = error
           if link.mode?.ports.set?.hasUnwatched == true { loop.kick() }  // others on the number

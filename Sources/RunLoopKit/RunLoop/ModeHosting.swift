@@ -11,9 +11,10 @@ extension RunLoop: ItemHost {
 
   func interestChanged(_ source: DescriptorItem) throws(RunLoopError) {
     guard isUsable else { return }
+    let isServed = isCurrent && owner.activation?.serving === source
     lock.lock()
     defer { lock.unlock() }
-    try source.tellInterest(on: self)
+    try source.tellInterest(on: self, isServed: isServed)
   }
 
   /// By any thread.
