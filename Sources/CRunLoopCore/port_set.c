@@ -150,8 +150,7 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     if (port->kind == RLC_PORT_HINT)
         set->hint_count--;
     rlc_port_set_unlink(set, port);
-    rlc_port_assign(
-        port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNWATCHED | RLC_PORT_EDGES | RLC_PORT_END, false);
+    rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNWATCHED | RLC_PORT_END, false);
     if (owner != NULL && owner != port)
         register_without(set, owner);
     atomic_fetch_add(&set->changes, 1);

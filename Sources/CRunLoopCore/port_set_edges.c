@@ -80,12 +80,27 @@ static rlc_port *edge_port(const rlc_port_set *set, const struct epoll_event *ev
     return port != NULL && rlc_port_has(port, RLC_PORT_EDGES) ? port : NULL;
 }
 
-void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner) {
+static void mark(rlc_port_set *set, rlc_port *owner) {
+    if (!rlc_port_has(owner, RLC_PORT_EDGES))
+        set->edge_count++;
+    rlc_port_assign(owner, RLC_PORT_EDGES, true);
+}
+
+void rlc_port_set_unmark_edges(rlc_port_set *set, rlc_port *owner) {
     if (!rlc_port_has(owner, RLC_PORT_EDGES))
         return;
     rlc_port_assign(owner, RLC_PORT_EDGES, false);
-    if (!rlc_port_set_is_forked(set))
+    if (--set->edge_count > 0 || set->edge_fd < 0 || rlc_port_set_is_forked(set))
+        return;
+    set->kernel->close(set->kernel->context, set->edge_fd);
+    set->edge_fd = -1;
+}
+
+void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner) {
+    bool is_there = rlc_port_has(owner, RLC_PORT_EDGES) && set->edge_fd >= 0 && !rlc_port_set_is_forked(set);
+    if (is_there)
         (void)control(set, EPOLL_CTL_DEL, owner, 0); /* fails if the number was closed: a stray shows itself */
+    rlc_port_set_unmark_edges(set, owner);
 }
 
 /** All members of the number are level-triggered again. */
@@ -98,18 +113,18 @@ static void leave_edges(rlc_port_set *set, rlc_port *owner) {
 
 /** Those who were in it begin anew with another one: a registration has outlived its member, or the set was closed. */
 static void forget_edge_set(rlc_port_set *set, bool is_closed) {
-    const rlc_kernel *kernel = set->kernel;
     struct epoll_event unused = {.events = 0};
+    int edge_fd = set->edge_fd;
+    set->edge_fd = -1;
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);
         if (rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_EDGES))
             leave_edges(set, port);
     }
-    if (!is_closed) {
-        (void)kernel->epoll_control(kernel->context, set->epoll_fd, EPOLL_CTL_DEL, set->edge_fd, &unused);
-        kernel->close(kernel->context, set->edge_fd);
-    }
-    set->edge_fd = -1;
+    if (is_closed)
+        return;
+    (void)set->kernel->epoll_control(set->kernel->context, set->epoll_fd, EPOLL_CTL_DEL, edge_fd, &unused);
+    set->kernel->close(set->kernel->context, edge_fd);
 }
 
 /** The number has news, which are reported when its members are level-triggered again. */
@@ -190,7 +205,7 @@ static int register_edges(rlc_port_set *set, rlc_port *owner) {
     }
     if (status < 0)
         return status;
-    rlc_port_assign(owner, RLC_PORT_EDGES, true);
+    mark(set, owner);
     return (int)drain(set, owner);
 }
 
@@ -212,7 +227,9 @@ void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *o
     if (!rlc_port_has(older, RLC_PORT_EDGES))
         return; /* it had news */
     int status = control(set, is_sharer ? EPOLL_CTL_MOD : EPOLL_CTL_DEL, port, all_edge_events(older));
-    rlc_port_assign(older, RLC_PORT_EDGES, false);
+    if (is_sharer && status == 0)
+        mark(set, port);
+    rlc_port_set_unmark_edges(set, older);
     if (status < 0) { /* the number was closed and opened again: the older members are the former file's */
         while ((older = rlc_port_owner_from(SLIST_NEXT(port, older), port->fd)) != NULL) {
             rlc_port_set_orphan(set, older);
@@ -220,7 +237,6 @@ void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *o
         }
         rlc_port_note_sharing(port);
     } else if (is_sharer) {
-        rlc_port_assign(port, RLC_PORT_EDGES, true);
         (void)drain(set, port);
     } else {
         rlc_port_assign(older, RLC_PORT_END, false);
@@ -233,8 +249,8 @@ void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlie
     (void)drain(set, NULL);
     if (!rlc_port_has(port, RLC_PORT_EDGES))
         return;
-    rlc_port_assign(port, RLC_PORT_EDGES, false);
-    rlc_port_assign(earlier, RLC_PORT_EDGES, true);
+    mark(set, earlier);
+    rlc_port_set_unmark_edges(set, port);
     if (all_edge_events(earlier) == 0)
         rlc_port_set_drop_edges(set, earlier);
     else if (register_edges(set, earlier) < 0)

@@ -34,7 +34,8 @@ void rlc_port_set_note_unwatched(rlc_port_set *set, rlc_port *port) {
 
 void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_ORPHAN, true);
-    rlc_port_assign(port, RLC_PORT_REGISTERED | RLC_PORT_EDGES, false);
+    rlc_port_assign(port, RLC_PORT_REGISTERED, false);
+    rlc_port_set_unmark_edges(set, port);
     set->has_strays = true;
 }
 

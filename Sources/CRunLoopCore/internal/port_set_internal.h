@@ -101,7 +101,8 @@ struct rlc_port_set {
     rlc_port_bucket *buckets;
     uint32_t fork_generation;
     int epoll_fd;
-    int edge_fd; /**< The edge set, or -1. */
+    int edge_fd;         /**< The edge set while somebody is in it; else -1. */
+    uint32_t edge_count; /**< Numbers that are in it. */
     uint16_t hint_count;
     uint16_t next_capacity;   /**< Of the largest batch made so far. Under the lock. */
     _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
@@ -237,6 +238,8 @@ void rlc_port_set_update_edges(rlc_port_set *set, rlc_port *owner);
 void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *older);
 /** The owner leaves its number to the earlier member. */
 void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlier);
+/** The owner's number is not in the edge set any more. The last one closes the set. */
+void rlc_port_set_unmark_edges(rlc_port_set *set, rlc_port *owner);
 /** Deletes the number of the owner from the edge set, if it is there. */
 void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner);
 /**
