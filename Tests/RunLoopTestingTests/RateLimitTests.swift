@@ -46,6 +46,42 @@ import Testing
     }
   }
 
+  /// What begins in a pause is told after it, once.
+  @Test func test_RLK_FD_43_anEndThatBeginsInAPause() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log) = (RunLoop.current, time.now, Log())
+      let path = "/tmp/runloopkit-limit.\(getpid())"
+      #expect(mkfifo(path, 0o600) == 0)
+      let reading = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+      defer {
+        close(reading)
+        unlink(path)
+      }
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(10))
+      try loop.add(
+        RunLoop.FileDescriptorSource(fileDescriptor: reading, interest: .readable, limit: limit) { _, readiness in
+          var byte: UInt8 = 0
+          if readiness.contains(.readable) { _ = read(reading, &byte, 1) }
+          log.append("\(readiness) at \(start.duration(to: time.now).components.seconds)")
+        })
+      for (date, text) in [(1, ""), (2, ""), (3, ""), (35, ""), (36, "ab")] {
+        let date = start.advanced(by: .seconds(date))
+        try loop.add(
+          RunLoop.Timer(fireDate: date) { _ in
+            let writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+            _ = write(writer, text, strlen(text))
+            close(writer)
+          })
+      }
+      try loop.run(for: .seconds(100))
+      #expect(
+        log.all == [
+          "hang-up at 1", "hang-up at 11", "hang-up at 35", "readable|hang-up at 45", "readable|hang-up at 55",
+          "hang-up at 65",
+        ])
+    }
+  }
+
   @Test func anInvalidatedSourceEndsItsRest() async throws {
     try await VirtualTime.run { time in
       let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
