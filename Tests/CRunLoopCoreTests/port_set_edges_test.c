@@ -64,6 +64,8 @@ static void test_RLC_END_1_also_by_edges(void) {
     int fd = make_fifo();
     rlc_token token = add(set, fd, RLC_PORT_READINESS, RLC_READABLE | RLC_EDGE, 0);
     for (int round = 0; round < 3; round++) {
+        visit("");
+        check_ends_once(set);
         visit("a");
         CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_HANGUP);
         read_byte(fd);
@@ -118,33 +120,26 @@ static void test_RLC_END_6_one_shot(void) {
         visit("a");
         CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_HANGUP);
         read_byte(fd);
+        for (int i = 0; i < 3; i++) {
+            check_quiet(set);
+            CHECK_EQUAL(rlc_port_set_set_interest(set, token, interest), 0);
+            check_ends_once(set);
+            if (i > 0)
+                visit(""); /* while it is suspended */
+        }
         check_quiet(set);
-        CHECK_EQUAL(rlc_port_set_set_interest(set, token, interest), 0);
-        check_ends_once(set);
-        visit("");
-        CHECK_EQUAL(next(set), -1);
-        check_quiet(set);
-        CHECK_EQUAL(rlc_port_set_set_interest(set, token, interest), 0);
-        check_ends_once(set);
         CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
         CHECK_EQUAL(rlc_port_set_set_interest(set, token, interest), 0);
+        check_quiet(set);
         CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), 0);
         check_ends_once(set);
         CHECK_EQUAL(rlc_port_set_set_interest(set, token, interest), 0);
         check_ends_once(set);
         CHECK_EQUAL(rlc_port_set_set_interest(set, token, interest), 0);
-        visit("");
-        check_ends_once(set);
-        CHECK_EQUAL(rlc_port_set_set_interest(set, token, interest), 0);
-        check_ends_once(set);
         CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
         token = add(set, fd, RLC_PORT_READINESS, interest, 0);
         check_ends_once(set);
         CHECK_EQUAL(rlc_port_set_set_interest(set, token, interest), 0);
-        check_ends_once(set);
-        CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
-        visit("");
-        token = add(set, fd, RLC_PORT_READINESS, interest, 0);
         check_ends_once(set);
         CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
         close(fd);

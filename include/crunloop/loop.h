@@ -133,7 +133,9 @@ RLC_API int rlc_loop_add_watch(
     rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch);
 
 /**
- * Changes the interest of a watch, and resumes a watch that is suspended after a hang-up or an error [RLC-WATCH-8].
+ * Changes the interest of a watch. Registers again a watch that was refused [RLC-WATCH-8]. If the watch has ended by a
+ * hang-up or an error, what is true is reported again; but in its own callout not the end with which the callout was
+ * called, unless the interest has become larger since [RLC-END-8].
  *
  * @param watch    The watch.
  * @param interest As in rlc_loop_add_watch.

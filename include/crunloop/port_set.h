@@ -36,10 +36,20 @@ typedef enum rlc_port_kind {
      * Level-triggered: reported as long as the descriptor is ready. RLC_EDGE makes it edge-triggered [RLC-TRIGGER-1],
      * RLC_ONE_SHOT makes it report once [RLC-TRIGGER-2].
      *
-     * A hang-up, or the end of the file, with nothing left to read is reported once. Then the port is suspended until
-     * rlc_port_set_set_interest [RLC-END-1]; but if only reading has ended, and the port is interested in writing, it
-     * continues with that [RLC-END-2]. An error without a hang-up is reported once, and again when the readiness
-     * changes [RLC-END-3, RLC-END-4].
+     * An end is a hang-up, an error, or the end of the file with nothing left to read. It is reported once each time
+     * that it begins, and the port stays a member. While the end lasts the port is edge-triggered; the first event that
+     * is more than the end makes it level-triggered again [RLC-END-1]. If only reading has ended, the port goes on with
+     * writing [RLC-END-2]. A writer without readers rests until it can write again [RLC-END-3], also if nothing but the
+     * program's own call has taken the error [RLC-END-4].
+     *
+     * An end that begins after the report, in the port's callout for example, is another one [RLC-END-5]. So is one that
+     * begins while the port is muted, suspended after its one shot, or without interest: it is reported afterwards. All
+     * that share a number get each end [RLC-END-6]. docs/guide/descriptors.md has a table of all kinds of descriptors
+     * [RLC-END-9].
+     *
+     * The set has one more epoll descriptor while a port has ended. If it cannot be made, the port is reported as
+     * RLC_FATE_REFUSED after its end [RLC-END-7]. A number that was closed before its member was removed keeps nothing
+     * in it [RLC-END-10].
      */
     RLC_PORT_READINESS,
     /**
@@ -48,8 +58,8 @@ typedef enum rlc_port_kind {
      * If more may be left it queues the port again, behind the ports that became ready meanwhile [RLC-ORDER-2,
      * RLC-COUNTER-2].
      *
-     * A message shorter than eight bytes is read as one event. The end of the file is reported once as RLC_HANGUP, and
-     * a read that fails as RLC_ERROR; then the port is suspended [RLC-COUNTER-4, RLC-COUNTER-5].
+     * A message shorter than eight bytes is read as one event. The end of the file is reported as RLC_HANGUP, and a
+     * read that fails as RLC_ERROR: once, and again with the next edge [RLC-COUNTER-4, RLC-COUNTER-5].
      */
     RLC_PORT_COUNTER,
     /**
@@ -146,7 +156,8 @@ RLC_API int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
 
 /**
- * Changes the interest of a readiness port, and resumes a suspended port of any kind.
+ * Changes the interest of a readiness port. Arms a one-shot port again. Asks about a port that has ended: what is true is
+ * reported again, once.
  *
  * To set the interest that an edge-triggered port has already makes epoll report its present readiness again. If the
  * call fails the interest is what it was before [RLC-PORT-13].
@@ -204,7 +215,7 @@ RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
 RLC_API int rlc_port_set_retry(rlc_port_set *set);
 
 /**
- * Counts the members, also those that are suspended or muted, but not the hints.
+ * Counts the members, also those that have ended or are muted, but not the hints.
  *
  * @param set The set.
  * @return The number of members.
@@ -231,7 +242,7 @@ RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
  * @param set         The set. rlc_port_set_has_batch must be false: the call would overwrite the batch.
  * @param deadline_ns Nanoseconds on the kernel table's monotonic clock; 0: does not wait; RLC_TIME_FOREVER: no limit.
  * @return The number of events, of which rlc_port_set_take may drop some; 0: the deadline has passed; -EINTR: a signal
- *         arrived, look at the clock and wait again; -ECHILD; -EBADF (other code has closed the epoll descriptor), or
+ *         arrived, or ports that have ended are to be looked at by rlc_port_set_take: look at the clock and wait again; -ECHILD; -EBADF (other code has closed the epoll descriptor), or
  *         another -errno of epoll_wait(2).
  *
  * Thread: [loop], without the lock.  Blocks.  Cost: one system call, no allocation [RLC-TAKE-4].
@@ -260,7 +271,7 @@ RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
  * @param ret_event The event. Not written if there is none.
  * @return False: the batch is empty, call rlc_port_set_wait; or the process is a child of fork(2).
  *
- * Thread: [locked], and only the owner's thread.  Cost: a counter is read. Once an event of a batch was returned, each
+ * Thread: [locked], and only the owner's thread.  Cost: a counter is read. An end costs up to eight system calls. Once an event of a batch was returned, each
  * later one is verified with poll(2), because the callout may have made it stale [RLC-TAKE-9]; if poll(2) fails the
  * event counts as true [RLC-TAKE-6].
  */

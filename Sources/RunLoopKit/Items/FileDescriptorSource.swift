@@ -3,10 +3,16 @@ internal import Synchronization
 extension RunLoop {
   /// Calls a handler when a descriptor is ready; the handler reads and writes.
   ///
-  /// Nested runs do not call the source while its own callout is on the stack [RLK-FD-3]. After a hang-up, or an end of
-  /// file with nothing left to read, the loop calls the source once and suspends it until `interest` is set again
-  /// [RLK-FD-2, RLK-FD-10]. If the kernel refuses to watch the descriptor again after a suspension, or refuses a change
-  /// (`ENOSPC`, `ENOMEM`), the loop calls the source once with `error` alone; setting `interest` tries again, and so
+  /// Nested runs do not call the source while its own callout is on the stack [RLK-FD-3].
+  ///
+  /// An end is a hang-up, an error, or the end of the file with nothing left to read. The loop calls the source once each
+  /// time that an end begins [RLK-FD-2, RLK-FD-10]. The source stays a member: a FIFO is read when its next writer comes,
+  /// and each datagram that is refused is reported. The same holds for all sources that share the descriptor, in each
+  /// mode, in a host's loop, and for what begins while the source is paused by its limit [RLK-FD-43]. While an end lasts
+  /// the source is called by edges; with the first event that is more than the end it is level-triggered again.
+  ///
+  /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change
+  /// (`ENOSPC`, `ENOMEM`, and after an end also `EMFILE`), the loop calls the source once with `error` alone; setting `interest` tries again, and so
   /// does the loop, at most once a second [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. If several sources
   /// of a mode share a descriptor, the loop calls all of them, one a pass, in the order of adding, each with what it is
   /// interested in; each is suspended and removed by itself [RLK-FD-8, RLK-FD-9, RLK-FD-25]. Sources on several numbers
@@ -185,8 +191,9 @@ extension RunLoop {
 
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & Readiness.all }
 
-    /// What the source waits for, besides hang-ups and errors. Setting it, also to the same value, resumes a suspended
-    /// source, re-arms a one-shot source, and calls an edge-triggered source again if it is ready. Takes effect at
+    /// What the source waits for, besides hang-ups and errors. Setting it, also to the same value, re-arms a one-shot
+    /// source, and calls a source again if it has ended or is edge-triggered and ready. In its own callout it does not
+    /// report the end that the callout was called with, unless the interest has become larger [RLK-FD-42]. Takes effect at
     /// once, also while a loop sleeps [RLK-FD-4, RLK-FD-33]. If the kernel refuses the change, the interest stays as it
     /// was; `setInterest` throws then.
     ///
@@ -199,7 +206,7 @@ extension RunLoop {
     /// Sets `interest`, and throws if the kernel refuses.
     ///
     /// - Throws: A `RunLoopError`: `.system` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is
-    ///   what it was, in all modes; a suspended source may have been resumed in some [RLK-FD-23]. `.forked`.
+    ///   what it was, in all modes; a one-shot source may have been armed in some [RLK-FD-23]. `.forked`.
     /// - Thread: Any.
     public func setInterest(_ interest: Readiness) throws {
       guard !isForked else { throw RunLoopError.forked }

@@ -273,7 +273,7 @@ final class DescriptorEndTests: XCTestCase {
     }
   }
 
-  func test_RLK_PORT_12_aPortSourceIsCalledForTheNextWriter() {
+  func test_RLK_PORT_5_aPortSourceIsCalledForTheNextWriter() {
     onThread {
       let (loop, fifo, calls) = (RunLoop.current, Fifo(), Box(0))
       defer { fifo.end() }
