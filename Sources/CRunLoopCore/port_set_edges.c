@@ -4,8 +4,8 @@
  * of the first one.
  *
  * It is a set of its own because a registration reports what is true when it is made. That report is taken out of the
- * edge set before the port's callout runs. So each later event of it is news, also if the callout has taken an error and
- * caused the next one.
+ * edge set before the port's callout runs. So each later event of it is news, also if the callout has taken an error
+ * and caused the next one.
  */
 #include "port_set_internal.h"
 
@@ -193,7 +193,7 @@ static int add_or_change(rlc_port_set *set, const rlc_port *owner) {
     return status == -ENOENT ? control(set, EPOLL_CTL_ADD, owner, all_edge_events(owner)) : status;
 }
 
-/** Registers what its members ask for, and takes what that reports: epoll's events of the moment. 0: none; or -errno. */
+/** Registers what its members ask for, and takes what that reports: the events of the moment. 0: none; or -errno. */
 static int register_edges(rlc_port_set *set, rlc_port *owner) {
     struct epoll_event unused;
     bool had_set = set->edge_fd >= 0;

@@ -1,4 +1,4 @@
-/* A readiness event that says more than "you may read or write", or that may be stale: hang-ups and errors, the ends. */
+/* A readiness event that says more than "you may read or write", or that may be stale: hang-ups, errors. */
 #include "port_set_internal.h"
 
 #include <assert.h>

@@ -42,10 +42,10 @@ typedef enum rlc_port_kind {
      * writing [RLC-END-2]. A writer without readers rests until it can write again [RLC-END-3], also if nothing but the
      * program's own call has taken the error [RLC-END-4].
      *
-     * An end that begins after the report, in the port's callout for example, is another one [RLC-END-5]. So is one that
-     * begins while the port is muted, suspended after its one shot, or without interest: it is reported afterwards. All
-     * that share a number get each end [RLC-END-6]. docs/guide/descriptors.md has a table of all kinds of descriptors
-     * [RLC-END-9].
+     * An end that begins after the report, in the port's callout for example, is another one [RLC-END-5]. So is one
+     * that begins while the port is muted, suspended after its one shot, or without interest: it is reported
+     * afterwards. All that share a number get each end [RLC-END-6]. docs/guide/descriptors.md has a table of all kinds
+     * of descriptors [RLC-END-9].
      *
      * The set has one more epoll descriptor while a port has ended. If it cannot be made, the port is reported as
      * RLC_FATE_REFUSED after its end [RLC-END-7]. A number that was closed before its member was removed keeps nothing
@@ -156,8 +156,8 @@ RLC_API int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
 
 /**
- * Changes the interest of a readiness port. Arms a one-shot port again. Asks about a port that has ended: what is true is
- * reported again, once.
+ * Changes the interest of a readiness port. Arms a one-shot port again. Asks about a port that has ended: what is true
+ * is reported again, once.
  *
  * To set the interest that an edge-triggered port has already makes epoll report its present readiness again. If the
  * call fails the interest is what it was before [RLC-PORT-13].
@@ -242,8 +242,8 @@ RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
  * @param set         The set. rlc_port_set_has_batch must be false: the call would overwrite the batch.
  * @param deadline_ns Nanoseconds on the kernel table's monotonic clock; 0: does not wait; RLC_TIME_FOREVER: no limit.
  * @return The number of events, of which rlc_port_set_take may drop some; 0: the deadline has passed; -EINTR: a signal
- *         arrived, or ports that have ended are to be looked at by rlc_port_set_take: look at the clock and wait again; -ECHILD; -EBADF (other code has closed the epoll descriptor), or
- *         another -errno of epoll_wait(2).
+ *         arrived, or ports that have ended are to be looked at by rlc_port_set_take: look at the clock and wait
+ *         again; -ECHILD; -EBADF (other code has closed the epoll descriptor), or another -errno of epoll_wait(2).
  *
  * Thread: [loop], without the lock.  Blocks.  Cost: one system call, no allocation [RLC-TAKE-4].
  */
@@ -271,9 +271,9 @@ RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
  * @param ret_event The event. Not written if there is none.
  * @return False: the batch is empty, call rlc_port_set_wait; or the process is a child of fork(2).
  *
- * Thread: [locked], and only the owner's thread.  Cost: a counter is read. An end costs up to eight system calls. Once an event of a batch was returned, each
- * later one is verified with poll(2), because the callout may have made it stale [RLC-TAKE-9]; if poll(2) fails the
- * event counts as true [RLC-TAKE-6].
+ * Thread: [locked], and only the owner's thread.  Cost: a counter is read. An end costs up to eight system calls. Once
+ * an event of a batch was returned, each later one is verified with poll(2), because the callout may have made it
+ * stale [RLC-TAKE-9]; if poll(2) fails the event counts as true [RLC-TAKE-6].
  */
 RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
 

@@ -60,8 +60,8 @@ typedef struct rlk_descriptor_options {
 RLK_API int rlk_descriptor_create(const rlk_descriptor_options *options, rlk_item **ret_source);
 
 /**
- * Sets the interest. A source that rests after its one shot is served again. After a hang-up or an error what is true is
- * reported again; in the source's own callout only if the interest has become larger.
+ * Sets the interest. A source that rests after its one shot is served again. After a hang-up or an error, what is true
+ * is reported again; in the source's own callout only if the interest has become larger.
  *
  * @param source   The source of a descriptor.
  * @param interest RLK_READABLE and its kin; 0: hang-ups and errors only.

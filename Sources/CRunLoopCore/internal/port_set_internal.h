@@ -226,8 +226,8 @@ void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
 /* ---- ports that wait for an end to end: port_set_edges.c ---- */
 
 /**
- * A port was reported with an end that may last. If it does, the port is quiet from now on: the edge set watches it, and
- * each of its events is news. If epoll refuses, take reports so.
+ * A port was reported with an end that may last. If it does, the port is quiet from now on: the edge set watches it,
+ * and each of its events is news. If epoll refuses, take reports so.
  */
 void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events);
 /** The port is level-triggered again, so that epoll reports its present readiness. */

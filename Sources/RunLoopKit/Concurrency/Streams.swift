@@ -2,8 +2,8 @@ extension RunLoop {
   /// The readiness of a descriptor, for tasks, by a `FileDescriptorSource` that is in the mode while a task waits.
   ///
   /// The descriptor is level-triggered: an element tells that it was ready a moment ago, and a task that does not read
-  /// gets the next element at once. That includes a hang-up that lasts, which ends no sequence: it can pass. A task that
-  /// goes on after a hang-up gets it again at once; to follow a FIFO, use a `FileDescriptorSource`.
+  /// gets the next element at once. That includes a hang-up that lasts, which ends no sequence: it can pass. A task
+  /// that goes on after a hang-up gets it again at once; to follow a FIFO, use a `FileDescriptorSource`.
   /// - Parameters:
   ///   - fileDescriptor: As for the source.
   ///   - interest: What to wait for. `.hangup` and `.error` are delivered in any case.

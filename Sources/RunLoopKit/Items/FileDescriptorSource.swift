@@ -5,18 +5,18 @@ extension RunLoop {
   ///
   /// Nested runs do not call the source while its own callout is on the stack [RLK-FD-3].
   ///
-  /// An end is a hang-up, an error, or the end of the file with nothing left to read. The loop calls the source once each
-  /// time that an end begins [RLK-FD-2, RLK-FD-10]. The source stays a member: a FIFO is read when its next writer comes,
-  /// and each datagram that is refused is reported. The same holds for all sources that share the descriptor, in each
-  /// mode, in a host's loop, and for what begins while the source is paused by its limit [RLK-FD-43]. While an end lasts
-  /// the source is called by edges; with the first event that is more than the end it is level-triggered again.
+  /// An end is a hang-up, an error, or the end of the file with nothing left to read. The loop calls the source once
+  /// each time that an end begins [RLK-FD-2, RLK-FD-10]. The source stays a member: a FIFO is read when its next writer
+  /// comes, and each datagram that is refused is reported. The same holds for all sources that share the descriptor, in
+  /// each mode, in a host's loop, and for what begins while the source is paused by its limit [RLK-FD-43]. While an end
+  /// lasts the source is called by edges; the first event that is more than the end makes it level-triggered again.
   ///
-  /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change
-  /// (`ENOSPC`, `ENOMEM`, and after an end also `EMFILE`), the loop calls the source once with `error` alone; setting `interest` tries again, and so
-  /// does the loop, at most once a second [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. If several sources
-  /// of a mode share a descriptor, the loop calls all of them, one a pass, in the order of adding, each with what it is
-  /// interested in; each is suspended and removed by itself [RLK-FD-8, RLK-FD-9, RLK-FD-25]. Sources on several numbers
-  /// of one file (dup(2)) do not affect each other.
+  /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change (`ENOSPC`, `ENOMEM`,
+  /// and after an end also `EMFILE`), the loop calls the source once with `error` alone; setting `interest` tries
+  /// again, and so does the loop, at most once a second [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. If
+  /// several sources of a mode share a descriptor, the loop calls all of them, one a pass, in the order of adding,
+  /// each with what it is interested in; each is suspended and removed by itself [RLK-FD-8, RLK-FD-9, RLK-FD-25].
+  /// Sources on several numbers of one file (dup(2)) do not affect each other.
   ///
   /// To close a descriptor while its source is a member is a mistake, and does no harm: the source gets no further
   /// event, and no event reaches another source that has the number by then [RLK-FD-5]. If the loop notices, because
@@ -192,10 +192,10 @@ extension RunLoop {
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & Readiness.all }
 
     /// What the source waits for, besides hang-ups and errors. Setting it, also to the same value, re-arms a one-shot
-    /// source, and calls a source again if it has ended or is edge-triggered and ready. In its own callout it does not
-    /// report the end that the callout was called with, unless the interest has become larger [RLK-FD-42]. Takes effect at
-    /// once, also while a loop sleeps [RLK-FD-4, RLK-FD-33]. If the kernel refuses the change, the interest stays as it
-    /// was; `setInterest` throws then.
+    /// source, and calls a source again if it has ended or is edge-triggered and ready. In its own callout it does
+    /// not report the end that the callout was called with, unless the interest has become larger [RLK-FD-42]. Takes
+    /// effect at once, also while a loop sleeps [RLK-FD-4, RLK-FD-33]. If the kernel refuses the change, the interest
+    /// stays as it was; `setInterest` throws then.
     ///
     /// - Complexity: One system call for each mode; none where nothing changes [RLK-FD-22].
     public var interest: Readiness {
