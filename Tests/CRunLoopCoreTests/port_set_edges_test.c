@@ -226,7 +226,9 @@ static void test_RLC_END_7_without_descriptors(void) {
     check_ends_once(set);
     visit("a");
     CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_HANGUP);
+    CHECK_EQUAL(atomic_load(&kernel.descriptors), 2); /* epoll's; and one for what has ended */
     CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
+    CHECK_EQUAL(atomic_load(&kernel.descriptors), 1);
     end(set, fd);
 }
 
