@@ -87,18 +87,22 @@ static void mark(rlc_port_set *set, rlc_port *owner) {
 }
 
 void rlc_port_set_unmark_edges(rlc_port_set *set, rlc_port *owner) {
+    const rlc_kernel *kernel = set->kernel;
+    struct epoll_event unused = {.events = 0};
     if (!rlc_port_has(owner, RLC_PORT_EDGES))
         return;
     rlc_port_assign(owner, RLC_PORT_EDGES, false);
     if (--set->edge_count > 0 || set->edge_fd < 0 || rlc_port_set_is_forked(set))
         return;
-    set->kernel->close(set->kernel->context, set->edge_fd);
+    /* A child of fork(2) may have it, too, with all that is in it. */
+    (void)kernel->epoll_control(kernel->context, set->epoll_fd, EPOLL_CTL_DEL, set->edge_fd, &unused);
+    kernel->close(kernel->context, set->edge_fd);
     set->edge_fd = -1;
 }
 
 void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner) {
     bool is_there = rlc_port_has(owner, RLC_PORT_EDGES) && set->edge_fd >= 0 && !rlc_port_set_is_forked(set);
-    if (is_there)
+    if (is_there && set->edge_count > 1) /* else the set goes */
         (void)control(set, EPOLL_CTL_DEL, owner, 0); /* fails if the number was closed: a stray shows itself */
     rlc_port_set_unmark_edges(set, owner);
 }
@@ -113,18 +117,13 @@ static void leave_edges(rlc_port_set *set, rlc_port *owner) {
 
 /** Those who were in it begin anew with another one: a registration has outlived its member, or the set was closed. */
 static void forget_edge_set(rlc_port_set *set, bool is_closed) {
-    struct epoll_event unused = {.events = 0};
-    int edge_fd = set->edge_fd;
-    set->edge_fd = -1;
+    if (is_closed)
+        set->edge_fd = -1;
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);
         if (rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_EDGES))
             leave_edges(set, port);
     }
-    if (is_closed)
-        return;
-    (void)set->kernel->epoll_control(set->kernel->context, set->epoll_fd, EPOLL_CTL_DEL, edge_fd, &unused);
-    set->kernel->close(set->kernel->context, edge_fd);
 }
 
 /** The number has news, which are reported when its members are level-triggered again. */
@@ -189,8 +188,9 @@ static int add_or_change(rlc_port_set *set, const rlc_port *owner) {
     int status = make_edge_set(set);
     if (status < 0)
         return status;
-    status = control(set, EPOLL_CTL_MOD, owner, all_edge_events(owner));
-    return status == -ENOENT ? control(set, EPOLL_CTL_ADD, owner, all_edge_events(owner)) : status;
+    int operation = rlc_port_has(owner, RLC_PORT_EDGES) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    status = control(set, operation, owner, all_edge_events(owner));
+    return status == -EEXIST ? control(set, EPOLL_CTL_MOD, owner, all_edge_events(owner)) : status;
 }
 
 /** Registers what its members ask for, and takes what that reports: the events of the moment. 0: none; or -errno. */

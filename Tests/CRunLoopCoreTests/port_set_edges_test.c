@@ -255,6 +255,26 @@ static void test_RLC_END_7_the_set_is_not_watched(void) {
     end(set, fd);
 }
 
+/** As if a child of fork(2) had it. */
+static void test_RLC_END_7_the_set_is_held_by_others(void) {
+    rlc_port_set *set = make_set();
+    int fd = make_fifo(), edge_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(edge_fd);
+    rlc_token token = watch(set, fd, 0);
+    visit("");
+    check_ends_once(set);
+    int held = dup(edge_fd);
+    CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
+    visit("");
+    check_quiet(set);
+    (void)watch(set, fd, 0);
+    check_ends_once(set);
+    visit("");
+    check_ends_once(set);
+    close(held);
+    end(set, fd);
+}
+
 static void test_RLC_END_10_a_closed_number(void) {
     rlc_port_set *set = make_set();
     int fd = make_fifo(), copy = dup(fd);
@@ -296,6 +316,7 @@ int main(void) {
     RUN(test_RLC_END_5_begun_in_the_callout);
     RUN(test_RLC_END_7_without_descriptors);
     RUN(test_RLC_END_7_the_set_is_not_watched);
+    RUN(test_RLC_END_7_the_set_is_held_by_others);
     RUN(test_RLC_END_10_a_closed_number);
     return 0;
 }
