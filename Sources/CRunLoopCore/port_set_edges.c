@@ -264,7 +264,7 @@ void rlc_port_set_revive(rlc_port_set *set, rlc_port *port) {
     rlc_port_set_renew(set, port);
 }
 
-/** epoll does not take it as it has to be watched: then not at all, since it would spin. */
+/** There is no memory to watch it: take reports so. */
 static void refuse(rlc_port_set *set, rlc_port *owner) {
     rlc_port_set_drop_edges(set, owner);
     rlc_port_set_drop(set, owner);
@@ -274,13 +274,27 @@ static void refuse(rlc_port_set *set, rlc_port *owner) {
     }
 }
 
+/**
+ * There is no descriptor for an edge set, or no room in it: edge-triggered where it is, the port is reported once more.
+ * Where others are registered with it, or it waits to write beside, its end is believed to last.
+ */
+static void settle_without_set(rlc_port_set *set, rlc_port *port, bool is_half, bool was_edgy) {
+    if (!is_half) {
+        rlc_port_assign(port, RLC_PORT_QUIET, false);
+        rlc_port_assign(port, RLC_PORT_EDGY, true);
+    }
+    if (!was_edgy)
+        rlc_port_set_renew(set, port);
+}
+
 void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     rlc_port *owner = rlc_port_set_registrant(set, port);
     if (owner == NULL)
         return; /* an orphan */
     if (rlc_port_has(owner, RLC_PORT_EDGES))
         (void)drain(set, NULL); /* what the others have news of is not taken for the repetition */
-    bool still_writes = (events & (EPOLLHUP | EPOLLERR)) == 0 && (port->interest & RLC_WRITABLE) != 0;
+    bool is_half = (events & (EPOLLHUP | EPOLLERR)) == 0, was_edgy = rlc_port_has(port, RLC_PORT_EDGY);
+    bool still_writes = is_half && (port->interest & RLC_WRITABLE) != 0;
     port->told = port->interest;
     rlc_port_assign(port, RLC_PORT_END, false);
     rlc_port_assign(port, (events & RLC_ENDS) == EPOLLRDHUP ? RLC_PORT_TOLD | RLC_PORT_HALF : RLC_PORT_TOLD, true);
@@ -290,8 +304,10 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     int status = register_edges(set, owner);
     if (status == -EBADF || status == -ENOENT || status == -EPERM) {
         rlc_port_set_lose(set, port->fd);
-    } else if (status < 0) {
+    } else if (status == -ENOMEM) {
         refuse(set, owner);
+    } else if (status < 0) {
+        settle_without_set(set, port, still_writes || (is_half && rlc_port_has(owner, RLC_PORT_SHARED)), was_edgy);
     } else if (((uint32_t)status & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, (uint32_t)status)) {
         rlc_port_assign(port, RLC_PORT_END, false); /* it is gone again, or something came: level-triggered as before */
         rlc_port_set_update_edges(set, owner);

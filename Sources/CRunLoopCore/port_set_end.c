@@ -50,10 +50,12 @@ uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events
     else
         rlc_port_assign(port, RLC_PORT_TOLD, false);
     uint32_t ready = ready_bits(port, events);
-    if (ready == 0 || (events & RLC_ENDS) == 0)
-        return ready;
-    if (!rlc_port_set_has_more(set, port, events & ~(uint32_t)EPOLLOUT))
+    if ((events & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, events & ~(uint32_t)EPOLLOUT)) {
+        if (rlc_port_has(port, RLC_PORT_EDGY))
+            rlc_port_set_revive(set, port);
+    } else if (ready != 0) {
         rlc_port_set_settle(set, port, events);
+    }
     return ready;
 }
 

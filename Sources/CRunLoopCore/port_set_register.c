@@ -6,7 +6,8 @@
 static uint32_t events_of(const rlc_port *port) {
     if (port->kind != RLC_PORT_READINESS)
         return EPOLLIN | EPOLLET;
-    return rlc_port_asked_events(port) | ((port->interest & RLC_EDGE) != 0 ? EPOLLET : 0);
+    bool is_edge = (port->interest & RLC_EDGE) != 0 || rlc_port_has(port, RLC_PORT_EDGY);
+    return rlc_port_asked_events(port) | (is_edge ? EPOLLET : 0);
 }
 
 static bool is_out(const rlc_port *port) {

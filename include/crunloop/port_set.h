@@ -47,9 +47,10 @@ typedef enum rlc_port_kind {
      * afterwards. All that share a number get each end [RLC-END-6]. docs/guide/descriptors.md has a table of all kinds
      * of descriptors [RLC-END-9].
      *
-     * The set has one more epoll descriptor while a port has ended. If it cannot be made, the port is reported as
-     * RLC_FATE_REFUSED after its end [RLC-END-7]. A number that was closed before its member was removed keeps nothing
-     * in it [RLC-END-10].
+     * The set has one more epoll descriptor while a port has ended. If it cannot be made, because the process has no
+     * number left, an end may be reported twice; and one that has ended for reading alone is not watched for reading
+     * until its interest is set [RLC-END-7]. Without memory the port is reported as RLC_FATE_REFUSED. A number that was
+     * closed before its member was removed keeps nothing in the set [RLC-END-10].
      */
     RLC_PORT_READINESS,
     /**

@@ -33,11 +33,12 @@ enum {
     RLC_PORT_UNWATCHED = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
     RLC_PORT_TOLD = 1 << 16,    /**< The last report was an end with nothing left to read. `told` is its interest. */
     RLC_PORT_EDGES = 1 << 17,   /**< Of the owner: the edge set knows the number under this port's token. */
+    RLC_PORT_EDGY = 1 << 19,    /**< There was no edge set for its end: edge-triggered where it is. */
     RLC_PORT_HALF = 1 << 18,    /**< The end that was reported: the peer has stopped writing, and no more. */
 };
 
 /** Of an end: what a port that is level-triggered again has none of. */
-enum { RLC_PORT_END = RLC_PORT_READ_ENDED | RLC_PORT_QUIET | RLC_PORT_TOLD | RLC_PORT_HALF };
+enum { RLC_PORT_END = RLC_PORT_READ_ENDED | RLC_PORT_QUIET | RLC_PORT_TOLD | RLC_PORT_EDGY | RLC_PORT_HALF };
 
 /** What the kernel says of an end. */
 enum { RLC_ENDS = EPOLLHUP | EPOLLRDHUP | EPOLLERR };
@@ -313,7 +314,7 @@ void rlc_port_set_suspend(rlc_port_set *set, rlc_port *port);
 static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t events) {
     if ((events & ~(uint32_t)(EPOLLIN | EPOLLOUT)) != 0)
         return 0;
-    if (rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_TOLD | RLC_PORT_SHARED))
+    if (rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_TOLD | RLC_PORT_EDGY | RLC_PORT_SHARED))
         return 0;
     uint32_t ready = ((events & EPOLLIN) != 0 ? RLC_READABLE : 0) | ((events & EPOLLOUT) != 0 ? RLC_WRITABLE : 0);
     return ready & port->interest;

@@ -11,8 +11,8 @@ extension RunLoop {
   /// each mode, in a host's loop, and for what begins while the source is paused by its limit [RLK-FD-43]. While an end
   /// lasts the source is called by edges; the first event that is more than the end makes it level-triggered again.
   ///
-  /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change (`ENOSPC`, `ENOMEM`,
-  /// and after an end also `EMFILE`), the loop calls the source once with `error` alone; setting `interest` tries
+  /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change (`ENOSPC`, `ENOMEM`),
+  /// the loop calls the source once with `error` alone; setting `interest` tries
   /// again, and so does the loop, at most once a second [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. If
   /// several sources of a mode share a descriptor, the loop calls all of them, one a pass, in the order of adding,
   /// each with what it is interested in; each is suspended and removed by itself [RLK-FD-8, RLK-FD-9, RLK-FD-25].
