@@ -102,7 +102,7 @@ void rlc_port_set_unmark_edges(rlc_port_set *set, rlc_port *owner) {
 
 void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner) {
     bool is_there = rlc_port_has(owner, RLC_PORT_EDGES) && set->edge_fd >= 0 && !rlc_port_set_is_forked(set);
-    if (is_there && set->edge_count > 1) /* else the set goes */
+    if (is_there && set->edge_count > 1)             /* else the set goes */
         (void)control(set, EPOLL_CTL_DEL, owner, 0); /* fails if the number was closed: a stray shows itself */
     rlc_port_set_unmark_edges(set, owner);
 }
