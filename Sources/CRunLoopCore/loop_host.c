@@ -23,7 +23,7 @@ int rlc_loop_prepare(rlc_loop *loop) {
     if (prepared < 0)
         return prepared;
     rlc_loop_flush_watches(loop);
-    if (atomic_load(&loop->set->has_hidden))
+    if (loop->set->hidden != RLC_NONE_HIDDEN)
         rlc_port_set_look_behind_ends(loop->set); /* as a wait of its own would */
     if (prepared == 0 || rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop))
         return 1;

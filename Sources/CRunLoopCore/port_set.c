@@ -140,7 +140,8 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     rlc_port *earlier = owner == port ? rlc_port_owner_from(SLIST_NEXT(port, older), port->fd) : NULL;
     if (earlier == NULL) {
         rlc_port_set_drop(set, port);
-        rlc_port_set_drop_edges(set, port);
+        if (rlc_port_has(port, RLC_PORT_EDGES))
+            rlc_port_set_drop_edges(set, port);
     } else {
         rlc_port_set_pass_edges(set, port, earlier);
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));

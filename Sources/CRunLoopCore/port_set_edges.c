@@ -188,6 +188,8 @@ static int add_or_change(rlc_port_set *set, const rlc_port *owner) {
     int status = make_edge_set(set);
     if (status < 0)
         return status;
+    if (set->edge_count == (1U << RLC_EDGE_COUNT_BITS) - 1)
+        return -ENOSPC;
     int operation = rlc_port_has(owner, RLC_PORT_EDGES) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     status = control(set, operation, owner, all_edge_events(owner));
     return status == -EEXIST ? control(set, EPOLL_CTL_MOD, owner, all_edge_events(owner)) : status;
@@ -287,6 +289,12 @@ static void settle_without_set(rlc_port_set *set, rlc_port *port, bool is_half, 
         rlc_port_set_renew(set, port);
 }
 
+void rlc_port_note_told(rlc_port *port) {
+    rlc_port_assign(port, RLC_PORT_TOLD, true);
+    rlc_port_assign(port, RLC_PORT_TOLD_READER, (port->interest & RLC_READABLE) != 0);
+    rlc_port_assign(port, RLC_PORT_TOLD_WRITER, (port->interest & RLC_WRITABLE) != 0);
+}
+
 void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     rlc_port *owner = rlc_port_set_registrant(set, port);
     if (owner == NULL)
@@ -295,9 +303,9 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
         (void)drain(set, NULL); /* what the others have news of is not taken for the repetition */
     bool is_half = (events & (EPOLLHUP | EPOLLERR)) == 0, was_edgy = rlc_port_has(port, RLC_PORT_EDGY);
     bool still_writes = is_half && (port->interest & RLC_WRITABLE) != 0;
-    port->told = port->interest;
     rlc_port_assign(port, RLC_PORT_END, false);
-    rlc_port_assign(port, (events & RLC_ENDS) == EPOLLRDHUP ? RLC_PORT_TOLD | RLC_PORT_HALF : RLC_PORT_TOLD, true);
+    rlc_port_note_told(port);
+    rlc_port_assign(port, RLC_PORT_HALF, (events & RLC_ENDS) == EPOLLRDHUP);
     if (is_edge_triggered(owner))
         return;
     rlc_port_assign(port, still_writes ? RLC_PORT_READ_ENDED : RLC_PORT_QUIET, true);
@@ -314,8 +322,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     } else {
         rlc_port_set_renew(set, port);
         if (!still_writes && (port->interest & RLC_WRITABLE) != 0) {
-            set->has_looked = false;
-            atomic_store(&set->has_hidden, true);
+            set->hidden = RLC_HIDDEN;
             atomic_store(&set->has_chores, true);
         }
     }
@@ -344,20 +351,22 @@ void rlc_port_set_look_behind_ends(rlc_port_set *set) {
             rlc_port_set_revive(set, port);
         has_hidden |= is_hidden(port);
     }
-    atomic_store(&set->has_hidden, has_hidden);
-    if (has_hidden)
+    if (!has_hidden)
+        set->hidden = RLC_NONE_HIDDEN;
+    else
         atomic_store(&set->has_chores, true);
 }
 
 uint64_t rlc_port_set_limit_wait(rlc_port_set *set, uint64_t deadline_ns) {
-    if (!atomic_load(&set->has_hidden))
+    if (set->hidden == RLC_NONE_HIDDEN)
         return deadline_ns;
     atomic_store(&set->has_chores, true);
-    if (set->has_looked) {
-        set->has_looked = deadline_ns == 0; /* what follows a sleep may take an error */
+    if (set->hidden == RLC_HIDDEN_SEEN) {
+        if (deadline_ns != 0)
+            set->hidden = RLC_HIDDEN; /* what follows a sleep may take an error */
         return deadline_ns;
     }
-    set->has_looked = true;
+    set->hidden = RLC_HIDDEN_SEEN;
     atomic_store(&set->has_unwatched, true); /* so that take looks, under the lock */
     return 0;
 }

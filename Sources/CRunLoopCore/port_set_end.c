@@ -79,6 +79,6 @@ uint32_t rlc_port_set_examine_edge(rlc_port_set *set, rlc_port *port, uint32_t e
         return 0;
     if (rlc_port_has(port, RLC_PORT_READ_ENDED) && (events & (EPOLLHUP | EPOLLERR)) != 0)
         rlc_port_set_settle(set, port, events);
-    port->told = port->interest;
+    rlc_port_note_told(port);
     return ready;
 }

@@ -39,8 +39,10 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
 }
 
 int rlc_port_set_change_served_interest(rlc_port_set *set, rlc_port *port, uint32_t interest) {
-    enum { OTHER = RLC_EDGE | RLC_ONE_SHOT | RLC_SHARED };
-    bool is_new = (interest & ~(uint32_t)port->told) != 0 || ((interest ^ port->interest) & OTHER) != 0;
+    uint32_t told = (rlc_port_has(port, RLC_PORT_TOLD_READER) ? RLC_READABLE : 0) |
+                    (rlc_port_has(port, RLC_PORT_TOLD_WRITER) ? RLC_WRITABLE : 0);
+    bool is_new = ((interest & ~told) & (RLC_READABLE | RLC_WRITABLE)) != 0 ||
+                  ((interest ^ port->interest) & ~(uint32_t)(RLC_READABLE | RLC_WRITABLE)) != 0;
     bool is_told = rlc_port_has(port, RLC_PORT_TOLD) && !rlc_port_has(port, RLC_PORT_ORPHAN) && !is_new;
     if (is_told && rlc_port_has(port, RLC_PORT_QUIET)) {
         port->interest = (uint8_t)interest;

@@ -36,7 +36,7 @@ void rlc_port_set_offer_batch(rlc_port_set *set, uint32_t members) {
     rlc_batch *batch = rlc_batch_create(memory, capacity);
     if (batch == NULL)
         return; /* the old one serves as well */
-    set->next_capacity = (uint16_t)capacity;
+    set->next_capacity = (uint8_t)capacity;
     rlc_memory_free(memory, atomic_exchange(&set->next_batch, batch));
     atomic_store(&set->has_chores, true);
 }
@@ -85,8 +85,8 @@ __attribute__((noinline)) static int fetch_with_chores(rlc_port_set *set, uint64
     move_into_larger_batch(set);
     uint64_t until_ns = rlc_port_set_limit_wait(set, deadline_ns);
     int count = fetch(set, until_ns);
-    if (count > 0)
-        set->has_looked = false;
+    if (count > 0 && set->hidden == RLC_HIDDEN_SEEN)
+        set->hidden = RLC_HIDDEN;
     return count == 0 && until_ns != deadline_ns ? -EINTR : count;
 }
 
@@ -226,7 +226,7 @@ static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
     if (!atomic_load(&set->has_unwatched))
         return NULL;
     *ret_ready = RLC_ERROR | RLC_UNWATCHED;
-    if (atomic_load(&set->has_hidden))
+    if (set->hidden != RLC_NONE_HIDDEN)
         rlc_port_set_look_behind_ends(set);
     return rlc_port_set_take_unwatched(set);
 }

@@ -17,28 +17,33 @@ enum { RLC_BATCH_MIN = 4, RLC_BATCH_MAX = 128 };
 enum {
     RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's token. */
     RLC_PORT_MUTED = 2,
-    RLC_PORT_SUSPENDED = 4,     /**< One-shot, and reported: set_interest arms it again. */
-    RLC_PORT_ORPHAN = 8,        /**< Its number was closed, and may belong to another file. */
-    RLC_PORT_EMPTIES = 16,      /**< A counter that one read empties. */
-    RLC_PORT_READ_ENDED = 32,   /**< The end of the file was reported: the edge set watches reading. */
-    RLC_PORT_QUIET = 64,        /**< An end that lasts was reported: only the edge set watches the port. */
-    RLC_PORT_BLOCKS = 128,      /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
-    RLC_PORT_MEMBER = 256,      /**< Enrolled. */
-    RLC_PORT_PENDING = 512,     /**< rlc_loop's: waits for the next pass to enroll it. */
-    RLC_PORT_REFUSED = 1024,    /**< rlc_loop's: that failed, and its callout was not called yet. */
-    RLC_PORT_SHARED = 2048,     /**< Of the owner: older members share its number. */
-    RLC_PORT_REPORTED = 4096,   /**< Of those that share: take has returned it for the present event. */
-    RLC_PORT_SEEN = 8192,       /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
-    RLC_PORT_KNOWN = 16384,     /**< So has RLC_PORT_EMPTIES. */
-    RLC_PORT_UNWATCHED = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
-    RLC_PORT_TOLD = 1 << 16,    /**< The last report was an end with nothing left to read. `told` is its interest. */
-    RLC_PORT_EDGES = 1 << 17,   /**< Of the owner: the edge set knows the number under this port's token. */
-    RLC_PORT_EDGY = 1 << 19,    /**< There was no edge set for its end: edge-triggered where it is. */
-    RLC_PORT_HALF = 1 << 18,    /**< The end that was reported: the peer has stopped writing, and no more. */
+    RLC_PORT_SUSPENDED = 4,         /**< One-shot, and reported: set_interest arms it again. */
+    RLC_PORT_ORPHAN = 8,            /**< Its number was closed, and may belong to another file. */
+    RLC_PORT_EMPTIES = 16,          /**< A counter that one read empties. */
+    RLC_PORT_READ_ENDED = 32,       /**< The end of the file was reported: the edge set watches reading. */
+    RLC_PORT_QUIET = 64,            /**< An end that lasts was reported: only the edge set watches the port. */
+    RLC_PORT_BLOCKS = 128,          /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
+    RLC_PORT_MEMBER = 256,          /**< Enrolled. */
+    RLC_PORT_PENDING = 512,         /**< rlc_loop's: waits for the next pass to enroll it. */
+    RLC_PORT_REFUSED = 1024,        /**< rlc_loop's: that failed, and its callout was not called yet. */
+    RLC_PORT_SHARED = 2048,         /**< Of the owner: older members share its number. */
+    RLC_PORT_REPORTED = 4096,       /**< Of those that share: take has returned it for the present event. */
+    RLC_PORT_SEEN = 8192,           /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
+    RLC_PORT_KNOWN = 16384,         /**< So has RLC_PORT_EMPTIES. */
+    RLC_PORT_UNWATCHED = 32768,     /**< epoll does not watch it any more, though it should: take reports it. */
+    RLC_PORT_TOLD = 1 << 16,        /**< The last report was an end with nothing left to read. */
+    RLC_PORT_TOLD_READER = 1 << 20, /**< The port was interested in reading then, */
+    RLC_PORT_TOLD_WRITER = 1 << 21, /**< and in writing. */
+    RLC_PORT_EDGES = 1 << 17,       /**< Of the owner: the edge set knows the number under this port's token. */
+    RLC_PORT_EDGY = 1 << 19,        /**< There was no edge set for its end: edge-triggered where it is. */
+    RLC_PORT_HALF = 1 << 18,        /**< The end that was reported: the peer has stopped writing, and no more. */
 };
 
 /** Of an end: what a port that is level-triggered again has none of. */
-enum { RLC_PORT_END = RLC_PORT_READ_ENDED | RLC_PORT_QUIET | RLC_PORT_TOLD | RLC_PORT_EDGY | RLC_PORT_HALF };
+enum {
+    RLC_PORT_END = RLC_PORT_READ_ENDED | RLC_PORT_QUIET | RLC_PORT_TOLD | RLC_PORT_TOLD_READER | RLC_PORT_TOLD_WRITER |
+                   RLC_PORT_EDGY | RLC_PORT_HALF
+};
 
 /** What the kernel says of an end. */
 enum { RLC_ENDS = EPOLLHUP | EPOLLRDHUP | EPOLLERR };
@@ -62,9 +67,7 @@ typedef struct rlc_port {
     rlc_slot slot; /**< Its token is what an event carries. */
     void *context;
     int fd; /**< Kept until the record is claimed anew: see delete_by_number. */
-    uint8_t kind, interest;
-    uint8_t told; /**< The interest with which RLC_PORT_TOLD was reported. */
-    uint32_t state;
+    uint32_t state : 22, kind : 2, interest : 8;
     union {
         SLIST_ENTRY(rlc_port) older; /**< Of a member: in the same bucket. */
         rlc_slot_link link;          /**< Of others: free for the owner's use. */
@@ -79,43 +82,54 @@ typedef struct rlc_batch {
     struct epoll_event events[];
 } rlc_batch;
 
+/** A set and its neighbours of malloc(3) have places of 128 bytes: its fields are as small as they can be. */
+enum { RLC_EDGE_COUNT_BITS = 22 };
+
 struct rlc_port_set {
     /* First, as rlc_kit_port_set_head: */
     uint32_t cursor, fetched; /**< Of the batch. The owner's thread only. */
     /** A member that is not muted is RLC_PORT_UNWATCHED. Set under the lock. */
     _Atomic bool has_unwatched;
-    /**
-     * A registration may have outlived its member: its number was closed while a duplicate stayed open. Under the lock.
-     */
-    bool has_strays;
+    _Atomic bool has_chores; /**< The next wait has more to do: a larger batch, or a look at quiet ports. */
     bool is_fresh; /**< Nothing has been taken since the wait that fetched the batch. The owner's thread only. */
     /** Its events are reported as they were fetched: rlc_loop's pass is not over yet. The owner's thread only. */
     bool is_trusted;
-    /** The next wait has more to do: a larger batch, or a look at quiet ports. */
-    _Atomic bool has_chores;
-    _Atomic bool has_hidden; /**< A port is quiet that waits to write: see port_set_edges.c. */
-    bool has_looked;         /**< The last wait has looked at these. The owner's thread only. */
-    bool has_news;           /**< A port that was quiet is level-triggered again. Under the lock. */
     uint32_t bucket_count;
     const rlc_kernel *kernel;
     rlc_slot_table ports;
     rlc_port_bucket *buckets;
     uint32_t fork_generation;
     int epoll_fd;
-    int edge_fd;         /**< The edge set while somebody is in it; else -1. */
-    uint32_t edge_count; /**< Numbers that are in it. */
+    int edge_fd; /**< The edge set while somebody is in it; else -1. */
+
+    /* Under the lock. */
+    uint32_t edge_count : RLC_EDGE_COUNT_BITS; /**< Numbers that are in the edge set. */
+    uint32_t next_capacity : 8;                /**< Of the largest batch made so far. */
+    /** A registration may have outlived its member: its number was closed while a duplicate stayed open. */
+    uint32_t has_strays : 1;
+    uint32_t has_news : 1; /**< A port that was quiet is level-triggered again. */
     uint16_t hint_count;
-    uint16_t next_capacity;   /**< Of the largest batch made so far. Under the lock. */
+
+    /* The owner's thread only. */
+    uint8_t shared_cursor; /**< One more than the cursor of the event that goes to several members. */
+    uint8_t hidden;        /**< An rlc_hidden: see port_set_edges.c. */
+    uint32_t changes_at_wait;
+
     _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
+    _Atomic uint32_t rebuilds;
     /** A larger batch, made by insert under the lock, waiting for the owner to move in. */
     _Atomic(rlc_batch *) next_batch;
-    _Atomic uint64_t rebuilds;
-
-    /* From here on: the owner's thread only. */
-    uint32_t shared_cursor; /**< One more than the cursor of the event that goes to several members. */
-    uint32_t changes_at_wait;
-    rlc_batch *batch;
+    rlc_batch *batch; /**< The owner's thread only. */
 };
+
+static_assert(sizeof(struct rlc_port_set) <= 120 || sizeof(void *) != 8, "as malloc(3) gives it in 128 bytes");
+
+/** Whether a port is quiet that waits to write. */
+typedef enum rlc_hidden {
+    RLC_NONE_HIDDEN,
+    RLC_HIDDEN,
+    RLC_HIDDEN_SEEN, /**< The last wait has looked at it. */
+} rlc_hidden;
 
 /* ---- records ---- */
 
@@ -231,6 +245,8 @@ void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
  * and each of its events is news. If epoll refuses, take reports so.
  */
 void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events);
+/** Remembers with which interest an end was reported. */
+void rlc_port_note_told(rlc_port *port);
 /** The port is level-triggered again, so that epoll reports its present readiness. */
 void rlc_port_set_revive(rlc_port_set *set, rlc_port *port);
 /** The edge set watches the owner's number as the state of its members asks. */
