@@ -96,6 +96,8 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
         rlc_port_assign(port, RLC_PORT_ORPHAN | RLC_PORT_SHARED, false);
         if (was_shared) /* the others' wishes were registered with its own */
             status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+    } else if (status == -EEXIST && port->fd == set->edge_fd) {
+        status = -EBADF; /* nor is the edge set */
     } else if (status == -EEXIST) {
         status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
         if (status == 0 && older != NULL)
@@ -108,8 +110,6 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     rlc_port *older = rlc_port_set_owner(set, port->fd);
     if (older != NULL && older->kind == RLC_PORT_HINT && port->kind != RLC_PORT_HINT)
         return -EBADF; /* other code has closed fd, and the number is a hint's by now: a hint is not taken over */
-    if (port->fd == set->edge_fd)
-        return -EBADF; /* nor is the edge set */
     rlc_port_set_link(set, port);
     if (older != NULL)
         rlc_port_note_sharing(port);
@@ -151,7 +151,9 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     if (port->kind == RLC_PORT_HINT)
         set->hint_count--;
     rlc_port_set_unlink(set, port);
-    rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNWATCHED | RLC_PORT_END, false);
+    rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNWATCHED, false);
+    if (rlc_port_has(port, RLC_PORT_TOLD | RLC_PORT_READ_ENDED))
+        rlc_port_assign(port, RLC_PORT_END, false);
     if (owner != NULL && owner != port)
         register_without(set, owner);
     atomic_fetch_add(&set->changes, 1);

@@ -47,7 +47,7 @@ uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events
         events = look_again(set, port, events);
     if (rlc_port_has(port, RLC_PORT_READ_ENDED))
         events &= ~(uint32_t)(EPOLLIN | EPOLLRDHUP); /* the edge set reports these */
-    else
+    else if (!rlc_port_has(port, RLC_PORT_EDGY))
         rlc_port_assign(port, RLC_PORT_TOLD, false);
     uint32_t ready = ready_bits(port, events);
     if ((events & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, events & ~(uint32_t)EPOLLOUT)) {

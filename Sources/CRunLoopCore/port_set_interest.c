@@ -33,7 +33,7 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
     int status = rlc_port_set_update(set, owner);
     if (status < 0) { /* the registration is unchanged */
         port->interest = before.interest;
-        rlc_port_assign(port, before.state & RESUMED, true);
+        rlc_port_assign(port, (before.state | (unsigned)before.end << RLC_PORT_STATES) & RESUMED, true);
     }
     return status == -EBADF ? answer_orphan(port) : status;
 }

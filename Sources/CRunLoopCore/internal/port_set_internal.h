@@ -17,26 +17,28 @@ enum { RLC_BATCH_MIN = 4, RLC_BATCH_MAX = 128 };
 enum {
     RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's token. */
     RLC_PORT_MUTED = 2,
-    RLC_PORT_SUSPENDED = 4,         /**< One-shot, and reported: set_interest arms it again. */
-    RLC_PORT_ORPHAN = 8,            /**< Its number was closed, and may belong to another file. */
-    RLC_PORT_EMPTIES = 16,          /**< A counter that one read empties. */
-    RLC_PORT_READ_ENDED = 32,       /**< The end of the file was reported: the edge set watches reading. */
-    RLC_PORT_QUIET = 64,            /**< An end that lasts was reported: only the edge set watches the port. */
-    RLC_PORT_BLOCKS = 128,          /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
-    RLC_PORT_MEMBER = 256,          /**< Enrolled. */
-    RLC_PORT_PENDING = 512,         /**< rlc_loop's: waits for the next pass to enroll it. */
-    RLC_PORT_REFUSED = 1024,        /**< rlc_loop's: that failed, and its callout was not called yet. */
-    RLC_PORT_SHARED = 2048,         /**< Of the owner: older members share its number. */
-    RLC_PORT_REPORTED = 4096,       /**< Of those that share: take has returned it for the present event. */
-    RLC_PORT_SEEN = 8192,           /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
-    RLC_PORT_KNOWN = 16384,         /**< So has RLC_PORT_EMPTIES. */
-    RLC_PORT_UNWATCHED = 32768,     /**< epoll does not watch it any more, though it should: take reports it. */
-    RLC_PORT_TOLD = 1 << 16,        /**< The last report was an end with nothing left to read. */
+    RLC_PORT_SUSPENDED = 4,     /**< One-shot, and reported: set_interest arms it again. */
+    RLC_PORT_ORPHAN = 8,        /**< Its number was closed, and may belong to another file. */
+    RLC_PORT_EMPTIES = 16,      /**< A counter that one read empties. */
+    RLC_PORT_READ_ENDED = 32,   /**< The end of the file was reported: the edge set watches reading. */
+    RLC_PORT_TOLD = 64,         /**< The last report was an end with nothing left to read. */
+    RLC_PORT_BLOCKS = 128,      /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
+    RLC_PORT_MEMBER = 256,      /**< Enrolled. */
+    RLC_PORT_PENDING = 512,     /**< rlc_loop's: waits for the next pass to enroll it. */
+    RLC_PORT_REFUSED = 1024,    /**< rlc_loop's: that failed, and its callout was not called yet. */
+    RLC_PORT_SHARED = 2048,     /**< Of the owner: older members share its number. */
+    RLC_PORT_REPORTED = 4096,   /**< Of those that share: take has returned it for the present event. */
+    RLC_PORT_SEEN = 8192,       /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
+    RLC_PORT_KNOWN = 16384,     /**< So has RLC_PORT_EMPTIES. */
+    RLC_PORT_UNWATCHED = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
+
+    /* In `end`: of a port that has RLC_PORT_TOLD, but for RLC_PORT_EDGES. */
+    RLC_PORT_QUIET = 1 << 16,       /**< The end lasts: only the edge set watches the port. */
+    RLC_PORT_EDGES = 1 << 17,       /**< Of the owner: the edge set knows the number under this port's token. */
+    RLC_PORT_HALF = 1 << 18,        /**< The peer has stopped writing, and no more. */
+    RLC_PORT_EDGY = 1 << 19,        /**< There was no edge set: edge-triggered where it is. */
     RLC_PORT_TOLD_READER = 1 << 20, /**< The port was interested in reading then, */
     RLC_PORT_TOLD_WRITER = 1 << 21, /**< and in writing. */
-    RLC_PORT_EDGES = 1 << 17,       /**< Of the owner: the edge set knows the number under this port's token. */
-    RLC_PORT_EDGY = 1 << 19,        /**< There was no edge set for its end: edge-triggered where it is. */
-    RLC_PORT_HALF = 1 << 18,        /**< The end that was reported: the peer has stopped writing, and no more. */
 };
 
 /** Of an end: what a port that is level-triggered again has none of. */
@@ -67,7 +69,9 @@ typedef struct rlc_port {
     rlc_slot slot; /**< Its token is what an event carries. */
     void *context;
     int fd; /**< Kept until the record is claimed anew: see delete_by_number. */
-    uint32_t state : 22, kind : 2, interest : 8;
+    uint8_t kind : 2, end : 6;
+    uint8_t interest;
+    uint16_t state;
     union {
         SLIST_ENTRY(rlc_port) older; /**< Of a member: in the same bucket. */
         rlc_slot_link link;          /**< Of others: free for the owner's use. */
@@ -133,12 +137,18 @@ typedef enum rlc_hidden {
 
 /* ---- records ---- */
 
+enum { RLC_PORT_STATES = 16 };
+
 static inline bool rlc_port_has(const rlc_port *port, unsigned state) {
-    return (port->state & state) != 0;
+    return ((port->state & state) | (port->end & (state >> RLC_PORT_STATES))) != 0;
 }
 
 static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) {
-    port->state = is_set ? port->state | state : port->state & ~state;
+    if ((uint16_t)state != 0)
+        port->state = (uint16_t)(is_set ? port->state | state : port->state & ~state);
+    state >>= RLC_PORT_STATES;
+    if (state != 0)
+        port->end = (uint8_t)((is_set ? port->end | state : port->end & ~state) & 0x3F);
 }
 
 /** The epoll events of a readiness port's interest. */
@@ -330,7 +340,7 @@ void rlc_port_set_suspend(rlc_port_set *set, rlc_port *port);
 static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t events) {
     if ((events & ~(uint32_t)(EPOLLIN | EPOLLOUT)) != 0)
         return 0;
-    if (rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_TOLD | RLC_PORT_EDGY | RLC_PORT_SHARED))
+    if (rlc_port_has(port, RLC_PORT_READ_ENDED | RLC_PORT_TOLD | RLC_PORT_SHARED))
         return 0;
     uint32_t ready = ((events & EPOLLIN) != 0 ? RLC_READABLE : 0) | ((events & EPOLLOUT) != 0 ? RLC_WRITABLE : 0);
     return ready & port->interest;
@@ -341,7 +351,7 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
 /** Its registration changes: the event that is fetched already, if there is one, is to be verified [RLC-OWN-2]. */
 static inline void rlc_port_note_renewal(rlc_port *port) {
     static_assert(RLC_PORT_RENEWED == RLC_PORT_OWNED << 1, "one bit beside the other");
-    port->state |= (port->state & RLC_PORT_OWNED) << 1;
+    port->state |= (uint16_t)((port->state & RLC_PORT_OWNED) << 1);
 }
 
 /**
