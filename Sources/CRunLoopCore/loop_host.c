@@ -1,5 +1,6 @@
 /* Inside a host's loop: it sleeps for this one. */
 #include "loop_internal.h"
+#include "port_set_edges.h"
 
 #include <errno.h>
 

@@ -181,7 +181,7 @@ static bool call_events(rlc_loop *loop) {
             break;
         if ((ready & RLC_UNWATCHED) != 0) {
             rlc_loop_lose(loop, port);
-        } else if (port->kind != RLC_PORT_HINT) {
+        } else if (!rlc_port_is(port, RLC_PORT_HINT)) {
             rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
             called = true;
         } else if (port->context != NULL) {

@@ -146,7 +146,7 @@ static void append_watches(text *text, const rlc_loop *loop) {
     for (uint32_t slot = 0; slot < table->touched; slot++) {
         const rlc_watch *watch = rlc_slot_table_at(table, slot);
         /* Hints are the loop's own. */
-        if (rlc_slot_is_live(&watch->port.slot) && watch->port.kind != RLC_PORT_HINT && watch->watch_fn != NULL)
+        if (rlc_slot_is_live(&watch->port.slot) && !rlc_port_is(&watch->port, RLC_PORT_HINT) && watch->watch_fn != NULL)
             append_watch(text, watch);
     }
 }

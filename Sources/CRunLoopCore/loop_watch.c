@@ -177,7 +177,7 @@ void rlc_loop_mute_innermost(rlc_loop *loop) {
 }
 
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port) {
-    if (port->kind == RLC_PORT_HINT)
+    if (rlc_port_is(port, RLC_PORT_HINT))
         return; /* the loop's own: its next use of the number answers the run by -errno */
     withdraw(loop, port);
     refuse((rlc_watch *)port);

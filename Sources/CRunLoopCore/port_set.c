@@ -1,7 +1,7 @@
 /* The set: its life, and who is a member. */
 #include "kernel_internal.h"
 #include "memory.h"
-#include "port_set_internal.h"
+#include "port_set_edges.h"
 
 #include <errno.h>
 
@@ -63,7 +63,7 @@ size_t rlc_port_set_count(const rlc_port_set *set) {
 void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position) {
     while (*position < set->ports.touched) {
         const rlc_port *port = rlc_slot_table_at(&set->ports, (*position)++);
-        if (rlc_slot_is_live(&port->slot) && port->kind != RLC_PORT_HINT)
+        if (rlc_slot_is_live(&port->slot) && !rlc_port_is(port, RLC_PORT_HINT))
             return port->context;
     }
     return NULL;
@@ -108,7 +108,7 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
 
 int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     rlc_port *older = rlc_port_set_owner(set, port->fd);
-    if (older != NULL && older->kind == RLC_PORT_HINT && port->kind != RLC_PORT_HINT)
+    if (older != NULL && rlc_port_is(older, RLC_PORT_HINT) && !rlc_port_is(port, RLC_PORT_HINT))
         return -EBADF; /* other code has closed fd, and the number is a hint's by now: a hint is not taken over */
     rlc_port_set_link(set, port);
     if (older != NULL)
@@ -121,7 +121,7 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, true);
     if (older != NULL && rlc_port_has(older, RLC_PORT_EDGES))
         rlc_port_set_take_over_edges(set, port, older);
-    if (port->kind == RLC_PORT_HINT)
+    if (rlc_port_is(port, RLC_PORT_HINT))
         set->hint_count++;
     atomic_fetch_add(&set->changes, 1);
     return 0;
@@ -148,7 +148,7 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
         rlc_port_note_sharing(earlier);
         status = rlc_port_set_update(set, earlier); /* its failure is the earlier one's: lost, or to be tried again */
     }
-    if (port->kind == RLC_PORT_HINT)
+    if (rlc_port_is(port, RLC_PORT_HINT))
         set->hint_count--;
     rlc_port_set_unlink(set, port);
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNWATCHED, false);

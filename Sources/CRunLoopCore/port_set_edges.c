@@ -7,7 +7,7 @@
  * edge set before the port's callout runs. So each later event of it is news, also if the callout has taken an error
  * and caused the next one.
  */
-#include "port_set_internal.h"
+#include "port_set_edges.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* A readiness event that says more than "you may read or write", or that may be stale: hang-ups, errors. */
-#include "port_set_internal.h"
+#include "port_set_edges.h"
 
 #include <assert.h>
 #include <poll.h>

@@ -24,7 +24,7 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
     rlc_port *owner = rlc_port_set_registrant(set, port);
     if (has_interest(port, owner, interest))
         return 0;
-    bool changes = port->kind == RLC_PORT_READINESS || rlc_port_has(port, RLC_PORT_TOLD);
+    bool changes = rlc_port_is(port, RLC_PORT_READINESS) || rlc_port_has(port, RLC_PORT_TOLD);
     const rlc_port before = *port;
     port->interest = (uint8_t)interest;
     rlc_port_assign(port, RESUMED, false);

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 static uint32_t events_of(const rlc_port *port) {
-    if (port->kind != RLC_PORT_READINESS)
+    if (!rlc_port_is(port, RLC_PORT_READINESS))
         return EPOLLIN | EPOLLET;
     bool is_edge = (port->interest & RLC_EDGE) != 0 || rlc_port_has(port, RLC_PORT_EDGY);
     return rlc_port_asked_events(port) | (is_edge ? EPOLLET : 0);

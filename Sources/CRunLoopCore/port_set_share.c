@@ -49,7 +49,7 @@ int rlc_port_set_reserve_buckets(rlc_port_set *set) {
 /* ---- several readiness members with one number ---- */
 
 static bool shares(const rlc_port *port) {
-    return port->kind == RLC_PORT_READINESS && (port->interest & RLC_SHARED) != 0;
+    return rlc_port_is(port, RLC_PORT_READINESS) && (port->interest & RLC_SHARED) != 0;
 }
 
 /** Ends at a member that does not share: it had the port before. */

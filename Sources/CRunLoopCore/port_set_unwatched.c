@@ -1,5 +1,5 @@
 /* Members that epoll does not watch, though it should: rlc_port_set_take reports them, rlc_port_set_retry retries. */
-#include "port_set_internal.h"
+#include "port_set_edges.h"
 
 #include <errno.h>
 

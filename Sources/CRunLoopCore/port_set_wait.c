@@ -1,6 +1,6 @@
 /* Waits, and takes what the wait has fetched: the next event that is still true. */
 #include "memory.h"
-#include "port_set_internal.h"
+#include "port_set_edges.h"
 
 #include <crunloop_kit/looks.h>
 
@@ -210,9 +210,9 @@ static rlc_port *take_fetched(rlc_port_set *set, uint32_t *ret_ready) {
             continue;
         is_believed |= rlc_port_is_believed(port, event.events) || (event.events & RLC_EVENT_OF_EDGE) != 0;
         uint32_t ready = RLC_READABLE;
-        if (port->kind == RLC_PORT_READINESS)
+        if (rlc_port_is(port, RLC_PORT_READINESS))
             ready = take_readiness(set, port, event.events, is_believed);
-        else if (port->kind == RLC_PORT_COUNTER)
+        else if (rlc_port_is(port, RLC_PORT_COUNTER))
             ready = take_counter(set, port);
         if (ready == 0)
             continue;
@@ -275,7 +275,7 @@ static rlc_port *take_common(rlc_port_set *set, uint32_t *ret_ready) {
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
     if (port == NULL || (!set->is_fresh && !rlc_port_is_believed(port, event->events)) || rlc_port_set_is_forked(set))
         return NULL;
-    bool is_counter = port->kind == RLC_PORT_COUNTER;
+    bool is_counter = rlc_port_is(port, RLC_PORT_COUNTER);
     *ret_ready = is_counter ? take_counter(set, port) : rlc_port_plain_ready(port, event->events);
     if (*ret_ready == 0 && !is_counter)
         return NULL;
@@ -291,7 +291,7 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     rlc_port *port = take_common(set, &ready);
     if (port == NULL)
         return take_uncommon(set, ret_event);
-    if (port->kind == RLC_PORT_READINESS && (port->interest & RLC_ONE_SHOT) != 0)
+    if (rlc_port_is(port, RLC_PORT_READINESS) && (port->interest & RLC_ONE_SHOT) != 0)
         rlc_port_set_suspend(set, port);
     *ret_event = event_of(port, ready, RLC_FATE_WATCHED);
     return true;

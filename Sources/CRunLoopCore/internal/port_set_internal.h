@@ -137,6 +137,12 @@ typedef enum rlc_hidden {
 
 /* ---- records ---- */
 
+/** As a bit: the kind lies beside others. */
+static inline bool rlc_port_is(const rlc_port *port, rlc_port_kind kind) {
+    static_assert(RLC_PORT_READINESS == 0 && RLC_PORT_COUNTER == 1 && RLC_PORT_HINT == 2, "bits");
+    return kind == RLC_PORT_READINESS ? port->kind == 0 : (port->kind & kind) != 0;
+}
+
 enum { RLC_PORT_STATES = 16 };
 
 static inline bool rlc_port_has(const rlc_port *port, unsigned state) {
@@ -247,39 +253,6 @@ int rlc_port_set_delete(const rlc_port_set *set, const rlc_port *port);
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /** Deletes its registration, if it has one. */
 void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
-
-/* ---- ports that wait for an end to end: port_set_edges.c ---- */
-
-/**
- * A port was reported with an end that may last. If it does, the port is quiet from now on: the edge set watches it,
- * and each of its events is news. If epoll refuses, take reports so.
- */
-void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events);
-/** Remembers with which interest an end was reported. */
-void rlc_port_note_told(rlc_port *port);
-/** The port is level-triggered again, so that epoll reports its present readiness. */
-void rlc_port_set_revive(rlc_port_set *set, rlc_port *port);
-/** The edge set watches the owner's number as the state of its members asks. */
-void rlc_port_set_update_edges(rlc_port_set *set, rlc_port *owner);
-/** A new owner of the number of `older`, which was the owner: of its edges, too, if they share the number. */
-void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *older);
-/** The owner leaves its number to the earlier member. */
-void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlier);
-/** The owner's number is not in the edge set any more. The last one closes the set. */
-void rlc_port_set_unmark_edges(rlc_port_set *set, rlc_port *owner);
-/** Deletes the number of the owner from the edge set, if it is there. */
-void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner);
-/**
- * Puts the oldest event of the edge set in the place of its own. Its port; NULL if there is none, or if the event is
- * passed on: several share the number, or the port reports nothing now.
- */
-rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event);
-/** An end of these events hides something that the port waits for. */
-bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32_t events);
-/** Asks the kernel about the quiet ports that wait to write: no edge tells them that an error was taken. */
-void rlc_port_set_look_behind_ends(rlc_port_set *set);
-/** How long the wait may last that begins now: not at all, if it has to look at these. */
-uint64_t rlc_port_set_limit_wait(rlc_port_set *set, uint64_t deadline_ns);
 
 /* ---- members that epoll does not watch, though it should: port_set_unwatched.c ---- */
 
@@ -397,7 +370,7 @@ static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, uint32_t *ret
         return NULL;
     const struct epoll_event *event = &set->batch->events[set->cursor];
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
-    *ret_ready = port == NULL || port->kind == RLC_PORT_COUNTER ? 0 : rlc_port_plain_ready(port, event->events);
+    *ret_ready = port == NULL || rlc_port_is(port, RLC_PORT_COUNTER) ? 0 : rlc_port_plain_ready(port, event->events);
     if (*ret_ready == 0)
         return NULL;
     set->cursor++;
