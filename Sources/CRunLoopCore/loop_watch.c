@@ -77,8 +77,7 @@ int rlc_loop_add_watch(
     rlc_port *port = rlc_port_set_claim(loop->set);
     if (port == NULL)
         return -ENOMEM;
-    port->fd = fd;
-    port->kind = RLC_PORT_READINESS;
+    port->fd = fd; /* a record begins with zeros: of the kind RLC_PORT_READINESS */
     port->interest = (uint8_t)(interest & (RLC_READABLE | RLC_WRITABLE));
     port->context = context;
     rlc_watch *watch = (rlc_watch *)port;

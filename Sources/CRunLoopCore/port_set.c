@@ -87,7 +87,9 @@ int rlc_port_set_make_room(rlc_port_set *set) {
 /** Adds to epoll what is linked already. */
 static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
     int status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_ADD, port);
-    if (status == 0 && older != NULL && rlc_port_has(older, RLC_PORT_REGISTERED)) {
+    if (status == 0 && older == NULL)
+        return 0;
+    if (status == 0 && rlc_port_has(older, RLC_PORT_REGISTERED)) {
         /* A registered number cannot be added again: it was closed and opened anew since. */
         rlc_port_assign(port, RLC_PORT_ORPHAN, true);
         for (rlc_port *other; (other = rlc_port_set_owner(set, port->fd)) != NULL;)
@@ -102,6 +104,10 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
         status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
         if (status == 0 && older != NULL)
             rlc_port_assign(older, RLC_PORT_REGISTERED, false);
+    }
+    if (status == 0 && older != NULL && rlc_port_has(older, RLC_PORT_EDGES)) {
+        rlc_port_assign(port, RLC_PORT_REGISTERED, true);
+        rlc_port_set_take_over_edges(set, port, older);
     }
     return status;
 }
@@ -119,8 +125,6 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
         return status;
     }
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, true);
-    if (older != NULL && rlc_port_has(older, RLC_PORT_EDGES))
-        rlc_port_set_take_over_edges(set, port, older);
     if (rlc_port_is(port, RLC_PORT_HINT))
         set->hint_count++;
     atomic_fetch_add(&set->changes, 1);
