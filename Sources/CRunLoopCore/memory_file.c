@@ -1,6 +1,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "file_limit.h"
+
 #include <crunloop/memory_file.h>
 
 #include <errno.h>
@@ -39,12 +41,29 @@ static int write_whole(int fd, const char *bytes, size_t size) {
     return 0;
 }
 
-int rlc_memory_file_make(const struct iovec *parts, size_t part_count) {
-    int fd = create(), status = 0;
-    if (fd < 0)
-        return fd;
+static int write_parts(int fd, const struct iovec *parts, size_t part_count) {
+    rlc_file_limit limit;
+    int status = 0;
+    rlc_file_limit_begin(&limit);
     for (size_t i = 0; i < part_count && status == 0; i++)
         status = write_whole(fd, parts[i].iov_base, parts[i].iov_len);
+    rlc_file_limit_end(&limit, status);
+    return status;
+}
+
+static int set_size(int fd, uint64_t size) {
+    rlc_file_limit limit;
+    rlc_file_limit_begin(&limit);
+    int status = ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
+    rlc_file_limit_end(&limit, status);
+    return status;
+}
+
+int rlc_memory_file_make(const struct iovec *parts, size_t part_count) {
+    int fd = create();
+    if (fd < 0)
+        return fd;
+    int status = write_parts(fd, parts, part_count);
     if (status == 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
         status = -errno;
     return status == 0 ? fd : closed_with(fd, status);
@@ -56,8 +75,9 @@ int rlc_memory_file_open(uint64_t size, void **ret_bytes) {
     int fd = create();
     if (fd < 0)
         return fd;
-    if (ftruncate(fd, (off_t)size) < 0)
-        return closed_with(fd, -errno);
+    int status = set_size(fd, size);
+    if (status < 0)
+        return closed_with(fd, status);
     void *bytes = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (bytes == MAP_FAILED)
         return closed_with(fd, -errno);
@@ -76,8 +96,9 @@ static int map(int fd, uint64_t size, const void **ret_bytes) {
 
 int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t final_size, const void **ret_bytes) {
     (void)munmap(bytes, (size_t)size); /* a mapping for writing keeps the seal from being set */
-    if (final_size != size && ftruncate(fd, (off_t)final_size) < 0)
-        return -errno;
+    int status = final_size != size ? set_size(fd, final_size) : 0;
+    if (status < 0)
+        return status;
     if (fcntl(fd, F_ADD_SEALS, SEALS) < 0)
         return -errno;
     return map(fd, final_size, ret_bytes);
