@@ -63,7 +63,8 @@ final class NameClaim: Sendable {
   let name: String
   /// The listener's: when it is closed the name is free.
   let owned: OwnedDescriptor
-  private let claim: rlc_port_name
+  /// Not changed until it is released, with the last hold on `owned`.
+  nonisolated(unsafe) private let claim: rlc_port_name
   private let spare = SpareDescriptor()
 
   init(_ name: String) throws(RunLoopError) {
@@ -84,9 +85,10 @@ final class NameClaim: Sendable {
       throw error
     }
     self.claim = claim
-    owned = OwnedDescriptor(claim.listener) { [claim, spare] in
-      let folder = claim.folder
-      var released = claim
+    nonisolated(unsafe) let claimed = claim
+    owned = OwnedDescriptor(claim.listener) { [spare] in
+      let folder = claimed.folder
+      var released = claimed
       rlc_port_name_release(&released)
       RunLoopLibc.close(folder)
       spare.close()
