@@ -89,7 +89,7 @@ let package = Package(
       dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopTesting", "CRunLoopCore", "RunLoopLibc"],
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "port-peer", dependencies: ["RunLoopKit", "RunLoopPorts"], path: "Tests/PortPeer",
+      name: "port-peer", dependencies: ["RunLoopKit", "RunLoopPorts", "CTestSupport"], path: "Tests/PortPeer",
       swiftSettings: strictSwift),
     .executableTarget(
       name: "hostile-peers",

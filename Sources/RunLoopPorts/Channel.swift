@@ -86,6 +86,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     welcomed = peer
     imports = Imports(keeps: !isInitiator)
     socket = OwnedDescriptor(fileDescriptor)
+    try RunLoopError.check(Unshared.section { Unshared.add(fileDescriptor) }, "mmap")
     try super.init(socket, kind: .connection, order: 0, onlyHost: nil)
   }
 
@@ -291,7 +292,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   /// peer sees the end only.
   static func turnAway(_ descriptor: Int32, _ why: String) {
     _ = Frame.goodbye(why).withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
-    close(descriptor)
+    Unshared.close(descriptor)
   }
 
   /// The peer has violated the protocol: sends it the reason, and ends the connection.

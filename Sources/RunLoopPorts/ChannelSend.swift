@@ -106,10 +106,11 @@ extension Channel {
     guard socket.hold() else { throw failure }
     defer { socket.release() }
     let duplicate = try RunLoop.Message.Descriptor(duplicating: descriptor)
+    duplicate.hide()
     let source = try RunLoop.FileDescriptorSource(
       fileDescriptor: duplicate.fileDescriptor, interest: .writable, trigger: .edge, ownership: .closesWhenInvalidated
     ) { _, _ in report() }
-    _ = duplicate.moveOut()
+    _ = duplicate.moveOutHidden()
     return source
   }
 

@@ -26,14 +26,14 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
 
   /// Takes one connection: who it is comes first.
   func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
-    let accepted = rlc_message_socket_accept(descriptor)
+    guard let accepted = try? Unshared.make({ rlc_message_socket_accept(descriptor) }) else { return false }
     if accepted >= 0 { welcome(accepted) } else if accepted != -EAGAIN { claim.refuseOne(terms) }
     return false
   }
 
   private func welcome(_ descriptor: Int32) {
     var credentials = rlc_credentials()
-    guard rlc_message_socket_peer(descriptor, &credentials) >= 0 else { return _ = close(descriptor) }
+    guard rlc_message_socket_peer(descriptor, &credentials) >= 0 else { return Unshared.close(descriptor) }
     let peer = RunLoop.Message.Sender(credentials)
     guard terms.policy.welcomes(peer) else {
       return turnAway(descriptor, peer, "not allowed for user \(peer.userID)")
@@ -74,12 +74,18 @@ final class NameClaim: Sendable {
     var claim = rlc_port_name()
     do throws(RunLoopError) {
       let folder = try PortFolder.open()
-      let status = rlc_port_name_claim(folder, name, &claim)
+      let status: Int32, refusal: Int32
+      (status, refusal) = Unshared.section {
+        let status = rlc_port_name_claim(folder, name, &claim)
+        return (status, status < 0 ? 0 : Unshared.add(claim.listener))
+      }
+      if status == 0, refusal < 0 { rlc_port_name_release(&claim) }
+      if status < 0 || refusal < 0 { RunLoopLibc.close(folder) }
       if status < 0 {
-        RunLoopLibc.close(folder)
         throw status == -EADDRINUSE
           ? .nameTaken(PortWords.quoted(name)) : .system(-status, call: "bind", PortWords.port(name))
       }
+      try RunLoopError.check(refusal, "mmap", PortWords.port(name))
     } catch {
       NameClaim.leave(name)
       throw error
@@ -89,7 +95,10 @@ final class NameClaim: Sendable {
     owned = OwnedDescriptor(claim.listener) { [spare] in
       let folder = claimed.folder
       var released = claimed
-      rlc_port_name_release(&released)
+      Unshared.section {
+        Unshared.remove(released.listener)
+        rlc_port_name_release(&released)
+      }
       RunLoopLibc.close(folder)
       spare.close()
       NameClaim.leave(name)

@@ -43,7 +43,7 @@ final class MemoryFile: @unchecked Sendable {
       return (MemoryFile(bytes, count, fileDescriptor, charge), 0)
     }
     kept.subtract(1, ordering: .relaxed)
-    close(fileDescriptor)
+    Unshared.close(fileDescriptor)
     return (MemoryFile(bytes, count, -1, charge), 0)
   }
 
@@ -52,7 +52,9 @@ final class MemoryFile: @unchecked Sendable {
   ) throws(E) -> Result<MemoryFile?, RunLoopError> {
     var memory: UnsafeMutableRawPointer?
     let file = rlc_memory_file_open(UInt64(capacity), &memory)
-    guard file >= 0, let memory else { return .failure(.system(-file, call: "memfd_create")) }
+    guard file >= 0, let memory else {
+      return .failure(.system(-file, call: file == -EFBIG ? "ftruncate" : "memfd_create"))
+    }
     let count: Int
     do {
       count = try fill(UnsafeMutableRawBufferPointer(start: memory, count: capacity))
@@ -91,7 +93,7 @@ extension RunLoop.Message.Bytes {
   ///   - capacity: In bytes.
   ///   - body: Initialises the memory, which is zero, and returns how many bytes to keep, from its start. No process
   ///     can change them when it has returned (memfd_create(2), F_SEAL_WRITE).
-  /// - Throws: A `RunLoopError.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`.
+  /// - Throws: A `RunLoopError.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EFBIG` (RLIMIT_FSIZE).
   public init(
     sharing capacity: Int, initializingWith body: (UnsafeMutableRawBufferPointer) -> Int
   ) throws {

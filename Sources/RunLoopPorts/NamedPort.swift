@@ -88,8 +88,8 @@ extension RunLoop.Port {
   ) throws -> SendRight {
     guard rlc_port_name_is_valid(name) else { throw RunLoopError.badName(PortWords.quoted(name)) }
     let folder = try PortFolder.open()
-    let descriptor = rlc_port_name_connect(folder, name)
-    close(folder)
+    defer { close(folder) }
+    let descriptor = try Unshared.make { rlc_port_name_connect(folder, name) }
     guard descriptor >= 0 else {
       switch descriptor {
       case -ENOENT:
@@ -103,7 +103,7 @@ extension RunLoop.Port {
     var credentials = rlc_credentials()
     let status = rlc_message_socket_peer(descriptor, &credentials)
     guard status >= 0 else {  // without an answer it would pass for the first user's
-      close(descriptor)
+      Unshared.close(descriptor)
       throw RunLoopError.system(-status, call: "getsockopt", PortWords.port(name))
     }
     let owner = RunLoop.Message.Sender(credentials)

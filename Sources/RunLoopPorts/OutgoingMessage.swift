@@ -107,7 +107,7 @@ struct OutgoingMessage: ~Copyable {
       channel.settleFile(Int(header.payload), isSent: false)
       takeBack()
     }
-    file = try RunLoopError.check(status, "memfd_create")
+    file = try RunLoopError.check(status, status == -EFBIG ? "write" : "memfd_create")
   }
 
   // MARK: Rights
@@ -216,7 +216,7 @@ struct OutgoingMessage: ~Copyable {
       RunLoopLibc.close(file)
     }
     for right in rights {
-      if case .socket(let descriptor, _) = right.way, descriptor >= 0 { RunLoopLibc.close(descriptor) }
+      if case .socket(let descriptor, _) = right.way, descriptor >= 0 { Unshared.close(descriptor) }
     }
   }
 

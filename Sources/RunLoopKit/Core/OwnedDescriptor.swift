@@ -47,7 +47,7 @@ package final class OwnedDescriptor: Sendable {
   func close() {
     guard forkGeneration == Kernel.forkGeneration else { return }
     // The number is free whatever close(2) answers.
-    if let closing { closing() } else { _ = RunLoopLibc.close(fileDescriptor) }
+    if let closing { closing() } else { Unshared.close(fileDescriptor) }
   }
 
   // An item that is destroyed has no memberships.
