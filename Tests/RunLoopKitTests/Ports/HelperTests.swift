@@ -186,6 +186,40 @@ final class HelperTests: XCTestCase {
     }
   }
 
+  /// One thread forks, while others make, receive and close connections: no helper keeps any of them.
+  func test_RLK_WIRE_33_forksWhileOtherThreadsConnect() {
+    let name = NameFolder.newName()
+    let (peer, third) = (Peer("serve", name), Peer("serve", name + "t"))
+    onThread {
+      func descriptors() throws -> [Int] {
+        for end in ["", "t"] { _ = try Port.connect(to: name + end).request(Message(id: 1)) }
+        return [peer.descriptors, third.descriptors]
+      }
+      let (before, isOver) = (try descriptors(), Box(false))
+      let clients = (0..<2).map { _ in
+        TestThread {
+          while !isOver.value {
+            XCTAssertNil(thrown { try self.useOnce(name) })
+          }
+        }
+      }
+      let helpers = (0..<(isSlow ? 5 : 40)).map { _ in Helper() }
+      isOver.value = true
+      for client in clients { client.join() }
+      yieldUntil((try? descriptors()) == before)
+      for helper in helpers { helper.end() }
+    }
+  }
+
+  /// Introduces the two owners to each other, and a port of this process to them.
+  private func useOnce(_ name: String) throws {
+    let (first, second) = (try Port.connect(to: name), try Port.connect(to: name + "t"))
+    let answer = try first.request(Message(id: 1, [.right(second), .descriptor(try .init(duplicating: 0))]))
+    _ = try answer.rights[0].request(Message(id: 1))
+    try first.send(Message(id: 4, [.right(second)]))
+    try first.send(Message(id: 5))
+  }
+
   /// The same of clients: what the owner keeps for them.
   func test_RLK_WIRE_33_clientsThatAreKilled() {
     let name = NameFolder.newName()
@@ -235,20 +269,17 @@ final class HelperTests: XCTestCase {
 
   // MARK: Descriptors of messages
 
-  /// Lives until its input ends.
+  /// Lives until it is ended, or a minute.
   private final class Helper {
-    private let input = Pipe()
     private let process: pid_t
 
     init(_ body: () -> Void = {}) {
       let ready = Pipe()
       process = test_fork()
       if process == 0 {
-        close(input.writing)
         body()
         ready.send("x")
-        var entry = pollfd(fd: input.reading, events: Int16(POLLIN), revents: 0)
-        poll(&entry, 1, 60_000)
+        sleep(60)
         _exit(0)
       }
       var entry = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
@@ -257,7 +288,7 @@ final class HelperTests: XCTestCase {
     }
 
     func end() {
-      input.closeBoth()
+      kill(process, SIGKILL)
       waitpid(process, nil, 0)
     }
   }
