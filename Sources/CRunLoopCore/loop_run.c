@@ -101,9 +101,12 @@ __attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadl
     rlc_loop_note_timers(loop);
     if (loop->heap->knows_tolerance && deadline_ns != NULL && limits_wait(loop, wake_at_ns, deadline_ns))
         return 1;
-    int status = rlc_timer_port_want(loop->timer_port, wake_at_ns);
-    loop->told_at_ns = rlc_timer_port_armed(loop->timer_port);
-    return status < 0 ? status : 1;
+    int status = rlc_loop_arm_timer_port(loop, wake_at_ns);
+    if (status < 0 && (status == -ECHILD || deadline_ns == NULL))
+        return status;
+    if (status < 0 && wake_at_ns < *deadline_ns) /* there is no timerfd: the wait ends by itself */
+        *deadline_ns = wake_at_ns == 0 ? 1 : wake_at_ns;
+    return 1;
 }
 
 int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
@@ -114,7 +117,12 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
         return 0;
     if (deadline_ns != NULL && rlc_loop_is_stopped(loop))
         return 0; /* a host sleeps for no run: one further out on the stack goes on when the host returns */
-    return rlc_loop_has_untold_timer(loop) ? tell_kernel(loop, deadline_ns) : 1;
+    if (rlc_loop_has_untold_timer(loop))
+        return tell_kernel(loop, deadline_ns);
+    /* A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd. */
+    if (deadline_ns != NULL && *deadline_ns != RLC_TIME_FOREVER && loop->told_at_ns < *deadline_ns)
+        *deadline_ns = loop->told_at_ns;
+    return 1;
 }
 
 /** Spins, if the loop's host has asked for it. True if there is something to do now. */
@@ -338,6 +346,8 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
         return -ESHUTDOWN; /* it could not sleep */
     rlc_loop_enter(loop);
     bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
+    if (is_endless && loop->told_at_ns != RLC_TIME_FOREVER)
+        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own */
     uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);
     int result;
     do {

@@ -174,8 +174,11 @@ void rlc_loop_mute_innermost(rlc_loop *loop) {
 }
 
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port) {
-    if (port->kind == RLC_PORT_HINT)
-        return; /* the loop's own: its next use of the number answers the run by -errno */
+    if (port->kind == RLC_PORT_HINT) { /* the loop's own: the eventfd's next use answers by -errno */
+        if (port->context != NULL)
+            rlc_loop_lose_timer_port(loop);
+        return;
+    }
     withdraw(loop, port);
     refuse((rlc_watch *)port);
 }

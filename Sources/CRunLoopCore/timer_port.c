@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include <crunloop/timer_port.h>
+#include <crunloop_kit/looks.h>
 
 #include <errno.h>
 
@@ -9,7 +10,7 @@ struct rlc_timer_port {
     const rlc_kernel *kernel;
     uint64_t armed_ns;
     uint32_t fork_generation;
-    int timer_fd;
+    int timer_fd; /**< -1: other code has closed it. */
 };
 
 int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port) {
@@ -38,7 +39,7 @@ static bool is_forked(const rlc_timer_port *port) {
 void rlc_timer_port_destroy(rlc_timer_port *port) {
     if (port == NULL)
         return;
-    if (!is_forked(port))
+    if (port->timer_fd >= 0 && !is_forked(port))
         port->kernel->close(port->kernel->context, port->timer_fd);
     rlc_memory_free(rlc_memory_of(port->kernel), port);
 }
@@ -47,16 +48,26 @@ int rlc_timer_port_fd(const rlc_timer_port *port) {
     return port->timer_fd;
 }
 
+void rlc_kit_forget_timer_fd(rlc_timer_port *port) {
+    port->timer_fd = -1;
+    port->armed_ns = RLC_TIME_FOREVER;
+}
+
+static int set(rlc_timer_port *port, uint64_t deadline_ns) {
+    if (is_forked(port))
+        return -ECHILD; /* the timer is the parent's too */
+    int status =
+        port->timer_fd < 0 ? -EBADF : port->kernel->timerfd_set(port->kernel->context, port->timer_fd, deadline_ns);
+    if (status == 0)
+        port->armed_ns = deadline_ns;
+    return status;
+}
+
 int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns) {
     if (deadline_ns >= port->armed_ns)
         return 0;
-    if (is_forked(port))
-        return -ECHILD; /* the timer is the parent's too */
-    int status = port->kernel->timerfd_set(port->kernel->context, port->timer_fd, deadline_ns);
-    if (status < 0)
-        return status;
-    port->armed_ns = deadline_ns;
-    return 1;
+    int status = set(port, deadline_ns);
+    return status < 0 ? status : 1;
 }
 
 void rlc_timer_port_note_expiry(rlc_timer_port *port) {
@@ -64,15 +75,7 @@ void rlc_timer_port_note_expiry(rlc_timer_port *port) {
 }
 
 int rlc_timer_port_disarm(rlc_timer_port *port) {
-    if (port->armed_ns == RLC_TIME_FOREVER)
-        return 0;
-    if (is_forked(port))
-        return -ECHILD;
-    int status = port->kernel->timerfd_set(port->kernel->context, port->timer_fd, RLC_TIME_FOREVER);
-    if (status < 0)
-        return status;
-    port->armed_ns = RLC_TIME_FOREVER;
-    return 0;
+    return port->armed_ns == RLC_TIME_FOREVER ? 0 : set(port, RLC_TIME_FOREVER);
 }
 
 uint64_t rlc_timer_port_armed(const rlc_timer_port *port) {

@@ -163,10 +163,12 @@ RLC_API void rlc_watch_remove(rlc_watch *watch);
  * @param timer_fn  The callout; not NULL.
  * @param context   For timer_fn.
  * @param ret_timer The timer, which the loop owns; valid until rlc_timer_remove or rlc_loop_destroy.
- * @return 0; -ENOMEM; for the first timer also -EMFILE, -ENFILE, -ENOSPC. If it fails, no timer was added [RLC-DATE-9].
+ * @return 0; -ENOMEM; for the loop's first watch or timer also -EMFILE, -ENFILE, -ENOSPC, since it makes the eventfd.
+ *         If it fails, no timer was added [RLC-DATE-9]. Without a descriptor for the timerfd the timer is added, and
+ *         fires in time: the timeout of each wait carries its date [RLC-LOOP-18].
  *
  * Thread: [loop].  Cost: two system calls for the first timer, and two more if it comes before the first watch; none
- * for later timers.
+ * for later timers, unless the first has found no descriptor.
  */
 RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer);
 
@@ -281,8 +283,14 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * @param loop        The loop.
  * @param deadline_ns Nanoseconds on the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
  * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED or RLC_RUN_TIMED_OUT; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8];
- *         -ECHILD; an -errno of the wait, or of setting the timerfd, such as -EBADF if other code has closed the loop's
- *         descriptor: the loop does not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
+ *         -ECHILD; an -errno of the wait, such as -EBADF if other code has closed the loop's descriptor: the loop does
+ *         not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
+ *
+ * If other code closes the timerfd, or puts another file at its number, the loop makes another one: when it sets the
+ * timerfd next, and when a run without a limit begins. With a limit, each wait also ends for the first timer. So timers
+ * fire in time [RLC-LOOP-19], with two exceptions. In a run without a limit, or while a host sleeps, a timerfd that is
+ * closed while it is set for the first date expires no more: the timer fires with the next event. Nor can the loop
+ * notice that the number is another timerfd's, except at the beginning of such a run.
  *
  * Thread: [loop].  Blocks.  Re-entry: a callout may call it: see nesting, above.
  */
@@ -334,7 +342,8 @@ RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
  *
  * @param loop The loop.
  * @return 1: there is work, dispatch at once, also because of a wake before the call [RLC-HOST-7]; 0: the host may
- *         sleep; -errno: as rlc_loop_add_watch for the first watch, or what setting the timerfd failed with.
+ *         sleep; -errno: as rlc_loop_add_watch for the first watch, or what making the timerfd failed with, without
+ *         which nothing would end the sleep in time.
  *
  * Thread: [loop].  Cost: a system call for each new watch, and one if the timerfd has to be set.
  */

@@ -8,6 +8,8 @@
 #define CRUNLOOP_KIT_LOOKS_H
 
 #include <crunloop/port_set.h>
+#include <crunloop/timer_heap.h>
+#include <crunloop/timer_port.h>
 #include <crunloop/wakeup_port.h>
 
 #include <time.h>
@@ -97,6 +99,39 @@ bool rlc_kit_has_fetched_all(const rlc_port_set *set);
  * Thread: [locked].  Cost: some instructions, without a system call.
  */
 void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned);
+
+/**
+ * Tells whether epoll still watches a member: whether its number is open, and is the file's that was inserted. Other
+ * code may have closed it. After that no event says so.
+ *
+ * @param set   The set.
+ * @param token The member's.
+ * @return False if it does not, or the token is stale.
+ *
+ * Thread: [locked].  Cost: one epoll_ctl(2). An edge-triggered member that is ready is reported once more.
+ */
+bool rlc_kit_is_watched(const rlc_port_set *set, rlc_token token);
+
+/**
+ * Creates an empty heap, as rlc_timer_heap_create does, with the memory of a table.
+ *
+ * @param kernel   It must outlive the heap.
+ * @param ret_heap The heap; the caller ends it by rlc_timer_heap_destroy.
+ * @return 0; -ENOMEM.
+ *
+ * Thread: [any].
+ */
+int rlc_kit_timer_heap_create(const rlc_kernel *kernel, rlc_timer_heap **ret_heap);
+
+/**
+ * Takes its timerfd from a timer port: other code has closed it, and the number may be another file's by now. From then
+ * on rlc_timer_port_want and rlc_timer_port_disarm return -EBADF, and rlc_timer_port_destroy closes nothing.
+ *
+ * @param port The port.
+ *
+ * Thread: [locked].  Cost: some instructions, without a system call.
+ */
+void rlc_kit_forget_timer_fd(rlc_timer_port *port);
 
 RLC_END_DECLS
 #endif

@@ -45,7 +45,7 @@ struct rlc_loop {
     const rlc_kernel *kernel;
     rlc_port_set *set;
     rlc_wakeup_port *wakeup;
-    rlc_timer_port *timer_port; /**< With the first timer, as is the heap. */
+    rlc_timer_port *timer_port; /**< With the first timer, as is the heap; NULL if none could be made. */
     rlc_token timer_token;      /**< Its descriptor's, in the set. */
     uint64_t timers_at_ns; /**< No timer of the heap is due before: what the heap said, or an earlier date since. */
     uint64_t told_at_ns;   /**< rlc_timer_port_armed: what is due then or later the kernel will tell. */
@@ -227,6 +227,12 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
 bool rlc_loop_call_due_timers(rlc_loop *loop);
 /** As rlc_loop_free_removed_watches. */
 void rlc_loop_free_removed_timers(rlc_loop *loop);
+/** Lets the timerfd expire at wake_at_ns or before, and makes it if there is none. >= 0, or -errno: there is none. */
+int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns);
+/** Other code has closed the timerfd: the next arming makes another one. */
+void rlc_loop_lose_timer_port(rlc_loop *loop);
+/** Asks epoll whether other code has closed the timerfd. Only with one. */
+void rlc_loop_verify_timer_port(rlc_loop *loop);
 
 /* ---- hooks: loop_hook.c ---- */
 
