@@ -141,6 +141,7 @@ extension RunLoop.RateLimiter {
     let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: restEnd)) { [weak loop, weak item] _ in
       if let loop, let item { item.limiter?.restIsOver(item, in: loop) }
     }
+    timer.tolerance = .zero  // the period is the limit's, whatever the loop's default is
     timer.keepsRunning = item.keepsRunning
     beginRest(in: loop.serial, timer)?.invalidate()
     let isResting = loop.lock.withLock { beginRest(item, timer, in: loop) }
