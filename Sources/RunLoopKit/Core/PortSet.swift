@@ -48,6 +48,12 @@ struct PortSet {
     return token.bits
   }
 
+  /// Of a hint whose number other code may have closed, too.
+  func removeHint(_ token: UInt64) { _ = rlc_port_set_remove(set, rlc_token(bits: token)) }
+
+  /// False if other code has closed the number, and it may be another file's by now. One system call.
+  func isWatched(_ token: UInt64) -> Bool { rlc_kit_is_watched(set, rlc_token(bits: token)) }
+
   @inline(__always)
   func insert(_ port: PortRegistration, _ member: AnyObject) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()

@@ -6,7 +6,13 @@ extension ModePointer {
     _ item: RunLoop.Item, _ equals: EqualSources = .none, on loop: RunLoop
   ) throws(RunLoopError) -> Bool {
     if member(equalTo: item, equals) != nil { return false }
-    let token = try item.link(to: loop, self) { () throws(RunLoopError) in try register(item, on: loop) }
+    let token: UInt64?
+    do throws(RunLoopError) {
+      token = try item.link(to: loop, self) { () throws(RunLoopError) in try register(item, on: loop) }
+    } catch {
+      if !counts.needDescriptors { loop.mayHaveIdled(self) }
+      throw error
+    }
     guard token != nil else { return false }
     if item.isBackground { counts.insertInBackground(item) }
     return true
@@ -73,6 +79,7 @@ extension ModePointer {
       try port.checkOpen()  // or the set's own descriptors could get its number
       try makePortSet(on: loop)
     }
+    if !counts.hasWatched { giveTimersTheirPlace(on: loop) }
     // It is there, or was made above.
     let token = try ports.set!.insert(port.registration, port)
     if port.kind == .connection { counts.addConnection(1) } else { counts.addDescriptor(1) }
@@ -140,9 +147,12 @@ extension ModePointer {
       counts.addTimer(-1)
       armTimers(on: loop)
     case .port: unregister(unsafeDowncast(item, to: RunLoop.Port.self))
-    case .source: if sources.remove(unsafeDowncast(item, to: RunLoop.Source.self)) { counts.addSource(-1) }
-    case .observer: observers.remove(unsafeDowncast(item, to: RunLoop.Observer.self))
+    case .source:
+      if sources.remove(unsafeDowncast(item, to: RunLoop.Source.self)) { counts.addSource(-1) }
+      return
+    case .observer: return observers.remove(unsafeDowncast(item, to: RunLoop.Observer.self))
     }
+    if !counts.needDescriptors { loop.mayHaveIdled(self) }
   }
 
   @inline(never)

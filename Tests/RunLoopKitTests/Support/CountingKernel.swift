@@ -1,4 +1,5 @@
 import CRunLoopCore
+import CTestSupport
 import Glibc
 import RunLoopKit
 import Synchronization
@@ -51,6 +52,8 @@ enum CountingKernel {
     var deadline: (@Sendable (UInt64) -> UInt64)?
     /// The answer to a wait; nil: it takes place.
     var wait: (@Sendable (UInt64) -> Int32?)?
+    /// The answer to the making of a timerfd; nil: it takes place.
+    var timerfd: (@Sendable () -> Int32?)?
     /// The answer to a registration, or a change of one; nil: it takes place.
     var control: (@Sendable () -> Int32?)?
   }
@@ -75,7 +78,11 @@ enum CountingKernel {
     }
     table.epoll_control = { context, set, operation, descriptor, event in
       controls.add(1, ordering: .relaxed)
-      if operation != EPOLL_CTL_DEL, let fault = script.control?() ?? Faults.next(ENOSPC) { return fault }
+      if operation != EPOLL_CTL_DEL,
+        let fault = script.control?() ?? Faults.next(ENOSPC, isForTimer: test_is_timerfd(descriptor) != 0)
+      {
+        return fault
+      }
       return rlc_kernel_default().pointee.epoll_control(context, set, operation, descriptor, event)
     }
     table.poll = { context, descriptor, events in
@@ -101,7 +108,15 @@ enum CountingKernel {
       Faults.next(ENFILE) ?? rlc_kernel_default().pointee.eventfd_create(context)
     }
     table.timerfd_create = { context, clock in
-      Faults.next(EMFILE) ?? rlc_kernel_default().pointee.timerfd_create(context, clock)
+      script.timerfd?() ?? Faults.next(EMFILE, isForTimer: true)
+        ?? rlc_kernel_default().pointee.timerfd_create(context, clock)
+    }
+    table.reallocate = { _, memory, size in
+      guard size > 0 else {
+        free(memory)
+        return nil
+      }
+      return memory == nil && Faults.takesMemory ? nil : realloc(memory, size)
     }
     return Kernel(table)
   }()
