@@ -171,4 +171,22 @@ final class FairnessTests: XCTestCase {
       }
     }
   }
+
+  /// Before a mode has run, too: what was ready first is served first (rule 10).
+  func test_RLK_FAIR_58_beforeItsFirstRunAModeKeepsTheOrderOfExpiriesAndDescriptors() {
+    for isPortFirst in [false, true] {
+      onThread {
+        let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())
+        let mode: RunLoop.Mode = "never run"
+        try loop.add(PortSourceFactory.make(counter) { log.update { $0.append("port") } }, to: mode)
+        if isPortFirst { counter.add() }
+        let date = RunLoop.Instant.now.advanced(by: .milliseconds(2))
+        try loop.add(RunLoop.Timer(fireDate: date) { _ in log.update { $0.append("timer") } }, to: mode)
+        yieldUntil(RunLoop.Instant.now >= date.advanced(by: .milliseconds(2)))
+        if !isPortFirst { counter.add() }
+        for _ in 0..<2 { try loop.run(in: mode, for: .zero) }
+        XCTAssertEqual(log.value, isPortFirst ? ["port", "timer"] : ["timer", "port"])
+      }
+    }
+  }
 }

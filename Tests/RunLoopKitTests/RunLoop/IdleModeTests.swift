@@ -83,6 +83,10 @@ final class IdleModeTests: XCTestCase {
   func test_RLK_MODE_3_aModeInUseKeepsThem() {
     onThread {
       let (loop, called, counter) = (RunLoop.current, Box(0), EventCounter())
+      for mode in ["hosted", "outer"] as [RunLoop.Mode] {  // idle before
+        try loop.add(RunLoop.Timer(fireDate: .now) { _ in }, to: mode)
+        XCTAssertEqual(try loop.run(in: mode, for: .seconds(30)), .finished)
+      }
       let host = try loop.hostDescriptor(in: "hosted").fileDescriptor
       try loop.add(
         PortSourceFactory.make(counter) {
@@ -94,6 +98,8 @@ final class IdleModeTests: XCTestCase {
           _ = try? loop.add(RunLoop.Timer(fireDate: .now) { _ in called.value += 1 }, to: Self.mode(number))
           XCTAssertEqual(try? loop.run(in: Self.mode(number), for: .seconds(30)), .finished)
         }
+        XCTAssertTrue(loop.description.contains("mode hosted {\n    port set: descriptor \(host)"), loop.description)
+        XCTAssertTrue(loop.description.contains("mode outer {\n    port set: descriptor"), loop.description)
         loop.stop()
       }
       try loop.add(source, to: "outer")
@@ -101,6 +107,7 @@ final class IdleModeTests: XCTestCase {
       XCTAssertEqual(try loop.run(in: "outer", for: .seconds(30)), .stopped)
       XCTAssertEqual(called.value, 20)
       XCTAssertEqual(try loop.hostDescriptor(in: "hosted").fileDescriptor, host)
+      XCTAssertTrue(loop.description.contains("mode hosted {\n    port set: descriptor \(host)"), loop.description)
       counter.add()
       XCTAssertEqual(try loop.run(in: "member", for: .seconds(30)), .stopped)
       XCTAssertEqual(called.value, 21)
