@@ -102,13 +102,18 @@ let package = Package(
     .executableTarget(
       name: "main-executor", dependencies: ["RunLoopKit", "RunLoopMainExecutor"], path: "Tests/MainExecutor",
       swiftSettings: strictSwift + mainExecutors),
+    .target(name: "CFailingLibc", path: "Tests/CFailingLibc", cSettings: [.define("_GNU_SOURCE")]),
+    .executableTarget(
+      name: "error-texts",
+      dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CFailingLibc", "CTestSupport"],
+      path: "Tests/ErrorTexts", exclude: ["texts.txt"], swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "RunLoopTestSupport", path: "Tests/TestSupport"),
     .target(
       name: "CModel", dependencies: ["CRunLoopCore"], path: "Tests/CModel",
       cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../Sources/Adapters")]),
     .testTarget(name: "RunLoopKitCTests", dependencies: ["RunLoopKitC", "RunLoopKit", "CModel"]),
-    .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls"], exclude: ["Corpus"]),
+    .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls", "error-texts"], exclude: ["Corpus"]),
     .testTarget(
       name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents", "CTestSupport"]),
     .testTarget(

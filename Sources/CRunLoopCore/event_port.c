@@ -1,9 +1,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+
 #include <crunloop/event_port.h>
 
-#include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -16,15 +17,15 @@ static void close_if_open(int fd) {
 static int watch(const rlc_event_port *port, int fd) {
     struct epoll_event event = {.events = EPOLLIN};
     event.data.fd = fd;
-    return epoll_ctl(port->fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+    return epoll_ctl(port->fd, EPOLL_CTL_ADD, fd, &event) < 0 ? rlc_failed("epoll_ctl") : 0;
 }
 
 int rlc_event_port_create(int inner, rlc_event_port *ret_port) {
     rlc_event_port port = {.fd = epoll_create1(EPOLL_CLOEXEC), .inner = inner, .flag = -1};
-    int status = port.fd < 0 ? -errno : 0;
+    int status = port.fd < 0 ? rlc_failed("epoll_create1") : 0;
     if (status == 0) {
         port.flag = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        status = port.flag < 0 ? -errno : 0;
+        status = port.flag < 0 ? rlc_failed("eventfd") : 0;
     }
     if (status == 0)
         status = watch(&port, port.flag);

@@ -1,9 +1,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+
 #include <crunloop/main_queue.h>
 
-#include <errno.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,10 +18,26 @@ bool rlc_is_main_thread(void) {
     return getpid() == (pid_t)syscall(SYS_gettid);
 }
 
+static _Atomic bool has_handle;
+
+/* libdispatch makes the handle with the first call, and ends the process if it gets no descriptor. */
+static int check_room(void) {
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0)
+        return rlc_failed("eventfd");
+    (void)close(fd);
+    return 0;
+}
+
 int rlc_main_queue_fd(void) {
     if (_dispatch_get_main_queue_handle_4CF == NULL || _dispatch_main_queue_callback_4CF == NULL)
-        return -ENOSYS;
-    return _dispatch_get_main_queue_handle_4CF();
+        return rlc_refused(-ENOSYS);
+    int status = atomic_load_explicit(&has_handle, memory_order_relaxed) ? 0 : check_room();
+    if (status < 0)
+        return status;
+    int fd = _dispatch_get_main_queue_handle_4CF();
+    atomic_store_explicit(&has_handle, true, memory_order_relaxed);
+    return fd;
 }
 
 bool rlc_main_queue_take(const rlc_kernel *kernel) {

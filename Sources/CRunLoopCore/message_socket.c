@@ -1,10 +1,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+
 #include <crunloop/clock.h>
 #include <crunloop/message_socket.h>
 
-#include <errno.h>
 #include <limits.h>
 #include <linux/sockios.h>
 #include <poll.h>
@@ -33,7 +34,7 @@ int rlc_message_socket_pass_credentials(int fd) {
 int rlc_message_socket_pair(int ret_ends[2]) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
-        return -errno;
+        return rlc_failed("socketpair");
     /* At both ends: the kernel notes the sender if either asks for it when the packet is sent. */
     int status = rlc_message_socket_pass_credentials(ends[0]);
     if (status == 0)
@@ -41,7 +42,7 @@ int rlc_message_socket_pair(int ret_ends[2]) {
     if (status < 0) {
         (void)close(ends[0]);
         (void)close(ends[1]);
-        return status;
+        return rlc_failed_with("setsockopt", status);
     }
     ret_ends[0] = ends[0];
     ret_ends[1] = ends[1];
@@ -141,11 +142,11 @@ int rlc_message_socket_unread(int fd) {
 static int wait_in_set(int set, int fd, int unread, uint64_t deadline_ns) {
     struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
     if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) < 0)
-        return -errno;
+        return rlc_failed("epoll_ctl");
     for (;;) {
         int now = rlc_message_socket_unread(fd), timeout = -1;
         if (now < 0 || now < unread || (event.events & (EPOLLHUP | EPOLLERR)) != 0)
-            return now < 0 ? now : 1;
+            return now < 0 ? rlc_failed_with("ioctl", now) : 1;
         if (deadline_ns != RLC_TIME_FOREVER) {
             uint64_t time = rlc_now(RLC_CLOCK_MONOTONIC);
             if (time >= deadline_ns)
@@ -155,14 +156,14 @@ static int wait_in_set(int set, int fd, int unread, uint64_t deadline_ns) {
         }
         event.events = 0;
         if (epoll_wait(set, &event, 1, timeout) < 0 && errno != EINTR)
-            return -errno;
+            return rlc_failed("epoll_wait");
     }
 }
 
 int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns) {
     int set = epoll_create1(EPOLL_CLOEXEC);
     if (set < 0)
-        return -errno;
+        return rlc_failed("epoll_create1");
     int status = wait_in_set(set, fd, unread, deadline_ns);
     (void)close(set);
     return status;

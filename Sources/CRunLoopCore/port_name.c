@@ -1,10 +1,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+
 #include <crunloop/message_socket.h>
 #include <crunloop/port_name.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -58,24 +59,39 @@ int rlc_port_folder_path(char *path, size_t capacity) {
     return status;
 }
 
-int rlc_port_folder_open(void) {
-    char path[PATH_MAX];
-    int status = find_folder(path);
-    if (status < 0)
-        return status;
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return -errno;
+static int open_private(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return -errno;
+        return rlc_failed("open");
     struct stat folder;
-    status = fstat(fd, &folder) < 0 ? -errno : 0;
+    int status = fstat(fd, &folder) < 0 ? rlc_failed("fstat") : 0;
     if (status == 0 && (folder.st_uid != geteuid() || (folder.st_mode & 0777) != 0700))
-        status = -EPERM;
+        status = rlc_refused(-EPERM);
     if (status == 0)
         return fd;
     (void)close(fd);
     return status;
+}
+
+/* A umask that takes rights from the owner has made the folder with too few. Only its owner, who is this user, can have
+ * put it there, or can put another one in its place. */
+static bool give_rights(const char *path) {
+    struct stat folder;
+    return lstat(path, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_uid == geteuid() &&
+           (folder.st_mode & 0077) == 0 && (folder.st_mode & 0700) != 0700 && chmod(path, 0700) == 0;
+}
+
+int rlc_port_folder_open(void) {
+    char path[PATH_MAX];
+    int status = find_folder(path);
+    if (status < 0)
+        return rlc_refused(status);
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return rlc_failed("mkdir");
+    int fd = open_private(path);
+    if ((fd == -EACCES || fd == -EPERM) && give_rights(path))
+        fd = open_private(path);
+    return fd;
 }
 
 /* ---- the lock ---- */
@@ -95,7 +111,7 @@ static int try_lock(int fd) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_SETLK, &lock) == 0)
         return 0;
-    return errno == EACCES || errno == EAGAIN ? -EADDRINUSE : -errno;
+    return errno == EACCES || errno == EAGAIN ? rlc_refused(-EADDRINUSE) : rlc_failed("fcntl");
 }
 
 static bool is_same_file(const struct stat *left, const struct stat *right) {
@@ -109,9 +125,9 @@ static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_ow
         return status;
     struct stat opened, named;
     if (fstat(fd, &opened) < 0)
-        return -errno;
+        return rlc_failed("fstat");
     if (fstatat(folder, lock_name, &named, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : -errno;
+        return errno == ENOENT ? 0 : rlc_failed("fstatat");
     if (!is_same_file(&opened, &named))
         return 0;
     *ret_had_owner = opened.st_size >= LOCK_OF_AN_OWNER;
@@ -124,12 +140,15 @@ static int open_lock(int folder, const char *lock_name, int *ret_fd, bool *ret_h
     for (;;) {
         int fd = openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, KEPT);
         if (fd < 0)
-            return -errno;
+            return rlc_failed("openat");
         int status = lock_file(fd, folder, lock_name, ret_had_owner);
         if (status > 0) {
             *ret_fd = fd;
             return 0;
         }
+        /* The file stays, because without the lock nobody knows whose it is: so that later claims can open it. */
+        if (status < 0 && status != -EADDRINUSE)
+            (void)fchmod(fd, KEPT);
         (void)close(fd);
         if (status < 0)
             return status;
@@ -166,32 +185,41 @@ static socklen_t make_address(struct sockaddr_un *address, int folder, const cha
 static int make_socket(void) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return -errno;
+        return rlc_failed("socket");
     int status = rlc_message_socket_pass_credentials(fd);
     if (status == 0)
         return fd;
     (void)close(fd);
-    return status;
+    return rlc_failed_with("setsockopt", status);
+}
+
+static int show(int folder, const char *temporary, rlc_port_name *name) {
+    struct stat status;
+    if (fchmodat(folder, temporary, KEPT, 0) < 0)
+        return rlc_failed("fchmodat");
+    if (listen(name->listener, WAITING_CONNECTIONS) < 0)
+        return rlc_failed("listen");
+    if (fstatat(folder, temporary, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return rlc_failed("fstatat");
+    if (renameat(folder, temporary, folder, name->name) < 0)
+        return rlc_failed("renameat");
+    name->device = status.st_dev;
+    name->inode = status.st_ino;
+    return 0;
 }
 
 /* Under the lock: no other process uses this temporary name. It appears under the final one when it listens. */
 static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     struct sockaddr_un address;
     socklen_t size = make_address(&address, folder, temporary);
-    (void)unlinkat(folder, temporary, 0);
+    if (unlinkat(folder, temporary, 0) < 0 && errno != ENOENT)
+        return rlc_failed("unlinkat");
     if (bind(name->listener, (struct sockaddr *)&address, size) < 0)
-        return -errno;
-    struct stat status;
-    if (fchmodat(folder, temporary, KEPT, 0) == 0 && listen(name->listener, WAITING_CONNECTIONS) == 0 &&
-        fstatat(folder, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        renameat(folder, temporary, folder, name->name) == 0) {
-        name->device = status.st_dev;
-        name->inode = status.st_ino;
-        return 0;
-    }
-    int failure = -errno;
-    (void)unlinkat(folder, temporary, 0);
-    return failure;
+        return rlc_failed("bind");
+    int status = show(folder, temporary, name);
+    if (status < 0)
+        (void)unlinkat(folder, temporary, 0);
+    return status;
 }
 
 /* Checks that no process listens there: an owner whose lock file a cleaner has removed. 0, or -errno. */
@@ -200,7 +228,7 @@ static int check_no_listener(int folder, const char *name) {
     if (fd >= 0)
         (void)close(fd);
     if (fd >= 0 || fd == -EAGAIN)
-        return -EADDRINUSE;
+        return rlc_refused(-EADDRINUSE);
     return fd == -ENOENT ? 0 : fd;
 }
 
@@ -213,12 +241,14 @@ static int listen_under(rlc_port_name *name, bool had_owner) {
     name->listener = make_socket();
     if (name->listener < 0)
         return name->listener;
-    return ftruncate(name->lock, LOCK_OF_AN_OWNER) < 0 ? -errno : listen_as(name->folder, temporary, name);
+    if (ftruncate(name->lock, LOCK_OF_AN_OWNER) < 0)
+        return rlc_failed("ftruncate");
+    return listen_as(name->folder, temporary, name);
 }
 
 int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name) {
     if (!rlc_port_name_is_valid(name))
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     rlc_port_name claimed = {.folder = folder, .lock = -1, .listener = -1};
     char lock_name[RLC_PORT_NAME_LONGEST + 8];
     write_name(claimed.name, sizeof claimed.name, "%s", name);
@@ -246,13 +276,17 @@ int rlc_port_name_watch(const rlc_port_name *name) {
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d/%s", name->folder, name->name);
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (fd < 0)
-        return -errno;
+        return rlc_failed("inotify_init1");
     /* The socket keeps its file: when the last name of that goes its attributes change, and it is not deleted. */
-    int status = inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0 ? -errno : 0;
-    if (status == 0 && rlc_port_name_is_owned(name))
+    int status = 0;
+    if (inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0)
+        status = rlc_failed("inotify_add_watch");
+    bool is_owned = rlc_port_name_is_owned(name);
+    if (status == 0 && is_owned)
         return fd;
     (void)close(fd);
-    return status == 0 || status == -ENOENT ? -ESTALE : status;
+    /* ENOENT of a name that is owned: there is no /proc. */
+    return status == 0 || (status == -ENOENT && !is_owned) ? rlc_refused(-ESTALE) : status;
 }
 
 void rlc_port_name_drain(int watch_fd) {
@@ -280,7 +314,7 @@ void rlc_port_name_release(rlc_port_name *name) {
 
 int rlc_port_name_connect(int folder, const char *name) {
     if (!rlc_port_name_is_valid(name))
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     int fd = make_socket();
     if (fd < 0)
         return fd;
@@ -288,10 +322,10 @@ int rlc_port_name_connect(int folder, const char *name) {
     socklen_t size = make_address(&address, folder, name);
     int status;
     do
-        status = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 0;
+        status = connect(fd, (struct sockaddr *)&address, size) < 0 ? rlc_failed("connect") : 0;
     while (status == -EINTR);
     if (status == 0)
         return fd;
     (void)close(fd);
-    return status == -ECONNREFUSED || status == -ENOTSOCK || status == -EPROTOTYPE ? -ENOENT : status;
+    return status == -ECONNREFUSED || status == -ENOTSOCK || status == -EPROTOTYPE ? rlc_refused(-ENOENT) : status;
 }

@@ -1,9 +1,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+
 #include <crunloop/process.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -41,12 +42,12 @@ static int read_stat(int32_t process_id, char *text, size_t capacity) {
     (void)snprintf(path, sizeof path, "/proc/%d/stat", process_id);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return -errno;
+        return rlc_failed("open");
     ssize_t size;
     do
         size = read(fd, text, capacity - 1);
     while (size < 0 && errno == EINTR);
-    int status = size < 0 ? -errno : 0;
+    int status = size < 0 ? rlc_failed("read") : 0;
     (void)close(fd);
     text[size < 0 ? 0 : size] = 0;
     return status;
@@ -62,7 +63,7 @@ int rlc_process_start(int32_t process_id, uint64_t *ret_start) {
     for (int field = NAME; field < START && place != NULL; field++)
         place = strchr(place + 1, ' ');
     if (place == NULL)
-        return -EPROTO;
+        return rlc_refused(-EPROTO);
     *ret_start = strtoull(place + 1, NULL, 10);
     return 0;
 }
@@ -88,29 +89,37 @@ int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *
     return 1;
 }
 
+/* These functions return an errno number, not negated. */
+static int noted(const char *call, int error) {
+    return error == 0 ? 0 : rlc_failed_with(call, -error);
+}
+
 static int add_action(posix_spawn_file_actions_t *list, const rlc_spawn_action *action) {
     switch (action->kind) {
     case RLC_SPAWN_DUPLICATE:
-        return posix_spawn_file_actions_adddup2(list, action->source, action->fd);
+        return noted("posix_spawn_file_actions_adddup2",
+            posix_spawn_file_actions_adddup2(list, action->source, action->fd));
     case RLC_SPAWN_CLOSE:
-        return posix_spawn_file_actions_addclose(list, action->fd);
+        return noted("posix_spawn_file_actions_addclose", posix_spawn_file_actions_addclose(list, action->fd));
     case RLC_SPAWN_OPEN:
-        return posix_spawn_file_actions_addopen(list, action->fd, action->path, action->flags, (mode_t)action->mode);
+        return noted("posix_spawn_file_actions_addopen",
+            posix_spawn_file_actions_addopen(list, action->fd, action->path, action->flags, (mode_t)action->mode));
     case RLC_SPAWN_CHANGE_DIRECTORY:
-        return posix_spawn_file_actions_addchdir_np(list, action->path);
+        return noted("posix_spawn_file_actions_addchdir_np", posix_spawn_file_actions_addchdir_np(list, action->path));
     }
-    return EINVAL;
+    return rlc_refused(-EINVAL);
 }
 
 static int set_signals(posix_spawnattr_t *attributes) {
     sigset_t none, all;
     (void)sigemptyset(&none);
     (void)sigfillset(&all);
-    int status = posix_spawnattr_setsigmask(attributes, &none);
+    int status = noted("posix_spawnattr_setsigmask", posix_spawnattr_setsigmask(attributes, &none));
     if (status == 0)
-        status = posix_spawnattr_setsigdefault(attributes, &all);
+        status = noted("posix_spawnattr_setsigdefault", posix_spawnattr_setsigdefault(attributes, &all));
     if (status == 0)
-        status = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        status = noted("posix_spawnattr_setflags",
+            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
     return status;
 }
 
@@ -118,10 +127,10 @@ int rlc_process_spawn(const char *path, char *const arguments[], char *const env
     const rlc_spawn_action *actions, size_t count, int32_t *ret_process_id) {
     posix_spawn_file_actions_t list;
     posix_spawnattr_t attributes;
-    int status = posix_spawn_file_actions_init(&list);
-    if (status != 0)
-        return -status;
-    status = posix_spawnattr_init(&attributes);
+    int status = noted("posix_spawn_file_actions_init", posix_spawn_file_actions_init(&list));
+    if (status < 0)
+        return status;
+    status = noted("posix_spawnattr_init", posix_spawnattr_init(&attributes));
     if (status == 0) {
         for (size_t i = 0; i < count && status == 0; i++)
             status = add_action(&list, &actions[i]);
@@ -129,12 +138,13 @@ int rlc_process_spawn(const char *path, char *const arguments[], char *const env
             status = set_signals(&attributes);
         pid_t process_id = 0;
         if (status == 0)
-            status = posix_spawnp(
-                &process_id, path, &list, &attributes, arguments, environment != NULL ? environment : environ);
+            status = noted("posix_spawnp",
+                posix_spawnp(
+                    &process_id, path, &list, &attributes, arguments, environment != NULL ? environment : environ));
         if (status == 0)
             *ret_process_id = process_id;
         (void)posix_spawnattr_destroy(&attributes);
     }
     (void)posix_spawn_file_actions_destroy(&list);
-    return -status;
+    return status;
 }

@@ -1,10 +1,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+
 #include <crunloop/signal_fd.h>
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -39,9 +40,9 @@ int rlc_signal_fd_create(rlc_signals signals) {
     sigset_t set;
     int status = set_of(signals, &set);
     if (status < 0)
-        return status;
+        return rlc_refused(status);
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return fd < 0 ? -errno : fd;
+    return fd < 0 ? rlc_failed("signalfd") : fd;
 }
 
 int rlc_signal_fd_take(int fd, rlc_signal_info *ret_info) {

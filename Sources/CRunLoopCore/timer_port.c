@@ -1,9 +1,8 @@
+#include "failure.h"
 #include "kernel_internal.h"
 #include "memory.h"
 
 #include <crunloop/timer_port.h>
-
-#include <errno.h>
 
 struct rlc_timer_port {
     const rlc_kernel *kernel;
@@ -15,15 +14,15 @@ struct rlc_timer_port {
 int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port) {
     kernel = rlc_kernel_or_default(kernel);
     if (kernel == NULL)
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     const rlc_kernel *memory = rlc_memory_of(kernel);
     rlc_timer_port *port = rlc_memory_new(memory, sizeof *port);
     if (port == NULL)
-        return -ENOMEM;
+        return rlc_failed_with(RLC_MALLOC, -ENOMEM);
     int fd = kernel->timerfd_create(kernel->context, clock);
     if (fd < 0) {
         rlc_memory_free(memory, port);
-        return fd;
+        return rlc_failed_with("timerfd_create", fd);
     }
     *port = (rlc_timer_port){
         .kernel = kernel, .armed_ns = RLC_TIME_FOREVER, .fork_generation = rlc_fork_generation(), .timer_fd = fd};

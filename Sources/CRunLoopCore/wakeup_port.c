@@ -1,10 +1,10 @@
+#include "failure.h"
 #include "kernel_internal.h"
 #include "memory.h"
 #include "wakeup_port_internal.h"
 
 #include <crunloop_kit/looks.h>
 
-#include <errno.h>
 #include <stddef.h>
 
 _Static_assert(offsetof(rlc_wakeup_port, word) == 0 && RLC_WORD_RUNNING == 0, "as rlc_kit_is_quiet reads it");
@@ -13,7 +13,7 @@ int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **re
     const rlc_kernel *memory = rlc_memory_of(kernel);
     rlc_wakeup_port *port = rlc_memory_new(memory, sizeof *port);
     if (port == NULL)
-        return -ENOMEM;
+        return rlc_failed_with(RLC_MALLOC, -ENOMEM);
     port->kernel = kernel;
     atomic_init(&port->word, RLC_WORD_RUNNING);
     atomic_init(&port->references, 1);
@@ -32,7 +32,7 @@ int rlc_wakeup_port_open(rlc_wakeup_port *port) {
         return 0;
     int fd = port->kernel->eventfd_create(port->kernel->context);
     if (fd < 0)
-        return fd;
+        return rlc_failed_with("eventfd", fd);
     atomic_store(&port->event_fd, fd);
     return 0;
 }
@@ -40,7 +40,7 @@ int rlc_wakeup_port_open(rlc_wakeup_port *port) {
 int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
     kernel = rlc_kernel_or_default(kernel);
     if (kernel == NULL)
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     rlc_wakeup_port *port;
     int status = rlc_wakeup_port_create_closed(kernel, &port);
     if (status < 0)

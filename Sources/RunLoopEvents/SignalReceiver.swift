@@ -30,7 +30,7 @@ final class SignalReceiver: @unchecked Sendable {
     self.signals = signals
     self.order = order
     hub = SignalHub.current
-    port = try EventPort(inner: RunLoopError.check(rlc_signal_fd_create(signals.bits), "signalfd", signals.refusal))
+    port = try EventPort(inner: RunLoopError.checkCore(rlc_signal_fd_create(signals.bits), signals.refusal))
     try hub.claim(signals)  // last: what fails leaves the mask alone
     hub.add(self)
   }

@@ -49,7 +49,7 @@ extension RunLoop.ChildSource {
     let status = withExtendedLifetime((argv, envp, pathCopies)) {
       rlc_process_spawn(argv[0], argv.pointers, envp?.pointers, list, list.count, &processID)
     }
-    try RunLoopError.check(status, "posix_spawnp", actions.isEmpty ? path : "\(path), or one of its file actions")
+    try RunLoopError.checkCore(status, actions.isEmpty ? path : "\(path), or one of its file actions")
     return processID
   }
 }

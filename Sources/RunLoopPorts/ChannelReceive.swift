@@ -124,8 +124,13 @@ extension Channel {
     case 0, -ECONNRESET: .end(nil)
     case -EMSGSIZE: .violation(String(cString: rlc_frame_fault_text(RLC_FRAME_BAD_SIZE)))
     case -EBADF: .nothing
-    default: .end(.system(Int32(-status), call: "recvmsg"))
+    default: failedArrival(.system(Int32(-status), call: "recvmsg"))
     }
+  }
+
+  /// Not the peer's fault. A right's owner gets the error; to a port's owner the end is reported as a refusal.
+  private func failedArrival(_ error: RunLoopError) -> Arrival {
+    isInitiator ? .end(error) : .violation(error.description)
   }
 
   @inline(__always)
@@ -280,11 +285,11 @@ extension Channel {
   private func mapped(_ descriptor: Int32, _ count: Int) throws(Objection) -> MemoryFile {
     let (file, status) = MemoryFile.map(descriptor, count: count, try charge(count, .mappedByte))
     if let file { return file }
+    if let call = RunLoopError.failedCall { throw .shortage(RunLoopError.system(-status, call: call).description) }
     switch status {
     case -EINVAL: throw .breach("a payload that is in no memory file")
     case -EPERM: throw .breach("a memory file that can still change")
-    case -ERANGE: throw .breach("a memory file of another size")
-    default: throw .shortage(RunLoopError.system(-status, call: "mmap").description)
+    default: throw .breach("a memory file of another size")
     }
   }
 

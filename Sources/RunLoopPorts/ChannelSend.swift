@@ -60,7 +60,9 @@ extension Channel {
   private func hasRoom() throws(RunLoopError) -> Bool {
     guard sending.withLock({ sayWhatIsLeft() }) else { return false }
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    guard poll(&entry, 1, 0) > 0 else { return false }
+    let count = poll(&entry, 1, 0)
+    if count < 0, errno != EINTR { throw .system(errno, call: "poll") }
+    guard count > 0 else { return false }
     guard entry.revents & Int16(POLLHUP | POLLERR) == 0 else {
       lookForEnd()
       throw failure
@@ -119,7 +121,7 @@ extension Channel {
       Kernel.current?.turns?.waitUntilWritable(descriptor, until: deadline, for: "room in a connection (send)")
       ?? rlc_message_socket_wait_writable(descriptor, deadline)
     if status == 0 { throw .timedOut }
-    try RunLoopError.check(status, "poll")
+    try RunLoopError.check(status, "ppoll")
   }
 
   /// Until the peer has taken something.
@@ -129,7 +131,7 @@ extension Channel {
     guard unread > 0 else { return }
     let status = rlc_message_socket_wait_read(descriptor, unread, deadline)
     if status == 0 { throw .timedOut }
-    try RunLoopError.check(status, "epoll_wait")
+    try RunLoopError.checkCore(status)
   }
 
   private func deadline(of patience: Patience) throws(RunLoopError) -> UInt64 {

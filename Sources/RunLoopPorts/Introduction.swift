@@ -14,7 +14,7 @@ enum Introduction {
       // Eight bytes of the stack.
       rlc_message_socket_pair($0.baseAddress!.assumingMemoryBound(to: Int32.self))
     }
-    try RunLoopError.check(status, "socketpair")
+    try RunLoopError.checkCore(status)
     defer { close(ends.0) }  // the owner has its own copy, or is gone: then the receiver finds the other end closed
     do throws(RunLoopError) {
       if let port = destination as? RemotePort {

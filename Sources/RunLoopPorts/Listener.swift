@@ -2,12 +2,15 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 internal import Synchronization
+internal import Synchronization
 
 /// A port's name, and the socket under which other processes find it.
 final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
   private let mailbox: Mailbox
   private let terms: PortTerms
   private let claim: NameClaim
+  private let isPaused = Atomic<Bool>(false)
+  private let triesLater = Atomic<Bool>(false)
 
   init(_ name: String, of mailbox: Mailbox, _ terms: PortTerms) throws(RunLoopError) {
     self.mailbox = mailbox
@@ -27,13 +30,53 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
   /// Takes one connection: who it is comes first.
   func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     let accepted = rlc_message_socket_accept(descriptor)
-    if accepted >= 0 { welcome(accepted) } else if accepted != -EAGAIN { claim.refuseOne(terms) }
+    if accepted >= 0 {
+      welcome(accepted)
+      if isPaused.load(ordering: .relaxed) { pause(false) }
+    } else if accepted != -EAGAIN, !claim.refuseOne(terms, -accepted) {
+      pause(true)
+      tryLater(in: loop)
+    }
     return false
+  }
+
+  // MARK: Pauses
+
+  /// A connection that can be neither taken nor refused stays in front, and would be reported in each pass. So the
+  /// listener is edge-triggered until one can be taken: it is reported with the next connection that comes, and each
+  /// time that its interest is registered.
+  private func pause(_ pauses: Bool) {
+    guard isPaused.exchange(pauses, ordering: .relaxed) != pauses else { return }
+    let readable = PortRegistration.readable
+    _ = exchangeInterest(pauses ? readable | UInt32(PortRegistration.edge) : readable)
+    for host in hosts { try? renewInterest(in: host) }  // a refusal is noted there, and it is registered later
+  }
+
+  private static let pauseTime = Duration.milliseconds(100)
+
+  /// Without a descriptor for a timer the next connection is what makes it try again.
+  private func tryLater(in loop: RunLoop) {
+    guard !triesLater.exchange(true, ordering: .relaxed) else { return }
+    do {
+      _ = try loop.perform(after: Listener.pauseTime, in: loop.currentMode ?? .default) { [weak self, unowned loop] in
+        self?.tryAgain(in: loop)
+      }
+    } catch {
+      triesLater.store(false, ordering: .relaxed)
+    }
+  }
+
+  private func tryAgain(in loop: RunLoop) {
+    triesLater.store(false, ordering: .relaxed)
+    if isPaused.load(ordering: .relaxed), isValid { try? renewInterest(in: loop) }
   }
 
   private func welcome(_ descriptor: Int32) {
     var credentials = rlc_credentials()
-    guard rlc_message_socket_peer(descriptor, &credentials) >= 0 else { return _ = close(descriptor) }
+    let status = rlc_message_socket_peer(descriptor, &credentials)
+    guard status >= 0 else {
+      return turnAway(descriptor, nil, RunLoopError.system(-status, call: "getsockopt").description)
+    }
     let peer = RunLoop.Message.Sender(credentials)
     guard terms.policy.welcomes(peer) else {
       return turnAway(descriptor, peer, "not allowed for user \(peer.userID)")
@@ -46,10 +89,10 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
         descriptor, terms: terms, isInitiator: false, peer: peer, account: account, seat: seat)
     else { return }
     channel.export(first: .port(mailbox))
-    if !channel.settle(at: mailbox) { channel.refuse("no descriptors are left here") }
+    if let refusal = channel.settle(at: mailbox) { channel.refuse(NameClaim.reason(refusal)) }
   }
 
-  private func turnAway(_ descriptor: Int32, _ peer: RunLoop.Message.Sender, _ why: String) {
+  private func turnAway(_ descriptor: Int32, _ peer: RunLoop.Message.Sender?, _ why: String) {
     terms.refused(RunLoop.Refusal(peer: peer, reason: why))
     Channel.turnAway(descriptor, why)
   }
@@ -64,7 +107,7 @@ final class NameClaim: Sendable {
   /// The listener's: when it is closed the name is free.
   let owned: OwnedDescriptor
   private let claim: rlc_port_name
-  private let spare = SpareDescriptor()
+  private let spare: SpareDescriptor
 
   init(_ name: String) throws(RunLoopError) {
     guard rlc_port_name_is_valid(name) else { throw .badName(PortWords.quoted(name)) }
@@ -75,16 +118,18 @@ final class NameClaim: Sendable {
       let folder = try PortFolder.open()
       let status = rlc_port_name_claim(folder, name, &claim)
       if status < 0 {
+        let error = PortWords.failure(of: name, in: folder, status)
         RunLoopLibc.close(folder)
-        throw status == -EADDRINUSE
-          ? .nameTaken(PortWords.quoted(name)) : .system(-status, call: "bind", PortWords.port(name))
+        throw error == .system(EADDRINUSE) && error.call == nil ? .nameTaken(PortWords.quoted(name)) : error
       }
     } catch {
       NameClaim.leave(name)
       throw error
     }
     self.claim = claim
-    owned = OwnedDescriptor(claim.listener) { [claim, spare] in
+    let spare = SpareDescriptor()
+    self.spare = spare
+    owned = OwnedDescriptor(claim.listener) { [claim] in
       let folder = claim.folder
       var released = claim
       rlc_port_name_release(&released)
@@ -119,23 +164,30 @@ final class NameClaim: Sendable {
     guard owned.hold() else { return nil }
     defer { owned.release() }
     let watch = withUnsafePointer(to: claim) { rlc_port_name_watch($0) }
-    return watch == -ESTALE ? nil : try RunLoopError.check(watch, "inotify_init1")
+    if watch >= 0 { return watch }
+    let error = PortWords.failure(of: name, in: claim.folder, watch)
+    guard error == .system(ESTALE), error.call == nil else { throw error }
+    return nil
   }
 
-  /// This process has no number left for a connection: one that was kept for that is used to tell it so. Else it would
-  /// stay in front, and the loop would never sleep.
-  func refuseOne(_ terms: PortTerms) {
+  /// This process cannot take a connection, perhaps because it has no number left for it: one that was kept for that is
+  /// used to tell it so. False if that cannot be done either.
+  func refuseOne(_ terms: PortTerms, _ error: Int32) -> Bool {
+    let reason = NameClaim.reason(RunLoopError.system(error, call: "accept4"))
     let isTold = spare.lend {
       let accepted = rlc_message_socket_accept(owned.fileDescriptor)
-      if accepted >= 0 {
-        Channel.turnAway(accepted, NameClaim.noDescriptors)
-      }
-      return accepted >= 0
+      if accepted >= 0 { Channel.turnAway(accepted, reason) }
+      return accepted >= 0 || accepted == -EAGAIN  // it has left meanwhile
     }
-    if isTold { terms.refused(RunLoop.Refusal(peer: nil, reason: NameClaim.noDescriptors)) }
+    if isTold { terms.refused(RunLoop.Refusal(peer: nil, reason: reason)) }
+    return isTold
   }
 
-  private static let noDescriptors = "no descriptors are left here"
+  /// What the other process is told, too.
+  static func reason(_ error: any Error) -> String {
+    let errno = (error as? RunLoopError)?.errno
+    return errno == EMFILE || errno == ENFILE ? "no descriptors are left here" : "\(error)"
+  }
 }
 
 /// A number that is kept for the moment in which there is no other.
@@ -149,6 +201,7 @@ private final class SpareDescriptor: @unchecked Sendable {
   /// Gives it up while `body` runs, under the lock. False if there is none.
   func lend(_ body: () -> Bool) -> Bool {
     lock.withLock {
+      if descriptor < 0 { descriptor = SpareDescriptor.open() }  // there may be one by now
       guard descriptor >= 0 else { return false }
       RunLoopLibc.close(descriptor)
       defer { descriptor = SpareDescriptor.open() }

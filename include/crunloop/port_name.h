@@ -53,11 +53,12 @@ RLC_API int rlc_port_folder_path(char *path, size_t capacity);
 
 /**
  * Opens the folder, and creates it if it does not exist. It must belong to the effective user, have the mode 0700, and
- * be no symbolic link; otherwise the call fails [RLC-NAME-3].
+ * be no symbolic link; otherwise the call fails [RLC-NAME-3]. A folder of this user's with fewer rights, which a umask
+ * has made, gets that mode [RLC-FAIL-3].
  *
  * @return A descriptor that the caller owns; -EPERM (it belongs to another user, or its mode is not 0700), -ENOTDIR or
  *         -ELOOP (it is a file or a symbolic link), -ENAMETOOLONG; -ENOENT or -EACCES (its parent folder does not exist
- *         or is not writable), -ENOSPC, -EROFS, -EMFILE, -ENFILE, -ENOMEM.
+ *         or is not writable), -ENOSPC, -EROFS, -EMFILE, -ENFILE, -ENOMEM. Names the call: rlc_failed_call.
  *
  * Thread: [any], while no thread changes the environment.  Cost: three or four system calls.
  */
@@ -75,6 +76,8 @@ RLC_API int rlc_port_folder_open(void);
  * @return 0; -EINVAL (see rlc_port_name_is_valid), -EADDRINUSE (a living process owns it), -EACCES, -ENOSPC, -EROFS,
  *         -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, -EBADF (folder is not open), -ENOENT (the folder was removed, or there
  *         is no /proc), -EISDIR or -ELOOP (a folder or a symbolic link has the place of a file), -ENOLCK.
+ *         If it fails, it leaves no file, but perhaps an empty lock file, which stops no later claim. Names the call:
+ *         rlc_failed_call.
  *
  * Thread: [any].  Cost: a dozen system calls.
  */
@@ -97,7 +100,7 @@ RLC_API bool rlc_port_name_is_owned(const rlc_port_name *name);
  * @param name A claim.
  * @return A descriptor that the caller owns, to be emptied by rlc_port_name_drain; -ESTALE (the socket is gone
  *         already), -EMFILE (the process has no number left, or the user no inotify instance), -ENFILE, -ENOSPC (the
- *         user has no inotify watch left), -ENOMEM.
+ *         user has no inotify watch left), -ENOMEM, -ENOENT (there is no /proc).
  *
  * Thread: [any].  Cost: three system calls.  See: inotify(7).
  */
@@ -137,7 +140,7 @@ RLC_API void rlc_port_name_abandon(rlc_port_name *name);
  *
  * @param folder From rlc_port_folder_open.
  * @param name   The name.
- * @return A descriptor that the caller owns; -ENOENT (no process owns the name), -EINVAL (see rlc_port_name_is_valid),
+ * @return A descriptor that the caller owns; -ENOENT (no process owns the name, or there is no /proc), -EINVAL (see rlc_port_name_is_valid),
  *         -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, or
  *         another -errno of connect(2).
  *

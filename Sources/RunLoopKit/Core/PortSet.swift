@@ -29,7 +29,7 @@ struct PortSet {
   /// The kernel must outlive it.
   init(_ kernel: Kernel?) throws(RunLoopError) {
     var set: OpaquePointer?
-    try RunLoopError.check(rlc_port_set_create(kernel.table, &set), "epoll_create1")
+    try RunLoopError.checkCore(rlc_port_set_create(kernel.table, &set))
     // A create function of the core that answers 0 has set it.
     self.set = set!
   }
@@ -43,8 +43,8 @@ struct PortSet {
   func insertHint(_ hint: Hint, fileDescriptor: Int32) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
     let context = UnsafeMutableRawPointer(bitPattern: hint.rawValue)
-    try RunLoopError.check(
-      rlc_port_set_insert(set, fileDescriptor, RLC_PORT_HINT, UInt32(RLC_READABLE), context, &token), "epoll_ctl")
+    try RunLoopError.checkCore(
+      rlc_port_set_insert(set, fileDescriptor, RLC_PORT_HINT, UInt32(RLC_READABLE), context, &token))
     return token.bits
   }
 
@@ -55,9 +55,9 @@ struct PortSet {
     // Given back by `remove` with the same member, which a mode calls for each (`unregister`).
     let context = Unmanaged.passRetained(member)
     let status = rlc_port_set_insert(set, port.fileDescriptor, kind, port.interest, context.toOpaque(), &token)
-    if status < 0 { context.release() }
-    try RunLoopError.check(
-      status, "epoll_ctl", DescriptorWords.refusal(port.fileDescriptor, -status, isCounter: port.isCounter))
+    if status < 0 { context.release() }  // not the last one: the caller has the member too
+    try RunLoopError.checkCore(
+      status, DescriptorWords.refusal(port.fileDescriptor, -status, isCounter: port.isCounter))
     return token.bits
   }
 
@@ -66,14 +66,15 @@ struct PortSet {
     var token = rlc_token()
     let status = rlc_port_set_insert(set, fileDescriptor, RLC_PORT_READINESS, 0, nil, &token)
     if status == -EPERM { return true }
-    try RunLoopError.check(
-      status, "epoll_ctl", DescriptorWords.refusal(fileDescriptor, -status, isCounter: false))
+    try RunLoopError.checkCore(status, DescriptorWords.refusal(fileDescriptor, -status, isCounter: false))
     _ = rlc_port_set_remove(set, token)  // 0: it was added a line above, and is the only member
     return false
   }
 
-  func setInterest(_ interest: UInt32, token: UInt64) throws(RunLoopError) {
-    try RunLoopError.check(rlc_port_set_set_interest(set, rlc_token(bits: token), interest), "epoll_ctl")
+  /// - Parameter descriptor: What an error is about.
+  func setInterest(_ interest: UInt32, token: UInt64, of descriptor: Int32) throws(RunLoopError) {
+    let status = rlc_port_set_set_interest(set, rlc_token(bits: token), interest)
+    try RunLoopError.check(status, "epoll_ctl", DescriptorWords.changed(descriptor, -status))
   }
 
   /// False if epoll refuses to watch it again for lack of memory or watches: it reports nothing until `retry` succeeds.
@@ -162,7 +163,7 @@ package struct PortRegistration {
   /// An error, and nothing else: of a counter, a read that has failed.
   static let failed = UInt32(RLC_ERROR)
   /// How a readiness port reports.
-  static let edge = UInt8(RLC_EDGE)
+  package static let edge = UInt8(RLC_EDGE)
   static let oneShot = UInt8(RLC_ONE_SHOT)
   static let shared = UInt8(RLC_SHARED)
 }

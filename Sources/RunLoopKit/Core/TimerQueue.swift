@@ -17,7 +17,9 @@ struct TimerHeap {
   }
 
   @inline(never)
-  private static func error(of status: Int32) -> RunLoopError { .system(-status, "no memory for another timer") }
+  private static func error(of status: Int32) -> RunLoopError {
+    .system(-status, call: "malloc", "no memory for another timer")
+  }
 
   func destroy() { rlc_timer_heap_destroy(heap) }
 
@@ -100,7 +102,7 @@ struct TimerPort {
   /// The kernel must outlive it.
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
     var port: OpaquePointer?
-    try RunLoopError.check(rlc_timer_port_create(kernel.table, clock.number, &port), "timerfd_create")
+    try RunLoopError.checkCore(rlc_timer_port_create(kernel.table, clock.number, &port))
     // A create function of the core that answers 0 has set it.
     self.port = port!
   }

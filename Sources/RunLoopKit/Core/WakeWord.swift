@@ -24,7 +24,7 @@ struct WakeWord: ~Copyable {
   func make() throws(RunLoopError) -> Int32 {
     if let pointer { return rlc_wakeup_port_fd(pointer) }
     var made: OpaquePointer?
-    try RunLoopError.check(rlc_wakeup_port_create(kernel.table, &made), "eventfd")
+    try RunLoopError.checkCore(rlc_wakeup_port_create(kernel.table, &made))
     // A create function that returns 0 has set it.
     port.store(UnsafeRawPointer(made!), ordering: .releasing)
     return rlc_wakeup_port_fd(made)

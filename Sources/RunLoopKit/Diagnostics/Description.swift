@@ -80,7 +80,7 @@ private struct LoopSnapshot {
     var text = "  mode \(mode.name)\(mode.isCommon ? " (common)" : "") {\n"
     text += "    port set: \(mode.portSet.map { "descriptor \($0)" } ?? "none yet"), timer port: \(mode.timerPort)\n"
     if mode.waitFailure != 0 {
-      text += "    its waits fail: \(RunLoopError.system(mode.waitFailure, call: "epoll_wait"))\n"
+      text += "    its waits fail: \(RunLoopError.wait(mode.waitFailure))\n"
     }
     for port in mode.otherTimerPorts { text += "    \(port)\n" }
     text += "    kept by: \(mode.keepers.isEmpty ? "nothing, it is finished" : mode.keepers.joined(separator: ", "))\n"

@@ -56,7 +56,7 @@ extension ModePointer {
 
   func insertMainQueueHint(on loop: RunLoop) throws(RunLoopError) {
     guard loop.isMain, isCommon, ports.mainQueueToken.load(ordering: .relaxed) == 0, let set = ports.set,
-      let descriptor = MainQueuePort.fileDescriptor
+      let descriptor = try MainQueuePort.fileDescriptor()
     else { return }
     let token = try set.insertHint(.mainQueue, fileDescriptor: descriptor)
     ports.mainQueueToken.store(token, ordering: .releasing)
@@ -104,7 +104,8 @@ extension RunLoop.DescriptorItem {
     withLinks { links in
       for link in links where link.host === loop {
         do throws(RunLoopError) {
-          try link.mode?.ports.set?.setInterest(registration.interest, token: link.token)
+          try link.mode?.ports.set?.setInterest(
+            registration.interest, token: link.token, of: registration.fileDescriptor)
         } catch {
           failure = error
           if link.mode?.ports.set?.hasUnwatched == true { loop.kick() }  // others on the number

@@ -131,7 +131,8 @@ extension RunLoop.RateLimiter {
     loop.lock.withLock {
       guard let token = source.token(in: mode) else { return }
       mode.setMuted(true, source, token, on: loop)
-      try? mode.ports.set?.setInterest(source.registration.interest, token: token)
+      try? mode.ports.set?.setInterest(
+        source.registration.interest, token: token, of: source.registration.fileDescriptor)
     }
   }
 

@@ -189,6 +189,6 @@ struct FailedWaits {
   @inline(never)
   mutating func takeError() -> RunLoopError {
     defer { failure = 0 }
-    return .system(failure, call: "epoll_wait")
+    return .wait(failure)
   }
 }
