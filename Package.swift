@@ -113,7 +113,8 @@ let package = Package(
       name: "CModel", dependencies: ["CRunLoopCore"], path: "Tests/CModel",
       cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../Sources/Adapters")]),
     .testTarget(name: "RunLoopKitCTests", dependencies: ["RunLoopKitC", "RunLoopKit", "CModel"]),
-    .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls", "error-texts"], exclude: ["Corpus"]),
+    .testTarget(
+      name: "ConformanceTests", dependencies: ["runloop", "failing-calls", "error-texts"], exclude: ["Corpus"]),
     .testTarget(
       name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents", "CTestSupport"]),
     .testTarget(

@@ -97,8 +97,8 @@ static int noted(const char *call, int error) {
 static int add_action(posix_spawn_file_actions_t *list, const rlc_spawn_action *action) {
     switch (action->kind) {
     case RLC_SPAWN_DUPLICATE:
-        return noted("posix_spawn_file_actions_adddup2",
-            posix_spawn_file_actions_adddup2(list, action->source, action->fd));
+        return noted(
+            "posix_spawn_file_actions_adddup2", posix_spawn_file_actions_adddup2(list, action->source, action->fd));
     case RLC_SPAWN_CLOSE:
         return noted("posix_spawn_file_actions_addclose", posix_spawn_file_actions_addclose(list, action->fd));
     case RLC_SPAWN_OPEN:
@@ -138,9 +138,8 @@ int rlc_process_spawn(const char *path, char *const arguments[], char *const env
             status = set_signals(&attributes);
         pid_t process_id = 0;
         if (status == 0)
-            status = noted("posix_spawnp",
-                posix_spawnp(
-                    &process_id, path, &list, &attributes, arguments, environment != NULL ? environment : environ));
+            status = noted("posix_spawnp", posix_spawnp(&process_id, path, &list, &attributes, arguments,
+                                               environment != NULL ? environment : environ));
         if (status == 0)
             *ret_process_id = process_id;
         (void)posix_spawnattr_destroy(&attributes);

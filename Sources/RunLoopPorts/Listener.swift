@@ -2,7 +2,6 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 internal import Synchronization
-internal import Synchronization
 
 /// A port's name, and the socket under which other processes find it.
 final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {

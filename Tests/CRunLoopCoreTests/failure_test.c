@@ -80,8 +80,7 @@ static void test_RLC_FAIL_1_without_memory(void) {
     fail_allocation(1);
     check_failed_in("malloc", rlc_port_set_insert(set, 0, RLC_PORT_READINESS, RLC_READABLE, NULL, &token), ENOMEM);
     fail_allocation(0);
-    check_failed_in(
-        "epoll_ctl", rlc_port_set_insert(set, 9999, RLC_PORT_READINESS, RLC_READABLE, NULL, &token), EBADF);
+    check_failed_in("epoll_ctl", rlc_port_set_insert(set, 9999, RLC_PORT_READINESS, RLC_READABLE, NULL, &token), EBADF);
     rlc_port_set_destroy(set);
 }
 

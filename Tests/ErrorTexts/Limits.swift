@@ -29,7 +29,8 @@ enum Limits {
     guard usual.result == .works else { return [] }
     for left in 0..<40 {
       let report = Attempt.run(
-        operation, nil, limit: { set(RLIMIT_NOFILE, rlim_t(Int(firstFree()) + left)) }, unlimit: { set(RLIMIT_NOFILE, 1024) })
+        operation, nil, limit: { set(RLIMIT_NOFILE, rlim_t(Int(firstFree()) + left)) },
+        unlimit: { set(RLIMIT_NOFILE, 1024) })
       let found = complaints(report, usual, error: EMFILE, "RLIMIT_NOFILE is ", operation)
       if !found.isEmpty { return found.map { "\(operation.name) with \(left) descriptors: \($0)" } }
       if report.result == .works { return [] }
@@ -45,7 +46,8 @@ enum Limits {
   }
 
   private static func withoutThreads(_ operation: Operation) -> [String] {
-    guard geteuid() == 0, operation.name.hasPrefix("start a thread") || operation.name.hasPrefix("spawn") else { return [] }
+    let isOfIt = operation.name.hasPrefix("start a thread") || operation.name.hasPrefix("spawn")
+    guard geteuid() == 0, isOfIt else { return [] }
     let usual = Attempt.run(operation, nil)
     let report = Attempt.run(
       operation, nil,

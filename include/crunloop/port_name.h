@@ -140,9 +140,9 @@ RLC_API void rlc_port_name_abandon(rlc_port_name *name);
  *
  * @param folder From rlc_port_folder_open.
  * @param name   The name.
- * @return A descriptor that the caller owns; -ENOENT (no process owns the name, or there is no /proc), -EINVAL (see rlc_port_name_is_valid),
- *         -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, or
- *         another -errno of connect(2).
+ * @return A descriptor that the caller owns; -ENOENT (no process owns the name, or there is no /proc), -EINVAL (see
+ *         rlc_port_name_is_valid), -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE,
+ *         -ENOMEM, -ENOBUFS, or another -errno of connect(2).
  *
  * Thread: [any].  Cost: three system calls.
  */

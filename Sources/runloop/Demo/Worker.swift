@@ -11,7 +11,7 @@ extension Demo {
     var description: String { RunLoopError.system(code, call: call).description }
   }
 
-  /// Ends the process: something cannot be had that every story needs, and a thread that waits for it would wait in vain.
+  /// Ends the process: something that every story needs cannot be had, and other threads may wait for it in vain.
   static func end(because error: any Error) -> Never {
     Output.complain("runloop demo: \(error)")
     _exit(1)

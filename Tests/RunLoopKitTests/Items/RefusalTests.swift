@@ -192,7 +192,7 @@ final class RefusalTests: XCTestCase {
         XCTAssertEqual(thrown { try loop.prepareToWait() }, error)
         XCTAssertEqual(thrown { try loop.runPendingWork() }, error)
         let words = thrown { try loop.run() }.map { "\($0)" } ?? ""
-        XCTAssertTrue(words.hasPrefix("other code has closed the run loop's own descriptor") && words.contains("epoll_wait"))
+        XCTAssertTrue(words.hasPrefix("other code has closed the run loop's own descriptor"), words)
         XCTAssertTrue(loop.description.contains("its waits fail: \(words)"))
         XCTAssertNil(loop.currentMode)
         try loop.add(RunLoop.Timer(fireDate: .now) { _ in loop.stop() }, to: "another")
