@@ -8,6 +8,8 @@ import class RunLoopKit.RunLoop
 
 /// A process without descriptors: connections can be neither accepted nor refused.
 final class ListenerPauseTests: XCTestCase {
+  override class func setUp() { CountingKernel.install() }
+
   /// A timer's descriptor is there: the listener tries again by itself.
   func test_RLK_ERROR_14_aListenerWithoutDescriptorsRests_andTriesAgain() {
     check(hasTimer: true) { _ in }
