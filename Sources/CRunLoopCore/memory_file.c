@@ -1,6 +1,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "optional_call.h"
+
+#include <crunloop/descriptor.h>
 #include <crunloop/memory_file.h>
 
 #include <errno.h>
@@ -19,9 +22,21 @@ static int closed_with(int fd, int status) {
     return status;
 }
 
+/* From Linux 6.3 on. With vm.memfd_noexec = 2 the kernel refuses files without it. */
+enum { NEVER_EXECUTED = 8 };
+
+static int create_with(unsigned flags) {
+    return rlc_descriptor_adopt(memfd_create("runloopkit", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
+}
+
 static int create(void) {
-    int fd = memfd_create("runloopkit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    return fd < 0 ? -errno : fd;
+    int fd = -EINVAL;
+    if (rlc_call_is_present(RLC_CALL_MEMFD_NOEXEC)) {
+        fd = create_with(NEVER_EXECUTED);
+        if (!rlc_call_is_refused(RLC_CALL_MEMFD_NOEXEC, fd))
+            return fd;
+    }
+    return rlc_call_fell_back(RLC_CALL_MEMFD_NOEXEC, create_with(0));
 }
 
 /* write(2) fills pages that no process has mapped: cheaper than to fault them in. It takes at most INT_MAX bytes at

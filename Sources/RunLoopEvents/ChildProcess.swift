@@ -11,9 +11,6 @@ final class ChildProcess: @unchecked Sendable {
     case number(SignalReceiver, start: UInt64)
   }
 
-  /// P_PIDFD of waitid(2), which the headers may lack.
-  private static let byDescriptor = idtype_t(3)
-
   /// What the sources of one process have in common, and those of a later process of its number have not.
   fileprivate final class Identity {}
 
@@ -28,8 +25,9 @@ final class ChildProcess: @unchecked Sendable {
   fileprivate init(_ processID: Int32, _ hub: ChildHub) throws(RunLoopError) {
     self.processID = processID
     self.hub = hub
-    let descriptor = ChildHub.usesDescriptors ? rlc_process_open(processID) : -ENOSYS
-    if descriptor == -ENOSYS || descriptor == -EPERM {
+    let isAsked = ChildHub.usesDescriptors && rlc_kit_has_process_descriptors()
+    let descriptor = isAsked ? rlc_process_open(processID) : -ENOSYS
+    if rlc_kit_refuses_process_descriptors(descriptor), processID > 0 || !isAsked {
       let receiver = try Self.receiver(for: processID)
       let (start, status) = Self.start(of: processID)
       guard let start else {
@@ -38,6 +36,7 @@ final class ChildProcess: @unchecked Sendable {
         throw .system(-status, call: "open", detail)
       }
       access = .number(receiver, start: start)
+      if isAsked { rlc_kit_does_without_process_descriptors() }
     } else {
       access = .descriptor(OwnedDescriptor(try RunLoopError.check(descriptor, "pidfd_open", Self.absence(processID))))
     }
@@ -127,15 +126,10 @@ final class ChildProcess: @unchecked Sendable {
       return  // it has ended, or is another user's
     }
     // Without taking it: that happens under the lock, for all who wait for it.
-    var info = siginfo_t()
-    var answer: Int32
-    repeat {
-      answer =
-        switch access {
-        case .descriptor(let owned): waitid(Self.byDescriptor, id_t(owned.fileDescriptor), &info, WEXITED | WNOWAIT)
-        case .number: waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT)
-        }
-    } while answer < 0 && errno == EINTR
+    switch access {
+    case .descriptor(let owned): _ = rlc_kit_wait_for_process(owned.fileDescriptor, processID)
+    case .number: _ = rlc_kit_wait_for_process(-1, processID)
+    }
     _ = takeExit()  // no source needs its status; the kernel frees the child
   }
 
