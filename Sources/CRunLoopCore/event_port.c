@@ -1,6 +1,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <crunloop/descriptor.h>
 #include <crunloop/event_port.h>
 
 #include <errno.h>
@@ -20,11 +21,12 @@ static int watch(const rlc_event_port *port, int fd) {
 }
 
 int rlc_event_port_create(int inner, rlc_event_port *ret_port) {
-    rlc_event_port port = {.fd = epoll_create1(EPOLL_CLOEXEC), .inner = inner, .flag = -1};
-    int status = port.fd < 0 ? -errno : 0;
+    rlc_event_port port = {.inner = inner, .flag = -1};
+    port.fd = rlc_descriptor_adopt(epoll_create1(EPOLL_CLOEXEC));
+    int status = port.fd < 0 ? port.fd : 0;
     if (status == 0) {
-        port.flag = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        status = port.flag < 0 ? -errno : 0;
+        port.flag = rlc_descriptor_adopt(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        status = port.flag < 0 ? port.flag : 0;
     }
     if (status == 0)
         status = watch(&port, port.flag);

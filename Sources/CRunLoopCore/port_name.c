@@ -1,6 +1,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <crunloop/descriptor.h>
 #include <crunloop/message_socket.h>
 #include <crunloop/port_name.h>
 
@@ -65,9 +66,9 @@ int rlc_port_folder_open(void) {
         return status;
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return -errno;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = rlc_descriptor_adopt(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0)
-        return -errno;
+        return fd;
     struct stat folder;
     status = fstat(fd, &folder) < 0 ? -errno : 0;
     if (status == 0 && (folder.st_uid != geteuid() || (folder.st_mode & 0777) != 0700))
@@ -122,9 +123,9 @@ static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_ow
 
 static int open_lock(int folder, const char *lock_name, int *ret_fd, bool *ret_had_owner) {
     for (;;) {
-        int fd = openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, KEPT);
+        int fd = rlc_descriptor_adopt(openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, KEPT));
         if (fd < 0)
-            return -errno;
+            return fd;
         int status = lock_file(fd, folder, lock_name, ret_had_owner);
         if (status > 0) {
             *ret_fd = fd;
@@ -164,9 +165,9 @@ static socklen_t make_address(struct sockaddr_un *address, int folder, const cha
 /* Each packet tells who has sent it: a listener's connections inherit that, also for what is sent before they are
  * taken. */
 static int make_socket(void) {
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = rlc_descriptor_adopt(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0)
-        return -errno;
+        return fd;
     int status = rlc_message_socket_pass_credentials(fd);
     if (status == 0)
         return fd;
@@ -244,9 +245,9 @@ bool rlc_port_name_is_owned(const rlc_port_name *name) {
 int rlc_port_name_watch(const rlc_port_name *name) {
     char path[64 + RLC_PORT_NAME_LONGEST];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d/%s", name->folder, name->name);
-    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    int fd = rlc_descriptor_adopt(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (fd < 0)
-        return -errno;
+        return fd;
     /* The socket keeps its file: when the last name of that goes its attributes change, and it is not deleted. */
     int status = inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0 ? -errno : 0;
     if (status == 0 && rlc_port_name_is_owned(name))

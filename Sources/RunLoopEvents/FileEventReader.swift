@@ -22,8 +22,8 @@ final class FileEventReader: @unchecked Sendable {
       let detail = mask == 0 ? "\(path): no event to watch for was named" : "the path has a zero byte in it"
       throw .system(EINVAL, detail)
     }
-    let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
-    guard descriptor >= 0 else { throw .system(errno, call: "inotify_init1", path) }
+    let made = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+    let descriptor = try RunLoopError.checkDescriptor(made, "inotify_init1", path)
     guard inotify_add_watch(descriptor, path, mask) >= 0 else {
       let error = errno
       RunLoop.closeDescriptor(descriptor)

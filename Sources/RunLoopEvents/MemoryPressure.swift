@@ -97,8 +97,8 @@ private enum PressureTrigger {
       let detail = "\(path) is neither /proc/pressure/memory nor a control group's memory.pressure"
       throw .system(EINVAL, detail)
     }
-    let descriptor = RunLoopLibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    try RunLoopError.checkErrno(descriptor, "open", path)
+    let made = RunLoopLibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = try RunLoopError.checkDescriptor(made, "open", path)
     var text = [UInt8](repeating: 0, count: beginning.utf8.count)
     let count = read(descriptor, &text, text.count)
     let error = count < 0 ? errno : EINVAL

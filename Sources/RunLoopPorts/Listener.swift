@@ -144,7 +144,9 @@ private final class SpareDescriptor: @unchecked Sendable {
   /// Guarded by `lock`; -1 if there was none.
   private var descriptor = SpareDescriptor.open()
 
-  private static func open() -> Int32 { RunLoopLibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }
+  private static func open() -> Int32 {
+    rlc_descriptor_adopt(RunLoopLibc.open("/dev/null", O_RDONLY | O_CLOEXEC))
+  }
 
   /// Gives it up while `body` runs, under the lock. False if there is none.
   func lend(_ body: () -> Bool) -> Bool {

@@ -24,10 +24,9 @@ extension RunLoop.Message {
     /// Makes a second number for the same open file, close-on-exec; the first stays the caller's.
     /// - Throws: A `RunLoopError.system`: `EBADF`, `EMFILE`.
     public init(duplicating fileDescriptor: Int32) throws {
-      let made = fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 0)
       number = Atomic(
-        try RunLoopError.checkErrno(
-          made, "fcntl",
+        try RunLoopError.checkDescriptor(
+          fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 3), "fcntl",
           fileDescriptor < 0
             ? DescriptorWords.isNone(fileDescriptor) : "to duplicate descriptor \(fileDescriptor)"))
     }
