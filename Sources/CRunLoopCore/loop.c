@@ -43,7 +43,7 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     loop->fork_generation = rlc_fork_generation();
     loop->fork_word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
     loop->deferred_end = &loop->deferred;
-    loop->timers_at_ns = loop->told_at_ns = RLC_TIME_FOREVER;
+    loop->timers_at_ns = loop->told_at_ns = loop->left_ns = RLC_TIME_FOREVER;
     loop->pending = loop->failed = rlc_slot_list_empty();
     loop->due = rlc_slot_list_empty();
     TAILQ_INIT(&loop->hooks);

@@ -196,6 +196,11 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
  * Removes a timer, armed or not. Its callout is not called afterwards [RLC-DATE-4]. For the pointer see
  * rlc_watch_remove.
  *
+ * If the loop has set its timerfd for a timer that is removed or armed later, it sets it anew before it sleeps again, so
+ * that it does not wake for nothing [RLC-DATE-11]. That costs a system call. Timeouts of which each is set before the
+ * date of the last one, which was cancelled, share wakes instead, one in the time of a timeout: only one such time in 65
+ * costs the call, and some 60 later timeouts may still wake the loop [RLC-DATE-12].
+ *
  * @param timer The timer; NULL is allowed.
  *
  * Thread: [loop].  Cost: O(log n), no system call.

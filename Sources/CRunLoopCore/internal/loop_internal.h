@@ -49,6 +49,10 @@ struct rlc_loop {
     rlc_token timer_token;      /**< Its descriptor's, in the set. */
     uint64_t timers_at_ns; /**< No timer of the heap is due before: what the heap said, or an earlier date since. */
     uint64_t told_at_ns;   /**< rlc_timer_port_armed: what is due then or later the kernel will tell. */
+    uint64_t spared_ns; /**< The last date that was taken from the timer's descriptor, since no timer had it; or 0. */
+    uint64_t left_ns;   /**< The last such date that was left there. */
+    uint8_t left_dates; /**< How many more are left there. */
+    uint8_t left_in_a_row;
     rlc_timer_heap *heap;
     rlc_post_queue posts;
     rlc_post_node *deferred, **deferred_end; /**< Oldest first; the end is NULL once destroy has begun. */
