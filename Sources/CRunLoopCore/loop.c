@@ -16,10 +16,9 @@ int rlc_loop_open_wakeup(rlc_loop *loop) {
     int status = rlc_wakeup_port_open(loop->wakeup);
     if (status < 0)
         return status;
-    rlc_token token;
-    int fd = rlc_wakeup_port_fd(loop->wakeup);
-    status = rlc_port_set_insert(loop->set, fd, RLC_PORT_HINT, RLC_READABLE, NULL, &token);
+    status = rlc_kit_watch_wakeup(loop->set, loop->wakeup, NULL);
     loop->can_sleep = status == 0;
+    rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set));
     return status;
 }
 

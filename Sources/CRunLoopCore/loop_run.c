@@ -18,9 +18,6 @@ enum { BRISK_NS = SKIPPING_NS_MAX / BLIND_SKIPS_MAX };
 /* Timers that tolerate less have the timer's descriptor, which the kernel does not delay. */
 enum { TOLERANT_NS = 100 * 1000 };
 
-/* How many dates of the timer's descriptor that no timer has any more are left as they are: a bit mask. */
-enum { LEFT_IN_A_ROW_MAX = 63 };
-
 /* As many events are looked through for the timer's before the clock is read. */
 enum { FEW_EVENTS = RLC_BATCH_MIN - 1 };
 
@@ -114,47 +111,14 @@ static inline bool is_set_too_early(const rlc_loop *loop) {
     return loop->told_at_ns != loop->left_ns && loop->told_at_ns < rlc_timer_heap_earliest_key(loop->heap);
 }
 
-/**
- * Whether to pay a system call for that: it spares a wake for nothing, if the loop sets no new date before. If it does,
- * as with timeouts that are set and cancelled in turn, one wake would have served for both dates; then the next dates
- * are left as they are, at first one, then more and more.
- */
-static bool is_worth_a_call(rlc_loop *loop, uint64_t now_ns) {
-    if (now_ns < loop->spared_ns) {
-        loop->spared_ns = 0;
-        loop->left_dates = loop->left_in_a_row = (uint8_t)(loop->left_in_a_row * 2 + 1) & LEFT_IN_A_ROW_MAX;
-    } else if (loop->left_dates > 0) {
-        loop->left_dates--;
-    } else {
-        if (loop->spared_ns != 0)
-            loop->left_in_a_row = 0; /* the last one was */
-        return true;
-    }
-    return false;
-}
-
-/** Sets the descriptor for the first timer, or for none. 1 or -errno. */
-__attribute__((noinline)) static int spare_wake(rlc_loop *loop) {
-    uint64_t now_ns = rlc_loop_now(loop);
-    loop->left_ns = loop->told_at_ns;
-    if (now_ns >= loop->told_at_ns || !is_worth_a_call(loop, now_ns))
-        return 1;
-    loop->spared_ns = loop->told_at_ns;
-    rlc_loop_note_timers(loop);
-    int status;
-    if (rlc_loop_has_timers(loop)) {
-        rlc_timer_port_note_expiry(loop->timer_port); /* so that a later date is set */
-        status = rlc_timer_port_want(loop->timer_port, rlc_timer_heap_wake_at(loop->heap));
-    } else {
-        status = rlc_timer_port_disarm(loop->timer_port);
-    }
-    loop->told_at_ns = rlc_timer_port_armed(loop->timer_port);
-    return status < 0 ? status : 1;
+/** Something was posted; or there is a new eventfd in place of a lost one. 0 or -errno. */
+__attribute__((noinline)) static int renew_wakeup(rlc_loop *loop) {
+    return rlc_kit_take_renewal(loop->wakeup) ? rlc_kit_watch_wakeup(loop->set, loop->wakeup, NULL) : 0;
 }
 
 int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
-    if (!rlc_wakeup_word_sleeps(loop->wakeup))
-        return 0;
+    if (!rlc_wakeup_word_sleeps(loop->wakeup) || atomic_load(&loop->wakeup->needs_renewal))
+        return renew_wakeup(loop);
     /* From here on every waker writes. What was published before is seen now. */
     if (rlc_has_posts(&loop->posts))
         return 0;
@@ -162,7 +126,7 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
         return 0; /* a host sleeps for no run: one further out on the stack goes on when the host returns */
     if (rlc_loop_has_untold_timer(loop))
         return tell_kernel(loop, deadline_ns);
-    return is_set_too_early(loop) ? spare_wake(loop) : 1;
+    return is_set_too_early(loop) ? rlc_loop_spare_wake(loop) : 1;
 }
 
 /** Spins, if the loop's host has asked for it. True if there is something to do now. */
@@ -172,6 +136,14 @@ static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
     if (rlc_loop_has_timers(loop) && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
         deadline_ns = rlc_timer_heap_wake_at(loop->heap);
     return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);
+}
+
+/** After a wait that has failed: once more, if other code has closed the set's descriptor. */
+__attribute__((noinline)) static int wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure) {
+    if ((failure != -EBADF && failure != -EINVAL) || !rlc_kit_revive_if_lost(loop->set))
+        return failure;
+    rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set));
+    return rlc_port_set_wait(loop->set, deadline_ns);
 }
 
 /** Fetches events, waiting until deadline_ns if there is nothing else to do. */
@@ -184,8 +156,11 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         status = rlc_loop_get_ready_to_sleep(loop, &deadline_ns);
     if (status == 0)
         deadline_ns = 0;
-    if (status >= 0)
+    if (status >= 0) {
         status = rlc_port_set_wait(loop->set, deadline_ns);
+        if (status < 0)
+            status = wait_again(loop, deadline_ns, status);
+    }
     loop->skipped_looks = 0;
     loop->blind_skips = 0;
     if (rlc_wakeup_word_take(loop->wakeup) == RLC_WAKE_POSTED)

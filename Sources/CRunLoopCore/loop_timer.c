@@ -119,6 +119,48 @@ void rlc_loop_free_removed_timers(rlc_loop *loop) {
     }
 }
 
+/* ---- dates that no timer has any more ---- */
+
+/* How many of them are left as they are, one after the other: a bit mask. */
+enum { LEFT_IN_A_ROW_MAX = 63 };
+
+/**
+ * Whether to pay a system call for such a date. It spares a wake for nothing, if the loop sets no new date before that.
+ * If it does, as with timeouts that are set and cancelled in turn, one wake would have served for both dates; then the
+ * next dates are left as they are, at first one, then more and more.
+ */
+static bool is_worth_a_call(rlc_loop *loop, uint64_t now_ns) {
+    if (now_ns < loop->spared_ns) {
+        loop->spared_ns = 0;
+        loop->left_dates = loop->left_in_a_row = (uint8_t)(loop->left_in_a_row * 2 + 1) & LEFT_IN_A_ROW_MAX;
+    } else if (loop->left_dates > 0) {
+        loop->left_dates--;
+    } else {
+        if (loop->spared_ns != 0)
+            loop->left_in_a_row = 0; /* the last one was */
+        return true;
+    }
+    return false;
+}
+
+int rlc_loop_spare_wake(rlc_loop *loop) {
+    uint64_t now_ns = rlc_loop_now(loop);
+    loop->left_ns = loop->told_at_ns;
+    if (now_ns >= loop->told_at_ns || !is_worth_a_call(loop, now_ns))
+        return 1;
+    loop->spared_ns = loop->told_at_ns;
+    rlc_loop_note_timers(loop);
+    int status;
+    if (rlc_loop_has_timers(loop)) {
+        rlc_timer_port_note_expiry(loop->timer_port); /* so that a later date is set */
+        status = rlc_timer_port_want(loop->timer_port, rlc_timer_heap_wake_at(loop->heap));
+    } else {
+        status = rlc_timer_port_disarm(loop->timer_port);
+    }
+    loop->told_at_ns = rlc_timer_port_armed(loop->timer_port);
+    return status < 0 ? status : 1;
+}
+
 /* ---- firing ---- */
 
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {

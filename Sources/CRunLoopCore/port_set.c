@@ -100,10 +100,23 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
     return status;
 }
 
-int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
+/** A hint is not taken over: other code has closed fd, and the number is the hint's by now, or the reverse. */
+static rlc_port *owner_for(rlc_port_set *set, const rlc_port *port, bool *ret_is_own) {
     rlc_port *older = rlc_port_set_owner(set, port->fd);
-    if (older != NULL && older->kind == RLC_PORT_HINT && port->kind != RLC_PORT_HINT)
-        return -EBADF; /* other code has closed fd, and the number is a hint's by now: a hint is not taken over */
+    *ret_is_own = older != NULL && older->kind == RLC_PORT_HINT && port->kind != RLC_PORT_HINT;
+    if (!*ret_is_own || !rlc_port_set_has_lost_hint(set, older))
+        return older;
+    *ret_is_own = false;
+    return rlc_port_set_owner(set, port->fd);
+}
+
+int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
+    bool is_own;
+    if (port->fd == set->epoll_fd)
+        (void)rlc_kit_revive_if_lost(set);
+    rlc_port *older = owner_for(set, port, &is_own);
+    if (is_own)
+        return -EBADF;
     rlc_port_set_link(set, port);
     if (older != NULL)
         rlc_port_note_sharing(port);

@@ -229,6 +229,11 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
  * all that it collects.
  */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
+/**
+ * Before a sleep, if the timer's descriptor is set for a date that no timer has any more: sets it for the first timer,
+ * or for none, unless that does not pay. 1 or -errno.
+ */
+int rlc_loop_spare_wake(rlc_loop *loop);
 /** As rlc_loop_free_removed_watches. */
 void rlc_loop_free_removed_timers(rlc_loop *loop);
 

@@ -6,6 +6,8 @@
 
 #include <assert.h>
 #include <crunloop/port_set.h>
+#include <crunloop/wakeup_port.h>
+#include <crunloop_kit/looks.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -79,7 +81,12 @@ struct rlc_port_set {
     rlc_slot_table ports;
     rlc_port_bucket *buckets;
     uint32_t fork_generation;
-    int epoll_fd;
+    _Atomic int epoll_fd; /**< Another one after a loss: port_set_lost.c. Changed under the lock. */
+    rlc_token wakeup;     /**< Of the hint that is wakeup_port's eventfd, the one of this serial. */
+    uint32_t wakeup_serial;
+    rlc_wakeup_port *wakeup_port;
+    rlc_lost_fn lost_fn;
+    void *lost_context;
     uint16_t hint_count;
     uint16_t next_capacity;   /**< Of the largest batch made so far. Under the lock. */
     _Atomic uint32_t changes; /**< Registrations changed or removed so far. */
@@ -190,9 +197,9 @@ static inline rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_por
 /* ---- registrations in epoll: port_set_register.c ---- */
 
 /** epoll_ctl(2) on `epoll_fd`, to add or change; -ECHILD in a child of fork(2). */
-int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
+int rlc_port_set_control(rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
 /** Deletes the registration of the port's number; -ECHILD in a child of fork(2). */
-int rlc_port_set_delete(const rlc_port_set *set, const rlc_port *port);
+int rlc_port_set_delete(rlc_port_set *set, const rlc_port *port);
 /** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /** Deletes its registration, if it has one. */
@@ -235,6 +242,16 @@ static inline bool rlc_port_set_has_events(const rlc_port_set *set) {
 
 /** Gets rid of the registrations whose fetched events have no port any more. [locked] */
 void rlc_port_set_drop_strays(rlc_port_set *set);
+
+/** Registers all members in another epoll instance. Those whose number was closed are lost. 0 or -errno. [locked] */
+int rlc_port_set_copy_registrations(rlc_port_set *set, int epoll_fd);
+
+/* ---- own descriptors that other code has closed: port_set_lost.c ---- */
+
+/** epoll_ctl(2) on the set's descriptor; if that is lost, once more on a new one with all members. [locked] */
+int rlc_port_set_control_fd(rlc_port_set *set, int operation, int fd, struct epoll_event *event);
+/** True if the hint's number is another file's by now: then it is lost, and take reports it. [locked] */
+bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint);
 
 /* ---- what an event says: port_set_end.c ---- */
 

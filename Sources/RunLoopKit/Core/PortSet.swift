@@ -39,6 +39,24 @@ struct PortSet {
   var fileDescriptor: Int32 { rlc_port_set_fd(set) }
   var rebuilds: UInt64 { rlc_port_set_rebuilds(set) }
 
+  /// Has the losses of own descriptors reported to an object that outlives the set.
+  func reportLosses(to owner: any DescriptorOwner) {
+    rlc_kit_set_lost_fn(set, portSetHasLost, Unmanaged<AnyObject>.passUnretained(owner).toOpaque())
+  }
+
+  func watchWakeup(_ port: OpaquePointer) throws(RunLoopError) {
+    let context = UnsafeMutableRawPointer(bitPattern: Hint.wakeup.rawValue)
+    try RunLoopError.check(rlc_kit_watch_wakeup(set, port, context), "epoll_ctl")
+  }
+
+  /// Announces a sleep in this set. [loop]
+  @inline(__always)
+  func beginWait(_ port: OpaquePointer) -> Bool { rlc_kit_begin_wait(port, set) }
+
+  /// Makes a new epoll instance, with all members, in place of one that other code has closed or replaced. False if it
+  /// is there, or none can be made. After a wait that has failed.
+  func reviveIfLost() -> Bool { rlc_kit_revive_if_lost(set) }
+
   @discardableResult
   func insertHint(_ hint: Hint, fileDescriptor: Int32) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
@@ -146,6 +164,28 @@ struct PortSet {
     default: return .port(event.context, ready: event.ready)
     }
   }
+}
+
+/// Learns that other code has closed a descriptor of its own, or has put another file in its place.
+protocol DescriptorOwner: AnyObject {
+  /// Under the loop's lock.
+  func hasLost(_ descriptor: LostDescriptor)
+}
+
+enum LostDescriptor {
+  /// There is a new epoll instance, with all members.
+  case epoll
+  /// There is a new eventfd. All sets have to watch it.
+  case wakeup
+  /// `take` reports it.
+  case other
+}
+
+/// A C callback, for `reportLosses`, whose object it gets.
+private func portSetHasLost(_ owner: UnsafeMutableRawPointer?, _ lost: rlc_lost) {
+  let object = Unmanaged<AnyObject>.fromOpaque(owner!).takeUnretainedValue()
+  guard let owner = object as? any DescriptorOwner else { return }
+  owner.hasLost(lost == RLC_LOST_EPOLL ? .epoll : lost == RLC_LOST_WAKEUP ? .wakeup : .other)
 }
 
 /// How a port wants to be registered.

@@ -36,7 +36,7 @@ extension RunLoopError {
       "the user's instances (fs.inotify.max_user_instances) or the process's descriptors (RLIMIT_NOFILE) are used up"
     case ("epoll_ctl", ENOSPC): "the user's epoll watches are used up; raise fs.epoll.max_user_watches"
     case ("epoll_wait", EBADF), ("epoll_wait", EINVAL):
-      "other code has closed the run loop's own descriptor (close, closefrom); no run can wait in this mode any more"
+      "other code has closed the run loop's own descriptor (close, closefrom), and no new one could be made"
     case (_, EMFILE): "this process has as many descriptors as it may; close some, or raise RLIMIT_NOFILE"
     case (_, ENFILE): "the system has as many descriptors as it may; raise fs.file-max"
     default: nil

@@ -36,10 +36,11 @@ extension ModePointer {
 
   func makePortSet(on loop: RunLoop) throws(RunLoopError) {
     if ports.set == nil {
-      let wakeup = try loop.makeWakeup()
+      _ = try loop.makeWakeup()
       let set = try PortSet(loop.kernel)
+      set.reportLosses(to: loop)
       do throws(RunLoopError) {
-        try set.insertHint(.wakeup, fileDescriptor: wakeup)
+        try loop.watchWakeup(in: set)
       } catch {
         set.destroy()
         throw error
@@ -173,7 +174,7 @@ extension ModePointer {
   private func noteLost(_ hint: PortSet.Hint, on loop: RunLoop) {
     switch hint {
     case .timer, .continuousTimer, .wallTimer: noteLostTimerDescriptor(on: loop)
-    case .wakeup: StandardError.write("RunLoopKit: a sleeping loop cannot be woken any more: its eventfd was closed\n")
+    case .wakeup: loop.demandWakeupRenewal()
     case .mainQueue:
       loop.mainQueueIsLost()
       StandardError.write("RunLoopKit: the main queue does not wake the loop any more: its eventfd was closed\n")

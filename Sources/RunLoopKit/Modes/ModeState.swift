@@ -143,6 +143,10 @@ protocol ModeHost: PortHost {
   func kick()
   /// The descriptor that wakes it, made with its first port set. Under the lock.
   func makeWakeup() throws(RunLoopError) -> Int32
+  /// As a hint; a new one in place of one that other code has closed. Under the lock.
+  func watchWakeup(in set: PortSet) throws(RunLoopError)
+  /// Other code has closed it: all sets are to watch a new one before the next sleep. Under the lock. [loop]
+  func demandWakeupRenewal()
   /// Under the lock.
   func runs(in mode: ModePointer) -> Bool
   /// Of timers that are added without one, in nanoseconds. Under the lock.

@@ -240,7 +240,7 @@ extension ModePointer {
       armTimers(on: loop)
       return hasArmedRetry
     }
-    guard isArmed, loop.wakes.word.beginWait(), !loop.stops.isRequested else { return true }
+    guard isArmed, loop.beginWait(in: ports.set!), !loop.stops.isRequested else { return true }
     if try hasHostedWork(on: loop) { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
     return !loop.wakes.word.isAsleep

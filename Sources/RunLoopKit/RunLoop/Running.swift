@@ -31,8 +31,8 @@ extension RunLoop {
   /// - Thread: The loop's own.
   /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`; `.system` if the system has no descriptor for
   ///   the mode's first run, or if every further wait would fail because other code has closed the loop's epoll
-  ///   descriptor (a stray close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. In the latter case the run has called the
-  ///   observers of after-waiting and exit, and the loop's description says so.
+  ///   descriptor (a stray close(2), closefrom(3)) and no new one can be made [RLK-RUN-9, RLK-RUN-10]. In the latter
+  ///   case the run has called the observers of after-waiting and exit, and the loop's description says so.
   /// - SeeAlso: `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult

@@ -73,7 +73,8 @@ extension ModePointer {
   /// True if no later wait of the loop can answer otherwise.
   @inline(never)
   func hasFailedForGood(_ status: Int32, on loop: RunLoop) -> Bool {
-    guard loop.owner.failedWaits.isForGood(status) else { return false }
+    let isMended = (status == -EBADF || status == -EINVAL) && loop.lock.withLock { ports.set!.reviveIfLost() }
+    guard loop.owner.failedWaits.isForGood(status, isMended: isMended) else { return false }
     loop.lock.withLock { ports.waitFailure = -status }
     return true
   }
@@ -86,7 +87,8 @@ extension ModePointer {
     if loop.wantedSpin.load(ordering: .relaxed) != 0, loop.spin(until: firstDate(before: deadline, on: loop)) {
       return 0
     }
-    return loop.wakes.word.beginWait() ? limit : 0
+    // As in `sleep`.
+    return loop.beginWait(in: ports.set!) ? limit : 0
   }
 
   @inline(never)
@@ -170,15 +172,15 @@ struct FailedWaits {
   /// Longer than that, in nanoseconds: then they are not one after the other.
   private static let farApart: UInt64 = 10_000_000
 
-  /// False if the wait is to be repeated: a signal has ended it, or memory was short. True if it will always fail:
-  /// other code has closed the set's descriptor, or it has failed again and again.
-  mutating func isForGood(_ status: Int32) -> Bool {
+  /// False if the wait is to be repeated: a signal has ended it, memory was short, or the set has a new descriptor in
+  /// place of one that other code has closed. True if it will always fail, or has failed again and again.
+  mutating func isForGood(_ status: Int32, isMended: Bool) -> Bool {
     if status == -EINTR { return false }
     let now = Kernel.now()
     if now > Time.add(lastAt, Self.farApart) { count = 0 }
     lastAt = now
     count += 1
-    let isLasting = [-EBADF, -EINVAL, -EFAULT, -EPERM].contains(status)
+    let isLasting = !isMended && [-EBADF, -EINVAL, -EFAULT, -EPERM].contains(status)
     guard isLasting || count > Self.most else { return false }
     count = 0
     failure = -status

@@ -173,7 +173,8 @@ final class RefusalTests: XCTestCase {
     }
   }
 
-  /// Somebody closes the loop's own descriptor, or puts another file there: the run says so, at once.
+  /// Other code closes the loop's own descriptor, or puts another file there, and there is none for a new one: the run
+  /// says so, at once.
   func test_RLK_RUN_9_aWaitThatFailsForGoodIsAnError() {
     for isReplaced in [false, true] {
       onThread {
@@ -183,6 +184,8 @@ final class RefusalTests: XCTestCase {
         let descriptor = try loop.hostDescriptor().fileDescriptor
         if isReplaced { dup2(other.descriptor, descriptor) } else { close(descriptor) }
         try loop.add(RunLoop.Observer([.afterWaiting, .exit]) { _, activity in told.update { $0.append(activity) } })
+        CountingKernel.script.create = { -EMFILE }
+        defer { CountingKernel.script.create = nil }
         let error = RunLoopError.system(isReplaced ? EINVAL : EBADF, call: "epoll_wait")
         let counts = CountingKernel.count { XCTAssertEqual(thrown { try loop.run(for: .seconds(30)) }, error) }
         XCTAssertEqual(counts.waits, 1)
@@ -193,6 +196,7 @@ final class RefusalTests: XCTestCase {
         XCTAssertEqual(thrown { try loop.runPendingWork() }, error)
         XCTAssertTrue(loop.description.contains("its waits fail: \(error)"))
         XCTAssertNil(loop.currentMode)
+        CountingKernel.script.create = nil
         try loop.add(RunLoop.Timer(fireDate: .now) { _ in loop.stop() }, to: "another")
         XCTAssertEqual(try loop.run(in: "another", for: .seconds(30)), .stopped)
         dup2(other.descriptor, descriptor)  // what the loop closes at its end is nobody else's

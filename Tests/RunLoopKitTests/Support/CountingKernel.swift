@@ -53,6 +53,8 @@ enum CountingKernel {
     var wait: (@Sendable (UInt64) -> Int32?)?
     /// The answer to a registration, or a change of one; nil: it takes place.
     var control: (@Sendable () -> Int32?)?
+    /// The answer to the creation of an epoll instance; nil: it takes place.
+    var create: (@Sendable () -> Int32?)?
   }
 
   nonisolated(unsafe) static var script = Script()
@@ -95,7 +97,7 @@ enum CountingKernel {
       return rlc_kernel_default().pointee.write(context, descriptor, buffer, size)
     }
     table.epoll_create = { context in
-      Faults.next(EMFILE) ?? rlc_kernel_default().pointee.epoll_create(context)
+      script.create?() ?? Faults.next(EMFILE) ?? rlc_kernel_default().pointee.epoll_create(context)
     }
     table.eventfd_create = { context in
       Faults.next(ENFILE) ?? rlc_kernel_default().pointee.eventfd_create(context)
