@@ -25,7 +25,7 @@ ADAPTER_HEADERS := $(wildcard Sources/Adapters/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_kit/*.h)
 # What the usual pass of a loop does not run through, or waits in, is compiled for size, if the rest is compiled for speed.
 CORE_COLD := descriptor event_port fork frame kernel loop loop_hook loop_host loop_state loop_watch main_queue memory_file message_socket optional_call port_name port_set_end \
-	port_set_interest port_set_owned port_set_register port_set_share port_set_stray port_set_unwatched process signal_fd slot_table thread timer_heap_members timer_heap_sort timer_port version
+	port_set_interest port_set_lost port_set_owned port_set_register port_set_share port_set_stray port_set_unwatched process signal_fd slot_table thread timer_heap_members timer_heap_sort timer_port version
 # Where the compiler knows it: what is padded to begin a loop or a jump's target at a round address is 1.4 kB of 40.
 CORE_DENSE := $(shell $(CC) -Werror -fno-align-loops -fno-align-jumps -x c -c /dev/null -o /dev/null 2>/dev/null && \
 	echo -fno-align-loops -fno-align-jumps)
