@@ -86,7 +86,7 @@ extension ModePointer {
   ) throws(RunLoopError) -> UInt64 {
     if let owned = descriptors.owned, !owned.hold() { return 0 }  // invalidated by another thread meanwhile
     do throws(RunLoopError) {
-      let token = try register(port, on: loop)
+      let token = try register(port, with: descriptors.reader, on: loop)
       if let owned = descriptors.owned { believe(port, owned, token: token) }
       // Without that timer it is served here, and paused afterwards.
       if let timer = descriptors.limiter?.rest(in: loop.serial), timer.isValid, (try? insert(timer, on: loop)) == true {
@@ -95,6 +95,20 @@ extension ModePointer {
       return token
     } catch {
       descriptors.owned?.release()
+      throw error
+    }
+  }
+
+  @inline(__always)
+  private func register(
+    _ port: RunLoop.DescriptorItem, with reader: SharedReader?, on loop: RunLoop
+  ) throws(RunLoopError) -> UInt64 {
+    guard let reader else { return try register(port, on: loop) }
+    try enter(reader, on: loop)
+    do throws(RunLoopError) {
+      return try register(port, on: loop)
+    } catch {
+      leave(reader, on: loop)
       throw error
     }
   }
@@ -148,6 +162,7 @@ extension ModePointer {
   @inline(never)
   private func unregister(_ descriptors: ItemDescriptors, on loop: RunLoop) {
     descriptors.owned?.release()
+    if let reader = descriptors.reader { leave(reader, on: loop) }
     if let timer = descriptors.limiter?.rest(in: loop.serial) { leave(timer, on: loop) }
   }
 

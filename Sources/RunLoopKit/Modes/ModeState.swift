@@ -161,7 +161,7 @@ protocol ModeHost: PortHost {
 struct ModeCounts: ~Copyable {
   /// All but timers, sources and observers.
   private(set) var ports = 0
-  /// Those of them that bring other processes' messages to its ports, which alone keep it from being empty.
+  /// Those of them that bring something to others of its members, which alone keep it from being empty.
   private(set) var connections = 0
   /// Members that do not keep it from being finished.
   private(set) var background = BackgroundMembers()

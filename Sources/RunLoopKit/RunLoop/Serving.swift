@@ -6,7 +6,13 @@ extension ModePointer {
     let timing = CalloutTiming(on: loop)
     let hasCalled = loop.serveRecorded(item, ready: ready, in: self)
     if hasCalled { timing.end(item, on: loop) } else { timing.end(on: loop) }
-    return hasCalled
+    return hasCalled || (loop.owner.successor != nil && serveSuccessor(on: loop))
+  }
+
+  @inline(never)
+  private func serveSuccessor(on loop: RunLoop) -> Bool {
+    guard let successor = loop.owner.successor.take() else { return false }
+    return serve(successor, ready: PortRegistration.readable, on: loop)
   }
 
   /// What the item owns stays open meanwhile, and is closed by the end of the thread if its callout ends that.
@@ -40,6 +46,12 @@ extension RunLoop {
       }
     }
   }
+}
+
+extension RunLoop {
+  /// The item whose turn it is has nothing to call, and another member of the mode has: that one is served in this
+  /// turn, recorded, timed and limited as in its own. Directly before `takeEvent` answers false. [loop]
+  package func serveNext(_ successor: EventSource) { owner.successor = successor }
 }
 
 // MARK: Readiness sources in nested runs
