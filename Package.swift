@@ -89,7 +89,7 @@ let package = Package(
       dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopTesting", "CRunLoopCore", "RunLoopLibc"],
       swiftSettings: strictSwift),
     .executableTarget(
-      name: "port-peer", dependencies: ["RunLoopKit", "RunLoopPorts"], path: "Tests/PortPeer",
+      name: "port-peer", dependencies: ["RunLoopKit", "RunLoopPorts", "CTestSupport"], path: "Tests/PortPeer",
       swiftSettings: strictSwift),
     .executableTarget(
       name: "hostile-peers",
@@ -102,13 +102,19 @@ let package = Package(
     .executableTarget(
       name: "main-executor", dependencies: ["RunLoopKit", "RunLoopMainExecutor"], path: "Tests/MainExecutor",
       swiftSettings: strictSwift + mainExecutors),
+    .target(name: "CFailingLibc", path: "Tests/CFailingLibc", cSettings: [.define("_GNU_SOURCE")]),
+    .executableTarget(
+      name: "error-texts",
+      dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CFailingLibc", "CTestSupport"],
+      path: "Tests/ErrorTexts", exclude: ["texts.txt"], swiftSettings: strictSwift),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "RunLoopTestSupport", path: "Tests/TestSupport"),
     .target(
       name: "CModel", dependencies: ["CRunLoopCore"], path: "Tests/CModel",
       cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../Sources/Adapters")]),
     .testTarget(name: "RunLoopKitCTests", dependencies: ["RunLoopKitC", "RunLoopKit", "CModel"]),
-    .testTarget(name: "ConformanceTests", dependencies: ["runloop", "failing-calls"], exclude: ["Corpus"]),
+    .testTarget(
+      name: "ConformanceTests", dependencies: ["runloop", "failing-calls", "error-texts"], exclude: ["Corpus"]),
     .testTarget(
       name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents", "CTestSupport"]),
     .testTarget(

@@ -23,9 +23,8 @@ CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c)
 CORE_HEADERS := $(wildcard include/crunloop/*.h)
 ADAPTER_HEADERS := $(wildcard Sources/Adapters/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_kit/*.h)
-# What the usual pass of a loop does not run through, or waits in, is compiled for size, if the rest is compiled for speed.
-CORE_COLD := event_port fork frame kernel loop loop_hook loop_host loop_state loop_watch main_queue memory_file message_socket port_name port_set_edges port_set_end \
-	port_set_interest port_set_owned port_set_register port_set_share port_set_stray port_set_unwatched process signal_fd slot_table thread timer_heap_members timer_heap_sort timer_port version
+# What the usual pass of a loop runs through is compiled for speed, if CFLAGS ask for that, and all else for size.
+CORE_HOT := clock deadline_heap futex loop_post loop_run loop_timer port_set port_set_wait post_queue spin timer_due timer_heap wakeup_port
 # Where the compiler knows it: what is padded to begin a loop or a jump's target at a round address is 1.4 kB of 40.
 CORE_DENSE := $(shell $(CC) -Werror -fno-align-loops -fno-align-jumps -x c -c /dev/null -o /dev/null 2>/dev/null && \
 	echo -fno-align-loops -fno-align-jumps)
@@ -39,7 +38,7 @@ core: $(CORE_BUILD)/libcrunloop.a $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION)
 
 $(CORE_BUILD)/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
-	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(if $(filter -O2 -O3,$(CFLAGS)),$(if $(filter $*,$(CORE_COLD)),-Os)) \
+	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(if $(filter -O2 -O3,$(CFLAGS)),$(if $(filter $*,$(CORE_HOT)),,-Os)) \
 		$(CORE_DENSE) -fPIC -fvisibility=hidden -c $< -o $@
 
 $(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)

@@ -54,6 +54,14 @@ static int *keep(int fd) {
 }
 
 static unsigned served;
+static bool has_failed;
+
+/* The daemon ends in order, with the cause and a status that is not 0. */
+static void give_up(rlc_loop *loop, const char *what, int status) {
+    fprintf(stderr, "daemon: %s: %s\n", what, strerror(-status));
+    has_failed = true;
+    rlc_loop_stop(loop);
+}
 
 static void peer_speaks(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
     (void)loop, (void)ready;
@@ -76,11 +84,15 @@ static void peer_comes(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *c
     (void)watch, (void)ready;
     rlc_watch *added;
     int fd = accept4(*(int *)context, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        give_up(loop, "accept", -errno); /* the peer stays in front, and the listener would be ready in each pass */
     if (fd < 0)
         return;
     int *kept = keep(fd);
-    if (kept != NULL && rlc_loop_add_watch(loop, fd, RLC_READABLE, peer_speaks, kept, &added) == 0)
+    int status = kept != NULL ? rlc_loop_add_watch(loop, fd, RLC_READABLE, peer_speaks, kept, &added) : -ENOMEM;
+    if (status >= 0)
         return;
+    give_up(loop, "watch a peer", status);
     free(kept);
     close(fd);
 }
@@ -128,7 +140,7 @@ static int serve(const char *path) {
     require(rlc_loop_destroy(loop), "destroy");
     close(signals);
     close(listener);
-    return fflush(stdout) == 0 ? 0 : 1;
+    return fflush(stdout) == 0 && !has_failed ? 0 : 1;
 }
 
 int main(int count, char **arguments) {

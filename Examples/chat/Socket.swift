@@ -14,16 +14,17 @@ enum Socket {
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+    let failed: String? = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bind(descriptor, address, length) == 0 && Glibc.listen(descriptor, SOMAXCONN) == 0
-          && getsockname(descriptor, address, &length) == 0
+        if bind(descriptor, address, length) != 0 { return "bind" }
+        if Glibc.listen(descriptor, SOMAXCONN) != 0 { return "listen" }
+        return getsockname(descriptor, address, &length) == 0 ? nil : "getsockname"
       }
     }
-    guard isListening else {
-      let code = errno
+    if let failed {
+      let error = RunLoopError.system(errno, call: failed)
       close(descriptor)
-      throw RunLoopError.system(code, call: "listen")
+      throw error
     }
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }

@@ -6,18 +6,16 @@ import RunLoopEvents
 import RunLoopKit
 
 StandardOutput.watch()
-// Before any thread exists: what signal sources receive must be blocked in every thread.
-try RunLoop.Signal.block(.hangup, .terminate)
-
 func check(_ condition: Bool, _ text: String) {
   guard !condition else { return }
   print("WRONG: \(text)")
-  exit(1)
+  Ending.fail(text)
 }
 
 func makeFolder() -> String {
   var template = Array("/tmp/runloopkit-events-XXXXXX".utf8CString)
-  return String(cString: mkdtemp(&template))
+  Ending.ifFailed("mkdtemp", mkdtemp(&template) == nil ? -1 : 0)
+  return String(decoding: template.dropLast().map(UInt8.init), as: UTF8.self)
 }
 
 /// Everything runs on this thread, so the closures may use its variables: `assumeOnLoop`.
@@ -31,7 +29,7 @@ func run() throws {
   let folder = makeFolder()
   defer { rmdir(folder) }
   var ends: [Int32] = [-1, -1]
-  check(pipe(&ends) == 0, "pipe")
+  Ending.ifFailed("pipe", pipe(&ends))
   let writing = ends[1]
   let loop = RunLoop.current
 
@@ -58,7 +56,7 @@ func run() throws {
         return loop.stop()
       }
       tell("told to read the configuration again by process \(info.processID)")
-      close(open(folder + "/report", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600))
+      close(Ending.ifFailed("open", open(folder + "/report", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)))
     }
 
     try local.fileWatch(path: folder, events: .created) { watch, event in
@@ -99,4 +97,8 @@ func run() throws {
   check(story == expected, "expected \(expected)")
 }
 
-try run()
+Ending.ofErrors {
+  // Before any thread exists: what signal sources receive must be blocked in every thread.
+  try RunLoop.Signal.block(.hangup, .terminate)
+  try run()
+}

@@ -27,8 +27,8 @@ final class Log {
       return
     }
     header = try Recovery.readHeader(of: file)
-    var reader = RecordReader(file, salt: header.salt, from: LogHeader.size, to: size)
-    while let (key, value) = try reader.next() { body(key, value) }
+    var reader = RecordReader(file, .batches(salt: header.salt), from: LogHeader.size, to: size)
+    while let records = try reader.next() { for (key, value) in records { body(key, value) } }
     end = reader.offset
     if end < size {
       try Recovery.checkTail(reader, of: file, size: size)
@@ -53,16 +53,18 @@ final class Log {
     var description: String { "\(cause); giving up" }
   }
 
-  func append(_ records: [UInt8]) throws {
+  /// A batch, whose size is checked before anything is written.
+  func append(_ batch: [UInt8]) throws {
+    guard batch.count - Batch.headerSize <= Batch.largestBody else { throw Failure("\(path): a commit is too large") }
     do {
-      try file.write(records, at: end)
+      try file.write(batch, at: end)
     } catch {
       do { try file.truncate(to: end) } catch { throw Lost(cause: error) }
       throw error
     }
     // A failed fdatasync(2) may have dropped the dirty pages: a second one would succeed, and prove nothing.
     do { try file.synchronise() } catch { throw Lost(cause: error) }
-    end += records.count
+    end += batch.count
   }
 
   /// Appends what was logged since `offset` to a snapshot of all before it, and goes on with that file.

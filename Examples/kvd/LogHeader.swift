@@ -2,7 +2,7 @@
 ///
 /// The random number is part of each record's checksum: bytes that a client has sent as a value are never taken for a record.
 struct LogHeader: Equatable {
-  static let version: UInt32 = 2
+  static let version: UInt32 = 3
   /// Both copies.
   static let size = 2 * copySize
   private static let copySize = 24
@@ -28,6 +28,8 @@ struct LogHeader: Equatable {
     case unfinished
     case foreign
     case firstFormat
+    /// Its records are in no batches.
+    case secondFormat(salt: UInt64)
     case newer(UInt32)
     case damaged
   }
@@ -45,6 +47,9 @@ struct LogHeader: Equatable {
       return
     }
     if bytes.starts(with: Self.firstFormat) { throw .firstFormat }
+    if let salt = Self.salt(of: bytes[..<Self.copySize], 2) ?? Self.salt(of: bytes[Self.copySize..<Self.size], 2) {
+      throw .secondFormat(salt: salt)
+    }
     if let newer = Self.version(of: bytes[..<Self.copySize]) ?? Self.version(of: bytes[Self.copySize..<Self.size]),
       newer != Self.version
     {
@@ -53,8 +58,8 @@ struct LogHeader: Equatable {
     throw first != nil || second != nil || bytes.starts(with: Self.magic) ? .damaged : .foreign
   }
 
-  private static func salt(of copy: ArraySlice<UInt8>) -> UInt64? {
-    guard version(of: copy) == Self.version else { return nil }
+  private static func salt(of copy: ArraySlice<UInt8>, _ version: UInt32 = Self.version) -> UInt64? {
+    guard self.version(of: copy) == version else { return nil }
     return copy.withUnsafeBytes { UInt64(Record.number($0, at: 12)) | UInt64(Record.number($0, at: 16)) << 32 }
   }
 

@@ -18,7 +18,7 @@ struct Bytes: Hashable {
   }
 }
 
-/// One SET in the log: length, checksum, then as many bytes as the length says: the key's length, the key, the value.
+/// One SET in a batch of the log: length, checksum, then as many bytes as the length says: the key's length, the key, the value.
 /// Numbers are 32 bits, little-endian. The checksum is over the log's random number and all but itself, so that a record is whole
 /// or none.
 enum Record {

@@ -8,24 +8,19 @@ enum Repair {
     let path = directory + "/kvd.log"
     let log = try File(path, O_RDONLY)
     let size = try log.size()
-    let (salt, start) = try header(of: log)
+    let (layout, start) = try layout(of: log)
     let new = try File(path + ".repair", O_RDWR | O_CREAT | O_TRUNC)
-    let header = LogHeader()
-    var (end, chunk, records) = (0, header.bytes, 0)
-    var reader = RecordReader(log, salt: salt, from: start, to: size)
+    var (writer, records) = (try LogWriter(new, LogHeader()), 0)
+    var reader = RecordReader(log, layout, from: start, to: size, isRepair: true)
     var gaps: [Range<Int>] = []
     while reader.offset < size {
-      while let (key, value) = try reader.next() {
-        Record.append(key, value, salt: header.salt, to: &chunk)
-        records += 1
-        guard chunk.count >= 1 << 20 else { continue }
-        try new.write(chunk, at: end)
-        end += chunk.count
-        chunk.removeAll(keepingCapacity: true)
+      while let found = try reader.next() {
+        for (key, value) in found { _ = try writer.append(key, value) }
+        records += found.count
       }
       guard reader.offset < size else { break }
       let from = reader.offset
-      let goesOn = try reader.skipToRecord()
+      let goesOn = try reader.skip()
       gaps.append(from..<(goesOn ? reader.offset : size))
       if !goesOn { break }
     }
@@ -33,19 +28,21 @@ enum Repair {
       unlink(new.path)
       return Report.note("\(path) is whole: \(records) records, nothing to repair")
     }
-    try new.write(chunk, at: end)
-    try new.synchronise()
+    try writer.finish()
     try replace(path, with: new.path, in: directory)
     for gap in gaps { Report.note("left out: \(gap.count) bytes at offset \(gap.lowerBound)") }
     Report.note("\(records) records kept; where one was left out, its key has the value that it had before")
   }
 
-  /// The random number of its records, and where they begin.
-  private static func header(of log: File) throws -> (salt: UInt64?, start: Int) {
+  /// How its records lie in it, and where they begin.
+  private static func layout(of log: File) throws -> (layout: RecordReader.Layout, start: Int) {
     do {
-      return (try LogHeader(try Recovery.beginning(of: log), isRepair: true).salt, LogHeader.size)
+      let header = try LogHeader(try Recovery.beginning(of: log), isRepair: true)
+      return (.batches(salt: header.salt), LogHeader.size)
     } catch LogHeader.Defect.firstFormat {
-      return (nil, 8)
+      return (.records(salt: nil), 8)
+    } catch LogHeader.Defect.secondFormat(let salt) {
+      return (.records(salt: salt), LogHeader.size)
     } catch is LogHeader.Defect {
       throw Failure("\(log.path) is no log of kvd, or nothing of its header is left: it cannot be repaired")
     }

@@ -8,23 +8,17 @@ enum Snapshot {
     var values: [Bytes: Bytes] = [:]
     let log = try File(order.directory + "/kvd.log", O_RDONLY)
     let header = try Recovery.readHeader(of: log)
-    var reader = RecordReader(log, salt: header.salt, from: LogHeader.size, to: order.end)
-    while let (key, value) = try reader.next() { values[key] = value }
-    guard reader.offset == order.end else { throw Failure("\(log.path): no whole record at \(reader.offset)") }
+    var reader = RecordReader(log, .batches(salt: header.salt), from: LogHeader.size, to: order.end)
+    while let records = try reader.next() { for (key, value) in records { values[key] = value } }
+    guard reader.offset == order.end else { throw Failure("\(log.path): no whole batch at \(reader.offset)") }
 
     let path = order.directory + "/" + order.name
     let file = try File(path + ".partial", O_RDWR | O_CREAT | O_EXCL)
-    var (end, chunk) = (0, header.bytes)
+    var writer = try LogWriter(file, header)
     for (key, value) in values {
-      Record.append(key, value, salt: header.salt, to: &chunk)
-      guard chunk.count >= 1 << 20 else { continue }
-      try checkParent(order)
-      try file.write(chunk, at: end)
-      end += chunk.count
-      chunk.removeAll(keepingCapacity: true)
+      if try writer.append(key, value) { try checkParent(order) }
     }
-    try file.write(chunk, at: end)
-    try file.synchronise()
+    try writer.finish()
     try checkParent(order)
     try File.rename(path + ".partial", to: path)
   }

@@ -18,6 +18,7 @@ final class Store {
   /// What the staged ones have replaced, in order.
   private var replaced: [(key: Bytes, entry: Entry?)] = []
   private var nextCommit: UInt64 = 1
+  /// A batch that is not sealed yet.
   private var records: [UInt8] = []
   private let log: Log
   /// What the log's size would be if nothing in it were out of date.
@@ -41,6 +42,7 @@ final class Store {
 
   /// From the next commit on.
   func set(_ key: Bytes, _ value: Bytes) {
+    if records.isEmpty { Batch.begin(&records) }
     Record.append(key, value, salt: log.header.salt, to: &records)
     let old = entries.updateValue(Entry(value: value, commit: nextCommit), forKey: key)
     replaced.append((key, old))
@@ -54,6 +56,7 @@ final class Store {
       records.removeAll(keepingCapacity: records.capacity <= 1 << 20)
       replaced.removeAll(keepingCapacity: replaced.capacity <= 1 << 14)
     }
+    Batch.seal(&records, salt: log.header.salt)
     do {
       try log.append(records)
     } catch {

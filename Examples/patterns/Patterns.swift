@@ -7,26 +7,28 @@ import Synchronization
 /// The pieces of docs/guide/patterns.md and docs/guide/clocks.md, each a small program that checks what it prints.
 @main
 struct Patterns {
-  static func main() throws {
+  static func main() {
     StandardOutput.watch()
-    try RunLoop.Signal.block(.user1)
-    try clocks()
-    try frames()
-    try commit()
-    try groupCommit()
-    try idle()
-    try allModes()
-    try allModesForASignal()
-    try deadline()
-    try label()
-    try hosted()
-    try statistics()
-    try slowCallouts()
+    Ending.ofErrors {
+      try RunLoop.Signal.block(.user1)
+      try clocks()
+      try frames()
+      try commit()
+      try groupCommit()
+      try idle()
+      try allModes()
+      try allModesForASignal()
+      try deadline()
+      try label()
+      try hosted()
+      try statistics()
+      try slowCallouts()
+    }
   }
 
   static func say(_ text: String, if isTrue: Bool) {
     print(isTrue ? text : "NOT TRUE: \(text)")
-    if !isTrue { exit(1) }
+    if !isTrue { Ending.fail("NO \(text)") }
   }
 
   static func clocks() throws {

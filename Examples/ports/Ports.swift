@@ -4,20 +4,22 @@ import RunLoopKit
 
 /// Small programs about ports within a process. Each checks what it prints; the guide is docs/guide/ports.md.
 @main enum Ports {
-  static func main() throws {
+  static func main() {
     StandardOutput.watch()
-    try aMessageAndItsAnswer()
-    try aRequest()
-    try aFullPort()
-    try aDescriptorMoves()
-    try theEndOfAPort()
-    print("all as it should be")
+    Ending.ofErrors {
+      try aMessageAndItsAnswer()
+      try aRequest()
+      try aFullPort()
+      try aDescriptorMoves()
+      try theEndOfAPort()
+      print("all as it should be")
+    }
   }
 
   /// Ends the program where what was said is not so.
   static func expect(_ condition: Bool, _ text: String) {
     print("\(condition ? "yes" : "NO ") \(text)")
-    if !condition { exit(1) }
+    if !condition { Ending.fail("NO \(text)") }
   }
 
   /// The error that `body` throws.

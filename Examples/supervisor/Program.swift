@@ -5,13 +5,15 @@ import RunLoopKit
 /// A supervisor and two workers, three processes of this one program, which talk by ports. It checks what it prints; the guide is
 /// docs/guide/ports.md.
 @main enum Program {
-  static func main() throws {
+  static func main() {
     StandardOutput.watch()
-    let arguments = CommandLine.arguments
-    if arguments.count == 4, arguments[1] == "worker" {
-      try Worker.run(name: arguments[2], supervisor: arguments[3])
-    } else {
-      try Story.tell()
+    Ending.ofErrors {
+      let arguments = CommandLine.arguments
+      if arguments.count == 4, arguments[1] == "worker" {
+        try Worker.run(name: arguments[2], supervisor: arguments[3])
+      } else {
+        try Story.tell()
+      }
     }
   }
 
@@ -19,7 +21,7 @@ import RunLoopKit
   static func expect(_ condition: Bool, _ text: String) {
     print("\(condition ? "yes" : "NO ") \(text)")
     fflush(nil)
-    if !condition { exit(1) }
+    if !condition { Ending.fail("NO \(text)") }
   }
 }
 

@@ -3,21 +3,23 @@ import Glibc
 
 /// Small programs about loops and threads. Each checks what it prints; the guide is docs/guide/threads.md.
 @main enum Threads {
-  static func main() throws {
+  static func main() {
     StandardOutput.watch()
-    try workNowLaterAndWithAnAnswer()
-    try stoppedNowOrAfterDueWork()
-    try aLoopLivesAsLongAsOperationsAreOpen()
-    try workerSignalsItsOwner()
-    try anyThreadEditsARunningLoop()
-    try anOwnerAndItsEndlessRun()
-    try theRecipesOfTheTutorials()
-    print("all as it should be")
+    Ending.ofErrors {
+      try workNowLaterAndWithAnAnswer()
+      try stoppedNowOrAfterDueWork()
+      try aLoopLivesAsLongAsOperationsAreOpen()
+      try workerSignalsItsOwner()
+      try anyThreadEditsARunningLoop()
+      try anOwnerAndItsEndlessRun()
+      try theRecipesOfTheTutorials()
+      print("all as it should be")
+    }
   }
 
   /// Ends the program where what was said is not so.
   static func expect(_ condition: Bool, _ text: String) {
     print("\(condition ? "yes" : "NO ") \(text)")
-    if !condition { exit(1) }
+    if !condition { Ending.fail("NO \(text)") }
   }
 }

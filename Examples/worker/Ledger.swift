@@ -1,3 +1,4 @@
+import ExampleSupport
 import Glibc
 import RunLoopKit
 
@@ -41,7 +42,7 @@ actor Ledger {
 
   /// As the kernel has it.
   private static var threadName: String {
-    let descriptor = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
+    let descriptor = Ending.ifFailed("open", open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC))
     defer { Glibc.close(descriptor) }
     let name = [UInt8](unsafeUninitializedCapacity: 32) { $1 = max(0, read(descriptor, $0.baseAddress, $0.count)) }
     return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)

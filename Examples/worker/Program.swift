@@ -4,11 +4,13 @@ import RunLoopKit
 
 /// An actor on a thread of its own, for what must be called on one thread. Each line is checked before it is printed.
 @main enum Program {
-  static func main() throws {
+  static func main() {
     StandardOutput.watch()
-    let thread = RunLoop.Thread(name: "ledger")
-    try RunLoop.main.run { try await tell(of: thread) }
-    print("all as it should be")
+    Ending.ofErrors {
+      let thread = RunLoop.Thread(name: "ledger")
+      try RunLoop.main.run { try await tell(of: thread) }
+      print("all as it should be")
+    }
   }
 
   private static func tell(of thread: RunLoop.Thread) async throws {
@@ -37,6 +39,6 @@ import RunLoopKit
   /// Ends the program where what was said is not so.
   static func expect(_ condition: Bool, _ text: String) {
     print("\(condition ? "yes" : "NO ") \(text)")
-    if !condition { exit(1) }
+    if !condition { Ending.fail("NO \(text)") }
   }
 }

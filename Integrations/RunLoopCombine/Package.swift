@@ -13,7 +13,10 @@ let package = Package(
   targets: [
     .target(
       name: "RunLoopCombine",
-      dependencies: ["RunLoopKit", .product(name: "OpenCombine", package: "OpenCombine")])
+      dependencies: [
+        "RunLoopKit", .product(name: "CRunLoopCore", package: "RunLoopKit"),
+        .product(name: "OpenCombine", package: "OpenCombine"),
+      ])
   ],
   swiftLanguageModes: [.v6]
 )

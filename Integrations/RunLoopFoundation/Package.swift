@@ -14,7 +14,9 @@ let package = Package(
   targets: [
     // Swift's module of the C library has not this header.
     .systemLibrary(name: "CEventfd"),
-    .target(name: "RunLoopFoundation", dependencies: ["CEventfd", "RunLoopKit"]),
+    .target(
+      name: "RunLoopFoundation",
+      dependencies: ["CEventfd", "RunLoopKit", .product(name: "CRunLoopCore", package: "RunLoopKit")]),
     .executableTarget(
       name: "foundation-sample", dependencies: ["RunLoopFoundation", "RunLoopKit"], path: "Sample",
       swiftSettings: strict),

@@ -7,6 +7,7 @@ import PackageDescription
 let strict: [SwiftSetting] =
   Context.environment["RLK_STRICT"] == nil ? [] : [.unsafeFlags(["-warnings-as-errors"])]
 
+let core = Target.Dependency.product(name: "CRunLoopCore", package: "RunLoopKit")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
@@ -21,7 +22,7 @@ let package = Package(
   targets: [
     // Swift's module of the C library has not this header.
     .systemLibrary(name: "CEventfd"),
-    .target(name: "RunLoopNIO", dependencies: ["CEventfd", "RunLoopKit", nioCore, nioPosix]),
+    .target(name: "RunLoopNIO", dependencies: ["CEventfd", "RunLoopKit", core, nioCore, nioPosix]),
     .executableTarget(
       name: "nio-sample", dependencies: ["RunLoopNIO", "RunLoopKit", nioCore, nioPosix], path: "Sample",
       swiftSettings: strict),

@@ -1,9 +1,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+
 #include <crunloop/event_port.h>
 
-#include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -16,31 +17,40 @@ static void close_if_open(int fd) {
 static int watch(const rlc_event_port *port, int fd) {
     struct epoll_event event = {.events = EPOLLIN};
     event.data.fd = fd;
-    return epoll_ctl(port->fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+    return epoll_ctl(port->fd, EPOLL_CTL_ADD, fd, &event) < 0 ? rlc_failed("epoll_ctl") : 0;
+}
+
+/** Without an inner descriptor the flag alone is watched: it needs no epoll descriptor. */
+static int create_flag(rlc_event_port *port) {
+    port->flag = rlc_made("eventfd", eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    return port->flag < 0 ? port->flag : 0;
+}
+
+static int create_both(rlc_event_port *port) {
+    port->fd = rlc_made("epoll_create1", epoll_create1(EPOLL_CLOEXEC));
+    int status = port->fd < 0 ? port->fd : create_flag(port);
+    if (status == 0)
+        status = watch(port, port->flag);
+    return status == 0 ? watch(port, port->inner) : status;
 }
 
 int rlc_event_port_create(int inner, rlc_event_port *ret_port) {
-    rlc_event_port port = {.fd = epoll_create1(EPOLL_CLOEXEC), .inner = inner, .flag = -1};
-    int status = port.fd < 0 ? -errno : 0;
-    if (status == 0) {
-        port.flag = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        status = port.flag < 0 ? -errno : 0;
-    }
-    if (status == 0)
-        status = watch(&port, port.flag);
-    if (status == 0 && inner >= 0)
-        status = watch(&port, inner);
+    rlc_event_port port = {.fd = -1, .inner = inner < 0 ? -1 : inner, .flag = -1};
+    int status = inner < 0 ? create_flag(&port) : create_both(&port);
     if (status < 0) {
         close_if_open(port.flag);
         close_if_open(port.fd);
         return status;
     }
+    if (inner < 0)
+        port.fd = port.flag;
     *ret_port = port;
     return 0;
 }
 
 void rlc_event_port_close(rlc_event_port *port) {
-    close_if_open(port->fd);
+    if (port->fd != port->flag)
+        close_if_open(port->fd);
     close_if_open(port->inner);
     close_if_open(port->flag);
     *port = (rlc_event_port){.fd = -1, .inner = -1, .flag = -1};

@@ -1,6 +1,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "unshared_internal.h"
+
 #include <crunloop/kernel.h>
 
 #include <pthread.h>
@@ -19,6 +21,8 @@ static uint32_t *word(void) {
 
 static void forget_in_child(void) {
     __atomic_store_n(word(), 0, __ATOMIC_SEQ_CST);
+    rlc_unshared_in_child();
+    rlc_unshared_close_inherited(0); /* it has no number yet: all that is listed is inherited */
 }
 
 static void set_up(void) {
@@ -30,12 +34,16 @@ static void set_up(void) {
     }
     /* The page also covers _Fork(3) and clone(2); the handler also covers kernels before 4.14 and emulators that
      * accept the advice and ignore it. Both together do no harm. */
-    (void)pthread_atfork(NULL, NULL, forget_in_child);
+    (void)pthread_atfork(rlc_unshared_before_fork, rlc_unshared_after_fork, forget_in_child);
 }
 
 uint32_t rlc_fork_count(void) {
     (void)pthread_once(&once, set_up);
     /* Two threads may both come here and skip a number; the first one to publish decides for both. */
+    rlc_unshared_in_child(); /* if no handler has: there are none of the parent's other threads here */
     uint32_t found = 0, next = __atomic_add_fetch(&last_generation, 1, __ATOMIC_SEQ_CST);
-    return __atomic_compare_exchange_n(word(), &found, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ? next : found;
+    if (__atomic_compare_exchange_n(word(), &found, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        found = next;
+    rlc_unshared_close_inherited(found); /* a child of _Fork(3) or clone(2): no handler has run */
+    return found;
 }

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #endif
 #include "kernel_internal.h"
+#include "optional_call.h"
+
+#include <crunloop/descriptor.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +39,7 @@ static uint64_t system_now(void *context, rlc_clock clock) {
 
 static int system_epoll_create(void *context) {
     (void)context;
-    return status_of(epoll_create1(EPOLL_CLOEXEC));
+    return rlc_descriptor_adopt(epoll_create1(EPOLL_CLOEXEC));
 }
 
 static int system_epoll_control(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event) {
@@ -76,18 +79,16 @@ rlc_kernel_blocking_wait(
     return status_of(count);
 }
 
-static _Atomic bool lacks_pwait2;
-
 static int limited_wait(int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     uint64_t timeout_ns = rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC));
-    if (!atomic_load_explicit(&lacks_pwait2, memory_order_relaxed)) {
+    if (rlc_call_is_present(RLC_CALL_EPOLL_PWAIT2)) {
         struct timespec timeout = timespec_of(timeout_ns);
         int count = rlc_kernel_blocking_wait(epoll_fd, events, capacity, 0, &timeout);
-        if (count != -ENOSYS && count != -EPERM) /* EPERM: a filter of system calls that does not know it */
+        if (!rlc_call_is_refused(RLC_CALL_EPOLL_PWAIT2, count))
             return count;
-        atomic_store_explicit(&lacks_pwait2, true, memory_order_relaxed);
     }
-    return rlc_kernel_blocking_wait(epoll_fd, events, capacity, rlc_timeout_ms(timeout_ns), NULL);
+    int count = rlc_kernel_blocking_wait(epoll_fd, events, capacity, rlc_timeout_ms(timeout_ns), NULL);
+    return rlc_call_fell_back(RLC_CALL_EPOLL_PWAIT2, count);
 }
 
 static int system_epoll_wait(
@@ -100,7 +101,7 @@ static int system_epoll_wait(
 
 static int system_eventfd_create(void *context) {
     (void)context;
-    return status_of(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    return rlc_descriptor_adopt(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
 static int system_timerfd_create(void *context, rlc_clock clock) {
@@ -110,7 +111,7 @@ static int system_timerfd_create(void *context, rlc_clock clock) {
         id = CLOCK_BOOTTIME;
     if (clock == RLC_CLOCK_REALTIME)
         id = CLOCK_REALTIME;
-    return status_of(timerfd_create(id, TFD_CLOEXEC | TFD_NONBLOCK));
+    return rlc_descriptor_adopt(timerfd_create(id, TFD_CLOEXEC | TFD_NONBLOCK));
 }
 
 static int system_timerfd_set(void *context, int fd, uint64_t deadline_ns) {
@@ -157,7 +158,7 @@ static int system_counter_empties(void *context, int fd) {
     (void)context;
     char path[64], text[1024];
     (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-    int info = open(path, O_RDONLY | O_CLOEXEC);
+    int info = rlc_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC));
     if (info < 0)
         return 0;
     ssize_t size = read(info, text, sizeof text - 1);
@@ -190,13 +191,18 @@ static int system_replace(void *context, int fd, int number) {
     return status < 0 ? status : 0;
 }
 
-/* A wait for nothing, which fails, tells whether there is epoll_pwait2(2). */
+/** A wait for nothing fails with an answer where there is epoll_pwait2(2), and is refused otherwise. */
+static bool counts_in_ns(void) {
+    static const struct timespec no_time;
+    return rlc_call_is_present(RLC_CALL_EPOLL_PWAIT2) &&
+           !rlc_call_is_refused(RLC_CALL_EPOLL_PWAIT2, rlc_kernel_blocking_wait(-1, NULL, 0, 0, &no_time));
+}
+
 uint64_t rlc_kernel_wait_slack(const rlc_kernel *kernel) {
     enum { USUAL_SLACK_NS = 50 * 1000 };
     if (kernel != rlc_kernel_default())
         return USUAL_SLACK_NS;
-    (void)limited_wait(-1, NULL, 0, 1);
-    if (atomic_load_explicit(&lacks_pwait2, memory_order_relaxed))
+    if (!counts_in_ns())
         return RLC_TIME_FOREVER;
     int slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
     return slack_ns < 0 ? RLC_TIME_FOREVER : (uint64_t)slack_ns;

@@ -23,9 +23,12 @@ int rlc_loop_prepare(rlc_loop *loop) {
     int prepared = loop->hook_count > 0 ? call_prepares(loop) : 1;
     if (prepared < 0)
         return prepared;
+    uint64_t rebuilds = rlc_port_set_rebuilds(loop->set);
     rlc_loop_flush_watches(loop);
     if (loop->set->hidden != RLC_NONE_HIDDEN)
         rlc_port_set_look_behind_ends(loop->set); /* as a wait of its own would */
+    if (rlc_port_set_rebuilds(loop->set) != rebuilds)
+        return 1; /* the host has to watch the new instance: see rlc_loop_rebuilds */
     if (prepared == 0 || rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop))
         return 1;
     int status = rlc_loop_ensure_wakeup(loop);

@@ -101,20 +101,39 @@ __attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadl
     rlc_loop_note_timers(loop);
     if (loop->heap->knows_tolerance && deadline_ns != NULL && limits_wait(loop, wake_at_ns, deadline_ns))
         return 1;
-    int status = rlc_timer_port_want(loop->timer_port, wake_at_ns);
-    loop->told_at_ns = rlc_timer_port_armed(loop->timer_port);
-    return status < 0 ? status : 1;
+    int status = rlc_loop_arm_timer_port(loop, wake_at_ns);
+    if (status < 0 && (status == -ECHILD || deadline_ns == NULL))
+        return status;
+    if (status < 0 && wake_at_ns < *deadline_ns) /* there is no timerfd: the wait ends by itself */
+        *deadline_ns = wake_at_ns == 0 ? 1 : wake_at_ns;
+    return 1;
+}
+
+/** The timer's descriptor is set for a date that no timer has any more, and was not left so. */
+static inline bool is_set_too_early(const rlc_loop *loop) {
+    return loop->told_at_ns != loop->left_ns && loop->told_at_ns < rlc_timer_heap_earliest_key(loop->heap);
+}
+
+/** Something was posted; or there is a new eventfd in place of a lost one. 0 or -errno. */
+__attribute__((noinline)) static int renew_wakeup(rlc_loop *loop) {
+    return rlc_kit_take_renewal(loop->wakeup) ? rlc_kit_watch_wakeup(loop->set, loop->wakeup, NULL) : 0;
 }
 
 int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
-    if (!rlc_wakeup_word_sleeps(loop->wakeup))
-        return 0;
+    if (!rlc_wakeup_word_sleeps(loop->wakeup) || atomic_load(&loop->wakeup->needs_renewal))
+        return renew_wakeup(loop);
     /* From here on every waker writes. What was published before is seen now. */
     if (rlc_has_posts(&loop->posts))
         return 0;
     if (deadline_ns != NULL && rlc_loop_is_stopped(loop))
         return 0; /* a host sleeps for no run: one further out on the stack goes on when the host returns */
-    return rlc_loop_has_untold_timer(loop) ? tell_kernel(loop, deadline_ns) : 1;
+    if (rlc_loop_has_untold_timer(loop))
+        return tell_kernel(loop, deadline_ns);
+    int status = is_set_too_early(loop) ? rlc_loop_spare_wake(loop) : 1;
+    /* A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd. */
+    if (deadline_ns != NULL && *deadline_ns != RLC_TIME_FOREVER && loop->told_at_ns < *deadline_ns)
+        *deadline_ns = loop->told_at_ns;
+    return status;
 }
 
 /** Spins, if the loop's host has asked for it. True if there is something to do now. */
@@ -124,6 +143,14 @@ static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
     if (rlc_loop_has_timers(loop) && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
         deadline_ns = rlc_timer_heap_wake_at(loop->heap);
     return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);
+}
+
+/** After a wait that has failed: once more, if other code has closed the set's descriptor. */
+__attribute__((noinline)) static int wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure) {
+    if ((failure != -EBADF && failure != -EINVAL) || !rlc_kit_revive_if_lost(loop->set))
+        return failure;
+    rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set));
+    return rlc_port_set_wait(loop->set, deadline_ns);
 }
 
 /** Fetches events, waiting until deadline_ns if there is nothing else to do. */
@@ -136,8 +163,11 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         status = rlc_loop_get_ready_to_sleep(loop, &deadline_ns);
     if (status == 0)
         deadline_ns = 0;
-    if (status >= 0)
+    if (status >= 0) {
         status = rlc_port_set_wait(loop->set, deadline_ns);
+        if (status < 0)
+            status = wait_again(loop, deadline_ns, status);
+    }
     loop->skipped_looks = 0;
     loop->blind_skips = 0;
     if (rlc_wakeup_word_take(loop->wakeup) == RLC_WAKE_POSTED)
@@ -338,6 +368,8 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
         return -ESHUTDOWN; /* it could not sleep */
     rlc_loop_enter(loop);
     bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
+    if (is_endless && loop->told_at_ns != RLC_TIME_FOREVER)
+        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own */
     uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);
     int result;
     do {

@@ -1,6 +1,7 @@
 #include "loop_internal.h"
 #include "memory.h"
 
+#include <crunloop_kit/looks.h>
 #include <errno.h>
 
 static rlc_timer *timer_at(const rlc_loop *loop, uint32_t slot) {
@@ -15,16 +16,12 @@ static bool is_due(const rlc_timer *timer) {
     return timer->member.marks[RLC_TIMER_DUE];
 }
 
-/** Makes what the first timer needs. After a failure a part of it may exist; the next timer makes what is missing. */
-static int set_up_timers(rlc_loop *loop) {
-    int status = rlc_loop_ensure_wakeup(loop);
-    if (status == 0 && loop->heap == NULL)
-        status = rlc_timer_heap_create_for(rlc_memory_of(loop->kernel), sizeof(rlc_timer), &loop->heap);
-    if (status < 0 || loop->timer_port != NULL)
-        return status;
+/* ---- the timerfd: without one the timeout of a wait carries the first date ---- */
+
+static int make_timer_port(rlc_loop *loop) {
     rlc_timer_port *port;
     rlc_token token;
-    status = rlc_timer_port_create(loop->kernel, RLC_CLOCK_MONOTONIC, &port);
+    int status = rlc_timer_port_create(loop->kernel, RLC_CLOCK_MONOTONIC, &port);
     if (status < 0)
         return status;
     status = rlc_port_set_insert(loop->set, rlc_timer_port_fd(port), RLC_PORT_HINT, RLC_READABLE, port, &token);
@@ -35,6 +32,55 @@ static int set_up_timers(rlc_loop *loop) {
     loop->timer_port = port;
     loop->timer_token = token;
     return 0;
+}
+
+void rlc_loop_lose_timer_port(rlc_loop *loop) {
+    rlc_kit_forget_timer_fd(loop->timer_port);
+    (void)rlc_port_set_remove(loop->set, loop->timer_token); /* 0: it is a member, whoever has the number */
+    rlc_timer_port_destroy(loop->timer_port);
+    loop->timer_port = NULL;
+    loop->told_at_ns = RLC_TIME_FOREVER;
+}
+
+/** The timerfd could not be set: other code has closed it, or the kernel refuses. */
+static void drop_timer_port(rlc_loop *loop, int status) {
+    int fd = rlc_timer_port_fd(loop->timer_port);
+    bool is_own = status != -EINVAL && rlc_kit_is_watched(loop->set, loop->timer_token);
+    rlc_loop_lose_timer_port(loop);
+    if (is_own)
+        loop->kernel->close(loop->kernel->context, fd);
+}
+
+void rlc_loop_verify_timer_port(rlc_loop *loop) {
+    if (!rlc_kit_is_watched(loop->set, loop->timer_token))
+        rlc_loop_lose_timer_port(loop);
+}
+
+int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns) {
+    int status = 0;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        status = loop->timer_port == NULL ? make_timer_port(loop) : 0;
+        if (status < 0)
+            break;
+        status = rlc_timer_port_want(loop->timer_port, wake_at_ns);
+        if (status >= 0 || status == -ECHILD)
+            break;
+        drop_timer_port(loop, status);
+    }
+    loop->told_at_ns = loop->timer_port == NULL ? RLC_TIME_FOREVER : rlc_timer_port_armed(loop->timer_port);
+    return status;
+}
+
+/* ---- adding ---- */
+
+/** Makes what the first timer needs. After a failure a part of it may exist; the next timer makes what is missing. */
+static int set_up_timers(rlc_loop *loop) {
+    int status = rlc_loop_ensure_wakeup(loop);
+    if (status == 0 && loop->heap == NULL)
+        status = rlc_timer_heap_create_for(rlc_memory_of(loop->kernel), sizeof(rlc_timer), &loop->heap);
+    if (status == 0 && loop->timer_port == NULL)
+        (void)make_timer_port(loop); /* tried again when it is to be armed */
+    return status;
 }
 
 int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer) {
@@ -119,9 +165,58 @@ void rlc_loop_free_removed_timers(rlc_loop *loop) {
     }
 }
 
+/* ---- dates that no timer has any more ---- */
+
+/* How many of them are left as they are, one after the other: a bit mask. */
+enum { LEFT_IN_A_ROW_MAX = 63 };
+
+/**
+ * Whether to pay a system call for such a date. It spares a wake for nothing, if the loop sets no new date before that.
+ * If it does, as with timeouts that are set and cancelled in turn, one wake would have served for both dates; then the
+ * next dates are left as they are, at first one, then more and more.
+ */
+static bool is_worth_a_call(rlc_loop *loop, uint64_t now_ns) {
+    if (now_ns < loop->spared_ns) {
+        loop->spared_ns = 0;
+        loop->left_dates = loop->left_in_a_row = (uint8_t)(loop->left_in_a_row * 2 + 1) & LEFT_IN_A_ROW_MAX;
+    } else if (loop->left_dates > 0) {
+        loop->left_dates--;
+    } else {
+        if (loop->spared_ns != 0)
+            loop->left_in_a_row = 0; /* the last one was */
+        return true;
+    }
+    return false;
+}
+
+int rlc_loop_spare_wake(rlc_loop *loop) {
+    uint64_t now_ns = rlc_loop_now(loop);
+    loop->left_ns = loop->told_at_ns;
+    if (now_ns >= loop->told_at_ns || !is_worth_a_call(loop, now_ns))
+        return 1;
+    loop->spared_ns = loop->told_at_ns;
+    rlc_loop_note_timers(loop);
+    if (rlc_loop_has_timers(loop)) {
+        rlc_timer_port_note_expiry(loop->timer_port); /* so that a later date is set */
+        int status = rlc_loop_arm_timer_port(loop, rlc_timer_heap_wake_at(loop->heap));
+        return status < 0 ? status : 1;
+    }
+    int status = rlc_timer_port_disarm(loop->timer_port);
+    if (status == -ECHILD)
+        return status;
+    if (status < 0)
+        drop_timer_port(loop, status);
+    loop->told_at_ns = RLC_TIME_FOREVER;
+    return 1;
+}
+
 /* ---- firing ---- */
 
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
+    if (loop->told_at_ns <= now_ns && loop->set->fetched == 0) { /* the expiry has not come, and may never come */
+        rlc_timer_port_note_expiry(loop->timer_port);
+        loop->told_at_ns = RLC_TIME_FOREVER;
+    }
     rlc_timer_heap_collect(loop->heap, now_ns, join_due, loop);
     rlc_loop_note_timers(loop);
 }

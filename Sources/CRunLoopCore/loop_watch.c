@@ -57,10 +57,14 @@ static void withdraw(rlc_loop *loop, rlc_port *port) {
 
 /* ---- adding, changing, removing ---- */
 
-/** True for a number of the loop's own descriptors, which a watch would replace in the set. */
+/** True for a number of the loop's own descriptors, unless another file has it by now: that loss is noticed here. */
 static bool is_own(const rlc_loop *loop, int fd) {
-    return fd == rlc_port_set_fd(loop->set) || fd == rlc_wakeup_port_fd(loop->wakeup) ||
-           (loop->timer_port != NULL && fd == rlc_timer_port_fd(loop->timer_port));
+    if (fd == rlc_port_set_fd(loop->set))
+        (void)rlc_kit_revive_if_lost(loop->set);
+    if (fd == rlc_port_set_fd(loop->set))
+        return true;
+    rlc_port *owner = rlc_port_set_owner(loop->set, fd);
+    return owner != NULL && rlc_port_is(owner, RLC_PORT_HINT) && !rlc_port_set_has_lost_hint(loop->set, owner);
 }
 
 int rlc_loop_add_watch(
@@ -176,8 +180,13 @@ void rlc_loop_mute_innermost(rlc_loop *loop) {
 }
 
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port) {
-    if (rlc_port_is(port, RLC_PORT_HINT))
-        return; /* the loop's own: its next use of the number answers the run by -errno */
+    if (rlc_port_is(port, RLC_PORT_HINT)) {
+        if (rlc_slot_token(&port->slot).bits == loop->set->wakeup.bits)
+            rlc_kit_demand_renewal(loop->wakeup);
+        else
+            rlc_loop_lose_timer_port(loop);
+        return;
+    }
     withdraw(loop, port);
     refuse((rlc_watch *)port);
 }

@@ -1,9 +1,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+#include "file_limit.h"
+#include "optional_call.h"
+
 #include <crunloop/memory_file.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -19,9 +22,21 @@ static int closed_with(int fd, int status) {
     return status;
 }
 
+/* From Linux 6.3 on. With vm.memfd_noexec = 2 the kernel refuses files without it. */
+enum { NEVER_EXECUTED = 8 };
+
+static int create_with(unsigned flags) {
+    return rlc_made("memfd_create", memfd_create("runloopkit", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
+}
+
 static int create(void) {
-    int fd = memfd_create("runloopkit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    return fd < 0 ? -errno : fd;
+    int fd = -EINVAL;
+    if (rlc_call_is_present(RLC_CALL_MEMFD_NOEXEC)) {
+        fd = create_with(NEVER_EXECUTED);
+        if (!rlc_call_is_refused(RLC_CALL_MEMFD_NOEXEC, fd))
+            return fd;
+    }
+    return rlc_call_fell_back(RLC_CALL_MEMFD_NOEXEC, create_with(0));
 }
 
 /* write(2) fills pages that no process has mapped: cheaper than to fault them in. It takes at most INT_MAX bytes at
@@ -32,35 +47,53 @@ static int write_whole(int fd, const char *bytes, size_t size) {
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return written < 0 ? -errno : -ENOSPC;
+            return rlc_failed_with("write", written < 0 ? -errno : -ENOSPC);
         bytes += written;
         size -= (size_t)written;
     }
     return 0;
 }
 
-int rlc_memory_file_make(const struct iovec *parts, size_t part_count) {
-    int fd = create(), status = 0;
-    if (fd < 0)
-        return fd;
+static int write_parts(int fd, const struct iovec *parts, size_t part_count) {
+    rlc_file_limit limit;
+    int status = 0;
+    rlc_file_limit_begin(&limit);
     for (size_t i = 0; i < part_count && status == 0; i++)
         status = write_whole(fd, parts[i].iov_base, parts[i].iov_len);
+    rlc_file_limit_end(&limit, status);
+    return status;
+}
+
+static int set_size(int fd, uint64_t size) {
+    rlc_file_limit limit;
+    rlc_file_limit_begin(&limit);
+    int status = ftruncate(fd, (off_t)size) < 0 ? rlc_failed("ftruncate") : 0;
+    rlc_file_limit_end(&limit, status);
+    return status;
+}
+
+int rlc_memory_file_make(const struct iovec *parts, size_t part_count) {
+    int fd = create();
+    if (fd < 0)
+        return fd;
+    int status = write_parts(fd, parts, part_count);
     if (status == 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
-        status = -errno;
+        status = rlc_failed("fcntl");
     return status == 0 ? fd : closed_with(fd, status);
 }
 
 int rlc_memory_file_open(uint64_t size, void **ret_bytes) {
     if (size == 0 || size > (uint64_t)SSIZE_MAX)
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     int fd = create();
     if (fd < 0)
         return fd;
-    if (ftruncate(fd, (off_t)size) < 0)
-        return closed_with(fd, -errno);
+    int status = set_size(fd, size);
+    if (status < 0)
+        return closed_with(fd, status);
     void *bytes = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (bytes == MAP_FAILED)
-        return closed_with(fd, -errno);
+        return closed_with(fd, rlc_failed("mmap"));
     *ret_bytes = bytes;
     return fd;
 }
@@ -69,37 +102,38 @@ int rlc_memory_file_open(uint64_t size, void **ret_bytes) {
 static int map(int fd, uint64_t size, const void **ret_bytes) {
     void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
-        return -errno;
+        return rlc_failed("mmap");
     *ret_bytes = bytes;
     return 0;
 }
 
 int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t final_size, const void **ret_bytes) {
     (void)munmap(bytes, (size_t)size); /* a mapping for writing keeps the seal from being set */
-    if (final_size != size && ftruncate(fd, (off_t)final_size) < 0)
-        return -errno;
+    int status = final_size != size ? set_size(fd, final_size) : 0;
+    if (status < 0)
+        return status;
     if (fcntl(fd, F_ADD_SEALS, SEALS) < 0)
-        return -errno;
+        return rlc_failed("fcntl");
     return map(fd, final_size, ret_bytes);
 }
 
 int rlc_memory_file_map(int fd, uint64_t size, const void **ret_bytes) {
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0)
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     if ((seals & SEALS) != SEALS)
-        return -EPERM;
+        return rlc_refused(-EPERM);
     struct stat status;
     if (fstat(fd, &status) < 0)
-        return -errno;
+        return rlc_failed("fstat");
     if (status.st_size < 0 || (uint64_t)status.st_size != size || size == 0)
-        return -ERANGE;
+        return rlc_refused(-ERANGE);
     /* Huge pages would be taken from a pool at the first touch, which ends in SIGBUS if it is empty. */
     struct statfs system;
     if (fstatfs(fd, &system) < 0)
-        return -errno;
+        return rlc_failed("fstatfs");
     if (system.f_type != TMPFS_MAGIC)
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     return map(fd, size, ret_bytes);
 }
 

@@ -1,10 +1,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+
 #include <crunloop/clock.h>
+#include <crunloop/descriptor.h>
 #include <crunloop/message_socket.h>
 
-#include <errno.h>
 #include <limits.h>
 #include <linux/sockios.h>
 #include <poll.h>
@@ -30,18 +32,34 @@ int rlc_message_socket_pass_credentials(int fd) {
     return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ? -errno : 0;
 }
 
+static void close_pair(const int ends[2]) {
+    for (int i = 0; i < 2; i++) {
+        if (ends[i] >= 0)
+            (void)close(ends[i]);
+    }
+}
+
+/** One that fails is closed; its place has the error. */
+static int adopt_pair(int ends[2]) {
+    for (int i = 0; i < 2; i++)
+        ends[i] = rlc_descriptor_adopt(ends[i]);
+    return ends[0] < 0 ? ends[0] : ends[1] < 0 ? ends[1] : 0;
+}
+
 int rlc_message_socket_pair(int ret_ends[2]) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
-        return -errno;
+        return rlc_failed("socketpair");
+    int status = adopt_pair(ends);
+    if (status < 0)
+        return rlc_failed_with("fcntl", status);
     /* At both ends: the kernel notes the sender if either asks for it when the packet is sent. */
-    int status = rlc_message_socket_pass_credentials(ends[0]);
+    status = rlc_message_socket_pass_credentials(ends[0]);
     if (status == 0)
         status = rlc_message_socket_pass_credentials(ends[1]);
     if (status < 0) {
-        (void)close(ends[0]);
-        (void)close(ends[1]);
-        return status;
+        close_pair(ends);
+        return rlc_failed_with("setsockopt", status);
     }
     ret_ends[0] = ends[0];
     ret_ends[1] = ends[1];
@@ -51,9 +69,9 @@ int rlc_message_socket_pair(int ret_ends[2]) {
 int rlc_message_socket_accept(int listener) {
     int fd;
     do
-        fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-    return fd < 0 ? -errno : fd;
+        fd = rlc_descriptor_adopt(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    while (fd == -EINTR || fd == -ECONNABORTED);
+    return fd;
 }
 
 int rlc_message_socket_peer(int fd, rlc_credentials *ret_peer) {
@@ -141,11 +159,11 @@ int rlc_message_socket_unread(int fd) {
 static int wait_in_set(int set, int fd, int unread, uint64_t deadline_ns) {
     struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
     if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) < 0)
-        return -errno;
+        return rlc_failed("epoll_ctl");
     for (;;) {
         int now = rlc_message_socket_unread(fd), timeout = -1;
         if (now < 0 || now < unread || (event.events & (EPOLLHUP | EPOLLERR)) != 0)
-            return now < 0 ? now : 1;
+            return now < 0 ? rlc_failed_with("ioctl", now) : 1;
         if (deadline_ns != RLC_TIME_FOREVER) {
             uint64_t time = rlc_now(RLC_CLOCK_MONOTONIC);
             if (time >= deadline_ns)
@@ -155,14 +173,14 @@ static int wait_in_set(int set, int fd, int unread, uint64_t deadline_ns) {
         }
         event.events = 0;
         if (epoll_wait(set, &event, 1, timeout) < 0 && errno != EINTR)
-            return -errno;
+            return rlc_failed("epoll_wait");
     }
 }
 
 int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns) {
-    int set = epoll_create1(EPOLL_CLOEXEC);
+    int set = rlc_made("epoll_create1", epoll_create1(EPOLL_CLOEXEC));
     if (set < 0)
-        return -errno;
+        return set;
     int status = wait_in_set(set, fd, unread, deadline_ns);
     (void)close(set);
     return status;
@@ -173,15 +191,27 @@ void rlc_received_close(const rlc_received *received, size_t from) {
         (void)close(received->descriptors[i]);
 }
 
+/** One that cannot be moved is closed, and counts as lost. */
+static void collect_descriptors(const struct cmsghdr *header, rlc_received *received) {
+    size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    memcpy(received->descriptors, CMSG_DATA(header), count * sizeof(int)); /* one such part, at most 253 */
+    received->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        int fd = rlc_descriptor_adopt(received->descriptors[i]);
+        if (fd >= 0)
+            received->descriptors[received->count++] = fd;
+        else
+            received->has_lost = true;
+    }
+}
+
 /* Collects the descriptors that the kernel has given to this process, also those of a packet that is refused. */
 static void collect(struct msghdr *message, rlc_received *received) {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
         if (header->cmsg_level != SOL_SOCKET)
             continue;
         if (header->cmsg_type == SCM_RIGHTS) {
-            size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-            memcpy(received->descriptors, CMSG_DATA(header), count * sizeof(int)); /* one such part, at most 253 */
-            received->count = count;
+            collect_descriptors(header, received);
         } else if (header->cmsg_type == SCM_CREDENTIALS) {
             struct ucred sender;
             memcpy(&sender, CMSG_DATA(header), sizeof sender);

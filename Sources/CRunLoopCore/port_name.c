@@ -1,12 +1,18 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+#include "file_limit.h"
+#include "folder_path.h"
+
 #include <crunloop/message_socket.h>
 #include <crunloop/port_name.h>
+#include <crunloop/process.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,24 +64,53 @@ int rlc_port_folder_path(char *path, size_t capacity) {
     return status;
 }
 
-int rlc_port_folder_open(void) {
-    char path[PATH_MAX];
-    int status = find_folder(path);
-    if (status < 0)
-        return status;
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return -errno;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+/* Through a descriptor of the file itself, so that no symbolic link is followed: chmod(2) follows one, and the flag
+ * against that is of Linux 6.6. */
+static void set_mode_of(int path_fd, mode_t mode) {
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", path_fd);
+    (void)chmod(path, mode); /* what came of it, its user finds out */
+}
+
+static int open_private(const char *path) {
+    int fd = rlc_made("open", open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0)
-        return -errno;
+        return fd;
     struct stat folder;
-    status = fstat(fd, &folder) < 0 ? -errno : 0;
+    int status = fstat(fd, &folder) < 0 ? rlc_failed("fstat") : 0;
     if (status == 0 && (folder.st_uid != geteuid() || (folder.st_mode & 0777) != 0700))
-        status = -EPERM;
+        status = rlc_refused(-EPERM);
     if (status == 0)
         return fd;
     (void)close(fd);
     return status;
+}
+
+/* A umask that takes rights from the owner has made the folder with too few. Only its owner, who is this user, can have
+ * put it there, or can put another one in its place. */
+static void give_rights(const char *path) {
+    int fd = rlc_descriptor_adopt(open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat folder;
+    if (fd < 0)
+        return;
+    if (fstat(fd, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_uid == geteuid() &&
+        (folder.st_mode & 0077) == 0 && (folder.st_mode & 0700) != 0700)
+        set_mode_of(fd, 0700);
+    (void)close(fd);
+}
+
+int rlc_port_folder_open(void) {
+    char path[PATH_MAX];
+    int status = find_folder(path);
+    if (status < 0)
+        return rlc_refused(status);
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return rlc_failed("mkdir");
+    int fd = open_private(path);
+    if (fd != -EACCES && fd != -EPERM)
+        return fd;
+    give_rights(path);
+    return open_private(path);
 }
 
 /* ---- the lock ---- */
@@ -95,11 +130,7 @@ static int try_lock(int fd) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_SETLK, &lock) == 0)
         return 0;
-    return errno == EACCES || errno == EAGAIN ? -EADDRINUSE : -errno;
-}
-
-static bool is_same_file(const struct stat *left, const struct stat *right) {
-    return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
+    return errno == EACCES || errno == EAGAIN ? rlc_refused(-EADDRINUSE) : rlc_failed("fcntl");
 }
 
 /* As flopen(3): locks the file, and checks that the path still names it. 1: yes; 0: the file was removed meanwhile. */
@@ -109,11 +140,13 @@ static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_ow
         return status;
     struct stat opened, named;
     if (fstat(fd, &opened) < 0)
-        return -errno;
+        return rlc_failed("fstat");
     if (fstatat(folder, lock_name, &named, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : -errno;
-    if (!is_same_file(&opened, &named))
+        return errno == ENOENT ? 0 : rlc_failed("fstatat");
+    if (!rlc_is_same_file(&opened, &named))
         return 0;
+    if (!S_ISREG(opened.st_mode) || opened.st_nlink > 1) /* its size and mode would be another file's, too */
+        return rlc_refused(-EMLINK);
     *ret_had_owner = opened.st_size >= LOCK_OF_AN_OWNER;
     if ((opened.st_mode & 07777) != KEPT)
         (void)fchmod(fd, KEPT); /* where there is no such bit there is no such cleaner */
@@ -122,14 +155,17 @@ static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_ow
 
 static int open_lock(int folder, const char *lock_name, int *ret_fd, bool *ret_had_owner) {
     for (;;) {
-        int fd = openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, KEPT);
+        int fd = rlc_made("openat", openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, KEPT));
         if (fd < 0)
-            return -errno;
+            return fd;
         int status = lock_file(fd, folder, lock_name, ret_had_owner);
         if (status > 0) {
             *ret_fd = fd;
             return 0;
         }
+        /* The file stays, because without the lock nobody knows whose it is: so that later claims can open it. */
+        if (status < 0 && status != -EADDRINUSE && status != -EMLINK)
+            (void)fchmod(fd, KEPT);
         (void)close(fd);
         if (status < 0)
             return status;
@@ -164,34 +200,64 @@ static socklen_t make_address(struct sockaddr_un *address, int folder, const cha
 /* Each packet tells who has sent it: a listener's connections inherit that, also for what is sent before they are
  * taken. */
 static int make_socket(void) {
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = rlc_made("socket", socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0)
-        return -errno;
+        return fd;
     int status = rlc_message_socket_pass_credentials(fd);
     if (status == 0)
         return fd;
     (void)close(fd);
-    return status;
+    return rlc_failed_with("setsockopt", status);
 }
 
-/* Under the lock: no other process uses this temporary name. It appears under the final one when it listens. */
-static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
+/* The socket that was bound there, or -errno: -EBUSY if another process has put something else in its place. */
+static int identify(int folder, const char *temporary, rlc_port_name *name) {
+    int fd = rlc_made("openat", openat(folder, temporary, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status;
+    if (fd < 0)
+        return fd == -ENOENT ? rlc_refused(-EBUSY) : fd;
+    int found = fstat(fd, &status) < 0 ? rlc_failed("fstat") : 0;
+    if (found == 0 && (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid()))
+        found = rlc_refused(-EBUSY);
+    if (found == 0 && (status.st_mode & 07777) != KEPT)
+        set_mode_of(fd, KEPT); /* the umask has taken permissions away */
+    name->device = status.st_dev;
+    name->inode = status.st_ino;
+    (void)close(fd);
+    return found;
+}
+
+static int bind_to(int listener, int folder, const char *temporary) {
     struct sockaddr_un address;
     socklen_t size = make_address(&address, folder, temporary);
-    (void)unlinkat(folder, temporary, 0);
-    if (bind(name->listener, (struct sockaddr *)&address, size) < 0)
-        return -errno;
-    struct stat status;
-    if (fchmodat(folder, temporary, KEPT, 0) == 0 && listen(name->listener, WAITING_CONNECTIONS) == 0 &&
-        fstatat(folder, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        renameat(folder, temporary, folder, name->name) == 0) {
-        name->device = status.st_dev;
-        name->inode = status.st_ino;
+    if (unlinkat(folder, temporary, 0) < 0 && errno != ENOENT)
+        return rlc_failed("unlinkat");
+    (void)fchmod(listener, KEPT); /* the mode of the file that bind(2) makes */
+    if (bind(listener, (struct sockaddr *)&address, size) == 0)
         return 0;
-    }
-    int failure = -errno;
-    (void)unlinkat(folder, temporary, 0);
-    return failure;
+    return errno == EADDRINUSE ? rlc_refused(-EBUSY) : rlc_failed("bind");
+}
+
+static int show(int folder, const char *temporary, rlc_port_name *name) {
+    int status = identify(folder, temporary, name);
+    if (status < 0)
+        return status;
+    if (listen(name->listener, WAITING_CONNECTIONS) < 0)
+        return rlc_failed("listen");
+    return renameat(folder, temporary, folder, name->name) < 0 ? rlc_failed("renameat") : 0;
+}
+
+/* Under the lock: no other owner uses this temporary name. It appears under the final one when it listens. */
+static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
+    int status = bind_to(name->listener, folder, temporary);
+    if (status < 0)
+        return status;
+    status = show(folder, temporary, name);
+    if (status == 0 && !is_at(folder, name->name, name->device, name->inode))
+        return rlc_refused(-EBUSY);
+    if (status < 0)
+        (void)unlinkat(folder, temporary, 0);
+    return status;
 }
 
 /* Checks that no process listens there: an owner whose lock file a cleaner has removed. 0, or -errno. */
@@ -200,8 +266,16 @@ static int check_no_listener(int folder, const char *name) {
     if (fd >= 0)
         (void)close(fd);
     if (fd >= 0 || fd == -EAGAIN)
-        return -EADDRINUSE;
+        return rlc_refused(-EADDRINUSE);
     return fd == -ENOENT ? 0 : fd;
+}
+
+static int mark_owned(int lock) {
+    rlc_file_limit limit;
+    rlc_file_limit_begin(&limit);
+    int status = ftruncate(lock, LOCK_OF_AN_OWNER) < 0 ? rlc_failed("ftruncate") : 0;
+    rlc_file_limit_end(&limit, status);
+    return status;
 }
 
 static int listen_under(rlc_port_name *name, bool had_owner) {
@@ -213,20 +287,25 @@ static int listen_under(rlc_port_name *name, bool had_owner) {
     name->listener = make_socket();
     if (name->listener < 0)
         return name->listener;
-    return ftruncate(name->lock, LOCK_OF_AN_OWNER) < 0 ? -errno : listen_as(name->folder, temporary, name);
+    status = mark_owned(name->lock);
+    return status < 0 ? status : listen_as(name->folder, temporary, name);
 }
 
 int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name) {
     if (!rlc_port_name_is_valid(name))
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     rlc_port_name claimed = {.folder = folder, .lock = -1, .listener = -1};
     char lock_name[RLC_PORT_NAME_LONGEST + 8];
     write_name(claimed.name, sizeof claimed.name, "%s", name);
     write_name(lock_name, sizeof lock_name, "%s.lock", name);
     bool had_owner = false;
-    int status = open_lock(folder, lock_name, &claimed.lock, &had_owner);
-    if (status < 0)
+    int status = rlc_folder_path_note(folder, &claimed.path);
+    if (status == 0)
+        status = open_lock(folder, lock_name, &claimed.lock, &had_owner);
+    if (status < 0) {
+        free(claimed.path);
         return status;
+    }
     status = listen_under(&claimed, had_owner);
     if (status < 0) {
         remove_lock(&claimed);
@@ -237,22 +316,32 @@ int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name) {
     return 0;
 }
 
-bool rlc_port_name_is_owned(const rlc_port_name *name) {
+static bool has_socket(const rlc_port_name *name) {
     return is_at(name->folder, name->name, name->device, name->inode);
+}
+
+bool rlc_port_name_is_owned(const rlc_port_name *name) {
+    return has_socket(name) && rlc_folder_path_holds(name->path, name->folder);
 }
 
 int rlc_port_name_watch(const rlc_port_name *name) {
     char path[64 + RLC_PORT_NAME_LONGEST];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d/%s", name->folder, name->name);
-    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    int fd = rlc_made("inotify_init1", inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (fd < 0)
-        return -errno;
+        return fd;
     /* The socket keeps its file: when the last name of that goes its attributes change, and it is not deleted. */
-    int status = inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0 ? -errno : 0;
-    if (status == 0 && rlc_port_name_is_owned(name))
+    int status = 0;
+    if (inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0)
+        status = rlc_failed("inotify_add_watch");
+    if (status == 0)
+        status = rlc_folder_path_watch(name->path, name->folder, fd);
+    bool is_owned = rlc_port_name_is_owned(name);
+    if (status == 0 && is_owned)
         return fd;
     (void)close(fd);
-    return status == 0 || status == -ENOENT ? -ESTALE : status;
+    /* ENOENT of a name that is owned: there is no /proc. */
+    return status == 0 || (status == -ENOENT && !is_owned) ? rlc_refused(-ESTALE) : status;
 }
 
 void rlc_port_name_drain(int watch_fd) {
@@ -269,29 +358,54 @@ void rlc_port_name_abandon(rlc_port_name *name) {
     if (name->lock >= 0)
         (void)close(name->lock);
     name->listener = name->lock = -1;
+    free(name->path);
+    name->path = NULL;
 }
 
 void rlc_port_name_release(rlc_port_name *name) {
-    if (rlc_port_name_is_owned(name))
+    if (has_socket(name))
         (void)unlinkat(name->folder, name->name, 0);
     remove_lock(name);
     rlc_port_name_abandon(name);
 }
 
-int rlc_port_name_connect(int folder, const char *name) {
-    if (!rlc_port_name_is_valid(name))
-        return -EINVAL;
-    int fd = make_socket();
-    if (fd < 0)
-        return fd;
+/* The process that has made the listener has ended: only a child holds it, which accepts nothing. False if this process
+ * cannot see that process, or its number has been used again. */
+static bool owner_is_gone(int fd) {
+    rlc_credentials owner;
+    if (rlc_message_socket_peer(fd, &owner) < 0 || owner.process_id <= 0 || owner.process_id == getpid())
+        return false;
+    if (kill(owner.process_id, 0) < 0 && errno == ESRCH)
+        return true;
+    struct pollfd process = {.fd = rlc_process_open(owner.process_id), .events = POLLIN};
+    if (process.fd < 0)
+        return process.fd == -ESRCH;
+    bool is_gone = poll(&process, 1, 0) == 1 && (process.revents & POLLIN) != 0; /* also one not waited for yet */
+    (void)close(process.fd);
+    return is_gone;
+}
+
+static int connect_to(int fd, int folder, const char *name) {
     struct sockaddr_un address;
     socklen_t size = make_address(&address, folder, name);
     int status;
     do
-        status = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 0;
+        status = connect(fd, (struct sockaddr *)&address, size) < 0 ? rlc_failed("connect") : 0;
     while (status == -EINTR);
+    if (status == 0 && owner_is_gone(fd))
+        return rlc_refused(-ENOENT);
+    return status == -ECONNREFUSED || status == -ENOTSOCK || status == -EPROTOTYPE ? rlc_refused(-ENOENT) : status;
+}
+
+int rlc_port_name_connect(int folder, const char *name) {
+    if (!rlc_port_name_is_valid(name))
+        return rlc_refused(-EINVAL);
+    int fd = make_socket();
+    if (fd < 0)
+        return fd;
+    int status = connect_to(fd, folder, name);
     if (status == 0)
         return fd;
     (void)close(fd);
-    return status == -ECONNREFUSED || status == -ENOTSOCK || status == -EPROTOTYPE ? -ENOENT : status;
+    return status;
 }

@@ -1,9 +1,8 @@
 /* The set: its life, and who is a member. */
+#include "failure.h"
 #include "kernel_internal.h"
 #include "memory.h"
 #include "port_set_edges.h"
-
-#include <errno.h>
 
 /* ---- life ---- */
 
@@ -14,14 +13,15 @@ int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set) {
 int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_port_set **ret_set) {
     kernel = rlc_kernel_or_default(kernel);
     if (kernel == NULL)
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     const rlc_kernel *memory = rlc_memory_of(kernel);
     rlc_port_set *set = rlc_memory_zeroed(memory, sizeof *set);
     if (set == NULL)
-        return -ENOMEM;
+        return rlc_failed_with(RLC_MALLOC, -ENOMEM);
     set->batch = rlc_batch_create(memory, RLC_BATCH_MIN);
     int fd = set->batch == NULL ? -ENOMEM : kernel->epoll_create(kernel->context);
     if (fd < 0) {
+        (void)rlc_failed_with(set->batch == NULL ? RLC_MALLOC : "epoll_create1", fd);
         rlc_memory_free(memory, set->batch);
         rlc_memory_free(memory, set);
         return fd;
@@ -112,17 +112,30 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
     return status;
 }
 
-int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
+/** A hint is not taken over: other code has closed fd, and the number is the hint's by now, or the reverse. */
+static rlc_port *owner_for(rlc_port_set *set, const rlc_port *port, bool *ret_is_own) {
     rlc_port *older = rlc_port_set_owner(set, port->fd);
-    if (older != NULL && rlc_port_is(older, RLC_PORT_HINT) && !rlc_port_is(port, RLC_PORT_HINT))
-        return -EBADF; /* other code has closed fd, and the number is a hint's by now: a hint is not taken over */
+    *ret_is_own = older != NULL && rlc_port_is(older, RLC_PORT_HINT) && !rlc_port_is(port, RLC_PORT_HINT);
+    if (!*ret_is_own || !rlc_port_set_has_lost_hint(set, older))
+        return older;
+    *ret_is_own = false;
+    return rlc_port_set_owner(set, port->fd);
+}
+
+int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
+    bool is_own;
+    if (port->fd == set->epoll_fd)
+        (void)rlc_kit_revive_if_lost(set);
+    rlc_port *older = owner_for(set, port, &is_own);
+    if (is_own)
+        return rlc_refused(-EBADF);
     rlc_port_set_link(set, port);
     if (older != NULL)
         rlc_port_note_sharing(port);
     int status = register_new(set, port, older);
     if (status < 0) {
         rlc_port_set_unlink(set, port);
-        return status;
+        return rlc_failed_with(status == -ECHILD ? NULL : "epoll_ctl", status);
     }
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, true);
     if (rlc_port_is(port, RLC_PORT_HINT))
@@ -169,10 +182,10 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
 int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token) {
     if (fd < 0)
-        return -EBADF;
+        return rlc_refused(-EBADF);
     rlc_port *port = rlc_port_set_claim(set);
     if (port == NULL)
-        return -ENOMEM;
+        return rlc_failed_with(RLC_MALLOC, -ENOMEM);
     port->fd = fd;
     port->kind = (uint8_t)kind;
     port->interest = (uint8_t)interest;

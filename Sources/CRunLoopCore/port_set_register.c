@@ -29,7 +29,7 @@ __attribute__((noinline)) static bool shared_events_of(const rlc_port *owner, st
     return any;
 }
 
-int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port) {
+int rlc_port_set_control(rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port) {
     if (rlc_port_set_is_forked(set))
         return -ECHILD; /* the epoll descriptor's interest list is the parent's */
     struct epoll_event event;
@@ -38,14 +38,16 @@ int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, c
     else
         event.events = events_of(port);
     event.data.u64 = rlc_slot_token(&port->slot).bits;
+    if (epoll_fd == set->epoll_fd)
+        return rlc_port_set_control_fd(set, operation, port->fd, &event);
     return set->kernel->epoll_control(set->kernel->context, epoll_fd, operation, port->fd, &event);
 }
 
-int rlc_port_set_delete(const rlc_port_set *set, const rlc_port *port) {
+int rlc_port_set_delete(rlc_port_set *set, const rlc_port *port) {
     if (rlc_port_set_is_forked(set))
         return -ECHILD;
     struct epoll_event unused = {.events = 0};
-    return set->kernel->epoll_control(set->kernel->context, set->epoll_fd, EPOLL_CTL_DEL, port->fd, &unused);
+    return rlc_port_set_control_fd(set, EPOLL_CTL_DEL, port->fd, &unused);
 }
 
 static int add_or_take_over(rlc_port_set *set, rlc_port *port) {

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 /** Deletes the registration of a dead token by its number, if that is still known and no other member has it. */
-static bool delete_by_number(const rlc_port_set *set, rlc_token token) {
+static bool delete_by_number(rlc_port_set *set, rlc_token token) {
     if (rlc_token_slot(token) >= set->ports.touched)
         return false;
     const rlc_port *record = rlc_slot_table_at(&set->ports, rlc_token_slot(token));
@@ -15,14 +15,15 @@ static bool delete_by_number(const rlc_port_set *set, rlc_token token) {
     return rlc_port_set_delete(set, record) == 0;
 }
 
-static int copy_registrations(rlc_port_set *set, int epoll_fd) {
+int rlc_port_set_copy_registrations(rlc_port_set *set, int epoll_fd) {
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);
         if (!rlc_slot_is_live(&port->slot) || !rlc_port_has(port, RLC_PORT_REGISTERED))
             continue;
         int status = rlc_port_set_control(set, epoll_fd, EPOLL_CTL_ADD, port);
-        if (status == -EBADF || status == -EPERM) {
-            /* Its number was closed too: only the old description could report it and those that share its number. */
+        if (status == -EBADF || status == -EPERM || status == -EINVAL) {
+            /* Its number was closed too: only the old description could report it and those that share its number.
+             * EINVAL: the new instance has it. */
             rlc_port_set_lose(set, port->fd);
         } else if (status < 0) {
             return status;
@@ -42,7 +43,7 @@ static int rebuild(rlc_port_set *set) {
     int fd = kernel->epoll_create(kernel->context);
     if (fd < 0)
         return fd;
-    int status = copy_registrations(set, fd);
+    int status = rlc_port_set_copy_registrations(set, fd);
     if (status == 0)
         status = kernel->replace(kernel->context, fd, set->epoll_fd);
     kernel->close(kernel->context, fd);

@@ -1,10 +1,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "failure.h"
+
 #include <crunloop/signal_fd.h>
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -39,9 +40,8 @@ int rlc_signal_fd_create(rlc_signals signals) {
     sigset_t set;
     int status = set_of(signals, &set);
     if (status < 0)
-        return status;
-    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return fd < 0 ? -errno : fd;
+        return rlc_refused(status);
+    return rlc_made("signalfd", signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 int rlc_signal_fd_take(int fd, rlc_signal_info *ret_info) {
@@ -97,7 +97,7 @@ static bool read_mask(int task, const char *thread, rlc_signals *ret_blocked, ch
     char path[32], line[256], state = 'X';
     bool is_found = false;
     (void)snprintf(path, sizeof path, "%.16s/status", thread);
-    int fd = openat(task, path, O_RDONLY | O_CLOEXEC);
+    int fd = rlc_descriptor_adopt(openat(task, path, O_RDONLY | O_CLOEXEC));
     FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     if (file == NULL) {
         if (fd >= 0)
@@ -113,8 +113,16 @@ static bool read_mask(int task, const char *thread, rlc_signals *ret_blocked, ch
     return is_found && state != 'X' && state != 'Z';
 }
 
+static DIR *open_folder(const char *path) {
+    int fd = rlc_descriptor_adopt(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (folder == NULL && fd >= 0)
+        (void)close(fd);
+    return folder;
+}
+
 bool rlc_signals_find_unblocked(rlc_signals signals, rlc_thread_mask *ret_thread) {
-    DIR *task = opendir("/proc/self/task");
+    DIR *task = open_folder("/proc/self/task");
     if (task == NULL)
         return false;
     bool is_found = false;

@@ -2,6 +2,8 @@
 #include "memory.h"
 #include "timer_heap_internal.h"
 
+#include <crunloop_kit/looks.h>
+
 #include <assert.h>
 #include <crunloop/clock.h>
 #include <errno.h>
@@ -21,6 +23,10 @@ int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_
 
 int rlc_timer_heap_create(rlc_timer_heap **ret_heap) {
     return rlc_timer_heap_create_for(NULL, sizeof(rlc_heap_timer), ret_heap);
+}
+
+int rlc_kit_timer_heap_create(const rlc_kernel *kernel, rlc_timer_heap **ret_heap) {
+    return rlc_timer_heap_create_for(rlc_memory_of(kernel), sizeof(rlc_heap_timer), ret_heap);
 }
 
 void rlc_timer_heap_destroy(rlc_timer_heap *heap) {

@@ -1,10 +1,10 @@
+#include "failure.h"
 #include "kernel_internal.h"
 #include "memory.h"
 #include "wakeup_port_internal.h"
 
 #include <crunloop_kit/looks.h>
 
-#include <errno.h>
 #include <stddef.h>
 
 _Static_assert(offsetof(rlc_wakeup_port, word) == 0 && RLC_WORD_RUNNING == 0, "as rlc_kit_is_quiet reads it");
@@ -13,7 +13,7 @@ int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **re
     const rlc_kernel *memory = rlc_memory_of(kernel);
     rlc_wakeup_port *port = rlc_memory_new(memory, sizeof *port);
     if (port == NULL)
-        return -ENOMEM;
+        return rlc_failed_with(RLC_MALLOC, -ENOMEM);
     port->kernel = kernel;
     atomic_init(&port->word, RLC_WORD_RUNNING);
     atomic_init(&port->references, 1);
@@ -23,6 +23,11 @@ int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **re
     port->may_end = false;
     port->has_allocator = memory != NULL;
     atomic_init(&port->event_fd, -1);
+    atomic_init(&port->watched_by, -1);
+    atomic_init(&port->needs_renewal, false);
+    atomic_init(&port->serial, 0);
+    atomic_init(&port->lost_fd, -1);
+    atomic_init(&port->lost_error, 0);
     *ret_port = port;
     return 0;
 }
@@ -32,7 +37,7 @@ int rlc_wakeup_port_open(rlc_wakeup_port *port) {
         return 0;
     int fd = port->kernel->eventfd_create(port->kernel->context);
     if (fd < 0)
-        return fd;
+        return rlc_failed_with("eventfd", fd);
     atomic_store(&port->event_fd, fd);
     return 0;
 }
@@ -40,7 +45,7 @@ int rlc_wakeup_port_open(rlc_wakeup_port *port) {
 int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
     kernel = rlc_kernel_or_default(kernel);
     if (kernel == NULL)
-        return -EINVAL;
+        return rlc_refused(-EINVAL);
     rlc_wakeup_port *port;
     int status = rlc_wakeup_port_create_closed(kernel, &port);
     if (status < 0)
@@ -81,15 +86,59 @@ int rlc_wakeup_port_fd(const rlc_wakeup_port *port) {
     return atomic_load(&port->event_fd);
 }
 
-static int wake_sleeper(const rlc_wakeup_port *port) {
+/** 1 or -errno. */
+static int write_to(const rlc_wakeup_port *port, int fd) {
     static const uint64_t one = 1;
     int saved_errno = errno;
     int64_t size;
     do
-        size = port->kernel->write(port->kernel->context, atomic_load(&port->event_fd), &one, sizeof one);
+        size = port->kernel->write(port->kernel->context, fd, &one, sizeof one);
     while (size == -EINTR);
     errno = saved_errno;
     return size < 0 && size != -EAGAIN ? (int)size : 1; /* EAGAIN: full, so it is readable */
+}
+
+/** An event of it is no member's: the owner's sets watch the eventfd anew before it sleeps again. */
+static int show_to_sleeper(const rlc_wakeup_port *port, int fd) {
+    int epoll_fd = atomic_load(&port->watched_by);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = UINT64_MAX};
+    if (epoll_fd < 0)
+        return 0;
+    int status = port->kernel->epoll_control(port->kernel->context, epoll_fd, EPOLL_CTL_ADD, fd, &event);
+    return status == -EEXIST ? 0 : status;
+}
+
+/* The flag first: an owner that goes to sleep in another set after it does not sleep; one that slept there before has
+ * said so in watched_by. */
+int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd) {
+    const rlc_kernel *kernel = port->kernel;
+    int saved_errno = errno, expected = lost_fd, fd = lost_fd < 0 ? -EBADF : kernel->eventfd_create(kernel->context);
+    int status = fd < 0 ? fd : write_to(port, fd);
+    if (status < 0 || !atomic_compare_exchange_strong(&port->event_fd, &expected, fd)) {
+        if (fd >= 0)
+            (void)kernel->close(kernel->context, fd);
+        errno = saved_errno;
+        return status < 0 ? status : 0; /* another thread was first */
+    }
+    atomic_fetch_add(&port->serial, 1);
+    atomic_store(&port->needs_renewal, true);
+    status = show_to_sleeper(port, fd);
+    errno = saved_errno;
+    return status;
+}
+
+/** The eventfd refuses the write: other code has closed it, or has put another file there. 2 or -errno. */
+__attribute__((noinline)) static int wake_by_another(rlc_wakeup_port *port, int lost_fd, int failure) {
+    atomic_store(&port->lost_fd, lost_fd);
+    atomic_store(&port->lost_error, -failure);
+    if (atomic_load(&port->watched_by) < 0 || rlc_wakeup_port_renew(port, lost_fd) < 0)
+        return failure;
+    return RLC_WAKE_BY_ANOTHER;
+}
+
+static int wake_sleeper(rlc_wakeup_port *port) {
+    int fd = atomic_load(&port->event_fd), status = write_to(port, fd);
+    return status > 0 ? status : wake_by_another(port, fd, status);
 }
 
 /** In this order: after rlc_wakeup_port_end a waker that counts itself as a writer finds the word closed. */

@@ -11,9 +11,6 @@ final class ChildProcess: @unchecked Sendable {
     case number(SignalReceiver, start: UInt64)
   }
 
-  /// P_PIDFD of waitid(2), which the headers may lack.
-  private static let byDescriptor = idtype_t(3)
-
   /// What the sources of one process have in common, and those of a later process of its number have not.
   fileprivate final class Identity {}
 
@@ -28,23 +25,26 @@ final class ChildProcess: @unchecked Sendable {
   fileprivate init(_ processID: Int32, _ hub: ChildHub) throws(RunLoopError) {
     self.processID = processID
     self.hub = hub
-    let descriptor = ChildHub.usesDescriptors ? rlc_process_open(processID) : -ENOSYS
-    if descriptor == -ENOSYS || descriptor == -EPERM {
+    let isAsked = ChildHub.usesDescriptors && rlc_kit_has_process_descriptors()
+    let descriptor = isAsked ? rlc_process_open(processID) : -ENOSYS
+    if rlc_kit_refuses_process_descriptors(descriptor), processID > 0 || !isAsked {
       let receiver = try Self.receiver(for: processID)
       let (start, status) = Self.start(of: processID)
       guard let start else {
+        let call = RunLoopError.failedCall
         receiver.detach()
-        let detail = "/proc/\(processID)/stat must be readable where there are no pidfds"
-        throw .system(-status, call: "open", detail)
+        throw .system(-status, call: call, Self.unreadable(processID))
       }
       access = .number(receiver, start: start)
+      if isAsked { rlc_kit_does_without_process_descriptors() }
     } else {
-      access = .descriptor(OwnedDescriptor(try RunLoopError.check(descriptor, "pidfd_open", Self.absence(processID))))
+      try RunLoopError.check(descriptor, "pidfd_open", Self.subject(processID, -descriptor))
+      access = .descriptor(OwnedDescriptor(descriptor))
     }
   }
 
   private static func receiver(for processID: Int32) throws(RunLoopError) -> SignalReceiver {
-    guard processID > 0 else { throw .system(EINVAL, absence(processID)) }
+    guard processID > 0 else { throw .system(EINVAL, subject(processID, EINVAL)) }
     let receiver = try SignalReceiver(SignalSet([.child]), order: 0)
     // Its SIGCHLD may have come before: the first pass asks.
     receiver.poke()
@@ -52,14 +52,16 @@ final class ChildProcess: @unchecked Sendable {
     guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
       let error = errno
       receiver.detach()
-      let detail = "process \(processID) is no child of this one; only with pidfds others can be waited for"
-      throw .system(error, call: "waitid", detail)
+      let words = "process \(processID)"
+      let detail = "is no child of this one; only with pidfds others can be waited for"
+      throw .system(error, call: "waitid", error == ECHILD ? "\(words) \(detail)" : words)
     }
     return receiver
   }
 
-  private static func absence(_ processID: Int32) -> String {
-    processID > 0 ? "there is no process \(processID)" : "\(processID) is no process's number"
+  private static func subject(_ processID: Int32, _ error: Int32) -> String {
+    if processID <= 0 { return "\(processID) is no process's number" }
+    return error == ESRCH ? "there is no process \(processID)" : "process \(processID)"
   }
 
   /// Since when the process of that number runs, in the kernel's ticks since the start of the machine.
@@ -77,8 +79,22 @@ final class ChildProcess: @unchecked Sendable {
       guard owned.hold() else { return false }
       defer { owned.release() }
       return rlc_process_send(owned.fileDescriptor, 0) != -ESRCH
-    case .number(_, let start): return Self.start(of: processID).ticks == start
+    // What cannot be read for want of a descriptor says nothing: it is taken for this process still.
+    case .number(_, let start): return (try? hasNumber(since: start)) ?? true
     }
+  }
+
+  /// False if its number is no process's any more, or another one's.
+  private func hasNumber(since start: UInt64) throws(RunLoopError) -> Bool {
+    let (ticks, status) = Self.start(of: processID)
+    if let ticks { return ticks == start }
+    let call = RunLoopError.failedCall
+    if status == -ESRCH || status == -ENOENT && RunLoopLibc.access("/proc/self/stat", F_OK) == 0 { return false }
+    throw .system(-status, call: call, Self.unreadable(processID))
+  }
+
+  private static func unreadable(_ processID: Int32) -> String {
+    "/proc/\(processID)/stat must be readable where there are no pidfds"
   }
 
   var owned: OwnedDescriptor {
@@ -109,9 +125,9 @@ final class ChildProcess: @unchecked Sendable {
         try RunLoopError.check(
           rlc_process_send(owned.fileDescriptor, signal.rawValue), "pidfd_send_signal",
           "\(signal) to process \(processID)")
-      case .number:
+      case .number(_, let start):
         // If other code has waited for it the number may be a stranger's.
-        guard isThere else { throw .system(ESRCH, "process \(processID) has ended") }
+        guard try hasNumber(since: start) else { throw .system(ESRCH, "process \(processID) has ended") }
         try RunLoopError.checkErrno(
           RunLoopLibc.kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
       }
@@ -127,15 +143,10 @@ final class ChildProcess: @unchecked Sendable {
       return  // it has ended, or is another user's
     }
     // Without taking it: that happens under the lock, for all who wait for it.
-    var info = siginfo_t()
-    var answer: Int32
-    repeat {
-      answer =
-        switch access {
-        case .descriptor(let owned): waitid(Self.byDescriptor, id_t(owned.fileDescriptor), &info, WEXITED | WNOWAIT)
-        case .number: waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT)
-        }
-    } while answer < 0 && errno == EINTR
+    switch access {
+    case .descriptor(let owned): _ = rlc_kit_wait_for_process(owned.fileDescriptor, processID)
+    case .number: _ = rlc_kit_wait_for_process(-1, processID)
+    }
     _ = takeExit()  // no source needs its status; the kernel frees the child
   }
 

@@ -12,7 +12,7 @@ struct EventPort: Sendable {
     var made = rlc_event_port()
     let status = rlc_event_port_create(inner ?? -1, &made)
     if status < 0, let inner { RunLoop.closeDescriptor(inner) }
-    try RunLoopError.check(status, "epoll_create1")
+    try RunLoopError.checkCore(status)
     let port = made
     self.port = port
     owned = OwnedDescriptor(port.fd) {

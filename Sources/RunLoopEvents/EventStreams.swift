@@ -51,20 +51,29 @@ extension RunLoop {
   /// What happens to a file, or in a folder, for tasks, by a `FileWatch` that is in the mode while a task waits. The
   /// sequence ends after `.ended` [RLK-STREAM-9].
   ///
-  /// Events that come while the task is busy wait with the kernel, which tells by `.overflow` if they become too many.
+  /// Events that come while the task is busy wait, and become one `.overflow` if they are too many.
   /// - Parameters:
   ///   - path: A file or a folder; a symbolic link at its end is followed.
   ///   - events: Which events to deliver.
   ///   - mode: A loop that does not run in this mode delivers nothing.
   /// - Throws: As `FileWatch.init` and `add(_:to:)`.
-  /// - Thread: Any. - Complexity: Six system calls.
+  /// - Thread: Any. - Complexity: As a `FileWatch`.
   public func fileEvents(
     at path: String, _ events: FileWatch.Event.Kinds = .changes, in mode: Mode = .default
+  ) throws -> EventSequence<FileWatch.Event> {
+    try fileEvents(pathBytes: Array(path.utf8), events, in: mode)
+  }
+
+  /// The same for a path of bytes, which need not be UTF-8 [RLK-WATCH-20].
+  public func fileEvents(
+    pathBytes: [UInt8], _ events: FileWatch.Event.Kinds = .changes, in mode: Mode = .default
   ) throws -> EventSequence<FileWatch.Event> {
     try EventSequence(of: self, in: mode) { feed in
       let turn = feed.makeTurn()
       feed.append(
-        try FileWatch(path: path, events: events) { _, event in turn.deliver(event, isLast: event.kind == .ended) })
+        try FileWatch(pathBytes, events: events, limit: nil, order: 0, for: self, onlyHost: nil) { _, event in
+          turn.deliver(event, isLast: event.kind == .ended)
+        })
     }
   }
 

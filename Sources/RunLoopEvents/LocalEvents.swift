@@ -35,6 +35,18 @@ extension RunLoop.Local {
       to: mode)
   }
 
+  /// The same for a path of bytes, which need not be UTF-8.
+  @discardableResult
+  public func fileWatch(
+    pathBytes: [UInt8], events: RunLoop.FileWatch.Event.Kinds, limit: RunLoop.RateLimit? = nil, order: Int = 0,
+    in mode: RunLoop.Mode = .default, _ body: @escaping (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void
+  ) throws -> RunLoop.FileWatch {
+    try added(
+      RunLoop.FileWatch(
+        pathBytes, events: events, limit: limit, order: order, for: loop, onlyHost: loop, unchecked: body),
+      to: mode)
+  }
+
   /// Creates a file watch and adds it to `mode`.
   /// - Parameters:
   ///   - path: The file or folder to watch.
@@ -49,9 +61,7 @@ extension RunLoop.Local {
     path: String, events: RunLoop.FileWatch.Event.Kinds, limit: RunLoop.RateLimit? = nil, order: Int = 0,
     in mode: RunLoop.Mode = .default, _ body: @escaping (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void
   ) throws -> RunLoop.FileWatch {
-    try added(
-      RunLoop.FileWatch(path: path, events: events, limit: limit, order: order, onlyHost: loop, unchecked: body),
-      to: mode)
+    try fileWatch(pathBytes: Array(path.utf8), events: events, limit: limit, order: order, in: mode, body)
   }
 
   /// Creates a memory pressure source and adds it to `mode`. - Throws: As its initialiser and `add(_:to:)`.

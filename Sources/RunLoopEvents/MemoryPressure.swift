@@ -97,23 +97,26 @@ private enum PressureTrigger {
       let detail = "\(path) is neither /proc/pressure/memory nor a control group's memory.pressure"
       throw .system(EINVAL, detail)
     }
-    let descriptor = RunLoopLibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    try RunLoopError.checkErrno(descriptor, "open", path)
+    let made = RunLoopLibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = try RunLoopError.checkDescriptor(made, "open", path)
     var text = [UInt8](repeating: 0, count: beginning.utf8.count)
     let count = read(descriptor, &text, text.count)
-    let error = count < 0 ? errno : EINVAL
-    guard count == text.count, text.elementsEqual(beginning.utf8) else {
-      RunLoop.closeDescriptor(descriptor)
-      throw .system(error, call: "read", "\(path): the kernel does not account for pressure there")
-    }
-    return descriptor
+    let error = errno
+    if count == text.count, text.elementsEqual(beginning.utf8) { return descriptor }
+    RunLoop.closeDescriptor(descriptor)
+    guard count < 0 else { throw .system(EINVAL, "\(path) is no pressure file") }
+    let isOff = error == EOPNOTSUPP
+    throw .system(error, call: "read", isOff ? "\(path): the kernel does not account for pressure there" : path)
   }
 
   static func write(_ trigger: String, to descriptor: Int32, of path: String) throws(RunLoopError) {
     let count = trigger.withCString { RunLoopLibc.write(descriptor, $0, strlen($0) + 1) }
+    let error = errno
+    guard count < 0 else { return }
     let rule =
-      "the window is 0.5 to 10 s, a multiple of 2 s without CAP_SYS_RESOURCE, the time more than 0 and at most that"
-    try RunLoopError.checkErrno(Int32(clamping: count), "write", "\"\(trigger)\" (microseconds) to \(path): \(rule)")
+      ": the window is 0.5 to 10 s, a multiple of 2 s without CAP_SYS_RESOURCE, the time more than 0 and at most that"
+    throw .system(
+      error, call: "write", "\"\(trigger)\" (microseconds) to \(path)\(error == EINVAL ? rule : "")")
   }
 
   /// As many as the kernel's number holds.

@@ -10,9 +10,6 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
   private var receivers: [SignalReceiver] = []
   private var lastSerial: UInt64 = 0
 
-  /// How many signals one look may read: a flood leaves other items their turns.
-  private static let mostReadAtOnce = 64
-
   private static let shared = ProcessWide<SignalHub>()
 
   static var current: SignalHub { shared.current }
@@ -50,18 +47,21 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
     }
   }
 
-  /// Reads what is pending and gives it to all who want it. In one section, so that two loops which read at the same
-  /// time do not change the order.
-  func read(for receiver: SignalReceiver) {
-    lock.withLock {
-      var info = rlc_signal_info()
-      for _ in 0..<Self.mostReadAtOnce {
-        guard rlc_signal_fd_take(receiver.port.inner, &info) > 0 else { return }
-        lastSerial += 1
-        let waiting = SignalReceiver.Waiting(serial: lastSerial, info: RunLoop.SignalInfo(info))
-        for receiver in receivers where receiver.signals.contains(waiting.info.signal) { receiver.append(waiting) }
-      }
+  /// Reads one signal and gives it to all who want it; false if none is pending. In one section, so that two loops
+  /// which read at the same time do not change the order.
+  ///
+  /// No more than one: the kernel keeps the others in order, tells their sender when there are too many, and takes the
+  /// same time for each.
+  func read(for receiver: SignalReceiver) -> Bool {
+    var info = rlc_signal_info()
+    let losers: [SignalReceiver]? = lock.withLock {
+      guard rlc_signal_fd_take(receiver.port.inner, &info) > 0 else { return nil }
+      lastSerial += 1
+      let waiting = SignalReceiver.Waiting(serial: lastSerial, info: RunLoop.SignalInfo(info))
+      return receivers.filter { $0.signals.contains(waiting.info.signal) && !$0.append(waiting) }
     }
+    for loser in losers ?? [] { loser.source?.tellLoss(of: RunLoop.Signal(rawValue: info.signal)) }
+    return losers != nil
   }
 
   /// The receivers of sources that have something to tell: the oldest signal first, then by order, then by age.

@@ -14,8 +14,10 @@ final class SignalReceiver: @unchecked Sendable {
   weak var source: RunLoop.SignalSource?
 
   /// Guarded by the hub's lock, like all below.
-  private var waiting: ContiguousArray<Waiting> = []
-  private var firstWaiting = 0
+  @exclusivity(unchecked) private var waiting = Row<Waiting>()
+  /// Which standard signals are among them.
+  private var waitingStandard: UInt64 = 0
+  private(set) var lostLocked = 0
   private var isPoked = false
   private var isFlagUp = false
 
@@ -30,7 +32,7 @@ final class SignalReceiver: @unchecked Sendable {
     self.signals = signals
     self.order = order
     hub = SignalHub.current
-    port = try EventPort(inner: RunLoopError.check(rlc_signal_fd_create(signals.bits), "signalfd", signals.refusal))
+    port = try EventPort(inner: RunLoopError.checkCore(rlc_signal_fd_create(signals.bits), signals.refusal))
     try hub.claim(signals)  // last: what fails leaves the mask alone
     hub.add(self)
   }
@@ -38,8 +40,11 @@ final class SignalReceiver: @unchecked Sendable {
   /// The source is invalid or gone: nothing is read for it any more, what has been is dropped. Again: nothing.
   func detach() { hub.remove(self) }
 
-  /// Reads what is pending, for all receivers of the process. While the port is held.
-  func read() { hub.read(for: self) }
+  /// Reads one signal, for all receivers of the process; false if none is pending. While the port is held.
+  func read() -> Bool { hub.read(for: self) }
+
+  /// How many real-time signals were read for others and not kept for this one.
+  var lost: Int { hub.lock.withLock { lostLocked } }
 
   /// Takes the signal; false if it is not the oldest one any more.
   func dequeue(_ waiting: Waiting) -> Bool { hub.lock.withLock { dequeueLocked(waiting) } }
@@ -52,9 +57,10 @@ final class SignalReceiver: @unchecked Sendable {
     }
   }
 
-  /// Takes whatever has made the port ready. While the port is held.
+  /// Takes whatever has made the port ready. While the port is held. Of one standard signal not more than one is
+  /// pending, and one for the thread, which makes the port ready again.
   func acknowledge() {
-    read()
+    _ = read()
     hub.lock.withLock {
       isPoked = false
       drop()
@@ -66,40 +72,44 @@ final class SignalReceiver: @unchecked Sendable {
 // MARK: Under the hub's lock
 
 extension SignalReceiver {
-  /// What may wait for a receiver whose loop does not serve it; further real-time signals are lost for it.
+  /// What may wait for a receiver while others of the same signal are called.
   private static let mostWaiting = 65_536
 
-  var oldestLocked: Waiting? { firstWaiting < waiting.count ? waiting[firstWaiting] : nil }
+  var oldestLocked: Waiting? { waiting.isEmpty ? nil : waiting[0] }
 
-  /// An ordinary signal that waits already counts once, as in the kernel.
-  func append(_ new: Waiting) {
-    let old = waiting[firstWaiting...]
-    if !new.info.signal.isRealtime, old.contains(where: { $0.info.signal == new.info.signal }) { return }
-    guard old.count < Self.mostWaiting else { return }
-    waiting.append(new)
-    showFlag()
-  }
-
-  private func dequeueLocked(_ wanted: Waiting) -> Bool {
-    guard let oldest = oldestLocked, oldest.serial == wanted.serial else { return false }
-    firstWaiting += 1
-    if firstWaiting == waiting.count {
-      drop()
-    } else if firstWaiting >= 64, firstWaiting * 2 >= waiting.count {  // never empty, it would grow for ever
-      waiting.removeFirst(firstWaiting)
-      firstWaiting = 0
+  /// An ordinary signal that waits already counts once, as in the kernel. False if it is the first signal that is lost.
+  func append(_ new: Waiting) -> Bool {
+    if !new.info.signal.isRealtime {
+      let bit = Self.bit(of: new.info.signal)
+      if waitingStandard & bit != 0 { return true }
+      waitingStandard |= bit
+    } else if waiting.count >= Self.mostWaiting {
+      lostLocked += 1
+      return lostLocked > 1
     }
+    waiting.append(new)
     showFlag()
     return true
   }
 
+  private func dequeueLocked(_ wanted: Waiting) -> Bool {
+    guard let oldest = oldestLocked, oldest.serial == wanted.serial else { return false }
+    _ = waiting.takeFirst()
+    waiting.trim()
+    waitingStandard &= ~Self.bit(of: oldest.info.signal)
+    showFlag()
+    return true
+  }
+
+  private static func bit(of signal: RunLoop.Signal) -> UInt64 { 1 << UInt64(signal.rawValue - 1) }
+
   func drop() {
-    waiting.removeAll(keepingCapacity: waiting.count <= 64)
-    firstWaiting = 0
+    waiting = Row()
+    waitingStandard = 0
   }
 
   private func showFlag() {
-    let isWanted = isPoked || firstWaiting < waiting.count
+    let isWanted = isPoked || !waiting.isEmpty
     guard isWanted != isFlagUp, port.owned.hold() else { return }
     port.setFlag(isWanted)
     isFlagUp = isWanted

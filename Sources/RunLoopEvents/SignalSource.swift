@@ -28,11 +28,16 @@ extension RunLoop {
   /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass: signals in the order in which the process has read
   /// them, and for one signal the sources of a mode by their `order`, older ones first.
   ///
-  /// **What is delivered.** Real-time signals queue with their values, lower numbers first (at most 65,536 for a source
-  /// whose mode does not run) [RLK-SIGNAL-9]. Pending standard signals coalesce [RLK-SIGNAL-2]. A blocked signal that
-  /// is pending when the source is created is delivered; what is undelivered when the source is invalidated is not. A
-  /// signal that is sent to one thread reaches the loop of that thread only. Source: signalfd(2); libdispatch's signal
-  /// source.
+  /// **What is delivered.** Real-time signals queue with their values, lower numbers first [RLK-SIGNAL-9]. Pending
+  /// standard signals coalesce [RLK-SIGNAL-2]. A blocked signal that is pending when the source is created is
+  /// delivered; what is undelivered when the source is invalidated is not. A signal that is sent to one thread reaches
+  /// the loop of that thread only. Source: signalfd(2); libdispatch's signal source.
+  ///
+  /// A source reads a signal when it is about to be called, and no further. So real-time signals wait with the kernel,
+  /// each is delivered, in the same time however many wait, and sigqueue(3) fails for the sender when the kernel keeps
+  /// no more (`RLIMIT_SIGPENDING`) [RLK-SIGNAL-22]. The exception: a signal that one source has read waits in the
+  /// process for all others of that signal, for example those in modes that do not run. For each of them 65,536 wait;
+  /// real-time signals beyond that are lost for that source, which `lostSignals` counts [RLK-SIGNAL-23].
   public final class SignalSource: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     private let receiver: SignalReceiver
@@ -40,6 +45,10 @@ extension RunLoop {
 
     /// Which signals the source receives.
     public var signals: Set<Signal> { Set(receiver.signals.signals) }
+
+    /// How many real-time signals the source has lost: 65,536 were waiting for it, and another source for the same
+    /// signal was called. The first loss is reported on standard error. - Thread: Any.
+    public var lostSignals: Int { receiver.lost }
 
     /// - Parameters:
     ///   - signals: Which signals to receive; at least one.
@@ -88,7 +97,10 @@ extension RunLoop {
 
     /// Serves the mode's turn: of its sources the one that comes first, which need not be this one.
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
-      receiver.read()
+      takeWaiting(in: mode, of: loop) || (receiver.read() && takeWaiting(in: mode, of: loop))
+    }
+
+    private func takeWaiting(in mode: ModePointer, of loop: RunLoop) -> Bool {
       var recorded = self
       for (receiver, waiting) in SignalHub.current.waitingReceivers {
         guard let source = receiver.source, mayServe(source), source.isMember(of: mode) else { continue }
@@ -109,6 +121,13 @@ extension RunLoop {
     private func mayServe(_ other: SignalSource) -> Bool { other === self || (!hasLimit && !other.hasLimit) }
 
     deinit { receiver.detach() }
+
+    /// Once for each source.
+    func tellLoss(of signal: Signal) {
+      StandardError.write(
+        "RunLoopKit: a signal source\(labelText) loses signals (the first is \(signal)): others for the same signal are "
+          + "called, and 65,536 wait for this one. See SignalSource.lostSignals. This is said once.\n")
+    }
 
     package var summary: String {
       let names = receiver.signals.signals.map(\.description).joined(separator: "|")

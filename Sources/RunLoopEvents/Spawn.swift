@@ -12,8 +12,12 @@ extension RunLoop.ChildSource {
     case close(Int32)
     /// Opens a file under the descriptor `as`, with the flags and the mode of open(2).
     case open(path: String, flags: Int32, mode: UInt32 = 0o644, as: Int32)
+    /// The same for a path of bytes, which need not be UTF-8.
+    case openBytes(path: [UInt8], flags: Int32, mode: UInt32 = 0o644, as: Int32)
     /// Changes the working directory for the actions that follow and for the program.
     case changeDirectory(String)
+    /// The same for a path of bytes, which need not be UTF-8.
+    case changeDirectoryBytes([UInt8])
   }
 
   /// Starts a program with no signal blocked or ignored, whatever this process blocks for its signal sources
@@ -37,29 +41,50 @@ extension RunLoop.ChildSource {
   public static func spawn(
     _ path: String, arguments: [String] = [], environment: [String]? = nil, actions: [FileAction] = []
   ) throws -> Int32 {
+    try spawn(
+      pathBytes: Array(path.utf8), arguments: arguments.map { Array($0.utf8) },
+      environment: environment.map { $0.map { Array($0.utf8) } }, actions: actions)
+  }
+
+  /// The same for strings of bytes, as the system has them, without a zero at the end: they need not be UTF-8
+  /// [RLK-CHILD-16]. The names of files are such strings.
+  public static func spawn(
+    pathBytes: [UInt8], arguments: [[UInt8]] = [], environment: [[UInt8]]? = nil, actions: [FileAction] = []
+  ) throws -> Int32 {
     let paths = actions.map(\.path)
-    let strings = [path] + arguments + (environment ?? []) + paths.compactMap { $0 }
-    if strings.contains(where: { $0.utf8.contains(0) }) {
-      throw RunLoopError.system(EINVAL, "\(path): a string has a zero byte in it")
-    }
-    let (argv, envp) = (CStrings([path] + arguments), environment.map { CStrings($0) })
-    let pathCopies = CStrings(paths.map { $0 ?? "" })
+    try checkStrings([pathBytes], "the path", of: pathBytes)
+    try checkStrings(arguments, "argument", of: pathBytes)
+    try checkStrings(environment ?? [], "environment string", of: pathBytes)
+    try checkStrings(paths.map { $0 ?? [] }, "the path of action", of: pathBytes)
+    let (argv, envp) = (CStrings([pathBytes] + arguments), environment.map { CStrings($0) })
+    let pathCopies = CStrings(paths.map { $0 ?? [] })
     let list = actions.enumerated().map { $1.entry(path: pathCopies[$0]) }
     var processID: Int32 = 0
     let status = withExtendedLifetime((argv, envp, pathCopies)) {
       rlc_process_spawn(argv[0], argv.pointers, envp?.pointers, list, list.count, &processID)
     }
-    try RunLoopError.check(status, "posix_spawnp", actions.isEmpty ? path : "\(path), or one of its file actions")
+    let path = SystemPath.text(pathBytes)
+    try RunLoopError.checkCore(status, actions.isEmpty ? path : "\(path), or one of its file actions")
     return processID
+  }
+
+  private static func checkStrings(_ strings: [[UInt8]], _ what: String, of path: [UInt8]) throws(RunLoopError) {
+    for (index, string) in strings.enumerated() {
+      guard let zero = string.firstIndex(of: 0) else { continue }
+      let number = strings.count > 1 || what != "the path" ? "\(what) \(index)" : what
+      throw .system(EINVAL, "\(SystemPath.text(path)): a string has a zero byte in it (\(number), byte \(zero))")
+    }
   }
 }
 
 extension RunLoop.ChildSource.FileAction {
-  fileprivate var path: String? {
+  fileprivate var path: [UInt8]? {
     switch self {
     case .duplicate, .close: nil
-    case .open(let path, _, _, _): path
-    case .changeDirectory(let path): path
+    case .open(let path, _, _, _): Array(path.utf8)
+    case .openBytes(let path, _, _, _): path
+    case .changeDirectory(let path): Array(path.utf8)
+    case .changeDirectoryBytes(let path): path
     }
   }
 
@@ -70,9 +95,9 @@ extension RunLoop.ChildSource.FileAction {
       (entry.kind, entry.source, entry.fd) = (Int32(RLC_SPAWN_DUPLICATE), source, number)
     case .close(let number):
       (entry.kind, entry.fd) = (Int32(RLC_SPAWN_CLOSE), number)
-    case .open(_, let flags, let mode, let number):
+    case .open(_, let flags, let mode, let number), .openBytes(_, let flags, let mode, let number):
       (entry.kind, entry.fd, entry.flags, entry.mode) = (Int32(RLC_SPAWN_OPEN), number, flags, mode)
-    case .changeDirectory:
+    case .changeDirectory, .changeDirectoryBytes:
       entry.kind = Int32(RLC_SPAWN_CHANGE_DIRECTORY)
     }
     entry.path = UnsafePointer(path)
@@ -85,10 +110,14 @@ private final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   private let count: Int
 
-  init(_ strings: [String]) {
+  init(_ strings: [[UInt8]]) {
     count = strings.count
     pointers = .allocate(capacity: count + 1)
-    for (index, string) in strings.enumerated() { pointers[index] = strdup(string) }
+    for (index, string) in strings.enumerated() {
+      pointers[index] = (string + [0]).withUnsafeBufferPointer {
+        $0.withMemoryRebound(to: CChar.self) { strdup($0.baseAddress!) }
+      }
+    }
     pointers[count] = nil
   }
 

@@ -86,6 +86,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     welcomed = peer
     imports = Imports(keeps: !isInitiator)
     socket = OwnedDescriptor(fileDescriptor)
+    try RunLoopError.check(Unshared.section { Unshared.add(fileDescriptor) }, "mmap")
     try super.init(socket, kind: .connection, order: 0, onlyHost: nil)
   }
 
@@ -111,18 +112,18 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
 
   override var followed: [Mailbox] { sending.withLock { exports.mailboxes + (home.map { [$0] } ?? []) } }
 
-  /// From now on the port's loops read it, whatever the peer has a right to. With no lock held. False if one of them
-  /// has refused.
+  /// From now on the port's loops read it, whatever the peer has a right to. With no lock held. The error if one of
+  /// them has refused.
   @discardableResult
-  func settle(at home: Mailbox?) -> Bool {
+  func settle(at home: Mailbox?) -> (any Error)? {
     if let home {
       sending.withLock { (self.home, hadHome) = (home, true) }
       _ = home.connect(self)
       if isOver { home.disconnect(self) }
     }
-    let isServed = follow() == nil
+    let refusal = follow()
     if let home, !home.isOpen { hasLost(home) }  // it ended before it could notify this connection
-    return isServed
+    return refusal
   }
 
   /// From now on the end of the peer is noticed though no loop serves a port that it may send to.
@@ -291,7 +292,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   /// peer sees the end only.
   static func turnAway(_ descriptor: Int32, _ why: String) {
     _ = Frame.goodbye(why).withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
-    close(descriptor)
+    Unshared.close(descriptor)
   }
 
   /// The peer has violated the protocol: sends it the reason, and ends the connection.

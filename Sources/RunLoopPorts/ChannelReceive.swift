@@ -24,6 +24,7 @@ extension Channel {
     if !hasSaidAll { hasRoomToSay() }
     switch receivePacket(in: mode) {
     case .direct(let membership, let message):
+      if !message.components.isEmpty { message.revealDescriptors() }
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(membership.port, message)
       membership.host.hasCalled(membership.port)
       return true
@@ -65,10 +66,8 @@ extension Channel {
     if stalled != nil { rest(true) }  // it has entered another mode meanwhile, or was let in too early
     guard !isOver, !isBusy, stalled == nil, mode == nil || !sitsOut() else { return .nothing }
     let packet = PacketBuffer.ofThread
-    var size = rlc_message_socket_receive(descriptor, packet.bytes, PacketBuffer.capacity, packet.received)
-    if size == -Int64(ECONNRESET) {  // reported once; packets that were sent before come after it
-      size = rlc_message_socket_receive(descriptor, packet.bytes, PacketBuffer.capacity, packet.received)
-    }
+    var size = packet.receive(descriptor)
+    if size == -Int64(ECONNRESET) { size = packet.receive(descriptor) }  // reported once; sent packets come after it
     guard size > 0 else { return arrival(of: size) }
     // Who has an introduced end too can have turned it off.
     guard packet.received.pointee.has_sender else {
@@ -124,8 +123,13 @@ extension Channel {
     case 0, -ECONNRESET: .end(nil)
     case -EMSGSIZE: .violation(String(cString: rlc_frame_fault_text(RLC_FRAME_BAD_SIZE)))
     case -EBADF: .nothing
-    default: .end(.system(Int32(-status), call: "recvmsg"))
+    default: failedArrival(.system(Int32(-status), call: "recvmsg"))
     }
+  }
+
+  /// Not the peer's fault. A right's owner gets the error; to a port's owner the end is reported as a refusal.
+  private func failedArrival(_ error: RunLoopError) -> Arrival {
+    isInitiator ? .end(error) : .violation(error.description)
   }
 
   @inline(__always)
@@ -173,7 +177,7 @@ extension Channel {
         return .delivered
       }
       let end = RunLoop.Message.Descriptor()
-      end.moveIn(packet.descriptor(at: 0))
+      end.moveIn(hidden: packet.descriptor(at: 0))
       return .introduction(end, view.header.destination)
     default:
       let text = UnsafeRawBufferPointer(start: view.bytes, count: Int(view.header.payload))
@@ -262,7 +266,7 @@ extension Channel {
       case RLC_FRAME_BYTES: opened.message.components.append(.bytes(payload.removeFirst(Int(entry.value))))
       case RLC_FRAME_DESCRIPTOR:
         let taken = RunLoop.Message.Descriptor()
-        taken.moveIn(packet.descriptor(at: opened.descriptors))
+        taken.moveIn(hidden: packet.descriptor(at: opened.descriptors))
         opened.descriptors += 1
         opened.message.components.append(.descriptor(taken))
       default:
@@ -279,12 +283,15 @@ extension Channel {
 
   private func mapped(_ descriptor: Int32, _ count: Int) throws(Objection) -> MemoryFile {
     let (file, status) = MemoryFile.map(descriptor, count: count, try charge(count, .mappedByte))
-    if let file { return file }
+    if let file {
+      Unshared.remove(descriptor)  // a child may send it on
+      return file
+    }
+    if let call = RunLoopError.failedCall { throw .shortage(RunLoopError.system(-status, call: call).description) }
     switch status {
     case -EINVAL: throw .breach("a payload that is in no memory file")
     case -EPERM: throw .breach("a memory file that can still change")
-    case -ERANGE: throw .breach("a memory file of another size")
-    default: throw .shortage(RunLoopError.system(-status, call: "mmap").description)
+    default: throw .breach("a memory file of another size")
     }
   }
 

@@ -88,7 +88,7 @@ extension Channel {
   /// The descriptor is the new connection's, or closed. One over a limit is dead when it comes.
   private func strangersRight(_ descriptor: Int32, isOnce: Bool) throws(Objection) -> RunLoop.Port.SendRight {
     guard Channel.isFit(descriptor) else {
-      close(descriptor)
+      Unshared.close(descriptor)
       throw .breach("a right that is no socket")
     }
     let channel: Channel

@@ -60,7 +60,9 @@ extension Channel {
   private func hasRoom() throws(RunLoopError) -> Bool {
     guard sending.withLock({ sayWhatIsLeft() }) else { return false }
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    guard poll(&entry, 1, 0) > 0 else { return false }
+    let count = poll(&entry, 1, 0)
+    if count < 0, errno != EINTR { throw .system(errno, call: "poll") }
+    guard count > 0 else { return false }
     guard entry.revents & Int16(POLLHUP | POLLERR) == 0 else {
       lookForEnd()
       throw failure
@@ -106,10 +108,11 @@ extension Channel {
     guard socket.hold() else { throw failure }
     defer { socket.release() }
     let duplicate = try RunLoop.Message.Descriptor(duplicating: descriptor)
+    duplicate.hide()
     let source = try RunLoop.FileDescriptorSource(
       fileDescriptor: duplicate.fileDescriptor, interest: .writable, trigger: .edge, ownership: .closesWhenInvalidated
     ) { _, _ in report() }
-    _ = duplicate.moveOut()
+    _ = duplicate.moveOutHidden()
     return source
   }
 
@@ -119,7 +122,7 @@ extension Channel {
       Kernel.current?.turns?.waitUntilWritable(descriptor, until: deadline, for: "room in a connection (send)")
       ?? rlc_message_socket_wait_writable(descriptor, deadline)
     if status == 0 { throw .timedOut }
-    try RunLoopError.check(status, "poll")
+    try RunLoopError.check(status, "ppoll")
   }
 
   /// Until the peer has taken something.
@@ -129,7 +132,7 @@ extension Channel {
     guard unread > 0 else { return }
     let status = rlc_message_socket_wait_read(descriptor, unread, deadline)
     if status == 0 { throw .timedOut }
-    try RunLoopError.check(status, "epoll_wait")
+    try RunLoopError.checkCore(status)
   }
 
   private func deadline(of patience: Patience) throws(RunLoopError) -> UInt64 {

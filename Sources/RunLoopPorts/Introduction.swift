@@ -10,12 +10,18 @@ enum Introduction {
     to destination: any Destination, _ patience: Patience
   ) throws(RunLoopError) -> Int32 {
     var ends: (Int32, Int32) = (-1, -1)
-    let status = withUnsafeMutableBytes(of: &ends) {
-      // Eight bytes of the stack.
-      rlc_message_socket_pair($0.baseAddress!.assumingMemoryBound(to: Int32.self))
+    let (status, refusal) = Unshared.section {
+      let status = withUnsafeMutableBytes(of: &ends) {
+        // Eight bytes of the stack.
+        rlc_message_socket_pair($0.baseAddress!.assumingMemoryBound(to: Int32.self))
+      }
+      return (status, status < 0 ? 0 : min(Unshared.add(ends.0), Unshared.add(ends.1)))
     }
-    try RunLoopError.check(status, "socketpair")
-    defer { close(ends.0) }  // the owner has its own copy, or is gone: then the receiver finds the other end closed
+    try RunLoopError.checkCore(status)
+    if refusal < 0 { Unshared.close(ends.1) }
+    // The owner has its own copy, or is gone: then the receiver finds the other end closed.
+    defer { Unshared.close(ends.0) }
+    try RunLoopError.check(refusal, "mmap")
     do throws(RunLoopError) {
       if let port = destination as? RemotePort {
         if port.isValid { try port.channel.introduce(ends.0, to: port.number, patience) }
@@ -25,7 +31,7 @@ enum Introduction {
     } catch {
       // The right is as dead there as it is here.
       if error != .portInvalid {
-        close(ends.1)
+        Unshared.close(ends.1)
         throw error
       }
     }
@@ -63,9 +69,9 @@ extension Channel {
 
   /// The other side of it: the socket is a stranger's who has a right to one of this side's ports.
   func meet(_ end: RunLoop.Message.Descriptor, as number: UInt64) {
-    guard let descriptor = end.moveOut() else { return }
+    guard let descriptor = end.moveOutHidden() else { return }
     guard Channel.isFit(descriptor) else {
-      close(descriptor)
+      Unshared.close(descriptor)
       return refuse("an introduction without a socket")
     }
     let target = sending.withLock { () -> Exports.Target? in
@@ -75,7 +81,7 @@ extension Channel {
       return target
     }
     // The port is gone: the third process finds the other end closed.
-    guard let target else { return _ = close(descriptor) }
+    guard let target else { return Unshared.close(descriptor) }
     let account = receiving.withLock { self.account }
     let seat: PeerAccount.Charge
     do throws(PeerAccount.Excess) { seat = try account.charge(1, .introduction) } catch {

@@ -8,6 +8,8 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
   private let mailbox: Mailbox
   private let terms: PortTerms
   private let claim: NameClaim
+  private let isPaused = Atomic<Bool>(false)
+  private let triesLater = Atomic<Bool>(false)
 
   init(_ name: String, of mailbox: Mailbox, _ terms: PortTerms) throws(RunLoopError) {
     self.mailbox = mailbox
@@ -26,14 +28,54 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
 
   /// Takes one connection: who it is comes first.
   func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
-    let accepted = rlc_message_socket_accept(descriptor)
-    if accepted >= 0 { welcome(accepted) } else if accepted != -EAGAIN { claim.refuseOne(terms) }
+    guard let accepted = try? Unshared.make({ rlc_message_socket_accept(descriptor) }) else { return false }
+    if accepted >= 0 {
+      welcome(accepted)
+      if isPaused.load(ordering: .relaxed) { pause(false) }
+    } else if accepted != -EAGAIN, !claim.refuseOne(terms, -accepted) {
+      pause(true)
+      tryLater(in: loop)
+    }
     return false
+  }
+
+  // MARK: Pauses
+
+  /// A connection that can be neither taken nor refused stays in front, and would be reported in each pass. So the
+  /// listener is edge-triggered until one can be taken: it is reported with the next connection that comes, and each
+  /// time that its interest is registered.
+  private func pause(_ pauses: Bool) {
+    guard isPaused.exchange(pauses, ordering: .relaxed) != pauses else { return }
+    let readable = PortRegistration.readable
+    _ = exchangeInterest(pauses ? readable | UInt32(PortRegistration.edge) : readable)
+    for host in hosts { try? renewInterest(in: host) }  // a refusal is noted there, and it is registered later
+  }
+
+  private static let pauseTime = Duration.milliseconds(100)
+
+  /// Without a descriptor for a timer the next connection is what makes it try again.
+  private func tryLater(in loop: RunLoop) {
+    guard !triesLater.exchange(true, ordering: .relaxed) else { return }
+    do {
+      _ = try loop.perform(after: Listener.pauseTime, in: loop.currentMode ?? .default) { [weak self, unowned loop] in
+        self?.tryAgain(in: loop)
+      }
+    } catch {
+      triesLater.store(false, ordering: .relaxed)
+    }
+  }
+
+  private func tryAgain(in loop: RunLoop) {
+    triesLater.store(false, ordering: .relaxed)
+    if isPaused.load(ordering: .relaxed), isValid { try? renewInterest(in: loop) }
   }
 
   private func welcome(_ descriptor: Int32) {
     var credentials = rlc_credentials()
-    guard rlc_message_socket_peer(descriptor, &credentials) >= 0 else { return _ = close(descriptor) }
+    let status = rlc_message_socket_peer(descriptor, &credentials)
+    guard status >= 0 else {
+      return turnAway(descriptor, nil, RunLoopError.system(-status, call: "getsockopt").description)
+    }
     let peer = RunLoop.Message.Sender(credentials)
     guard terms.policy.welcomes(peer) else {
       return turnAway(descriptor, peer, "not allowed for user \(peer.userID)")
@@ -46,10 +88,10 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
         descriptor, terms: terms, isInitiator: false, peer: peer, account: account, seat: seat)
     else { return }
     channel.export(first: .port(mailbox))
-    if !channel.settle(at: mailbox) { channel.refuse("no descriptors are left here") }
+    if let refusal = channel.settle(at: mailbox) { channel.refuse(NameClaim.reason(refusal)) }
   }
 
-  private func turnAway(_ descriptor: Int32, _ peer: RunLoop.Message.Sender, _ why: String) {
+  private func turnAway(_ descriptor: Int32, _ peer: RunLoop.Message.Sender?, _ why: String) {
     terms.refused(RunLoop.Refusal(peer: peer, reason: why))
     Channel.turnAway(descriptor, why)
   }
@@ -63,8 +105,9 @@ final class NameClaim: Sendable {
   let name: String
   /// The listener's: when it is closed the name is free.
   let owned: OwnedDescriptor
-  private let claim: rlc_port_name
-  private let spare = SpareDescriptor()
+  /// Not changed until it is released, with the last hold on `owned`.
+  nonisolated(unsafe) private let claim: rlc_port_name
+  private let spare: SpareDescriptor
 
   init(_ name: String) throws(RunLoopError) {
     guard rlc_port_name_is_valid(name) else { throw .badName(PortWords.quoted(name)) }
@@ -73,21 +116,34 @@ final class NameClaim: Sendable {
     var claim = rlc_port_name()
     do throws(RunLoopError) {
       let folder = try PortFolder.open()
-      let status = rlc_port_name_claim(folder, name, &claim)
-      if status < 0 {
-        RunLoopLibc.close(folder)
-        throw status == -EADDRINUSE
-          ? .nameTaken(PortWords.quoted(name)) : .system(-status, call: "bind", PortWords.port(name))
+      let status: Int32, refusal: Int32
+      (status, refusal) = Unshared.section {
+        let status = rlc_port_name_claim(folder, name, &claim)
+        return (status, status < 0 ? 0 : Unshared.add(claim.listener))
       }
+      if status == 0, refusal < 0 { rlc_port_name_release(&claim) }
+      if status < 0 {
+        let error = PortWords.failure(of: name, in: folder, status)
+        RunLoopLibc.close(folder)
+        throw error == .system(EADDRINUSE) && error.call == nil ? .nameTaken(PortWords.quoted(name)) : error
+      }
+      if refusal < 0 { RunLoopLibc.close(folder) }
+      try RunLoopError.check(refusal, "mmap", PortWords.port(name))
     } catch {
       NameClaim.leave(name)
       throw error
     }
     self.claim = claim
-    owned = OwnedDescriptor(claim.listener) { [claim, spare] in
-      let folder = claim.folder
-      var released = claim
-      rlc_port_name_release(&released)
+    let spare = SpareDescriptor()
+    self.spare = spare
+    nonisolated(unsafe) let claimed = claim
+    owned = OwnedDescriptor(claim.listener) {
+      let folder = claimed.folder
+      var released = claimed
+      Unshared.section {
+        Unshared.remove(released.listener)
+        rlc_port_name_release(&released)
+      }
       RunLoopLibc.close(folder)
       spare.close()
       NameClaim.leave(name)
@@ -119,23 +175,30 @@ final class NameClaim: Sendable {
     guard owned.hold() else { return nil }
     defer { owned.release() }
     let watch = withUnsafePointer(to: claim) { rlc_port_name_watch($0) }
-    return watch == -ESTALE ? nil : try RunLoopError.check(watch, "inotify_init1")
+    if watch >= 0 { return watch }
+    let error = PortWords.failure(of: name, in: claim.folder, watch)
+    guard error == .system(ESTALE), error.call == nil else { throw error }
+    return nil
   }
 
-  /// This process has no number left for a connection: one that was kept for that is used to tell it so. Else it would
-  /// stay in front, and the loop would never sleep.
-  func refuseOne(_ terms: PortTerms) {
+  /// This process cannot take a connection, perhaps because it has no number left for it: one that was kept for that is
+  /// used to tell it so. False if that cannot be done either.
+  func refuseOne(_ terms: PortTerms, _ error: Int32) -> Bool {
+    let reason = NameClaim.reason(RunLoopError.system(error, call: "accept4"))
     let isTold = spare.lend {
       let accepted = rlc_message_socket_accept(owned.fileDescriptor)
-      if accepted >= 0 {
-        Channel.turnAway(accepted, NameClaim.noDescriptors)
-      }
-      return accepted >= 0
+      if accepted >= 0 { Channel.turnAway(accepted, reason) }
+      return accepted >= 0 || accepted == -EAGAIN  // it has left meanwhile
     }
-    if isTold { terms.refused(RunLoop.Refusal(peer: nil, reason: NameClaim.noDescriptors)) }
+    if isTold { terms.refused(RunLoop.Refusal(peer: nil, reason: reason)) }
+    return isTold
   }
 
-  private static let noDescriptors = "no descriptors are left here"
+  /// What the other process is told, too.
+  static func reason(_ error: any Error) -> String {
+    let errno = (error as? RunLoopError)?.errno
+    return errno == EMFILE || errno == ENFILE ? "no descriptors are left here" : "\(error)"
+  }
 }
 
 /// A number that is kept for the moment in which there is no other.
@@ -144,11 +207,14 @@ private final class SpareDescriptor: @unchecked Sendable {
   /// Guarded by `lock`; -1 if there was none.
   private var descriptor = SpareDescriptor.open()
 
-  private static func open() -> Int32 { RunLoopLibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }
+  private static func open() -> Int32 {
+    rlc_descriptor_adopt(RunLoopLibc.open("/dev/null", O_RDONLY | O_CLOEXEC))
+  }
 
   /// Gives it up while `body` runs, under the lock. False if there is none.
   func lend(_ body: () -> Bool) -> Bool {
     lock.withLock {
+      if descriptor < 0 { descriptor = SpareDescriptor.open() }  // there may be one by now
       guard descriptor >= 0 else { return false }
       RunLoopLibc.close(descriptor)
       defer { descriptor = SpareDescriptor.open() }

@@ -32,7 +32,8 @@ final class MemoryFile: @unchecked Sendable {
   private static let kept = Atomic<Int>(0)
   private static let mostKept = 64
 
-  /// Another process's, checked: the descriptor is the file's then. A C status if it is not what it must be.
+  /// Another process's, checked: the descriptor is the file's then. A status of the core if it is not what it must be,
+  /// or cannot be mapped: then a call has failed (`RunLoopError.failedCall`).
   static func map(
     _ fileDescriptor: Int32, count: Int, _ charge: PeerAccount.Charge
   ) -> (file: MemoryFile?, status: Int32) {
@@ -43,7 +44,7 @@ final class MemoryFile: @unchecked Sendable {
       return (MemoryFile(bytes, count, fileDescriptor, charge), 0)
     }
     kept.subtract(1, ordering: .relaxed)
-    close(fileDescriptor)
+    Unshared.close(fileDescriptor)
     return (MemoryFile(bytes, count, -1, charge), 0)
   }
 
@@ -52,7 +53,7 @@ final class MemoryFile: @unchecked Sendable {
   ) throws(E) -> Result<MemoryFile?, RunLoopError> {
     var memory: UnsafeMutableRawPointer?
     let file = rlc_memory_file_open(UInt64(capacity), &memory)
-    guard file >= 0, let memory else { return .failure(.system(-file, call: "memfd_create")) }
+    guard file >= 0, let memory else { return .failure(.system(-file, call: RunLoopError.failedCall)) }
     let count: Int
     do {
       count = try fill(UnsafeMutableRawBufferPointer(start: memory, count: capacity))
@@ -70,8 +71,9 @@ final class MemoryFile: @unchecked Sendable {
     var bytes: UnsafeRawPointer?
     let status = rlc_memory_file_seal(file, memory, UInt64(capacity), UInt64(count), &bytes)
     guard status >= 0, let bytes else {
+      let failure = RunLoopError.system(-status, call: RunLoopError.failedCall)
       close(file)
-      return .failure(.system(-status, call: "mmap"))
+      return .failure(failure)
     }
     return .success(MemoryFile(bytes, count, file))
   }
@@ -91,7 +93,7 @@ extension RunLoop.Message.Bytes {
   ///   - capacity: In bytes.
   ///   - body: Initialises the memory, which is zero, and returns how many bytes to keep, from its start. No process
   ///     can change them when it has returned (memfd_create(2), F_SEAL_WRITE).
-  /// - Throws: A `RunLoopError.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`.
+  /// - Throws: A `RunLoopError.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EFBIG` (RLIMIT_FSIZE).
   public init(
     sharing capacity: Int, initializingWith body: (UnsafeMutableRawBufferPointer) -> Int
   ) throws {

@@ -4,19 +4,23 @@ internal import RunLoopLibc
 internal import Synchronization
 
 extension RunLoop.Port {
-  /// False once a process has removed or replaced the name's socket, so that new clients do not find this port; also
-  /// for a port without a name, and for an invalid port. Existing connections go on.
-  /// - Thread: Any. - Complexity: One system call.
+  /// False once a process has removed or replaced the name's socket, so that new clients do not find this port; while
+  /// the path of the folder of names leads elsewhere, since the folder, or one around it, was renamed or mounted over
+  /// [RLK-WIRE-30]; also for a port without a name, and for an invalid port. Existing connections go on.
+  /// - Thread: Any. - Complexity: Three system calls.
   public var ownsName: Bool { terms?.claim?.isOwned ?? false }
 
   /// Calls `body` once when the port has lost its name: at once, on the calling thread, if it has already.
+  ///
+  /// It notices what makes `ownsName` false [RLK-WIRE-30]. Two cases it does not notice by themselves, only with the
+  /// next change that it does: renames of a folder that this process may not read, and mounts without /proc.
   ///
   /// To get the name back, invalidate this port and create another one with the name; `body` may do that.
   /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept
   ///   until then, or until the port is gone.
   /// - Throws: A `RunLoopError`: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.system`:
   ///   `EMFILE`, also if the user's inotify instances are used up (each call takes one), `ENOSPC`, `ENOMEM`...
-  /// - Thread: Any. - Complexity: Some five system calls.
+  /// - Thread: Any. - Complexity: Some twenty system calls, and two descriptors.
   public func onNameLoss(_ body: @escaping @Sendable (RunLoop.Port) -> Void) throws {
     guard !isForked else { throw RunLoopError.forked }
     guard isValid else { throw RunLoopError.invalidItem(nameInErrors) }
@@ -27,46 +31,85 @@ extension RunLoop.Port {
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(body, self)
       return
     }
-    let watch = try NameWatch(descriptor, on: claim, of: mailbox, body)
+    let loss = NameLoss(claim, of: mailbox, body)
+    let refusal = loss.watch(descriptor)
+    guard refusal == nil, isValid else {  // invalidated meanwhile: the invalidation may not have reached the watches
+      loss.end()
+      throw refusal ?? RunLoopError.invalidItem(nameInErrors)
+    }
+    if !claim.isOwned { loss.find(in: self) }  // lost before the mounts were watched
+  }
+}
+
+/// What a program wants to know of the loss of a name: once, whichever watch reports it.
+private final class NameLoss: Sendable {
+  fileprivate let claim: NameClaim
+  private let mailbox: Mailbox
+  private let body: @Sendable (RunLoop.Port) -> Void
+  private let isTold = Atomic<Bool>(false)
+
+  init(_ claim: NameClaim, of mailbox: Mailbox, _ body: @escaping @Sendable (RunLoop.Port) -> Void) {
+    self.claim = claim
+    self.mailbox = mailbox
+    self.body = body
+  }
+
+  /// By the claim's descriptor, and by the table of mounts, where this process has one. The error of the first refusal.
+  func watch(_ descriptor: Int32) -> (any Error)? {
+    do throws(RunLoopError) {
+      if let refusal = join(try NameWatch(descriptor, PortRegistration.readable, self, of: mailbox)) { return refusal }
+      let opened = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
+      if opened < 0, errno == ENOENT || errno == EACCES { return nil }
+      let mounts = try RunLoopError.checkDescriptor(opened, "open", "/proc/self/mountinfo")
+      return join(try NameWatch(mounts, PortRegistration.priority, self, of: mailbox))
+    } catch { return error }
+  }
+
+  private func join(_ watch: NameWatch) -> (any Error)? {
     _ = mailbox.connect(watch)
-    let refusal = watch.follow()
-    guard refusal == nil, isValid else {  // invalidated meanwhile: the invalidation may not have reached the watch
+    return watch.follow()
+  }
+
+  /// True if it has called.
+  @discardableResult
+  func find(in port: RunLoop.Port) -> Bool {
+    guard !claim.isOwned, !isTold.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+    end()
+    return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(body, port)
+  }
+
+  func end() {
+    for case let watch as NameWatch in mailbox.followers?.all ?? [] where watch.loss === self {
       mailbox.disconnect(watch)
       watch.invalidate()
-      throw refusal ?? RunLoopError.invalidItem(nameInErrors)
     }
   }
 }
 
 /// Looks, where its port is served, whether the port's name is its own still.
-final class NameWatch: RunLoop.PortFollower, EventService, @unchecked Sendable {
-  private let claim: NameClaim
+private final class NameWatch: RunLoop.PortFollower, EventService, @unchecked Sendable {
+  let loss: NameLoss
   private let mailbox: Mailbox
-  private let body: @Sendable (RunLoop.Port) -> Void
-  private let isTold = Atomic<Bool>(false)
 
   /// - Parameter descriptor: The watch's from now on, also if this fails.
   init(
-    _ descriptor: Int32, on claim: NameClaim, of mailbox: Mailbox, _ body: @escaping @Sendable (RunLoop.Port) -> Void
+    _ descriptor: Int32, _ interest: UInt32, _ loss: NameLoss, of mailbox: Mailbox
   ) throws(RunLoopError) {
-    self.claim = claim
+    self.loss = loss
     self.mailbox = mailbox
-    self.body = body
-    try super.init(OwnedDescriptor(descriptor), kind: .connection, order: 0, onlyHost: nil)
+    try super.init(
+      OwnedDescriptor(descriptor), kind: .connection, interest: interest, order: 0, onlyHost: nil)
   }
 
   override var followed: [Mailbox] { mailbox.isValid && isValid ? [mailbox] : [] }
 
   override func hasLost(_ mailbox: Mailbox) { invalidate() }
 
-  var summary: String { "<watch on the name of port \(claim.name), \(isValid ? "valid" : "invalid")>" }
+  var summary: String { "<watch on the name of port \(loss.claim.name), \(isValid ? "valid" : "invalid")>" }
 
   func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     guard let port = mailbox.membership(in: mode)?.port else { return false }
-    rlc_port_name_drain(descriptor)
-    guard !claim.isOwned, !isTold.exchange(true, ordering: .acquiringAndReleasing) else { return false }
-    mailbox.disconnect(self)
-    invalidate()
-    return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(body, port)
+    if ready & PortRegistration.readable != 0 { rlc_port_name_drain(descriptor) }
+    return loss.find(in: port)
   }
 }

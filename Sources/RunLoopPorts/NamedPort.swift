@@ -88,22 +88,17 @@ extension RunLoop.Port {
   ) throws -> SendRight {
     guard rlc_port_name_is_valid(name) else { throw RunLoopError.badName(PortWords.quoted(name)) }
     let folder = try PortFolder.open()
-    let descriptor = rlc_port_name_connect(folder, name)
-    close(folder)
+    let descriptor = try Unshared.make { rlc_port_name_connect(folder, name) }
     guard descriptor >= 0 else {
-      switch descriptor {
-      case -ENOENT:
-        throw RunLoopError.noSuchPort("no port is registered as \(PortWords.quoted(name)) in \(PortFolder.path)")
-      case -EAGAIN:
-        throw RunLoopError.portFull(
-          "\(PortWords.port(name)) is full: its owner has not taken the connections that wait; try again later")
-      default: throw RunLoopError.system(-descriptor, call: "connect", PortWords.port(name))
-      }
+      let error = refusal(of: name, in: folder, descriptor)
+      close(folder)
+      throw error
     }
+    close(folder)
     var credentials = rlc_credentials()
     let status = rlc_message_socket_peer(descriptor, &credentials)
     guard status >= 0 else {  // without an answer it would pass for the first user's
-      close(descriptor)
+      Unshared.close(descriptor)
       throw RunLoopError.system(-status, call: "getsockopt", PortWords.port(name))
     }
     let owner = RunLoop.Message.Sender(credentials)
@@ -116,10 +111,34 @@ extension RunLoop.Port {
     }
     return SendRight(channel.importing.withLock { channel.imports.arrived(0, on: channel) })
   }
+
+  /// Why there is no connection; right after the core has failed.
+  private static func refusal(of name: String, in folder: Int32, _ status: Int32) -> RunLoopError {
+    let error = PortWords.failure(of: name, in: folder, status)
+    switch (error.call, status) {
+    case (nil, -ENOENT),
+      ("connect", -ENOENT) where PortFolder.isReached(folder):
+      return .noSuchPort("no port is registered as \(PortWords.quoted(name)) in \(PortFolder.path)")
+    case ("connect", -EAGAIN):
+      return .portFull(
+        "\(PortWords.port(name)) is full: its owner has not taken the connections that wait; try again later")
+    default: return error
+    }
+  }
 }
 
 /// Words about names, for errors.
 enum PortWords {
+  /// Of a function of the core for names that has just failed, while the folder is open.
+  static func failure(of name: String, in folder: Int32, _ status: Int32) -> RunLoopError {
+    let call = RunLoopError.failedCall
+    let takesPath = call == "bind" || call == "connect" || call == "inotify_add_watch"
+    let lacksProc = takesPath && status == -ENOENT && !PortFolder.isReached(folder)
+    return .system(
+      -status, call: call,
+      lacksProc ? "\(port(name)): its socket is reached through /proc/self/fd, which is not there" : port(name))
+  }
+
   static func port(_ name: String) -> String { "the port \"\(name)\"" }
   static func quoted(_ name: String) -> String { "\"\(name)\"" }
 }

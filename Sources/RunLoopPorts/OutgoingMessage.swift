@@ -103,11 +103,13 @@ struct OutgoingMessage: ~Copyable {
     for case .bytes(let bytes) in message.components where !bytes.isEmpty { parts.append(bytes.part) }
     let status = parts.withUnsafeBufferPointer { rlc_memory_file_make($0.baseAddress, $0.count) }
     withExtendedLifetime(message) {}
-    if status < 0 {
+    guard status >= 0 else {
+      let failure = RunLoopError.system(-status, call: RunLoopError.failedCall)
       channel.settleFile(Int(header.payload), isSent: false)
       takeBack()
+      throw failure
     }
-    file = try RunLoopError.check(status, "memfd_create")
+    file = status
   }
 
   // MARK: Rights
@@ -216,7 +218,7 @@ struct OutgoingMessage: ~Copyable {
       RunLoopLibc.close(file)
     }
     for right in rights {
-      if case .socket(let descriptor, _) = right.way, descriptor >= 0 { RunLoopLibc.close(descriptor) }
+      if case .socket(let descriptor, _) = right.way, descriptor >= 0 { Unshared.close(descriptor) }
     }
   }
 

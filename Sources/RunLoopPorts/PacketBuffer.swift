@@ -38,5 +38,21 @@ final class PacketBuffer {
     withUnsafeBytes(of: &received.pointee.descriptors) { $0.load(fromByteOffset: 4 * index, as: Int32.self) }
   }
 
-  func closeDescriptors(from index: Int = 0) { rlc_received_close(received, index) }
+  /// The next packet, and its size or a C status. A child of fork(2) keeps no descriptor of it.
+  @inline(__always)
+  func receive(_ socket: Int32) -> Int64 {
+    Unshared.section {
+      let size = rlc_message_socket_receive(socket, bytes, PacketBuffer.capacity, received)
+      if size > 0, received.pointee.count > 0 { listDescriptors() }
+      return size
+    }
+  }
+
+  /// What cannot be listed now, a connection lists when it is made of it, or fails.
+  @inline(never)
+  private func listDescriptors() { for index in 0..<received.pointee.count { _ = Unshared.add(descriptor(at: index)) } }
+
+  func closeDescriptors(from index: Int = 0) {
+    for index in index..<max(index, received.pointee.count) { Unshared.close(descriptor(at: index)) }
+  }
 }

@@ -1,3 +1,4 @@
+import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
@@ -17,11 +18,7 @@ struct Patience: Sendable {
   var milliseconds: Int { Int(max(1, min(duration / .milliseconds(1), 86_400_000))) }
 
   func report(_ text: String) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
-      if count > 0 { bytes = bytes.dropFirst(count) } else if errno != EINTR { break }
-    }
+    StandardError.write(text)
     if isFatal { abort() }
   }
 }
@@ -64,7 +61,7 @@ extension Participant {
   fileprivate var threadWords: String {
     guard threadID != 0 else { return "a thread that has not begun" }
     var name = [UInt8](repeating: 0, count: 64)
-    let descriptor = open("/proc/self/task/\(threadID)/comm", O_RDONLY | O_CLOEXEC)
+    let descriptor = rlc_descriptor_adopt(open("/proc/self/task/\(threadID)/comm", O_RDONLY | O_CLOEXEC))
     let count = descriptor < 0 ? 0 : read(descriptor, &name, name.count)
     if descriptor >= 0 { close(descriptor) }
     let text = String(decoding: name.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)

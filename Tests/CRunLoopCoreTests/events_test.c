@@ -33,11 +33,21 @@ static void test_event_port_is_readable_by_inner_or_flag(void) {
     CHECK((fcntl(port.fd, F_GETFD) & FD_CLOEXEC) != 0 && (fcntl(port.flag, F_GETFD) & FD_CLOEXEC) != 0);
     rlc_event_port_close(&port);
     CHECK_EQUAL(port.fd, -1);
+    CHECK_EQUAL(rlc_event_port_create(9999, &port), -EBADF);
+}
+
+static void test_RLC_EVENT_1_a_port_of_a_flag_is_one_descriptor(void) {
+    rlc_event_port port;
     CHECK_EQUAL(rlc_event_port_create(-1, &port), 0);
+    CHECK_EQUAL(port.fd, port.flag);
+    CHECK(!is_readable(port.fd));
     rlc_event_port_set_flag(&port, true);
     CHECK(is_readable(port.fd));
+    rlc_event_port_set_flag(&port, false);
+    CHECK(!is_readable(port.fd));
+    int fd = port.fd;
     rlc_event_port_close(&port);
-    CHECK_EQUAL(rlc_event_port_create(9999, &port), -EBADF);
+    CHECK(port.fd == -1 && port.flag == -1 && fcntl(fd, F_GETFD) < 0);
 }
 
 static void test_an_event_port_is_not_nested_too_deep(void) {
@@ -249,6 +259,7 @@ static void test_spawned_with_a_clean_mask(void) {
 
 int main(void) {
     RUN(test_event_port_is_readable_by_inner_or_flag);
+    RUN(test_RLC_EVENT_1_a_port_of_a_flag_is_one_descriptor);
     RUN(test_an_event_port_is_not_nested_too_deep);
     RUN(test_signals_are_read_with_their_senders);
     RUN(test_no_signals);

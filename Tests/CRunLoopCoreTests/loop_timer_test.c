@@ -266,14 +266,15 @@ static void test_RLC_DATE_4_removed_in_its_own_callout(void) {
 }
 
 static void test_RLC_DATE_9_adding_fails_cleanly(void) {
-    rlc_timer *timer = NULL;
     for (unsigned long k = 1; k <= 4; k++) { /* the eventfd, its place in the set; the timerfd, its place */
         rlc_loop *loop = make_loop();
-        atomic_store(&kernel.fail_at, k);
-        CHECK_EQUAL(rlc_loop_add_timer(loop, ring, NULL, &timer), -EMFILE);
-        CHECK(timer == NULL);
         alarm_log alarm = {0};
-        add(loop, &alarm);
+        atomic_store(&kernel.fail_at, k);
+        int status = rlc_loop_add_timer(loop, ring, &alarm, &alarm.timer);
+        CHECK_EQUAL(status, k <= 2 ? -EMFILE : 0); /* without a timerfd the waits carry the dates */
+        CHECK((alarm.timer == NULL) == (status < 0));
+        if (status < 0)
+            add(loop, &alarm);
         CHECK_EQUAL(rlc_timer_arm(alarm.timer, 2000, 0, 0), 0);
         CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
         CHECK_EQUAL(alarm.calls, 1);
@@ -295,6 +296,94 @@ static void test_RLC_DATE_9_adding_fails_cleanly(void) {
     }
 }
 
+enum { MS = 1000000 };
+
+/** Runs from now for `ns`. How many waits that takes. */
+static unsigned long waits_of_run(rlc_loop *loop, uint64_t ns) {
+    unsigned long waits = count_of(&kernel.waits);
+    CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + ns), RLC_RUN_TIMED_OUT);
+    return count_of(&kernel.waits) - waits;
+}
+
+static void watch_nothing(rlc_loop *loop, int ends[2]) {
+    make_pipe(ends);
+    (void)idle_watch(loop, ends[0]);
+}
+
+static void close_both(const int ends[2]) {
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+static void test_RLC_DATE_11_a_cancelled_timeout_wakes_no_loop(void) {
+    rlc_loop *loop = make_loop();
+    int ends[2];
+    watch_nothing(loop, ends);
+    for (int i = 0; i < 10; i++) {
+        alarm_log alarm = {0};
+        add(loop, &alarm);
+        CHECK_EQUAL(rlc_timer_arm(alarm.timer, kernel.time_ns + 40 * MS, 0, 0), 0);
+        unsigned long sets = count_of(&kernel.sets);
+        CHECK_EQUAL(waits_of_run(loop, 5 * MS), 1);
+        if (i % 2 == 0)
+            rlc_timer_remove(alarm.timer);
+        else
+            CHECK_EQUAL(rlc_timer_arm(alarm.timer, RLC_TIME_FOREVER, 0, 0), 0);
+        CHECK_EQUAL(waits_of_run(loop, 80 * MS), 1);
+        CHECK_EQUAL(count_of(&kernel.sets) - sets, 2);
+        rlc_timer_remove(alarm.timer);
+        CHECK_EQUAL(alarm.calls, 0);
+    }
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close_both(ends);
+}
+
+/** What is left is in time. */
+static void test_RLC_DATE_11_a_later_timer_has_the_descriptor(void) {
+    rlc_loop *loop = make_loop();
+    alarm_log early = {0}, late = {0};
+    add(loop, &early);
+    add(loop, &late);
+    CHECK_EQUAL(rlc_timer_arm(early.timer, 10 * MS, 0, 0), 0);
+    CHECK_EQUAL(rlc_timer_arm(late.timer, 20 * MS, 0, 0), 0);
+    CHECK_EQUAL(waits_of_run(loop, 5 * MS), 1);
+    rlc_timer_remove(early.timer);
+    unsigned long sets = count_of(&kernel.sets);
+    CHECK_EQUAL(waits_of_run(loop, 10 * MS), 1);
+    CHECK_EQUAL(count_of(&kernel.sets) - sets, 1);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_FINISHED);
+    CHECK_EQUAL(late.times[0], 20 * MS);
+    rlc_timer_remove(late.timer);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void test_RLC_DATE_12_timeouts_one_after_the_other_share_a_wake(void) {
+    enum { TIMEOUTS = 40000, LENGTH = 100, WAKES = TIMEOUTS / LENGTH };
+    for (int rearms = 0; rearms < 2; rearms++) {
+        rlc_loop *loop = make_loop();
+        alarm_log alarm = {0};
+        int ends[2];
+        watch_nothing(loop, ends);
+        add(loop, &alarm);
+        unsigned long sets = count_of(&kernel.sets), wakes = 0;
+        for (int i = 0; i < TIMEOUTS; i++) { /* one a millisecond */
+            CHECK_EQUAL(rlc_timer_arm(alarm.timer, kernel.time_ns + (uint64_t)LENGTH * MS + MS / 4, 0, 0), 0);
+            wakes += waits_of_run(loop, MS / 2) - 1;
+            if (rearms == 0)
+                CHECK_EQUAL(rlc_timer_arm(alarm.timer, RLC_TIME_FOREVER, 0, 0), 0);
+            wakes += waits_of_run(loop, MS / 2) - 1;
+        }
+        sets = count_of(&kernel.sets) - sets;
+        CHECK(wakes <= WAKES);
+        CHECK(sets <= WAKES + 3 * 10);
+        /* Three calls for each date that was spared in vain: after 1, 4, 8, 16, 32 and 64 dates, then after each 65. */
+        CHECK_EQUAL(alarm.calls, 0);
+        rlc_timer_remove(alarm.timer);
+        CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+        close_both(ends);
+    }
+}
+
 int main(void) {
     RUN(test_RLC_DATE_1_once);
     RUN(test_RLC_DATE_2_missed_dates_are_skipped_and_the_phase_is_kept);
@@ -308,5 +397,8 @@ int main(void) {
     RUN(test_RLC_DATE_10_an_arming_counts_although_it_fired_nested);
     RUN(test_RLC_DATE_9_adding_fails_cleanly);
     RUN(test_RLC_DATE_10_its_own_arming_wins_over_the_interval);
+    RUN(test_RLC_DATE_11_a_cancelled_timeout_wakes_no_loop);
+    RUN(test_RLC_DATE_11_a_later_timer_has_the_descriptor);
+    RUN(test_RLC_DATE_12_timeouts_one_after_the_other_share_a_wake);
     return 0;
 }

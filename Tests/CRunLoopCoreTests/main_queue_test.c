@@ -2,13 +2,15 @@
 #include "harness.h"
 
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 int _dispatch_get_main_queue_handle_4CF(void);
 void _dispatch_main_queue_callback_4CF(void *message);
 
-static int handle = -1, drained;
+static int handle = -1, drained, questions;
 
 int _dispatch_get_main_queue_handle_4CF(void) {
+    questions++;
     return handle;
 }
 
@@ -29,7 +31,26 @@ static void test_RLC_MAIN_1_take_consumes_the_signal(void) {
     close(handle);
 }
 
+/* libdispatch ends the process if it gets no descriptor for its handle: it is not asked for one then. */
+static void test_RLC_MAIN_3_without_a_descriptor_for_the_handle(void) {
+    struct rlimit limit, none;
+    CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    int next = dup(0);
+    close(next);
+    none.rlim_cur = (rlim_t)next;
+    CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int status = rlc_main_queue_fd();
+    bool is_taken = rlc_main_queue_take(NULL);
+    CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    CHECK_EQUAL(status, -EMFILE);
+    CHECK_EQUAL(strcmp(rlc_failed_call(), "eventfd"), 0);
+    CHECK(!is_taken);
+    CHECK_EQUAL(questions, 0);
+}
+
 int main(void) {
+    RUN(test_RLC_MAIN_3_without_a_descriptor_for_the_handle);
     RUN(test_RLC_MAIN_1_take_consumes_the_signal);
     return 0;
 }

@@ -1,7 +1,10 @@
 /* Memory files: sealed by us, believed of others only if nobody can change them any more. */
 #include "harness.h"
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 enum { ALL = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
 
@@ -85,10 +88,54 @@ static void test_RLC_MEMFILE_2_sizes_and_other_files(void) {
         close(fd);
 }
 
+static volatile sig_atomic_t exceeded;
+
+static void note(int signal) {
+    exceeded = signal;
+}
+
+/* What the program has done about the signal stays, and one that it waits for itself is not taken. */
+static void exceed(bool is_blocked) {
+    struct rlimit limit = {40960, 40960};
+    struct iovec part = {calloc(1, 100000), 100000};
+    void *bytes;
+    sigset_t set, pending;
+    CHECK_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    CHECK_EQUAL(sigemptyset(&set) | sigaddset(&set, SIGXFSZ), 0);
+    if (is_blocked) {
+        CHECK_EQUAL(sigprocmask(SIG_BLOCK, &set, NULL), 0);
+        CHECK_EQUAL(raise(SIGXFSZ), 0);
+    }
+    CHECK_EQUAL(rlc_memory_file_make(&part, 1), -EFBIG);
+    CHECK_EQUAL(rlc_memory_file_open(100000, &bytes), -EFBIG);
+    CHECK_EQUAL(exceeded, 0);
+    CHECK_EQUAL(sigpending(&pending), 0);
+    CHECK_EQUAL(sigismember(&pending, SIGXFSZ), is_blocked);
+    CHECK_EQUAL(sigprocmask(SIG_BLOCK, NULL, &pending), 0);
+    CHECK_EQUAL(sigismember(&pending, SIGXFSZ), is_blocked);
+    part.iov_len = 40960;
+    CHECK(rlc_memory_file_make(&part, 1) >= 0);
+}
+
+static void test_RLC_MEMFILE_3_more_than_the_limit_of_files_is_an_error(void) {
+    for (int way = 0; way < 3; way++) {
+        pid_t child = fork();
+        if (child == 0) {
+            CHECK(signal(SIGXFSZ, way == 1 ? note : SIG_DFL) != SIG_ERR);
+            exceed(way == 2);
+            _exit(0);
+        }
+        int status;
+        CHECK_EQUAL(waitpid(child, &status, 0), child);
+        CHECK_EQUAL(status, 0);
+    }
+}
+
 int main(void) {
     RUN(test_RLC_MEMFILE_1_made_of_parts);
     RUN(test_RLC_MEMFILE_1_filled_in_place);
     RUN(test_RLC_MEMFILE_2_seals);
     RUN(test_RLC_MEMFILE_2_sizes_and_other_files);
+    RUN(test_RLC_MEMFILE_3_more_than_the_limit_of_files_is_an_error);
     return 0;
 }

@@ -208,3 +208,8 @@ void *aligned_alloc(size_t alignment, size_t size) {
     return __libc_memalign(alignment, size);
 }
 #endif
+
+int test_is_timerfd(int fd) {
+    struct itimerspec setting;
+    return timerfd_gettime(fd, &setting) == 0;
+}

@@ -11,6 +11,8 @@ struct Tool {
 
   let path: String
 
+  init(path: String) { self.path = path }
+
   init(_ name: String = "runloop") {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let length = readlink("/proc/self/exe", &buffer, buffer.count)

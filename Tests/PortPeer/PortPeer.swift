@@ -1,5 +1,6 @@
 // The other process of the tests of ports: `port-peer ROLE NAME [NUMBER]`. Says "ready" when it is, and ends when it is killed,
 // told to (message 3), or has nothing left.
+import CTestSupport
 import Glibc
 import RunLoopKit
 import RunLoopPorts
@@ -48,6 +49,7 @@ struct PortPeer {
         case 8: try message.rights.first?.send(Message(id: 13, bytes: "from the third", reply: message.reply))
         case 9: exit(9)
         case 10: raise(SIGSTOP)
+        case 4242: try message.reply?.send(Message(id: UInt32(helper())))
         case 11: try message.rights.first?.send(Message(id: 11, [.right(port.sendRight)]))
         default: try message.reply?.trySend(Message(id: message.id, bytes: message.bytes ?? ""))
         }
@@ -56,6 +58,14 @@ struct PortPeer {
     try RunLoop.current.add(port)
     print("ready")
     _ = try RunLoop.current.run()
+  }
+
+  /// A child that runs no other program, and lives until it is killed, or a minute.
+  static func helper() -> pid_t {
+    let child = test_fork()
+    if child != 0 { return child }
+    sleep(60)
+    _exit(0)
   }
 
   static func sum(_ message: Message) -> UInt32 {
@@ -93,7 +103,11 @@ struct PortPeer {
   static func hold(_ name: String) throws {
     let right = try Port.connect(to: name)
     let own = Port { port, message in
-      if message.id == 3 { RunLoop.current.stop() } else { try? message.reply?.send(message) }
+      switch message.id {
+      case 3: RunLoop.current.stop()
+      case 4242: try? message.reply?.send(Message(id: UInt32(helper())))
+      default: try? message.reply?.send(message)
+      }
     }
     try RunLoop.current.add(own)
     try right.send(Message(id: 77, [.right(own.sendRight)]))

@@ -33,6 +33,22 @@ import Testing
     }
   }
 
+  /// The kit's own timers keep the dates that they promise.
+  @Test func test_RLK_TIMER_13_theDefaultToleranceLengthensNoPause() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      loop.defaultTimerTolerance = .milliseconds(900)
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(1))
+      try loop.add(
+        RunLoop.FileDescriptorSource(fileDescriptor: ends.reading, interest: .readable, limit: limit) { _, _ in
+          log.append("\(start.duration(to: time.now).components.seconds)")
+        })
+      _ = write(ends.writing, "x", 1)
+      #expect(try loop.run(for: .milliseconds(10_500)) == .timedOut)
+      #expect(log.all == (0...10).map { "\($0)" })
+    }
+  }
+
   @Test func noMessageOfAPortIsLost() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())

@@ -21,7 +21,7 @@
  *
  * The core takes no lock and logs nothing. It allocates memory only where something is created, inserted or added, and
  * at the first tolerance in a deadline heap; by the C library, or by the allocator of an rlc_kernel. All descriptors
- * that it opens are close-on-exec.
+ * that it opens are close-on-exec, and none is below 3: see <crunloop/descriptor.h>.
  *
  * In a child of fork(2) a loop, port set, timer port or wakeup port touches no descriptor that it shares with the
  * parent: a function that would have to returns -ECHILD, and the destroy functions only free memory [RLC-FORK-2].

@@ -4,6 +4,7 @@
 
 #include <crunloop/base.h>
 #include <crunloop/clock.h>
+#include <crunloop/descriptor.h>
 #include <crunloop/event_port.h>
 #include <crunloop/frame.h>
 #include <crunloop/futex.h>

@@ -15,13 +15,14 @@ RLC_BEGIN_DECLS
 
 /** An event port, and its descriptors: rlc_event_port_close closes them. A copy is the same port. */
 typedef struct rlc_event_port {
-    int fd;    /**< Watch this one for reading: an epoll descriptor. */
+    int fd;    /**< Watch this one for reading: an epoll descriptor, or the flag if there is no inner descriptor. */
     int inner; /**< The embedder reads the events from this one; -1: the port has only its flag. */
     int flag;  /**< An eventfd. Use rlc_event_port_set_flag. */
 } rlc_event_port;
 
 /**
- * Creates the epoll descriptor and the flag, which is down.
+ * Creates the flag, which is down, and the epoll descriptor. A port without an inner descriptor needs only the flag,
+ * and is one descriptor [RLC-EVENT-1].
  *
  * @param inner    The descriptor of the events; the port owns it if the call succeeds, the caller if it fails. -1:
  *                 none.
@@ -30,7 +31,7 @@ typedef struct rlc_event_port {
  *         limit of epoll registrations), -EBADF (inner is not open), -EPERM (inner is a regular file), -ELOOP (inner
  *         is an epoll descriptor, and these are nested too deep).
  *
- * Thread: [any].  Cost: three system calls; four with an inner descriptor.
+ * Thread: [any].  Cost: four system calls; one without an inner descriptor.
  * See: epoll(7) on an epoll descriptor in the set of another one.
  */
 RLC_API int rlc_event_port_create(int inner, rlc_event_port *ret_port);

@@ -27,6 +27,14 @@
  * Unless a declaration says otherwise, a function returns -ECHILD in a child of fork(2) [RLC-FORK-3]. If a callout
  * forks, it returns into its run in both processes. In the child that run, and the runs around it, call nothing more
  * and return -ECHILD: what was queued, due or ready is left to the parent [RLC-FORK-4].
+ *
+ * Own descriptors. Other code may close the loop's epoll instance or eventfd by mistake, or put another file there:
+ * close(2), closefrom(3), dup2(2). The loop notices that when it next waits or changes its epoll instance
+ * [RLC-KERNEL-6], when a waker's write fails, and when a watch is added for a number that was the eventfd's
+ * [RLC-KERNEL-7]. It makes a new one and goes on, with the same number if that is free; rlc_loop_rebuilds counts a new
+ * epoll instance. Not noticed are an epoll instance of others in the place of the loop's, a file in the place of the
+ * eventfd that takes a write of eight bytes, and a loss while a host sleeps in an epoll set of its own. The timerfd is
+ * lost for good: see rlc_loop_run.
  */
 #ifndef CRUNLOOP_LOOP_H
 #define CRUNLOOP_LOOP_H
@@ -165,10 +173,12 @@ RLC_API void rlc_watch_remove(rlc_watch *watch);
  * @param timer_fn  The callout; not NULL.
  * @param context   For timer_fn.
  * @param ret_timer The timer, which the loop owns; valid until rlc_timer_remove or rlc_loop_destroy.
- * @return 0; -ENOMEM; for the first timer also -EMFILE, -ENFILE, -ENOSPC. If it fails, no timer was added [RLC-DATE-9].
+ * @return 0; -ENOMEM; for the loop's first watch or timer also -EMFILE, -ENFILE, -ENOSPC, since it makes the eventfd.
+ *         If it fails, no timer was added [RLC-DATE-9]. Without a descriptor for the timerfd the timer is added, and
+ *         fires in time: the timeout of each wait carries its date [RLC-LOOP-18].
  *
  * Thread: [loop].  Cost: two system calls for the first timer, and two more if it comes before the first watch; none
- * for later timers.
+ * for later timers, unless the first has found no descriptor.
  */
 RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer);
 
@@ -198,6 +208,11 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
  * Removes a timer, armed or not. Its callout is not called afterwards [RLC-DATE-4]. For the pointer see
  * rlc_watch_remove.
  *
+ * If the loop has set its timerfd for a timer that is removed or armed later, it sets it anew before it sleeps again,
+ * so that it does not wake for nothing [RLC-DATE-11]. That costs a system call. Timeouts of which each is set before
+ * the date of the last one, which was cancelled, share wakes instead, one in the time of a timeout: only one such time
+ * in 65 costs the call, and some 60 later timeouts may still wake the loop [RLC-DATE-12].
+ *
  * @param timer The timer; NULL is allowed.
  *
  * Thread: [loop].  Cost: O(log n), no system call.
@@ -221,8 +236,8 @@ RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
  * @param loop The loop, which the caller keeps from being destroyed.
  * @param node The node. The loop owns it until it calls post_fn; if the result is negative, the caller does.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8], -ECHILD. A positive errno number: the loop owns the
- *         node, but sleeps, and write(2) has failed because other code has closed its eventfd; the node runs when
- *         something else wakes the loop [RLC-LOOP-17].
+ *         node, but sleeps, and write(2) has failed because other code has closed its eventfd, and no new one could be
+ *         made; the node runs when something else wakes the loop [RLC-LOOP-17].
  *
  * Thread: [any, signal-safe].  Cost: at most one write(2); none while the loop is awake. No post is lost, and none
  * waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], with one exception: each sleep is ended by
@@ -247,7 +262,7 @@ RLC_API int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node);
  *
  * @param loop The loop, which the caller keeps from being destroyed.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -ECHILD; -EBADF or another -errno of write(2): other code has
- *         closed the loop's eventfd, and the loop still sleeps.
+ *         closed the loop's eventfd, no new one could be made, and the loop still sleeps.
  *
  * Thread: [any, signal-safe].  Cost: as rlc_loop_post.
  */
@@ -283,8 +298,14 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * @param loop        The loop.
  * @param deadline_ns Nanoseconds on the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
  * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED or RLC_RUN_TIMED_OUT; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8];
- *         -ECHILD; an -errno of the wait, or of setting the timerfd, such as -EBADF if other code has closed the loop's
- *         descriptor: the loop does not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
+ *         -ECHILD; an -errno of the wait, such as -EBADF if other code has closed the loop's descriptor and no new one
+ *         could be made: the loop does not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
+ *
+ * If other code closes the timerfd, or puts another file at its number, the loop makes another one: when it sets the
+ * timerfd next, and when a run without a limit begins. With a limit, each wait also ends for the first timer. So timers
+ * fire in time [RLC-LOOP-19], with two exceptions. In a run without a limit, or while a host sleeps, a timerfd that is
+ * closed while it is set for the first date expires no more: the timer fires with the next event. Nor can the loop
+ * notice that the number is another timerfd's, except at the beginning of such a run.
  *
  * Thread: [loop].  Blocks.  Re-entry: a callout may call it: see nesting, above.
  */
@@ -336,7 +357,8 @@ RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
  *
  * @param loop The loop.
  * @return 1: there is work, dispatch at once, also because of a wake before the call [RLC-HOST-7]; 0: the host may
- *         sleep; -errno: as rlc_loop_add_watch for the first watch, or what setting the timerfd failed with.
+ *         sleep; -errno: as rlc_loop_add_watch for the first watch, or what making the timerfd failed with, without
+ *         which nothing would end the sleep in time.
  *
  * Thread: [loop].  Cost: a system call for each new watch, and one if the timerfd has to be set.
  */

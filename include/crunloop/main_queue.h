@@ -21,11 +21,13 @@ RLC_BEGIN_DECLS
 RLC_API bool rlc_is_main_thread(void);
 
 /**
- * Returns the queue's handle, for rlc_port_set_insert as a hint.
+ * Returns the queue's handle, for rlc_port_set_insert as a hint. libdispatch makes it with the first call.
  *
- * @return The descriptor, which libdispatch owns: do not close it. -ENOSYS without libdispatch [RLC-MAIN-2].
+ * @return The descriptor, which libdispatch owns: do not close it. -ENOSYS without libdispatch [RLC-MAIN-2]. -EMFILE,
+ *         -ENFILE or -ENOMEM: there is no descriptor for the handle yet; libdispatch would end the process
+ *         [RLC-MAIN-3].
  *
- * Thread: [any].
+ * Thread: [any].  Cost: two system calls until it has succeeded.
  */
 RLC_API int rlc_main_queue_fd(void);
 

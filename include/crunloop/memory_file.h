@@ -16,9 +16,10 @@ RLC_BEGIN_DECLS
  * @param parts      The bytes, one part after the other. Copied.
  * @param part_count The number of parts.
  * @return A descriptor that the caller owns; -EMFILE (the process has no number left), -ENFILE (the system has none
- *         left), -ENOMEM, -ENOSPC (the memory file system is full), -EFBIG (more bytes than a file may have).
+ *         left), -ENOMEM, -ENOSPC (the memory file system is full), -EFBIG (more bytes than a file may have, or than
+ *         RLIMIT_FSIZE allows; SIGXFSZ is not delivered [RLC-MEMFILE-3]).
  *
- * Thread: [any].  Cost: two system calls, one for each part, and one copy of the bytes.  See: memfd_create(2).
+ * Thread: [any].  Cost: four system calls, one for each part, and one copy of the bytes.  See: memfd_create(2).
  */
 RLC_API int rlc_memory_file_make(const struct iovec *parts, size_t part_count);
 
@@ -28,9 +29,10 @@ RLC_API int rlc_memory_file_make(const struct iovec *parts, size_t part_count);
  *
  * @param size      Its size in bytes: 1 to SSIZE_MAX.
  * @param ret_bytes The mapping, of `size` bytes that are 0.
- * @return A descriptor that the caller owns; -EINVAL (size is 0 or too large), -EMFILE, -ENFILE, -ENOMEM, -EFBIG.
+ * @return A descriptor that the caller owns; -EINVAL (size is 0 or too large), -EMFILE, -ENFILE, -ENOMEM, -EFBIG (as
+ *         from rlc_memory_file_make).
  *
- * Thread: [any].  Cost: three system calls.
+ * Thread: [any].  Cost: five system calls.
  */
 RLC_API int rlc_memory_file_open(uint64_t size, void **ret_bytes);
 
@@ -44,7 +46,7 @@ RLC_API int rlc_memory_file_open(uint64_t size, void **ret_bytes);
  * @param ret_bytes  The mapping for reading; the caller ends it by rlc_memory_file_unmap.
  * @return 0; -EBUSY (another mapping for writing exists), -ENOMEM, -EBADF (fd is not open), -EPERM (sealed already).
  *
- * Thread: [any].  Cost: three system calls; four if the size changes.
+ * Thread: [any].  Cost: three system calls; six if the size changes.
  */
 RLC_API int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t final_size, const void **ret_bytes);
 

@@ -8,7 +8,11 @@
  * [RLC-NAME-1, RLC-NAME-2], even if a cleaner of temporary files has removed the lock file [RLC-NAME-4]. Both files
  * have the sticky bit, which by the XDG base directory specification keeps such cleaners away [RLC-NAME-5].
  *
- * Any process of the user can remove the socket, and then the owner has lost the name: see rlc_port_name_watch.
+ * Any process of the user can remove the socket, or rename the folder, and then the owner has lost the name: see
+ * rlc_port_name_watch. The functions follow no symbolic link in the folder [RLC-NAME-6].
+ *
+ * A child of fork(2) that runs no other program holds copies of its parent's listener and connections, and so keeps
+ * them open. It closes them, the listener by rlc_port_name_abandon.
  */
 #ifndef CRUNLOOP_PORT_NAME_H
 #define CRUNLOOP_PORT_NAME_H
@@ -26,6 +30,7 @@ typedef struct rlc_port_name {
     int listener;           /**< Watch it for reading, and accept: see rlc_message_socket_accept. Non-blocking. */
     int lock;               /**< The lock file. */
     uint64_t device, inode; /**< Identify the socket in the folder. */
+    char *path;             /**< Of the folder; the library owns it. NULL: the folder is not rlc_port_folder_open's. */
     char name[RLC_PORT_NAME_LONGEST + 1];
 } rlc_port_name;
 
@@ -53,11 +58,12 @@ RLC_API int rlc_port_folder_path(char *path, size_t capacity);
 
 /**
  * Opens the folder, and creates it if it does not exist. It must belong to the effective user, have the mode 0700, and
- * be no symbolic link; otherwise the call fails [RLC-NAME-3].
+ * be no symbolic link; otherwise the call fails [RLC-NAME-3]. A folder of this user's with fewer rights, which a umask
+ * has made, gets that mode [RLC-FAIL-3].
  *
  * @return A descriptor that the caller owns; -EPERM (it belongs to another user, or its mode is not 0700), -ENOTDIR or
  *         -ELOOP (it is a file or a symbolic link), -ENAMETOOLONG; -ENOENT or -EACCES (its parent folder does not exist
- *         or is not writable), -ENOSPC, -EROFS, -EMFILE, -ENFILE, -ENOMEM.
+ *         or is not writable), -ENOSPC, -EROFS, -EMFILE, -ENFILE, -ENOMEM. Names the call: rlc_failed_call.
  *
  * Thread: [any], while no thread changes the environment.  Cost: three or four system calls.
  */
@@ -74,9 +80,13 @@ RLC_API int rlc_port_folder_open(void);
  * @param ret_name The claim; the caller ends it by rlc_port_name_release.
  * @return 0; -EINVAL (see rlc_port_name_is_valid), -EADDRINUSE (a living process owns it), -EACCES, -ENOSPC, -EROFS,
  *         -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, -EBADF (folder is not open), -ENOENT (the folder was removed, or there
- *         is no /proc), -EISDIR or -ELOOP (a folder or a symbolic link has the place of a file), -ENOLCK.
+ *         is no /proc), -EISDIR or -ELOOP (a folder or a symbolic link has the place of a file), -EMLINK (the lock file
+ *         has another name, or is no file), -EBUSY (another process puts files in the place of the socket), -EFBIG (by
+ *         RLIMIT_FSIZE; SIGXFSZ is not delivered), -ENOLCK.
+ *         If it fails, it leaves no file, but perhaps an empty lock file, which stops no later claim. Names the call:
+ *         rlc_failed_call.
  *
- * Thread: [any].  Cost: a dozen system calls.
+ * Thread: [any], while no thread changes the environment.  Cost: some twenty system calls.
  */
 RLC_API int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name);
 
@@ -84,22 +94,25 @@ RLC_API int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret
  * Tells whether the name still leads to this owner's socket.
  *
  * @param name A claim.
- * @return False after a process has removed or replaced the socket.
+ * @return False after a process has removed or replaced the socket; while the path of the folder leads to another
+ *         folder or to none, because it, or a folder around it, was renamed or mounted over [RLC-NAME-7].
  *
- * Thread: [any].  Cost: one system call.
+ * Thread: [any].  Cost: three system calls.
  */
 RLC_API bool rlc_port_name_is_owned(const rlc_port_name *name);
 
 /**
  * Opens a descriptor that becomes readable when the result of rlc_port_name_is_owned may have changed: when the socket
- * is removed, replaced, moved, or gets other attributes. A move of the whole folder goes unnoticed.
+ * is removed, replaced, moved, or gets other attributes, and when the folder, a folder around it, or a symbolic link in
+ * its path is renamed or removed [RLC-NAME-7]. It does not become readable when a file system is mounted over one of
+ * them (poll /proc/self/mountinfo for POLLPRI), nor for renames of folders that this process may not read.
  *
  * @param name A claim.
  * @return A descriptor that the caller owns, to be emptied by rlc_port_name_drain; -ESTALE (the socket is gone
  *         already), -EMFILE (the process has no number left, or the user no inotify instance), -ENFILE, -ENOSPC (the
- *         user has no inotify watch left), -ENOMEM.
+ *         user has no inotify watch left), -ENOMEM, -ENOENT (there is no /proc).
  *
- * Thread: [any].  Cost: three system calls.  See: inotify(7).
+ * Thread: [any].  Cost: some ten system calls.  See: inotify(7).
  */
 RLC_API int rlc_port_name_watch(const rlc_port_name *name);
 
@@ -137,11 +150,12 @@ RLC_API void rlc_port_name_abandon(rlc_port_name *name);
  *
  * @param folder From rlc_port_folder_open.
  * @param name   The name.
- * @return A descriptor that the caller owns; -ENOENT (no process owns the name), -EINVAL (see rlc_port_name_is_valid),
+ * @return A descriptor that the caller owns; -ENOENT (no process owns the name: also if the owner has ended, and a
+ *         child of it holds the listener [RLC-NAME-8]; or there is no /proc), -EINVAL (see rlc_port_name_is_valid),
  *         -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, or
  *         another -errno of connect(2).
  *
- * Thread: [any].  Cost: three system calls.
+ * Thread: [any].  Cost: eight system calls.
  */
 RLC_API int rlc_port_name_connect(int folder, const char *name);
 

@@ -86,7 +86,8 @@ RLC_API int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
  * What the caller has written to memory before is visible to the owner after the take that returns this wake.
  *
  * @param port The port; the caller owns a reference.
- * @return 1: the owner slept, and the call has written to the eventfd [RLC-WAKE-2]; 0: the owner is awake, or was woken
+ * @return 1: the owner slept, and the call has written to the eventfd [RLC-WAKE-2]; 2: the same, to a new eventfd of an
+ *         rlc_loop in place of one that other code has closed; 0: the owner is awake, or was woken
  *         by another call already [RLC-WAKE-1]; -ESHUTDOWN: the port is closed [RLC-WAKE-4]; -ECHILD; -EBADF (other
  *         code has closed the eventfd) or another -errno of write(2): the wake is posted, but the owner may sleep on.
  *

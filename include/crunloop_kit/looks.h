@@ -8,6 +8,8 @@
 #define CRUNLOOP_KIT_LOOKS_H
 
 #include <crunloop/port_set.h>
+#include <crunloop/timer_heap.h>
+#include <crunloop/timer_port.h>
 #include <crunloop/wakeup_port.h>
 
 #include <time.h>
@@ -110,6 +112,132 @@ void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned);
  * Thread: [locked].  Cost: one system call; none if nothing changes.
  */
 int rlc_kit_set_served_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
+
+/**
+ * Tells whether epoll still watches a member: whether its number is open, and is the file's that was inserted. Other
+ * code may have closed it. After that no event says so.
+ *
+ * @param set   The set.
+ * @param token The member's.
+ * @return False if it does not, or the token is stale.
+ *
+ * Thread: [locked].  Cost: one epoll_ctl(2). An edge-triggered member that is ready is reported once more.
+ */
+bool rlc_kit_is_watched(rlc_port_set *set, rlc_token token);
+
+/**
+ * Creates an empty heap, as rlc_timer_heap_create does, with the memory of a table.
+ *
+ * @param kernel   It must outlive the heap.
+ * @param ret_heap The heap; the caller ends it by rlc_timer_heap_destroy.
+ * @return 0; -ENOMEM.
+ *
+ * Thread: [any].
+ */
+int rlc_kit_timer_heap_create(const rlc_kernel *kernel, rlc_timer_heap **ret_heap);
+
+/**
+ * Takes its timerfd from a timer port: other code has closed it, and the number may be another file's by now. From then
+ * on rlc_timer_port_want and rlc_timer_port_disarm return -EBADF, and rlc_timer_port_destroy closes nothing.
+ *
+ * @param port The port.
+ *
+ * Thread: [locked].  Cost: some instructions, without a system call.
+ */
+void rlc_kit_forget_timer_fd(rlc_timer_port *port);
+
+/** A descriptor of the loop's own that other code has closed, or has put another file in the place of. */
+typedef enum rlc_lost {
+    RLC_LOST_EPOLL,  /**< The set's epoll instance: there is a new one, rlc_port_set_fd. */
+    RLC_LOST_WAKEUP, /**< The wakeup port's eventfd: there is a new one, rlc_wakeup_port_fd. */
+    RLC_LOST_OTHER,  /**< Another hint's: rlc_port_set_take reports it. */
+} rlc_lost;
+
+/**
+ * Called when a set has noticed such a loss, in the call that has noticed it.
+ *
+ * @param context What rlc_kit_set_lost_fn was given.
+ * @param lost    Which one.
+ *
+ * Thread: [locked].
+ */
+typedef void (*rlc_lost_fn)(void *context, rlc_lost lost);
+
+/**
+ * Has losses reported.
+ *
+ * @param set     The set.
+ * @param lost_fn The function.
+ * @param context For lost_fn.
+ *
+ * Thread: [locked].
+ */
+void rlc_kit_set_lost_fn(rlc_port_set *set, rlc_lost_fn lost_fn, void *context);
+
+/**
+ * Makes a new epoll instance in place of one that is lost, with all members: after a wait that has failed with -EBADF
+ * or -EINVAL. Needs rlc_kit_watch_wakeup.
+ *
+ * @param set The set.
+ * @return True if it has made one. False: the instance is there, or the system has no descriptor or memory for another.
+ *
+ * Thread: [locked].  Cost: one system call; after a loss O(members).
+ */
+bool rlc_kit_revive_if_lost(rlc_port_set *set);
+
+/**
+ * Watches a wakeup port's eventfd as a hint, or a new one in its place. If the eventfd is lost, makes a new one.
+ *
+ * @param set     The set.
+ * @param port    The port, which must outlive the set.
+ * @param context The hint's context.
+ * @return 0; as rlc_port_set_insert and rlc_wakeup_port_create.
+ *
+ * Thread: [locked].  Cost: none if it is watched already, else some system calls.
+ */
+int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port, void *context);
+
+/**
+ * As rlc_wakeup_port_begin_wait, for a wait in a set: a waker whose write fails makes a new eventfd and adds it there.
+ *
+ * @param port The port.
+ * @param set  The set.
+ * @return False: something was posted, or the sets have to watch a new eventfd (rlc_kit_take_renewal).
+ *
+ * Thread: [loop].
+ */
+bool rlc_kit_begin_wait(rlc_wakeup_port *port, const rlc_port_set *set);
+
+/**
+ * Tells which write to an eventfd of the port has failed last.
+ *
+ * @param port      The port.
+ * @param ret_error The errno of write(2).
+ * @return The descriptor's number at that time; -1: none has failed. Cannot fail.
+ *
+ * Thread: [any, signal-safe].
+ */
+int rlc_kit_lost_write(const rlc_wakeup_port *port, int *ret_error);
+
+/**
+ * Demands that the sets watch the eventfd anew before the owner sleeps again: rlc_port_set_take has reported the hint
+ * as lost.
+ *
+ * @param port The port.
+ *
+ * Thread: [loop].
+ */
+void rlc_kit_demand_renewal(rlc_wakeup_port *port);
+
+/**
+ * Tells whether there is a new eventfd that the sets do not watch yet.
+ *
+ * @param port The port.
+ * @return True once for each: call rlc_kit_watch_wakeup for all sets.
+ *
+ * Thread: [loop].
+ */
+bool rlc_kit_take_renewal(rlc_wakeup_port *port);
 
 RLC_END_DECLS
 #endif

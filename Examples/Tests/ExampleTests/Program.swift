@@ -19,13 +19,14 @@ struct Program {
   let name: String
 
   /// Runs it to its end. Blocks the calling thread.
-  func run(to target: Output = .collected) throws -> Outcome {
+  /// - Parameter limit: A command of the shell before it.
+  func run(to target: Output = .collected, limit: String = ":") throws -> Outcome {
     let (output, complaint) = (Pipe(), Pipe())
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     let path = tests.deletingLastPathComponent().appendingPathComponent(name).path
-    process.arguments = ["-c", "exec timeout -k 5 60 \"$0\" >\(target.rawValue)", path]
+    process.arguments = ["-c", "\(limit); exec timeout -k 5 60 \"$0\" >\(target.rawValue)", path]
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output

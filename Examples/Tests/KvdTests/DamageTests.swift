@@ -6,11 +6,13 @@ import XCTest
 final class DamageTests: XCTestCase {
   private let directory = Directory()
   private static let headerSize = 48
+  /// Of a batch: in front of its records.
+  private static let batchHeader = 8
 
-  /// A bit in every byte of the first two records and of the header.
+  /// A bit in every byte of the first two batches and of the header.
   func testAFlippedBitIsRefusedAndChangesNothing() throws {
     let whole = try written(["SET a one", "SET b two", "SET c three"])
-    let record = 8 + 4 + "aone".utf8.count
+    let record = Self.batchHeader + 8 + 4 + "aone".utf8.count
     for offset in 0..<(Self.headerSize + 2 * record) {
       var bytes = whole
       bytes[offset] ^= UInt8(1 << (offset % 8))
@@ -32,19 +34,19 @@ final class DamageTests: XCTestCase {
     let whole = try written(["SET a one"])
     for (name, tail) in [
       ("junk", Array("junk that is no record at all".utf8)), ("a length beyond all", [255, 255, 255, 255, 0, 0, 0, 0]),
-      ("a record and junk", [9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 1, 7]),
+      ("a batch and junk", [14, 0, 0, 0] + [UInt8](repeating: 1, count: 18) + [7]),
       ("zeros and junk", [UInt8](repeating: 0, count: 300) + [1]),
     ] {
       directory.write(whole + tail, to: "kvd.log")
-      XCTAssertTrue(try refused().contains("it is no unfinished record; nothing is changed"), name)
+      XCTAssertTrue(try refused().contains("it is no unfinished batch; nothing is changed"), name)
       XCTAssertEqual(directory.read("kvd.log"), whole + tail, name)
     }
   }
 
   func testRepairKeepsAllWholeRecordsAndTheDamagedLog() throws {
     var bytes = try written(["SET a one", "SET b two", "SET c three", "SET b four"])
-    let record = 8 + 4 + "aone".utf8.count
-    bytes[Self.headerSize + record + 13] ^= 1  // of b's first value
+    let record = Self.batchHeader + 8 + 4 + "aone".utf8.count
+    bytes[Self.headerSize + record + Self.batchHeader + 13] ^= 1  // of b's first value
     bytes[5] ^= 1
     bytes += [UInt8](repeating: 7, count: 100)
     directory.write(bytes, to: "kvd.log")
@@ -70,11 +72,54 @@ final class DamageTests: XCTestCase {
     // SET a b, with the checksum of its time.
     let first = Array("KVDLOG1\n".utf8) + [6, 0, 0, 0, 0x06, 0x91, 0x92, 0xFA, 1, 0, 0, 0] + Array("ab".utf8)
     directory.write(first, to: "kvd.log")
-    XCTAssertTrue(try refused().contains("kvd.log is of format 1, this kvd's is 2"))
+    XCTAssertTrue(try refused().contains("kvd.log is of format 1, this kvd's is 3"))
     XCTAssertEqual(directory.read("kvd.log"), first)
     _ = try repair()
     let kvd = try Kvd(in: directory)
     XCTAssertEqual(try Connection(to: kvd.port).ask("GET a"), "VALUE b")
+  }
+
+  /// Two SETs, as the daemon before this one has written them: a whole log, and one whose last record is torn.
+  func testALogOfTheSecondFormatIsRefusedAndRepairedIntoOneOfThisOne() throws {
+    let second: [UInt8] = [
+      0x4B, 0x56, 0x44, 0x4C, 0x4F, 0x47, 0x0D, 0x0A, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+    ]
+    let header = second + Checksum.bytes(second)
+    let records = [("a", "b"), ("c", "de")].map { Checksum.record($0, $1, salt: 1) }
+    for cut in 0..<3 {
+      let log = Array((header + header + records[0] + records[1]).dropLast(cut))
+      directory.write(log, to: "kvd.log")
+      XCTAssertTrue(try refused().contains("kvd.log is of format 2, this kvd's is 3"))
+      XCTAssertEqual(directory.read("kvd.log"), log)
+      _ = try repair()
+      let kvd = try Kvd(in: directory)
+      let client = try Connection(to: kvd.port)
+      XCTAssertEqual(try client.ask("GET a"), "VALUE b")
+      XCTAssertEqual(try client.ask("GET c"), cut == 0 ? "VALUE de" : "NONE")
+      kvd.kill()
+    }
+  }
+
+  /// One commit of three requests: the records that are whole are kept.
+  func testRepairKeepsTheWholeRecordsOfADamagedBatch() throws {
+    let kvd = try Kvd(in: directory)
+    let client = try Connection(to: kvd.port)
+    try client.send("SET a one\nSET b two\nSET c three\n")
+    for _ in 0..<3 { XCTAssertEqual(try client.answers.next(), "OK") }
+    XCTAssertEqual(try client.ask("SET d four"), "OK")
+    kvd.kill()
+    var bytes = directory.read("kvd.log")
+    let record = 8 + 4 + "aone".utf8.count
+    bytes[Self.headerSize + Self.batchHeader + record + 13] ^= 1  // of b's value
+    directory.write(bytes, to: "kvd.log")
+    XCTAssertTrue(try refused().contains("damaged at offset \(Self.headerSize), "))
+    let notes = try repair()
+    XCTAssertTrue(notes.contains { $0.hasPrefix("kvd: 3 records kept") }, "\(notes)")
+    let again = try Kvd(in: directory)
+    let reader = try Connection(to: again.port)
+    for (request, answer) in [
+      ("GET a", "VALUE one"), ("GET b", "NONE"), ("GET c", "VALUE three"), ("GET d", "VALUE four"),
+    ] { XCTAssertEqual(try reader.ask(request), answer) }
   }
 
   /// A value that holds the bytes of a whole record, torn off behind them: no record follows the tear.
@@ -127,4 +172,24 @@ final class DamageTests: XCTestCase {
     XCTAssertEqual(kvd.wait(), 0)
     return try kvd.notes.rest()
   }
+}
+
+/// Logs as earlier daemons have written them.
+private enum Checksum {
+  static func bytes(_ bytes: [UInt8], salt: [UInt8] = []) -> [UInt8] {
+    var sum: UInt32 = 0xFFFF_FFFF
+    for byte in salt + bytes {
+      sum ^= UInt32(byte)
+      for _ in 0..<8 { sum = sum & 1 == 1 ? 0xEDB8_8320 ^ (sum >> 1) : sum >> 1 }
+    }
+    return number(~sum)
+  }
+
+  static func record(_ key: String, _ value: String, salt: UInt64) -> [UInt8] {
+    let body = number(UInt32(key.utf8.count)) + Array(key.utf8) + Array(value.utf8)
+    let length = number(UInt32(body.count))
+    return length + bytes(length + body, salt: withUnsafeBytes(of: salt.littleEndian) { Array($0) }) + body
+  }
+
+  private static func number(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
 }

@@ -45,10 +45,14 @@ struct rlc_loop {
     const rlc_kernel *kernel;
     rlc_port_set *set;
     rlc_wakeup_port *wakeup;
-    rlc_timer_port *timer_port; /**< With the first timer, as is the heap. */
+    rlc_timer_port *timer_port; /**< With the first timer, as is the heap; NULL if none could be made. */
     rlc_token timer_token;      /**< Its descriptor's, in the set. */
     uint64_t timers_at_ns; /**< No timer of the heap is due before: what the heap said, or an earlier date since. */
     uint64_t told_at_ns;   /**< rlc_timer_port_armed: what is due then or later the kernel will tell. */
+    uint64_t spared_ns; /**< The last date that was taken from the timer's descriptor, since no timer had it; or 0. */
+    uint64_t left_ns;   /**< The last such date that was left there. */
+    uint8_t left_dates; /**< How many more are left there. */
+    uint8_t left_in_a_row;
     rlc_timer_heap *heap;
     rlc_post_queue posts;
     rlc_post_node *deferred, **deferred_end; /**< Oldest first; the end is NULL once destroy has begun. */
@@ -225,8 +229,19 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
  * all that it collects.
  */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
+/**
+ * Before a sleep, if the timer's descriptor is set for a date that no timer has any more: sets it for the first timer,
+ * or for none, unless that does not pay. 1 or -errno.
+ */
+int rlc_loop_spare_wake(rlc_loop *loop);
 /** As rlc_loop_free_removed_watches. */
 void rlc_loop_free_removed_timers(rlc_loop *loop);
+/** Lets the timerfd expire at wake_at_ns or before, and makes it if there is none. >= 0, or -errno: there is none. */
+int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns);
+/** Other code has closed the timerfd: the next arming makes another one. */
+void rlc_loop_lose_timer_port(rlc_loop *loop);
+/** Asks epoll whether other code has closed the timerfd. Only with one. */
+void rlc_loop_verify_timer_port(rlc_loop *loop);
 
 /* ---- hooks: loop_hook.c ---- */
 

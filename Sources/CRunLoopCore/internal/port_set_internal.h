@@ -6,6 +6,8 @@
 
 #include <assert.h>
 #include <crunloop/port_set.h>
+#include <crunloop/wakeup_port.h>
+#include <crunloop_kit/looks.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -86,7 +88,7 @@ typedef struct rlc_batch {
     struct epoll_event events[];
 } rlc_batch;
 
-/** A set and its neighbours of malloc(3) have places of 128 bytes: its fields are as small as they can be. */
+/** As small as they can be: what a loop needs is gated (mem_loop). */
 enum { RLC_EDGE_COUNT_BITS = 22 };
 
 struct rlc_port_set {
@@ -103,8 +105,8 @@ struct rlc_port_set {
     rlc_slot_table ports;
     rlc_port_bucket *buckets;
     uint32_t fork_generation;
-    int epoll_fd;
-    int edge_fd; /**< The edge set while somebody is in it; else -1. */
+    _Atomic int epoll_fd; /**< Another one after a loss: port_set_lost.c. Changed under the lock. */
+    int edge_fd;          /**< The edge set while somebody is in it; else -1. */
 
     /* Under the lock. */
     uint32_t edge_count : RLC_EDGE_COUNT_BITS; /**< Numbers that are in the edge set. */
@@ -124,9 +126,16 @@ struct rlc_port_set {
     /** A larger batch, made by insert under the lock, waiting for the owner to move in. */
     _Atomic(rlc_batch *) next_batch;
     rlc_batch *batch; /**< The owner's thread only. */
+
+    /* Of losses: port_set_lost.c. */
+    rlc_token wakeup; /**< Of the hint that is wakeup_port's eventfd, the one of this serial. */
+    uint32_t wakeup_serial;
+    rlc_wakeup_port *wakeup_port;
+    rlc_lost_fn lost_fn;
+    void *lost_context;
 };
 
-static_assert(sizeof(struct rlc_port_set) <= 120 || sizeof(void *) != 8, "as malloc(3) gives it in 128 bytes");
+static_assert(sizeof(struct rlc_port_set) <= 168 || sizeof(void *) != 8, "as malloc(3) gives it in 176 bytes");
 
 /** Whether a port is quiet that waits to write. */
 typedef enum rlc_hidden {
@@ -246,9 +255,9 @@ static inline rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_por
 /* ---- registrations in epoll: port_set_register.c ---- */
 
 /** epoll_ctl(2) on `epoll_fd`, to add or change; -ECHILD in a child of fork(2). */
-int rlc_port_set_control(const rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
+int rlc_port_set_control(rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
 /** Deletes the registration of the port's number; -ECHILD in a child of fork(2). */
-int rlc_port_set_delete(const rlc_port_set *set, const rlc_port *port);
+int rlc_port_set_delete(rlc_port_set *set, const rlc_port *port);
 /** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /** Deletes its registration, if it has one. */
@@ -261,6 +270,8 @@ void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
  * refuses are not watched until rlc_port_set_retry or rlc_port_set_set_interest succeeds, and take reports them.
  */
 void rlc_port_set_renew(rlc_port_set *set, rlc_port *port);
+/** False if its number was closed, and is perhaps another file's. One epoll_ctl(2). In port_set_verify.c. */
+bool rlc_port_set_is_watched(rlc_port_set *set, const rlc_port *port);
 /** Makes it an orphan: its number was closed. */
 void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
 /** Makes all members of the number orphans, which take reports. */
@@ -291,6 +302,16 @@ static inline bool rlc_port_set_has_events(const rlc_port_set *set) {
 
 /** Gets rid of the registrations whose fetched events have no port any more. [locked] */
 void rlc_port_set_drop_strays(rlc_port_set *set);
+
+/** Registers all members in another epoll instance. Those whose number was closed are lost. 0 or -errno. [locked] */
+int rlc_port_set_copy_registrations(rlc_port_set *set, int epoll_fd);
+
+/* ---- own descriptors that other code has closed: port_set_lost.c ---- */
+
+/** epoll_ctl(2) on the set's descriptor; if that is lost, once more on a new one with all members. [locked] */
+int rlc_port_set_control_fd(rlc_port_set *set, int operation, int fd, struct epoll_event *event);
+/** True if the hint's number is another file's by now: then it is lost, and take reports it. [locked] */
+bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint);
 
 /* ---- what an event says: port_set_end.c ---- */
 

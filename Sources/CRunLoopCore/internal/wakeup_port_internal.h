@@ -8,6 +8,9 @@
 /* Everything is sequentially consistent, and a waker's step is always a read-modify-write, also where it changes
  * nothing: the owner's exchange then has acquired what every sender published before, not only the first one. */
 
+/** Of signal and kick: the owner slept, and was woken by a new eventfd in place of a lost one. */
+enum { RLC_WAKE_BY_ANOTHER = 2 };
+
 enum { RLC_WORD_RUNNING, RLC_WORD_KICKED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
 
 struct rlc_wakeup_port {
@@ -19,13 +22,26 @@ struct rlc_wakeup_port {
     uint32_t fork_generation; /* set once in create */
     bool has_allocator;       /* set once in create: of the table's allocator */
     bool may_end;             /* set once in create: rlc_wakeup_port_end is for others, which count their writers */
+    _Atomic uint32_t serial;  /* how many eventfds were lost */
     _Atomic int event_fd;     /* -1: not made yet, or closed */
+    _Atomic int watched_by;   /* the epoll descriptor in which the owner sleeps; -1: not known */
+    _Atomic int lost_fd, lost_error; /* of the last write that has failed */
+    _Atomic bool needs_renewal;      /* there is a new eventfd, which not all sets watch yet */
 };
 
 /** Without an eventfd, which only a sleeper needs. Such a port is closed, not ended: its wakes count no writers. */
 int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
 /** Before the first begin_wait: makes the eventfd. 0 or -errno. */
 int rlc_wakeup_port_open(rlc_wakeup_port *port);
+
+/** Makes a new eventfd in place of a lost one, wakes the owner with it, and sets needs_renewal. 0 or -errno. */
+int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd);
+
+/** Before the owner sleeps in that epoll instance. */
+static inline void rlc_wakeup_port_is_watched_by(rlc_wakeup_port *port, int epoll_fd) {
+    if (atomic_load_explicit(&port->watched_by, memory_order_relaxed) != epoll_fd)
+        atomic_store(&port->watched_by, epoll_fd);
+}
 
 static inline uint32_t rlc_wakeup_word(const rlc_wakeup_port *port) {
     return atomic_load(&port->word);

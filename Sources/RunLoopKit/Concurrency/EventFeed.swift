@@ -8,7 +8,7 @@ internal import Synchronization
 package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private struct State: ~Copyable {
     /// In the order of their calls.
-    var waiting: [Resumption<Element?>] = []
+    var waiting = Row<Resumption<Element?>>()
     /// Elements for which no task has waited.
     var ready = Row<Element>()
     var end: End?
@@ -36,6 +36,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// How many elements are kept of items that stay members, the newest ones; nil: they leave the mode.
   private let kept: Int?
   private let lock = Lock()
+  /// The closures of its items that were not released.
+  private let turns = Atomic<Int>(0)
   /// Guarded by `lock`.
   @exclusivity(unchecked) private var state = State()
   /// Held while items are added and removed; never inside of `lock`. That calls no user code, but if a port with peers
@@ -61,7 +63,10 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   package func append(_ item: RunLoop.Item) { membership.withLock { idle.append(item) } }
 
   /// For the closure of one item.
-  package func makeTurn() -> EventTurn<Element> { EventTurn(self) }
+  package func makeTurn() -> EventTurn<Element> {
+    turns.add(1, ordering: .relaxed)
+    return EventTurn(self)
+  }
 
   // MARK: A task
 
@@ -97,9 +102,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// False if it does not wait any more.
   private func withdraw(_ task: Resumption<Element?>) -> Bool {
     let wasWaiting = lock.withLock {
-      guard let index = state.waiting.firstIndex(where: { $0 === task }) else { return false }
-      state.waiting.remove(at: index)
-      return true
+      state.waiting.remove { $0 === task } != nil
     }
     if wasWaiting { leaveUnlessAwaited() }
     return wasWaiting
@@ -139,7 +142,10 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// In the item's callout.
   fileprivate func deliver(_ element: Element) {
     let task = lock.withLock { () -> Resumption<Element?>? in
-      if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+      if let task = state.waiting.takeFirst() {
+        state.waiting.trim()
+        return task
+      }
       state.ready.append(element)
       if let kept, state.ready.count > kept { _ = state.ready.takeFirst() }
       return nil
@@ -151,8 +157,10 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// The same for all tasks that wait.
   fileprivate func deliverToAll(_ element: Element) {
     let tasks = lock.withLock { () -> [Resumption<Element?>] in
-      defer { state.waiting = [] }
-      return state.waiting
+      var tasks: [Resumption<Element?>] = []
+      while let task = state.waiting.takeFirst() { tasks.append(task) }
+      state.waiting.trim()
+      return tasks
     }
     if tasks.isEmpty { return deliver(element) }
     leaveUnlessAwaited()
@@ -162,20 +170,22 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// The closure of an item was released; `isDone`: it had nothing more to deliver.
   fileprivate func hasLost(isDone: Bool) {
     guard loop.isInThisProcess else { return }
+    // What the others leave in the lists goes with the last one: thousands may end, each at the same cost.
+    if turns.subtract(1, ordering: .acquiringAndReleasing).newValue > 0, isDone { return }
     var held: [RunLoop.Item] = []  // released without the lock: this may be the last reference
-    let isLeft = membership.withLock {
+    membership.withLock {
       held = joined.compactMap(\.item) + idle
       joined.removeAll { $0.item?.isValid != true }
       idle.removeAll { !$0.isValid }
-      return !joined.isEmpty || !idle.isEmpty
     }
     withExtendedLifetime(held) {}
-    if isDone && isLeft { return }
     let end: End = isDone ? .finished : .lost(loop.hasEnded ? loop.endedError : .invalidItem("the sequence's item"))
     let (waiting, first) = lock.withLock {
-      let (waiting, first) = (state.waiting, state.end ?? end)
-      state.waiting = []
+      let first = state.end ?? end
       state.end = first
+      var waiting: [Resumption<Element?>] = []
+      while let task = state.waiting.takeFirst() { waiting.append(task) }
+      state.waiting.trim()
       return (waiting, first)
     }
     leaveUnlessAwaited()

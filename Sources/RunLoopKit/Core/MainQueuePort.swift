@@ -1,11 +1,18 @@
 internal import CRunLoopCore
+internal import RunLoopLibc
 
 /// The process's main dispatch queue, reached through weak C symbols: absent without libdispatch.
 enum MainQueuePort {
-  static var fileDescriptor: Int32? {
+  /// Nil without libdispatch.
+  static func fileDescriptor() throws(RunLoopError) -> Int32? {
     let descriptor = rlc_main_queue_fd()
-    return descriptor >= 0 ? descriptor : nil
+    if descriptor == noQueue { return nil }
+    return try RunLoopError.checkCore(descriptor, "the main dispatch queue")
   }
+
+  static var isThere: Bool { rlc_main_queue_fd() != noQueue }
+
+  private static let noQueue = -ENOSYS
 
   /// True if the queue was signalled since the last take: one read of its handle, which makes edges in other sets
   /// stale.

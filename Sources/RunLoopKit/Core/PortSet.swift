@@ -29,7 +29,7 @@ struct PortSet {
   /// The kernel must outlive it.
   init(_ kernel: Kernel?) throws(RunLoopError) {
     var set: OpaquePointer?
-    try RunLoopError.check(rlc_port_set_create(kernel.table, &set), "epoll_create1")
+    try RunLoopError.checkCore(rlc_port_set_create(kernel.table, &set))
     // A create function of the core that answers 0 has set it.
     self.set = set!
   }
@@ -39,14 +39,38 @@ struct PortSet {
   var fileDescriptor: Int32 { rlc_port_set_fd(set) }
   var rebuilds: UInt64 { rlc_port_set_rebuilds(set) }
 
+  /// Has the losses of own descriptors reported to an object that outlives the set.
+  func reportLosses(to owner: any DescriptorOwner) {
+    rlc_kit_set_lost_fn(set, portSetHasLost, Unmanaged<AnyObject>.passUnretained(owner).toOpaque())
+  }
+
+  func watchWakeup(_ port: OpaquePointer) throws(RunLoopError) {
+    let context = UnsafeMutableRawPointer(bitPattern: Hint.wakeup.rawValue)
+    try RunLoopError.check(rlc_kit_watch_wakeup(set, port, context), "epoll_ctl")
+  }
+
+  /// Announces a sleep in this set. [loop]
+  @inline(__always)
+  func beginWait(_ port: OpaquePointer) -> Bool { rlc_kit_begin_wait(port, set) }
+
+  /// Makes a new epoll instance, with all members, in place of one that other code has closed or replaced. False if it
+  /// is there, or none can be made. After a wait that has failed.
+  func reviveIfLost() -> Bool { rlc_kit_revive_if_lost(set) }
+
   @discardableResult
   func insertHint(_ hint: Hint, fileDescriptor: Int32) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
     let context = UnsafeMutableRawPointer(bitPattern: hint.rawValue)
-    try RunLoopError.check(
-      rlc_port_set_insert(set, fileDescriptor, RLC_PORT_HINT, UInt32(RLC_READABLE), context, &token), "epoll_ctl")
+    try RunLoopError.checkCore(
+      rlc_port_set_insert(set, fileDescriptor, RLC_PORT_HINT, UInt32(RLC_READABLE), context, &token))
     return token.bits
   }
+
+  /// Of a hint whose number other code may have closed, too.
+  func removeHint(_ token: UInt64) { _ = rlc_port_set_remove(set, rlc_token(bits: token)) }
+
+  /// False if other code has closed the number, and it may be another file's by now. One system call.
+  func isWatched(_ token: UInt64) -> Bool { rlc_kit_is_watched(set, rlc_token(bits: token)) }
 
   @inline(__always)
   func insert(_ port: PortRegistration, _ member: AnyObject) throws(RunLoopError) -> UInt64 {
@@ -55,9 +79,9 @@ struct PortSet {
     // Given back by `remove` with the same member, which a mode calls for each (`unregister`).
     let context = Unmanaged.passRetained(member)
     let status = rlc_port_set_insert(set, port.fileDescriptor, kind, port.interest, context.toOpaque(), &token)
-    if status < 0 { context.release() }
-    try RunLoopError.check(
-      status, "epoll_ctl", DescriptorWords.refusal(port.fileDescriptor, -status, isCounter: port.isCounter))
+    if status < 0 { context.release() }  // not the last one: the caller has the member too
+    try RunLoopError.checkCore(
+      status, DescriptorWords.refusal(port.fileDescriptor, -status, isCounter: port.isCounter))
     return token.bits
   }
 
@@ -66,19 +90,22 @@ struct PortSet {
     var token = rlc_token()
     let status = rlc_port_set_insert(set, fileDescriptor, RLC_PORT_READINESS, 0, nil, &token)
     if status == -EPERM { return true }
-    try RunLoopError.check(
-      status, "epoll_ctl", DescriptorWords.refusal(fileDescriptor, -status, isCounter: false))
+    try RunLoopError.checkCore(status, DescriptorWords.refusal(fileDescriptor, -status, isCounter: false))
     _ = rlc_port_set_remove(set, token)  // 0: it was added a line above, and is the only member
     return false
   }
 
-  /// `isServed`: in the member's own callout.
-  func setInterest(_ interest: UInt32, token: UInt64, isServed: Bool = false) throws(RunLoopError) {
+  /// - Parameters:
+  ///   - descriptor: What an error is about.
+  ///   - isServed: In the member's own callout.
+  func setInterest(
+    _ interest: UInt32, token: UInt64, of descriptor: Int32, isServed: Bool = false
+  ) throws(RunLoopError) {
     let token = rlc_token(bits: token)
     let status =
       isServed
       ? rlc_kit_set_served_interest(set, token, interest) : rlc_port_set_set_interest(set, token, interest)
-    try RunLoopError.check(status, "epoll_ctl")
+    try RunLoopError.check(status, "epoll_ctl", DescriptorWords.changed(descriptor, -status))
   }
 
   /// False if epoll refuses to watch it again for lack of memory or watches: it reports nothing until `retry` succeeds.
@@ -153,6 +180,28 @@ struct PortSet {
   }
 }
 
+/// Learns that other code has closed a descriptor of its own, or has put another file in its place.
+protocol DescriptorOwner: AnyObject {
+  /// Under the loop's lock.
+  func hasLost(_ descriptor: LostDescriptor)
+}
+
+enum LostDescriptor {
+  /// There is a new epoll instance, with all members.
+  case epoll
+  /// There is a new eventfd. All sets have to watch it.
+  case wakeup
+  /// `take` reports it.
+  case other
+}
+
+/// A C callback, for `reportLosses`, whose object it gets.
+private func portSetHasLost(_ owner: UnsafeMutableRawPointer?, _ lost: rlc_lost) {
+  let object = Unmanaged<AnyObject>.fromOpaque(owner!).takeUnretainedValue()
+  guard let owner = object as? any DescriptorOwner else { return }
+  owner.hasLost(lost == RLC_LOST_EPOLL ? .epoll : lost == RLC_LOST_WAKEUP ? .wakeup : .other)
+}
+
 /// How a port wants to be registered.
 package struct PortRegistration {
   let fileDescriptor: Int32
@@ -167,7 +216,7 @@ package struct PortRegistration {
   /// An error, and nothing else: of a counter, a read that has failed.
   static let failed = UInt32(RLC_ERROR)
   /// How a readiness port reports.
-  static let edge = UInt8(RLC_EDGE)
+  package static let edge = UInt8(RLC_EDGE)
   static let oneShot = UInt8(RLC_ONE_SHOT)
   static let shared = UInt8(RLC_SHARED)
 }

@@ -16,7 +16,7 @@ enum StandIn {
 
   private static func isRefused(_ descriptor: Int32) throws(RunLoopError) -> Bool {
     var info = stat()
-    try RunLoopError.checkErrno(fstat(descriptor, &info), "fstat", DescriptorWords.isNotOpen(descriptor))
+    try RunLoopError.checkErrno(fstat(descriptor, &info), "fstat", DescriptorWords.state(descriptor, errno))
     if info.st_mode & S_IFMT == S_IFDIR {
       let detail = "\(DescriptorWords.kind(of: descriptor)), which cannot be read; see FileWatch"
       throw .system(EISDIR, detail)

@@ -1,17 +1,18 @@
+internal import CRunLoopCore
 internal import RunLoopLibc
 
 package enum StandardError {
-  /// A failure to write to standard error is ignored: there is nowhere to report it.
+  /// A failure to write to standard error is ignored: there is nowhere to report it. It sends no signal, so that no
+  /// line ends the process [RLK-DIAG-6].
   package static func write(_ text: String) {
     var text = text
-    text.withUTF8 { bytes in _ = RunLoopLibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+    text.withUTF8 { bytes in _ = rlc_descriptor_write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
   }
 
   /// A line with two numbers, also in a signal handler: it allocates nothing, and leaves errno as it is.
   package static func write(
     _ first: StaticString, _ number: Int32, _ second: StaticString, _ another: Int32, _ last: StaticString
   ) {
-    let kept = errno
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { room in
       var line = Line(room: room)
       line.append(first)
@@ -19,9 +20,8 @@ package enum StandardError {
       line.append(second)
       line.append(another)
       line.append(last)
-      _ = RunLoopLibc.write(STDERR_FILENO, room.baseAddress, line.count)
+      _ = rlc_descriptor_write(STDERR_FILENO, room.baseAddress, line.count)
     }
-    errno = kept
   }
 }
 

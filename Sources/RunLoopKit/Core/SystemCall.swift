@@ -1,3 +1,4 @@
+internal import CRunLoopCore
 internal import RunLoopLibc
 
 extension RunLoopError {
@@ -10,6 +11,19 @@ extension RunLoopError {
     guard status >= 0 else { throw .system(-status, call: name, detail()) }
     return status
   }
+
+  /// The same of a function of the core that makes several calls: it names the one that failed.
+  @inline(__always)
+  @discardableResult
+  package static func checkCore(
+    _ status: Int32, _ detail: @autoclosure () -> String? = nil
+  ) throws(RunLoopError) -> Int32 {
+    guard status >= 0 else { throw .system(-status, call: failedCall, detail()) }
+    return status
+  }
+
+  /// What the core's last function that makes several calls has failed in; nil if it refused by itself.
+  package static var failedCall: String? { rlc_failed_call().map { String(cString: $0) } }
 
   /// The answer of a libc function: -1 and `errno` if it failed.
   @discardableResult
@@ -33,30 +47,71 @@ extension RunLoopError {
     switch (call, code) {
     case ("inotify_add_watch", ENOSPC): "the user's watches are used up; raise fs.inotify.max_user_watches"
     case ("inotify_init1", EMFILE):
-      "the user's instances (fs.inotify.max_user_instances) or the process's descriptors (RLIMIT_NOFILE) are used up"
+      "the user's instances (fs.inotify.max_user_instances) or the process's descriptors "
+        + "(\(ResourceLimit.descriptors)) are used up"
     case ("epoll_ctl", ENOSPC): "the user's epoll watches are used up; raise fs.epoll.max_user_watches"
+    case ("pthread_create", EAGAIN):
+      "no more threads may be made (\(ResourceLimit.processes); kernel.threads-max, pids.max of the control group), or "
+        + "there is no memory for one"
+    case ("posix_spawnp", EAGAIN):
+      "no more processes may be made (\(ResourceLimit.processes); kernel.pid_max, pids.max of the control group)"
+    case ("sendmsg", ETOOMANYREFS):
+      "the user has sent more descriptors that were not received yet than one process may have "
+        + "(\(ResourceLimit.descriptors))"
     case ("epoll_wait", EBADF), ("epoll_wait", EINVAL):
-      "other code has closed the run loop's own descriptor (close, closefrom); no run can wait in this mode any more"
-    case (_, EMFILE): "this process has as many descriptors as it may; close some, or raise RLIMIT_NOFILE"
+      "other code has closed the run loop's own descriptor (close, closefrom), and no new one could be made"
+    case (_, EMFILE):
+      "this process has as many descriptors as it may; close some, or raise the limit (\(ResourceLimit.descriptors))"
     case (_, ENFILE): "the system has as many descriptors as it may; raise fs.file-max"
     default: nil
     }
+  }
+
+  /// Of a run's wait: `errno` is why no run can wait in the mode any more.
+  static func wait(_ errno: Int32) -> RunLoopError {
+    let isClosed = errno == EBADF || errno == EINVAL
+    return .system(
+      errno, call: "epoll_wait",
+      isClosed
+        ? "other code has closed the run loop's own descriptor (close, closefrom); no run can wait in this mode any more"
+        : nil)
+  }
+}
+
+/// The limits that errors name, with their values at the moment.
+private enum ResourceLimit {
+  // By number: each C library has a type of its own for the constants.
+  static var descriptors: String { "RLIMIT_NOFILE is \(words(7))" }
+  static var processes: String { "RLIMIT_NPROC is \(words(6))" }
+
+  private static func words(_ resource: Int) -> String {
+    var limit = rlimit()
+    _ = getrlimit(.init(resource), &limit)  // cannot fail: it is known
+    return limit.rlim_cur == rlim_t.max ? "unlimited" : "\(limit.rlim_cur)"
   }
 }
 
 /// Words about a descriptor, for errors.
 enum DescriptorWords {
+  private static func isAlwaysReady(_ descriptor: Int32) -> Bool {
+    var info = stat()
+    return fstat(descriptor, &info) == 0 && [S_IFREG, S_IFBLK, S_IFCHR].contains(info.st_mode & S_IFMT)
+  }
+
   /// As in `descriptor 7 (/etc/hostname) is a regular file`.
   static func kind(of descriptor: Int32) -> String {
     var info = stat()
-    guard fstat(descriptor, &info) == 0 else { return "descriptor \(descriptor) is not open" }
+    guard fstat(descriptor, &info) == 0 else { return "descriptor \(descriptor) is a file" }
     let kind =
       switch info.st_mode & S_IFMT {
       case S_IFREG: "a regular file"
       case S_IFDIR: "a folder"
       case S_IFBLK: "a block device"
       case S_IFCHR: "a device without a queue to wait for"
-      default: "of a kind that has nothing to wait for"
+      case S_IFIFO: "a pipe"
+      case S_IFSOCK: "a socket"
+      case S_IFLNK: "a symbolic link"
+      default: "an anonymous file"
       }
     return "descriptor \(descriptor)\(path(of: descriptor)) is \(kind)"
   }
@@ -66,20 +121,30 @@ enum DescriptorWords {
     "\(descriptor) is no descriptor; the call that returned it has failed"
   }
 
-  static func isNotOpen(_ descriptor: Int32) -> String {
-    "descriptor \(descriptor) is not open; it must stay open until its source has left its modes"
+  /// Of a number that a call has refused.
+  static func state(_ descriptor: Int32, _ error: Int32) -> String {
+    guard error == EBADF else { return "descriptor \(descriptor)" }
+    return "descriptor \(descriptor) is not open; it must stay open until its source has left its modes"
+  }
+
+  /// Of a member whose registration cannot be changed.
+  static func changed(_ descriptor: Int32, _ error: Int32) -> String {
+    guard error == EBADF else { return "descriptor \(descriptor)" }
+    return "descriptor \(descriptor) was closed, or is another file's by now; it must stay open until its source has "
+      + "left its modes"
   }
 
   /// What epoll has against watching it.
   static func refusal(_ descriptor: Int32, _ error: Int32, isCounter: Bool) -> String {
     switch error {
     case EPERM:
-      "\(kind(of: descriptor)), which epoll cannot watch; "
+      "\(kind(of: descriptor)), which epoll cannot watch"
         + (isCounter
-          ? "a PortSource takes an eventfd, a timerfd or a pipe"
-          : "pass unpollable: .alwaysReady")
-    case EBADF: isNotOpen(descriptor)
-    case EINVAL, ELOOP: "descriptor \(descriptor) is the loop's own, or watches it"
+          ? "; a PortSource takes an eventfd, a timerfd or a pipe"
+          : isAlwaysReady(descriptor) ? "; pass unpollable: .alwaysReady" : "")
+    case EBADF: state(descriptor, error)
+    case EINVAL: "descriptor \(descriptor) is the loop's own"
+    case ELOOP: "descriptor \(descriptor) watches the loop's own, or more epoll instances than may watch each other"
     default: "descriptor \(descriptor)"
     }
   }

@@ -24,7 +24,7 @@ struct WakeWord: ~Copyable {
   func make() throws(RunLoopError) -> Int32 {
     if let pointer { return rlc_wakeup_port_fd(pointer) }
     var made: OpaquePointer?
-    try RunLoopError.check(rlc_wakeup_port_create(kernel.table, &made), "eventfd")
+    try RunLoopError.checkCore(rlc_wakeup_port_create(kernel.table, &made))
     // A create function that returns 0 has set it.
     port.store(UnsafeRawPointer(made!), ordering: .releasing)
     return rlc_wakeup_port_fd(made)
@@ -38,22 +38,34 @@ struct WakeWord: ~Copyable {
   /// Posts a kick: the loop makes a pass, and no enclosing run receives the kick as a wake.
   func kick() { if let pointer { check(rlc_wakeup_port_kick(pointer)) } }
 
-  /// Ignores a loop that has ended, or that belongs to the parent process. Any other failure is that of the write,
-  /// which would fail again: other code has closed the eventfd. The word has changed nevertheless, and the loop sees
-  /// that in its next pass; until then it sleeps.
+  /// Ignores a loop that has ended, or that belongs to the parent process. Anything else is a failure of the write:
+  /// other code has closed the eventfd. A new one has woken the loop (2); if there is none, the loop sees the changed
+  /// word in its next pass, and sleeps until then.
   @inline(__always)
   private func check(_ status: Int32) {
-    if status < 0 && status != -ESHUTDOWN && status != -ECHILD { tellOnce(status) }
+    if UInt32(bitPattern: status) > 1 && status != -ESHUTDOWN && status != -ECHILD { tellOnce(isWoken: status > 0) }
   }
 
   /// The waker may be a signal handler.
   @inline(never)
-  private func tellOnce(_ status: Int32) {
+  private func tellOnce(isWoken: Bool) {
     guard !isTold.exchange(true, ordering: .relaxed) else { return }
+    var error: Int32 = 0
+    let lost = rlc_kit_lost_write(pointer, &error)
     StandardError.write(
-      "RunLoopKit: a sleeping loop could not be woken: write(", fileDescriptor ?? -1,
-      ") of the loop's eventfd: errno ", -status, "; it was closed (reported once)\n")
+      "RunLoopKit: other code has closed or replaced a run loop's descriptor: write(", lost,
+      ") of the loop's eventfd: errno ", error,
+      isWoken ? "; a new one has woken the loop (reported once)\n" : "; the loop may sleep on (reported once)\n")
   }
+
+  /// Watches the eventfd, which exists, as a hint: a new one in place of a lost one. Under the loop's lock.
+  func watch(in set: PortSet) throws(RunLoopError) { try set.watchWakeup(pointer!) }
+
+  /// There is a new eventfd, which the sets do not watch yet. [loop]
+  func takeRenewal() -> Bool { rlc_kit_take_renewal(pointer) }
+
+  /// A set has found the eventfd lost: all are to watch a new one before the next sleep. [loop]
+  func demandRenewal() { if let pointer { rlc_kit_demand_renewal(pointer) } }
 
   /// Spins for a while before `beginWait`; true if something was posted. [loop]
   func spin(_ spin: inout Spin, until deadline: UInt64) -> Bool {
@@ -62,6 +74,9 @@ struct WakeWord: ~Copyable {
 
   /// RUNNING -> ASLEEP; false if something was posted. [loop]
   func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
+
+  /// The same for a sleep in a set; false also if `takeRenewal` is true. [loop]
+  func beginWait(in set: PortSet) -> Bool { set.beginWait(pointer!) }
 
   /// Ends a wait, or drops wakes that came while none was accepted. What their senders published before is visible
   /// afterwards. [loop]

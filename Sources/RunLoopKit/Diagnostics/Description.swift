@@ -80,7 +80,7 @@ private struct LoopSnapshot {
     var text = "  mode \(mode.name)\(mode.isCommon ? " (common)" : "") {\n"
     text += "    port set: \(mode.portSet.map { "descriptor \($0)" } ?? "none yet"), timer port: \(mode.timerPort)\n"
     if mode.waitFailure != 0 {
-      text += "    its waits fail: \(RunLoopError.system(mode.waitFailure, call: "epoll_wait"))\n"
+      text += "    its waits fail: \(RunLoopError.wait(mode.waitFailure))\n"
     }
     for port in mode.otherTimerPorts { text += "    \(port)\n" }
     text += "    kept by: \(mode.keepers.isEmpty ? "nothing, it is finished" : mode.keepers.joined(separator: ", "))\n"
@@ -109,9 +109,9 @@ extension LoopSnapshot.Mode {
     waitFailure = mode.ports.waitFailure
     let clocks = mode.timers.clocks
     let own = clocks.first { $0.clock == .suspending }
-    timerPort = Self.describe(own?.port, now)
+    timerPort = Self.describe(own, now)
     otherTimerPorts = clocks.filter { $0.clock != .suspending }.map {
-      "timer port of the \($0.clock) clock: \(Self.describe($0.port, loop.kernel.now($0.clock)))"
+      "timer port of the \($0.clock) clock: \(Self.describe($0, loop.kernel.now($0.clock)))"
     }
     sources = mode.sources.row.map(\.source)
     ports = mode.ports.members + mode.messages.members
@@ -141,8 +141,9 @@ extension LoopSnapshot.Mode {
     return loop.isKeptByMainQueue(mode) ? all + ["the main queue"] : all
   }
 
-  private static func describe(_ port: TimerPort?, _ now: UInt64) -> String {
-    guard let port else { return "none" }
+  private static func describe(_ clock: ClockTimers?, _ now: UInt64) -> String {
+    guard let clock else { return "none" }
+    guard let port = clock.portState else { return "none yet" }
     let armed = port.armed == Time.forever ? "not armed" : "armed for \(LoopSnapshot.distance(port.armed, now))"
     return "descriptor \(port.fileDescriptor), \(armed)"
   }

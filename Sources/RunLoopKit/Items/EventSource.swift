@@ -37,13 +37,13 @@ extension RunLoop {
 
     package init(
       _ owned: OwnedDescriptor, kind: Kind = .eventSource, interest: UInt32 = PortRegistration.readable,
-      limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?
+      limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?, reader: SharedReader? = nil
     ) throws(RunLoopError) {
       try Self.check(owned.fileDescriptor)
       super.init(
         kind, fileDescriptor: owned.fileDescriptor, interest: interest, order: order,
         context: nil, onlyHost: onlyHost,
-        descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }))
+        descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }, reader: reader))
       service = self as? any EventService
     }
 

@@ -10,9 +10,15 @@ final class ItemDescriptors: Sendable {
   let standIn: OwnedDescriptor?
   /// How often it may be called.
   let limiter: RunLoop.RateLimiter?
+  /// Is in its modes with it.
+  let reader: SharedReader?
 
-  init(owned: OwnedDescriptor? = nil, standIn: OwnedDescriptor? = nil, limiter: RunLoop.RateLimiter? = nil) {
+  init(
+    owned: OwnedDescriptor? = nil, standIn: OwnedDescriptor? = nil, limiter: RunLoop.RateLimiter? = nil,
+    reader: SharedReader? = nil
+  ) {
     self.owned = owned
+    self.reader = reader
     heldOwned = owned.map { Unmanaged.passUnretained($0) }
     self.standIn = standIn
     self.limiter = limiter

@@ -34,7 +34,7 @@ extension RunLoop {
 
     final func checkOpen() throws(RunLoopError) {
       try RunLoopError.checkErrno(
-        fcntl(descriptor, F_GETFD), "fcntl", DescriptorWords.isNotOpen(descriptor))
+        fcntl(descriptor, F_GETFD), "fcntl", DescriptorWords.state(descriptor, errno))
     }
 
     @inline(__always)

@@ -78,8 +78,8 @@ extension RunLoop {
     ///   - tolerance: As for a timer on the suspending clock.
     ///   - order: Ignored.
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
-    /// - Note: A mode's first timer on a clock takes one more descriptor; `add(_:to:)` throws if there is none
-    ///   [RLK-CLOCK-2].
+    /// - Note: A mode's first timer on a clock takes one more descriptor [RLK-CLOCK-2]. Without one the timer fires in
+    ///   time, but each sleep ends after a second at the latest, to look at the clock.
     /// - SeeAlso: `timerfd_create(2)`, CLOCK_BOOTTIME.
     public convenience init(
       continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
@@ -97,7 +97,8 @@ extension RunLoop {
     ///   - tolerance: As for a timer on the suspending clock.
     ///   - order: Ignored.
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
-    /// - Note: A mode's first timer on a clock takes one more descriptor; `add(_:to:)` throws if there is none.
+    /// - Note: A mode's first timer on a clock takes one more descriptor. Without one the loop looks at the clock once
+    ///   a second while it sleeps, so that it notices within a second that the clock was set.
     /// - SeeAlso: `timerfd_create(2)`, CLOCK_REALTIME.
     public convenience init(
       wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,

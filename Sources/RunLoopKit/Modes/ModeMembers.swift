@@ -6,7 +6,13 @@ extension ModePointer {
     _ item: RunLoop.Item, _ equals: EqualSources = .none, on loop: RunLoop
   ) throws(RunLoopError) -> Bool {
     if member(equalTo: item, equals) != nil { return false }
-    let token = try item.link(to: loop, self) { () throws(RunLoopError) in try register(item, on: loop) }
+    let token: UInt64?
+    do throws(RunLoopError) {
+      token = try item.link(to: loop, self) { () throws(RunLoopError) in try register(item, on: loop) }
+    } catch {
+      if !counts.needDescriptors { loop.mayHaveIdled(self) }
+      throw error
+    }
     guard token != nil else { return false }
     if item.isBackground { counts.insertInBackground(item) }
     return true
@@ -73,6 +79,7 @@ extension ModePointer {
       try port.checkOpen()  // or the set's own descriptors could get its number
       try makePortSet(on: loop)
     }
+    if !counts.hasWatched { giveTimersTheirPlace(on: loop) }
     // It is there, or was made above.
     let token = try ports.set!.insert(port.registration, port)
     if port.kind == .connection { counts.addConnection(1) } else { counts.addDescriptor(1) }
@@ -86,7 +93,7 @@ extension ModePointer {
   ) throws(RunLoopError) -> UInt64 {
     if let owned = descriptors.owned, !owned.hold() { return 0 }  // invalidated by another thread meanwhile
     do throws(RunLoopError) {
-      let token = try register(port, on: loop)
+      let token = try register(port, with: descriptors.reader, on: loop)
       if let owned = descriptors.owned { believe(port, owned, token: token) }
       // Without that timer it is served here, and paused afterwards.
       if let timer = descriptors.limiter?.rest(in: loop.serial), timer.isValid, (try? insert(timer, on: loop)) == true {
@@ -95,6 +102,20 @@ extension ModePointer {
       return token
     } catch {
       descriptors.owned?.release()
+      throw error
+    }
+  }
+
+  @inline(__always)
+  private func register(
+    _ port: RunLoop.DescriptorItem, with reader: SharedReader?, on loop: RunLoop
+  ) throws(RunLoopError) -> UInt64 {
+    guard let reader else { return try register(port, on: loop) }
+    try enter(reader, on: loop)
+    do throws(RunLoopError) {
+      return try register(port, on: loop)
+    } catch {
+      leave(reader, on: loop)
       throw error
     }
   }
@@ -140,14 +161,18 @@ extension ModePointer {
       counts.addTimer(-1)
       armTimers(on: loop)
     case .port: unregister(unsafeDowncast(item, to: RunLoop.Port.self))
-    case .source: if sources.remove(unsafeDowncast(item, to: RunLoop.Source.self)) { counts.addSource(-1) }
-    case .observer: observers.remove(unsafeDowncast(item, to: RunLoop.Observer.self))
+    case .source:
+      if sources.remove(unsafeDowncast(item, to: RunLoop.Source.self)) { counts.addSource(-1) }
+      return
+    case .observer: return observers.remove(unsafeDowncast(item, to: RunLoop.Observer.self))
     }
+    if !counts.needDescriptors { loop.mayHaveIdled(self) }
   }
 
   @inline(never)
   private func unregister(_ descriptors: ItemDescriptors, on loop: RunLoop) {
     descriptors.owned?.release()
+    if let reader = descriptors.reader { leave(reader, on: loop) }
     if let timer = descriptors.limiter?.rest(in: loop.serial) { leave(timer, on: loop) }
   }
 

@@ -19,35 +19,41 @@ struct ModePorts: ~Copyable {
     self.set?.members.map { unsafeDowncast($0, to: RunLoop.DescriptorItem.self) } ?? []
   }
 
+  /// The members have left.
   mutating func destroy() {
     set?.destroy()
     set = nil
+    unwatched = nil
+    waitFailure = 0
+    mainQueueToken.store(0, ordering: .releasing)
   }
 
   deinit { set?.destroy() }
 }
 
-// MARK: The set. Descriptors are made when an item is added, so that arming cannot fail. Under the lock
+// MARK: The set. Under the lock
 
 extension ModePointer {
   /// The port set is made and knows all of the mode's descriptors that its members need, but the main queue's.
   @inline(__always)
-  var hasHints: Bool { ports.set != nil && !timers.needsHint }
+  var hasHints: Bool { ports.set != nil }
 
+  /// Made when a descriptor or a port is added, or when a run or a host needs it. The first descriptor finds timerfds
+  /// that are armed: from here on an expiry has its place among the ready ports.
   func makePortSet(on loop: RunLoop) throws(RunLoopError) {
     if ports.set == nil {
-      let wakeup = try loop.makeWakeup()
+      _ = try loop.makeWakeup()
       let set = try PortSet(loop.kernel)
+      set.reportLosses(to: loop)
       do throws(RunLoopError) {
-        try set.insertHint(.wakeup, fileDescriptor: wakeup)
+        try loop.watchWakeup(in: set)
       } catch {
         set.destroy()
         throw error
       }
       ports.set = set
+      timers.enterPorts(set, on: loop)
     }
-    // Made above.
-    if timers.needsHint { try timers.enter(ports.set!) }
     try insertMainQueueHint(on: loop)
   }
 
@@ -56,7 +62,7 @@ extension ModePointer {
 
   func insertMainQueueHint(on loop: RunLoop) throws(RunLoopError) {
     guard loop.isMain, isCommon, ports.mainQueueToken.load(ordering: .relaxed) == 0, let set = ports.set,
-      let descriptor = MainQueuePort.fileDescriptor
+      let descriptor = try MainQueuePort.fileDescriptor()
     else { return }
     let token = try set.insertHint(.mainQueue, fileDescriptor: descriptor)
     ports.mainQueueToken.store(token, ordering: .releasing)
@@ -65,8 +71,36 @@ extension ModePointer {
   /// Wants the mode's timerfds to expire for its first timers.
   @inline(__always)
   func armTimers(on loop: RunLoop) {
-    if !timers.arm() { noteLostTimerDescriptor(on: loop) }
-    if ports.unwatched != nil { armRetry() }
+    if !timers.isArmed() { armTimersAnew(on: loop) }
+    if ports.unwatched != nil { armRetry(on: loop) }
+  }
+
+  /// An expiry is wanted for its place among the ready ports (rule 10), also while the mode does not run; without
+  /// descriptors, to end the wait. So a mode without descriptors is armed while it runs or has a host, and a date that
+  /// has come needs no expiry there.
+  @inline(never)
+  func armTimersAnew(on loop: RunLoop) {
+    timers.endRest()
+    let hasPlace = counts.hasWatched
+    guard hasPlace || loop.runs(in: self), let set = ports.set else { return }
+    let isCurrent = loop.isCurrent
+    let sparesPast = !hasPlace && isCurrent && !isHosted
+    let isArmed = timers.arm(in: set, sparesPast: sparesPast, loop.kernel)
+    if !isArmed, !isCurrent { loop.kick() }  // its sleep may last beyond a new date
+  }
+
+  /// The mode is about to get its first descriptor: an expiry is wanted, for its place before that, also of a date that
+  /// has come.
+  @inline(never)
+  func giveTimersTheirPlace(on loop: RunLoop) {
+    guard let set = ports.set, !timers.isArmed() else { return }
+    if !timers.arm(in: set, sparesPast: false, loop.kernel), !loop.isCurrent { loop.kick() }
+  }
+
+  /// For a run whose waits have no end of their own: a timerfd that other code has closed is made again.
+  @inline(never)
+  func verifyTimers(on loop: RunLoop) {
+    if counts.timers > 0, let set = ports.set { timers.verifyPorts(in: set) }
   }
 
   /// The same, for a wait that may begin.
@@ -74,9 +108,9 @@ extension ModePointer {
   func ensureTimersAreArmed(on loop: RunLoop) { if !timers.isAtRest { armTimers(on: loop) } }
 
   @inline(never)
-  private func armRetry() {
+  private func armRetry(on loop: RunLoop) {
     timers.endRest()
-    _ = hasArmedRetry  // `prepareToWait`, to whom it matters, asks again
+    _ = hasArmedRetry(on: loop)  // `prepareToWait`, to whom it matters, asks again
   }
 
   /// Out of the wait, or back.
@@ -104,7 +138,8 @@ extension RunLoop.DescriptorItem {
     withLinks { links in
       for link in links where link.host === loop {
         do throws(RunLoopError) {
-          try link.mode?.ports.set?.setInterest(registration.interest, token: link.token, isServed: isServed)
+          try link.mode?.ports.set?.setInterest(
+            registration.interest, token: link.token, of: registration.fileDescriptor, isServed: isServed)
         } catch {
           failure = error
           if link.mode?.ports.set?.hasUnwatched == true { loop.kick() }  // others on the number
@@ -172,8 +207,10 @@ extension ModePointer {
   @inline(never)
   private func noteLost(_ hint: PortSet.Hint, on loop: RunLoop) {
     switch hint {
-    case .timer, .continuousTimer, .wallTimer: noteLostTimerDescriptor(on: loop)
-    case .wakeup: StandardError.write("RunLoopKit: a sleeping loop cannot be woken any more: its eventfd was closed\n")
+    case .timer, .continuousTimer, .wallTimer:
+      timers.lose(hint, in: ports.set!)  // which has told of it
+      armTimers(on: loop)
+    case .wakeup: loop.demandWakeupRenewal()
     case .mainQueue:
       loop.mainQueueIsLost()
       StandardError.write("RunLoopKit: the main queue does not wake the loop any more: its eventfd was closed\n")
@@ -193,8 +230,6 @@ struct Unwatched {
   private static let longestPause: UInt64 = 1_000_000_000
   /// When the loop's own thread tries again; at once while a member has not received the error.
   fileprivate var retryAt = Time.forever
-  /// Other code has closed a timerfd: the timers' dates limit the wait instead.
-  fileprivate var hasLostTimerDescriptor = false
 
   fileprivate mutating func append(_ item: RunLoop.Item?) {
     if let item, item.kind == .descriptorSource { unreported.append(Unmanaged.passUnretained(item)) }
@@ -225,37 +260,17 @@ extension ModePointer {
   @inline(__always)
   func forgetUnwatched(_ item: RunLoop.Item) { if ports.unwatched != nil { ports.unwatched!.forget(item) } }
 
-  /// A timerfd could not be armed.
-  @inline(never)
-  private func noteLostTimerDescriptor(on loop: RunLoop) {
-    var unwatched = ports.unwatched ?? Unwatched()
-    guard !unwatched.hasLostTimerDescriptor else {
-      if !loop.isCurrent { loop.kick() }  // its sleep has a limit that may be later than the new date
-      return
-    }
-    unwatched.hasLostTimerDescriptor = true
-    ports.unwatched = unwatched
-    timers.endRest()
-    loop.kick()
+  /// When a wait has to end by itself: for a retry, or for timers whose timerfd will not end it. Never if epoll tells
+  /// of all.
+  func waitLimit(on loop: RunLoop) -> UInt64 {
+    min(ports.unwatched?.retryAt ?? Time.forever, timers.isAtRest ? Time.forever : timers.carriedDate(loop.kernel))
   }
 
-  /// Until when a wait may last; never if epoll watches all members.
-  @inline(__always)
-  var waitLimit: UInt64 { ports.unwatched == nil ? Time.forever : unwatchedLimit }
-
-  @inline(never)
-  private var unwatchedLimit: UInt64 {
-    let unwatched = ports.unwatched!
-    guard unwatched.hasLostTimerDescriptor else { return unwatched.retryAt }
-    return min(unwatched.retryAt, timers.wakeAt)
-  }
-
-  /// Arms the mode's timerfd, so that it ends the sleep of a host when an error is to be delivered or a registration to
-  /// be tried again. False if it cannot: the host must not sleep.
-  var hasArmedRetry: Bool {
-    guard let unwatched = ports.unwatched else { return true }
-    if unwatched.hasLostTimerDescriptor { return unwatchedLimit == Time.forever }
-    return unwatched.retryAt == Time.forever || timers.want(unwatched.retryAt)
+  /// Arms the mode's timerfd, so that it ends the sleep of a host when an error is to be delivered, a registration is
+  /// to be tried again, or a timer is due whose clock has no timerfd. False if it cannot: the host must not sleep.
+  func hasArmedRetry(on loop: RunLoop) -> Bool {
+    let limit = waitLimit(on: loop)
+    return limit == Time.forever || timers.want(limit)
   }
 
   /// Delivers the error to the next member, or tries again if it is time to. Only for a mode that has `unwatched`.
@@ -268,8 +283,6 @@ extension ModePointer {
     guard ports.unwatched!.retryAt <= now else { return nil }
     if !ports.set!.retry() {
       ports.unwatched!.hasFailedAgain(now: now)
-    } else if ports.unwatched!.hasLostTimerDescriptor {
-      ports.unwatched!.retryAt = Time.forever
     } else {
       ports.unwatched = nil
     }

@@ -9,8 +9,14 @@ private struct ModeHead: ~Copyable {
   var isCommon: Bool
   /// The common modes' pseudo mode, which exists once a block was queued for it, and in which nothing runs.
   let isPseudoMode: Bool
+  /// A host has its descriptor, for good.
+  var isHosted = false
+  /// Of it on the stack of the loop's thread.
+  var runCount: UInt32 = 0
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount = 0
+  /// The next in the loop's list (`IdleModes`).
+  var olderIdle: ModePointer?
 
   init(name: RunLoop.Mode, isCommon: Bool) {
     self.name = name
@@ -94,6 +100,22 @@ extension ModePointer {
     nonmutating set { head.isCommon = newValue }
   }
 
+  var isHosted: Bool {
+    get { head.isHosted }
+    nonmutating set { head.isHosted = newValue }
+  }
+
+  @inline(__always)
+  var runCount: UInt32 {
+    get { head.runCount }
+    nonmutating set { head.runCount = newValue }
+  }
+
+  var olderIdle: ModePointer? {
+    get { head.olderIdle }
+    nonmutating set { head.olderIdle = newValue }
+  }
+
   /// Its name by the string that was used last: then the characters need no look.
   @inline(__always)
   func isKnown(as name: RunLoop.Mode) -> Bool { head.lastName.isIdentical(to: name) }
@@ -143,6 +165,10 @@ protocol ModeHost: PortHost {
   func kick()
   /// The descriptor that wakes it, made with its first port set. Under the lock.
   func makeWakeup() throws(RunLoopError) -> Int32
+  /// As a hint; a new one in place of one that other code has closed. Under the lock.
+  func watchWakeup(in set: PortSet) throws(RunLoopError)
+  /// Other code has closed it: all sets are to watch a new one before the next sleep. Under the lock. [loop]
+  func demandWakeupRenewal()
   /// Under the lock.
   func runs(in mode: ModePointer) -> Bool
   /// Of timers that are added without one, in nanoseconds. Under the lock.
@@ -153,6 +179,8 @@ protocol ModeHost: PortHost {
   func mainQueueIsLost()
   /// The edge of the main queue's descriptor has been taken from a set. [loop]
   func mainQueueCame()
+  /// The mode has no members that need its descriptors. Under the lock.
+  func mayHaveIdled(_ mode: ModePointer)
   /// A source that may equal another one (rule 28) has entered. Under the lock.
   func identityCame()
 }
@@ -161,7 +189,8 @@ protocol ModeHost: PortHost {
 struct ModeCounts: ~Copyable {
   /// All but timers, sources and observers.
   private(set) var ports = 0
-  /// Those of them that bring other processes' messages to its ports, which alone keep it from being empty.
+  private(set) var timers = 0
+  /// Those of them that bring something to others of its members, which alone keep it from being empty.
   private(set) var connections = 0
   /// Members that do not keep it from being finished.
   private(set) var background = BackgroundMembers()
@@ -169,6 +198,10 @@ struct ModeCounts: ~Copyable {
   private let watched = Atomic<Int>(0)
   /// What there is to run for: without connections and those in the background. Read without the lock; never too large.
   private let keeping = Atomic<Int>(0)
+
+  /// There are members of kinds that need the mode's descriptors, or may need them when they are armed.
+  @inline(__always)
+  var needDescriptors: Bool { ports | timers != 0 }
 
   /// The kernel may report an event of a member other than a timer.
   @inline(__always)
@@ -182,7 +215,10 @@ struct ModeCounts: ~Copyable {
 
   /// One more, or one less: 1 or -1.
   @inline(__always)
-  func addTimer(_ change: Int) { add(watched: 0, keeping: change) }
+  mutating func addTimer(_ change: Int) {
+    timers += change
+    add(watched: 0, keeping: change)
+  }
 
   @inline(__always)
   func addSource(_ change: Int) { add(watched: 0, keeping: change) }

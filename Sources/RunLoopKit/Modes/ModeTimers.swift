@@ -15,11 +15,11 @@ struct ModeTimers: ~Copyable {
   /// known, or untrue. Read without the lock: a pass that finds nothing due leaves the heaps alone.
   private let restUntil = Atomic<UInt64>(Time.forever)
 
-  /// The timer's token. The heap and the timerfd of its clock are made with the first; `set`, if there is one, watches
-  /// the latter.
+  /// The timer's token. The heap of its clock is made with the first one, and the timerfd if there is a descriptor for
+  /// it.
   @inline(__always)
   mutating func insert(_ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
-    if let first, first.serves(timer.clock, set) { return try first.heap.insert(timer) }
+    if let first, first.isOn(timer.clock) { return try first.heap.insert(timer) }
     return try insertBesides(timer, heardBy: set, on: loop)
   }
 
@@ -28,38 +28,40 @@ struct ModeTimers: ~Copyable {
   private mutating func insertBesides(
     _ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop
   ) throws(RunLoopError) -> UInt64 {
-    try make(timer.clock, heardBy: set, on: loop)
+    try makeHeap(of: timer.clock, on: loop)
+    // Without one the waits carry the date.
+    try? makePort(timer.clock, in: set, on: loop)
     // Made in the line above.
     return try heap(of: timer.clock)!.insert(timer)
   }
 
   @inline(__always)
   mutating func remove(_ timer: RunLoop.Timer, token: UInt64) {
-    // Made when the timer was inserted; it lasts as long as the mode.
+    // Made when the timer was inserted; it lasts as long as the mode has timers.
     heap(of: timer.clock)!.remove(timer, token: token)
   }
 
-  /// The heap and the timerfd of a clock; nothing if they are there.
-  @inline(never)
-  mutating func make(_ clock: RunLoop.TimerClock, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) {
-    var isMade = false
+  private mutating func makeHeap(of clock: RunLoop.TimerClock, on loop: RunLoop) throws(RunLoopError) {
+    if heap(of: clock) == nil { insert(try ClockTimers(clock, loop.kernel)) }
+  }
+
+  /// The timerfd of a clock, which the set watches, if there is one; nothing if both are so.
+  mutating func makePort(_ clock: RunLoop.TimerClock, in set: PortSet?, on loop: RunLoop) throws(RunLoopError) {
+    try makeHeap(of: clock, on: loop)
     var failure: RunLoopError?
     forEach { made in
       guard made.clock == clock else { return }
-      isMade = true
-      do throws(RunLoopError) { try made.enter(set) } catch { failure = error }
+      do throws(RunLoopError) { try made.makePort(in: set, loop.kernel) } catch { failure = error }
     }
     if let failure { throw failure }
-    guard !isMade else { return }
-    var made = try ClockTimers(clock, loop.kernel)
-    do throws(RunLoopError) {
-      try made.enter(set)
-    } catch {
-      made.destroy()
-      throw error
-    }
-    insert(made)
   }
+
+  /// The set has been made: it watches those that there are. One that it refuses is tried again when it is armed.
+  mutating func enterPorts(_ set: PortSet, on loop: RunLoop) {
+    forEach { if $0.hasPort, $0.heap.count > 0 { try? $0.makePort(in: set, loop.kernel) } }
+  }
+
+  var hasPorts: Bool { clocks.contains { $0.hasPort } }
 
   private mutating func insert(_ made: ClockTimers) {
     guard let first else { return self.first = made }
@@ -71,24 +73,6 @@ struct ModeTimers: ~Copyable {
       row.insert(made, at: row.firstIndex { made.clock.place < $0.clock.place } ?? row.endIndex)
     }
     others = row
-  }
-
-  /// A timerfd that a set does not watch yet. One that has lost its timers before it entered a set is not asked for.
-  @inline(__always)
-  var needsHint: Bool {
-    mutating get {
-      guard let first else { return false }
-      return first.needsHint || (others != nil && hasOther { $0.needsHint })
-    }
-  }
-
-  mutating func enter(_ set: PortSet) throws(RunLoopError) {
-    var failure: RunLoopError?
-    forEach { clock in
-      guard clock.needsHint else { return }
-      do throws(RunLoopError) { try clock.enter(set) } catch { failure = error }
-    }
-    if let failure { throw failure }
   }
 
   mutating func destroy() {
@@ -145,7 +129,11 @@ struct ModeTimers: ~Copyable {
 
   /// A look at the heaps, and at what epoll does not watch, would find nothing to do.
   @inline(__always)
-  var isAtRest: Bool { restUntil.load(ordering: .acquiring) != 0 }
+  var isAtRest: Bool { restEnd != 0 }
+
+  /// Until when, on the suspending clock; 0: it does not rest.
+  @inline(__always)
+  var restEnd: UInt64 { restUntil.load(ordering: .acquiring) }
 
   /// False if none has to fire now; one reading of the clock at most.
   @inline(__always)
@@ -184,40 +172,74 @@ struct ModeTimers: ~Copyable {
     heap(of: timer.clock)?.isArmed(token: token) != false
   }
 
-  /// Wants the timerfds to expire for their clocks' first timers. At once, also during a callout and while the loop
-  /// does not run: an expiry's place among the ready ports is the moment at which it comes (rule 10). False if one
-  /// cannot be armed.
+  /// True if the timerfds expire for their clocks' first timers as it is, and a pass may rest until then.
   @inline(__always)
-  mutating func arm() -> Bool {
+  mutating func isArmed() -> Bool {
     guard let first else {
       restUntil.store(Time.forever, ordering: .releasing)
       return true
     }
-    let armed = first.arm()
-    if others != nil { return armOthers() && armed != nil }
-    restUntil.store(first.isOn(.suspending) ? armed ?? 0 : 0, ordering: .releasing)
-    return armed != nil
+    guard others == nil, let date = first.armedDate else { return false }
+    restUntil.store(first.isOn(.suspending) ? date : 0, ordering: .releasing)
+    return true
   }
 
+  /// Wants the timerfds to expire for their clocks' first timers, and makes those that there are not. At once, also
+  /// during a callout: an expiry's place among the ready ports is the moment at which it comes (rule 10). False if one
+  /// cannot be armed: then the waits carry its date.
+  /// - Parameter sparesPast: A date that has come is left to the pass.
   @inline(never)
-  private mutating func armOthers() -> Bool {
+  mutating func arm(in set: PortSet, sparesPast: Bool, _ kernel: Kernel?) -> Bool {
     endRest()
-    return others!.reduce(true) { $1.arm() != nil && $0 }
+    var isArmed = true
+    var rest: UInt64 = 0
+    forEach { clock in
+      let date = clock.arm(in: set, sparesPast: sparesPast, kernel)
+      if date == nil { isArmed = false }
+      rest = date ?? 0
+    }
+    if others == nil, first?.isOn(.suspending) == true { restUntil.store(rest, ordering: .releasing) }
+    return isArmed
   }
 
-  /// Wants an expiry at that date besides those of timers. False if there will be none.
+  /// Other code may have closed the timerfds: one that is gone is made again when it is armed next. One system call for
+  /// each that is armed.
+  @inline(never)
+  mutating func verifyPorts(in set: PortSet) {
+    endRest()
+    forEach { $0.verifyPort(in: set) }
+  }
+
+  /// Epoll has lost a timerfd.
+  mutating func lose(_ hint: PortSet.Hint, in set: PortSet) {
+    endRest()
+    forEach { if $0.hint == hint { $0.losePort(from: set) } }
+  }
+
+  /// Wants an expiry at that date, on the suspending clock, besides those of timers. False if there will be none.
   mutating func want(_ date: UInt64) -> Bool {
     guard let first, first.clock == .suspending else { return false }
     endRest()
-    return first.port.want(date)
+    return first.want(date)
+  }
+
+  /// When a wait has to end by itself, for timers whose timerfd will not end it: on the suspending clock.
+  mutating func carriedDate(_ kernel: Kernel?) -> UInt64 {
+    var date = Time.forever
+    forEach { if $0.armedDate == nil { date = min(date, $0.carriedDate(now: kernel.now(), kernel)) } }
+    return date
   }
 
   /// When the first of them must fire, on the suspending clock as the clocks stand now.
   var wakeAt: UInt64 {
-    guard let first else { return Time.forever }
-    if others == nil && first.clock == .suspending { return first.heap.wakeAt }
-    let now = Kernel.now()
-    return clocks.map { $0.onSuspendingClock($0.heap.wakeAt, now, .current) }.min() ?? Time.forever
+    mutating get {
+      guard let first else { return Time.forever }
+      if others == nil && first.clock == .suspending { return first.heap.wakeAt }
+      let now = Kernel.now()
+      var date = Time.forever
+      forEach { date = min(date, $0.onSuspendingClock($0.heap.wakeAt, now, .current)) }
+      return date
+    }
   }
 
   // MARK: Expiries
@@ -255,8 +277,8 @@ struct ModeTimers: ~Copyable {
 
   /// A timerfd's event was taken from the set; also that of a wall clock which was set.
   func noteExpiry(_ hint: PortSet.Hint) {
-    if let first, first.hint == hint { return first.port.noteExpiry() }
-    others?.first { $0.hint == hint }?.port.noteExpiry()
+    if let first, first.hint == hint { return first.noteExpiry() }
+    others?.first { $0.hint == hint }?.noteExpiry()
   }
 
   /// Takes what is due out of the heaps, of the mode that this is of: at `now`, in the order of the moments at which it
@@ -267,9 +289,11 @@ struct ModeTimers: ~Copyable {
     let base = collected.count
     collected.append(dueIn: first.heap, of: mode, now: first.clock == .suspending ? now : Kernel.now(first.clock))
     if others != nil { collectOthers(of: mode, behind: base, into: &collected) }
-    // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once. One that cannot
-    // be armed has been noted when its timers were.
-    if collected.count - base > 1 { first.port.want(first.clock == .suspending ? now : Kernel.now(first.clock)) }
+    // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once. Without ports,
+    // or if it cannot be armed, the nested run asks the clock.
+    if collected.count - base > 1, mode.counts.hasWatched {
+      _ = first.want(first.clock == .suspending ? now : Kernel.now(first.clock))
+    }
   }
 
   @inline(never)

@@ -7,7 +7,8 @@ extension RunLoop {
   /// pass makes the call, that is in the next pass.
   /// - Parameters:
   ///   - delay: From now; zero or less: as soon as the loop fires timers [RLK-VALUE-2].
-  ///   - tolerance: How much later the block may run, so that wakes can be shared.
+  ///   - tolerance: How much later the block may run, so that wakes can be shared. Zero: the loop's
+  ///     `defaultTimerTolerance`.
   ///   - mode: `.common` stands for all common modes.
   ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
   ///   - key: Distinguishes the performs of one target.
@@ -17,8 +18,8 @@ extension RunLoop {
   ///     invalidated, or removed and released, or the loop has ended [RLK-DROP-2]. Called on the thread that does that,
   ///     with no lock held; not if this call throws, nor in a child of fork(2).
   /// - Returns: A handle that can cancel the block. The block does not need it.
-  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a
-  ///   mode. The block will not run then [RLK-DELAY-8].
+  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if there is no memory for the timer in one of the
+  ///   modes. The block will not run then [RLK-DELAY-8].
   /// - Thread: Any; a sleeping loop is woken for an earlier date [RLK-DELAY-7].
   /// - Blocks: No.
   /// - Complexity: O(modes * log timers).

@@ -10,6 +10,9 @@ extension RunLoop.Message {
   public final class Descriptor: Sendable, CustomStringConvertible {
     /// -1: taken, or sent.
     private let number: Atomic<Int32>
+    /// Not 0: no program has it, but a queue or a connection of the process of this generation. A child of fork(2)
+    /// closes it where it begins, since nothing else would close it there.
+    private let keeper = Atomic<UInt32>(0)
 
     /// Takes over the descriptor: other code must not close it from now on.
     /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the number is negative. Whether it is open shows when it
@@ -24,10 +27,9 @@ extension RunLoop.Message {
     /// Makes a second number for the same open file, close-on-exec; the first stays the caller's.
     /// - Throws: A `RunLoopError.system`: `EBADF`, `EMFILE`.
     public init(duplicating fileDescriptor: Int32) throws {
-      let made = fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 0)
       number = Atomic(
-        try RunLoopError.checkErrno(
-          made, "fcntl",
+        try RunLoopError.checkDescriptor(
+          fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 3), "fcntl",
           fileDescriptor < 0
             ? DescriptorWords.isNone(fileDescriptor) : "to duplicate descriptor \(fileDescriptor)"))
     }
@@ -58,6 +60,7 @@ extension RunLoop.Message {
 
     /// Nil if it is empty.
     package func moveOut() -> Int32? {
+      appear()
       let taken = number.exchange(-1, ordering: .acquiringAndReleasing)
       return taken < 0 ? nil : taken
     }
@@ -65,7 +68,41 @@ extension RunLoop.Message {
     /// Stores the number in an empty object, which no other thread fills.
     package func moveIn(_ fileDescriptor: Int32) { number.store(fileDescriptor, ordering: .releasing) }
 
-    deinit { if let number = moveOut() { close(number) } }
+    // MARK: Out of the program's sight
+
+    /// Until it appears, a child of fork(2) does not keep it. If the list has no memory, children keep it.
+    package func hide() {
+      guard fileDescriptor >= 0, Unshared.section({ Unshared.add(fileDescriptor) }) >= 0 else { return }
+      keeper.store(Kernel.forkGeneration, ordering: .releasing)
+    }
+
+    /// Moves a number in that is hidden already.
+    package func moveIn(hidden fileDescriptor: Int32) {
+      moveIn(fileDescriptor)
+      keeper.store(Kernel.forkGeneration, ordering: .releasing)
+    }
+
+    /// The number of a hidden one, which stays hidden. Nil if it is empty, or another process's.
+    package func moveOutHidden() -> Int32? {
+      guard keeper.exchange(0, ordering: .acquiringAndReleasing) == Kernel.forkGeneration else { return nil }
+      return moveOut()
+    }
+
+    /// It is the program's now, and its children keep it. A child that finds one of its parent has none.
+    package func appear() {
+      guard keeper.load(ordering: .relaxed) != 0 else { return }
+      let generation = keeper.exchange(0, ordering: .acquiringAndReleasing)
+      if generation == Kernel.forkGeneration {
+        Unshared.remove(fileDescriptor)
+      } else if generation != 0 {
+        number.store(-1, ordering: .releasing)
+      }
+    }
+
+    deinit {
+      let generation = keeper.load(ordering: .acquiring)
+      if let number = generation == 0 ? moveOut() : moveOutHidden() { Unshared.close(number) }
+    }
 
     /// The number.
     public var description: String { "descriptor \(fileDescriptor)" }

@@ -11,6 +11,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
   @exclusivity(unchecked) private var queue = Row<RunLoop.Message>()
   /// Of messages that wait.
   @exclusivity(unchecked) private var charges = QueuedCharges()
+  /// A message with descriptors may be among them.
+  @exclusivity(unchecked) private var hasDescriptors = false
   @exclusivity(unchecked) private var memberships = PortMemberships()
   @exclusivity(unchecked) private var isClosed = false
   /// Senders that sleep, or are about to.
@@ -83,6 +85,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
       if isAwaited { thereIsRoom() }  // it has not used the room for which it may have been woken
       throw error
     }
+    if parcel.descriptorCount > 0 { hasDescriptors = true }
     let wasEmpty = queue.count == 0
     queue.append(parcel.message)
     held.store(queue.count, ordering: .releasing)
@@ -124,7 +127,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   }
 
   /// As a message that came from elsewhere, credentials included: false if the queue is full, nil if it is closed.
-  /// - Parameter charge: For what waits with it.
+  /// - Parameter charge: For what waits with it. Without one it has no descriptors.
   package func accept(_ message: RunLoop.Message, _ charge: (any MessageCharge)? = nil) -> Bool? {
     lock.lock()
     guard !isClosed, queue.count < limit else {
@@ -132,7 +135,10 @@ package final class Mailbox: Destination, @unchecked Sendable {
       return isClosed ? nil : false
     }
     let wasEmpty = queue.count == 0
-    if let charge { charges.append(charge, behind: queue.count) }
+    if let charge {
+      charges.append(charge, behind: queue.count)
+      hasDescriptors = true
+    }
     queue.append(message)
     held.store(queue.count, ordering: .releasing)
     let all = wasEmpty ? memberships.all : []
@@ -186,10 +192,13 @@ package final class Mailbox: Destination, @unchecked Sendable {
     queue.trim()
     held.store(queue.count, ordering: .releasing)
     let charge = charges.isEmpty || message == nil ? nil : charges.removeFirst()
+    let mayHaveDescriptors = hasDescriptors
+    if queue.count == 0 { hasDescriptors = false }
     // At once: whoever comes now must not take the room whose turn it is.
     let made = waiting > 0 ? makeRoom() : nil
     lock.unlock()
     withExtendedLifetime(charge) {}
+    if mayHaveDescriptors { message?.revealDescriptors() }
     if let made { tell(of: made) }
     return message
   }
@@ -263,6 +272,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
       switch place.takeMessage() {
       case .failure(let error): over.append((place, .failure(error)))
       case .success(let message):
+        hasDescriptors = hasDescriptors || place.hasDescriptors
         queue.append(message)
         over.append((place, .success(())))
         if !isLineAlone { return over }

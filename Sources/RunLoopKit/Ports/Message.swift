@@ -9,7 +9,8 @@ extension RunLoop {
     public enum Component: Sendable {
       /// Immutable bytes; sent without copying them within the process, and large ones between processes.
       case bytes(Bytes)
-      /// A descriptor; the receiver's after the send.
+      /// A descriptor; the receiver's after the send. A child of fork(2) keeps none of a message that waits for
+      /// delivery at that moment [RLK-MSG-54].
       case descriptor(Descriptor)
       /// The right to send to a port [RLK-MSG-37].
       case right(Port.SendRight)
@@ -52,6 +53,9 @@ extension RunLoop {
     public var descriptors: [Descriptor] {
       components.compactMap { if case .descriptor(let descriptor) = $0 { descriptor } else { nil } }
     }
+
+    /// The program gets the message: its descriptors are no longer hidden.
+    package func revealDescriptors() { for case .descriptor(let descriptor) in components { descriptor.appear() } }
 
     /// All rights but the one to answer, in their order.
     public var rights: [Port.SendRight] {

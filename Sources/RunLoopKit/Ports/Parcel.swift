@@ -63,5 +63,6 @@ package struct Parcel: ~Copyable {
       let detail = "a descriptor of the message was taken meanwhile, or is in it twice"
       throw .system(EBADF, detail)
     }
+    for taker in takers { taker.hide() }  // until the receiver gets the message
   }
 }

@@ -62,7 +62,11 @@ package final class PendingReply: @unchecked Sendable {
   }
 
   /// Nil while there is none.
-  func takeAnswer() -> Result<RunLoop.Message, any Error>? { lock.withLock { answer.take() } }
+  func takeAnswer() -> Result<RunLoop.Message, any Error>? {
+    let taken = lock.withLock { answer.take() }
+    if case .success(let message)? = taken { message.revealDescriptors() }
+    return taken
+  }
 
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { invalidation.observe(body) }
 }

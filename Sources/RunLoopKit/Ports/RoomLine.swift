@@ -54,6 +54,8 @@ final class PlaceInLine: @unchecked Sendable {
   /// That of who has taken the place out of the line.
   private var parcel: Parcel?
   private let whenOver: SendEnd
+  /// Of the message that was taken.
+  private(set) var hasDescriptors = false
 
   init(_ parcel: consuming Parcel, _ whenOver: @escaping SendEnd) {
     self.parcel = consume parcel
@@ -67,6 +69,7 @@ final class PlaceInLine: @unchecked Sendable {
     let result: Result<RunLoop.Message, any Error>
     do throws(RunLoopError) {
       try parcel.moveDescriptors()
+      hasDescriptors = parcel.descriptorCount > 0
       result = .success(parcel.message)
     } catch {
       result = .failure(error)

@@ -155,6 +155,10 @@ struct RunLimit {
     self.init(nanoseconds: limit > Self.longest ? Time.forever : limit)
   }
 
+  /// No wait has an end by itself.
+  @inline(__always)
+  var isEndless: Bool { nanoseconds == Time.forever }
+
   /// Taken after the entry observers, like the deadline.
   @inline(__always)
   var isPoll: Bool { nanoseconds == 0 || (isMoment && nanoseconds <= Kernel.now()) }

@@ -4,6 +4,11 @@ extension RunLoop.EventSource {
   /// The loops that hold it, one for each membership. - Thread: Any.
   package final var hosts: [RunLoop] { withLinks { $0.map(\.host) } }
 
+  /// Under a leaf lock of its own. - Thread: Any.
+  package final func forEachMode(_ body: (ModePointer) -> Void) {
+    withLinks { links in links.forEach { if let mode = $0.mode { body(mode) } } }
+  }
+
   /// Leaves all modes but these and that loop's, and enters those of them in which it is not. The error if one has
   /// refused it: it is in the others then. By one thread at a time, with no lock of a loop held.
   package final func move(to places: [(host: RunLoop, mode: ModePointer)], except other: RunLoop?) -> (any Error)? {

@@ -41,7 +41,9 @@ extension RunLoop.FileDescriptorSource {
   fileprivate func armAgain(in mode: ModePointer, of loop: RunLoop) -> Bool {
     loop.lock.withLock {
       guard let token = token(in: mode) else { return true }
-      return (try? mode.ports.set?.setInterest(registration.interest, token: token)) != nil
+      let registration = registration
+      let set = mode.ports.set
+      return (try? set?.setInterest(registration.interest, token: token, of: registration.fileDescriptor)) != nil
     }
   }
 }

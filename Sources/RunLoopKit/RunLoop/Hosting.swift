@@ -84,7 +84,8 @@ struct HostedWait {
 }
 
 extension RunLoop {
-  /// What the host polls for a mode; created at the first call, together with a timer of the mode.
+  /// What the host polls for a mode; created at the first call, together with a timer of the mode. The mode keeps both
+  /// for good.
   ///
   /// Compare the answer with the last one after each `runPendingWork(in:)` if an epoll instance of the host watches it.
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
@@ -111,7 +112,8 @@ extension RunLoop {
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
   /// - Thread: The loop's own. - Blocks: No.
   /// - Throws: As `hostDescriptor(in:)`, and `.busy` inside a run, or in an observer that this call,
-  ///   `runPendingWork(in:)` or `cancelWait(in:)` notifies [RLK-HOST-11].
+  ///   `runPendingWork(in:)` or `cancelWait(in:)` notifies [RLK-HOST-11]. `.system` also if other code has closed the
+  ///   mode's timer descriptor and there is none for another one: nothing would end the sleep [RLK-HOST-24].
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   public func prepareToWait(in mode: Mode = .default) throws -> Bool {
     let call = "prepareToWait(in:)"
@@ -192,9 +194,13 @@ extension RunLoop {
     lock.lock()
     defer { lock.unlock() }
     let mode = state.makeMode(name)
-    try mode.makePortSet(on: self)
-    // Also without timers: what the kernel refuses is tried again while the host sleeps, and then none could be made.
-    try mode.timers.make(.suspending, heardBy: mode.ports.set, on: self)
+    do throws(RunLoopError) {
+      try mode.makeHostDescriptors(on: self)
+    } catch {
+      mayHaveIdled(mode)
+      throw error
+    }
+    mode.isHosted = true
     return mode
   }
 }
@@ -202,6 +208,24 @@ extension RunLoop {
 // MARK: The mode that a host waits for
 
 extension ModePointer {
+  /// The host polls the port set, and its sleep ends for nothing else. A timerfd also without timers: what the kernel
+  /// refuses is tried again while the host sleeps, and then none could be made.
+  fileprivate func makeHostDescriptors(on loop: RunLoop) throws(RunLoopError) {
+    try makePortSet(on: loop)
+    // Made in the line above.
+    try timers.makePort(.suspending, in: ports.set!, on: loop)
+  }
+
+  /// Nothing but a timerfd ends a host's sleep for a date: one that other code has closed is made again, or it throws.
+  fileprivate func armForHost(on loop: RunLoop) throws(RunLoopError) -> Bool {
+    loop.lock.lock()
+    defer { loop.lock.unlock() }
+    armTimers(on: loop)
+    if hasArmedRetry(on: loop) { return true }
+    try makeHostDescriptors(on: loop)
+    return hasArmedRetry(on: loop)
+  }
+
   fileprivate func notifyHosted(_ activity: RunLoop.Activity, on loop: RunLoop) throws(RunLoopError) {
     loop.owner.hosted.phase = .telling
     notify(activity, on: loop)
@@ -236,11 +260,7 @@ extension ModePointer {
     try notifyHosted(.beforeWaiting, on: loop)
     loop.owner.scopes!.drain(to: scope)  // As above.
     loop.owner.hosted.sleeps(in: self)
-    let isArmed = loop.lock.withLock {
-      armTimers(on: loop)
-      return hasArmedRetry
-    }
-    guard isArmed, loop.wakes.word.beginWait(), !loop.stops.isRequested else { return true }
+    guard try armForHost(on: loop), loop.beginWait(in: ports.set!), !loop.stops.isRequested else { return true }
     if try hasHostedWork(on: loop) { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
     return !loop.wakes.word.isAsleep

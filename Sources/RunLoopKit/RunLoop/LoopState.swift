@@ -6,6 +6,7 @@ struct LoopState: ~Copyable {
   var commonNames: Set<RunLoop.Mode> = []
   var commonItems = CommonItems()
   var currentMode: ModePointer?
+  var idleModes = IdleModes()
   var blocks = BlockQueue()
   var delayedPerforms = DelayedPerforms()
   var companions = LoopCompanions()

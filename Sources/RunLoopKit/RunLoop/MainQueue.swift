@@ -32,7 +32,7 @@ extension RunLoop {
   /// Whether there is a queue to serve. Under the lock.
   @inline(__always)
   func servesMainQueue(in mode: ModePointer) -> Bool {
-    isKeptByMainQueue(mode) && MainQueuePort.fileDescriptor != nil
+    isKeptByMainQueue(mode) && MainQueuePort.isThere
   }
 
   /// The mode of the name. A name that is common on the main loop is a mode to run in although nothing was added to it

@@ -6,8 +6,9 @@ extension RunLoop {
   ///   already, equal to a member (sources), or in another loop (timers and observers) [RLK-ADD-1, RLK-ADD-2].
   ///   `printsDiagnostics` reports why.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's
-  ///   `assumeOnLoop` [RLK-ADD-6]; `.system` if a descriptor is refused or none is left [RLK-ADD-8]. The item is in no
-  ///   mode then that it was not in before [RLK-ADD-3, RLK-ADD-4, RLK-ADD-11].
+  ///   `assumeOnLoop` [RLK-ADD-6]; `.system` if a descriptor is refused, or none is left that the mode needs for a
+  ///   source or port [RLK-ADD-8]. The item is in no mode then that it was not in before [RLK-ADD-3, RLK-ADD-4,
+  ///   RLK-ADD-11]. A timer needs none: until there is one for it, the timeout of each wait carries its date.
   /// - Thread: Any; a sleeping loop serves the item at once. A source's `schedule` is called before the return.
   /// - SeeAlso: `CFRunLoopAddSource`, `CFRunLoopAddTimer`, `CFRunLoopAddObserver`.
   @discardableResult
@@ -81,8 +82,12 @@ extension RunLoop {
   }
 
   /// The tolerance of timers that are added without one, as if it had been set then; zero at first, and at least. A
-  /// timer that must be exact all the same sets its own to zero, once and for all; a display link always is. Timers
-  /// that are members already keep theirs; a repeating one gets at most half its interval.
+  /// timer that must be exact all the same sets its own to zero, once and for all. Timers that are members already keep
+  /// theirs; a repeating one gets at most half its interval.
+  ///
+  /// Delayed performs of zero tolerance count as timers without one; so do sleeps of tasks and delayed jobs whose
+  /// tolerance is nil. The default does not count for dates that the kit has promised: display links, commits, the
+  /// pauses of a `RateLimit` [RLK-TIMER-13], and the limits of runs, requests and waits.
   ///
   /// Wakes that are saved by it: `Statistics.wakesSaved`. - Thread: Any.
   public var defaultTimerTolerance: Duration {

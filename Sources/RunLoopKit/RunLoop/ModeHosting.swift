@@ -42,6 +42,8 @@ extension RunLoop: ModeHost {
   @inline(__always)
   func nextStamp() -> UInt64 { state.nextStamp() }
 
+  func mayHaveIdled(_ mode: ModePointer) { if mode.runCount == 0 { state.idleModes.note(mode) } }
+
   func identityCame() { state.identitiesVersion &+= 1 }
 
   func mainQueueCame() { owner.mainQueue.edgeCame() }

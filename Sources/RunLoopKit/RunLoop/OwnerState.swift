@@ -16,6 +16,8 @@ struct OwnerState: ~Copyable {
   var skippedLooks = 0
   static let mostSkippedLooks = 63
   var servedOwners = ServedOwners()
+  /// To be served in the turn of the item that has named it.
+  var successor: RunLoop.Item?
   var failedWaits = FailedWaits()
   /// Signalled sources collected by the passes on the stack, the innermost one's last.
   var collectedSources: ContiguousArray<CollectedSource> = []

@@ -28,6 +28,9 @@ package final class ThreadRecord {
     return Unmanaged<ThreadRecord>.fromOpaque(pointer).takeUnretainedValue()
   }
 
+  /// Of the calling thread's loop; 0 if it has none yet.
+  package static var loopSerial: UInt64 { existing?.loop?.serial ?? 0 }
+
   package static var current: ThreadRecord {
     if let existing { return existing }
     let record = ThreadRecord()

@@ -32,7 +32,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   private static let lastSerial = Atomic<UInt64>(0)
   /// No other loop's, ever.
-  let serial = RunLoop.lastSerial.add(1, ordering: .relaxed).newValue
+  package let serial = RunLoop.lastSerial.add(1, ordering: .relaxed).newValue
 
   /// True for the loop of the process's first thread.
   public let isMain: Bool

@@ -31,8 +31,8 @@ extension RunLoop {
   /// - Thread: The loop's own.
   /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`; `.system` if the system has no descriptor for
   ///   the mode's first run, or if every further wait would fail because other code has closed the loop's epoll
-  ///   descriptor (a stray close(2), closefrom(3)) [RLK-RUN-9, RLK-RUN-10]. In the latter case the run has called the
-  ///   observers of after-waiting and exit, and the loop's description says so.
+  ///   descriptor (a stray close(2), closefrom(3)) and no new one can be made [RLK-RUN-9, RLK-RUN-10]. In the latter
+  ///   case the run has called the observers of after-waiting and exit, and the loop's description says so.
   /// - SeeAlso: `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
@@ -82,6 +82,7 @@ extension RunLoop {
       return finishedAtOnce(name, isOneOfAll)
     }
     if isMain || !mode.hasHints { try makePortSetOrUnlock(of: mode) }
+    if limit.isEndless, end == nil { mode.verifyTimers(on: self) }
     let outer = state.currentMode
     let outerStop = stops.begin(owner.nextRun())
     enter(mode)
@@ -113,6 +114,7 @@ extension RunLoop {
     do {
       try mode.makePortSet(on: self)
     } catch {
+      mayHaveIdled(mode)
       lock.unlock()
       throw error
     }
@@ -170,6 +172,7 @@ extension RunLoop {
   @inline(__always)
   private func enter(_ mode: ModePointer) {
     state.currentMode = mode
+    mode.runCount += 1
     if owner.activation != nil { nestedRunBegins(in: mode) }
     mode.ensureTimersAreArmed(on: self)
   }
@@ -178,6 +181,8 @@ extension RunLoop {
   private func leave(_ activation: Activation) {
     lock.withLock {
       state.currentMode = activation.outerMode
+      activation.mode.runCount -= 1
+      if !activation.mode.counts.needDescriptors { mayHaveIdled(activation.mode) }
       callouts.restore(activation.enclosingCallout, on: self)
       if let outer = activation.outerMode { outer.ensureTimersAreArmed(on: self) }
     }

@@ -6,7 +6,13 @@ extension ModePointer {
     let timing = CalloutTiming(on: loop)
     let hasCalled = loop.serveRecorded(item, ready: ready, in: self)
     if hasCalled { timing.end(item, on: loop) } else { timing.end(on: loop) }
-    return hasCalled
+    return hasCalled || (loop.owner.successor != nil && serveSuccessor(on: loop))
+  }
+
+  @inline(never)
+  private func serveSuccessor(on loop: RunLoop) -> Bool {
+    guard let successor = loop.owner.successor.take() else { return false }
+    return serve(successor, ready: PortRegistration.readable, on: loop)
   }
 
   /// What the item owns stays open meanwhile, and is closed by the end of the thread if its callout ends that.
@@ -40,6 +46,12 @@ extension RunLoop {
       }
     }
   }
+}
+
+extension RunLoop {
+  /// The item whose turn it is has nothing to call, and another member of the mode has: that one is served in this
+  /// turn, recorded, timed and limited as in its own. Directly before `takeEvent` answers false. [loop]
+  package func serveNext(_ successor: EventSource) { owner.successor = successor }
 }
 
 // MARK: Readiness sources in nested runs
@@ -131,7 +143,8 @@ extension RunLoop.RateLimiter {
     loop.lock.withLock {
       guard let token = source.token(in: mode) else { return }
       mode.setMuted(true, source, token, on: loop)
-      try? mode.ports.set?.setInterest(source.registration.interest, token: token)
+      try? mode.ports.set?.setInterest(
+        source.registration.interest, token: token, of: source.registration.fileDescriptor)
     }
   }
 
@@ -141,6 +154,7 @@ extension RunLoop.RateLimiter {
     let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: restEnd)) { [weak loop, weak item] _ in
       if let loop, let item { item.limiter?.restIsOver(item, in: loop) }
     }
+    timer.tolerance = .zero  // the period is the limit's, whatever the loop's default is
     timer.keepsRunning = item.keepsRunning
     beginRest(in: loop.serial, timer)?.invalidate()
     let isResting = loop.lock.withLock { beginRest(item, timer, in: loop) }

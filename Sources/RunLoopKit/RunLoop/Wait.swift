@@ -22,13 +22,17 @@ extension ModePointer {
           event = .failed
           break
         }
+        if found == Self.timerIsDue, let due = takeUntoldEvent(on: loop) {
+          event = due
+          break
+        }
         guard messages.hasReady else { break }
         event = takeReadyPort(on: loop)
         if event != nil || isPolling || posted != .none { break }
         continue  // another loop has taken the message
       }
       event =
-        (found > 0 ? takeFetchedEvent(on: loop) : takeEvent(on: loop))
+        (found > 0 ? takeNewEvent(on: loop) : takeEvent(on: loop))
         ?? takeHiddenEvent(of: activation, on: loop)
       if event != nil || isPolling || posted != .none { break }
       if deadline != Time.forever && deadline <= Kernel.now() { break }
@@ -44,11 +48,29 @@ extension ModePointer {
     return event ?? .none
   }
 
-  /// At most one system call, which does not wait. How many events that has found; -1 if not even that is needed, or if
-  /// the wait has failed for good.
+  /// Of what a wait has just found: a timer whose timerfd could not be made comes first, if its date has come. Its
+  /// place among the others is not known.
+  @inline(__always)
+  private func takeNewEvent(on loop: RunLoop) -> PassEvent? {
+    (timers.isAtRest ? nil : takeCarriedTimer(on: loop)) ?? takeFetchedEvent(on: loop)
+  }
+
+  @inline(never)
+  private func takeCarriedTimer(on loop: RunLoop) -> PassEvent? {
+    loop.lock.lock()
+    defer { loop.lock.unlock() }
+    guard timers.carriedDate(loop.kernel) <= Kernel.now() else { return nil }
+    return timers.takeExpiry(soft: false) ? .timer : nil
+  }
+
+  /// What `look` answers if it need not ask the kernel, and the clock says that a timer is due.
+  private static var timerIsDue: Int32 { -2 }
+
+  /// At most one system call, which does not wait. How many events that has found; less than 0 if not even that is
+  /// needed, or if the wait has failed for good.
   @inline(__always)
   private func look(of activation: Activation, on loop: RunLoop) -> Int32 {
-    if canSkipLook(of: activation, on: loop) { return -1 }
+    if let answer = answerWithoutLook(of: activation, on: loop) { return answer }
     loop.owner.skippedLooks = 0
     // A run begins with making the set of its mode, or finds one (`Running`).
     let found = ports.set!.look()
@@ -73,20 +95,26 @@ extension ModePointer {
   /// True if no later wait of the loop can answer otherwise.
   @inline(never)
   func hasFailedForGood(_ status: Int32, on loop: RunLoop) -> Bool {
-    guard loop.owner.failedWaits.isForGood(status) else { return false }
+    let isMended = (status == -EBADF || status == -EINVAL) && loop.lock.withLock { ports.set!.reviveIfLost() }
+    guard loop.owner.failedWaits.isForGood(status, isMended: isMended) else { return false }
     loop.lock.withLock { ports.waitFailure = -status }
     return true
   }
 
-  /// Until when the loop may sleep in the kernel: earlier than the deadline if epoll does not watch all members. 0: a
-  /// wake or kick was posted.
+  /// Until when the loop may sleep in the kernel: earlier than the deadline if epoll does not watch all members, or if
+  /// no timerfd ends the sleep. 0: a wake or kick was posted, or a timer is due.
   @inline(__always)
   private func beginSleep(until deadline: UInt64, on loop: RunLoop) -> UInt64 {
-    let limit = timers.isAtRest ? deadline : armTimers(until: deadline, on: loop)
+    let restEnd = timers.restEnd
+    // A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd.
+    let limit =
+      restEnd == 0
+      ? armTimers(until: deadline, on: loop) : deadline == Time.forever ? deadline : min(deadline, restEnd)
     if loop.wantedSpin.load(ordering: .relaxed) != 0, loop.spin(until: firstDate(before: deadline, on: loop)) {
       return 0
     }
-    return loop.wakes.word.beginWait() ? limit : 0
+    // As in `sleep`.
+    return loop.beginWait(in: ports.set!) ? limit : 0
   }
 
   @inline(never)
@@ -94,7 +122,9 @@ extension ModePointer {
     loop.lock.lock()
     defer { loop.lock.unlock() }
     armTimers(on: loop)
-    return ports.unwatched == nil ? deadline : max(1, min(deadline, waitLimit))
+    let first = deadline == Time.forever || timers.isAtRest ? deadline : timers.wakeAt
+    let limit = min(deadline, waitLimit(on: loop), first)
+    return limit < deadline && limit <= Kernel.now() ? 0 : limit
   }
 
   @inline(never)
@@ -102,20 +132,20 @@ extension ModePointer {
     loop.lock.withLock { min(deadline, timers.wakeAt) }
   }
 
-  /// In a mode without descriptors the kernel can report timers only, and the clock tells whether one is due: if none
-  /// is, a poll would find nothing. The number of skipped polls is limited, so that a loop that spins shows in a trace,
-  /// and serves the main queue: that may be signalled at any time, and is left out while it is quiet only.
+  /// In a mode without descriptors the kernel can report timers only, and the clock tells whether one is due. The
+  /// number of skipped polls is limited, so that a loop that spins shows in a trace, and serves the main queue: that
+  /// may be signalled at any time, and is left out while it is quiet only.
   @inline(__always)
-  private func canSkipLook(of activation: Activation, on loop: RunLoop) -> Bool {
-    guard loop.owner.skippedLooks < OwnerState.mostSkippedLooks else { return false }
-    if activation.servesMainQueue, !loop.owner.mainQueue.isLeftOut { return false }
-    if counts.hasWatched || (timers.mayBeDue && hasDueTimers(on: loop)) { return false }
+  private func answerWithoutLook(of activation: Activation, on loop: RunLoop) -> Int32? {
+    guard loop.owner.skippedLooks < OwnerState.mostSkippedLooks else { return nil }
+    if activation.servesMainQueue, !loop.owner.mainQueue.isLeftOut { return nil }
+    if counts.hasWatched { return nil }
     loop.owner.skippedLooks += 1
-    return true
+    return timers.mayBeDue && hasDueTimers(on: loop) ? Self.timerIsDue : -1
   }
 
   @inline(never)
-  private func hasDueTimers(on loop: RunLoop) -> Bool { loop.lock.withLock { timers.isDue(soft: true) } }
+  private func hasDueTimers(on loop: RunLoop) -> Bool { loop.lock.withLock { timers.isDue(soft: false) } }
 
   /// Whose turn it is if a port is marked: a fetched event's after a message, else the port's. [loop]
   @inline(never)
@@ -170,15 +200,15 @@ struct FailedWaits {
   /// Longer than that, in nanoseconds: then they are not one after the other.
   private static let farApart: UInt64 = 10_000_000
 
-  /// False if the wait is to be repeated: a signal has ended it, or memory was short. True if it will always fail:
-  /// other code has closed the set's descriptor, or it has failed again and again.
-  mutating func isForGood(_ status: Int32) -> Bool {
+  /// False if the wait is to be repeated: a signal has ended it, memory was short, or the set has a new descriptor in
+  /// place of one that other code has closed. True if it will always fail, or has failed again and again.
+  mutating func isForGood(_ status: Int32, isMended: Bool) -> Bool {
     if status == -EINTR { return false }
     let now = Kernel.now()
     if now > Time.add(lastAt, Self.farApart) { count = 0 }
     lastAt = now
     count += 1
-    let isLasting = [-EBADF, -EINVAL, -EFAULT, -EPERM].contains(status)
+    let isLasting = !isMended && [-EBADF, -EINVAL, -EFAULT, -EPERM].contains(status)
     guard isLasting || count > Self.most else { return false }
     count = 0
     failure = -status
@@ -189,6 +219,6 @@ struct FailedWaits {
   @inline(never)
   mutating func takeError() -> RunLoopError {
     defer { failure = 0 }
-    return .system(failure, call: "epoll_wait")
+    return .wait(failure)
   }
 }

@@ -57,6 +57,9 @@ enum Demo {
       stage.heading("\(index + 1)/\(stories.count)", story.name, story.title)
       let outcome = tell(story, on: stage)
       stage.verdict(outcome)
+      if let check = outcome.checks.first(where: { !$0.holds }) {
+        stage.complain("runloop demo: \(story.name): \(check.claim): \(check.seen)")
+      }
       results.append((story, outcome))
     }
     return summarize(results, took: began.duration(to: .now), on: stage)
@@ -68,6 +71,7 @@ enum Demo {
     do {
       return try story.tell(on: stage)
     } catch {
+      endIfShort(error)
       var outcome = Outcome()
       outcome.expect("the story could be told to its end", false, seen: "\(error)")
       return outcome

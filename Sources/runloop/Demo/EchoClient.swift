@@ -47,6 +47,7 @@ extension Demo {
         case .rude: break
         }
       } catch {
+        endIfShort(error)
         report.isFaithful = false
         report.problem = "\(error)"
       }

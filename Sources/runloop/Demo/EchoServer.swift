@@ -55,15 +55,15 @@ extension Demo {
 
     /// One per callout is enough: while another connection waits, the listener stays readable.
     private func acceptOne() {
-      guard let descriptor = try? Socket.accept(listener, sendBuffer: 32 << 10) else { return }
-      counts.withLock { $0.accepted += 1 }
       do {
+        guard let descriptor = try Socket.accept(listener, sendBuffer: 32 << 10) else { return }
+        counts.withLock { $0.accepted += 1 }
         let source = try makeSource(descriptor, connection: Shared(EchoConnection(descriptor: descriptor)))
         try loop.add(source)
         connections.withLock { $0[descriptor] = source }
       } catch {
-        close(descriptor)
-        leave { _ in }
+        // What cannot be accepted stays in front, and the listener ready.
+        end(because: error)
       }
     }
 

@@ -32,7 +32,7 @@ extension Demo {
         try local.perform(in: .default) {
           stage.note("page: opens the dialog")
           page.dialogIsOpen = true
-          page.dialogResult = try? loop.run(in: Self.dialog, for: patience)
+          do { page.dialogResult = try loop.run(in: Self.dialog, for: patience) } catch { endIfShort(error) }
           page.dialogIsOpen = false
           page.modeAfterDialog = loop.currentMode
           stage.note("page: the dialog is closed, the outer run goes on")

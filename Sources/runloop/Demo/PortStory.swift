@@ -162,9 +162,14 @@ extension Demo {
       let ended = self.ended
       worker = try Worker {
         let loop = RunLoop.current
-        _ = try? loop.add(port)
         started.give((loop, pthread_self()))
-        ended.give(try? loop.run())
+        do {
+          try loop.add(port)
+          ended.give(try loop.run())
+        } catch {
+          endIfShort(error)
+          ended.give(nil)
+        }
       }
       (loop, thread) = started.take()
     }

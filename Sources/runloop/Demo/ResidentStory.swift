@@ -75,6 +75,7 @@ extension Demo {
           try loop.add(RunLoop.Source { _ in })
           result.give(try loop.run())
         } catch {
+          endIfShort(error)
           result.give(nil)
         }
       }

@@ -111,6 +111,7 @@ extension Demo {
           arrival.give(Player(loop: away, source: reply))
           try away.run(for: patience)
         } catch {
+          endIfShort(error)
           arrival.give(nil)
         }
       }

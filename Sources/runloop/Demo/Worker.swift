@@ -7,7 +7,22 @@ extension Demo {
     let call: String
     let code: Int32
 
-    var description: String { "\(call): \(String(cString: strerror(code)))" }
+    /// With the remedy, if one is known.
+    var description: String { RunLoopError.system(code, call: call).description }
+  }
+
+  /// Ends the process: something that every story needs cannot be had, and other threads may wait for it in vain.
+  static func end(because error: any Error) -> Never {
+    Output.complain("runloop demo: \(error)")
+    _exit(1)
+  }
+
+  /// Ends the process if it lacks descriptors, memory or threads.
+  static func endIfShort(_ error: any Error) { if isShortage(error) { end(because: error) } }
+
+  private static func isShortage(_ error: any Error) -> Bool {
+    let code = (error as? SystemError)?.code ?? (error as? RunLoopError)?.errno
+    return [EMFILE, ENFILE, ENOMEM, ENOBUFS, ENOSPC, EAGAIN].contains(code)
   }
 
   /// A thread of one's own. Whoever starts it joins it.

@@ -13,6 +13,7 @@ enum PortServer {
     let served = Atomic<Int>(0)
     let port = try RunLoop.Port(
       registeredAs: name,
+      onRefusal: { Output.complain("runloop port: a connection was refused: \($0.reason)") },
       replying: { _, message in
         Output.write(message.line + "\n")
         if Output.hasFailed { loop.stop() }  // nobody hears of what comes

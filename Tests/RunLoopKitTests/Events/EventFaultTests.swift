@@ -261,21 +261,31 @@ final class EventFaultTests: XCTestCase {
     }
   }
 
-  /// Case 93: a filter that answers EPERM, as those of older sandboxes do.
+  /// Case 93: a filter of a sandbox, with the errnos that such have.
   func test_RLK_EVENT_11_aFilterThatForbidsDescriptors() throws {
     let refusal = Pipe()
-    inChild { check in
-      guard test_forbid_pidfds(EPERM) == 1 else { return refusal.send("x") }
-      try RunLoop.Signal.block(.child)
-      let (loop, gate, seen) = (RunLoop.current, Pipe(), Box<[RunLoop.ExitStatus]>([]))
-      let child = Self.startWaiting(gate, code: 8)
-      let source = try RunLoop.ChildSource(processID: child) { _, status in seen.update { $0.append(status) } }
-      try loop.add(source, to: "children")
-      check.equal(try loop.run(in: "children", for: .zero), .timedOut)
-      try source.send(RunLoop.Signal(rawValue: 0))
-      gate.closeBoth()
-      check.equal(try loop.run(in: "children", for: .seconds(30)), .finished)
-      check.equal(seen.value, [.exited(code: 8)])
+    for error in [EPERM, EACCES, ENOSYS, EOPNOTSUPP, EINVAL, ENOENT, ENODEV, EBUSY, EIO, EPROTO] {
+      inChild { check in
+        guard test_forbid_pidfds(error) == 1 else { return refusal.send("x") }
+        try RunLoop.Signal.block(.child)
+        // What fails is not remembered.
+        check.equal(systemError { _ = try RunLoop.ChildSource(processID: getppid()) { _, _ in } }, ECHILD)
+        let (loop, gate, seen) = (RunLoop.current, Pipe(), Box<[RunLoop.ExitStatus]>([]))
+        let child = Self.startWaiting(gate, code: 8)
+        let source = try RunLoop.ChildSource(processID: child) { _, status in seen.update { $0.append(status) } }
+        try loop.add(source, to: "children")
+        check.equal(try loop.run(in: "children", for: .zero), .timedOut)
+        try source.send(RunLoop.Signal(rawValue: 0))
+        gate.closeBoth()
+        check.equal(try loop.run(in: "children", for: .seconds(30)), .finished)
+        check.equal(seen.value, [.exited(code: 8)])
+      }
+    }
+    for error in [EMFILE, ENFILE, ENOMEM] {
+      inChild { check in
+        guard test_forbid_pidfds(error) == 1 else { return refusal.send("x") }
+        check.equal(systemError { _ = try RunLoop.ChildSource(processID: getppid()) { _, _ in } }, error)
+      }
     }
     let isRefused = !refusal.receive().isEmpty
     refusal.closeBoth()

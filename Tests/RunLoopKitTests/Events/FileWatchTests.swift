@@ -48,10 +48,10 @@ final class FileWatchTests: XCTestCase {
       try self.drain(loop)
       XCTAssertEqual(
         seen.value.map(\.description),
-        ["created a", "closedAfterWriting a", "movedAway a", "movedHere b", "created c", "deleted b"])
-      XCTAssertEqual(seen.value.map(\.isDirectory), [false, false, false, false, true, false])
-      XCTAssertNotEqual(seen.value[2].cookie, 0)
-      XCTAssertEqual(seen.value[2].cookie, seen.value[3].cookie)
+        ["created a", "modified a", "closedAfterWriting a", "movedAway a", "movedHere b", "created c", "deleted b"])
+      XCTAssertEqual(seen.value.map(\.isDirectory), [false, false, false, false, false, true, false])
+      XCTAssertNotEqual(seen.value[3].cookie, 0)
+      XCTAssertEqual(seen.value[3].cookie, seen.value[4].cookie)
       XCTAssertEqual(seen.value[0].cookie, 0)
     }
   }

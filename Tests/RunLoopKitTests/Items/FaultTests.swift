@@ -92,7 +92,8 @@ final class FaultTests: XCTestCase {
         XCTAssertNil(loop.currentMode)
       }
       let isHit = Faults.end()
-      XCTAssertEqual(failures, isHit ? 1 : 0, "call \(call)")
+      // Without a timerfd its timers are added all the same.
+      XCTAssertEqual(failures, isHit && !Faults.hasTakenTimerDescriptor ? 1 : 0, "call \(call)")
       for item in items.all where !loop.contains(item, in: .common) { XCTAssertTrue(try loop.add(item, to: .common)) }
       for mode in modes { try items.exercise(loop, in: mode) }
       // A wakeup port; a port set and a timer port for each mode.
@@ -112,7 +113,7 @@ final class FaultTests: XCTestCase {
       let isHit = Faults.end()
       XCTAssertTrue(loop.isCommonMode("second"))
       let missing = items.all.filter { !loop.contains($0, in: "second") }
-      XCTAssertEqual(missing.isEmpty, !isHit, "call \(call)")
+      XCTAssertEqual(missing.isEmpty, !isHit || Faults.hasTakenTimerDescriptor, "call \(call)")
       for item in items.all { XCTAssertEqual(try loop.add(item, to: .common), missing.contains(item)) }
       for mode in modes { try items.exercise(loop, in: mode) }
       return isHit

@@ -94,23 +94,29 @@ final class MembershipTests: XCTestCase {
       var none = limit
       none.rlim_cur = 0
       let timer = RunLoop.Timer.never()
+      let counter = EventCounter()
+      let port = try PortSourceFactory.make(counter) {}
       let source = RunLoop.Source { _ in }
       try loop.add(source)
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none)
       let adding = Result { try loop.add(timer) }
+      let watching = Result { try loop.add(port) }
       let running = Result { try loop.run(for: .zero) }
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      XCTAssertThrowsError(try adding.get()) {
+      XCTAssertTrue(try adding.get())
+      XCTAssertThrowsError(try watching.get()) {
         XCTAssertEqual($0 as? RunLoopError, .system(EMFILE))
-        XCTAssertEqual(($0 as? RunLoopError)?.call, "timerfd_create")
+        XCTAssertEqual(($0 as? RunLoopError)?.call, "eventfd")
       }
       XCTAssertThrowsError(try running.get()) {
         XCTAssertEqual($0 as? RunLoopError, .system(EMFILE))
         XCTAssertEqual(($0 as? RunLoopError)?.call, "eventfd")
       }
-      XCTAssertFalse(loop.contains(timer))
-      XCTAssertTrue(try loop.add(timer))
+      XCTAssertTrue(loop.contains(timer))
+      XCTAssertFalse(loop.contains(port))
+      XCTAssertTrue(try loop.add(port))
       XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+      withExtendedLifetime(counter) {}
     }
   }
 

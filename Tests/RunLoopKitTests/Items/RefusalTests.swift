@@ -144,11 +144,10 @@ final class RefusalTests: XCTestCase {
       try loop.add(RunLoop.Source { _ in })
       XCTAssertEqual(try loop.run(for: .zero), .timedOut)
       let timer = RunLoop.Timer(fireDate: .now) { _ in fired.value += 1 }
-      CountingKernel.script.control = { -ENOSPC }
-      XCTAssertEqual(thrown { try loop.add(timer) }, .system(ENOSPC))
+      Faults.planMemory()
+      XCTAssertEqual(thrown { try loop.add(timer) }, .system(ENOMEM))
       XCTAssertEqual(try loop.run(for: .zero), .timedOut)
       XCTAssertFalse(loop.contains(timer))
-      CountingKernel.script.control = nil
       XCTAssertTrue(try loop.add(timer))
       XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
       XCTAssertEqual(fired.value, 1)
@@ -173,7 +172,8 @@ final class RefusalTests: XCTestCase {
     }
   }
 
-  /// Somebody closes the loop's own descriptor, or puts another file there: the run says so, at once.
+  /// Other code closes the loop's own descriptor, or puts another file there, and there is none for a new one: the run
+  /// says so, at once.
   func test_RLK_RUN_9_aWaitThatFailsForGoodIsAnError() {
     for isReplaced in [false, true] {
       onThread {
@@ -183,6 +183,8 @@ final class RefusalTests: XCTestCase {
         let descriptor = try loop.hostDescriptor().fileDescriptor
         if isReplaced { dup2(other.descriptor, descriptor) } else { close(descriptor) }
         try loop.add(RunLoop.Observer([.afterWaiting, .exit]) { _, activity in told.update { $0.append(activity) } })
+        CountingKernel.script.create = { -EMFILE }
+        defer { CountingKernel.script.create = nil }
         let error = RunLoopError.system(isReplaced ? EINVAL : EBADF, call: "epoll_wait")
         let counts = CountingKernel.count { XCTAssertEqual(thrown { try loop.run(for: .seconds(30)) }, error) }
         XCTAssertEqual(counts.waits, 1)
@@ -191,8 +193,11 @@ final class RefusalTests: XCTestCase {
         XCTAssertEqual(thrown { try loop.run(for: .zero) }, error)
         XCTAssertEqual(thrown { try loop.prepareToWait() }, error)
         XCTAssertEqual(thrown { try loop.runPendingWork() }, error)
-        XCTAssertTrue(loop.description.contains("its waits fail: \(error)"))
+        let words = thrown { try loop.run() }.map { "\($0)" } ?? ""
+        XCTAssertTrue(words.hasPrefix("other code has closed the run loop's own descriptor"), words)
+        XCTAssertTrue(loop.description.contains("its waits fail: \(words)"))
         XCTAssertNil(loop.currentMode)
+        CountingKernel.script.create = nil
         try loop.add(RunLoop.Timer(fireDate: .now) { _ in loop.stop() }, to: "another")
         XCTAssertEqual(try loop.run(in: "another", for: .seconds(30)), .stopped)
         dup2(other.descriptor, descriptor)  // what the loop closes at its end is nobody else's

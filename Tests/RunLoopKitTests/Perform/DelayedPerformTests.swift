@@ -158,7 +158,7 @@ final class DelayedPerformTests: XCTestCase {
     var asked = 0
     for round in 0..<200 {
       let (ran, hasReturned) = (Box(false), Box(false))
-      // Awake, so that the first mode is quick. Its first run makes the mode's descriptors: no fault of this thread's is for it.
+      // Awake, so that the first mode is quick.
       let (isOver, isPlanned, hasRun) = (Box(false), Gate(), Gate())
       try loop.perform {
         isPlanned.wait()
@@ -166,7 +166,7 @@ final class DelayedPerformTests: XCTestCase {
         hasRun.open()
         while !isOver.value { _ = try? loop.run(in: "first", for: .zero) }
       }
-      Faults.plan(call: 1)
+      Faults.planMemory()
       isPlanned.open()
       hasRun.wait()
       let refusing = RunLoop.Mode(rawValue: "other \(round)")
@@ -177,7 +177,7 @@ final class DelayedPerformTests: XCTestCase {
         }
       }
       hasReturned.value = true
-      XCTAssertTrue(Faults.end())
+      XCTAssertTrue(Faults.endMemory())
       isOver.value = true
       try loop.performAndWait {}
       XCTAssertNotEqual(ran.value, error != nil)

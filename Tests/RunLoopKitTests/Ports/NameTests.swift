@@ -76,6 +76,46 @@ final class NameTests: XCTestCase {
     XCTAssertFalse(NameFolder.names.contains(name))
   }
 
+  /// What the name lies in gets another path, or something lies over it.
+  func test_RLK_WIRE_30_anOwnerIsToldThatItsFolderIsElsewhere() {
+    for way in 0..<4 {
+      inChild { check in
+        var template = Array("/tmp/ports-test-XXXXXX".utf8CString)
+        check.that(mkdtemp(&template) != nil)
+        let base = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let (around, away) = (base + "/around", base + "/away")
+        mkdir(around, 0o700)
+        setenv("XDG_RUNTIME_DIR", around, 1)
+        let folder = around + "/runloopkit"
+        let lost = Box(0)
+        let port = try Port(registeredAs: "a", replying: { _, message in message })
+        if way >= 2, test_own_mounts() == 0 { return print("SKIPPED 1: mounts need privileges") }
+        try port.onNameLoss { port in
+          lost.value += 1
+          check.that(!port.ownsName)
+          RunLoop.current.stop()
+        }
+        try RunLoop.current.add(port)
+        check.that(port.ownsName)
+        switch way {
+        case 0: check.equal(rename(folder, away), 0)
+        case 1: check.equal(rename(around, away), 0)
+        case 2: check.equal(test_mount(folder), 1)
+        default: check.equal(test_mount(around), 1)
+        }
+        check.that(!port.ownsName)
+        check.equal(try RunLoop.current.run(for: .seconds(20)), .stopped)
+        check.equal(lost.value, 1)
+        if way == 2 { check.equal(test_unmount(folder), 1) }
+        if way == 3 { check.equal(test_unmount(around), 1) }
+        if way < 2 { check.equal(rename(away, way == 0 ? folder : around), 0) }
+        check.that(port.ownsName)
+        port.invalidate()
+        for path in [folder, around, base] { check.equal(rmdir(path), 0) }
+      }
+    }
+  }
+
   /// No use of a port without a reader of error messages.
   func test_RLK_WIRE_27_aFolderThatIsRefused_saysWhichAndWhatToDo() throws {
     _ = NameFolder.newName()

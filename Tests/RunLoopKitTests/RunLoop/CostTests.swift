@@ -160,4 +160,46 @@ final class CostTests: XCTestCase {
       XCTAssertEqual(openDescriptors(), before + 1 + 3)
     }
   }
+
+  /// Only the mode that runs arms its timerfd, and each that has descriptors.
+  func test_RLK_COST_9_aCommonTimerCostsOneSettingAFire() {
+    for (isWatched, settings) in [(false, 1), (true, 2)] {
+      onThread {
+        let (loop, fired, counter) = (RunLoop.current, Box(0), EventCounter())
+        loop.addCommonMode("never run")
+        loop.addCommonMode("run once")
+        XCTAssertEqual(try loop.run(in: "run once", for: .zero), .finished)
+        let timer = RunLoop.Timer(fireDate: .now, interval: .microseconds(200)) { _ in
+          fired.value += 1
+          if fired.value % 20 == 0 { loop.stop() }
+        }
+        try loop.add(timer, to: .common)
+        if isWatched { try loop.add(PortSourceFactory.make(counter) {}, to: "never run") }
+        XCTAssertEqual(try loop.run(in: "run once", for: .zero), .timedOut)
+        XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+        let before = fired.value
+        let counts = try CountingKernel.count { XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped) }
+        let fires = fired.value - before
+        XCTAssertLessThanOrEqual(counts.timers, settings * (fires + 1))
+        XCTAssertLessThanOrEqual(counts.waits, fires + 2)
+        XCTAssertEqual(counts.controls, 0)
+      }
+    }
+  }
+
+  /// In a mode without descriptors the clock tells of it; the kernel is asked now and then.
+  func test_RLK_COST_10_aDateThatHasComeCostsNoSystemCall() {
+    onThread {
+      let (loop, fired) = (RunLoop.current, Box(0))
+      let timer = RunLoop.Timer(rearmable: .now) { timer in
+        fired.value += 1
+        if fired.value == 640 { loop.stop() } else { timer.rearm(after: .zero) }
+      }
+      try loop.add(timer)
+      let counts = try CountingKernel.count { XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped) }
+      XCTAssertEqual(fired.value, 640)
+      XCTAssertEqual(counts.timers, 0)
+      XCTAssertLessThanOrEqual(counts.waits, 11)
+    }
+  }
 }

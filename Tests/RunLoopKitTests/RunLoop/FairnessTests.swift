@@ -152,4 +152,41 @@ final class FairnessTests: XCTestCase {
       XCTAssertEqual(fired.value, [1])
     }
   }
+
+  /// A mode without descriptors arms nothing while it does not run; the first descriptor finds an expiry that is due.
+  func test_RLK_FAIR_57_anExpiryBeforeADescriptorIsAddedComesFirst() {
+    for hasRun in [false, true] {
+      onThread {
+        let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())
+        let mode: RunLoop.Mode = "another"
+        if hasRun {
+          try loop.add(RunLoop.Timer(fireDate: .now) { _ in }, to: mode)
+          try loop.run(in: mode)
+        }
+        counter.add()
+        try loop.add(RunLoop.Timer(fireDate: .now) { _ in log.update { $0.append("timer") } }, to: mode)
+        try loop.add(PortSourceFactory.make(counter) { log.update { $0.append("port") } }, to: mode)
+        for _ in 0..<2 { try loop.run(in: mode, for: .zero) }
+        XCTAssertEqual(log.value, ["timer", "port"])
+      }
+    }
+  }
+
+  /// Before a mode has run, too: what was ready first is served first (rule 10).
+  func test_RLK_FAIR_58_beforeItsFirstRunAModeKeepsTheOrderOfExpiriesAndDescriptors() {
+    for isPortFirst in [false, true] {
+      onThread {
+        let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())
+        let mode: RunLoop.Mode = "never run"
+        try loop.add(PortSourceFactory.make(counter) { log.update { $0.append("port") } }, to: mode)
+        if isPortFirst { counter.add() }
+        let date = RunLoop.Instant.now.advanced(by: .milliseconds(2))
+        try loop.add(RunLoop.Timer(fireDate: date) { _ in log.update { $0.append("timer") } }, to: mode)
+        yieldUntil(RunLoop.Instant.now >= date.advanced(by: .milliseconds(2)))
+        if !isPortFirst { counter.add() }
+        for _ in 0..<2 { try loop.run(in: mode, for: .zero) }
+        XCTAssertEqual(log.value, isPortFirst ? ["port", "timer"] : ["timer", "port"])
+      }
+    }
+  }
 }

@@ -25,8 +25,10 @@ final class SpinTests: XCTestCase {
 
   func test_RLK_SPIN_2_whatWasNotPostedIsSleptFor() {
     onThread {
-      let loop = RunLoop.current
+      let (loop, counter) = (RunLoop.current, EventCounter())
       try loop.add(RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1)) { _ in })
+      // Without a descriptor a date that has come would not be slept for.
+      try loop.add(PortSourceFactory.make(counter) {})
       loop.spinLimit = .microseconds(20)
       let counts = try CountingKernel.count { for _ in 0..<200 { try loop.run(for: .nanoseconds(1)) } }
       XCTAssertGreaterThanOrEqual(counts.waits, 200)

@@ -39,7 +39,7 @@ final class WakeFailureTests: XCTestCase {
     loop.value = nil
   }
 
-  private static func wakeupDescriptor(of loop: RunLoop) -> Int32? {
+  static func wakeupDescriptor(of loop: RunLoop) -> Int32? {
     let (text, word) = ("\(loop)", "wakeup port: descriptor ")
     let place = text.indices.first { text[$0...].hasPrefix(word) }
     return place.flatMap { Int32(text[$0...].dropFirst(word.count).prefix { $0.isNumber }) }

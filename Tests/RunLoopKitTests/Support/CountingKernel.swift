@@ -1,4 +1,5 @@
 import CRunLoopCore
+import CTestSupport
 import Glibc
 import RunLoopKit
 import Synchronization
@@ -51,8 +52,12 @@ enum CountingKernel {
     var deadline: (@Sendable (UInt64) -> UInt64)?
     /// The answer to a wait; nil: it takes place.
     var wait: (@Sendable (UInt64) -> Int32?)?
+    /// The answer to the making of a timerfd; nil: it takes place.
+    var timerfd: (@Sendable () -> Int32?)?
     /// The answer to a registration, or a change of one; nil: it takes place.
     var control: (@Sendable () -> Int32?)?
+    /// The answer to the creation of an epoll instance; nil: it takes place.
+    var create: (@Sendable () -> Int32?)?
   }
 
   nonisolated(unsafe) static var script = Script()
@@ -75,7 +80,11 @@ enum CountingKernel {
     }
     table.epoll_control = { context, set, operation, descriptor, event in
       controls.add(1, ordering: .relaxed)
-      if operation != EPOLL_CTL_DEL, let fault = script.control?() ?? Faults.next(ENOSPC) { return fault }
+      if operation != EPOLL_CTL_DEL,
+        let fault = script.control?() ?? Faults.next(ENOSPC, isForTimer: test_is_timerfd(descriptor) != 0)
+      {
+        return fault
+      }
       return rlc_kernel_default().pointee.epoll_control(context, set, operation, descriptor, event)
     }
     table.poll = { context, descriptor, events in
@@ -95,13 +104,21 @@ enum CountingKernel {
       return rlc_kernel_default().pointee.write(context, descriptor, buffer, size)
     }
     table.epoll_create = { context in
-      Faults.next(EMFILE) ?? rlc_kernel_default().pointee.epoll_create(context)
+      script.create?() ?? Faults.next(EMFILE) ?? rlc_kernel_default().pointee.epoll_create(context)
     }
     table.eventfd_create = { context in
       Faults.next(ENFILE) ?? rlc_kernel_default().pointee.eventfd_create(context)
     }
     table.timerfd_create = { context, clock in
-      Faults.next(EMFILE) ?? rlc_kernel_default().pointee.timerfd_create(context, clock)
+      script.timerfd?() ?? Faults.next(EMFILE, isForTimer: true)
+        ?? rlc_kernel_default().pointee.timerfd_create(context, clock)
+    }
+    table.reallocate = { _, memory, size in
+      guard size > 0 else {
+        free(memory)
+        return nil
+      }
+      return memory == nil && Faults.takesMemory ? nil : realloc(memory, size)
     }
     return Kernel(table)
   }()

@@ -1,3 +1,4 @@
+import CRunLoopCore
 import Glibc
 import Synchronization
 
@@ -31,7 +32,7 @@ final class Turn: @unchecked Sendable {
     if let options { return options.onDrop() }
     let text =
       "RunLoopCombine: an action is dropped: its run loop has ended. Keep the loop, or pass SchedulerOptions(onDrop:)\n"
-    _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    _ = text.withCString { rlc_descriptor_write(STDERR_FILENO, $0, strlen($0)) }
   }
 
   deinit { drop() }

@@ -1,4 +1,5 @@
 internal import CEventfd
+internal import CRunLoopCore
 internal import CoreFoundation
 internal import Foundation
 internal import Glibc
@@ -29,8 +30,8 @@ final class Attachment {
   }
 
   private init(of host: FoundationHost, mode: Foundation.RunLoop.Mode) throws(RunLoopError) {
-    bell = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
-    guard bell >= 0 else { throw RunLoopError(.system, code: errno, call: "eventfd") }
+    bell = rlc_descriptor_adopt(eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)))
+    guard bell >= 0 else { throw RunLoopError(.system, code: -bell, call: "eventfd") }
     self.host = host
     self.mode = mode.name
   }

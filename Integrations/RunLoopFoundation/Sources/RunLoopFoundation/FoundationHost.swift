@@ -1,3 +1,4 @@
+internal import CRunLoopCore
 public import Foundation
 public import RunLoopKit
 
@@ -126,7 +127,7 @@ extension FoundationHost {
     } catch {
       failure = error
       let text = "RunLoopFoundation: the run loop leaves Foundation's: \(error)\n"
-      FileHandle.standardError.write(Data(text.utf8))
+      _ = text.withCString { rlc_descriptor_write(STDERR_FILENO, $0, strlen($0)) }
       detach()
     }
   }

@@ -1,3 +1,4 @@
+internal import CRunLoopCore
 internal import Glibc
 public import NIOCore
 internal import NIOPosix
@@ -232,7 +233,7 @@ extension NIOHost {
     guard isAttached else { return }
     failure = error
     let text = "RunLoopNIO: the run loop leaves its event loop: \(error)\n"
-    _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    _ = text.withCString { rlc_descriptor_write(STDERR_FILENO, $0, strlen($0)) }
     detach()
   }
 }

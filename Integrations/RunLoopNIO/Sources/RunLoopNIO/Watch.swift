@@ -1,4 +1,5 @@
 internal import CEventfd
+internal import CRunLoopCore
 internal import Glibc
 internal import RunLoopKit
 
@@ -37,8 +38,8 @@ final class Bell: Sendable {
   private let descriptor: Int32
 
   init() throws(RunLoopError) {
-    descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
-    if descriptor < 0 { throw .system(errno, call: "eventfd") }
+    descriptor = rlc_descriptor_adopt(eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)))
+    if descriptor < 0 { throw .system(-descriptor, call: "eventfd") }
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }
@@ -48,8 +49,8 @@ final class Bell: Sendable {
 
   /// For SwiftNIO, which closes it, maybe before the last ring.
   func duplicate() throws(RunLoopError) -> Int32 {
-    let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-    guard duplicate >= 0 else { throw .system(errno, call: "fcntl") }
+    let duplicate = rlc_descriptor_adopt(fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
+    guard duplicate >= 0 else { throw .system(-duplicate, call: "fcntl") }
     return duplicate
   }
 }

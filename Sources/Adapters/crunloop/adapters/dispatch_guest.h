@@ -43,8 +43,8 @@ static inline void rlc_dispatch_guest_serve(rlc_loop *loop, rlc_watch *watch, ui
  * @param loop      The loop.
  * @param ret_guest The watch of the queue's handle; the caller ends it by rlc_watch_remove, also in a
  *                  function of the queue, or with the loop.
- * @return 0; -ENOSYS (the process has no libdispatch), -EPERM (this is not the main thread); as rlc_loop_add_watch. If
- *         it fails, nothing was attached.
+ * @return 0; -ENOSYS (the process has no libdispatch), -EPERM (this is not the main thread); as rlc_main_queue_fd and
+ *         rlc_loop_add_watch. If it fails, nothing was attached.
  *
  * Thread: [loop], which is the main thread.  Cost: as rlc_loop_add_watch; two system calls.
  */

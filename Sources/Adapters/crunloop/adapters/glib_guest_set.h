@@ -6,6 +6,7 @@
 #ifndef CRUNLOOP_ADAPTERS_GLIB_GUEST_SET_H
 #define CRUNLOOP_ADAPTERS_GLIB_GUEST_SET_H
 
+#include <crunloop/descriptor.h>
 #include <crunloop/loop_hook.h>
 #include <errno.h>
 #include <glib.h>
@@ -75,9 +76,9 @@ static inline int rlc_glib_guest_open_set(rlc_glib_guest *guest) {
     if (guest->set_fd >= 0)
         close(guest->set_fd);
     guest->member_count = 0;
-    guest->set_fd = epoll_create1(EPOLL_CLOEXEC);
+    guest->set_fd = rlc_descriptor_adopt(epoll_create1(EPOLL_CLOEXEC));
     if (guest->set_fd < 0)
-        return -errno;
+        return guest->set_fd;
     return rlc_loop_add_watch(
         guest->loop, guest->set_fd, RLC_READABLE, rlc_glib_guest_note_ready, guest, &guest->watch);
 }

@@ -27,6 +27,7 @@ RLC_BEGIN_DECLS
 typedef struct rlc_hosted {
     rlc_loop *loop;
     uint64_t rebuilds; /**< rlc_loop_rebuilds when the host began to watch the descriptor. */
+    int fd;            /**< rlc_loop_fd then. */
     int status;        /**< 0, or the -errno with which the loop failed. From then on nothing is called. */
     unsigned depth;    /**< Preparations and dispatches on the stack. */
     uint32_t process;  /**< rlc_fork_generation where the loop was attached. */
@@ -43,7 +44,7 @@ typedef struct rlc_hosted {
  * Thread: [loop].
  */
 static inline rlc_hosted rlc_hosted_make(rlc_loop *loop) {
-    rlc_hosted hosted = {loop, rlc_loop_rebuilds(loop), 0, 0, rlc_fork_generation(), false, false};
+    rlc_hosted hosted = {loop, rlc_loop_rebuilds(loop), rlc_loop_fd(loop), 0, 0, rlc_fork_generation(), false, false};
     return hosted;
 }
 
@@ -57,6 +58,22 @@ static inline rlc_hosted rlc_hosted_make(rlc_loop *loop) {
  */
 static inline bool rlc_hosted_is_over(const rlc_hosted *hosted) {
     return hosted->is_detached && hosted->depth == 0;
+}
+
+/**
+ * Notes what the loop has answered. A loop whose epoll instance was lost has a new one, with the same number unless
+ * that is another file's by now: then the host cannot go on with it.
+ *
+ * @param hosted The loop in its host.
+ * @param status Of rlc_loop_prepare or rlc_loop_dispatch.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_hosted_note(rlc_hosted *hosted, int status) {
+    if (status < 0)
+        hosted->status = status;
+    else if (!hosted->is_detached && rlc_loop_fd(hosted->loop) != hosted->fd)
+        hosted->status = -EBADF;
 }
 
 /**
@@ -75,9 +92,8 @@ static inline bool rlc_hosted_prepare(rlc_hosted *hosted) {
     hosted->depth++;
     int status = rlc_loop_prepare(hosted->loop);
     hosted->depth--;
-    if (status < 0)
-        hosted->status = status;
-    hosted->has_work = status > 0 && !hosted->is_detached;
+    rlc_hosted_note(hosted, status);
+    hosted->has_work = status > 0 && hosted->status == 0 && !hosted->is_detached;
     return hosted->has_work;
 }
 
@@ -111,8 +127,7 @@ static inline bool rlc_hosted_dispatch(rlc_hosted *hosted) {
     hosted->depth++;
     int status = rlc_loop_dispatch(hosted->loop);
     hosted->depth--;
-    if (status < 0)
-        hosted->status = status;
+    rlc_hosted_note(hosted, status);
     return rlc_hosted_is_over(hosted);
 }
 

@@ -10,6 +10,7 @@
 #define CRUNLOOP_ADAPTERS_SDL_H
 
 #include <crunloop/adapters/hosted.h>
+#include <crunloop/descriptor.h>
 #include <poll.h>
 #include <SDL.h>
 #include <sys/eventfd.h>
@@ -132,9 +133,9 @@ static inline int rlc_sdl_attach(rlc_loop *loop, rlc_sdl_host **ret_host) {
         return -ENOMEM;
     int status = 0;
     host->hosted = rlc_hosted_make(loop);
-    host->control_fd = eventfd(0, EFD_CLOEXEC);
+    host->control_fd = rlc_descriptor_adopt(eventfd(0, EFD_CLOEXEC));
     if (host->control_fd < 0) {
-        status = -errno;
+        status = host->control_fd;
     } else if ((host->event_type = rlc_sdl_event_type()) == (Uint32)-1) {
         status = -ENOSPC;
     } else if ((host->thread = SDL_CreateThread(rlc_sdl_watch, "rlc_loop", host)) == NULL) {

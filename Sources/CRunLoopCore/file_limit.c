@@ -1,0 +1,33 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "file_limit.h"
+
+#include <errno.h>
+#include <time.h>
+
+static sigset_t exceeded(void) {
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGXFSZ);
+    return set;
+}
+
+void rlc_file_limit_begin(rlc_file_limit *limit) {
+    sigset_t set = exceeded(), pending;
+    (void)pthread_sigmask(SIG_BLOCK, &set, &limit->mask);
+    limit->was_pending =
+        sigismember(&limit->mask, SIGXFSZ) == 1 && sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+}
+
+void rlc_file_limit_end(const rlc_file_limit *limit, int status) {
+    int saved = errno;
+    if (status == -EFBIG && !limit->was_pending) {
+        static const struct timespec at_once = {0, 0};
+        sigset_t set = exceeded();
+        while (sigtimedwait(&set, NULL, &at_once) < 0 && errno == EINTR)
+            ; /* EAGAIN: the file system's own limit, which sends no signal; or the program ignores it */
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &limit->mask, NULL);
+    errno = saved;
+}

@@ -1,0 +1,32 @@
+/**
+ * Calls that the library can do without, and when it does: the one rule for all of them.
+ *
+ * An old kernel refuses such a call with ENOSYS or EINVAL, a filter of system calls with any errno, such as EPERM,
+ * EACCES or EOPNOTSUPP. So each call has a list of the errnos that are its answers. After any other errno the fallback
+ * is tried. That the call is absent is remembered only when the fallback has succeeded [RLC-KERNEL-5].
+ */
+#ifndef RLC_OPTIONAL_CALL_H
+#define RLC_OPTIONAL_CALL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef enum rlc_call {
+    RLC_CALL_EPOLL_PWAIT2,      /**< The fallback is epoll_pwait(2), in milliseconds. */
+    RLC_CALL_PIDFD_OPEN,        /**< The process's number and SIGCHLD, in RunLoopEvents. */
+    RLC_CALL_PIDFD_SEND_SIGNAL, /**< kill(2), for children. */
+    RLC_CALL_WAITID_PIDFD,      /**< waitid(2) with P_PIDFD: the same with P_PID. */
+    RLC_CALL_MEMFD_NOEXEC,      /**< MFD_NOEXEC_SEAL of memfd_create(2): no such flag. */
+    RLC_CALL_COUNT
+} rlc_call;
+
+/** False if the call was refused before, and its fallback has succeeded: then the fallback is used at once. */
+bool rlc_call_is_present(rlc_call call);
+
+/** True if `status`, of the call, is a negated errno that is no answer of it: the fallback is to be tried. */
+bool rlc_call_is_refused(rlc_call call, int status);
+
+/** Remembers that the call is absent if `status`, of its fallback, is a success. Returns `status`. */
+int rlc_call_fell_back(rlc_call call, int status);
+
+#endif

@@ -1,0 +1,59 @@
+#include "optional_call.h"
+
+#include <crunloop_kit/calls.h>
+
+#include <errno.h>
+#include <stddef.h>
+
+/** Of any call: the errnos that speak of the caller's arguments, limits and signals. */
+static bool is_answer_of_any(int error) {
+    switch (error) {
+    case EAGAIN:
+    case EBADF:
+    case EFAULT:
+    case EINTR:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/** What one of the calls answers besides; 0: nothing. */
+static const int answers[RLC_CALL_COUNT] = {
+    [RLC_CALL_PIDFD_OPEN] = ESRCH,
+    [RLC_CALL_PIDFD_SEND_SIGNAL] = ESRCH,
+    [RLC_CALL_WAITID_PIDFD] = ECHILD,
+};
+
+static _Atomic bool is_absent[RLC_CALL_COUNT];
+
+bool rlc_call_is_present(rlc_call call) {
+    return !atomic_load_explicit(&is_absent[call], memory_order_relaxed);
+}
+
+bool rlc_call_is_refused(rlc_call call, int status) {
+    return status < 0 && !is_answer_of_any(-status) && -status != answers[call];
+}
+
+int rlc_call_fell_back(rlc_call call, int status) {
+    if (status >= 0)
+        atomic_store_explicit(&is_absent[call], true, memory_order_relaxed);
+    return status;
+}
+
+/* ---- for RunLoopEvents, where the fallback of pidfd_open(2) is ---- */
+
+bool rlc_kit_has_process_descriptors(void) {
+    return rlc_call_is_present(RLC_CALL_PIDFD_OPEN);
+}
+
+bool rlc_kit_refuses_process_descriptors(int status) {
+    return rlc_call_is_refused(RLC_CALL_PIDFD_OPEN, status);
+}
+
+void rlc_kit_does_without_process_descriptors(void) {
+    (void)rlc_call_fell_back(RLC_CALL_PIDFD_OPEN, 0);
+}

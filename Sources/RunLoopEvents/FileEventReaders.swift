@@ -1,0 +1,54 @@
+import RunLoopKit
+internal import RunLoopLibc
+
+/// The inotify instances of a process: one for the watches that are made for one loop, while there is a watch.
+final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
+  private let lock = Lock()
+  var forkGeneration: UInt32 { lock.forkGeneration }
+  /// By the serial of the loop; 0: of threads without one. Guarded by `lock`.
+  private var readers: [UInt64: FileEventReader] = [:]
+
+  private static let shared = ProcessWide<FileEventReaders>()
+
+  static var current: FileEventReaders { shared.current }
+
+  /// The instance that watches the queue's path from now on.
+  func insert(_ queue: FileEventQueue, for loop: UInt64) throws(RunLoopError) -> FileEventReader {
+    while true {
+      let reader = try lock.withLock { () throws(RunLoopError) in try findReader(for: loop, about: queue.path) }
+      do throws(RunLoopError) {
+        if try reader.insert(queue) { return reader }
+      } catch {
+        remove(queue, from: reader)
+        throw error
+      }
+      forget(reader)
+    }
+  }
+
+  func remove(_ queue: FileEventQueue, from reader: FileEventReader) {
+    if reader.remove(queue) { forget(reader) }
+  }
+
+  /// It has ended.
+  private func forget(_ reader: FileEventReader) {
+    let gone = lock.withLock { () -> FileEventReader? in
+      guard let loop = readers.first(where: { $0.value === reader })?.key else { return nil }
+      return readers.removeValue(forKey: loop)
+    }
+    withExtendedLifetime(gone) {}
+  }
+
+  /// If the user has no instance left, another loop's serves as well.
+  private func findReader(for loop: UInt64, about path: [UInt8]) throws(RunLoopError) -> FileEventReader {
+    if let reader = readers[loop] { return reader }
+    do throws(RunLoopError) {
+      let made = try FileEventReader(about: path)
+      readers[loop] = made
+      return made
+    } catch {
+      guard error.errno == EMFILE, let other = readers.first?.value else { throw error }
+      return other
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import RunLoopKit
+internal import RunLoopLibc
+
+/// The calls of inotify(7) on one descriptor, which its owner closes.
+struct Inotify {
+  let descriptor: Int32
+
+  /// What the kernel adds to the mask of an event.
+  static let (unmounted, overflow, ignored, folder): (UInt32, UInt32, UInt32, UInt32) =
+    (0x2000, 0x4000, 0x8000, 0x4000_0000)
+  private static let addToMask: UInt32 = 0x2000_0000
+
+  /// Room for at least sixteen events with long names.
+  private static let readSize = 4096
+
+  struct Record {
+    /// The number of the target; -1: of none.
+    let target: Int32
+    let mask: UInt32
+    let cookie: UInt32
+    let name: ArraySlice<UInt8>
+    /// In the kernel's queue.
+    let size: Int
+  }
+
+  /// Watches what the path names for these events, besides those that it is watched for already. The number of the
+  /// target, which is the same for all its names; `-errno`.
+  func watch(_ path: [UInt8], adding mask: UInt32) -> Int32 { call(path, mask | Self.addToMask) }
+
+  private func call(_ path: [UInt8], _ mask: UInt32) -> Int32 {
+    let answer = (path + [0]).withUnsafeBufferPointer {
+      $0.withMemoryRebound(to: CChar.self) { inotify_add_watch(descriptor, $0.baseAddress!, mask) }
+    }
+    return answer < 0 ? -errno : answer
+  }
+
+  /// Watches the target for no more than these events. False: nothing is known to have changed. `other`: a target that
+  /// the path has turned out to name, for which it is watched now.
+  func narrow(_ target: Int32, at path: [UInt8], to mask: UInt32, other: inout Int32?) -> Bool {
+    // Between two calls by the path it could come to name another file.
+    let file = (path + [0]).withUnsafeBufferPointer {
+      $0.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, Self.pathOnly | O_CLOEXEC) }
+    }
+    guard file >= 0 else { return false }
+    defer { _ = close(file) }
+    let link = Array("/proc/self/fd/\(file)".utf8)
+    let found = watch(link, adding: mask)
+    if found >= 0, found != target { other = found }
+    return found == target && call(link, mask) == target
+  }
+
+  /// O_PATH of open(2), which the headers may lack.
+  private static let pathOnly: Int32 = 0o10_000_000
+
+  /// An `ignored` for the target follows behind its other events.
+  func remove(_ target: Int32) { _ = inotify_rm_watch(descriptor, target) }
+
+  /// How many bytes of events the kernel has.
+  var pendingBytes: Int {
+    var count: Int32 = 0
+    // FIONREAD, which is a macro.
+    return ioctl(descriptor, 0x541B, &count) < 0 ? 0 : Int(count)
+  }
+
+  /// Some of the oldest events; none if there are none.
+  func read() -> [Record] {
+    let bytes = Self.read(descriptor, upTo: Self.readSize)
+    var (records, next) = ([Record](), 0)
+    let headerSize = MemoryLayout<inotify_event>.size
+    while next < bytes.count {
+      let header = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: next, as: inotify_event.self) }
+      let size = headerSize + Int(header.len)
+      let name = bytes[(next + headerSize)..<(next + size)].prefix { $0 != 0 }
+      records.append(Record(target: header.wd, mask: header.mask, cookie: header.cookie, name: name, size: size))
+      next += size
+    }
+    return records
+  }
+
+  /// The targets that the kernel watches, as /proc lists them; empty if it does not.
+  var listedTargets: Set<Int32> {
+    var targets: Set<Int32> = []
+    for line in text(ofFile: "/proc/self/fdinfo/\(descriptor)").split(separator: UInt8(ascii: "\n")) {
+      let text = String(decoding: line, as: UTF8.self)
+      guard text.hasPrefix("inotify wd:") else { continue }
+      if let target = Int32(text.dropFirst(11).prefix { $0 != " " }, radix: 16) { targets.insert(target) }
+    }
+    return targets
+  }
+
+  private func text(ofFile path: String) -> [UInt8] {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return [] }
+    defer { _ = close(file) }
+    var text: [UInt8] = []
+    while case let part = Self.read(file, upTo: 65_536), !part.isEmpty { text += part }
+    return text
+  }
+
+  private static func read(_ file: Int32, upTo size: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
+      var count = 0
+      repeat { count = RunLoopLibc.read(file, buffer.baseAddress, size) } while count < 0 && errno == EINTR
+      initialized = max(count, 0)
+    }
+  }
+}
+
+extension RunLoop.FileWatch.Event.Kind {
+  init?(mask: UInt32) {
+    switch mask & 0xFFFF {
+    case 0x1: self = .accessed
+    case 0x2: self = .modified
+    case 0x4: self = .attributes
+    case 0x8: self = .closedAfterWriting
+    case 0x10: self = .closedAfterReading
+    case 0x20: self = .opened
+    case 0x40: self = .movedAway
+    case 0x80: self = .movedHere
+    case 0x100: self = .created
+    case 0x200: self = .deleted
+    case 0x400: self = .targetDeleted
+    case 0x800: self = .targetMoved
+    case Inotify.unmounted: self = .unmounted
+    case Inotify.overflow: self = .overflow
+    case Inotify.ignored: self = .ended
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,358 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import RunLoopPorts
+import RunLoopTestSupport
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Processes that have forked a helper, which runs no other program and outlives them.
+final class HelperTests: XCTestCase {
+  /// The helper that the owner of the right has forked.
+  private func helper(of right: Port.SendRight) throws -> pid_t { pid_t(try right.request(Message(id: 4242)).id) }
+
+  func test_RLK_WIRE_31_aServersHelper_doesNotHideItsEnd() {
+    let name = NameFolder.newName()
+    let peer = Peer("serve", name)
+    onThread {
+      let (told, asked) = (Gate(), Gate())
+      let right = try Port.connect(to: name)
+      let helper = try self.helper(of: right)
+      defer { kill(helper, SIGKILL) }
+      right.onInvalidation { told.open() }
+      let asking = TestThread {
+        XCTAssertEqual(thrown { try right.request(Message(id: 4)) }, .portInvalid)
+        asked.open()
+      }
+      _ = try right.request(Message(id: 1))
+      peer.kill()
+      told.wait()
+      asked.wait()
+      asking.join()
+      XCTAssertFalse(right.isValid)
+      XCTAssertEqual(thrown { try right.trySend(Message()) }, .portInvalid)
+      XCTAssertEqual(thrown { try Port.connect(to: name) }, .noSuchPort)
+      let next = try Port(registeredAs: name) { _, _ in }
+      XCTAssertTrue(next.ownsName)
+      next.invalidate()
+      XCTAssertEqual(kill(helper, 0), 0)
+    }
+  }
+
+  /// Connections that wait to be accepted are the listener's.
+  func test_RLK_WIRE_31_aServerThatAcceptsNothing() {
+    let name = NameFolder.newName()
+    let peer = Peer("serve", name)
+    onThread {
+      let first = try Port.connect(to: name)
+      let helper = try self.helper(of: first)
+      defer { kill(helper, SIGKILL) }
+      _ = try first.send(Message(id: 10))  // it stops
+      var status: Int32 = 0
+      waitpid(peer.processID, &status, WUNTRACED)
+      let told = Gate()
+      let second = try Port.connect(to: name)
+      second.onInvalidation { told.open() }
+      peer.kill()
+      told.wait()
+      XCTAssertFalse(second.isValid)
+    }
+  }
+
+  func test_RLK_WIRE_31_aClientsHelper_doesNotKeepItsRights() {
+    let name = NameFolder.newName()
+    onThread {
+      let (given, came) = (Box<Port.SendRight?>(nil), Gate())
+      let port = try Port(registeredAs: name) { _, message in
+        given.value = message.rights.first
+        came.open()
+      }
+      let serving = ServingThread(port)
+      let peer = Peer("hold", name)
+      came.wait()
+      let right = try XCTUnwrap(given.value)
+      let helper = try self.helper(of: right)
+      defer { kill(helper, SIGKILL) }
+      XCTAssertEqual(port.peerTables.connections, 1)
+      peer.kill()
+      yieldUntil(port.peerTables.connections == 0)
+      XCTAssertFalse(right.isValid)
+      XCTAssertEqual(kill(helper, 0), 0)
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
+  /// Two processes that a third one has introduced to each other; a helper of each has both ends' copies.
+  func test_RLK_WIRE_31_anIntroducedConnection() {
+    let name = NameFolder.newName()
+    let (owner, holder) = (Peer("serve", name), Peer("serve", name + "h"))
+    onThread {
+      let (first, second) = (try Port.connect(to: name), try Port.connect(to: name + "h"))
+      let own = try XCTUnwrap(try first.request(Message(id: 6)).rights.first)
+      _ = try second.request(Message(id: 1))
+      let before = holder.descriptors
+      try second.send(Message(id: 4, [.right(own)]))  // kept
+      _ = try second.request(Message(id: 1))
+      XCTAssertEqual(holder.descriptors, before + 1)
+      let helpers = [try self.helper(of: first), try self.helper(of: second)]
+      defer { for helper in helpers { kill(helper, SIGKILL) } }
+      owner.kill()
+      yieldUntil(!own.isValid)
+      try second.send(Message(id: 5))
+      _ = try second.request(Message(id: 1))
+      XCTAssertEqual(holder.descriptors, before)
+      holder.kill()
+      yieldUntil(!second.isValid)
+    }
+  }
+
+  /// The child begins anew: its own ports and connections have the numbers that it has closed.
+  func test_RLK_WIRE_32_theChildUsesPortsOfItsOwn() {
+    let name = NameFolder.newName()
+    let peer = Peer("serve", name)
+    onThread {
+      let right = try Port.connect(to: name)
+      let port = try Port(registeredAs: name + "p") { _, _ in }
+      _ = try right.request(Message(id: 1))
+      inChild { check in
+        let (again, came) = (try Port.connect(to: name), Box(0))
+        check.equal(try again.request(Message(id: 7000)).id, 7000)
+        let own = try Port(registeredAs: name + "c") { port, message in
+          came.value += 1
+          if message.id == 2 { RunLoop.current.stop() }
+        }
+        try RunLoop.current.add(own)
+        let toOwn = try Port.connect(to: name + "c")
+        try toOwn.send(Message(id: 1))
+        try toOwn.send(Message(id: 2))
+        check.equal(try RunLoop.current.run(for: .seconds(20)), .stopped)
+        check.equal(came.value, 2)
+        check.that(!right.isValid && !port.isValid)
+        check.equal(thrown { try Port(registeredAs: name + "p") { _, _ in } }, .nameTaken)
+        check.equal(try again.request(Message(id: 7001)).id, 7001)
+      }
+      XCTAssertEqual(try right.request(Message(id: 1)).id, 1)
+      XCTAssertTrue(port.ownsName)
+      XCTAssertNil(thrown { try Port.connect(to: name + "p") })
+      port.invalidate()
+    }
+    withExtendedLifetime(peer) {}
+  }
+
+  /// A moment is a number of requests. Each round has the same name, and helpers of the owner and of the clients.
+  func test_RLK_WIRE_33_killsAtAnyMoment() {
+    let name = NameFolder.newName()
+    var random = SplitMix(33)
+    onThread {
+      for _ in 0..<(isSlow ? 5 : 25) {
+        let peer = Peer("serve", name)
+        let clients = (0..<3).map { _ in TestThread { self.useUntilTheEnd(name) } }
+        let right = try Port.connect(to: name)
+        let moments = (0..<3).map { _ in Int(random.next() % 40) }
+        var helpers: [pid_t] = []
+        var ownHelper: Helper?
+        for moment in 0...moments[2] {
+          if moment == moments[0] { helpers.append(try self.helper(of: right)) }
+          if moment == moments[1] { ownHelper = Helper() }
+          _ = try right.request(Message(id: 1))
+        }
+        peer.kill()
+        for client in clients { client.join() }
+        yieldUntil(!right.isValid)
+        XCTAssertEqual(thrown { try Port.connect(to: name) }, .noSuchPort)
+        for helper in helpers { kill(helper, SIGKILL) }
+        ownHelper?.end()
+      }
+    }
+  }
+
+  /// Requests without a limit of time: each has an answer or an error.
+  private func useUntilTheEnd(_ name: String) {
+    let shared = Message.Bytes([UInt8](repeating: 1, count: 100_000))
+    do {
+      while true {
+        let right = try Port.connect(to: name)
+        for _ in 0..<10 { _ = try right.request(Message(id: 1, bytes: shared)) }
+        let own = try right.request(Message(id: 6)).rights[0]
+        try right.send(Message(id: 4, [.right(own)]))
+        _ = try own.request(Message(id: 1))
+        try right.send(Message(id: 5))
+      }
+    } catch {
+      let ends: [RunLoopError] = [.portInvalid, .noReply, .noSuchPort]
+      XCTAssertTrue((error as? RunLoopError).map(ends.contains) ?? false, "\(error)")
+    }
+  }
+
+  /// One thread forks, while others make, receive and close connections: no helper keeps any of them.
+  func test_RLK_WIRE_33_forksWhileOtherThreadsConnect() {
+    let name = NameFolder.newName()
+    let (peer, third) = (Peer("serve", name), Peer("serve", name + "t"))
+    onThread {
+      func descriptors() throws -> [Int] {
+        for end in ["", "t"] { _ = try Port.connect(to: name + end).request(Message(id: 1)) }
+        return [peer.descriptors, third.descriptors]
+      }
+      let (before, isOver) = (try descriptors(), Box(false))
+      let clients = (0..<2).map { _ in
+        TestThread {
+          while !isOver.value {
+            XCTAssertNil(thrown { try self.useOnce(name) })
+          }
+        }
+      }
+      let helpers = (0..<(isSlow ? 5 : 40)).map { _ in Helper() }
+      isOver.value = true
+      for client in clients { client.join() }
+      yieldUntil((try? descriptors()) == before)
+      for helper in helpers { helper.end() }
+    }
+  }
+
+  /// Introduces the two owners to each other, and a port of this process to them.
+  private func useOnce(_ name: String) throws {
+    let (first, second) = (try Port.connect(to: name), try Port.connect(to: name + "t"))
+    let answer = try first.request(Message(id: 1, [.right(second), .descriptor(try .init(duplicating: 0))]))
+    _ = try answer.rights[0].request(Message(id: 1))
+    try first.send(Message(id: 4, [.right(second)]))
+    try first.send(Message(id: 5))
+  }
+
+  /// The same of clients: what the owner keeps for them.
+  func test_RLK_WIRE_33_clientsThatAreKilled() {
+    let name = NameFolder.newName()
+    onThread {
+      let (given, came) = (Box<Port.SendRight?>(nil), Gate())
+      let port = try Port(registeredAs: name) { _, message in
+        given.value = message.rights.first
+        came.open()
+      }
+      let serving = ServingThread(port)
+      for round in 0..<(isSlow ? 3 : 15) {
+        let peer = Peer("hold", name)
+        came.wait()
+        let right = try XCTUnwrap(given.value)
+        given.value = nil
+        let (helper, own) = (try self.helper(of: right), round % 2 == 0 ? Helper() : nil)
+        peer.kill()
+        yieldUntil(port.peerTables.connections == 0 && port.peerTables.imports == 0)
+        XCTAssertFalse(right.isValid)
+        kill(helper, SIGKILL)
+        own?.end()
+      }
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
+  // MARK: Limits of files
+
+  func test_RLK_WIRE_34_aMessageBeyondTheLimitOfFiles_isAnError() {
+    let name = NameFolder.newName()
+    let peer = Peer("serve", name)
+    onThread {
+      inChild { check in
+        var limit = rlimit(rlim_cur: 40960, rlim_max: 40960)
+        setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+        let large = Message.Bytes([UInt8](repeating: 1, count: 100_000))
+        let right = try Port.connect(to: name)
+        check.equal(systemError { try right.send(Message(id: 1, bytes: large)) }, EFBIG)
+        check.equal(systemError { _ = try right.request(Message(id: 1, bytes: large)) }, EFBIG)
+        check.equal(systemError { _ = try Message.Bytes(sharing: 100_000) { $0.count } }, EFBIG)
+        check.equal(try right.request(Message(id: 7000)).id, 7000)
+      }
+    }
+    withExtendedLifetime(peer) {}
+  }
+
+  // MARK: Descriptors of messages
+
+  /// Lives until it is ended, or a minute.
+  private final class Helper {
+    private let process: pid_t
+
+    init(_ body: () -> Void = {}) {
+      let ready = Pipe()
+      process = test_fork()
+      if process == 0 {
+        body()
+        ready.send("x")
+        sleep(60)
+        _exit(0)
+      }
+      var entry = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
+      poll(&entry, 1, -1)
+      ready.closeBoth()
+    }
+
+    func end() {
+      kill(process, SIGKILL)
+      waitpid(process, nil, 0)
+    }
+  }
+
+  private func hasEnded(_ pipe: Pipe) -> Bool {
+    var entry = pollfd(fd: pipe.reading, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLHUP) != 0
+  }
+
+  func test_RLK_MSG_54_aChildKeepsNoDescriptorOfAMessageThatWaits() {
+    onThread {
+      let (pipe, loop) = (Pipe(), RunLoop.current)
+      let port = Port { _, _ in }
+      try loop.add(port)
+      try port.sendRight.send(Message([.descriptor(try .init(owning: pipe.writing))]))
+      let helper = Helper()
+      XCTAssertFalse(self.hasEnded(pipe))
+      XCTAssertEqual(try loop.run(for: .seconds(20), returnAfterSourceHandled: true), .handledSource)
+      XCTAssertTrue(self.hasEnded(pipe))
+      helper.end()
+      close(pipe.reading)
+    }
+  }
+
+  func test_RLK_MSG_54_aChildKeepsThoseOfAMessageThatWasDelivered() {
+    let name = NameFolder.newName()
+    onThread {
+      for isRemote in [false, true] {
+        let (pipe, loop) = (Pipe(), RunLoop.current)
+        let helper = Box<Helper?>(nil)
+        let receive: @Sendable (Port, Message) -> Void = { port, message in
+          let descriptor = message.descriptors[0]
+          helper.value = Helper { write(descriptor.fileDescriptor, "y", 1) }
+          port.invalidate()
+        }
+        let port = isRemote ? try Port(registeredAs: name, receive) : Port(receive)
+        try loop.add(port)
+        let right = isRemote ? try Port.connect(to: name) : port.sendRight
+        try right.send(Message([.descriptor(try .init(owning: pipe.writing))]))
+        XCTAssertEqual(try loop.run(for: .seconds(20)), .finished)
+        XCTAssertEqual(pipe.receive(), "y")
+        XCTAssertFalse(self.hasEnded(pipe))  // the child has it
+        helper.value?.end()
+        XCTAssertTrue(self.hasEnded(pipe))
+        close(pipe.reading)
+      }
+    }
+  }
+
+  /// Its numbers are other files' in the child, which releases the port.
+  func test_RLK_MSG_54_theChildClosesThemOnce() {
+    onThread {
+      let pipe = Pipe()
+      let held = Box<Port?>(Port { _, _ in })
+      try held.value!.sendRight.send(Message([.descriptor(try .init(owning: pipe.writing))]))
+      inChild { check in
+        check.equal(fcntl(pipe.writing, F_GETFD), -1)
+        check.equal(dup2(pipe.reading, pipe.writing), pipe.writing)
+        held.value = nil
+        check.that(fcntl(pipe.writing, F_GETFD) >= 0)
+      }
+      held.value = nil
+      XCTAssertTrue(self.hasEnded(pipe))
+      close(pipe.reading)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import CRunLoopCore
+import Glibc
+import RunLoopKit
+import RunLoopPorts
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// A process without descriptors: connections can be neither accepted nor refused.
+final class ListenerPauseTests: XCTestCase {
+  override class func setUp() { CountingKernel.install() }
+
+  /// A timer's descriptor is there: the listener tries again by itself.
+  func test_RLK_ERROR_14_aListenerWithoutDescriptorsRests_andTriesAgain() {
+    check(hasTimer: true) { _ in }
+  }
+
+  /// There is none: the next connection makes it try again.
+  func test_RLK_ERROR_14_withoutATimerTheNextConnectionIsHeard() {
+    check(hasTimer: false) { try XCTAssertEqual($0.connect(), 0) }
+  }
+
+  private func check(hasTimer: Bool, _ whenThereIsRoom: @escaping @Sendable (Caller) throws -> Void) {
+    onThread {
+      let (loop, name) = (RunLoop.current, NameFolder.newName())
+      let counter = EventCounter()
+      try loop.add(PortSourceFactory.make(counter) {})  // the loop's own descriptors are there
+      if hasTimer { try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }) }
+      let (first, second) = (Caller(name), Caller(name))
+      // Folder, lock and listener, and no number that is kept for connections that are to be refused.
+      let port = try self.withDescriptors(3) {
+        let port = try Port(registeredAs: name) { _, _ in }
+        try loop.add(port)
+        XCTAssertEqual(first.connect(), 0)
+        let counts = try CountingKernel.count { _ = try loop.run(for: .milliseconds(20)) }
+        XCTAssertLessThan(counts.waits, 10)
+        return port
+      }
+      XCTAssertEqual(port.peerStatistics.connections, 0)
+      try whenThereIsRoom(second)
+      let end = RunLoop.Instant.now.advanced(by: .seconds(30))
+      while port.peerStatistics.connections == 0, RunLoop.Instant.now < end {
+        _ = try loop.run(for: .milliseconds(5))
+      }
+      XCTAssertGreaterThan(port.peerStatistics.connections, 0)
+      // As before: each connection is taken.
+      let right = try Port.connect(to: name)
+      while port.peerStatistics.connections < (hasTimer ? 2 : 3), RunLoop.Instant.now < end {
+        _ = try loop.run(for: .milliseconds(5))
+      }
+      withExtendedLifetime((right, first, second)) { port.invalidate() }
+    }
+  }
+
+  /// The body can open so many descriptors, and no more.
+  private func withDescriptors<R>(_ count: Int32, _ body: () throws -> R) rethrows -> R {
+    var (usual, few) = (rlimit(), rlimit())
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual)
+    let numbers = (0..<count).map { _ in dup(0) }  // the lowest that are free
+    for number in numbers { close(number) }
+    few = usual
+    few.rlim_cur = rlim_t(numbers.max()! + 1)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &few)
+    defer { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual) }
+    return try body()
+  }
+}
+
+/// A client whose socket is made before descriptors are short.
+private final class Caller: Sendable {
+  private let descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+  private let path: String
+
+  init(_ name: String) { path = "\(NameFolder.path)/\(name)" }
+
+  deinit { close(descriptor) }
+
+  func connect() -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8).prefix($0.count - 1)) }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * <crunloop_kit/unshared.h>: descriptors that a child of fork(2) does not keep.
+ *
+ * A socket is closed for its peer when the last process has closed it. A child that runs no other program would keep
+ * its parent's connections open after the parent's end, and the peers would wait for ever. So the Swift modules list
+ * each connection, each listener, and each descriptor of a message that no program has received yet. A handler of
+ * pthread_atfork(3) closes them in the child [RLC-FORK-5].
+ *
+ * A child of _Fork(3) or clone(2) runs no such handler: it closes them with its first call of rlc_fork_generation
+ * [RLC-FORK-6]. Until then, and if it never makes one, it keeps them.
+ *
+ * For code that is built together with the core, as RunLoopKit is; not installed.
+ */
+#ifndef CRUNLOOP_KIT_UNSHARED_H
+#define CRUNLOOP_KIT_UNSHARED_H
+
+#include <crunloop/base.h>
+
+RLC_BEGIN_DECLS
+
+/**
+ * Begins a section in which the thread makes a descriptor and lists it, or takes it off the list and closes it. A fork
+ * of another thread waits for the end of the section, at most a tenth of a second, so that no child gets a descriptor
+ * that is not listed yet [RLC-FORK-5].
+ *
+ * The section must be short, and must not begin another one.
+ *
+ * Thread: [any].  Blocks: while another thread forks.  Cost: one atomic operation.
+ */
+void rlc_kit_unshared_begin(void);
+
+/**
+ * Ends a section.
+ *
+ * Thread: [any], the one that has begun it.  Cost: one atomic operation; a system call if a fork waits.
+ */
+void rlc_kit_unshared_end(void);
+
+/**
+ * Lists a descriptor, by its number and its file. Within a section.
+ *
+ * @param fd The descriptor. The caller keeps it, and ends the listing by rlc_kit_unshared_close or
+ *           rlc_kit_unshared_remove.
+ * @return 0, also if it is listed already; -ENOMEM (by mmap(2)); -EBADF; -EMFILE (the number is above four million).
+ *
+ * Thread: [any].  Cost: one system call; the first numbers map some pages.
+ */
+int rlc_kit_unshared_add(int fd);
+
+/**
+ * Takes a descriptor off the list: from now on children of fork(2) keep it. No effect if it is not listed.
+ *
+ * @param fd The descriptor.
+ *
+ * Thread: [any].  Cost: some instructions.
+ */
+void rlc_kit_unshared_remove(int fd);
+
+/**
+ * Closes a descriptor, and takes it off the list if it is there. Outside of a section.
+ *
+ * @param fd The descriptor.
+ *
+ * Thread: [any].  Blocks: while another thread forks.  Cost: one system call.
+ */
+void rlc_kit_unshared_close(int fd);
+
+RLC_END_DECLS
+#endif
