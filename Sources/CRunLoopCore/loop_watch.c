@@ -57,6 +57,8 @@ static void withdraw(rlc_loop *loop, rlc_port *port) {
 
 /* ---- adding, changing, removing ---- */
 
+enum { WATCHED_FOR = RLC_READABLE | RLC_WRITABLE | RLC_PRIORITY };
+
 /** True for a number of the loop's own descriptors, unless another file has it by now: that loss is noticed here. */
 static bool is_own(const rlc_loop *loop, int fd) {
     if (fd == rlc_port_set_fd(loop->set))
@@ -82,7 +84,7 @@ int rlc_loop_add_watch(
     if (port == NULL)
         return -ENOMEM;
     port->fd = fd; /* a record begins with zeros: of the kind RLC_PORT_READINESS */
-    port->interest = (uint8_t)(interest & (RLC_READABLE | RLC_WRITABLE));
+    port->interest = (uint8_t)(interest & WATCHED_FOR);
     port->context = context;
     rlc_watch *watch = (rlc_watch *)port;
     watch->loop = loop;
@@ -116,9 +118,9 @@ int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER)) {
         bool is_served = !SLIST_EMPTY(&loop->frames) && SLIST_FIRST(&loop->frames)->watch == watch;
         return (is_served ? rlc_port_set_change_served_interest : rlc_port_set_change_interest)(
-            loop->set, &watch->port, interest & (RLC_READABLE | RLC_WRITABLE));
+            loop->set, &watch->port, interest & WATCHED_FOR);
     }
-    watch->port.interest = (uint8_t)(interest & (RLC_READABLE | RLC_WRITABLE));
+    watch->port.interest = (uint8_t)(interest & WATCHED_FOR);
     if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
         return 0;
     leave_lists(watch);

@@ -3,6 +3,8 @@
  * ever. So a second epoll set, the edge set, watches them edge-triggered until they are more than ended. It is a member
  * of the first one.
  *
+ * Some stay in the first one, too, edge-triggered: see port_set_kept.c.
+ *
  * It is a set of its own because a registration reports what is true when it is made. That report is taken out of the
  * edge set before the port's callout runs. So each later event of it is news, also if the callout has taken an error
  * and caused the next one.
@@ -148,6 +150,8 @@ rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event) 
     rlc_port *port = edge_port(set, event);
     uint32_t events = event->events;
     event->events |= RLC_EVENT_OF_EDGE;
+    if (port != NULL)
+        rlc_port_note_repetition(port); /* the first set has it, too */
     if (port == NULL)
         forget_edge_set(set, false);
     else if (all_edge_events(port) == 0)
@@ -262,6 +266,9 @@ void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlie
 /* ---- into it and out of it ---- */
 
 void rlc_port_set_revive(rlc_port_set *set, rlc_port *port) {
+    rlc_port *owner = rlc_port_set_registrant(set, port);
+    if (owner != NULL)
+        rlc_port_set_hook_again(set, owner, port);
     rlc_port_assign(port, RLC_PORT_END, false);
     rlc_port_set_renew(set, port);
 }
@@ -308,6 +315,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     rlc_port_assign(port, RLC_PORT_HALF, (events & RLC_ENDS) == EPOLLRDHUP);
     if (is_edge_triggered(owner))
         return;
+    rlc_port_assign(port, RLC_PORT_KEPT, rlc_port_set_has_to_keep(set, port, events));
     rlc_port_assign(port, still_writes ? RLC_PORT_READ_ENDED : RLC_PORT_QUIET, true);
     int status = register_edges(set, owner);
     if (status == -EBADF || status == -ENOENT || status == -EPERM) {

@@ -1,5 +1,5 @@
 /* The interest of a member, and whether it is muted. */
-#include "port_set_internal.h"
+#include "port_set_edges.h"
 
 #include <crunloop_kit/looks.h>
 #include <errno.h>
@@ -26,6 +26,8 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
         return 0;
     bool changes = rlc_port_is(port, RLC_PORT_READINESS) || rlc_port_has(port, RLC_PORT_TOLD);
     const rlc_port before = *port;
+    if (owner != NULL)
+        rlc_port_set_hook_again(set, owner, port);
     port->interest = (uint8_t)interest;
     rlc_port_assign(port, RESUMED, false);
     if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || owner == NULL)

@@ -6,20 +6,41 @@
 static uint32_t events_of(const rlc_port *port) {
     if (!rlc_port_is(port, RLC_PORT_READINESS))
         return EPOLLIN | EPOLLET;
-    bool is_edge = (port->interest & RLC_EDGE) != 0 || rlc_port_has(port, RLC_PORT_EDGY);
+    bool is_edge = (port->interest & RLC_EDGE) != 0 || rlc_port_has(port, RLC_PORT_EDGY | RLC_PORT_QUIET);
     return rlc_port_asked_events(port) | (is_edge ? EPOLLET : 0);
 }
 
 static bool is_out(const rlc_port *port) {
-    return rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED | RLC_PORT_ORPHAN | RLC_PORT_QUIET);
+    return rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED | RLC_PORT_ORPHAN) ||
+           (rlc_port_has(port, RLC_PORT_QUIET) && !rlc_port_has(port, RLC_PORT_KEPT));
 }
 
-/** What all that share the owner's number want together; edge-triggered if all are. False if all of them are out. */
+bool rlc_port_is_hint_only(const rlc_port *owner) {
+    if (!rlc_port_has(owner, RLC_PORT_SHARED))
+        return rlc_port_has(owner, RLC_PORT_QUIET) && rlc_port_has(owner, RLC_PORT_KEPT);
+    for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
+        if (!is_out(port) && !rlc_port_has(port, RLC_PORT_QUIET))
+            return false;
+    }
+    return true;
+}
+
+void rlc_port_note_repetition(rlc_port *owner) {
+    for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
+        if (rlc_port_has(port, RLC_PORT_QUIET))
+            rlc_port_assign(port, RLC_PORT_REPEATS, true);
+    }
+}
+
+/**
+ * What all that share the owner's number want together, the quiet ones only if there are no others; edge-triggered if
+ * all are. False if all of them are out.
+ */
 __attribute__((noinline)) static bool shared_events_of(const rlc_port *owner, struct epoll_event *ret_event) {
     uint32_t events = 0, edge = EPOLLET;
-    bool any = false;
+    bool any = false, is_hint = rlc_port_is_hint_only(owner);
     for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
-        if (is_out(port))
+        if (is_out(port) || rlc_port_has(port, RLC_PORT_QUIET) != is_hint)
             continue;
         any = true;
         events |= events_of(port) & ~(uint32_t)EPOLLET;
@@ -77,6 +98,8 @@ static bool wants_no_registration(const rlc_port *port) {
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
     int status = 0;
     rlc_port_note_renewal(port);
+    if (rlc_port_has(port, RLC_PORT_QUIET | RLC_PORT_SHARED))
+        rlc_port_note_repetition(port);
     if (wants_no_registration(port)) {
         rlc_port_set_drop(set, port);
     } else if (!rlc_port_has(port, RLC_PORT_REGISTERED)) {

@@ -117,28 +117,49 @@ __attribute__((noinline)) static void learn_about_counter(const rlc_port_set *se
     rlc_port_assign(port, RLC_PORT_SEEN, true);
 }
 
-/** Reads the eight bytes that make an event of a counter's edge. What to report, or 0. */
-static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
+/** The size of what was read, or -errno; -EAGAIN also if a read would wait. */
+static inline int64_t read_counter(const rlc_port_set *set, const rlc_port *port) {
     uint64_t value;
     int64_t size;
-    if (!rlc_port_has(port, RLC_PORT_KNOWN))
-        learn_about_counter(set, port);
     if (rlc_port_has(port, RLC_PORT_BLOCKS) && set->kernel->poll(set->kernel->context, port->fd, POLLIN) == 0)
-        return 0;
+        return -EAGAIN;
     do
         size = set->kernel->read(set->kernel->context, port->fd, &value, sizeof value);
     while (size == -EINTR);
+    return size;
+}
+
+/**
+ * A read has failed. What has passed with that is not the end of the counter: a second read takes what is there, since
+ * it makes no edge of its own. ECANCELED: a timerfd on the wall clock, which was set.
+ */
+__attribute__((noinline)) static uint32_t take_failed_counter(rlc_port_set *set, rlc_port *port, int64_t error) {
+    int64_t size = read_counter(set, port);
+    bool reads = size > 0 || error == -ECANCELED;
+    if (reads && !rlc_port_has(port, RLC_PORT_EMPTIES) && (size > 0 || size == -EAGAIN))
+        rlc_port_set_renew(set, port);
+    else if (size <= 0)
+        rlc_port_assign(port, RLC_PORT_TOLD, true); /* setting the interest looks again, and the next edge */
+    return reads ? RLC_READABLE | RLC_ERROR : RLC_ERROR;
+}
+
+/** Reads the eight bytes that make an event of a counter's edge. What to report, or 0. */
+static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
+    if (!rlc_port_has(port, RLC_PORT_KNOWN))
+        learn_about_counter(set, port);
+    int64_t size = read_counter(set, port);
     if (size == -EAGAIN)
         return 0;
-    if (size > 0 || size == -ECANCELED) {
-        /* ECANCELED: a timerfd on the wall clock, which was set. More messages make no new edge; a MOD looks again,
-         * and queues the port behind those that became ready meanwhile. */
+    if (size < 0)
+        return take_failed_counter(set, port, size);
+    if (size > 0) {
+        /* More messages make no new edge; a MOD looks again, and queues the port behind those that became ready. */
         if (!rlc_port_has(port, RLC_PORT_EMPTIES))
             rlc_port_set_renew(set, port);
-        return size > 0 ? RLC_READABLE : RLC_READABLE | RLC_ERROR;
+        return RLC_READABLE;
     }
     rlc_port_assign(port, RLC_PORT_TOLD, true); /* setting the interest looks again; another writer makes an edge */
-    return size == 0 ? RLC_HANGUP : RLC_ERROR;
+    return RLC_HANGUP;
 }
 
 /* ---- taking: readiness ---- */
@@ -191,7 +212,13 @@ static rlc_port *port_at_cursor(rlc_port_set *set) {
     struct epoll_event *event = &set->batch->events[set->cursor];
     if (event->data.u64 == RLC_EDGE_SET_BITS)
         return rlc_port_set_fetch_edge(set, event);
-    return rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
+    rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
+    bool may_hint = port != NULL && rlc_port_has(port, RLC_PORT_TOLD | RLC_PORT_SHARED);
+    bool is_begun = set->shared_cursor == set->cursor + 1; /* members became quiet by this event */
+    if (!may_hint || is_begun || !rlc_port_is_hint_only(port))
+        return port;
+    rlc_port_set_take_hint(set, port, event->events);
+    return NULL;
 }
 
 static rlc_port *take_fetched(rlc_port_set *set, uint32_t *ret_ready) {

@@ -208,26 +208,73 @@ static void of_netlink(void) {
     close(fd);
 }
 
+static void attach_tun(int fd) {
+    struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI, .ifr_name = "row0"};
+    if (ioctl(fd, TUNSETIFF, &request) != 0)
+        _exit(SKIPPED);
+}
+
+static void delete_link(const char *name) {
+    struct {
+        struct nlmsghdr header;
+        struct ifinfomsg link;
+    } request = {.header.nlmsg_len = sizeof request, .header.nlmsg_type = RTM_DELLINK};
+    struct ifreq index = {.ifr_flags = 0};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    (void)snprintf(index.ifr_name, sizeof index.ifr_name, "%s", name);
+    CHECK_EQUAL(ioctl(fd, SIOCGIFINDEX, &index), 0);
+    request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    request.link.ifi_index = index.ifr_ifindex;
+    CHECK_EQUAL(send(fd, &request, sizeof request, 0), (int)sizeof request);
+    CHECK(recv(fd, text, sizeof text, 0) > 0); /* it is done */
+    close(fd);
+}
+
+/** Its packets come: of several members of the number, each gets them. */
+static void check_tun_reads(const row *row, int fd) {
+    set_up("row0", true); /* the system sends a packet or two to what has come up */
+    CHECK((awaited(row) & RLC_READABLE) != 0);
+    while (read(fd, text, sizeof text) > 0) {
+    }
+}
+
+/** The kernel tells only those of the new device who have polled the file while it had the old one. */
+static void of_tun_deleted(uint32_t sharing) {
+    int fd = open_file("/dev/net/tun", O_RDWR | O_NONBLOCK);
+    attach_tun(fd);
+    row row = begin_row("tun, tap", fd, fd, RLC_READABLE | sharing);
+    if (sharing != 0)
+        (void)add(row.set, fd, RLC_PORT_READINESS, sharing, 1);
+    for (int round = 0; round < 3; round++) {
+        check_tun_reads(&row, fd);
+        delete_link("row0");
+        for (uint32_t ready, count = 0; (ready = reported(&row)) != 0; count++)
+            CHECK((ready == RLC_ERROR || ready == RLC_READABLE) && count < 4);
+        check_rests(&row);
+        attach_tun(fd);
+        check_rests(&row);
+    }
+    end_row(&row);
+    close(fd);
+}
+
 static void of_tun(void) {
     int fd = open_file("/dev/net/tun", O_RDWR | O_NONBLOCK);
     row row = begin_row("tun, tap", fd, fd, RLC_READABLE);
     CHECK_ROW_ONCE(&row, EPOLLERR, RLC_ERROR); /* it has no device yet */
-    struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI, .ifr_name = "row0"};
-    if (ioctl(fd, TUNSETIFF, &request) != 0)
-        _exit(SKIPPED);
+    attach_tun(fd);
     CHECK_EQUAL(rlc_port_set_set_interest(row.set, row.token, RLC_READABLE), 0); /* the kernel wakes nobody for this */
     CHECK_ROW(&row, 0, 0);
     for (int round = 0; round < 2; round++) {
-        set_up("row0", true); /* the system sends a packet or two to what has come up */
-        CHECK((awaited(&row) & RLC_READABLE) != 0);
-        while (read(fd, text, sizeof text) > 0) {
-        }
+        check_tun_reads(&row, fd);
         set_up("row0", false);
         while (read(fd, text, sizeof text) > 0) {
         }
     }
     end_row(&row);
     close(fd);
+    of_tun_deleted(0);
+    of_tun_deleted(RLC_SHARED);
 }
 
 /* ---- faults of memory ---- */

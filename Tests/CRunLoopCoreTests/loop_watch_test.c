@@ -3,6 +3,7 @@
 #include "loops.h"
 
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 typedef struct probe {
     rlc_watch *watch;
@@ -483,6 +484,33 @@ static void test_RLC_WATCH_9_a_batch_is_believed_in_its_pass_only(void) {
         close(fds[i]);
 }
 
+static void test_RLC_WATCH_13_urgent_data(void) {
+    rlc_loop *loop = make_loop();
+    int ends[2];
+    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    probe probe = {0};
+    add(loop, ends[0], RLC_PRIORITY, &probe);
+    if (send(ends[1], "!", 1, MSG_OOB) == 1) { /* a kernel may be built without it */
+        char byte;
+        (void)rlc_loop_run(loop, 0);
+        CHECK_EQUAL(probe.ready, RLC_PRIORITY);
+        CHECK_EQUAL(recv(ends[0], &byte, 1, MSG_OOB), 1);
+        CHECK_EQUAL(rlc_watch_set_interest(probe.watch, RLC_READABLE), 0);
+        CHECK_EQUAL(send(ends[1], "!", 1, MSG_OOB), 1);
+        probe.ready = 0;
+        (void)rlc_loop_run(loop, 0);
+        CHECK_EQUAL(probe.ready & RLC_PRIORITY, 0);
+        CHECK_EQUAL(rlc_watch_set_interest(probe.watch, RLC_PRIORITY | RLC_EDGE | RLC_ONE_SHOT), 0);
+        for (int round = 0; round < 2; round++) { /* level-triggered, and more than once */
+            probe.ready = 0;
+            (void)rlc_loop_run(loop, 0);
+            CHECK_EQUAL(probe.ready, RLC_PRIORITY);
+        }
+    }
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(ends[0]), close(ends[1]);
+}
+
 int main(void) {
     RUN(test_RLC_WATCH_1_adding_waits_and_removing_cancels);
     RUN(test_RLC_WATCH_2_what_cannot_be_watched_is_told_late);
@@ -501,6 +529,7 @@ int main(void) {
     RUN(test_RLC_WATCH_6_removal_from_a_nested_run);
     RUN(test_RLC_WATCH_7_fetched_events_go_to_nested_runs_once);
     RUN(test_RLC_WATCH_8_interest);
+    RUN(test_RLC_WATCH_13_urgent_data);
     RUN(test_RLC_WATCH_9_a_batch_is_believed_in_its_pass_only);
     return 0;
 }

@@ -166,6 +166,36 @@ static void test_RLC_COUNTER_5_interrupted_and_failing_reads(void) {
     close(fd);
 }
 
+static int failures_left, failure;
+
+static int64_t failing_at_first(void *context, int fd, void *buffer, size_t size) {
+    return failures_left > 0 ? failures_left--, failure : read_anyway(context, fd, buffer, size);
+}
+
+static void test_RLC_COUNTER_8_a_failure_that_passes(void) {
+    rlc_port_set *set = make_set();
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    (void)add(set, fd, RLC_PORT_COUNTER, RLC_READABLE, 0);
+    read_anyway = kernel.table.read;
+    kernel.table.read = failing_at_first;
+    for (int round = 0; round < 3; round++) {
+        failure = round == 0 ? -ECANCELED : -EIO;
+        bump(fd);
+        failures_left = 1;
+        CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_ERROR);
+        check_quiet(set); /* what was there is taken */
+        bump(fd);
+        CHECK_EQUAL(next_ready(set), RLC_READABLE);
+        check_quiet(set);
+        bump(fd);
+        failures_left = 1000000; /* a failure that lasts is reported with each edge */
+        CHECK((next_ready(set) & RLC_ERROR) != 0);
+        check_quiet(set);
+    }
+    rlc_port_set_destroy(set);
+    close(fd);
+}
+
 static void test_RLC_TAKE_1_what_became_stale_is_dropped(void) {
     rlc_port_set *set = make_set();
     int ends[4][2];
@@ -340,6 +370,7 @@ int main(void) {
     RUN(test_RLC_COUNTER_3_timerfd);
     RUN(test_RLC_COUNTER_4_end_of_file_rests);
     RUN(test_RLC_COUNTER_5_interrupted_and_failing_reads);
+    RUN(test_RLC_COUNTER_8_a_failure_that_passes);
     RUN(test_RLC_TAKE_1_what_became_stale_is_dropped);
     RUN(test_RLC_TAKE_2_a_new_member_never_gets_an_old_event);
     RUN(test_RLC_TAKE_3_interest_narrowed_after_the_fetch);

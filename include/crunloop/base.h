@@ -91,8 +91,8 @@ enum {
 };
 
 /**
- * Urgent data (TCP, or MSG_OOB of unix(7)), or a pressure trigger, at a readiness port of a port set. Both an interest
- * and a readiness.
+ * Urgent data (TCP, or MSG_OOB of unix(7)), or a pressure trigger, at a readiness port of a port set or a watch of
+ * rlc_loop. Both an interest and a readiness.
  *
  * The set reports this bit as epoll returned it and does not verify it with poll(2), because poll(2) on a pressure
  * trigger consumes the event [RLC-PRIORITY-1].

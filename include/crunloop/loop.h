@@ -128,7 +128,8 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  *
  * @param loop      The loop.
  * @param fd        The descriptor, which the caller owns. Remove the watch before you close it.
- * @param interest  RLC_READABLE | RLC_WRITABLE; 0 still reports RLC_HANGUP and RLC_ERROR.
+ * @param interest  RLC_READABLE | RLC_WRITABLE | RLC_PRIORITY, which ready carries as well [RLC-WATCH-13]; 0 still
+ *                  reports RLC_HANGUP and RLC_ERROR. Other bits are ignored.
  * @param watch_fn  The callout; not NULL.
  * @param context   For watch_fn.
  * @param ret_watch The watch, which the loop owns; valid until rlc_watch_remove or rlc_loop_destroy.

@@ -60,7 +60,9 @@ typedef enum rlc_port_kind {
      * RLC-COUNTER-2].
      *
      * A message shorter than eight bytes is read as one event. The end of the file is reported as RLC_HANGUP, and a
-     * read that fails as RLC_ERROR: once, and again with the next edge [RLC-COUNTER-4, RLC-COUNTER-5].
+     * read that fails as RLC_ERROR: once, and again with the next edge [RLC-COUNTER-4, RLC-COUNTER-5]. After a failure
+     * the set reads once more. If that succeeds, the failure has passed: the event has RLC_READABLE as well, and the
+     * counter goes on [RLC-COUNTER-8].
      */
     RLC_PORT_COUNTER,
     /**

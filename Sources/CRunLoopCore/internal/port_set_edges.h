@@ -35,4 +35,19 @@ void rlc_port_set_look_behind_ends(rlc_port_set *set);
 /** How long the wait may last that begins now: not at all, if it has to look at these. */
 uint64_t rlc_port_set_limit_wait(rlc_port_set *set, uint64_t deadline_ns);
 
+/* ---- quiet ports that stay in the first set: port_set_kept.c ---- */
+
+/** With an end of these events it has to stay there. */
+bool rlc_port_set_has_to_keep(const rlc_port_set *set, const rlc_port *port, uint32_t events);
+/**
+ * An event of the first set for a number whose members are quiet. If it is more than the end that was reported, and the
+ * edge set did not report it, they are level-triggered again.
+ */
+void rlc_port_set_take_hint(rlc_port_set *set, rlc_port *owner, uint32_t events);
+/**
+ * Before a port becomes level-triggered: one that is kept, and has no error now, is going to be added anew. Only that
+ * names its wait queue to epoll if it was added first while the error lasted.
+ */
+void rlc_port_set_hook_again(rlc_port_set *set, rlc_port *owner, const rlc_port *port);
+
 #endif

@@ -35,12 +35,18 @@ enum {
     RLC_PORT_UNWATCHED = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
 
     /* In `end`: of a port that has RLC_PORT_TOLD, but for RLC_PORT_EDGES. */
-    RLC_PORT_QUIET = 1 << 16,       /**< The end lasts: only the edge set watches the port. */
+    RLC_PORT_QUIET = 1 << 16,       /**< The end lasts: the edge set watches it; epoll_fd only if it is kept. */
     RLC_PORT_EDGES = 1 << 17,       /**< Of the owner: the edge set knows the number under this port's token. */
     RLC_PORT_HALF = 1 << 18,        /**< The peer has stopped writing, and no more. */
-    RLC_PORT_EDGY = 1 << 19,        /**< There was no edge set: edge-triggered where it is. */
+    RLC_PORT_EDGY = 1 << 19,        /**< There was no edge set: edge-triggered where it is. See RLC_PORT_REPEATS. */
     RLC_PORT_TOLD_READER = 1 << 20, /**< The port was interested in reading then, */
     RLC_PORT_TOLD_WRITER = 1 << 21, /**< and in writing. */
+};
+
+/** Of a quiet port, with bits that a readiness port or a quiet one has no other use for. */
+enum {
+    RLC_PORT_KEPT = RLC_PORT_EMPTIES, /**< It stays in epoll_fd, too, edge-triggered: the edge set may not be woken. */
+    RLC_PORT_REPEATS = RLC_PORT_EDGY  /**< Kept: its next event in epoll_fd may repeat what is reported already. */
 };
 
 /** Of an end: what a port that is level-triggered again has none of. */
@@ -260,6 +266,10 @@ int rlc_port_set_control(rlc_port_set *set, int epoll_fd, int operation, const r
 int rlc_port_set_delete(rlc_port_set *set, const rlc_port *port);
 /** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
 int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
+/** All members that the owner is registered for are quiet and kept: its events only hint at news. */
+bool rlc_port_is_hint_only(const rlc_port *owner);
+/** It is registered anew, which repeats the ends of those that are kept. */
+void rlc_port_note_repetition(rlc_port *owner);
 /** Deletes its registration, if it has one. */
 void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
 
@@ -271,7 +281,7 @@ void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
  */
 void rlc_port_set_renew(rlc_port_set *set, rlc_port *port);
 /** False if its number was closed, and is perhaps another file's. One epoll_ctl(2). In port_set_verify.c. */
-bool rlc_port_set_is_watched(rlc_port_set *set, const rlc_port *port);
+bool rlc_port_set_is_watched(rlc_port_set *set, rlc_port *port);
 /** Makes it an orphan: its number was closed. */
 void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
 /** Makes all members of the number orphans, which take reports. */

@@ -10,6 +10,7 @@ extension RunLoop {
   /// comes, and each datagram that is refused is reported. The same holds for all sources that share the descriptor, in
   /// each mode, in a host's loop, and for what begins while the source is paused by its limit [RLK-FD-43]. While an end
   /// lasts the source is called by edges; the first event that is more than the end makes it level-triggered again.
+  /// If the process has no descriptor left for that (`EMFILE`), an end may be reported twice, not more [RLK-FD-44].
   ///
   /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change (`ENOSPC`, `ENOMEM`),
   /// the loop calls the source once with `error` alone; setting `interest` tries
