@@ -154,4 +154,58 @@ final class WatchStressTests: XCTestCase {
     for seed in first..<first + count { onThread { try self.run(seed: seed, steps: 600) } }
     XCTAssertEqual(SharedWatchTests.instances, [])
   }
+
+  /// Made and ended by one thread, served by two, which take it from each other, while a third changes the files.
+  func test_RLK_WATCH_21_watchesThatMoveBetweenThreads() {
+    for seed in UInt64(1)...(isSlow ? 1 : 4) {
+      let (folder, isOver, ready) = (Folder(), Box(false), Gate())
+      let loops = Box<[RunLoop]>([])
+      let threads = (0..<2).map { _ in
+        TestThread {
+          loops.update { $0.append(.current) }
+          _ = try? RunLoop.current.add(RunLoop.Timer.never())
+          ready.open()
+          _ = try? RunLoop.current.run()
+        }
+      }
+      for _ in threads { ready.wait() }
+      let writer = TestThread {
+        var chance = Chance(mix: SplitMix(seed &+ 1000))
+        for _ in 0..<2000 where !isOver.value { self.change(folder.path, &chance) }
+      }
+      var chance = Chance(mix: SplitMix(seed))
+      var ended: [Watch] = []
+      for _ in 0..<300 {
+        let name = Bool.random(using: &chance) ? "" : "/\(Self.names.randomElement(using: &chance)!)"
+        guard let watch = try? Watch(path: folder.path + name, events: .all, { _, _ in }) else { continue }
+        for _ in 0..<Int.random(in: 1...4, using: &chance) {
+          let loop = loops.value.randomElement(using: &chance)!
+          if Bool.random(using: &chance) { _ = try? loop.add(watch) } else { loop.remove(watch) }
+        }
+        if Bool.random(using: &chance) { ended.append(watch) }
+        if ended.count > 20 { ended.remove(at: 0).invalidate() }
+      }
+      isOver.value = true
+      writer.join()
+      // What is left is served to its end: a file that is made now is reported to each that watches the folder.
+      let (count, expected) = (Box(0), 5)
+      var last: [Watch] = []
+      for index in 0..<expected {
+        let watch = try? Watch(path: folder.path, events: .created) { _, event in
+          if event.name == "last" { count.update { $0 += 1 } }
+        }
+        guard let watch else { return XCTFail("seed \(seed)") }
+        _ = try? loops.value[index % 2].add(watch)
+        last.append(watch)
+      }
+      folder.write("last")
+      let end = RunLoop.Instant.now.advanced(by: .seconds(30))
+      while count.value < expected, RunLoop.Instant.now < end { sched_yield() }
+      XCTAssertEqual(count.value, expected, "seed \(seed)")
+      for watch in ended + last { watch.invalidate() }
+      for loop in loops.value { loop.stop() }
+      for thread in threads { thread.join() }
+    }
+    XCTAssertEqual(SharedWatchTests.instances, [])
+  }
 }
