@@ -1,8 +1,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "failure.h"
 #include "folder_path.h"
+#include "failure.h"
 
 #include <crunloop/port_name.h>
 

@@ -1,4 +1,5 @@
 #include "loop_internal.h"
+#include "port_set_lost.h"
 #include "wakeup_port_internal.h"
 
 #include <errno.h>

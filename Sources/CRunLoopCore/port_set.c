@@ -3,6 +3,7 @@
 #include "kernel_internal.h"
 #include "memory.h"
 #include "port_set_edges.h"
+#include "port_set_lost.h"
 
 /* ---- life ---- */
 

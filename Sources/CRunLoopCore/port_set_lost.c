@@ -1,6 +1,6 @@
 /* Descriptors of the loop's own that other code has closed, or has put another file in the place of. */
+#include "port_set_lost.h"
 #include "kernel_internal.h"
-#include "port_set_internal.h"
 #include "wakeup_port_internal.h"
 
 #include <crunloop/descriptor.h>

@@ -1,5 +1,5 @@
 /* The registration in epoll of a member, or of all that share its number. */
-#include "port_set_internal.h"
+#include "port_set_lost.h"
 
 #include <errno.h>
 

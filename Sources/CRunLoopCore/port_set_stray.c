@@ -1,5 +1,5 @@
 /* Strays: registrations whose number was closed while a duplicate keeps the description open. */
-#include "port_set_internal.h"
+#include "port_set_lost.h"
 
 #include <errno.h>
 

@@ -38,10 +38,10 @@ struct Inotify {
   /// the path has turned out to name, for which it is watched now.
   func narrow(_ target: Int32, at path: [UInt8], to mask: UInt32, other: inout Int32?) -> Bool {
     // Between two calls by the path it could come to name another file.
-    let file = (path + [0]).withUnsafeBufferPointer {
+    let opened = (path + [0]).withUnsafeBufferPointer {
       $0.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, Self.pathOnly | O_CLOEXEC) }
     }
-    guard file >= 0 else { return false }
+    guard let file = try? RunLoopError.checkDescriptor(opened, "open") else { return false }
     defer { _ = close(file) }
     let link = Array("/proc/self/fd/\(file)".utf8)
     let found = watch(link, adding: mask)
@@ -89,8 +89,7 @@ struct Inotify {
   }
 
   private func text(ofFile path: String) -> [UInt8] {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return [] }
+    guard let file = try? RunLoopError.checkDescriptor(open(path, O_RDONLY | O_CLOEXEC), "open") else { return [] }
     defer { _ = close(file) }
     var text: [UInt8] = []
     while case let part = Self.read(file, upTo: 65_536), !part.isEmpty { text += part }

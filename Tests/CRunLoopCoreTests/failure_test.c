@@ -40,9 +40,9 @@ static void test_RLC_FAIL_1_without_descriptors(void) {
     rlc_timer_port *timer_port;
     rlc_wakeup_port *wakeup_port;
     leave_descriptors(0);
-    check_failed_in("epoll_create1", rlc_event_port_create(-1, &event_port), EMFILE);
+    check_failed_in("epoll_create1", rlc_event_port_create(STDIN_FILENO, &event_port), EMFILE);
     leave_descriptors(1);
-    check_failed_in("eventfd", rlc_event_port_create(-1, &event_port), EMFILE);
+    check_failed_in("eventfd", rlc_event_port_create(STDIN_FILENO, &event_port), EMFILE);
     leave_descriptors(0);
     check_failed_in("memfd_create", rlc_memory_file_make(&part, 1), EMFILE);
     leave_descriptors(0);

@@ -21,4 +21,10 @@ bool rlc_folder_path_holds(const char *path, int folder);
 /** Makes an inotify descriptor report renames of the folder, and of those and the links along its path. */
 int rlc_folder_path_watch(const char *path, int folder, int inotify_fd);
 
+/**
+ * Sets the mode of an open file, which may be open by O_PATH. It follows no symbolic link: chmod(2) follows one, and
+ * the flag against that is of Linux 6.6. Needs /proc; a failure shows when the file is used.
+ */
+void rlc_set_mode(int path_fd, mode_t mode);
+
 #endif

@@ -94,7 +94,6 @@ typedef struct rlc_batch {
     struct epoll_event events[];
 } rlc_batch;
 
-/** As small as they can be: what a loop needs is gated (mem_loop). */
 enum { RLC_EDGE_COUNT_BITS = 22 };
 
 struct rlc_port_set {
@@ -312,16 +311,6 @@ static inline bool rlc_port_set_has_events(const rlc_port_set *set) {
 
 /** Gets rid of the registrations whose fetched events have no port any more. [locked] */
 void rlc_port_set_drop_strays(rlc_port_set *set);
-
-/** Registers all members in another epoll instance. Those whose number was closed are lost. 0 or -errno. [locked] */
-int rlc_port_set_copy_registrations(rlc_port_set *set, int epoll_fd);
-
-/* ---- own descriptors that other code has closed: port_set_lost.c ---- */
-
-/** epoll_ctl(2) on the set's descriptor; if that is lost, once more on a new one with all members. [locked] */
-int rlc_port_set_control_fd(rlc_port_set *set, int operation, int fd, struct epoll_event *event);
-/** True if the hint's number is another file's by now: then it is lost, and take reports it. [locked] */
-bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint);
 
 /* ---- what an event says: port_set_end.c ---- */
 
