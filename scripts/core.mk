@@ -39,7 +39,7 @@ core: $(CORE_BUILD)/libcrunloop.a $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION)
 $(CORE_BUILD)/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
 	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(if $(filter -O2 -O3,$(CFLAGS)),$(if $(filter $*,$(CORE_HOT)),,-Os)) \
-		$(CORE_DENSE) -fPIC -fvisibility=hidden -c $< -o $@
+		$(CORE_DENSE) -fPIC -fvisibility=hidden -ffunction-sections -c $< -o $@
 
 $(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)
 	$(AR) rcs $@ $^
@@ -47,7 +47,7 @@ $(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)
 # Nothing is visible but what the map names. The library's own calls of these do not go through the linker's table. Its tables lie in
 # the pages of its code: one mapping, and up to two pages less.
 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION): $(CORE_OBJECTS) packaging/libcrunloop.map
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -Wl,-Bsymbolic-functions -Wl,-z,noseparate-code \
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -Wl,-Bsymbolic-functions -Wl,-z,noseparate-code -Wl,--gc-sections \
 		-Wl,--version-script=packaging/libcrunloop.map \
 		-o $@ $(CORE_OBJECTS) -pthread
 

@@ -179,14 +179,22 @@ static int show(int folder, const char *temporary, rlc_port_name *name) {
     return renameat(folder, temporary, folder, name->name) < 0 ? rlc_failed("renameat") : 0;
 }
 
+/* Another process may have put a file in its place at any time. */
+static int check_place(int folder, const rlc_port_name *name) {
+    struct stat status;
+    if (fstatat(folder, name->name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? rlc_refused(-EBUSY) : rlc_failed("fstatat");
+    return status.st_dev == name->device && status.st_ino == name->inode ? 0 : rlc_refused(-EBUSY);
+}
+
 /* Under the lock: no other owner uses this temporary name. It appears under the final one when it listens. */
 static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     int status = bind_to(name->listener, folder, temporary);
     if (status < 0)
         return status;
     status = show(folder, temporary, name);
-    if (status == 0 && !is_at(folder, name->name, name->device, name->inode))
-        return rlc_refused(-EBUSY);
+    if (status == 0)
+        return check_place(folder, name);
     if (status < 0)
         (void)unlinkat(folder, temporary, 0);
     return status;

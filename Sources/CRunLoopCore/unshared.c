@@ -3,6 +3,8 @@
 #endif
 #include "unshared_internal.h"
 
+#include "failure.h"
+
 #include <crunloop/clock.h>
 #include <crunloop/futex.h>
 #include <crunloop/kernel.h>
@@ -86,12 +88,12 @@ static uint64_t *slot_of(int fd) {
 
 static int make_table(int fd) {
     if (fd < 0)
-        return -EBADF;
+        return rlc_refused(-EBADF);
     if (fd / SLOTS >= TABLES)
-        return -EMFILE;
+        return rlc_refused(-EMFILE);
     void *made = mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (made == MAP_FAILED)
-        return -errno;
+        return rlc_failed("mmap");
     uint64_t *none = NULL;
     if (!__atomic_compare_exchange_n(
             &unshared_tables[fd / SLOTS], &none, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -115,7 +117,7 @@ int rlc_kit_unshared_add(int fd) {
         return 0;
     struct stat file;
     if (fstat(fd, &file) < 0)
-        return -errno;
+        return rlc_failed("fstat");
     __atomic_store_n(slot, (uint64_t)generation << 32 | hash_of(&file), __ATOMIC_SEQ_CST);
     return 0;
 }

@@ -113,7 +113,7 @@ static int show_to_sleeper(const rlc_wakeup_port *port, int fd) {
 int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd) {
     const rlc_kernel *kernel = port->kernel;
     int saved_errno = errno, expected = lost_fd, fd = lost_fd < 0 ? -EBADF : kernel->eventfd_create(kernel->context);
-    int status = fd < 0 ? fd : write_to(port, fd);
+    int status = fd < 0 ? rlc_failed_with("eventfd", fd) : write_to(port, fd);
     if (status < 0 || !atomic_compare_exchange_strong(&port->event_fd, &expected, fd)) {
         if (fd >= 0)
             (void)kernel->close(kernel->context, fd);

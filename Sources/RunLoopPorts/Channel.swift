@@ -86,7 +86,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     welcomed = peer
     imports = Imports(keeps: !isInitiator)
     socket = OwnedDescriptor(fileDescriptor)
-    try RunLoopError.check(Unshared.section { Unshared.add(fileDescriptor) }, "mmap")
+    try RunLoopError.checkCore(Unshared.section { Unshared.add(fileDescriptor) })
     try super.init(socket, kind: .connection, order: 0, onlyHost: nil)
   }
 

@@ -21,7 +21,7 @@ enum Introduction {
     if refusal < 0 { Unshared.close(ends.1) }
     // The owner has its own copy, or is gone: then the receiver finds the other end closed.
     defer { Unshared.close(ends.0) }
-    try RunLoopError.check(refusal, "mmap")
+    try RunLoopError.checkCore(refusal)
     do throws(RunLoopError) {
       if let port = destination as? RemotePort {
         if port.isValid { try port.channel.introduce(ends.0, to: port.number, patience) }

@@ -28,8 +28,13 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
 
   /// Takes one connection: who it is comes first.
   func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
-    guard let accepted = try? Unshared.make({ rlc_message_socket_accept(descriptor) }) else { return false }
-    if accepted >= 0 {
+    let (accepted, refusal) = Unshared.section { () -> (Int32, Int32) in
+      let accepted = rlc_message_socket_accept(descriptor)
+      return (accepted, accepted < 0 ? 0 : Unshared.add(accepted))
+    }
+    if refusal < 0 {
+      turnAway(accepted, nil, RunLoopError.system(-refusal, call: RunLoopError.failedCall).description)
+    } else if accepted >= 0 {
       welcome(accepted)
       if isPaused.load(ordering: .relaxed) { pause(false) }
     } else if accepted != -EAGAIN, !claim.refuseOne(terms, -accepted) {
@@ -121,14 +126,17 @@ final class NameClaim: Sendable {
         let status = rlc_port_name_claim(folder, name, &claim)
         return (status, status < 0 ? 0 : Unshared.add(claim.listener))
       }
-      if status == 0, refusal < 0 { rlc_port_name_release(&claim) }
+      if status == 0, refusal < 0 {
+        let error = RunLoopError.system(-refusal, call: RunLoopError.failedCall, PortWords.port(name))
+        rlc_port_name_release(&claim)
+        RunLoopLibc.close(folder)
+        throw error
+      }
       if status < 0 {
         let error = PortWords.failure(of: name, in: folder, status)
         RunLoopLibc.close(folder)
         throw error == .system(EADDRINUSE) && error.call == nil ? .nameTaken(PortWords.quoted(name)) : error
       }
-      if refusal < 0 { RunLoopLibc.close(folder) }
-      try RunLoopError.check(refusal, "mmap", PortWords.port(name))
     } catch {
       NameClaim.leave(name)
       throw error

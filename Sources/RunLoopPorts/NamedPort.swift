@@ -88,7 +88,13 @@ extension RunLoop.Port {
   ) throws -> SendRight {
     guard rlc_port_name_is_valid(name) else { throw RunLoopError.badName(PortWords.quoted(name)) }
     let folder = try PortFolder.open()
-    let descriptor = try Unshared.make { rlc_port_name_connect(folder, name) }
+    let descriptor: Int32
+    do throws(RunLoopError) {
+      descriptor = try Unshared.make { rlc_port_name_connect(folder, name) }
+    } catch {
+      close(folder)
+      throw error
+    }
     guard descriptor >= 0 else {
       let error = refusal(of: name, in: folder, descriptor)
       close(folder)

@@ -15,6 +15,11 @@ enum Judge {
     ("open", [ENOENT], "has ended"),
     // Of a registration that is changed: the number was closed, and may be another file's by now.
     ("epoll_ctl", [ENOENT, EPERM], "was closed"),
+    // Of a registration of the loop's own: its descriptor was closed, and there is a new one.
+    ("epoll_ctl", [EBADF, ELOOP, EPERM], "a new one has its place"),
+    // Another process has put a file in the place of the socket.
+    ("bind", [EADDRINUSE], "Device or resource busy"),
+    ("fstatat", [ENOENT], "Device or resource busy"),
   ]
 
   static func complaints(about report: Report, _ plan: Plan, _ operation: Operation, _ usual: Report) -> [String] {
@@ -24,11 +29,21 @@ enum Judge {
     }
     if case .ended = report.result { return ["\(report.result)"] }
     if report.again != .works { found.append("tried again: \(report.again)") }
-    if report.descriptors != usual.descriptors {
+    if report.descriptors != usual.descriptors + (isLoss(plan) ? 1 : 0), report.descriptors != usual.descriptors {
       found.append("\(report.descriptors) descriptors are open afterwards, else \(usual.descriptors)")
     }
     if report.files != usual.files { found.append("files that are left: \(report.files)") }
     return found
+  }
+
+  /// The call says that other code has closed a descriptor of the loop's own, or has put another file there: the loop
+  /// makes a new one, and does not close the number, which may be another file's.
+  private static func isLoss(_ plan: Plan) -> Bool {
+    switch plan.call {
+    case "epoll_ctl": [EBADF, EINVAL, ELOOP, EPERM].contains(plan.error)
+    case "timerfd_settime": plan.error == EINVAL
+    default: false
+    }
   }
 
   private static func complaints(

@@ -46,7 +46,7 @@ struct PortSet {
 
   func watchWakeup(_ port: OpaquePointer) throws(RunLoopError) {
     let context = UnsafeMutableRawPointer(bitPattern: Hint.wakeup.rawValue)
-    try RunLoopError.check(rlc_kit_watch_wakeup(set, port, context), "epoll_ctl")
+    try RunLoopError.checkCore(rlc_kit_watch_wakeup(set, port, context))
   }
 
   /// Announces a sleep in this set. [loop]

@@ -58,8 +58,6 @@ extension RunLoopError {
     case ("sendmsg", ETOOMANYREFS):
       "the user has sent more descriptors that were not received yet than one process may have "
         + "(\(ResourceLimit.descriptors))"
-    case ("epoll_wait", EBADF), ("epoll_wait", EINVAL):
-      "other code has closed the run loop's own descriptor (close, closefrom), and no new one could be made"
     case (_, EMFILE):
       "this process has as many descriptors as it may; close some, or raise the limit (\(ResourceLimit.descriptors))"
     case (_, ENFILE): "the system has as many descriptors as it may; raise fs.file-max"
@@ -73,7 +71,7 @@ extension RunLoopError {
     return .system(
       errno, call: "epoll_wait",
       isClosed
-        ? "other code has closed the run loop's own descriptor (close, closefrom); no run can wait in this mode any more"
+        ? "other code has closed the run loop's own descriptor (close, closefrom), and no new one could be made"
         : nil)
   }
 }

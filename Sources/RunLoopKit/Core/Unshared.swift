@@ -12,7 +12,7 @@ package enum Unshared {
     let status = made < 0 ? 0 : rlc_kit_unshared_add(made)
     if status < 0 { _ = RunLoopLibc.close(made) }
     rlc_kit_unshared_end()
-    try RunLoopError.check(status, "mmap")
+    try RunLoopError.checkCore(status)
     return made
   }
 
