@@ -117,12 +117,7 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
         return 0;
     if (deadline_ns != NULL && rlc_loop_is_stopped(loop))
         return 0; /* a host sleeps for no run: one further out on the stack goes on when the host returns */
-    if (rlc_loop_has_untold_timer(loop))
-        return tell_kernel(loop, deadline_ns);
-    /* A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd. */
-    if (deadline_ns != NULL && *deadline_ns != RLC_TIME_FOREVER && loop->told_at_ns < *deadline_ns)
-        *deadline_ns = loop->told_at_ns;
-    return 1;
+    return rlc_loop_has_untold_timer(loop) ? tell_kernel(loop, deadline_ns) : 1;
 }
 
 /** Spins, if the loop's host has asked for it. True if there is something to do now. */
@@ -144,6 +139,8 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         status = rlc_loop_get_ready_to_sleep(loop, &deadline_ns);
     if (status == 0)
         deadline_ns = 0;
+    else if (deadline_ns != RLC_TIME_FOREVER && loop->told_at_ns < deadline_ns)
+        deadline_ns = loop->told_at_ns; /* the wait has an end anyway: other code may have closed the timerfd */
     if (status >= 0)
         status = rlc_port_set_wait(loop->set, deadline_ns);
     loop->skipped_looks = 0;
@@ -346,8 +343,6 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
         return -ESHUTDOWN; /* it could not sleep */
     rlc_loop_enter(loop);
     bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
-    if (is_endless && loop->told_at_ns != RLC_TIME_FOREVER)
-        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own */
     uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);
     int result;
     do {
@@ -363,6 +358,8 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
 }
 
 int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns) {
+    if (deadline_ns == RLC_TIME_FOREVER && loop->told_at_ns != RLC_TIME_FOREVER)
+        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own */
     return run(loop, deadline_ns, false);
 }
 
