@@ -129,11 +129,7 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
         return 0; /* a host sleeps for no run: one further out on the stack goes on when the host returns */
     if (rlc_loop_has_untold_timer(loop))
         return tell_kernel(loop, deadline_ns);
-    int status = is_set_too_early(loop) ? rlc_loop_spare_wake(loop) : 1;
-    /* A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd. */
-    if (deadline_ns != NULL && *deadline_ns != RLC_TIME_FOREVER && loop->told_at_ns < *deadline_ns)
-        *deadline_ns = loop->told_at_ns;
-    return status;
+    return is_set_too_early(loop) ? rlc_loop_spare_wake(loop) : 1;
 }
 
 /** Spins, if the loop's host has asked for it. True if there is something to do now. */
@@ -163,6 +159,8 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         status = rlc_loop_get_ready_to_sleep(loop, &deadline_ns);
     if (status == 0)
         deadline_ns = 0;
+    else if (deadline_ns != RLC_TIME_FOREVER && loop->told_at_ns < deadline_ns)
+        deadline_ns = loop->told_at_ns; /* the wait has an end anyway: other code may have closed the timerfd */
     if (status >= 0) {
         status = rlc_port_set_wait(loop->set, deadline_ns);
         if (status < 0)
@@ -368,8 +366,6 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
         return -ESHUTDOWN; /* it could not sleep */
     rlc_loop_enter(loop);
     bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
-    if (is_endless && loop->told_at_ns != RLC_TIME_FOREVER)
-        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own */
     uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);
     int result;
     do {
@@ -385,6 +381,8 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
 }
 
 int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns) {
+    if (deadline_ns == RLC_TIME_FOREVER && loop->told_at_ns != RLC_TIME_FOREVER)
+        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own */
     return run(loop, deadline_ns, false);
 }
 

@@ -124,21 +124,33 @@ struct ClockTimers {
 
   // MARK: Arming
 
-  /// The date for which the timerfd is to be armed, and is; never: there is no date. 0: a pass has taken its expiry.
-  /// Nil if there is something to do.
+  /// The heap's date, if the timerfd is armed for it; never: there is no date. 0: a pass has taken its expiry. Nil if
+  /// there is something to do.
   @inline(__always)
-  var armedDate: UInt64? {
-    let wakeAt = heap.wakeAt
+  func armedDate(_ wakeAt: UInt64) -> UInt64? {
     // The expiry that a pass has taken is not asked for again.
     if wakeAt == taken { return 0 }
     return wakeAt == (port?.armed ?? Time.forever) ? wakeAt : nil
   }
 
-  /// Arms the timerfd for the first date, and makes it if necessary; as `armedDate`. Nil if there is no timerfd to be
+  /// Arms the timerfd for the heap's date, and makes it if necessary; as `armedDate`. Nil if there is no timerfd to be
   /// had.
   /// - Parameter sparesPast: A date that has come is left to the pass, which asks the clock: then 0.
-  mutating func arm(in set: PortSet, sparesPast: Bool, _ kernel: Kernel?) -> UInt64? {
-    if let date = armedDate { return date }
+  @inline(__always)
+  mutating func arm(for wakeAt: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> UInt64? {
+    if wakeAt == taken { return 0 }
+    guard wakeAt != Time.forever, token != 0, let port else { return armRarely(in: set, sparesPast, loop.kernel) }
+    if sparesPast, wakeAt <= loop.kernel.now(clock) { return 0 }
+    if wakeAt > port.armed { port.noteExpiry() }
+    let status = port.want(wakeAt)
+    if status >= 0 { return wakeAt }
+    portHasFailed(status, in: set)
+    return armRarely(in: set, false, loop.kernel)
+  }
+
+  /// The same, if the timerfd is to be disarmed or made.
+  @inline(never)
+  private mutating func armRarely(in set: PortSet, _ sparesPast: Bool, _ kernel: Kernel?) -> UInt64? {
     let wakeAt = heap.wakeAt
     // The first timer is gone or was moved out: no expiry at its old date (A1), whose place the next timer would take.
     if wakeAt == Time.forever {
@@ -148,7 +160,6 @@ struct ClockTimers {
     if sparesPast, wakeAt <= kernel.now(clock) { return 0 }
     for _ in 0..<2 {
       guard (try? makePort(in: set, kernel)) != nil, let port else { return nil }
-      if wakeAt > port.armed { port.noteExpiry() }
       let status = port.want(wakeAt)
       if status >= 0 { return wakeAt }
       portHasFailed(status, in: set)  // another one is made

@@ -7,7 +7,7 @@ struct IdleModes {
 
   /// It may have become idle. The oldest of more than the few gives its descriptors back.
   mutating func note(_ mode: ModePointer) {
-    guard mode.isIdle, latest != mode else { return }
+    guard mode.isIdle, !isLatest(mode) else { return }
     remove(mode)
     mode.olderIdle = latest
     latest = mode
@@ -20,6 +20,10 @@ struct IdleModes {
     last.olderIdle = nil
     if oldest.isIdle { oldest.giveBackDescriptors() }
   }
+
+  /// It has been noted, and nothing since.
+  @inline(__always)
+  func isLatest(_ mode: ModePointer) -> Bool { latest == mode }
 
   private mutating func remove(_ mode: ModePointer) {
     var later = latest
@@ -34,7 +38,7 @@ extension ModePointer {
   /// It has descriptors that it does not need: no member, run or host does. Blocks, observers and signalled sources
   /// need none.
   fileprivate var isIdle: Bool {
-    !counts.needDescriptors && runCount == 0 && !isHosted && (ports.set != nil || timers.hasPorts)
+    !counts.needDescriptors && useCount == 0 && (ports.set != nil || timers.hasPorts)
   }
 
   /// What needs them makes them again, which may fail there. The port set goes before the timerfds that it knows.

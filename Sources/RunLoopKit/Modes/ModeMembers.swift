@@ -213,23 +213,24 @@ extension RunLoop.Timer {
   /// False if it is in none.
   @discardableResult
   @inline(__always)
-  func arm(_ links: ItemLinks, on loop: RunLoop) -> Bool {
+  func arm(_ links: ItemLinks, isAhead: Bool = false, on loop: RunLoop) -> Bool {
     if let (mode, token) = links.only(of: loop) {
-      arm(in: mode, token: token, on: loop)
+      arm(in: mode, token: token, isAhead: isAhead, on: loop)
       return true
     }
     var isHere = false
     links.forEach { link in
       guard link.host === loop, let mode = link.mode else { return }
-      arm(in: mode, token: link.token, on: loop)
+      arm(in: mode, token: link.token, isAhead: isAhead, on: loop)
       isHere = true
     }
     return isHere
   }
 
-  func arm(in mode: ModePointer, token: UInt64, on loop: RunLoop) {
+  /// - Parameter isAhead: Its date is known to lie ahead.
+  func arm(in mode: ModePointer, token: UInt64, isAhead: Bool = false, on loop: RunLoop) {
     mode.timers.set(self, token: token)
-    mode.armTimers(on: loop)
+    mode.armTimers(isAhead: isAhead, on: loop)
   }
 
   /// Another tolerance, and the same place among equal dates. A collected timer gets it when it goes back into the

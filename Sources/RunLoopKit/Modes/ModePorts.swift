@@ -69,9 +69,14 @@ extension ModePointer {
   }
 
   /// Wants the mode's timerfds to expire for its first timers.
+  /// - Parameter isAhead: The date that has changed is known to lie ahead.
   @inline(__always)
-  func armTimers(on loop: RunLoop) {
-    if !timers.isArmed() { armTimersAnew(on: loop) }
+  func armTimers(isAhead: Bool = false, on loop: RunLoop) {
+    if useCount == 0, !counts.hasWatched {
+      timers.endRest()
+    } else if let date = timers.unarmedDate() {
+      armTimers(for: date, isAhead: isAhead, on: loop)
+    }
     if ports.unwatched != nil { armRetry(on: loop) }
   }
 
@@ -79,28 +84,27 @@ extension ModePointer {
   /// descriptors, to end the wait. So a mode without descriptors is armed while it runs or has a host, and a date that
   /// has come needs no expiry there.
   @inline(never)
-  func armTimersAnew(on loop: RunLoop) {
+  private func armTimers(for date: UInt64, isAhead: Bool, on loop: RunLoop) {
     timers.endRest()
     let hasPlace = counts.hasWatched
     guard hasPlace || loop.runs(in: self), let set = ports.set else { return }
-    let isCurrent = loop.isCurrent
-    let sparesPast = !hasPlace && isCurrent && !isHosted
-    let isArmed = timers.arm(in: set, sparesPast: sparesPast, loop.kernel)
-    if !isArmed, !isCurrent { loop.kick() }  // its sleep may last beyond a new date
+    let sparesPast = !hasPlace && !isHosted && !isAhead && loop.isCurrent
+    let isArmed = timers.arm(for: date, in: set, sparesPast: sparesPast, on: loop)
+    if !isArmed, !loop.isCurrent { loop.kick() }  // its sleep may last beyond a new date
   }
 
   /// The mode is about to get its first descriptor: an expiry is wanted, for its place before that, also of a date that
   /// has come.
   @inline(never)
   func giveTimersTheirPlace(on loop: RunLoop) {
-    guard let set = ports.set, !timers.isArmed() else { return }
-    if !timers.arm(in: set, sparesPast: false, loop.kernel), !loop.isCurrent { loop.kick() }
+    guard let set = ports.set, let date = timers.unarmedDate() else { return }
+    if !timers.arm(for: date, in: set, sparesPast: false, on: loop), !loop.isCurrent { loop.kick() }
   }
 
   /// For a run whose waits have no end of their own: a timerfd that other code has closed is made again.
   @inline(never)
   func verifyTimers(on loop: RunLoop) {
-    if counts.timers > 0, let set = ports.set { timers.verifyPorts(in: set) }
+    if counts.hasTimers, let set = ports.set { timers.verifyPorts(in: set) }
   }
 
   /// The same, for a wait that may begin.

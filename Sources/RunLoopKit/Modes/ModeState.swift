@@ -11,8 +11,8 @@ private struct ModeHead: ~Copyable {
   let isPseudoMode: Bool
   /// A host has its descriptor, for good.
   var isHosted = false
-  /// Of it on the stack of the loop's thread.
-  var runCount: UInt32 = 0
+  /// Runs of it on the stack of the loop's thread, and one for a host.
+  var useCount: UInt32 = 0
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount = 0
   /// The next in the loop's list (`IdleModes`).
@@ -101,14 +101,18 @@ extension ModePointer {
   }
 
   var isHosted: Bool {
-    get { head.isHosted }
-    nonmutating set { head.isHosted = newValue }
+    head.isHosted
+  }
+
+  func isTakenByHost() {
+    if !head.isHosted { useCount += 1 }
+    head.isHosted = true
   }
 
   @inline(__always)
-  var runCount: UInt32 {
-    get { head.runCount }
-    nonmutating set { head.runCount = newValue }
+  var useCount: UInt32 {
+    get { head.useCount }
+    nonmutating set { head.useCount = newValue }
   }
 
   var olderIdle: ModePointer? {
@@ -187,11 +191,9 @@ protocol ModeHost: PortHost {
 
 /// How many members a mode has, and what they are good for. Guarded by the loop's lock.
 struct ModeCounts: ~Copyable {
-  /// All but timers, sources and observers.
-  private(set) var ports = 0
-  private(set) var timers = 0
-  /// Those of them that bring something to others of its members, which alone keep it from being empty.
-  private(set) var connections = 0
+  private var portCount: Int32 = 0
+  private var timerCount: Int32 = 0
+  private var connectionCount: Int32 = 0
   /// Members that do not keep it from being finished.
   private(set) var background = BackgroundMembers()
   /// Descriptors, of which the kernel may report an event. Read without the lock.
@@ -199,9 +201,17 @@ struct ModeCounts: ~Copyable {
   /// What there is to run for: without connections and those in the background. Read without the lock; never too large.
   private let keeping = Atomic<Int>(0)
 
+  /// All but timers, sources and observers.
+  var ports: Int { Int(portCount) }
+  /// Those of them that bring other processes' messages to its ports, which alone keep it from being empty.
+  var connections: Int { Int(connectionCount) }
+
+  @inline(__always)
+  var hasTimers: Bool { timerCount != 0 }
+
   /// There are members of kinds that need the mode's descriptors, or may need them when they are armed.
   @inline(__always)
-  var needDescriptors: Bool { ports | timers != 0 }
+  var needDescriptors: Bool { portCount | timerCount != 0 }
 
   /// The kernel may report an event of a member other than a timer.
   @inline(__always)
@@ -216,7 +226,7 @@ struct ModeCounts: ~Copyable {
   /// One more, or one less: 1 or -1.
   @inline(__always)
   mutating func addTimer(_ change: Int) {
-    timers += change
+    timerCount += Int32(truncatingIfNeeded: change)
     add(watched: 0, keeping: change)
   }
 
@@ -225,18 +235,18 @@ struct ModeCounts: ~Copyable {
 
   @inline(__always)
   mutating func addDescriptor(_ change: Int) {
-    ports += change
+    portCount += Int32(truncatingIfNeeded: change)
     add(watched: change, keeping: change)
   }
 
   mutating func addPort(_ change: Int) {
-    ports += change
+    portCount += Int32(truncatingIfNeeded: change)
     add(watched: 0, keeping: change)
   }
 
   mutating func addConnection(_ change: Int) {
-    ports += change
-    connections += change
+    portCount += Int32(truncatingIfNeeded: change)
+    connectionCount += Int32(truncatingIfNeeded: change)
     add(watched: change, keeping: 0)
   }
 

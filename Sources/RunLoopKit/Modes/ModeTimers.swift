@@ -172,33 +172,42 @@ struct ModeTimers: ~Copyable {
     heap(of: timer.clock)?.isArmed(token: token) != false
   }
 
-  /// True if the timerfds expire for their clocks' first timers as it is, and a pass may rest until then.
+  /// Nil if the timerfds expire for their clocks' first timers as it is, and a pass may rest until then; else the date
+  /// of the first clock.
   @inline(__always)
-  mutating func isArmed() -> Bool {
+  mutating func unarmedDate() -> UInt64? {
     guard let first else {
       restUntil.store(Time.forever, ordering: .releasing)
-      return true
+      return nil
     }
-    guard others == nil, let date = first.armedDate else { return false }
+    let wakeAt = first.heap.wakeAt
+    guard others == nil, let date = first.armedDate(wakeAt) else { return wakeAt }
     restUntil.store(first.isOn(.suspending) ? date : 0, ordering: .releasing)
-    return true
+    return nil
   }
 
   /// Wants the timerfds to expire for their clocks' first timers, and makes those that there are not. At once, also
   /// during a callout: an expiry's place among the ready ports is the moment at which it comes (rule 10). False if one
   /// cannot be armed: then the waits carry its date.
-  /// - Parameter sparesPast: A date that has come is left to the pass.
+  /// - Parameters:
+  ///   - date: What `unarmedDate` has answered.
+  ///   - sparesPast: A date that has come is left to the pass.
+  @inline(__always)
+  mutating func arm(for date: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> Bool {
+    guard first != nil else { return true }
+    let date = first!.arm(for: date, in: set, sparesPast: sparesPast, on: loop)
+    if others != nil { return armOthers(in: set, sparesPast, on: loop) && date != nil }
+    restUntil.store(first!.isOn(.suspending) ? date ?? 0 : 0, ordering: .releasing)
+    return date != nil
+  }
+
   @inline(never)
-  mutating func arm(in set: PortSet, sparesPast: Bool, _ kernel: Kernel?) -> Bool {
+  private mutating func armOthers(in set: PortSet, _ sparesPast: Bool, on loop: RunLoop) -> Bool {
     endRest()
     var isArmed = true
-    var rest: UInt64 = 0
-    forEach { clock in
-      let date = clock.arm(in: set, sparesPast: sparesPast, kernel)
-      if date == nil { isArmed = false }
-      rest = date ?? 0
+    forEachOther { clock in
+      if clock.arm(for: clock.heap.wakeAt, in: set, sparesPast: sparesPast, on: loop) == nil { isArmed = false }
     }
-    if others == nil, first?.isOn(.suspending) == true { restUntil.store(rest, ordering: .releasing) }
     return isArmed
   }
 
@@ -226,7 +235,7 @@ struct ModeTimers: ~Copyable {
   /// When a wait has to end by itself, for timers whose timerfd will not end it: on the suspending clock.
   mutating func carriedDate(_ kernel: Kernel?) -> UInt64 {
     var date = Time.forever
-    forEach { if $0.armedDate == nil { date = min(date, $0.carriedDate(now: kernel.now(), kernel)) } }
+    forEach { if $0.armedDate($0.heap.wakeAt) == nil { date = min(date, $0.carriedDate(now: kernel.now(), kernel)) } }
     return date
   }
 

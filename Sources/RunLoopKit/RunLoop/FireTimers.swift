@@ -131,7 +131,7 @@ extension RunLoop.Timer {
     return withLinks { links in
       advance(fired: fired, now: now)
       firing.store(false, ordering: .releasing)
-      return arm(links, on: loop)
+      return arm(links, isAhead: schedule.date > now, on: loop)
     }
   }
 

@@ -200,7 +200,7 @@ extension RunLoop {
       mayHaveIdled(mode)
       throw error
     }
-    mode.isHosted = true
+    mode.isTakenByHost()
     return mode
   }
 }

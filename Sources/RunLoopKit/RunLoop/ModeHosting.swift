@@ -42,7 +42,13 @@ extension RunLoop: ModeHost {
   @inline(__always)
   func nextStamp() -> UInt64 { state.nextStamp() }
 
-  func mayHaveIdled(_ mode: ModePointer) { if mode.runCount == 0 { state.idleModes.note(mode) } }
+  @inline(__always)
+  func mayHaveIdled(_ mode: ModePointer) {
+    if mode.useCount == 0, !state.idleModes.isLatest(mode) { noteIdle(mode) }
+  }
+
+  @inline(never)
+  private func noteIdle(_ mode: ModePointer) { state.idleModes.note(mode) }
 
   func identityCame() { state.identitiesVersion &+= 1 }
 

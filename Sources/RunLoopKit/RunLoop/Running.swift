@@ -172,7 +172,7 @@ extension RunLoop {
   @inline(__always)
   private func enter(_ mode: ModePointer) {
     state.currentMode = mode
-    mode.runCount += 1
+    mode.useCount += 1
     if owner.activation != nil { nestedRunBegins(in: mode) }
     mode.ensureTimersAreArmed(on: self)
   }
@@ -181,7 +181,7 @@ extension RunLoop {
   private func leave(_ activation: Activation) {
     lock.withLock {
       state.currentMode = activation.outerMode
-      activation.mode.runCount -= 1
+      activation.mode.useCount -= 1
       if !activation.mode.counts.needDescriptors { mayHaveIdled(activation.mode) }
       callouts.restore(activation.enclosingCallout, on: self)
       if let outer = activation.outerMode { outer.ensureTimersAreArmed(on: self) }
