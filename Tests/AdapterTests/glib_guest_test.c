@@ -465,14 +465,14 @@ static void test_RLC_GUEST_7_detached_in_a_source_and_attached_again(void) {
 static void test_RLC_GUEST_7_what_fails_attaches_nothing(void) {
     begin();
     rlc_glib_guest_detach(guest);
-    for (unsigned long k = 1; k <= 5; k++) {
+    for (unsigned long k = 1; k <= 3; k++) { /* without a timerfd a wait's timeout carries the dates */
         rlc_loop *other;
         CHECK_EQUAL(rlc_loop_create(&kernel.table, &other), 0);
         kernel.fail_with = -EMFILE;
         atomic_store(&kernel.fail_at, k);
         int status = rlc_glib_guest_attach(other, context, &guest);
         atomic_store(&kernel.fail_at, 0);
-        CHECK_EQUAL(status, k <= 4 ? -EMFILE : 0);
+        CHECK_EQUAL(status, k <= 2 ? -EMFILE : 0);
         if (status == 0)
             rlc_glib_guest_detach(guest);
         CHECK_EQUAL(rlc_loop_run(other, RLC_TIME_FOREVER), RLC_RUN_FINISHED);

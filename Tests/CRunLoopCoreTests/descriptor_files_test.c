@@ -286,7 +286,7 @@ static void of_faults(void) {
         _exit(SKIPPED);
     row row = begin_row("userfaultfd", fd, fd, RLC_READABLE);
     CHECK_ROW_ONCE(&row, EPOLLERR, RLC_ERROR); /* before UFFDIO_API */
-    CHECK_EQUAL(ioctl(fd, UFFDIO_API, &api), 0);
+    CHECK_EQUAL(syscall(SYS_ioctl, fd, UFFDIO_API, &api), 0);
     CHECK_ROW(&row, 0, 0);
     end_row(&row);
     close(fd);

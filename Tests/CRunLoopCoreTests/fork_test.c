@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "wipes_pages.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -41,21 +42,6 @@ static void test_RLC_FORK_1_child_and_grandchild_differ(void) {
 /** The system call itself: no pthread_atfork handler runs. */
 static pid_t fork_without_handlers(void) {
     return (pid_t)syscall(SYS_clone, 17 /* SIGCHLD */, NULL, NULL, NULL, NULL);
-}
-
-/** False in emulators that leave madvise(2) out. */
-static bool wipes_pages_on_fork(void) {
-    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(page != MAP_FAILED);
-    page[0] = 1;
-    int status = madvise(page, 4096, 18 /* MADV_WIPEONFORK */);
-    pid_t child = fork_without_handlers();
-    if (child == 0)
-        _exit(page[0]);
-    int answer;
-    CHECK_EQUAL(waitpid(child, &answer, 0), child);
-    CHECK_EQUAL(munmap(page, 4096), 0);
-    return status == 0 && answer == 0;
 }
 
 /* Only the page tells. */
