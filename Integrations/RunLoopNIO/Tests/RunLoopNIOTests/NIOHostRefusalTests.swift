@@ -84,8 +84,13 @@ final class NIOHostRefusalTests: XCTestCase {
     XCTAssertEqual(told, "")
   }
 
-  /// Later the host says so, and is gone.
+  /// Later the host says so, and is gone: other code closes the loop's epoll instance, and there is no descriptor for
+  /// another one.
   func test_RLK_NIO_7_aLoopThatFails() throws {
+    var usual = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual)
+    let few = rlimit(rlim_cur: 3, rlim_max: usual.rlim_max)  // standard input, output and error
+    defer { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual) }
     let outcome = Box<(failure: RunLoopError?, isAttached: Bool)?>(nil)
     let told = try whatIsToldOnStandardError {
       onOtherThread {
@@ -93,7 +98,7 @@ final class NIOHostRefusalTests: XCTestCase {
           let loop = RunLoop.current
           let host = NIOLoopBound(try NIOHost(of: loop, on: eventLoop), eventLoop: eventLoop)
           try loop.perform {
-            // As other code of a program might.
+            withUnsafePointer(to: few) { _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), $0) }
             close((try? loop.hostDescriptor().fileDescriptor) ?? -1)
             eventLoop.execute {
               outcome.value = (host.value.failure as? RunLoopError, host.value.isAttached)
