@@ -79,12 +79,14 @@ rlc_kernel_blocking_wait(
     return status_of(count);
 }
 
-static int limited_wait(int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
+/* Apart, so that the usual wait saves no registers. */
+__attribute__((noinline)) static int limited_wait(
+    int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     uint64_t timeout_ns = rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC));
     if (rlc_call_is_present(RLC_CALL_EPOLL_PWAIT2)) {
         struct timespec timeout = timespec_of(timeout_ns);
         int count = rlc_kernel_blocking_wait(epoll_fd, events, capacity, 0, &timeout);
-        if (!rlc_call_is_refused(RLC_CALL_EPOLL_PWAIT2, count))
+        if (count >= 0 || !rlc_call_is_refused(RLC_CALL_EPOLL_PWAIT2, count))
             return count;
     }
     int count = rlc_kernel_blocking_wait(epoll_fd, events, capacity, rlc_timeout_ms(timeout_ns), NULL);

@@ -28,11 +28,7 @@ static const int answers[RLC_CALL_COUNT] = {
     [RLC_CALL_WAITID_PIDFD] = ECHILD,
 };
 
-static _Atomic bool is_absent[RLC_CALL_COUNT];
-
-bool rlc_call_is_present(rlc_call call) {
-    return !atomic_load_explicit(&is_absent[call], memory_order_relaxed);
-}
+_Atomic bool rlc_call_absent[RLC_CALL_COUNT];
 
 bool rlc_call_is_refused(rlc_call call, int status) {
     return status < 0 && !is_answer_of_any(-status) && -status != answers[call];
@@ -40,7 +36,7 @@ bool rlc_call_is_refused(rlc_call call, int status) {
 
 int rlc_call_fell_back(rlc_call call, int status) {
     if (status >= 0)
-        atomic_store_explicit(&is_absent[call], true, memory_order_relaxed);
+        atomic_store_explicit(&rlc_call_absent[call], true, memory_order_relaxed);
     return status;
 }
 

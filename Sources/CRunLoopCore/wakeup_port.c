@@ -98,10 +98,13 @@ static int write_to(const rlc_wakeup_port *port, int fd) {
     return size < 0 && size != -EAGAIN ? (int)size : 1; /* EAGAIN: full, so it is readable */
 }
 
-/** An event of it is no member's: the owner's sets watch the eventfd anew before it sleeps again. */
+/** No slot of a set has the number, and it is not that of the set of ended ports. */
+#define NO_MEMBER (UINT64_MAX - 1)
+
+/** The owner's sets watch the eventfd anew before it sleeps again. */
 static int show_to_sleeper(const rlc_wakeup_port *port, int fd) {
     int epoll_fd = atomic_load(&port->watched_by);
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = UINT64_MAX};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = NO_MEMBER};
     if (epoll_fd < 0)
         return 0;
     int status = port->kernel->epoll_control(port->kernel->context, epoll_fd, EPOLL_CTL_ADD, fd, &event);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the core keeps for the whole process, from its object files: nothing but what ARCHITECTURE.md names. Arguments: objects.
 set -eu
-allowed="has_handle is_absent last_generation once rlc_fork_word unshared_state unshared_tables without_page"
+allowed="has_handle last_generation once rlc_call_absent rlc_fork_word unshared_state unshared_tables without_page"
 found=$(objdump -t "$@" | awk '/ O (\.bss|\.data|\.data\.rel|\.data\.rel\.local|\*COM\*)[ \t]/ { sub(/\.[0-9]+$/, "", $NF); print $NF }' |
     sort -u)
 for name in $found; do

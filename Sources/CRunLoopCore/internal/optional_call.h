@@ -20,8 +20,12 @@ typedef enum rlc_call {
     RLC_CALL_COUNT
 } rlc_call;
 
+extern _Atomic bool rlc_call_absent[RLC_CALL_COUNT];
+
 /** False if the call was refused before, and its fallback has succeeded: then the fallback is used at once. */
-bool rlc_call_is_present(rlc_call call);
+static inline bool rlc_call_is_present(rlc_call call) {
+    return !atomic_load_explicit(&rlc_call_absent[call], memory_order_relaxed);
+}
 
 /** True if `status`, of the call, is a negated errno that is no answer of it: the fallback is to be tried. */
 bool rlc_call_is_refused(rlc_call call, int status);
