@@ -120,6 +120,16 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     return rlc_loop_has_untold_timer(loop) ? tell_kernel(loop, deadline_ns) : 1;
 }
 
+/** A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd. */
+__attribute__((noinline)) /* Apart, so that the wait without an end has no more to do. */
+static int
+get_ready_to_sleep_until(rlc_loop *loop, uint64_t *deadline_ns) {
+    int status = rlc_loop_get_ready_to_sleep(loop, deadline_ns);
+    if (loop->told_at_ns < *deadline_ns)
+        *deadline_ns = loop->told_at_ns;
+    return status;
+}
+
 /** Spins, if the loop's host has asked for it. True if there is something to do now. */
 static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
     if (loop->spin.limit_ns == 0)
@@ -135,12 +145,12 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     if (deadline_ns != 0 &&
         ((rlc_loop_has_untold_timer(loop) && rlc_loop_has_due_timer(loop)) || spin(loop, deadline_ns)))
         deadline_ns = 0;
-    if (deadline_ns != 0)
+    if (deadline_ns == RLC_TIME_FOREVER)
         status = rlc_loop_get_ready_to_sleep(loop, &deadline_ns);
+    else if (deadline_ns != 0)
+        status = get_ready_to_sleep_until(loop, &deadline_ns);
     if (status == 0)
         deadline_ns = 0;
-    else if (deadline_ns != RLC_TIME_FOREVER && loop->told_at_ns < deadline_ns)
-        deadline_ns = loop->told_at_ns; /* the wait has an end anyway: other code may have closed the timerfd */
     if (status >= 0)
         status = rlc_port_set_wait(loop->set, deadline_ns);
     loop->skipped_looks = 0;
@@ -357,9 +367,15 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     return result;
 }
 
+/** No wait has an end of its own: the timerfd, which is set, must be there. */
+__attribute__((noinline)) static int run_for_timers(rlc_loop *loop) {
+    rlc_loop_verify_timer_port(loop);
+    return run(loop, RLC_TIME_FOREVER, false);
+}
+
 int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns) {
     if (deadline_ns == RLC_TIME_FOREVER && loop->told_at_ns != RLC_TIME_FOREVER)
-        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own */
+        return run_for_timers(loop);
     return run(loop, deadline_ns, false);
 }
 
