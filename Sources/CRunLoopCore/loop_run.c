@@ -132,6 +132,16 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     return is_set_too_early(loop) ? rlc_loop_spare_wake(loop) : 1;
 }
 
+/** A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd. */
+__attribute__((noinline)) /* Apart, so that the wait without an end has no more to do. */
+static int
+get_ready_to_sleep_until(rlc_loop *loop, uint64_t *deadline_ns) {
+    int status = rlc_loop_get_ready_to_sleep(loop, deadline_ns);
+    if (loop->told_at_ns < *deadline_ns)
+        *deadline_ns = loop->told_at_ns;
+    return status;
+}
+
 /** Spins, if the loop's host has asked for it. True if there is something to do now. */
 static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
     if (loop->spin.limit_ns == 0)
@@ -141,30 +151,22 @@ static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
     return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);
 }
 
-/** After a wait that has failed: once more, if other code has closed the set's descriptor. */
-__attribute__((noinline)) static int wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure) {
-    if ((failure != -EBADF && failure != -EINVAL) || !rlc_kit_revive_if_lost(loop->set))
-        return failure;
-    rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set));
-    return rlc_port_set_wait(loop->set, deadline_ns);
-}
-
 /** Fetches events, waiting until deadline_ns if there is nothing else to do. */
 static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     int status = 1;
     if (deadline_ns != 0 &&
         ((rlc_loop_has_untold_timer(loop) && rlc_loop_has_due_timer(loop)) || spin(loop, deadline_ns)))
         deadline_ns = 0;
-    if (deadline_ns != 0)
+    if (deadline_ns == RLC_TIME_FOREVER)
         status = rlc_loop_get_ready_to_sleep(loop, &deadline_ns);
+    else if (deadline_ns != 0)
+        status = get_ready_to_sleep_until(loop, &deadline_ns);
     if (status == 0)
         deadline_ns = 0;
-    else if (deadline_ns != RLC_TIME_FOREVER && loop->told_at_ns < deadline_ns)
-        deadline_ns = loop->told_at_ns; /* the wait has an end anyway: other code may have closed the timerfd */
     if (status >= 0) {
         status = rlc_port_set_wait(loop->set, deadline_ns);
         if (status < 0)
-            status = wait_again(loop, deadline_ns, status);
+            status = rlc_loop_wait_again(loop, deadline_ns, status);
     }
     loop->skipped_looks = 0;
     loop->blind_skips = 0;
@@ -380,9 +382,15 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     return result;
 }
 
+/** No wait has an end of its own: the timerfd, which is set, must be there. */
+__attribute__((noinline)) static int run_for_timers(rlc_loop *loop) {
+    rlc_loop_verify_timer_port(loop);
+    return run(loop, RLC_TIME_FOREVER, false);
+}
+
 int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns) {
     if (deadline_ns == RLC_TIME_FOREVER && loop->told_at_ns != RLC_TIME_FOREVER)
-        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own */
+        return run_for_timers(loop);
     return run(loop, deadline_ns, false);
 }
 

@@ -204,3 +204,10 @@ bool rlc_loop_call_failed_watches(rlc_loop *loop) {
     }
     return called;
 }
+
+int rlc_loop_wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure) {
+    if ((failure != -EBADF && failure != -EINVAL) || !rlc_kit_revive_if_lost(loop->set))
+        return failure;
+    rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set));
+    return rlc_port_set_wait(loop->set, deadline_ns);
+}

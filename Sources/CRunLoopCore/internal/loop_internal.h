@@ -199,6 +199,8 @@ void rlc_loop_leave(rlc_loop *loop);
 void rlc_loop_flush_watches(rlc_loop *loop);
 /** Calls the watches that could not be added, as long as no callout forks. True if there was one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
+/** After a wait that has failed: once more, if other code has closed the set's descriptor. A count or -errno. */
+int rlc_loop_wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure);
 /** epoll does not watch a member any more: it is refused. */
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port);
 void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);

@@ -187,6 +187,28 @@ final class CostTests: XCTestCase {
     }
   }
 
+  /// A mode on the stack is armed again when the runs inside its callouts are over.
+  func test_RLK_COST_9_aRunInACalloutArmsItsOwnModeOnly() {
+    onThread {
+      let (loop, fired, counts) = (RunLoop.current, Box(0), Box(CountingKernel.Counts()))
+      loop.addCommonMode("inner")
+      let timer = RunLoop.Timer(fireDate: .distantFuture, interval: .microseconds(200)) { _ in
+        fired.value += 1
+        if fired.value >= 20 { loop.stop() }
+      }
+      try loop.add(timer, to: .common)
+      let source = RunLoop.Source { _ in
+        timer.fireDate = .now
+        counts.value = (try? CountingKernel.count { _ = try loop.run(in: "inner", for: .seconds(30)) }) ?? .init()
+      }
+      try loop.add(source)
+      source.signal()
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+      XCTAssertEqual(fired.value, 21)
+      XCTAssertLessThanOrEqual(counts.value.timers, 21)
+    }
+  }
+
   /// In a mode without descriptors the clock tells of it; the kernel is asked now and then.
   func test_RLK_COST_10_aDateThatHasComeCostsNoSystemCall() {
     onThread {
