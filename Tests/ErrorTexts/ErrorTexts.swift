@@ -46,10 +46,10 @@ struct ErrorTexts {
           }
           return report.hasFailed ? "    \(Errnos.name(error)): \(report.result)" : nil
         }
-        guard !lines.isEmpty else { continue }
+        // What changes nothing is not listed: whether it is called at all may depend on the build.
+        guard lines.contains(where: { !$0.hasSuffix(": works") }) else { continue }
         say(usual.calls.count { $0 == call } > 1 ? "  \(call) \(number + 1)" : "  \(call)")
-        // What changes nothing is not told for each.
-        if lines.allSatisfy({ $0.hasSuffix(": works") }) { say("    works") } else { lines.forEach(say) }
+        lines.forEach(say)
       }
     }
     return complaints

@@ -27,9 +27,11 @@ extension RunLoop.Message {
     /// Makes a second number for the same open file, close-on-exec; the first stays the caller's.
     /// - Throws: A `RunLoopError.system`: `EBADF`, `EMFILE`.
     public init(duplicating fileDescriptor: Int32) throws {
+      let duplicate = fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 3)
+      if duplicate < 0, RunLoopLibc.errno == EINVAL { RunLoopLibc.errno = EMFILE }  // the limit is not above 3
       number = Atomic(
         try RunLoopError.checkDescriptor(
-          fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 3), "fcntl",
+          duplicate, "fcntl",
           fileDescriptor < 0
             ? DescriptorWords.isNone(fileDescriptor) : "to duplicate descriptor \(fileDescriptor)"))
     }
