@@ -59,8 +59,8 @@ static int open_private(const char *path) {
     return status;
 }
 
-/* A umask that takes rights from the owner has made the folder with too few. Only its owner, who is this user, can have
- * put it there, or can put another one in its place. */
+/* The folder has too few permissions if a umask took some from its owner. This user owns it, so no other user can have
+ * put it there. */
 static void give_rights(const char *path) {
     int fd = rlc_descriptor_adopt(open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat folder;

@@ -87,7 +87,7 @@ static int open_lock(int folder, const char *lock_name, int *ret_fd, bool *ret_h
             *ret_fd = fd;
             return 0;
         }
-        /* The file stays, because without the lock nobody knows whose it is: so that later claims can open it. */
+        /* Without the lock its owner is unknown, so the file stays, with a mode that lets later claims open it. */
         if (status < 0 && status != -EADDRINUSE && status != -EMLINK)
             (void)fchmod(fd, KEPT);
         (void)close(fd);

@@ -284,8 +284,8 @@ static void refuse(rlc_port_set *set, rlc_port *owner) {
 }
 
 /**
- * There is no descriptor for an edge set, or no room in it: edge-triggered where it is, the port is reported once more.
- * Where others are registered with it, or it waits to write beside, its end is believed to last.
+ * There is no descriptor for an edge set, or no room in it. The port becomes edge-triggered where it is, and is
+ * reported once more. If it shares its registration, or also waits to write, its end is taken to last.
  */
 static void settle_without_set(rlc_port_set *set, rlc_port *port, bool is_half, bool was_edgy) {
     if (!is_half) {

@@ -30,8 +30,8 @@ static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
 }
 
 /**
- * The present readiness, with an error that was fetched: files that report a change by an error do so once, to whoever
- * asks first. If poll(2) fails, the fetched event counts as true: no second edge would report it [RLC-TAKE-6].
+ * The present readiness, with an error that was fetched: files that report a change by an error do so to the first call
+ * only. If poll(2) fails, the fetched event counts as true: no second edge would report it [RLC-TAKE-6].
  */
 static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
     int events = set->kernel->poll(set->kernel->context, port->fd, (int)rlc_port_asked_events(port));

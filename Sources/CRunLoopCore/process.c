@@ -130,7 +130,7 @@ int rlc_process_send(int process_fd, int signal) {
             return status;
     }
     int by_number = rlc_call_fell_back(RLC_CALL_PIDFD_SEND_SIGNAL, send_to_child(process_fd, signal));
-    /* What is no child, or no process, is answered by the first call. */
+    /* For a process that is no child, or that does not exist, the first call's status counts. */
     return by_number >= 0 || by_number == -ESRCH || by_number == -EPERM ? by_number : status;
 }
 

@@ -36,8 +36,8 @@ final class FileEventReader: @unchecked Sendable {
     }
   }
 
-  /// After a loss of events: the targets that were gone by then, and how many bytes of events lie before the place at
-  /// which that is told.
+  /// After a loss of events: the targets that no longer existed, and how many bytes of earlier events are delivered
+  /// before their watches end.
   private struct LossCheck {
     var gone: [Int32]
     var bytes: Int

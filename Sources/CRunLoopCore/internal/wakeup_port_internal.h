@@ -8,7 +8,7 @@
 /* Everything is sequentially consistent, and a waker's step is always a read-modify-write, also where it changes
  * nothing: the owner's exchange then has acquired what every sender published before, not only the first one. */
 
-/** Of signal and kick: the owner slept, and was woken by a new eventfd in place of a lost one. */
+/** Returned by signal and kick: the eventfd was lost, and a new one has woken the owner. */
 enum { RLC_WAKE_BY_ANOTHER = 2 };
 
 enum { RLC_WORD_RUNNING, RLC_WORD_KICKED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
