@@ -4,6 +4,7 @@
 #include "file_limit.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static sigset_t exceeded(void) {
@@ -13,7 +14,15 @@ static sigset_t exceeded(void) {
     return set;
 }
 
-void rlc_file_limit_begin(rlc_file_limit *limit) {
+static bool is_exceeded_by(uint64_t size) {
+    struct rlimit most;
+    return getrlimit(RLIMIT_FSIZE, &most) < 0 || size > most.rlim_cur;
+}
+
+void rlc_file_limit_begin(rlc_file_limit *limit, uint64_t size) {
+    limit->is_near = is_exceeded_by(size);
+    if (!limit->is_near)
+        return;
     sigset_t set = exceeded(), pending;
     (void)pthread_sigmask(SIG_BLOCK, &set, &limit->mask);
     limit->was_pending =
@@ -21,6 +30,8 @@ void rlc_file_limit_begin(rlc_file_limit *limit) {
 }
 
 void rlc_file_limit_end(const rlc_file_limit *limit, int status) {
+    if (!limit->is_near)
+        return;
     int saved = errno;
     if (status == -EFBIG && !limit->was_pending) {
         static const struct timespec at_once = {0, 0};

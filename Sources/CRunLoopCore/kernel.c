@@ -37,9 +37,14 @@ static uint64_t system_now(void *context, rlc_clock clock) {
     return rlc_now(clock);
 }
 
+/** rlc_descriptor_adopt in line, for the usual number. */
+static inline int adopt_made(int made) {
+    return made > STDERR_FILENO ? made : rlc_descriptor_adopt(made);
+}
+
 static int system_epoll_create(void *context) {
     (void)context;
-    return rlc_descriptor_adopt(epoll_create1(EPOLL_CLOEXEC));
+    return adopt_made(epoll_create1(EPOLL_CLOEXEC));
 }
 
 static int system_epoll_control(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event) {
@@ -103,7 +108,7 @@ static int system_epoll_wait(
 
 static int system_eventfd_create(void *context) {
     (void)context;
-    return rlc_descriptor_adopt(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    return adopt_made(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
 static int system_timerfd_create(void *context, rlc_clock clock) {
@@ -113,7 +118,7 @@ static int system_timerfd_create(void *context, rlc_clock clock) {
         id = CLOCK_BOOTTIME;
     if (clock == RLC_CLOCK_REALTIME)
         id = CLOCK_REALTIME;
-    return rlc_descriptor_adopt(timerfd_create(id, TFD_CLOEXEC | TFD_NONBLOCK));
+    return adopt_made(timerfd_create(id, TFD_CLOEXEC | TFD_NONBLOCK));
 }
 
 static int system_timerfd_set(void *context, int fd, uint64_t deadline_ns) {

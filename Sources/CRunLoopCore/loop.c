@@ -16,9 +16,9 @@ int rlc_loop_open_wakeup(rlc_loop *loop) {
     int status = rlc_wakeup_port_open(loop->wakeup);
     if (status < 0)
         return status;
-    status = rlc_kit_watch_wakeup(loop->set, loop->wakeup, NULL);
+    status = rlc_kit_watch_wakeup(loop->set, loop->wakeup);
     loop->can_sleep = status == 0;
-    rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set));
+    (void)rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set)); /* or the first sleep renews it */
     return status;
 }
 
@@ -42,7 +42,7 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     loop->fork_generation = rlc_fork_generation();
     loop->fork_word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
     loop->deferred_end = &loop->deferred;
-    loop->timers_at_ns = loop->told_at_ns = loop->left_ns = RLC_TIME_FOREVER;
+    loop->timers_at_ns = loop->told_at_ns = RLC_TIME_FOREVER;
     loop->pending = loop->failed = rlc_slot_list_empty();
     loop->due = rlc_slot_list_empty();
     TAILQ_INIT(&loop->hooks);

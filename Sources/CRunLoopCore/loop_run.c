@@ -1,6 +1,7 @@
 /* Runs: passes until there is a result. A pass: a poll of the kernel, unless it may be left out, and callouts. */
 #include "kernel_internal.h"
 #include "loop_internal.h"
+#include "port_set_lost.h"
 #include "wakeup_port_internal.h"
 
 #include <assert.h>
@@ -97,8 +98,9 @@ static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_
 
 /** 1 or -errno. Apart, so that the usual wait saves fewer registers. */
 __attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadline_ns) {
-    uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap);
+    uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap); /* which brings first what is first by now */
     rlc_loop_note_timers(loop);
+    loop->has_moved_timers = true;
     if (loop->heap->knows_tolerance && deadline_ns != NULL && limits_wait(loop, wake_at_ns, deadline_ns))
         return 1;
     int status = rlc_loop_arm_timer_port(loop, wake_at_ns);
@@ -109,18 +111,17 @@ __attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadl
     return 1;
 }
 
-/** The timer's descriptor is set for a date that no timer has any more, and was not left so. */
-static inline bool is_set_too_early(const rlc_loop *loop) {
-    return loop->told_at_ns != loop->left_ns && loop->told_at_ns < rlc_timer_heap_earliest_key(loop->heap);
-}
-
 /** Something was posted; or there is a new eventfd in place of a lost one. 0 or -errno. */
 __attribute__((noinline)) static int renew_wakeup(rlc_loop *loop) {
-    return rlc_kit_take_renewal(loop->wakeup) ? rlc_kit_watch_wakeup(loop->set, loop->wakeup, NULL) : 0;
+    if (!rlc_kit_take_renewal(loop->wakeup))
+        return 0;
+    int status = rlc_kit_renew_wakeup(loop->set, loop->wakeup);
+    (void)rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set)); /* or the next sleep renews it */
+    return status;
 }
 
-int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
-    if (!rlc_wakeup_word_sleeps(loop->wakeup) || atomic_load(&loop->wakeup->needs_renewal))
+static inline int get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
+    if (!rlc_wakeup_word_sleeps(loop->wakeup) || rlc_wakeup_port_needs_renewal(loop->wakeup))
         return renew_wakeup(loop);
     /* From here on every waker writes. What was published before is seen now. */
     if (rlc_has_posts(&loop->posts))
@@ -129,7 +130,11 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
         return 0; /* a host sleeps for no run: one further out on the stack goes on when the host returns */
     if (rlc_loop_has_untold_timer(loop))
         return tell_kernel(loop, deadline_ns);
-    return is_set_too_early(loop) ? rlc_loop_spare_wake(loop) : 1;
+    return loop->has_moved_timers ? rlc_loop_spare_wake(loop) : 1;
+}
+
+int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
+    return get_ready_to_sleep(loop, deadline_ns);
 }
 
 /** A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd. */
@@ -154,15 +159,16 @@ static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
 /** Fetches events, waiting until deadline_ns if there is nothing else to do. */
 static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     int status = 1;
-    if (deadline_ns != 0 &&
-        ((rlc_loop_has_untold_timer(loop) && rlc_loop_has_due_timer(loop)) || spin(loop, deadline_ns)))
-        deadline_ns = 0;
-    if (deadline_ns == RLC_TIME_FOREVER)
-        status = rlc_loop_get_ready_to_sleep(loop, &deadline_ns);
-    else if (deadline_ns != 0)
-        status = get_ready_to_sleep_until(loop, &deadline_ns);
-    if (status == 0)
-        deadline_ns = 0;
+    if (deadline_ns != 0) {
+        if ((rlc_loop_has_untold_timer(loop) && rlc_loop_has_due_timer(loop)) || spin(loop, deadline_ns))
+            status = 0;
+        else if (deadline_ns == RLC_TIME_FOREVER)
+            status = get_ready_to_sleep(loop, &deadline_ns);
+        else
+            status = get_ready_to_sleep_until(loop, &deadline_ns);
+        if (status == 0)
+            deadline_ns = 0;
+    }
     if (status >= 0) {
         status = rlc_port_set_wait(loop->set, deadline_ns);
         if (status < 0)
@@ -172,7 +178,7 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     loop->blind_skips = 0;
     if (rlc_wakeup_word_take(loop->wakeup) == RLC_WAKE_POSTED)
         outcome->woken = loop->has_woken = true;
-    return status == -EINTR ? 0 : status;
+    return status;
 }
 
 /**
@@ -214,7 +220,7 @@ static bool call_events(rlc_loop *loop) {
         } else if (!rlc_port_is(port, RLC_PORT_HINT)) {
             rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
             called = true;
-        } else if (port->context != NULL) {
+        } else if (!rlc_port_is_wakeup(port)) {
             rlc_timer_port_note_expiry(port->context);
             loop->told_at_ns = RLC_TIME_FOREVER;
         }
@@ -368,6 +374,8 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
         return -ESHUTDOWN; /* it could not sleep */
     rlc_loop_enter(loop);
     bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
+    if (is_endless && loop->told_at_ns != RLC_TIME_FOREVER)
+        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own: the timerfd, which is set, must be there */
     uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);
     int result;
     do {
@@ -382,15 +390,7 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     return result;
 }
 
-/** No wait has an end of its own: the timerfd, which is set, must be there. */
-__attribute__((noinline)) static int run_for_timers(rlc_loop *loop) {
-    rlc_loop_verify_timer_port(loop);
-    return run(loop, RLC_TIME_FOREVER, false);
-}
-
 int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns) {
-    if (deadline_ns == RLC_TIME_FOREVER && loop->told_at_ns != RLC_TIME_FOREVER)
-        return run_for_timers(loop);
     return run(loop, deadline_ns, false);
 }
 

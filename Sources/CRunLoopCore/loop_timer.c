@@ -1,5 +1,6 @@
 #include "loop_internal.h"
 #include "memory.h"
+#include "timer_port_internal.h"
 
 #include <crunloop_kit/looks.h>
 #include <errno.h>
@@ -118,7 +119,16 @@ __attribute__((always_inline)) static inline void set(
     rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
     if (deadline_ns < loop->timers_at_ns)
         loop->timers_at_ns = deadline_ns;
-    rlc_timer_heap_set(loop->heap, &timer->member, deadline_ns, tolerance_ns);
+    rlc_timer_heap *heap = loop->heap;
+    if (deadline_ns == RLC_TIME_FOREVER) {
+        loop->has_moved_timers = true;
+        rlc_timer_heap_disarm(heap, &timer->member);
+    } else if (rlc_timer_heap_arms_anew(heap, tolerance_ns)) {
+        loop->has_moved_timers = true;
+        rlc_timer_heap_arm_anew(heap, &timer->member, deadline_ns, tolerance_ns);
+    } else { /* the heap's first key is no later than it was */
+        rlc_timer_heap_arm_exact(heap, &timer->member, deadline_ns);
+    }
 }
 
 /* Apart, so that the usual way saves no registers. */
@@ -149,6 +159,7 @@ void rlc_timer_remove(rlc_timer *timer) {
     if (is_due(timer))
         leave_due(loop, timer);
     timer->timer_fn = NULL;
+    loop->has_moved_timers = true;
     if (loop->depth == 0) {
         rlc_timer_heap_release(loop->heap, &timer->member);
         return;
@@ -175,33 +186,43 @@ enum { LEFT_IN_A_ROW_MAX = 63 };
  * If it does, as with timeouts that are set and cancelled in turn, one wake would have served for both dates; then the
  * next dates are left as they are, at first one, then more and more.
  */
-static bool is_worth_a_call(rlc_loop *loop, uint64_t now_ns) {
-    if (now_ns < loop->spared_ns) {
-        loop->spared_ns = 0;
-        loop->left_dates = loop->left_in_a_row = (uint8_t)(loop->left_in_a_row * 2 + 1) & LEFT_IN_A_ROW_MAX;
-    } else if (loop->left_dates > 0) {
-        loop->left_dates--;
+static bool is_worth_a_call(rlc_timer_port *port, uint64_t now_ns) {
+    if (now_ns < port->spared_ns) {
+        port->spared_ns = 0;
+        port->left_dates = port->left_in_a_row = (uint8_t)(port->left_in_a_row * 2 + 1) & LEFT_IN_A_ROW_MAX;
+    } else if (port->left_dates > 0) {
+        port->left_dates--;
     } else {
-        if (loop->spared_ns != 0)
-            loop->left_in_a_row = 0; /* the last one was */
+        if (port->spared_ns != 0)
+            port->left_in_a_row = 0; /* the last one was */
         return true;
     }
     return false;
 }
 
+/** The timer's descriptor is set for a date that no timer has any more, and was not left so. */
+static bool is_set_too_early(const rlc_loop *loop) {
+    return loop->told_at_ns != RLC_TIME_FOREVER && loop->told_at_ns != loop->timer_port->left_ns &&
+           loop->told_at_ns < rlc_timer_heap_earliest_key(loop->heap);
+}
+
 int rlc_loop_spare_wake(rlc_loop *loop) {
-    uint64_t now_ns = rlc_loop_now(loop);
-    loop->left_ns = loop->told_at_ns;
-    if (now_ns >= loop->told_at_ns || !is_worth_a_call(loop, now_ns))
+    loop->has_moved_timers = false;
+    if (!is_set_too_early(loop))
         return 1;
-    loop->spared_ns = loop->told_at_ns;
+    rlc_timer_port *port = loop->timer_port;
+    uint64_t now_ns = rlc_loop_now(loop);
+    port->left_ns = loop->told_at_ns;
+    if (now_ns >= loop->told_at_ns || !is_worth_a_call(port, now_ns))
+        return 1;
+    port->spared_ns = loop->told_at_ns;
     rlc_loop_note_timers(loop);
     if (rlc_loop_has_timers(loop)) {
-        rlc_timer_port_note_expiry(loop->timer_port); /* so that a later date is set */
+        rlc_timer_port_note_expiry(port); /* so that a later date is set */
         int status = rlc_loop_arm_timer_port(loop, rlc_timer_heap_wake_at(loop->heap));
         return status < 0 ? status : 1;
     }
-    int status = rlc_timer_port_disarm(loop->timer_port);
+    int status = rlc_timer_port_disarm(port);
     if (status == -ECHILD)
         return status;
     if (status < 0)
@@ -217,6 +238,7 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
         rlc_timer_port_note_expiry(loop->timer_port);
         loop->told_at_ns = RLC_TIME_FOREVER;
     }
+    loop->has_moved_timers = true;
     rlc_timer_heap_collect(loop->heap, now_ns, join_due, loop);
     rlc_loop_note_timers(loop);
 }

@@ -1,5 +1,6 @@
 #include "loop_internal.h"
 #include "port_set_lost.h"
+#include "timer_port_internal.h"
 #include "wakeup_port_internal.h"
 
 #include <errno.h>
@@ -60,14 +61,21 @@ static void withdraw(rlc_loop *loop, rlc_port *port) {
 
 enum { WATCHED_FOR = RLC_READABLE | RLC_WRITABLE | RLC_PRIORITY };
 
-/** True for a number of the loop's own descriptors, unless another file has it by now: that loss is noticed here. */
-static bool is_own(const rlc_loop *loop, int fd) {
+/** False if another file has the number by now: that loss is noticed here. */
+__attribute__((noinline)) static bool is_still_own(const rlc_loop *loop, int fd) {
     if (fd == rlc_port_set_fd(loop->set))
         (void)rlc_kit_revive_if_lost(loop->set);
     if (fd == rlc_port_set_fd(loop->set))
         return true;
     rlc_port *owner = rlc_port_set_owner(loop->set, fd);
     return owner != NULL && rlc_port_is(owner, RLC_PORT_HINT) && !rlc_port_set_has_lost_hint(loop->set, owner);
+}
+
+/** True for a number of the loop's own descriptors. */
+static inline bool is_own(const rlc_loop *loop, int fd) {
+    bool is_number = fd == loop->set->epoll_fd || fd == atomic_load(&loop->wakeup->event_fd) ||
+                     (loop->timer_port != NULL && fd == loop->timer_port->timer_fd);
+    return is_number && is_still_own(loop, fd);
 }
 
 int rlc_loop_add_watch(
@@ -103,7 +111,7 @@ void rlc_loop_flush_watches(rlc_loop *loop) {
         if (rlc_port_has(&watch->port, RLC_PORT_MUTED))
             continue; /* this run is inside the callout that reports its refusal */
         leave_lists(watch);
-        if (is_own(loop, watch->port.fd) || rlc_port_set_enroll(loop->set, &watch->port) < 0)
+        if (rlc_port_set_enroll(loop->set, &watch->port) < 0)
             refuse(watch);
     }
     loop->has_prelude = loop->hook_count > 0 || !rlc_slot_list_is_empty(&loop->pending);
@@ -184,7 +192,7 @@ void rlc_loop_mute_innermost(rlc_loop *loop) {
 
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port) {
     if (rlc_port_is(port, RLC_PORT_HINT)) {
-        if (rlc_slot_token(&port->slot).bits == loop->set->wakeup.bits)
+        if (rlc_port_is_wakeup(port))
             rlc_kit_demand_renewal(loop->wakeup);
         else
             rlc_loop_lose_timer_port(loop);
@@ -206,8 +214,10 @@ bool rlc_loop_call_failed_watches(rlc_loop *loop) {
 }
 
 int rlc_loop_wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure) {
+    if (failure == -EINTR)
+        return 0;
     if ((failure != -EBADF && failure != -EINVAL) || !rlc_kit_revive_if_lost(loop->set))
         return failure;
-    rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set));
-    return rlc_port_set_wait(loop->set, deadline_ns);
+    int status = rlc_port_set_wait(loop->set, deadline_ns);
+    return status == -EINTR ? 0 : status;
 }

@@ -57,7 +57,10 @@ static int write_whole(int fd, const char *bytes, size_t size) {
 static int write_parts(int fd, const struct iovec *parts, size_t part_count) {
     rlc_file_limit limit;
     int status = 0;
-    rlc_file_limit_begin(&limit);
+    uint64_t size = 0;
+    for (size_t i = 0; i < part_count; i++)
+        size += parts[i].iov_len;
+    rlc_file_limit_begin(&limit, size);
     for (size_t i = 0; i < part_count && status == 0; i++)
         status = write_whole(fd, parts[i].iov_base, parts[i].iov_len);
     rlc_file_limit_end(&limit, status);
@@ -66,7 +69,7 @@ static int write_parts(int fd, const struct iovec *parts, size_t part_count) {
 
 static int set_size(int fd, uint64_t size) {
     rlc_file_limit limit;
-    rlc_file_limit_begin(&limit);
+    rlc_file_limit_begin(&limit, size);
     int status = ftruncate(fd, (off_t)size) < 0 ? rlc_failed("ftruncate") : 0;
     rlc_file_limit_end(&limit, status);
     return status;

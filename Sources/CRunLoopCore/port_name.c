@@ -212,7 +212,7 @@ static int check_no_listener(int folder, const char *name) {
 
 static int mark_owned(int lock) {
     rlc_file_limit limit;
-    rlc_file_limit_begin(&limit);
+    rlc_file_limit_begin(&limit, LOCK_OF_AN_OWNER);
     int status = ftruncate(lock, LOCK_OF_AN_OWNER) < 0 ? rlc_failed("ftruncate") : 0;
     rlc_file_limit_end(&limit, status);
     return status;

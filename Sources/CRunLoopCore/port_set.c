@@ -87,7 +87,9 @@ int rlc_port_set_make_room(rlc_port_set *set) {
 
 /** Adds to epoll what is linked already. */
 static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
-    int status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_ADD, port);
+    int status = rlc_port_set_try_control(set, set->epoll_fd, EPOLL_CTL_ADD, port);
+    if (status < 0)
+        status = rlc_port_set_control_again(set, EPOLL_CTL_ADD, port, status);
     if (status == 0 && older == NULL)
         return 0;
     if (status == 0 && rlc_port_has(older, RLC_PORT_REGISTERED)) {
@@ -98,11 +100,11 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
         bool was_shared = rlc_port_has(port, RLC_PORT_SHARED);
         rlc_port_assign(port, RLC_PORT_ORPHAN | RLC_PORT_SHARED, false);
         if (was_shared) /* the others' wishes were registered with its own */
-            status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+            status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
     } else if (status == -EEXIST && port->fd == set->edge_fd) {
         status = -EBADF; /* nor is the edge set */
     } else if (status == -EEXIST) {
-        status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+        status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
         if (status == 0 && older != NULL)
             rlc_port_assign(older, RLC_PORT_REGISTERED, false);
     }
@@ -152,14 +154,20 @@ __attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_po
     rlc_port_set_update_edges(set, owner);
 }
 
+/** It has left, and no other member of its number has taken over its place in the edge set. */
+__attribute__((noinline)) static void forget_end(rlc_port_set *set, rlc_port *port) {
+    if (rlc_port_has(port, RLC_PORT_EDGES))
+        rlc_port_set_drop_edges(set, port);
+    if (rlc_port_has(port, RLC_PORT_TOLD | RLC_PORT_READ_ENDED))
+        rlc_port_assign(port, RLC_PORT_END, false);
+}
+
 int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
     int status = 0;
     rlc_port *owner = rlc_port_set_registrant(set, port);
     rlc_port *earlier = owner == port ? rlc_port_owner_from(SLIST_NEXT(port, older), port->fd) : NULL;
     if (earlier == NULL) {
         rlc_port_set_drop(set, port);
-        if (rlc_port_has(port, RLC_PORT_EDGES))
-            rlc_port_set_drop_edges(set, port);
     } else {
         rlc_port_set_pass_edges(set, port, earlier);
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
@@ -170,8 +178,8 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
         set->hint_count--;
     rlc_port_set_unlink(set, port);
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNWATCHED, false);
-    if (rlc_port_has(port, RLC_PORT_TOLD | RLC_PORT_READ_ENDED))
-        rlc_port_assign(port, RLC_PORT_END, false);
+    if (rlc_port_has(port, RLC_PORT_EDGES | RLC_PORT_TOLD | RLC_PORT_READ_ENDED))
+        forget_end(set, port);
     if (owner != NULL && owner != port)
         register_without(set, owner);
     atomic_fetch_add(&set->changes, 1);

@@ -50,7 +50,7 @@ __attribute__((noinline)) static bool shared_events_of(const rlc_port *owner, st
     return any;
 }
 
-int rlc_port_set_control(rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port) {
+int rlc_port_set_try_control(rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port) {
     if (rlc_port_set_is_forked(set))
         return -ECHILD; /* the epoll descriptor's interest list is the parent's */
     struct epoll_event event;
@@ -59,22 +59,28 @@ int rlc_port_set_control(rlc_port_set *set, int epoll_fd, int operation, const r
     else
         event.events = events_of(port);
     event.data.u64 = rlc_slot_token(&port->slot).bits;
-    if (epoll_fd == set->epoll_fd)
-        return rlc_port_set_control_fd(set, operation, port->fd, &event);
     return set->kernel->epoll_control(set->kernel->context, epoll_fd, operation, port->fd, &event);
+}
+
+int rlc_port_set_control(rlc_port_set *set, int operation, const rlc_port *port) {
+    int status = rlc_port_set_try_control(set, set->epoll_fd, operation, port);
+    return status < 0 ? rlc_port_set_control_again(set, operation, port, status) : status;
 }
 
 int rlc_port_set_delete(rlc_port_set *set, const rlc_port *port) {
     if (rlc_port_set_is_forked(set))
         return -ECHILD;
     struct epoll_event unused = {.events = 0};
-    return rlc_port_set_control_fd(set, EPOLL_CTL_DEL, port->fd, &unused);
+    int status = set->kernel->epoll_control(set->kernel->context, set->epoll_fd, EPOLL_CTL_DEL, port->fd, &unused);
+    return status < 0 && rlc_port_set_is_mended(set, port->fd, status)
+               ? set->kernel->epoll_control(set->kernel->context, set->epoll_fd, EPOLL_CTL_DEL, port->fd, &unused)
+               : status;
 }
 
 static int add_or_take_over(rlc_port_set *set, rlc_port *port) {
-    int status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_ADD, port);
+    int status = rlc_port_set_control(set, EPOLL_CTL_ADD, port);
     if (status == -EEXIST)
-        status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+        status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
     if (status < 0)
         return status;
     rlc_port_assign(port, RLC_PORT_REGISTERED, true);
@@ -105,7 +111,7 @@ int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
     } else if (!rlc_port_has(port, RLC_PORT_REGISTERED)) {
         status = add_or_take_over(set, port);
     } else {
-        status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+        status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
     }
     atomic_fetch_add(&set->changes, 1);
     /* EPERM: the number is a file's that epoll refuses as such, and it has taken what was inserted. */

@@ -21,7 +21,7 @@ int rlc_port_set_copy_registrations(rlc_port_set *set, int epoll_fd) {
         if (!rlc_slot_is_live(&port->slot) || !rlc_port_has(port, RLC_PORT_REGISTERED))
             continue;
         rlc_port_note_repetition(port);
-        int status = rlc_port_set_control(set, epoll_fd, EPOLL_CTL_ADD, port);
+        int status = rlc_port_set_try_control(set, epoll_fd, EPOLL_CTL_ADD, port);
         if (status == -EBADF || status == -EPERM || status == -EINVAL) {
             /* Its number was closed too: only the old description could report it and those that share its number.
              * EINVAL: the new instance has it. */

@@ -10,7 +10,7 @@ bool rlc_port_set_is_watched(rlc_port_set *set, rlc_port *port) {
         return false;
     /* The same registration once more: epoll knows it by the number and by the file that the number had. */
     rlc_port_note_repetition(port);
-    int status = rlc_port_set_control(set, set->epoll_fd, EPOLL_CTL_MOD, port);
+    int status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
     return status != -EBADF && status != -ENOENT && status != -EPERM;
 }
 

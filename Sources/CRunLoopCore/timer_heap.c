@@ -73,7 +73,12 @@ int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_
     rlc_heap_timer *timer = rlc_slot_table_find(&heap->timers, token);
     if (timer == NULL)
         return -ENOENT;
-    rlc_timer_heap_set(heap, timer, deadline_ns, tolerance_ns);
+    if (deadline_ns == RLC_TIME_FOREVER)
+        rlc_timer_heap_disarm(heap, timer);
+    else if (rlc_timer_heap_arms_anew(heap, tolerance_ns))
+        rlc_timer_heap_arm_anew(heap, timer, deadline_ns, tolerance_ns);
+    else
+        rlc_timer_heap_arm_exact(heap, timer, deadline_ns);
     return 0;
 }
 

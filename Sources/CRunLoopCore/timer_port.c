@@ -1,16 +1,9 @@
 #include "failure.h"
 #include "kernel_internal.h"
 #include "memory.h"
+#include "timer_port_internal.h"
 
-#include <crunloop/timer_port.h>
 #include <crunloop_kit/looks.h>
-
-struct rlc_timer_port {
-    const rlc_kernel *kernel;
-    uint64_t armed_ns;
-    uint32_t fork_generation;
-    int timer_fd; /**< -1: other code has closed it. */
-};
 
 int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port) {
     kernel = rlc_kernel_or_default(kernel);

@@ -9,9 +9,9 @@
 
 _Static_assert(offsetof(rlc_wakeup_port, word) == 0 && RLC_WORD_RUNNING == 0, "as rlc_kit_is_quiet reads it");
 
-int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
+static int create(const rlc_kernel *kernel, size_t size, rlc_wakeup_port **ret_port) {
     const rlc_kernel *memory = rlc_memory_of(kernel);
-    rlc_wakeup_port *port = rlc_memory_new(memory, sizeof *port);
+    rlc_wakeup_port *port = rlc_memory_new(memory, size);
     if (port == NULL)
         return rlc_failed_with(RLC_MALLOC, -ENOMEM);
     port->kernel = kernel;
@@ -23,13 +23,15 @@ int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **re
     port->may_end = false;
     port->has_allocator = memory != NULL;
     atomic_init(&port->event_fd, -1);
-    atomic_init(&port->watched_by, -1);
-    atomic_init(&port->needs_renewal, false);
-    atomic_init(&port->serial, 0);
+    atomic_init(&port->watched_by, RLC_NEVER_WATCHED);
     atomic_init(&port->lost_fd, -1);
     atomic_init(&port->lost_error, 0);
     *ret_port = port;
     return 0;
+}
+
+int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port) {
+    return create(kernel, sizeof(rlc_wakeup_port), ret_port);
 }
 
 int rlc_wakeup_port_open(rlc_wakeup_port *port) {
@@ -47,10 +49,11 @@ int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port)
     if (kernel == NULL)
         return rlc_refused(-EINVAL);
     rlc_wakeup_port *port;
-    int status = rlc_wakeup_port_create_closed(kernel, &port);
+    int status = create(kernel, sizeof(rlc_reporting_port), &port);
     if (status < 0)
         return status;
     port->may_end = true;
+    rlc_kit_set_lost_fn(port, NULL, NULL);
     status = rlc_wakeup_port_open(port);
     if (status < 0) {
         rlc_wakeup_port_release(port);
@@ -101,9 +104,16 @@ static int write_to(const rlc_wakeup_port *port, int fd) {
 /** No slot of a set has the number, and it is not that of the set of ended ports. */
 #define NO_MEMBER (UINT64_MAX - 1)
 
-/** The owner's sets watch the eventfd anew before it sleeps again. */
-static int show_to_sleeper(const rlc_wakeup_port *port, int fd) {
-    int epoll_fd = atomic_load(&port->watched_by);
+void rlc_wakeup_port_move(rlc_wakeup_port *port, int epoll_fd, int new_epoll_fd) {
+    (void)atomic_compare_exchange_strong(&port->watched_by, &epoll_fd, new_epoll_fd);
+}
+
+/**
+ * The owner's sets watch the eventfd anew before it sleeps again. One that has announced its sleep before the exchange
+ * sleeps in that instance; one that announces it later does not sleep.
+ */
+static int show_to_sleeper(rlc_wakeup_port *port, int fd) {
+    int epoll_fd = atomic_exchange(&port->watched_by, RLC_TO_BE_RENEWED);
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = NO_MEMBER};
     if (epoll_fd < 0)
         return 0;
@@ -111,8 +121,6 @@ static int show_to_sleeper(const rlc_wakeup_port *port, int fd) {
     return status == -EEXIST ? 0 : status;
 }
 
-/* The flag first: an owner that goes to sleep in another set after it does not sleep; one that slept there before has
- * said so in watched_by. */
 int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd) {
     const rlc_kernel *kernel = port->kernel;
     int saved_errno = errno, expected = lost_fd, fd = lost_fd < 0 ? -EBADF : kernel->eventfd_create(kernel->context);
@@ -123,8 +131,6 @@ int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd) {
         errno = saved_errno;
         return status < 0 ? status : 0; /* another thread was first */
     }
-    atomic_fetch_add(&port->serial, 1);
-    atomic_store(&port->needs_renewal, true);
     status = show_to_sleeper(port, fd);
     errno = saved_errno;
     return status;
@@ -133,8 +139,8 @@ int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd) {
 /** The eventfd refuses the write: other code has closed it, or has put another file there. 2 or -errno. */
 __attribute__((noinline)) static int wake_by_another(rlc_wakeup_port *port, int lost_fd, int failure) {
     atomic_store(&port->lost_fd, lost_fd);
-    atomic_store(&port->lost_error, -failure);
-    if (atomic_load(&port->watched_by) < 0 || rlc_wakeup_port_renew(port, lost_fd) < 0)
+    atomic_store(&port->lost_error, (uint8_t)-failure);
+    if (atomic_load(&port->watched_by) == RLC_NEVER_WATCHED || rlc_wakeup_port_renew(port, lost_fd) < 0)
         return failure;
     return RLC_WAKE_BY_ANOTHER;
 }

@@ -183,9 +183,33 @@ static void test_RLC_KERNEL_7_a_number_that_is_the_programs_by_now(void) {
     (void)close(mine), (void)close(fd);
 }
 
+/** The epoll instance first, which an added watch notices, and its number is another file's; then the eventfd. */
+static void test_RLC_KERNEL_7_after_a_lost_epoll_instance(void) {
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), device = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_create(NULL, &loop), 0);
+    eventfd_of_the_loop = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    (void)close(eventfd_of_the_loop);
+    int epoll_fd = rlc_loop_fd(loop);
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, note_ready, NULL, &watch), 0);
+    run_empty_pass();
+    int other = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    CHECK_EQUAL(dup2(device, epoll_fd), epoll_fd);
+    CHECK_EQUAL(rlc_loop_add_watch(loop, other, RLC_READABLE, note_ready, NULL, &watch), 0);
+    while (rlc_loop_prepare(loop) == 1)
+        CHECK(rlc_loop_dispatch(loop) >= 0);
+    CHECK(rlc_loop_fd(loop) != epoll_fd);
+    CHECK_EQUAL(close(eventfd_of_the_loop), 0);
+    CHECK_EQUAL(rlc_loop_wake(loop), 0);
+    CHECK(is_readable(rlc_loop_fd(loop)));
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    (void)close(epoll_fd), (void)close(other), (void)close(device), (void)close(fd);
+}
+
 int main(void) {
     RUN(test_RLC_KERNEL_6_a_lost_epoll_instance_is_made_anew);
     RUN(test_RLC_KERNEL_7_a_lost_eventfd_is_made_anew);
     RUN(test_RLC_KERNEL_7_a_number_that_is_the_programs_by_now);
+    RUN(test_RLC_KERNEL_7_after_a_lost_epoll_instance);
     return 0;
 }

@@ -154,7 +154,7 @@ typedef enum rlc_lost {
 } rlc_lost;
 
 /**
- * Called when a set has noticed such a loss, in the call that has noticed it.
+ * Called when a set that watches the wakeup port has noticed such a loss, in the call that has noticed it.
  *
  * @param context What rlc_kit_set_lost_fn was given.
  * @param lost    Which one.
@@ -164,15 +164,15 @@ typedef enum rlc_lost {
 typedef void (*rlc_lost_fn)(void *context, rlc_lost lost);
 
 /**
- * Has losses reported.
+ * Has losses reported of the sets that watch a wakeup port.
  *
- * @param set     The set.
- * @param lost_fn The function.
+ * @param port    The port, of rlc_wakeup_port_create.
+ * @param lost_fn The function; NULL for none.
  * @param context For lost_fn.
  *
  * Thread: [locked].
  */
-void rlc_kit_set_lost_fn(rlc_port_set *set, rlc_lost_fn lost_fn, void *context);
+void rlc_kit_set_lost_fn(rlc_wakeup_port *port, rlc_lost_fn lost_fn, void *context);
 
 /**
  * Makes a new epoll instance in place of one that is lost, with all members: after a wait that has failed with -EBADF
@@ -186,16 +186,26 @@ void rlc_kit_set_lost_fn(rlc_port_set *set, rlc_lost_fn lost_fn, void *context);
 bool rlc_kit_revive_if_lost(rlc_port_set *set);
 
 /**
- * Watches a wakeup port's eventfd as a hint, or a new one in its place. If the eventfd is lost, makes a new one.
+ * Watches a wakeup port's eventfd as a hint whose context is the port. If the eventfd is lost, makes a new one.
  *
- * @param set     The set.
- * @param port    The port, which must outlive the set.
- * @param context The hint's context.
+ * @param set  The set, which watches no wakeup port yet.
+ * @param port The port, which must outlive the set.
  * @return 0; as rlc_port_set_insert and rlc_wakeup_port_create.
  *
- * Thread: [locked].  Cost: none if it is watched already, else some system calls.
+ * Thread: [locked].  Cost: a system call; after a loss some more.
  */
-int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port, void *context);
+int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
+
+/**
+ * The same of a set that watches the port already: the new eventfd in place of the old one.
+ *
+ * @param set  The set.
+ * @param port The port.
+ * @return As rlc_kit_watch_wakeup: after a failure the set watches none.
+ *
+ * Thread: [locked].  Cost: two system calls, and O(members).
+ */
+int rlc_kit_renew_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
 
 /**
  * As rlc_wakeup_port_begin_wait, for a wait in a set: a waker whose write fails makes a new eventfd and adds it there.
@@ -233,7 +243,7 @@ void rlc_kit_demand_renewal(rlc_wakeup_port *port);
  * Tells whether there is a new eventfd that the sets do not watch yet.
  *
  * @param port The port.
- * @return True once for each: call rlc_kit_watch_wakeup for all sets.
+ * @return True once for each: call rlc_kit_renew_wakeup for all sets.
  *
  * Thread: [loop].
  */

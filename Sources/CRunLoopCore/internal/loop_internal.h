@@ -49,10 +49,6 @@ struct rlc_loop {
     rlc_token timer_token;      /**< Its descriptor's, in the set. */
     uint64_t timers_at_ns; /**< No timer of the heap is due before: what the heap said, or an earlier date since. */
     uint64_t told_at_ns;   /**< rlc_timer_port_armed: what is due then or later the kernel will tell. */
-    uint64_t spared_ns; /**< The last date that was taken from the timer's descriptor, since no timer had it; or 0. */
-    uint64_t left_ns;   /**< The last such date that was left there. */
-    uint8_t left_dates; /**< How many more are left there. */
-    uint8_t left_in_a_row;
     rlc_timer_heap *heap;
     rlc_post_queue posts;
     rlc_post_node *deferred, **deferred_end; /**< Oldest first; the end is NULL once destroy has begun. */
@@ -76,7 +72,8 @@ struct rlc_loop {
     bool has_prelude; /**< A pass has something to do before its poll: watches that are pending, or hooks. */
     uint32_t depth;   /**< Runs on the stack. Memory of removed members is released after the outermost run's pass. */
     uint32_t fork_generation;
-    bool has_woken;            /**< A look has taken a wake, since the innermost calls of hooks began. */
+    bool has_moved_timers; /**< Since the timer's descriptor was last compared with them: its date may be nobody's. */
+    bool has_woken;        /**< A look has taken a wake, since the innermost calls of hooks began. */
     const uint32_t *fork_word; /**< rlc_fork_word, which stays where it is from the first generation on. */
     rlc_hooks hooks;           /**< In the order of adding; with those that were removed while a walk may have them. */
     uint32_t hook_count;       /**< Without these. */
@@ -199,7 +196,10 @@ void rlc_loop_leave(rlc_loop *loop);
 void rlc_loop_flush_watches(rlc_loop *loop);
 /** Calls the watches that could not be added, as long as no callout forks. True if there was one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
-/** After a wait that has failed: once more, if other code has closed the set's descriptor. A count or -errno. */
+/**
+ * After a wait that has failed: once more, if other code has closed the set's descriptor. A count, 0 for -EINTR, or
+ * -errno.
+ */
 int rlc_loop_wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure);
 /** epoll does not watch a member any more: it is refused. */
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port);
@@ -232,8 +232,8 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
  */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
 /**
- * Before a sleep, if the timer's descriptor is set for a date that no timer has any more: sets it for the first timer,
- * or for none, unless that does not pay. 1 or -errno.
+ * Before a sleep, after has_moved_timers: if the timer's descriptor is set for a date that no timer has any more, sets
+ * it for the first timer, or for none, unless that does not pay. 1 or -errno.
  */
 int rlc_loop_spare_wake(rlc_loop *loop);
 /** As rlc_loop_free_removed_watches. */

@@ -131,16 +131,9 @@ struct rlc_port_set {
     /** A larger batch, made by insert under the lock, waiting for the owner to move in. */
     _Atomic(rlc_batch *) next_batch;
     rlc_batch *batch; /**< The owner's thread only. */
-
-    /* Of losses: port_set_lost.c. */
-    rlc_token wakeup; /**< Of the hint that is wakeup_port's eventfd, the one of this serial. */
-    uint32_t wakeup_serial;
-    rlc_wakeup_port *wakeup_port;
-    rlc_lost_fn lost_fn;
-    void *lost_context;
 };
 
-static_assert(sizeof(struct rlc_port_set) <= 168 || sizeof(void *) != 8, "as malloc(3) gives it in 176 bytes");
+static_assert(sizeof(struct rlc_port_set) <= 120 || sizeof(void *) != 8, "as malloc(3) gives it in 128 bytes");
 
 /** Whether a port is quiet that waits to write. */
 typedef enum rlc_hidden {
@@ -260,7 +253,11 @@ static inline rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_por
 /* ---- registrations in epoll: port_set_register.c ---- */
 
 /** epoll_ctl(2) on `epoll_fd`, to add or change; -ECHILD in a child of fork(2). */
-int rlc_port_set_control(rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
+int rlc_port_set_try_control(rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
+/** After it has failed on the set's descriptor: if that is lost, once more on a new one. The last call's status. */
+int rlc_port_set_control_again(rlc_port_set *set, int operation, const rlc_port *port, int status);
+/** Both. */
+int rlc_port_set_control(rlc_port_set *set, int operation, const rlc_port *port);
 /** Deletes the registration of the port's number; -ECHILD in a child of fork(2). */
 int rlc_port_set_delete(rlc_port_set *set, const rlc_port *port);
 /** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */

@@ -7,8 +7,16 @@
 /** Registers all members in another epoll instance. Those whose number was closed are lost. 0 or -errno. [locked] */
 int rlc_port_set_copy_registrations(rlc_port_set *set, int epoll_fd);
 
-/** epoll_ctl(2) on the set's descriptor; if that is lost, once more on a new one with all members. [locked] */
-int rlc_port_set_control_fd(rlc_port_set *set, int operation, int fd, struct epoll_event *event);
+/** Of a hint's interest: it is a wakeup port's eventfd, and its context the port. */
+#define RLC_WAKEUP_HINT ((uint8_t)0x80)
+
+static inline bool rlc_port_is_wakeup(const rlc_port *port) {
+    return rlc_port_is(port, RLC_PORT_HINT) && (port->interest & RLC_WAKEUP_HINT) != 0;
+}
+
+/** After epoll_ctl(2) has failed for `fd`: true if the set's descriptor was lost, and there is a new one with all
+ * members. [locked] */
+bool rlc_port_set_is_mended(rlc_port_set *set, int fd, int status);
 /** True if the hint's number is another file's by now: then it is lost, and take reports it. [locked] */
 bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint);
 

@@ -124,15 +124,10 @@ __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     rlc_timer_heap_check(heap);
 }
 
-/** As rlc_timer_heap_arm. */
-__attribute__((always_inline)) static inline void rlc_timer_heap_set(
-    rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns) {
-    if (deadline_ns == RLC_TIME_FOREVER)
-        rlc_timer_heap_disarm(heap, timer);
-    else if (tolerance_ns > 0 || heap->knows_tolerance || heap->sequence == UINT32_MAX)
-        rlc_timer_heap_arm_anew(heap, timer, deadline_ns, tolerance_ns);
-    else
-        rlc_timer_heap_arm_exact(heap, timer, deadline_ns);
+/** True if rlc_timer_heap_arm_exact does not serve for a deadline other than never. */
+__attribute__((always_inline)) static inline bool rlc_timer_heap_arms_anew(
+    const rlc_timer_heap *heap, uint64_t tolerance_ns) {
+    return tolerance_ns > 0 || heap->knows_tolerance || heap->sequence == UINT32_MAX;
 }
 
 /** Sets the number of arms so far, to reach its overflow in a test's lifetime. */

@@ -39,19 +39,18 @@ struct PortSet {
   var fileDescriptor: Int32 { rlc_port_set_fd(set) }
   var rebuilds: UInt64 { rlc_port_set_rebuilds(set) }
 
-  /// Has the losses of own descriptors reported to an object that outlives the set.
-  func reportLosses(to owner: any DescriptorOwner) {
-    rlc_kit_set_lost_fn(set, portSetHasLost, Unmanaged<AnyObject>.passUnretained(owner).toOpaque())
+  func watchWakeup(_ port: OpaquePointer) throws(RunLoopError) {
+    try RunLoopError.checkCore(rlc_kit_watch_wakeup(set, port))
   }
 
-  func watchWakeup(_ port: OpaquePointer) throws(RunLoopError) {
-    let context = UnsafeMutableRawPointer(bitPattern: Hint.wakeup.rawValue)
-    try RunLoopError.checkCore(rlc_kit_watch_wakeup(set, port, context))
+  /// The port's new eventfd, in place of the lost one.
+  func renewWakeup(_ port: OpaquePointer) throws(RunLoopError) {
+    try RunLoopError.checkCore(rlc_kit_renew_wakeup(set, port))
   }
 
   /// Announces a sleep in this set. [loop]
   @inline(__always)
-  func beginWait(_ port: OpaquePointer) -> Bool { rlc_kit_begin_wait(port, set) }
+  func beginWait(_ port: OpaquePointer?) -> Bool { rlc_kit_begin_wait(port, set) }
 
   /// Makes a new epoll instance, with all members, in place of one that other code has closed or replaced. False if it
   /// is there, or none can be made. After a wait that has failed.
@@ -168,8 +167,8 @@ struct PortSet {
     var event = rlc_port_event()
     guard rlc_port_set_take(set, &event) else { return nil }
     if event.kind == RLC_PORT_HINT {
-      // The context of a hint is a raw value: `insertHint`.
-      let hint = Hint(rawValue: Int(bitPattern: event.context))!
+      // The context of a hint is a raw value (`insertHint`), or the wakeup port.
+      let hint = Hint(rawValue: Int(bitPattern: event.context)) ?? .wakeup
       return event.fate == RLC_FATE_WATCHED ? .hint(hint) : .lostHint(hint)
     }
     switch event.fate {
@@ -195,8 +194,8 @@ enum LostDescriptor {
   case other
 }
 
-/// A C callback, for `reportLosses`, whose object it gets.
-private func portSetHasLost(_ owner: UnsafeMutableRawPointer?, _ lost: rlc_lost) {
+/// A C callback, for `WakeWord.reportLosses`, whose object it gets.
+func descriptorWasLost(_ owner: UnsafeMutableRawPointer?, _ lost: rlc_lost) {
   let object = Unmanaged<AnyObject>.fromOpaque(owner!).takeUnretainedValue()
   guard let owner = object as? any DescriptorOwner else { return }
   owner.hasLost(lost == RLC_LOST_EPOLL ? .epoll : lost == RLC_LOST_WAKEUP ? .wakeup : .other)

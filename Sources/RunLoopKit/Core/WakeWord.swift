@@ -58,8 +58,16 @@ struct WakeWord: ~Copyable {
       isWoken ? "; a new one has woken the loop (reported once)\n" : "; the loop may sleep on (reported once)\n")
   }
 
-  /// Watches the eventfd, which exists, as a hint: a new one in place of a lost one. Under the loop's lock.
+  /// Has the losses of the loop's own descriptors reported to an object that outlives its sets. Under the loop's lock.
+  func reportLosses(to owner: any DescriptorOwner) {
+    rlc_kit_set_lost_fn(pointer, descriptorWasLost, Unmanaged<AnyObject>.passUnretained(owner).toOpaque())
+  }
+
+  /// Watches the eventfd, which exists, as a hint. Under the loop's lock.
   func watch(in set: PortSet) throws(RunLoopError) { try set.watchWakeup(pointer!) }
+
+  /// The same in a set that watches the lost one. Under the loop's lock.
+  func renew(in set: PortSet) throws(RunLoopError) { try set.renewWakeup(pointer!) }
 
   /// There is a new eventfd, which the sets do not watch yet. [loop]
   func takeRenewal() -> Bool { rlc_kit_take_renewal(pointer) }
@@ -76,7 +84,7 @@ struct WakeWord: ~Copyable {
   func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
 
   /// The same for a sleep in a set; false also if `takeRenewal` is true. [loop]
-  func beginWait(in set: PortSet) -> Bool { set.beginWait(pointer!) }
+  func beginWait(in set: PortSet) -> Bool { set.beginWait(pointer) }
 
   /// Ends a wait, or drops wakes that came while none was accepted. What their senders published before is visible
   /// afterwards. [loop]

@@ -1,36 +1,26 @@
 /// The modes of a loop that need no descriptors now and still have some: the last few that were used keep theirs, so
 /// that a program that uses one again and again does not pay for them each time. Guarded by the loop's lock.
 struct IdleModes {
-  /// The latest first, each the next one's `olderIdle`. Some may be in use again.
-  private var latest: ModePointer?
+  /// The latest one's. Of 2^32 uses: a stamp that comes again keeps one mode more, or one less.
+  private var lastStamp: UInt32 = 0
   private static let most = 4
-
-  /// It may have become idle. The oldest of more than the few gives its descriptors back.
-  mutating func note(_ mode: ModePointer) {
-    guard mode.isIdle, !isLatest(mode) else { return }
-    remove(mode)
-    mode.olderIdle = latest
-    latest = mode
-    var last = mode
-    for _ in 1..<Self.most {
-      guard let older = last.olderIdle else { return }
-      last = older
-    }
-    guard let oldest = last.olderIdle else { return }
-    last.olderIdle = nil
-    if oldest.isIdle { oldest.giveBackDescriptors() }
-  }
 
   /// It has been noted, and nothing since.
   @inline(__always)
-  func isLatest(_ mode: ModePointer) -> Bool { latest == mode }
+  func isLatest(_ mode: ModePointer) -> Bool { mode.idleStamp != 0 && mode.idleStamp == lastStamp }
 
-  private mutating func remove(_ mode: ModePointer) {
-    var later = latest
-    while let other = later {
-      if other.olderIdle == mode { other.olderIdle = mode.olderIdle }
-      later = other.olderIdle
+  /// It may have become idle. The oldest of more than the few gives its descriptors back. Complexity: O(modes).
+  mutating func note(_ mode: ModePointer, among modes: ContiguousArray<ModePointer>) {
+    guard mode.isIdle else { return }
+    lastStamp = lastStamp == .max ? 1 : lastStamp + 1
+    mode.idleStamp = lastStamp
+    var count = 0
+    var oldest = mode
+    for other in modes where other.isIdle && other.idleStamp != 0 {
+      count += 1
+      if other.idleStamp < oldest.idleStamp { oldest = other }
     }
+    if count > Self.most { oldest.giveBackDescriptors() }
   }
 }
 

@@ -44,7 +44,6 @@ extension ModePointer {
     if ports.set == nil {
       _ = try loop.makeWakeup()
       let set = try PortSet(loop.kernel)
-      set.reportLosses(to: loop)
       do throws(RunLoopError) {
         try loop.watchWakeup(in: set)
       } catch {
@@ -103,9 +102,7 @@ extension ModePointer {
 
   /// For a run whose waits have no end of their own: a timerfd that other code has closed is made again.
   @inline(never)
-  func verifyTimers(on loop: RunLoop) {
-    if counts.hasTimers, let set = ports.set { timers.verifyPorts(in: set) }
-  }
+  func verifyTimers() { if let set = ports.set { timers.verifyPorts(in: set) } }
 
   /// The same, for a wait that may begin.
   @inline(__always)

@@ -14,9 +14,9 @@ private struct ModeHead: ~Copyable {
   /// Runs of it on the stack of the loop's thread, and one for a host.
   var useCount: UInt32 = 0
   /// Blocks in the loop's queue that name this mode.
-  var pendingBlockCount = 0
-  /// The next in the loop's list (`IdleModes`).
-  var olderIdle: ModePointer?
+  var pendingBlockCount: UInt32 = 0
+  /// When it was noted as idle last (`IdleModes`); 0: never.
+  var idleStamp: UInt32 = 0
 
   init(name: RunLoop.Mode, isCommon: Bool) {
     self.name = name
@@ -115,9 +115,10 @@ extension ModePointer {
     nonmutating set { head.useCount = newValue }
   }
 
-  var olderIdle: ModePointer? {
-    get { head.olderIdle }
-    nonmutating set { head.olderIdle = newValue }
+  @inline(__always)
+  var idleStamp: UInt32 {
+    get { head.idleStamp }
+    nonmutating set { head.idleStamp = newValue }
   }
 
   /// Its name by the string that was used last: then the characters need no look.
@@ -128,8 +129,8 @@ extension ModePointer {
 
   @inline(__always)
   var pendingBlockCount: Int {
-    get { head.pendingBlockCount }
-    nonmutating set { head.pendingBlockCount = newValue }
+    get { Int(head.pendingBlockCount) }
+    nonmutating set { head.pendingBlockCount = UInt32(truncatingIfNeeded: newValue) }
   }
 
   var observers: ModeObservers {

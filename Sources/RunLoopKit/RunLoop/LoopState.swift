@@ -6,7 +6,6 @@ struct LoopState: ~Copyable {
   var commonNames: Set<RunLoop.Mode> = []
   var commonItems = CommonItems()
   var currentMode: ModePointer?
-  var idleModes = IdleModes()
   var blocks = BlockQueue()
   var delayedPerforms = DelayedPerforms()
   var companions = LoopCompanions()
@@ -20,6 +19,7 @@ struct LoopState: ~Copyable {
   var servesMainQueue = true
   /// The last callout is over: a companion that joins from now on is not told of the end. Here, where it takes no room.
   private(set) var companionsAreTold = false
+  var idleModes = IdleModes()
 
   var callouts = CalloutRecord.Guarded()
   /// What few loops have.

@@ -31,7 +31,7 @@ extension RunLoop: DescriptorOwner {
     lock.withLock {
       for mode in state.modes {
         guard let set = mode.ports.set else { continue }
-        do throws(RunLoopError) { try watchWakeup(in: set) } catch {
+        do throws(RunLoopError) { try wakes.word.renew(in: set) } catch {
           StandardError.write("RunLoopKit: a loop that sleeps in the mode \(mode.name) cannot be woken: \(error)\n")
         }
       }

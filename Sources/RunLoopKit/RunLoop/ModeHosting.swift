@@ -32,7 +32,11 @@ extension RunLoop: ModeHost {
   @inline(__always)
   func kick() { wakes.word.kick() }
 
-  func makeWakeup() throws(RunLoopError) -> Int32 { try wakes.word.make() }
+  func makeWakeup() throws(RunLoopError) -> Int32 {
+    let descriptor = try wakes.word.make()
+    wakes.word.reportLosses(to: self)
+    return descriptor
+  }
 
   func runs(in mode: ModePointer) -> Bool { state.currentMode == mode || state.isPrepared(mode) }
 
@@ -48,7 +52,7 @@ extension RunLoop: ModeHost {
   }
 
   @inline(never)
-  private func noteIdle(_ mode: ModePointer) { state.idleModes.note(mode) }
+  private func noteIdle(_ mode: ModePointer) { state.idleModes.note(mode, among: state.modes) }
 
   func identityCame() { state.identitiesVersion &+= 1 }
 

@@ -11,10 +11,10 @@ struct OwnerState: ~Copyable {
   var times = CalloutTimes()
   var drains = BlockDrains()
   /// On the stack: blocks that other threads wait for.
-  var awaitedCalls = 0
+  var awaitedCalls: Int32 = 0
   /// Polls that have not asked the kernel, since the last that has.
-  var skippedLooks = 0
-  static let mostSkippedLooks = 63
+  var skippedLooks: Int32 = 0
+  static let mostSkippedLooks: Int32 = 63
   var servedOwners = ServedOwners()
   /// To be served in the turn of the item that has named it.
   var successor: RunLoop.Item?

@@ -82,7 +82,7 @@ extension RunLoop {
       return finishedAtOnce(name, isOneOfAll)
     }
     if isMain || !mode.hasHints { try makePortSetOrUnlock(of: mode) }
-    if limit.isEndless, end == nil { mode.verifyTimers(on: self) }
+    if limit.isEndless, end == nil, mode.counts.hasTimers { mode.verifyTimers() }
     let outer = state.currentMode
     let outerStop = stops.begin(owner.nextRun())
     enter(mode)

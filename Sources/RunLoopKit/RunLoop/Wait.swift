@@ -81,12 +81,18 @@ extension ModePointer {
   /// The same, until there is an event; nil: something has been posted.
   @inline(never)
   private func sleep(until deadline: UInt64, on loop: RunLoop) -> Int32? {
-    let limit = beginSleep(until: deadline, on: loop)
-    if limit == 0 { return nil }
+    // As above.
+    let set = ports.set!
+    var limit = deadline
+    // A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd.
+    if !timers.isAtRest || deadline != Time.forever {
+      limit = self.limit(of: deadline, on: loop)
+      if limit == 0 { return nil }
+    }
+    guard !spins(until: deadline, on: loop), loop.beginWait(in: set) else { return nil }
     loop.owner.skippedLooks = 0
     if let counters = loop.counters { counters.pointee.sleepBegins() }
-    // As above.
-    let found = ports.set!.blockingWait(until: limit)
+    let found = set.blockingWait(until: limit)
     if loop.isMain { noteFetch(found, on: loop) }
     if let counters = loop.counters { counters.pointee.sleepEnds() }
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
@@ -101,23 +107,20 @@ extension ModePointer {
     return true
   }
 
-  /// Until when the loop may sleep in the kernel: earlier than the deadline if epoll does not watch all members, or if
-  /// no timerfd ends the sleep. 0: a wake or kick was posted, or a timer is due.
+  /// True if something was posted, or a timer is due, while the loop spun.
   @inline(__always)
-  private func beginSleep(until deadline: UInt64, on loop: RunLoop) -> UInt64 {
-    let restEnd = timers.restEnd
-    // A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd.
-    let limit =
-      restEnd == 0
-      ? armTimers(until: deadline, on: loop) : deadline == Time.forever ? deadline : min(deadline, restEnd)
-    if loop.wantedSpin.load(ordering: .relaxed) != 0, loop.spin(until: firstDate(before: deadline, on: loop)) {
-      return 0
-    }
-    // As in `sleep`.
-    return loop.beginWait(in: ports.set!) ? limit : 0
+  private func spins(until deadline: UInt64, on loop: RunLoop) -> Bool {
+    loop.wantedSpin.load(ordering: .relaxed) != 0 && loop.spin(until: firstDate(before: deadline, on: loop))
   }
 
+  /// Until when the loop may sleep in the kernel: earlier than the deadline if epoll does not watch all members, or if
+  /// no timerfd ends the sleep. 0: a timer is due.
   @inline(never)
+  private func limit(of deadline: UInt64, on loop: RunLoop) -> UInt64 {
+    let restEnd = timers.restEnd
+    return restEnd == 0 ? armTimers(until: deadline, on: loop) : min(deadline, restEnd)
+  }
+
   private func armTimers(until deadline: UInt64, on loop: RunLoop) -> UInt64 {
     loop.lock.lock()
     defer { loop.lock.unlock() }

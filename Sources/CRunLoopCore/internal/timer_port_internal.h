@@ -1,0 +1,20 @@
+/** The timer port's record, for rlc_loop. */
+#ifndef RLC_TIMER_PORT_INTERNAL_H
+#define RLC_TIMER_PORT_INTERNAL_H
+
+#include <crunloop/timer_port.h>
+
+struct rlc_timer_port {
+    const rlc_kernel *kernel;
+    uint64_t armed_ns;
+    uint32_t fork_generation;
+    int timer_fd; /**< -1: other code has closed it. */
+
+    /* rlc_loop's, of dates that no timer has any more: loop_timer.c. */
+    uint64_t spared_ns; /**< The last one that was taken from the timerfd; or 0. */
+    uint64_t left_ns;   /**< The last one that was left there. */
+    uint8_t left_dates; /**< How many more are left there. */
+    uint8_t left_in_a_row;
+};
+
+#endif
