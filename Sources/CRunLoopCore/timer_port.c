@@ -4,6 +4,10 @@
 #include "timer_port_internal.h"
 
 #include <crunloop_kit/looks.h>
+#include <stddef.h>
+
+_Static_assert(offsetof(rlc_timer_port, armed_ns) == offsetof(struct rlc_kit_timer_port_head, armed_ns),
+    "as rlc_kit_timer_armed reads it");
 
 int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port) {
     kernel = rlc_kernel_or_default(kernel);

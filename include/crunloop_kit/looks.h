@@ -62,6 +62,24 @@ static inline bool rlc_kit_has_batch(const rlc_port_set *set) {
     return head->cursor < head->fetched || __atomic_load_n(&head->has_unwatched, __ATOMIC_ACQUIRE);
 }
 
+/** How a timer port begins. */
+struct rlc_kit_timer_port_head {
+    const rlc_kernel *kernel;
+    uint64_t armed_ns;
+};
+
+/**
+ * Answers what rlc_timer_port_armed answers.
+ *
+ * @param port The port.
+ * @return The date in nanoseconds.
+ *
+ * Thread: as rlc_timer_port_armed.  Cost: a load.
+ */
+static inline uint64_t rlc_kit_timer_armed(const rlc_timer_port *port) {
+    return ((const struct rlc_kit_timer_port_head *)(const void *)port)->armed_ns;
+}
+
 /**
  * Tells whether a member is among the events that a wait has fetched and no take has returned yet.
  *

@@ -19,7 +19,7 @@ struct TimerPort {
   func forgetDescriptor() { rlc_kit_forget_timer_fd(port) }
 
   var fileDescriptor: Int32 { rlc_timer_port_fd(port) }
-  var armed: UInt64 { rlc_timer_port_armed(port) }
+  var armed: UInt64 { rlc_kit_timer_armed(port) }
 
   /// No system call unless `deadline` is earlier than what is armed. Less than 0: `-EBADF` if other code has closed the
   /// timerfd, `-EINVAL` if its number is another file's by now.
