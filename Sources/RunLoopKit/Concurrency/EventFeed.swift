@@ -131,7 +131,11 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     if kept != nil { return }
     membership.lock()
     defer { membership.unlock() }
-    guard !isAwaited else { return }
+    if !isAwaited { leave() }
+  }
+
+  /// With `membership` held.
+  private func leave() {
     for case let item? in joined.map(\.item) {
       idle.append(item)  // from here on it is held
       loop.remove(item, from: mode)
@@ -146,25 +150,40 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
         state.waiting.trim()
         return task
       }
-      state.ready.append(element)
-      if let kept, state.ready.count > kept { _ = state.ready.takeFirst() }
+      keep(element)
       return nil
     }
     leaveUnlessAwaited()
     task?.settle(.success(element))
   }
 
-  /// The same for all tasks that wait.
+  /// The same for all tasks that wait: also for those that come until the items have left the mode, since the loop does
+  /// not report an end again to an item that stays.
   fileprivate func deliverToAll(_ element: Element) {
-    let tasks = lock.withLock { () -> [Resumption<Element?>] in
+    var tasks = takeWaiting()
+    if kept == nil {
+      membership.withLock {
+        tasks += takeWaiting()
+        leave()
+      }
+    }
+    if tasks.isEmpty { lock.withLock { keep(element) } }
+    for task in tasks { task.settle(.success(element)) }
+  }
+
+  /// For the next task that asks. With `lock` held.
+  private func keep(_ element: Element) {
+    state.ready.append(element)
+    if let kept, state.ready.count > kept { _ = state.ready.takeFirst() }
+  }
+
+  private func takeWaiting() -> [Resumption<Element?>] {
+    lock.withLock {
       var tasks: [Resumption<Element?>] = []
       while let task = state.waiting.takeFirst() { tasks.append(task) }
       state.waiting.trim()
       return tasks
     }
-    if tasks.isEmpty { return deliver(element) }
-    leaveUnlessAwaited()
-    for task in tasks { task.settle(.success(element)) }
   }
 
   /// The closure of an item was released; `isDone`: it had nothing more to deliver.
@@ -180,14 +199,12 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
     withExtendedLifetime(held) {}
     let end: End = isDone ? .finished : .lost(loop.hasEnded ? loop.endedError : .invalidItem("the sequence's item"))
-    let (waiting, first) = lock.withLock {
+    let first = lock.withLock {
       let first = state.end ?? end
       state.end = first
-      var waiting: [Resumption<Element?>] = []
-      while let task = state.waiting.takeFirst() { waiting.append(task) }
-      state.waiting.trim()
-      return (waiting, first)
+      return first
     }
+    let waiting = takeWaiting()
     leaveUnlessAwaited()
     for task in waiting { task.settle(first.result()) }
   }

@@ -263,6 +263,28 @@ private final class BytePipe: Sendable {
     }
   }
 
+  /// Tasks ask again while others are served: whoever asks between the callout's look at them and the item's leaving.
+  @Test func test_RLK_STREAM_3_anEndIsForEachThatAsksAgain() async throws {
+    try await withLoop { loop, _ in
+      var ends: [Int32] = [-1, -1]
+      precondition(pipe(&ends) == 0)
+      defer { close(ends[0]) }
+      close(ends[1])
+      let readiness = try loop.readiness(of: ends[0])
+      let tasks = (0..<3).map { _ in
+        Task.detached {
+          var iterator = readiness.makeAsyncIterator()
+          for _ in 0..<5000 {
+            let ready = try await iterator.next()
+            #expect(ready == .hangup)
+          }
+        }
+      }
+      for task in tasks { try await task.value }
+      #expect(members(loop) == 0)
+    }
+  }
+
   @Test func otherCodeInvalidatesTheItem() async throws {
     try await withLoop { loop, _ in
       let (_, messages) = loop.messages()
