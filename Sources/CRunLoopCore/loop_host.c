@@ -32,6 +32,7 @@ int rlc_loop_prepare(rlc_loop *loop) {
     if (prepared == 0 || rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop))
         return 1;
     int status = rlc_loop_ensure_wakeup(loop);
+    loop->has_moved_timers = true; /* looking at the first date may have brought another one first */
     if (status == 0)
         status = rlc_loop_get_ready_to_sleep(loop, NULL);
     return status < 0 ? status : status == 0;

@@ -116,7 +116,8 @@ __attribute__((noinline)) static int renew_wakeup(rlc_loop *loop) {
     if (!rlc_kit_take_renewal(loop->wakeup))
         return 0;
     int status = rlc_kit_renew_wakeup(loop->set, loop->wakeup);
-    (void)rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set)); /* or the next sleep renews it */
+    if (status < 0 || !rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set)))
+        rlc_kit_demand_renewal(loop->wakeup); /* the next sleep renews it */
     return status;
 }
 
@@ -137,10 +138,8 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     return get_ready_to_sleep(loop, deadline_ns);
 }
 
-/** A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd. */
-__attribute__((noinline)) /* Apart, so that the wait without an end has no more to do. */
-static int
-get_ready_to_sleep_until(rlc_loop *loop, uint64_t *deadline_ns) {
+/** A wait that has an end also ends for the first timer: other code may have closed the timerfd. Apart: it is rare. */
+__attribute__((noinline)) static int get_ready_to_sleep_until(rlc_loop *loop, uint64_t *deadline_ns) {
     int status = rlc_loop_get_ready_to_sleep(loop, deadline_ns);
     if (loop->told_at_ns < *deadline_ns)
         *deadline_ns = loop->told_at_ns;
@@ -151,6 +150,7 @@ get_ready_to_sleep_until(rlc_loop *loop, uint64_t *deadline_ns) {
 static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
     if (loop->spin.limit_ns == 0)
         return false;
+    loop->has_moved_timers = true; /* what looks at the first date may bring another one first */
     if (rlc_loop_has_timers(loop) && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
         deadline_ns = rlc_timer_heap_wake_at(loop->heap);
     return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);

@@ -130,10 +130,13 @@ bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint) {
 
 /* ---- the eventfd ---- */
 
+/** If that makes a new epoll instance, too, the hint is not marked yet: the owner's next announcement says where. */
 static int insert_wakeup(rlc_port_set *set, rlc_wakeup_port *port) {
     rlc_token token;
-    int fd = rlc_wakeup_port_fd(port);
-    return rlc_port_set_insert(set, fd, RLC_PORT_HINT, RLC_READABLE | RLC_WAKEUP_HINT, port, &token);
+    int status = rlc_port_set_insert(set, rlc_wakeup_port_fd(port), RLC_PORT_HINT, RLC_READABLE, port, &token);
+    if (status == 0)
+        ((rlc_port *)rlc_slot_table_find(&set->ports, token))->state |= RLC_PORT_WAKEUP;
+    return status;
 }
 
 int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port) {

@@ -206,10 +206,24 @@ static void test_RLC_KERNEL_7_after_a_lost_epoll_instance(void) {
     (void)close(epoll_fd), (void)close(other), (void)close(device), (void)close(fd);
 }
 
+/** A hint of the program's own has no wakeup port, whatever its interest is. */
+static void test_RLC_COUNTER_7_a_hints_interest_means_nothing(void) {
+    rlc_port_set *set;
+    rlc_token token;
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), other = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    CHECK_EQUAL(rlc_port_set_create(NULL, &set), 0);
+    CHECK_EQUAL(rlc_port_set_insert(set, fd, RLC_PORT_HINT, RLC_READABLE | RLC_PRIORITY, NULL, &token), 0);
+    CHECK_EQUAL(close(rlc_port_set_fd(set)), 0);
+    CHECK_EQUAL(rlc_port_set_insert(set, other, RLC_PORT_READINESS, RLC_READABLE, NULL, &token), 0);
+    rlc_port_set_destroy(set);
+    (void)close(other), (void)close(fd);
+}
+
 int main(void) {
     RUN(test_RLC_KERNEL_6_a_lost_epoll_instance_is_made_anew);
     RUN(test_RLC_KERNEL_7_a_lost_eventfd_is_made_anew);
     RUN(test_RLC_KERNEL_7_a_number_that_is_the_programs_by_now);
     RUN(test_RLC_KERNEL_7_after_a_lost_epoll_instance);
+    RUN(test_RLC_COUNTER_7_a_hints_interest_means_nothing);
     return 0;
 }

@@ -7,11 +7,11 @@
 /** Registers all members in another epoll instance. Those whose number was closed are lost. 0 or -errno. [locked] */
 int rlc_port_set_copy_registrations(rlc_port_set *set, int epoll_fd);
 
-/** Of a hint's interest: it is a wakeup port's eventfd, and its context the port. */
-#define RLC_WAKEUP_HINT ((uint8_t)0x80)
+/** Of a hint, with a bit that it has no other use for: it is a wakeup port's eventfd, and its context the port. */
+enum { RLC_PORT_WAKEUP = RLC_PORT_SEEN };
 
-static inline bool rlc_port_is_wakeup(const rlc_port *port) {
-    return rlc_port_is(port, RLC_PORT_HINT) && (port->interest & RLC_WAKEUP_HINT) != 0;
+__attribute__((always_inline)) static inline bool rlc_port_is_wakeup(const rlc_port *port) {
+    return (port->state & RLC_PORT_WAKEUP) != 0 && rlc_port_is(port, RLC_PORT_HINT);
 }
 
 /** After epoll_ctl(2) has failed for `fd`: true if the set's descriptor was lost, and there is a new one with all

@@ -59,7 +59,7 @@ static inline bool rlc_wakeup_port_is_watched_by(rlc_wakeup_port *port, int epol
     int watched_by = atomic_load_explicit(&port->watched_by, memory_order_relaxed);
     if (watched_by == epoll_fd)
         return true;
-    /* Other threads change it only to that. */
+    /* Another thread may change it meanwhile: then the owner looks, and announces its sleep again. */
     return watched_by != RLC_TO_BE_RENEWED && atomic_compare_exchange_strong(&port->watched_by, &watched_by, epoll_fd);
 }
 /** Another epoll instance has replaced one in which the owner perhaps sleeps. */

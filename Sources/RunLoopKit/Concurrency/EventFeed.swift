@@ -167,7 +167,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
         leave()
       }
     }
-    if tasks.isEmpty { lock.withLock { keep(element) } }
+    if tasks.isEmpty { return deliver(element) }
     for task in tasks { task.settle(.success(element)) }
   }
 
