@@ -156,6 +156,12 @@ struct Pipe {
 
   func send(_ text: String) { _ = text.withCString { write(writing, $0, strlen($0)) } }
 
+  /// Asked of the end that writes: another file may have the number of a closed one.
+  var hasReader: Bool {
+    var entry = pollfd(fd: writing, events: 0, revents: 0)
+    return poll(&entry, 1, 0) == 0
+  }
+
   func receive() -> String {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = read(reading, &buffer, buffer.count)
