@@ -6,8 +6,9 @@ extension RunLoop {
   ///
   /// A watch has one path, and watches what the path names when the watch is created, also after a rename
   /// [RLK-WATCH-11]. For a folder it reports what happens to the entries directly in it. There is one callout for each
-  /// event, in order [RLK-WATCH-1]; equal events that follow each other directly may coalesce. Names and paths are
-  /// bytes, of which `name` and `path` are the text: see `Event.nameBytes` and `pathBytes` [RLK-WATCH-20].
+  /// event, in order [RLK-WATCH-1]; equal events that follow each other directly may coalesce. The
+  /// kernel's names and paths are bytes, `Event.nameBytes` and `pathBytes`; `name` and `path` are their text
+  /// [RLK-WATCH-20].
   ///
   /// If the target is deleted, or its file system unmounted, the watch delivers `.ended` last and is invalid then
   /// [RLK-WATCH-2, RLK-WATCH-12]. If more happens than the system keeps (`fs.inotify.max_queued_events`), the watch
@@ -174,9 +175,9 @@ extension RunLoop.FileWatch.Event {
 
     /// What changes a folder's list of entries, or their contents, and what befalls the target [RLK-WATCH-18].
     ///
-    /// A file that stays open is reported with each write, by `.modified`; many writes make many events, of which equal
-    /// ones that follow each other may coalesce. To be called once for each file, when it was closed, choose
-    /// `.closedAfterWriting` without `.modified`. The kernel does not report what is written to a mapping (mmap(2)).
+    /// The kernel reports each write to an open file as `.modified`, and may unite equal events that follow each other.
+    /// To be called once for each file, after a writer has closed it, choose `.closedAfterWriting` without `.modified`.
+    /// The kernel does not report what is written to a mapping (mmap(2)).
     public static let changes: Kinds = [
       .created, .deleted, .modified, .closedAfterWriting, .movedAway, .movedHere, .targetDeleted, .targetMoved,
     ]

@@ -202,7 +202,7 @@ final class NameClaim: Sendable {
     return isTold
   }
 
-  /// What the other process is told, too.
+  /// Also sent to the other process, so that its error names the cause.
   static func reason(_ error: any Error) -> String {
     let errno = (error as? RunLoopError)?.errno
     return errno == EMFILE || errno == ENFILE ? "no descriptors are left here" : "\(error)"

@@ -292,19 +292,6 @@ static void of_faults(void) {
     close(fd);
 }
 
-static void run_in_child(const char *title, void (*test)(void)) {
-    (void)fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        test();
-        (void)fflush(NULL);
-        _exit(0);
-    }
-    int status = -1;
-    CHECK_EQUAL(waitpid(child, &status, 0), child);
-    report_row(title, status);
-}
-
 static void test_RLC_END_9_files_and_devices(void) {
     run_unshared("/proc/self/mountinfo, /proc/self/mounts", of_mounts);
     run_unshared("/proc/sys/kernel/hostname", of_names);

@@ -128,12 +128,11 @@ static inline void report_row(const char *title, int status) {
         CHECK_EQUAL(status, 0);
 }
 
-/** In a child with name spaces of its own, where it is root. */
-static inline void run_unshared(const char *title, void (*test)(void)) {
+static inline void run_test_in_child(const char *title, void (*test)(void), bool is_unshared) {
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS) != 0)
+        if (is_unshared && unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS) != 0)
             _exit(SKIPPED);
         test();
         (void)fflush(NULL);
@@ -142,6 +141,15 @@ static inline void run_unshared(const char *title, void (*test)(void)) {
     int status = -1;
     CHECK_EQUAL(waitpid(child, &status, 0), child);
     report_row(title, status);
+}
+
+static inline void run_in_child(const char *title, void (*test)(void)) {
+    run_test_in_child(title, test, false);
+}
+
+/** In a child with name spaces of its own, where it is root. */
+static inline void run_unshared(const char *title, void (*test)(void)) {
+    run_test_in_child(title, test, true);
 }
 
 #endif

@@ -1,16 +1,15 @@
 /* Ends of the watches of an rlc_loop: in its own runs, in a callout that sets its interest or runs the loop, in a host. */
+#include "fifo.h"
 #include "harness.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 enum { PASSES = 50 };
 
 static spy kernel;
-static char path[64];
 
 typedef struct probe {
     int fd, calls, bytes, errors, sent;
@@ -42,24 +41,6 @@ static rlc_loop *make_loop(probe *probe, uint32_t interest) {
 static void run_some(rlc_loop *loop) {
     for (int i = 0; i < PASSES; i++)
         CHECK(rlc_loop_run(loop, 0) == RLC_RUN_TIMED_OUT);
-}
-
-static int open_fifo(int flags) {
-    int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC);
-    CHECK(fd >= 0);
-    return fd;
-}
-
-static int make_fifo(void) {
-    (void)snprintf(path, sizeof path, "/tmp/crunloop-end.%d", (int)getpid());
-    CHECK_EQUAL(mkfifo(path, 0600), 0);
-    return open_fifo(O_RDONLY);
-}
-
-static void visit(const char *text) {
-    int fd = open_fifo(O_WRONLY);
-    write_all(fd, text, strlen(text));
-    close(fd);
 }
 
 static void end(rlc_loop *loop, int fd) {

@@ -1,30 +1,12 @@
 /* Names of ports: one living owner each, in a folder that is the user's alone. */
-#include "harness.h"
+#include "port_folders.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-
-static char base[] = "/tmp/port_name_test.XXXXXX";
-
-static void inside(char path[256], const char *name) {
-    (void)snprintf(path, 256, "%s/%s", base, name);
-}
-
-static int open_folder(void) {
-    int folder = rlc_port_folder_open();
-    CHECK(folder >= 0);
-    return folder;
-}
-
-static bool exists(int folder, const char *name) {
-    struct stat status;
-    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
-}
 
 static void test_names(void) {
     static const char *const good[] = {"a", "com.example.port-1", "A_b.c", "9"};

@@ -1,6 +1,6 @@
 /* Names of ports where paths lead elsewhere: links, renamed folders, mounts, masks, and a child that holds the listener. */
 #define bind bind_of_the_library /* whose declaration takes a union in glibc */
-#include "harness.h"
+#include "port_folders.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -8,27 +8,9 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #undef bind
-
-static char base[] = "/tmp/port_path_test.XXXXXX";
-
-static void inside(char path[256], const char *name) {
-    (void)snprintf(path, 256, "%s/%s", base, name);
-}
-
-static int open_folder(void) {
-    int folder = rlc_port_folder_open();
-    CHECK(folder >= 0);
-    return folder;
-}
-
-static bool exists(int folder, const char *name) {
-    struct stat status;
-    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
-}
 
 static bool is_readable(int fd) {
     struct pollfd entry = {.fd = fd, .events = POLLIN};

@@ -1,28 +1,6 @@
 /* Ends that end: what begins again is reported again, whoever shares it, and whatever its port is doing. */
+#include "fifo.h"
 #include "port_sets.h"
-
-#include <sys/stat.h>
-
-static char path[64];
-
-static int open_fifo(int flags) {
-    int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC);
-    CHECK(fd >= 0);
-    return fd;
-}
-
-static int make_fifo(void) {
-    (void)snprintf(path, sizeof path, "/tmp/crunloop-edges.%d", (int)getpid());
-    CHECK_EQUAL(mkfifo(path, 0600), 0);
-    return open_fifo(O_RDONLY);
-}
-
-/** A writer comes, writes, and leaves. */
-static void visit(const char *text) {
-    int fd = open_fifo(O_WRONLY);
-    write_all(fd, text, strlen(text));
-    close(fd);
-}
 
 static void end(rlc_port_set *set, int fd) {
     rlc_port_set_destroy(set);

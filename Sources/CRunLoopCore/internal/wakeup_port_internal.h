@@ -10,7 +10,7 @@
 /* Everything is sequentially consistent, and a waker's step is always a read-modify-write, also where it changes
  * nothing: the owner's exchange then has acquired what every sender published before, not only the first one. */
 
-/** Returned by signal and kick: the eventfd was lost, and a new one has woken the owner. */
+/** signal and kick return it if other code has closed the eventfd, and the port has woken the owner by a new one. */
 enum { RLC_WAKE_BY_ANOTHER = 2 };
 
 enum { RLC_WORD_RUNNING, RLC_WORD_KICKED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
