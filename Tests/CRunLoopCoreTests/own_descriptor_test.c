@@ -206,6 +206,39 @@ static void test_RLC_KERNEL_7_after_a_lost_epoll_instance(void) {
     (void)close(epoll_fd), (void)close(other), (void)close(device), (void)close(fd);
 }
 
+static bool refuses;
+
+static int refuse_to_add(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event) {
+    (void)context;
+    if (refuses && operation == EPOLL_CTL_ADD)
+        return -ENOMEM;
+    return rlc_kernel_default()->epoll_control(NULL, epoll_fd, operation, fd, event);
+}
+
+/** The eventfd is lost while the loop sleeps. The next sleep cannot register the new one; the one after it can. */
+static void test_RLC_KERNEL_7_a_renewal_that_fails_is_tried_again(void) {
+    rlc_kernel kernel = rlc_kernel_copy();
+    int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    rlc_watch *watch;
+    rlc_timer *timer;
+    kernel.epoll_control = refuse_to_add;
+    CHECK_EQUAL(rlc_loop_create(&kernel, &loop), 0);
+    eventfd_of_the_loop = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    (void)close(eventfd_of_the_loop);
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, 0, note_ready, NULL, &watch), 0);
+    CHECK_EQUAL(rlc_loop_add_timer(loop, note_timer, NULL, &timer), 0);
+    run_empty_pass();
+    own_number = eventfd_number;
+    kind = CLOSED;
+    sleep_and_wake();
+    refuses = true;
+    CHECK_EQUAL(rlc_loop_run(loop, rlc_now(RLC_CLOCK_MONOTONIC) + MS / 10), -ENOMEM);
+    refuses = false;
+    check_the_loop_works(fd, watch, timer);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    (void)close(fd);
+}
+
 /** A hint of the program's own has no wakeup port, whatever its interest is. */
 static void test_RLC_COUNTER_7_a_hints_interest_means_nothing(void) {
     rlc_port_set *set;
@@ -224,6 +257,7 @@ int main(void) {
     RUN(test_RLC_KERNEL_7_a_lost_eventfd_is_made_anew);
     RUN(test_RLC_KERNEL_7_a_number_that_is_the_programs_by_now);
     RUN(test_RLC_KERNEL_7_after_a_lost_epoll_instance);
+    RUN(test_RLC_KERNEL_7_a_renewal_that_fails_is_tried_again);
     RUN(test_RLC_COUNTER_7_a_hints_interest_means_nothing);
     return 0;
 }
