@@ -160,12 +160,9 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// The same for all tasks that wait: also for those that come until the items have left the mode, since the loop does
   /// not report an end again to an item that stays.
   fileprivate func deliverToAll(_ element: Element) {
-    var tasks = takeWaiting()
-    if kept == nil {
-      membership.withLock {
-        tasks += takeWaiting()
-        leave()
-      }
+    let tasks = membership.withLock {
+      defer { if kept == nil { leave() } }
+      return takeWaiting()
     }
     if tasks.isEmpty { return deliver(element) }
     for task in tasks { task.settle(.success(element)) }

@@ -58,7 +58,10 @@ final class TimerRestTests: XCTestCase {
       let loop = RunLoop.current
       let other = RunLoop.Mode(rawValue: "other")
       let counts = Box(CountingKernel.Counts())
-      try loop.add(RunLoop.Source { _ in }, to: other)
+      let counter = EventCounter()
+      defer { withExtendedLifetime(counter) {} }
+      // A mode with a descriptor is armed for its timers while it does not run.
+      try loop.add(PortSourceFactory.make(counter) {}, to: other)
       let timer = RunLoop.Timer(after: .zero, interval: .seconds(1000)) { _ in
         counts.value = CountingKernel.count { _ = try? loop.run(in: other, for: .milliseconds(1)) }
       }
