@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,16 @@ void bench_end(bench_result *result) {
     if (waits_fd >= 0)
         result->waits = end_count(waits_fd);
     result->cpu_ns = cpu_now() - result->cpu_ns;
+}
+
+void bench_join(pthread_t thread) {
+#if HAS_CALLGRIND
+    CALLGRIND_TOGGLE_COLLECT;
+#endif
+    pthread_join(thread, NULL);
+#if HAS_CALLGRIND
+    CALLGRIND_TOGGLE_COLLECT;
+#endif
 }
 
 bool bench_can_count_instructions(void) {

@@ -17,7 +17,7 @@ static void run_startup(const bench_args *args, bench_result *result) {
 #ifdef LOOP_PER_THREAD
         pthread_t thread;
         require(pthread_create(&thread, NULL, startup_thread, NULL) == 0, "pthread_create");
-        pthread_join(thread, NULL);
+        bench_join(thread);
 #else
         startup_thread(NULL);
 #endif

@@ -5,6 +5,7 @@
 #ifndef CMEASURE_H
 #define CMEASURE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +55,9 @@ const char *bench_enable_counting(void);
 /** Exactly between these two is measured: time, system calls, and instructions under callgrind. */
 void bench_begin(bench_result *result);
 void bench_end(bench_result *result);
+
+/** Joins a thread. Its instructions are not counted: the scheduler decides whether it has to wait. */
+void bench_join(pthread_t thread);
 
 /** True if this program was built with valgrind's header. */
 bool bench_can_count_instructions(void);

@@ -48,7 +48,7 @@ struct LoopThread: ~Copyable {
     Overlay.require(status == 0, "pthread_create")
   }
 
-  consuming func join() { pthread_join(thread, nil) }
+  consuming func join() { bench_join(thread) }
 }
 
 private final class Box: Sendable {
