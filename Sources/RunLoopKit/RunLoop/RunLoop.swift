@@ -72,8 +72,9 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// The main thread's loop, on every thread [RLK-FORK-3].
   ///
   /// An async `main` ends the main thread when it first suspends, and the loop with it: the loop reports on standard
-  /// error what is in it then, and `add` throws `.loopEnded`. A loop that the main thread has never asked for does not
-  /// notice that end.
+  /// error what is in it then, and `add` throws `.loopEnded`, whichever thread has asked for it first, and when
+  /// [RLK-END-14]. That end cannot be noticed if another thread has loaded the library by dlopen(3): there the main
+  /// thread must have asked for its loop.
   /// - SeeAlso: `CFRunLoopGetMain`.
   public static var main: RunLoop { Registry.mainLoop }
 
