@@ -1,5 +1,5 @@
 /// One run, on the stack of its thread: the way to what is kept of it there. Owner only.
-struct Activation {
+struct Activation: Equatable {
   private let place: UnsafeMutablePointer<State>
 
   /// What lies on the stack.
@@ -28,6 +28,9 @@ struct Activation {
   /// Of a state that lasts until the run has ended.
   @inline(__always)
   init(_ place: UnsafeMutablePointer<State>) { self.place = place }
+
+  /// Of its state: no other run on the stack has it.
+  var address: UInt { UInt(bitPattern: place) }
 
   private var state: State {
     @inline(__always) unsafeAddress { UnsafePointer(place) }

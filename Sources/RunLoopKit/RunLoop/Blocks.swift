@@ -133,6 +133,7 @@ extension RunLoop {
         let timing = CalloutTiming(counting: .blocksPerformed, on: self)
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
         timing.end(nil, .block, on: self)
+        if owner.hasHostedWait { endHostedWaitsOfCallout() }
       } else {
         owner.drains.kept.append(block)
       }

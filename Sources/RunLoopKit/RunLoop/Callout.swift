@@ -96,6 +96,7 @@ struct CalloutRecord: ~Copyable {
   @inline(never)
   private func hasEnded(on loop: RunLoop) {
     guard loop.isInThisProcess else { return }  // the child of a callout that has forked: no thread waits here
+    if loop.owner.hasHostedWait { loop.endHostedWaitsOfCallout() }
     if attention.add(0, ordering: .sequentiallyConsistent).newValue == Self.attentionAtFirst { return }
     let gone = LeftInCallout.take(of: loop)
     attention.subtract(gone, ordering: .sequentiallyConsistent)

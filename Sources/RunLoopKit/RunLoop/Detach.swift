@@ -65,7 +65,7 @@ extension RunLoop {
       let members = Set(left.filter { !$0.item.isHidden }.map { ObjectIdentifier($0.item) })
       MainThread.tellOfEnd(members: members.count, blocks: blocks.count)
     }
-    let held = owner.hosted.takeEvents()
+    let held = owner.hosted?.takeEvents() ?? []
     let served = owner.servedOwners.takeAll()
     var drained = BlockDrains()  // the thread was ended by a block
     swap(&drained, &owner.drains)
@@ -79,7 +79,7 @@ extension RunLoop {
     }
     for item in left.map(\.item) + recorded where item.endsWithItsLoop { item.invalidate() }
     withExtendedLifetime((left, recorded, extras)) {}
-    for (_, event) in held { event.drop() }
+    for event in held { event.drop() }
     for timer in collected { timer.release() }
     // The stack is not unwound and may hold these for ever: their descriptors are closed nevertheless.
     for source in served {

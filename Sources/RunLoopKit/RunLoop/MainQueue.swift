@@ -69,6 +69,7 @@ extension RunLoop {
     let hasServed = __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
     lock.withLock { state.isInMainQueue = false }
     timing.end(nil, .mainQueue, on: self)
+    if owner.hasHostedWait { endHostedWaitsOfCallout() }
     owner.mainQueue.hasNoTurn()  // in the next pass
     return hasServed
   }

@@ -151,14 +151,14 @@ extension RunLoop {
     if stops.end(stopAround) { endsAskedToStop(activation) }
     leave(activation)
     if stops.isQuitting { stop() }
-    if parent == nil, owner.hosted.phase != .none { runInHostedWaitEnds(activation) }
+    if owner.hasHostedWait { runEndsInHostedWait(activation) }
     return result
   }
 
   /// A run that was nested in this one may have taken the wake for a job that it does not perform, and an executor
   /// gives no second one.
   @inline(never)
-  private func lookForJobs(_ activation: Activation) {
+  func lookForJobs(_ activation: Activation) {
     guard activation.wakes.contains(.accepting) else { return }
     if lock.withLock({ state.companions.hasWork(for: activation.mode) }) { wakes.oweLook(to: activation) }
   }
@@ -202,14 +202,7 @@ extension RunLoop {
   @inline(never)
   private func endsAskedToStop(_ activation: Activation) {
     _ = activation.isStopped()
-    if activation.parent == nil { owner.hosted.isRunStopped = true }
-  }
-
-  @inline(never)
-  private func runInHostedWaitEnds(_ activation: Activation) {
-    let others = lock.withLock { state.hasPreparedOthers }
-    owner.hosted.hasRun(activation, others: others, wakes)
-    if owner.hosted.phase != .telling { _ = activation.mode.endLeftWaits(on: self) }
+    owner.hosted?.noteStopped(inside: activation.parent)
   }
 
   @inline(never)
