@@ -34,6 +34,8 @@ final class HostedWaits {
   fileprivate(set) var waits: ContiguousArray<HostedWait> = []
   /// Of several modes at most one each.
   private var events: [(mode: ModePointer, event: PassEvent)] = []
+  /// How a run sleeps in the host, and in which.
+  var sleep: (host: ObjectIdentifier, body: HostSleep)?
   /// The innermost pass that a host has asked for.
   var pass = Pass()
 
