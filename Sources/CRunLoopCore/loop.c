@@ -59,18 +59,18 @@ static void refuse_posts(rlc_loop *loop) {
     rlc_wakeup_port_close(loop->wakeup);
     rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
     loop->deferred_end = NULL;
-    loop->depth++;                                                   /* a post_fn may still remove watches and timers */
+    loop->at = (uintptr_t)loop;                                      /* a post_fn may still remove watches and timers */
     for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* in a child they are left to the parent */
         next = node->next;
         node->post_fn(node, false);
     }
-    loop->depth--;
+    loop->at = 0;
 }
 
 int rlc_loop_destroy(rlc_loop *loop) {
     if (loop == NULL)
         return 0;
-    if (loop->depth > 0)
+    if (loop->at != 0 && rlc_loop_is_running(loop, (uintptr_t)__builtin_frame_address(0)))
         return -EBUSY;
     refuse_posts(loop);
     tear_down(loop);
