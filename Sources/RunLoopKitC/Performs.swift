@@ -92,7 +92,7 @@ package func rlk_loop_perform_and_wait(
 ) -> Int32 {
   guard let perform, let mode = mode(name) else { return Status.invalid }
   return Status.of {
-    try loop(handle).performAndWait(in: mode, timeout: limit(timeout_ns)) { perform(context) }
+    try loop(handle).performAndWait(in: mode, timeout: limit(timeout_ns), leaving: { perform(context) })
     return 0
   }
 }

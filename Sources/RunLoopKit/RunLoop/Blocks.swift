@@ -100,7 +100,7 @@ extension ModePointer {
 
   fileprivate func putBackBlocks(on loop: RunLoop) {
     loop.lock.withLock {
-      loop.state.blocks.putBack(&loop.owner.drains.kept)
+      loop.state.blocks.putBack(&loop.owner.drain.kept)
       loop.queuedBlocks.store(loop.state.blocks.count, ordering: .releasing)
     }
   }
@@ -123,26 +123,27 @@ extension RunLoop {
       lock.unlock()
       return false
     }
-    owner.drains.begin()
-    state.detachBlocks(into: &owner.drains.blocks)
+    state.detachBlocks(into: &owner.drain.blocks)
     queuedBlocks.store(0, ordering: .releasing)
     lock.unlock()
-    while let block = owner.drains.blocks.takeFirst() {
+    let at = innermostRun.state.at
+    while let block = owner.drain.blocks.takeFirst() {
       // The child of a block that forks runs no further block.
       if isInThisProcess, block.mode == mode || mode.matches(block, on: self) {
         let timing = CalloutTiming(counting: .blocksPerformed, on: self)
         __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
+        endRuns(insideOf: at)
         timing.end(nil, .block, on: self)
       } else {
-        owner.drains.kept.append(block)
+        owner.drain.kept.append(block)
       }
       // Released here, right after it ran (rule 50).
     }
-    if owner.drains.kept.count > 0 { mode.putBackBlocks(on: self) }
-    owner.drains.end()
-    return owner.activation?.takePerform() ?? false
+    if owner.drain.kept.count > 0 { mode.putBackBlocks(on: self) }
+    owner.drain.end()
+    return innermostRun.takePerform()
   }
 
   /// A perform that counts as a source begins. [loop]
-  func noteSourcePerform() { owner.activation?.notePerform() }
+  func noteSourcePerform() { innermostRun.notePerform() }
 }

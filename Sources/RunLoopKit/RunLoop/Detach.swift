@@ -39,7 +39,7 @@ extension RunLoop {
   }
 
   private func releaseAll() {
-    if owner.awaitedCalls > 0 {
+    if owner.awaitedCall != nil {
       fatalError("RunLoopKit: a thread has ended inside a block of performAndWait, whose caller would wait for ever")
     }
     lock.lock()
@@ -66,9 +66,7 @@ extension RunLoop {
       MainThread.tellOfEnd(members: members.count, blocks: blocks.count)
     }
     let held = owner.hosted.takeEvents()
-    let served = owner.servedOwners.takeAll()
-    var drained = BlockDrains()  // the thread was ended by a block
-    swap(&drained, &owner.drains)
+    let (served, drained) = takeRuns()
 
     callouts.endAll(on: self)
     extras?.endIdleWork()

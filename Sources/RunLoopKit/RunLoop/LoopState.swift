@@ -145,6 +145,12 @@ struct LoopState: ~Copyable {
     blocks.detach(into: &empty)
   }
 
+  /// What a drain that was left has not run.
+  mutating func putBackDrain(_ drain: inout BlockDrain) {
+    while let block = drain.blocks.takeFirst() { drain.kept.append(block) }
+    if drain.kept.count > 0 { blocks.putBack(&drain.kept) }
+  }
+
   @inline(never)
   private func forgetBlocksOfOthers() { for mode in modes { mode.pendingBlockCount = 0 } }
 
