@@ -27,12 +27,11 @@ enum MainThread {
   static func tellOfEnd(members: Int, blocks: Int) {
     guard members + blocks > 0 else { return }
     func text(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
-    StandardError.write(
+    Diagnosis.warn(
       """
-      RunLoopKit: the main thread has ended with \(text(members, "member")) and \(text(blocks, "block")) in its run loop, \
+      the main thread has ended with \(text(members, "member")) and \(text(blocks, "block")) in its run loop, \
       which nothing will ever call. An async main ends the main thread when it first suspends: make main synchronous and \
       call RunLoop.main.run { await ... } there, or use the loop of a RunLoop.Thread.
-
       """)
   }
 
