@@ -10,7 +10,7 @@ package func rlk_timer_create(
   guard let given = options(given), let fire = given.fire, let ret_timer else { return Status.invalid }
   guard given.clock.rawValue <= RLK_CLOCK_REALTIME.rawValue else { return Status.invalid }
   let held = Held(fire, given.context, given.release)
-  let body: @Sendable (RunLoop.Timer) -> Void = { held.function(borrowed($0), held.context) }
+  let body: @Sendable (RunLoop.Timer) -> Void = { timer in held.call(of: timer) { $0(borrowed(timer), $1) } }
   let interval = Duration(inC: given.interval_ns)
   let tolerance = Duration(inC: given.tolerance_ns)
   let date = given.fire_date_ns
@@ -32,6 +32,7 @@ package func rlk_timer_set_fire_date(_ timer: OpaquePointer!, _ date_ns: UInt64)
   guard let timer = item(timer, as: RunLoop.Timer.self) else { return Status.invalid }
   let end = end(of: timer)
   guard end == 0 else { return end }
+  RaceDetector.handOver(timer)
   switch timer.clock {
   case .suspending: timer.fireDate = RunLoop.Instant(nanoseconds: date_ns)
   case .continuous: timer.continuousFireDate = RunLoop.ContinuousInstant(nanoseconds: date_ns)
