@@ -44,7 +44,7 @@ static void add_timers(const rlc_loop *loop, rlc_loop_statistics *figures) {
         return;
     figures->timer_moves = rlc_timer_heap_moves(loop->heap);
     figures->next_deadline_ns = rlc_timer_heap_first(loop->heap);
-    figures->timers = loop->heap->timers.count - count_removed(&loop->removed_timers);
+    figures->timers = (uint32_t)rlc_timer_heap_count(loop->heap) - count_removed(&loop->removed_timers);
     figures->armed_timers = loop->heap->heaps[RLC_EXACT].count + loop->heap->heaps[RLC_TOLERANT].count;
     figures->due_timers = count_links(&loop->due, &loop->heap->timers, offsetof(rlc_timer, due_link));
 }

@@ -51,6 +51,6 @@ rlc_slot *rlc_slot_table_claim(rlc_slot_table *table) {
         return &unused->slot;
     }
     rlc_slot *slot = rlc_slot_table_at(table, table->touched);
-    *slot = (rlc_slot){.number = table->touched++, .generation = 1};
+    *slot = (rlc_slot){.number = table->touched++, .generation = table->generation + 1};
     return slot;
 }

@@ -94,6 +94,8 @@ int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t
 void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer) {
     disarm(heap, timer);
     rlc_slot_table_release(&heap->timers, &timer->slot);
+    if (rlc_slot_holes_are_due(&heap->timers))
+        rlc_timer_heap_give_back(heap);
     rlc_timer_heap_check(heap);
 }
 

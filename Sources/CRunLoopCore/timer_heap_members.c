@@ -33,7 +33,7 @@ void rlc_timer_heap_destroy(rlc_timer_heap *heap) {
     if (heap == NULL)
         return;
     const rlc_kernel *memory = heap->memory;
-    rlc_slot_table_finish(&heap->timers, memory);
+    rlc_slot_holes_finish(&heap->holes, &heap->timers, memory);
     for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++)
         rlc_memory_free(memory, heap->heaps[which].entries);
     rlc_memory_free(memory, heap->heaps[RLC_EXACT].positions);
@@ -64,19 +64,36 @@ static bool grow_for_tolerance(rlc_timer_heap *heap, uint32_t room) {
            grow_positions(heap, RLC_LATEST, room) && grow(heap, &heap->latest_ns, room * sizeof(uint64_t));
 }
 
-static int reserve_one(rlc_timer_heap *heap) {
-    int status = rlc_slot_table_reserve(&heap->timers, heap->memory);
-    if (status < 0 || heap->timers.count < heap->room)
-        return status;
-    /* An eighth: large blocks grow without being copied, and what is not used yet is not paid for. */
-    uint32_t room = heap->room + heap->room / 8 + LEAST_GROWTH;
-    if (!grow_entries(heap, RLC_EXACT, room) || !grow_positions(heap, RLC_EXACT, room))
-        return -ENOMEM;
+static bool resize(rlc_timer_heap *heap, uint32_t room) {
+    bool is_resized = grow_entries(heap, RLC_EXACT, room) && grow_positions(heap, RLC_EXACT, room);
     heap->heaps[RLC_TOLERANT].positions = heap->heaps[RLC_EXACT].positions;
-    if (heap->knows_tolerance && !grow_for_tolerance(heap, room))
+    return is_resized && (!heap->knows_tolerance || grow_for_tolerance(heap, room));
+}
+
+/** An eighth more: large blocks grow without being copied, and what is not used yet is not paid for. */
+static uint32_t with_spare(uint32_t room) {
+    return room + room / 8 + LEAST_GROWTH;
+}
+
+/* Apart, so that the usual way saves no registers. The arrays have room for each record that was ever in use. */
+__attribute__((noinline)) static int make_room(rlc_timer_heap *heap) {
+    int status = rlc_slot_holes_reserve(&heap->holes, &heap->timers, heap->memory);
+    if (status < 0 || heap->timers.touched < heap->room)
+        return status;
+    uint32_t room = with_spare(heap->room);
+    if (!resize(heap, room))
         return -ENOMEM;
     heap->room = room;
     return 0;
+}
+
+void rlc_timer_heap_give_back(rlc_timer_heap *heap) {
+    rlc_slot_holes_give_back(&heap->holes, &heap->timers, heap->memory);
+    uint32_t room = with_spare(heap->timers.touched);
+    if (room >= heap->room)
+        return;
+    heap->room = room;
+    (void)resize(heap, room); /* else an array is larger */
 }
 
 bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap) {
@@ -89,7 +106,7 @@ bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap) {
 }
 
 int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer) {
-    int status = reserve_one(heap);
+    int status = SLIST_EMPTY(&heap->timers.unused) ? make_room(heap) : 0;
     if (status < 0)
         return status;
     rlc_heap_timer *timer = (rlc_heap_timer *)(void *)rlc_slot_table_claim(&heap->timers);
@@ -117,7 +134,7 @@ bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token) {
 }
 
 size_t rlc_timer_heap_count(const rlc_timer_heap *heap) {
-    return heap->timers.count;
+    return rlc_slot_holes_count(&heap->holes, &heap->timers);
 }
 
 void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position) {
@@ -159,6 +176,7 @@ void rlc_timer_heap_verify(const rlc_timer_heap *heap) {
     for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++)
         verify_heap(heap, which);
     assert(heap->heaps[RLC_LATEST].count == (heap->keeps_latest ? heap->heaps[RLC_TOLERANT].count : 0));
-    assert(heap->timers.count <= heap->room);
+    assert(rlc_slot_holes_count(&heap->holes, &heap->timers) <= heap->timers.touched &&
+           heap->timers.touched <= heap->room);
 }
 #endif

@@ -93,13 +93,14 @@ RLC_API int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, 
 RLC_API bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token);
 
 /**
- * Removes a member, armed or not.
+ * Removes a member, armed or not. What members have needed is given back when most of them are gone, if there were more
+ * than 131,072 at a time [RLC-HEAP-15].
  *
  * @param heap  The heap.
  * @param token From rlc_timer_heap_insert; stale afterwards.
  * @return 0; -ENOENT (stale token) [RLC-HEAP-6].
  *
- * Thread: [locked].  Cost: O(log n).
+ * Thread: [locked].  Cost: O(log n), amortized.
  */
 RLC_API int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
 

@@ -26,8 +26,9 @@ typedef struct rlc_slot_table {
     unsigned char **chunks; /**< Made one by one: no record moves, and none is paid for long before it is made. */
     uint32_t record_size;
     uint32_t chunk_count, chunk_room;
-    uint32_t touched; /**< Records that were in use at least once. */
-    uint32_t count;
+    uint32_t touched;    /**< Records that were in use at least once. */
+    uint32_t count;      /**< In use; of a table with holes (slot_holes.h): beyond `enough`. */
+    uint32_t generation; /**< The first one of a record is behind it; even. */
     rlc_unused_slots unused;
 } rlc_slot_table;
 

@@ -3,7 +3,7 @@
 #define RLC_TIMER_HEAP_INTERNAL_H
 
 #include "deadline_heap.h"
-#include "slot_table.h"
+#include "slot_holes.h"
 
 #include <crunloop/timer_heap.h>
 
@@ -30,6 +30,7 @@ struct rlc_timer_heap {
     const rlc_kernel *memory;                    /**< See memory.h. */
     rlc_deadline_heap heaps[RLC_DEADLINE_HEAPS]; /**< The first two share their positions: a timer is in one of them. */
     rlc_slot_table timers;
+    rlc_slot_holes holes;
     uint32_t room; /**< Of the arrays. */
     uint32_t sequence;
     bool knows_tolerance;         /**< RLC_TOLERANT and RLC_LATEST have arrays, and there is: */
@@ -91,8 +92,10 @@ void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64
 uint64_t rlc_timer_heap_tolerance(const rlc_timer_heap *heap, const rlc_heap_timer *timer);
 /** Of the timer that rlc_timer_heap_wake_at is about; 0 without one. */
 uint64_t rlc_timer_heap_wake_tolerance(rlc_timer_heap *heap);
-/** As rlc_timer_heap_remove. The record may be another's from now on. */
+/** As rlc_timer_heap_remove. The record may be another's from now on, or no record any more. */
 void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer);
+/** Frees what most of the timers have needed that were removed. Records in use stay where they are. */
+void rlc_timer_heap_give_back(rlc_timer_heap *heap);
 /** As rlc_timer_heap_take_all. */
 typedef void (*rlc_heap_timer_fn)(void *context, rlc_heap_timer *timer);
 size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context);
