@@ -89,8 +89,7 @@ struct Arguments {
     let word = try take("number")
     if word == "huge" { return 1e10 }
     if word.lowercased() == "nan" { return .nan }
-    let most = max(1e10, Limits.time / 1000)
-    return try Limits.number(word, in: -most...most, line, "\(verb): ")
+    return try Limits.number(word, line, "\(verb): ")
   }
 
   mutating func takeCount(_ range: ClosedRange<Int> = Limits.repetitions) throws(ScenarioError) -> Int {

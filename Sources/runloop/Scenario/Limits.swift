@@ -1,8 +1,10 @@
 /// How far the numbers of a scenario go. What lies beyond is a mistake in its line, not a trap or a wait without end.
 enum Limits {
-  /// Of a time in milliseconds: some thirty years. Scaled and added up it is still far from what a clock can show.
+  /// Of a time that the scenario itself waits, in milliseconds: some thirty years. Scaled and added up it is still far
+  /// from what a clock can show.
   static let time = 1e12
-  static let times = -time...time
+  /// Of a time that is handed to the library, which takes any.
+  static let times = -Double.infinity...Double.infinity
   /// Of `RLSCALE`, and of all `slow` lines together.
   static let scales = 0.001...1000.0
   /// Of `write` and `repeat`.
@@ -24,6 +26,6 @@ enum Limits {
   }
 
   private static func words(_ number: Double) -> String {
-    number == number.rounded() ? String(Int(number)) : String(number)
+    Int(exactly: number).map { String($0) } ?? String(number)
   }
 }

@@ -22,13 +22,19 @@ final class Timeline: Sendable {
 
   /// A scenario's milliseconds as a duration.
   func duration(_ milliseconds: Double) -> Duration {
-    .milliseconds(milliseconds * scale)
+    let scaled = milliseconds * scale
+    return longest(scaled / 1000) ?? .milliseconds(scaled)
+  }
+
+  /// In place of one that a duration, of some 1.7e20 seconds at most, may not hold; nil if it does.
+  private func longest(_ seconds: Double) -> Duration? {
+    seconds.magnitude < 1e18 ? nil : .seconds(seconds < 0 ? Int64.min : Int64.max)
   }
 
   /// The limit of a run of so many seconds; nil without one. Only what is meant as a time is scaled.
   func runLimit(_ seconds: Double) -> Duration? {
     if seconds.isNaN { return nil }
-    return .seconds(seconds > 0 && seconds < 1e6 ? seconds * scale : seconds)
+    return longest(seconds) ?? .seconds(seconds > 0 && seconds < 1e6 ? seconds * scale : seconds)
   }
 
   /// The unscaled milliseconds of a duration.
