@@ -64,6 +64,11 @@ printf 'FAIL docs/man/%s is not what scripts/manual makes of the headers\n' rlc_
 sed -n 's/^static inline [^(]*\b\(rlc_[a-z0-9_]*_\(attach\|status\|detach\)\)(.*/\1/p' Sources/Adapters/crunloop/adapters/*.h | sort >"$scratch/declared"
 comm -23 "$scratch/declared" "$scratch/shown" >"$scratch/log"
 [ ! -s "$scratch/log" ] || fail "RLC-LIB-9: functions of adapters without a page"
+# What README and the guides name is there.
+grep -ohE '\brl[ck]_[a-z0-9_]*[a-z0-9]\b' README.md docs/guide/*.md | sort -u >"$scratch/named"
+grep -rohE '\brl[ck]_[a-z0-9_]*[a-z0-9]\b' include Sources/Adapters | sort -u >"$scratch/declared"
+comm -23 "$scratch/named" "$scratch/declared" >"$scratch/log"
+[ ! -s "$scratch/log" ] || fail "RLC-LIB-9: README or a guide names what no header declares"
 echo "ok   RLC-LIB-9: $(ls docs/man/rl[ck]_*.3 | wc -l) pages are what the headers say"
 
 command -v mandoc >/dev/null 2>&1 || { echo "skipped 1: the form of the manual pages: no mandoc here"; exit 0; }
