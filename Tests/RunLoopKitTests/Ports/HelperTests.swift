@@ -12,6 +12,35 @@ final class HelperTests: XCTestCase {
   /// The helper that the owner of the right has forked.
   private func helper(of right: Port.SendRight) throws -> pid_t { pid_t(try right.request(Message(id: 4242)).id) }
 
+  /// A port of this process, whose peers give it rights.
+  private final class Owner: Sendable {
+    let port: Port
+    private let serving: ServingThread
+    private let given = Box<Port.SendRight?>(nil)
+    private let came = Gate()
+
+    init(_ name: String) throws {
+      let (given, came) = (given, came)
+      port = try Port(registeredAs: name) { _, message in
+        given.value = message.rights.first
+        came.open()
+      }
+      serving = ServingThread(port)
+    }
+
+    /// Waits for it.
+    func nextRight() throws -> Port.SendRight {
+      came.wait()
+      defer { given.value = nil }
+      return try XCTUnwrap(given.value)
+    }
+
+    func end() {
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
   func test_RLK_WIRE_31_aServersHelper_doesNotHideItsEnd() {
     let name = NameFolder.newName()
     let peer = Peer("serve", name)
@@ -63,24 +92,17 @@ final class HelperTests: XCTestCase {
   func test_RLK_WIRE_31_aClientsHelper_doesNotKeepItsRights() {
     let name = NameFolder.newName()
     onThread {
-      let (given, came) = (Box<Port.SendRight?>(nil), Gate())
-      let port = try Port(registeredAs: name) { _, message in
-        given.value = message.rights.first
-        came.open()
-      }
-      let serving = ServingThread(port)
+      let owner = try Owner(name)
       let peer = Peer("hold", name)
-      came.wait()
-      let right = try XCTUnwrap(given.value)
+      let right = try owner.nextRight()
       let helper = try self.helper(of: right)
       defer { kill(helper, SIGKILL) }
-      XCTAssertEqual(port.peerTables.connections, 1)
+      XCTAssertEqual(owner.port.peerTables.connections, 1)
       peer.kill()
-      yieldUntil(port.peerTables.connections == 0)
+      yieldUntil(owner.port.peerTables.connections == 0)
       XCTAssertFalse(right.isValid)
       XCTAssertEqual(kill(helper, 0), 0)
-      serving.stop()
-      port.invalidate()
+      owner.end()
     }
   }
 
@@ -113,9 +135,7 @@ final class HelperTests: XCTestCase {
     let name = NameFolder.newName()
     let peer = Peer("serve", name)
     onThread {
-      let right = try Port.connect(to: name)
-      let port = try Port(registeredAs: name + "p") { _, _ in }
-      _ = try right.request(Message(id: 1))
+      let (right, port) = try connected(to: name)
       inChild { check in
         let (again, came) = (try Port.connect(to: name), Box(0))
         check.equal(try again.request(Message(id: 7000)).id, 7000)
@@ -224,26 +244,18 @@ final class HelperTests: XCTestCase {
   func test_RLK_WIRE_33_clientsThatAreKilled() {
     let name = NameFolder.newName()
     onThread {
-      let (given, came) = (Box<Port.SendRight?>(nil), Gate())
-      let port = try Port(registeredAs: name) { _, message in
-        given.value = message.rights.first
-        came.open()
-      }
-      let serving = ServingThread(port)
+      let owner = try Owner(name)
       for round in 0..<(isSlow ? 3 : 15) {
         let peer = Peer("hold", name)
-        came.wait()
-        let right = try XCTUnwrap(given.value)
-        given.value = nil
+        let right = try owner.nextRight()
         let (helper, own) = (try self.helper(of: right), round % 2 == 0 ? Helper() : nil)
         peer.kill()
-        yieldUntil(port.peerTables.connections == 0 && port.peerTables.imports == 0)
+        yieldUntil(owner.port.peerTables.connections == 0 && owner.port.peerTables.imports == 0)
         XCTAssertFalse(right.isValid)
         kill(helper, SIGKILL)
         own?.end()
       }
-      serving.stop()
-      port.invalidate()
+      owner.end()
     }
   }
 

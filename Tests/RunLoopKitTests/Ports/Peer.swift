@@ -1,6 +1,7 @@
 import CRunLoopCore
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 import XCTest
 
 import class RunLoopKit.RunLoop
@@ -130,6 +131,14 @@ func program(_ name: String) -> String {
   let length = readlink("/proc/self/exe", &buffer, buffer.count)
   let test = String(decoding: buffer[..<max(0, length)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   return test.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/\(name)"
+}
+
+/// A right of the peer `name` that has answered, and a port of this process, whose name has a "p" more.
+func connected(to name: String) throws -> (right: Port.SendRight, port: Port) {
+  let right = try Port.connect(to: name)
+  let port = try Port(registeredAs: name + "p") { _, _ in }
+  _ = try right.request(Message(id: 1))
+  return (right, port)
 }
 
 /// A thread whose loop serves a port until it is told to stop.

@@ -469,9 +469,7 @@ final class ProcessPortTests: XCTestCase {
     let name = NameFolder.newName()
     let peer = Peer("serve", name)
     onThread {
-      let right = try Port.connect(to: name)
-      let port = try Port(registeredAs: name + "p") { _, _ in }
-      _ = try right.request(Message(id: 1))
+      let (right, port) = try connected(to: name)
       let child = test_fork()
       if child == 0 {
         let isForked = thrown { try right.send(Message()) } == .forked && !right.isValid && !port.isValid
