@@ -100,7 +100,7 @@ typedef struct rlk_delayed rlk_delayed;
  *
  * @param loop         The loop.
  * @param delay_ns     From now, on CLOCK_MONOTONIC.
- * @param tolerance_ns How late it may run to save a wake.
+ * @param tolerance_ns How late it may run to save a wake; 0: not at all.
  * @param work         Read during the call.
  * @param ret_delayed  The work, which the caller owns a reference of: rlk_delayed_release. NULL if it is not wanted.
  * @return 0; -EINVAL, -ESHUTDOWN, -ECHILD, -EMFILE.

@@ -8,14 +8,14 @@ extension RunLoop.Timer {
   /// that repeats with an interval of 584 years or more is rearmable as well.
   /// - Parameters:
   ///   - fireDate: The first date; `.distantFuture` creates the timer disarmed.
-  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
+  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all. Nil: its default.
   ///   - order: Has no meaning for timers, as in CFRunLoop.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
   /// - Complexity: To arm it costs O(log timers), no allocation, and no system call unless it is, or was, the first of
   ///   its mode [RLK-REARM-1].
   /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`; `ev_timer_again` of libev.
   public convenience init(
-    rearmable fireDate: RunLoop.Instant, tolerance: Duration = .zero, order: Int = 0,
+    rearmable fireDate: RunLoop.Instant, tolerance: Duration? = nil, order: Int = 0,
     _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(
@@ -27,11 +27,11 @@ extension RunLoop.Timer {
   ///
   /// - Parameters:
   ///   - clock: The clock of the timer's dates.
-  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
+  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all. Nil: its default.
   ///   - order: Ignored: timers fire in the order of their dates.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
   public convenience init(
-    rearmableOn clock: RunLoop.TimerClock, tolerance: Duration = .zero, order: Int = 0,
+    rearmableOn clock: RunLoop.TimerClock, tolerance: Duration? = nil, order: Int = 0,
     _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(

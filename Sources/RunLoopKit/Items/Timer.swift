@@ -11,7 +11,7 @@ extension RunLoop {
   public final class Timer: Item, @unchecked Sendable {
     /// The clock that its dates are on. Never changes.
     public let clock: TimerClock
-    /// A tolerance was set, also zero: a loop's default is not for this timer. Guarded by the item's leaf lock.
+    /// It was given a tolerance, also zero: a loop's default is not for this timer. Guarded by the item's leaf lock.
     @exclusivity(unchecked) final var hasOwnTolerance: Bool
     /// A date was set while its callout ran: that is the next one. Guarded by the item's leaf lock.
     @exclusivity(unchecked) private final var hasNextDate = false
@@ -38,10 +38,11 @@ extension RunLoop {
     ///   - interval: Zero or less: the timer fires once and is invalid after its callout [RLK-CLOSURE-3]. 584 years or
     ///     more: the interval never ends, so that the timer is a rearmable one.
     ///   - tolerance: How late the loop may fire the timer to save a wake; see `tolerance`. Zero or less: not at all.
+    ///     Nil: the `defaultTimerTolerance` of its loop [RLK-TIMER-14].
     ///   - order: Ignored: timers fire in the order of their dates.
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid (`invalidate()`).
     public convenience init(
-      fireDate: Instant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+      fireDate: Instant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
       _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
@@ -60,7 +61,7 @@ extension RunLoop {
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
     /// - Complexity: O(1), and a reading of the clock.
     public convenience init(
-      after delay: Duration, interval: Duration = .zero, tolerance: Duration = .zero,
+      after delay: Duration, interval: Duration = .zero, tolerance: Duration? = nil,
       on clock: TimerClock = .suspending, _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
@@ -82,7 +83,7 @@ extension RunLoop {
     ///   time, but each sleep ends after a second at the latest, to look at the clock.
     /// - SeeAlso: `timerfd_create(2)`, CLOCK_BOOTTIME.
     public convenience init(
-      continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+      continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
       _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
@@ -101,7 +102,7 @@ extension RunLoop {
     ///   a second while it sleeps, so that it notices within a second that the clock was set.
     /// - SeeAlso: `timerfd_create(2)`, CLOCK_REALTIME.
     public convenience init(
-      wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+      wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
       _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(fireDate: wallFireDate, interval: interval, tolerance: tolerance, order: order, body)
@@ -109,7 +110,7 @@ extension RunLoop {
 
     /// On the clock of `fireDate`.
     package convenience init(
-      fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+      fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
       _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
@@ -118,24 +119,24 @@ extension RunLoop {
     }
 
     init(
-      _ clock: TimerClock, date: UInt64, interval: Duration, tolerance: Duration, order: Int, context: Context?,
+      _ clock: TimerClock, date: UInt64, interval: Duration, tolerance: Duration?, order: Int, context: Context?,
       onlyHost: RunLoop?, unchecked body: @escaping (Timer) -> Void
     ) {
-      if interval.attoseconds < 0 || tolerance.attoseconds < 0 { Timer.explainNegative(interval, tolerance) }
+      if interval.attoseconds < 0 || tolerance?.attoseconds ?? 0 < 0 { Timer.explainNegative(interval, tolerance) }
       self.clock = clock
       self.body = Body(body)
       intervalNanoseconds = interval.nanosecondsRoundedUp
       var schedule = TimerSchedule(date: date, now: Kernel.now(clock))
-      schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds)
+      if let tolerance { schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds) }
       self.schedule = schedule
-      hasOwnTolerance = schedule.tolerance > 0
+      hasOwnTolerance = tolerance != nil
       super.init(.timer, order: order, context: context, onlyHost: onlyHost)
     }
 
     @inline(never)
-    private static func explainNegative(_ interval: Duration, _ tolerance: Duration) {
+    private static func explainNegative(_ interval: Duration, _ tolerance: Duration?) {
       if interval < .zero { Diagnostics.say("Timer: the interval \(interval) counts as zero: the timer fires once") }
-      if tolerance < .zero { Diagnostics.say("Timer: the tolerance \(tolerance) counts as zero") }
+      if let tolerance, tolerance < .zero { Diagnostics.say("Timer: the tolerance \(tolerance) counts as zero") }
     }
 
     override func releaseBody() {

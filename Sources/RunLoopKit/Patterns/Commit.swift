@@ -45,9 +45,8 @@ extension RunLoop {
         timer = nil
         observer = Observer([.beforeWaiting, .exit], order: order) { _, _ in _ = core.flush() }
       case .afterReady:
-        let timer = Timer(rearmable: .distantFuture) { _ in _ = core.flush() }
-        timer.tolerance = .zero  // whatever the loop's default is
-        self.timer = timer
+        // Exact, whatever the loop's default is.
+        timer = Timer(rearmable: .distantFuture, tolerance: .zero) { _ in _ = core.flush() }
         observer = Observer(.exit, order: order) { _, _ in _ = core.flush() }
       }
       try loop.add(observer, to: mode)

@@ -38,11 +38,11 @@ extension RunLoop {
     fileprivate init(_ rate: FrameRate, onlyHost: RunLoop?, unchecked body: @escaping (DisplayLink, Frame) -> Void) {
       let core = Core(rate)
       self.core = core
-      // Its interval only keeps it from being a one-shot: each callout sets the next date.
+      // Its interval only keeps it from being a one-shot: each callout sets the next date. Exact also in a loop with a
+      // default tolerance.
       timer = Timer(
         .suspending, date: Time.forever, interval: .seconds(Int64.max), tolerance: .zero, order: 0, context: nil,
         onlyHost: onlyHost, unchecked: { DisplayLink($0, core).fire(body) })
-      timer.tolerance = .zero  // also in a loop with a default
     }
 
     private init(_ timer: Timer, _ core: Core) {

@@ -7,8 +7,8 @@ extension RunLoop {
   /// pass makes the call, that is in the next pass.
   /// - Parameters:
   ///   - delay: From now; zero or less: as soon as the loop fires timers [RLK-VALUE-2].
-  ///   - tolerance: How much later the block may run, so that wakes can be shared. Zero: the loop's
-  ///     `defaultTimerTolerance`.
+  ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all. Nil: the
+  ///     loop's `defaultTimerTolerance` [RLK-DELAY-9].
   ///   - mode: `.common` stands for all common modes.
   ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
   ///   - key: Distinguishes the performs of one target.
@@ -26,7 +26,7 @@ extension RunLoop {
   /// - SeeAlso: `performSelector:withObject:afterDelay:inModes:`.
   @discardableResult
   public func perform(
-    after delay: Duration, tolerance: Duration = .zero, in mode: Mode = .default, target: AnyObject? = nil,
+    after delay: Duration, tolerance: Duration? = nil, in mode: Mode = .default, target: AnyObject? = nil,
     key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws -> DelayedPerform {
     try perform(
@@ -37,7 +37,7 @@ extension RunLoop {
   /// them that runs when the delay has passed.
   @discardableResult
   public func perform(
-    after delay: Duration, tolerance: Duration = .zero, in first: Mode, _ second: Mode, _ more: Mode...,
+    after delay: Duration, tolerance: Duration? = nil, in first: Mode, _ second: Mode, _ more: Mode...,
     target: AnyObject? = nil, key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void,
     onDrop: (@Sendable () -> Void)? = nil
   ) throws -> DelayedPerform {
@@ -49,7 +49,7 @@ extension RunLoop {
   /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, for a list of modes.
   @discardableResult
   package func perform(
-    after delay: Duration, tolerance: Duration = .zero, in first: Mode, orIn others: ArraySlice<Mode>,
+    after delay: Duration, tolerance: Duration? = nil, in first: Mode, orIn others: ArraySlice<Mode>,
     target: AnyObject? = nil, key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void,
     onDrop: (@Sendable () -> Void)? = nil
   ) throws -> DelayedPerform {
@@ -65,7 +65,7 @@ extension RunLoop {
   }
 
   fileprivate func timer(
-    after delay: Duration, _ tolerance: Duration, onlyHost: RunLoop?, _ body: @escaping (Timer) -> Void
+    after delay: Duration, _ tolerance: Duration?, onlyHost: RunLoop?, _ body: @escaping (Timer) -> Void
   ) -> Timer {
     Timer(
       .suspending, date: Time.add(kernel.now(), delay.nanosecondsRoundedUp), interval: .zero, tolerance: tolerance,
@@ -208,7 +208,8 @@ extension RunLoop.Local {
   /// thread, also if another thread cancels the perform: then after the next callout here [RLK-LOCAL-2].
   /// - Parameters:
   ///   - delay: From now; zero or less: as soon as the loop fires timers.
-  ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all.
+  ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all. Nil: the
+  ///     loop's `defaultTimerTolerance`.
   ///   - mode: `.common` stands for all common modes.
   ///   - target: Retained with the block; `cancelPerforms(target:key:)` finds the block by it [RLK-LOCAL-3].
   ///   - key: Distinguishes the performs of one target.
@@ -217,7 +218,7 @@ extension RunLoop.Local {
   ///   mode.
   @discardableResult
   public func perform(
-    after delay: Duration, tolerance: Duration = .zero, in mode: RunLoop.Mode = .default, target: AnyObject? = nil,
+    after delay: Duration, tolerance: Duration? = nil, in mode: RunLoop.Mode = .default, target: AnyObject? = nil,
     key: (any Hashable & Sendable)? = nil, block: @escaping () -> Void
   ) throws -> RunLoop.DelayedPerform {
     try loop.checkUsable()

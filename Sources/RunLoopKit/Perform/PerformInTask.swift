@@ -73,7 +73,7 @@ extension RunLoop {
   ///   `RunLoopError` as the other form, `.system`, and `.invalidItem` if other code invalidates or removes the timer.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
-    after delay: Duration, tolerance: Duration = .zero, in mode: Mode = .default,
+    after delay: Duration, tolerance: Duration? = nil, in mode: Mode = .default,
     block: sending @escaping () throws -> R
   ) async throws -> R {
     let held = HeldCall(block)

@@ -44,7 +44,7 @@ extension RunLoop {
     /// - Throws: As `add(_:to:)`.
     @discardableResult
     public func timer(
-      after delay: Duration, interval: Duration = .zero, tolerance: Duration = .zero,
+      after delay: Duration, interval: Duration = .zero, tolerance: Duration? = nil,
       on clock: TimerClock = .suspending, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
       let date = Instant(nanoseconds: loop.kernel.now(clock)).advanced(by: delay)
@@ -55,7 +55,7 @@ extension RunLoop {
     /// Intervals and tolerances of zero or less mean none.
     @discardableResult
     public func timer(
-      fireDate: Instant, interval: Duration = .zero, tolerance: Duration = .zero, in mode: Mode = .default,
+      fireDate: Instant, interval: Duration = .zero, tolerance: Duration? = nil, in mode: Mode = .default,
       _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
       try timer(.suspending, fireDate.nanoseconds, interval, tolerance, mode, body)
@@ -65,7 +65,7 @@ extension RunLoop {
     /// Intervals and tolerances of zero or less mean none.
     @discardableResult
     public func timer(
-      continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration = .zero,
+      continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration? = nil,
       in mode: Mode = .default, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
       try timer(.continuous, continuousFireDate.nanoseconds, interval, tolerance, mode, body)
@@ -75,7 +75,7 @@ extension RunLoop {
     /// Intervals and tolerances of zero or less mean none.
     @discardableResult
     public func timer(
-      wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration = .zero,
+      wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration? = nil,
       in mode: Mode = .default, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
       try timer(.wall, wallFireDate.nanoseconds, interval, tolerance, mode, body)
@@ -89,14 +89,14 @@ extension RunLoop {
     ///   - body: Called on this thread each time the timer fires.
     /// - Throws: As `add(_:to:)`.
     public func rearmableTimer(
-      tolerance: Duration = .zero, on clock: TimerClock = .suspending, in mode: Mode = .default,
+      tolerance: Duration? = nil, on clock: TimerClock = .suspending, in mode: Mode = .default,
       _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
       try timer(clock, Time.forever, .forever, tolerance, mode, body)
     }
 
     private func timer(
-      _ clock: TimerClock, _ date: UInt64, _ interval: Duration, _ tolerance: Duration, _ mode: Mode,
+      _ clock: TimerClock, _ date: UInt64, _ interval: Duration, _ tolerance: Duration?, _ mode: Mode,
       _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
       try added(

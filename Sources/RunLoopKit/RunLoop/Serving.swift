@@ -150,11 +150,12 @@ extension RunLoop.RateLimiter {
 
   private func rest(_ item: RunLoop.Item, in loop: RunLoop) {
     guard item.isValid, let restEnd = restEnd(now: Kernel.now()) else { return }
-    // The timer retains neither of them: the source retains the limiter, which retains the timer.
-    let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: restEnd)) { [weak loop, weak item] _ in
+    // The timer retains neither of them: the source retains the limiter, which retains the timer. The period is the
+    // limit's, whatever the loop's default is.
+    let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: restEnd), tolerance: .zero) {
+      [weak loop, weak item] _ in
       if let loop, let item { item.limiter?.restIsOver(item, in: loop) }
     }
-    timer.tolerance = .zero  // the period is the limit's, whatever the loop's default is
     timer.keepsRunning = item.keepsRunning
     beginRest(in: loop.serial, timer)?.invalidate()
     let isResting = loop.lock.withLock { beginRest(item, timer, in: loop) }

@@ -29,6 +29,33 @@ final class TimerTests: XCTestCase {
     XCTAssertEqual(once.tolerance, .zero)
   }
 
+  func test_RLK_TIMER_14_noToleranceIsTheLoopsAndZeroIsExact() {
+    onThread {
+      let loop = RunLoop.current
+      loop.defaultTimerTolerance = .seconds(5)
+      func tolerance(_ timer: RunLoop.Timer) throws -> Duration {
+        try loop.add(timer)
+        return timer.tolerance
+      }
+      let later = RunLoop.Instant.now.advanced(by: .seconds(60))
+      XCTAssertEqual(try tolerance(RunLoop.Timer(fireDate: later) { _ in }), .seconds(5))
+      XCTAssertEqual(try tolerance(RunLoop.Timer(fireDate: later, tolerance: .zero) { _ in }), .zero)
+      XCTAssertEqual(try tolerance(RunLoop.Timer(fireDate: later, tolerance: .seconds(1)) { _ in }), .seconds(1))
+      XCTAssertEqual(try tolerance(RunLoop.Timer(fireDate: later, tolerance: .seconds(-1)) { _ in }), .zero)
+      XCTAssertEqual(try tolerance(RunLoop.Timer(after: .seconds(60), tolerance: .zero) { _ in }), .zero)
+      XCTAssertEqual(try tolerance(RunLoop.Timer(wallFireDate: .distantFuture, tolerance: .zero) { _ in }), .zero)
+      XCTAssertEqual(try tolerance(RunLoop.Timer(continuousFireDate: .distantFuture, tolerance: .zero) { _ in }), .zero)
+      XCTAssertEqual(try tolerance(RunLoop.Timer(rearmable: .distantFuture, tolerance: .zero) { _ in }), .zero)
+      XCTAssertEqual(try tolerance(RunLoop.Timer(rearmableOn: .wall, tolerance: .zero) { _ in }), .zero)
+      XCTAssertEqual(try tolerance(RunLoop.Timer(rearmableOn: .wall) { _ in }), .seconds(5))
+      try loop.assumeOnLoop { local in
+        XCTAssertEqual(try local.timer(after: .seconds(60), tolerance: .zero) { _ in }.tolerance, .zero)
+        XCTAssertEqual(try local.timer(after: .seconds(60)) { _ in }.tolerance, .seconds(5))
+        XCTAssertEqual(try local.rearmableTimer(tolerance: .zero) { _ in }.tolerance, .zero)
+      }
+    }
+  }
+
   func test_RLK_TIMER_3_equalDatesFireInTheOrderOfSetting() {
     onThread {
       let loop = RunLoop.current

@@ -146,6 +146,28 @@ final class DelayedPerformTests: XCTestCase {
   }
 
   /// The last mode has no descriptor left for its timers; the first one may have run the block already.
+  func test_RLK_DELAY_9_noToleranceIsTheLoopsAndZeroIsExact() {
+    onThread {
+      let loop = RunLoop.current
+      loop.defaultTimerTolerance = .seconds(5)
+      func tolerance(_ perform: () throws -> RunLoop.DelayedPerform) throws -> Duration? {
+        let performed = try perform()
+        let timer = loop.items().first as? RunLoop.Timer
+        performed.cancel()
+        return timer?.tolerance
+      }
+      XCTAssertEqual(try tolerance { try loop.perform(after: .seconds(60)) {} }, .seconds(5))
+      XCTAssertEqual(try tolerance { try loop.perform(after: .seconds(60), tolerance: .zero) {} }, .zero)
+      XCTAssertEqual(try tolerance { try loop.perform(after: .seconds(60), tolerance: .seconds(1)) {} }, .seconds(1))
+      XCTAssertEqual(
+        try tolerance { try loop.perform(after: .seconds(60), tolerance: .zero, in: .default, "other") {} }, .zero)
+      try loop.assumeOnLoop { local in
+        XCTAssertEqual(try tolerance { try local.perform(after: .seconds(60), tolerance: .zero) {} }, .zero)
+        XCTAssertEqual(try tolerance { try local.perform(after: .seconds(60)) {} }, .seconds(5))
+      }
+    }
+  }
+
   func test_RLK_DELAY_8_anErrorMeansThatNothingRan() throws {
     CountingKernel.install()
     // Many, so that the first one has time.
