@@ -150,25 +150,26 @@ extension RunLoop {
     /// fires. Setting it moves the phase of a repeating timer, and a date in the past means now. A date that is set in
     /// the callout is the next one, even if the clock was set back behind the date that fires [RLK-REARM-3]. Setting it
     /// on another thread wakes the loop and costs it a pass, as in CFRunLoop; `rearm(after:)` and `disarm()` do not
-    /// [RLK-TIMER-5, RLK-RULE-18].
+    /// [RLK-TIMER-5, RLK-RULE-18]. Setting nil is `disarm()` [RLK-REARM-6]: a valid timer without a date reports
+    /// `.distantFuture`.
     ///
     /// For a timer on another clock it is the same moment, converted as the clocks stand now [RLK-CLOCK-4].
     /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`.
     public var fireDate: Instant? {
       get { date() }
-      set { if let newValue { setDate(newValue) } }
+      set { setDate(newValue) }
     }
 
     /// `fireDate` on the continuous clock: exact for a timer on that clock, else as the clocks stand now.
     public var continuousFireDate: ContinuousInstant? {
       get { date() }
-      set { if let newValue { setDate(newValue) } }
+      set { setDate(newValue) }
     }
 
     /// `fireDate` on the wall clock: exact for a timer on that clock, else as the clocks stand now.
     public var wallFireDate: WallInstant? {
       get { date() }
-      set { if let newValue { setDate(newValue) } }
+      set { setDate(newValue) }
     }
 
     @inline(__always)
@@ -180,7 +181,8 @@ extension RunLoop {
     }
 
     @inline(__always)
-    private func setDate<Date: ClockInstant>(_ date: Date) {
+    private func setDate<Date: ClockInstant>(_ date: Date?) {
+      guard let date else { return disarm() }
       guard isValid else { return }
       if clock == Date.clock { return change(.date(date.nanoseconds, isToldOf: true)) }
       change(.date(convert(date.nanoseconds, from: Date.clock, to: clock), isToldOf: true))

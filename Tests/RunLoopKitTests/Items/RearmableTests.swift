@@ -77,6 +77,37 @@ final class RearmableTests: XCTestCase {
   }
 
   /// An even part of the jitter, on top of the delay; negative ones count as none, and the largest saturate.
+  func test_RLK_REARM_6_noDateIsDisarmed() {
+    onThread {
+      let (loop, fired) = (RunLoop.current, Box(0))
+      try loop.add(RunLoop.Timer(after: .seconds(60)) { _ in })
+      let timer = RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1)) { timer in
+        fired.value += 1
+        timer.fireDate = nil
+      }
+      try loop.add(timer)
+      timer.fireDate = nil
+      try loop.run(for: .zero)
+      XCTAssertEqual(fired.value, 0)
+      XCTAssertTrue(timer.isValid)
+      XCTAssertEqual(timer.fireDate, .distantFuture)
+      timer.fireDate = .now
+      for _ in 0..<3 { try loop.run(for: .zero) }
+      XCTAssertEqual(fired.value, 1)
+      XCTAssertEqual(timer.fireDate, .distantFuture)
+      for timer in [RunLoop.Timer(continuousFireDate: .now) { _ in }, RunLoop.Timer(wallFireDate: .now) { _ in }] {
+        timer.continuousFireDate = nil
+        XCTAssertEqual(timer.fireDate, .distantFuture)
+        timer.fireDate = .now
+        timer.wallFireDate = nil
+        XCTAssertEqual(timer.continuousFireDate, .distantFuture)
+        timer.invalidate()
+        timer.fireDate = nil
+        XCTAssertNil(timer.fireDate)
+      }
+    }
+  }
+
   func test_RLK_REARM_5_jitter() {
     struct Constant: RandomNumberGenerator {
       let value: UInt64
