@@ -8,6 +8,9 @@ extension RunLoop {
     /// Any name; equal names are one mode.
     @inlinable
     public init(rawValue: String) { self.rawValue = rawValue }
+    /// The same, as in `RunLoop.Mode(name)` [RLK-MODE-6].
+    @inlinable
+    public init(_ name: String) { rawValue = name }
     /// A name written in the source, as in `run(in: "panel")`.
     @inlinable
     public init(stringLiteral value: String) { rawValue = value }

@@ -22,6 +22,17 @@ final class MembershipTests: XCTestCase {
     }
   }
 
+  func test_RLK_MODE_6_aNameMayBeMadeAtRunTime() {
+    onThread {
+      let loop = RunLoop.current
+      let name = ["pan", "el"].joined()
+      try loop.add(RunLoop.Timer.never(), to: RunLoop.Mode(name))
+      XCTAssertTrue(loop.modes.contains("panel"))
+      XCTAssertEqual(RunLoop.Mode(name), "panel")
+      XCTAssertEqual(RunLoop.Mode("panel").rawValue, name)
+    }
+  }
+
   func test_RLK_ADD_2_timersAndObserversBelongToOneLoop() {
     let timer = RunLoop.Timer.never()
     let observer = RunLoop.Observer(.all) { _, _ in }
