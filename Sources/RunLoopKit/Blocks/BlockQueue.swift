@@ -1,9 +1,12 @@
 /// Blocks that wait for one of their modes, in the order of queueing. Guarded by the loop's lock.
 struct BlockQueue: ~Copyable {
+  /// Those that a drain of another mode has seen, queued before the others. Nil rather than empty.
+  private var waiting: WaitingBlocks?
+  /// Those that no drain has seen yet.
   private var row = Row<QueuedBlock>()
 
-  var isEmpty: Bool { row.isEmpty }
-  var count: Int { row.count }
+  var isEmpty: Bool { row.isEmpty && waiting == nil }
+  var count: Int { row.count + (waiting?.count ?? 0) }
 
   @inline(__always)
   mutating func append(_ block: consuming QueuedBlock) {
@@ -11,24 +14,29 @@ struct BlockQueue: ~Copyable {
     row.append(block)
   }
 
-  /// Exchanges the whole queue for an empty row, whose memory is used next. The modes' counts are the caller's.
+  /// Hands all over, in exchange for an empty row, whose memory is used next. The modes' counts are the caller's.
   @inline(__always)
-  mutating func detach(into empty: inout Row<QueuedBlock>) { swap(&row, &empty) }
+  mutating func detach(into drains: inout BlockDrains) {
+    swap(&row, &drains.blocks)
+    if let waiting = waiting.take() { drains.waiting = .passRetained(waiting) }
+  }
 
   /// Takes out the block with this ticket.
   mutating func remove(_ ticket: BlockTicket) -> QueuedBlock? {
-    let removed = row.remove { $0.others?.ticket === ticket }
+    let isWanted = { (block: QueuedBlock) in block.others?.ticket === ticket }
+    let removed = row.remove(where: isWanted) ?? waiting?.remove(where: isWanted)
     removed?.forEachMode { $0.pendingBlockCount -= 1 }
+    if waiting?.count == 0 { waiting = nil }
     return removed
   }
 
-  /// Puts what did not match back, before anything queued meanwhile. A block that was withdrawn while the drain had it
+  /// Puts back what did not match, before anything queued meanwhile. A block that was withdrawn while the drain had it
   /// is not among them any more (its release calls no user code).
-  mutating func putBack(_ kept: inout Row<QueuedBlock>) {
-    while kept.remove(where: { $0.others?.ticket?.isWithdrawn == true }) != nil {}
-    for index in 0..<kept.count { kept[index].forEachMode { $0.pendingBlockCount += 1 } }
-    while let block = row.takeFirst() { kept.append(block) }
-    swap(&row, &kept)
+  mutating func putBack(_ kept: WaitingBlocks, areSomeWithdrawn: Bool) {
+    if areSomeWithdrawn { while kept.remove(where: { $0.others?.ticket?.isWithdrawn == true }) != nil {} }
+    kept.forEachCount { $0.pendingBlockCount += $1 }
+    if let waiting { kept.append(contentsOf: waiting) }
+    waiting = kept.count > 0 ? kept : nil
   }
 }
 
@@ -68,21 +76,27 @@ struct QueuedBlock {
 /// What the drains on a thread's stack hold. Not on that stack: a block may end its thread, and what waits is released
 /// then.
 struct BlockDrains: ~Copyable {
+  /// Of the innermost drain, retained: those of other modes, and those that waited before it began. (The compiler (6.3)
+  /// destroys an optional reference here by its metadata, in 120 instructions.)
+  fileprivate(set) var waiting: Unmanaged<WaitingBlocks>?
   /// Of the innermost drain; else empty: its memory and the queue's take turns, so that a steady loop allocates
   /// nothing.
   var blocks = Row<QueuedBlock>()
-  /// Taken, and of other modes.
-  var kept = Row<QueuedBlock>()
   private var isDraining = false
   private var enclosing: UnsafeMutablePointer<Enclosing>?
 
   private struct Enclosing: ~Copyable {
+    var waiting: Unmanaged<WaitingBlocks>?
     var blocks = Row<QueuedBlock>()
-    var kept = Row<QueuedBlock>()
     let outer: UnsafeMutablePointer<Enclosing>?
 
     init(outer: UnsafeMutablePointer<Enclosing>?) { self.outer = outer }
+
+    deinit { waiting?.release() }
   }
+
+  /// The innermost drain is not the only one.
+  var areNested: Bool { enclosing != nil }
 
   @inline(__always)
   mutating func begin() {
@@ -94,10 +108,18 @@ struct BlockDrains: ~Copyable {
   @inline(__always)
   mutating func end() {
     blocks.trim()
-    if kept.capacity > 0 { kept = Row<QueuedBlock>() }
     isDraining = enclosing != nil
     if isDraining { disclose() }
   }
+
+  /// Of another mode than the one that is drained.
+  @inline(never)
+  mutating func keep(_ block: QueuedBlock) {
+    if waiting == nil { waiting = .passRetained(WaitingBlocks()) }
+    waiting?._withUnsafeGuaranteedRef { $0.append(block) }
+  }
+
+  mutating func takeWaiting() -> WaitingBlocks? { waiting.take()?.takeRetainedValue() }
 
   @inline(never)
   private mutating func enclose() {
@@ -116,10 +138,11 @@ struct BlockDrains: ~Copyable {
 
   private mutating func exchange(with other: UnsafeMutablePointer<Enclosing>) {
     swap(&blocks, &other.pointee.blocks)
-    swap(&kept, &other.pointee.kept)
+    swap(&waiting, &other.pointee.waiting)
   }
 
   deinit {
+    waiting?.release()
     var next = enclosing
     while let last = next {
       next = last.pointee.outer

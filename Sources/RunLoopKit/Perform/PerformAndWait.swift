@@ -91,7 +91,7 @@ extension RunLoop {
     let others = QueuedBlock.OtherModes(
       more.map { state.makeMode($0) }, besides: mode, ticket: call.ticket)
     state.blocks.append(QueuedBlock(mode: mode, others: others) { turn.run(on: self) })
-    queuedBlocks.store(state.blocks.count, ordering: .releasing)
+    queuedBlocks.store(1, ordering: .releasing)
     lock.unlock()
     wakes.word.signal()
   }
@@ -114,7 +114,8 @@ extension RunLoop {
   func removeBlock(_ ticket: BlockTicket) {
     let removed = lock.withLock { () -> QueuedBlock? in
       let removed = state.blocks.remove(ticket)
-      queuedBlocks.store(state.blocks.count, ordering: .releasing)
+      if removed == nil { state.drainsHaveWithdrawnBlocks = true }
+      queuedBlocks.store(state.blocks.isEmpty ? 0 : 1, ordering: .releasing)
       return removed
     }
     withExtendedLifetime(removed) {}

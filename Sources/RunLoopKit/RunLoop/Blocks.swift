@@ -67,7 +67,7 @@ extension RunLoop {
       body()
     }
     state.blocks.append(QueuedBlock(mode: mode, others: nil, body: performed))
-    queuedBlocks.store(state.blocks.count, ordering: .releasing)
+    queuedBlocks.store(1, ordering: .releasing)
   }
 
   private func append(
@@ -82,7 +82,7 @@ extension RunLoop {
     let mode = state.makeMode(first)
     let others = more.isEmpty ? nil : QueuedBlock.OtherModes(more.map { state.makeMode($0) }, besides: mode)
     state.blocks.append(QueuedBlock(mode: mode, others: consume others, body: consume block))
-    queuedBlocks.store(state.blocks.count, ordering: .releasing)
+    queuedBlocks.store(1, ordering: .releasing)
     lock.unlock()
   }
 }
@@ -96,13 +96,6 @@ extension ModePointer {
   @discardableResult
   func performBlocks(on loop: RunLoop) -> Bool {
     loop.queuedBlocks.load(ordering: .acquiring) > 0 && loop.drainBlocks(in: self)
-  }
-
-  fileprivate func putBackBlocks(on loop: RunLoop) {
-    loop.lock.withLock {
-      loop.state.blocks.putBack(&loop.owner.drains.kept)
-      loop.queuedBlocks.store(loop.state.blocks.count, ordering: .releasing)
-    }
   }
 
   /// Directly, or by the common pseudo mode if the mode is common at this moment.
@@ -124,23 +117,53 @@ extension RunLoop {
       return false
     }
     owner.drains.begin()
-    state.detachBlocks(into: &owner.drains.blocks)
+    state.detachBlocks(into: &owner.drains)
     queuedBlocks.store(0, ordering: .releasing)
     lock.unlock()
+    if owner.drains.waiting != nil { performWaitingBlocks(in: mode) }
     while let block = owner.drains.blocks.takeFirst() {
       // The child of a block that forks runs no further block.
       if isInThisProcess, block.mode == mode || mode.matches(block, on: self) {
-        let timing = CalloutTiming(counting: .blocksPerformed, on: self)
-        __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
-        timing.end(nil, .block, on: self)
+        perform(block)
       } else {
-        owner.drains.kept.append(block)
+        owner.drains.keep(block)
       }
       // Released here, right after it ran (rule 50).
     }
-    if owner.drains.kept.count > 0 { mode.putBackBlocks(on: self) }
+    if owner.drains.waiting != nil { putBackBlocks() }
     owner.drains.end()
     return owner.activation?.takePerform() ?? false
+  }
+
+  @inline(__always)
+  private func perform(_ block: borrowing QueuedBlock) {
+    let timing = CalloutTiming(counting: .blocksPerformed, on: self)
+    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
+    timing.end(nil, .block, on: self)
+  }
+
+  /// Those that other drains have passed by, which were queued before the others.
+  @inline(never)
+  private func performWaitingBlocks(in mode: ModePointer) {
+    var number: UInt64 = 0
+    while isInThisProcess {
+      // A block may have made the mode common.
+      let common = lock.withLock { mode.isCommon ? state.mode(.common) : nil }
+      let next = owner.drains.waiting?.takeUnretainedValue().takeNext(
+        for: mode, orFor: common, behind: &number)
+      guard let block = next else { return }
+      perform(block)
+    }
+  }
+
+  @inline(never)
+  private func putBackBlocks() {
+    guard let kept = owner.drains.takeWaiting() else { return }
+    lock.withLock {
+      state.blocks.putBack(kept, areSomeWithdrawn: state.drainsHaveWithdrawnBlocks)
+      if !owner.drains.areNested { state.drainsHaveWithdrawnBlocks = false }
+      queuedBlocks.store(state.blocks.isEmpty ? 0 : 1, ordering: .releasing)
+    }
   }
 
   /// A perform that counts as a source begins. [loop]

@@ -52,8 +52,9 @@ extension RunLoop {
     }
     let recorded = state.commonItems.all
     for item in recorded { state.commonItems.remove(item, from: self) }
-    var blocks = Row<QueuedBlock>()
-    state.detachBlocks(into: &blocks)
+    let blockCount = state.blocks.count
+    owner.drains.begin()  // also if the thread was ended by a block
+    state.detachBlocks(into: &owner.drains)
     let extras = state.takeExtras(kernel)
     activeCounters.store(0, ordering: .relaxed)
     let delayed = state.delayedPerforms.takeAll()
@@ -63,11 +64,11 @@ extension RunLoop {
     lock.unlock()
     if isMain {
       let members = Set(left.filter { !$0.item.isHidden }.map { ObjectIdentifier($0.item) })
-      MainThread.tellOfEnd(members: members.count, blocks: blocks.count)
+      MainThread.tellOfEnd(members: members.count, blocks: blockCount)
     }
     let held = owner.hosted.takeEvents()
     let served = owner.servedOwners.takeAll()
-    var drained = BlockDrains()  // the thread was ended by a block
+    var drained = BlockDrains()
     swap(&drained, &owner.drains)
 
     callouts.endAll(on: self)
@@ -86,7 +87,6 @@ extension RunLoop {
       source.owned?.release()
       source.invalidate()
     }
-    withExtendedLifetime(blocks) {}
     withExtendedLifetime(drained) {}
   }
 }

@@ -17,6 +17,8 @@ struct LoopState: ~Copyable {
   var isInMainQueue = false
   /// Of the main loop: see `RunLoop.servesMainQueue`.
   var servesMainQueue = true
+  /// A block was withdrawn that is not in the queue: a drain may have it. Here, where it takes no room.
+  var drainsHaveWithdrawnBlocks = false
   /// The last callout is over: a companion that joins from now on is not told of the end. Here, where it takes no room.
   private(set) var companionsAreTold = false
   var idleModes = IdleModes()
@@ -124,9 +126,8 @@ struct LoopState: ~Copyable {
 
   /// True if a queued block would run in the mode: it names the mode, or the common modes and the mode is one.
   func hasBlocks(for mode: ModePointer) -> Bool {
-    if blocks.isEmpty { return false }
     if mode.pendingBlockCount > 0 { return true }
-    return commonBlockCount(for: mode) > 0
+    return !blocks.isEmpty && commonBlockCount(for: mode) > 0
   }
 
   /// How many they are; one that names both the mode and the common modes counts twice.
@@ -137,16 +138,16 @@ struct LoopState: ~Copyable {
     return modes.first { $0.isPseudoMode }?.pendingBlockCount ?? 0
   }
 
-  /// Takes all blocks out of the queue, in exchange for an empty row.
+  /// Hands all blocks of the queue over to a drain.
   @inline(__always)
-  mutating func detachBlocks(into empty: inout Row<QueuedBlock>) {
+  mutating func detachBlocks(into drains: inout BlockDrains) {
     defaultMode.pendingBlockCount = 0
-    if modes.count > 1 { forgetBlocksOfOthers() }
-    blocks.detach(into: &empty)
+    if modes.count > 1 { forgetBlockCounts() }
+    blocks.detach(into: &drains)
   }
 
   @inline(never)
-  private func forgetBlocksOfOthers() { for mode in modes { mode.pendingBlockCount = 0 } }
+  private func forgetBlockCounts() { for mode in modes { mode.pendingBlockCount = 0 } }
 
   /// The names of the modes among these links, in the order in which the modes were made.
   func names(of links: ItemLinks) -> [RunLoop.Mode] {

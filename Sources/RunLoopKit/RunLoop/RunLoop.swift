@@ -16,7 +16,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   private let ownerPlace: UnsafeMutablePointer<OwnerState>
   let wakes: Wakes
   let stops = Stops()
-  /// How many blocks wait, in whatever modes; read without the lock, to pass by an empty queue.
+  /// 1 while a block waits, in whatever modes, else 0; read without the lock, to pass by an empty queue.
   let queuedBlocks = Atomic<Int>(0)
   /// Its thread, as pthread_self(3) has it there; 0 before it was asked for on its thread, and after the thread's end.
   private let ownThread = Atomic<pthread_t>(0)
