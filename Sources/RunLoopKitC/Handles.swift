@@ -51,9 +51,9 @@ protocol Sized {
 }
 
 extension rlk_work: Sized { static var firstSize: UInt { 48 } }
-extension rlk_observer_options: Sized { static var firstSize: UInt { 48 } }
-extension rlk_source_options: Sized { static var firstSize: UInt { 72 } }
-extension rlk_timer_options: Sized { static var firstSize: UInt { 64 } }
+extension rlk_observer_options: Sized { static var firstSize: UInt { 64 } }
+extension rlk_source_options: Sized { static var firstSize: UInt { 88 } }
+extension rlk_timer_options: Sized { static var firstSize: UInt { 80 } }
 extension rlk_descriptor_options: Sized { static var firstSize: UInt { 48 } }
 extension rlk_counter_options: Sized { static var firstSize: UInt { 40 } }
 extension rlk_signal_options: Sized { static var firstSize: UInt { 48 } }

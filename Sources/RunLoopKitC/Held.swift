@@ -1,4 +1,5 @@
 internal import CRunLoopKit
+internal import RunLoopKit
 
 /// A function of C with its context, as a closure holds them. The context ends when the last closure that has it does,
 /// which is when nothing can call it any more.
@@ -8,9 +9,12 @@ final class Held<Function>: @unchecked Sendable {
   /// Changed by who has made it, before anybody else has it or after nobody has it any more.
   private var release: rlk_release_fn?
 
-  init(_ function: Function, _ context: UnsafeMutableRawPointer?, _ release: rlk_release_fn?) {
+  /// - Parameter retain: What it returns takes the context's place.
+  init(
+    _ function: Function, _ context: UnsafeMutableRawPointer?, _ release: rlk_release_fn?, retain: rlk_retain_fn? = nil
+  ) {
     self.function = function
-    self.context = context
+    self.context = if let retain { retain(context) } else { context }
     self.release = release
   }
 
@@ -19,6 +23,32 @@ final class Held<Function>: @unchecked Sendable {
 
   deinit {
     if let release { release(context) }
+  }
+}
+
+// MARK: The words of a context
+
+extension Held {
+  /// The context of an item, for its description; nil without words. It does not keep the context.
+  func described(_ describe: rlk_describe_fn?) -> RunLoop.Context? {
+    guard let describe else { return nil }
+    var described = RunLoop.Context()
+    described.description = { [weak self] _ in self?.words(describe) ?? "" }
+    return described
+  }
+
+  /// Asked for twice if they are longer than expected.
+  private func words(_ describe: rlk_describe_fn) -> String {
+    var room = 128
+    while true {
+      let (length, words) = withUnsafeTemporaryAllocation(byteCount: room, alignment: 1) { bytes in
+        let buffer = bytes.assumingMemoryBound(to: CChar.self)
+        let length = Int(describe(context, buffer.baseAddress, room))
+        return (length, String(decoding: bytes.prefix(max(0, min(length, room - 1))), as: UTF8.self))
+      }
+      if length < room { return words }
+      room = length + 1
+    }
   }
 }
 

@@ -73,9 +73,10 @@ package func rlk_observer_create(
   _ given: UnsafePointer<rlk_observer_options>!, _ ret_observer: UnsafeMutablePointer<OpaquePointer?>!
 ) -> Int32 {
   guard let given = options(given), let observe = given.observe, let ret_observer else { return Status.invalid }
-  let held = Held(observe, given.context, given.release)
+  let held = Held(observe, given.context, given.release, retain: given.retain)
   let observer = RunLoop.Observer(
-    RunLoop.Activity(rawValue: UInt(given.activities)), order: Int(given.order), repeats: !given.once
+    RunLoop.Activity(rawValue: UInt(given.activities)), order: Int(given.order), repeats: !given.once,
+    context: held.described(given.describe)
   ) { observer, activity in
     held.function(borrowed(observer), UInt32(truncatingIfNeeded: activity.rawValue), held.context)
   }
@@ -106,7 +107,7 @@ package func rlk_source_create(
 ) -> Int32 {
   guard let given = options(given), let perform = given.perform, let ret_source else { return Status.invalid }
   guard (given.equal == nil) == (given.hash == nil) else { return Status.invalid }
-  let held = Held(perform, given.context, given.release)
+  let held = Held(perform, given.context, given.release, retain: given.retain)
   var hooks = RunLoop.Source.Hooks()
   // Not by a function that is given them: its type would be written into the module without a name, and
   // swift-symbolgraph-extract (6.3) crashes at that.
@@ -119,7 +120,9 @@ package func rlk_source_create(
   if let equal = given.equal, let hash = given.hash {
     hooks.identity = ContextIdentity(equal: equal, hash: hash, held: held)
   }
-  let source = RunLoop.Source(order: Int(given.order), hooks: hooks) { held.function(borrowed($0), held.context) }
+  let source = RunLoop.Source(
+    order: Int(given.order), context: held.described(given.describe), hooks: hooks
+  ) { held.function(borrowed($0), held.context) }
   ret_source.pointee = owned(source)
   return 0
 }

@@ -9,19 +9,20 @@ package func rlk_timer_create(
 ) -> Int32 {
   guard let given = options(given), let fire = given.fire, let ret_timer else { return Status.invalid }
   guard given.clock.rawValue <= RLK_CLOCK_REALTIME.rawValue else { return Status.invalid }
-  let held = Held(fire, given.context, given.release)
+  let held = Held(fire, given.context, given.release, retain: given.retain)
+  let context = held.described(given.describe)
   let body: @Sendable (RunLoop.Timer) -> Void = { held.function(borrowed($0), held.context) }
-  let interval = Duration(inC: given.interval_ns)
-  let tolerance = Duration(inC: given.tolerance_ns)
   let date = given.fire_date_ns
+  func made(_ fireDate: some RunLoop.ClockInstant) -> RunLoop.Timer {
+    RunLoop.Timer(
+      fireDate: fireDate, interval: Duration(inC: given.interval_ns), tolerance: Duration(inC: given.tolerance_ns),
+      context: context, body)
+  }
   let timer =
     switch given.clock {
-    case RLK_CLOCK_BOOTTIME:
-      RunLoop.Timer(
-        continuousFireDate: .init(nanoseconds: date), interval: interval, tolerance: tolerance, body)
-    case RLK_CLOCK_REALTIME:
-      RunLoop.Timer(wallFireDate: .init(nanoseconds: date), interval: interval, tolerance: tolerance, body)
-    default: RunLoop.Timer(fireDate: .init(nanoseconds: date), interval: interval, tolerance: tolerance, body)
+    case RLK_CLOCK_BOOTTIME: made(RunLoop.ContinuousInstant(nanoseconds: date))
+    case RLK_CLOCK_REALTIME: made(RunLoop.WallInstant(nanoseconds: date))
+    default: made(RunLoop.Instant(nanoseconds: date))
     }
   ret_timer.pointee = owned(timer)
   return 0

@@ -5,9 +5,9 @@
 
 /* Those of version 0.1, which the library asks for at least. A member that is appended changes its structure's line. */
 _Static_assert(sizeof(rlk_work) == 48, "rlk_work");
-_Static_assert(sizeof(rlk_observer_options) == 48, "rlk_observer_options");
-_Static_assert(sizeof(rlk_source_options) == 72, "rlk_source_options");
-_Static_assert(sizeof(rlk_timer_options) == 64, "rlk_timer_options");
+_Static_assert(sizeof(rlk_observer_options) == 64, "rlk_observer_options");
+_Static_assert(sizeof(rlk_source_options) == 88, "rlk_source_options");
+_Static_assert(sizeof(rlk_timer_options) == 80, "rlk_timer_options");
 _Static_assert(sizeof(rlk_descriptor_options) == 48, "rlk_descriptor_options");
 _Static_assert(sizeof(rlk_counter_options) == 40, "rlk_counter_options");
 _Static_assert(sizeof(rlk_signal_options) == 48, "rlk_signal_options");

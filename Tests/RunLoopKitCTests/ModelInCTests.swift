@@ -24,6 +24,7 @@ final class ModelInCTests: XCTestCase {
 
   func testLoops() { runAll(model_loop_tests()) }
   func testItems() { runAll(model_item_tests()) }
+  func testContexts() { runAll(model_context_tests()) }
   func testTimers() { runAll(model_timer_tests()) }
   func testPerforms() { runAll(model_perform_tests()) }
 

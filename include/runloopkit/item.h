@@ -13,6 +13,29 @@ RLK_BEGIN_DECLS
  */
 typedef struct rlk_item rlk_item;
 
+/**
+ * Counts one more reference of a context, for an item that is made of it: once, while the item is created [RLK-C-16].
+ *
+ * @param context The context that was given with the function.
+ * @return What the item hands to the other functions as their context, `release` included; NULL is one like any other.
+ *
+ * Thread: [any]: the one that creates the item.
+ */
+typedef void *(*rlk_retain_fn)(void *context);
+
+/**
+ * Describes a context, for rlk_item_describe and the description of a loop: as snprintf(3) [RLK-C-17].
+ *
+ * @param context The context that was given with the function.
+ * @param buffer  Receives the words, in UTF-8, and a 0; longer words are cut off.
+ * @param size    The bytes of the buffer.
+ * @return The length of all the words: if it is not less than size, the function is called again with more room. It
+ *         cannot fail; a negative number means that there are none.
+ *
+ * Thread: [any]: the one that describes; no lock is held. Not called when the context was released.
+ */
+typedef int (*rlk_describe_fn)(const void *context, char *buffer, size_t size);
+
 /* ---- each item ---- */
 
 /**
@@ -167,13 +190,15 @@ typedef void (*rlk_observer_fn)(rlk_item *observer, uint32_t activity, void *con
 
 /** What an observer is made of. Later versions append members: see `size`. */
 typedef struct rlk_observer_options {
-    size_t size;             /**< sizeof(rlk_observer_options). */
-    rlk_observer_fn observe; /**< Called at the moments. */
-    void *context;           /**< Handed to the functions. */
-    rlk_release_fn release;  /**< Or NULL. */
-    uint32_t activities;     /**< RLK_ENTRY and its kin. */
-    bool once;               /**< The observer is invalid after its first callout. */
-    int64_t order;           /**< Lower ones are called first. */
+    size_t size;              /**< sizeof(rlk_observer_options). */
+    rlk_observer_fn observe;  /**< Called at the moments. */
+    void *context;            /**< Handed to the functions. */
+    rlk_release_fn release;   /**< Or NULL. */
+    uint32_t activities;      /**< RLK_ENTRY and its kin. */
+    bool once;                /**< The observer is invalid after its first callout. */
+    int64_t order;            /**< Lower ones are called first. */
+    rlk_retain_fn retain;     /**< Or NULL: the context becomes the item's. */
+    rlk_describe_fn describe; /**< Or NULL. */
 } rlk_observer_options;
 
 /**
@@ -245,6 +270,8 @@ typedef struct rlk_source_options {
     rlk_equal_fn equal;          /**< Or NULL: a source equals itself only. */
     rlk_hash_fn hash;            /**< With `equal`, and only with it. */
     int64_t order;               /**< Lower ones are performed first. */
+    rlk_retain_fn retain;        /**< Or NULL: the context becomes the item's. */
+    rlk_describe_fn describe;    /**< Or NULL. */
 } rlk_source_options;
 
 /**

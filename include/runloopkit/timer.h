@@ -26,7 +26,9 @@ typedef struct rlk_timer_options {
     uint64_t fire_date_ns;  /**< The first date; one in the past means now, RLK_TIME_FOREVER none. */
     uint64_t
         interval_ns; /**< 0: it fires once, and is invalid then. RLK_TIME_FOREVER: once for each date it is given. */
-    uint64_t tolerance_ns; /**< How late it may fire to save a wake. */
+    uint64_t tolerance_ns;    /**< How late it may fire to save a wake; 0: not at all. */
+    rlk_retain_fn retain;     /**< Or NULL: the context becomes the item's. */
+    rlk_describe_fn describe; /**< Or NULL. */
 } rlk_timer_options;
 
 /**

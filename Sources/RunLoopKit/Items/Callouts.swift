@@ -79,6 +79,12 @@ func __RUNLOOPKIT_IS_HASHING_A_SOURCE__(_ identity: AnyHashable, _ hasher: inout
   return true
 }
 
+/// The words of a source's context.
+@inline(never)
+func __RUNLOOPKIT_IS_DESCRIBING_A_SOURCE__(_ context: any Sendable, _ words: inout String) {
+  words = String(describing: context)
+}
+
 @inline(never)
 func __RUNLOOPKIT_IS_RETAINING_A_CONTEXT__(
   _ retain: @Sendable (RunLoop.Context.Info?) -> RunLoop.Context.Info?, _ info: RunLoop.Context.Info?

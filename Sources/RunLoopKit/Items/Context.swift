@@ -33,11 +33,12 @@ extension RunLoop {
       self.context = held
     }
 
-    /// Nil once the context was released.
+    /// Nil if it has no words, and once the context was released.
     var description: String? {
       guard let describe = context.description, hold() else { return nil }
       defer { endHold() }
-      return __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(describe, context.info)
+      let words = __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(describe, context.info)
+      return words.isEmpty ? nil : words
     }
 
     func release() {
@@ -75,12 +76,12 @@ extension RunLoop {
 
 extension RunLoop.Timer {
   package convenience init(
-    fireDate: RunLoop.Instant, interval: Duration = .zero, tolerance: Duration = .zero, order: Int = 0,
+    fireDate: some RunLoop.ClockInstant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
     context: RunLoop.Context?, _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(
-      .suspending, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order, context: context,
-      onlyHost: nil, unchecked: body)
+      type(of: fireDate).clock, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order,
+      context: context, onlyHost: nil, unchecked: body)
   }
 }
 

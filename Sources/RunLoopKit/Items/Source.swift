@@ -7,7 +7,8 @@ extension RunLoop {
   /// Signalling does not wake: `signal()`, then `wakeUp()`. May be in several loops; one signal is performed once
   /// [RLK-END-8]. Source: `CFRunLoopSourceRef` with a version 0 context.
   public final class Source: Item, @unchecked Sendable {
-    /// Called when the source becomes, or ceases to be, a member of a mode, and what makes two sources equal.
+    /// Called when the source becomes, or ceases to be, a member of a mode, what makes two sources equal, and what the
+    /// source is for.
     /// - Thread: Any: a value.
     public struct Hooks: Sendable {
       /// Per loop and mode, on the thread that added it, with no lock held.
@@ -17,8 +18,12 @@ extension RunLoop {
       /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. Nil: the object itself.
       /// Compared with no lock held, when a source that has one is added, removed or looked for [RLK-ADD-12].
       public var identity: (any Hashable & Sendable)?
+      /// What the source is for, in place of the info pointer of the C model: kept until the source is destroyed, also
+      /// when it is invalid before [RLK-LIFE-6]. Its words (`String(describing:)`) are in the source's description, and
+      /// are asked for with no lock held [RLK-TEXT-6].
+      public var context: (any Sendable)?
 
-      /// No hooks, and no equality but identity.
+      /// No hooks, no context, and no equality but identity.
       public init() {}
     }
 
@@ -30,7 +35,7 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - order: Sources of one pass are performed in this order, lower ones first.
-    ///   - hooks: What is called when the source enters and leaves a mode.
+    ///   - hooks: What is called when the source enters and leaves a mode, and its context.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     public convenience init(
       order: Int = 0, hooks: Hooks = Hooks(), _ body: @escaping @Sendable (Source) -> Void
@@ -100,7 +105,7 @@ extension RunLoop {
     }
 
     public override var description: String {
-      let detail = context?.description.map { ", context \($0)" } ?? ""
+      let detail = (context?.description ?? heldHooks?.contextWords).map { ", context \($0)" } ?? ""
       return
         "<source\(labelText) order \(order), \(isValid ? "valid" : "invalid")\(isSignalled ? ", signalled" : "")\(detail)>"
     }
@@ -115,12 +120,21 @@ extension RunLoop.Source {
     /// Nil: equality is identity.
     let identity: AnyHashable?
     let hasIdentity: Bool
+    private let context: (any Sendable)?
 
     private init(_ hooks: Hooks) {
       schedule = hooks.schedule
       cancel = hooks.cancel
       identity = hooks.identity.map { AnyHashable($0) }
       hasIdentity = hooks.identity != nil
+      context = hooks.context
+    }
+
+    var contextWords: String? {
+      guard let context else { return nil }
+      var words = ""
+      __RUNLOOPKIT_IS_DESCRIBING_A_SOURCE__(context, &words)
+      return words
     }
 
     /// It has entered the mode; with no lock held.
@@ -134,7 +148,7 @@ extension RunLoop.Source {
     }
 
     static func make(_ hooks: Hooks) -> HeldHooks? {
-      if hooks.schedule == nil, hooks.cancel == nil, hooks.identity == nil { return nil }
+      if hooks.schedule == nil, hooks.cancel == nil, hooks.identity == nil, hooks.context == nil { return nil }
       return HeldHooks(hooks)
     }
   }

@@ -26,7 +26,8 @@ extension Interpreter {
   private func createTimer(_ record: ItemRecord) {
     let declaration = record.declaration
     let timer = RunLoop.Timer(
-      fireDate: .now.advanced(by: time.duration(declaration.delay)), interval: time.duration(declaration.interval),
+      fireDate: RunLoop.Instant.now.advanced(by: time.duration(declaration.delay)),
+      interval: time.duration(declaration.interval),
       order: declaration.order, context: context(record)
     ) { [self] _ in callout(record, "timer") }
     if let tolerance = declaration.tolerance { timer.tolerance = time.duration(tolerance) }

@@ -12,6 +12,7 @@ typedef struct model_test {
 /* A list of tests, which ends with one without a name. */
 const model_test *model_loop_tests(void);
 const model_test *model_item_tests(void);
+const model_test *model_context_tests(void);
 const model_test *model_timer_tests(void);
 const model_test *model_perform_tests(void);
 const model_test *model_source_tests(void);

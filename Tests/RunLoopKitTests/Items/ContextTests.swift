@@ -21,7 +21,7 @@ final class ContextTests: XCTestCase {
   func test_RLK_LIFE_1_observersAndTimersReleaseWhenInvalidated() {
     let (balance, releases) = (Box(0), Box(0))
     let observer = RunLoop.Observer(.all, context: counted(balance, releases)) { _, _ in }
-    let timer = RunLoop.Timer(fireDate: .distantFuture, context: counted(balance, releases)) { _ in }
+    let timer = RunLoop.Timer(fireDate: RunLoop.Instant.now, context: counted(balance, releases)) { _ in }
     XCTAssertEqual(balance.value, 2)
     for _ in 0..<3 {
       observer.invalidate()
@@ -42,11 +42,54 @@ final class ContextTests: XCTestCase {
     XCTAssertEqual(releases.value, 1)
   }
 
+  func test_RLK_LIFE_6_theContextOfASourceIsKeptUntilThatIsDestroyed() {
+    final class Token: Sendable {}
+    weak var token: Token?
+    func make() -> RunLoop.Source {
+      let made = Token()
+      token = made
+      var hooks = RunLoop.Source.Hooks()
+      hooks.context = made
+      return RunLoop.Source(hooks: hooks) { _ in }
+    }
+    onThread {
+      do {
+        let source = make()
+        try RunLoop.current.add(source)
+        source.invalidate()
+        XCTAssertNotNil(token)
+        withExtendedLifetime(source) {}
+      }
+      XCTAssertNil(token)
+    }
+  }
+
+  /// No lock is held then: the words may ask the loop.
+  func test_RLK_TEXT_6_theWordsOfASourcesContextAreInDescriptions() {
+    struct Words: Sendable, CustomStringConvertible {
+      let loop: RunLoop
+      var description: String { "of \(loop.modes.count) modes" }
+    }
+    onThread {
+      let loop = RunLoop.current
+      var hooks = RunLoop.Source.Hooks()
+      hooks.context = Words(loop: loop)
+      let source = RunLoop.Source(order: 3, hooks: hooks) { _ in }
+      try loop.add(source, to: .common)
+      XCTAssertEqual(source.description, "<source order 3, valid, context of 1 modes>")
+      XCTAssertTrue(loop.description.contains("valid, context of 1 modes>"))
+      source.invalidate()
+      XCTAssertEqual(source.description, "<source order 3, invalid, context of 1 modes>")
+    }
+  }
+
   func test_RLK_LIFE_3_aTimerIsRetainedAroundEachCallout() {
     let (balance, releases, during) = (Box(0), Box(0), Box<[Int]>([]))
     onThread {
       let loop = RunLoop.current
-      let timer = RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1), context: self.counted(balance, releases)) {
+      let timer = RunLoop.Timer(
+        fireDate: RunLoop.Instant.now, interval: .nanoseconds(1), context: self.counted(balance, releases)
+      ) {
         timer in
         during.update { $0.append(balance.value) }
         if during.value.count == 3 { timer.invalidate() }
@@ -68,7 +111,8 @@ final class ContextTests: XCTestCase {
       loop.value = RunLoop.current
       try RunLoop.current.add(RunLoop.Observer(.all, context: self.counted(balance, releases)) { _, _ in })
       try RunLoop.current.add(RunLoop.Source(context: self.counted(balance, releases)) { _ in }, to: .common)
-      try RunLoop.current.add(RunLoop.Timer(fireDate: .now, context: self.counted(balance, releases)) { _ in })
+      try RunLoop.current.add(
+        RunLoop.Timer(fireDate: RunLoop.Instant.now, context: self.counted(balance, releases)) { _ in })
       let made = Token()
       token = made
       try RunLoop.current.enqueue { withExtendedLifetime(made) {} }

@@ -83,7 +83,7 @@ final class CornerTests: XCTestCase {
       calls.value += 1
       return "alive"
     }
-    let timer = RunLoop.Timer(fireDate: .distantFuture, context: context) { _ in }
+    let timer = RunLoop.Timer(fireDate: RunLoop.Instant.distantFuture, context: context) { _ in }
     let observer = RunLoop.Observer(.all, context: context) { _, _ in }
     XCTAssertTrue(timer.description.contains("alive") && observer.description.contains("alive"))
     timer.invalidate()
@@ -106,7 +106,7 @@ final class CornerTests: XCTestCase {
         return info
       }
       context.release = { _ in references.update { $0 = $0 == 1 ? -1 : $0 - 1 } }
-      let timer = RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1), context: context) { _ in }
+      let timer = RunLoop.Timer(fireDate: RunLoop.Instant.now, interval: .nanoseconds(1), context: context) { _ in }
       let running = Gate()
       let thread = TestThread {
         _ = try? RunLoop.current.add(timer)

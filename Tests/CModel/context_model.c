@@ -1,0 +1,146 @@
+#include "model.h"
+
+/* A context that counts its references, and has words. */
+struct counted {
+    int references, described, length;
+    char words[300];
+};
+
+static void *retain(void *context) {
+    ++((struct counted *)context)->references;
+    return context;
+}
+static void release(void *context) {
+    --((struct counted *)context)->references;
+}
+static int describe(const void *context, char *buffer, size_t size) {
+    struct counted *counted = (struct counted *)context;
+    counted->described++;
+    CHECK(counted->references > 0);
+    if (counted->length < 0)
+        return counted->length;
+    return snprintf(buffer, size, "%s", counted->words);
+}
+
+static void do_nothing(rlk_item *item, void *context) {
+    (void)item, (void)context;
+}
+static void note_nothing(rlk_item *item, uint32_t activity, void *context) {
+    (void)item, (void)activity, (void)context;
+}
+
+enum { OBSERVER, SOURCE, TIMER, WALL_TIMER, KINDS };
+
+static rlk_item *make(int kind, struct counted *counted) {
+    rlk_item *item = NULL;
+    rlk_observer_options observer = {.size = sizeof observer,
+        .observe = note_nothing,
+        .context = counted,
+        .release = release,
+        .activities = RLK_ENTRY,
+        .retain = retain,
+        .describe = describe};
+    rlk_source_options source = {.size = sizeof source,
+        .perform = do_nothing,
+        .context = counted,
+        .release = release,
+        .retain = retain,
+        .describe = describe};
+    rlk_timer_options timer = {.size = sizeof timer,
+        .fire = do_nothing,
+        .context = counted,
+        .release = release,
+        .clock = kind == WALL_TIMER ? RLK_CLOCK_REALTIME : RLK_CLOCK_MONOTONIC,
+        .fire_date_ns = RLK_TIME_FOREVER,
+        .retain = retain,
+        .describe = describe};
+    CHECK_IS(kind == OBSERVER ? rlk_observer_create(&observer, &item)
+             : kind == SOURCE ? rlk_source_create(&source, &item)
+                              : rlk_timer_create(&timer, &item),
+        0);
+    return item;
+}
+
+static void test_RLK_C_16_contexts_are_retained_once(void) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct counted counted = {.words = "x"};
+        rlk_item *item = make(kind, &counted);
+        CHECK_IS(counted.references, 1);
+        CHECK_IS(rlk_loop_add(NULL, item, NULL), 1);
+        CHECK_IS(rlk_loop_add(NULL, item, "other"), 1);
+        CHECK_IS(counted.references, 1);
+        CHECK_IS(rlk_item_invalidate(item), 0);
+        CHECK_IS(counted.references, 0);
+        rlk_item_release(item);
+        CHECK_IS(counted.references, 0);
+    }
+}
+
+/* The context that the functions are given is what `retain` has returned. */
+static void *retain_next(void *context) {
+    return retain((struct counted *)context + 1);
+}
+
+static void test_RLK_C_16_what_retain_returns_is_the_context(void) {
+    struct counted counted[2] = {{.words = "given"}, {.words = "kept"}};
+    rlk_source_options options = {.size = sizeof options,
+        .perform = do_nothing,
+        .context = counted,
+        .release = release,
+        .retain = retain_next,
+        .describe = describe};
+    rlk_item *item = NULL;
+    char text[200];
+    CHECK_IS(rlk_source_create(&options, &item), 0);
+    CHECK(rlk_item_describe(item, text, sizeof text) > 0);
+    CHECK(strstr(text, ", context kept>") != NULL);
+    rlk_item_release(item);
+    CHECK_IS(counted[0].references, 0);
+    CHECK_IS(counted[1].references, 0);
+}
+
+static void test_RLK_C_17_words_are_in_descriptions(void) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct counted counted = {.words = "of the panel"};
+        rlk_item *item = make(kind, &counted);
+        char text[2000];
+        CHECK(rlk_item_describe(item, text, sizeof text) > 0);
+        CHECK(strstr(text, ", context of the panel>") != NULL);
+        CHECK_IS(counted.described, 1);
+        CHECK_IS(rlk_loop_add(NULL, item, NULL), 1);
+        CHECK(rlk_loop_describe(NULL, text, sizeof text) > 0);
+        CHECK(strstr(text, "context of the panel") != NULL);
+        CHECK_IS(rlk_item_invalidate(item), 0); /* released: not asked any more */
+        counted.described = 0;
+        CHECK(rlk_item_describe(item, text, sizeof text) > 0);
+        CHECK_IS(counted.described, 0);
+        CHECK(strstr(text, "context") == NULL);
+        rlk_item_release(item);
+    }
+}
+
+static void test_RLK_C_17_long_words_and_none(void) {
+    struct counted counted = {.length = 0};
+    rlk_item *item = make(SOURCE, &counted);
+    char text[1000];
+    memset(counted.words, 'w', sizeof counted.words - 1);
+    CHECK(rlk_item_describe(item, text, sizeof text) > (int)sizeof counted.words);
+    CHECK(strstr(text, counted.words) != NULL);
+    CHECK_IS(counted.described, 2);
+    counted.length = -1;
+    CHECK(rlk_item_describe(item, text, sizeof text) > 0);
+    CHECK(strstr(text, "context") == NULL);
+    rlk_item_release(item);
+    CHECK_IS(counted.references, 0);
+}
+
+const model_test *model_context_tests(void) {
+    static const model_test tests[] = {
+        {"RLK-C-16 contexts are retained once", test_RLK_C_16_contexts_are_retained_once},
+        {"RLK-C-16 what retain returns is the context", test_RLK_C_16_what_retain_returns_is_the_context},
+        {"RLK-C-17 words are in descriptions", test_RLK_C_17_words_are_in_descriptions},
+        {"RLK-C-17 long words and none", test_RLK_C_17_long_words_and_none},
+        {NULL, NULL},
+    };
+    return tests;
+}
