@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "model.h"
 
 /* A context that counts its references, and has words. */
@@ -134,12 +136,64 @@ static void test_RLK_C_17_long_words_and_none(void) {
     CHECK_IS(counted.references, 0);
 }
 
+/* ---- equal contexts are found by their hash ---- */
+
+static long compared, hashed;
+
+static bool equal(const void *a, const void *b) {
+    compared++;
+    return *(const int *)a == *(const int *)b;
+}
+static uint64_t hash(const void *context) {
+    hashed++;
+    return (uint64_t) * (const int *)context * 0x9E3779B97F4A7C15u;
+}
+
+static rlk_item *numbered(int *number) {
+    rlk_item *item = NULL;
+    rlk_source_options options = {
+        .size = sizeof options, .perform = do_nothing, .context = number, .equal = equal, .hash = hash};
+    CHECK_IS(rlk_source_create(&options, &item), 0);
+    return item;
+}
+
+static void count_for(int count) {
+    int *numbers = malloc((size_t)count * sizeof *numbers), twin = count / 2;
+    rlk_item **items = malloc((size_t)count * sizeof *items), *equal_one = numbered(&twin);
+    compared = hashed = 0;
+    for (int i = 0; i < count; i++) {
+        numbers[i] = i;
+        items[i] = numbered(&numbers[i]);
+        CHECK_IS(rlk_loop_add(NULL, items[i], NULL), 1);
+        CHECK_IS(rlk_loop_contains(NULL, items[i], NULL), 1);
+    }
+    CHECK_IS(compared, 0);
+    CHECK_IS(hashed, count);
+    CHECK_IS(rlk_loop_add(NULL, equal_one, NULL), 0);
+    CHECK_IS(rlk_loop_contains(NULL, equal_one, NULL), 1);
+    CHECK_IS(compared, 2);
+    CHECK_IS(hashed, count + 1);
+    for (int i = 0; i < count; i++) {
+        CHECK_IS(i == twin ? rlk_loop_remove(NULL, items[i], NULL) : rlk_item_invalidate(items[i]), i == twin);
+        rlk_item_release(items[i]);
+    }
+    CHECK_IS(rlk_loop_contains(NULL, equal_one, NULL), 0);
+    rlk_item_release(equal_one);
+    free(numbers), free(items);
+}
+
+static void test_RLK_C_18_one_more_source_costs_the_same(void) {
+    count_for(10);
+    count_for(4000);
+}
+
 const model_test *model_context_tests(void) {
     static const model_test tests[] = {
         {"RLK-C-16 contexts are retained once", test_RLK_C_16_contexts_are_retained_once},
         {"RLK-C-16 what retain returns is the context", test_RLK_C_16_what_retain_returns_is_the_context},
         {"RLK-C-17 words are in descriptions", test_RLK_C_17_words_are_in_descriptions},
         {"RLK-C-17 long words and none", test_RLK_C_17_long_words_and_none},
+        {"RLK-C-18 one more source costs the same", test_RLK_C_18_one_more_source_costs_the_same},
         {NULL, NULL},
     };
     return tests;

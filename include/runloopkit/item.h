@@ -236,7 +236,8 @@ typedef void (*rlk_source_fn)(rlk_item *source, void *context);
 typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *context);
 
 /**
- * Compares the contexts of two signalled sources: equal ones are one member of a mode.
+ * Compares the contexts of two signalled sources: equal ones are one member of a mode. Called for contexts of equal
+ * hash numbers only, so that the cost of a source does not grow with the number of others [RLK-C-18].
  *
  * @param a A context.
  * @param b The context of another source with the same function.
@@ -247,12 +248,12 @@ typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *conte
 typedef bool (*rlk_equal_fn)(const void *a, const void *b);
 
 /**
- * A number of a context; that of equal contexts is the same.
+ * A number of a context; that of equal contexts is the same. Called once: what it is made of must not change then.
  *
  * @param context The context that was given with the function.
  * @return The number.
  *
- * Thread: [any]: the one that adds, removes or looks for a source.
+ * Thread: [any]: the one that first adds, removes or looks for the source.
  */
 typedef uint64_t (*rlk_hash_fn)(const void *context);
 

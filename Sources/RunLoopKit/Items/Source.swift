@@ -16,7 +16,9 @@ extension RunLoop {
       /// Per loop and mode, on the thread that removed or invalidated it, or whose loop ends.
       public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
       /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. Nil: the object itself.
-      /// Compared with no lock held, when a source that has one is added, removed or looked for [RLK-ADD-12].
+      /// Compared with no lock held, when a source that has one is added, removed or looked for [RLK-ADD-12]. The loop
+      /// compares those of one hash value only, so that the cost does not grow with their number. It asks for that
+      /// value once, before it adds the source first [RLK-ADD-13].
       public var identity: (any Hashable & Sendable)?
       /// What the source is for, in place of the info pointer of the C model: kept until the source is destroyed, also
       /// when it is invalid before [RLK-LIFE-6]. Its words (`String(describing:)`) are in the source's description, and
@@ -90,6 +92,9 @@ extension RunLoop {
       return signalled.exchange(0, ordering: .sequentiallyConsistent) != 0
     }
 
+    /// By which equal sources are found. Asked for first with no lock held: it is user code then.
+    var identityHash: Int { heldHooks?.hash(order: order) ?? 0 }
+
     override func willLeave() { signalled.store(0, ordering: .sequentiallyConsistent) }
 
     override func isEqual(to other: Item) -> Bool {
@@ -121,6 +126,8 @@ extension RunLoop.Source {
     let identity: AnyHashable?
     let hasIdentity: Bool
     private let context: (any Sendable)?
+    /// 0: not known yet.
+    private let knownHash = Atomic<Int>(0)
 
     private init(_ hooks: Hooks) {
       schedule = hooks.schedule
@@ -128,6 +135,18 @@ extension RunLoop.Source {
       identity = hooks.identity.map { AnyHashable($0) }
       hasIdentity = hooks.identity != nil
       context = hooks.context
+    }
+
+    /// Of the identity and the order. The first answer counts: by that one the source is found again.
+    func hash(order: Int) -> Int {
+      let known = knownHash.load(ordering: .relaxed)
+      guard known == 0, let identity else { return known }
+      var hasher = Hasher()
+      hasher.combine(order)
+      _ = __RUNLOOPKIT_IS_HASHING_A_SOURCE__(identity, &hasher)
+      let hash = hasher.finalize() | 1
+      let (isFirst, original) = knownHash.compareExchange(expected: 0, desired: hash, ordering: .relaxed)
+      return isFirst ? hash : original
     }
 
     var contextWords: String? {

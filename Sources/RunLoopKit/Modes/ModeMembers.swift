@@ -61,7 +61,7 @@ extension ModePointer {
       let stamp = loop.nextStamp()
       // Proof: `Item.Kind`.
       let source = unsafeDowncast(item, to: RunLoop.Source.self)
-      if source.hasIdentity { loop.identityCame() }
+      if source.hasIdentity { loop.identityCame(source) }
       sources.insert(source, stamp: stamp)
       counts.addSource(1)
       return stamp
@@ -162,7 +162,10 @@ extension ModePointer {
       armTimers(on: loop)
     case .port: unregister(unsafeDowncast(item, to: RunLoop.Port.self))
     case .source:
-      if sources.remove(unsafeDowncast(item, to: RunLoop.Source.self)) { counts.addSource(-1) }
+      let source = unsafeDowncast(item, to: RunLoop.Source.self)
+      guard sources.remove(stamp: token) else { return }
+      counts.addSource(-1)
+      if source.hasIdentity { loop.identityLeft(source) }
       return
     case .observer: return observers.remove(unsafeDowncast(item, to: RunLoop.Observer.self))
     }

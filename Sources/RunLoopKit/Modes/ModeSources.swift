@@ -4,8 +4,6 @@ internal import Synchronization
 struct ModeSources: ~Copyable {
   private(set) var row: ContiguousArray<Entry> = []
   private let count = Atomic<Int>(0)
-  /// Sources whose equality is more than identity.
-  private var withIdentity = 0
 
   struct Entry {
     let source: RunLoop.Source
@@ -38,22 +36,20 @@ struct ModeSources: ~Copyable {
 
   var hasSignalled: Bool { row.contains { $0.source.isSignalled } }
 
-  func forEachWithIdentity(_ body: (RunLoop.Source) -> Void) {
-    guard withIdentity > 0 else { return }
-    for entry in row where entry.source.hasIdentity { body(entry.source) }
-  }
-
   mutating func insert(_ source: RunLoop.Source, stamp: UInt64) {
     row.append(Entry(source: source, stamp: stamp))
-    if source.hasIdentity { withIdentity += 1 }
     count.store(row.count, ordering: .releasing)
   }
 
-  /// False if it is none of them.
-  mutating func remove(_ source: RunLoop.Source) -> Bool {
-    guard let index = row.firstIndex(where: { $0.source === source }) else { return false }
-    row.remove(at: index)
-    if source.hasIdentity { withIdentity -= 1 }
+  /// The one that was inserted with the stamp; false if it is none of them.
+  mutating func remove(stamp: UInt64) -> Bool {
+    var (low, high) = (0, row.count)  // by growing stamps
+    while low < high {
+      let middle = (low + high) / 2
+      if row[middle].stamp < stamp { low = middle + 1 } else { high = middle }
+    }
+    guard low < row.count, row[low].stamp == stamp else { return false }
+    row.remove(at: low)
     count.store(row.count, ordering: .releasing)
     return true
   }

@@ -13,7 +13,7 @@ struct CommonItems: ~Copyable {
   /// False if it is recorded already.
   mutating func insert(_ item: RunLoop.Item, on loop: RunLoop) -> Bool {
     guard items[ObjectIdentifier(item)] == nil else { return false }
-    if item.hooks?.hasIdentity == true { loop.identityCame() }
+    if let source = item.withIdentity { loop.identityCame(source) }
     let stamp = loop.nextStamp()
     items[ObjectIdentifier(item)] = Entry(item: item, stamp: stamp)
     item.linkRecord(of: loop, stamp: stamp)
@@ -21,13 +21,17 @@ struct CommonItems: ~Copyable {
   }
 
   mutating func remove(_ item: RunLoop.Item, from loop: RunLoop) {
-    guard !items.isEmpty, forget(item) else { return }
+    guard !items.isEmpty, forget(item, of: loop) else { return }
     item.unlinkRecord(of: loop)
   }
 
   /// Its link is gone already. False if it is not recorded.
   @discardableResult
-  mutating func forget(_ item: RunLoop.Item) -> Bool { items.removeValue(forKey: ObjectIdentifier(item)) != nil }
+  mutating func forget(_ item: RunLoop.Item, of loop: RunLoop) -> Bool {
+    guard items.removeValue(forKey: ObjectIdentifier(item)) != nil else { return false }
+    if let source = item.withIdentity { loop.identityLeft(source) }
+    return true
+  }
 
   /// What counts as the item: itself, or an equal source.
   func item(equalTo item: RunLoop.Item, _ equals: EqualSources) -> RunLoop.Item? {

@@ -24,7 +24,7 @@ extension RunLoop {
       if let mode = link.mode {
         mode.unregister(item, token: link.token, on: self)
       } else {
-        state.commonItems.forget(item)
+        state.commonItems.forget(item, of: self)
       }
     }
     return state.names(of: links)

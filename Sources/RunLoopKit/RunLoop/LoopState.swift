@@ -9,18 +9,16 @@ struct LoopState: ~Copyable {
   var blocks = BlockQueue()
   var delayedPerforms = DelayedPerforms()
   var companions = LoopCompanions()
-  /// Grows whenever a source that may equal another one (rule 28) is added anywhere.
-  var identitiesVersion: UInt64 = 0
   /// Grows with every membership.
   var lastStamp: UInt64 = 0
   /// Inside a function of the main queue, which is not entered again.
   var isInMainQueue = false
   /// Of the main loop: see `RunLoop.servesMainQueue`.
   var servesMainQueue = true
-  /// A block was withdrawn that is not in the queue: a drain may have it. Here, where it takes no room.
-  var drainsHaveWithdrawnBlocks = false
   /// The last callout is over: a companion that joins from now on is not told of the end. Here, where it takes no room.
   private(set) var companionsAreTold = false
+  /// A block was withdrawn that is not in the queue: a drain may have it. Here, where it takes no room.
+  var drainsHaveWithdrawnBlocks = false
   var idleModes = IdleModes()
 
   var callouts = CalloutRecord.Guarded()

@@ -201,9 +201,7 @@ extension RunLoop.Item {
   }
 
   private final func enterCommonModes(of loop: RunLoop, _ equals: EqualSources) throws(RunLoopError) -> RunLoop.Change {
-    guard hooks?.hasIdentity != true || loop.state.commonItems.item(equalTo: self, equals) == nil else {
-      return .nothing
-    }
+    guard withIdentity == nil || loop.state.commonItems.item(equalTo: self, equals) == nil else { return .nothing }
     let isNew = loop.state.commonItems.insert(self, on: loop)
     var entered: [ModePointer] = []
     do throws(RunLoopError) {
@@ -238,7 +236,15 @@ extension RunLoop.Item {
 
 // MARK: Sources that count as one
 
-// Sources that count as one are compared before the lock is taken: their `==` is user code.
+// Sources that count as one are compared before the lock is taken: their `==` is user code, and so is their hash.
+
+extension RunLoop.Item {
+  /// Itself, if it is a source whose equality is more than identity.
+  @inline(__always)
+  final var withIdentity: RunLoop.Source? {
+    kind == .source && hooks?.hasIdentity == true ? unsafeDowncast(self, to: RunLoop.Source.self) : nil  // by its kind
+  }
+}
 
 extension RunLoop {
   /// Runs `body` under the lock, with what equals the item in this loop.
@@ -246,26 +252,24 @@ extension RunLoop {
   func lockedWithEquals<R, E: Error>(
     of item: Item, _ body: (EqualSources) throws(E) -> R
   ) throws(E) -> R {
-    if item.hooks?.hasIdentity == true { return try lockedWithComparedSources({ [item] }, body) }
+    if let source = item.withIdentity {
+      _ = source.identityHash
+      return try lockedWithComparedSources({ [source] }, body)
+    }
     lock.lock()
     defer { lock.unlock() }
     return try body(.none)
   }
 
-  /// The same for several items, which `items` collects under the lock. What is compared is let go of without it.
+  /// The same for several items, which `items` collects under the lock: their hashes are known. What is compared is let
+  /// go of without it.
   @inline(never)
   func lockedWithComparedSources<R, E: Error>(
     _ items: () -> [Item], _ body: (EqualSources) throws(E) -> R
   ) throws(E) -> R {
     while true {
-      let (version, wanted, others) = lock.withLock {
-        (state.identitiesVersion, items(), state.sourcesWithIdentity)
-      }
-      var classes: [ObjectIdentifier: [Source]] = [:]
-      for item in wanted where item.hooks?.hasIdentity == true {
-        classes[ObjectIdentifier(item)] = others.filter { $0 !== item && $0 == item }
-      }
-      let equals = EqualSources(classes)
+      let (version, comparisons) = lock.withLock { (state.identitiesVersion, state.comparisons(of: items())) }
+      let equals = EqualSources(comparisons)
       lock.lock()
       guard state.identitiesVersion == version else {
         lock.unlock()
@@ -273,7 +277,7 @@ extension RunLoop {
       }
       defer {
         lock.unlock()
-        withExtendedLifetime((wanted, others)) {}
+        withExtendedLifetime(comparisons) {}
       }
       return try body(equals)
     }
@@ -281,14 +285,9 @@ extension RunLoop {
 }
 
 extension LoopState {
-  /// In any mode or in the record, each once.
-  fileprivate var sourcesWithIdentity: [RunLoop.Source] {
-    var found: [ObjectIdentifier: RunLoop.Source] = [:]
-    for mode in modes { mode.sources.forEachWithIdentity { found[ObjectIdentifier($0)] = $0 } }
-    for item in commonItems.all where item.kind == .source {
-      let source = unsafeDowncast(item, to: RunLoop.Source.self)  // by its kind
-      if source.hasIdentity { found[ObjectIdentifier(source)] = source }
-    }
-    return Array(found.values)
+  fileprivate var identitiesVersion: UInt64 { extras?.identities.version ?? 0 }
+
+  fileprivate func comparisons(of items: [RunLoop.Item]) -> [EqualSources.Comparison] {
+    items.compactMap { item in item.withIdentity.map { ($0, extras?.identities.likely($0) ?? []) } }
   }
 }

@@ -1,0 +1,107 @@
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Sources whose equality is more than identity are found by their hash.
+final class IdentityTests: XCTestCase {
+  private final class Counts: @unchecked Sendable {
+    let (compared, hashed) = (Box(0), Box(0))
+
+    /// Comparisons and hashes since the last time.
+    var taken: [Int] {
+      [compared, hashed].map { box in
+        box.update { count in
+          defer { count = 0 }
+          return count
+        }
+      }
+    }
+  }
+
+  private struct Name: Hashable, Sendable {
+    let number: Int
+    let counts: Counts
+    let hash: Int
+
+    static func == (a: Name, b: Name) -> Bool {
+      a.counts.compared.update { $0 += 1 }
+      return a.number == b.number
+    }
+    func hash(into hasher: inout Hasher) {
+      counts.hashed.update { $0 += 1 }
+      hasher.combine(hash)
+    }
+  }
+
+  private func source(_ number: Int, _ counts: Counts, hash: Int? = nil, order: Int = 0) -> RunLoop.Source {
+    var hooks = RunLoop.Source.Hooks()
+    hooks.identity = Name(number: number, counts: counts, hash: hash ?? number)
+    return RunLoop.Source(order: order, hooks: hooks) { _ in }
+  }
+
+  func test_RLK_ADD_13_oneMoreCostsTheSameAmongManyOthers() {
+    for count in [10, 4000] {
+      onThread {
+        let (loop, counts) = (RunLoop.current, Counts())
+        let sources = (0..<count).map { self.source($0, counts) }
+        XCTAssertEqual(counts.taken, [0, 0])
+        for source in sources { XCTAssertTrue(try loop.add(source)) }
+        XCTAssertEqual(counts.taken, [0, count])
+        // Asked for once: by that one it is found again.
+        for source in sources { XCTAssertTrue(loop.contains(source)) }
+        for source in sources { XCTAssertTrue(try loop.add(source, to: .common)) }
+        loop.addCommonMode("other")
+        for source in sources { XCTAssertTrue(loop.remove(source, from: .common)) }
+        XCTAssertEqual(counts.taken, [0, 0])
+        XCTAssertTrue(loop.isEmpty(in: .default) && loop.isEmpty(in: "other"))
+        for source in sources.dropFirst() { XCTAssertTrue(try loop.add(source)) }
+        XCTAssertFalse(loop.contains(self.source(0, counts)))
+        XCTAssertTrue(loop.contains(self.source(1, counts)))
+        XCTAssertEqual(counts.taken, [1, 2])
+        sources[1].invalidate()
+        XCTAssertFalse(loop.contains(self.source(1, counts)))
+        XCTAssertEqual(counts.taken, [0, 1])
+      }
+    }
+  }
+
+  func test_RLK_ADD_13_collidingHashesAreCompared() {
+    onThread {
+      let (loop, counts) = (RunLoop.current, Counts())
+      let sources = (0..<5).map { self.source($0, counts, hash: 7) }
+      for source in sources { XCTAssertTrue(try loop.add(source)) }
+      XCTAssertEqual(counts.taken, [10, 5])
+      XCTAssertFalse(try loop.add(self.source(3, counts, hash: 7)))
+      XCTAssertFalse(try loop.add(self.source(3, counts, hash: 7), to: .default))
+      XCTAssertTrue(try loop.add(self.source(3, counts, hash: 7, order: 1)))
+      XCTAssertTrue(loop.remove(self.source(3, counts, hash: 7)))
+      XCTAssertFalse(loop.contains(sources[3]))
+      XCTAssertTrue(try loop.add(sources[3]))
+    }
+  }
+
+  /// A source is found in the record, and in modes that an equal one is not in.
+  func test_RLK_ADD_13_eachPlaceCounts() {
+    onThread {
+      let (loop, counts) = (RunLoop.current, Counts())
+      let (first, second) = (self.source(1, counts), self.source(1, counts))
+      XCTAssertTrue(try loop.add(first, to: "a"))
+      XCTAssertTrue(try loop.add(second, to: "b"))
+      XCTAssertTrue(try loop.add(first, to: .common))
+      XCTAssertFalse(try loop.add(second, to: .common))
+      XCTAssertTrue(loop.remove(first, from: "a"))
+      XCTAssertTrue(loop.contains(second))
+      XCTAssertTrue(loop.contains(second, in: .common))
+      XCTAssertTrue(loop.remove(first))
+      XCTAssertTrue(loop.contains(second, in: .common))
+      XCTAssertFalse(loop.contains(second))
+      first.invalidate()
+      XCTAssertFalse(loop.contains(second, in: .common))
+      XCTAssertTrue(loop.contains(self.source(1, counts), in: "b"))
+      XCTAssertTrue(try loop.add(second, to: .common))
+      second.invalidate()
+      XCTAssertFalse(loop.contains(self.source(1, counts), in: "b"))
+    }
+  }
+}
