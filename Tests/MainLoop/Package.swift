@@ -11,7 +11,7 @@ import PackageDescription
   let mainExecutors: [Target] = []
 #endif
 
-/// One program in three: what it is linked with must not decide whether its main loop ends. And one whose main thread ends. Run by scripts/main-loop.
+/// One program in three: what it is linked with must not decide whether its main loop ends. And those whose main thread ends. Run by scripts/main-loop.
 let package = Package(
   name: "MainLoop",
   dependencies: [.package(name: "RunLoopKit", path: "../..")],
@@ -22,6 +22,8 @@ let package = Package(
     .executableTarget(name: "task", dependencies: ["Story"]),
     .executableTarget(name: "async", dependencies: ["RunLoopKit"]),
     .executableTarget(name: "ended", dependencies: ["RunLoopKit"]),
+    .executableTarget(name: "kept", dependencies: ["RunLoopKit"]),
+    .executableTarget(name: "dispatched", dependencies: ["RunLoopKit"]),
   ] + mainExecutors,
   swiftLanguageModes: [.v6]
 )

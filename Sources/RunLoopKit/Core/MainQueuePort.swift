@@ -23,7 +23,7 @@ enum MainQueuePort {
 }
 
 enum MainThread {
-  /// What was added to its loop is never called: not in silence.
+  /// What waits in its loop is never called: not in silence.
   static func tellOfEnd(members: Int, blocks: Int) {
     guard members + blocks > 0 else { return }
     func text(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
@@ -31,7 +31,8 @@ enum MainThread {
       """
       RunLoopKit: the main thread has ended with \(text(members, "member")) and \(text(blocks, "block")) in its run loop, \
       which nothing will ever call. An async main ends the main thread when it first suspends: make main synchronous and \
-      call RunLoop.main.run { await ... } there, or use the loop of a RunLoop.Thread.
+      call RunLoop.main.run { await ... } there. dispatchMain() ends it at once: call RunLoop.main.run(), which serves the \
+      main queue too. Or use the loop of a RunLoop.Thread.
 
       """)
   }

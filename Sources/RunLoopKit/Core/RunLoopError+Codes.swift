@@ -54,8 +54,8 @@ extension RunLoopError {
   static var mainLoopEnded: RunLoopError {
     RunLoopError(
       .runLoop, code: 2,
-      "the main thread has ended: an async main ends it at its first suspension; make main synchronous, and call "
-        + "RunLoop.main.run { await ... } there")
+      "the main thread has ended: an async main ends it at its first suspension, dispatchMain() at once; make main "
+        + "synchronous, and call RunLoop.main.run { await ... } there")
   }
 
   /// For calls by the thread's owner after `stop(_:)`: they are refused, though the loop still accepts blocks.

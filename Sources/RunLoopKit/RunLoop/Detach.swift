@@ -63,7 +63,7 @@ extension RunLoop {
     state.closeDescriptors()
     lock.unlock()
     if isMain {
-      let members = Set(left.filter { !$0.item.isHidden }.map { ObjectIdentifier($0.item) })
+      let members = Set(left.filter { $0.item.awaitsCall }.map { ObjectIdentifier($0.item) })
       MainThread.tellOfEnd(members: members.count, blocks: blockCount)
     }
     let held = owner.hosted.takeEvents()
@@ -88,5 +88,18 @@ extension RunLoop {
       source.invalidate()
     }
     withExtendedLifetime(drained) {}
+  }
+}
+
+extension RunLoop.Item {
+  /// It was added by the program, and waits for more than to be signalled, armed or notified: libraries keep sources of
+  /// that kind in the loop of a thread that never runs it, and miss nothing.
+  fileprivate var awaitsCall: Bool {
+    switch kind {
+    case .connection, .observer: false
+    case .source: !isHidden && unsafeDowncast(self, to: RunLoop.Source.self).isSignalled  // by its kind
+    case .timer: !isHidden && unsafeDowncast(self, to: RunLoop.Timer.self).fireDate != .distantFuture  // by its kind
+    case .port, .portSource, .descriptorSource, .eventSource: !isHidden
+    }
   }
 }

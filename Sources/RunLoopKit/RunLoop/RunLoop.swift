@@ -71,9 +71,10 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   /// The main thread's loop, on every thread [RLK-FORK-3].
   ///
-  /// An async `main` ends the main thread when it first suspends, and the loop with it: the loop reports on standard
-  /// error what is in it then, and `add` throws `.loopEnded`. A loop that the main thread has never asked for does not
-  /// notice that end.
+  /// An async `main` ends the main thread when it first suspends, `dispatchMain()` at once, and the loop ends with it:
+  /// the loop reports on standard error how many blocks and members wait in it then, and `add` throws `.loopEnded`. A
+  /// source that is not signalled, a timer without a date and an observer wait for nothing. A loop that the main thread
+  /// has never asked for does not notice that end.
   /// - SeeAlso: `CFRunLoopGetMain`.
   public static var main: RunLoop { Registry.mainLoop }
 

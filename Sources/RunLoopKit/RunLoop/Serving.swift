@@ -156,6 +156,7 @@ extension RunLoop.RateLimiter {
       [weak loop, weak item] _ in
       if let loop, let item { item.limiter?.restIsOver(item, in: loop) }
     }
+    timer.isHidden = true
     timer.keepsRunning = item.keepsRunning
     beginRest(in: loop.serial, timer)?.invalidate()
     let isResting = loop.lock.withLock { beginRest(item, timer, in: loop) }

@@ -5,7 +5,9 @@ import RunLoopKit
   static func main() async throws {
     let loop = RunLoop.main
     try loop.add(RunLoop.Timer(fireDate: .now) { _ in print("it was called") })
-    try loop.add(RunLoop.Source { _ in })
+    let source = RunLoop.Source { _ in }
+    try loop.add(source)
+    source.signal()
     try loop.perform(in: .default) {
       print("it has run")
     } onDrop: {
