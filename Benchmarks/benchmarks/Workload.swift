@@ -55,7 +55,7 @@ struct Workload: Sendable {
     case "wake_rtt", "post", "actor_hop", "actor_jobs", "task_sleep", "task_stream", "port_rtt", "port_xrtt",
       "port_big", "echo", "timer_firewin":
       true
-    case "self_post", "self_post2", "timer_late":
+    case "self_post", "self_post_other", "self_post2", "timer_late":
       // Where other work takes the processor, the clock that these read goes on.
       count == .instructions
     default: false

@@ -23,6 +23,9 @@ extension Workload {
     Workload("post", "2", "two threads post to a running loop", count: 200_000, size: 2),
     Workload("self_post", "", "a callback queues the next one on its own loop", count: 200_000),
     Workload("self_post", "timer", "the same with a timer 1,000 s ahead", count: 200_000, pending: 1),
+    Workload(
+      "self_post_other", "10000", "the same while 10000 wait for another mode", count: 200_000, size: 10000,
+      isLong: true),
     Workload("self_post2", "", "two callbacks, each of which queues the other", count: 200_000, isLong: true),
     Workload(
       "port_rtt", "same", "a message of 64 bytes to a loop on another thread and one back, one CPU", .latency,
@@ -106,6 +109,12 @@ extension Workload {
     Workload("iter", "0 timer", "the same with a timer 1,000 s ahead", count: 50000, pending: 1),
     Workload("iter", "1", "the same with an observer", count: 50000, size: 1, isLong: true),
     Workload("iter", "10", "the same with 10 observers", count: 50000, size: 10),
+    Workload(
+      "source_addrm", "10", "10 sources with an equality: add and remove one more", count: 20000, size: 10, isLong: true
+    ),
+    Workload(
+      "source_addrm", "4000", "4000 sources with an equality: add and remove one more", count: 20000, size: 4000,
+      isLong: true),
     Workload("mode_switch", "", "an event in a mode of 1000 counters, one in a mode of 4", count: 10000, size: 1000),
   ]
 

@@ -11,13 +11,14 @@ enum Overlay {
 
   static let workloads: [String: Body] = [
     "wake_rtt": wakeRoundTrip, "post": post, "post_queued": postQueued, "self_post": selfPost, "self_post2": selfPost2,
+    "self_post_other": selfPostBesideOthers,
     "main_queue": mainQueue,
     "port_rtt": portRoundTrip,
     "timer_ic": timerInsertCancel, "timer_rearm": timerRearm, "timer_fire": timerFire,
     "timer_firewin": timerFireWindow, "timer_late": timerLate, "timer_drift": timerDrift,
     "fd_dispatch": descriptorDispatch, "echo": echo, "fd_addrm": descriptorAddRemove,
     "startup": startup, "iter": iterate, "mode_switch": modeSwitch,
-    "mode_event": modeEvent, "mode_addrm": modeAddRemove,
+    "mode_event": modeEvent, "mode_addrm": modeAddRemove, "source_addrm": sourceAddRemove,
     "port_xrtt": portXRoundTrip, "port_big": portBig,
     "actor_hop": actorHop, "actor_jobs": actorJobs, "task_sleep": taskSleep, "task_stream": taskStream,
     "mem_loop": memoryOfLoops, "mem_timer": memoryOfTimers, "mem_fd": memoryOfDescriptors,

@@ -71,6 +71,27 @@ extension Overlay {
     result.operations = UInt64(args.count)
   }
 
+  /// `size` sources that are equal by a number, which differs: one more comes and goes.
+  static let sourceAddRemove: Body = { args, result in
+    let loop = RunLoop.current
+    func source(_ number: Int64) -> RunLoop.Source {
+      var hooks = RunLoop.Source.Hooks()
+      hooks.identity = number
+      return RunLoop.Source(hooks: hooks) { _ in }
+    }
+    for number in 0..<args.size { try loop.add(source(number)) }
+    let oneMore = source(args.size)
+
+    bench_begin(&result)
+    for _ in 0..<args.count {
+      try loop.add(oneMore)
+      loop.remove(oneMore)
+    }
+    bench_end(&result)
+
+    result.operations = UInt64(args.count)
+  }
+
   static let modeEvent: Body = { args, result in
     let loop = RunLoop.current
     let (source, fd) = try counterSource()

@@ -149,6 +149,15 @@ extension Overlay {
     result.operations = UInt64(args.count)
   }
 
+  /// The same while `size` blocks wait for another mode.
+  static let selfPostBesideOthers: Body = { args, result in
+    let loop = RunLoop.current
+    for _ in 0..<args.size { try loop.enqueue(in: "benchmarks.other") {} }
+    try loop.enqueue {}
+    try loop.run(for: .zero)
+    try selfPost(args, &result)
+  }
+
   static let selfPost2: Body = { args, result in
     let loop = RunLoop.current
     try hold(loop)
