@@ -7,7 +7,7 @@ internal import Synchronization
 /// A warning, not an error: the thread may be a library's, may be about to end, and the program may know better.
 /// Threads of libdispatch block all but faults, SIGPIPE and SIGPROF.
 enum SignalMasks {
-  /// Signals that this process has reported on standard error.
+  /// Signals that this process has reported.
   private static let told = Atomic<UInt64>(0)
   private static let teller = Atomic<UInt32>(Kernel.forkGeneration)
 
@@ -23,10 +23,10 @@ enum SignalMasks {
     guard new != 0 else { return }
     let found = SignalSet(bits: new).signals
     let names = found.map(\.description).joined(separator: ", ")
-    StandardError.write(
-      "RunLoopKit: thread \(thread.thread_id) (\(name(of: thread))) does not block \(names): it may take what a source is "
+    Diagnosis.warn(
+      "thread \(thread.thread_id) (\(name(of: thread))) does not block \(names): it may take what a source is "
         + "waiting for, and do what the signal does without one, which may end the process. Call RunLoop.Signal.block for "
-        + "\(found.count == 1 ? "it" : "them") in main, before any thread is made. This is said once.\n")
+        + "\(found.count == 1 ? "it" : "them") in main, before any thread is made. This is said once.")
   }
 
   private static func name(of thread: rlc_thread_mask) -> String {

@@ -17,10 +17,10 @@ extension RunLoop {
   /// **The mask.** A source receives a signal only if every thread blocks it: the kernel delivers it to a thread that
   /// does not, by handler or default action. So block signals in `main` before the first thread is created
   /// (`RunLoop.Signal.block`); threads inherit the mask. When a source is first added to a mode, the loop looks at the
-  /// threads of the process, and reports on standard error one that does not block the source's signals, once for each
-  /// signal [RLK-SIGNAL-19]. A source blocks its signals in the thread that creates it, and in no other. When the last
-  /// source for a signal is invalidated or destroyed in a thread in which a source has blocked the signal, the signal
-  /// is unblocked there, and discarded if it is pending, because it was meant for a source [RLK-SIGNAL-7,
+  /// threads of the process, and reports (`RunLoop.diagnostics`) one that does not block the source's signals, once for
+  /// each signal [RLK-SIGNAL-19]. A source blocks its signals in the thread that creates it, and in no other. When the
+  /// last source for a signal is invalidated or destroyed in a thread in which a source has blocked the signal, the
+  /// signal is unblocked there, and discarded if it is pending, because it was meant for a source [RLK-SIGNAL-7,
   /// RLK-SIGNAL-11]. Sources never change the masks of other threads, and leave blocked what was blocked before
   /// [RLK-SIGNAL-8]. They never change handlers and dispositions.
   ///
@@ -47,7 +47,7 @@ extension RunLoop {
     public var signals: Set<Signal> { Set(receiver.signals.signals) }
 
     /// How many real-time signals the source has lost: 65,536 were waiting for it, and another source for the same
-    /// signal was called. The first loss is reported on standard error. - Thread: Any.
+    /// signal was called. The first loss is reported (`RunLoop.diagnostics`). - Thread: Any.
     public var lostSignals: Int { receiver.lost }
 
     /// - Parameters:
@@ -124,9 +124,9 @@ extension RunLoop {
 
     /// Once for each source.
     func tellLoss(of signal: Signal) {
-      StandardError.write(
-        "RunLoopKit: a signal source\(labelText) loses signals (the first is \(signal)): others for the same signal are "
-          + "called, and 65,536 wait for this one. See SignalSource.lostSignals. This is said once.\n")
+      Diagnosis.warn(
+        "a signal source\(labelText) loses signals (the first is \(signal)): others for the same signal are "
+          + "called, and 65,536 wait for this one. See SignalSource.lostSignals. This is said once.")
     }
 
     package var summary: String {

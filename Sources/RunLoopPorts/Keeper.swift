@@ -69,8 +69,8 @@ final class Keeper: @unchecked Sendable {
     (try? wanted().loop.perform(block: block)) != nil
   }
 
-  /// Reports on standard error, because no call is there that could throw.
+  /// No call is there that could throw.
   private static func tellRefusal(_ follower: RunLoop.PortFollower, _ why: String) {
-    StandardError.write("RunLoopKit: the end of \(follower) will go unnoticed until a loop serves it: \(why)\n")
+    Diagnosis.warnLocked("the end of \(follower) will go unnoticed until a loop serves it: \(why)")
   }
 }

@@ -86,8 +86,7 @@ final class EndedLoops: ProcessWideObject {
       return !hasToldOfWaiting
     }
     guard isFirst else { return }
-    StandardError.write(
-      "RunLoopKit: jobs of a run loop that has ended wait until a thread can be started for them\n")
+    Diagnosis.warn("jobs of a run loop that has ended wait until a thread can be started for them")
   }
 
   /// False if it serves already; nil if it is not the thread any more.

@@ -2,49 +2,163 @@ internal import RunLoopLibc
 internal import Synchronization
 
 extension RunLoop {
-  /// Whether RunLoopKit reports on standard error what a call has ignored or changed without an error: an item that was
-  /// not added, a run of a mode that does not exist, a value that counts as another one [RLK-DIAG-2, RLK-DIAG-3]. Each
-  /// cause once, in a line of its own.
+  /// What RunLoopKit says where no call could throw it, and who is told.
+  public struct Diagnostics: Sendable {
+    /// What a text is about.
+    public enum Level: Sendable {
+      /// A call has ignored something, or has taken a value for another one, without an error: an item that was not
+      /// added, a run of a mode that does not exist [RLK-DIAG-2, RLK-DIAG-3]. Each is said once. For development and
+      /// tests: it is no mistake everywhere.
+      case hint
+      /// Something that was asked for will not happen, or other code has closed what is the library's.
+      case warning
+    }
+
+    /// What is said: that level and those above it. Nil: nothing. - Thread: Any.
+    public var level: Level?
+
+    /// Is given each text, which is one line without its end. Nil: standard error gets it, with "RunLoopKit: " in front
+    /// of it.
+    ///
+    /// - Thread: Any: the one whose call is reported, or one that only tells it. - Re-entry: It may call everything; no
+    ///   lock is held [RLK-DIAG-7].
+    public var handler: (@Sendable (Level, String) -> Void)?
+
+    /// Warnings, on standard error. - Thread: Any. `handler`: any, as the property.
+    public init(level: Level? = .warning, handler: (@Sendable (Level, String) -> Void)? = nil) {
+      self.level = level
+      self.handler = handler
+    }
+  }
+
+  /// What RunLoopKit says, and who is told [RLK-DIAG-7].
   ///
-  /// False at first, unless the environment has `RUNLOOPKIT_DIAGNOSTICS` with anything but nothing or `0`. For
-  /// development and tests: what is said is no mistake everywhere.
+  /// At first warnings, on standard error; hints as well if the environment has `RUNLOOPKIT_DIAGNOSTICS` with anything
+  /// but nothing or `0`. One line is written to standard error whoever is told: that a wake could not be written, which
+  /// a signal handler may have asked for.
   /// - Thread: Any.
-  /// - Blocks: As write(2) to standard error, in the call that is reported.
-  /// - Complexity: Off, a call pays nothing where all is well, and a load where something would be said [RLK-DIAG-1].
-  public static var printsDiagnostics: Bool {
-    get { Diagnostics.isOn }
-    set { Diagnostics.setOn(newValue) }
+  /// - Blocks: A text, as its handler, or as write(2) to standard error, in the call that is reported.
+  /// - Complexity: A call pays nothing where all is well, and a load where a hint would be said [RLK-DIAG-1].
+  public static var diagnostics: Diagnostics {
+    get { Diagnosis.settings.value }
+    set { Diagnosis.settings.value = newValue }
   }
 }
 
-/// Says each thing once.
-enum Diagnostics {
-  private static let on: Atomic<Bool> = {
-    let wanted = getenv("RUNLOOPKIT_DIAGNOSTICS").map { String(cString: $0) } ?? ""
-    return Atomic(!wanted.isEmpty && wanted != "0")
-  }()
-  private static let said = Said()
+/// What is said, from all floors.
+package enum Diagnosis {
+  fileprivate static let settings = Settings()
 
-  static var isOn: Bool { on.load(ordering: .relaxed) }
+  static var tellsHints: Bool { settings.tells(.hint) }
 
-  static func setOn(_ isOn: Bool) { on.store(isOn, ordering: .relaxed) }
-
-  /// With no lock held.
+  /// Each text once. With no lock held.
   @inline(never)
-  static func say(_ text: @autoclosure () -> String) {
-    guard isOn else { return }
+  static func hint(_ text: @autoclosure () -> String) {
+    guard tellsHints else { return }
     let text = text()
-    if said.isNew(text) { StandardError.write("RunLoopKit: \(text)\n") }
+    if settings.isNew(text) { tell(.hint, text) }
   }
 
-  private final class Said: @unchecked Sendable {
-    /// Of different texts: a program that makes up names does not fill the memory.
-    private static let most = 1000
-    private let lock = Lock()
-    private var texts: Set<String> = []
+  /// With no lock held.
+  package static func warn(_ text: String) { tell(.warning, text) }
 
-    func isNew(_ text: String) -> Bool {
-      lock.withLock { texts.count < Self.most && texts.insert(text).inserted }
+  /// Where a lock is held, or may be: a handler is called by a thread of its own.
+  package static func warnLocked(_ text: String) {
+    guard settings.tells(.warning), settings.hasHandler else { return tell(.warning, text) }
+    guard settings.append(text) else { return }  // the thread that tells comes to it
+    if !startTelling() { while let text = settings.takeUntold() { StandardError.write(line(text)) } }
+  }
+
+  private static func tell(_ level: RunLoop.Diagnostics.Level, _ text: String) {
+    guard settings.tells(level) else { return }
+    guard let handler = settings.value.handler else { return StandardError.write(line(text)) }
+    handler(level, text)
+  }
+
+  private static func line(_ text: String) -> String { "RunLoopKit: \(text)\n" }
+
+  /// False if there is no room for a thread.
+  private static func startTelling() -> Bool {
+    var (attributes, thread, all, before) = (pthread_attr_t(), pthread_t(), sigset_t(), sigset_t())
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    sigfillset(&all)
+    pthread_sigmask(SIG_BLOCK, &all, &before)  // the new thread inherits the mask
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    return pthread_create(&thread, &attributes, tellUntold, nil) == 0
+  }
+}
+
+/// The main function of the thread that tells what was found under a lock.
+private func tellUntold(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  while let text = Diagnosis.settings.takeUntold() { Diagnosis.warn(text) }
+  return nil
+}
+
+/// What is set, and what was said.
+private final class Settings: @unchecked Sendable {
+  private typealias Level = RunLoop.Diagnostics.Level
+
+  /// Of different hints: a program that makes up names does not fill the memory.
+  private static let most = 1000
+  private static let silence: Int32 = 2
+
+  private let least: Atomic<Int32>
+  private let lock = Lock()
+  private var handler: (@Sendable (RunLoop.Diagnostics.Level, String) -> Void)?
+  private var hints: Set<String> = []
+  private var untold: [String] = []
+  /// The process in which a thread tells them; 0: none does.
+  private var teller: UInt32 = 0
+
+  init() {
+    let wanted = getenv("RUNLOOPKIT_DIAGNOSTICS").map { String(cString: $0) } ?? ""
+    let level: Level = wanted.isEmpty || wanted == "0" ? .warning : .hint
+    least = Atomic(Self.rank(of: level))
+  }
+
+  var value: RunLoop.Diagnostics {
+    get {
+      lock.withLock {
+        let level = [Level.hint, .warning].first { tells($0) }
+        return RunLoop.Diagnostics(level: level, handler: handler)
+      }
+    }
+    set {
+      var handler = newValue.handler
+      lock.withLock {
+        least.store(newValue.level.map(Self.rank) ?? Self.silence, ordering: .relaxed)
+        swap(&self.handler, &handler)
+      }
+      withExtendedLifetime(handler) {}  // what the one before held is released without the lock
+    }
+  }
+
+  private static func rank(of level: Level) -> Int32 { level == .warning ? 1 : 0 }
+
+  func tells(_ level: RunLoop.Diagnostics.Level) -> Bool { Self.rank(of: level) >= least.load(ordering: .relaxed) }
+
+  var hasHandler: Bool { lock.withLock { handler != nil } }
+
+  func isNew(_ hint: String) -> Bool {
+    lock.withLock { hints.count < Self.most && hints.insert(hint).inserted }
+  }
+
+  /// True if nobody tells them yet: the caller sees to it.
+  func append(_ text: String) -> Bool {
+    lock.withLock {
+      untold.append(text)
+      defer { teller = Kernel.forkGeneration }
+      return teller != Kernel.forkGeneration
+    }
+  }
+
+  /// Nil: there is none, and the caller tells no more.
+  func takeUntold() -> String? {
+    lock.withLock {
+      if untold.isEmpty { teller = 0 }
+      return untold.isEmpty ? nil : untold.removeFirst()
     }
   }
 }

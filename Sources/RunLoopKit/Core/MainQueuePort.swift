@@ -27,13 +27,12 @@ enum MainThread {
   static func tellOfEnd(members: Int, blocks: Int) {
     guard members + blocks > 0 else { return }
     func text(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
-    StandardError.write(
+    Diagnosis.warn(
       """
-      RunLoopKit: the main thread has ended with \(text(members, "member")) and \(text(blocks, "block")) in its run loop, \
+      the main thread has ended with \(text(members, "member")) and \(text(blocks, "block")) in its run loop, \
       which nothing will ever call. An async main ends the main thread when it first suspends: make main synchronous and \
       call RunLoop.main.run { await ... } there. dispatchMain() ends it at once: call RunLoop.main.run(), which serves the \
       main queue too. Or use the loop of a RunLoop.Thread.
-
       """)
   }
 

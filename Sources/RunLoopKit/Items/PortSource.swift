@@ -50,7 +50,7 @@ extension RunLoop {
   /// The loop takes eight bytes before it calls: one callout per message [RLK-PORT-1]. Wakes its loop by itself.
   /// Served in the order of readiness, whatever `order` says [RLK-PORT-3]. A message of fewer bytes is read as a
   /// whole and called for once. After an end of file, or a read that fails, the loop calls the source once; the next
-  /// writer of a FIFO calls it again [RLK-PORT-5]. The loop reports a failed read on standard error, and also, if it
+  /// writer of a FIFO calls it again [RLK-PORT-5]. The loop reports a failed read (`diagnostics`), and also, if it
   /// notices, a descriptor that was closed while the source was a member [RLK-FD-36]. The descriptor should not
   /// block: if loops share the source, a read could wait for a count that another loop has read. If another thread
   /// removes the source between the read and the callout, that message is lost. With two sources on one descriptor in
@@ -105,7 +105,7 @@ extension RunLoop {
     @inline(never)
     private func tellFailedRead() {
       let why = "its descriptor \(descriptor) cannot be read"
-      StandardError.write("RunLoopKit: a port source\(labelText) is not called until it is added again: \(why)\n")
+      Diagnosis.warn("a port source\(labelText) is not called until it is added again: \(why)")
     }
 
     override func releaseBody() {

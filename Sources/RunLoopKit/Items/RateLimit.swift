@@ -25,8 +25,8 @@ extension RunLoop {
     ///   - period: Zero or less limits nothing.
     ///   - onResume: Called on the loop's thread each time a pause ends.
     public init(count: Int, per period: Duration, onResume: (@Sendable (Item) -> Void)? = nil) {
-      if count < 1 { Diagnostics.say("RateLimit: the count \(count) counts as 1") }
-      if period <= .zero { Diagnostics.say("RateLimit: the period \(period) limits nothing") }
+      if count < 1 { Diagnosis.hint("RateLimit: the count \(count) counts as 1") }
+      if period <= .zero { Diagnosis.hint("RateLimit: the period \(period) limits nothing") }
       self.count = max(count, 1)
       self.period = period
       self.onResume = onResume

@@ -135,8 +135,8 @@ extension RunLoop {
 
     @inline(never)
     private static func explainNegative(_ interval: Duration, _ tolerance: Duration?) {
-      if interval < .zero { Diagnostics.say("Timer: the interval \(interval) counts as zero: the timer fires once") }
-      if let tolerance, tolerance < .zero { Diagnostics.say("Timer: the tolerance \(tolerance) counts as zero") }
+      if interval < .zero { Diagnosis.hint("Timer: the interval \(interval) counts as zero: the timer fires once") }
+      if let tolerance, tolerance < .zero { Diagnosis.hint("Timer: the tolerance \(tolerance) counts as zero") }
     }
 
     override func releaseBody() {
@@ -203,7 +203,7 @@ extension RunLoop {
       get { Duration(nanoseconds: withSchedule { $0.tolerance }) }
       set {
         guard isValid else { return }
-        if newValue < .zero { Diagnostics.say("Timer: the tolerance \(newValue) counts as zero") }
+        if newValue < .zero { Diagnosis.hint("Timer: the tolerance \(newValue) counts as zero") }
         change(.tolerance(newValue.nanosecondsRoundedUp))
       }
     }

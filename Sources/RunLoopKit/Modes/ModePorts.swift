@@ -192,7 +192,7 @@ extension ModePointer {
   }
 
   /// The item's descriptor was closed while it was a member: a descriptor source receives an error alone; for the
-  /// others, whose handlers would take that for an event, the loop reports it on standard error. Under the lock.
+  /// others, whose handlers would take that for an event, the loop reports it. Under the lock.
   @inline(never)
   private func takeLost(_ item: RunLoop.Item) -> PassEvent? {
     if item.kind == .descriptorSource { return .port(.passRetained(item), ready: PortRegistration.failed) }
@@ -200,7 +200,7 @@ extension ModePointer {
     let number = unsafeDowncast(item, to: RunLoop.DescriptorItem.self).descriptor
     let name = item.kind == .portSource ? "a port source" : "an event source"
     let why = "its descriptor \(number) was closed while it was a member"
-    StandardError.write("RunLoopKit: \(name)\(item.labelText) gets no more events: \(why)\n")
+    Diagnosis.warnLocked("\(name)\(item.labelText) gets no more events: \(why)")
     return nil
   }
 
@@ -214,7 +214,7 @@ extension ModePointer {
     case .wakeup: loop.demandWakeupRenewal()
     case .mainQueue:
       loop.mainQueueIsLost()
-      StandardError.write("RunLoopKit: the main queue does not wake the loop any more: its eventfd was closed\n")
+      Diagnosis.warnLocked("the main queue does not wake the loop any more: its eventfd was closed")
     }
   }
 }

@@ -14,7 +14,7 @@ extension RunLoop {
       self.frames = max(1, min(frames, 1_000_000_000))
       self.duration = max(.nanoseconds(self.frames), min(duration, .seconds(10_000_000)))
       if self.frames != frames || self.duration != duration {
-        Diagnostics.say("FrameRate: \(frames) frames per \(duration) count as \(self)")
+        Diagnosis.hint("FrameRate: \(frames) frames per \(duration) count as \(self)")
       }
     }
 

@@ -55,7 +55,7 @@ extension RunLoop {
       queueLimit: Int, name: String? = nil, terms: (any NamedPortTerms)? = nil, onlyHost: RunLoop?,
       unchecked body: @escaping (Port, Message) -> Void
     ) {
-      if queueLimit < 1 { Diagnostics.say("Port: the queue limit \(queueLimit) counts as 1") }
+      if queueLimit < 1 { Diagnosis.hint("Port: the queue limit \(queueLimit) counts as 1") }
       mailbox = Mailbox(limit: queueLimit)
       self.name = name
       namedTerms = terms

@@ -1,19 +1,19 @@
-// What `printsDiagnostics` says of calls.
+// What `diagnostics` says of calls.
 
 extension RunLoop {
   /// `add(_:to:)` has answered false. Nothing is said of an item that is there already.
   @inline(never)
   func explainIgnored(_ item: Item, _ mode: Mode) {
-    guard Diagnostics.isOn else { return }
+    guard Diagnosis.tellsHints else { return }
     let what = "add(_:to: \"\(mode)\"): \(item.nameForDiagnostics)"
     if item.isForked {
-      Diagnostics.say("\(what) was made by the parent process and is not added; make another one after fork(2)")
+      Diagnosis.hint("\(what) was made by the parent process and is not added; make another one after fork(2)")
     } else if item.isInvalidated {
-      Diagnostics.say(
+      Diagnosis.hint(
         "\(what) is invalid and is not added; an invalidated item is over, as is a one-shot timer "
           + "that has fired")
     } else if !item.isFree(for: self) {
-      Diagnostics.say(
+      Diagnosis.hint(
         "\(what) is in another loop and is not added; a timer and an observer belong to "
           + "one loop at a time")
     }
@@ -22,7 +22,7 @@ extension RunLoop {
   /// A run is finished before its first pass.
   @inline(never)
   func explainFinished(_ name: Mode) {
-    guard Diagnostics.isOn, name != .common else { return }
+    guard Diagnosis.tellsHints, name != .common else { return }
     let (isKnown, filled) = lock.withLock {
       let modes = state.modes
       return (
@@ -32,9 +32,9 @@ extension RunLoop {
     }
     let others = filled.isEmpty ? "no mode has anything in it" : "there is something in \(Self.list(filled))"
     if !isKnown {
-      Diagnostics.say("run(in: \"\(name)\"): the loop has no such mode, and the run is finished at once; \(others)")
+      Diagnosis.hint("run(in: \"\(name)\"): the loop has no such mode, and the run is finished at once; \(others)")
     } else if !filled.isEmpty {
-      Diagnostics.say("run(in: \"\(name)\"): nothing is in this mode, and the run is finished at once; \(others)")
+      Diagnosis.hint("run(in: \"\(name)\"): nothing is in this mode, and the run is finished at once; \(others)")
     }
   }
 

@@ -12,7 +12,7 @@ extension RunLoop: DescriptorOwner {
   }
 
   private func sayIsReplaced(_ name: String) {
-    StandardError.write("RunLoopKit: other code has closed or replaced a run loop's \(name); a new one has its place\n")
+    Diagnosis.warnLocked("other code has closed or replaced a run loop's \(name); a new one has its place")
   }
 
   func watchWakeup(in set: PortSet) throws(RunLoopError) { try wakes.word.watch(in: set) }
@@ -32,7 +32,7 @@ extension RunLoop: DescriptorOwner {
       for mode in state.modes {
         guard let set = mode.ports.set else { continue }
         do throws(RunLoopError) { try wakes.word.renew(in: set) } catch {
-          StandardError.write("RunLoopKit: a loop that sleeps in the mode \(mode.name) cannot be woken: \(error)\n")
+          Diagnosis.warnLocked("a loop that sleeps in the mode \(mode.name) cannot be woken: \(error)")
         }
       }
     }

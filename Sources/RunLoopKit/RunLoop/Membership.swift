@@ -4,7 +4,7 @@ extension RunLoop {
   ///
   /// - Returns: True if anything changed. False for what the C model ignores: an item that is invalid, a member
   ///   already, equal to a member (sources), or in another loop (timers and observers) [RLK-ADD-1, RLK-ADD-2].
-  ///   `printsDiagnostics` reports why.
+  ///   `diagnostics` reports why.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's
   ///   `assumeOnLoop` [RLK-ADD-6]; `.system` if a descriptor is refused, or none is left that the mode needs for a
   ///   source or port [RLK-ADD-8]. The item is in no mode then that it was not in before [RLK-ADD-3, RLK-ADD-4,
@@ -101,7 +101,7 @@ extension RunLoop {
   /// Makes a mode common for good: it receives all items of the common modes, now and later.
   ///
   /// The mode itself is created when it gets an item. If the system refuses an item, for lack of a descriptor, the loop
-  /// reports that on standard error, and the next `add(_:to: .common)` of the item tries again [RLK-FAULT-2]. `.common`
+  /// reports that (`diagnostics`), and the next `add(_:to: .common)` of the item tries again [RLK-FAULT-2]. `.common`
   /// is ignored.
   /// - Thread: Any. - Blocks: No. - Complexity: O(items of the common modes). - SeeAlso: `CFRunLoopAddCommonMode`.
   public func addCommonMode(_ mode: Mode) {
@@ -111,7 +111,7 @@ extension RunLoop {
       makeCommonLocked(mode, equals, &scheduled, &refused)
     }
     for (item, error) in refused {
-      StandardError.write("RunLoopKit: addCommonMode(\"\(mode)\") could not add \(item): \(error)\n")
+      Diagnosis.warn("addCommonMode(\"\(mode)\") could not add \(item): \(error)")
     }
     for item in scheduled {
       item.doubtReadiness(outside: self)

@@ -24,7 +24,8 @@ extension RunLoop {
       do {
         _ = try run(in: .default, limit: .poll, false)
       } catch {
-        return StandardError.write("RunLoopKit: a thread ends before all that is due has run: \(error)\n")
+        guard isInThisProcess else { return }  // the child of a callout that has forked
+        return Diagnosis.warn("a thread ends before all that is due has run: \(error)")
       }
     }
   }

@@ -18,7 +18,7 @@ extension RunLoop {
   /// for, a source was handled.
   ///
   /// Every callout may begin a nested run [RLK-RUN-7]. A run of `.common`, of an unknown mode or of an empty mode
-  /// returns `.finished` at once and calls no observer (`printsDiagnostics` reports it) [RLK-RUN-1]. On the main loop a
+  /// returns `.finished` at once and calls no observer (`diagnostics` reports it) [RLK-RUN-1]. On the main loop a
   /// run in a common mode never returns `.finished`: the main dispatch queue counts as a member, even if the process
   /// has none (`servesMainQueue`).
   /// - Parameters:
@@ -29,10 +29,12 @@ extension RunLoop {
   ///     the main queue served. Timers and blocks do not count.
   /// - Returns: The first that applies: handled, timed out, stopped, finished.
   /// - Thread: The loop's own.
-  /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`; `.system` if the system has no descriptor for
-  ///   the mode's first run, or if every further wait would fail because other code has closed the loop's epoll
-  ///   descriptor (a stray close(2), closefrom(3)) and no new one can be made [RLK-RUN-9, RLK-RUN-10]. In the latter
-  ///   case the run has called the observers of after-waiting and exit, and the loop's description says so.
+  /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`; `.forked`, also from a run in whose callouts the process
+  ///   has forked, in the child: that run and those around it call nothing more [RLK-FORK-2]; `.system` if the system
+  ///   has no descriptor for the mode's first run, or if every further wait would fail because other code has closed
+  ///   the loop's epoll descriptor (a stray close(2), closefrom(3)) and no new one can be made [RLK-RUN-9,
+  ///   RLK-RUN-10]. In the latter case the run has called the observers of after-waiting and exit, and the loop's
+  ///   description says so.
   /// - SeeAlso: `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
@@ -97,7 +99,7 @@ extension RunLoop {
     let result = withUnsafeMutablePointer(to: &state) {
       activate(Activation($0), stopAround: outerStop, limit, returnAfterSourceHandled)
     }
-    guard let result else { throw takeWaitFailure() }
+    guard let result else { throw takeFailure() }
     return result
   }
 
@@ -120,8 +122,8 @@ extension RunLoop {
     }
   }
 
-  /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: a wait
-  /// has failed. A stop is this activation's from before the loop has its mode until after its exit observers: whoever
+  /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: as
+  /// `runPasses`. A stop is this activation's from before the loop has its mode until after its exit observers: whoever
   /// sees the mode stops it (rule 19); what was asked of the enclosing one before, `stopAround`, is kept (rule 20).
   @inline(__always)
   private func activate(
@@ -212,8 +214,9 @@ extension RunLoop {
     if owner.hosted.phase != .telling { _ = activation.mode.endLeftWaits(on: self) }
   }
 
+  /// Why a run has no result.
   @inline(never)
-  private func takeWaitFailure() -> any Error { owner.failedWaits.takeError() }
+  private func takeFailure() -> any Error { isInThisProcess ? owner.failedWaits.takeError() : RunLoopError.forked }
 }
 
 /// The common pseudo mode is no mode to run in (A18).
@@ -222,7 +225,6 @@ private enum PseudoMode {
 
   static func warnOnce() {
     guard !isWarned.exchange(true, ordering: .relaxed) else { return }
-    StandardError.write(
-      "RunLoopKit: a run loop cannot run in the common pseudo mode; this is printed once.\n")
+    Diagnosis.warn("a run loop cannot run in the common pseudo mode; this is printed once.")
   }
 }

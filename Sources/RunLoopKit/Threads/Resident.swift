@@ -191,9 +191,9 @@ extension Resident {
     do {
       _ = try loop.run(in: .default, limit: RunLimit(nil), false)
     } catch {
-      StandardError.write("RunLoopKit: the thread \"\(name)\" ends: \(error)\n")
+      guard loop.isInThisProcess else { return }  // the child of a callout that has forked
+      Diagnosis.warn("the thread \"\(name)\" ends: \(error)")
     }
-    // Not in the child of a callout that has forked.
     if loop.isInThisProcess, told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork {
       loop.resume()
       loop.serveWhatIsDue { told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork }

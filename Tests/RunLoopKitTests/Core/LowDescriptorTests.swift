@@ -155,7 +155,7 @@ final class StandardErrorTests: XCTestCase {
       dup2(ends[1], STDERR_FILENO)
       for end in ends { close(end) }
       signal(SIGPIPE, SIG_DFL)
-      RunLoop.printsDiagnostics = true
+      RunLoop.diagnostics.level = .hint
       check.equal(try RunLoop.current.run(in: "a mode that nobody knows"), .finished)
       check.equal(try RunLoop.current.run(in: .common), .finished)
       StandardError.write("two numbers: ", 1, " and ", 2, "\n")

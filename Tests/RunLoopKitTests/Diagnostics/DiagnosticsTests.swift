@@ -12,9 +12,9 @@ final class DiagnosticsTests: XCTestCase {
     let (file, kept) = (mkstemp(&path), dup(STDERR_FILENO))
     unlink(path)
     dup2(file, STDERR_FILENO)
-    RunLoop.printsDiagnostics = isOn
+    RunLoop.diagnostics.level = isOn ? .hint : .warning
     onThread(body)
-    RunLoop.printsDiagnostics = false
+    RunLoop.diagnostics.level = .warning
     dup2(kept, STDERR_FILENO)
     var bytes = [UInt8](repeating: 0, count: 65536)
     let count = pread(file, &bytes, bytes.count, 0)
@@ -153,5 +153,58 @@ final class DiagnosticsTests: XCTestCase {
       XCTAssertEqual(refused, calls.map { _ in .commonModeNotRunnable })
       XCTAssertEqual(refused.map { $0?.call }, calls)
     }
+  }
+
+  /// A handler gets what would be written, and nothing is.
+  func test_RLK_DIAG_7_aHandlerIsToldInPlaceOfStandardError() {
+    let told = Box<[String]>([])
+    defer { RunLoop.diagnostics = RunLoop.Diagnostics() }
+    RunLoop.diagnostics.handler = { level, text in told.update { $0.append("\(level): \(text)") } }
+    XCTAssertEqual(said { XCTAssertEqual(try RunLoop.current.run(in: "diag handled"), .finished) }, [])
+    XCTAssertEqual(
+      told.value.filter { $0.contains("diag handled") },
+      [
+        "hint: run(in: \"diag handled\"): the loop has no such mode, and the run is finished at once; no mode has "
+          + "anything in it"
+      ])
+    RunLoop.diagnostics.level = nil
+    XCTAssertNil(RunLoop.diagnostics.level)
+    onThread { XCTAssertEqual(try RunLoop.current.run(in: "diag silent"), .finished) }
+    RunLoop.diagnostics.handler = nil
+    XCTAssertEqual(told.value.filter { $0.contains("diag silent") }, [])
+  }
+
+  /// What is found under the loop's lock is told without it: this handler uses the loop.
+  func test_RLK_DIAG_7_aHandlerMayUseTheLoopThatIsReported() {
+    defer { RunLoop.diagnostics = RunLoop.Diagnostics() }
+    onThread {
+      let (loop, gate, told) = (RunLoop.current, Gate(), Box<[String]>([]))
+      let source = RunLoop.Source { _ in }
+      try loop.add(source)
+      RunLoop.diagnostics.handler = { level, text in
+        guard text.contains("epoll descriptor"), loop.contains(source) else { return }
+        told.update { $0.append("\(level): \(text)") }
+        gate.open()
+      }
+      try loop.run(for: .milliseconds(1))
+      close(try loop.hostDescriptor().fileDescriptor)
+      try loop.run(for: .milliseconds(1))
+      XCTAssertTrue(gate.wait(atMost: 50))
+      let text = "other code has closed or replaced a run loop's epoll descriptor; a new one has its place"
+      XCTAssertEqual(told.value, ["warning: \(text)"])
+    }
+  }
+
+  /// What a handler holds ends with it.
+  func test_RLK_DIAG_7_aHandlerThatIsReplacedIsReleased() {
+    weak var held: Box<Int>?
+    do {
+      let box = Box(0)
+      held = box
+      RunLoop.diagnostics.handler = { _, _ in box.value += 1 }
+    }
+    XCTAssertNotNil(held)
+    RunLoop.diagnostics = RunLoop.Diagnostics()
+    XCTAssertNil(held)
   }
 }
