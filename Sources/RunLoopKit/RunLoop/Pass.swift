@@ -1,5 +1,6 @@
 extension RunLoop {
-  /// The passes of one run. The letters are those of rule 7; rule 8 is the decision. Nil: a wait has failed.
+  /// The passes of one run. The letters are those of rule 7; rule 8 is the decision. Nil: a wait has failed, or this is
+  /// the child of a callout that has forked.
   @inline(__always)
   func runPasses(
     _ activation: Activation, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
@@ -43,7 +44,7 @@ extension RunLoop {
       if isPolling { drainScope(of: activation) }
       if case .failed = event { return nil }
 
-      if !isInThisProcess { return .stopped }  // a callout has forked, and this is the child
+      if !isInThisProcess { return nil }  // a callout has forked, and this is the child
       if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)
       if isPoll || (deadline != Time.forever && deadline <= Kernel.now()) { return .timedOut }
       if activation.looksForAnswer() { return .stopped }

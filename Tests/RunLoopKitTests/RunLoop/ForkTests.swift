@@ -59,13 +59,55 @@ final class ForkTests: XCTestCase {
       let source = RunLoop.Source { _ in child.value = test_fork() }
       try loop.add(source)
       source.signal()
-      let result = try loop.run(for: .milliseconds(20))
-      if child.value == 0 { _exit(result == .stopped ? 0 : 1) }
+      let result = Result { try loop.run(for: .milliseconds(20)) }
+      if child.value == 0 { _exit(Self.isForked(result) ? 0 : 1) }
       var status: Int32 = 0
       while waitpid(child.value, &status, 0) < 0 {}
       XCTAssertEqual(status, 0)
-      XCTAssertEqual(result, .timedOut)
+      XCTAssertEqual(try result.get(), .timedOut)
     }
+  }
+
+  private static func isForked<Value>(_ result: Result<Value, any Error>) -> Bool {
+    do { _ = try result.get() } catch { return error as? RunLoopError == .forked }
+    return false
+  }
+
+  /// Every call that runs the loop ends so in the child, also around a nested run. A stop before the fork is another
+  /// matter: it was the parent's.
+  func test_RLK_FORK_5_theRunsAroundAForkThrowInTheChild() {
+    let calls: [(RunLoop) -> Bool] = [
+      { loop in Self.isForked(Result { try loop.run() }) },
+      { loop in Self.isForked(Result { try loop.runUntilStopped() }) },
+      { loop in Self.isForked(Result { try loop.run(until: false, timeout: .seconds(60)) }) },
+      { loop in Self.isForked(Result { try loop.runAllModes(slice: .seconds(60), until: { false }) }) },
+    ]
+    for call in calls {
+      for isNested in [false, true] {
+        onThread {
+          let loop = RunLoop.current
+          let (child, inner) = (Box<pid_t>(-1), Box(true))
+          try loop.enqueue {
+            guard isNested else { return Self.divide(loop, child) }
+            try? loop.enqueue { Self.divide(loop, child) }
+            inner.value = Self.isForked(Result { try loop.run(for: .seconds(60)) })
+            loop.stop()
+          }
+          let isForked = call(loop)
+          if child.value == 0 { _exit(isForked && inner.value ? 0 : 1) }
+          var status: Int32 = 0
+          while waitpid(child.value, &status, 0) < 0 {}
+          XCTAssertEqual(status, 0)
+          XCTAssertFalse(isForked)
+        }
+      }
+    }
+  }
+
+  /// The parent's run ends, too.
+  private static func divide(_ loop: RunLoop, _ child: Box<pid_t>) {
+    child.value = test_fork()
+    loop.stop()
   }
 
   /// The forking thread is the child's main thread, which has asked for no loop as `current` yet.
