@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 static int status_of(long result) {
-    return result < 0 ? -errno : (int)result;
+    return __builtin_expect(result < 0, false) ? -errno : (int)result;
 }
 
 static struct timespec timespec_of(uint64_t ns) {
@@ -52,58 +53,126 @@ static int system_epoll_control(void *context, int epoll_fd, int operation, int 
     return status_of(epoll_ctl(epoll_fd, operation, fd, event));
 }
 
-/* Waits, and the write that wakes, go by number and so are no cancellation points, which the C library's functions are:
- * a thread that were cancelled there would leave its loop half way, or a sleeper unwoken. That costs two atomic
- * operations a call, too. The other calls of this table go through the C library: do not cancel a thread that runs a
- * loop. */
+/* The calls of a pass go by number, and so are no cancellation points, which the C library's functions are: a thread
+ * that were cancelled there would leave its loop half way, with the embedder's lock held, or a sleeper unwoken. That
+ * also spares two atomic operations a call. Where a loop sleeps for long it is one: below. */
 
-#if defined(SYS_epoll_pwait2) && __SIZEOF_LONG__ == 8
-static long wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, const struct timespec *timeout) {
-    return syscall(SYS_epoll_pwait2, epoll_fd, events, capacity, timeout, NULL, (size_t)0);
-}
+/** Where a wait looks, and what it fills. */
+typedef struct place {
+    int epoll_fd, capacity;
+    struct epoll_event *events;
+} place;
+
+static inline long wait_in_ms(int epoll_fd, struct epoll_event *events, int capacity, int timeout_ms) {
+#ifdef SYS_epoll_wait
+    return syscall(SYS_epoll_wait, epoll_fd, events, capacity, timeout_ms);
 #else
-static long wait_in_ns(int epoll_fd, struct epoll_event *events, int capacity, const struct timespec *timeout) {
-    (void)epoll_fd, (void)events, (void)capacity, (void)timeout;
+    return syscall(SYS_epoll_pwait, epoll_fd, events, capacity, timeout_ms, NULL, (size_t)0);
+#endif
+}
+
+static inline long wait_in_ns(const place *at, const struct timespec *timeout) {
+#if defined(SYS_epoll_pwait2) && __SIZEOF_LONG__ == 8
+    return syscall(SYS_epoll_pwait2, at->epoll_fd, at->events, at->capacity, timeout, NULL, (size_t)0);
+#else
+    (void)at, (void)timeout;
     errno = ENOSYS;
     return -1;
-}
 #endif
-
-static long wait_in_ms(int epoll_fd, struct epoll_event *events, int capacity, int timeout_ms) {
-    return syscall(SYS_epoll_pwait, epoll_fd, events, capacity, timeout_ms, NULL, (size_t)0);
 }
 
 /** @param timeout NULL: timeout_ms counts. */
-__attribute__((noinline)) /* Profiles filter idle time by this name. */
+__attribute__((noinline)) /* Profiles filter idle time by the beginning of this name. */
 static int
-rlc_kernel_blocking_wait(
-    int epoll_fd, struct epoll_event *events, int capacity, int timeout_ms, const struct timespec *timeout) {
-    long count = timeout == NULL ? wait_in_ms(epoll_fd, events, capacity, timeout_ms)
-                                 : wait_in_ns(epoll_fd, events, capacity, timeout);
+rlc_kernel_blocking_wait_at(const place *at, int timeout_ms, const struct timespec *timeout) {
+    long count =
+        timeout == NULL ? wait_in_ms(at->epoll_fd, at->events, at->capacity, timeout_ms) : wait_in_ns(at, timeout);
     __asm__ volatile(""); /* no tail call: the frame stays */
     return status_of(count);
+}
+
+/** @param timeout_ns RLC_TIME_FOREVER: no limit. */
+__attribute__((noinline)) static int wait_for(const place *at, uint64_t timeout_ns) {
+    if (timeout_ns == RLC_TIME_FOREVER)
+        return rlc_kernel_blocking_wait_at(at, -1, NULL);
+    if (rlc_call_is_present(RLC_CALL_EPOLL_PWAIT2)) {
+        struct timespec timeout = timespec_of(timeout_ns);
+        int count = rlc_kernel_blocking_wait_at(at, 0, &timeout);
+        if (count >= 0 || !rlc_call_is_refused(RLC_CALL_EPOLL_PWAIT2, count))
+            return count;
+    }
+    return rlc_call_fell_back(RLC_CALL_EPOLL_PWAIT2, rlc_kernel_blocking_wait_at(at, rlc_timeout_ms(timeout_ns), NULL));
+}
+
+/*
+ * A thread that sleeps in its loop can be cancelled [RLC-CANCEL-1]. To sleep so takes two calls of the C library more,
+ * which is much for a loop that is woken all the time. So most of its sleeps are brisk: they cannot be cancelled for
+ * BRISK_MS, and go on as sleeps that can. One after BRISK_SLEEPS of them can from the start; and so can IDLE_SLEEPS
+ * after one that has lasted longer, so that each of these is one system call.
+ */
+enum { BRISK_MS = 20, BRISK_NS = BRISK_MS * 1000 * 1000, BRISK_SLEEPS = 64, IDLE_SLEEPS = 16 };
+
+/** How many of both this thread has left; brisk ones only while there are no idle ones. No call of the linker. */
+static __thread int32_t brisk_sleeps __attribute__((tls_model("initial-exec")));
+static __thread int32_t idle_sleeps __attribute__((tls_model("initial-exec")));
+
+/** @param timeout_ns RLC_TIME_FOREVER: no limit. */
+__attribute__((noinline)) static int sleep_cancellable(const place *at, uint64_t timeout_ns) {
+    int type;
+    (void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type); /* what follows holds nothing */
+    int count = wait_for(at, timeout_ns);
+    (void)pthread_setcanceltype(type, NULL);
+    brisk_sleeps = idle_sleeps > 0 ? 0 : BRISK_SLEEPS;
+    idle_sleeps -= idle_sleeps > 0;
+    return count;
+}
+
+/** A brisk sleep is over: the count that it has answered, or goes on. */
+static int sleep_on(const place *at, int count, uint64_t deadline_ns) {
+    if (count != 0)
+        return count;
+    idle_sleeps = IDLE_SLEEPS + 1; /* this one as well */
+    return sleep_cancellable(at, rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC)));
+}
+
+static inline bool is_brisk_sleep(void) {
+    return __builtin_expect(--brisk_sleeps >= 0, true);
 }
 
 /* Apart, so that the usual wait saves no registers. */
 __attribute__((noinline)) static int limited_wait(
     int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
+    const place at = {epoll_fd, capacity, events};
     uint64_t timeout_ns = rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC));
-    if (rlc_call_is_present(RLC_CALL_EPOLL_PWAIT2)) {
-        struct timespec timeout = timespec_of(timeout_ns);
-        int count = rlc_kernel_blocking_wait(epoll_fd, events, capacity, 0, &timeout);
-        if (count >= 0 || !rlc_call_is_refused(RLC_CALL_EPOLL_PWAIT2, count))
-            return count;
-    }
-    int count = rlc_kernel_blocking_wait(epoll_fd, events, capacity, rlc_timeout_ms(timeout_ns), NULL);
-    return rlc_call_fell_back(RLC_CALL_EPOLL_PWAIT2, count);
+    if (!is_brisk_sleep())
+        return sleep_cancellable(&at, timeout_ns);
+    if (timeout_ns <= BRISK_NS)
+        return wait_for(&at, timeout_ns);
+    return sleep_on(&at, rlc_kernel_blocking_wait_at(&at, BRISK_MS, NULL), deadline_ns);
+}
+
+__attribute__((noinline)) static int rlc_kernel_blocking_wait(int epoll_fd, struct epoll_event *events, int capacity) {
+    const place at = {epoll_fd, capacity, events};
+    if (!is_brisk_sleep())
+        return sleep_cancellable(&at, RLC_TIME_FOREVER);
+    long count = wait_in_ms(epoll_fd, events, capacity, BRISK_MS);
+    if (__builtin_expect(count > 0, true))
+        return (int)count;
+    return sleep_on(&at, status_of(count), RLC_TIME_FOREVER);
+}
+
+__attribute__((noinline)) static int poll_at_once(int epoll_fd, struct epoll_event *events, int capacity) {
+    return status_of(wait_in_ms(epoll_fd, events, capacity, 0));
 }
 
 static int system_epoll_wait(
     void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     (void)context;
-    if (deadline_ns != 0 && deadline_ns != RLC_TIME_FOREVER)
+    if (deadline_ns == RLC_TIME_FOREVER)
+        return rlc_kernel_blocking_wait(epoll_fd, events, capacity);
+    if (deadline_ns != 0)
         return limited_wait(epoll_fd, events, capacity, deadline_ns);
-    return rlc_kernel_blocking_wait(epoll_fd, events, capacity, deadline_ns == 0 ? 0 : -1, NULL);
+    return poll_at_once(epoll_fd, events, capacity);
 }
 
 static int system_eventfd_create(void *context) {
@@ -133,7 +202,7 @@ static int system_timerfd_set(void *context, int fd, uint64_t deadline_ns) {
 
 static int64_t system_read(void *context, int fd, void *buffer, size_t size) {
     (void)context;
-    ssize_t count = read(fd, buffer, size);
+    long count = syscall(SYS_read, fd, buffer, size);
     return count < 0 ? -errno : count;
 }
 
@@ -143,10 +212,20 @@ static int64_t system_write(void *context, int fd, const void *buffer, size_t si
     return count < 0 ? -errno : count;
 }
 
+static int system_close(void *context, int fd) {
+    (void)context;
+    return status_of(syscall(SYS_close, fd));
+}
+
 static int system_poll(void *context, int fd, int events) {
     (void)context;
     struct pollfd entry = {.fd = fd, .events = (short)events};
-    int count = status_of(poll(&entry, 1, 0));
+#ifdef SYS_poll
+    int count = status_of(syscall(SYS_poll, &entry, (nfds_t)1, 0));
+#else
+    struct timespec at_once = {.tv_sec = 0}; /* ppoll(2) writes to it */
+    int count = status_of(syscall(SYS_ppoll, &entry, (nfds_t)1, &at_once, NULL, (size_t)0));
+#endif
     return count <= 0 ? count : entry.revents;
 }
 
@@ -157,7 +236,8 @@ static int system_readable_bytes(void *context, int fd) {
     int status = status_of(ioctl(fd, FIONREAD, &count));
     if (status >= 0)
         return count;
-    ssize_t size = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT); /* a family of sockets without FIONREAD */
+    long size = syscall(SYS_recvfrom, fd, &byte, (size_t)1, MSG_PEEK | MSG_DONTWAIT, NULL,
+        NULL); /* a family of sockets without FIONREAD */
     return size >= 0 ? (int)size : status;
 }
 
@@ -165,11 +245,11 @@ static int system_counter_empties(void *context, int fd) {
     (void)context;
     char path[64], text[1024];
     (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-    int info = rlc_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC));
+    int info = rlc_descriptor_adopt((int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
     if (info < 0)
         return 0;
-    ssize_t size = read(info, text, sizeof text - 1);
-    (void)close(info);
+    long size = syscall(SYS_read, info, text, sizeof text - 1);
+    (void)system_close(NULL, info);
     if (size <= 0)
         return 0;
     text[size] = '\0';
@@ -184,11 +264,6 @@ static int system_status_flags(void *context, int fd) {
     return status_of(fcntl(fd, F_GETFL));
 }
 
-static int system_close(void *context, int fd) {
-    (void)context;
-    return status_of(close(fd));
-}
-
 static int system_replace(void *context, int fd, int number) {
     (void)context;
     int status;
@@ -201,8 +276,9 @@ static int system_replace(void *context, int fd, int number) {
 /** A wait for nothing fails with an answer where there is epoll_pwait2(2), and is refused otherwise. */
 static bool counts_in_ns(void) {
     static const struct timespec no_time;
+    static const place nowhere = {.epoll_fd = -1};
     return rlc_call_is_present(RLC_CALL_EPOLL_PWAIT2) &&
-           !rlc_call_is_refused(RLC_CALL_EPOLL_PWAIT2, rlc_kernel_blocking_wait(-1, NULL, 0, 0, &no_time));
+           !rlc_call_is_refused(RLC_CALL_EPOLL_PWAIT2, rlc_kernel_blocking_wait_at(&nowhere, 0, &no_time));
 }
 
 uint64_t rlc_kernel_wait_slack(const rlc_kernel *kernel) {

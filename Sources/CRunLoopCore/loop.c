@@ -41,6 +41,8 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     loop->kernel = kernel;
     loop->fork_generation = rlc_fork_generation();
     loop->fork_word = __atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE);
+    loop->is_watched_for_races = rlc_race_detector_is_here();
+    atomic_init(&loop->plain_generation, loop->is_watched_for_races ? UINT32_MAX : loop->fork_generation);
     loop->deferred_end = &loop->deferred;
     loop->timers_at_ns = loop->told_at_ns = RLC_TIME_FOREVER;
     loop->pending = loop->failed = rlc_slot_list_empty();
@@ -57,8 +59,10 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
 
 static void refuse_posts(rlc_loop *loop) {
     rlc_wakeup_port_close(loop->wakeup);
+    rlc_loop_acquire(loop);
     rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
     loop->deferred_end = NULL;
+    atomic_store_explicit(&loop->plain_generation, UINT32_MAX, memory_order_relaxed);
     loop->depth++;                                                   /* a post_fn may still remove watches and timers */
     for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* in a child they are left to the parent */
         next = node->next;
@@ -70,7 +74,8 @@ static void refuse_posts(rlc_loop *loop) {
 int rlc_loop_destroy(rlc_loop *loop) {
     if (loop == NULL)
         return 0;
-    if (loop->depth > 0)
+    /* A run that sleeps is over: its thread was cancelled, and this is its cleanup, or who has joined it. */
+    if (loop->depth > 0 && loop->skipped_looks != RLC_LOOK_SLEEPS)
         return -EBUSY;
     refuse_posts(loop);
     tear_down(loop);
@@ -78,15 +83,18 @@ int rlc_loop_destroy(rlc_loop *loop) {
 }
 
 void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns) {
+    RLC_REQUIRE(loop);
     rlc_spin_set(&loop->spin, limit_ns);
 }
 
 /* ---- figures ---- */
 
 uint64_t rlc_loop_rebuilds(const rlc_loop *loop) {
+    RLC_REQUIRE(loop);
     return rlc_port_set_rebuilds(loop->set);
 }
 
 uint64_t rlc_loop_timer_moves(const rlc_loop *loop) {
+    RLC_REQUIRE(loop);
     return loop->heap == NULL ? 0 : rlc_timer_heap_moves(loop->heap);
 }

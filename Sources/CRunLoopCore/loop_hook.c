@@ -19,6 +19,7 @@ struct rlc_hook {
 
 int rlc_loop_add_hook(
     rlc_loop *loop, rlc_prepare_fn prepare_fn, rlc_check_fn check_fn, void *context, rlc_hook **ret_hook) {
+    RLC_REQUIRE(loop);
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     if (prepare_fn == NULL && check_fn == NULL)

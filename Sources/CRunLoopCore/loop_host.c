@@ -5,6 +5,7 @@
 #include <errno.h>
 
 int rlc_loop_fd(const rlc_loop *loop) {
+    RLC_REQUIRE(loop);
     return rlc_port_set_fd(loop->set);
 }
 
@@ -18,6 +19,7 @@ static int call_prepares(rlc_loop *loop) {
 }
 
 int rlc_loop_prepare(rlc_loop *loop) {
+    RLC_REQUIRE(loop);
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     int prepared = loop->hook_count > 0 ? call_prepares(loop) : 1;
@@ -39,6 +41,7 @@ int rlc_loop_prepare(rlc_loop *loop) {
 }
 
 int rlc_loop_dispatch(rlc_loop *loop) {
+    RLC_REQUIRE(loop);
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     rlc_outcome outcome = {false, false};

@@ -4,48 +4,95 @@
 
 #include <errno.h>
 
-int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node) {
+/**
+ * One question for the three that are seldom answered yes: whether this is a child of fork(2), destroy has begun, or a
+ * race detector is to be told.
+ */
+static inline bool is_plain(const rlc_loop *loop) {
+    uint32_t generation = atomic_load_explicit(&loop->plain_generation, memory_order_relaxed);
+    return __atomic_load_n(loop->fork_word, __ATOMIC_ACQUIRE) == generation;
+}
+
+/** What is the matter then: 0, if it goes on; -ESHUTDOWN is for a defer, as the queue of posts knows it by itself. */
+__attribute__((noinline)) static int tell_else(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
-    rlc_post_node **end = loop->deferred_end;
-    if (end == NULL)
-        return -ESHUTDOWN;
+    if (loop->is_watched_for_races)
+        rlc_race_release(loop);
+    return 0;
+}
+
+static inline int defer(rlc_loop *loop, rlc_post_node *node) {
+    if (node->post_fn == NULL)
+        return -EINVAL;
     node->next = NULL;
-    *end = node;
+    *loop->deferred_end = node;
     loop->deferred_end = &node->next;
     return 0;
 }
 
+/* This and post_else apart, so that the plain way saves no registers. */
+__attribute__((noinline)) static int defer_else(rlc_loop *loop, rlc_post_node *node) {
+    int status = tell_else(loop);
+    if (status < 0)
+        return status;
+    return loop->deferred_end == NULL ? -ESHUTDOWN : defer(loop, node);
+}
+
+int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node) {
+    RLC_REQUIRE(loop);
+    return is_plain(loop) ? defer(loop, node) : defer_else(loop, node);
+}
+
 /** For a post, which the loop owns by now: an errno; 0 also if the loop was destroyed since, and has called it. */
-static int wake_sleeper(rlc_loop *loop) {
+__attribute__((noinline)) static int wake_sleeper(rlc_loop *loop) {
     int status = rlc_wakeup_port_signal(loop->wakeup);
     return status < 0 && status != -ESHUTDOWN && status != -ECHILD ? -status : 0;
 }
 
-int rlc_loop_post(rlc_loop *loop, rlc_post_node *node) {
-    if (rlc_loop_is_forked(loop))
-        return -ECHILD;
-    int status = rlc_push_post(&loop->posts, node);
-    if (status < 0)
-        return status;
-    /* A poster that finds the loop asleep wakes it, also for a poster that was preempted before it checked. A loop that
-     * is awake needs no wake: it reads the queue after it has announced its sleep. */
+/**
+ * A poster that finds the loop asleep wakes it, also for a poster that was preempted before it checked. A loop that is
+ * awake needs no wake: it reads the queue after it has announced its sleep.
+ */
+static inline int wake_if_asleep(rlc_loop *loop) {
     return rlc_wakeup_word(loop->wakeup) == RLC_WORD_ASLEEP ? wake_sleeper(loop) : 0;
 }
 
+__attribute__((noinline)) static int post_else(rlc_loop *loop, rlc_post_node *node) {
+    int status = tell_else(loop);
+    if (status == 0)
+        status = node->post_fn == NULL ? -EINVAL : rlc_post_queue_push(&loop->posts, node);
+    return status < 0 ? status : wake_if_asleep(loop);
+}
+
+int rlc_loop_post(rlc_loop *loop, rlc_post_node *node) {
+    RLC_REQUIRE(loop);
+    if (!is_plain(loop))
+        return post_else(loop, node);
+    if (node->post_fn == NULL)
+        return -EINVAL;
+    int status = rlc_push_post(&loop->posts, node);
+    return status < 0 ? status : wake_if_asleep(loop);
+}
+
 int rlc_loop_wake(rlc_loop *loop) {
-    int status = rlc_wakeup_port_signal(loop->wakeup);
+    RLC_REQUIRE(loop);
+    int status = tell_else(loop);
+    if (status == 0)
+        status = rlc_wakeup_port_signal(loop->wakeup);
     return status < 0 ? status : 0;
 }
 
 int rlc_loop_stop(rlc_loop *loop) {
-    if (rlc_loop_is_forked(loop))
-        return -ECHILD;
+    RLC_REQUIRE(loop);
+    int status = tell_else(loop);
+    if (status < 0)
+        return status;
     uint64_t word = atomic_load(&loop->stop);
     do {
         if (word == 0 || (word & 1) != 0)
             return rlc_wakeup_word(loop->wakeup) == RLC_WORD_CLOSED ? -ESHUTDOWN : 0;
     } while (!atomic_compare_exchange_weak(&loop->stop, &word, word | 1));
-    int status = rlc_wakeup_port_kick(loop->wakeup);
+    status = rlc_wakeup_port_kick(loop->wakeup);
     return status < 0 ? status : 0;
 }

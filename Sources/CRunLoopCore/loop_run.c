@@ -168,6 +168,8 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
             status = get_ready_to_sleep_until(loop, &deadline_ns);
         if (status == 0)
             deadline_ns = 0;
+        else
+            loop->skipped_looks = RLC_LOOK_SLEEPS; /* until the wait returns: its thread may be cancelled there */
     }
     if (status >= 0) {
         status = rlc_port_set_wait(loop->set, deadline_ns);
@@ -177,7 +179,7 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     loop->skipped_looks = 0;
     loop->blind_skips = 0;
     if (rlc_wakeup_word_take(loop->wakeup) == RLC_WAKE_POSTED)
-        outcome->woken = loop->has_woken = true;
+        outcome->woken = rlc_loop_note_wake(loop);
     return status;
 }
 
@@ -258,11 +260,6 @@ static inline void check_dates(const rlc_loop *loop) {
     (void)loop;
 }
 
-static inline void collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
-    if (loop->timers_at_ns <= now_ns)
-        rlc_loop_collect_due_timers(loop, now_ns);
-}
-
 int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     check_dates(loop);
     if (loop->has_prelude) {
@@ -280,10 +277,11 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         rlc_port_set_trust(loop->set);
     }
     bool needs_no_clock = skips_look ? is_far_from_timers(loop) : is_told_of_timers(loop, holds_batch);
-    if (!needs_no_clock)
-        collect_due_timers(loop, rlc_loop_now(loop));
+    uint64_t now_ns = needs_no_clock ? 0 : rlc_loop_now(loop);
+    if (!needs_no_clock && loop->timers_at_ns <= now_ns)
+        rlc_loop_collect_due_timers(loop, now_ns);
     if (loop->taken == NULL)
-        loop->taken = rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts));
+        loop->taken = rlc_loop_take_queued(loop);
     if (!rlc_slot_list_is_empty(&loop->failed))
         outcome->called |= rlc_loop_call_failed_watches(loop);
     if (!rlc_slot_list_is_empty(&loop->due))
@@ -316,7 +314,7 @@ static bool has_only_posts(rlc_loop *loop) {
 static int serve_posts(rlc_loop *loop) {
     while (has_only_posts(loop) && may_skip_look(loop)) {
         while (true) {
-            if (call_posts(loop, rlc_loop_take_deferred(loop, rlc_take_posts(&loop->posts))) < 0)
+            if (call_posts(loop, rlc_loop_take_queued(loop)) < 0)
                 return -ECHILD;
             if (rlc_loop_is_stopped(loop))
                 return RLC_RUN_STOPPED;
@@ -368,6 +366,7 @@ static int step(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
 }
 
 static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
+    RLC_REQUIRE(loop);
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     if (loop->deferred_end == NULL)
@@ -386,6 +385,7 @@ static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
             free_removed(loop);
     } while (result == 0);
     atomic_store(&loop->stop, enclosing);
+    rlc_loop_acquire(loop); /* what was done before a stop */
     rlc_loop_leave(loop);
     return result;
 }

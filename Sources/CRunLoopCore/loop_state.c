@@ -69,6 +69,7 @@ static rlc_loop_statistics figures_of(const rlc_loop *loop) {
 enum { FIRST_SIZE = offsetof(rlc_loop_statistics, descriptors) + sizeof(uint32_t) };
 
 int rlc_loop_read_statistics(const rlc_loop *loop, rlc_loop_statistics *ret_statistics) {
+    RLC_REQUIRE(loop);
     size_t size = ret_statistics->size;
     if (size < FIRST_SIZE)
         return -EINVAL;
@@ -181,6 +182,7 @@ static void append_timers(text *text, const rlc_loop *loop) {
 }
 
 int rlc_loop_describe(const rlc_loop *loop, char *buffer, size_t size) {
+    RLC_REQUIRE(loop);
     text text = {.buffer = buffer, .size = size};
     append_summary(&text, loop);
     append_watches(&text, loop);

@@ -85,8 +85,11 @@ static int set_up_timers(rlc_loop *loop) {
 }
 
 int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer) {
+    RLC_REQUIRE(loop);
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
+    if (timer_fn == NULL)
+        return -EINVAL;
     int status = set_up_timers(loop);
     if (status < 0)
         return status;
@@ -139,6 +142,7 @@ __attribute__((noinline)) static int arm_due(
 }
 
 int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns) {
+    RLC_REQUIRE(timer);
     rlc_loop *loop = timer->loop;
     if (rlc_loop_is_forked(loop))
         return -ECHILD;

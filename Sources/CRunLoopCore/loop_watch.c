@@ -80,8 +80,11 @@ static inline bool is_own(const rlc_loop *loop, int fd) {
 
 int rlc_loop_add_watch(
     rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch) {
+    RLC_REQUIRE(loop);
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
+    if (watch_fn == NULL)
+        return -EINVAL;
     if (fd < 0)
         return -EBADF;
     int status = rlc_loop_ensure_wakeup(loop);
@@ -118,6 +121,7 @@ void rlc_loop_flush_watches(rlc_loop *loop) {
 }
 
 int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
+    RLC_REQUIRE(watch);
     rlc_loop *loop = watch->loop;
     if (rlc_loop_is_forked(loop))
         return -ECHILD;

@@ -242,10 +242,20 @@ int ioctl(int fd, unsigned long request, ...) {
 static const char *name_of(long number) {
     switch (number) {
     case SYS_epoll_pwait:
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
 #ifdef SYS_epoll_pwait2
     case SYS_epoll_pwait2:
 #endif
         return pthread_equal(pthread_self(), beginner) ? "epoll_wait" : "epoll_wait elsewhere";
+    case SYS_read: return "read";
+    case SYS_openat: return "open";
+#ifdef SYS_poll
+    case SYS_poll: return "poll";
+#else
+    case SYS_ppoll: return "poll";
+#endif
 #ifdef SYS_pidfd_open
     case SYS_pidfd_open: return "pidfd_open";
     case SYS_pidfd_send_signal: return "pidfd_send_signal";

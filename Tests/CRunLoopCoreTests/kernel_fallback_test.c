@@ -1,13 +1,20 @@
 /* The other half of kernel.c: a kernel without epoll_pwait2(2), as under valgrind and qemu; and clocks that are set. */
 #include "harness.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 
 static int refusals, refusal = EPERM; /* as a filter of system calls says it */
 
+static int sleeps, cancellable_sleeps;
+
 static long refuse(long number, ...) {
+#ifdef SYS_epoll_wait
+    sleeps += number == SYS_epoll_wait;
+#endif
+    sleeps += number == SYS_epoll_pwait;
     if (number == SYS_epoll_pwait2) {
         refusals++;
         errno = refusal;
@@ -33,7 +40,13 @@ static int settime(int fd, int flags, const struct itimerspec *setting, struct i
     return status;
 }
 
+static int set_type(int type, int *ret_former) {
+    cancellable_sleeps += type == PTHREAD_CANCEL_ASYNCHRONOUS;
+    return pthread_setcanceltype(type, ret_former);
+}
+
 #define timerfd_settime settime
+#define pthread_setcanceltype set_type
 #define syscall refuse
 #define rlc_kernel_default old_kernel
 #define rlc_kernel_wait_slack old_wait_slack
@@ -84,9 +97,37 @@ static void test_a_clock_that_was_set_does_not_keep_a_timer_from_being_armed(voi
     CHECK_EQUAL(kernel->close(NULL, fd), 0);
 }
 
+/* A loop that is idle sleeps by one system call each time, and can be cancelled; one that is not pays nothing for that. */
+static void test_RLC_CANCEL_3_what_sleeps_cost(void) {
+    const rlc_kernel *kernel = old_kernel();
+    const uint64_t long_ns = BRISK_NS + 2000000;
+    int epoll_fd = kernel->epoll_create(NULL), fd = kernel->eventfd_create(NULL);
+    struct epoll_event event = {.events = EPOLLIN};
+    brisk_sleeps = 2;
+    idle_sleeps = sleeps = cancellable_sleeps = 0;
+    for (int i = 1; i <= 3; i++) {
+        CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, rlc_now(RLC_CLOCK_MONOTONIC) + long_ns), 0);
+        CHECK_EQUAL(sleeps, 1 + i);
+        CHECK_EQUAL(cancellable_sleeps, i);
+    }
+    CHECK_EQUAL(kernel->epoll_control(NULL, epoll_fd, EPOLL_CTL_ADD, fd, &event), 0);
+    bump(fd);
+    sleeps = cancellable_sleeps = 0;
+    for (int i = 0; i < IDLE_SLEEPS + 10 * (BRISK_SLEEPS + 1); i++)
+        CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, i % 2 == 0 ? RLC_TIME_FOREVER : UINT64_MAX / 2), 1);
+    CHECK_EQUAL(sleeps, IDLE_SLEEPS + 10 * (BRISK_SLEEPS + 1));
+    CHECK(cancellable_sleeps >= IDLE_SLEEPS - 2 + 10 && cancellable_sleeps <= IDLE_SLEEPS + 10);
+    cancellable_sleeps = 0;
+    CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, 0), 1);
+    CHECK_EQUAL(cancellable_sleeps, 0);
+    CHECK_EQUAL(kernel->close(NULL, epoll_fd), 0);
+    CHECK_EQUAL(kernel->close(NULL, fd), 0);
+}
+
 int main(void) {
     RUN(test_what_counts_in_milliseconds_has_no_slack_to_rely_on);
     RUN(test_RLC_TIME_4_wait_in_milliseconds_is_never_early);
     RUN(test_a_clock_that_was_set_does_not_keep_a_timer_from_being_armed);
+    RUN(test_RLC_CANCEL_3_what_sleeps_cost);
     return 0;
 }

@@ -12,6 +12,9 @@
  *                          uses the object on one thread needs no lock.
  *       [any]              any thread, without a lock.
  *       [any, signal-safe] any thread, without a lock, and signal handlers.
+ *   - NULL for an object, a node or an output is the caller's mistake, unless a declaration allows it, and ends in a
+ *     crash; in a build for debugging (DEBUG) the functions of rlc_loop say so first, by assert(3). NULL for a callout
+ *     that a function needs is -EINVAL.
  *   - Ownership: a function uses pointer arguments during the call and keeps none. A `context` pointer is stored and
  *     handed back; the core never reads what it points to. What a create function returns belongs to the caller.
  *   - Re-entry: a callout, which is a function of the embedder that the core calls, may call it.

@@ -4,10 +4,19 @@
 
 #include "port_set_internal.h"
 #include "post_queue_internal.h"
+#include "race_detector.h"
 #include "timer_heap_internal.h"
 
+#include <assert.h>
 #include <crunloop/crunloop.h>
 #include <stdatomic.h>
+
+/** NULL for an object is the caller's mistake: it crashes, and in a build for debugging this says so first. */
+#if defined(DEBUG) || defined(RLC_INTERNAL_CHECKS)
+#define RLC_REQUIRE(object) assert((object) != NULL)
+#else
+#define RLC_REQUIRE(object) ((void)0)
+#endif
 
 /**
  * A record of the set: a member, or in one of the loop's lists: pending (not added to the set yet), failed (could not
@@ -65,15 +74,18 @@ struct rlc_loop {
     uint64_t looked_ns;
     uint64_t slack_ns;      /**< Of a wait's end, from the first tolerant timer on; 0: not asked for yet. */
     uint64_t limited_by_ns; /**< The last date for which the wait's own end was to wake the loop. */
-    uint32_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
-    bool can_sleep;                      /**< The eventfd is there: with the first watch, timer or prepare. */
-    bool is_brisk;                       /**< The last time what ran between two looks was short. */
-    bool is_prepared;                    /**< For the pass that begins now: its hooks were called. */
+    uint16_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
+    /** fork_generation; UINT32_MAX where a post has more to ask: under a race detector, and once destroy has begun. */
+    _Atomic uint32_t plain_generation;
+    bool can_sleep;   /**< The eventfd is there: with the first watch, timer or prepare. */
+    bool is_brisk;    /**< The last time what ran between two looks was short. */
+    bool is_prepared; /**< For the pass that begins now: its hooks were called. */
     bool has_prelude; /**< A pass has something to do before its poll: watches that are pending, or hooks. */
     uint32_t depth;   /**< Runs on the stack. Memory of removed members is released after the outermost run's pass. */
     uint32_t fork_generation;
     bool has_moved_timers; /**< Since the timer's descriptor was last compared with them: its date may be nobody's. */
     bool has_woken;        /**< A look has taken a wake, since the innermost calls of hooks began. */
+    bool is_watched_for_races;
     const uint32_t *fork_word; /**< rlc_fork_word, which stays where it is from the first generation on. */
     rlc_hooks hooks;           /**< In the order of adding; with those that were removed while a walk may have them. */
     uint32_t hook_count;       /**< Without these. */
@@ -157,11 +169,33 @@ static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_nod
     return first;
 }
 
+/** What other threads did before a post, a wake or a stop comes before what follows. */
+static inline void rlc_loop_acquire(const rlc_loop *loop) {
+    if (loop->is_watched_for_races)
+        rlc_race_acquire(loop);
+}
+
+/** A look has taken a wake. True. */
+static inline bool rlc_loop_note_wake(rlc_loop *loop) {
+    rlc_loop_acquire(loop);
+    return loop->has_woken = true;
+}
+
+/** All that is queued, the oldest first; NULL: nothing. */
+static inline rlc_post_node *rlc_loop_take_queued(rlc_loop *loop) {
+    if (!rlc_has_posts(&loop->posts))
+        return rlc_loop_take_deferred(loop, NULL);
+    rlc_post_node *posts = rlc_take_posts(&loop->posts);
+    rlc_loop_acquire(loop);
+    return rlc_loop_take_deferred(loop, posts);
+}
+
 /* ---- passes and runs: loop_run.c ---- */
 
 enum {
     RLC_LOOKS_SKIPPED_MAX = 64,
     RLC_LOOK_IS_DUE, /**< In place of their number: until the loop has looked, there is nothing to learn either. */
+    RLC_LOOK_SLEEPS, /**< In place of it, too: the thread sleeps in the look. */
 };
 
 /** The result of a pass. */

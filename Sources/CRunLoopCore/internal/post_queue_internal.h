@@ -25,21 +25,21 @@ static inline bool rlc_has_posts(const rlc_post_queue *queue) {
     return __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST) > RLC_QUEUE_CLOSED;
 }
 
-static inline rlc_post_node *rlc_oldest_post_first(uintptr_t head) {
-    rlc_post_node *node = (rlc_post_node *)head, *reversed = NULL;
-    while (node != NULL) {
-        rlc_post_node *next = node->next;
+/** Turns round the nodes from `node` on, of which there is one at least. */
+static inline rlc_post_node *rlc_oldest_post_first(rlc_post_node *node) {
+    rlc_post_node *reversed = NULL, *next;
+    do {
+        next = node->next;
         node->next = reversed;
         reversed = node;
         node = next;
-    }
+    } while (node != NULL);
     return reversed;
 }
 
+/** Only of a queue that has posts: the exchange would open a closed one. Only the taker closes it. */
 static inline rlc_post_node *rlc_take_posts(rlc_post_queue *queue) {
-    if (!rlc_has_posts(queue))
-        return NULL; /* only this thread closes, so the exchange cannot reopen */
-    return rlc_oldest_post_first(__atomic_exchange_n(&queue->head, 0, __ATOMIC_SEQ_CST));
+    return rlc_oldest_post_first((rlc_post_node *)__atomic_exchange_n(&queue->head, 0, __ATOMIC_SEQ_CST));
 }
 
 #endif

@@ -1,0 +1,40 @@
+/**
+ * <crunloop_kit/races.h>: what the model for C tells ThreadSanitizer, whose runtime does not see the atomics of a
+ * library that is not compiled with it. For code that is built together with the core; not installed.
+ */
+#ifndef CRUNLOOP_KIT_RACES_H
+#define CRUNLOOP_KIT_RACES_H
+
+#include <crunloop/base.h>
+
+RLC_BEGIN_DECLS
+
+/**
+ * Tells whether the process has that runtime, and this library is not compiled with it.
+ *
+ * @return True if so: only then may the other two be called.
+ *
+ * Thread: [any].
+ */
+bool rlc_kit_has_race_detector(void);
+
+/**
+ * Tells that what this thread has done comes before what follows rlc_kit_race_acquire of the same object.
+ *
+ * @param object Any address.
+ *
+ * Thread: [any].
+ */
+void rlc_kit_race_release(const void *object);
+
+/**
+ * Tells that what threads did before rlc_kit_race_release of the object comes before what this one does from now on.
+ *
+ * @param object Any address.
+ *
+ * Thread: [any].
+ */
+void rlc_kit_race_acquire(const void *object);
+
+RLC_END_DECLS
+#endif
