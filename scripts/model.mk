@@ -17,6 +17,10 @@ MODEL_CXX_LIBRARY = $(shell g++ -print-file-name=libstdc++.a)
 MODEL_PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
 	awk '{ split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs" }')
 
+# Whose main queue the self-contained library serves.
+MODEL_MAIN_QUEUE := $(if $(filter contained,$(MODEL_RUNTIME)),$(MODEL_BUILD)/process_main_queue.o \
+	-Xlinker --wrap=_dispatch_get_main_queue_handle_4CF -Xlinker --wrap=_dispatch_main_queue_callback_4CF)
+
 .PHONY: model model-descriptions install-model uninstall-model model-test
 
 # By the sources' names: SwiftPM leaves the objects of files that are gone. Of the toolchain's linkers only lld takes
@@ -28,11 +32,12 @@ model: core-install-paths
 	@mkdir -p $(MODEL_BUILD)/cxx
 	@rm -f $(MODEL_BUILD)/cxx/libstdc++.a
 	@$(if $(filter contained,$(MODEL_RUNTIME)),[ ! -e "$(MODEL_CXX_LIBRARY)" ] || ln -s "$(MODEL_CXX_LIBRARY)" $(MODEL_BUILD)/cxx/libstdc++.a)
+	$(if $(filter contained,$(MODEL_RUNTIME)),$(CC) $(CORE_STRICT) $(CFLAGS) -fPIC -fvisibility=hidden -c packaging/process_main_queue.c -o $(MODEL_BUILD)/process_main_queue.o)
 	built=$$(RLK_NO_BENCHMARKS=1 swift build -c release --show-bin-path) && \
 	swiftc -emit-library $(if $(filter contained,$(MODEL_RUNTIME)),-static-stdlib) -use-ld=lld -L$(MODEL_BUILD)/cxx -o $(MODEL_BUILD)/$(MODEL_LIBRARY) \
 		$$(for source in $(patsubst Sources/%,%,$(MODEL_SOURCES)); do \
 			echo $$built/$${source%%/*}.build/$$(basename $$source).o; done) \
-		$(CORE_SOURCES:%=$$built/CRunLoopCore.build/%.o) \
+		$(CORE_SOURCES:%=$$built/CRunLoopCore.build/%.o) $(MODEL_MAIN_QUEUE) \
 		-Xlinker --version-script=packaging/librunloopkit.map -Xlinker -soname=$(MODEL_SONAME) -Xlinker --gc-sections \
 		-Xlinker -z -Xlinker defs -Xlinker -z -Xlinker nodelete -Xlinker --strip-all $(MODEL_PACKED)
 

@@ -62,6 +62,7 @@ extension rlk_loop_statistics: Sized { static var firstSize: UInt { 88 } }
 extension rlk_message_options: Sized { static var firstSize: UInt { 72 } }
 extension rlk_port_options: Sized { static var firstSize: UInt { 56 } }
 extension rlk_sender: Sized { static var firstSize: UInt { 24 } }
+extension rlk_diagnostics: Sized { static var firstSize: UInt { 40 } }
 
 /// How many bytes of what this version knows a structure has; nil if it is shorter than in version 0.1.
 @inline(__always)

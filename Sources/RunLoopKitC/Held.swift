@@ -4,7 +4,7 @@ internal import RunLoopKit
 /// A function of C with its context, as a closure holds them. The context ends when the last closure that has it does,
 /// which is when nothing can call it any more.
 final class Held<Function>: @unchecked Sendable {
-  let function: Function
+  private let function: Function
   let context: UnsafeMutableRawPointer?
   /// Changed by who has made it, before anybody else has it or after nobody has it any more.
   private var release: rlk_release_fn?
@@ -16,13 +16,29 @@ final class Held<Function>: @unchecked Sendable {
     self.function = function
     self.context = if let retain { retain(context) } else { context }
     self.release = release
+    RaceDetector.handOver(self)
+  }
+
+  /// Calls the function, as `body` does. What was handed over with it, and with the object that it is called of, comes
+  /// before; and what it does before the end of both.
+  @inline(__always)
+  func call<R>(of object: AnyObject? = nil, _ body: (Function, UnsafeMutableRawPointer?) -> R) -> R {
+    RaceDetector.takeOver(self)
+    if let object { RaceDetector.takeOver(object) }
+    defer {
+      RaceDetector.handOver(self)
+      if let object { RaceDetector.handOver(object) }
+    }
+    return body(function, context)
   }
 
   /// A call that has failed leaves the context to the caller.
   func giveBack() { release = nil }
 
   deinit {
-    if let release { release(context) }
+    guard let release else { return }
+    RaceDetector.takeOver(self)
+    release(context)
   }
 }
 

@@ -12,6 +12,7 @@ package func rlk_item_release(_ item: OpaquePointer!) { release(item, RunLoop.It
 @c @implementation
 package func rlk_loop_add(_ handle: OpaquePointer!, _ item: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let item = object(item, as: RunLoop.Item.self), let mode = mode(name) else { return Status.invalid }
+  RaceDetector.handOver(item)
   return Status.of { try loop(handle).add(item, to: mode).inC }
 }
 
@@ -39,6 +40,7 @@ package func rlk_item_invalidate_and_wait(_ item: OpaquePointer!, _ timeout_ns: 
   guard let item = object(item, as: RunLoop.Item.self) else { return Status.invalid }
   return Status.of {
     try item.invalidateAndWait(timeout: limit(timeout_ns))
+    RaceDetector.takeOver(item)
     return 0
   }
 }
@@ -78,7 +80,7 @@ package func rlk_observer_create(
     RunLoop.Activity(rawValue: UInt(given.activities)), order: Int(given.order), repeats: !given.once,
     context: held.described(given.describe)
   ) { observer, activity in
-    held.function(borrowed(observer), UInt32(truncatingIfNeeded: activity.rawValue), held.context)
+    held.call(of: observer) { $0(borrowed(observer), UInt32(truncatingIfNeeded: activity.rawValue), $1) }
   }
   ret_observer.pointee = owned(observer)
   return 0
@@ -122,7 +124,7 @@ package func rlk_source_create(
   }
   let source = RunLoop.Source(
     order: Int(given.order), context: held.described(given.describe), hooks: hooks
-  ) { held.function(borrowed($0), held.context) }
+  ) { source in held.call(of: source) { $0(borrowed(source), $1) } }
   ret_source.pointee = owned(source)
   return 0
 }
@@ -131,6 +133,7 @@ package func rlk_source_create(
 package func rlk_source_signal(_ source: OpaquePointer!) -> Int32 {
   guard let source = item(source, as: RunLoop.Source.self) else { return Status.invalid }
   let end = end(of: source)
+  RaceDetector.handOver(source)
   if end == 0 { source.signal() }
   return end
 }

@@ -34,6 +34,7 @@ package func rlk_loop_run_in_mode(
   guard let mode = mode(name) else { return Status.invalid }
   return Status.of {
     let loop = loop(handle)
+    defer { RaceDetector.takeOver(loop) }  // what was done before a stop
     if deadline_ns == .max {
       return try loop.run(in: mode, for: nil, returnAfterSourceHandled: return_after_source_handled).rawValue
     }
@@ -45,17 +46,34 @@ package func rlk_loop_run_in_mode(
 @c @implementation
 package func rlk_loop_run_until_stopped(_ handle: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> Int32 {
   guard let mode = mode(name) else { return Status.invalid }
-  return Status.of { try loop(handle).runUntilStopped(in: mode).rawValue }
+  return Status.of {
+    let loop = loop(handle)
+    defer { RaceDetector.takeOver(loop) }
+    return try loop.runUntilStopped(in: mode).rawValue
+  }
 }
 
 @c @implementation
 package func rlk_loop_stop(_ handle: OpaquePointer!) -> Int32 {
-  changing(handle) { $0.stop() }
+  changing(handle) {
+    RaceDetector.handOver($0)
+    $0.stop()
+  }
 }
 
 @c @implementation
 package func rlk_loop_wake_up(_ handle: OpaquePointer!) -> Int32 {
-  changing(handle) { $0.wakeUp() }
+  changing(handle) {
+    RaceDetector.handOver($0)
+    $0.wakeUp()
+  }
+}
+
+@c @implementation
+package func rlk_loop_set_serves_main_queue(_ handle: OpaquePointer!, _ serves: Bool) -> Int32 {
+  let loop = loop(handle)
+  guard !loop.isInThisProcess || loop === RunLoop.main else { return Status.invalid }
+  return changing(handle) { $0.servesMainQueue = serves }
 }
 
 // MARK: Modes

@@ -31,7 +31,7 @@ struct Work {
 
   /// Runs the function, when the loop calls the answer.
   var block: @Sendable () -> Void {
-    { [held] in held.function(held.context) }
+    { [held] in held.call { $0($1) } }
   }
 }
 
@@ -43,8 +43,13 @@ package func rlk_loop_perform(
   guard let given = perform, let mode = mode(name) else { return Status.invalid }
   // The caller's word: the function may be called with the context on the loop's thread.
   nonisolated(unsafe) let (perform, context) = (given, context)
+  let loop = loop(handle)
+  RaceDetector.handOver(loop)
   return Status.of {
-    try loop(handle).perform(in: mode) { @Sendable in perform(context) }
+    try loop.perform(in: mode) { @Sendable [unowned loop] in
+      RaceDetector.takeOver(loop)
+      perform(context)
+    }
     return 0
   }
 }
@@ -91,8 +96,15 @@ package func rlk_loop_perform_and_wait(
   _ context: UnsafeMutableRawPointer!
 ) -> Int32 {
   guard let perform, let mode = mode(name) else { return Status.invalid }
+  let loop = loop(handle)
+  RaceDetector.handOver(loop)
   return Status.of {
-    try loop(handle).performAndWait(in: mode, timeout: limit(timeout_ns)) { perform(context) }
+    defer { RaceDetector.takeOver(loop) }
+    try loop.performAndWait(in: mode, timeout: limit(timeout_ns)) {
+      RaceDetector.takeOver(loop)
+      perform(context)
+      RaceDetector.handOver(loop)
+    }
     return 0
   }
 }

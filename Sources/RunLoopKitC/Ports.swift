@@ -26,7 +26,8 @@ package func rlk_port_create(
   return handingOver(Held(receive, given.context, given.release)) { held in
     let body: @Sendable (RunLoop.Port, RunLoop.Message) -> Void = { port, message in
       let message = HeldMessage(message)
-      held.function(borrowed(port), borrowed(message), held.context)
+      RaceDetector.takeOver(RaceDetector.messages)
+      held.call(of: port) { $0(borrowed(port), borrowed(message), $1) }
       withExtendedLifetime(message) {}
     }
     guard let name = given.name else {
@@ -90,6 +91,7 @@ package func rlk_right_send(_ right: OpaquePointer!, _ message: OpaquePointer!, 
   guard let right = object(right, as: HeldRight.self), let message = object(message, as: HeldMessage.self) else {
     return Status.invalid
   }
+  RaceDetector.handOver(RaceDetector.messages)
   return Status.of {
     if timeout_ns == 0 {
       try right.right.trySend(message.message)
@@ -108,7 +110,9 @@ package func rlk_right_request(
   guard let right = object(right, as: HeldRight.self), let message = object(message, as: HeldMessage.self),
     let mode = mode(name), let ret_answer
   else { return Status.invalid }
+  RaceDetector.handOver(RaceDetector.messages)
   return Status.of {
+    defer { RaceDetector.takeOver(RaceDetector.messages) }
     let answer = try right.right.request(message.message, timeout: limit(timeout_ns), in: mode)
     ret_answer.pointee = owned(HeldMessage(answer))
     return 0

@@ -23,7 +23,7 @@ package func rlk_descriptor_create(
       fileDescriptor: given.descriptor, interest: .init(rawValue: given.interest), trigger: trigger,
       ownership: given.owns_descriptor ? .closesWhenInvalidated : .borrowed,
       unpollable: given.always_ready ? .alwaysReady : .refuse
-    ) { source, readiness in held.function(borrowed(source), readiness.rawValue, held.context) }
+    ) { source, readiness in held.call(of: source) { $0(borrowed(source), readiness.rawValue, $1) } }
     ret_source.pointee = owned(source)
     return 0
   }
@@ -47,8 +47,8 @@ package func rlk_counter_create(
   guard let given = options(given), let ready = given.ready, let ret_source else { return Status.invalid }
   guard given.reserved == 0 else { return Status.invalid }
   return handingOver(Held(ready, given.context, given.release)) { held in
-    let source = try RunLoop.PortSource(fileDescriptor: given.descriptor) {
-      held.function(borrowed($0), held.context)
+    let source = try RunLoop.PortSource(fileDescriptor: given.descriptor) { source in
+      held.call(of: source) { $0(borrowed(source), $1) }
     }
     ret_source.pointee = owned(source)
     return 0
@@ -73,7 +73,7 @@ package func rlk_signal_create(
       var info = rlk_signal_info(
         size: MemoryLayout<rlk_signal_info>.stride, signal: received.signal.rawValue, code: received.code,
         process_id: received.processID, user_id: received.userID, status: received.status, value: received.value)
-      held.function(borrowed(source), &info, held.context)
+      held.call(of: source) { $0(borrowed(source), &info, $1) }
     }
     ret_source.pointee = owned(source)
     return 0

@@ -11,8 +11,8 @@ package func rlk_thread_create(
   guard let name = given.name.map({ String(validatingCString: $0) }) ?? "" else { return Status.invalid }
   let held = Held(given.set_up, given.context, given.release)
   let thread = RunLoop.Thread(name: name, stackSize: given.stack_size == 0 ? nil : given.stack_size) { loop in
-    guard let setUp = held.function else { return }
-    let status = setUp(borrowed(loop), held.context)
+    let status = held.call { setUp, context in setUp.map { $0(borrowed(loop), context) } ?? 0 }
+    RaceDetector.handOver(RaceDetector.threads)
     if status < 0 { throw RunLoopError.system(0 &- status) }
   }
   ret_thread.pointee = owned(thread)
@@ -26,6 +26,7 @@ package func rlk_thread_release(_ thread: OpaquePointer!) { release(thread, RunL
 package func rlk_thread_start(_ thread: OpaquePointer!) -> Int32 {
   guard let thread = object(thread, as: RunLoop.Thread.self) else { return Status.invalid }
   return Status.of {
+    defer { RaceDetector.takeOver(RaceDetector.threads) }
     try thread.start()
     return 0
   }

@@ -11,7 +11,7 @@ package func rlk_timer_create(
   guard given.clock.rawValue <= RLK_CLOCK_REALTIME.rawValue else { return Status.invalid }
   let held = Held(fire, given.context, given.release, retain: given.retain)
   let context = held.described(given.describe)
-  let body: @Sendable (RunLoop.Timer) -> Void = { held.function(borrowed($0), held.context) }
+  let body: @Sendable (RunLoop.Timer) -> Void = { timer in held.call(of: timer) { $0(borrowed(timer), $1) } }
   let date = given.fire_date_ns
   func made(_ fireDate: some RunLoop.ClockInstant) -> RunLoop.Timer {
     RunLoop.Timer(
@@ -33,6 +33,7 @@ package func rlk_timer_set_fire_date(_ timer: OpaquePointer!, _ date_ns: UInt64)
   guard let timer = item(timer, as: RunLoop.Timer.self) else { return Status.invalid }
   let end = end(of: timer)
   guard end == 0 else { return end }
+  RaceDetector.handOver(timer)
   switch timer.clock {
   case .suspending: timer.fireDate = RunLoop.Instant(nanoseconds: date_ns)
   case .continuous: timer.continuousFireDate = RunLoop.ContinuousInstant(nanoseconds: date_ns)

@@ -88,8 +88,14 @@ static void make(struct heritage *ret_heritage, int descriptor) {
     wait_until_it_sleeps(ret_heritage->thread);
 }
 
+static void check_child(pid_t child) {
+    int status = -1;
+    CHECK_IS(waitpid(child, &status, 0), child);
+    CHECK_IS(status, 0);
+}
+
 static void test_children_refuse(void) {
-    int ends[2], status = -1;
+    int ends[2];
     struct heritage had;
     CHECK_IS(pipe(ends), 0);
     make(&had, ends[0]);
@@ -98,8 +104,7 @@ static void test_children_refuse(void) {
         alarm(60);
         _exit(find_acceptance(&had));
     }
-    CHECK_IS(waitpid(child, &status, 0), child);
-    CHECK_IS(status, 0);
+    check_child(child);
     CHECK(rlk_item_is_valid(had.source) && rlk_thread_is_running(had.thread));
     CHECK_IS(rlk_source_is_signalled(had.source), 0);
     CHECK_IS(rlk_thread_stop(had.thread, RLK_ENDING_NOW), 0);
@@ -117,9 +122,71 @@ static void test_children_refuse(void) {
     close(ends[1]);
 }
 
+static void divide(void *context) {
+    *(pid_t *)context = fork();
+    rlk_loop_stop(NULL);
+}
+
+/* The runs around a fork, by both functions, one inside the other. */
+static void divide_in_a_nested_run(void *context) {
+    CHECK_IS(rlk_loop_perform(NULL, "panel", divide, context), 0);
+    int status = rlk_loop_run_in_mode(NULL, "panel", RLK_TIME_FOREVER, false);
+    if (*(pid_t *)context == 0 && status != -ECHILD)
+        _exit(2);
+    rlk_loop_stop(NULL);
+}
+
+static void test_RLK_C_17_runs_around_a_fork(void) {
+    pid_t child = -1;
+    CHECK_IS(rlk_loop_perform(NULL, NULL, divide, &child), 0);
+    int status = rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false);
+    if (child == 0)
+        _exit(status != -ECHILD);
+    CHECK_IS(status, RLK_RUN_STOPPED);
+    check_child(child);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, divide_in_a_nested_run, &child), 0);
+    status = rlk_loop_run_until_stopped(NULL, NULL);
+    if (child == 0)
+        _exit(status != -ECHILD);
+    CHECK_IS(status, RLK_RUN_STOPPED);
+    check_child(child);
+}
+
+/* In a child, whose one thread is the main thread: the number of the step that fails; 0 if none does. */
+static int run_the_main_loop(void) {
+    if (!rlk_loop_is_current(rlk_loop_main()) || rlk_loop_is_empty(NULL, NULL) != 0)
+        return 1;
+    if (rlk_loop_run_in_mode(NULL, NULL, 0, false) != RLK_RUN_TIMED_OUT)
+        return 2;
+    if (rlk_loop_set_serves_main_queue(NULL, false) != 0 || rlk_loop_is_empty(NULL, NULL) != 1)
+        return 3;
+    if (rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false) != RLK_RUN_FINISHED)
+        return 4;
+    if (rlk_loop_set_serves_main_queue(rlk_loop_main(), true) != 0 || rlk_loop_is_empty(NULL, NULL) != 0)
+        return 5;
+    return 0;
+}
+
+static void test_RLK_C_18_the_main_loop_may_finish(void) {
+    rlk_loop *ended = model_ended_loop(), *main_loop = rlk_loop_main();
+    CHECK_IS(rlk_loop_set_serves_main_queue(NULL, false), -EINVAL);
+    CHECK_IS(rlk_loop_set_serves_main_queue(ended, true), -EINVAL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        if (rlk_loop_set_serves_main_queue(main_loop, false) != -ECHILD)
+            _exit(9);
+        _exit(run_the_main_loop());
+    }
+    check_child(child);
+    rlk_loop_release(ended);
+}
+
 const model_test *model_fork_tests(void) {
     static const model_test tests[] = {
         {"children refuse", test_children_refuse},
+        {"RLK-C-17 runs around a fork", test_RLK_C_17_runs_around_a_fork},
+        {"RLK-C-18 the main loop may finish", test_RLK_C_18_the_main_loop_may_finish},
         {NULL, NULL},
     };
     return tests;

@@ -51,6 +51,12 @@ static void test_RLK_C_2_bad_modes(void) {
     CHECK_IS(date, 5);
 }
 
+static void test_RLK_C_16_version(void) {
+    CHECK_IS(rlk_version(), RLK_VERSION);
+    CHECK_IS(RLK_VERSION, RLK_VERSION_NUMBER(RLK_VERSION_MAJOR, RLK_VERSION_MINOR, RLK_VERSION_PATCH));
+    CHECK(RLK_VERSION_NUMBER(0, 999, 999) < RLK_VERSION_NUMBER(1, 0, 0));
+}
+
 static void run_wrongly(void *loop) {
     CHECK_IS(rlk_loop_run_in_mode(loop, NULL, 0, false), -EPERM);
     CHECK_IS(rlk_loop_run_until_stopped(loop, NULL), -EPERM);
@@ -196,6 +202,7 @@ const model_test *model_loop_tests(void) {
         {"clocks", test_clocks},
         {"RLK-C-5 results of runs", test_RLK_C_5_results_of_runs},
         {"RLK-C-2 bad modes", test_RLK_C_2_bad_modes},
+        {"RLK-C-16 version", test_RLK_C_16_version},
         {"wrong thread", test_wrong_thread},
         {"ended loop", test_ended_loop},
         {"wakes", test_wakes},

@@ -16,9 +16,11 @@ _Static_assert(sizeof(rlk_loop_statistics) == 88, "rlk_loop_statistics");
 _Static_assert(sizeof(rlk_message_options) == 72, "rlk_message_options");
 _Static_assert(sizeof(rlk_port_options) == 56, "rlk_port_options");
 _Static_assert(sizeof(rlk_sender) == 24, "rlk_sender");
+_Static_assert(sizeof(rlk_diagnostics) == 40, "rlk_diagnostics");
 /* No padding at the end, where a member could be appended that an older host has not set. */
 _Static_assert(offsetof(rlk_descriptor_options, reserved) == 46, "the last member of rlk_descriptor_options");
 _Static_assert(offsetof(rlk_counter_options, reserved) == 36, "the last member of rlk_counter_options");
+_Static_assert(offsetof(rlk_diagnostics, reserved) == 36, "the last member of rlk_diagnostics");
 
 static void on_item(rlk_item *item, void *context) {
     (void)item, (void)context;

@@ -170,6 +170,86 @@ static void test_RLK_C_15_a_thread_without_descriptors(void) {
     CHECK(is.called == 0 && is.released == 1);
 }
 
+/* ---- threads that are cancelled while they sleep in their loop ---- */
+
+enum { FOREVER, LIMITED, UNTIL_STOPPED, NESTED, KINDS };
+
+struct sleeper {
+    int kind, released;
+    rlk_loop *loop;
+};
+
+static void never(rlk_item *timer, void *context) {
+    (void)timer, (void)context;
+    CHECK(!"a timer of tomorrow fires");
+}
+static void release_sleeper(void *context) {
+    ++((struct sleeper *)context)->released;
+}
+static uint64_t in_an_hour(void) {
+    return rlk_now(RLK_CLOCK_MONOTONIC) + UINT64_C(3600000000000);
+}
+
+static void run_inside(void *context) {
+    (void)context;
+    rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false);
+    CHECK(!"a run inside goes on");
+}
+
+static void *sleep_in_loop(void *context) {
+    struct sleeper *self = context;
+    rlk_item *timer = NULL;
+    rlk_timer_options options = {.size = sizeof options,
+        .fire = never,
+        .context = self,
+        .release = release_sleeper,
+        .fire_date_ns = in_an_hour()};
+    self->loop = rlk_loop_retain(rlk_loop_current());
+    CHECK_IS(rlk_timer_create(&options, &timer), 0);
+    CHECK_IS(rlk_loop_add(NULL, timer, RLK_MODE_COMMON), 1);
+    rlk_item_release(timer);
+    if (self->kind == NESTED)
+        CHECK_IS(rlk_loop_perform(NULL, NULL, run_inside, NULL), 0);
+    if (self->kind == UNTIL_STOPPED)
+        rlk_loop_run_until_stopped(NULL, NULL);
+    else
+        rlk_loop_run_in_mode(NULL, NULL, self->kind == LIMITED ? in_an_hour() : RLK_TIME_FOREVER, false);
+    CHECK(!"a cancelled thread goes on");
+    return NULL;
+}
+
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+
+/* AddressSanitizer takes the stack of a cancelled thread for one that is still in use. */
+static bool may_cancel(void) {
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+    return false;
+#else
+    return true;
+#endif
+}
+
+static void test_RLK_C_21_a_sleeping_thread_is_cancelled(void) {
+    if (!may_cancel())
+        return;
+    for (int i = 0; i < 5 * KINDS; i++) {
+        struct sleeper self = {.kind = i % KINDS};
+        pthread_t thread;
+        void *result = NULL;
+        CHECK_IS(pthread_create(&thread, NULL, sleep_in_loop, &self), 0);
+        CHECK_IS(pthread_cancel(thread), 0);
+        CHECK_IS(pthread_join(thread, &result), 0);
+        CHECK(result == PTHREAD_CANCELED);
+        CHECK_IS(self.released, 1);
+        CHECK(rlk_loop_has_ended(self.loop));
+        CHECK_IS(rlk_loop_wake_up(self.loop), -ESHUTDOWN);
+        rlk_loop_release(self.loop);
+    }
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, 0, false), RLK_RUN_FINISHED); /* this thread's loop is as it was */
+}
+
 const model_test *model_thread_tests(void) {
     static const model_test tests[] = {
         {"threads", test_threads},
@@ -178,6 +258,7 @@ const model_test *model_thread_tests(void) {
         {"the last release stops it", test_the_last_release_stops_it},
         {"RLK-C-15 a thread without descriptors", test_RLK_C_15_a_thread_without_descriptors},
         {"RLK-C-2 bad threads", test_RLK_C_2_bad_threads},
+        {"RLK-C-21 a sleeping thread is cancelled", test_RLK_C_21_a_sleeping_thread_is_cancelled},
         {NULL, NULL},
     };
     return tests;

@@ -11,4 +11,9 @@ diff -u "$scratch/declared" "$scratch/listed" || { echo "FAIL RLK-C-11: packagin
 while read -r name; do
     grep -q "\b$name(" Tests/CModel/*.c || { echo "FAIL RLK-C-11: no test in C calls $name"; exit 1; }
 done <"$scratch/declared"
+for part in MAJOR MINOR PATCH; do
+    of() { sed -n "s/^#define $1_VERSION_$part //p" "$2/version.h"; }
+    [ "$(of RLK include/runloopkit)" = "$(of RLC include/crunloop)" ] || { echo "FAIL RLK-C-16: RLK_VERSION_$part is not RLC_VERSION_$part"; exit 1; }
+done
+echo "ok   RLK-C-16: the headers have one version"
 echo "ok   RLK-C-11: $(wc -l <"$scratch/declared") functions of the model, each listed, and called by a test"

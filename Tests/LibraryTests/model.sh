@@ -45,6 +45,31 @@ CMAKE
     echo "ok   RLK-C-12: hosts by find_package(runloopkit)"
 }
 
+# [RLK-C-20] On the main thread the model serves the main queue of the libdispatch that the host is linked with.
+main_queue() { # RUNTIME LIBDIR
+    swift_lib=$(dirname "$(realpath "$(command -v swiftc)")")/../lib/swift/linux
+    [ -e "$swift_lib/libdispatch.so" ] || { echo "skipped 1: the main queue of a host: no libdispatch here"; return 0; }
+    cat >"$base/queue.c" <<C
+#include <runloopkit/runloopkit.h>
+#include <stdio.h>
+extern struct dispatch_queue_s _dispatch_main_q;
+void dispatch_async_f(struct dispatch_queue_s *queue, void *context, void (*work)(void *));
+static void serve(void *context) {
+    puts(context);
+    rlk_loop_stop(NULL);
+}
+int main(void) {
+    dispatch_async_f(&_dispatch_main_q, "served", serve);
+    return rlk_loop_run_in_mode(NULL, NULL, rlk_now(RLK_CLOCK_MONOTONIC) + 10000000000, false) != RLK_RUN_STOPPED;
+}
+C
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Werror "$base/queue.c" $($pc --cflags --libs runloopkit) -L"$swift_lib" -ldispatch -lBlocksRuntime -pthread \
+        -Wl,-rpath,"$2:$swift_lib" -o "$base/queue-$1" || fail "RLK-C-20: a host of the $1 library with libdispatch"
+    [ "$(timeout 30 "$base/queue-$1")" = served ] || fail "RLK-C-20: the $1 library does not serve the host's main queue"
+    echo "ok   RLK-C-20: the $1 library serves the main queue of the host's libdispatch"
+}
+
 form() { # RUNTIME
     prefix="$base/$1" lib="$base/$1/lib/$multiarch"
     make --no-print-directory install-model MODEL_RUNTIME="$1" PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 ||
@@ -76,6 +101,7 @@ form() { # RUNTIME
         -Wl,-rpath,"$lib" -o "$base/ports-$1" || fail "a host of the $1 library with ports"
     timeout 10 "$base/ports-$1" >"$base/said" || fail "the host of the $1 library with ports ends with $?"
     printf '%s\n' "question 7: ping" "answer 8: pong" | diff -u - "$base/said" || fail "the host with ports says something else"
+    main_queue "$1" "$lib"
     echo "ok   RLK-C-12: a host in C with the $1 library of $(wc -c <"$library") bytes, $(wc -l <"$base/exported") names"
     manual "$prefix/share/man/man3"
     [ "$1" != contained ] || find_package "$prefix"

@@ -32,6 +32,7 @@ final class ModelInCTests: XCTestCase {
   func testHosts() { runAll(model_host_tests()) }
   func testThreads() { runAll(model_thread_tests()) }
   func testForks() { runAll(model_fork_tests()) }
+  func testDiagnostics() { runAll(model_diagnostics_tests()) }
   func testSizes() { runAll(model_size_tests()) }
   func testMessages() { runAll(model_message_tests()) }
   func testPorts() { runAll(model_port_tests()) }

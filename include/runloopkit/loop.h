@@ -21,7 +21,8 @@ typedef struct rlk_loop rlk_loop;
 
 /** Why a run has ended. */
 enum {
-    RLK_RUN_FINISHED = 1,       /**< The mode has nothing to wait for. */
+    /** The mode has nothing to wait for. Of the main loop's common modes: see rlk_loop_set_serves_main_queue. */
+    RLK_RUN_FINISHED = 1,
     RLK_RUN_STOPPED = 2,        /**< rlk_loop_stop. */
     RLK_RUN_TIMED_OUT = 3,      /**< The deadline has come. */
     RLK_RUN_HANDLED_SOURCE = 4, /**< A source was served, and the caller wanted to return then. */
@@ -70,14 +71,16 @@ RLK_API void rlk_loop_release(rlk_loop *loop);
 /* ---- runs ---- */
 
 /**
- * Runs a mode [RLK-C-5].
+ * Runs a mode [RLK-C-5]. A thread that sleeps in a run may be cancelled (pthread_cancel(3)): the run and those around
+ * it do not return, and the loop ends with the thread, as always [RLK-C-21].
  *
  * @param loop                       The loop, which the calling thread owns.
  * @param mode                       The mode; not RLK_MODE_COMMON, which is finished at once.
  * @param deadline_ns                When the run ends on CLOCK_MONOTONIC; 0: after one pass, without waiting.
  * @param return_after_source_handled Ends the run after a source was served.
- * @return RLK_RUN_FINISHED and its kin; -EPERM, -ESHUTDOWN, -ECHILD, -EINVAL; -EMFILE before the first pass; -EBADF or
- *         another -errno of epoll_pwait2(2): other code has closed the mode's epoll instance, and the run has ended.
+ * @return RLK_RUN_FINISHED and its kin; -EPERM, -ESHUTDOWN, -EINVAL; -ECHILD, also in the child if the process forks in
+ *         a callout: the runs around it call nothing more [RLK-C-17]; -EMFILE before the first pass; -EBADF or another
+ *         -errno of epoll_pwait2(2): other code has closed the mode's epoll instance, and the run has ended.
  *
  * Thread: [loop].  Blocks: until the run ends.  Re-entry: a callout may run the loop again.
  */
@@ -116,11 +119,26 @@ RLK_API int rlk_loop_stop(rlk_loop *loop);
  */
 RLK_API int rlk_loop_wake_up(rlk_loop *loop);
 
+/**
+ * Sets whether the common modes of the main loop serve the process's main dispatch queue. They do at first, and then
+ * the queue counts as a member: a run of the main loop in a common mode, which the default mode is, never returns
+ * RLK_RUN_FINISHED, and rlk_loop_is_empty answers 0. That holds whether or not the process contains libdispatch.
+ * rlk_loop_stop and a deadline end such a run. With false a common mode may be empty as on other threads, and what is
+ * in the queue waits [RLK-C-18].
+ *
+ * @param loop   The main loop; NULL on the main thread.
+ * @param serves What holds from the next run on.
+ * @return 0; -EINVAL (another loop), -ESHUTDOWN, -ECHILD.
+ *
+ * Thread: [any].
+ */
+RLK_API int rlk_loop_set_serves_main_queue(rlk_loop *loop, bool serves);
+
 /* ---- modes ---- */
 
 /**
  * Makes a mode common: what was added to RLK_MODE_COMMON is in it from now on. An item that the kernel does not take
- * into the mode, as rlk_loop_add says, is left out, and named on standard error; the call succeeds.
+ * into the mode, as rlk_loop_add says, is left out, and named in a warning (rlk_set_diagnostics); the call succeeds.
  *
  * @param loop The loop.
  * @param mode The mode; not RLK_MODE_COMMON.

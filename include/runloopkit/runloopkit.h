@@ -4,6 +4,7 @@
 
 #include <runloopkit/base.h>
 #include <runloopkit/blocks.h>
+#include <runloopkit/diagnostics.h>
 #include <runloopkit/host.h>
 #include <runloopkit/item.h>
 #include <runloopkit/loop.h>
@@ -12,5 +13,6 @@
 #include <runloopkit/source.h>
 #include <runloopkit/thread.h>
 #include <runloopkit/timer.h>
+#include <runloopkit/version.h>
 
 #endif

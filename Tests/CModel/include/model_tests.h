@@ -19,6 +19,7 @@ const model_test *model_source_tests(void);
 const model_test *model_host_tests(void);
 const model_test *model_thread_tests(void);
 const model_test *model_fork_tests(void);
+const model_test *model_diagnostics_tests(void);
 const model_test *model_size_tests(void);
 const model_test *model_message_tests(void);
 const model_test *model_port_tests(void);

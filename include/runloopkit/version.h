@@ -1,0 +1,33 @@
+/** <runloopkit/version.h>: which version the headers are, and which one the library is that the program runs with. */
+#ifndef RUNLOOPKIT_VERSION_H
+#define RUNLOOPKIT_VERSION_H
+
+#include <runloopkit/base.h>
+
+RLK_BEGIN_DECLS
+
+/** The version of these headers, by semantic versioning: what breaks users raises it. It is that of <crunloop/...>. */
+#define RLK_VERSION_MAJOR 0
+/** What adds something raises it; before 1.0 also what breaks users. */
+#define RLK_VERSION_MINOR 1
+/** What mends something raises it. */
+#define RLK_VERSION_PATCH 0
+
+/** A version as one number, which grows with the version: the second and third are below 1000. */
+#define RLK_VERSION_NUMBER(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
+
+/** The version of these headers as a number, for the preprocessor: #if RLK_VERSION >= RLK_VERSION_NUMBER(0, 2, 0). */
+#define RLK_VERSION RLK_VERSION_NUMBER(RLK_VERSION_MAJOR, RLK_VERSION_MINOR, RLK_VERSION_PATCH)
+
+/**
+ * Returns the version of the library. RLK_VERSION is that of the headers with which the program was compiled; with the
+ * shared library the two may differ [RLK-C-16].
+ *
+ * @return As RLK_VERSION_NUMBER.
+ *
+ * Thread: [any, signal-safe].
+ */
+RLK_API uint32_t rlk_version(void);
+
+RLK_END_DECLS
+#endif
