@@ -25,7 +25,7 @@ ADAPTER_HEADERS := $(wildcard Sources/Adapters/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_kit/*.h)
 # What the usual pass of a loop runs through is compiled for speed, if CFLAGS ask for that, and all else for size: also what
 # each time makes a system call.
-CORE_HOT := deadline_heap loop_post loop_run loop_timer port_set_wait timer_due timer_heap
+CORE_HOT := deadline_heap loop_post loop_run loop_timer port_set_wait timer_due
 # Where the compiler knows it: what is padded to begin a function, a loop or a jump's target at a round address is 2.2 kB of 54.
 CORE_DENSE := $(shell $(CC) -Werror -fno-align-functions -fno-align-loops -fno-align-jumps -x c -c /dev/null -o /dev/null \
 	2>/dev/null && echo -fno-align-functions -fno-align-loops -fno-align-jumps)

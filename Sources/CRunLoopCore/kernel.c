@@ -107,14 +107,16 @@ __attribute__((noinline)) static int wait_for(const place *at, uint64_t timeout_
 /*
  * A thread that sleeps in its loop can be cancelled [RLC-CANCEL-1]. To sleep so takes two calls of the C library more,
  * which is much for a loop that is woken all the time. So most of its sleeps are brisk: they cannot be cancelled for
- * BRISK_MS, and go on as sleeps that can. One after BRISK_SLEEPS of them can from the start; and so can IDLE_SLEEPS
- * after one that has lasted longer, so that each of these is one system call.
+ * BRISK_MS, and go on as sleeps that can. One of SLEEPS_A_ROUND can from the start; and so can IDLE_SLEEPS after one
+ * that has lasted longer, so that each of these is one system call.
  */
-enum { BRISK_MS = 20, BRISK_NS = BRISK_MS * 1000 * 1000, BRISK_SLEEPS = 64, IDLE_SLEEPS = 16 };
+enum { BRISK_MS = 20, BRISK_NS = BRISK_MS * 1000 * 1000, SLEEPS_A_ROUND = 64, IDLE_SLEEPS = 16 };
 
-/** How many of both this thread has left; brisk ones only while there are no idle ones. No call of the linker. */
-static __thread int32_t brisk_sleeps __attribute__((tls_model("initial-exec")));
-static __thread int32_t idle_sleeps __attribute__((tls_model("initial-exec")));
+/* Where this thread stands in its round, in steps that make 256: to count and to ask is one instruction. */
+enum { STEP = 256 / SLEEPS_A_ROUND };
+static __thread uint8_t round_steps __attribute__((tls_model("initial-exec"))); /* no call of the dynamic linker */
+/** How many idle sleeps it has left. */
+static __thread uint8_t idle_sleeps __attribute__((tls_model("initial-exec")));
 
 /** @param timeout_ns RLC_TIME_FOREVER: no limit. */
 __attribute__((noinline)) static int sleep_cancellable(const place *at, uint64_t timeout_ns) {
@@ -122,21 +124,24 @@ __attribute__((noinline)) static int sleep_cancellable(const place *at, uint64_t
     (void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type); /* what follows holds nothing */
     int count = wait_for(at, timeout_ns);
     (void)pthread_setcanceltype(type, NULL);
-    brisk_sleeps = idle_sleeps > 0 ? 0 : BRISK_SLEEPS;
-    idle_sleeps -= idle_sleeps > 0;
+    if (idle_sleeps > 0) {
+        idle_sleeps--;
+        round_steps = 256 - STEP;
+    }
     return count;
 }
 
-/** A brisk sleep is over: the count that it has answered, or goes on. */
-static int sleep_on(const place *at, int count, uint64_t deadline_ns) {
+/** A brisk sleep is over, by `count` events: it has failed, or goes on. */
+__attribute__((noinline)) static int sleep_on(const place *at, long count, uint64_t deadline_ns) {
     if (count != 0)
-        return count;
+        return status_of(count);
     idle_sleeps = IDLE_SLEEPS + 1; /* this one as well */
     return sleep_cancellable(at, rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC)));
 }
 
 static inline bool is_brisk_sleep(void) {
-    return __builtin_expect(--brisk_sleeps >= 0, true);
+    round_steps += STEP;
+    return __builtin_expect(round_steps != 0, true);
 }
 
 /* Apart, so that the usual wait saves no registers. */
@@ -148,7 +153,7 @@ __attribute__((noinline)) static int limited_wait(
         return sleep_cancellable(&at, timeout_ns);
     if (timeout_ns <= BRISK_NS)
         return wait_for(&at, timeout_ns);
-    return sleep_on(&at, rlc_kernel_blocking_wait_at(&at, BRISK_MS, NULL), deadline_ns);
+    return sleep_on(&at, wait_in_ms(epoll_fd, events, capacity, BRISK_MS), deadline_ns);
 }
 
 __attribute__((noinline)) static int rlc_kernel_blocking_wait(int epoll_fd, struct epoll_event *events, int capacity) {
@@ -158,7 +163,7 @@ __attribute__((noinline)) static int rlc_kernel_blocking_wait(int epoll_fd, stru
     long count = wait_in_ms(epoll_fd, events, capacity, BRISK_MS);
     if (__builtin_expect(count > 0, true))
         return (int)count;
-    return sleep_on(&at, status_of(count), RLC_TIME_FOREVER);
+    return sleep_on(&at, count, RLC_TIME_FOREVER);
 }
 
 __attribute__((noinline)) static int poll_at_once(int epoll_fd, struct epoll_event *events, int capacity) {
@@ -168,7 +173,7 @@ __attribute__((noinline)) static int poll_at_once(int epoll_fd, struct epoll_eve
 static int system_epoll_wait(
     void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     (void)context;
-    if (deadline_ns == RLC_TIME_FOREVER)
+    if (__builtin_expect(deadline_ns == RLC_TIME_FOREVER, true))
         return rlc_kernel_blocking_wait(epoll_fd, events, capacity);
     if (deadline_ns != 0)
         return limited_wait(epoll_fd, events, capacity, deadline_ns);

@@ -103,8 +103,8 @@ static void test_RLC_CANCEL_3_what_sleeps_cost(void) {
     const uint64_t long_ns = BRISK_NS + 2000000;
     int epoll_fd = kernel->epoll_create(NULL), fd = kernel->eventfd_create(NULL);
     struct epoll_event event = {.events = EPOLLIN};
-    brisk_sleeps = 2;
-    idle_sleeps = sleeps = cancellable_sleeps = 0;
+    round_steps = idle_sleeps = 0;
+    sleeps = cancellable_sleeps = 0;
     for (int i = 1; i <= 3; i++) {
         CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, rlc_now(RLC_CLOCK_MONOTONIC) + long_ns), 0);
         CHECK_EQUAL(sleeps, 1 + i);
@@ -113,9 +113,9 @@ static void test_RLC_CANCEL_3_what_sleeps_cost(void) {
     CHECK_EQUAL(kernel->epoll_control(NULL, epoll_fd, EPOLL_CTL_ADD, fd, &event), 0);
     bump(fd);
     sleeps = cancellable_sleeps = 0;
-    for (int i = 0; i < IDLE_SLEEPS + 10 * (BRISK_SLEEPS + 1); i++)
+    for (int i = 0; i < IDLE_SLEEPS + 10 * SLEEPS_A_ROUND; i++)
         CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, i % 2 == 0 ? RLC_TIME_FOREVER : UINT64_MAX / 2), 1);
-    CHECK_EQUAL(sleeps, IDLE_SLEEPS + 10 * (BRISK_SLEEPS + 1));
+    CHECK_EQUAL(sleeps, IDLE_SLEEPS + 10 * SLEEPS_A_ROUND);
     CHECK(cancellable_sleeps >= IDLE_SLEEPS - 2 + 10 && cancellable_sleeps <= IDLE_SLEEPS + 10);
     cancellable_sleeps = 0;
     CHECK_EQUAL(kernel->epoll_wait(NULL, epoll_fd, &event, 1, 0), 1);

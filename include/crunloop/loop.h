@@ -25,7 +25,7 @@
  * not compiled with it [RLC-RACE-1].
  *
  * A run is a cancellation point where it sleeps, and nowhere else [RLC-CANCEL-1, RLC-CANCEL-2]: at once in a loop that
- * is idle, after 20 ms at most in one that was busy, and in one of 65 sleeps if each is shorter [RLC-CANCEL-3]. No
+ * is idle, after 20 ms at most in one that was busy, and in one of 64 sleeps if each is shorter [RLC-CANCEL-3]. No
  * cancellation leaves a callout.
  *
  * A loop has one descriptor. The first watch, timer or prepare adds another one, and the first timer one more. It takes
