@@ -70,6 +70,20 @@ C
     echo "ok   RLK-C-20: the $1 library serves the main queue of the host's libdispatch"
 }
 
+# [RLK-C-22] ThreadSanitizer reports nothing of what a host hands over, and finds the host's own races.
+races() { # RUNTIME LIBDIR
+    # shellcheck disable=SC2046
+    gcc -std=c11 -O1 -g -fsanitize=thread Tests/LibraryTests/model_race_host.c $($pc --cflags --libs runloopkit) -pthread -Wl,-rpath,"$2" \
+        -o "$base/races-$1" 2>"$base/log" || { echo "skipped 1: ThreadSanitizer and the model: gcc has none here"; return 0; }
+    options=TSAN_OPTIONS=exitcode=66:ignore_noninstrumented_modules=1
+    env $options timeout 60 "$base/races-$1" >"$base/said" 2>"$base/log" || { head -n 40 "$base/log"; fail "RLK-C-22: the host ends with $?"; }
+    [ "$(cat "$base/said")" = "200 200 3 4 1600 7" ] || fail "RLK-C-22: the host says '$(cat "$base/said")'"
+    status=0
+    env $options timeout 60 "$base/races-$1" race >/dev/null 2>&1 || status=$?
+    [ "$status" = 66 ] || fail "RLK-C-22: a race of the host's own is not found"
+    echo "ok   RLK-C-22: ThreadSanitizer reports nothing of a host of the $1 library"
+}
+
 form() { # RUNTIME
     prefix="$base/$1" lib="$base/$1/lib/$multiarch"
     make --no-print-directory install-model MODEL_RUNTIME="$1" PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 ||
@@ -102,6 +116,7 @@ form() { # RUNTIME
     timeout 10 "$base/ports-$1" >"$base/said" || fail "the host of the $1 library with ports ends with $?"
     printf '%s\n' "question 7: ping" "answer 8: pong" | diff -u - "$base/said" || fail "the host with ports says something else"
     main_queue "$1" "$lib"
+    [ "$1" != contained ] || races "$1" "$lib"
     echo "ok   RLK-C-12: a host in C with the $1 library of $(wc -c <"$library") bytes, $(wc -l <"$base/exported") names"
     manual "$prefix/share/man/man3"
     [ "$1" != contained ] || find_package "$prefix"
