@@ -80,8 +80,10 @@ typedef struct rlc_kernel {
 /**
  * Returns the table that calls the C library.
  *
- * Its epoll_wait calls epoll_pwait2(2), which has nanoseconds. Where the kernel lacks that call (before Linux 5.11,
- * valgrind, qemu), it falls back at run time to epoll_pwait(2), with the timeout rounded up to milliseconds.
+ * Its epoll_wait calls epoll_pwait2(2), which has nanoseconds, for the end of a wait. Where the kernel lacks that call
+ * (before Linux 5.11, valgrind, qemu), it falls back at run time to epoll_wait(2), where there is none to
+ * epoll_pwait(2), with the timeout rounded up to milliseconds. A wait that has a thread sleep is a cancellation point,
+ * mostly after 20 ms, and one of 64 from the start [RLC-CANCEL-3]; no other entry is one [RLC-CANCEL-2].
  *
  * @return A constant; never NULL.
  *
