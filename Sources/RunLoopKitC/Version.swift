@@ -1,4 +1,4 @@
-package import CRunLoopKit
+internal import CRunLoopKit
 
 // The body of <runloopkit/version.h>; what it promises stands there.
 
