@@ -27,8 +27,8 @@ CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_ki
 # each time makes a system call.
 CORE_HOT := deadline_heap loop_post loop_run loop_timer port_set_wait timer_due
 # Where the compiler knows it: what is padded to begin a function, a loop or a jump's target at a round address is 2.2 kB of 54.
-CORE_DENSE := $(shell $(CC) -Werror -fno-align-functions -fno-align-loops -fno-align-jumps -x c -c /dev/null -o /dev/null \
-	2>/dev/null && echo -fno-align-functions -fno-align-loops -fno-align-jumps)
+CORE_PACKED := -fno-align-functions -fno-align-loops -fno-align-jumps
+CORE_DENSE := $(shell $(CC) -Werror $(CORE_PACKED) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(CORE_PACKED))
 # Likewise: 0.7 kB less than -Os.
 CORE_SMALL := $(shell $(CC) -Oz -x c -c /dev/null -o /dev/null 2>/dev/null && echo -Oz || echo -Os)
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)

@@ -63,20 +63,24 @@ static void refuse_posts(rlc_loop *loop) {
     rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
     loop->deferred_end = NULL;
     atomic_store_explicit(&loop->plain_generation, UINT32_MAX, memory_order_relaxed);
-    loop->depth++;                                                   /* a post_fn may still remove watches and timers */
+    loop->at = (uintptr_t)loop;                                      /* a post_fn may still remove watches and timers */
     for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* in a child they are left to the parent */
         next = node->next;
         node->post_fn(node, false);
     }
-    loop->depth--;
+    loop->at = 0;
 }
 
 int rlc_loop_destroy(rlc_loop *loop) {
     if (loop == NULL)
         return 0;
-    /* A run that sleeps is over: its thread was cancelled, and this is its cleanup, or who has joined it. */
-    if (loop->depth > 0 && loop->skipped_looks != RLC_LOOK_SLEEPS)
-        return -EBUSY;
+    if (loop->at != 0) {
+        /* A run that sleeps is over: its thread was cancelled, and this is its cleanup, or who has joined it. */
+        bool is_sleeping = loop->skipped_looks == RLC_LOOK_SLEEPS;
+        if (!is_sleeping && rlc_loop_is_running(loop, (uintptr_t)__builtin_frame_address(0)))
+            return -EBUSY;
+        rlc_loop_end_inner(loop, NULL);
+    }
     refuse_posts(loop);
     tear_down(loop);
     return 0;

@@ -9,12 +9,17 @@ int rlc_loop_fd(const rlc_loop *loop) {
     return rlc_port_set_fd(loop->set);
 }
 
-static int call_prepares(rlc_loop *loop) {
-    loop->depth++; /* no callout may destroy the loop */
+RLC_ON_STACK static int call_prepares(rlc_loop *loop) {
+    volatile uintptr_t mark;
+    if (loop->at != 0 && rlc_loop_nest(loop, (uintptr_t)&mark, false) < 0)
+        return -ENOMEM;
+    rlc_loop_enter(loop, &mark); /* no callout may destroy the loop */
+    const rlc_outer_run *outer = loop->outer;
     rlc_loop_begin_hooks(loop);
     int status = rlc_loop_call_prepares(loop);
     rlc_loop_end_hooks(loop);
-    rlc_loop_leave(loop);
+    rlc_loop_end_inner(loop, outer);
+    rlc_loop_leave(loop, false);
     return status;
 }
 
@@ -40,14 +45,19 @@ int rlc_loop_prepare(rlc_loop *loop) {
     return status < 0 ? status : status == 0;
 }
 
-int rlc_loop_dispatch(rlc_loop *loop) {
+RLC_ON_STACK int rlc_loop_dispatch(rlc_loop *loop) {
     RLC_REQUIRE(loop);
+    volatile uintptr_t mark;
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
+    if (loop->at != 0 && rlc_loop_nest(loop, (uintptr_t)&mark, false) < 0)
+        return -ENOMEM;
+    rlc_loop_enter(loop, &mark);
+    const rlc_outer_run *outer = loop->outer;
     rlc_outcome outcome = {false, false};
     rlc_loop_demand_look(loop); /* until then the host finds the descriptor readable */
-    rlc_loop_enter(loop);
     int status = rlc_loop_pass(loop, 0, &outcome);
-    rlc_loop_leave(loop);
+    rlc_loop_end_inner(loop, outer);
+    rlc_loop_leave(loop, false);
     return status < 0 ? status : rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop);
 }

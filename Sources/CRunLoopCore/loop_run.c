@@ -328,26 +328,6 @@ static int serve_posts(rlc_loop *loop) {
 
 /* ---- runs ---- */
 
-/** No callout is on the stack: what was removed by one may be used again. */
-static void free_removed(rlc_loop *loop) {
-    if (!SLIST_EMPTY(&loop->removed_watches))
-        rlc_loop_free_removed_watches(loop);
-    if (!SLIST_EMPTY(&loop->removed_timers))
-        rlc_loop_free_removed_timers(loop);
-}
-
-void rlc_loop_enter(rlc_loop *loop) {
-    if (!SLIST_EMPTY(&loop->frames))
-        rlc_loop_mute_innermost(loop);
-    loop->depth++;
-}
-
-void rlc_loop_leave(rlc_loop *loop) {
-    rlc_loop_end_blind_skips(loop); /* it may have left events; and who knows when the next run begins */
-    if (--loop->depth == 0)
-        free_removed(loop);
-}
-
 /** Makes one pass and decides what follows: a result, 0 to continue, or -errno. */
 static int step(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     if (rlc_loop_is_finished(loop))
@@ -365,29 +345,36 @@ static int step(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     return rlc_loop_is_stopped(loop) ? RLC_RUN_STOPPED : 0;
 }
 
-static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
+RLC_ON_STACK static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     RLC_REQUIRE(loop);
+    volatile uintptr_t mark;
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     if (loop->deferred_end == NULL)
         return -ESHUTDOWN; /* it could not sleep */
-    rlc_loop_enter(loop);
+    if (loop->at == 0)
+        atomic_store(&loop->stop, ++loop->last_serial << 1);
+    else if (rlc_loop_nest(loop, (uintptr_t)&mark, true) < 0)
+        return -ENOMEM;
+    rlc_loop_enter(loop, &mark);
+    const rlc_outer_run *outer = loop->outer;
     bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
     if (is_endless && loop->told_at_ns != RLC_TIME_FOREVER)
         rlc_loop_verify_timer_port(loop); /* no wait has an end of its own: the timerfd, which is set, must be there */
-    uint64_t enclosing = atomic_exchange(&loop->stop, ++loop->last_serial << 1);
-    int result;
-    do {
-        result = step(loop, deadline_ns, is_once);
+    while (true) {
+        int result = step(loop, deadline_ns, is_once);
         if (result == 0 && is_endless)
             result = serve_posts(loop);
-        if (loop->depth == 1)
-            free_removed(loop);
-    } while (result == 0);
-    atomic_store(&loop->stop, enclosing);
-    rlc_loop_acquire(loop); /* what was done before a stop */
-    rlc_loop_leave(loop);
-    return result;
+        if (loop->outer != outer)
+            rlc_loop_end_inner(loop, outer);
+        if (result != 0) {
+            rlc_loop_leave(loop, true);
+            rlc_loop_acquire(loop); /* what was done before a stop */
+            return result;
+        }
+        if (loop->outer == NULL)
+            rlc_loop_free_removed(loop);
+    }
 }
 
 int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns) {

@@ -38,6 +38,13 @@ static uint32_t count_removed(const rlc_unused_slots *removed) {
     return count;
 }
 
+static uint32_t count_runs(const rlc_loop *loop) {
+    uint32_t count = loop->at != 0;
+    for (const rlc_outer_run *run = loop->outer; run != NULL; run = run->outer)
+        count++;
+    return count;
+}
+
 static void add_timers(const rlc_loop *loop, rlc_loop_statistics *figures) {
     figures->next_deadline_ns = RLC_TIME_FOREVER;
     if (loop->heap == NULL)
@@ -54,8 +61,8 @@ static rlc_loop_statistics figures_of(const rlc_loop *loop) {
         .size = sizeof figures,
         .runs = loop->last_serial,
         .rebuilds = rlc_port_set_rebuilds(loop->set),
-        .depth = loop->depth,
-        .watches = (uint32_t)loop->watch_count,
+        .depth = count_runs(loop),
+        .watches = loop->watch_count,
         .failed_watches = count_links(&loop->failed, &loop->set->ports, offsetof(rlc_watch, port.link)),
         .posts = count_waiting_posts(loop),
         .descriptors = 1 + (rlc_wakeup_port_fd(loop->wakeup) >= 0) + (loop->timer_port != NULL),
@@ -110,9 +117,9 @@ static void append_duration(text *text, const char *before, uint64_t duration_ns
 static const char *state_of(const rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
         return "left to the parent of a fork";
-    if (loop->depth > 1)
+    if (loop->outer != NULL)
         return rlc_loop_is_stopped(loop) ? "in a nested run that was stopped" : "in a nested run";
-    if (loop->depth == 1)
+    if (loop->at != 0)
         return rlc_loop_is_stopped(loop) ? "in a run that was stopped" : "in a run";
     return rlc_wakeup_word(loop->wakeup) == RLC_WORD_ASLEEP ? "asleep in its host" : "not in a run";
 }

@@ -164,11 +164,12 @@ void rlc_timer_remove(rlc_timer *timer) {
         leave_due(loop, timer);
     timer->timer_fn = NULL;
     loop->has_moved_timers = true;
-    if (loop->depth == 0) {
+    if (loop->at == 0) {
         rlc_timer_heap_release(loop->heap, &timer->member);
         return;
     }
     rlc_timer_heap_disarm(loop->heap, &timer->member);
+    loop->has_removed = true;
     SLIST_INSERT_HEAD(&loop->removed_timers, (rlc_unused_slot *)(void *)timer, link);
 }
 
@@ -254,19 +255,26 @@ rlc_calling_out_to_a_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_n
     __asm__ volatile(""); /* no tail call: the frame stays */
 }
 
-static void call_timer(rlc_loop *loop, rlc_timer *timer) {
-    uint64_t deadline_ns = timer->member.deadline_ns;
-    uint64_t tolerance_ns = rlc_timer_heap_tolerance(loop->heap, &timer->member);
-    timer->member.marks[RLC_TIMER_ARMED] = false;
-    rlc_calling_out_to_a_timer(loop, timer, deadline_ns);
+/** Only after the callout, so that a run inside it does not call it again. */
+__attribute__((noinline)) static void repeat(rlc_loop *loop, rlc_timer *timer) {
+    uint64_t now_ns = loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
+    uint64_t next_ns = rlc_time_next_in_phase(timer->member.deadline_ns, timer->interval_ns, now_ns);
+    set(loop, timer, next_ns, rlc_timer_heap_tolerance(loop->heap, &timer->member));
+}
+
+__attribute__((noinline)) void rlc_loop_end_timer(rlc_loop *loop, rlc_timer *timer) {
     bool was_armed = timer->member.marks[RLC_TIMER_ARMED];
     timer->member.marks[RLC_TIMER_ARMED] = true; /* for an enclosing callout of its own, which must have armed it */
-    /* Armed anew after the callout only, so that a run inside it does not call it again. */
-    if (is_removed(timer) || was_armed || timer->interval_ns == 0)
-        return;
-    uint64_t now_ns = loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
-    uint64_t next_ns = rlc_time_next_in_phase(deadline_ns, timer->interval_ns, now_ns);
-    set(loop, timer, next_ns, tolerance_ns);
+    if (!is_removed(timer) && !was_armed && timer->interval_ns != 0)
+        repeat(loop, timer);
+}
+
+static void call_timer(rlc_loop *loop, rlc_timer *timer) {
+    timer->member.marks[RLC_TIMER_ARMED] = false;
+    loop->callee = (uintptr_t)timer | RLC_CALLEE_IS_TIMER;
+    rlc_calling_out_to_a_timer(loop, timer, timer->member.deadline_ns);
+    loop->callee = 0;
+    rlc_loop_end_timer(loop, timer);
 }
 
 bool rlc_loop_call_due_timers(rlc_loop *loop) {

@@ -129,7 +129,7 @@ int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
         return -ENOENT;
     rlc_loop_end_blind_skips(loop);
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER)) {
-        bool is_served = !SLIST_EMPTY(&loop->frames) && SLIST_FIRST(&loop->frames)->watch == watch;
+        bool is_served = loop->callee == (uintptr_t)watch;
         return (is_served ? rlc_port_set_change_served_interest : rlc_port_set_change_interest)(
             loop->set, &watch->port, interest & WATCHED_FOR);
     }
@@ -152,10 +152,11 @@ void rlc_watch_remove(rlc_watch *watch) {
         leave_lists(watch);
     watch->watch_fn = NULL;
     loop->watch_count--;
-    if (loop->depth == 0) {
+    if (loop->at == 0) {
         rlc_slot_table_release(&loop->set->ports, &watch->port.slot);
         return;
     }
+    loop->has_removed = true;
     SLIST_INSERT_HEAD(&loop->removed_watches, (rlc_unused_slot *)(void *)watch, link);
 }
 
@@ -185,12 +186,10 @@ void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch) {
     }
 }
 
-void rlc_loop_mute_innermost(rlc_loop *loop) {
-    /* The outer ones were muted when the runs around this one began. */
-    rlc_watch *watch = SLIST_EMPTY(&loop->frames) ? NULL : SLIST_FIRST(&loop->frames)->watch;
-    if (watch != NULL && rlc_port_has(&watch->port, RLC_PORT_MEMBER))
+void rlc_loop_mute(rlc_loop *loop, rlc_watch *watch) {
+    if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
         (void)rlc_port_set_mute(loop->set, &watch->port, true); /* what is taken out is not refused */
-    else if (watch != NULL)
+    else
         rlc_port_assign(&watch->port, RLC_PORT_MUTED, true); /* refused: if it is to be tried again, then later */
 }
 

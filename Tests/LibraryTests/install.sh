@@ -96,6 +96,14 @@ host g++ c++17 "$base/hello.cpp"
 host "$CLANG" c11 $here/hello.c
 host "$CLANG++" c++17 "$base/hello.cpp"
 
+# Exceptions of its callouts pass through the library, as far as that has unwind tables.
+if command -v g++ >/dev/null 2>&1; then
+    # shellcheck disable=SC2086,SC2046
+    g++ -std=c++17 $flags $(flags_of "$pc" --cflags) $here/left.cc $(flags_of "$pc" --libs) -Wl,-rpath,"$prefix/lib/$multiarch" -o "$base/host"
+    timeout 10 "$base/host" || fail "RLC-LEFT-6: an exception does not pass through the library, or the loop does not go on"
+    echo "ok   RLC-LEFT-6: exceptions pass through the library"
+fi
+
 # The map's versions reach the program: it asks for the node that brought a function.
 gcc $flags $(flags_of "$pc" --cflags) $here/hello.c $(flags_of "$pc" --libs) -o "$base/host"
 nm -D "$base/host" | grep -q ' U rlc_loop_create@CRUNLOOP_' || fail "a host's symbols have no version"

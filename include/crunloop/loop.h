@@ -28,6 +28,14 @@
  * is idle, after 20 ms at most in one that was busy, and in one of 64 sleeps if each is shorter [RLC-CANCEL-3]. No
  * cancellation leaves a callout.
  *
+ * A C++ exception, another unwinding or longjmp(3) may leave a callout, and with it the runs around it, up to the
+ * code that catches it [RLC-LEFT-6]. The callout and these runs are over then, as if the callout had returned: what the
+ * pass had not called yet waits for the next one, and a repeating timer goes on in phase [RLC-LEFT-1, RLC-LEFT-4]. A
+ * run that goes on around them obeys the stops that they have not obeyed [RLC-LEFT-2, RLC-LEFT-3]. The loop notices
+ * what was left when the next run, dispatch or rlc_loop_destroy begins in the same place of the stack or further up, or
+ * further down with something else in that place [RLC-LEFT-5, RLC-LEFT-8], and until then seems to run. On the stack of
+ * a coroutine it notices nothing.
+ *
  * A loop has one descriptor. The first watch, timer or prepare adds another one, and the first timer one more. It takes
  * about 1 kB.
  *
@@ -313,7 +321,8 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * @param deadline_ns Nanoseconds on the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
  * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED or RLC_RUN_TIMED_OUT; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8];
  *         -ECHILD; an -errno of the wait, such as -EBADF if other code has closed the loop's descriptor and no new one
- *         could be made: the loop does not spin on it [RLC-LOOP-16]. A signal does not end the run [RLC-LOOP-10].
+ *         could be made: the loop does not spin on it [RLC-LOOP-16]; -ENOMEM: a run inside of another one takes some
+ *         40 bytes [RLC-LEFT-7]. A signal does not end the run [RLC-LOOP-10].
  *
  * If other code closes the timerfd, or puts another file at its number, the loop makes another one: when it sets the
  * timerfd next, and when a run without a limit begins. With a limit, each wait also ends for the first timer. So timers

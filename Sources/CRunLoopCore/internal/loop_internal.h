@@ -42,11 +42,15 @@ struct rlc_timer {
     rlc_slot_link due_link;
 };
 
-/** A watch callout on the stack. */
-typedef struct rlc_frame {
-    rlc_watch *watch;
-    SLIST_ENTRY(rlc_frame) outer;
-} rlc_frame;
+/** A run with another one inside of it: what the loop has of the innermost one in its place. */
+typedef struct rlc_outer_run {
+    struct rlc_outer_run *outer;
+    uintptr_t at, callee;
+    uint64_t stop;
+    uint16_t hook_depth;
+} rlc_outer_run;
+
+enum { RLC_CALLEE_IS_TIMER = 1 };
 
 typedef TAILQ_HEAD(rlc_hooks, rlc_hook) rlc_hooks;
 
@@ -66,30 +70,33 @@ struct rlc_loop {
     rlc_slot_list due;                                /**< Timers. */
     rlc_unused_slots removed_watches, removed_timers; /**< To be released when no callout is on the stack. */
     rlc_spin spin;
-    SLIST_HEAD(, rlc_frame) frames; /**< Innermost first. */
-    size_t watch_count;
+    /* Of the innermost run. Not on the stack, which an exception or longjmp(3) may leave: see loop_nested.c. */
+    uintptr_t at;         /**< Where it lies on the stack; 0: nothing runs. What it removes is freed after its pass. */
+    uintptr_t callee;     /**< The watch, or the timer and RLC_CALLEE_IS_TIMER, in its callout; 0: neither. */
+    rlc_outer_run *outer; /**< Those around it, innermost first. */
     /** The innermost run's serial << 1, and whether it was asked to stop; 0 while none runs. */
     _Atomic uint64_t stop;
     uint64_t last_serial;
     uint64_t looked_ns;
-    uint64_t slack_ns;      /**< Of a wait's end, from the first tolerant timer on; 0: not asked for yet. */
-    uint64_t limited_by_ns; /**< The last date for which the wait's own end was to wake the loop. */
-    uint16_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
+    uint64_t slack_ns;                  /**< Of a wait's end, from the first tolerant timer on; 0: not asked for yet. */
+    uint64_t limited_by_ns;             /**< The last date for which the wait's own end was to wake the loop. */
+    uint8_t skipped_looks, blind_skips; /**< Looks left out since then; how many more before the clock is read. */
+    uint16_t hook_depth;                /**< Passes and preparations with hooks on the stack. */
     /** fork_generation; UINT32_MAX where a post has more to ask: under a race detector, and once destroy has begun. */
     _Atomic uint32_t plain_generation;
-    bool can_sleep;   /**< The eventfd is there: with the first watch, timer or prepare. */
-    bool is_brisk;    /**< The last time what ran between two looks was short. */
-    bool is_prepared; /**< For the pass that begins now: its hooks were called. */
-    bool has_prelude; /**< A pass has something to do before its poll: watches that are pending, or hooks. */
-    uint32_t depth;   /**< Runs on the stack. Memory of removed members is released after the outermost run's pass. */
-    uint32_t fork_generation;
+    uint32_t watch_count;
+    bool can_sleep;        /**< The eventfd is there: with the first watch, timer or prepare. */
+    bool is_brisk;         /**< The last time what ran between two looks was short. */
+    bool is_prepared;      /**< For the pass that begins now: its hooks were called. */
+    bool has_prelude;      /**< A pass has something to do before its poll: watches that are pending, or hooks. */
     bool has_moved_timers; /**< Since the timer's descriptor was last compared with them: its date may be nobody's. */
+    bool has_removed;      /**< Members, whose memory is not free yet. */
     bool has_woken;        /**< A look has taken a wake, since the innermost calls of hooks began. */
     bool is_watched_for_races;
+    uint32_t hook_count;   /**< Without those that were removed while a walk may have them. */
+    uint32_t fork_generation;
     const uint32_t *fork_word; /**< rlc_fork_word, which stays where it is from the first generation on. */
-    rlc_hooks hooks;           /**< In the order of adding; with those that were removed while a walk may have them. */
-    uint32_t hook_count;       /**< Without these. */
-    uint32_t hook_depth;       /**< Passes and preparations with hooks on the stack. */
+    rlc_hooks hooks;           /**< In the order of adding; with those that were removed. */
 };
 
 /**
@@ -220,9 +227,29 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome);
  * NULL: somebody else waits. 1: it may sleep, 0: there is work, or -errno.
  */
 int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns);
-/** A run, or a host's dispatch, begins and ends. */
-void rlc_loop_enter(rlc_loop *loop);
-void rlc_loop_leave(rlc_loop *loop);
+
+/* ---- runs inside of runs, and runs that were left: loop_nested.c ---- */
+
+/** Of functions that call rlc_loop_enter: what lies on their stack is where the processor has it. */
+#define RLC_ON_STACK __attribute__((no_sanitize("address")))
+
+/** A run, or a host's call, begins inside of another one, unless that was left. 0 or -ENOMEM. */
+int rlc_loop_nest(rlc_loop *loop, uintptr_t here, bool is_run);
+
+/**
+ * It lies there from now on: `mark` is the caller's, until it leaves. Those inside of it end before it does, or were
+ * left: rlc_loop_end_inner.
+ */
+static inline void rlc_loop_enter(rlc_loop *loop, volatile uintptr_t *mark) {
+    *mark = loop->at = (uintptr_t)mark;
+}
+
+/** It ends. A run takes its stop with it. */
+void rlc_loop_leave(rlc_loop *loop, bool is_run);
+/** `outer` is around a run that goes on: those inside of that were left. */
+void rlc_loop_end_inner(rlc_loop *loop, const rlc_outer_run *outer);
+/** False if nothing runs, or what does was left, as seen from `here` on the stack. */
+bool rlc_loop_is_running(rlc_loop *loop, uintptr_t here);
 
 /* ---- watches: loop_watch.c ---- */
 
@@ -241,19 +268,22 @@ void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready
 /** The run in its callout, which has left it out, is over. */
 void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch);
 
-static inline void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
-    rlc_frame frame = {.watch = watch};
-    SLIST_INSERT_HEAD(&loop->frames, &frame, outer);
-    rlc_calling_out_to_a_watch(loop, watch, ready);
-    SLIST_FIRST(&loop->frames) = SLIST_NEXT(&frame, outer);
+/** Its callout has returned, or was left. */
+static inline void rlc_loop_end_watch(rlc_loop *loop, rlc_watch *watch) {
     /* Without a function it was removed. */
     if (rlc_port_has(&watch->port, RLC_PORT_MUTED) && watch->watch_fn != NULL)
         rlc_loop_take_back(loop, watch);
 }
 
+static inline void rlc_loop_call_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
+    loop->callee = (uintptr_t)watch;
+    rlc_calling_out_to_a_watch(loop, watch, ready);
+    loop->callee = 0;
+    rlc_loop_end_watch(loop, watch);
+}
+
 /** A nested run begins: the watch whose callout starts it is no part of it. */
-void rlc_loop_mute_innermost(rlc_loop *loop);
-/** No callout is on the stack: what was removed by one may be used again. */
+void rlc_loop_mute(rlc_loop *loop, rlc_watch *watch);
 void rlc_loop_free_removed_watches(rlc_loop *loop);
 
 /* ---- timers: loop_timer.c ---- */
@@ -265,13 +295,24 @@ void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
  * all that it collects.
  */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
+/** The timer's callout has returned, or was left: arms it anew, if it repeats and the callout has not done so. */
+void rlc_loop_end_timer(rlc_loop *loop, rlc_timer *timer);
 /**
  * Before a sleep, after has_moved_timers: if the timer's descriptor is set for a date that no timer has any more, sets
  * it for the first timer, or for none, unless that does not pay. 1 or -errno.
  */
 int rlc_loop_spare_wake(rlc_loop *loop);
-/** As rlc_loop_free_removed_watches. */
 void rlc_loop_free_removed_timers(rlc_loop *loop);
+
+/** No callout is on the stack: what was removed by one may be used again. */
+static inline void rlc_loop_free_removed(rlc_loop *loop) {
+    if (!loop->has_removed)
+        return;
+    loop->has_removed = false;
+    rlc_loop_free_removed_watches(loop);
+    rlc_loop_free_removed_timers(loop);
+}
+
 /** Lets the timerfd expire at wake_at_ns or before, and makes it if there is none. >= 0, or -errno: there is none. */
 int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns);
 /** Other code has closed the timerfd: the next arming makes another one. */

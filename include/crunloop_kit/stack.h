@@ -1,0 +1,50 @@
+/**
+ * <crunloop_kit/stack.h>: whether a run was left, by an exception, another unwinding or longjmp(3) out of a callout.
+ *
+ * Nothing tells a loop of that. It sees it by where a run lay on the stack. The functions are for code that is built
+ * together with the core, and are not installed.
+ */
+#ifndef CRUNLOOP_KIT_STACK_H
+#define CRUNLOOP_KIT_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** What is further apart lies on different stacks, of which nothing is known: a coroutine may be inside of a run. */
+enum { RLC_KIT_STACK_MAX = 16 << 20 };
+
+/** So far below a run's mark lies that of a run inside of it, at the least: a pass and a callout are between them. */
+enum { RLC_KIT_BETWEEN_RUNS = 128 };
+
+/**
+ * Tells whether something lies deeper on the stack than the caller, whose run goes on: then it was left.
+ *
+ * @param at   Where it lay.
+ * @param here An address in the caller's frame.
+ * @return True if it was left.
+ *
+ * Thread: [loop].  Cost: no load.
+ */
+static inline bool rlc_kit_is_below(uintptr_t at, uintptr_t here) {
+    return here - at < RLC_KIT_STACK_MAX; /* the stack grows downwards; more if `at` is above */
+}
+
+/**
+ * Tells whether a run was left.
+ *
+ * True if the caller lies in its place, or above. Also if it lies below and something else is where the mark was. So
+ * what is left counts as running as long as its mark is there and only deeper code asks.
+ *
+ * @param at   Where its mark lay, which is this address.
+ * @param here An address in the caller's frame; of a new run where its mark lies, and RLC_KIT_BETWEEN_RUNS.
+ * @return True if it was left.
+ *
+ * Thread: [loop].  Cost: a load, which a sanitizer must not see: it is of what may be anything by now.
+ */
+__attribute__((no_sanitize("address"))) static inline bool rlc_kit_is_left(uintptr_t at, uintptr_t here) {
+    if (rlc_kit_is_below(at, here))
+        return true;
+    return at - here < RLC_KIT_STACK_MAX && *(const volatile uintptr_t *)at != at;
+}
+
+#endif
