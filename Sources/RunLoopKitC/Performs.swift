@@ -100,11 +100,12 @@ package func rlk_loop_perform_and_wait(
   RaceDetector.handOver(loop)
   return Status.of {
     defer { RaceDetector.takeOver(loop) }
-    try loop.performAndWait(in: mode, timeout: limit(timeout_ns)) {
+    let block = {
       RaceDetector.takeOver(loop)
       perform(context)
       RaceDetector.handOver(loop)
     }
+    try loop.performAndWait(in: mode, timeout: limit(timeout_ns), leaving: block)
     return 0
   }
 }

@@ -10,6 +10,10 @@
 
 #include "model_tests.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Counts failures; the first one is told. */
 void model_fail(const char *file, int line, const char *text, long long got, long long wanted);
 
@@ -37,5 +41,9 @@ void model_begin_shortage(void);
 void model_end_shortage(void);
 /* A source that does nothing, in the default mode of this thread's loop. The caller invalidates and releases it. */
 rlk_item *model_keeper(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -37,6 +37,7 @@ final class ModelInCTests: XCTestCase {
   func testMessages() { runAll(model_message_tests()) }
   func testPorts() { runAll(model_port_tests()) }
   func testGuests() { runAll(model_guest_tests()) }
+  func testCalloutsThatAreLeft() { runAll(model_left_tests()) }
 
   func test_RLK_C_9_loopsCrossOver() {
     let loop = RunLoop.current

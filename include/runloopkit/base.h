@@ -26,8 +26,12 @@
  *     comes.
  *   - Callouts: a function and a `context`, which is stored and handed back. `release`, unless it is NULL, is called
  *     with the context exactly once, when no callout with it runs or will run [RLK-C-3]. No lock is held in either, and
- *     both may call every function of this interface. A callout returns: no exception, longjmp(3), cancellation or end
- *     of its thread leaves it. One of rlk_loop_perform_and_wait that ends its thread ends the process.
+ *     both may call every function of this interface. No cancellation or end of its thread leaves a callout. One of
+ *     rlk_loop_perform_and_wait that ends its thread ends the process.
+ *   - A C++ exception, another unwinding or longjmp(3) may leave a callout, and with it the runs up to the code that
+ *     catches it: these are over then, as if the callout had returned, and what they had not called yet waits for the
+ *     next run [RLK-LEFT-1, RLK-LEFT-4, RLK-LEFT-6]. The loop notices it when its next run begins, or a host's call.
+ *     What the frames in between held leaks: a block that is left, with its context.
  *   - Structures begin with their `size`, which the caller sets to sizeof. Later versions append members; 0 in one
  *     means what the version without it did. A library ignores members that it does not know [RLK-C-4]. `reserved` is
  *     0, else the call fails with -EINVAL.

@@ -16,9 +16,9 @@ struct BlockQueue: ~Copyable {
 
   /// Hands all over, in exchange for an empty row, whose memory is used next. The modes' counts are the caller's.
   @inline(__always)
-  mutating func detach(into drains: inout BlockDrains) {
-    swap(&row, &drains.blocks)
-    if let waiting = waiting.take() { drains.waiting = .passRetained(waiting) }
+  mutating func detach(into drain: inout BlockDrain) {
+    swap(&row, &drain.blocks)
+    if let waiting = waiting.take() { drain.waiting = .passRetained(waiting) }
   }
 
   /// Takes out the block with this ticket.
@@ -73,44 +73,18 @@ struct QueuedBlock {
   }
 }
 
-/// What the drains on a thread's stack hold. Not on that stack: a block may end its thread, and what waits is released
-/// then.
-struct BlockDrains: ~Copyable {
-  /// Of the innermost drain, retained: those of other modes, and those that waited before it began. (The compiler (6.3)
-  /// destroys an optional reference here by its metadata, in 120 instructions.)
+/// What the drain of a run holds. Not on the thread's stack: a block may end its thread, or leave the run, and what
+/// waits then is released, or put back.
+struct BlockDrain: ~Copyable {
+  /// Retained: those of other modes, and those that waited before it began. (The compiler (6.3) destroys an optional
+  /// reference here by its metadata, in 120 instructions.)
   fileprivate(set) var waiting: Unmanaged<WaitingBlocks>?
-  /// Of the innermost drain; else empty: its memory and the queue's take turns, so that a steady loop allocates
-  /// nothing.
+  /// Else empty: its memory and the queue's take turns, so that a steady loop allocates nothing.
   var blocks = Row<QueuedBlock>()
-  private var isDraining = false
-  private var enclosing: UnsafeMutablePointer<Enclosing>?
-
-  private struct Enclosing: ~Copyable {
-    var waiting: Unmanaged<WaitingBlocks>?
-    var blocks = Row<QueuedBlock>()
-    let outer: UnsafeMutablePointer<Enclosing>?
-
-    init(outer: UnsafeMutablePointer<Enclosing>?) { self.outer = outer }
-
-    deinit { waiting?.release() }
-  }
-
-  /// The innermost drain is not the only one.
-  var areNested: Bool { enclosing != nil }
-
-  @inline(__always)
-  mutating func begin() {
-    if isDraining { enclose() }
-    isDraining = true
-  }
 
   /// All blocks have had their turn or were put back.
   @inline(__always)
-  mutating func end() {
-    blocks.trim()
-    isDraining = enclosing != nil
-    if isDraining { disclose() }
-  }
+  mutating func end() { blocks.trim() }
 
   /// Of another mode than the one that is drained.
   @inline(never)
@@ -121,32 +95,18 @@ struct BlockDrains: ~Copyable {
 
   mutating func takeWaiting() -> WaitingBlocks? { waiting.take()?.takeRetainedValue() }
 
-  @inline(never)
-  private mutating func enclose() {
-    let made = UnsafeMutablePointer.make(Enclosing(outer: enclosing))
-    exchange(with: made)
-    enclosing = made
+  /// All that has not run.
+  mutating func takeRest() -> WaitingBlocks? {
+    while let block = blocks.takeFirst() { keep(block) }
+    return takeWaiting()
   }
 
-  @inline(never)
-  private mutating func disclose() {
-    guard let last = enclosing else { return }
-    exchange(with: last)
-    enclosing = last.pointee.outer
-    last.destroy()
+  /// An inner run begins or ends; its drains use the same memory, unless there is something in it.
+  mutating func exchange(with outer: inout BlockDrain) {
+    if blocks.isEmpty, waiting == nil, outer.blocks.isEmpty, outer.waiting == nil { return }
+    swap(&blocks, &outer.blocks)
+    swap(&waiting, &outer.waiting)
   }
 
-  private mutating func exchange(with other: UnsafeMutablePointer<Enclosing>) {
-    swap(&blocks, &other.pointee.blocks)
-    swap(&waiting, &other.pointee.waiting)
-  }
-
-  deinit {
-    waiting?.release()
-    var next = enclosing
-    while let last = next {
-      next = last.pointee.outer
-      last.destroy()
-    }
-  }
+  deinit { waiting?.release() }
 }

@@ -7,10 +7,13 @@ final class BlockTicket: Sendable {
     static let done: UInt32 = 2
     static let withdrawn: UInt32 = 3
     static let lost: UInt32 = 4
+    static let left: UInt32 = 5
   }
 
   enum Outcome {
     case done, lost, late
+    /// It has begun, and the run that had called it was left.
+    case left
   }
 
   private let stage = FutexWord()
@@ -20,6 +23,9 @@ final class BlockTicket: Sendable {
 
   /// [loop]
   func finish() { _ = stage.change(from: Stage.running, to: Stage.done) }
+
+  /// Instead of `finish`. [loop]
+  func isLeft() -> Bool { stage.change(from: Stage.running, to: Stage.left) }
 
   /// The block was released. Nothing if it has run or was withdrawn.
   func lose() -> Bool { stage.change(from: Stage.queued, to: Stage.lost) }
@@ -33,6 +39,10 @@ final class BlockTicket: Sendable {
   func wait(_ deadline: Deadline) -> Outcome {
     guard stage.wait(while: Stage.queued, deadline, for: "a block's turn (performAndWait)") else { return .late }
     _ = stage.wait(while: Stage.running, .never, for: "a block's end (performAndWait)")
-    return stage.load() == Stage.lost ? .lost : .done
+    switch stage.load() {
+    case Stage.lost: return .lost
+    case Stage.left: return .left
+    default: return .done
+    }
   }
 }

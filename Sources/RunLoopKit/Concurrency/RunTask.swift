@@ -47,7 +47,7 @@ extension RunLoop {
     let task = Task(executorPreference: executor) {
       do { end.come(.success(try await body())) } catch { end.come(.failure(error)) }
     }
-    if let reason = serve(mode, until: end, stopping: task) {
+    if let reason = serve(mode, until: end, bell, stopping: task) {
       task.cancel()
       throw reason
     }
@@ -56,8 +56,10 @@ extension RunLoop {
   }
 
   /// Why the task goes on without the run; nil: it has returned.
-  private func serve<R>(_ mode: Mode, until end: TaskEnd<R>, stopping task: Task<Void, Never>) -> (any Error)? {
-    let awaited = AwaitedTask(end, task, on: self)
+  private func serve<R>(
+    _ mode: Mode, until end: TaskEnd<R>, _ bell: Port, stopping task: Task<Void, Never>
+  ) -> (any Error)? {
+    let awaited = AwaitedTask(end, bell, task, on: self)
     while !end.hasCome {
       guard isInThisProcess else { return RunLoopError.forked }
       guard !stops.isQuitting else { return RunLoopError.loopEnded }
@@ -134,11 +136,13 @@ private final class TaskEnd<R: Sendable>: @unchecked Sendable {
 /// Owner only.
 private final class AwaitedTask<R: Sendable>: AwaitedEnd {
   private let end: TaskEnd<R>
+  private let bell: RunLoop.Port
   private let task: Task<Void, Never>
   private unowned let loop: RunLoop
 
-  init(_ end: TaskEnd<R>, _ task: Task<Void, Never>, on loop: RunLoop) {
+  init(_ end: TaskEnd<R>, _ bell: RunLoop.Port, _ task: Task<Void, Never>, on loop: RunLoop) {
     self.end = end
+    self.bell = bell
     self.task = task
     self.loop = loop
   }
@@ -149,5 +153,10 @@ private final class AwaitedTask<R: Sendable>: AwaitedEnd {
   override func isStopped() -> Bool {
     task.cancel()
     return loop.stops.isQuitting
+  }
+
+  override func isLeft() {
+    task.cancel()
+    bell.invalidate()
   }
 }

@@ -13,6 +13,10 @@ protocol ItemHost: AnyObject {
   func beginServing(_ source: RunLoop.FileDescriptorSource, in mode: ModePointer) -> Bool
   /// What `beginServing` has begun is over. [loop]
   func endServing(_ source: RunLoop.FileDescriptorSource)
+  /// Where the run lies that calls the item. [loop]
+  var placeOfRun: UInt { get }
+  /// The callout has returned to the run that lies there: what it has begun, and is not over, was left. [loop]
+  func endRuns(insideOf place: UInt)
   /// A descriptor source has changed its interest.
   func interestChanged(_ source: RunLoop.DescriptorItem) throws(RunLoopError)
   /// False if the timer is not the loop's any more.

@@ -98,7 +98,10 @@ extension RunLoop {
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       if ready == PortRegistration.failed { tellFailedRead() }
       loop.count(.portCallouts)
-      return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(self)
+      let run = loop.placeOfRun
+      let hasCalled = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(self)
+      loop.endRuns(insideOf: run)
+      return hasCalled
     }
 
     /// Its handler, which is called for it, cannot tell it from a message.

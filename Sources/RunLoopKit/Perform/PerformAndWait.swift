@@ -1,3 +1,5 @@
+internal import RunLoopLibc
+
 extension RunLoop {
   /// Runs `block` on the loop's thread, in the next pass of the mode, and waits for it.
   ///
@@ -79,6 +81,20 @@ extension RunLoop {
     return try answer.get()
   }
 
+  /// As `performAndWait(in:timeout:block:)`, for a function that an exception or longjmp(3) may leave: nothing of the
+  /// closure is the caller's. `ECANCELED` then [RLK-LEFT-8].
+  package func performAndWait(
+    in mode: Mode, timeout: Duration?, leaving block: @escaping () -> Void
+  ) throws(RunLoopError) {
+    try checkUsable()
+    if isCurrent { return block() }
+    let deadline = Deadline(timeout)
+    let call = AwaitedCall(block)
+    defer { call.forget() }
+    try queue(call, mode, [])
+    try finish(call, deadline)
+  }
+
   /// As `append` of Blocks.swift, with a ticket by which it can be withdrawn.
   func queue(_ call: AwaitedCall, _ first: Mode, _ more: ArraySlice<Mode>) throws(RunLoopError) {
     lock.lock()
@@ -97,17 +113,19 @@ extension RunLoop {
   }
 
   private func finish(_ call: AwaitedCall, _ deadline: Deadline) throws(RunLoopError) {
-    switch call.ticket.wait(deadline) {
-    case .done: return
-    case .lost: throw endedError
-    case .late:
+    var outcome = call.ticket.wait(deadline)
+    if case .late = outcome {
       if call.ticket.withdraw() {
         removeBlock(call.ticket)
         throw .timedOut
       }
+      outcome = call.ticket.wait(.never)  // it has begun in the last moment, or the loop has ended
     }
-    // It has begun in the last moment, or the loop has ended.
-    if case .lost = call.ticket.wait(.never) { throw endedError }
+    switch outcome {
+    case .lost: throw endedError
+    case .left: throw .blockLeft
+    case .done, .late: return
+    }
   }
 
   /// A withdrawn block, unless a drain has it: that one drops it.
@@ -125,22 +143,34 @@ extension RunLoop {
 extension RunLoop {
   /// Calls what a thread or a task waits for: if its thread ends inside of it, the process ends with a message, since
   /// the wait would never end. [loop]
-  func callAwaited<R>(_ body: () -> R) -> R {
-    owner.awaitedCalls += 1
-    defer { owner.awaitedCalls -= 1 }
+  func callAwaited<R>(_ call: CallOnStack, _ body: () -> R) -> R {
+    call.run = innermostRun.state.at
+    call.outer = owner.awaitedCall
+    owner.awaitedCall = Unmanaged.passUnretained(call)
+    defer {
+      endRuns(insideOf: call.run)
+      owner.awaitedCall = call.outer
+    }
     return body()
+  }
+}
+
+extension RunLoopError {
+  /// An exception, another unwinding or longjmp(3) has left the block that the caller waits for.
+  static var blockLeft: RunLoopError {
+    .system(ECANCELED, call: "performAndWait", "the block was left by an exception, or by longjmp")
   }
 }
 
 /// A block on its way to another thread and back. Its closures are the runner's once the ticket says that it has begun,
 /// else whoever's that withdraws it or finds it lost.
-final class AwaitedCall: @unchecked Sendable {
+final class AwaitedCall: CallOnStack, @unchecked Sendable {
   let ticket = BlockTicket()
-  private var body: (() -> Void)?
-  private var whenLost: (() -> Void)?
+  @exclusivity(unchecked) private var body: Body?
+  private var whenLost: ((RunLoopError?) -> Void)?
 
-  init(_ body: @escaping () -> Void, whenLost: (() -> Void)? = nil) {
-    self.body = body
+  init(_ body: @escaping () -> Void, whenLost: ((RunLoopError?) -> Void)? = nil) {
+    self.body = Body(function: body)
     self.whenLost = whenLost
   }
 
@@ -152,23 +182,41 @@ final class AwaitedCall: @unchecked Sendable {
   func run(on loop: RunLoop) {
     guard ticket.begin() else { return }
     loop.noteSourcePerform()
-    loop.callAwaited { callBody() }
+    loop.callAwaited(self) { callBody() }
     ticket.finish()
   }
 
   /// The queued block was released without having had its turn.
   func lose() {
-    guard ticket.lose(), let whenLost else { return }
+    if ticket.lose() { tellOfLoss(nil) }
+  }
+
+  override func isLeft() {
+    if ticket.isLeft() { tellOfLoss(.blockLeft) }
+  }
+
+  private func tellOfLoss(_ error: RunLoopError?) {
+    guard let whenLost else { return }
     forget()
-    whenLost()
+    whenLost(error)
   }
 
   /// A function of its own: the closure is released when it returns, before the waiting thread goes on.
   @inline(never)
   private func callBody() {
-    let body = self.body.take()
-    whenLost = nil
-    body?()
+    switch body {
+    case .some(let body): body.call()
+    case .none: break
+    }
+    forget()
+  }
+
+  /// Borrowed for the call, which does not retain it: a frame that is left would keep it, and the waiting thread lends
+  /// its block only.
+  private struct Body: ~Copyable {
+    let function: () -> Void
+
+    borrowing func call() { function() }
   }
 }
 

@@ -35,13 +35,13 @@ extension RunLoop {
     try checkUsable()
     if isCurrent {
       try Task.checkCancellation()
-      return try callAwaited { held.call() }.get()
+      return try callAwaited(CallOnStack()) { held.call() }.get()
     }
     return try await Resumption<R>.wait(timeout: timeout) { task in
       let call = AwaitedCall {
         task.settle(held.call())
-      } whenLost: { [self] in
-        task.settle(.failure(endedError))
+      } whenLost: { [self] error in
+        task.settle(.failure(error ?? endedError))
       }
       do throws(RunLoopError) {
         try queue(call, first, others)
@@ -79,7 +79,8 @@ extension RunLoop {
     let held = HeldCall(block)
     return try await Resumption<R>.wait { task in
       let performed = try perform(
-        after: delay, tolerance: tolerance, in: mode, block: { [self] in callAwaited { task.settle(held.call()) } },
+        after: delay, tolerance: tolerance, in: mode,
+        block: { [self] in callAwaited(DelayedCallOnStack(task)) { task.settle(held.call()) } },
         onDrop: { [self] in task.lose(hasEnded ? endedError : .invalidItem("the timer of a delayed block")) })
       // A block that is cancelled tells so.
       return {
@@ -88,6 +89,14 @@ extension RunLoop {
       }
     }
   }
+}
+
+private final class DelayedCallOnStack<R: Sendable>: CallOnStack {
+  private let task: Resumption<R>
+
+  init(_ task: Resumption<R>) { self.task = task }
+
+  override func isLeft() { task.settle(.failure(RunLoopError.blockLeft)) }
 }
 
 /// A block that is called at most once, by whoever has its turn, and is released by that.

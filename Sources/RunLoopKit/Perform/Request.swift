@@ -34,7 +34,7 @@ extension RunLoop.Port.SendRight {
       bell.invalidate()
     }
     try ask(message, pending, before: deadline)
-    return try loop.await(pending, in: mode, until: deadline ?? .distantFuture)
+    return try loop.await(pending, bell, in: mode, until: deadline ?? .distantFuture)
   }
 
   /// A function of its own: when it returns, only the receiver has the right to answer.
@@ -50,7 +50,7 @@ extension RunLoop.Port.SendRight {
 
 extension RunLoop {
   fileprivate func await(
-    _ pending: PendingReply, in mode: Mode, until deadline: Instant
+    _ pending: PendingReply, _ bell: Port, in mode: Mode, until deadline: Instant
   ) throws -> Message {
     var isStopped = false
     defer { if isStopped { stop() } }
@@ -62,7 +62,7 @@ extension RunLoop {
         pending.settle(.failure(RunLoopError.loopEnded))
         continue
       }
-      let request = AwaitedReply(pending)
+      let request = AwaitedReply(pending, bell)
       let result = try run(in: mode, limit: RunLimit(until: deadline), false, awaiting: request)
       if request.wasStopped { isStopped = true }
       if result == .timedOut { pending.settle(.failure(RunLoopError.timedOut)) }
@@ -71,7 +71,7 @@ extension RunLoop {
 
   /// The bell was served, perhaps by a run above the one that waits: that one's coming wait must not block. [loop]
   func awaitedBellRang() {
-    var activation = owner.activation?.parent
+    var activation = innermostRun.parent
     while let enclosing = activation {
       if enclosing.hasAnswer { wakes.oweLook(to: enclosing) }
       activation = enclosing.parent
@@ -82,15 +82,24 @@ extension RunLoop {
 /// What a request's run waits for. Owner only.
 private final class AwaitedReply: AwaitedEnd {
   private let pending: PendingReply
+  private let bell: RunLoop.Port
   /// A stop has reached the run, and is passed on.
   private(set) var wasStopped = false
 
-  init(_ pending: PendingReply) { self.pending = pending }
+  init(_ pending: PendingReply, _ bell: RunLoop.Port) {
+    self.pending = pending
+    self.bell = bell
+  }
 
   override var isOver: Bool { pending.isOver }
 
   override func isStopped() -> Bool {
     wasStopped = true
     return true
+  }
+
+  override func isLeft() {
+    pending.settle(.failure(RunLoopError.timedOut))
+    bell.invalidate()
   }
 }

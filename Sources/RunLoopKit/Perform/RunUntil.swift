@@ -92,7 +92,9 @@ private final class AwaitedCondition: AwaitedEnd {
   func ask() -> Bool {
     guard !isMet else { return true }
     let lastRun = loop.owner.runs
+    let at = loop.innermostRun.state.at
     __RUNLOOPKIT_IS_ASKING_A_CONDITION__(condition, &isMet)
+    loop.endRuns(insideOf: at)
     if !isMet, loop.owner.runs != lastRun { loop.wakes.word.kick() }
     if !isMet, hasBlocks { loop.wakes.word.kick() }
     return isMet

@@ -98,7 +98,9 @@ extension RunLoop {
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let message = mailbox.dequeue() else { return false }
       loop.count(.portCallouts)
+      let run = loop.placeOfRun
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(self, message)
+      loop.endRuns(insideOf: run)
       return true
     }
 

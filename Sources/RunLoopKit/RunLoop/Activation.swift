@@ -1,50 +1,66 @@
-/// One run, on the stack of its thread: the way to what is kept of it there. Owner only.
+/// One run on a loop's stack: the way to what is kept of it. The loop has that of the innermost one (`OwnerState`), and
+/// `OuterRun` that of those around it. It is not on the stack, which an exception or longjmp(3) may leave. Owner only.
 struct Activation {
   private let place: UnsafeMutablePointer<State>
 
-  /// What lies on the stack.
   struct State {
-    let parent: Activation?
-    let mode: ModePointer
-    /// The current mode before.
-    let outerMode: ModePointer?
-    /// The item from whose callout it was begun, to be recorded again when it ends; 0: none.
-    let enclosingCallout: UInt
-    /// Where its scope begins in the thread's scopes: before its entry observers.
-    let scope: Int
+    /// Where it lies on the stack; 0: no run is there.
+    var at: UInt = 0
+    /// Inside of which it was begun: another run, or a host's wait.
+    var outer: UnsafeMutablePointer<OuterRun>?
+    /// Where its scope begins in the thread's scopes: before its entry observers. While a host's call notifies
+    /// observers, where on the stack.
+    var scope = 0
     /// What the run ends for. Held by the caller until the run has ended.
-    let awaited: Unmanaged<AwaitedEnd>?
-    /// The readiness source whose callout, which holds it, is on the stack: nested runs leave it out.
-    var serving: Unmanaged<RunLoop.FileDescriptorSource>?
+    var awaited: Unmanaged<AwaitedEnd>?
+    /// The item that it serves, or has served last. Retained by the pass meanwhile.
+    var served: Unmanaged<RunLoop.Item>?
+    /// Whether that is a readiness source whose callout is on the stack.
+    var serving = Serving.no
+    /// It holds a descriptor of its own for that.
+    var isOwned = false
     var wakes = Wakes.OfRun.accepting
-    /// Decided after the entry observers: a mode that becomes common later serves the main queue from its next run on.
+    /// Decided before the first pass: a mode that becomes common later serves the main queue from its next run on.
     var servesMainQueue = false
-    /// A nested run has left it out of its set: it comes back when its callout ends.
-    var isServingMuted = false
     /// A perform that counts as a source has run among its blocks, since the last `takePerform`.
     var hasPerformed = false
   }
 
-  /// Of a state that lasts until the run has ended.
-  @inline(__always)
-  init(_ place: UnsafeMutablePointer<State>) { self.place = place }
+  enum Serving: UInt8 {
+    case no
+    /// Nested runs leave it out.
+    case source
+    /// A nested run has left it out of its set: it comes back when its callout ends.
+    case muted
+  }
 
-  private var state: State {
+  /// Of a state that begins there.
+  @inline(__always)
+  init(at place: UnsafeMutableRawPointer) { self.place = place.assumingMemoryBound(to: State.self) }
+
+  var state: State {
     @inline(__always) unsafeAddress { UnsafePointer(place) }
     @inline(__always) nonmutating unsafeMutableAddress { place }
   }
 
+  @inline(__always)
+  var isRunning: Bool { state.at != 0 }
+
+  /// What is not set here was left so by the run that ended last, or by `OuterRun.begin`.
+  @inline(__always)
+  func begin(at place: UInt, scope: Int, awaiting end: AwaitedEnd?) {
+    state.at = place
+    state.scope = scope
+    state.awaited = end.map { Unmanaged.passUnretained($0) }
+    state.wakes = .accepting
+  }
+
   /// The run in one of whose callouts it was begun.
   @inline(__always)
-  var parent: Activation? { state.parent }
-  @inline(__always)
-  var mode: ModePointer { state.mode }
-  @inline(__always)
-  var outerMode: ModePointer? { state.outerMode }
-  @inline(__always)
-  var enclosingCallout: UInt { state.enclosingCallout }
-  @inline(__always)
-  var scope: Int { state.scope }
+  var parent: Activation? { state.outer == nil ? nil : outerRun }
+
+  @inline(never)
+  private var outerRun: Activation? { state.outer.flatMap { $0.run } }
 
   @inline(__always)
   var servesMainQueue: Bool {
@@ -91,23 +107,38 @@ struct Activation {
 
   // MARK: The readiness source that it serves
 
-  @inline(__always)
-  var serving: RunLoop.FileDescriptorSource? { state.serving?.takeUnretainedValue() }
+  var servedSource: RunLoop.FileDescriptorSource? { state.servedSource }
+
+  func serves(_ source: RunLoop.FileDescriptorSource) -> Bool { state.servedSource === source }
 
   /// The caller retains the source until `endServing`.
   @inline(__always)
-  func beginServing(_ source: RunLoop.FileDescriptorSource) { state.serving = Unmanaged.passUnretained(source) }
+  func beginServing(_ source: RunLoop.FileDescriptorSource) {
+    state.served = Unmanaged.passUnretained(source)
+    state.serving = .source
+  }
 
-  /// True if a nested run has left it out.
+  /// False if its callout has begun runs, and nothing is done.
   @inline(__always)
-  func endServing() -> Bool {
-    state.serving = nil
-    guard state.isServingMuted else { return false }
-    state.isServingMuted = false
+  func endsServing(_ source: RunLoop.FileDescriptorSource) -> Bool {
+    guard state.served?.toOpaque() == Unmanaged.passUnretained(source).toOpaque(), state.serving == .source else {
+      return false
+    }
+    state.serving = .no
     return true
   }
 
-  func noteMuted() { state.isServingMuted = true }
+  func noteMuted() { state.serving = .muted }
+}
+
+extension Activation.State {
+  var servedSource: RunLoop.FileDescriptorSource? {
+    // By `beginServing`.
+    guard serving != .no else { return nil }
+    return served.map { unsafeDowncast($0.takeUnretainedValue(), to: RunLoop.FileDescriptorSource.self) }
+  }
+
+  var owned: RunLoop.Item? { isOwned ? served?.takeUnretainedValue() : nil }
 }
 
 /// What a run ends for, beside a stop, its limit and an empty mode: the answer to a request, the end of a task, a
@@ -126,6 +157,9 @@ class AwaitedEnd {
 
   /// A stop has reached the run: whether that ends it.
   func isStopped() -> Bool { true }
+
+  /// The run was left, and with it who has begun it.
+  func isLeft() {}
 }
 
 /// How long a run may take (rule 5).

@@ -116,56 +116,58 @@ extension RunLoop {
       lock.unlock()
       return false
     }
-    owner.drains.begin()
-    state.detachBlocks(into: &owner.drains)
+    state.detachBlocks(into: &owner.drain)
     queuedBlocks.store(0, ordering: .releasing)
     lock.unlock()
-    if owner.drains.waiting != nil { performWaitingBlocks(in: mode) }
-    while let block = owner.drains.blocks.takeFirst() {
+    let at = innermostRun.state.at
+    if owner.drain.waiting != nil { performWaitingBlocks(in: mode, at) }
+    while let block = owner.drain.blocks.takeFirst() {
       // The child of a block that forks runs no further block.
       if isInThisProcess, block.mode == mode || mode.matches(block, on: self) {
-        perform(block)
+        perform(block, at)
       } else {
-        owner.drains.keep(block)
+        owner.drain.keep(block)
       }
       // Released here, right after it ran (rule 50).
     }
-    if owner.drains.waiting != nil { putBackBlocks() }
-    owner.drains.end()
-    return owner.activation?.takePerform() ?? false
+    if owner.drain.waiting != nil { putBackBlocks() }
+    owner.drain.end()
+    return innermostRun.takePerform()
   }
 
+  /// In the run that lies there.
   @inline(__always)
-  private func perform(_ block: borrowing QueuedBlock) {
+  private func perform(_ block: borrowing QueuedBlock, _ at: UInt) {
     let timing = CalloutTiming(counting: .blocksPerformed, on: self)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
+    endRuns(insideOf: at)
     timing.end(nil, .block, on: self)
   }
 
   /// Those that other drains have passed by, which were queued before the others.
   @inline(never)
-  private func performWaitingBlocks(in mode: ModePointer) {
+  private func performWaitingBlocks(in mode: ModePointer, _ at: UInt) {
     var number: UInt64 = 0
     while isInThisProcess {
       // A block may have made the mode common.
       let common = lock.withLock { mode.isCommon ? state.mode(.common) : nil }
-      let next = owner.drains.waiting?.takeUnretainedValue().takeNext(
+      let next = owner.drain.waiting?.takeUnretainedValue().takeNext(
         for: mode, orFor: common, behind: &number)
       guard let block = next else { return }
-      perform(block)
+      perform(block, at)
     }
   }
 
   @inline(never)
   private func putBackBlocks() {
-    guard let kept = owner.drains.takeWaiting() else { return }
+    guard let kept = owner.drain.takeWaiting() else { return }
     lock.withLock {
       state.blocks.putBack(kept, areSomeWithdrawn: state.drainsHaveWithdrawnBlocks)
-      if !owner.drains.areNested { state.drainsHaveWithdrawnBlocks = false }
+      if innermostRun.state.outer == nil { state.drainsHaveWithdrawnBlocks = false }
       queuedBlocks.store(state.blocks.isEmpty ? 0 : 1, ordering: .releasing)
     }
   }
 
   /// A perform that counts as a source begins. [loop]
-  func noteSourcePerform() { owner.activation?.notePerform() }
+  func noteSourcePerform() { innermostRun.notePerform() }
 }

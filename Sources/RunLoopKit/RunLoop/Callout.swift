@@ -26,6 +26,7 @@ struct CalloutRecord: ~Copyable {
   struct Guarded {
     /// The items whose callouts enclose the runs on the stack, by address, the innermost one's last.
     fileprivate var enclosing: ContiguousArray<UInt> = []
+    var enclosingCount: Int { enclosing.count }
     /// What is called when callouts have ended.
     var awaited: ContiguousArray<AwaitedCallout> = []
   }
@@ -72,6 +73,19 @@ struct CalloutRecord: ~Copyable {
     innermost.store(enclosing, ordering: .releasing)
   }
 
+  /// Of a run that begins.
+  var innermostItem: UInt { innermost.load(ordering: .relaxed) }
+
+  /// The run that was the innermost one was left: `callout` is that in which it was begun, if that has not ended, and
+  /// `base` as many as there were around it. Under the lock. [loop]
+  func endLeft(behind base: Int, _ callout: UInt, on loop: RunLoop) {
+    loop.state.callouts.enclosing.removeSubrange(base...)
+    innermost.store(callout, ordering: .releasing)
+  }
+
+  /// Tells those who wait for them. With no lock held. [loop]
+  func haveBeenLeft(on loop: RunLoop) { if attention.load(ordering: .acquiring) != 0 { hasEnded(on: loop) } }
+
   /// A callout of an item inside one of another item that is not its own, if it is a member. [loop]
   func callOutNested(_ item: RunLoop.Item, on loop: RunLoop, _ body: () -> Void) {
     let enclosing = loop.lock.withLock { enclose(on: loop) }
@@ -117,26 +131,37 @@ struct CalloutRecord: ~Copyable {
 
 /// The time of what is on the stack: callouts and runs. [loop]
 struct CalloutTimes {
-  /// For each that is timed, what the ones inside of it have taken; the innermost one's last.
-  private var enclosed: ContiguousArray<UInt64> = []
+  /// For each that is timed when it began, and what the ones inside of it have taken; the innermost one's last.
+  private var enclosed: ContiguousArray<(began: UInt64, inside: UInt64)> = []
   var isReporting = false
   /// Which item was called in the place of the one whose turn it was.
   fileprivate var substitute: RunLoop.Item?
 
   fileprivate var isTiming: Bool { !enclosed.isEmpty }
+  var count: Int { enclosed.count }
+
+  /// Those of a run that was left are over, and count for nobody.
+  mutating func endLeft(behind base: Int) {
+    enclosed.removeSubrange(min(base, enclosed.count)...)
+    isReporting = false
+    substitute = nil
+  }
 
   /// When it has begun, which is never 0.
   fileprivate mutating func begin() -> UInt64 {
-    enclosed.append(0)
-    return max(Kernel.now(), 1)
+    let now = max(Kernel.now(), 1)
+    enclosed.append((now, 0))
+    return now
   }
 
   /// What has begun then is over: how long it has taken without what was inside of it.
   fileprivate mutating func end(_ began: UInt64) -> UInt64 {
     let now = Kernel.now()
     let total = now > began ? now - began : 0
-    let inside = enclosed.popLast() ?? 0
-    if let last = enclosed.indices.last { enclosed[last] += total }
+    var ended = enclosed.popLast()
+    while let left = ended, left.began != began { ended = enclosed.popLast() }  // inside of it, and left
+    let inside = ended?.inside ?? 0
+    if let last = enclosed.indices.last { enclosed[last].inside += total }
     return total > inside ? total - inside : 0
   }
 }

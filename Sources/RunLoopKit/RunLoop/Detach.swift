@@ -39,7 +39,7 @@ extension RunLoop {
   }
 
   private func releaseAll() {
-    if owner.awaitedCalls > 0 {
+    if owner.awaitedCall != nil {
       fatalError("RunLoopKit: a thread has ended inside a block of performAndWait, whose caller would wait for ever")
     }
     lock.lock()
@@ -53,8 +53,8 @@ extension RunLoop {
     let recorded = state.commonItems.all
     for item in recorded { state.commonItems.remove(item, from: self) }
     let blockCount = state.blocks.count
-    owner.drains.begin()  // also if the thread was ended by a block
-    state.detachBlocks(into: &owner.drains)
+    var blocks = BlockDrain()
+    state.detachBlocks(into: &blocks)
     let extras = state.takeExtras(kernel)
     activeCounters.store(0, ordering: .relaxed)
     let delayed = state.delayedPerforms.takeAll()
@@ -67,9 +67,7 @@ extension RunLoop {
       MainThread.tellOfEnd(members: members.count, blocks: blockCount)
     }
     let held = owner.hosted.takeEvents()
-    let served = owner.servedOwners.takeAll()
-    var drained = BlockDrains()
-    swap(&drained, &owner.drains)
+    let (served, drained) = takeRuns()
 
     callouts.endAll(on: self)
     extras?.endIdleWork()
@@ -87,6 +85,7 @@ extension RunLoop {
       source.owned?.release()
       source.invalidate()
     }
+    withExtendedLifetime(blocks) {}
     withExtendedLifetime(drained) {}
   }
 }

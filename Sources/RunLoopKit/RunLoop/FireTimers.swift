@@ -4,6 +4,7 @@ extension ModePointer {
   /// Rules 32-36: the due timers of the mode are collected and fired in the order of their dates, each checked once
   /// more. [loop]
   func fireTimers(on loop: RunLoop) {
+    let at = loop.innermostRun.state.at
     let base = loop.state.collectedTimers.count
     let limit = Kernel.now()
     loop.lock.lock()
@@ -19,6 +20,7 @@ extension ModePointer {
       let isLetGo = timer._withUnsafeGuaranteedRef { $0.fire(index, limit: limit, on: loop) }
       if isLetGo { timer.release() }
     }
+    loop.endRuns(insideOf: at)
     while let last = loop.lock.withLock({ loop.state.collectedTimers.takeLast(behind: base) }) { last.release() }
   }
 }
@@ -77,15 +79,18 @@ extension RunLoop.Timer {
     if isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(self) }
     if intervalNanoseconds == 0 { return end(index, context, on: loop) }
     if let context { self.context?.releaseCallout(context) }
-    if isValid {
-      let isHere = loop.lock.withLock { endFiring(fired: fired, on: loop) }
-      // The loop to which its callout has moved it did not arm it while it fired.
-      if !isHere, let host = owner, host !== loop { rearm(on: host) }
-    } else {
-      firing.store(false, ordering: .relaxed)
-    }
+    endRepeated(fired: fired, on: loop)
     loop.callouts.end(on: loop)
     return false
+  }
+
+  /// The callout of a timer that repeats has returned, or was left.
+  @inline(__always)
+  func endRepeated(fired: UInt64, on loop: RunLoop) {
+    guard isValid else { return firing.store(false, ordering: .relaxed) }
+    let isHere = loop.lock.withLock { endFiring(fired: fired, on: loop) }
+    // The loop to which its callout has moved it did not arm it while it fired.
+    if !isHere, let host = owner, host !== loop { rearm(on: host) }
   }
 
   /// Ends a one-shot timer that has fired. The calls of its context belong to the callout; without one nothing is left

@@ -77,8 +77,7 @@ struct HostedWait {
   /// prepared other modes than the last one. Of these it may have taken kicks and events, and nobody looks after them
   /// before the host sleeps.
   @inline(never)
-  func hasRun(_ activation: Activation, others: Bool, _ wakes: borrowing Wakes) {
-    wakes.endRunInHostedWait(activation)
+  func hasRun(others: Bool, _ wakes: borrowing Wakes) {
     if phase == .asleep { wakes.goOnSleeping() } else if others { wakes.keepKickForHost() }
   }
 }
@@ -181,12 +180,32 @@ extension RunLoop {
     guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: call) }
     guard owner.hosted.phase != .none, let hosted = lock.withLock({ state.mode(mode) }) else { return }
     owner.hosted.leaves(hosted)
-    if owner.activation == nil, owner.hosted.phase != .telling { _ = hosted.endLeftWaits(on: self) }
+    if !isBusy { _ = hosted.endLeftWaits(on: self) }
   }
 
+  @inline(__always)
   private func checkHost(_ call: String) throws(RunLoopError) {
     try checkOwner(call)
-    guard owner.activation == nil, owner.hosted.phase != .telling else { throw .busy(call: call) }
+    if isBusy { throw .busy(call: call) }
+  }
+
+  /// In a run, or in an observer that the host's call notifies.
+  @inline(__always)
+  private var isBusy: Bool {
+    guard innermostRun.isRunning || owner.hosted.phase == .telling else { return false }
+    var caller: UInt8 = 0
+    let place = StackPlace(&caller)
+    return isInRun(seenFrom: place) || isTelling(seenFrom: place)
+  }
+
+  /// What was left by an exception or longjmp(3) tells nobody any more.
+  @inline(never)
+  private func isTelling(seenFrom place: StackPlace) -> Bool {
+    guard owner.hosted.phase == .telling else { return false }
+    guard place.sees(left: UInt(bitPattern: innermostRun.state.scope)) else { return true }
+    owner.hosted.phase = .open
+    endLeftNotification()
+    return false
   }
 
   private func hostedMode(_ name: Mode, _ call: String) throws(RunLoopError) -> ModePointer {
@@ -227,8 +246,13 @@ extension ModePointer {
   }
 
   fileprivate func notifyHosted(_ activity: RunLoop.Activity, on loop: RunLoop) throws(RunLoopError) {
-    loop.owner.hosted.phase = .telling
-    notify(activity, on: loop)
+    var mark: UInt = 0
+    withUnsafeMutablePointer(to: &mark) {
+      $0.pointee = StackPlace($0).address
+      loop.innermostRun.state.scope = Int(bitPattern: $0.pointee)
+      loop.owner.hosted.phase = .telling
+      notify(activity, insideOf: loop.innermostRun.state.at, on: loop)
+    }
     guard loop.isInThisProcess else { throw .forked }
   }
 

@@ -40,9 +40,7 @@ extension RunLoop {
 
   /// Nothing is ready, due or queued. Before a wait, on the loop's own thread.
   fileprivate var isQuiet: Bool {
-    guard let mode = owner.activation?.mode ?? lock.withLock({ state.currentMode }) else {
-      return true
-    }
+    guard let mode = lock.withLock({ state.currentMode }) else { return true }
     // The mode runs: it has a set.
     if mode.ports.set!.hasBatch || mode.hasMessages(on: self) || mode.ports.set!.isReadable { return false }
     return lock.withLock {
@@ -70,8 +68,8 @@ final class IdleQueue: @unchecked Sendable {
   private var blocks = Row<HeldBlock>()
   /// Queued by idle blocks: for the next time.
   private var later = Row<HeldBlock>()
-  /// Idle blocks on the stack: one may run the loop.
-  private var depth = 0
+  /// Where the runs lie whose idle blocks are on the stack: one may run the loop.
+  private var runs: ContiguousArray<UInt> = []
   /// The loop has ended.
   private var isClosed = false
 
@@ -89,7 +87,7 @@ final class IdleQueue: @unchecked Sendable {
       return nil
     }
     defer { lock.unlock() }
-    guard depth > 0, isFromLoop else {
+    guard !runs.isEmpty, isFromLoop else {
       blocks.append(consume block)
       return .next
     }
@@ -107,6 +105,9 @@ final class IdleQueue: @unchecked Sendable {
       swap(&releasedLater, &later)
     }
   }
+
+  /// It has no idle block on the stack any more. [loop]
+  func isLeft(_ run: UInt) { lock.withLock { runs.removeAll { $0 == run } } }
 
   fileprivate func serve(_ loop: RunLoop) {
     guard lock.withLock({ begin() }) else { return }
@@ -126,13 +127,13 @@ final class IdleQueue: @unchecked Sendable {
   private func runFirst(_ loop: RunLoop) {
     let first = lock.withLock { () -> HeldBlock? in
       guard let block = blocks.takeFirst() else { return nil }
-      depth += 1
+      runs.append(loop.innermostRun.state.at)
       return block
     }
     guard let block = first else { return }
     let timing = CalloutTiming(counting: .blocksPerformed, on: loop)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
-    lock.withLock { depth -= 1 }
+    lock.withLock { _ = runs.popLast() }
     timing.end(nil, .block, on: loop)
   }
 }

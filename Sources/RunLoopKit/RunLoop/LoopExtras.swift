@@ -35,6 +35,9 @@ final class LoopExtras {
     return work
   }
 
+  /// The run that lay there was left. [loop]
+  func idleBlocksAreLeft(in run: UInt) { for work in idleWork.values { work.queue.isLeft(run) } }
+
   /// The loop has ended, and no other thread can reach this any more: blocks that have not run are released. [loop]
   func endIdleWork() {
     for (_, work) in idleWork.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { work.queue.close() }

@@ -138,10 +138,15 @@ struct LoopState: ~Copyable {
 
   /// Hands all blocks of the queue over to a drain.
   @inline(__always)
-  mutating func detachBlocks(into drains: inout BlockDrains) {
+  mutating func detachBlocks(into drain: inout BlockDrain) {
     defaultMode.pendingBlockCount = 0
     if modes.count > 1 { forgetBlockCounts() }
-    blocks.detach(into: &drains)
+    blocks.detach(into: &drain)
+  }
+
+  /// What a drain that was left has not run.
+  mutating func putBackDrain(_ drain: inout BlockDrain) {
+    if let rest = drain.takeRest() { blocks.putBack(rest, areSomeWithdrawn: drainsHaveWithdrawnBlocks) }
   }
 
   @inline(never)

@@ -64,9 +64,11 @@ extension RunLoop {
   }
 
   func serveMainQueue() -> Bool {
+    let at = innermostRun.state.at
     let timing = CalloutTiming(counting: .mainQueueTurns, on: self)
     lock.withLock { state.isInMainQueue = true }
     let hasServed = __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__()
+    endRuns(insideOf: at)
     lock.withLock { state.isInMainQueue = false }
     timing.end(nil, .mainQueue, on: self)
     owner.mainQueue.hasNoTurn()  // in the next pass

@@ -11,7 +11,7 @@ extension RunLoop: ItemHost {
 
   func interestChanged(_ source: DescriptorItem) throws(RunLoopError) {
     guard isUsable else { return }
-    let isServed = isCurrent && owner.activation?.serving === source
+    let isServed = isCurrent && innermostRun.servedSource === source
     lock.lock()
     defer { lock.unlock() }
     try source.tellInterest(on: self, isServed: isServed)

@@ -4,8 +4,10 @@ extension ModePointer {
   /// Rules 42-45: those interested at this moment are called in order, each if it is still a member, valid and not
   /// firing; added ones wait for the next notification.
   @inline(__always)
-  func notify(_ activity: RunLoop.Activity, on loop: RunLoop) {
-    if observers.want(activity) { notifyObservers(activity, on: loop) }
+  func notify(_ activity: RunLoop.Activity, insideOf at: UInt, on loop: RunLoop) {
+    guard observers.want(activity) else { return }
+    notifyObservers(activity, on: loop)
+    loop.endRuns(insideOf: at)
   }
 
   @inline(never)

@@ -1,21 +1,20 @@
 /// The mutable state of a loop that only its own thread touches, without a lock. Apart from `LoopState`, since changing
 /// one part of a Swift value counts as access to the whole.
 struct OwnerState: ~Copyable {
-  /// The innermost run.
-  var activation: Activation?
+  /// First: `RunLoop.innermostRun` is the way to it.
+  private var innermostRun = Activation.State()
+  /// Polls that have not asked the kernel, since the last that has.
+  var skippedLooks: UInt8 = 0
+  static let mostSkippedLooks: UInt8 = 63
   private(set) var runs: UInt64 = 0
   /// The thread's.
   var scopes: ScopeStack?
   var mainQueue = MainQueueWatch()
   var spin = Spin()
   var times = CalloutTimes()
-  var drains = BlockDrains()
-  /// On the stack: blocks that other threads wait for.
-  var awaitedCalls: Int32 = 0
-  /// Polls that have not asked the kernel, since the last that has.
-  var skippedLooks: Int32 = 0
-  static let mostSkippedLooks: Int32 = 63
-  var servedOwners = ServedOwners()
+  var drain = BlockDrain()
+  /// On the stack: blocks that other threads wait for, the innermost one.
+  var awaitedCall: Unmanaged<CallOnStack>?
   /// To be served in the turn of the item that has named it.
   var successor: RunLoop.Item?
   var failedWaits = FailedWaits()

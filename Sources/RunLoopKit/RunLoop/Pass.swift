@@ -3,9 +3,8 @@ extension RunLoop {
   /// the child of a callout that has forked.
   @inline(__always)
   func runPasses(
-    _ activation: Activation, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
+    _ activation: Activation, at: UInt, in mode: ModePointer, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult? {
-    let mode = activation.mode
     activation.servesMainQueue = mayServeMainQueue(in: mode)
     let deadline = limit.deadline()
     let isPoll = limit.isPoll
@@ -13,9 +12,9 @@ extension RunLoop {
 
     while true {
       if let counters { counters.pointee.passBegins() }
-      if wakes.accept(for: activation, stops) { keepFromWaiting(activation) }  // (a)
-      mode.notify(.beforeTimers, on: self)  // (b)
-      mode.notify(.beforeSources, on: self)  // (c)
+      if wakes.accept(for: activation, stops) { keepFromWaiting(activation, in: mode) }  // (a)
+      mode.notify(.beforeTimers, insideOf: at, on: self)  // (b)
+      mode.notify(.beforeSources, insideOf: at, on: self)  // (c)
       var hasHandled = mode.performBlocks(on: self)  // (d)
       if !hasHandled || !returnAfterSourceHandled,  // (e)
         mode.performSources(onlyOne: returnAfterSourceHandled, on: self)
@@ -31,17 +30,17 @@ extension RunLoop {
         event = .mainQueue
       } else {
         if !isPolling {
-          mode.notify(.beforeWaiting, on: self)  // (h)
-          drainScope(of: activation)
+          mode.notify(.beforeWaiting, insideOf: at, on: self)  // (h)
+          drainScope(of: activation, at: at)
         }
         event = mode.awaitEvent(of: activation, isPolling: isPolling, deadline: deadline, on: self)  // (i), (j)
-        if !isPolling { mode.notify(.afterWaiting, on: self) }  // (k)
+        if !isPolling { mode.notify(.afterWaiting, insideOf: at, on: self) }  // (k)
       }
 
-      if serve(event, activation) { hasHandled = true }  // (l)
+      if serve(event, in: mode) { hasHandled = true }  // (l)
       if case .mainQueue = event { hasJustServedMainQueue = true } else { hasJustServedMainQueue = false }
       if mode.performBlocks(on: self) { hasHandled = true }  // (m)
-      if isPolling { drainScope(of: activation) }
+      if isPolling { drainScope(of: activation, at: at) }
       if case .failed = event { return nil }
 
       if !isInThisProcess { return nil }  // a callout has forked, and this is the child
@@ -56,8 +55,8 @@ extension RunLoop {
   /// A wake was dropped that may have come behind the last decision at (n): if that would be another one now, the pass
   /// that follows does not wait before the next one. CFRunLoop waits there.
   @inline(never)
-  func keepFromWaiting(_ activation: Activation) {
-    if activation.awaitsCondition || isFinished(activation.mode) { wakes.oweLook(to: activation) }
+  func keepFromWaiting(_ activation: Activation, in mode: ModePointer) {
+    if activation.awaitsCondition || isFinished(mode) { wakes.oweLook(to: activation) }
   }
 
   /// (g): the queue is served without a wait.
@@ -68,17 +67,17 @@ extension RunLoop {
   }
 
   /// (l): true if a source was called or the main queue served.
-  private func serve(_ event: PassEvent, _ activation: Activation) -> Bool {
+  private func serve(_ event: PassEvent, in mode: ModePointer) -> Bool {
     switch event {
     case .none, .failed:
       return false
     case .timer:
-      activation.mode.fireTimers(on: self)
+      mode.fireTimers(on: self)
       return false
     case .mainQueue:
       return serveMainQueue()
     case .port(let item, let ready):
-      return activation.mode.serve(item.takeRetainedValue(), ready: ready, on: self)
+      return mode.serve(item.takeRetainedValue(), ready: ready, on: self)
     }
   }
 }

@@ -27,15 +27,18 @@ extension ModePointer {
     if isTaken { loop.callouts.begin(source) }
     loop.lock.unlock()
     guard isTaken else { return false }
+    let at = loop.innermostRun.state.at
     let timing = CalloutTiming(counting: .sourcesPerformed, on: loop)
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(source, source.body)
     loop.callouts.end(on: loop)
+    loop.endRuns(insideOf: at)
     timing.end(source, on: loop)
     return true
   }
 
   @inline(never)
   private func performSourcesInOrder(onlyOne: Bool, on loop: RunLoop) -> Bool {
+    let at = loop.innermostRun.state.at
     let base = loop.owner.collectedSources.count
     let end = collectSources(base: base, on: loop)
     guard end > base else { return false }
@@ -47,6 +50,7 @@ extension ModePointer {
       let timing = CalloutTiming(counting: .sourcesPerformed, on: loop)
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(collected.source, collected.source.body)
       loop.callouts.end(on: loop)
+      loop.endRuns(insideOf: at)
       timing.end(collected.source, on: loop)
       hasPerformed = true
       if onlyOne { break }

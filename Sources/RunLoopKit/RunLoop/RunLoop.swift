@@ -63,6 +63,14 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     @inline(__always) unsafeMutableAddress { ownerPlace }
   }
 
+  /// How `owner` begins. [loop]
+  @inline(__always)
+  var innermostRun: Activation { Activation(at: UnsafeMutableRawPointer(ownerPlace)) }
+
+  /// The innermost run. [loop]
+  @inline(__always)
+  var activation: Activation? { innermostRun.isRunning ? innermostRun : nil }
+
   /// The calling thread's loop, made on first use.
   ///
   /// - Complexity: O(1), no system call after the first. - SeeAlso: `CFRunLoopGetCurrent`.

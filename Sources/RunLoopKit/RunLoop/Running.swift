@@ -68,37 +68,50 @@ extension RunLoop {
   public func runUntilStopped(in mode: Mode = .default) throws -> RunResult {
     try checkOwner("runUntilStopped(in:)")
     guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "runUntilStopped(in:)") }
-    let keeper = Source { _ in }
-    try add(keeper, to: mode)
-    defer { keeper.invalidate() }
-    return try run(in: mode, limit: RunLimit(nil), false)
+    let keeper = Keeper()
+    try add(keeper.source, to: mode)
+    defer { keeper.source.invalidate() }
+    return try run(in: mode, limit: RunLimit(nil), false, awaiting: keeper)
   }
 
   func run(
     in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting end: AwaitedEnd? = nil,
     isOneOfAll: Bool = false, isKept: Bool = false
   ) throws -> RunResult {
+    var mark: UInt = 0
+    if innermostRun.isRunning { endLeftRuns(seenFrom: StackPlace(&mark)) }
     lock.lock()
     guard let mode = modeToRun(name), !mode.isPseudoMode, !isEmpty(mode) || isKept else {
       lock.unlock()
       return finishedAtOnce(name, isOneOfAll)
     }
     if isMain || !mode.hasHints { try makePortSetOrUnlock(of: mode) }
-    if limit.isEndless, end == nil, mode.counts.hasTimers { mode.verifyTimers() }
+    if limit.isEndless, end == nil || end is Keeper, mode.counts.hasTimers { mode.verifyTimers() }
     let outer = state.currentMode
     let outerStop = stops.begin(owner.nextRun())
-    enter(mode)
+    state.currentMode = mode
+    mode.useCount += 1
+    if let outer { beginNesting(in: mode, insideOf: outer, outerStop) }
+    mode.ensureTimersAreArmed(on: self)
     let callout = callouts.enclose(on: self)
     lock.unlock()
     // Set when the loop was made for its thread (`currentLoop`); only the owner runs it.
     let scope = owner.scopes!.height
-    // The answer is held by the caller until the run has ended, and the activation with it.
-    var state = Activation.State(
-      parent: owner.activation, mode: mode, outerMode: outer, enclosingCallout: callout, scope: scope,
-      awaited: end.map { Unmanaged.passUnretained($0) })
-    let result = withUnsafeMutablePointer(to: &state) {
-      activate(Activation($0), stopAround: outerStop, limit, returnAfterSourceHandled)
+    let result = withUnsafeMutablePointer(to: &mark) {
+      let at = StackPlace($0).address
+      $0.pointee = at
+      innermostRun.begin(at: at, scope: scope, awaiting: end)
+      return runBegun(at: at, in: mode, stopAround: outerStop, limit, returnAfterSourceHandled)
     }
+    lock.withLock {
+      state.currentMode = outer
+      mode.useCount -= 1
+      if !mode.counts.needDescriptors { mayHaveIdled(mode) }
+      callouts.restore(callout, on: self)
+      if let outer { outer.ensureTimersAreArmed(on: self) }
+    }
+    if stops.isQuitting { stop() }
+    if owner.hosted.phase != .none { runInHostedWaitEnds(mode) }
     guard let result else { throw takeFailure() }
     return result
   }
@@ -126,79 +139,61 @@ extension RunLoop {
   /// `runPasses`. A stop is this activation's from before the loop has its mode until after its exit observers: whoever
   /// sees the mode stops it (rule 19); what was asked of the enclosing one before, `stopAround`, is kept (rule 20).
   @inline(__always)
-  private func activate(
-    _ activation: Activation, stopAround: UInt64, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
+  private func runBegun(
+    at place: UInt, in mode: ModePointer, stopAround: UInt64, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult? {
-    let mode = activation.mode
-    let parent = activation.parent
-    if wakes.beginRun(inside: parent) { keepFromWaiting(activation) }
+    let activation = innermostRun
+    if wakes.beginRun(inside: activation.parent) { keepFromWaiting(activation, in: mode) }
     if stops.isQuitting { stop() }
-    owner.activation = activation
     let timing = CalloutTiming(counting: .runs, on: self)
 
-    mode.notify(.entry, on: self)
-    let result = takeStop(of: activation) ? .stopped : runPasses(activation, limit, returnAfterSourceHandled)
-    mode.notify(.exit, on: self)
-    drainScope(of: activation)
+    mode.notify(.entry, insideOf: place, on: self)
+    let result =
+      takeStop(of: activation) ? .stopped : runPasses(activation, at: place, in: mode, limit, returnAfterSourceHandled)
+    mode.notify(.exit, insideOf: place, on: self)
+    drainScope(of: activation, at: place)
 
     timing.end(on: self)
     // From the outermost run only a host can receive wakes; what has been posted is dropped when the next one begins.
-    if let parent {
-      wakes.endRun(activation)
-      lookForJobs(parent)
-    } else if let counters {
-      counters.pointee.runEnds()
+    if let outer = activation.state.outer {
+      nestedRunEnds(insideOf: outer, stopAround)
+    } else {
+      if let counters { counters.pointee.runEnds() }
+      if stops.end(stopAround) { endsAskedToStop(activation) }
+      activation.state.at = 0
     }
-    owner.activation = parent
-    if stops.end(stopAround) { endsAskedToStop(activation) }
-    leave(activation)
-    if stops.isQuitting { stop() }
-    if parent == nil, owner.hosted.phase != .none { runInHostedWaitEnds(activation) }
     return result
   }
 
-  /// A run that was nested in this one may have taken the wake for a job that it does not perform, and an executor
-  /// gives no second one.
+  @inline(__always)
+  func drainScope(of activation: Activation, at place: UInt) {
+    let scopes = owner.scopes.unsafelyUnwrapped  // as at the beginning of the run
+    if scopes.height > activation.state.scope { drain(scopes, to: activation.state.scope, place) }
+  }
+
   @inline(never)
-  private func lookForJobs(_ activation: Activation) {
-    guard activation.wakes.contains(.accepting) else { return }
-    if lock.withLock({ state.companions.hasWork(for: activation.mode) }) { wakes.oweLook(to: activation) }
-  }
-
-  func drainScope(of activation: Activation) {
-    // As at the beginning of the run.
-    owner.scopes!.drain(to: activation.scope)
-  }
-
-  /// Under the lock.
-  @inline(__always)
-  private func enter(_ mode: ModePointer) {
-    state.currentMode = mode
-    mode.useCount += 1
-    if owner.activation != nil { nestedRunBegins(in: mode) }
-    mode.ensureTimersAreArmed(on: self)
-  }
-
-  @inline(__always)
-  private func leave(_ activation: Activation) {
-    lock.withLock {
-      state.currentMode = activation.outerMode
-      activation.mode.useCount -= 1
-      if !activation.mode.counts.needDescriptors { mayHaveIdled(activation.mode) }
-      callouts.restore(activation.enclosingCallout, on: self)
-      if let outer = activation.outerMode { outer.ensureTimersAreArmed(on: self) }
-    }
+  private func drain(_ scopes: ScopeStack, to height: Int, _ place: UInt) {
+    scopes.drain(to: height)
+    endRuns(insideOf: place)
   }
 }
 
 // MARK: Rare, and apart, so that a run saves fewer registers
 
 extension RunLoop {
-  /// In a callout of the innermost run. Under the lock.
   @inline(never)
-  private func nestedRunBegins(in mode: ModePointer) {
-    state.collectedTimers.putBack()
-    owner.activation?.muteServed(in: mode, on: self)
+  private func nestedRunEnds(insideOf outer: UnsafeMutablePointer<OuterRun>, _ stopAround: UInt64) {
+    wakes.endRun(innermostRun)
+    if let run = outer.run { lookForJobs(run, in: outer.pointee.mode) } else { counters?.pointee.runEnds() }
+    if stops.end(stopAround) { endsAskedToStop(innermostRun) }
+    endNesting()
+  }
+
+  /// A run that was nested in this one may have taken the wake for a job that it does not perform, and an executor
+  /// gives no second one.
+  private func lookForJobs(_ run: Activation, in mode: ModePointer) {
+    guard run.wakes.contains(.accepting) else { return }
+    if lock.withLock({ state.companions.hasWork(for: mode) }) { wakes.oweLook(to: run) }
   }
 
   @inline(never)
@@ -208,15 +203,23 @@ extension RunLoop {
   }
 
   @inline(never)
-  private func runInHostedWaitEnds(_ activation: Activation) {
+  private func runInHostedWaitEnds(_ mode: ModePointer) {
+    guard !innermostRun.isRunning else { return }
     let others = lock.withLock { state.hasPreparedOthers }
-    owner.hosted.hasRun(activation, others: others, wakes)
-    if owner.hosted.phase != .telling { _ = activation.mode.endLeftWaits(on: self) }
+    owner.hosted.hasRun(others: others, wakes)
+    if owner.hosted.phase != .telling { _ = mode.endLeftWaits(on: self) }
   }
 
   /// Why a run has no result.
   @inline(never)
   private func takeFailure() -> any Error { isInThisProcess ? owner.failedWaits.takeError() : RunLoopError.forked }
+}
+
+/// Of a run that goes on in an empty mode: its item there, which goes with the run also if that is left.
+private final class Keeper: AwaitedEnd {
+  let source = RunLoop.Source { _ in }
+
+  override func isLeft() { source.invalidate() }
 }
 
 /// The common pseudo mode is no mode to run in (A18).

@@ -23,9 +23,12 @@ extension ModePointer {
     guard let owned = descriptors.heldOwned else { return item.serve(ready: ready, in: self, of: loop) }
     // Invalidated by another thread a moment ago.
     guard owned._withUnsafeGuaranteedRef({ $0.hold() }) else { return false }
-    loop.owner.servedOwners.begin(item)
+    let run = loop.innermostRun, at = run.state.at
+    run.state.served = Unmanaged.passUnretained(item)
+    run.state.isOwned = true
     let hasCalled = item.serve(ready: ready, in: self, of: loop)
-    loop.owner.servedOwners.end()
+    loop.endRuns(insideOf: at)
+    run.state.isOwned = false
     owned._withUnsafeGuaranteedRef { $0.release() }
     if hasCalled, item.kind == .eventSource || item.kind == .connection { loop.count(.portCallouts) }
     return hasCalled
@@ -59,30 +62,37 @@ extension RunLoop {
 extension RunLoop {
   @inline(__always)
   func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
-    // A pass serves it.
-    let activation = owner.activation!
-    if activation.parent != nil, activation.encloses(source) {
-      muteAgain(activation, in: mode)
+    let run = innermostRun  // a pass serves it
+    if run.parent != nil, run.encloses(source) {
+      muteAgain(run, in: mode)
       return false
     }
-    activation.beginServing(source)
+    run.beginServing(source)
     return true
   }
 
   /// It was removed and added again in its own callout.
   @inline(never)
   private func muteAgain(_ activation: Activation, in mode: ModePointer) {
+    activation.state.served = nil
     lock.withLock { activation.muteServed(in: mode, on: self) }
   }
 
   @inline(__always)
   func endServing(_ source: FileDescriptorSource) {
-    // A pass has served it.
-    if owner.activation!.endServing() { unmute(source) }
+    if !innermostRun.endsServing(source) { endServingAfterRuns(source) }
+  }
+
+  /// It began runs. Those that are still there were left: it is left out of their sets, so that they do not serve it.
+  @inline(never)
+  private func endServingAfterRuns(_ source: FileDescriptorSource) {
+    while innermostRun.isRunning, !innermostRun.serves(source) { endLeftRun(hasCalloutEnded: false) }
+    if innermostRun.state.serving == .muted { unmute(source) }
+    innermostRun.state.serving = .no
   }
 
   @inline(never)
-  private func unmute(_ source: FileDescriptorSource) { lock.withLock { source.setMuted(false, on: self) } }
+  func unmute(_ source: FileDescriptorSource) { lock.withLock { source.setMuted(false, on: self) } }
 }
 
 extension Activation {
@@ -91,7 +101,7 @@ extension Activation {
   func muteServed(in mode: ModePointer, on loop: RunLoop) {
     var enclosing: Activation? = self
     while let activation = enclosing {
-      if let source = activation.serving, let token = source.token(in: mode) {
+      if let source = activation.servedSource, let token = source.token(in: mode) {
         mode.setMuted(true, source, token, on: loop)
         activation.noteMuted()
       }
@@ -104,7 +114,7 @@ extension Activation {
   fileprivate func encloses(_ source: RunLoop.FileDescriptorSource) -> Bool {
     var enclosing = parent
     while let activation = enclosing {
-      if activation.serving === source { return true }
+      if activation.servedSource === source { return true }
       enclosing = activation.parent
     }
     return false

@@ -42,6 +42,10 @@ struct Stops: ~Copyable {
   @inline(__always)
   func end(_ outer: UInt64 = 0) -> Bool { word.exchange(outer, ordering: .sequentiallyConsistent) & 1 != 0 }
 
+  /// The run was left. What was asked of it is for the run around it, which nobody else would stop; if there is none,
+  /// it is forgotten. True if that one is asked. [loop]
+  func endLeft(_ outer: UInt64) -> Bool { end(outer) && outer != 0 && request() }
+
   // MARK: The end of a resident thread
 
   @inline(__always)

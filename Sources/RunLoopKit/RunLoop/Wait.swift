@@ -194,12 +194,12 @@ extension ModePointer {
 
 /// The waits of a loop that have failed, one soon after the other. [loop]
 struct FailedWaits {
-  private var count = 0
   private var lastAt: UInt64 = 0
+  private var count: Int32 = 0
   /// Why the wait has failed that ends a run; 0: none has.
   private(set) var failure: Int32 = 0
 
-  private static let most = 100
+  private static let most: Int32 = 100
   /// Longer than that, in nanoseconds: then they are not one after the other.
   private static let farApart: UInt64 = 10_000_000
 

@@ -103,7 +103,8 @@ extension Wakes {
     if takeDateMove(), posted == .kick, isExpiry { run.wakes.insert(.heldKick) }
   }
 
-  /// A nested run has ended: wakes that it has not used may have been meant for the enclosing run.
+  /// A nested run has ended, or was left: wakes that it has not used may have been meant for the enclosing run, or for
+  /// the host in whose wait it was.
   func endRun(_ run: Activation) {
     drop(owedTo: run.parent)
     passOn(from: run)
@@ -171,9 +172,6 @@ extension Wakes {
 
   /// The host has to look, whatever has come.
   func keepKickForHost() { keepForHost(.kick) }
-
-  /// A run inside of its wait, which `runPendingWork` has not asked for, is over.
-  func endRunInHostedWait(_ run: Activation) { passOn(from: run) }
 
   /// For a run that has taken what was posted, and may have fetched events that do not show on the descriptor any more,
   /// while the host is about to sleep: makes the descriptor readable.

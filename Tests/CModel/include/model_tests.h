@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct model_test {
     const char *name;
     void (*run)(void);
@@ -24,11 +28,16 @@ const model_test *model_size_tests(void);
 const model_test *model_message_tests(void);
 const model_test *model_port_tests(void);
 const model_test *model_guest_tests(void);
+const model_test *model_left_tests(void); /* in C++ */
 
 /* rlk_loop_current, for Swift, which sees no functions of <runloopkit/...> here. */
 struct rlk_loop *model_current_loop(void);
 
 /* Runs a test on a thread of its own, which ends before the return. The number of failures; the first one in words. */
 int model_run(const model_test *test, char *ret_words, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,16 @@
+internal import CRunLoopCore
+
+/// Where something lies on the calling thread's stack. Only told apart from other places: it may be left.
+struct StackPlace {
+  let address: UInt
+
+  /// Where the caller's variable lies.
+  @inline(__always)
+  init<Value>(_ variable: UnsafePointer<Value>) { address = UInt(bitPattern: variable) }
+
+  /// Whether a run was left whose mark, this address, lay at `other`. As seen from a call of something else.
+  func sees(left other: UInt) -> Bool { rlc_kit_is_left(other, address) }
+
+  /// The same, as seen from where the mark of a run that begins lies.
+  func seesRun(left other: UInt) -> Bool { rlc_kit_is_left(other, address + UInt(RLC_KIT_BETWEEN_RUNS)) }
+}

@@ -1,0 +1,146 @@
+internal import Synchronization
+
+// Runs that were left: by a C++ exception, another unwinding or longjmp(3) out of a callout. Nothing tells the loop of
+// that. It sees it when the next run begins, or a host's call, by where these lie on the stack; and when a callout has
+// returned to a run that goes on and is not the innermost one (decision 0041).
+
+extension RunLoop {
+  /// Where the mark of a run that begins lies. [loop]
+  @inline(never)
+  func endLeftRuns(seenFrom place: StackPlace) {
+    while innermostRun.isRunning, place.seesRun(left: innermostRun.state.at) {
+      endLeftRun(hasCalloutEnded: false)
+    }
+  }
+
+  /// False if no run is on the stack, as a host's call sees it. [loop]
+  @inline(never)
+  func isInRun(seenFrom place: StackPlace) -> Bool {
+    while innermostRun.isRunning, place.sees(left: innermostRun.state.at) {
+      endLeftRun(hasCalloutEnded: false)
+    }
+    return innermostRun.isRunning
+  }
+
+  @inline(__always)
+  var placeOfRun: UInt { innermostRun.state.at }
+
+  /// After a callout of the run that lies there: those that it has begun were left, if there are any. [loop]
+  @inline(__always)
+  func endRuns(insideOf at: UInt) { if innermostRun.state.at != at { endInnerRuns(at) } }
+
+  @inline(never)
+  private func endInnerRuns(_ at: UInt) {
+    while innermostRun.isRunning, innermostRun.state.at != at { endLeftRun(hasCalloutEnded: true) }
+  }
+
+  /// Ends the innermost run. What it has taken and not called goes back; the callout on its stack counts as over.
+  @inline(never)
+  func endLeftRun(hasCalloutEnded: Bool) {
+    let left = innermostRun.state
+    wakes.endRun(innermostRun)
+    let rest = lock.withLock { LeftRun(left, hasCalloutEnded, on: self) }
+    endNesting()
+    if left.serving == .muted, let source = left.servedSource { unmute(source) }
+    rest.end(on: self)
+    left.owned?.owned?.release()
+    left.awaited?.takeUnretainedValue().isLeft()
+    owner.scopes!.drain(to: left.scope)  // as at the beginning of the run
+    callouts.haveBeenLeft(on: self)
+  }
+}
+
+extension RunLoop {
+  /// A host's call was left in an observer of the mode that it prepares. [loop]
+  func endLeftNotification() {
+    let observers = lock.withLock {
+      owner.times.endLeft(behind: 0)
+      callouts.endLeft(behind: 0, 0, on: self)
+      return state.currentMode.map { LeftRun.observers(of: $0, on: self) } ?? []
+    }
+    for observer in observers { observer.isLeft() }
+    callouts.haveBeenLeft(on: self)
+  }
+}
+
+/// What is ended without the lock of a run that was left.
+private struct LeftRun {
+  private var timers: [Unmanaged<RunLoop.Timer>] = []
+  private var observers: [RunLoop.Observer] = []
+  private var sources: ArraySlice<OwnerState.CollectedSource> = []
+  private var calls: [Unmanaged<CallOnStack>] = []
+
+  /// Under the lock: puts back what was before the run.
+  init(_ left: Activation.State, _ hasCalloutEnded: Bool, on loop: RunLoop) {
+    let outer = left.outer
+    loop.state.collectedTimers.putBack()
+    while let timer = loop.state.collectedTimers.takeLast(behind: outer?.pointee.collectedTimers ?? 0) {
+      timers.append(timer)
+    }
+    let base = outer?.pointee.collectedSources ?? 0
+    sources = loop.owner.collectedSources[base...]
+    loop.owner.collectedSources.removeSubrange(base...)
+    loop.owner.successor = nil
+    loop.owner.times.endLeft(behind: outer?.pointee.timedCallouts ?? 0)
+    while let call = loop.owner.awaitedCall, call.takeUnretainedValue().run == left.at {
+      calls.append(call)
+      loop.owner.awaitedCall = call.takeUnretainedValue().outer
+    }
+    loop.state.extras?.idleBlocksAreLeft(in: left.at)
+    loop.callouts.endLeft(
+      behind: outer?.pointee.enclosingCallouts ?? 0, hasCalloutEnded ? 0 : outer?.pointee.callout ?? 0, on: loop)
+    loop.state.isInMainQueue = outer?.pointee.isInMainQueue ?? false
+    loop.state.putBackDrain(&loop.owner.drain)
+    loop.queuedBlocks.store(loop.state.blocks.isEmpty ? 0 : 1, ordering: .releasing)
+    endMode(outer?.pointee.mode, on: loop)
+    if loop.stops.endLeft(outer?.pointee.stop ?? 0) { loop.wakes.word.kick() }
+  }
+
+  /// The mode of the innermost run is the current one.
+  private mutating func endMode(_ outer: ModePointer?, on loop: RunLoop) {
+    guard let mode = loop.state.currentMode else { return }
+    observers = Self.observers(of: mode, on: loop)
+    mode.useCount -= 1
+    loop.state.currentMode = outer
+    loop.mayHaveIdled(mode)
+    outer?.ensureTimersAreArmed(on: loop)
+  }
+
+  /// Those that seem to fire, and are not on the stack. Under the lock.
+  static func observers(of mode: ModePointer, on loop: RunLoop) -> [RunLoop.Observer] {
+    mode.observers.row.map(\.observer).filter {
+      $0.isFiring && !loop.callouts.isOnStack(ObjectIdentifier($0), of: loop)
+    }
+  }
+
+  /// The callouts of the loop's own kinds end as if they had returned.
+  func end(on loop: RunLoop) {
+    for timer in timers {
+      timer.takeUnretainedValue().isLeft(on: loop)
+      timer.release()
+    }
+    for observer in observers { observer.isLeft() }
+    for call in calls { call.takeUnretainedValue().isLeft() }
+    withExtendedLifetime(sources) {}
+  }
+}
+
+extension RunLoop.Timer {
+  /// Its callout, if there was one, is over.
+  fileprivate func isLeft(on loop: RunLoop) {
+    guard isFiring else { return }
+    if intervalNanoseconds == 0 {
+      firing.store(false, ordering: .relaxed)
+      invalidate()
+    } else {
+      endRepeated(fired: withSchedule { $0.date }, on: loop)
+    }
+  }
+}
+
+extension RunLoop.Observer {
+  fileprivate func isLeft() {
+    firing.store(false, ordering: .relaxed)
+    if !repeats { invalidate() }
+  }
+}
