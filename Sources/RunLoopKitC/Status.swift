@@ -19,6 +19,7 @@ enum Status {
     RunLoopError.itemInOtherLoop.code: -EXDEV,
     RunLoopError.commonModeNotRunnable.code: -EINVAL,
     RunLoopError.busy.code: -EBUSY,
+    RunLoopError.hostedElsewhere.code: -EALREADY,
     RunLoopError.inSignalHandler.code: -ENOTSUP,
     RunLoopError.wouldDeadlock.code: -EDEADLK,
     RunLoopError.timedOut.code: -ETIMEDOUT,

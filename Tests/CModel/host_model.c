@@ -41,7 +41,33 @@ static void host_wrongly(void *loop) {
     CHECK_IS(rlk_loop_cancel_wait(loop, NULL), -EPERM);
 }
 
+/** As a dialogue does. */
 static void host_inside(void *context) {
+    int descriptor = rlk_loop_host_descriptor(NULL, NULL, NULL);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0);
+    CHECK(!is_readable(descriptor));
+    CHECK_IS(rlk_loop_perform(NULL, NULL, model_count, context), 0);
+    CHECK(is_readable(descriptor));
+    CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), RLK_RUN_TIMED_OUT);
+    CHECK_IS(*(int *)context, 1);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0);
+    CHECK_IS(rlk_loop_stop(NULL), 0);
+    CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), RLK_RUN_STOPPED);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0);
+}
+
+static void test_RLK_C_2_hosting_inside(void) {
+    int performed = 0;
+    CHECK_IS(rlk_loop_perform(NULL, NULL, host_inside, &performed), 0);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 1);
+    CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), RLK_RUN_TIMED_OUT);
+    CHECK_IS(performed, 1);
+    CHECK(!rlk_loop_is_waiting(NULL));
+}
+
+static void host_in_observer(rlk_item *observer, uint32_t activity, void *context) {
+    (void)activity;
+    CHECK_IS(rlk_item_invalidate(observer), 0);
     CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), -EBUSY);
     CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), -EBUSY);
     model_count(context);
@@ -57,9 +83,19 @@ static void test_RLK_C_2_bad_hosts(void) {
         CHECK_IS(rlk_loop_cancel_wait(NULL, bad[i]), -EINVAL);
     }
     model_on_thread(host_wrongly, rlk_loop_current());
-    CHECK_IS(rlk_loop_perform(NULL, NULL, host_inside, &performed), 0);
-    rlk_loop_run_in_mode(NULL, NULL, 0, false);
+    rlk_item *observer;
+    rlk_observer_options options = {.size = sizeof options, .observe = host_in_observer, .context = &performed};
+    options.activities = RLK_BEFORE_WAITING;
+    CHECK_IS(rlk_observer_create(&options, &observer), 0);
+    CHECK_IS(rlk_loop_add(NULL, observer, NULL), 1);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0);
+    rlk_item_release(observer);
     CHECK_IS(performed, 1);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, RLK_MODE_TRACKING), -EALREADY); /* one mode at a time */
+    CHECK_IS(rlk_loop_run_pending_work(NULL, RLK_MODE_TRACKING), -EALREADY);
+    CHECK_IS(rlk_loop_cancel_wait(NULL, RLK_MODE_TRACKING), 0);
+    CHECK(rlk_loop_is_waiting(NULL));
+    CHECK_IS(rlk_loop_cancel_wait(NULL, NULL), 0);
     rlk_loop *ended = model_ended_loop();
     CHECK_IS(rlk_loop_host_descriptor(ended, NULL, NULL), -ESHUTDOWN);
     rlk_loop_release(ended);
@@ -82,6 +118,7 @@ static void test_statistics(void) {
 const model_test *model_host_tests(void) {
     static const model_test tests[] = {
         {"hosting", test_hosting},
+        {"RLK-C-2 hosting inside", test_RLK_C_2_hosting_inside},
         {"RLK-C-2 bad hosts", test_RLK_C_2_bad_hosts},
         {"statistics", test_statistics},
         {NULL, NULL},

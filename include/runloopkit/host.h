@@ -22,38 +22,43 @@ RLK_API int rlk_loop_host_descriptor(rlk_loop *loop, const char *mode, uint64_t 
 /**
  * Prepares the loop for the host's wait; to be called before each one. Calls the observers of before-waiting, unless
  * work is pending; first, if their last wait has not ended otherwise, those of after-waiting. A host that does not call
- * rlk_loop_run_pending_work after it calls rlk_loop_cancel_wait. If this call fails, and not by -EBUSY, the loop does
- * not wait in this mode.
+ * rlk_loop_run_pending_work after it calls rlk_loop_cancel_wait. If this call fails, and not by -EBUSY or -EALREADY,
+ * the loop does not wait in this mode.
+ *
+ * A callout of the loop may run the host's own loop (a dialogue, a popup, a drag), which prepares and serves the loop
+ * there as outside: another wait, to any depth. What is on the stack is not called again. A wait that is open when the
+ * callout returns ends then, and a stop that has come for it is the run's whose callout that was.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.
  * @return 1 (work is pending: do not wait); 0 (the descriptor becomes readable when there is some); -EINVAL, -EPERM,
- *         -ESHUTDOWN, -ECHILD (also if an observer forks, and this is the child), -EBUSY (inside a run, or in an
- *         observer that this call, rlk_loop_run_pending_work or rlk_loop_cancel_wait calls), -EMFILE; -EBADF or another
- *         error of epoll_wait(2) if other code has closed the loop's epoll instance.
+ *         -ESHUTDOWN, -ECHILD (also if an observer forks, and this is the child), -EBUSY (in an observer that this
+ *         call, rlk_loop_run_pending_work or rlk_loop_cancel_wait calls), -EALREADY (the loop waits for the host of the
+ *         same callout in another mode: a host serves one mode at a time), -EMFILE; -EBADF or another error of
+ *         epoll_wait(2) if other code has closed the loop's epoll instance.
  *
- * Thread: [loop].
+ * Thread: [loop].  Re-entry: allowed in callouts of the loop.
  */
 RLK_API int rlk_loop_prepare_to_wait(rlk_loop *loop, const char *mode);
 
 /**
  * Runs what is pending: a pass that does not wait, or none if nothing is. The host keeps the run: what does not keep a
- * mode from being empty (rlk_item_set_keeps_running) is served all the same. The call ends the wait in all modes: a
- * host of several prepares each of them again before it sleeps.
+ * mode from being empty (rlk_item_set_keeps_running) is served all the same. The call ends the wait.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.
  * @return RLK_RUN_STOPPED if the loop was stopped since rlk_loop_prepare_to_wait, also by a callout of this call; else
  *         RLK_RUN_TIMED_OUT; errors as rlk_loop_prepare_to_wait.
  *
- * Thread: [loop].
+ * Thread: [loop].  Re-entry: allowed in callouts of the loop.
  */
 RLK_API int rlk_loop_run_pending_work(rlk_loop *loop, const char *mode);
 
 /**
  * Ends the wait that rlk_loop_prepare_to_wait has begun, without a pass: for a host that serves the loop no more. Calls
  * the observers of after-waiting if those of before-waiting were called since. Drops a stop or a wake that came for the
- * wait. Nothing is done if none has begun; other modes that were prepared wait on.
+ * wait. Nothing is done if none has begun. A host that has begun a wait in a callout of the loop, and another one
+ * around it, ends both.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.

@@ -12,8 +12,11 @@ extension RunLoopError {
   public static let itemInOtherLoop = itemInOtherLoop("the item")
   /// The call runs one mode, and was given `.common`, which stands for several.
   public static let commonModeNotRunnable = commonModeNotRunnable(call: nil)
-  /// The call hosts a loop that is in a run, or in an observer that the host's call notifies.
+  /// The call hosts a loop, and comes from an observer that another call of the host notifies.
   public static let busy = busy(call: nil)
+  /// The call hosts a loop in one mode while it waits for its host in another one.
+  public static let hostedElsewhere = RunLoopError(
+    .runLoop, code: 18, "the loop waits for its host in another mode; a host serves one mode at a time")
   /// A signal handler has made a call that only ordinary code may make.
   public static let inSignalHandler = inSignalHandler(call: nil)
   /// The call would wait for something that only the calling thread can do.
@@ -81,7 +84,15 @@ extension RunLoopError {
   static func busy(call: String?) -> RunLoopError {
     RunLoopError(
       .runLoop, code: 7, call: call,
-      "the loop is running, or its observers are being called; call this from the host's own code")
+      "a call of the host is notifying the loop's observers; call this when that has returned")
+  }
+
+  @inline(never)
+  static func hostedElsewhere(call: String, _ mode: RunLoop.Mode, waitsIn other: RunLoop.Mode) -> RunLoopError {
+    RunLoopError(
+      .runLoop, code: 18, call: call,
+      "the loop waits for its host in the mode \"\(other.rawValue)\", and cannot wait in \"\(mode.rawValue)\" as well; "
+        + "end that wait before (cancelWait(in:), leave()), or host one mode and add the items of both to .common")
   }
 
   static func inSignalHandler(call: String?) -> RunLoopError {

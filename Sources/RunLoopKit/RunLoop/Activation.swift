@@ -8,8 +8,7 @@ struct Activation {
     var at: UInt = 0
     /// Inside of which it was begun: another run, or a host's wait.
     var outer: UnsafeMutablePointer<OuterRun>?
-    /// Where its scope begins in the thread's scopes: before its entry observers. While a host's call notifies
-    /// observers, where on the stack.
+    /// Where its scope begins in the thread's scopes: before its entry observers.
     var scope = 0
     /// What the run ends for. Held by the caller until the run has ended.
     var awaited: Unmanaged<AwaitedEnd>?

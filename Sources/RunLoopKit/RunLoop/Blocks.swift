@@ -142,6 +142,7 @@ extension RunLoop {
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
     endRuns(insideOf: at)
     timing.end(nil, .block, on: self)
+    if owner.hasHostedWait { endHostedWaitsOfCallout() }
   }
 
   /// Those that other drains have passed by, which were queued before the others.

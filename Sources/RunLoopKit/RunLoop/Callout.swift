@@ -84,7 +84,7 @@ struct CalloutRecord: ~Copyable {
   }
 
   /// Tells those who wait for them. With no lock held. [loop]
-  func haveBeenLeft(on loop: RunLoop) { if attention.load(ordering: .acquiring) != 0 { hasEnded(on: loop) } }
+  func haveBeenLeft(on loop: RunLoop) { if attention.load(ordering: .acquiring) != 0 { tellAwaiting(on: loop) } }
 
   /// A callout of an item inside one of another item that is not its own, if it is a member. [loop]
   func callOutNested(_ item: RunLoop.Item, on loop: RunLoop, _ body: () -> Void) {
@@ -106,10 +106,16 @@ struct CalloutRecord: ~Copyable {
     !loop.state.callouts.enclosing.isEmpty && loop.state.callouts.enclosing.contains(UInt(bitPattern: item))
   }
 
-  /// Tells those who wait for callouts, and makes the final calls whose time has come.
+  /// The waits of hosts that the callout has begun are over. Tells those who wait for callouts, and makes the final
+  /// calls whose time has come.
   @inline(never)
   private func hasEnded(on loop: RunLoop) {
     guard loop.isInThisProcess else { return }  // the child of a callout that has forked: no thread waits here
+    if loop.owner.hasHostedWait { loop.endHostedWaitsOfCallout() }
+    tellAwaiting(on: loop)
+  }
+
+  private func tellAwaiting(on loop: RunLoop) {
     if attention.add(0, ordering: .sequentiallyConsistent).newValue == Self.attentionAtFirst { return }
     let gone = LeftInCallout.take(of: loop)
     attention.subtract(gone, ordering: .sequentiallyConsistent)

@@ -66,7 +66,7 @@ extension RunLoop {
       let members = Set(left.filter { $0.item.awaitsCall }.map { ObjectIdentifier($0.item) })
       MainThread.tellOfEnd(members: members.count, blocks: blockCount)
     }
-    let held = owner.hosted.takeEvents()
+    let held = owner.hosted?.takeEvents() ?? []
     let (served, drained) = takeRuns()
 
     callouts.endAll(on: self)
@@ -78,7 +78,7 @@ extension RunLoop {
     }
     for item in left.map(\.item) + recorded where item.endsWithItsLoop { item.invalidate() }
     withExtendedLifetime((left, recorded, extras)) {}
-    for (_, event) in held { event.drop() }
+    for event in held { event.drop() }
     for timer in collected { timer.release() }
     // The stack is not unwound and may hold these for ever: their descriptors are closed nevertheless.
     for source in served {

@@ -1,87 +1,6 @@
 // A loop inside a host's loop: the host polls one descriptor for reading, level-triggered, and calls in around its
 // sleep.
 
-/// How far the wait of a hosted loop is, and what it has found before the pass that serves it. [loop]
-struct HostedWait {
-  /// In all but the first phase wakes and stops are the host's.
-  enum Phase {
-    /// `runPendingWork` has been called since `prepareToWait`, or neither of them.
-    case none
-    /// `prepareToWait` has begun, or has found work.
-    case open
-    /// Observers are being notified by one of the two.
-    case telling
-    /// `prepareToWait` has notified before-waiting.
-    case asleep
-  }
-
-  fileprivate(set) var phase = Phase.none
-  /// A stop reached the loop before its `runPendingWork`.
-  fileprivate var isStopped = false
-  /// A stop reached the loop's last run, and that ended without asking.
-  var isRunStopped = false
-  /// Whose observers have been told of before-waiting, and not of after-waiting since.
-  private var told: [ModePointer] = []
-  /// Whose host has left, from inside of a callout: their wait ends when that has returned.
-  private var left: [ModePointer] = []
-  /// Of several modes at most one each.
-  private var events: [(mode: ModePointer, event: PassEvent)] = []
-
-  func hasEvent(for mode: ModePointer) -> Bool { events.contains { $0.mode == mode } }
-
-  mutating func hold(_ event: PassEvent, of mode: ModePointer) { events.append((mode, event)) }
-
-  @inline(__always)
-  mutating func takeEvent(for mode: ModePointer) -> PassEvent? { events.isEmpty ? nil : takeFirstEvent(for: mode) }
-
-  @inline(never)
-  private mutating func takeFirstEvent(for mode: ModePointer) -> PassEvent? {
-    guard let index = events.firstIndex(where: { $0.mode == mode }) else { return nil }
-    return events.remove(at: index).event
-  }
-
-  /// Removes all: the caller, which ends the loop, drops them.
-  mutating func takeEvents() -> [(mode: ModePointer, event: PassEvent)] {
-    defer { events = [] }
-    return events
-  }
-
-  /// The host is about to sleep.
-  fileprivate mutating func sleeps(in mode: ModePointer) {
-    if !told.contains(mode) { told.append(mode) }
-    phase = .asleep
-  }
-
-  /// False if it was not told.
-  fileprivate mutating func takeTold(_ mode: ModePointer) -> Bool {
-    guard let index = told.firstIndex(of: mode) else { return false }
-    told.remove(at: index)
-    return true
-  }
-
-  fileprivate mutating func takeTold() -> ModePointer? { told.isEmpty ? nil : told.removeFirst() }
-
-  /// One of the modes has left the wait.
-  fileprivate mutating func goesOn() { phase = told.isEmpty ? .open : .asleep }
-
-  mutating func leaves(_ mode: ModePointer) { left.append(mode) }
-
-  mutating func takeLeft() -> ModePointer? { left.popLast() }
-
-  fileprivate mutating func isOver() {
-    phase = .none
-    (told, left) = ([], [])
-  }
-
-  /// A run that was not asked for by `runPendingWork` is over: an observer's, or the host's own. `others`: the host has
-  /// prepared other modes than the last one. Of these it may have taken kicks and events, and nobody looks after them
-  /// before the host sleeps.
-  @inline(never)
-  func hasRun(others: Bool, _ wakes: borrowing Wakes) {
-    if phase == .asleep { wakes.goOnSleeping() } else if others { wakes.keepKickForHost() }
-  }
-}
-
 extension RunLoop {
   /// What the host polls for a mode; created at the first call, together with a timer of the mode. The mode keeps both
   /// for good.
@@ -92,6 +11,10 @@ extension RunLoop {
   ///   descriptor can be made.
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   public func hostDescriptor(in mode: Mode = .default) throws -> HostDescriptor {
+    try hostDescriptor(of: mode)
+  }
+
+  func hostDescriptor(of mode: Mode) throws(RunLoopError) -> HostDescriptor {
     try checkOwner("hostDescriptor(in:)")
     // `hostedMode` makes it.
     let set = try hostedMode(mode, "hostDescriptor(in:)").ports.set!
@@ -103,29 +26,38 @@ extension RunLoop {
   /// The call notifies the observers of before-waiting, arms the mode's timer and marks the loop as waiting, so that
   /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-CASE-109]. From its
   /// beginning until `runPendingWork(in:)` the loop counts as waiting in this mode, and a wake or a stop, also by an
-  /// observer, is for `runPendingWork(in:)` [RLK-HOST-7]. The host may call it again before that, also for another
-  /// mode; then work for each of them ends the wait [RLK-HOST-17], and a mode that is prepared anew first hears of
-  /// after-waiting [RLK-HOST-21]. A host that calls neither again calls `cancelWait(in:)`. If the call throws, and not
-  /// `.busy`, the loop does not wait in this mode [RLK-HOST-18].
+  /// observer, is for `runPendingWork(in:)` [RLK-HOST-7]. The host may call it again before that: then the observers
+  /// of after-waiting are notified first [RLK-HOST-21]. A host that calls neither again calls `cancelWait(in:)`. If the
+  /// call throws, and not `.busy` or `.hostedElsewhere`, the loop does not wait in this mode [RLK-HOST-18].
+  ///
+  /// Nesting: a callout of the loop may run the host's own loop (a dialogue, a popup, a drag), which prepares and
+  /// serves the loop there as outside. That is another wait, to any depth, in a mode of its own. Entry observers are
+  /// called as for each `runPendingWork(in:)`; what is on the stack is not called again: a descriptor source, a timer
+  /// or an observer in its callout, a function of the main queue. A wait that is open when the callout returns ends
+  /// then, and a stop that has come for it is the run's whose callout that was [RLK-HOST-26, RLK-HOST-27].
   ///
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
-  /// - Thread: The loop's own. - Blocks: No.
-  /// - Throws: As `hostDescriptor(in:)`, and `.busy` inside a run, or in an observer that this call,
-  ///   `runPendingWork(in:)` or `cancelWait(in:)` notifies [RLK-HOST-11]. `.system` also if other code has closed the
-  ///   mode's timer descriptor and there is none for another one: nothing would end the sleep [RLK-HOST-24].
+  /// - Thread: The loop's own. - Blocks: No. - Re-entry: Allowed in callouts of the loop.
+  /// - Throws: As `hostDescriptor(in:)`; `.busy` in an observer that this call, `runPendingWork(in:)` or
+  ///   `cancelWait(in:)` notifies: the host is not through with that call [RLK-HOST-11]; `.hostedElsewhere` while the
+  ///   loop waits in another mode for the host of the same callout: a host serves one mode at a time [RLK-HOST-17].
+  ///   `.system` also if other code has closed the mode's timer descriptor and there is none for another one: nothing
+  ///   would end the sleep [RLK-HOST-24].
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   public func prepareToWait(in mode: Mode = .default) throws -> Bool {
-    let call = "prepareToWait(in:)"
-    try checkHost(call)
-    let hosted = try hostedMode(mode, call)
-    hosted.beginHostedWait(on: self)
-    do {
+    try prepareToWait(in: mode, for: nil)
+  }
+
+  func prepareToWait(in mode: Mode, for host: ObjectIdentifier?) throws(RunLoopError) -> Bool {
+    let hosted = try checkHost(mode, "prepareToWait(in:)")
+    beginHostedWait(in: hosted, for: host)
+    do throws(RunLoopError) {
       let hasWork = try hosted.findsWorkOrSleeps(on: self)
-      return hosted.endLeftWaits(on: self) || hasWork
+      return endLeftHostedWaits() || hasWork
     } catch {
       if isInThisProcess {
-        owner.hosted.leaves(hosted)
-        _ = hosted.endLeftWaits(on: self)
+        owner.hosted?.leaveInnermost()
+        endLeftHostedWaits()
       }
       throw error
     }
@@ -135,40 +67,43 @@ extension RunLoop {
   ///
   /// This is a run of one pass that does not wait, which the host keeps: also in a mode that is empty, or holds only
   /// items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, the call makes no pass [RLK-HOST-4]. The
-  /// call ends the wait in all modes: a host of several prepares each of them again before it sleeps. A
-  /// descriptor that was found ready before the pass, and was read since by other code of the host or by a block or
-  /// source of the pass, is not served, or for what is left: a hang-up, an error [RLK-HOST-16]. That costs one system
-  /// call for such a descriptor, also for an owned one.
+  /// call ends the wait. A descriptor that was found ready before the pass, and was read since by other code of the
+  /// host or by a block or source of the pass, is not served, or for what is left: a hang-up, an error [RLK-HOST-16].
+  /// That costs one system call for such a descriptor, also for an owned one.
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
   ///   call [RLK-HOST-15]; else `.timedOut`. Whether anything is left to wait for, `isEmpty(in:)` answers.
-  /// - Thread: The loop's own. - Blocks: No.
+  /// - Thread: The loop's own. - Blocks: No. - Re-entry: As `prepareToWait(in:)`.
   /// - Throws: As `prepareToWait(in:)`; `.forked` in the child of a callout that has forked [RLK-HOST-22].
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   @discardableResult
   public func runPendingWork(in mode: Mode = .default) throws -> RunResult {
-    let call = "runPendingWork(in:)"
-    try checkHost(call)
-    let hosted = try hostedMode(mode, call)
-    if owner.hosted.phase != .none { try hosted.endHostedWait(on: self) }
-    let hasWork = try hosted.hasHostedWork(on: self)
-    let isStopped = owner.hosted.isStopped
-    wakes.forgetOwedToHost()
-    owner.hosted.isStopped = false
-    guard hasWork else { return .timedOut }
-    owner.hosted.isRunStopped = false
-    let result = try run(in: mode, limit: .poll, false, isKept: true)
+    let hosted = try checkHost(mode, "runPendingWork(in:)")
+    var wait = (isWoken: false, isStopped: false)
+    if ownHostedWait != nil { wait = try endHostedWait() }
+    let isAsked = wait.isWoken || wait.isStopped
+    guard try isAsked || hosted.hasHostedWork(on: self) else { return .timedOut }
+    let (result, isStopped) = try runHostedPass(in: mode)
     guard isInThisProcess else { throw RunLoopError.forked }  // a callout has forked, and this is the child
     // A run of one pass ends before it asks for a stop: CFRunLoop's limit comes first.
-    return isStopped || owner.hosted.isRunStopped ? .stopped : result
+    return wait.isStopped || isStopped ? .stopped : result
+  }
+
+  private func runHostedPass(in mode: Mode) throws -> (RunResult, isStopped: Bool) {
+    let waits = hostedWaits
+    let parent = innermostRun.state.at
+    waits.beginPass(inside: parent)
+    let result = Result { try run(in: mode, limit: .poll, false, isKept: true) }
+    let isStopped = waits.endPass(inside: parent)
+    return (try result.get(), isStopped)
   }
 
   /// Ends the wait that `prepareToWait(in:)` has begun, without a pass: for a host that serves the loop no more, or not
   /// now. Nothing is done if none has begun.
   ///
-  /// The call notifies the observers of after-waiting if those of before-waiting were notified. A stop or a wake that
-  /// came for the wait is dropped, as by a loop that does not run [RLK-HOST-18]; blocks, signals, events and messages
-  /// stay for the next run or host. Other modes that were prepared wait on [RLK-HOST-19]; in each mode observers hear
-  /// of both ends of a wait, or of neither [RLK-HOST-21].
+  /// The call notifies the observers of after-waiting if those of before-waiting were notified [RLK-HOST-21]. A stop or
+  /// a wake that came for the wait is dropped, as by a loop that does not run [RLK-HOST-18]; blocks, signals, events
+  /// and messages stay for the next run or host. A host that has begun a wait in a callout of the loop, and another one
+  /// around it, ends both.
   /// - Re-entry: Allowed in callouts and observers of the loop; then the wait ends when these, or the run that called
   ///   them, have returned [RLK-HOST-20].
   /// - Thread: The loop's own. - Blocks: No.
@@ -178,34 +113,37 @@ extension RunLoop {
     let call = "cancelWait(in:)"
     try checkOwner(call)
     guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: call) }
-    guard owner.hosted.phase != .none, let hosted = lock.withLock({ state.mode(mode) }) else { return }
-    owner.hosted.leaves(hosted)
-    if !isBusy { _ = hosted.endLeftWaits(on: self) }
+    cancelHostedWaits { $0.host == nil && $0.mode.name == mode }
   }
 
-  @inline(__always)
-  private func checkHost(_ call: String) throws(RunLoopError) {
+  /// Those of one host.
+  func cancelWaits(for host: ObjectIdentifier) throws(RunLoopError) {
+    try checkOwner("leave()")
+    cancelHostedWaits { $0.host == host }
+  }
+
+  private func cancelHostedWaits(_ isLeft: (HostedWait) -> Bool) {
+    endWhatWasLeft()
+    owner.hosted?.leave(isLeft)
+    endLeftHostedWaits()
+  }
+
+  /// The mode, which has what a host polls.
+  private func checkHost(_ name: Mode, _ call: String) throws(RunLoopError) -> ModePointer {
     try checkOwner(call)
-    if isBusy { throw .busy(call: call) }
+    endWhatWasLeft()
+    let wait = ownHostedWait
+    if wait?.phase == .telling { throw .busy(call: call) }
+    let mode = try hostedMode(name, call)
+    if let wait, wait.mode != mode { throw .hostedElsewhere(call: call, name, waitsIn: wait.mode.name) }
+    return mode
   }
 
-  /// In a run, or in an observer that the host's call notifies.
   @inline(__always)
-  private var isBusy: Bool {
-    guard innermostRun.isRunning || owner.hosted.phase == .telling else { return false }
+  private func endWhatWasLeft() {
+    guard innermostRun.isRunning || owner.hasHostedWait else { return }
     var caller: UInt8 = 0
-    let place = StackPlace(&caller)
-    return isInRun(seenFrom: place) || isTelling(seenFrom: place)
-  }
-
-  /// What was left by an exception or longjmp(3) tells nobody any more.
-  @inline(never)
-  private func isTelling(seenFrom place: StackPlace) -> Bool {
-    guard owner.hosted.phase == .telling else { return false }
-    guard place.sees(left: UInt(bitPattern: innermostRun.state.scope)) else { return true }
-    owner.hosted.phase = .open
-    endLeftNotification()
-    return false
+    endLeftHosting(seenFrom: StackPlace(&caller))
   }
 
   private func hostedMode(_ name: Mode, _ call: String) throws(RunLoopError) -> ModePointer {
@@ -245,89 +183,23 @@ extension ModePointer {
     return hasArmedRetry(on: loop)
   }
 
-  fileprivate func notifyHosted(_ activity: RunLoop.Activity, on loop: RunLoop) throws(RunLoopError) {
-    var mark: UInt = 0
-    withUnsafeMutablePointer(to: &mark) {
-      $0.pointee = StackPlace($0).address
-      loop.innermostRun.state.scope = Int(bitPattern: $0.pointee)
-      loop.owner.hosted.phase = .telling
-      notify(activity, insideOf: loop.innermostRun.state.at, on: loop)
-    }
-    guard loop.isInThisProcess else { throw .forked }
-  }
-
-  /// From here on wakes and stops are the host's (rules 15, 19), as from the top of a pass, so that nothing of what the
-  /// observers of before-waiting, or others meanwhile, ask for is lost. What was posted while nothing waited is
-  /// dropped, since a look at all of it follows; what an earlier `prepareToWait` has got is kept for `runPendingWork`.
-  fileprivate func beginHostedWait(on loop: RunLoop) {
-    if loop.owner.hosted.phase == .none {
-      _ = loop.stops.begin(loop.owner.nextRun())
-      if loop.stops.isQuitting { loop.stop() }
-    } else if loop.stops.isRequested {
-      loop.owner.hosted.isStopped = true
-    }
-    loop.wakes.beginHostedWait()
-    loop.owner.hosted.phase = .open
-    loop.lock.withLock { loop.state.prepare(self) }
-  }
-
-  /// True: call `runPendingWork`.
+  /// True: call `runPendingWork`. The wait is the host's own.
   fileprivate func findsWorkOrSleeps(on loop: RunLoop) throws(RunLoopError) -> Bool {
-    if loop.owner.hosted.takeTold(self) {
+    if loop.ownHostedWait?.phase == .asleep {
       // The host has waited, served others than the loop, and waits anew.
-      try notifyHosted(.afterWaiting, on: loop)
-      loop.owner.hosted.phase = .open
+      try loop.tellHosted(.afterWaiting, in: self)
+      loop.setPhase(.open)
     }
-    if try hasHostedWork(on: loop) { return true }
+    if try hasHostedWork(on: loop) || loop.stops.isRequested { return true }
     // Set when the loop was made for its thread (`currentLoop`).
     let scope = loop.owner.scopes!.height
-    try notifyHosted(.beforeWaiting, on: loop)
+    try loop.tellHosted(.beforeWaiting, in: self)
     loop.owner.scopes!.drain(to: scope)  // As above.
-    loop.owner.hosted.sleeps(in: self)
+    loop.setPhase(.asleep)
     guard try armForHost(on: loop), loop.beginWait(in: ports.set!), !loop.stops.isRequested else { return true }
     if try hasHostedWork(on: loop) { return true }
     // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
     return !loop.wakes.word.isAsleep
-  }
-
-  /// A stop by an observer of after-waiting still counts; a wake of that moment is dropped, as in a run.
-  fileprivate func endHostedWait(on loop: RunLoop) throws(RunLoopError) {
-    loop.wakes.keepForHost()
-    while let mode = loop.owner.hosted.takeTold() { try mode.notifyHosted(.afterWaiting, on: loop) }
-    if loop.stops.end() { loop.owner.hosted.isStopped = true }
-    loop.owner.hosted.isOver()
-    loop.wakes.endHostedWait()
-    loop.lock.withLock { loop.state.endHostedWait() }
-  }
-
-  /// The waits of those that have left, also in callouts of the caller's, are over: true if this mode's is.
-  func endLeftWaits(on loop: RunLoop) -> Bool {
-    var isOver = false
-    while let mode = loop.owner.hosted.takeLeft() {
-      if mode == self { isOver = true }
-      mode.cancelHostedWait(on: loop)
-    }
-    return isOver
-  }
-
-  /// Of a mode that is not prepared nothing is left. The loop waits on in other modes that are. An observer here may
-  /// fork, and the child is left as it is.
-  fileprivate func cancelHostedWait(on loop: RunLoop) {
-    guard loop.owner.hosted.phase != .none, loop.lock.withLock({ loop.runs(in: self) }) else { return }
-    if loop.owner.hosted.takeTold(self) {
-      guard (try? notifyHosted(.afterWaiting, on: loop)) != nil else { return }
-    }
-    if loop.lock.withLock({ loop.state.cancelPreparation(of: self) }) {
-      loop.owner.hosted.goesOn()
-      if loop.owner.hosted.phase == .asleep { loop.wakes.sleepOnIfNeeded() }
-      return
-    }
-    loop.wakes.keepForHost()
-    loop.wakes.endHostedWait()
-    loop.wakes.forgetOwedToHost()
-    _ = loop.stops.end()
-    loop.owner.hosted.isStopped = false
-    loop.owner.hosted.isOver()
   }
 
   fileprivate func hasHostedWork(on loop: RunLoop) throws(RunLoopError) -> Bool {
@@ -339,7 +211,7 @@ extension ModePointer {
   /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due
   /// timers.
   private func lookForHostedWork(on loop: RunLoop) -> Bool {
-    if loop.wakes.isOwedToHost || loop.owner.hosted.isStopped { return true }
+    if loop.ownHostedWait != nil, loop.wakes.isOwedToHost { return true }
     if holdsHostedEvent(on: loop) || hasMessages(on: loop) { return true }
     return loop.lock.withLock {
       loop.state.hasBlocks(for: self) || sources.hasSignalled
@@ -350,7 +222,7 @@ extension ModePointer {
 
   /// An event that is true, not the edge of a wake or an expiry that is over: held for the pass that follows.
   private func holdsHostedEvent(on loop: RunLoop) -> Bool {
-    if loop.owner.hosted.hasEvent(for: self) { return true }
+    if loop.hostedWaits.hasEvent(for: self) { return true }
     var event = takeEvent(on: loop)
     if event == nil {
       let status = ports.set!.look()
@@ -359,7 +231,7 @@ extension ModePointer {
       event = takeEvent(on: loop)
     }
     if event == nil { event = loop.lock.withLock { ports.unwatched == nil ? nil : takeUnwatched() } }
-    if let event { loop.owner.hosted.hold(event, of: self) }
+    if let event { loop.holdHostedEvent(event, of: self) }
     return event != nil
   }
 }

@@ -32,11 +32,13 @@ extension RunLoop {
   @inline(never)
   private func endInnerRuns(_ at: UInt) {
     while innermostRun.isRunning, innermostRun.state.at != at { endLeftRun(hasCalloutEnded: true) }
+    if owner.hasHostedWait { endHostedWaitsOfCallout() }
   }
 
   /// Ends the innermost run. What it has taken and not called goes back; the callout on its stack counts as over.
   @inline(never)
   func endLeftRun(hasCalloutEnded: Bool) {
+    if owner.hasHostedWait { endHostedWaitsOfLeftRun() }
     let left = innermostRun.state
     wakes.endRun(innermostRun)
     let rest = lock.withLock { LeftRun(left, hasCalloutEnded, on: self) }
@@ -50,16 +52,12 @@ extension RunLoop {
   }
 }
 
-extension RunLoop {
-  /// A host's call was left in an observer of the mode that it prepares. [loop]
-  func endLeftNotification() {
-    let observers = lock.withLock {
-      owner.times.endLeft(behind: 0)
-      callouts.endLeft(behind: 0, 0, on: self)
-      return state.currentMode.map { LeftRun.observers(of: $0, on: self) } ?? []
+extension ModePointer {
+  /// The observers that seem to fire, and are not on the stack. Under the lock.
+  func leftObservers(on loop: RunLoop) -> [RunLoop.Observer] {
+    observers.row.map(\.observer).filter {
+      $0.isFiring && !loop.callouts.isOnStack(ObjectIdentifier($0), of: loop)
     }
-    for observer in observers { observer.isLeft() }
-    callouts.haveBeenLeft(on: self)
   }
 }
 
@@ -99,18 +97,11 @@ private struct LeftRun {
   /// The mode of the innermost run is the current one.
   private mutating func endMode(_ outer: ModePointer?, on loop: RunLoop) {
     guard let mode = loop.state.currentMode else { return }
-    observers = Self.observers(of: mode, on: loop)
+    observers = mode.leftObservers(on: loop)
     mode.useCount -= 1
     loop.state.currentMode = outer
     loop.mayHaveIdled(mode)
     outer?.ensureTimersAreArmed(on: loop)
-  }
-
-  /// Those that seem to fire, and are not on the stack. Under the lock.
-  static func observers(of mode: ModePointer, on loop: RunLoop) -> [RunLoop.Observer] {
-    mode.observers.row.map(\.observer).filter {
-      $0.isFiring && !loop.callouts.isOnStack(ObjectIdentifier($0), of: loop)
-    }
   }
 
   /// The callouts of the loop's own kinds end as if they had returned.
@@ -139,7 +130,7 @@ extension RunLoop.Timer {
 }
 
 extension RunLoop.Observer {
-  fileprivate func isLeft() {
+  func isLeft() {
     firing.store(false, ordering: .relaxed)
     if !repeats { invalidate() }
   }

@@ -4,8 +4,6 @@ final class LoopExtras {
   private var idleWork: [RunLoop.Mode: IdleWork] = [:]
   /// Of timers that are added without one, in nanoseconds.
   var defaultTolerance: UInt64 = 0
-  /// Those that the host has prepared in this wait before the current one.
-  var preparedModes: [ModePointer] = []
   /// Kept once made: the loop's thread is counting.
   private var counters: UnsafeMutablePointer<Counters>?
   /// Counters are also made for callouts that are timed.

@@ -32,29 +32,6 @@ struct LoopState: ~Copyable {
     modes = [defaultMode]
   }
 
-  mutating func prepare(_ mode: ModePointer) {
-    if let currentMode, currentMode != mode, !isPrepared(currentMode) { makeExtras().preparedModes.append(currentMode) }
-    currentMode = mode
-  }
-
-  mutating func endHostedWait() {
-    currentMode = nil
-    if let extras, !extras.preparedModes.isEmpty { extras.preparedModes = [] }
-  }
-
-  /// Its host waits no more in it: true if one waits in another mode.
-  mutating func cancelPreparation(of mode: ModePointer) -> Bool {
-    extras?.preparedModes.removeAll { $0 == mode }
-    if currentMode == mode { currentMode = extras?.preparedModes.popLast() }
-    return currentMode != nil
-  }
-
-  /// Mutating: see `isCommon`.
-  mutating func isPrepared(_ mode: ModePointer) -> Bool { extras?.preparedModes.contains(mode) ?? false }
-
-  /// The host has prepared others before the current one.
-  var hasPreparedOthers: Bool { extras?.preparedModes.isEmpty == false }
-
   /// Those to be told of the end now.
   mutating func endCompanions() -> [any LoopCompanion] {
     companionsAreTold = true

@@ -71,6 +71,7 @@ extension RunLoop {
     endRuns(insideOf: at)
     lock.withLock { state.isInMainQueue = false }
     timing.end(nil, .mainQueue, on: self)
+    if owner.hasHostedWait { endHostedWaitsOfCallout() }
     owner.mainQueue.hasNoTurn()  // in the next pass
     return hasServed
   }

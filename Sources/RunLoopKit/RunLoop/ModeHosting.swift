@@ -38,7 +38,7 @@ extension RunLoop: ModeHost {
     return descriptor
   }
 
-  func runs(in mode: ModePointer) -> Bool { state.currentMode == mode || state.isPrepared(mode) }
+  func runs(in mode: ModePointer) -> Bool { state.currentMode == mode }
 
   @inline(__always)
   var defaultTolerance: UInt64 { state.extras?.defaultTolerance ?? 0 }

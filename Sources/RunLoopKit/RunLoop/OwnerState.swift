@@ -20,7 +20,12 @@ struct OwnerState: ~Copyable {
   var failedWaits = FailedWaits()
   /// Signalled sources collected by the passes on the stack, the innermost one's last.
   var collectedSources: ContiguousArray<CollectedSource> = []
-  var hosted = HostedWait()
+  /// Of a loop that has or had a host.
+  var hosted: HostedWaits?
+  /// One of its waits is open.
+  var hasHostedWait = false
+  /// It holds an event that is to be served.
+  var holdsHostedEvent = false
 
   struct CollectedSource {
     let source: RunLoop.Source

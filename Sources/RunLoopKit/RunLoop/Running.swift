@@ -101,17 +101,18 @@ extension RunLoop {
       let at = StackPlace($0).address
       $0.pointee = at
       innermostRun.begin(at: at, scope: scope, awaiting: end)
-      return runBegun(at: at, in: mode, stopAround: outerStop, limit, returnAfterSourceHandled)
+      let result = runBegun(at: at, in: mode, stopAround: outerStop, limit, returnAfterSourceHandled)
+      lock.withLock {
+        state.currentMode = outer
+        mode.useCount -= 1
+        if !mode.counts.needDescriptors { mayHaveIdled(mode) }
+        callouts.restore(callout, on: self)
+        if let outer { outer.ensureTimersAreArmed(on: self) }
+      }
+      if stops.isQuitting { stop() }
+      if owner.hasHostedWait { runEndsInHostedWait(at) }
+      return result
     }
-    lock.withLock {
-      state.currentMode = outer
-      mode.useCount -= 1
-      if !mode.counts.needDescriptors { mayHaveIdled(mode) }
-      callouts.restore(callout, on: self)
-      if let outer { outer.ensureTimersAreArmed(on: self) }
-    }
-    if stops.isQuitting { stop() }
-    if owner.hosted.phase != .none { runInHostedWaitEnds(mode) }
     guard let result else { throw takeFailure() }
     return result
   }
@@ -191,7 +192,7 @@ extension RunLoop {
 
   /// A run that was nested in this one may have taken the wake for a job that it does not perform, and an executor
   /// gives no second one.
-  private func lookForJobs(_ run: Activation, in mode: ModePointer) {
+  func lookForJobs(_ run: Activation, in mode: ModePointer) {
     guard run.wakes.contains(.accepting) else { return }
     if lock.withLock({ state.companions.hasWork(for: mode) }) { wakes.oweLook(to: run) }
   }
@@ -199,15 +200,7 @@ extension RunLoop {
   @inline(never)
   private func endsAskedToStop(_ activation: Activation) {
     _ = activation.isStopped()
-    if activation.parent == nil { owner.hosted.isRunStopped = true }
-  }
-
-  @inline(never)
-  private func runInHostedWaitEnds(_ mode: ModePointer) {
-    guard !innermostRun.isRunning else { return }
-    let others = lock.withLock { state.hasPreparedOthers }
-    owner.hosted.hasRun(others: others, wakes)
-    if owner.hosted.phase != .telling { _ = mode.endLeftWaits(on: self) }
+    owner.hosted?.noteStopped(inside: activation.parent?.state.at ?? 0)
   }
 
   /// Why a run has no result.

@@ -165,7 +165,12 @@ extension ModePointer {
   /// An event that a hosted loop has found before its pass comes first.
   @inline(__always)
   private func takeHeldOrFetchedEvent(on loop: RunLoop) -> PassEvent? {
-    loop.owner.hosted.takeEvent(for: self)?.ifStillTrue(in: self, of: loop) ?? takeEvent(on: loop)
+    (loop.owner.holdsHostedEvent ? takeHeldEvent(on: loop) : nil) ?? takeEvent(on: loop)
+  }
+
+  @inline(never)
+  private func takeHeldEvent(on loop: RunLoop) -> PassEvent? {
+    loop.takeHostedEvent(for: self)?.ifStillTrue(in: self, of: loop)
   }
 
   /// Events that the wait does not return: a timer whose expiry another mode has taken, or that has not arrived yet; a

@@ -8,9 +8,8 @@ struct Wakes: ~Copyable {
   let word: WakeWord
   /// Another thread has moved a date since the last kick was taken, which may have been its own.
   private let hasMovedDate = Atomic<Bool>(false)
-  /// Of a host: as `accepting` and `owedWake` of a run. [loop]
-  private let isHostAccepting = Atomic<Bool>(false)
-  private let owedToHost = Atomic<UInt32>(WakeWord.Posted.none.number)
+  /// Of the innermost wait of a host. [loop]
+  private let ofHost = Atomic<UInt32>(0)
 
   /// The wakes that a run on the stack has yet to look for.
   struct OfRun: OptionSet {
@@ -26,6 +25,34 @@ struct Wakes: ~Copyable {
     fileprivate static var heldKick: Self { Self(rawValue: 8) }
     /// A stop before it accepted wakes, or the answer it awaits: its own next wait does not block.
     fileprivate static var owedLook: Self { Self(rawValue: 16) }
+  }
+
+  /// The wakes that a host's wait has yet to look for: as `accepting` and `owedWake` of a run.
+  struct OfHost {
+    /// What it is owed; whether the wait is open; whether there is a run around it, and which, by its place on the
+    /// stack, of which these bits are enough. So it takes no more room in each loop.
+    fileprivate let rawValue: UInt32
+
+    private static let openBit: UInt32 = 4
+
+    fileprivate init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    fileprivate init(inside run: Activation?) { rawValue = Self.place(of: run) | Self.openBit }
+
+    private static func place(of run: Activation?) -> UInt32 {
+      run.map { UInt32(truncatingIfNeeded: $0.state.at >> 3) << 4 | 8 } ?? 0
+    }
+
+    /// Of an open one: begun in a callout of the run; nil: outside of all runs.
+    fileprivate func isInside(_ run: Activation?) -> Bool {
+      rawValue & Self.openBit != 0 && rawValue & ~7 == Self.place(of: run)
+    }
+
+    fileprivate var owed: WakeWord.Posted { WakeWord.Posted(number: rawValue & 3) }
+
+    fileprivate func owing(_ posted: WakeWord.Posted) -> OfHost {
+      OfHost(rawValue: rawValue & ~3 | max(owed, posted).number)
+    }
   }
 
   init(_ kernel: Kernel?) { word = WakeWord(kernel) }
@@ -134,14 +161,14 @@ extension Wakes {
     if !run.wakes.isDisjoint(with: [.owedWake, .heldWake]) { owe(to: run.parent) }
   }
 
-  /// Passes a wake on to the enclosing run, if that was between the top of its pass and its wait; from the outermost
-  /// run to a host that is between `prepareToWait` and `runPendingWork`. It goes no further than that run: rule 17
-  /// applies from run to run.
+  /// Passes a wake on to the enclosing run, if that was between the top of its pass and its wait; or to a host that is
+  /// between `prepareToWait` and `runPendingWork` in one of its callouts, or outside of all runs. It goes no further
+  /// than that: rule 17 applies from run to run.
   private func owe(to enclosing: Activation?) {
-    if let enclosing {
-      if enclosing.wakes.contains(.accepting) { enclosing.wakes.insert(.owedWake) }
-    } else if isHostAccepting.load(ordering: .relaxed) {
+    if host.isInside(enclosing) {
       keepForHost(.wake)
+    } else if let enclosing, enclosing.wakes.contains(.accepting) {
+      enclosing.wakes.insert(.owedWake)
     }
   }
 
@@ -156,22 +183,37 @@ extension Wakes {
 // MARK: What a host does with them (rule 19). On the loop's own thread
 
 extension Wakes {
-  /// What was posted while nothing waited is dropped, since a look at all of it follows; what an earlier
-  /// `prepareToWait` has got is kept.
-  func beginHostedWait() {
+  private var host: OfHost { OfHost(rawValue: ofHost.load(ordering: .relaxed)) }
+
+  private func keepForHost(_ posted: WakeWord.Posted) { ofHost.store(host.owing(posted).rawValue, ordering: .relaxed) }
+
+  /// A host begins to wait in a callout of a run, or outside of all: what is to be put back when the wait ends. What
+  /// was posted while nothing waited is dropped, since a look at all of it follows; a wake that the run was to get is
+  /// first the host's (rule 17).
+  func beginHostedWait(inside run: Activation?) -> OfHost {
+    let outer = host
     let posted = word.take()
-    // A kick asks for the look that follows here, too.
-    if isHostAccepting.exchange(true, ordering: .relaxed), posted == .wake { keepForHost(.wake) }
+    ofHost.store(OfHost(inside: run).rawValue, ordering: .relaxed)
+    guard let run, posted == .wake else { return outer }
+    if run.wakes.contains(.accepting) { keepForHost(.wake) } else { owe(to: run.parent) }
+    return outer
   }
 
-  /// From now on wakes are not for the host: `runPendingWork` has notified its observers.
-  func endHostedWait() { isHostAccepting.store(false, ordering: .relaxed) }
+  /// The same wait, prepared once more: what an earlier `prepareToWait` has got is kept. A kick asks for the look that
+  /// follows here, too.
+  func continueHostedWait() { if word.take() == .wake { keepForHost(.wake) } }
+
+  /// From now on wakes are not for the host: `runPendingWork` has notified its observers. True if it was owed a look; a
+  /// wake is the run's, too, around the wait.
+  func endHostedWait(_ outer: OfHost, inside run: Activation?) -> Bool {
+    let owed = host.owed
+    ofHost.store(outer.rawValue, ordering: .relaxed)
+    if let run, owed == .wake { owe(to: run) }
+    return owed != .none
+  }
 
   /// What has come since is the host's.
   func keepForHost() { keepForHost(word.take()) }
-
-  /// The host has to look, whatever has come.
-  func keepKickForHost() { keepForHost(.kick) }
 
   /// For a run that has taken what was posted, and may have fetched events that do not show on the descriptor any more,
   /// while the host is about to sleep: makes the descriptor readable.
@@ -180,16 +222,5 @@ extension Wakes {
     word.kick()
   }
 
-  /// For one of several waits that has ended, while the host is about to sleep for the others: what its end has taken,
-  /// or a preparation that has failed, shows on the descriptor.
-  func sleepOnIfNeeded() { if isOwedToHost || !word.isAsleep { goOnSleeping() } }
-
-  var isOwedToHost: Bool { owedToHost.load(ordering: .relaxed) != WakeWord.Posted.none.number }
-
-  /// A pass follows.
-  func forgetOwedToHost() { owedToHost.store(WakeWord.Posted.none.number, ordering: .relaxed) }
-
-  private func keepForHost(_ posted: WakeWord.Posted) {
-    owedToHost.store(max(owedToHost.load(ordering: .relaxed), posted.number), ordering: .relaxed)
-  }
+  var isOwedToHost: Bool { host.owed != .none }
 }

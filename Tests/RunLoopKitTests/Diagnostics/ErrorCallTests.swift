@@ -47,11 +47,16 @@ final class ErrorCallTests: XCTestCase {
   func test_RLK_ERROR_8_callsThatAreMadeInside() {
     onThread {
       let (loop, calls) = (RunLoop.current, Box(0))
-      try loop.perform {
+      let observer = RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in
         check("prepareToWait(in:)", .busy) { _ = try loop.prepareToWait() }
         check("runPendingWork(in:)", .busy) { try loop.runPendingWork() }
         calls.value += 1
       }
+      try loop.add(observer)
+      XCTAssertFalse(try loop.prepareToWait())
+      check("prepareToWait(in:)", .hostedElsewhere) { _ = try loop.prepareToWait(in: .tracking) }
+      check("runPendingWork(in:)", .hostedElsewhere) { try loop.runPendingWork(in: .tracking) }
+      try loop.cancelWait()
       let timer = RunLoop.Timer(fireDate: .now) { timer in
         check("invalidateAndWait(timeout:)", .wouldDeadlock) { try timer.invalidateAndWait() }
         calls.value += 1

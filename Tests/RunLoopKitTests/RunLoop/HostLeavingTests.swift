@@ -127,106 +127,18 @@ final class HostLeavingTests: XCTestCase {
     onThread { XCTAssertEqual(thrown { try RunLoop.current.cancelWait(in: .common) }, .commonModeNotRunnable) }
   }
 
-  /// The one that leaves is the first, or the last.
-  func test_RLK_HOST_19_otherModesWaitOn() {
-    for left: RunLoop.Mode in [.default, "other"] {
-      onThread {
-        let (loop, ids) = (RunLoop.current, Box<[UInt32]>([]))
-        let stays: RunLoop.Mode = left == .default ? "other" : .default
-        let port = RunLoop.Port { _, message in ids.update { $0.append(message.id) } }
-        try loop.add(port, to: stays)
-        try loop.add(RunLoop.Timer.never(), to: left)
-        let told = try self.watch(loop, left)
-        for mode: RunLoop.Mode in [.default, "other", .default, "other"] {
-          XCTAssertFalse(try loop.prepareToWait(in: mode))
-        }
-        told.value = []
-        for _ in 0..<2 {  // The second call finds nothing left to end.
-          try loop.cancelWait(in: left)
-          XCTAssertEqual(told.value, [.afterWaiting])
-          XCTAssertTrue(loop.isWaiting)
-          XCTAssertEqual(loop.currentMode, stays)
-        }
-        let descriptor = try loop.hostDescriptor(in: stays).fileDescriptor
-        XCTAssertFalse(isReadable(descriptor))
-        TestThread { try! port.sendRight.send(RunLoop.Message(id: 1)) }.join()
-        XCTAssertTrue(isReadable(descriptor))
-        loop.stop()
-        XCTAssertEqual(try loop.runPendingWork(in: stays), .stopped)
-        XCTAssertEqual(ids.value, [1])
-        XCTAssertNil(loop.currentMode)
-      }
-    }
-  }
-
-  /// What the run takes, or the failure, is not what the other mode sleeps through: it hears of what comes then.
-  func test_RLK_HOST_19_theOtherModeHearsOfWhatComesThen() {
-    func hears(line: UInt = #line, _ act: @escaping (RunLoop, Box<(() -> Void)?>) throws -> Void) {
-      onThread {
-        let (loop, ran, inside) = (RunLoop.current, Box(0), Box<(() -> Void)?>(nil))
-        let counter = EventCounter()
-        try loop.add(PortSourceFactory.make(counter) {}, to: "left")
-        try loop.add(RunLoop.Timer.never(), to: "stays")
-        try loop.assumeOnLoop { local in
-          try local.observer(.afterWaiting, in: "left") { _, _ in inside.value.take()?() }
-        }
-        let descriptor = try loop.hostDescriptor(in: "stays").fileDescriptor
-        try act(loop, inside)
-        TestThread { try? loop.perform(in: "stays") { ran.value += 1 } }.join()
-        XCTAssertTrue(isReadable(descriptor), line: line)
-        try loop.runPendingWork(in: "stays")
-        XCTAssertEqual(ran.value, 1, line: line)
-      }
-    }
-    hears { loop, _ in
-      XCTAssertFalse(try loop.prepareToWait(in: "stays"))
-      XCTAssertFalse(try loop.prepareToWait(in: "left"))
-      try loop.cancelWait(in: "left")
-    }
-    hears { loop, inside in
-      XCTAssertFalse(try loop.prepareToWait(in: "left"))
-      XCTAssertFalse(try loop.prepareToWait(in: "stays"))
-      inside.value = { _ = try? loop.run(in: "stays", for: .zero) }
-      try loop.cancelWait(in: "left")
-    }
-    hears { loop, inside in
-      XCTAssertFalse(try loop.prepareToWait(in: "left"))
-      let observer = RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in try? loop.cancelWait(in: "left") }
-      try loop.add(observer, to: "stays")
-      inside.value = { _ = try? loop.run(in: "stays", for: .zero) }
-      _ = try loop.prepareToWait(in: "stays")
-    }
-    hears { loop, _ in
-      XCTAssertFalse(try loop.prepareToWait(in: "stays"))
-      CountingKernel.script.wait = { _ in -EBADF }
-      XCTAssertEqual(thrown { try loop.prepareToWait(in: "left") }, .system(EBADF, call: "epoll_wait"))
-      CountingKernel.script.wait = nil
-    }
-  }
-
-  /// Of several modes each is told of both, or of neither.
-  func test_RLK_HOST_21_eachModeHearsOfBothEndsOfAWait() {
+  /// One that has found work, and has told nobody, has nothing to tell at its end.
+  func test_RLK_HOST_21_observersHearOfBothEndsOfAWaitOrOfNeither() {
     for isCancelled in [false, true] {
       onThread {
         let loop = RunLoop.current
-        try loop.add(RunLoop.Timer.never(), to: "other")
-        let (told, others) = (try self.watch(loop), try self.watch(loop, "other"))
+        let told = try self.watch(loop)
         try loop.enqueue {}
         XCTAssertTrue(try loop.prepareToWait())
-        XCTAssertFalse(try loop.prepareToWait(in: "other"))
+        if isCancelled { try loop.cancelWait() } else { try loop.runPendingWork() }
         XCTAssertEqual(told.value, [])
-        if isCancelled {
-          try loop.cancelWait()
-          XCTAssertEqual(told.value, [])
-          XCTAssertEqual(others.value, [.beforeWaiting])
-          try loop.cancelWait(in: "other")
-        } else {
-          try loop.runPendingWork()
-        }
+        XCTAssertEqual(try loop.runPendingWork(), .timedOut)
         XCTAssertEqual(told.value, [])
-        XCTAssertEqual(others.value, [.beforeWaiting, .afterWaiting])
-        XCTAssertEqual(try loop.runPendingWork(in: "other"), .timedOut)
-        XCTAssertEqual(others.value.count, 2)
       }
     }
   }

@@ -433,6 +433,7 @@ final class HostingTests: XCTestCase {
       try loop.add(source, to: "other")
       pipe.send("x")
       XCTAssertTrue(try loop.prepareToWait())
+      try loop.cancelWait()
       XCTAssertTrue(try loop.prepareToWait(in: "other"))
       try loop.runPendingWork(in: "other")
       XCTAssertEqual(calls.value, 1)
@@ -447,40 +448,30 @@ final class HostingTests: XCTestCase {
     }
   }
 
-  /// A run inside of the later preparation takes the kick of the earlier mode's port with it.
-  func test_RLK_HOST_17_aRunOfAnObserverLosesNoMessageOfAnotherMode() {
-    onThread {
-      let (loop, ids) = (RunLoop.current, Box<[UInt32]>([]))
-      let port = Port { _, message in ids.update { $0.append(message.id) } }
-      try loop.add(port)
-      for mode: RunLoop.Mode in ["other", "third"] { try loop.add(RunLoop.Timer.never(), to: mode) }
-      try loop.add(
-        RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in
-          try! port.sendRight.trySend(Message(id: 1))
-          try! loop.run(in: "third", for: .zero)
-        }, to: "other")
-      XCTAssertFalse(try loop.prepareToWait())
-      let mayWait = try !loop.prepareToWait(in: "other")
-      let descriptor = try loop.hostDescriptor().fileDescriptor
-      XCTAssertFalse(mayWait && !isReadable(descriptor))
-      try loop.runPendingWork()
-      XCTAssertEqual(ids.value, [1])
-    }
-  }
-
-  func test_RLK_HOST_17_eachPreparedModeHearsOfItsMessages() {
+  /// Nobody would hear of what comes for the other one: it says so.
+  func test_RLK_HOST_17_aHostServesOneModeAtATime() {
     onThread {
       let (loop, ids) = (RunLoop.current, Box<[UInt32]>([]))
       let port = Port { _, message in ids.update { $0.append(message.id) } }
       try loop.add(port)
       try loop.add(RunLoop.Timer.never(), to: "other")
       XCTAssertFalse(try loop.prepareToWait())
-      XCTAssertFalse(try loop.prepareToWait(in: "other"))
+      for refused in [
+        thrown { try loop.prepareToWait(in: "other") }, thrown { try loop.runPendingWork(in: "other") },
+      ] {
+        XCTAssertEqual(refused, .hostedElsewhere)
+        XCTAssertTrue(refused.map { "\($0)".contains("\"other\"") && "\($0)".contains("DefaultMode") } ?? false)
+      }
+      try loop.cancelWait(in: "other")
+      XCTAssertEqual(loop.currentMode, .default)
       let descriptor = try loop.hostDescriptor().fileDescriptor
       TestThread { try! port.sendRight.send(Message(id: 1)) }.join()
       XCTAssertTrue(isReadable(descriptor))
       try loop.runPendingWork()
       XCTAssertEqual(ids.value, [1])
+      XCTAssertFalse(try loop.prepareToWait(in: "other"))
+      try loop.cancelWait(in: "other")
+      XCTAssertNil(loop.currentMode)
     }
   }
 }

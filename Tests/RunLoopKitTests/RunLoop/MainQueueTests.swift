@@ -29,6 +29,20 @@ final class MainQueueTests: XCTestCase {
     XCTAssertLessThan(counts.reads, 50)
   }
 
+  /// A host's loop ran inside of a function of the queue, and has left its wait open.
+  func test_RLK_HOST_27_aFunctionOfTheMainQueueEndsItsWait() throws {
+    try drainQueue()
+    let states = Box<[Bool]>([])
+    DispatchQueue.main.async { [loop] in
+      while (try? loop.prepareToWait()) == true { _ = try? loop.runPendingWork() }
+      states.update { $0.append(loop.isWaiting) }
+      try? loop.enqueue { states.update { $0.append(loop.isWaiting) } }  // in the last step of the pass
+    }
+    while states.value.count < 2 { _ = try loop.run(for: .seconds(30), returnAfterSourceHandled: true) }
+    XCTAssertEqual(states.value, [true, false])
+    XCTAssertNil(loop.currentMode)
+  }
+
   func test_RLK_MAIN_8_blocksThatQueueBlocksDoNotHoldItBack() throws {
     let limit = 128  // two blocks a pass
     for sentIn in 400..<530 {
