@@ -70,10 +70,25 @@ static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
     end();
 }
 
+static void run_inside(rlc_post_node *node, bool ran) {
+    count_post(node, ran);
+    CHECK_EQUAL(sd_event_run(event, 0), -EBUSY);
+}
+
+static void test_RLC_ADAPT_2_the_host_refuses_to_run_inside(void) {
+    begin();
+    rlc_post_node node = {.post_fn = run_inside};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    TURN_UNTIL(calls == 1);
+    CHECK_EQUAL(rlc_sd_event_status(attached), 0);
+    end();
+}
+
 int main(void) {
     static const host_ops ops = {"sd_event", open_host, close_host, attach, detach, turn_host, add_load, remove_load,
         after, .nests = false, .turns_of_a_hop = 3, .idle_turns = 1};
     run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_2_the_host_refuses_to_run_inside);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
     return 0;
 }

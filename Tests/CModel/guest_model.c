@@ -225,15 +225,18 @@ static void test_RLC_MODEL_3_a_stop_is_told(void) {
 
 /* ---- one inside the other ---- */
 
-/** What comes for the model meanwhile is served afterwards, and the loop sleeps. */
+static void perform_deeper(void *context);
+
+/** What comes for the model meanwhile is served there, and the loop sleeps when there is nothing. */
 static void run_outer_inside(void *context) {
     pair *both = context;
-    model_on_thread(perform_last, both);
+    run_beside(both, perform_while_it_sleeps);
+    CHECK_IS(both->served, 1);
     stop_outer_soon(both);
     both->passes = 0;
     run(both);
     CHECK(both->passes <= 3);
-    CHECK_IS(both->served, 0);
+    CHECK_IS(rlc_loop_stop(both->loop), 0); /* the run around the callout */
 }
 
 static void test_RLC_MODEL_4_the_loop_inside_a_callout_of_the_model(void) {
@@ -247,6 +250,58 @@ static void test_RLC_MODEL_4_the_loop_inside_a_callout_of_the_model(void) {
     CHECK_IS(rlk_loop_perform(NULL, NULL, run_outer_inside, &both), 0); /* by the watch */
     run(&both);
     CHECK_IS(both.served, 1);
+    end(&both);
+}
+
+enum { DEPTH = 70 }; /* more levels than the guest has bits */
+
+static void run_outer_deeper(void *context) {
+    pair *both = context;
+    if (++both->served < DEPTH) {
+        model_on_thread(perform_deeper, both);
+        run(both);
+    }
+    CHECK_IS(rlc_loop_stop(both->loop), 0);
+}
+
+static void perform_deeper(void *context) {
+    CHECK_IS(rlk_loop_perform(((pair *)context)->model, NULL, run_outer_deeper, context), 0);
+}
+
+static void test_RLC_MODEL_4_one_inside_the_other_to_any_depth(void) {
+    pair both;
+    begin(&both);
+    perform_deeper(&both);
+    run(&both);
+    CHECK_IS(both.served, DEPTH);
+    CHECK_IS(rlc_model_guest_status(both.guest), 0);
+    both.served = 0;
+    perform_last(&both);
+    run(&both);
+    CHECK_IS(both.served, 1);
+    end(&both);
+}
+
+/** The run inside has prepared the model last: that wait ends with the callout. */
+static void leave_a_wait_open(void *context) {
+    pair *both = context;
+    stop_outer_soon(both);
+    run(both);
+    CHECK(rlk_loop_is_waiting(NULL));
+    CHECK_IS(rlc_loop_stop(both->loop), 0);
+}
+
+static void test_RLC_MODEL_5_a_wait_of_a_callout_ends_with_it(void) {
+    pair both;
+    begin(&both);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, leave_a_wait_open, &both), 0);
+    run(&both);
+    CHECK(!rlk_loop_is_waiting(NULL));
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0); /* by another host */
+    rlc_model_guest_detach(both.guest);
+    both.guest = NULL;
+    CHECK(rlk_loop_is_waiting(NULL));
+    CHECK_IS(rlk_loop_cancel_wait(NULL, NULL), 0);
     end(&both);
 }
 
@@ -303,11 +358,17 @@ static void test_RLC_MODEL_7_another_epoll_instance_is_watched(void) {
     close(ends[1]), close(copy);
 }
 
-/** An observer of before-waiting is a callout of the model. */
+/** The host is not through with its call: what comes for the model is served afterwards, and the loop sleeps. */
 static void run_outer_once(rlk_item *observer, uint32_t activity, void *context) {
     (void)activity;
+    pair *both = context;
     CHECK_IS(rlk_item_invalidate(observer), 0);
-    run_outer_inside(context);
+    model_on_thread(perform_last, both);
+    stop_outer_soon(both);
+    both->passes = 0;
+    run(both);
+    CHECK(both->passes <= 3);
+    CHECK_IS(both->served, 0);
 }
 
 static void test_RLC_MODEL_4_the_loop_inside_an_observer_of_the_model(void) {
@@ -359,11 +420,12 @@ static void test_RLC_MODEL_8_a_refused_descriptor_is_tried_again(void) {
     end(&both);
 }
 
-/** It is out of the loop's epoll set while its callout runs the loop, and not taken back. */
+/** The descriptor is out of the loop's epoll set while its callout runs the loop, and not taken back there. */
 static void run_outer_and_refuse(void *context) {
     pair *both = context;
-    CHECK_IS(rlc_loop_run(both->loop, 0), RLC_RUN_TIMED_OUT);
     refusals = 3;
+    CHECK_IS(rlc_loop_run(both->loop, 0), RLC_RUN_TIMED_OUT);
+    CHECK(refusals < 3);
     both->served++;
 }
 
@@ -550,6 +612,8 @@ const model_test *model_guest_tests(void) {
         {"RLC-MODEL-2 endless work", test_RLC_MODEL_2_endless_work_lets_the_loop_run},
         {"RLC-MODEL-3 a stop", test_RLC_MODEL_3_a_stop_is_told},
         {"RLC-MODEL-4 the loop inside", test_RLC_MODEL_4_the_loop_inside_a_callout_of_the_model},
+        {"RLC-MODEL-4 to any depth", test_RLC_MODEL_4_one_inside_the_other_to_any_depth},
+        {"RLC-MODEL-5 a wait of a callout", test_RLC_MODEL_5_a_wait_of_a_callout_ends_with_it},
         {"RLC-MODEL-4 the model inside", test_RLC_MODEL_4_the_model_inside_a_callout_of_the_loop},
         {"RLC-MODEL-4 inside an observer", test_RLC_MODEL_4_the_loop_inside_an_observer_of_the_model},
         {"RLC-MODEL-5 detached in a callout", test_RLC_MODEL_5_a_callout_takes_the_model_out},

@@ -6,9 +6,11 @@
  * observers, sources, timers, ports, and on the main thread the main dispatch queue and Swift's main actor. A program
  * links both libraries.
  *
- * A callout of the rlk_loop may run the rlc_loop, or its host: what the rlk_loop gets meanwhile waits until the callout
- * has returned, and ends no sleep. A callout of the rlc_loop may run the rlk_loop. Observers of before-waiting are
- * called while the host prepares: GLib and libuv cannot be run in them.
+ * A callout of the rlk_loop may run the rlc_loop, or its host (a dialogue, a popup, a drag): the rlk_loop is served
+ * there, to any depth, but not what is in its callout. sd-event refuses to run inside of its own callbacks (-EBUSY),
+ * and uv_run is not reentrant. A callout of the rlc_loop may run the rlk_loop. Observers of before-waiting are called
+ * while the host prepares: GLib and libuv cannot be run in them, and what the rlk_loop gets while one runs the rlc_loop
+ * waits until it has returned, and ends no sleep.
  */
 #ifndef CRUNLOOP_ADAPTERS_MODEL_GUEST_H
 #define CRUNLOOP_ADAPTERS_MODEL_GUEST_H
@@ -43,11 +45,27 @@ typedef struct rlc_model_guest {
     uint64_t generation;
     rlc_model_stop_fn stop_fn;
     void *context;
-    int status;     /**< 0, or the -errno with which the rlk_loop failed. From then on it is not served. */
-    unsigned depth; /**< Calls of the rlk_loop on the stack. */
+    int status;        /**< 0, or the -errno with which the rlk_loop failed. From then on it is not served. */
+    unsigned depth;    /**< Calls of the rlk_loop on the stack. */
+    unsigned level;    /**< Its passes on the stack. */
+    uint64_t prepared; /**< On which levels the rlk_loop waits for this guest, a bit each. */
     bool is_queued, is_muted, is_detached;
-    bool is_prepared; /**< The rlk_loop waits for this guest. */
+    bool is_called; /**< The callout of `watch` is on the stack. */
 } rlc_model_guest;
+
+/* ---- the waits of the rlk_loop ---- */
+
+/**
+ * The bit of a level. All beyond the last one share it: the waits of a guest that leaves end together.
+ *
+ * @param level The level.
+ * @return The bit.
+ *
+ * Thread: [any].
+ */
+static inline uint64_t rlc_model_guest_bit(unsigned level) {
+    return (uint64_t)1 << (level < 63 ? level : 63);
+}
 
 /* ---- its end ---- */
 
@@ -63,9 +81,9 @@ static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
     rlc_watch_remove(guest->watch);
     guest->hook = NULL;
     guest->watch = NULL;
-    if (!guest->is_prepared)
+    if (guest->prepared == 0)
         return;
-    guest->is_prepared = false;
+    guest->prepared = 0;
     guest->depth++;                                        /* an observer may detach it */
     (void)rlk_loop_cancel_wait(guest->model, guest->mode); /* fails if the rlk_loop has ended: it waits no more */
     guest->depth--;
@@ -90,7 +108,7 @@ static inline void rlc_model_guest_free_if_over(rlc_model_guest *guest) {
  * Ends a call of the rlk_loop, which may have detached the guest, or failed.
  *
  * @param guest  The guest.
- * @param status What the call has answered. -EBUSY: it runs already, further out on the stack.
+ * @param status What the call has answered. -EBUSY: an observer that another call notifies has made this one.
  *
  * Thread: [loop].
  */
@@ -113,12 +131,16 @@ static inline void rlc_model_guest_end_call(rlc_model_guest *guest, int status) 
  * Thread: [loop].
  */
 static inline void rlc_model_guest_serve(rlc_model_guest *guest) {
-    bool was_prepared = guest->is_prepared;
+    uint64_t prepared = guest->prepared, below = rlc_model_guest_bit(guest->level) - 1;
     guest->depth++;
-    guest->is_prepared = false;
+    guest->level++;
+    guest->prepared = prepared & below; /* the call ends the wait of this level */
     int status = rlk_loop_run_pending_work(guest->model, guest->mode);
+    guest->level--;
     if (status == -EBUSY)
-        guest->is_prepared = was_prepared;
+        guest->prepared = prepared;
+    else
+        guest->prepared &= below; /* waits that its callouts have left open have ended with them */
     if (status == RLK_RUN_STOPPED && guest->stop_fn != NULL && !guest->is_detached)
         guest->stop_fn(guest->loop, guest->context);
     rlc_model_guest_end_call(guest, status);
@@ -140,8 +162,14 @@ static inline void rlc_model_guest_readable(rlc_loop *loop, rlc_watch *watch, ui
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if ((ready & RLC_ERROR) != 0)
         (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* 0: it is a live watch */
-    if (!guest->is_queued)
-        rlc_model_guest_serve(guest);
+    if (guest->is_queued)
+        return;
+    guest->depth++;
+    guest->is_called = true;
+    rlc_model_guest_serve(guest);
+    guest->is_called = false;
+    guest->depth--;
+    rlc_model_guest_free_if_over(guest);
 }
 
 /**
@@ -162,7 +190,8 @@ static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
 }
 
 /**
- * Watches the descriptor, again if it stands for another epoll instance by now.
+ * Watches the descriptor, again if it stands for another epoll instance by now. Also inside the callout of the watch,
+ * which the rlc_loop leaves out there: another one has not been called.
  *
  * @param guest The guest.
  * @return 0; as rlk_loop_host_descriptor and rlc_loop_add_watch.
@@ -172,20 +201,20 @@ static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
 static inline int rlc_model_guest_watch(rlc_model_guest *guest) {
     uint64_t generation = guest->generation;
     int fd = rlk_loop_host_descriptor(guest->model, guest->mode, &generation);
-    if (fd < 0 || (guest->watch != NULL && generation == guest->generation))
+    if (fd < 0 || (guest->watch != NULL && generation == guest->generation && !guest->is_called))
         return fd < 0 ? fd : 0;
     rlc_watch_remove(guest->watch);
     guest->watch = NULL;
     guest->generation = generation;
-    guest->is_muted = false;
+    guest->is_muted = guest->is_called = false;
     return rlc_loop_add_watch(guest->loop, fd, RLC_READABLE, rlc_model_guest_readable, guest, &guest->watch);
 }
 
 /**
- * While the rlk_loop runs further out on the stack, nobody serves it: what it gets must not end a sleep.
+ * While the rlk_loop notifies observers for the guest, nobody serves it: what it gets must not end a sleep.
  *
  * @param guest The guest.
- * @param mutes Whether it runs there.
+ * @param mutes Whether one of them runs the rlc_loop.
  * @return 0; as rlc_watch_set_interest.
  *
  * Thread: [loop].  Cost: one system call if that has changed.
@@ -209,14 +238,14 @@ static inline int rlc_model_guest_mute(rlc_model_guest *guest, bool mutes) {
 static inline void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
     (void)hook;
     rlc_model_guest *guest = (rlc_model_guest *)context;
-    bool was_prepared = guest->is_prepared;
+    uint64_t prepared = guest->prepared, bit = rlc_model_guest_bit(guest->level);
     guest->depth++;
-    guest->is_prepared = true;
+    guest->prepared |= bit;
     int status = rlk_loop_prepare_to_wait(guest->model, guest->mode);
+    bool is_busy = status == -EBUSY;
     if (status < 0)
-        guest->is_prepared = status == -EBUSY && was_prepared;
-    if (!guest->is_detached && guest->status == 0 && (status >= 0 || status == -EBUSY)) {
-        bool is_busy = status == -EBUSY;
+        guest->prepared = is_busy ? prepared : guest->prepared & ~bit;
+    if (!guest->is_detached && guest->status == 0 && (status >= 0 || is_busy)) {
         if (status > 0 && !guest->is_queued)
             guest->is_queued = rlc_loop_defer(loop, &guest->work) == 0;
         status = rlc_model_guest_watch(guest);

@@ -1,8 +1,9 @@
 /**
  * <crunloop/adapters/uv.h>: an rlc_loop inside a uv_loop_t of libuv. Needs libuv 1.
  *
- * The adapter keeps uv_run from returning until it is detached. libuv cannot be run inside its own callbacks; an
- * rlc_loop can be. A child of fork(2) calls uv_loop_fork before it detaches, as before any other use of libuv.
+ * The adapter keeps uv_run from returning until it is detached. libuv cannot be run inside its own callbacks: uv_run is
+ * not reentrant. An rlc_loop can be. A child of fork(2) calls uv_loop_fork before it detaches, as before any other use
+ * of libuv.
  */
 #ifndef CRUNLOOP_ADAPTERS_UV_H
 #define CRUNLOOP_ADAPTERS_UV_H
