@@ -12,23 +12,20 @@ public import RunLoopKit
 /// nothing is to be done, both sleep in GLib's poll, and nothing wakes them. The context holds the host until `detach()`
 /// or its own end: a program need not keep it.
 ///
-/// Nesting: a GLib callback may run the loop. A callout of the loop may iterate the context, which serves GLib's other
-/// sources; what the loop gets meanwhile waits until the callout has returned, and does not keep GLib from sleeping.
+/// Nesting: a GLib callback may run the loop. A callout of the loop may iterate the context, such as by a dialogue, a popup
+/// or a drag of GTK: there GLib serves the loop as well, to any depth, but not what is in its callout.
 /// - Thread: The loop's own, which is the one that iterates the context, for all members.
 /// - SeeAlso: `RunLoop.prepareToWait(in:)`; in C, for an `rlc_loop`: `<crunloop/adapters/glib.h>`.
 public final class GLibHost {
   /// The loop, which the host retains.
-  public let loop: RunLoop
+  public var loop: RunLoop { hosting.loop }
   /// The mode that the context serves.
-  public let mode: RunLoop.Mode
+  public var mode: RunLoop.Mode { hosting.mode }
   /// Why the context serves the loop no more: what the loop has thrown. Then GLib logs a warning, and the source is
   /// gone, as after `detach()`.
-  public private(set) var failure: (any Error)?
+  public var failure: (any Error)? { hosting.failure }
 
-  /// Until the source is gone.
-  private var onStop: (() -> Void)?
-  /// The loop has been prepared, and not served since.
-  private var isPrepared = false
+  private let hosting: LoopHosting
   /// The context owns it. Nil: detached, or the context is gone.
   private var source: UnsafeMutablePointer<GSource>?
   private var watch: Watch?
@@ -57,13 +54,11 @@ public final class GLibHost {
     of loop: RunLoop, in mode: RunLoop.Mode = .default, context: OpaquePointer? = nil, priority: Int32 = 0,
     onStop: (() -> Void)? = nil
   ) throws {
-    self.loop = loop
-    self.mode = mode
-    self.onStop = onStop
-    let descriptor = try loop.hostDescriptor(in: mode)
+    hosting = try LoopHosting(of: loop, in: mode, onStop: onStop, onFailure: GLibHost.warn)
     let source = HostSource.make(for: self)
     self.source = source
-    poll(descriptor)
+    poll(hosting.descriptor)
+    g_source_set_can_recurse(source, 1)
     g_source_set_priority(source, priority)
     g_source_attach(source, context)
     g_source_unref(source)  // the context has its own reference
@@ -78,7 +73,7 @@ public final class GLibHost {
     // Its finalization may release the host.
     withExtendedLifetime(self) {
       if let source { g_source_destroy(source) }
-      cancelWait()
+      hosting.leave()
     }
   }
 
@@ -89,25 +84,15 @@ public final class GLibHost {
 // MARK: What GLib calls
 
 extension GLibHost {
-  /// True: there is work, so GLib does not sleep.
+  /// True: there is work, so GLib does not sleep. A loop that has failed is dispatched once more, which removes the source.
   func prepare() -> Bool {
-    guard failure == nil else { return true }
-    let wasPrepared = isPrepared
-    do {
-      isPrepared = true
-      let hasWork = try loop.prepareToWait(in: mode)
-      try pollAgain()
-      return hasWork
-    } catch RunLoopError.busy {
-      // A callout of a run that GLib has not asked for iterates the context. The loop is served when it has returned;
-      // until then its descriptor would only keep GLib from sleeping.
-      isPrepared = wasPrepared
-      setPolled(false)
-      return false
-    } catch {
-      isPrepared = false
-      return fail(error)
+    let preparation = hosting.prepare()
+    switch preparation {
+    case .isOver: return failure != nil
+    case .isBusy: setPolled(false)
+    case .hasWork, .mayWait: pollAgain()
     }
+    return preparation == .hasWork
   }
 
   /// True: the descriptor is readable.
@@ -118,41 +103,21 @@ extension GLibHost {
 
   /// One pass. False: the source is to be removed.
   func dispatch() -> Bool {
-    guard failure == nil else { return false }
-    let wasPrepared = isPrepared
-    do {
-      isPrepared = false
-      if try loop.runPendingWork(in: mode) == .stopped, isAttached { onStop?() }
-    } catch RunLoopError.busy {
-      isPrepared = wasPrepared
-    } catch {
-      _ = fail(error)
-    }
+    hosting.serve()
     return failure == nil
   }
 
   /// GLib frees the source: the context is gone, if the host was not detached.
   func isFinalized() {
-    (source, watch, onStop) = (nil, nil, nil)
-    cancelWait()
+    (source, watch) = (nil, nil)
+    hosting.leave()
   }
 
-  /// The loop would wait for a host that has left.
-  private func cancelWait() {
-    guard isPrepared else { return }
-    isPrepared = false
-    // It fails for a loop that has ended, or is another thread's: that waits for nobody.
-    try? loop.cancelWait(in: mode)
-  }
-
-  /// True, so that the source is dispatched once more, which removes it.
-  private func fail(_ error: any Error) -> Bool {
-    failure = error
+  private static func warn(_ error: any Error) {
     // Two strings, which live until the call is over.
     "the run loop leaves its context: \(error)".withCString { text in
       withVaList([text]) { g_logv("RunLoopGLib", G_LOG_LEVEL_WARNING, "%s", $0) }
     }
-    return true
   }
 }
 
@@ -169,10 +134,9 @@ extension GLibHost {
 
   /// poll(2) needs no second call; a context whose poll function watches with an epoll instance hears by this that the
   /// number stands for another one.
-  private func pollAgain() throws {
-    guard isAttached else { return }  // an observer has detached it
-    let descriptor = try loop.hostDescriptor(in: mode)
-    if descriptor == watch?.descriptor { setPolled(true) } else { poll(descriptor) }
+  private func pollAgain() {
+    guard isAttached else { return }
+    if hosting.descriptor == watch?.descriptor { setPolled(true) } else { poll(hosting.descriptor) }
   }
 
   private func setPolled(_ isPolled: Bool) {
