@@ -14,27 +14,25 @@ public import RunLoopKit
 /// of them has taken, the other finds no more. The host keeps a run of Foundation's loop from being finished. That loop
 /// holds the host until `detach()` or its own end: a program need not keep it.
 ///
-/// Nesting: a callout of Foundation's loop may run this one. A callout of this loop may run Foundation's, which serves
-/// what else is in there; what this loop gets meanwhile waits until the callout has returned.
+/// Nesting: a callout of Foundation's loop may run this one. A callout of this loop may run Foundation's, which serves this
+/// one there as well, to any depth, but not what is in its callout.
 /// - Thread: The loop's own, which is the one that runs Foundation's loop, for all members.
 /// - SeeAlso: `RunLoop.prepareToWait(in:)`.
 public final class FoundationHost {
   /// The loop, which the host retains.
-  public let loop: RunLoopKit.RunLoop
+  public var loop: RunLoopKit.RunLoop { hosting.loop }
   /// The mode of `loop` that is served.
-  public let mode: RunLoopKit.RunLoop.Mode
+  public var mode: RunLoopKit.RunLoop.Mode { hosting.mode }
   /// The mode of Foundation's loop that serves it.
   public let foundationMode: Foundation.RunLoop.Mode
   /// Why Foundation's loop serves this one no more: what the loop has thrown. Then a line on standard error has told of
   /// it, and the host is gone, as after `detach()`.
-  public private(set) var failure: (any Error)?
+  public var failure: (any Error)? { hosting.failure }
 
-  private let onStop: (() -> Void)?
+  private let hosting: LoopHosting
   /// Foundation's loop owns it. Nil: detached, or that loop is gone.
   private weak var attachment: Attachment?
   private var descriptor: RunLoopKit.RunLoop.HostDescriptor
-  /// The loop has been prepared, and not served since.
-  private var isPrepared = false
   /// Foundation's loop has made a pass that neither served this one nor got as far as to sleep.
   private var isPassedOver = false
 
@@ -54,11 +52,9 @@ public final class FoundationHost {
     of loop: RunLoopKit.RunLoop, in mode: RunLoopKit.RunLoop.Mode = .default,
     foundationMode: Foundation.RunLoop.Mode = .common, onStop: (() -> Void)? = nil
   ) throws {
-    self.loop = loop
-    self.mode = mode
     self.foundationMode = foundationMode
-    self.onStop = onStop
-    descriptor = try loop.hostDescriptor(in: mode)
+    hosting = try LoopHosting(of: loop, in: mode, onStop: onStop, onFailure: FoundationHost.warn)
+    descriptor = hosting.descriptor
     attachment = try Attachment.make(
       of: self, descriptor: descriptor.fileDescriptor, mode: foundationMode)
     // Attached by what a pass calls before its sleep, the loop is prepared in the next one.
@@ -70,23 +66,14 @@ public final class FoundationHost {
   /// In a child of fork(2) this does nothing: what Foundation's loop sleeps on is the parent's, too.
   /// - Re-entry: Allowed in callouts of both loops.
   public func detach() {
+    hosting.leave()
     guard let attachment else { return }
     self.attachment = nil
-    guard !isForked else { return }
-    attachment.remove()
-    guard isPrepared else { return }
-    isPrepared = false
-    // It fails for a loop that has ended, which waits for nobody.
-    try? loop.cancelWait(in: mode)
+    if !hosting.isForked { attachment.remove() }
   }
 
   /// Whether Foundation's loop serves this one.
   public var isAttached: Bool { attachment?.isWhole ?? false }
-
-  private var isForked: Bool {
-    do { _ = try loop.hostDescriptor(in: mode) } catch { return error as? RunLoopError == .forked }
-    return false
-  }
 }
 
 // MARK: What Foundation's loop calls
@@ -99,44 +86,33 @@ extension FoundationHost {
     isPassedOver = true
   }
 
-  /// The descriptor is watched for edges. None that an earlier pass has taken is missed: this looks itself.
+  /// The descriptor is watched for edges. None that an earlier pass has taken is missed: this looks itself. Of a loop that
+  /// is busy, Foundation's hears of each event once, and does not spin.
   func sleepBegins() {
     isPassedOver = false
-    attempt(isPrepared: true) {
-      if try loop.prepareToWait(in: mode) { attachment?.ring() }
-      try watchAgain()
+    switch hosting.prepare() {
+    case .hasWork: attachment?.ring()
+    case .mayWait, .isBusy: break
+    case .isOver: return detach()
     }
+    watchAgain()
   }
 
   /// The descriptor has become readable, or the bell was rung: one pass.
   func serve() {
     isPassedOver = false
-    attempt(isPrepared: false) { if try loop.runPendingWork(in: mode) == .stopped, isAttached { onStop?() } }
+    if !hosting.serve() { detach() }
   }
 
-  private func attempt(isPrepared next: Bool, _ body: () throws -> Void) {
-    guard failure == nil else { return }
-    let wasPrepared = isPrepared
-    do {
-      isPrepared = next
-      try body()
-    } catch RunLoopError.busy {
-      isPrepared = wasPrepared
-      // A callout of a run that Foundation's loop has not asked for runs that loop. This loop is served when the callout
-      // has returned; until then its descriptor tells of each event once, so that Foundation's loop does not spin.
-    } catch {
-      failure = error
-      let text = "RunLoopFoundation: the run loop leaves Foundation's: \(error)\n"
-      _ = text.withCString { rlc_descriptor_write(STDERR_FILENO, $0, strlen($0)) }
-      detach()
-    }
+  private static func warn(_ error: any Error) {
+    let text = "RunLoopFoundation: the run loop leaves Foundation's: \(error)\n"
+    _ = text.withCString { rlc_descriptor_write(STDERR_FILENO, $0, strlen($0)) }
   }
 
   /// The number stands for another epoll instance, which nobody watches yet.
-  private func watchAgain() throws {
-    let descriptor = try loop.hostDescriptor(in: mode)
-    guard descriptor != self.descriptor else { return }
-    self.descriptor = descriptor
+  private func watchAgain() {
+    guard hosting.descriptor != descriptor else { return }
+    descriptor = hosting.descriptor
     attachment?.watchAgain(descriptor.fileDescriptor)
   }
 }
