@@ -12,7 +12,7 @@ public import RunLoopKit
 /// }  // the main thread serves SwiftNIO, RunLoop.main, DispatchQueue.main and the main actor
 /// ```
 ///
-/// SwiftNIO makes at most one pass of a mode each time it has polled its descriptors, so that neither side starves the
+/// SwiftNIO makes at most one pass of the mode each time it has polled its descriptors, so that neither side starves the
 /// other. While nothing is to be done, both sleep in one wait, and nothing wakes them. The event loop holds the host
 /// until `detach()` or its own end: a program need not keep it.
 ///
@@ -20,27 +20,30 @@ public import RunLoopKit
 /// of the thread asks of the loop later, such as a channel handler, takes effect at once if it would from another thread: a
 /// block of `perform`, a timer, a message, `wakeUp()`. A `signal()` alone or an `enqueue` waits for the next pass, as there.
 ///
-/// Nesting: a handler or task of the event loop may run the loop. A callout of the loop cannot run the event loop.
+/// Nesting: a handler or task of the event loop may run the loop. A callout of the loop cannot run the event loop that
+/// has called it: SwiftNIO refuses to wait for it on its own thread. Another event loop may begin in a callout of a run.
 /// - Thread: The loop's own, which is the event loop's, for all members.
 /// - SeeAlso: `RunLoop.prepareToWait(in:)`.
 public final class NIOHost {
   /// The loop, which the host retains.
-  public let loop: RunLoop
+  public var loop: RunLoop { hosting.loop }
   /// The mode of `loop` that is served.
-  public let mode: RunLoop.Mode
+  public var mode: RunLoop.Mode { hosting.mode }
   /// The event loop that serves it.
   public let eventLoop: any EventLoop
   /// Why the event loop serves this one no more: what the loop, the kernel or SwiftNIO has thrown. Then a line on standard
   /// error has told of it, and the host is gone, as after `detach()`.
-  public private(set) var failure: (any Error)?
+  public var failure: (any Error)? { attachFailure ?? hosting.failure }
 
+  private let hosting: LoopHosting
   private let onStop: (() -> Void)?
+  private let stopNote: StopNote
+  /// What SwiftNIO or the kernel has thrown.
+  private var attachFailure: (any Error)?
   /// Nil: detached, or the event loop has ended.
   private var watch: Watch?
   /// SwiftNIO's, which reads the bell.
   private var channel: (any Channel)?
-  /// The loop has been prepared, and not served since.
-  private var isPrepared = false
   /// Of the ends of runs.
   private var observer: RunLoop.Observer?
 
@@ -50,40 +53,39 @@ public final class NIOHost {
   /// loop has work; no code of the program runs there. A host has two descriptors of its own.
   /// - Parameters:
   ///   - loop: The calling thread's. Retained.
-  ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
+  ///   - mode: A loop has one host at a time, which serves one mode; the items of `.common` are in each common mode.
   ///   - eventLoop: The calling thread's, of a `MultiThreadedEventLoopGroup` or of
   ///     `MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop`.
   ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a handler or a callout of the
-  ///     loop; of each host of the loop, and not after `detach()`. A stop by another thread between a pass and the
-  ///     preparation that follows, or before the first one, is ignored, as by a loop that does not run. Released with the
-  ///     host.
+  ///     loop; not after `detach()`. A stop by another thread between a pass and the preparation that follows, or
+  ///     before the first one, is ignored, as by a loop that does not run. Released with the host.
   /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.wrongThread` if the event loop is another thread's;
-  ///   `EventLoopError.unsupportedOperation` if it is of another kind; `.busy` if the mode has a host; `.system` if there is
-  ///   no descriptor left, or no room for a thread; what SwiftNIO throws if it takes no channel, such as an event loop that
-  ///   shuts down.
+  ///   `EventLoopError.unsupportedOperation` if it is of another kind; `.hostedElsewhere` if the loop has a host; `.system`
+  ///   if there is no descriptor left, or no room for a thread; what SwiftNIO throws if it takes no channel, such as an event
+  ///   loop that shuts down.
   @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
   @discardableResult
   public init(
     of loop: RunLoop, in mode: RunLoop.Mode = .default, on eventLoop: any EventLoop, onStop: (() -> Void)? = nil
   ) throws {
-    let descriptor = try loop.hostDescriptor(in: mode)
+    let stopNote = StopNote()
+    let hosting = try LoopHosting(
+      of: loop, in: mode, onStop: { stopNote.isStopped = true }, onFailure: NIOHost.warn)
     guard eventLoop.inEventLoop else { throw RunLoopError.wrongThread }
     guard let bootstrap = NIOPipeBootstrap(validatingGroup: eventLoop) else {
       throw EventLoopError.unsupportedOperation
     }
-    guard !Hosts.all.contains(where: { $0.mode == mode }) else { throw Self.twoHosts(of: mode) }
-    self.loop = loop
-    self.mode = mode
+    if let other = ThreadHost.current { throw Self.secondHost(beside: other) }
+    (self.hosting, self.onStop, self.stopNote) = (hosting, onStop, stopNote)
     self.eventLoop = eventLoop
-    self.onStop = onStop
-    try Hosts.prepareList()
+    try ThreadHost.prepare()
     let watch = try Watch()
-    try watch.arm(descriptor)
+    try watch.arm(hosting.descriptor)
     let bell = try watch.bell.duplicate()
     self.watch = watch
     // The loop is prepared after a first pass, and not here, where a callout of the loop may be under way.
     watch.bell.ring()
-    Hosts.add(self)
+    ThreadHost.current = self
     attach(bell, by: bootstrap)
     if let failure { throw failure }
     do { try watchRuns() } catch {
@@ -92,10 +94,11 @@ public final class NIOHost {
     }
   }
 
-  private static func twoHosts(of mode: RunLoop.Mode) -> RunLoopError {
+  private static func secondHost(beside other: NIOHost) -> RunLoopError {
     RunLoopError(
-      .runLoop, code: RunLoopError.busy.code, call: "NIOHost",
-      "the mode \"\(mode.rawValue)\" of this loop has a host already: detach that one before")
+      .runLoop, code: RunLoopError.hostedElsewhere.code, call: "NIOHost",
+      "the loop has a host already, for the mode \"\(other.mode.rawValue)\": detach that one before, or add the items "
+        + "of both modes to .common")
   }
 
   /// Removes the loop from the event loop. It lives on, waits no more, and can be attached again.
@@ -104,25 +107,27 @@ public final class NIOHost {
   /// must not return to the event loop, which would read what is meant for its parent: it calls exec or `_exit`.
   /// - Re-entry: Allowed in callouts of the loop, and in handlers and tasks of the event loop.
   public func detach() {
+    hosting.leave()
     guard watch != nil else { return }
     watch = nil
     let (channel, observer) = (channel.take(), observer.take())
-    guard !isForked else { return }
-    Hosts.remove(self)
+    guard !hosting.isForked else { return }
+    if ThreadHost.current === self { ThreadHost.current = nil }
     observer?.invalidate()
     channel?.close(promise: nil)
-    guard isPrepared else { return }
-    isPrepared = false
-    // It fails for a loop that has ended, which waits for nobody.
-    try? loop.cancelWait(in: mode)
   }
 
   /// Whether the event loop serves this one.
   public var isAttached: Bool { watch != nil }
+}
 
-  private var isForked: Bool {
-    do { _ = try loop.hostDescriptor(in: mode) } catch { return error as? RunLoopError == .forked }
-    return false
+/// That a stop has come.
+private final class StopNote {
+  var isStopped = false
+
+  func take() -> Bool {
+    defer { isStopped = false }
+    return isStopped
   }
 }
 
@@ -152,8 +157,8 @@ extension NIOHost {
   }
 
   private func channelFails(_ error: any Error) {
-    guard observer == nil else { return fail(error) }
-    failure = error  // for the initialiser to throw
+    attachFailure = error
+    if observer != nil { Self.warn(error) }  // else the initialiser throws it
     detach()
   }
 
@@ -182,25 +187,27 @@ extension NIOHost {
 extension NIOHost {
   /// One pass, and the preparation of the event loop's next wait.
   private func serve() {
-    guard isAttached else { return }
-    var isStopped = false
-    do {
-      isPrepared = false
-      isStopped = try loop.runPendingWork(in: mode) == .stopped
-    } catch {
-      fail(error)
+    guard hosting.serve() else { return detach() }
+    switch hosting.prepare() {
+    // Not by a task: those come before what the event loop has got.
+    case .hasWork: watch?.bell.ring()
+    case .mayWait: arm()
+    // The call around this one prepares the loop when it has returned.
+    case .isBusy: break
+    case .isOver: detach()
     }
-    // The pass has ended the wait in all modes, and what wakes the loop may be for any of them.
-    let hosts = Hosts.all
-    for host in hosts { host.prepare() }
-    // The stop was the loop's, whichever mode was served. A further one is not lost: the loop is prepared.
-    if isStopped { for host in hosts { host.tellOfStop() } }
+    tellOfStop()
   }
 
+  /// Only now: a further stop is not lost, since the loop is prepared.
   private func tellOfStop() {
-    guard let watch, let onStop else { return }
+    guard stopNote.take(), let watch, let onStop else { return }
     watch.bell.ring()  // what it asks of the loop is found as what a callout asks for
     onStop()
+  }
+
+  private func arm() {
+    do { try watch?.arm(hosting.descriptor) } catch { channelFails(error) }
   }
 
   /// A run of the event loop's own code may have replaced the epoll instance, and the watch waits for the old one.
@@ -216,24 +223,8 @@ extension NIOHost {
     if descriptor != watch.descriptor { watch.bell.ring() }
   }
 
-  private func prepare() {
-    guard isAttached else { return }
-    do {
-      isPrepared = true
-      let hasWork = try loop.prepareToWait(in: mode)
-      guard let watch else { return }  // an observer has detached it
-      // Not by a task: those come before what the event loop has got.
-      if hasWork { watch.bell.ring() } else { try watch.arm(loop.hostDescriptor(in: mode)) }
-    } catch {
-      fail(error)
-    }
-  }
-
-  private func fail(_ error: any Error) {
-    guard isAttached else { return }
-    failure = error
+  private static func warn(_ error: any Error) {
     let text = "RunLoopNIO: the run loop leaves its event loop: \(error)\n"
     _ = text.withCString { rlc_descriptor_write(STDERR_FILENO, $0, strlen($0)) }
-    detach()
   }
 }

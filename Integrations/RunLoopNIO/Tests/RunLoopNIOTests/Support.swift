@@ -77,6 +77,27 @@ func turn(_ body: @escaping (any EventLoop) throws -> Void) throws {
   if let failure { throw failure }
 }
 
+/// A host on a thread of its own: as long as it is there, so is the watchers' thread.
+final class OtherHost {
+  private let eventLoop = Box<(any EventLoop)?>(nil)
+  private let thread: OtherThread
+
+  init() {
+    thread = OtherThread { [eventLoop] in
+      try? turn {
+        try NIOHost(of: .current, on: $0)
+        eventLoop.value = $0
+      }
+    }
+    while eventLoop.value == nil { sched_yield() }
+  }
+
+  func end() {
+    eventLoop.value?.end()
+    thread.join()
+  }
+}
+
 extension EventLoop {
   /// Closes all channels.
   func end() { shutdownGracefully { _ in } }
@@ -144,4 +165,10 @@ func whatIsToldOnStandardError(_ body: () throws -> Void) throws -> String {
 
 func openDescriptors() -> Int {
   (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
+}
+
+/// Swift calls fork(2) unavailable, which a program with one of these tests must.
+func forkProcess() -> pid_t {
+  typealias Fork = @convention(c) () -> pid_t
+  return unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
 }
