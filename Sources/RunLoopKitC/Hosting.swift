@@ -36,6 +36,20 @@ package func rlk_loop_cancel_wait(_ handle: OpaquePointer!, _ name: UnsafePointe
   }
 }
 
+@c @implementation
+package func rlk_loop_set_host_sleep(
+  _ handle: OpaquePointer!, _ sleep: rlk_host_sleep_fn!, _ context: UnsafeMutableRawPointer!
+) -> Int32 {
+  Status.of {
+    guard let sleep else {
+      try loop(handle).setHostSleep(nil)
+      return 0
+    }
+    try loop(handle).setHostSleep { descriptor, until in sleep(descriptor, until.nanoseconds, context) }
+    return 0
+  }
+}
+
 // MARK: Figures
 
 @c @implementation

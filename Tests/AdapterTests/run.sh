@@ -9,7 +9,7 @@ mkdir -p "$BUILD"
 flags_of() { # HOST: what its library needs, or fails: there is none
     case $1 in
         epoll | dispatch_guest | model_guest) ;;
-        glib | glib_guest) pkg-config --cflags --libs glib-2.0 2>/dev/null ;;
+        glib | glib_guest | glib_model) pkg-config --cflags --libs glib-2.0 2>/dev/null ;;
         uv) pkg-config --cflags --libs libuv 2>/dev/null ;;
         ev) [ -e /usr/include/ev.h ] && echo -lev ;;
         sd_event) pkg-config --cflags --libs libsystemd 2>/dev/null ;;
@@ -39,6 +39,13 @@ for guest in dispatch_guest model_guest; do
     alone $guest "$CLANG" c c11
     alone $guest "$CLANG++" cpp c++17
 done
+
+if flags_of glib_model >/dev/null; then
+    alone glib_model gcc c c11
+    alone glib_model g++ cpp c++17
+    alone glib_model "$CLANG" c c11
+    alone glib_model "$CLANG++" cpp c++17
+fi
 
 for host in epoll glib glib_guest uv ev sd_event sdl; do
     flags=$(flags_of $host) || { echo "skipped 1: the adapter of $host: no $host here"; continue; }

@@ -34,13 +34,6 @@ static void test_hosting(void) {
     rlk_item_release(keeper);
 }
 
-static void host_wrongly(void *loop) {
-    CHECK_IS(rlk_loop_host_descriptor(loop, NULL, NULL), -EPERM);
-    CHECK_IS(rlk_loop_prepare_to_wait(loop, NULL), -EPERM);
-    CHECK_IS(rlk_loop_run_pending_work(loop, NULL), -EPERM);
-    CHECK_IS(rlk_loop_cancel_wait(loop, NULL), -EPERM);
-}
-
 /** As a dialogue does. */
 static void host_inside(void *context) {
     int descriptor = rlk_loop_host_descriptor(NULL, NULL, NULL);
@@ -63,6 +56,37 @@ static void test_RLK_C_2_hosting_inside(void) {
     CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), RLK_RUN_TIMED_OUT);
     CHECK_IS(performed, 1);
     CHECK(!rlk_loop_is_waiting(NULL));
+}
+
+/** A host that serves something of its own, and then stops the run. */
+static bool sleep_in_host(int descriptor, uint64_t until_ns, void *context) {
+    CHECK_IS(descriptor, rlk_loop_host_descriptor(NULL, NULL, NULL));
+    CHECK(until_ns == RLK_TIME_FOREVER);
+    CHECK(rlk_loop_is_waiting(NULL));
+    if (++*(int *)context == 2)
+        CHECK_IS(rlk_loop_stop(NULL), 0);
+    return true;
+}
+
+static void test_RLK_HOST_32_runs_that_sleep_in_the_host(void) {
+    int sleeps = 0;
+    rlk_item *keeper = model_keeper();
+    CHECK_IS(rlk_loop_set_host_sleep(NULL, sleep_in_host, &sleeps), 0);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false), RLK_RUN_STOPPED);
+    CHECK_IS(sleeps, 2);
+    CHECK_IS(rlk_loop_set_host_sleep(NULL, NULL, NULL), 0);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, rlk_now(RLK_CLOCK_MONOTONIC) + 1000000, false), RLK_RUN_TIMED_OUT);
+    CHECK_IS(sleeps, 2);
+    CHECK_IS(rlk_item_invalidate(keeper), 0);
+    rlk_item_release(keeper);
+}
+
+static void host_wrongly(void *loop) {
+    CHECK_IS(rlk_loop_host_descriptor(loop, NULL, NULL), -EPERM);
+    CHECK_IS(rlk_loop_prepare_to_wait(loop, NULL), -EPERM);
+    CHECK_IS(rlk_loop_run_pending_work(loop, NULL), -EPERM);
+    CHECK_IS(rlk_loop_cancel_wait(loop, NULL), -EPERM);
+    CHECK_IS(rlk_loop_set_host_sleep(loop, sleep_in_host, NULL), -EPERM);
 }
 
 static void host_in_observer(rlk_item *observer, uint32_t activity, void *context) {
@@ -119,6 +143,7 @@ const model_test *model_host_tests(void) {
     static const model_test tests[] = {
         {"hosting", test_hosting},
         {"RLK-C-2 hosting inside", test_RLK_C_2_hosting_inside},
+        {"RLK-HOST-32 runs that sleep in the host", test_RLK_HOST_32_runs_that_sleep_in_the_host},
         {"RLK-C-2 bad hosts", test_RLK_C_2_bad_hosts},
         {"statistics", test_statistics},
         {NULL, NULL},

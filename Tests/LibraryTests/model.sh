@@ -84,6 +84,16 @@ races() { # RUNTIME LIBDIR
     echo "ok   RLK-C-22: ThreadSanitizer reports nothing of a host of the $1 library"
 }
 
+dialogues() { # FLAGS...: a GLib program whose dialogues and runs are inside of each other, against the installed library
+    pkg-config --exists glib-2.0 || { echo "skipped 1: dialogues in GLib: no glib-2.0 here"; return 0; }
+    make --no-print-directory core >"$base/log" 2>&1 || { cat "$base/log"; fail "make core"; }
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -Iinclude -ISources/Adapters Tests/LibraryTests/dialogue.c build/core/libcrunloop.a "$@" \
+        $(pkg-config --cflags --libs glib-2.0) -pthread -o "$base/dialogue" || fail "RLC-MODEL-9: the program does not build"
+    timeout 60 "$base/dialogue" || fail "RLC-MODEL-9: dialogues in GLib end with $?"
+    echo "ok   RLC-MODEL-9: dialogues of GLib in callouts and in runs of the model"
+}
+
 form() { # RUNTIME
     prefix="$base/$1" lib="$base/$1/lib/$multiarch"
     make --no-print-directory install-model MODEL_RUNTIME="$1" PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 ||
@@ -118,6 +128,8 @@ form() { # RUNTIME
     main_queue "$1" "$lib"
     [ "$1" != contained ] || races "$1" "$lib"
     echo "ok   RLK-C-12: a host in C with the $1 library of $(wc -c <"$library") bytes, $(wc -l <"$base/exported") names"
+    # shellcheck disable=SC2046
+    [ "$1" != contained ] || dialogues $($pc --cflags --libs runloopkit) "-Wl,-rpath,$lib"
     manual "$prefix/share/man/man3"
     [ "$1" != contained ] || find_package "$prefix"
     make --no-print-directory uninstall-model PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 || fail "make uninstall-model"

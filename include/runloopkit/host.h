@@ -69,6 +69,35 @@ RLK_API int rlk_loop_run_pending_work(rlk_loop *loop, const char *mode);
  */
 RLK_API int rlk_loop_cancel_wait(rlk_loop *loop, const char *mode);
 
+/**
+ * How a run of a loop sleeps inside of its host, whose own sources are served meanwhile.
+ *
+ * It is called by a run that is about to sleep. While it iterates the host for itself, and not in a callback that runs
+ * the host's loop in turn, the host does not prepare or serve the loop: the run serves its own mode alone.
+ *
+ * @param descriptor What the host polls for reading meanwhile: that of the run's mode.
+ * @param until_ns   On RLK_CLOCK_MONOTONIC; RLK_TIME_FOREVER: no limit.
+ * @param context    The one that rlk_loop_set_host_sleep was given.
+ * @return True as soon as the descriptor is readable, the moment has come, or the host has served something of its own;
+ *         false, with nothing done: the host cannot be iterated there, and the run sleeps by itself.
+ *
+ * Thread: [loop].
+ */
+typedef bool (*rlk_host_sleep_fn)(int descriptor, uint64_t until_ns, void *context);
+
+/**
+ * Lets the runs of a loop sleep in its host, in place of what was set before. Without this the host stands still while
+ * a callout runs the loop.
+ *
+ * @param loop     The loop, which the calling thread owns.
+ * @param sleep_fn Called by runs that are about to sleep; NULL: they sleep by themselves.
+ * @param context  For sleep_fn. The caller owns it, and keeps it until sleep_fn is replaced.
+ * @return 0; -EPERM, -ESHUTDOWN, -ECHILD.
+ *
+ * Thread: [loop].  Re-entry: allowed in callouts of the loop.
+ */
+RLK_API int rlk_loop_set_host_sleep(rlk_loop *loop, rlk_host_sleep_fn sleep_fn, void *context);
+
 /** Figures of a loop. Later versions append members: see `size`. */
 typedef struct rlk_loop_statistics {
     size_t size;                /**< The caller sets it to sizeof; the library, to how much it has written. */

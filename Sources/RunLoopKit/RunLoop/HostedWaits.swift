@@ -47,6 +47,8 @@ final class HostedWaits {
   fileprivate(set) var waits: ContiguousArray<HostedWait> = []
   /// Of several modes at most one each.
   private var events: [(mode: ModePointer, event: PassEvent)] = []
+  /// How a run sleeps in the host, and in which.
+  var sleep: (host: ObjectIdentifier, body: HostSleep)?
   /// The passes that hosts have asked for, the innermost one last; with some that were left.
   private var passes: [Pass] = []
 

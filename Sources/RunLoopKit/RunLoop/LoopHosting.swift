@@ -30,6 +30,18 @@ public final class LoopHosting {
   /// False after `leave()`, and once the loop has failed.
   public private(set) var isAttached = true
 
+  /// How a run of the loop sleeps inside of the host, whose own sources are served meanwhile: for a host whose library
+  /// can be iterated so. Nil, as at first: the run sleeps by itself, and the host stands still.
+  ///
+  /// Called by a run that is about to sleep, with what to poll for reading, which may be another mode's descriptor than
+  /// `descriptor`, and until when. Returns true as soon as that is readable, the moment has come, or the host has
+  /// served something of its own; false, with nothing done, if the host cannot be iterated there. While it iterates for
+  /// itself, and not in a callback that runs the host's loop in turn, the adapter does not call `prepare()` or
+  /// `serve()`: the run serves its own mode alone. Of several hosts the latest one is asked.
+  public var sleep: ((_ descriptor: Int32, _ until: RunLoop.Instant) -> Bool)? {
+    didSet { if isAttached, loop.isCurrent { loop.setHostSleep(sleep, of: ObjectIdentifier(self)) } }
+  }
+
   private var onStop: (() -> Void)?
   private var onFailure: ((any Error) -> Void)?
 
@@ -103,6 +115,7 @@ public final class LoopHosting {
   /// - Re-entry: Allowed in callouts of the loop, as `RunLoop.cancelWait(in:)`.
   public func leave() {
     guard isAttached else { return }
+    sleep = nil
     isAttached = false
     (onStop, onFailure) = (nil, nil)
     // It fails for a loop that has ended, is another thread's or the parent's: that waits for nobody.

@@ -26,6 +26,8 @@ struct OwnerState: ~Copyable {
   var hasHostedWait = false
   /// It holds an event that is to be served.
   var holdsHostedEvent = false
+  /// Its runs may sleep in the host.
+  var sleepsInHost = false
 
   struct CollectedSource {
     let source: RunLoop.Source

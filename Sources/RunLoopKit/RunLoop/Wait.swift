@@ -92,7 +92,8 @@ extension ModePointer {
     guard !spins(until: deadline, on: loop), loop.beginWait(in: set) else { return nil }
     loop.owner.skippedLooks = 0
     if let counters = loop.counters { counters.pointee.sleepBegins() }
-    let found = set.blockingWait(until: limit)
+    let found =
+      (loop.owner.sleepsInHost ? sleepInHost(until: limit, on: loop) : nil) ?? set.blockingWait(until: limit)
     if loop.isMain { noteFetch(found, on: loop) }
     if let counters = loop.counters { counters.pointee.sleepEnds() }
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0

@@ -118,6 +118,12 @@ extension Wakes {
     return kept.isDisjoint(with: [.owedLook, .heldKick]) ? .none : .kick
   }
 
+  /// In the middle of the run's wait: what was kept for it since shows on the descriptor.
+  func postAgain(for run: Activation) {
+    let kept = takeKept(for: run)
+    if kept == .wake { word.signal() } else if kept == .kick { word.kick() }
+  }
+
   /// (j): from here on wakes are dropped.
   @inline(__always)
   func endWait(of run: Activation) { run.wakes.remove(.accepting) }

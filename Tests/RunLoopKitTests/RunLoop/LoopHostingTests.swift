@@ -158,4 +158,90 @@ final class LoopHostingTests: XCTestCase {
       hosting.leave()
     }
   }
+
+  // MARK: Runs that sleep in the host
+
+  func test_RLK_HOST_32_aRunSleepsInTheHost() {
+    onThread {
+      let (loop, sleeps, ran) = (RunLoop.current, Box<[Int32]>([]), Box(0))
+      try loop.add(RunLoop.Timer.never(), to: "run")
+      let hosting = try LoopHosting(of: loop)
+      let descriptor = try loop.hostDescriptor(in: "run").fileDescriptor
+      hosting.sleep = { polled, until in
+        sleeps.update { $0.append(polled) }
+        XCTAssertEqual(until, .distantFuture)
+        XCTAssertTrue(loop.isWaiting)
+        switch sleeps.value.count {
+        case 1: break  // it has served something of its own
+        case 2: TestThread { try? loop.perform(in: "run") { ran.value += 1 } }.join()
+        default: loop.stop()
+        }
+        if sleeps.value.count > 1 { XCTAssertTrue(isReadable(polled)) }
+        return true
+      }
+      try loop.enqueue { XCTAssertEqual(try? loop.run(in: "run"), .stopped) }
+      XCTAssertTrue(hosting.serve())
+      XCTAssertEqual(sleeps.value, [descriptor, descriptor, descriptor])
+      XCTAssertEqual(ran.value, 1)
+      hosting.leave()
+      XCTAssertEqual(try loop.run(in: "run", for: .milliseconds(1)), .timedOut)
+      XCTAssertEqual(sleeps.value.count, 3)
+    }
+  }
+
+  /// It sleeps by itself; and a host that sleeps for it is told until when.
+  func test_RLK_HOST_32_aHostThatDoesNotSleepForIt() {
+    onThread {
+      let (loop, asked) = (RunLoop.current, Box(0))
+      try loop.add(RunLoop.Timer.never())
+      let hosting = try LoopHosting(of: loop)
+      hosting.sleep = { _, until in
+        asked.value += 1
+        XCTAssertGreaterThan(until, .now.advanced(by: .seconds(-30)))
+        XCTAssertLessThan(until, .now.advanced(by: .seconds(30)))
+        return false
+      }
+      XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
+      XCTAssertGreaterThan(asked.value, 0)
+      hosting.leave()
+    }
+  }
+
+  /// A dialogue in that sleep is another level: what comes there is its, and what it leaves is the run's.
+  func test_RLK_HOST_32_aDialogueInTheSleepOfARun() {
+    for way in 0..<3 {
+      onThread {
+        let (loop, passes, ran) = (RunLoop.current, Box(0), Box(0))
+        try loop.add(RunLoop.Timer.never(), to: "run")
+        let hosting = try LoopHosting(of: loop)
+        try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.value += 1 }, to: "run")
+        try loop.add(
+          RunLoop.Observer(.afterWaiting) { _, _ in XCTAssertEqual(loop.currentMode, "run") }, to: "run")
+        var isOpened = false
+        hosting.sleep = { _, _ in
+          if isOpened {
+            XCTAssertEqual(loop.currentMode, "run")
+            loop.stop()
+            return true
+          }
+          isOpened = true
+          XCTAssertEqual(hosting.prepare(), .mayWait)
+          XCTAssertEqual(loop.currentMode, .default)
+          TestThread { try? loop.perform { ran.value += 1 } }.join()
+          XCTAssertTrue(hosting.serve())
+          XCTAssertEqual(ran.value, 1)
+          XCTAssertEqual(loop.currentMode, "run")
+          XCTAssertEqual(hosting.prepare(), .mayWait)
+          if way == 1 { loop.wakeUp() }
+          if way == 2 { loop.stop() }
+          return true
+        }
+        XCTAssertEqual(try loop.run(in: "run", for: .seconds(30)), .stopped, "\(way)")
+        // A wake is a pass; so is the perform's, which the dialogue has taken.
+        XCTAssertEqual(passes.value, way == 2 ? 1 : 2, "\(way)")
+        XCTAssertNil(loop.currentMode)
+        hosting.leave()
+      }
+    }
+  }
 }

@@ -13,7 +13,8 @@ public import RunLoopKit
 /// or its own end: a program need not keep it.
 ///
 /// Nesting: a GLib callback may run the loop. A callout of the loop may iterate the context, such as by a dialogue, a popup
-/// or a drag of GTK: there GLib serves the loop as well, to any depth, but not what is in its callout.
+/// or a drag of GTK: there GLib serves the loop as well, to any depth, but not what is in its callout. A run of the loop in a
+/// callback or callout sleeps in GLib: timeouts, descriptors and windows go on meanwhile.
 /// - Thread: The loop's own, which is the one that iterates the context, for all members.
 /// - SeeAlso: `RunLoop.prepareToWait(in:)`; in C, for an `rlc_loop`: `<crunloop/adapters/glib.h>`.
 public final class GLibHost {
@@ -29,6 +30,11 @@ public final class GLibHost {
   /// The context owns it. Nil: detached, or the context is gone.
   private var source: UnsafeMutablePointer<GSource>?
   private var watch: Watch?
+  /// GLib calls nobody in its preparation who iterates a context.
+  private var isPreparing = false
+  /// The depth of GLib's dispatches in which a run of the loop sleeps; nil: none does.
+  private var sleepDepth: gint?
+  private var end: EndSource?
 
   /// The descriptor as GLib polls it.
   private struct Watch {
@@ -62,6 +68,7 @@ public final class GLibHost {
     g_source_set_priority(source, priority)
     g_source_attach(source, context)
     g_source_unref(source)  // the context has its own reference
+    hosting.sleep = { [weak self] descriptor, until in self?.sleep(on: descriptor, until: until) ?? false }
     // Attached by what an iteration calls before its sleep, it is prepared in the next one.
     g_main_context_wakeup(context)
   }
@@ -73,6 +80,7 @@ public final class GLibHost {
     // Its finalization may release the host.
     withExtendedLifetime(self) {
       if let source { g_source_destroy(source) }
+      end.take()?.end()
       hosting.leave()
     }
   }
@@ -86,6 +94,12 @@ public final class GLibHost {
 extension GLibHost {
   /// True: there is work, so GLib does not sleep. A loop that has failed is dispatched once more, which removes the source.
   func prepare() -> Bool {
+    if sleepDepth == g_main_depth() {  // this is the run's own sleep, which serves the run's mode
+      setPolled(false)
+      return false
+    }
+    isPreparing = true
+    defer { isPreparing = false }
     let preparation = hosting.prepare()
     switch preparation {
     case .isOver: return failure != nil
@@ -110,6 +124,7 @@ extension GLibHost {
   /// GLib frees the source: the context is gone, if the host was not detached.
   func isFinalized() {
     (source, watch) = (nil, nil)
+    end.take()?.end()
     hosting.leave()
   }
 
@@ -118,6 +133,32 @@ extension GLibHost {
     "the run loop leaves its context: \(error)".withCString { text in
       withVaList([text]) { g_logv("RunLoopGLib", G_LOG_LEVEL_WARNING, "%s", $0) }
     }
+  }
+}
+
+// MARK: A run of the loop that sleeps in GLib
+
+extension GLibHost {
+  /// One iteration, which serves GLib's sources; only inside of one, since the program may run its loop by itself.
+  private func sleep(on descriptor: Int32, until: RunLoop.Instant) -> Bool {
+    guard !isPreparing, g_main_depth() > 0, let source, let context = g_source_get_context(source),
+      g_main_context_is_owner(context) != 0
+    else { return false }
+    let depth = g_main_depth()
+    let outer = sleepDepth
+    sleepDepth = depth
+    // The iteration may detach the host, and runs in it may sleep, too.
+    withExtendedLifetime(self) { endSource(descriptor, depth, in: context).sleep(until: until, in: context) }
+    sleepDepth = outer
+    return true
+  }
+
+  private func endSource(_ descriptor: Int32, _ depth: gint, in context: OpaquePointer) -> EndSource {
+    if let end, end.serves(descriptor, depth: depth) { return end }
+    end?.end()
+    let made = EndSource(descriptor, depth: depth, in: context)
+    end = made
+    return made
   }
 }
 

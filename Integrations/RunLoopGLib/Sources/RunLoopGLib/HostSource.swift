@@ -1,4 +1,5 @@
 internal import CGLib
+internal import RunLoopKit
 
 /// A GSource with its host. GLib allocates it, counts its references and frees it.
 struct HostSource {

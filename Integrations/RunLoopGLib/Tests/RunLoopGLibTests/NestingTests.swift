@@ -155,4 +155,93 @@ final class NestingTests: XCTestCase, @unchecked Sendable {
     XCTAssertEqual(log.value, ["block", "over"])
     XCTAssertLessThanOrEqual(polls.value, 8)
   }
+
+  // MARK: A run of the loop that sleeps in GLib
+
+  /// GLib's own timeouts go on in a run that a callout makes, which serves its mode alone.
+  func test_RLK_GLIB_10_aRunInACalloutServesGLib() throws {
+    var (ticks, timeouts) = (0, 0)
+    try loop.assumeOnLoop { [loop] local in
+      let timer = try local.timer(after: .zero, interval: .milliseconds(1), in: .common) { _ in ticks += 1 }
+      try local.perform {
+        self.context.onTimeout(milliseconds: 1) {
+          timeouts += 1
+          if timeouts >= 20, ticks >= 5 { loop.stop() }
+          return timeouts < 20 || ticks < 5
+        }
+        try? loop.perform(in: .default) { self.note("default") }
+        ticks = 0
+        XCTAssertEqual(try? loop.run(in: .tracking, for: .seconds(30)), .stopped)
+        XCTAssertEqual(self.log.value, [])
+        timer.invalidate()
+      }
+    }
+    context.turn { log.value == ["default"] }
+    XCTAssertGreaterThanOrEqual(timeouts, 20)
+  }
+
+  /// Nor does it spin, and it ends at its limit.
+  func test_RLK_GLIB_10_aRunWithoutWorkSleepsInGLib() throws {
+    let polls = Box(0)
+    let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in }
+    try loop.add(timer, to: .tracking)
+    try loop.perform { [loop, log] in
+      let before = Context.polls.value
+      XCTAssertEqual(try? loop.run(in: .tracking, for: .milliseconds(20)), .timedOut)
+      polls.value = Context.polls.value - before
+      log.update { $0.append("over") }
+    }
+    context.turn { log.value == ["over"] }
+    XCTAssertGreaterThan(polls.value, 0)
+    XCTAssertLessThanOrEqual(polls.value, 6)
+    timer.invalidate()
+  }
+
+  /// What other threads ask of it ends the sleep.
+  func test_RLK_GLIB_10_noHopIsLostInSuchARun() throws {
+    let served = Box(0)
+    try loop.perform { [loop, log] in
+      let worker = OtherThread {
+        for number in 1...500 {
+          try? RunLoop.main.perform(in: .tracking) {
+            served.update { $0 += 1 }
+            if served.value == 500 { RunLoop.main.stop() }
+          }
+          while number.isMultiple(of: 3), served.value < number { sched_yield() }
+        }
+      }
+      let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in }
+      _ = try? loop.add(timer, to: .tracking)
+      XCTAssertEqual(try? loop.run(in: .tracking, for: .seconds(30)), .stopped)
+      worker.join()
+      timer.invalidate()
+      log.update { $0.append("over") }
+    }
+    context.turn { log.value == ["over"] }
+    XCTAssertEqual(served.value, 500)
+  }
+
+  /// A callback of GLib opens a dialogue in that sleep: there the loop is served in the host's mode.
+  func test_RLK_GLIB_11_aDialogueInTheSleepOfARun() throws {
+    let timer = RunLoop.Timer(rearmable: .distantFuture) { _ in }
+    try loop.add(timer, to: .tracking)
+    try loop.assumeOnLoop { [loop, log] local in
+      try local.perform {
+        self.context.onTimeout(milliseconds: 1) {
+          onOtherThread { try? RunLoop.main.perform { log.update { $0.append("default") } } }
+          self.context.turn { log.value == ["default"] }
+          XCTAssertLessThanOrEqual(self.iterateForAWhile(), 8)
+          self.note("dialogue")
+          loop.stop()
+          return false
+        }
+        XCTAssertEqual(try? loop.run(in: .tracking, for: .seconds(30)), .stopped)
+        XCTAssertEqual(loop.currentMode, .default)
+        self.note("over")
+      }
+    }
+    context.turn { log.value.count == 3 }
+    XCTAssertEqual(log.value, ["default", "dialogue", "over"])
+    timer.invalidate()
+  }
 }

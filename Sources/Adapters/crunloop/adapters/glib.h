@@ -17,6 +17,7 @@ typedef struct rlc_glib_source {
     GSource source; /**< First, so that it is the source. */
     rlc_hosted hosted;
     gpointer descriptor;
+    bool is_preparing; /**< GLib prepares it now, and cannot be iterated. */
 } rlc_glib_source;
 
 /**
@@ -30,9 +31,12 @@ typedef struct rlc_glib_source {
  */
 static inline gboolean rlc_glib_prepare(GSource *source, gint *ret_timeout_ms) {
     *ret_timeout_ms = -1;
-    rlc_hosted *hosted = &((rlc_glib_source *)source)->hosted;
+    rlc_glib_source *own = (rlc_glib_source *)source;
+    own->is_preparing = true;
+    bool has_work = rlc_hosted_prepare(&own->hosted);
+    own->is_preparing = false;
     /* A loop that has failed is dispatched once more, which removes the source. */
-    return rlc_hosted_prepare(hosted) || hosted->status < 0;
+    return has_work || own->hosted.status < 0;
 }
 
 /**

@@ -34,6 +34,16 @@ RLC_BEGIN_DECLS
  */
 typedef void (*rlc_model_stop_fn)(rlc_loop *loop, void *context);
 
+/**
+ * Tells whether a run of the rlk_loop sleeps in the host, which iterates for that alone.
+ *
+ * @param context The guest's `sleep_context`.
+ * @return True: the guest leaves the rlk_loop alone.
+ *
+ * Thread: [loop].
+ */
+typedef bool (*rlc_model_asleep_fn)(void *context);
+
 /** A mode of an rlk_loop in an rlc_loop. The adapter owns the structure, and the caller the rlc_loop. */
 typedef struct rlc_model_guest {
     rlc_post_node work; /**< Keeps the rlc_loop awake for what the descriptor does not show. */
@@ -50,10 +60,24 @@ typedef struct rlc_model_guest {
     unsigned level;    /**< Its passes on the stack. */
     uint64_t prepared; /**< On which levels the rlk_loop waits for this guest, a bit each. */
     bool is_queued, is_muted, is_detached;
-    bool is_called; /**< The callout of `watch` is on the stack. */
+    bool is_called;                   /**< The callout of `watch` is on the stack. */
+    rlc_model_asleep_fn is_asleep_fn; /**< NULL: no run of the rlk_loop sleeps in the host. */
+    void *sleep_context;              /**< For is_asleep_fn. */
 } rlc_model_guest;
 
 /* ---- the waits of the rlk_loop ---- */
+
+/**
+ * Whether the host iterates for the sleep of a run of the rlk_loop, which serves the run's mode alone.
+ *
+ * @param guest The guest.
+ * @return True: the guest leaves the rlk_loop alone.
+ *
+ * Thread: [loop].
+ */
+static inline bool rlc_model_guest_is_asleep(const rlc_model_guest *guest) {
+    return guest->is_asleep_fn != NULL && guest->is_asleep_fn(guest->sleep_context);
+}
 
 /**
  * The bit of a level. All beyond the last one share it: the waits of a guest that leaves end together.
@@ -183,7 +207,7 @@ static inline void rlc_model_guest_readable(rlc_loop *loop, rlc_watch *watch, ui
 static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
     rlc_model_guest *guest = (rlc_model_guest *)(void *)node;
     guest->is_queued = false;
-    if (ran && !guest->is_detached && guest->status == 0)
+    if (ran && !guest->is_detached && guest->status == 0 && !rlc_model_guest_is_asleep(guest))
         rlc_model_guest_serve(guest);
     else
         rlc_model_guest_free_if_over(guest);
@@ -238,6 +262,10 @@ static inline int rlc_model_guest_mute(rlc_model_guest *guest, bool mutes) {
 static inline void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
     (void)hook;
     rlc_model_guest *guest = (rlc_model_guest *)context;
+    if (rlc_model_guest_is_asleep(guest)) {
+        (void)rlc_model_guest_mute(guest, true); /* the run serves its own mode; 0: it is a live watch */
+        return;
+    }
     uint64_t prepared = guest->prepared, bit = rlc_model_guest_bit(guest->level);
     guest->depth++;
     guest->prepared |= bit;

@@ -1,0 +1,206 @@
+/**
+ * <crunloop/adapters/glib_model.h>: runs of an rlk_loop that sleep in GLib. The rlk_loop is in an rlc_loop by
+ * model_guest.h, and that one in a GMainContext by glib.h.
+ *
+ * A callout of the rlk_loop may run it, such as in RLK_MODE_TRACKING: with this adapter GLib's timeouts, descriptors
+ * and windows go on meanwhile, and so does the rlc_loop; of the rlk_loop the run serves its own mode. A callback of
+ * GLib may open a dialogue there, which serves the rlk_loop in the guest's mode.
+ */
+#ifndef CRUNLOOP_ADAPTERS_GLIB_MODEL_H
+#define CRUNLOOP_ADAPTERS_GLIB_MODEL_H
+
+#include <crunloop/adapters/glib.h>
+#include <crunloop/adapters/model_guest.h>
+
+RLC_BEGIN_DECLS
+
+/**
+ * What ends an iteration in which a run sleeps: the descriptor of the run's mode, or a moment. It stays for the next
+ * sleep, since each source with a descriptor that comes or goes wakes its context. One that is ready when nobody sleeps
+ * by it goes. GLib owns it by its references.
+ */
+typedef struct rlc_glib_model_end {
+    GSource source; /**< First, so that it is the source. */
+    int fd;
+    gint depth;      /**< Of GLib's dispatches, in which it is of use. */
+    bool is_awaited; /**< A run sleeps by it. */
+} rlc_glib_model_end;
+
+/** The sleep of an rlk_loop's runs in a context. Who attaches it owns it, and ends it by rlc_glib_model_detach. */
+typedef struct rlc_glib_model {
+    rlc_model_guest *guest;
+    rlc_glib_source *host; /**< Of the rlc_loop. */
+    GMainContext *context;
+    rlc_glib_model_end *end; /**< Of the last sleep. */
+    gint depth;              /**< Of GLib's dispatches, in which a run sleeps; -1: none does. */
+    unsigned sleeps;
+    bool is_detached;
+} rlc_glib_model;
+
+/**
+ * Ends the source of the last sleep.
+ *
+ * @param own The sleep of the runs.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_model_drop_end(rlc_glib_model *own) {
+    if (own->end == NULL)
+        return;
+    g_source_destroy(&own->end->source);
+    g_source_unref(&own->end->source);
+    own->end = NULL;
+}
+
+/**
+ * Frees what is detached, unless a sleep of it is on the stack.
+ *
+ * @param own The sleep of the runs.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_model_free_if_over(rlc_glib_model *own) {
+    if (!own->is_detached || own->sleeps > 0)
+        return;
+    rlc_glib_model_drop_end(own);
+    g_main_context_unref(own->context);
+    g_source_unref(&own->host->source);
+    free(own);
+}
+
+/**
+ * Whether GLib iterates for a run's own sleep: it prepares the rlc_loop for that, or makes a pass of it there. In a
+ * dialogue that a callback opens there, also one of the rlc_loop, it prepares it once more.
+ *
+ * @param context The sleep of the runs.
+ * @return True: the guest leaves the rlk_loop alone.
+ *
+ * Thread: [loop].
+ */
+static inline bool rlc_glib_model_is_asleep(void *context) {
+    const rlc_glib_model *own = (const rlc_glib_model *)context;
+    gint depth = g_main_depth();
+    if (depth == own->depth)
+        return true;
+    return own->depth >= 0 && depth == own->depth + 1 && !own->host->is_preparing &&
+           g_main_current_source() == &own->host->source;
+}
+
+/**
+ * GSourceFuncs.dispatch of the source that ends an iteration.
+ *
+ * @param source   The source.
+ * @param callback Not used.
+ * @param data     Not used.
+ * @return G_SOURCE_REMOVE if it has ended none: a dialogue in a callback of that iteration is deeper.
+ *
+ * Thread: [loop].
+ */
+static inline gboolean rlc_glib_model_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
+    (void)callback, (void)data;
+    const rlc_glib_model_end *end = (const rlc_glib_model_end *)source;
+    return end->is_awaited && end->depth == g_main_depth() - 1;
+}
+
+/**
+ * The source that ends a sleep: the last one's, or another one.
+ *
+ * @param own        The sleep of the runs.
+ * @param descriptor What ends it.
+ * @return The source. Never NULL: GLib ends the process if there is no memory.
+ *
+ * Thread: [loop].
+ */
+static inline rlc_glib_model_end *rlc_glib_model_make_end(rlc_glib_model *own, int descriptor) {
+    static GSourceFuncs functions = {NULL, NULL, rlc_glib_model_dispatch, NULL, NULL, NULL};
+    if (own->end != NULL && own->end->fd == descriptor && own->end->depth == g_main_depth() &&
+        !g_source_is_destroyed(&own->end->source))
+        return own->end;
+    rlc_glib_model_drop_end(own);
+    own->end = (rlc_glib_model_end *)(void *)g_source_new(&functions, sizeof *own->end);
+    own->end->fd = descriptor;
+    own->end->depth = g_main_depth();
+    g_source_add_unix_fd(&own->end->source, descriptor, G_IO_IN);
+    g_source_attach(&own->end->source, own->context);
+    return own->end;
+}
+
+/**
+ * One iteration of the context. The rlk_host_sleep_fn.
+ *
+ * @param descriptor What ends it.
+ * @param until_ns   When it ends.
+ * @param context    The sleep of the runs.
+ * @return False: GLib does not dispatch anything on this thread now, or it prepares, when it cannot be iterated.
+ *
+ * Thread: [loop].
+ */
+static inline bool rlc_glib_model_sleep(int descriptor, uint64_t until_ns, void *context) {
+    rlc_glib_model *own = (rlc_glib_model *)context;
+    if (own->host->is_preparing || g_main_depth() == 0 || !g_main_context_is_owner(own->context))
+        return false;
+    rlc_glib_model_end *end = rlc_glib_model_make_end(own, descriptor);
+    uint64_t until_us = until_ns / 1000 + (until_ns % 1000 != 0);
+    g_source_set_ready_time(&end->source, until_ns == RLK_TIME_FOREVER ? -1 : (gint64)until_us);
+    gint outer = own->depth;
+    own->depth = g_main_depth();
+    own->sleeps++;
+    g_source_ref(&end->source); /* runs in the iteration sleep, too */
+    end->is_awaited = true;
+    (void)g_main_context_iteration(own->context, TRUE);
+    end->is_awaited = false;
+    g_source_unref(&end->source);
+    own->sleeps--;
+    own->depth = outer;
+    rlc_glib_model_free_if_over(own);
+    return true;
+}
+
+/**
+ * Lets the runs of a guest's rlk_loop sleep in GLib.
+ *
+ * @param guest   From rlc_model_guest_attach.
+ * @param host    From rlc_glib_attach, of the guest's rlc_loop; this holds a reference.
+ * @param ret_own The sleep of the runs; the caller ends it by rlc_glib_model_detach, before it detaches the others.
+ * @return 0; -ENOMEM; as rlk_loop_set_host_sleep. If it fails, nothing was attached.
+ *
+ * Thread: [loop].
+ */
+static inline int rlc_glib_model_attach(rlc_model_guest *guest, GSource *host, rlc_glib_model **ret_own) {
+    rlc_glib_model *own = (rlc_glib_model *)calloc(1, sizeof *own);
+    if (own == NULL)
+        return -ENOMEM;
+    int status = rlk_loop_set_host_sleep(guest->model, rlc_glib_model_sleep, own);
+    if (status < 0) {
+        free(own);
+        return status;
+    }
+    own->guest = guest;
+    own->host = (rlc_glib_source *)g_source_ref(host);
+    own->context = g_main_context_ref(g_source_get_context(host));
+    own->depth = -1;
+    guest->is_asleep_fn = rlc_glib_model_is_asleep;
+    guest->sleep_context = own;
+    *ret_own = own;
+    return 0;
+}
+
+/**
+ * Lets the runs sleep by themselves.
+ *
+ * @param own From rlc_glib_model_attach; NULL is allowed. The pointer is invalid afterwards.
+ *
+ * Thread: [loop].  Re-entry: allowed in callouts of the loops and of GLib.
+ */
+static inline void rlc_glib_model_detach(rlc_glib_model *own) {
+    if (own == NULL)
+        return;
+    own->guest->is_asleep_fn = NULL;
+    own->is_detached = true;
+    (void)rlk_loop_set_host_sleep(
+        own->guest->model, NULL, NULL); /* fails if the rlk_loop has ended: it sleeps no more */
+    rlc_glib_model_free_if_over(own);
+}
+
+RLC_END_DECLS
+#endif
