@@ -39,6 +39,28 @@ package enum TaskWork {
     result.operations = UInt64(each * tasks)
   }
 
+  /// A task makes calls from actor to actor.
+  package static func calls(
+    _ count: Int, on executor: (any TaskExecutor)? = nil, _ result: inout bench_result,
+    _ call: @escaping @Sendable (Int) async -> Void
+  ) {
+    let done = Gate()
+    let work: @Sendable () async -> Void = {
+      await call(count)
+      done.open()
+    }
+    bench_begin(&result)
+    // A preference that is nil is not the same: the runtime looks it up at each call.
+    if let executor {
+      Task.detached(executorPreference: executor, operation: work)
+    } else {
+      Task.detached(operation: work)
+    }
+    done.pass()
+    bench_end(&result)
+    result.operations = UInt64(count)
+  }
+
   /// A task sleeps for a millisecond, again and again: how late it goes on.
   package static func sleeps(
     _ count: Int, on executor: (any TaskExecutor)? = nil, _ result: inout bench_result,

@@ -41,7 +41,7 @@ struct Program: Sendable {
     return abilities(output)
   }
 
-  /// A line per workload: its name, then `divisor=N`, `largest=N`, `tolerant`, `spins`.
+  /// A line per workload: its name, then `divisor=N`, `largest=N`, `without`, `tolerant`, `exact`.
   static func abilities(_ text: String) -> [String: Ability] {
     var abilities: [String: Ability] = [:]
     for line in text.split(separator: "\n") {
@@ -53,6 +53,7 @@ struct Program: Sendable {
         switch (parts[0], parts.count > 1 ? Int64(parts[1]) : nil) {
         case ("divisor", let value?): ability.divisor = value
         case ("largest", let value?): ability.largest = value
+        case ("without", nil): ability.onlyWithout = true
         case ("tolerant", nil): ability.onlyTolerant = true
         case ("exact", nil): ability.onlyExact = true
         default: break

@@ -52,8 +52,8 @@ struct Workload: Sendable {
   /// The count depends a little on who runs when.
   func varies(_ count: Target.Count) -> Bool {
     switch name {
-    case "wake_rtt", "post", "actor_hop", "actor_jobs", "task_sleep", "task_stream", "port_rtt", "port_xrtt",
-      "port_big", "echo", "timer_firewin":
+    case "wake_rtt", "post", "actor_hop", "actor_jobs", "actor_call", "task_sleep", "task_stream", "port_rtt",
+      "port_xrtt", "port_big", "echo", "timer_firewin":
       true
     case "self_post", "self_post_other", "self_post2", "timer_late":
       // Where other work takes the processor, the clock that these read goes on.

@@ -124,6 +124,9 @@ extension Workload {
       placement: BENCH_SAME_CPU, quick: .fewerOperations(5)),
     Workload("actor_hop", "free", "the same, not pinned", .latency, count: 4000),
     Workload("actor_jobs", "64", "64 tasks call one actor", count: 200_000, size: 64),
+    Workload("actor_call", "", "an actor calls another one on the same loop", count: 200_000),
+    Workload("actor_call", "preferring", "the same, in a task that prefers the loop", count: 200_000, size: 1),
+    Workload("actor_call", "ten lines", "the same, by an executor of ten lines", count: 200_000, size: 2),
     Workload("task_sleep", "1ms", "a task sleeps for 1 ms: how late it goes on", .latency, count: 300, quick: few),
     Workload(
       "task_sleep", "loop", "the same, of a task that runs on the loop", .latency, count: 300, active: 1, quick: few),

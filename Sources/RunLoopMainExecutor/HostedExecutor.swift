@@ -18,7 +18,7 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
   init(_ wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    let job = PendingJob(UnownedJob(job), isIsolated: true)
+    let job = PendingJob(UnownedJob(job), .ofActor)
     let isFirst = lock.withLock {
       let isFirst = incoming.isEmpty
       incoming.append(job)

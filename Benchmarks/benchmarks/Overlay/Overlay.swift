@@ -20,7 +20,8 @@ enum Overlay {
     "startup": startup, "iter": iterate, "mode_switch": modeSwitch,
     "mode_event": modeEvent, "mode_addrm": modeAddRemove, "source_addrm": sourceAddRemove,
     "port_xrtt": portXRoundTrip, "port_big": portBig,
-    "actor_hop": actorHop, "actor_jobs": actorJobs, "task_sleep": taskSleep, "task_stream": taskStream,
+    "actor_hop": actorHop, "actor_jobs": actorJobs, "actor_call": actorCall,
+    "task_sleep": taskSleep, "task_stream": taskStream,
     "mem_loop": memoryOfLoops, "mem_timer": memoryOfTimers, "mem_fd": memoryOfDescriptors,
   ]
 

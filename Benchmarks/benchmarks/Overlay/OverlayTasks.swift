@@ -18,6 +18,17 @@ extension Overlay {
     }
   }
 
+  /// Of the loop's executor, in a task that prefers it or does not, or of one of ten lines.
+  static let actorCall: Body = { args, result in
+    try onLoopThread(args) { loop in
+      let executor: any SerialExecutor = args.size == 2 ? TenLines(loop) : loop.executor
+      let (caller, called) = (PinnedCaller(on: executor), PinnedCaller(on: executor))
+      TaskWork.calls(Int(args.count), on: args.size == 1 ? loop.executor : nil, &result) {
+        await caller.call(called, $0)
+      }
+    }
+  }
+
   static let taskSleep: Body = { args, result in
     try onLoopThread(args) { loop in
       let clock = loop.clock
@@ -61,6 +72,36 @@ extension Overlay {
     thread.stop(.now)
     try thread.join()
   }
+}
+
+private actor PinnedCaller {
+  nonisolated let executor: any SerialExecutor
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  private var count = 0
+
+  init(on executor: any SerialExecutor) { self.executor = executor }
+
+  func visit() { count += 1 }
+
+  func call(_ other: PinnedCaller, _ count: Int) async { for _ in 0..<count { await other.visit() } }
+}
+
+/// What a program writes that has a loop, and no executor of it.
+private final class TenLines: SerialExecutor {
+  private let loop: RunLoop
+
+  init(_ loop: RunLoop) { self.loop = loop }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    do {
+      try loop.perform { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    } catch {
+      fatalError("\(error)")
+    }
+  }
+
+  func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 }
 
 private actor LoopCounter {

@@ -102,7 +102,7 @@ final class EndedLoops: ProcessWideObject {
   private func runJobs() {
     for _ in 0..<RunLoop.Executor.jobsPerPass {
       guard forkGeneration == Kernel.forkGeneration, let next = takeFirst() else { return }
-      next.job.run(on: next.executor)
+      next.executor.run(next.job)
     }
     guard forkGeneration == Kernel.forkGeneration, let thread = lock.withLock({ thread }) else { return }
     do {

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension RunLoop {
   /// Runs actors and tasks on the loop's thread [RLK-EXEC-1].
   ///
@@ -12,7 +14,8 @@ extension RunLoop {
   /// ```
   ///
   /// A task prefers it by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`. Its code that
-  /// belongs to no actor runs on without a pass between two calls that do not suspend it [RLK-EXEC-16].
+  /// belongs to no actor runs on without a pass between two calls that do not suspend it [RLK-EXEC-16]. So does, in
+  /// every task, what actors of this executor call of each other [RLK-EXEC-17].
   ///
   /// The loop performs jobs at the place of a signalled source of order 0, in the executor's modes: before it waits,
   /// after blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued
@@ -49,6 +52,11 @@ extension RunLoop {
     /// On the loop's stack. What is enqueued meanwhile waits for its end.
     private var isServing = false
     private var source: Source?
+    /// The task of the job that runs, unless the task has enqueued it itself; 0: none. Stored by the executor's thread
+    /// alone.
+    private let running = Atomic<UInt>(0)
+    /// The executor's thread alone.
+    @exclusivity(unchecked) private var preferring = PreferringTasks()
 
     fileprivate init(_ modes: [Mode], of loop: RunLoop?) {
       self.modes = modes
@@ -68,7 +76,11 @@ extension RunLoop {
     /// - Parameter job: A part of a task, up to its next suspension.
     /// - Thread: Any. - Blocks: No; the first job that comes after the loop's end waits until the thread has started
     ///   that runs such jobs.
-    public func enqueue(_ job: consuming ExecutorJob) { accept(PendingJob(UnownedJob(job), isIsolated: true)) }
+    public func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      if running.load(ordering: .relaxed) == job.task { hasComeBack(job.task) }
+      accept(PendingJob(job, .ofActor))
+    }
 
     /// `enqueue(_:)` of `TaskExecutor`, which the Swift runtime calls for tasks that prefer the executor [RLK-EXEC-16].
     ///
@@ -76,7 +88,7 @@ extension RunLoop {
     /// - Thread: Any. - Blocks: No.
     @_implements(TaskExecutor,enqueue(_:)) @_disfavoredOverload
     public func enqueueOfTask(_ job: consuming ExecutorJob) {
-      accept(PendingJob(UnownedJob(job), isIsolated: false))
+      accept(PendingJob(UnownedJob(job), .ofTask))
     }
 
     @inline(__always)
@@ -125,6 +137,32 @@ extension RunLoop {
 
     func serves(_ mode: Mode, isCommon: Bool) -> Bool { modes.contains(mode) || (isCommon && modes.contains(.common)) }
 
+    // MARK: On its thread: the loop's, and after that one's end the one that runs what is left
+
+    /// Runs a job to its next suspension. [loop]
+    @inline(__always)
+    func run(_ pending: PendingJob) {
+      let (task, job) = (pending.job.task, pending.job)
+      if pending.origin == .ofTask {
+        preferring.insert(task)
+        return job.runSynchronously(on: asUnownedTaskExecutor())
+      }
+      running.store(task, ordering: .relaxed)
+      if preferring.contains(task) {
+        job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+      } else {
+        job.runSynchronously(on: asUnownedSerialExecutor())
+      }
+      running.store(0, ordering: .relaxed)
+    }
+
+    /// An actor's job that runs is enqueued. If this thread does so, the runtime has found it on other executors than
+    /// its task wants: `PreferringTasks`. Another thread has resumed a job that is about to leave the stack.
+    @inline(never)
+    private func hasComeBack(_ task: UInt) {
+      if isIsolatingCurrentContext() == true { preferring.correct(task) }
+    }
+
     // MARK: On the loop's thread
 
     fileprivate func join(_ loop: RunLoop) {
@@ -156,7 +194,7 @@ extension RunLoop {
       let turns = loop.turns
       while left > 0, loop.isInThisProcess, let job = nextJob(turns) {
         left -= 1
-        job.run(on: self)
+        run(job)
       }
       lock.lock()
       isServing = false

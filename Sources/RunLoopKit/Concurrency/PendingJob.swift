@@ -1,23 +1,24 @@
-/// A part of a task that waits for its turn, and whether it is isolated to its executor.
+/// A part of a task that waits for its turn, and who has enqueued it.
 package struct PendingJob {
+  package enum Origin: UInt8 {
+    /// The runtime, for an actor.
+    case ofActor
+    /// The runtime, for a task that prefers the executor: its code belongs to no actor, and where it is told that it
+    /// ran on one, it would be enqueued anew before it goes on.
+    case ofTask
+  }
+
   package let job: UnownedJob
-  /// The runtime has enqueued it for an actor. If not, for a task that prefers the executor: its code belongs to no
-  /// actor, and where it is told that it ran on one, it would be enqueued anew before it goes on.
-  package let isIsolated: Bool
+  package let origin: Origin
 
-  package init(_ job: UnownedJob, isIsolated: Bool) {
+  package init(_ job: UnownedJob, _ origin: Origin) {
     self.job = job
-    self.isIsolated = isIsolated
+    self.origin = origin
   }
+}
 
-  /// To its next suspension, on the executor's thread.
+extension UnownedJob {
+  /// All jobs of a task have the same: the address of its object, or of what the runtime has put in its place.
   @inline(__always)
-  func run(on executor: RunLoop.Executor) {
-    let task = executor.asUnownedTaskExecutor()
-    if isIsolated {
-      job.runSynchronously(isolatedTo: executor.asUnownedSerialExecutor(), taskExecutor: task)
-    } else {
-      job.runSynchronously(on: task)
-    }
-  }
+  var task: UInt { unsafeBitCast(self, to: UInt.self) }
 }

@@ -18,6 +18,13 @@ extension Workloads {
       TaskWork.visits(Int(args.count), ofTasks: Int(args.size), &result) { await counter.visit() }
     }
   }
+
+  static let actorCall: Body = { args, result in
+    try withLoops(1) { loops in
+      let (caller, called) = (LoopCounter(on: loops[0]), LoopCounter(on: loops[0]))
+      TaskWork.calls(Int(args.count), &result) { await caller.call(called, $0) }
+    }
+  }
 }
 
 private actor LoopCounter {
@@ -28,4 +35,6 @@ private actor LoopCounter {
   init(on loop: any EventLoop) { self.loop = loop }
 
   func visit() { count += 1 }
+
+  func call(_ other: LoopCounter, _ count: Int) async { for _ in 0..<count { await other.visit() } }
 }

@@ -27,7 +27,7 @@ struct Workloads {
     Workloads("timer_late", "", timerLate), Workloads("timer_drift", "", timerDrift),
     Workloads("echo", "", echo), Workloads("startup", "divisor=5", startup), Workloads("mem_loop", "", memoryOfLoops),
     Workloads("mem_timer", "", memoryOfTimers), Workloads("actor_hop", "", actorHop),
-    Workloads("actor_jobs", "", actorJobs),
+    Workloads("actor_jobs", "", actorJobs), Workloads("actor_call", "without", actorCall),
   ]
 
   /// A group and its loops, whose threads are pinned.
