@@ -23,6 +23,26 @@ private final class Delayer: TaskExecutor, @unchecked Sendable {
   }
 }
 
+/// Hands on each job of its tasks.
+private final class EveryJob: TaskExecutor {
+  private let handOn: @Sendable (UnownedJob) -> Void
+
+  init(_ handOn: @escaping @Sendable (UnownedJob) -> Void) { self.handOn = handOn }
+
+  func enqueue(_ job: consuming ExecutorJob) { handOn(UnownedJob(job)) }
+}
+
+private actor Pinned {
+  nonisolated let loop: RunLoop
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
+
+  init(_ loop: RunLoop) { self.loop = loop }
+
+  func hit() {}
+}
+
+@concurrent private func anywhere() async {}
+
 /// One that no loop knows.
 private struct StrangeClock: Clock {
   let loop: RunLoop
@@ -134,6 +154,37 @@ private struct BrokenClock: Clock {
       }
     }
     #expect(seen == ["2 0.0 seconds true", "1 20.0 seconds true", "0 30.0 seconds true"])
+  }
+
+  /// The runtime brings a job back that runs on a loop, since its task prefers the other executor: it has waited. What
+  /// comes from elsewhere waits.
+  @Test(arguments: [false, true])
+  func test_RLK_EXEC_18_aJobWaitsOnce(isStrange: Bool) async throws {
+    let log = Log()
+    try await VirtualTime.run { (time: VirtualTime) throws in
+      let (loop, start) = (RunLoop.current, time.now)
+      let (executor, actor) = (loop.executor, Pinned(loop))
+      let delayer = EveryJob { job in
+        if isStrange {
+          executor.enqueue(ExecutorJob(job), after: .seconds(1), clock: StrangeClock(loop: loop))
+        } else {
+          executor.enqueue(ExecutorJob(job), after: .seconds(1), clock: loop.clock)
+        }
+      }
+      let note: @Sendable (String) -> Void = { log.append("\($0) \(start.duration(to: loop.clock.now))") }
+      Task(executorPreference: delayer) {
+        note("begins")
+        await anywhere()
+        note("goes on")
+        await actor.hit()
+        note("back")
+        try? await loop.clock.sleep(until: loop.clock.now.advanced(by: .seconds(10)))
+        note("slept")
+      }
+      #expect(try loop.run(for: .seconds(100)) == .finished)
+      withExtendedLifetime(delayer) {}
+    }
+    #expect(log.all == ["begins 1.0 seconds", "goes on 1.0 seconds", "back 2.0 seconds", "slept 13.0 seconds"])
   }
 
   /// The job waits in its executor's modes, whatever the clock's.

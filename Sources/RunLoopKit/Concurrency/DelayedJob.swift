@@ -9,6 +9,10 @@ extension RunLoop.Executor {
   /// measured by the loop's timers. For any other clock a task of this executor sleeps on that clock and then enqueues
   /// the job, also if the sleep fails [RLK-EXEC-15].
   ///
+  /// It is for executors that hand their jobs on. The runtime enqueues such a job once more when it has begun here, as
+  /// it has begun elsewhere than its task belongs: a job that comes so in its own turn does not wait again
+  /// [RLK-EXEC-18].
+  ///
   /// A job whose date comes after the end of the loop's thread runs at that date, where jobs of ended loops run
   /// [RLK-EXEC-14]. Virtual time has ended with that thread: what is left of the delay is then real time.
   /// - Parameters:
@@ -41,7 +45,7 @@ extension RunLoop.Executor {
   private func enqueue<C: Clock>(
     _ job: UnownedJob, after delay: C.Duration, or instant: C.Instant?, _ tolerance: C.Duration?, _ clock: C
   ) {
-    guard delay > .zero else { return enqueue(ExecutorJob(job)) }
+    guard delay > .zero, !hasWaited(job) else { return enqueueDelayed(job) }
     let loop = loopOfThisProcess
     guard let kind = timerClock(of: clock, on: loop), let delay = delay as? Duration else {
       return handOn(job, until: instant ?? clock.now.advanced(by: delay), tolerance, clock)
@@ -86,7 +90,7 @@ extension RunLoop.Executor {
       {
         EndedLoops.run(job, of: self, after: left, by: kind)
       } else {
-        self.enqueue(ExecutorJob(job))
+        self.enqueueDelayed(job)
       }
     }
   }
@@ -127,7 +131,7 @@ final class DelayedJob: @unchecked Sendable {
 
   private func enqueue() {
     isOver = true
-    executor.enqueue(ExecutorJob(job))
+    executor.enqueueDelayed(job)
   }
 
   /// To a task that sleeps: there is no timer to be had.
@@ -139,14 +143,14 @@ final class DelayedJob: @unchecked Sendable {
       } else {
         try? await Task.sleep(for: delay, clock: .continuous)
       }
-      executor.enqueue(ExecutorJob(job))
+      executor.enqueueDelayed(job)
     }
   }
 
   deinit {
     guard !isOver, forkGeneration == Kernel.forkGeneration else { return }
     let now = kernel.now(clock)
-    guard now < date else { return executor.enqueue(ExecutorJob(job)) }
+    guard now < date else { return executor.enqueueDelayed(job) }
     EndedLoops.run(job, of: executor, after: Duration(nanoseconds: date - now), by: clock)
   }
 }

@@ -55,6 +55,8 @@ extension RunLoop {
     /// The task of the job that runs, unless the task has enqueued it itself; 0: none. Stored by the executor's thread
     /// alone.
     private let running = Atomic<UInt>(0)
+    /// Beside its address, which is even.
+    private static let wasDelayed: UInt = 1
     /// The executor's thread alone.
     @exclusivity(unchecked) private var preferring = PreferringTasks()
 
@@ -90,6 +92,9 @@ extension RunLoop {
     public func enqueueOfTask(_ job: consuming ExecutorJob) {
       accept(PendingJob(UnownedJob(job), .ofTask))
     }
+
+    /// A job whose date has come.
+    func enqueueDelayed(_ job: UnownedJob) { accept(PendingJob(job, .afterDelay)) }
 
     @inline(__always)
     private func accept(_ job: PendingJob) {
@@ -147,7 +152,7 @@ extension RunLoop {
         preferring.insert(task)
         return job.runSynchronously(on: asUnownedTaskExecutor())
       }
-      running.store(task, ordering: .relaxed)
+      running.store(pending.origin == .afterDelay ? task | Self.wasDelayed : task, ordering: .relaxed)
       if preferring.contains(task) {
         job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
       } else {
@@ -161,6 +166,12 @@ extension RunLoop {
     @inline(never)
     private func hasComeBack(_ task: UInt) {
       if isIsolatingCurrentContext() == true { preferring.correct(task) }
+    }
+
+    /// A job that has waited for its date, and goes on: the runtime has found it here, and enqueues it at the executor
+    /// that its task belongs to, which has it wait.
+    func hasWaited(_ job: UnownedJob) -> Bool {
+      running.load(ordering: .relaxed) == job.task | Self.wasDelayed && isIsolatingCurrentContext() == true
     }
 
     // MARK: On the loop's thread

@@ -6,6 +6,8 @@ package struct PendingJob {
     /// The runtime, for a task that prefers the executor: its code belongs to no actor, and where it is told that it
     /// ran on one, it would be enqueued anew before it goes on.
     case ofTask
+    /// A date that has come: another executor, which the task belongs to, had the job wait.
+    case afterDelay
   }
 
   package let job: UnownedJob
