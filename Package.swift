@@ -63,7 +63,9 @@ let package = Package(
     .target(
       name: "CRunLoopCore", path: ".", sources: ["Sources/CRunLoopCore"],
       publicHeadersPath: "include",
-      cSettings: [.headerSearchPath("Sources/CRunLoopCore/internal"), .define("_GNU_SOURCE")] + strictC),
+      cSettings: [
+        .headerSearchPath("Sources/CRunLoopCore/internal"), .define("_GNU_SOURCE"), .define("RLC_WITH_KIT"),
+      ] + strictC),
     // The C library, whichever it is; in no product.
     .target(name: "RunLoopLibc", swiftSettings: strictSwift),
     .target(name: "RunLoopKit", dependencies: ["CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
@@ -102,6 +104,8 @@ let package = Package(
     .executableTarget(
       name: "main-executor", dependencies: ["RunLoopKit", "RunLoopMainExecutor"], path: "Tests/MainExecutor",
       swiftSettings: strictSwift + mainExecutors),
+    .executableTarget(
+      name: "main-ends", dependencies: ["RunLoopKit"], path: "Tests/MainEnds", swiftSettings: strictSwift),
     .target(name: "CFailingLibc", path: "Tests/CFailingLibc", cSettings: [.define("_GNU_SOURCE")]),
     .executableTarget(
       name: "error-texts",
@@ -121,7 +125,7 @@ let package = Package(
       name: "RunLoopKitTests",
       dependencies: [
         "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CTestSupport", "RunLoopTestSupport",
-        "port-peer", "hostile-peers", "main-executor",
+        "port-peer", "hostile-peers", "main-executor", "main-ends",
       ]),
   ] + benchmarkTargets,
   swiftLanguageModes: [.v6],

@@ -4,8 +4,10 @@
 #include "failure.h"
 
 #include <crunloop/main_queue.h>
+#include <crunloop_kit/main_thread.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -18,6 +20,21 @@ extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak
 bool rlc_is_main_thread(void) {
     return getpid() == (pid_t)syscall(SYS_gettid);
 }
+
+#ifdef RLC_WITH_KIT /* not in the library of the core: it needs no end of a thread */
+static void main_thread_ends(void *key) {
+    (void)key;
+    if (rlk_kit_main_thread_ends != NULL && rlc_is_main_thread())
+        rlk_kit_main_thread_ends();
+}
+
+/* On whatever thread loads the library: to ask which one it is would cost two system calls at each start. */
+__attribute__((constructor)) static void watch_main_thread(void) {
+    static pthread_key_t key;
+    if (pthread_key_create(&key, main_thread_ends) == 0)
+        (void)pthread_setspecific(key, &key);
+}
+#endif
 
 static _Atomic bool has_handle;
 

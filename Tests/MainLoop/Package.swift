@@ -24,6 +24,7 @@ let package = Package(
     .executableTarget(name: "ended", dependencies: ["RunLoopKit"]),
     .executableTarget(name: "kept", dependencies: ["RunLoopKit"]),
     .executableTarget(name: "dispatched", dependencies: ["RunLoopKit"]),
+    .executableTarget(name: "late", dependencies: ["RunLoopKit"]),
   ] + mainExecutors,
   swiftLanguageModes: [.v6]
 )

@@ -41,7 +41,8 @@ enum {
 RLK_API rlk_loop *rlk_loop_current(void);
 
 /**
- * The main thread's loop.
+ * The main thread's loop. It ends with the main thread, whichever thread has asked for it first. If another thread has
+ * loaded the library, by dlopen(3), it ends so only if the main thread has asked for it.
  *
  * @return The loop, never NULL. The process owns it.
  *

@@ -93,6 +93,18 @@ private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
   record.end(pointer)
 }
 
+/// Of the core, at the end of the main thread, before all other destructors. The main loop ends with its thread also if
+/// only others have asked for it, or nobody has yet: whoever asks later finds it ended.
+@_cdecl("rlk_kit_main_thread_ends")
+func mainThreadEnds() {
+  if let record = ThreadRecord.existing {
+    _ = record.currentLoop  // ends in its turn
+  } else {
+    _ = ThreadRecord.current.currentLoop
+    ThreadRecord.endCurrent()
+  }
+}
+
 extension RunLoop {
   /// The calling thread's loop, if it was made.
   package static var existing: RunLoop? {

@@ -80,9 +80,10 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// The main thread's loop, on every thread [RLK-FORK-3].
   ///
   /// An async `main` ends the main thread when it first suspends, `dispatchMain()` at once, and the loop ends with it:
-  /// the loop reports on standard error how many blocks and members wait in it then, and `add` throws `.loopEnded`. A
-  /// source that is not signalled, a timer without a date and an observer wait for nothing. A loop that the main thread
-  /// has never asked for does not notice that end.
+  /// the loop reports on standard error how many blocks and members wait in it then, and `add` throws `.loopEnded`,
+  /// whichever thread has asked for the loop first, and when [RLK-END-14]. A source that is not signalled, a timer
+  /// without a date and an observer wait for nothing. That end cannot be noticed if another thread has loaded the
+  /// library by dlopen(3): there the main thread must have asked for its loop.
   /// - SeeAlso: `CFRunLoopGetMain`.
   public static var main: RunLoop { Registry.mainLoop }
 
