@@ -62,6 +62,8 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
     }
   }
 
+  var hasJobs: Bool { lock.withLock { !incoming.isEmpty } }
+
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
   var isOnItsThread: Bool { pthread_equal(thread, pthread_self()) != 0 }

@@ -140,6 +140,11 @@ extension RunLoop {
 
     func isOf(_ wanted: RunLoop) -> Bool { lock.withLock { loop } === wanted }
 
+    /// Of a mode of its loop. A run of it does none that wait.
+    func hasUnservedJobs(in mode: ModePointer) -> Bool {
+      lock.withLock { !jobs.isEmpty && (isServing || !serves(mode.name, isCommon: mode.isCommon)) }
+    }
+
     func serves(_ mode: Mode, isCommon: Bool) -> Bool { modes.contains(mode) || (isCommon && modes.contains(.common)) }
 
     // MARK: On its thread: the loop's, and after that one's end the one that runs what is left
@@ -235,7 +240,7 @@ extension RunLoop {
 
     /// A run that a job nests does none.
     func workCount(for mode: ModePointer) -> Int {
-      guard modes.contains(mode.name) || (mode.isCommon && modes.contains(.common)) else { return 0 }
+      guard serves(mode.name, isCommon: mode.isCommon) else { return 0 }
       return lock.withLock { isServing ? 0 : jobs.count }
     }
 

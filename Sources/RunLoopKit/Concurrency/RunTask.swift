@@ -14,6 +14,10 @@ extension RunLoop {
   /// which the main loop serves. Items, blocks and the main dispatch queue are served meanwhile, whether or not the
   /// mode has any.
   ///
+  /// The function may await what this run does not serve, such as the main actor in a mode that is not common. Then it
+  /// waits for ever. Functions of the main dispatch queue, and jobs of the loop's executors, that have waited for a
+  /// second are reported on standard error, once a run [RLK-TASK-5].
+  ///
   /// A `stop()` cancels the task, and the call goes on until the function has returned: the function decides how it
   /// ends [RLK-TASK-2]. To wait for a condition instead, call `run(until:in:timeout:)`.
   /// - Parameters:
@@ -47,7 +51,9 @@ extension RunLoop {
     let task = Task(executorPreference: executor) {
       do { end.come(.success(try await body())) } catch { end.come(.failure(error)) }
     }
-    if let reason = serve(mode, until: end, bell, stopping: task) {
+    let unserved = UnservedWork(in: mode, on: self)
+    defer { unserved.end() }
+    if let reason = serve(mode, until: AwaitedTask(end, bell, task, unserved, on: self)) {
       task.cancel()
       throw reason
     }
@@ -56,11 +62,8 @@ extension RunLoop {
   }
 
   /// Why the task goes on without the run; nil: it has returned.
-  private func serve<R>(
-    _ mode: Mode, until end: TaskEnd<R>, _ bell: Port, stopping task: Task<Void, Never>
-  ) -> (any Error)? {
-    let awaited = AwaitedTask(end, bell, task, on: self)
-    while !end.hasCome {
+  private func serve(_ mode: Mode, until awaited: AwaitedEnd) -> (any Error)? {
+    while !awaited.isOver {
       guard isInThisProcess else { return RunLoopError.forked }
       guard !stops.isQuitting else { return RunLoopError.loopEnded }
       do {
@@ -95,7 +98,10 @@ extension RunLoop {
 }
 
 /// The main actor's executor in a process whose main thread belongs to a host: no run loop runs its jobs.
-package protocol HostedMainActor: AnyObject {}
+package protocol HostedMainActor: AnyObject {
+  /// Jobs wait for the host.
+  var hasJobs: Bool { get }
+}
 
 extension RunLoop {
   private func checkMainActorIsServed(by executor: (any SerialExecutor)?, _ mode: Mode) throws(RunLoopError) {
@@ -103,11 +109,11 @@ extension RunLoop {
       throw .wouldDeadlock(
         call: "run(in:_:)", "the function waits for the main actor, whose jobs are run by a host, and by no run loop")
     }
-    if lock.withLock({ modeToRun(mode).map { !isKeptByMainQueue($0) } ?? true }) {
+    if leavesOutMainQueue(in: mode) {
       throw .wouldDeadlock(
         call: "run(in:_:)",
-        "the function waits for the main actor, which is not served in mode \"\(mode)\" here: run it in a common "
-          + "mode, not inside of a main queue's block, and leave servesMainQueue on")
+        "the function waits for the main actor, which is not served in mode \"\(mode)\" here: "
+          + Self.wayToServeMainQueue)
     }
   }
 }
@@ -138,16 +144,25 @@ private final class AwaitedTask<R: Sendable>: AwaitedEnd {
   private let end: TaskEnd<R>
   private let bell: RunLoop.Port
   private let task: Task<Void, Never>
+  private let unserved: UnservedWork
   private unowned let loop: RunLoop
 
-  init(_ end: TaskEnd<R>, _ bell: RunLoop.Port, _ task: Task<Void, Never>, on loop: RunLoop) {
+  init(
+    _ end: TaskEnd<R>, _ bell: RunLoop.Port, _ task: Task<Void, Never>, _ unserved: UnservedWork, on loop: RunLoop
+  ) {
     self.end = end
     self.bell = bell
     self.task = task
+    self.unserved = unserved
     self.loop = loop
   }
 
   override var isOver: Bool { end.hasCome }
+
+  override func look() -> Bool {
+    unserved.look()
+    return isOver
+  }
 
   /// The run goes on until the function has returned, unless the thread ends.
   override func isStopped() -> Bool {
@@ -158,5 +173,6 @@ private final class AwaitedTask<R: Sendable>: AwaitedEnd {
   override func isLeft() {
     task.cancel()
     bell.invalidate()
+    unserved.end()
   }
 }

@@ -214,6 +214,40 @@ final class RunMainTaskTests: XCTestCase {
     XCTAssertEqual(inQueue.value, .wouldDeadlock)
   }
 
+  @MainActor private static func five() -> Int { 5 }
+
+  /// The line on standard error that names the mode, while the run waits; then a nested run serves the main queue.
+  private func lineOfRun(in mode: RunLoop.Mode, body: @escaping @Sendable () async -> Int) throws -> String? {
+    let (pipe, kept, line) = (Pipe(), dup(STDERR_FILENO), Box<String?>(nil))
+    dup2(pipe.writing, STDERR_FILENO)
+    let reader = TestThread {
+      var said = ""
+      while !said.contains("\"\(mode)\""), isReadable(pipe.reading, 20_000) { said += pipe.receive() }
+      line.value = said.split(separator: "\n").map(String.init).first { $0.contains("\"\(mode)\"") }
+      try! RunLoop.main.perform(in: mode) {
+        RunLoop.main.servesMainQueue = true
+        _ = try! RunLoop.main.run(in: .tracking, for: .seconds(60), returnAfterSourceHandled: true)
+      }
+    }
+    let answer = try RunLoop.main.run(in: mode, body)
+    reader.join()
+    dup2(kept, STDERR_FILENO)
+    close(kept)
+    pipe.closeBoth()
+    XCTAssertEqual(answer, 5)
+    return line.value
+  }
+
+  /// Whoever awaits the main actor in a function without an isolation.
+  func test_RLK_TASK_5_aRunSaysThatItDoesNotServeTheMainQueue() throws {
+    let what = "for a second functions of the main dispatch queue, as the main actor's jobs are, have waited"
+    let line = try lineOfRun(in: "without the main queue") { await Self.five() }
+    XCTAssertTrue(try XCTUnwrap(line).contains(what), "\(line ?? "")")
+    RunLoop.main.servesMainQueue = false
+    let another = try lineOfRun(in: .default) { await Self.five() }
+    XCTAssertTrue(try XCTUnwrap(another).contains(what), "\(another ?? "")")
+  }
+
   /// Without an isolation it is not held up by who holds the main actor.
   func test_RLK_TASK_1_aFunctionOfNobodyRunsOnTheMainThreadToo() throws {
     let isThere = try RunLoop.main.run { RunLoop.main.isCurrent }

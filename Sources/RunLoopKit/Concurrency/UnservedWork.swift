@@ -1,0 +1,112 @@
+internal import RunLoopLibc
+
+/// What a run of an async function does not serve, and the function may wait for: a call of the main actor in a private
+/// mode, for example. Whether it does, nobody can know. So what has waited for a second is told of, once a
+/// run. Owner only.
+final class UnservedWork: @unchecked Sendable {
+  private static let patience: UInt64 = 1_000_000_000
+  private unowned let loop: RunLoop
+  private let mode: RunLoop.Mode
+  /// Of the main dispatch queue, which signals it; nil if the run serves the queue, or there is none.
+  private var handle: RunLoop.FileDescriptorSource?
+  private let host: (any HostedMainActor)?
+  private var alarm: RunLoop.Timer?
+  private var isOver = false
+
+  init(in mode: RunLoop.Mode, on loop: RunLoop) {
+    self.loop = loop
+    self.mode = mode
+    host = loop.isMain ? MainActor.shared.unownedExecutor.asSerialExecutor() as? any HostedMainActor : nil
+    if loop.isMain, loop.leavesOutMainQueue(in: mode) { watchMainQueue() }
+  }
+
+  func end() {
+    isOver = true
+    handle?.invalidate()
+    alarm?.invalidate()
+  }
+
+  /// After each pass: a job that is enqueued makes one.
+  func look() {
+    if alarm == nil, !isOver, waitingJobs != nil { setAlarm() }
+  }
+
+  /// Its handle stays signalled until the queue is served. A number of its own: the loop watches the handle's for other
+  /// modes, and by edges.
+  private func watchMainQueue() {
+    guard let descriptor = try? MainQueuePort.fileDescriptor() else { return }
+    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+    guard copy >= 0 else { return }
+    handle = try? RunLoop.FileDescriptorSource(
+      fileDescriptor: copy, interest: .readable, trigger: .oneShot, ownership: .closesWhenInvalidated,
+      unpollable: .refuse, limit: nil, order: 0, onlyHost: loop
+    ) { [unowned self] _, _ in if alarm == nil { setAlarm() } }
+    if let handle { add(handle, "main queue that a run does not serve") } else { close(copy) }
+  }
+
+  private func setAlarm() {
+    let made = RunLoop.Timer(
+      .suspending, date: Time.add(loop.kernel.now(), Self.patience), interval: .zero, tolerance: .zero, order: 0,
+      context: nil, onlyHost: loop
+    ) { [unowned self] _ in ring() }
+    alarm = made
+    add(made, "work that a run does not serve")
+  }
+
+  private func add(_ item: RunLoop.Item, _ label: String) {
+    item.label = label
+    item.isHidden = true
+    item.keepsRunning = false
+    _ = try? loop.add(item, to: mode)  // if it fails, nothing is told
+  }
+
+  private func ring() {
+    alarm = nil
+    guard let (work, remedy) = waitingFunctions ?? waitingJobs else {
+      handle?.interest = .readable
+      return
+    }
+    isOver = true
+    Diagnosis.warn(
+      """
+      run(in:_:) runs mode "\(mode)", and for a second \(work) have waited, which it does not serve: if the \
+      function of the run awaits them, it waits for ever; \(remedy)
+      """)
+  }
+
+  private var waitingFunctions: (work: String, remedy: String)? {
+    guard let handle, loop.kernel.isReadable(handle.fileDescriptor) else { return nil }
+    return (
+      "functions of the main dispatch queue, as the main actor's jobs are,", RunLoop.wayToServeMainQueue
+    )
+  }
+
+  private var waitingJobs: (work: String, remedy: String)? {
+    if host?.hasJobs == true { return ("jobs of the main actor", "a host runs them, and no run loop does") }
+    guard let modes = loop.modesOfUnservedJobs(in: mode) else { return nil }
+    return (
+      "jobs of the executor of \(modes)", "run one of its modes, and not inside of one of its jobs"
+    )
+  }
+}
+
+extension RunLoop {
+  static let wayToServeMainQueue =
+    "run it in a common mode, not inside of a main queue's block, and leave servesMainQueue on"
+
+  /// Whether a run of the mode that begins now leaves the main dispatch queue alone.
+  func leavesOutMainQueue(in mode: Mode) -> Bool {
+    lock.withLock { modeToRun(mode).map { !isKeptByMainQueue($0) } ?? true }
+  }
+
+  /// Of an executor whose jobs wait, and not for their turn in a run of this mode; nil if there is none.
+  fileprivate func modesOfUnservedJobs(in mode: Mode) -> String? {
+    lock.withLock {
+      guard let mode = state.mode(mode) else { return nil }
+      for case let executor as Executor in state.companions.all where executor.hasUnservedJobs(in: mode) {
+        return executor.modes.map { "\"\($0)\"" }.joined(separator: ", ")
+      }
+      return nil
+    }
+  }
+}
