@@ -161,7 +161,9 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   // By methods of its own: for ThreadSanitizer a change through another's reference is one of the whole object. Under
   // `sending`.
   func export(_ answer: ReplyRight) -> UInt64 { exports.add(answer) }
-  func export(_ mailbox: Mailbox) -> (number: UInt64, isNew: Bool) { exports.add(mailbox) }
+  func export(_ mailbox: Mailbox, _ destination: any Destination) -> (number: UInt64, isNew: Bool) {
+    exports.add(mailbox, destination)
+  }
   func takeBackExport(_ number: UInt64) -> Exports.Target? { exports.drop(number, 1) }
 
   override func hasLost(_ mailbox: Mailbox) {

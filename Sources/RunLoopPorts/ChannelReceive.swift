@@ -203,7 +203,7 @@ extension Channel {
       switch use(number) {
       case nil: return .unclaimed(number, opened.message)
       case .answer(let right): return .answer(right, opened.message)
-      case .port(let mailbox):
+      case .port(let mailbox, _):
         if let membership = direct(mailbox, in: mode) { return .direct(membership, opened.message) }
         if packet.received.pointee.count > 0 { charge = try chargeDescriptors(of: opened.message) }
         return queue(opened.message, charge, at: mailbox, number)

@@ -79,7 +79,7 @@ extension Channel {
   /// One of this side's ports comes back; a right to answer with its last use.
   private func ownRight(_ number: UInt64) -> any Destination {
     switch use(number) {
-    case .port(let mailbox): return mailbox
+    case .port(_, let destination): return destination
     case .answer(let right): return right
     case nil: return DeadDestination()
     }

@@ -3,14 +3,15 @@ import RunLoopKit
 /// What a peer may send to on one connection: ports and answers of this process, by number. Numbers are not used twice.
 struct Exports {
   enum Target {
-    case port(Mailbox)
+    /// With what its rights here name, which lives as long as they do.
+    case port(Mailbox, any Destination)
     /// Once.
     case answer(ReplyRight)
 
     /// Where its messages, or the news of its coming, are waited for.
     var mailbox: Mailbox {
       switch self {
-      case .port(let mailbox): mailbox
+      case .port(let mailbox, _): mailbox
       case .answer(let right): right.pending.bell
       }
     }
@@ -37,17 +38,17 @@ struct Exports {
   /// 0, which the peer has a right to from the beginning.
   mutating func insertFirst(_ target: Target) {
     entries.append(Entry(number: 0, target: target, sent: 1))
-    if case .port(let mailbox) = target { numbers[ObjectIdentifier(mailbox)] = 0 }
+    if case .port(let mailbox, _) = target { numbers[ObjectIdentifier(mailbox)] = 0 }
   }
 
   /// The port's number, counted as sent once more; new if it had none.
-  mutating func add(_ mailbox: Mailbox) -> (number: UInt64, isNew: Bool) {
+  mutating func add(_ mailbox: Mailbox, _ destination: any Destination) -> (number: UInt64, isNew: Bool) {
     if let index = index(of: mailbox) {
       entries[index].sent += 1
       return (entries[index].number, false)
     }
     last += 1
-    entries.append(Entry(number: last, target: .port(mailbox), sent: 1))
+    entries.append(Entry(number: last, target: .port(mailbox, destination), sent: 1))
     numbers[ObjectIdentifier(mailbox)] = last
     return (last, true)
   }
@@ -108,14 +109,14 @@ struct Exports {
 
   private mutating func remove(at index: Int) -> Target {
     let entry = entries.remove(at: index)
-    if case .port(let mailbox) = entry.target { numbers[ObjectIdentifier(mailbox)] = nil }
+    if case .port(let mailbox, _) = entry.target { numbers[ObjectIdentifier(mailbox)] = nil }
     return entry.target
   }
 
   /// Where most connections have no more than a few, these are looked through: cheaper than to hash.
   private func index(of mailbox: Mailbox) -> Int? {
     guard entries.count > 4 else {
-      return entries.indices.first { if case .port(let one) = entries[$0].target { one === mailbox } else { false } }
+      return entries.indices.first { if case .port(let one, _) = entries[$0].target { one === mailbox } else { false } }
     }
     return numbers[ObjectIdentifier(mailbox)].flatMap { index(of: $0) }
   }

@@ -94,7 +94,7 @@ extension Channel {
     else { return }
     channel.export(first: target)
     // A right to answer is consumed by one message; then no port would read the connection.
-    let home: Mailbox? = if case .port(let mailbox) = target { mailbox } else { sending.withLock { self.home } }
+    let home: Mailbox? = if case .port(let mailbox, _) = target { mailbox } else { sending.withLock { self.home } }
     channel.settle(at: home)
     channel.sendControl(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
   }

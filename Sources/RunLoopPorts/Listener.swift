@@ -92,7 +92,7 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
       let channel = try? Channel(
         descriptor, terms: terms, isInitiator: false, peer: peer, account: account, seat: seat)
     else { return }
-    channel.export(first: .port(mailbox))
+    channel.export(first: .port(mailbox, mailbox))
     if let refusal = channel.settle(at: mailbox) { channel.refuse(NameClaim.reason(refusal)) }
   }
 

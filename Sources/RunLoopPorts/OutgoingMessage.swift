@@ -151,12 +151,13 @@ struct OutgoingMessage: ~Copyable {
   /// Under the channel's `sending`.
   mutating func exportRights() {
     for index in rights.indices where isToBeExported(rights[index].way) {
-      if let answer = rights[index].destination as? ReplyRight {
+      let destination = rights[index].destination
+      if let answer = destination as? ReplyRight {
         rights[index].way = .exported(channel.export(answer), once: true)
         hasNewExports = answer.pending.bell.connect(channel) || hasNewExports
         if !answer.pending.isAwaitedByTask || !channel.isKeptForTasks { changesPlaces = true }
-      } else if let mailbox = rights[index].destination as? Mailbox {
-        let (number, isNew) = channel.export(mailbox)
+      } else if let mailbox = destination.mailbox {
+        let (number, isNew) = channel.export(mailbox, destination)
         rights[index].way = .exported(number, once: false)
         if isNew, mailbox.connect(channel) { (hasNewExports, changesPlaces) = (true, true) }
       } else {
@@ -179,7 +180,7 @@ struct OutgoingMessage: ~Copyable {
     rights.compactMap { right in
       guard case .exported = right.way else { return nil }
       // Of a right to answer: who has asked may have given up long ago.
-      let mailbox = right.destination as? Mailbox ?? (right.destination as? ReplyRight)?.pending.bell
+      let mailbox = right.destination.mailbox ?? (right.destination as? ReplyRight)?.pending.bell
       return mailbox?.isOpen == false ? mailbox : nil
     }
   }

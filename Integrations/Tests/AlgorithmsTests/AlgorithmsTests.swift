@@ -32,7 +32,7 @@ struct AlgorithmsTests {
     let thread = RunLoop.Thread(name: "ends")
     try await thread.start()
     let loop = thread.loop!
-    let ((first, one), (_, other)) = (loop.messages(), loop.messages())
+    let ((first, one), (second, other)) = (loop.messages(), loop.messages())
     try await first.send(RunLoop.Message(id: 1))
     var ids: [UInt32] = []
     await #expect(throws: RunLoopError.loopEnded) {
@@ -42,6 +42,7 @@ struct AlgorithmsTests {
       }
     }
     #expect(ids == [1])
+    withExtendedLifetime((first, second)) {}
     try await thread.join()
   }
 
@@ -57,6 +58,7 @@ struct AlgorithmsTests {
     }
     task.cancel()
     #expect(try await task.value == "the end")  // as algorithms have it
+    withExtendedLifetime(right) {}
     thread.stop()
     try await thread.join()
   }

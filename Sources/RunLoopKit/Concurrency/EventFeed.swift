@@ -256,14 +256,19 @@ package final class EventTurn<Element: Sendable>: Sendable {
 
   /// In the item's callout. `isLast`: the item is invalid after it.
   package func deliver(_ element: Element, isLast: Bool = false) {
-    if isLast { isDone.store(true, ordering: .releasing) }
+    if isLast { finish() }
     feed.deliver(element)
   }
+
+  /// In the item's callout: no more elements come, and the item is invalid after it.
+  package func finish() { isDone.store(true, ordering: .releasing) }
+
+  package var isFinished: Bool { isDone.load(ordering: .acquiring) }
 
   /// In the item's callout: an element for each task that waits.
   package func deliverToAll(_ element: Element) { feed.deliverToAll(element) }
 
-  deinit { feed.hasLost(isDone: isDone.load(ordering: .acquiring)) }
+  deinit { feed.hasLost(isDone: isFinished) }
 }
 
 extension RunLoop {

@@ -50,6 +50,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   package var isValid: Bool { !isForked && !invalidation.isOver }
 
+  package var mailbox: Mailbox? { self }
+
   /// A follower that connects first and then finds it open learns of its end.
   package var isOpen: Bool { lock.withLock { !isClosed } }
 

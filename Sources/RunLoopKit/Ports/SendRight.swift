@@ -70,11 +70,15 @@ package protocol Destination: AnyObject, Sendable {
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal?
   var isValid: Bool { get }
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation
+  /// Where its messages wait, if it is a port of this process. Whoever sends to that holds this object meanwhile.
+  var mailbox: Mailbox? { get }
   /// For descriptions.
   var words: String { get }
 }
 
 extension Destination {
+  package var mailbox: Mailbox? { nil }
+
   package var words: String { "a port" }
 
   /// For what has room, or is gone.

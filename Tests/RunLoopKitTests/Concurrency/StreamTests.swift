@@ -1,5 +1,6 @@
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 import RunLoopTestSupport
 import Testing
 
@@ -162,6 +163,76 @@ private final class BytePipe: Sendable {
     }
   }
 
+  /// The rights of a stream, in one place from which they go.
+  private final class Rights: @unchecked Sendable {
+    private let held: Box<RunLoop.Port.SendRight?>
+    init(_ right: RunLoop.Port.SendRight) { held = Box(right) }
+    func send(_ ids: ClosedRange<UInt32>) throws { for id in ids { try held.value?.trySend(RunLoop.Message(id: id)) } }
+    func drop() { held.value = nil }
+  }
+
+  private func stream(_ loop: RunLoop, queueLimit: Int = 16) -> (Rights, RunLoop.EventSequence<RunLoop.Message>) {
+    let (right, messages) = loop.messages(queueLimit: queueLimit)
+    return (Rights(right), messages)
+  }
+
+  /// With room for the news of it, and without; and if it comes at any moment of a delivery.
+  @Test(arguments: [3, 16]) func test_RLK_STREAM_10_messagesEndBehindTheLastRight(queueLimit: Int) async throws {
+    try await withLoop { loop, _ in
+      for _ in 1...50 {
+        let (rights, messages) = stream(loop, queueLimit: queueLimit)
+        try rights.send(1...3)
+        let task = Task { try await messages.reduce(into: []) { $0.append($1.id) } }
+        rights.drop()
+        let ids = try await task.value
+        #expect(ids == [1, 2, 3])
+        let another = try await messages.first { _ in true }
+        #expect(another?.id == nil)
+      }
+      #expect(members(loop) == 0)
+    }
+  }
+
+  /// Each of the tasks that wait goes on, and nobody else is told of a message.
+  @Test func test_RLK_STREAM_10_allTasksThatWaitGoOn() async throws {
+    try await withLoop { loop, _ in
+      let (rights, messages) = stream(loop)
+      let tasks = (0..<3).map { _ in Task { try await messages.first { _ in true }?.id } }
+      await yieldUntil(members(loop) == 1)
+      rights.drop()
+      for task in tasks {
+        let id = try await task.value
+        #expect(id == nil)
+      }
+      #expect(members(loop) == 0)
+    }
+  }
+
+  /// Another process has it, until its end.
+  @Test func test_RLK_STREAM_10_alsoAnotherProcesssRightKeepsThem() async throws {
+    let name = NameFolder.newName()
+    let peer = Peer("serve", name)
+    try await withLoop { loop, _ in
+      let friend = try RunLoop.Port.connect(to: name)
+      let messages = try await sendRight(of: loop, to: friend)
+      var iterator = messages.makeAsyncIterator()
+      #expect(try await iterator.next()?.id == 13)
+      peer.kill()
+      let another = try await iterator.next()
+      #expect(another?.id == nil)
+    }
+  }
+
+  /// It keeps one, and sends by it.
+  private func sendRight(
+    of loop: RunLoop, to friend: RunLoop.Port.SendRight
+  ) async throws -> RunLoop.EventSequence<RunLoop.Message> {
+    let (right, messages) = loop.messages()
+    try await friend.send(RunLoop.Message(id: 4, [.right(right)]))
+    try await friend.send(RunLoop.Message(id: 8, [.right(right)]))
+    return messages
+  }
+
   /// Also of a sequence that no task awaits, and of items that somebody holds.
   @Test func test_RLK_STREAM_6_theLoopsEndEndsTheWaits() async throws {
     try await withLoop { loop, thread in
@@ -287,11 +358,12 @@ private final class BytePipe: Sendable {
 
   @Test func otherCodeInvalidatesTheItem() async throws {
     try await withLoop { loop, _ in
-      let (_, messages) = loop.messages()
+      let (right, messages) = loop.messages()
       let task = Task { for try await _ in messages {} }
       await yieldUntil(members(loop) == 1)
       for item in loop.items(in: .default) where item is RunLoop.Port { item.invalidate() }
       await #expect(throws: RunLoopError.invalidItem) { try await task.value }
+      withExtendedLifetime(right) {}
     }
   }
 

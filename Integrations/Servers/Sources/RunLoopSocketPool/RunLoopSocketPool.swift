@@ -42,8 +42,10 @@ public final class RunLoopSocketPool: AsyncSocketPool {
   /// Returns never: it throws `CancellationError` when the task is cancelled, and `RunLoopError.loopEnded` when the loop
   /// ends. All who wait throw the same then.
   public func run() async throws {
+    let (right, none) = loop.messages(in: mode)  // while there is a right, they do not end
+    defer { withExtendedLifetime(right) {} }
     do {
-      for try await _ in loop.messages(in: mode).messages {}
+      for try await _ in none {}
     } catch {
       finish(error)
       throw error
