@@ -63,7 +63,7 @@ static rlk_item *make(int kind, struct counted *counted) {
     return item;
 }
 
-static void test_RLK_C_16_contexts_are_retained_once(void) {
+static void test_RLK_C_23_contexts_are_retained_once(void) {
     for (int kind = 0; kind < KINDS; kind++) {
         struct counted counted = {.words = "x"};
         rlk_item *item = make(kind, &counted);
@@ -83,7 +83,7 @@ static void *retain_next(void *context) {
     return retain((struct counted *)context + 1);
 }
 
-static void test_RLK_C_16_what_retain_returns_is_the_context(void) {
+static void test_RLK_C_23_what_retain_returns_is_the_context(void) {
     struct counted counted[2] = {{.words = "given"}, {.words = "kept"}};
     rlk_source_options options = {.size = sizeof options,
         .perform = do_nothing,
@@ -101,7 +101,7 @@ static void test_RLK_C_16_what_retain_returns_is_the_context(void) {
     CHECK_IS(counted[1].references, 0);
 }
 
-static void test_RLK_C_17_words_are_in_descriptions(void) {
+static void test_RLK_C_24_words_are_in_descriptions(void) {
     for (int kind = 0; kind < KINDS; kind++) {
         struct counted counted = {.words = "of the panel"};
         rlk_item *item = make(kind, &counted);
@@ -121,7 +121,7 @@ static void test_RLK_C_17_words_are_in_descriptions(void) {
     }
 }
 
-static void test_RLK_C_17_long_words_and_none(void) {
+static void test_RLK_C_24_long_words_and_none(void) {
     struct counted counted = {.length = 0};
     rlk_item *item = make(SOURCE, &counted);
     char text[1000];
@@ -182,18 +182,18 @@ static void count_for(int count) {
     free(numbers), free(items);
 }
 
-static void test_RLK_C_18_one_more_source_costs_the_same(void) {
+static void test_RLK_C_25_one_more_source_costs_the_same(void) {
     count_for(10);
     count_for(4000);
 }
 
 const model_test *model_context_tests(void) {
     static const model_test tests[] = {
-        {"RLK-C-16 contexts are retained once", test_RLK_C_16_contexts_are_retained_once},
-        {"RLK-C-16 what retain returns is the context", test_RLK_C_16_what_retain_returns_is_the_context},
-        {"RLK-C-17 words are in descriptions", test_RLK_C_17_words_are_in_descriptions},
-        {"RLK-C-17 long words and none", test_RLK_C_17_long_words_and_none},
-        {"RLK-C-18 one more source costs the same", test_RLK_C_18_one_more_source_costs_the_same},
+        {"RLK-C-23 contexts are retained once", test_RLK_C_23_contexts_are_retained_once},
+        {"RLK-C-23 what retain returns is the context", test_RLK_C_23_what_retain_returns_is_the_context},
+        {"RLK-C-24 words are in descriptions", test_RLK_C_24_words_are_in_descriptions},
+        {"RLK-C-24 long words and none", test_RLK_C_24_long_words_and_none},
+        {"RLK-C-25 one more source costs the same", test_RLK_C_25_one_more_source_costs_the_same},
         {NULL, NULL},
     };
     return tests;

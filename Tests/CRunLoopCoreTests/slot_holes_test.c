@@ -176,7 +176,7 @@ static void test_RLC_HEAP_15_removed_timers_give_their_memory_back(void) {
     CHECK_EQUAL(in_use, 0);
 }
 
-static void test_RLC_LOOP_20_the_timers_of_a_loop_too(void) {
+static void test_RLC_LOOP_21_the_timers_of_a_loop_too(void) {
     static rlc_timer *timers[TIMERS];
     rlc_loop *loop = make_loop();
     long before = blocks_in_use();
@@ -206,7 +206,7 @@ static long resident(void) {
 }
 
 /* With blocks in use between them: the C library alone would keep the free memory. */
-static void test_RLC_LOOP_20_the_system_gets_it_back(void) {
+static void test_RLC_LOOP_21_the_system_gets_it_back(void) {
     enum { COUNT = 200000, KEPT = 1000 };
     rlc_timer **timers = malloc(COUNT * sizeof(rlc_timer *));
     rlc_loop *loop = make_loop();
@@ -229,7 +229,7 @@ int main(void) {
     RUN(test_comings_and_goings_allocate_nothing);
     RUN(test_no_memory_for_a_hole);
     RUN(test_RLC_HEAP_15_removed_timers_give_their_memory_back);
-    RUN(test_RLC_LOOP_20_the_timers_of_a_loop_too);
-    RUN(test_RLC_LOOP_20_the_system_gets_it_back);
+    RUN(test_RLC_LOOP_21_the_timers_of_a_loop_too);
+    RUN(test_RLC_LOOP_21_the_system_gets_it_back);
     return 0;
 }

@@ -23,18 +23,16 @@
  *
  * Under ThreadSanitizer a host sees no race in what it hands over by a post, a wake or a stop, also if the library is
  * not compiled with it [RLC-RACE-1].
+ * A run is a cancellation point where it sleeps, not in callouts [RLC-CANCEL-1, RLC-CANCEL-2]: at once in a loop that
+ * is idle, after 20 ms at most in one that was busy, and in one of 64 sleeps if each is shorter [RLC-CANCEL-3].
  *
- * A run is a cancellation point where it sleeps, and nowhere else [RLC-CANCEL-1, RLC-CANCEL-2]: at once in a loop that
- * is idle, after 20 ms at most in one that was busy, and in one of 64 sleeps if each is shorter [RLC-CANCEL-3]. No
- * cancellation leaves a callout.
- *
- * A C++ exception, another unwinding or longjmp(3) may leave a callout, and with it the runs around it, up to the
- * code that catches it [RLC-LEFT-6]. The callout and these runs are over then, as if the callout had returned: what the
- * pass had not called yet waits for the next one, and a repeating timer goes on in phase [RLC-LEFT-1, RLC-LEFT-4]. A
- * run that goes on around them obeys the stops that they have not obeyed [RLC-LEFT-2, RLC-LEFT-3]. The loop notices
- * what was left when the next run, dispatch or rlc_loop_destroy begins in the same place of the stack or further up, or
- * further down with something else in that place [RLC-LEFT-5, RLC-LEFT-8], and until then seems to run. On the stack of
- * a coroutine it notices nothing.
+ * A C++ exception, another unwinding or longjmp(3) may leave a callout, and the runs around it, up to what catches it
+ * [RLC-LEFT-6]. The callout and these runs are over then, as if the callout had returned: what the pass had not called
+ * yet waits for the next one, and a repeating timer goes on in phase [RLC-LEFT-1, RLC-LEFT-4]. A run that goes on
+ * around them obeys the stops that they have not obeyed [RLC-LEFT-2, RLC-LEFT-3]. The loop notices what was left when
+ * the next run, dispatch or rlc_loop_destroy begins in its place of the stack, further up, or further down with
+ * something else in that place [RLC-LEFT-5, RLC-LEFT-8]; until then it seems to run. On a coroutine's stack it notices
+ * nothing.
  *
  * A loop has one descriptor. The first watch, timer or prepare adds another one, and the first timer one more. It takes
  * about 1 kB.
@@ -227,7 +225,7 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
 /**
  * Removes a timer, armed or not. Its callout is not called afterwards [RLC-DATE-4]. For the pointer see
  * rlc_watch_remove. What timers have needed is given back when most of them are gone, if
- * there were more than 131,072 at a time [RLC-LOOP-20].
+ * there were more than 131,072 at a time [RLC-LOOP-21].
  *
  * If the loop has set its timerfd for a timer that is removed or armed later, it sets it anew before it sleeps again,
  * so that it does not wake for nothing [RLC-DATE-11]. That costs a system call. Timeouts of which each is set before

@@ -14,7 +14,7 @@ RLK_BEGIN_DECLS
 typedef struct rlk_item rlk_item;
 
 /**
- * Counts one more reference of a context, for an item that is made of it: once, while the item is created [RLK-C-16].
+ * Counts one more reference of a context, for an item that is made of it: once, while the item is created [RLK-C-23].
  *
  * @param context The context that was given with the function.
  * @return What the item hands to the other functions as their context, `release` included; NULL is one like any other.
@@ -24,7 +24,7 @@ typedef struct rlk_item rlk_item;
 typedef void *(*rlk_retain_fn)(void *context);
 
 /**
- * Describes a context, for rlk_item_describe and the description of a loop: as snprintf(3) [RLK-C-17].
+ * Describes a context, for rlk_item_describe and the description of a loop: as snprintf(3) [RLK-C-24].
  *
  * @param context The context that was given with the function.
  * @param buffer  Receives the words, in UTF-8, and a 0; longer words are cut off.
@@ -237,7 +237,7 @@ typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *conte
 
 /**
  * Compares the contexts of two signalled sources: equal ones are one member of a mode. Called for contexts of equal
- * hash numbers only, so that the cost of a source does not grow with the number of others [RLK-C-18].
+ * hash numbers only, so that the cost of a source does not grow with the number of others [RLK-C-25].
  *
  * @param a A context.
  * @param b The context of another source with the same function.

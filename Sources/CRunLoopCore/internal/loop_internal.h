@@ -93,7 +93,7 @@ struct rlc_loop {
     bool has_removed;      /**< Members, whose memory is not free yet. */
     bool has_woken;        /**< A look has taken a wake, since the innermost calls of hooks began. */
     bool is_watched_for_races;
-    uint32_t hook_count;   /**< Without those that were removed while a walk may have them. */
+    uint32_t hook_count; /**< Without those that were removed while a walk may have them. */
     uint32_t fork_generation;
     const uint32_t *fork_word; /**< rlc_fork_word, which stays where it is from the first generation on. */
     rlc_hooks hooks;           /**< In the order of adding; with those that were removed. */

@@ -34,8 +34,9 @@ final class UnservedWork: @unchecked Sendable {
   /// Its handle stays signalled until the queue is served. A number of its own: the loop watches the handle's for other
   /// modes, and by edges.
   private func watchMainQueue() {
-    guard let descriptor = try? MainQueuePort.fileDescriptor() else { return }
-    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+    guard let descriptor = try? MainQueuePort.fileDescriptor(),
+      let copy = try? RunLoopError.checkDescriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0), "fcntl(F_DUPFD_CLOEXEC)")
+    else { return }
     guard copy >= 0 else { return }
     handle = try? RunLoop.FileDescriptorSource(
       fileDescriptor: copy, interest: .readable, trigger: .oneShot, ownership: .closesWhenInvalidated,

@@ -155,7 +155,8 @@ extension RunLoop {
     if run != nil { callouts.attention.add(1, ordering: .sequentiallyConsistent) }
     hosted.waits.append(
       HostedWait(
-        mode: mode, parent: innermostRun.state.at, outerMode: outerMode, stopAround: stopAround, outerWakes: outerWakes))
+        mode: mode, parent: innermostRun.state.at, outerMode: outerMode, stopAround: stopAround, outerWakes: outerWakes)
+    )
     owner.hasHostedWait = true
   }
 

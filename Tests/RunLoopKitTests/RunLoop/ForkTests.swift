@@ -131,7 +131,7 @@ final class ForkTests: XCTestCase {
         guard child.value == -1 else { return }
         child.value = test_fork()
         guard child.value == 0 else { return }
-        weak var inherited = loop
+        weak let inherited = loop
         _ = RunLoop.current
         _exit(inherited == nil ? 1 : 0)
       }
