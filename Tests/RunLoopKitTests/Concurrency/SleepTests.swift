@@ -26,8 +26,9 @@ import class RunLoopKit.RunLoop
   }
 
   @Test func test_RLK_SLEEP_2_cancellingEndsASleepAtOnce() async throws {
-    // A loop that does not run.
-    let loop = RunLoop.main
+    let thread = RunLoop.Thread(name: "clock")
+    try await thread.start()
+    let loop = try #require(thread.loop)
     let clock = loop.clock(in: "a mode that nobody runs")
     let asleep = Task { try await Task.sleep(for: .seconds(1000), clock: clock) }
     await yieldUntil(!loop.isEmpty(in: "a mode that nobody runs"))
@@ -40,6 +41,8 @@ import class RunLoopKit.RunLoop
     }
     await #expect(throws: CancellationError.self) { try await cancelled.value }
     #expect(loop.isEmpty(in: "a mode that nobody runs"))
+    thread.stop()
+    try await thread.join()
   }
 
   /// The date comes while the task is about to suspend, which was cancelled before.
