@@ -42,8 +42,10 @@ struct Report {
 /// One attempt in a process of its own, which has used nothing of the library before.
 enum Attempt {
   /// - Parameter limit: Called in that process before the operation, when all is set up for it; ended by `unlimit`.
+  /// - Parameter await: Called there after the operation, while the plan still holds.
   static func run(
-    _ operation: Operation, _ plan: Plan?, limit: (() -> Void)? = nil, unlimit: (() -> Void)? = nil
+    _ operation: Operation, _ plan: Plan?, limit: (() -> Void)? = nil, await: (() -> Void)? = nil,
+    unlimit: (() -> Void)? = nil
   ) -> Report {
     var ends: [Int32] = [-1, -1]
     precondition(pipe(&ends) == 0)
@@ -53,7 +55,7 @@ enum Attempt {
       close(ends[0])
       let writing = fcntl(ends[1], F_DUPFD_CLOEXEC, 900)
       close(ends[1])
-      let report = Session(operation).run(plan, limit, unlimit)
+      let report = Session(operation).run(Conditions(plan: plan, limit: limit, await: `await`, unlimit: unlimit))
       report.send(to: writing)
       _exit(0)
     }
@@ -85,12 +87,12 @@ final class Session: @unchecked Sendable {
     close(file)
   }
 
-  func run(_ plan: Plan?, _ limit: (() -> Void)?, _ unlimit: (() -> Void)?) -> Report {
+  func run(_ conditions: Conditions) -> Report {
     var report = Report()
-    report.result = attempt(plan, limit, unlimit)
+    report.result = attempt(conditions)
     report.hasFailed = failing_libc_end() != 0
     report.calls = (0..<failing_libc_count()).map { String(cString: failing_libc_name($0)) }
-    report.again = attempt(nil, nil, nil)
+    report.again = attempt(Conditions())
     report.descriptors = openDescriptors
     report.files = files(folder + "/runloopkit")
     rmdir(folder + "/runloopkit")
@@ -99,12 +101,12 @@ final class Session: @unchecked Sendable {
   }
 
   /// On a thread of its own, with a loop of its own, which are over afterwards.
-  private func attempt(_ plan: Plan?, _ limit: (() -> Void)?, _ unlimit: (() -> Void)?) -> Report.Result {
+  private func attempt(_ conditions: Conditions) -> Report.Result {
     let work = Work { [operation, folder] in
       var table = rlc_kernel_copy()
       table.reallocate = { failing_libc_reallocate($0, $1, $2) }
       Kernel(table).enter()
-      let trial = Trial(folder, plan, limit, unlimit)
+      let trial = Trial(folder, conditions)
       do {
         try operation.body(trial)
         return .works
@@ -147,25 +149,31 @@ private final class Work: @unchecked Sendable {
   init(_ body: @escaping () -> Report.Result) { self.body = body }
 }
 
+/// Under which an operation is tried: see `Attempt.run`.
+struct Conditions {
+  var plan: Plan?
+  var limit: (() -> Void)?
+  var await: (() -> Void)?
+  var unlimit: (() -> Void)?
+}
+
 /// One run of an operation.
 struct Trial {
   /// The runtime folder, which is empty.
   let folder: String
-  private let plan: Plan?
-  private let limit: (() -> Void)?
-  private let unlimit: (() -> Void)?
+  private let conditions: Conditions
 
-  init(_ folder: String, _ plan: Plan?, _ limit: (() -> Void)?, _ unlimit: (() -> Void)?) {
-    (self.folder, self.plan, self.limit, self.unlimit) = (folder, plan, limit, unlimit)
-  }
+  init(_ folder: String, _ conditions: Conditions) { (self.folder, self.conditions) = (folder, conditions) }
 
   /// Only in here calls are noted, and fail.
   func during<R>(_ body: () throws -> R) rethrows -> R {
-    limit?()
+    conditions.limit?()
+    let plan = conditions.plan
     failing_libc_begin(plan.map { strdup($0.call) }, Int32(plan?.number ?? 0), plan?.error ?? 0)
     defer {
+      conditions.await?()
       _ = failing_libc_end()
-      unlimit?()
+      conditions.unlimit?()
     }
     return try body()
   }

@@ -11,8 +11,20 @@ enum Limits {
   /// The thread that the library has for itself loses its loop: there is another one when it is needed again.
   private static func withoutWaits(_ operation: Operation) -> [String] {
     guard operation.name == "observe the end of a right" else { return [] }
-    let report = Attempt.run(operation, Plan(call: "epoll_wait elsewhere", number: -1, error: EBADF))
+    var others = 0
+    let report = Attempt.run(
+      operation, Plan(call: "epoll_wait elsewhere", number: -1, error: EBADF), limit: { others = threadCount() },
+      await: { while threadCount() > others { sched_yield() } })
     return report.again == .works ? [] : ["\(operation.name) when the keeper has ended: \(report.again)"]
+  }
+
+  /// Of this process. A thread is counted until the system has ended it.
+  private static func threadCount() -> Int {
+    guard let folder = opendir("/proc/self/task") else { preconditionFailure("no /proc") }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    return count
   }
 
   private static func set(_ resource: __rlimit_resource, _ value: rlim_t) {
