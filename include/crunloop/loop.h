@@ -290,8 +290,8 @@ RLC_API int rlc_loop_wake(rlc_loop *loop);
 
 /**
  * Makes the innermost run return after its present pass; has no effect if the loop does not run [RLC-LOOP-3,
- * RLC-LOOP-4]. rlc_loop_dispatch is no run: in its callouts the call stops only what a callout has begun, and a host
- * needs a flag of its own.
+ * RLC-LOOP-4]. What a timer, a watch or a post has posted or deferred in that pass waits. rlc_loop_dispatch is no run:
+ * in its callouts the call stops only what a callout has begun, and a host needs a flag of its own.
  *
  * @param loop The loop, which the caller keeps from being destroyed [RLC-LOOP-12].
  * @return As rlc_loop_wake.
