@@ -52,6 +52,23 @@ struct AsyncCallTests {
     await #expect(throws: RunLoopError.loopEnded) { try await loop.performAndWait(after: .zero) {} }
   }
 
+  /// As the form that does not suspend its caller.
+  @Test func test_RLK_DELAY_9_aCallThatIsAwaitedTakesZeroForExact() async throws {
+    let thread = RunLoop.Thread(name: "async")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    loop.defaultTimerTolerance = .seconds(5)
+    for (given, used) in [(nil, .seconds(5)), (.zero, .zero)] as [(Duration?, Duration)] {
+      let delayed = Task { try await loop.performAndWait(after: .seconds(1000), tolerance: given) {} }
+      await yieldUntil(loop.items().contains { $0 is RunLoop.Timer })
+      #expect(loop.items().compactMap { ($0 as? RunLoop.Timer)?.tolerance } == [used])
+      delayed.cancel()
+      await #expect(throws: CancellationError.self) { try await delayed.value }
+    }
+    thread.stop(.now)
+    try await thread.join()
+  }
+
   /// The block is of a mode that the loop never runs.
   @Test func test_RLK_ASYNC_2_whatComesFirstCounts() async throws {
     let thread = RunLoop.Thread(name: "async")

@@ -76,7 +76,6 @@ final class RearmableTests: XCTestCase {
     XCTAssertEqual(fired.value, 1)
   }
 
-  /// An even part of the jitter, on top of the delay; negative ones count as none, and the largest saturate.
   func test_RLK_REARM_6_noDateIsDisarmed() {
     onThread {
       let (loop, fired) = (RunLoop.current, Box(0))
@@ -108,6 +107,7 @@ final class RearmableTests: XCTestCase {
     }
   }
 
+  /// An even part of the jitter, on top of the delay; negative ones count as none, and the largest saturate.
   func test_RLK_REARM_5_jitter() {
     struct Constant: RandomNumberGenerator {
       let value: UInt64

@@ -145,7 +145,6 @@ final class DelayedPerformTests: XCTestCase {
     try thread.join()
   }
 
-  /// The last mode has no descriptor left for its timers; the first one may have run the block already.
   func test_RLK_DELAY_9_noToleranceIsTheLoopsAndZeroIsExact() {
     onThread {
       let loop = RunLoop.current
@@ -168,6 +167,7 @@ final class DelayedPerformTests: XCTestCase {
     }
   }
 
+  /// The last mode has no descriptor left for its timers; the first one may have run the block already.
   func test_RLK_DELAY_8_anErrorMeansThatNothingRan() throws {
     CountingKernel.install()
     // Many, so that the first one has time.
