@@ -433,6 +433,33 @@ void test_RLK_LEFT_5_stops_of_inner_runs() {
     }
 }
 
+rlk_thread *ending;
+
+/// Its run has obeyed the end of the thread, and is left by an observer of its exit.
+void nest_and_end(void *context) {
+    rlk_item *observer = make_observer(RLK_EXIT, static_cast<int *>(context));
+    CHECK_IS(rlk_loop_add(nullptr, observer, "inner"), 1);
+    CHECK_IS(rlk_loop_perform(nullptr, "inner", [](void *) { rlk_thread_stop(ending, RLK_ENDING_NOW); }, nullptr), 0);
+    CHECK_IS(run_or_leave("inner"), LEFT);
+    end(observer);
+}
+
+void test_RLK_RESIDENT_38_a_thread_ends_though_its_inner_run_was_left() {
+    int left = 0;
+    rlk_thread_options options{};
+    options.size = sizeof options;
+    rlk_work work{};
+    work.size = sizeof work;
+    work.perform = nest_and_end;
+    work.context = &left;
+    CHECK_IS(rlk_thread_create(&options, &ending), 0);
+    CHECK_IS(rlk_thread_start(ending), 0);
+    CHECK_IS(rlk_thread_perform(ending, &work), 0);
+    CHECK_IS(rlk_thread_join(ending, 20000000000), 0);
+    CHECK_IS(left, 1);
+    rlk_thread_release(ending);
+}
+
 /// Each in a block of the one before; what the drains had not run is in the queue again, the oldest first.
 void nest_three_times(void *context) {
     int *depth = static_cast<int *>(context);
@@ -554,6 +581,7 @@ const model_test *model_left_tests(void) {
         IN_BOTH_WAYS(test_RLK_LEFT_4_an_inner_run_in_another_mode),
         IN_BOTH_WAYS(test_RLK_LEFT_4_what_follows_in_the_pass),
         IN_BOTH_WAYS(test_RLK_LEFT_5_stops_of_inner_runs),
+        IN_BOTH_WAYS(test_RLK_RESIDENT_38_a_thread_ends_though_its_inner_run_was_left),
         IN_BOTH_WAYS(test_RLK_LEFT_6_several_runs),
         IN_BOTH_WAYS(test_RLK_LEFT_7_a_run_further_down),
         IN_BOTH_WAYS(test_RLK_LEFT_8_a_block_that_is_waited_for),

@@ -78,6 +78,45 @@ static void test_stop_now(void) {
     rlk_thread_release(thread);
 }
 
+/* A thread whose source stops it, and gives it work before and after that. */
+struct stopper {
+    rlk_thread *thread;
+    rlk_work before, after;
+};
+
+static void stop_between(rlk_item *source, void *context) {
+    struct stopper *stopper = context;
+    (void)source;
+    CHECK_IS(rlk_loop_perform_work(NULL, &stopper->before), 0);
+    CHECK_IS(rlk_thread_stop(stopper->thread, RLK_ENDING_NOW), 0);
+    CHECK_IS(rlk_loop_perform_work(NULL, &stopper->after), 0);
+}
+
+static int add_a_stopper(rlk_loop *loop, void *context) {
+    rlk_item *source = NULL;
+    rlk_source_options options = {.size = sizeof options, .perform = stop_between, .context = context};
+    CHECK_IS(rlk_source_create(&options, &source), 0);
+    CHECK_IS(rlk_loop_add(loop, source, NULL), 1);
+    CHECK_IS(rlk_source_signal(source), 0);
+    rlk_item_release(source);
+    return 0;
+}
+
+/* What waits is released without having been called, which would count, too. */
+static void test_RLK_RESIDENT_31_stop_now_in_a_callout(void) {
+    int before = 0, after = 0;
+    struct stopper stopper = {.before = {.size = sizeof(rlk_work), .perform = model_count, .context = &before},
+        .after = {.size = sizeof(rlk_work), .perform = model_count, .context = &after}};
+    stopper.before.release = stopper.after.release = model_count;
+    rlk_thread_options options = {.size = sizeof options, .set_up = add_a_stopper, .context = &stopper};
+    CHECK_IS(rlk_thread_create(&options, &stopper.thread), 0);
+    CHECK_IS(rlk_thread_start(stopper.thread), 0);
+    CHECK_IS(rlk_thread_join(stopper.thread, RLK_TIME_FOREVER), 0);
+    CHECK_IS(before, 1);
+    CHECK_IS(after, 1);
+    rlk_thread_release(stopper.thread);
+}
+
 static sem_t is_over;
 
 static void ignore(rlk_item *source, void *context) {
@@ -255,6 +294,7 @@ const model_test *model_thread_tests(void) {
         {"threads", test_threads},
         {"work before the stop", test_work_before_the_stop},
         {"stop now", test_stop_now},
+        {"RLK-RESIDENT-31 stop now in a callout", test_RLK_RESIDENT_31_stop_now_in_a_callout},
         {"the last release stops it", test_the_last_release_stops_it},
         {"RLK-C-15 a thread without descriptors", test_RLK_C_15_a_thread_without_descriptors},
         {"RLK-C-2 bad threads", test_RLK_C_2_bad_threads},

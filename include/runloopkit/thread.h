@@ -36,7 +36,8 @@ typedef struct rlk_thread_options {
 /** How a thread stops. */
 typedef enum rlk_ending {
     RLK_ENDING_AFTER_DUE_WORK, /**< After what is due in the default mode at the moment of the stop. */
-    RLK_ENDING_NOW,            /**< After the pass that runs. What waits is released. */
+    /** After the callout that runs, and what its pass has taken up before. What waits is released. */
+    RLK_ENDING_NOW,
 } rlk_ending;
 
 /**

@@ -182,5 +182,7 @@ private final class EndOfThread: LoopCompanion {
 
   var workPerPass: Int { 1 }
 
+  func loopQuits() {}
+
   func loopHasEnded() { jobs.threadHasEnded(loop) }
 }

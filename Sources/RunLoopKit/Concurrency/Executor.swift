@@ -205,7 +205,7 @@ extension RunLoop {
       guard let loop else { return lock.unlock() }
       isSignalled = false
       isServing = true
-      var left = min(jobs.count, Self.jobsPerPass)
+      var left = min(loop.stops.isQuitting ? jobs.closedCount : jobs.count, Self.jobsPerPass)
       lock.unlock()
       let turns = loop.turns
       while left > 0, loop.isInThisProcess, let job = nextJob(turns) {
@@ -245,6 +245,9 @@ extension RunLoop {
     }
 
     var workPerPass: Int { Self.jobsPerPass }
+
+    /// A job of a higher priority that comes later would take the place of one that the turn was for.
+    func loopQuits() { lock.withLock { jobs.close() } }
 
     func loopHasEnded() {
       // Under the lock, so that what is enqueued from now on comes behind.

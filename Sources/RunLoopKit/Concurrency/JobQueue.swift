@@ -11,7 +11,7 @@ package struct JobQueue: ~Copyable {
 
   @inline(__always)
   package mutating func append(_ job: PendingJob) {
-    row(of: job.job.priority.rawValue).jobs.append(job)
+    row(of: UInt16(job.job.priority.rawValue)).jobs.append(job)
     count += 1
   }
 
@@ -34,17 +34,23 @@ package struct JobQueue: ~Copyable {
     return takeFirst()
   }
 
+  /// Those that wait come before all that will, whatever their priorities.
+  mutating func close() { for row in rows { row.close() } }
+
+  /// How many of those still wait.
+  var closedCount: Int { rows.reduce(0) { $0 + ($1.isClosed ? $1.jobs.count : 0) } }
+
   /// Gives back what a burst has needed.
   package mutating func trim() { if count == 0 { for row in rows { row.jobs.trim() } } }
 
   @inline(__always)
-  private mutating func row(of priority: UInt8) -> PriorityRow {
+  private mutating func row(of priority: UInt16) -> PriorityRow {
     for row in rows where row.priority == priority { return row }
     return insertRow(of: priority)
   }
 
   @inline(never)
-  private mutating func insertRow(of priority: UInt8) -> PriorityRow {
+  private mutating func insertRow(of priority: UInt16) -> PriorityRow {
     let made = PriorityRow(priority)
     rows.insert(made, at: rows.firstIndex { $0.priority < priority } ?? rows.count)
     return made
@@ -52,8 +58,15 @@ package struct JobQueue: ~Copyable {
 }
 
 private final class PriorityRow {
-  let priority: UInt8
+  /// Of its jobs; higher than any job's once the row is closed, so that it gets no more.
+  private(set) var priority: UInt16
   @exclusivity(unchecked) var jobs = Row<PendingJob>()
 
-  init(_ priority: UInt8) { self.priority = priority }
+  private static let closed: UInt16 = 0x100
+
+  init(_ priority: UInt16) { self.priority = priority }
+
+  var isClosed: Bool { priority & Self.closed != 0 }
+
+  func close() { priority |= Self.closed }
 }

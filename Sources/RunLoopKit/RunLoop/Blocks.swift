@@ -112,7 +112,7 @@ extension RunLoop {
   @inline(never)
   fileprivate func drainBlocks(in mode: ModePointer) -> Bool {
     lock.lock()
-    guard state.hasBlocks(for: mode) else {
+    guard state.hasBlocks(for: mode), !stops.isQuitting else {
       lock.unlock()
       return false
     }

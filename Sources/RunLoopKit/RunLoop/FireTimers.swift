@@ -8,6 +8,10 @@ extension ModePointer {
     let base = loop.state.collectedTimers.count
     let limit = Kernel.now()
     loop.lock.lock()
+    guard !loop.stops.isQuitting else {
+      loop.lock.unlock()
+      return loop.holdHostedEvent(.timer, of: self)
+    }
     timers.collect(of: self, now: limit, into: &loop.state.collectedTimers)
     let end = loop.state.collectedTimers.count
     loop.lock.unlock()

@@ -183,6 +183,7 @@ extension RunLoop {
     let wait = removeLastHostedWait()
     let run = innermostRun.isRunning ? innermostRun : nil
     let isStopped = stops.end(wait.stopAround)
+    if stops.isQuitting { stop() }
     let isWoken = wakes.endHostedWait(wait.outerWakes, inside: run)
     lock.withLock {
       state.currentMode = wait.outerMode

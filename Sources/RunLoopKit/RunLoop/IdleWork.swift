@@ -40,6 +40,7 @@ extension RunLoop {
 
   /// Nothing is ready, due or queued. Before a wait, on the loop's own thread.
   fileprivate var isQuiet: Bool {
+    guard !stops.isQuitting else { return false }
     guard let mode = lock.withLock({ state.currentMode }) else { return true }
     // The mode runs: it has a set.
     if mode.ports.set!.hasBatch || mode.hasMessages(on: self) || mode.ports.set!.isReadable { return false }

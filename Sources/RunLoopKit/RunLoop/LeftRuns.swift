@@ -48,6 +48,7 @@ extension RunLoop {
     left.owned?.owned?.release()
     left.awaited?.takeUnretainedValue().isLeft()
     owner.scopes!.drain(to: left.scope)  // as at the beginning of the run
+    if stops.isQuitting { stop() }
     callouts.haveBeenLeft(on: self)
   }
 }

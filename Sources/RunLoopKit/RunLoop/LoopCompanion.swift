@@ -7,6 +7,10 @@ protocol LoopCompanion: AnyObject, Sendable {
   /// How much of it a pass does at most.
   var workPerPass: Int { get }
 
+  /// The loop's thread is told to end: of a turn that is on the stack, or comes in the same pass, the work that comes
+  /// from now on is no part. Called on any thread, with the loop's lock held.
+  func loopQuits()
+
   /// The loop's thread ends, has called its last callout, and will do no more work. Called on that thread, with no lock
   /// held.
   func loopHasEnded()

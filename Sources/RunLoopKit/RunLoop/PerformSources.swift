@@ -23,7 +23,7 @@ extension ModePointer {
   @inline(never)
   private func performSource(at index: Int, on loop: RunLoop) -> Bool {
     let source = sources.row[index].source
-    let isTaken = source.takeSignal()
+    let isTaken = !loop.stops.isQuitting && source.takeSignal()
     if isTaken { loop.callouts.begin(source) }
     loop.lock.unlock()
     guard isTaken else { return false }
@@ -70,7 +70,8 @@ extension ModePointer {
     loop.lock.withLock {
       for entry in sources.row {
         let stamp = entry.source.signalStamp
-        guard stamp != 0 else { continue }
+        // Asked behind the stamp: a signal that another thread gives after the stop is not collected.
+        guard stamp != 0, !loop.stops.isQuitting else { continue }
         loop.owner.collectedSources.append(
           OwnerState.CollectedSource(source: entry.source, signalStamp: stamp, memberStamp: entry.stamp))
       }

@@ -27,7 +27,7 @@ extension ModePointer {
           break
         }
         guard messages.hasReady else { break }
-        event = takeReadyPort(on: loop)
+        event = takeMessage(on: loop)
         if event != nil || isPolling || posted != .none { break }
         continue  // another loop has taken the message
       }
@@ -41,6 +41,8 @@ extension ModePointer {
     if !hasLooked { posted = max(posted, loop.wakes.word.take()) }
     loop.wakes.endWait(of: activation)  // (j)
     if posted != .none {
+      // Whoever has told the thread to end has posted a kick: a wait without one need not look.
+      if let found = event, loop.stops.isQuitting { event = loop.leave(found, of: self) }
       var isExpiry = false
       if case .timer? = event { isExpiry = true }
       loop.wakes.settle(posted, of: activation, isExpiry: isExpiry)
@@ -155,12 +157,19 @@ extension ModePointer {
   @inline(never)
   private func takeTurn(on loop: RunLoop) -> PassEvent? {
     guard messages.takeKernelsTurn() else {
-      return takeReadyPort(on: loop) ?? takeHeldOrFetchedEvent(on: loop)
+      return takeMessage(on: loop) ?? takeHeldOrFetchedEvent(on: loop)
     }
     if let event = takeHeldOrFetchedEvent(on: loop) { return event }
     // So that the wait may block if nothing is left.
     loop.lock.withLock { messages.dropEmpty() }
     return nil
+  }
+
+  /// Looked at behind it: what another thread sends after the stop may be here before its kick was seen.
+  @inline(never)
+  private func takeMessage(on loop: RunLoop) -> PassEvent? {
+    guard let event = takeReadyPort(on: loop) else { return nil }
+    return loop.stops.isQuitting ? loop.leave(event, of: self) : event
   }
 
   /// An event that a hosted loop has found before its pass comes first.
@@ -179,7 +188,7 @@ extension ModePointer {
   @inline(__always)
   private func takeHiddenEvent(of activation: Activation, on loop: RunLoop) -> PassEvent? {
     if timers.mayBeDue, let event = takeUntoldEvent(on: loop) { return event }
-    if messages.hasReady, let event = takeReadyPort(on: loop) { return event }
+    if messages.hasReady, let event = takeMessage(on: loop) { return event }
     if canServeMainQueue(activation, on: loop), loop.owner.mainQueue.take() { return .mainQueue }
     return nil
   }

@@ -194,12 +194,19 @@ extension Resident {
       guard loop.isInThisProcess else { return }  // the child of a callout that has forked
       Diagnosis.warn("the thread \"\(name)\" ends: \(error)")
     }
-    if loop.isInThisProcess, told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork {
-      loop.resume()
+    guard loop.isInThisProcess else { return }
+    if lock.withLock({ mayServeWhatIsDue(loop) }) {
       loop.serveWhatIsDue { told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork }
     }
     guard loop.isInThisProcess else { return }
     lock.withLock { told.store(Told.now, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Under the lock: no stop that is to be now comes in between, and is forgotten.
+  private func mayServeWhatIsDue(_ loop: RunLoop) -> Bool {
+    guard told.load(ordering: .relaxed) == Told.afterDueWork else { return false }
+    loop.resume()
+    return true
   }
 
   func stop(_ ending: RunLoop.Thread.Ending) {

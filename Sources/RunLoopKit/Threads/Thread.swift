@@ -10,8 +10,13 @@ extension RunLoop {
   public final class Thread: Sendable {
     /// How a thread stops.
     public enum Ending: Sendable {
-      /// After the pass that runs, with the blocks that the pass has begun to run: what was queued meanwhile, or for
-      /// another mode, does not run. Nested runs are stopped too, one after the other [RLK-RESIDENT-4]. What waits is
+      /// After the callout that runs, and what its pass has taken up before: the blocks that the pass has begun to run,
+      /// the sources that it has found signalled, the timers that it has found due, the event that its wait has found
+      /// [RLK-RESIDENT-32], the jobs that waited when their executor had its turn [RLK-RESIDENT-34]. The pass takes up
+      /// nothing more: what is queued after the stop, or was queued before and not taken up, is not called
+      /// [RLK-RESIDENT-31]. The observers of the rest of the pass are called, and those of exit [RLK-RESIDENT-33].
+      ///
+      /// The passes around nested runs end in the same way, one after the other [RLK-RESIDENT-4]. What waits is
       /// released without having run [RLK-RESIDENT-3].
       case now
       /// After what was queued, signalled or due in the default mode at the moment of the stop; not after what follows
