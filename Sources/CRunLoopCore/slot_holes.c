@@ -21,12 +21,25 @@ static bool is_hole(const rlc_slot_holes *holes, const rlc_slot_table *table, ui
     return table->chunks[chunk] == holes->chunk;
 }
 
+/** Free memory between blocks in use is the C library's until it is told. */
+static void trim(const rlc_kernel *memory, uint32_t freed) {
+#ifdef __GLIBC__
+    if (memory == NULL && freed > MANY_CHUNKS)
+        (void)malloc_trim(0);
+#else
+    (void)memory, (void)freed;
+#endif
+}
+
 void rlc_slot_holes_finish(rlc_slot_holes *holes, rlc_slot_table *table, const rlc_kernel *memory) {
+    uint32_t freed = table->chunk_count;
     for (uint32_t i = 0; i < table->chunk_count; i++)
         if (is_hole(holes, table, i))
             table->chunks[i] = NULL;
-    rlc_memory_free(memory, holes->chunk);
     rlc_slot_table_finish(table, memory);
+    if (holes->chunk != NULL) /* it has been large */
+        trim(memory, freed);
+    rlc_memory_free(memory, holes->chunk);
 }
 
 /**
@@ -90,16 +103,6 @@ static bool keep(rlc_slot_table *table, uint32_t first) {
             table->generation = slot->generation;
     }
     return is_needed;
-}
-
-/** Free memory between blocks in use is the C library's until it is told. */
-static void trim(const rlc_kernel *memory, uint32_t freed) {
-#ifdef __GLIBC__
-    if (memory == NULL && freed > MANY_CHUNKS)
-        (void)malloc_trim(0);
-#else
-    (void)memory, (void)freed;
-#endif
 }
 
 void rlc_slot_holes_give_back(rlc_slot_holes *holes, rlc_slot_table *table, const rlc_kernel *memory) {

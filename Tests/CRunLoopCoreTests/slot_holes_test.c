@@ -222,6 +222,25 @@ static void test_RLC_LOOP_21_the_system_gets_it_back(void) {
     free(timers);
 }
 
+/* The same for a loop that is destroyed while it has them, between blocks of the program. */
+static void test_RLC_LOOP_21_a_destroyed_loop_gives_it_back(void) {
+    enum { COUNT = 200000, APART = 200 };
+    static void *others[COUNT / APART];
+    rlc_loop *loop = make_loop();
+    rlc_timer *timer;
+    int ticks = 0;
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_EQUAL(rlc_loop_add_timer(loop, count_timer, &ticks, &timer), 0);
+        if (i % APART == 0)
+            others[i / APART] = malloc(100);
+    }
+    long before = resident();
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    CHECK(before == 0 || before - resident() > (long)(COUNT / 2 * 64 / sysconf(_SC_PAGESIZE)));
+    for (int i = 0; i < COUNT / APART; i++)
+        free(others[i]);
+}
+
 int main(void) {
     RUN(test_most_gone);
     RUN(test_those_that_stay_do_not_move);
@@ -231,5 +250,6 @@ int main(void) {
     RUN(test_RLC_HEAP_15_removed_timers_give_their_memory_back);
     RUN(test_RLC_LOOP_21_the_timers_of_a_loop_too);
     RUN(test_RLC_LOOP_21_the_system_gets_it_back);
+    RUN(test_RLC_LOOP_21_a_destroyed_loop_gives_it_back);
     return 0;
 }

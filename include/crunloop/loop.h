@@ -224,8 +224,8 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
 
 /**
  * Removes a timer, armed or not. Its callout is not called afterwards [RLC-DATE-4]. For the pointer see
- * rlc_watch_remove. What timers have needed is given back when most of them are gone, if
- * there were more than 131,072 at a time [RLC-LOOP-21].
+ * rlc_watch_remove. If there were more than 131,072 timers at a time, the loop gives back what they have needed when
+ * most of them are gone, and when it is destroyed [RLC-LOOP-21].
  *
  * If the loop has set its timerfd for a timer that is removed or armed later, it sets it anew before it sleeps again,
  * so that it does not wake for nothing [RLC-DATE-11]. That costs a system call. Timeouts of which each is set before
@@ -234,7 +234,7 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
  *
  * @param timer The timer; NULL is allowed.
  *
- * Thread: [loop].  Cost: O(log n), no system call.
+ * Thread: [loop].  Cost: O(log n), no system call; one that gives memory back: O(timers that there were).
  */
 RLC_API void rlc_timer_remove(rlc_timer *timer);
 
