@@ -150,13 +150,20 @@ static void stop(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *c
     CHECK_EQUAL(rlc_loop_stop(loop), 0);
 }
 
+/* What a thread has set. */
+typedef struct settings {
+    int state, type;
+} settings;
+
 /* Sleeps that are longer than a brisk one leave the thread's own settings alone. */
-static void *sleep_with_a_state(void *context) {
-    int type = -1, *state = context;
+static void *sleep_with_settings(void *context) {
+    int type = -1;
+    const settings *own = context;
     rlc_loop *loop;
     rlc_timer *timer;
-    CHECK_EQUAL(pthread_setcancelstate(*state, NULL), 0);
-    if (*state == PTHREAD_CANCEL_DISABLE)
+    CHECK_EQUAL(pthread_setcancelstate(own->state, NULL), 0);
+    CHECK_EQUAL(pthread_setcanceltype(own->type, NULL), 0);
+    if (own->state == PTHREAD_CANCEL_DISABLE)
         CHECK_EQUAL(pthread_cancel(pthread_self()), 0);
     CHECK_EQUAL(rlc_loop_create(NULL, &loop), 0);
     CHECK_EQUAL(rlc_loop_add_timer(loop, stop, NULL, &timer), 0);
@@ -166,17 +173,18 @@ static void *sleep_with_a_state(void *context) {
         CHECK_EQUAL(rlc_loop_run(loop, i == 0 ? RLC_TIME_FOREVER : date + 1000000000), RLC_RUN_STOPPED);
     }
     CHECK_EQUAL(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type), 0);
-    CHECK_EQUAL(type, PTHREAD_CANCEL_DEFERRED);
+    CHECK_EQUAL(type, own->type);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
     return NULL;
 }
 
 static void test_RLC_CANCEL_2_the_threads_settings_stay(void) {
-    for (int i = 0; i < 2; i++) {
-        int state = i == 0 ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE;
+    settings all[] = {{PTHREAD_CANCEL_ENABLE, PTHREAD_CANCEL_DEFERRED},
+        {PTHREAD_CANCEL_DISABLE, PTHREAD_CANCEL_DEFERRED}, {PTHREAD_CANCEL_DISABLE, PTHREAD_CANCEL_ASYNCHRONOUS}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         pthread_t thread;
         void *result = PTHREAD_CANCELED;
-        CHECK_EQUAL(pthread_create(&thread, NULL, sleep_with_a_state, &state), 0);
+        CHECK_EQUAL(pthread_create(&thread, NULL, sleep_with_settings, &all[i]), 0);
         CHECK_EQUAL(pthread_join(thread, &result), 0);
         CHECK(result == NULL);
     }
