@@ -129,6 +129,12 @@ static void test_RLK_C_24_long_words_and_none(void) {
     CHECK(rlk_item_describe(item, text, sizeof text) > (int)sizeof counted.words);
     CHECK(strstr(text, counted.words) != NULL);
     CHECK_IS(counted.described, 2);
+    for (size_t length = sizeof counted.words - 1; length > 0; length--) { /* one is that of the first buffer */
+        counted.words[length] = 0;
+        CHECK(rlk_item_describe(item, text, sizeof text) > 0);
+        const char *words = strstr(text, ", context ");
+        CHECK(words != NULL && strspn(words + 10, "w") == length);
+    }
     counted.length = -1;
     CHECK(rlk_item_describe(item, text, sizeof text) > 0);
     CHECK(strstr(text, "context") == NULL);

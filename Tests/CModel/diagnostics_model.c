@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "model.h"
 
 /* A test runs alone, but threads of earlier ones may say something too: only texts of this mode count. */
@@ -44,6 +46,32 @@ static void test_RLK_C_19_a_host_is_told(void) {
     CHECK_IS(told.releases, 3);
     CHECK_IS(told.hints, 1);
     CHECK_IS(told.others, 0);
+    given.tell = NULL;
+    CHECK_IS(rlk_set_diagnostics(&given), 0);
+    CHECK_IS(told.releases, 4); /* nothing will call with it */
+    CHECK_IS(rlk_set_diagnostics(NULL), 0);
+}
+
+/** What a run of a mode that there is not says on standard error. */
+static long said_on_standard_error(const char *mode) {
+    FILE *file = tmpfile();
+    int kept = dup(STDERR_FILENO);
+    CHECK(file != NULL && kept >= 0 && dup2(fileno(file), STDERR_FILENO) == STDERR_FILENO);
+    run_in(mode);
+    CHECK_IS(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+    close(kept);
+    CHECK_IS(fseek(file, 0, SEEK_END), 0);
+    long size = ftell(file);
+    fclose(file);
+    return size;
+}
+
+static void test_RLK_C_19_null_is_how_it_was_at_first(void) {
+    const rlk_diagnostics hints = {.size = sizeof hints, .level = RLK_DIAGNOSTIC_HINT};
+    CHECK_IS(rlk_set_diagnostics(&hints), 0);
+    CHECK(said_on_standard_error(MODE "-said") > 0);
+    CHECK_IS(rlk_set_diagnostics(NULL), 0);
+    CHECK_IS(said_on_standard_error(MODE "-unsaid"), 0);
 }
 
 static void test_RLK_C_2_wrong_diagnostics(void) {
@@ -61,6 +89,7 @@ static void test_RLK_C_2_wrong_diagnostics(void) {
 const model_test *model_diagnostics_tests(void) {
     static const model_test tests[] = {
         {"RLK-C-19 a host is told", test_RLK_C_19_a_host_is_told},
+        {"RLK-C-19 NULL is how it was at first", test_RLK_C_19_null_is_how_it_was_at_first},
         {"RLK-C-2 wrong diagnostics", test_RLK_C_2_wrong_diagnostics},
         {NULL, NULL},
     };
