@@ -150,9 +150,9 @@ extension RunLoop {
 
     mode.notify(.entry, insideOf: place, on: self)
     let result =
-      takeStop(of: activation) ? .stopped : runPasses(activation, at: place, in: mode, limit, returnAfterSourceHandled)
-    mode.notify(.exit, insideOf: place, on: self)
-    drainScope(of: activation, at: place)
+      takeStop(of: activation)
+      ? stoppedAtEntry : runPasses(activation, at: place, in: mode, limit, returnAfterSourceHandled)
+    let isForked = endCallouts(of: activation, at: place, in: mode)
 
     timing.end(on: self)
     // From the outermost run only a host can receive wakes; what has been posted is dropped when the next one begins.
@@ -163,7 +163,16 @@ extension RunLoop {
       if stops.end(stopAround) { endsAskedToStop(activation) }
       activation.state.at = 0
     }
-    return result
+    return isForked ? nil : result
+  }
+
+  /// The run's last callouts. True: one of them has forked, and this is the child.
+  @inline(__always)
+  private func endCallouts(of activation: Activation, at place: UInt, in mode: ModePointer) -> Bool {
+    let (hasObservers, height) = (mode.observers.want(.exit), owner.scopes.unsafelyUnwrapped.height)
+    mode.notify(.exit, insideOf: place, on: self)
+    drainScope(of: activation, at: place)
+    return (hasObservers || height > activation.state.scope) && !isInThisProcess
   }
 
   @inline(__always)
@@ -182,6 +191,9 @@ extension RunLoop {
 // MARK: Rare, and apart, so that a run saves fewer registers
 
 extension RunLoop {
+  /// By an observer, which may have forked.
+  private var stoppedAtEntry: RunResult? { isInThisProcess ? .stopped : nil }
+
   @inline(never)
   private func nestedRunEnds(insideOf outer: UnsafeMutablePointer<OuterRun>, _ stopAround: UInt64) {
     wakes.endRun(innermostRun)

@@ -68,6 +68,63 @@ final class ForkTests: XCTestCase {
     }
   }
 
+  /// Whichever callout has forked, and whatever is due behind it.
+  func test_RLK_FORK_2_theChildCallsNothingMore() {
+    for kind in ["block", "waiting", "source", "timer", "observer"] {
+      onThread {
+        let (loop, child, calls) = (RunLoop.current, Box<pid_t>(-1), Box(0))
+        // The parent goes on behind the fork, in the same pass.
+        @Sendable func call(_ caller: String) {
+          if child.value == 0 { calls.value += 1 }
+          if caller == kind, child.value == -1 { child.value = test_fork() }
+        }
+        let mode: RunLoop.Mode = "forking"
+        let timers = (0..<2).map { _ in RunLoop.Timer(after: .zero) { _ in call("timer") } }
+        let sources = (0..<2).map { _ in RunLoop.Source { _ in call("source") } }
+        let observers = (0..<2).map { _ in RunLoop.Observer(.all) { _, _ in call("observer") } }
+        for item in timers + sources + observers as [RunLoop.Item] { try loop.add(item, to: mode) }
+        for source in sources { source.signal() }
+        for _ in 0..<2 { try loop.enqueue(in: mode) { call("waiting") } }
+        try loop.enqueue {}
+        try loop.run(in: .default, for: .zero)  // passes by those of the other mode
+        for _ in 0..<2 { try loop.enqueue(in: mode) { call("block") } }
+        let result = Result { try loop.run(in: mode, for: .zero) }
+        if child.value == 0 { _exit(Self.isForked(result) && calls.value == 0 ? 0 : 1) }
+        try self.check(child.value, result, kind)
+      }
+    }
+  }
+
+  private func check(_ child: pid_t, _ result: Result<RunLoop.RunResult, any Error>, _ kind: String) throws {
+    var status: Int32 = 0
+    XCTAssertEqual(waitpid(child, &status, 0), child, kind)
+    XCTAssertEqual(status, 0, kind)
+    XCTAssertNoThrow(try result.get(), kind)
+  }
+
+  /// By what is called before the first pass and behind the last one, also if a stop or the limit has ended the run.
+  func test_RLK_FORK_5_aForkAtEitherEndOfARun() {
+    for kind in ["entry", "exit", "scope"] {
+      for stops in [false, true] {
+        onThread {
+          let (loop, child) = (RunLoop.current, Box<pid_t>(-1))
+          let fork: @Sendable () -> Void = { if child.value == -1 { child.value = test_fork() } }
+          try loop.add(RunLoop.Timer.never())
+          let atEntry = RunLoop.Observer(.entry) { _, _ in
+            if stops { loop.stop() }
+            if kind == "entry" { fork() }
+            if kind == "scope" { RunLoop.Scope.deferred { fork() } }
+          }
+          try loop.add(atEntry)
+          if kind == "exit" { try loop.add(RunLoop.Observer(.exit) { _, _ in fork() }) }
+          let result = Result { try loop.run(for: .zero) }
+          if child.value == 0 { _exit(Self.isForked(result) ? 0 : 1) }
+          try self.check(child.value, result, kind)
+        }
+      }
+    }
+  }
+
   private static func isForked<Value>(_ result: Result<Value, any Error>) -> Bool {
     do { _ = try result.get() } catch { return error as? RunLoopError == .forked }
     return false
