@@ -22,8 +22,8 @@ typedef enum rlk_diagnostic_level {
  * Is told one text.
  *
  * @param level   RLK_DIAGNOSTIC_WARNING or RLK_DIAGNOSTIC_HINT.
- * @param text    One line without its end, for the time of the call. It is for people, and may be another one in each
- *                version.
+ * @param text    One line without its end, for the time of the call: control characters of names in it are escaped. It
+ *                is for people, and may be another one in each version.
  * @param context The context that was given with the function.
  *
  * Thread: [any]: the one whose call is reported, or one that only tells it. Several may call at the same time.

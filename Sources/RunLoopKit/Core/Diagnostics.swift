@@ -17,8 +17,8 @@ extension RunLoop {
     /// What is said: that level and those above it. Nil: nothing. - Thread: Any.
     public var level: Level?
 
-    /// Is given each text, which is one line without its end. Nil: standard error gets it, with "RunLoopKit: " in front
-    /// of it.
+    /// Is given each text, which is one line without its end: control characters of names in it are escaped
+    /// [RLK-DIAG-8]. Nil: standard error gets it, with "RunLoopKit: " in front of it.
     ///
     /// - Thread: Any: the one whose call is reported, or one that only tells it. - Re-entry: It may call everything; no
     ///   lock is held [RLK-DIAG-7].
@@ -72,10 +72,18 @@ package enum Diagnosis {
   private static func tell(_ level: RunLoop.Diagnostics.Level, _ text: String) {
     guard settings.tells(level) else { return }
     guard let handler = settings.value.handler else { return StandardError.write(line(text)) }
-    handler(level, text)
+    handler(level, inOneLine(text))
   }
 
-  private static func line(_ text: String) -> String { "RunLoopKit: \(text)\n" }
+  /// Names in it are the program's, and may have anything in them.
+  private static func inOneLine(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
+    return text.unicodeScalars.reduce(into: "") { line, scalar in
+      line += scalar.value < 0x20 || scalar.value == 0x7F ? scalar.escaped(asASCII: true) : String(scalar)
+    }
+  }
+
+  private static func line(_ text: String) -> String { "RunLoopKit: \(inOneLine(text))\n" }
 
   /// False if there is no room for a thread.
   private static func startTelling() -> Bool {
