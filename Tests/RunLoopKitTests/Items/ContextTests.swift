@@ -147,4 +147,19 @@ final class ContextTests: XCTestCase {
       XCTAssertTrue(ran.value)
     }
   }
+
+  func test_RLK_TEXT_6_aReleasedContextIsNotDescribed() {
+    let (balance, releases, asked) = (Box(0), Box(0), Box(0))
+    var context = counted(balance, releases)
+    context.description = { _ in
+      asked.value += 1
+      return "of \(balance.value)"
+    }
+    let timer = RunLoop.Timer(fireDate: RunLoop.Instant.now, context: context) { _ in }
+    XCTAssertTrue(timer.description.hasSuffix(", context of 1>"), timer.description)
+    timer.invalidate()
+    XCTAssertFalse(timer.description.contains("context"), timer.description)
+    XCTAssertEqual(asked.value, 1)
+    XCTAssertEqual(releases.value, 1)
+  }
 }

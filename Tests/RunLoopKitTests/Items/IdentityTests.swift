@@ -104,4 +104,30 @@ final class IdentityTests: XCTestCase {
       XCTAssertFalse(loop.contains(self.source(1, counts), in: "b"))
     }
   }
+
+  /// No lock is held when the loop asks for the hash: here both ask the loop.
+  func test_RLK_ADD_13_theHashMayUseTheLoop() {
+    struct Asking: Hashable, Sendable {
+      let loop: RunLoop
+      static func == (a: Asking, b: Asking) -> Bool { a.loop.modes == b.loop.modes }
+      func hash(into hasher: inout Hasher) { hasher.combine(loop.hasEnded || loop.items(in: "none").isEmpty) }
+    }
+    onThread {
+      let loop = RunLoop.current
+      func source() -> RunLoop.Source {
+        var hooks = RunLoop.Source.Hooks()
+        hooks.identity = Asking(loop: loop)
+        return RunLoop.Source(hooks: hooks) { _ in }
+      }
+      let first = source()
+      XCTAssertFalse(loop.contains(source()))
+      XCTAssertTrue(try loop.add(first))
+      XCTAssertFalse(try loop.add(source()))
+      XCTAssertTrue(try loop.add(source(), to: .common))
+      loop.addCommonMode("other")
+      XCTAssertTrue(loop.contains(source(), in: "other"))
+      XCTAssertTrue(loop.remove(source(), from: .common))
+      first.invalidate()
+    }
+  }
 }

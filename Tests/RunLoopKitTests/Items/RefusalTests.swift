@@ -286,4 +286,30 @@ final class RefusalTests: XCTestCase {
       XCTAssertEqual(loop.items().count, 1)
     }
   }
+
+  /// Of several each is told.
+  func test_RLK_FAULT_2_eachItemThatAModeDoesNotGetIsTold() {
+    defer { RunLoop.diagnostics = RunLoop.Diagnostics() }
+    let told = Box<[String]>([])
+    RunLoop.diagnostics.handler = { _, text in told.update { $0.append(text) } }
+    onThread {
+      let (loop, pipes) = (RunLoop.current, [Pipe(), Pipe(), Pipe()])
+      let sources = try pipes.map { try Source(fileDescriptor: $0.reading, interest: .readable) { _, _ in } }
+      for (number, source) in sources.enumerated() {
+        source.label = "refused \(number)"
+        try loop.add(source, to: .common)
+      }
+      try loop.add(RunLoop.Timer.never(), to: "second")
+      try loop.run(in: "second", for: .zero)
+      refuse(2)
+      loop.addCommonMode("second")
+      let missing = sources.filter { !loop.contains($0, in: "second") }
+      XCTAssertEqual(missing.count, 2)
+      for source in missing {
+        XCTAssertEqual(told.value.count { $0.contains("addCommonMode") && $0.contains("\"\(source.label ?? "")\"") }, 1)
+      }
+      for source in sources { source.invalidate() }
+      for pipe in pipes { pipe.closeBoth() }
+    }
+  }
 }

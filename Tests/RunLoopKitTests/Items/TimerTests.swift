@@ -48,6 +48,9 @@ final class TimerTests: XCTestCase {
       XCTAssertEqual(try tolerance(RunLoop.Timer(rearmable: .distantFuture, tolerance: .zero) { _ in }), .zero)
       XCTAssertEqual(try tolerance(RunLoop.Timer(rearmableOn: .wall, tolerance: .zero) { _ in }), .zero)
       XCTAssertEqual(try tolerance(RunLoop.Timer(rearmableOn: .wall) { _ in }), .seconds(5))
+      let set = RunLoop.Timer(fireDate: later) { _ in }
+      set.tolerance = .zero  // before it is added
+      XCTAssertEqual(try tolerance(set), .zero)
       try loop.assumeOnLoop { local in
         XCTAssertEqual(try local.timer(after: .seconds(60), tolerance: .zero) { _ in }.tolerance, .zero)
         XCTAssertEqual(try local.timer(after: .seconds(60)) { _ in }.tolerance, .seconds(5))
