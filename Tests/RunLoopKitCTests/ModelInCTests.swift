@@ -38,6 +38,7 @@ final class ModelInCTests: XCTestCase {
   func testPorts() { runAll(model_port_tests()) }
   func testGuests() { runAll(model_guest_tests()) }
   func testCalloutsThatAreLeft() { runAll(model_left_tests()) }
+  func testHostsThatAreLeft() { runAll(model_left_host_tests()) }
 
   func test_RLK_C_9_loopsCrossOver() {
     let loop = RunLoop.current

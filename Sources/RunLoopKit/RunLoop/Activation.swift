@@ -23,6 +23,8 @@ struct Activation {
     var servesMainQueue = false
     /// A perform that counts as a source has run among its blocks, since the last `takePerform`.
     var hasPerformed = false
+    /// The host iterates for its sleep.
+    var sleepsInHost = false
   }
 
   enum Serving: UInt8 {

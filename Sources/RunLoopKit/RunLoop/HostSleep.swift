@@ -20,6 +20,13 @@ extension RunLoop {
     }
     owner.sleepsInHost = owner.hosted?.sleep != nil
   }
+
+  /// As a host's call sees it: whether the innermost run sleeps in the host. [loop]
+  package var isAsleepInHost: Bool {
+    guard isUsable, isCurrent else { return false }
+    var caller: UInt8 = 0
+    return isInRun(seenFrom: StackPlace(&caller)) && innermostRun.state.sleepsInHost
+  }
 }
 
 extension ModePointer {
@@ -29,11 +36,13 @@ extension ModePointer {
     // A run begins with making the set of its mode, or finds one (`Running`).
     let set = ports.set!
     let at = loop.innermostRun.state.at
-    guard let sleep = loop.owner.hosted?.sleep?.body,
-      sleep(set.fileDescriptor, RunLoop.Instant(nanoseconds: deadline))
-    else { return nil }
+    guard let sleep = loop.owner.hosted?.sleep?.body else { return nil }
+    loop.innermostRun.state.sleepsInHost = true
+    let hasSlept = sleep(set.fileDescriptor, RunLoop.Instant(nanoseconds: deadline))
     guard loop.isInThisProcess else { return -1 }  // a callback has forked
     loop.endRuns(insideOf: at)
+    loop.innermostRun.state.sleepsInHost = false
+    guard hasSlept else { return nil }
     loop.endHostedWaitsOfCallout()
     // A dialogue in a callback may have taken a wake that is this run's.
     loop.wakes.postAgain(for: loop.innermostRun)

@@ -49,7 +49,8 @@ final class HostedWaits {
   private var events: [(mode: ModePointer, event: PassEvent)] = []
   /// How a run sleeps in the host, and in which.
   var sleep: (host: ObjectIdentifier, body: HostSleep)?
-  /// The passes that hosts have asked for, the innermost one last; with some that were left.
+  /// The passes that hosts have asked for, the innermost one last. One may have been left that the loop has not noticed
+  /// yet.
   private var passes: [Pass] = []
 
   private struct Pass {
@@ -61,8 +62,13 @@ final class HostedWaits {
 
   /// A host asks for a pass inside of `parent`: those that it has asked for there before were left.
   func beginPass(inside parent: UInt) {
-    if let left = passes.firstIndex(where: { $0.parent == parent }) { passes.removeSubrange(left...) }
+    forgetPass(inside: parent)
     passes.append(Pass(parent: parent))
+  }
+
+  /// The run inside of `parent` was left: if a host has asked for it, the pass is left, too.
+  func forgetPass(inside parent: UInt) {
+    if let left = passes.firstIndex(where: { $0.parent == parent }) { passes.removeSubrange(left...) }
   }
 
   /// Whether it was stopped.
@@ -206,17 +212,24 @@ extension RunLoop {
     return wait
   }
 
-  /// Calls the observers for a host, inside whatever callout it calls from.
+  /// Calls the observers for a host, inside whatever callout it calls from. What they have put into the thread's scope
+  /// before a sleep ends here.
   func tellHosted(_ activity: Activity, in mode: ModePointer) throws(RunLoopError) {
     var mark: UInt = 0
+    // Set when the loop was made for its thread (`currentLoop`).
+    let scope = owner.scopes!.height
     let callout = withUnsafeMutablePointer(to: &mark) {
       $0.pointee = StackPlace($0).address
       let callout = beginTelling(at: $0.pointee)
       mode.notify(activity, insideOf: innermostRun.state.at, on: self)
+      if activity == .beforeWaiting { owner.scopes!.drain(to: scope) }  // as above
       return callout
     }
     guard isInThisProcess else { throw .forked }
-    if let index = owner.hosted?.waits.indices.last { owner.hosted?.waits[index].telling = nil }
+    if let index = owner.hosted?.waits.indices.last {
+      owner.hosted?.waits[index].telling = nil
+      owner.hosted?.waits[index].phase = .open
+    }
     if callout != 0 { lock.withLock { callouts.restore(callout, on: self) } }
   }
 
@@ -269,8 +282,17 @@ extension RunLoop {
   /// the stop was that has come since: the run has it.
   @inline(never)
   func endHostedWaitsOfCallout() {
-    guard isInThisProcess, innermostRun.isRunning else { return }
-    while let wait = ownHostedWait, wait.phase != .telling {
+    var end: UInt8 = 0
+    endHostedWaitsOfCallout(seenFrom: StackPlace(&end))
+  }
+
+  /// It may have been that of an observer, which a call of a host notifies: that call goes on.
+  @inline(never)
+  private func endHostedWaitsOfCallout(seenFrom place: StackPlace) {
+    guard isInThisProcess else { return }
+    endRuns(leftInCalloutThatEndsAt: place)
+    guard innermostRun.isRunning else { return }
+    while endLeftTelling(seenFrom: place), ownHostedWait != nil {
       guard let end = try? endHostedWait() else { return }
       if end.isStopped { stop() }
     }
@@ -303,10 +325,18 @@ extension RunLoop {
   @inline(never)
   func endLeftHosting(seenFrom place: StackPlace) {
     _ = isInRun(seenFrom: place)
-    if let wait = ownHostedWait, let telling = wait.telling, place.sees(left: telling.place) {
-      endLeftNotification(telling, of: wait.mode)
-      setPhase(.open)
-    }
+    if endLeftTelling(seenFrom: place) { endLeftHostedWaits() }
+  }
+
+  /// Ends a call of the host that has notified observers of the own wait, if it was left. The host may go on, or have
+  /// left from inside of an observer. False if the call is on the stack.
+  @discardableResult
+  private func endLeftTelling(seenFrom place: StackPlace) -> Bool {
+    guard let wait = ownHostedWait, wait.phase == .telling, let telling = wait.telling else { return true }
+    guard place.sees(left: telling.place) else { return false }
+    endLeftNotification(telling, of: wait.mode)
+    setPhase(.open)
+    return true
   }
 
   /// The innermost run was left, and with it the waits in its callouts, of which observers hear nothing. A stop that
@@ -318,7 +348,7 @@ extension RunLoop {
       _ = removeLastHostedWait()
       _ = stops.endLeft(wait.stopAround)
       wakes.keepForHost()
-      _ = wakes.endHostedWait(wait.outerWakes, inside: innermostRun)
+      wakes.endLeftHostedWait(wait.outerWakes, inside: innermostRun)
       lock.withLock { state.currentMode = wait.outerMode }
     }
   }

@@ -83,7 +83,6 @@ extension RunLoop {
     let isAsked = wait.isWoken || wait.isStopped
     guard try isAsked || hosted.hasHostedWork(on: self) else { return .timedOut }
     let (result, isStopped) = try runHostedPass(in: mode)
-    guard isInThisProcess else { throw RunLoopError.forked }  // a callout has forked, and this is the child
     // A run of one pass ends before it asks for a stop: CFRunLoop's limit comes first.
     return wait.isStopped || isStopped ? .stopped : result
   }
@@ -188,13 +187,9 @@ extension ModePointer {
     if loop.ownHostedWait?.phase == .asleep {
       // The host has waited, served others than the loop, and waits anew.
       try loop.tellHosted(.afterWaiting, in: self)
-      loop.setPhase(.open)
     }
     if try hasHostedWork(on: loop) || loop.stops.isRequested { return true }
-    // Set when the loop was made for its thread (`currentLoop`).
-    let scope = loop.owner.scopes!.height
     try loop.tellHosted(.beforeWaiting, in: self)
-    loop.owner.scopes!.drain(to: scope)  // As above.
     loop.setPhase(.asleep)
     guard try armForHost(on: loop), loop.beginWait(in: ports.set!), !loop.stops.isRequested else { return true }
     if try hasHostedWork(on: loop) { return true }

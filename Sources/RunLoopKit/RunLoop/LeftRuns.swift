@@ -11,6 +11,7 @@ extension RunLoop {
     while innermostRun.isRunning, place.seesRun(left: innermostRun.state.at) {
       endLeftRun(hasCalloutEnded: false)
     }
+    if owner.hasHostedWait { endLeftHosting(seenFrom: place) }
   }
 
   /// False if no run is on the stack, as a host's call sees it. [loop]
@@ -35,12 +36,18 @@ extension RunLoop {
     if owner.hasHostedWait { endHostedWaitsOfCallout() }
   }
 
+  /// A callout of a run returns there: those that it has begun were left. [loop]
+  func endRuns(leftInCalloutThatEndsAt place: StackPlace) {
+    while innermostRun.isRunning, place.sees(left: innermostRun.state.at) { endLeftRun(hasCalloutEnded: true) }
+  }
+
   /// Ends the innermost run. What it has taken and not called goes back; the callout on its stack counts as over.
   @inline(never)
   func endLeftRun(hasCalloutEnded: Bool) {
     if owner.hasHostedWait { endHostedWaitsOfLeftRun() }
     let left = innermostRun.state
     wakes.endRun(innermostRun)
+    owner.hosted?.forgetPass(inside: innermostRun.parent?.state.at ?? 0)
     let rest = lock.withLock { LeftRun(left, hasCalloutEnded, on: self) }
     endNesting()
     if left.serving == .muted, let source = left.servedSource { unmute(source) }

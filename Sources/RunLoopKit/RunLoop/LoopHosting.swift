@@ -42,6 +42,10 @@ public final class LoopHosting {
     didSet { if isAttached, loop.isCurrent { loop.setHostSleep(sleep, of: ObjectIdentifier(self)) } }
   }
 
+  /// Whether a run of the loop sleeps in a host: `sleep` was called, and no run was begun in a callback since. False
+  /// once that run was left by an exception or longjmp(3), which `sleep` does not see.
+  public var isAsleep: Bool { loop.isAsleepInHost }
+
   private var onStop: (() -> Void)?
   private var onFailure: ((any Error) -> Void)?
 

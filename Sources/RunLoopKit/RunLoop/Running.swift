@@ -79,7 +79,7 @@ extension RunLoop {
     isOneOfAll: Bool = false, isKept: Bool = false
   ) throws -> RunResult {
     var mark: UInt = 0
-    if innermostRun.isRunning { endLeftRuns(seenFrom: StackPlace(&mark)) }
+    if innermostRun.isRunning || owner.hasHostedWait { endLeftRuns(seenFrom: StackPlace(&mark)) }
     lock.lock()
     guard let mode = modeToRun(name), !mode.isPseudoMode, !isEmpty(mode) || isKept else {
       lock.unlock()

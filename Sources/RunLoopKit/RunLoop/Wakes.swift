@@ -218,6 +218,13 @@ extension Wakes {
     return owed != .none
   }
 
+  /// The wait was left, and so is the run around it: a wake of either is for who goes on, and a look too many does no
+  /// harm.
+  func endLeftHostedWait(_ outer: OfHost, inside run: Activation) {
+    if host.owed == .wake { run.wakes.insert(.owedWake) }
+    ofHost.store(outer.rawValue, ordering: .relaxed)
+  }
+
   /// What has come since is the host's.
   func keepForHost() { keepForHost(word.take()) }
 

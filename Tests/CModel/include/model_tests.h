@@ -29,9 +29,14 @@ const model_test *model_message_tests(void);
 const model_test *model_port_tests(void);
 const model_test *model_guest_tests(void);
 const model_test *model_left_tests(void); /* in C++ */
+const model_test *model_left_host_tests(void);
 
 /* rlk_loop_current, for Swift, which sees no functions of <runloopkit/...> here. */
 struct rlk_loop *model_current_loop(void);
+
+/* Runs this thread's loop; whether model_leave, in a callout of the run, has left it. */
+int model_run_until_left(void);
+void model_leave(void);
 
 /* Runs a test on a thread of its own, which ends before the return. The number of failures; the first one in words. */
 int model_run(const model_test *test, char *ret_words, size_t size);
