@@ -13,7 +13,7 @@ class Declaration:
     def function(self):
         if re.match(r"(RL[CK]_API )?extern\b", self.text):
             return None
-        return re.match(r"(?P<export>RL[CK]_API |static inline )?(?P<result>[\w *]*?)\s*\b(?P<name>\w+)\((?P<parameters>.*?)\)(;| \{)", self.text)
+        return re.match(r"(?P<export>RL[CK]_API |static inline (?:RLC_[A-Z_]+ )?)?(?P<result>[\w *]*?)\s*\b(?P<name>\w+)\((?P<parameters>.*?)\)(;| \{)", self.text)
 
     def callout(self):
         return re.match(r"typedef (?P<result>[\w *]*?)\s*\(\*(?P<name>\w+)\)\((?P<parameters>.*)\);", self.text)

@@ -74,7 +74,7 @@ static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
 
 int main(void) {
     static const host_ops ops = {"ev", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
-        .nests = true, .turns_of_a_hop = 2, .idle_turns = 2};
+        .nests = true, .can_be_left = true, .turns_of_a_hop = 2, .idle_turns = 2};
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
     return 0;

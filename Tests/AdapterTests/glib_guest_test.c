@@ -4,6 +4,7 @@
 #include <crunloop/adapters/glib_guest.h>
 #include <glib-unix.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 
@@ -562,6 +563,44 @@ static void test_RLC_GUEST_8_a_child_detaches_and_the_parent_goes_on(void) {
     close(fd);
 }
 
+/* ---- a source that is left ---- */
+
+static jmp_buf outside;
+
+static gboolean is_ready_once(GSource *source) {
+    (void)source;
+    return calls == 0;
+}
+
+static gboolean leave(GSource *source, GSourceFunc callback, gpointer data) {
+    (void)source, (void)callback, (void)data;
+    calls++;
+    longjmp(outside, 1);
+}
+
+/** The loop serves the context on, and when the guest is detached nothing of it is left. GLib keeps a reference. */
+static void test_RLC_GUEST_10_a_source_is_left(void) {
+    static GSourceFuncs functions = {NULL, is_ready_once, leave, NULL, NULL, NULL};
+    long before = blocks_in_use();
+    begin();
+    GSource *source = g_source_new(&functions, sizeof *source);
+    g_source_set_ready_time(source, 0);
+    (void)g_source_attach(source, context);
+    if (setjmp(outside) == 0)
+        for (;;)
+            turn();
+    CHECK_EQUAL(calls, 1);
+    g_source_destroy(source);
+    g_source_unref(source), g_source_unref(source);
+    GSource *idle = g_idle_source_new();
+    g_source_set_callback(idle, count_and_go, NULL, NULL);
+    (void)g_source_attach(idle, context);
+    g_source_unref(idle);
+    TURN_UNTIL(calls == 2);
+    end();
+    CHECK_EQUAL(blocks_in_use(), before);
+}
+
 int main(void) {
     RUN(test_RLC_GUEST_1_everything_is_served);
     RUN(test_RLC_GUEST_1_many_descriptors);
@@ -584,5 +623,6 @@ int main(void) {
     RUN(test_RLC_GUEST_7_a_guest_that_fails_leaves_its_loop);
     RUN(test_RLC_GUEST_8_a_child_detaches_and_the_parent_goes_on);
     RUN(test_RLC_GUEST_9_a_set_that_is_refused_is_tried_again);
+    RUN(test_RLC_GUEST_10_a_source_is_left);
     return 0;
 }

@@ -113,7 +113,7 @@ static void test_RLC_ADAPT_8_a_failing_pass_keeps_the_event_of_the_program(void)
 
 int main(void) {
     static const host_ops ops = {"sdl", open_host, open_host, attach, detach, turn_host, add_load, remove_load, after,
-        .nests = true, .turns_of_a_hop = 3, .idle_turns = 3};
+        .nests = true, .can_be_left = true, .turns_of_a_hop = 3, .idle_turns = 3};
     CHECK_EQUAL(setenv("SDL_VIDEODRIVER", "dummy", 1), 0);
     CHECK_EQUAL(SDL_Init(SDL_INIT_VIDEO | SDL_INIT_TIMER), 0);
     load_type = SDL_RegisterEvents(2);

@@ -4,6 +4,7 @@
 #include <crunloop/clock.h>
 #include <poll.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <unistd.h>
 
 #include "model.h"
@@ -603,6 +604,60 @@ static void test_RLC_MODEL_6_bad_guests(void) {
     end(&both);
 }
 
+/* ---- passes that are left ---- */
+
+static jmp_buf outside;
+
+static void jump(void *context) {
+    (void)context;
+    longjmp(outside, 1);
+}
+
+static void run_and_leave(pair *both) {
+    CHECK_IS(rlk_loop_perform(NULL, NULL, jump, NULL), 0);
+    if (setjmp(outside) == 0)
+        run(both);
+}
+
+/** The guest knows that no pass of it is on the stack, and that the model waits for it. */
+static void test_RLC_MODEL_10_passes_are_left(void) {
+    pair both;
+    begin(&both);
+    for (int i = 0; i < 100; i++)
+        run_and_leave(&both);
+    perform_last(&both);
+    run(&both);
+    CHECK_IS(both.served, 1);
+    for (int i = 0; i < 3 && rlc_loop_prepare(both.loop) > 0; i++)
+        CHECK(rlc_loop_dispatch(both.loop) >= 0); /* what is left of the wakes */
+    CHECK_IS(rlc_loop_prepare(both.loop), 0);
+    CHECK(rlk_loop_is_waiting(both.model));
+    CHECK_IS(both.guest->level, 0);
+    CHECK(rlc_stack_is_left(both.guest->calls, RLC_STACK_HERE));
+    rlc_model_guest_detach(both.guest);
+    both.guest = NULL;
+    CHECK(!rlk_loop_is_waiting(both.model));
+    end(&both);
+}
+
+/** The pass around it goes on when it has detached the guest. */
+static void leave_inside_and_detach(void *context) {
+    pair *both = context;
+    run_and_leave(both);
+    CHECK(!rlc_stack_is_left(both->guest->calls, RLC_STACK_HERE));
+    leave(both);
+}
+
+static void test_RLC_MODEL_10_a_pass_inside_of_another_one_is_left(void) {
+    pair both;
+    begin(&both);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, leave_inside_and_detach, &both), 0);
+    run(&both);
+    CHECK_IS(both.served, 1);
+    CHECK(!rlk_loop_is_waiting(both.model));
+    end(&both);
+}
+
 const model_test *model_guest_tests(void) {
     static const model_test tests[] = {
         {"RLC-MODEL-1 blocks", test_RLC_MODEL_1_blocks},
@@ -626,6 +681,8 @@ const model_test *model_guest_tests(void) {
         {"RLC-MODEL-6 bad guests", test_RLC_MODEL_6_bad_guests},
         {"RLC-MODEL-7 another epoll instance", test_RLC_MODEL_7_another_epoll_instance_is_watched},
         {"RLC-MODEL-8 refused", test_RLC_MODEL_8_a_refused_descriptor_is_tried_again},
+        {"RLC-MODEL-10 passes are left", test_RLC_MODEL_10_passes_are_left},
+        {"RLC-MODEL-10 inside of another one", test_RLC_MODEL_10_a_pass_inside_of_another_one_is_left},
         {"RLC-MODEL-8 not taken back", test_RLC_MODEL_8_a_descriptor_that_is_not_taken_back_is_tried_again},
         {NULL, NULL},
     };

@@ -84,14 +84,17 @@ races() { # RUNTIME LIBDIR
     echo "ok   RLK-C-22: ThreadSanitizer reports nothing of a host of the $1 library"
 }
 
-dialogues() { # FLAGS...: a GLib program whose dialogues and runs are inside of each other, against the installed library
+dialogues() { # FLAGS...: GLib programs whose dialogues and runs are inside of each other, against the installed library
     pkg-config --exists glib-2.0 || { echo "skipped 1: dialogues in GLib: no glib-2.0 here"; return 0; }
     make --no-print-directory core >"$base/log" 2>&1 || { cat "$base/log"; fail "make core"; }
-    # shellcheck disable=SC2046
-    gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -Iinclude -ISources/Adapters Tests/LibraryTests/dialogue.c build/core/libcrunloop.a "$@" \
-        $(pkg-config --cflags --libs glib-2.0) -pthread -o "$base/dialogue" || fail "RLC-MODEL-9: the program does not build"
-    timeout 60 "$base/dialogue" || fail "RLC-MODEL-9: dialogues in GLib end with $?"
-    echo "ok   RLC-MODEL-9: dialogues of GLib in callouts and in runs of the model"
+    for program in dialogue left_dialogue; do
+        # shellcheck disable=SC2046
+        gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -Iinclude -ISources/Adapters "Tests/LibraryTests/$program.c" \
+            build/core/libcrunloop.a "$@" $(pkg-config --cflags --libs glib-2.0) -pthread -o "$base/$program" ||
+            fail "RLC-MODEL-9: $program does not build"
+        timeout 120 "$base/$program" || fail "RLC-MODEL-9, 10: $program in GLib ends with $?"
+    done
+    echo "ok   RLC-MODEL-9, 10: dialogues of GLib in callouts and in runs of the model"
 }
 
 form() { # RUNTIME

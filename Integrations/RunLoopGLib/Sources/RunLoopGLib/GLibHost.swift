@@ -94,7 +94,7 @@ public final class GLibHost {
 extension GLibHost {
   /// True: there is work, so GLib does not sleep. A loop that has failed is dispatched once more, which removes the source.
   func prepare() -> Bool {
-    if sleepDepth == g_main_depth() {  // this is the run's own sleep, which serves the run's mode
+    if sleepDepth == g_main_depth(), hosting.isAsleep {  // this is the run's own sleep, which serves the run's mode
       setPolled(false)
       return false
     }

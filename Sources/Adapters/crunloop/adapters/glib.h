@@ -2,7 +2,8 @@
  * <crunloop/adapters/glib.h>: an rlc_loop as a GSource, for programs with a GMainLoop, GTK among them. Needs GLib 2.36.
  *
  * The source may recurse: a callout of the loop may run a GMainLoop, which serves the loop too; not a prepare callout
- * of a hook, since GLib refuses to iterate inside of its own preparation.
+ * of a hook, since GLib refuses to iterate inside of its own preparation. An exception or longjmp(3) must not leave
+ * such a callout, either: GLib would go on to refuse.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_H
 #define CRUNLOOP_ADAPTERS_GLIB_H

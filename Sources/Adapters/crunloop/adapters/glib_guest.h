@@ -172,12 +172,13 @@ static inline void rlc_glib_guest_free(rlc_glib_guest *guest) {
  * Ends a call of the hook, which may have detached the guest, or failed.
  *
  * @param guest The guest.
+ * @param mark  As for rlc_stack_begin_call.
  *
  * Thread: [loop].
  */
-static inline void rlc_glib_guest_end_call(rlc_glib_guest *guest) {
-    guest->depth--;
-    if (guest->is_detached && guest->depth == 0)
+static inline void rlc_glib_guest_end_call(rlc_glib_guest *guest, volatile uintptr_t *mark) {
+    rlc_stack_end_call(&guest->calls, mark);
+    if (guest->is_detached && rlc_stack_is_left(guest->calls, RLC_STACK_HERE))
         rlc_glib_guest_free(guest);
     else if (guest->status < 0)
         rlc_glib_guest_leave_loop(guest);
@@ -216,11 +217,12 @@ static inline int rlc_glib_guest_query(rlc_glib_guest *guest, gint *timeout_ms) 
  *
  * Thread: [loop].  Cost: one system call for each descriptor of the context.
  */
-static inline void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
+static inline RLC_HOLDS_MARK void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
     (void)loop, (void)hook;
     rlc_glib_guest *guest = (rlc_glib_guest *)context;
     gint timeout_ms = -1;
-    guest->depth++;
+    volatile uintptr_t mark;
+    (void)rlc_stack_begin_call(&guest->calls, &mark, RLC_STACK_HERE);
     (void)g_main_context_prepare(guest->context, &guest->priority); /* it says so by a timeout of 0, too */
     guest->prepared_with = guest->iterations;
     if (!guest->is_detached)
@@ -229,7 +231,7 @@ static inline void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *
         guest->status = rlc_glib_guest_update_set(guest);
     if (!guest->is_detached && guest->status == 0)
         rlc_glib_guest_set_timeout(guest, timeout_ms);
-    rlc_glib_guest_end_call(guest);
+    rlc_glib_guest_end_call(guest, &mark);
 }
 
 /**
@@ -242,18 +244,19 @@ static inline void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *
  *
  * Thread: [loop].  Re-entry: GLib's sources may run the loop, or detach the guest.
  */
-static inline void rlc_glib_guest_check(rlc_loop *loop, rlc_hook *hook, void *context) {
+static inline RLC_HOLDS_MARK void rlc_glib_guest_check(rlc_loop *loop, rlc_hook *hook, void *context) {
     (void)loop, (void)hook;
     rlc_glib_guest *guest = (rlc_glib_guest *)context;
     if (guest->iterations != guest->prepared_with) {
         guest->has_ready = false;
         return;
     }
-    guest->depth++;
+    volatile uintptr_t mark;
+    (void)rlc_stack_begin_call(&guest->calls, &mark, RLC_STACK_HERE);
     rlc_glib_guest_poll(guest);
     if (g_main_context_check(guest->context, guest->priority, guest->polls, guest->count))
         g_main_context_dispatch(guest->context);
-    rlc_glib_guest_end_call(guest);
+    rlc_glib_guest_end_call(guest, &mark);
 }
 
 /* ---- attaching ---- */
@@ -337,7 +340,7 @@ static inline void rlc_glib_guest_detach(rlc_glib_guest *guest) {
         return;
     rlc_glib_guest_leave_loop(guest);
     guest->is_detached = true;
-    if (guest->depth == 0)
+    if (rlc_stack_is_left(guest->calls, RLC_STACK_HERE))
         rlc_glib_guest_free(guest);
 }
 

@@ -6,6 +6,7 @@
 #ifndef CRUNLOOP_ADAPTERS_GLIB_GUEST_SET_H
 #define CRUNLOOP_ADAPTERS_GLIB_GUEST_SET_H
 
+#include <crunloop/adapters/on_stack.h>
 #include <crunloop/descriptor.h>
 #include <crunloop/loop_hook.h>
 #include <errno.h>
@@ -34,7 +35,7 @@ typedef struct rlc_glib_guest {
     gint priority;          /**< Of the sources that this pass dispatches. */
     int set_fd;
     int status;         /**< 0, or the -errno with which the guest has failed. The loop does not serve it any more. */
-    unsigned depth;     /**< Calls of the hook on the stack. */
+    uintptr_t calls;    /**< Those of the hook on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     bool has_ready;     /**< The loop has found the set readable. */
     bool has_unwatched; /**< One of the descriptors is always ready, and epoll takes none such; or not the set. */
     bool is_detached;

@@ -22,8 +22,8 @@ RLC_BEGIN_DECLS
 typedef struct rlc_glib_model_end {
     GSource source; /**< First, so that it is the source. */
     int fd;
-    gint depth;      /**< Of GLib's dispatches, in which it is of use. */
-    bool is_awaited; /**< A run sleeps by it. */
+    gint depth;           /**< Of GLib's dispatches, in which it is of use. */
+    uintptr_t awaited_at; /**< Where the sleep lies that it ends, unless that was left; 0: none. */
 } rlc_glib_model_end;
 
 /** The sleep of an rlk_loop's runs in a context. Who attaches it owns it, and ends it by rlc_glib_model_detach. */
@@ -32,8 +32,9 @@ typedef struct rlc_glib_model {
     rlc_glib_source *host; /**< Of the rlc_loop. */
     GMainContext *context;
     rlc_glib_model_end *end; /**< Of the last sleep. */
-    gint depth;              /**< Of GLib's dispatches, in which a run sleeps; -1: none does. */
-    unsigned sleeps;
+    gint depth;              /**< Of GLib's dispatches, in which a run sleeps. */
+    uintptr_t asleep_at;     /**< Where that sleep lies, unless it was left; 0: no run sleeps. */
+    uintptr_t calls;         /**< Sleeps on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     bool is_detached;
 } rlc_glib_model;
 
@@ -60,7 +61,7 @@ static inline void rlc_glib_model_drop_end(rlc_glib_model *own) {
  * Thread: [loop].
  */
 static inline void rlc_glib_model_free_if_over(rlc_glib_model *own) {
-    if (!own->is_detached || own->sleeps > 0)
+    if (!own->is_detached || !rlc_stack_is_left(own->calls, RLC_STACK_HERE))
         return;
     rlc_glib_model_drop_end(own);
     g_main_context_unref(own->context);
@@ -80,10 +81,11 @@ static inline void rlc_glib_model_free_if_over(rlc_glib_model *own) {
 static inline bool rlc_glib_model_is_asleep(void *context) {
     const rlc_glib_model *own = (const rlc_glib_model *)context;
     gint depth = g_main_depth();
+    if (rlc_stack_is_left(own->asleep_at, RLC_STACK_HERE))
+        return false; /* GLib's depth is that of the dispatches that were left, too: it may be the same */
     if (depth == own->depth)
         return true;
-    return own->depth >= 0 && depth == own->depth + 1 && !own->host->is_preparing &&
-           g_main_current_source() == &own->host->source;
+    return depth == own->depth + 1 && !own->host->is_preparing && g_main_current_source() == &own->host->source;
 }
 
 /**
@@ -99,7 +101,7 @@ static inline bool rlc_glib_model_is_asleep(void *context) {
 static inline gboolean rlc_glib_model_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
     (void)callback, (void)data;
     const rlc_glib_model_end *end = (const rlc_glib_model_end *)source;
-    return end->is_awaited && end->depth == g_main_depth() - 1;
+    return !rlc_stack_is_left(end->awaited_at, RLC_STACK_HERE) && end->depth == g_main_depth() - 1;
 }
 
 /**
@@ -135,23 +137,25 @@ static inline rlc_glib_model_end *rlc_glib_model_make_end(rlc_glib_model *own, i
  *
  * Thread: [loop].
  */
-static inline bool rlc_glib_model_sleep(int descriptor, uint64_t until_ns, void *context) {
+static inline RLC_HOLDS_MARK bool rlc_glib_model_sleep(int descriptor, uint64_t until_ns, void *context) {
     rlc_glib_model *own = (rlc_glib_model *)context;
     if (own->host->is_preparing || g_main_depth() == 0 || !g_main_context_is_owner(own->context))
         return false;
     rlc_glib_model_end *end = rlc_glib_model_make_end(own, descriptor);
     uint64_t until_us = until_ns / 1000 + (until_ns % 1000 != 0);
     g_source_set_ready_time(&end->source, until_ns == RLK_TIME_FOREVER ? -1 : (gint64)until_us);
+    volatile uintptr_t mark;
+    bool is_outermost = rlc_stack_begin_call(&own->calls, &mark, RLC_STACK_HERE);
     gint outer = own->depth;
+    uintptr_t outer_at = is_outermost ? 0 : own->asleep_at;
     own->depth = g_main_depth();
-    own->sleeps++;
-    g_source_ref(&end->source); /* runs in the iteration sleep, too */
-    end->is_awaited = true;
+    own->asleep_at = end->awaited_at = (uintptr_t)&mark;
     (void)g_main_context_iteration(own->context, TRUE);
-    end->is_awaited = false;
-    g_source_unref(&end->source);
-    own->sleeps--;
+    if (own->end == end) /* runs in the iteration sleep, too */
+        end->awaited_at = 0;
     own->depth = outer;
+    own->asleep_at = outer_at;
+    rlc_stack_end_call(&own->calls, &mark);
     rlc_glib_model_free_if_over(own);
     return true;
 }
@@ -178,7 +182,6 @@ static inline int rlc_glib_model_attach(rlc_model_guest *guest, GSource *host, r
     own->guest = guest;
     own->host = (rlc_glib_source *)g_source_ref(host);
     own->context = g_main_context_ref(g_source_get_context(host));
-    own->depth = -1;
     guest->is_asleep_fn = rlc_glib_model_is_asleep;
     guest->sleep_context = own;
     *ret_own = own;

@@ -10,12 +10,16 @@
  * In a child of fork(2) an adapter calls nothing, as its loop does. Detaching it there frees memory, and leaves alone
  * what the host shares with the parent.
  *
+ * A C++ exception, another unwinding or longjmp(3) may leave a callout of the loop through the host, if the host's
+ * library allows that: epoll, libev and SDL do, and GLib, but for its preparation. libuv, sd-event and Qt do not.
+ *
  * What the host's own code changes in the loop between the adapter's preparation and the host's sleep, such as another
  * prepare callback of the host, takes effect after that sleep; it posts, or calls rlc_loop_wake, to end the sleep.
  */
 #ifndef CRUNLOOP_ADAPTERS_HOSTED_H
 #define CRUNLOOP_ADAPTERS_HOSTED_H
 
+#include <crunloop/adapters/on_stack.h>
 #include <crunloop/loop.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -29,7 +33,7 @@ typedef struct rlc_hosted {
     uint64_t rebuilds; /**< rlc_loop_rebuilds when the host began to watch the descriptor. */
     int fd;            /**< rlc_loop_fd then. */
     int status;        /**< 0, or the -errno with which the loop failed. From then on nothing is called. */
-    unsigned depth;    /**< Preparations and dispatches on the stack. */
+    uintptr_t calls;   /**< Preparations and dispatches on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     uint32_t process;  /**< rlc_fork_generation where the loop was attached. */
     bool has_work;     /**< The last preparation has found work: the host must not sleep. */
     bool is_detached;
@@ -57,7 +61,7 @@ static inline rlc_hosted rlc_hosted_make(rlc_loop *loop) {
  * Thread: [loop].
  */
 static inline bool rlc_hosted_is_over(const rlc_hosted *hosted) {
-    return hosted->is_detached && hosted->depth == 0;
+    return hosted->is_detached && rlc_stack_is_left(hosted->calls, RLC_STACK_HERE);
 }
 
 /**
@@ -77,6 +81,23 @@ static inline void rlc_hosted_note(rlc_hosted *hosted, int status) {
 }
 
 /**
+ * Calls the loop, and notes that this call is on the stack.
+ *
+ * @param hosted The loop in its host.
+ * @param call   rlc_loop_prepare or rlc_loop_dispatch.
+ * @return What that answers: -errno of the loop, too, such as -ECHILD.
+ *
+ * Thread: [loop].
+ */
+static inline RLC_HOLDS_MARK int rlc_hosted_call(rlc_hosted *hosted, int (*call)(rlc_loop *)) {
+    volatile uintptr_t mark;
+    (void)rlc_stack_begin_call(&hosted->calls, &mark, RLC_STACK_HERE);
+    int status = call(hosted->loop);
+    rlc_stack_end_call(&hosted->calls, &mark);
+    return status;
+}
+
+/**
  * Prepares the loop for a sleep of the host.
  *
  * @param hosted The loop in its host. A callout of a hook may detach the adapter: then `is_detached`, and the adapter
@@ -89,9 +110,8 @@ static inline bool rlc_hosted_prepare(rlc_hosted *hosted) {
     hosted->has_work = false;
     if (hosted->status != 0 || hosted->is_detached)
         return false;
-    hosted->depth++;
-    int status = rlc_loop_prepare(hosted->loop);
-    hosted->depth--;
+    int (*volatile call)(rlc_hosted *, int (*)(rlc_loop *)) = rlc_hosted_call; /* in a frame of its own */
+    int status = call(hosted, rlc_loop_prepare);
     rlc_hosted_note(hosted, status);
     hosted->has_work = status > 0 && hosted->status == 0 && !hosted->is_detached;
     return hosted->has_work;
@@ -124,9 +144,8 @@ static inline bool rlc_hosted_dispatch(rlc_hosted *hosted) {
     if (hosted->status != 0 || hosted->is_detached)
         return false;
     hosted->has_work = false;
-    hosted->depth++;
-    int status = rlc_loop_dispatch(hosted->loop);
-    hosted->depth--;
+    int (*volatile call)(rlc_hosted *, int (*)(rlc_loop *)) = rlc_hosted_call; /* in a frame of its own */
+    int status = call(hosted, rlc_loop_dispatch);
     rlc_hosted_note(hosted, status);
     return rlc_hosted_is_over(hosted);
 }

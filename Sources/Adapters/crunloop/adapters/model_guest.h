@@ -15,6 +15,7 @@
 #ifndef CRUNLOOP_ADAPTERS_MODEL_GUEST_H
 #define CRUNLOOP_ADAPTERS_MODEL_GUEST_H
 
+#include <crunloop/adapters/on_stack.h>
 #include <crunloop/loop_hook.h>
 #include <errno.h>
 #include <runloopkit/host.h>
@@ -56,13 +57,12 @@ typedef struct rlc_model_guest {
     rlc_model_stop_fn stop_fn;
     void *context;
     int status;        /**< 0, or the -errno with which the rlk_loop failed. From then on it is not served. */
-    unsigned depth;    /**< Calls of the rlk_loop on the stack. */
-    unsigned level;    /**< Its passes on the stack. */
+    uintptr_t calls;   /**< Calls of the rlk_loop on the stack, as <crunloop/adapters/on_stack.h> notes them. */
+    unsigned level;    /**< Its passes on the stack; those that were left count until one around them ends. */
     uint64_t prepared; /**< On which levels the rlk_loop waits for this guest, a bit each. */
-    bool is_queued, is_muted, is_detached;
-    bool is_called;                   /**< The callout of `watch` is on the stack. */
-    rlc_model_asleep_fn is_asleep_fn; /**< NULL: no run of the rlk_loop sleeps in the host. */
-    void *sleep_context;              /**< For is_asleep_fn. */
+    bool is_queued, is_muted, is_detached, is_called; /**< The last one: the callout of `watch` is on the stack. */
+    rlc_model_asleep_fn is_asleep_fn;                 /**< NULL: no run of the rlk_loop sleeps in the host. */
+    void *sleep_context;                              /**< For is_asleep_fn. */
 } rlc_model_guest;
 
 /* ---- the waits of the rlk_loop ---- */
@@ -91,7 +91,38 @@ static inline uint64_t rlc_model_guest_bit(unsigned level) {
     return (uint64_t)1 << (level < 63 ? level : 63);
 }
 
+/**
+ * Begins a call of the rlk_loop. If it is the only one, those that were left have ended, and their waits.
+ *
+ * @param guest The guest.
+ * @param mark  As for rlc_stack_begin_call.
+ * @param here  RLC_STACK_HERE.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_model_guest_begin_call(rlc_model_guest *guest, volatile uintptr_t *mark, uintptr_t here) {
+    if (!rlc_stack_begin_call(&guest->calls, mark, here))
+        return;
+    guest->level = 0;
+    guest->prepared &= rlc_model_guest_bit(0);
+}
+
 /* ---- its end ---- */
+
+/**
+ * Ends the waits of the rlk_loop for a guest. An observer may detach it.
+ *
+ * @param guest The guest.
+ *
+ * Thread: [loop].
+ */
+static inline RLC_HOLDS_MARK void rlc_model_guest_cancel(rlc_model_guest *guest) {
+    volatile uintptr_t mark;
+    rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
+    guest->prepared = 0;
+    (void)rlk_loop_cancel_wait(guest->model, guest->mode); /* fails if the rlk_loop has ended: it waits no more */
+    rlc_stack_end_call(&guest->calls, &mark);
+}
 
 /**
  * Takes a guest out of its loop; the rlk_loop waits for it no more.
@@ -105,12 +136,9 @@ static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
     rlc_watch_remove(guest->watch);
     guest->hook = NULL;
     guest->watch = NULL;
-    if (guest->prepared == 0)
-        return;
-    guest->prepared = 0;
-    guest->depth++;                                        /* an observer may detach it */
-    (void)rlk_loop_cancel_wait(guest->model, guest->mode); /* fails if the rlk_loop has ended: it waits no more */
-    guest->depth--;
+    void (*volatile cancel)(rlc_model_guest *) = rlc_model_guest_cancel; /* in a frame of its own */
+    if (guest->prepared != 0)
+        cancel(guest);
 }
 
 /**
@@ -121,7 +149,7 @@ static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
  * Thread: [loop].
  */
 static inline void rlc_model_guest_free_if_over(rlc_model_guest *guest) {
-    if (!guest->is_detached || guest->depth > 0 || guest->is_queued)
+    if (!guest->is_detached || guest->is_queued || !rlc_stack_is_left(guest->calls, RLC_STACK_HERE))
         return;
     rlk_loop_release(guest->model);
     free(guest->mode);
@@ -132,12 +160,13 @@ static inline void rlc_model_guest_free_if_over(rlc_model_guest *guest) {
  * Ends a call of the rlk_loop, which may have detached the guest, or failed.
  *
  * @param guest  The guest.
+ * @param mark   As for rlc_model_guest_begin_call.
  * @param status What the call has answered. -EBUSY: an observer that another call notifies has made this one.
  *
  * Thread: [loop].
  */
-static inline void rlc_model_guest_end_call(rlc_model_guest *guest, int status) {
-    guest->depth--;
+static inline void rlc_model_guest_end_call(rlc_model_guest *guest, volatile uintptr_t *mark, int status) {
+    rlc_stack_end_call(&guest->calls, mark);
     if (status < 0 && status != -EBUSY && guest->status == 0) {
         guest->status = status;
         rlc_model_guest_leave_loop(guest);
@@ -154,20 +183,22 @@ static inline void rlc_model_guest_end_call(rlc_model_guest *guest, int status) 
  *
  * Thread: [loop].
  */
-static inline void rlc_model_guest_serve(rlc_model_guest *guest) {
-    uint64_t prepared = guest->prepared, below = rlc_model_guest_bit(guest->level) - 1;
-    guest->depth++;
+static inline RLC_HOLDS_MARK void rlc_model_guest_serve(rlc_model_guest *guest) {
+    volatile uintptr_t mark;
+    rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
+    unsigned level = guest->level;
+    uint64_t prepared = guest->prepared, below = rlc_model_guest_bit(level) - 1;
     guest->level++;
     guest->prepared = prepared & below; /* the call ends the wait of this level */
     int status = rlk_loop_run_pending_work(guest->model, guest->mode);
-    guest->level--;
+    guest->level = level;
     if (status == -EBUSY)
         guest->prepared = prepared;
     else
         guest->prepared &= below; /* waits that its callouts have left open have ended with them */
     if (status == RLK_RUN_STOPPED && guest->stop_fn != NULL && !guest->is_detached)
         guest->stop_fn(guest->loop, guest->context);
-    rlc_model_guest_end_call(guest, status);
+    rlc_model_guest_end_call(guest, &mark, status);
 }
 
 /**
@@ -181,18 +212,21 @@ static inline void rlc_model_guest_serve(rlc_model_guest *guest) {
  *
  * Thread: [loop].
  */
-static inline void rlc_model_guest_readable(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+static inline RLC_HOLDS_MARK void rlc_model_guest_readable(
+    rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
+    volatile uintptr_t mark;
     (void)loop;
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if ((ready & RLC_ERROR) != 0)
         (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* 0: it is a live watch */
     if (guest->is_queued)
         return;
-    guest->depth++;
+    rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
     guest->is_called = true;
-    rlc_model_guest_serve(guest);
+    void (*volatile serve)(rlc_model_guest *) = rlc_model_guest_serve; /* in a frame of its own */
+    serve(guest);
     guest->is_called = false;
-    guest->depth--;
+    rlc_stack_end_call(&guest->calls, &mark);
     rlc_model_guest_free_if_over(guest);
 }
 
@@ -207,8 +241,9 @@ static inline void rlc_model_guest_readable(rlc_loop *loop, rlc_watch *watch, ui
 static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
     rlc_model_guest *guest = (rlc_model_guest *)(void *)node;
     guest->is_queued = false;
+    void (*volatile serve)(rlc_model_guest *) = rlc_model_guest_serve; /* in a frame of its own */
     if (ran && !guest->is_detached && guest->status == 0 && !rlc_model_guest_is_asleep(guest))
-        rlc_model_guest_serve(guest);
+        serve(guest);
     else
         rlc_model_guest_free_if_over(guest);
 }
@@ -259,15 +294,16 @@ static inline int rlc_model_guest_mute(rlc_model_guest *guest, bool mutes) {
  *
  * Thread: [loop].
  */
-static inline void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
+static inline RLC_HOLDS_MARK void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
+    volatile uintptr_t mark;
     (void)hook;
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if (rlc_model_guest_is_asleep(guest)) {
         (void)rlc_model_guest_mute(guest, true); /* the run serves its own mode; 0: it is a live watch */
         return;
     }
+    rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
     uint64_t prepared = guest->prepared, bit = rlc_model_guest_bit(guest->level);
-    guest->depth++;
     guest->prepared |= bit;
     int status = rlk_loop_prepare_to_wait(guest->model, guest->mode);
     bool is_busy = status == -EBUSY;
@@ -280,7 +316,7 @@ static inline void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void 
         if (status == 0)
             status = rlc_model_guest_mute(guest, is_busy);
     }
-    rlc_model_guest_end_call(guest, status);
+    rlc_model_guest_end_call(guest, &mark, status);
 }
 
 /* ---- attaching ---- */
