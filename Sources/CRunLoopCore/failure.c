@@ -11,3 +11,12 @@ int rlc_failed_with(const char *call, int status) {
 const char *rlc_failed_call(void) {
     return failed_call;
 }
+
+int rlc_failed(const char *call) {
+    return rlc_failed_with(call, -errno);
+}
+
+int rlc_made(const char *call, int made) {
+    int fd = rlc_descriptor_adopt(made);
+    return fd < 0 ? rlc_failed_with(made < 0 ? call : "fcntl", fd) : fd;
+}

@@ -4,6 +4,11 @@
 
 #include <errno.h>
 
+rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
+    rlc_port *owner = rlc_port_set_owner(set, port->fd);
+    return owner == NULL || owner == port ? owner : rlc_port_sharing_owner(owner, port);
+}
+
 enum { FIRST_BUCKETS = 4 };
 
 /* ---- number -> members ---- */

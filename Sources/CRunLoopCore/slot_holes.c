@@ -32,14 +32,12 @@ static void trim(const rlc_kernel *memory, uint32_t freed) {
 }
 
 void rlc_slot_holes_finish(rlc_slot_holes *holes, rlc_slot_table *table, const rlc_kernel *memory) {
-    uint32_t freed = table->chunk_count;
     for (uint32_t i = 0; i < table->chunk_count; i++)
         if (is_hole(holes, table, i))
             table->chunks[i] = NULL;
-    rlc_slot_table_finish(table, memory);
-    if (holes->chunk != NULL) /* it has been large */
-        trim(memory, freed);
     rlc_memory_free(memory, holes->chunk);
+    rlc_slot_table_finish(table, memory);
+    trim(memory, table->chunk_count);
 }
 
 /**

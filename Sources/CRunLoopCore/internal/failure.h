@@ -19,9 +19,7 @@
 int rlc_failed_with(const char *call, int status);
 
 /** The same for a call that has set errno: -errno. */
-static inline int rlc_failed(const char *call) {
-    return rlc_failed_with(call, -errno);
-}
+int rlc_failed(const char *call);
 
 /** The same for a function that refuses by itself. */
 static inline int rlc_refused(int status) {
@@ -29,9 +27,6 @@ static inline int rlc_refused(int status) {
 }
 
 /** A descriptor that a call has just made, above the standard ones: rlc_descriptor_adopt. */
-static inline int rlc_made(const char *call, int made) {
-    int fd = rlc_descriptor_adopt(made);
-    return fd < 0 ? rlc_failed_with(made < 0 ? call : "fcntl", fd) : fd;
-}
+int rlc_made(const char *call, int made);
 
 #endif

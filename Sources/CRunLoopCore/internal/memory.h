@@ -33,13 +33,6 @@ static inline void *rlc_memory_zeroed(const rlc_kernel *memory, size_t size) {
 }
 
 /** As free(3). */
-static inline void rlc_memory_free(const rlc_kernel *memory, void *block) {
-    if (block == NULL)
-        return;
-    if (memory == NULL)
-        free(block);
-    else
-        (void)memory->reallocate(memory->context, block, 0);
-}
+void rlc_memory_free(const rlc_kernel *memory, void *block);
 
 #endif

@@ -245,10 +245,7 @@ static inline rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
 /**
  * The owner if the port is it, or shares its number: then what happens to the port changes the registration. Or NULL.
  */
-static inline rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
-    rlc_port *owner = rlc_port_set_owner(set, port->fd);
-    return owner == NULL || owner == port ? owner : rlc_port_sharing_owner(owner, port);
-}
+rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port);
 
 /* ---- registrations in epoll: port_set_register.c ---- */
 
