@@ -110,13 +110,14 @@ extension RunLoop {
     lockedWithComparedSources({ state.commonItems.all }) { equals in
       makeCommonLocked(mode, equals, &scheduled, &refused)
     }
-    for (item, error) in refused {
-      Diagnosis.warn("addCommonMode(\"\(mode)\") could not add \(item): \(error)")
-    }
     for item in scheduled {
       item.doubtReadiness(outside: self)
       item.hooks?.entered(mode, of: self)
       if item.isInvalidated { detach(item) }  // invalidated meanwhile: it may have missed this membership
+    }
+    // At last: who is told may leave by an exception.
+    for (item, error) in refused {
+      Diagnosis.warn("addCommonMode(\"\(mode)\") could not add \(item): \(error)")
     }
   }
 

@@ -287,7 +287,7 @@ final class RefusalTests: XCTestCase {
     }
   }
 
-  /// Of several each is told.
+  /// Of several each is told, when the loop has done what is to be done for the others.
   func test_RLK_FAULT_2_eachItemThatAModeDoesNotGetIsTold() {
     defer { RunLoop.diagnostics = RunLoop.Diagnostics() }
     let told = Box<[String]>([])
@@ -299,12 +299,17 @@ final class RefusalTests: XCTestCase {
         source.label = "refused \(number)"
         try loop.add(source, to: .common)
       }
+      var hooks = RunLoop.Source.Hooks()
+      hooks.schedule = { _, mode in told.update { $0.append("scheduled in \(mode)") } }
+      try loop.add(RunLoop.Source(hooks: hooks) { _ in }, to: .common)
       try loop.add(RunLoop.Timer.never(), to: "second")
       try loop.run(in: "second", for: .zero)
+      told.value = []
       refuse(2)
       loop.addCommonMode("second")
       let missing = sources.filter { !loop.contains($0, in: "second") }
       XCTAssertEqual(missing.count, 2)
+      XCTAssertEqual(told.value.first, "scheduled in second")
       for source in missing {
         XCTAssertEqual(told.value.count { $0.contains("addCommonMode") && $0.contains("\"\(source.label ?? "")\"") }, 1)
       }
