@@ -4,11 +4,6 @@
 
 #include <errno.h>
 
-rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
-    rlc_port *owner = rlc_port_set_owner(set, port->fd);
-    return owner == NULL || owner == port ? owner : rlc_port_sharing_owner(owner, port);
-}
-
 enum { FIRST_BUCKETS = 4 };
 
 /* ---- number -> members ---- */
@@ -75,4 +70,9 @@ rlc_port *rlc_port_sharing_owner(rlc_port *owner, const rlc_port *port) {
             return owner;
     }
     return NULL;
+}
+
+rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port) {
+    rlc_port *owner = rlc_port_set_owner(set, port->fd);
+    return owner == NULL || owner == port ? owner : rlc_port_sharing_owner(owner, port);
 }
