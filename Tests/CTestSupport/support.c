@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -22,6 +23,23 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static _Thread_local jmp_buf *place_to_leave_to;
+
+int test_call_or_leave(void (*body)(void *), void *context) {
+    jmp_buf here;
+    jmp_buf *outer = place_to_leave_to;
+    place_to_leave_to = &here;
+    int has_returned = setjmp(here) == 0;
+    if (has_returned)
+        body(context);
+    place_to_leave_to = outer;
+    return has_returned;
+}
+
+void test_leave(void) {
+    longjmp(*place_to_leave_to, 1);
+}
 
 pid_t test_fork(void) {
     return fork();

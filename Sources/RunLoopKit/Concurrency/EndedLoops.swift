@@ -184,5 +184,7 @@ private final class EndOfThread: LoopCompanion {
 
   func loopQuits() {}
 
+  func runWasLeft(_ run: UInt) {}
+
   func loopHasEnded() { jobs.threadHasEnded(loop) }
 }

@@ -32,6 +32,9 @@ extension RunLoop {
   /// after the other, on a thread with the name `rl-ended-loops`, so that no task waits for ever [RLK-EXEC-8]. What
   /// they call on the loop throws `.loopEnded`.
   ///
+  /// If an exception or longjmp(3) leaves a job, its task never goes on. The loop runs the other jobs as soon as it has
+  /// noticed that, in its next run (decision 0041) [RLK-EXEC-19].
+  ///
   /// The executor and its loop retain each other until the loop's thread ends [RLK-EXEC-10]. What it has added to the
   /// modes is not among `items(in:)` [RLK-EXEC-12].
   ///
@@ -51,6 +54,8 @@ extension RunLoop {
     private var isSignalled = false
     /// On the loop's stack. What is enqueued meanwhile waits for its end.
     private var isServing = false
+    /// The run that serves, or has served last.
+    private var servingRun: UInt = 0
     private var source: Source?
     /// The task of the job that runs, unless the task has enqueued it itself; 0: none. Stored by the executor's thread
     /// alone.
@@ -204,7 +209,7 @@ extension RunLoop {
       lock.lock()
       guard let loop else { return lock.unlock() }
       isSignalled = false
-      isServing = true
+      (isServing, servingRun) = (true, loop.placeOfRun)
       var left = min(loop.stops.isQuitting ? jobs.closedCount : jobs.count, Self.jobsPerPass)
       lock.unlock()
       let turns = loop.turns
@@ -212,6 +217,10 @@ extension RunLoop {
         left -= 1
         run(job)
       }
+      hasServed(loop)
+    }
+
+    private func hasServed(_ loop: RunLoop) {
       lock.lock()
       isServing = false
       jobs.trim()
@@ -220,6 +229,13 @@ extension RunLoop {
       lock.unlock()
       // Also a run that encloses this one, and is about to wait.
       if hasMore { loop.wakeUp() }
+    }
+
+    /// A job of it was left. The others go on; its task never does.
+    func runWasLeft(_ run: UInt) {
+      guard let loop = lock.withLock({ isServing && servingRun == run ? loop : nil }) else { return }
+      running.store(0, ordering: .relaxed)
+      hasServed(loop)
     }
 
     private func nextJob(_ turns: (any TurnTaking)?) -> PendingJob? {

@@ -57,6 +57,7 @@ extension RunLoop {
     owner.scopes!.drain(to: left.scope)  // as at the beginning of the run
     if stops.isQuitting { stop() }
     callouts.haveBeenLeft(on: self)
+    for companion in lock.withLock({ state.companions.all }) { companion.runWasLeft(left.at) }
   }
 }
 

@@ -11,6 +11,9 @@ protocol LoopCompanion: AnyObject, Sendable {
   /// from now on is no part. Called on any thread, with the loop's lock held.
   func loopQuits()
 
+  /// The run that lies there was left, with the work that was on its stack (decision 0041). With no lock held. [loop]
+  func runWasLeft(_ run: UInt)
+
   /// The loop's thread ends, has called its last callout, and will do no more work. Called on that thread, with no lock
   /// held.
   func loopHasEnded()

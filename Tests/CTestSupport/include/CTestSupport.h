@@ -44,6 +44,10 @@ int test_stay_on_this_processor(void);
 int test_forbid_new_calls(int in_a_child);
 /** 0 under ThreadSanitizer, which ends a forked process that makes threads. */
 int test_may_have_threads_after_fork(void);
+/** Calls `body`: 1 if it has returned, 0 if test_leave() was called in it. */
+int test_call_or_leave(void (*body)(void *), void *context);
+/** longjmp(3) out of the innermost test_call_or_leave() of this thread. */
+void test_leave(void);
 /** Allocations by the calling thread so far; -1 where malloc cannot be replaced (sanitizers). */
 int64_t test_allocations(void);
 

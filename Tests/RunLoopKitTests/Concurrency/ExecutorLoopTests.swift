@@ -1,3 +1,4 @@
+import CTestSupport
 import RunLoopKit
 import XCTest
 
@@ -36,6 +37,39 @@ final class ExecutorLoopTests: XCTestCase {
     }
   }
 
+  /// By longjmp: its task never goes on, and all others do.
+  func test_RLK_EXEC_19_aJobThatWasLeftHoldsUpNoOther() {
+    let ran = Box<[String]>([])
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      abandonTask(on: loop.executor) { test_leave() }
+      Task(executorPreference: loop.executor) { ran.update { $0.append("waited") } }
+      XCTAssertEqual(test_call_or_leave({ _ in _ = try? RunLoop.current.run(for: .seconds(30)) }, nil), 0)
+      Task(executorPreference: loop.executor) { ran.update { $0.append("came later") } }
+      XCTAssertEqual(try loop.run(until: ran.value.count == 2, timeout: .seconds(30)), .met)
+    }
+    XCTAssertEqual(ran.value, ["waited", "came later"])
+  }
+
+  /// In a run that the job's nested run has begun, and left: that is over, and the job is not.
+  func test_RLK_EXEC_19_aRunThatAJobHasLeftEndsNoJob() {
+    let ran = Box<[String]>([])
+    onThread {
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer.never())
+      Task(executorPreference: loop.executor) {
+        leaveNestedRun(loop)
+        ran.update { $0.append("began") }
+        runOnce(loop)
+        ran.update { $0.append("ends") }
+      }
+      Task(executorPreference: loop.executor) { ran.update { $0.append("other") } }
+      XCTAssertEqual(try loop.run(until: ran.value.count == 3, timeout: .seconds(30)), .met)
+    }
+    XCTAssertEqual(ran.value, ["began", "ends", "other"])
+  }
+
   /// What is found in the loop's modes can be invalidated: the executor's part in them is not.
   func test_RLK_EXEC_12_nobodyFindsWhatRunsTheJobs() {
     onThread {
@@ -72,6 +106,13 @@ final class ExecutorLoopTests: XCTestCase {
       XCTAssertEqual(manyCalls, try passes {})
     }
   }
+}
+
+private func runOnce(_ loop: RunLoop) { _ = try? loop.run(for: .zero) }
+
+private func leaveNestedRun(_ loop: RunLoop) {
+  _ = try? loop.add(RunLoop.Timer(fireDate: .now) { _ in test_leave() })
+  _ = test_call_or_leave({ _ in _ = try? RunLoop.current.run(for: .seconds(30)) }, nil)
 }
 
 private func nestedRun(_ loop: RunLoop) -> RunLoop.RunResult? { try? loop.run(for: .seconds(5)) }

@@ -43,7 +43,9 @@ private func runCurrentOnce() { _ = try? RunLoop.current.run(for: .zero) }
 func endThread() { pthread_exit(nil) }
 
 /// In a task whose job never ends: nobody can go on with it, or release it. The leak check knows it by this name.
-func abandonTask(on executor: RunLoop.Executor) { Task(executorPreference: executor) { endThread() } }
+func abandonTask(on executor: RunLoop.Executor, by leave: @escaping @Sendable () -> Void = { endThread() }) {
+  Task(executorPreference: executor) { leave() }
+}
 
 func nameOfThread() -> String {
   let file = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
