@@ -11,6 +11,8 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
   private var isDraining = false
   /// A job has drained, in vain.
   private var hasRefused = false
+  /// Runs of the main loop that tell of jobs which wait too long.
+  private var watchCount = 0
   /// What was there when `drain` began. Used by it alone.
   private var batch = JobQueue()
 
@@ -19,12 +21,13 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = PendingJob(UnownedJob(job), .ofActor)
-    let isFirst = lock.withLock {
+    let (isFirst, isWatched) = lock.withLock {
       let isFirst = incoming.isEmpty
       incoming.append(job)
-      return isFirst
+      return (isFirst, isFirst && watchCount > 0)
     }
     if isFirst { wake() }
+    if isWatched { RunLoop.main.wakeUp() }
   }
 
   /// On the host's thread.
@@ -63,6 +66,10 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
   }
 
   var hasJobs: Bool { lock.withLock { !incoming.isEmpty } }
+
+  func beginWatch() { lock.withLock { watchCount += 1 } }
+
+  func endWatch() { lock.withLock { watchCount -= 1 } }
 
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 

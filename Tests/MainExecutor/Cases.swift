@@ -24,6 +24,7 @@ import Synchronization
       case "hosted-errors": try hostedErrors()
       case "hosted-dialog": try aDialogOfTheHost()
       case "crowd": try aCrowd()
+      case "unserved": try unserved()
       default: throw Failure(description: "no such case")
       }
     }

@@ -93,6 +93,33 @@ import Synchronization
 
     private static func drainInJob() -> Int { (try? MainActorExecutor.drain()) ?? -1 }
 
+    /// A job of the main actor comes while a run of the main loop sleeps that awaits it: the host alone is told, and
+    /// after a second the run says so.
+    static func unserved() throws {
+      try MainActorExecutor.install(hostedBy: {})
+      let said = Log()
+      @Sendable func drain() { said.append("drained \((try? MainActorExecutor.drain()) ?? -1)") }
+      RunLoop.diagnostics.handler = { _, text in
+        said.append(text)
+        drain()
+      }
+      let late = RunLoop.Timer(after: .seconds(30)) { _ in
+        said.append("late")
+        drain()
+      }
+      try RunLoop.main.add(late)
+      try expect(try RunLoop.main.run { await Task.detached { await whenTheLoopSleeps() }.value })
+      late.invalidate()
+      let about = "for a second jobs of the main actor have waited"
+      try expect(said.all.count == 2 && said.all[0].contains(about) && said.all[1] == "drained 1", "\(said.all)")
+    }
+
+    /// Of a task that does not prefer the loop.
+    private static func whenTheLoopSleeps() async -> Bool {
+      while !RunLoop.main.isWaiting { await Task.yield() }
+      return await here()
+    }
+
     /// Jobs of many threads: none is lost, and no wake is.
     static func aCrowd() throws {
       let host = try host()

@@ -101,6 +101,10 @@ extension RunLoop {
 package protocol HostedMainActor: AnyObject {
   /// Jobs wait for the host.
   var hasJobs: Bool { get }
+
+  /// From now on the main loop makes a pass when the first job has come. Watches are counted.
+  func beginWatch()
+  func endWatch()
 }
 
 extension RunLoop {

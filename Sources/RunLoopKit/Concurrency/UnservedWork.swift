@@ -12,21 +12,26 @@ final class UnservedWork: @unchecked Sendable {
   private let host: (any HostedMainActor)?
   private var alarm: RunLoop.Timer?
   private var isOver = false
+  private var hasEnded = false
 
   init(in mode: RunLoop.Mode, on loop: RunLoop) {
     self.loop = loop
     self.mode = mode
     host = loop.isMain ? MainActor.shared.unownedExecutor.asSerialExecutor() as? any HostedMainActor : nil
+    host?.beginWatch()
     if loop.isMain, loop.leavesOutMainQueue(in: mode) { watchMainQueue() }
   }
 
   func end() {
+    guard !hasEnded else { return }
+    hasEnded = true
     isOver = true
+    host?.endWatch()
     handle?.invalidate()
     alarm?.invalidate()
   }
 
-  /// After each pass: a job that is enqueued makes one.
+  /// After each pass: a job that is enqueued makes one, also a host's while it is watched.
   func look() {
     if alarm == nil, !isOver, waitingJobs != nil { setAlarm() }
   }

@@ -37,6 +37,10 @@ import class RunLoopKit.RunLoop
   @Test(.enabled(if: isSupported, "the compiler's interface of custom main executors is not known"))
   func test_RLK_MAINEXEC_5_noRunIsHosted() { pass("hosted-errors") }
 
+  /// The main actor's jobs that a run of the main loop leaves to the host.
+  @Test(.enabled(if: isSupported, "the compiler's interface of custom main executors is not known"))
+  func test_RLK_TASK_5_jobsOfAHostAreReportedThoughTheLoopSleeps() { pass("unserved") }
+
   /// Of both kinds, and without any.
   @Test(
     .enabled(if: isSupported, "the compiler's interface of custom main executors is not known"),
