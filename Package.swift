@@ -105,7 +105,8 @@ let package = Package(
       name: "main-executor", dependencies: ["RunLoopKit", "RunLoopMainExecutor"], path: "Tests/MainExecutor",
       swiftSettings: strictSwift + mainExecutors),
     .executableTarget(
-      name: "main-ends", dependencies: ["RunLoopKit"], path: "Tests/MainEnds", swiftSettings: strictSwift),
+      name: "main-ends", dependencies: ["RunLoopKit", "RunLoopEvents"], path: "Tests/MainEnds",
+      swiftSettings: strictSwift),
     .target(name: "CFailingLibc", path: "Tests/CFailingLibc", cSettings: [.define("_GNU_SOURCE")]),
     .executableTarget(
       name: "error-texts",

@@ -56,6 +56,6 @@ private final class ChildTurn: Sendable {
   func come(_ status: RunLoop.ExitStatus) { task.settle(.success(status)) }
 
   deinit {
-    if isAwaited.load(ordering: .acquiring) { task.lose(loop.hasEnded ? RunLoopError.loopEnded : .invalidItem) }
+    if isAwaited.load(ordering: .acquiring) { task.lose(loop.hasEnded ? loop.endedError : .invalidItem) }
   }
 }

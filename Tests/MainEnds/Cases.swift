@@ -1,4 +1,5 @@
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 import Synchronization
 
@@ -62,11 +63,16 @@ enum Cases {
       }
       isThere.come()
     }
+    let child = try RunLoop.ChildSource.spawn("sleep", arguments: ["3600"])
+    Task {
+      await note(in: log, "exit") { _ = try await loop.exit(of: child, ownership: .killedWhenInvalidated) }
+      isThere.come()
+    }
     waits.wait()
     mainThread.end()
-    for _ in 1...3 { isThere.wait() }
+    for _ in 1...4 { isThere.wait() }
     let seen = log.all.sorted()
-    let all = ["dropped", "job: rl-ended-loops", "performAndWait: true", "sleep: true"]
+    let all = ["dropped", "exit: true", "job: rl-ended-loops", "performAndWait: true", "sleep: true"]
     try expect(seen == all, "\(seen)")
     try expectEverythingEnds()
   }

@@ -128,7 +128,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   /// `.loopEnded`; of the main loop with the usual reason.
   @inline(never)
-  var endedError: RunLoopError { isMain ? .mainLoopEnded : .loopEnded }
+  package var endedError: RunLoopError { isMain ? .mainLoopEnded : .loopEnded }
 
   @inline(__always)
   func checkOwner(_ call: String) throws(RunLoopError) {
