@@ -14,7 +14,7 @@ private actor Pinned {
   func hit() {}
 }
 
-/// The lines on standard error with this text while `body` runs; other tests may write others.
+/// The lines on standard error with this text while `body` runs; other tests may write others. One call at a time.
 private func linesOnStandardError(with text: String, _ body: () throws -> Void) rethrows -> [String] {
   var path = Array("/tmp/stderr-XXXXXX".utf8CString)
   let (file, kept) = (mkstemp(&path), dup(STDERR_FILENO))
@@ -36,7 +36,7 @@ private func linesOnStandardError(with text: String, _ body: () throws -> Void) 
 
 /// A run of an async function that awaits what the run does not serve, in virtual time. The main dispatch queue's part is
 /// in RunTaskTests: it needs the main thread.
-@Suite struct UnservedWorkTests {
+@Suite(.serialized) struct UnservedWorkTests {
   /// What is said while such a job waits so long in a mode of this name.
   private func lines(in mode: RunLoop.Mode, for wait: Duration) async throws -> [String] {
     let log = Log()
