@@ -190,7 +190,7 @@ final class OwnedReadinessTests: XCTestCase {
       defer { pipes.end() }
       try pipes.add(to: loop)
       try pipes.settle(loop)
-      nonisolated(unsafe) let source = pipes.sources[2]
+      let source = pipes.sources[2]
       onThread { try RunLoop.current.add(source, to: "elsewhere") }
       pipes.send("x")
       let asked = try self.polls { for _ in 0..<3 { try loop.run(for: .zero) } }

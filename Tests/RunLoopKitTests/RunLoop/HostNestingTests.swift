@@ -97,7 +97,7 @@ final class HostNestingTests: XCTestCase {
         try kind.begin(loop) {
           TestThread {
             try? loop.perform { _ = log.update { $0.insert("block") } }
-            try? loop.add(RunLoop.Timer(fireDate: .now) { _ in _ = log.update { $0.insert("timer") } })
+            _ = try? loop.add(RunLoop.Timer(fireDate: .now) { _ in _ = log.update { $0.insert("timer") } })
             try? port.sendRight.send(Message())
             signalled.signal()
             loop.wakeUp()
@@ -299,7 +299,7 @@ final class HostNestingTests: XCTestCase {
     forEachKind { loop, kind in
       let (told, states) = (Box<[RunLoop.Activity]>([]), Box<[String]>([]))
       try kind.begin(loop) {
-        try? loop.add(
+        _ = try? loop.add(
           RunLoop.Observer([.beforeWaiting, .afterWaiting]) { _, activity in told.update { $0.append(activity) } },
           to: "inside")
         XCTAssertEqual(try? loop.prepareToWait(in: "inside"), false)
