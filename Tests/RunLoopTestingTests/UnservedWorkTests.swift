@@ -67,6 +67,22 @@ private func linesOnStandardError(with text: String, _ body: () throws -> Void) 
     #expect(try await lines(in: "served in time", for: .milliseconds(999)) == [])
   }
 
+  /// Nor if the run goes on after it.
+  @Test func test_RLK_TASK_5_whatWasServedIsNotToldOfLater() async throws {
+    try await VirtualTime.run { (time: VirtualTime) throws in
+      let (loop, date) = (RunLoop.current, time.now.advanced(by: .seconds(0.5)))
+      let actor = Pinned(loop.executor)
+      try loop.add(RunLoop.Timer(fireDate: date) { _ in _ = try? loop.run(for: .zero) }, to: "goes on")
+      let lines = try linesOnStandardError(with: "\"goes on\"") {
+        try loop.run(in: "goes on") {
+          await actor.hit()
+          try await Task.sleep(for: .seconds(5), clock: loop.clock(in: "goes on"))
+        }
+      }
+      #expect(lines == [])
+    }
+  }
+
   /// A later one is found, too, and the time between is no reason to wake.
   @Test func test_RLK_TASK_5_alsoWhenOthersHaveBeenServed() async throws {
     try await VirtualTime.run { (time: VirtualTime) throws in
