@@ -70,7 +70,9 @@ final class Meter {
     var command = command(workload, subject, isQuick: true)
     command[0] = plain(command[0])
     let valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=\(file)"]
-    let (status, output) = Child.run(valgrind + command, timeout: 180)
+    // Else each process has a seed of its own, and with it other collisions in its tables.
+    let seeded = ["env", "SWIFT_DETERMINISTIC_HASHING=1"]
+    let (status, output) = Child.run(seeded + valgrind + command, timeout: 180)
     var (instructions, allocations): (Int64, Int64) = (0, 0)
     guard status == 0, bench_callgrind_read(file, &instructions, &allocations),
       let operations = Measurement(wireForm: output)["operations"]
