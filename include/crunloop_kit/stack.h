@@ -8,6 +8,7 @@
 #define CRUNLOOP_KIT_STACK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** What is further apart lies on different stacks, of which nothing is known: a coroutine may be inside of a run. */
@@ -15,6 +16,19 @@ enum { RLC_KIT_STACK_MAX = 16 << 20 };
 
 /** So far below a run's mark lies that of a run inside of it, at the least: a pass and a callout are between them. */
 enum { RLC_KIT_BETWEEN_RUNS = 128 };
+
+/** Of AddressSanitizer, if the program has it. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
+/**
+ * Tells whether the variables of instrumented code may lie elsewhere than on the stack: AddressSanitizer finds their
+ * use after return so. Then their places tell nothing.
+ *
+ * Thread: any.
+ */
+static inline bool rlc_kit_has_fake_stack(void) {
+    return __asan_get_current_fake_stack != NULL && __asan_get_current_fake_stack() != NULL;
+}
 
 /**
  * Tells whether something lies deeper on the stack than the caller, whose run goes on: then it was left.
