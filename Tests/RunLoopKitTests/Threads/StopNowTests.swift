@@ -306,6 +306,7 @@ extension StopNowTests {
     own.value = nil
     XCTAssertEqual(log.value.first, "block")
     XCTAssertEqual(log.value.sorted(), ["block", "event", "event", "event", "source", "timer"])
+    withExtendedLifetime(counters) {}
   }
 
   /// The thread serves what is due, and is told to end now by a callout of that.
