@@ -75,7 +75,7 @@ int rlc_loop_destroy(rlc_loop *loop) {
     if (loop == NULL)
         return 0;
     if (loop->at != 0) {
-        /* A run that sleeps is over: its thread was cancelled, and this is its cleanup, or who has joined it. */
+        /* If the run sleeps, its thread was cancelled: that thread's cleanup, or a thread that has joined it, calls. */
         bool is_sleeping = loop->skipped_looks == RLC_LOOK_SLEEPS;
         if (!is_sleeping && rlc_loop_is_running(loop, (uintptr_t)__builtin_frame_address(0)))
             return -EBUSY;

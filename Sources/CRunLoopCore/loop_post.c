@@ -5,15 +5,18 @@
 #include <errno.h>
 
 /**
- * One question for the three that are seldom answered yes: whether this is a child of fork(2), destroy has begun, or a
- * race detector is to be told.
+ * Answers three questions by one comparison: is this a child of fork(2), has destroy begun, does the process have a
+ * race detector? True if the answer to each is no, as usual.
  */
 static inline bool is_plain(const rlc_loop *loop) {
     uint32_t generation = atomic_load_explicit(&loop->plain_generation, memory_order_relaxed);
     return __atomic_load_n(loop->fork_word, __ATOMIC_ACQUIRE) == generation;
 }
 
-/** What is the matter then: 0, if it goes on; -ESHUTDOWN is for a defer, as the queue of posts knows it by itself. */
+/**
+ * Called if is_plain is false. Returns -ECHILD in a child of fork(2). Else announces the hand-over to the race
+ * detector, if there is one, and returns 0. If destroy has begun, the caller finds that out by itself.
+ */
 __attribute__((noinline)) static int tell_else(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;

@@ -21,7 +21,7 @@ static bool is_hole(const rlc_slot_holes *holes, const rlc_slot_table *table, ui
     return table->chunks[chunk] == holes->chunk;
 }
 
-/** Free memory between blocks in use is the C library's until it is told. */
+/** The C library keeps free memory that lies between blocks in use. This makes it return that memory to the system. */
 static void trim(const rlc_kernel *memory, uint32_t freed) {
 #ifdef __GLIBC__
     if (memory == NULL && freed > MANY_CHUNKS)

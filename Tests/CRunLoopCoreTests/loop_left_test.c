@@ -207,6 +207,23 @@ static void test_RLC_LEFT_3_stops(void) {
     }
 }
 
+enum { COUNTERS = 3 };
+
+/* Watches of as many eventfds, of which the first one is readable; the callout gets their descriptors. */
+static void watch_counters(rlc_loop *loop, rlc_watch_fn called, int *fds, rlc_watch **ret_watches) {
+    calls = 0;
+    for (int i = 0; i < COUNTERS; i++) {
+        fds[i] = eventfd(i == 0, EFD_CLOEXEC | EFD_NONBLOCK);
+        CHECK_EQUAL(rlc_loop_add_watch(loop, fds[i], RLC_READABLE, called, fds, &ret_watches[i]), 0);
+    }
+}
+
+static void destroy_and_close(rlc_loop *loop, const int *fds) {
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    for (int i = 0; i < COUNTERS; i++)
+        close(fds[i]);
+}
+
 static void nest_until_the_third(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
     (void)watch, (void)ready;
     int *fd = context;
@@ -219,13 +236,9 @@ static void nest_until_the_third(rlc_loop *loop, rlc_watch *watch, uint32_t read
 /* All of several, one in the other, each in a watch's callout: all are heard afterwards. */
 static void test_RLC_LEFT_4_several_runs(void) {
     rlc_loop *loop = make_loop();
-    rlc_watch *watches[3];
-    int fds[3];
-    calls = 0;
-    for (int i = 0; i < 3; i++) {
-        fds[i] = eventfd(i == 0, EFD_CLOEXEC | EFD_NONBLOCK);
-        CHECK_EQUAL(rlc_loop_add_watch(loop, fds[i], RLC_READABLE, nest_until_the_third, fds, &watches[i]), 0);
-    }
+    rlc_watch *watches[COUNTERS];
+    int fds[COUNTERS];
+    watch_counters(loop, nest_until_the_third, fds, watches);
     CHECK_EQUAL(run_or_leave(loop, RLC_TIME_FOREVER), LEFT);
     CHECK_EQUAL(calls, 3);
     CHECK_EQUAL(depth_of(loop), 3); /* nothing has looked yet */
@@ -237,9 +250,7 @@ static void test_RLC_LEFT_4_several_runs(void) {
     calls = 0;
     CHECK_EQUAL(rlc_loop_run_once(loop, 2000), RLC_RUN_HANDLED);
     CHECK_EQUAL(calls, 3);
-    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
-    for (int i = 0; i < 3; i++)
-        close(fds[i]);
+    destroy_and_close(loop, fds);
 }
 
 /* Several, and the watches are the same as before. */
@@ -256,20 +267,14 @@ static void nest_once_each(rlc_loop *loop, rlc_watch *watch, uint32_t ready, voi
 
 static void test_RLC_LEFT_4_watches_that_stay(void) {
     rlc_loop *loop = make_loop();
-    rlc_watch *watches[3];
-    int fds[3];
-    calls = 0;
-    for (int i = 0; i < 3; i++) {
-        fds[i] = eventfd(i == 0, EFD_CLOEXEC | EFD_NONBLOCK);
-        CHECK_EQUAL(rlc_loop_add_watch(loop, fds[i], RLC_READABLE, nest_once_each, fds, &watches[i]), 0);
-    }
+    rlc_watch *watches[COUNTERS];
+    int fds[COUNTERS];
+    watch_counters(loop, nest_once_each, fds, watches);
     CHECK_EQUAL(run_or_leave(loop, RLC_TIME_FOREVER), LEFT);
     CHECK_EQUAL(rlc_loop_run_once(loop, 2000), RLC_RUN_HANDLED);
     CHECK_EQUAL(calls, 6);
     CHECK_EQUAL(depth_of(loop), 0);
-    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
-    for (int i = 0; i < 3; i++)
-        close(fds[i]);
+    destroy_and_close(loop, fds);
 }
 
 /* ---- where the next run begins ---- */

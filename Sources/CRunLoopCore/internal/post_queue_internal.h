@@ -25,7 +25,7 @@ static inline bool rlc_has_posts(const rlc_post_queue *queue) {
     return __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST) > RLC_QUEUE_CLOSED;
 }
 
-/** Turns round the nodes from `node` on, of which there is one at least. */
+/** Reverses the list that begins with `node`, which is not NULL. Returns its new first node. */
 static inline rlc_post_node *rlc_oldest_post_first(rlc_post_node *node) {
     rlc_post_node *reversed = NULL, *next;
     do {

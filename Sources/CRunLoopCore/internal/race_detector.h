@@ -1,6 +1,7 @@
 /**
- * ThreadSanitizer, in a host that is compiled with it. Its runtime does not see the atomics of a library that is not:
- * it would report what a poster has written and the loop reads. So each hand-over is told to it, if it is there.
+ * ThreadSanitizer, in a host that is compiled with it. Its runtime does not see the atomics of a library that is
+ * compiled without it. It would report a race between a poster, which writes a node, and the loop, which reads it. So
+ * the library announces each hand-over to the runtime, if the process has one.
  */
 #ifndef RLC_RACE_DETECTOR_H
 #define RLC_RACE_DETECTOR_H
@@ -13,7 +14,7 @@
 #endif
 
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-/* It sees everything here. What is told besides would hide a race. */
+/* The compiler instruments this library, so the runtime sees its atomics. An announcement could hide a race. */
 static inline bool rlc_race_detector_is_here(void) {
     return false;
 }
@@ -32,7 +33,10 @@ static inline bool rlc_race_detector_is_here(void) {
     return __tsan_acquire != NULL && __tsan_release != NULL;
 }
 
-/** Only if it is here: what this thread has done until now comes before what follows an acquire of the object. */
+/**
+ * Only if rlc_race_detector_is_here. What this thread has done before a release of the object happens before what
+ * another thread does after an acquire of it.
+ */
 static inline void rlc_race_release(const void *object) {
     __tsan_release((void *)(size_t)object);
 }

@@ -1,5 +1,6 @@
 /// Blocks that a drain has passed by, because they are for other modes: in lists by mode, so that a drain looks only at
-/// those of its own mode. Touched by whoever has it: the queue, under the loop's lock, or a drain.
+/// those of its own mode. The queue owns the object, and uses it under the loop's lock, until it hands the object to a
+/// drain, which uses it on the loop's thread.
 final class WaitingBlocks {
   private var lists: [ModePointer: List] = [:]
   private var lastNumber: UInt64 = 0

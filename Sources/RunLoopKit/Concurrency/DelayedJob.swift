@@ -9,9 +9,9 @@ extension RunLoop.Executor {
   /// measured by the loop's timers. For any other clock a task of this executor sleeps on that clock and then enqueues
   /// the job, also if the sleep fails [RLK-EXEC-15].
   ///
-  /// It is for executors that hand their jobs on. The runtime enqueues such a job once more when it has begun here, as
-  /// it has begun elsewhere than its task belongs: a job that comes so in its own turn does not wait again
-  /// [RLK-EXEC-18].
+  /// Other executors may hand their jobs on by this call. When such a job begins here, the runtime sees that its task
+  /// belongs to the other executor and enqueues the job there, which hands the job on a second time. A job that comes
+  /// back so while this executor runs it does not wait again [RLK-EXEC-18].
   ///
   /// A job whose date comes after the end of the loop's thread runs at that date, where jobs of ended loops run
   /// [RLK-EXEC-14]. Virtual time has ended with that thread: what is left of the delay is then real time.

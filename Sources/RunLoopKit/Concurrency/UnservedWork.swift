@@ -1,8 +1,8 @@
 internal import RunLoopLibc
 
-/// What a run of an async function does not serve, and the function may wait for: a call of the main actor in a private
-/// mode, for example. Whether it does, nobody can know. So what has waited for a second is told of, once a
-/// run. Owner only.
+/// Work that a run of an async function does not serve, such as a call of the main actor in a private mode. The
+/// function may wait for that work, and the run cannot know whether it does. If the work has waited for one second, the
+/// run reports it, once. Owner only.
 final class UnservedWork: @unchecked Sendable {
   private static let patience: UInt64 = 1_000_000_000
   private unowned let loop: RunLoop

@@ -15,9 +15,9 @@
 RLC_BEGIN_DECLS
 
 /**
- * What ends an iteration in which a run sleeps: the descriptor of the run's mode, or a moment. It stays for the next
- * sleep, since each source with a descriptor that comes or goes wakes its context. One that is ready when nobody sleeps
- * by it goes. GLib owns it by its references.
+ * Ends an iteration in which a run sleeps, when the descriptor of the run's mode is readable or a moment has come. GLib
+ * wakes a context when a source with a descriptor is added or removed, so the adapter keeps this source for the next
+ * sleep. The adapter removes the source if it becomes ready while no run sleeps by it. GLib owns it by its references.
  */
 typedef struct rlc_glib_model_end {
     GSource source; /**< First, so that it is the source. */

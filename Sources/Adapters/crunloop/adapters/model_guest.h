@@ -270,10 +270,10 @@ static inline int rlc_model_guest_watch(rlc_model_guest *guest) {
 }
 
 /**
- * While the rlk_loop notifies observers for the guest, nobody serves it: what it gets must not end a sleep.
+ * Suspends the watch of the rlk_loop's descriptor, while an observer that the guest notifies runs the rlc_loop.
  *
  * @param guest The guest.
- * @param mutes Whether one of them runs the rlc_loop.
+ * @param mutes True to suspend the watch, false to resume it.
  * @return 0; as rlc_watch_set_interest.
  *
  * Thread: [loop].  Cost: one system call if that has changed.
