@@ -1,0 +1,125 @@
+"""The C core: the files that a fault changes are compiled, the rest is there."""
+
+import concurrent.futures
+import os
+import shutil
+import sys
+import time
+
+from faults import BadFault
+from processes import ROOT, WORK, copy_tree, must, run
+from verdict import verdict
+
+USUAL_LIMIT = 20
+STRICT = ["-std=c11", "-w", "-D_GNU_SOURCE", "-DRLC_INTERNAL_CHECKS", "-Iinclude", "-ISources/CRunLoopCore/internal"]
+WRAPS = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"
+
+
+class Core:
+    """A copy of the core and its tests, with objects of two kinds: plain, and for the scheduler."""
+
+    FOLDERS = ["include", "Sources/CRunLoopCore", "Tests/CRunLoopCoreTests", "Tests/Scheduled"]
+    PLAIN = STRICT + ["-ITests/CRunLoopCoreTests", "-g", "-O0"]
+    SCHEDULED = STRICT + ["-ITests/Scheduled", "-g", "-O1"]
+    RUNTIME = ["scheduler.c", "memory.c", "fake_kernel.c"]
+
+    def __init__(self, tree):
+        self.tree = tree
+        shutil.rmtree(tree, ignore_errors=True)
+        copy_tree(tree, self.FOLDERS)
+        self.needs = {}
+        core = [f"Sources/CRunLoopCore/{name}" for name in self.names("Sources/CRunLoopCore")]
+        tests = [f"Tests/CRunLoopCoreTests/{name}" for name in self.names("Tests/CRunLoopCoreTests")]
+        scheduled = [f"Tests/Scheduled/{name}" for name in self.names("Tests/Scheduled")]
+        self.core, self.tests = core, tests
+        self.objects = [(path, "plain") for path in core + tests]
+        self.objects += [(path, "scheduled") for path in core + scheduled]
+
+    def names(self, folder):
+        return sorted(name for name in os.listdir(os.path.join(self.tree, folder)) if name.endswith(".c"))
+
+    def command(self, path, kind):
+        is_runtime = os.path.basename(path) in self.RUNTIME
+        flags = self.PLAIN if kind == "plain" else self.SCHEDULED + ([] if is_runtime else ["-fsanitize=thread"])
+        return ["gcc", *flags, "-MMD", "-c", path, "-o", self.object(path, kind)]
+
+    def object(self, path, kind):
+        return os.path.join("objects", kind, os.path.basename(path)[:-2] + ".o")
+
+    def compile(self, objects):
+        for kind in ("plain", "scheduled"):
+            os.makedirs(os.path.join(self.tree, "objects", kind), exist_ok=True)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(lambda item: run(self.command(*item), self.tree), objects))
+        return next((output for status, output in results if status != 0), None)
+
+    def learn_needs(self):
+        for item in self.objects:
+            with open(os.path.join(self.tree, self.object(*item))[:-2] + ".d", encoding="utf-8") as file:
+                self.needs[item] = set(file.read().replace("\\\n", " ").split()[1:])
+
+    def concerned(self, files, kinds):
+        changed = {os.path.normpath(path) for path in files}
+        return [item for item in self.objects
+                if item[1] in kinds and any(os.path.normpath(need) in changed for need in self.needs[item])]
+
+    def link(self, test):
+        kind = "scheduled" if test.startswith("scheduled:") else "plain"
+        program = "core_scheduled" if kind == "scheduled" else test
+        objects = [self.object(path, kind) for path in self.core]
+        if kind == "plain":
+            objects += [self.object(f"x/{name}.c", kind) for name in (test, "harness")]
+            flags = [WRAPS]
+        else:
+            objects += [self.object(name, kind) for name in self.RUNTIME + ["core_scheduled.c"]]
+            flags = ["-Wl,--wrap=syscall"]
+        must(["gcc", *objects, "-pthread", *flags, "-o", program], self.tree)
+        return ["./" + program] + ([test.split(":")[1]] if kind == "scheduled" else [])
+
+    def catches(self, test, limit):
+        """What the test says against the fault; None if nothing."""
+        status, output = run(self.link(test), self.tree, limit)
+        if status == 0:
+            return None
+        return output.strip().split("\n")[-1 if status is None else 0][:110] or f"status {status}"
+
+    def judge(self, mutant):
+        kinds = {"scheduled" if test.startswith("scheduled:") else "plain" for test in mutant.tests}
+        concerned = self.concerned(mutant.files, kinds)
+        try:
+            try:
+                mutant.put(self.tree, self.tree)
+            except BadFault as why:
+                return "FAIL", str(why)
+            error = self.compile(concerned)
+            if error:
+                return "FAIL", error
+            answers = []
+            for test in mutant.tests:
+                answers.append((test, self.catches(test, mutant.limit or USUAL_LIMIT)))
+                if (answers[-1][1] is None) == mutant.by_each:
+                    break
+            return verdict(mutant, answers)
+        finally:
+            for path in mutant.files:
+                shutil.copyfile(os.path.join(ROOT, path), os.path.join(self.tree, path))
+            self.compile(concerned)
+
+
+def judge_core(mutants, report):
+    started = time.monotonic()
+    core = Core(os.path.join(WORK, "core"))
+    error = core.compile(core.objects)
+    if error:
+        sys.exit("mutants: the core does not compile\n" + error)
+    core.learn_needs()
+    for test in sorted({test for mutant in mutants for test in mutant.tests}):
+        said = core.catches(test, USUAL_LIMIT * 3)
+        if said:
+            sys.exit(f"mutants: {test} fails without a fault: {said}")
+    print(f"the core and its tests are ready after {time.monotonic() - started:.0f} s", flush=True)
+    for mutant in mutants:
+        began = time.monotonic()
+        report(mutant, *core.judge(mutant), time.monotonic() - began)
+
+

@@ -1,0 +1,302 @@
+"""The package: the files that a fault changes are compiled by the commands of SwiftPM's plan, and linked with what is there."""
+
+import concurrent.futures
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+from faults import BadFault
+from processes import WORK, copy_tree, must, run, run_until
+from verdict import verdict
+
+SWIFT_LIMIT = 60
+FAILURE = r"^FAIL .*|.*error: .*|.*Fatal error: .*"
+SKIP = r".*: Test skipped.*"
+# Of Swift Testing; the first: the expression matches no test.
+ISSUE = r".*Test run with 0 tests.*|.* recorded an issue .*"
+
+
+class Module:
+    """The sources as one of the builds compiles and links them, with a fault in the place of a file."""
+
+    def __init__(self, tree, *modules):
+        """Each of the modules by the command that compiles it."""
+        self.tree, self.jobs = tree, {}
+        for compiling in modules:
+            jobs = must(["swiftc", *compiling, "-driver-print-jobs", "-driver-filelist-threshold=100000"], tree)
+            for job in map(shlex.split, jobs.splitlines()):
+                if "-primary-file" in job:
+                    source = self.name(job[job.index("-primary-file") + 1])
+                    self.jobs[source] = job, "-primary-file", self.object_of(source)
+
+    def name(self, path):
+        return os.path.relpath(os.path.join(self.tree, path), self.tree)
+
+    def note_c(self, job):
+        """A command that compiles a file of the core; others are passed over."""
+        if "-c" in job and "-o" in job:
+            source = self.name(job[job.index("-c") + 1])
+            if source.startswith("Sources/CRunLoopCore/"):
+                self.jobs[source] = job, "-c", job[job.index("-o") + 1]
+
+    def object_of(self, source):
+        """Of a Swift file, as the link names it."""
+        raise NotImplementedError
+
+    def compile(self, mutant, folder):
+        """(why there is none, what to link in the place of which object). `folder` holds the changed files."""
+        objects = {}
+        for path in mutant.files:
+            if path not in self.jobs:
+                return f"{path} is no file of these modules", {}
+            job, before, replaced = self.jobs[path]
+            job, made = list(job), os.path.join(folder, type(self).__name__ + os.path.basename(path) + ".o")
+            job[job.index(before) + 1] = os.path.join(folder, path)
+            for option in ("-o", "-index-unit-output-path"):
+                if option in job:
+                    job[job.index(option) + 1] = made
+            status, output = run(without(without(job, "-MF"), "-index-store-path"), self.tree)
+            if status != 0:
+                return "\n".join(re.findall(r"error: .*", output)[:3]) or output[-300:], {}
+            objects[replaced] = made
+        return None, objects
+
+    def link(self, linking, objects, program):
+        """None, or why there is no program."""
+        missing = set(objects) - set(linking)
+        if missing:
+            return f"the link does not name {', '.join(missing)}"
+        linking = [objects.get(argument, argument) for argument in linking]
+        self.own_first_object(linking, os.path.dirname(program))
+        status, output = run(["swiftc", *linking, "-o", program], self.tree)
+        return None if status == 0 else output[-300:]
+
+    def own_first_object(self, linking, folder):
+        """The compiler writes what the objects want to be linked with beside the first of them: links side by side must not
+        share that file."""
+        index = next(index for index, argument in enumerate(linking) if argument.endswith(".o"))
+        own = os.path.join(folder, "first", os.path.basename(linking[index]))
+        os.makedirs(os.path.dirname(own), exist_ok=True)
+        if not os.path.lexists(own):
+            os.symlink(os.path.join(self.tree, linking[index]), own)
+        linking[index] = own
+
+
+class Product(Module):
+    """As `swift build --build-tests` makes it."""
+
+    MODULES = ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopMainExecutor", "RunLoopKitC"]
+
+    def __init__(self, tree, environment, product):
+        must(["swift", "build", "--build-tests"], tree, env=environment)
+        self.folder = os.path.realpath(os.path.join(tree, ".build/debug"))
+        with open(os.path.join(tree, ".build/debug.yaml"), encoding="utf-8") as file:
+            self.plan = file.read()
+        super().__init__(tree, *map(self.compiling, self.MODULES))
+        for line in self.plan.splitlines():
+            if line.startswith("    args: ") and "/clang" in line:
+                self.note_c(json.loads(line[len("    args: "):]))
+        self.program = os.path.join(self.folder, product)
+
+    def build(self, mutant, folder):
+        """(why there is none, the program). Those that it starts lie beside it, with the fault if the patch says so."""
+        error, objects = self.compile(mutant, folder)
+        bin_folder = os.path.join(folder, "bin")
+        os.makedirs(bin_folder, exist_ok=True)
+        for name in [os.path.basename(self.program), *mutant.programs]:
+            error = error or self.link(self.linking(name), objects, os.path.join(bin_folder, name))
+        for name in os.listdir(self.folder):
+            if not os.path.exists(os.path.join(bin_folder, name)):
+                os.symlink(os.path.join(self.folder, name), os.path.join(bin_folder, name))
+        return error, os.path.join(bin_folder, os.path.basename(self.program))
+
+    def linking(self, product):
+        arguments = self.arguments(f'"-o","{self.folder}/{product}"')
+        lists = [argument[1:] for argument in arguments if argument.startswith("@")]
+        with open(lists[0], encoding="utf-8") as file:
+            objects = shlex.split(file.read())
+        return without([argument for argument in arguments if argument[0] != "@"] + objects, "-o")
+
+    def compiling(self, module):
+        arguments = self.arguments(f'"-module-name","{module}","-emit-dependencies"')
+        for option in ("-emit-module-path", "-output-file-map", "-index-store-path", "-emit-objc-header-path"):
+            arguments = without(arguments, option)
+        needless = ("-emit-dependencies", "-emit-module", "-incremental", "-enable-batch-mode", "-parseable-output",
+                    "-emit-objc-header", "-serialize-diagnostics")
+        return [argument for argument in arguments if argument not in needless]
+
+    def arguments(self, mark):
+        """Of the command in SwiftPM's plan that has the mark."""
+        found = [line for line in self.plan.splitlines() if line.startswith("    args: ") and mark in line]
+        if len(found) != 1:
+            sys.exit(f"mutants: {len(found)} commands with {mark} in .build/debug.yaml")
+        return json.loads(found[0][len("    args: "):])[1:]
+
+    def object_of(self, source):
+        return os.path.join(self.folder, source.split("/")[1] + ".build", os.path.basename(source) + ".o")
+
+
+class Tests(Product):
+    def __init__(self, tree, environment):
+        super().__init__(tree, environment, "RunLoopKitPackageTests.xctest")
+        self.names = must([self.program, "--list-tests"], tree, env=environment).split("\n")
+
+    def says(self, test, program, limit, environment):
+        if test.startswith("testing:"):
+            command = [program, "--testing-library", "swift-testing", "--filter", test.removeprefix("testing:")]
+            return run_until(command, self.tree, limit, environment, f"{FAILURE}|{ISSUE}")
+        names = [name for name in self.names if re.search(test, name)]
+        if not names:
+            sys.exit(f"mutants: there is no test {test}")
+        # One of many may be skipped where it cannot run; what catches a fault alone may not.
+        mark = FAILURE if len(names) > 1 else f"{FAILURE}|{SKIP}"
+        return run_until([program, ",".join(names)], self.tree, limit, environment, mark)
+
+
+class Tool(Product):
+    """What plays the scenarios, and must print their traces."""
+
+    CORPUS = "Tests/ConformanceTests/Corpus"
+
+    def __init__(self, tree, environment):
+        super().__init__(tree, environment, "runloop")
+
+    def says(self, test, program, limit, environment):
+        name = test.split(":")[1]
+        traces = [os.path.join(self.tree, self.CORPUS, folder, f"{name}.trace") for folder in ("right", "golden")]
+        with open(next(filter(os.path.exists, traces)), encoding="utf-8") as file:
+            wanted = file.read()
+        scenario = os.path.join(self.CORPUS, "scenarios", f"{name}.rl")
+        command = [program, "scenario", "--virtual", scenario]
+        status, output = run(command, self.tree, limit, environment, subprocess.DEVNULL)
+        if status == 0 and output == wanted:
+            return 0, None
+        told = zip(output.split("\n") + [""], wanted.split("\n") + [""])
+        return status, next((f"{line!r} for {right!r}" for line, right in told if line != right), None)
+
+
+class Scheduled(Module):
+    """As `make scheduled-kit-test` makes it."""
+
+    PROGRAM = "build/core-test/scheduled-kit/kit_scheduled"
+
+    def __init__(self, tree, environment):
+        commands = must(["make", "--no-print-directory", "-n", "-B", self.PROGRAM], tree, env=environment).split("\n")
+        compiling, linking = (shlex.split(line)[1:] for line in commands if line.startswith("swiftc "))
+        must(["make", self.PROGRAM], tree, env=environment)
+        compiling = without(without(compiling, "-output-file-map"), "-j")
+        needless = ("-incremental", "-enable-batch-mode")
+        super().__init__(tree, [argument for argument in compiling if argument not in needless])
+        for line in commands:
+            if line.startswith("gcc "):
+                self.note_c(shlex.split(line))
+        self.linking = without(linking, "-o")
+        self.program = os.path.join(tree, self.PROGRAM)
+
+    def build(self, mutant, folder):
+        error, objects = self.compile(mutant, folder)
+        program = os.path.join(folder, "scheduled")
+        return error or self.link(self.linking, objects, program), program
+
+    def object_of(self, source):
+        return f"{os.path.dirname(self.PROGRAM)}/objects/{source.replace('+', '_').replace('/', '_')}.o"
+
+    def says(self, test, program, limit, environment):
+        names = test.split(":")[1:]
+        if "without_barrier" in names:
+            environment = dict(environment, SCHEDULED_WITHOUT_BARRIER="1")
+        return run_until([program, names[-1]], self.tree, limit, environment, FAILURE)
+
+
+def without(arguments, option):
+    """Without the option and its value, wherever they are."""
+    rest, kept = iter(arguments), []
+    for argument in rest:
+        if argument == option:
+            next(rest)
+        else:
+            kept.append(argument)
+    return kept
+
+
+def build_of(test):
+    """Which of the builds has the test."""
+    return {"scheduled": Scheduled, "scenario": Tool}.get(test.split(":")[0], Tests)
+
+
+class Kit:
+    """A copy of the package, built once without a fault. It is never changed: so faults are judged side by side."""
+
+    def __init__(self, tests):
+        self.tree = os.path.join(WORK, "swift")
+        copy_tree(self.tree, ["."])
+        self.environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", RLK_NO_BENCHMARKS="1")
+        self.modules = {build: build(self.tree, self.environment) for build in set(map(build_of, tests))}
+
+    def catches(self, test, limit, program=None):
+        """What the test says, at its first failure; None if nothing."""
+        module = self.modules[build_of(test)]
+        status, said = module.says(test, program or module.program, limit, self.environment)
+        if said:
+            return said[-150:]
+        return None if status == 0 else "out of time" if status is None else f"status {status}"
+
+    def judge(self, mutant):
+        folder = os.path.join(WORK, "changed", mutant.name)
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            mutant.put(self.tree, folder)
+        except BadFault as why:
+            return "FAIL", str(why)
+        error, programs, answers = None, {}, []
+        for build in dict.fromkeys(map(build_of, mutant.tests)):
+            if not error:
+                error, programs[build] = self.modules[build].build(mutant, folder)
+        if error:
+            return "FAIL", error
+        for test in mutant.tests:
+            said = self.catches(test, mutant.limit or SWIFT_LIMIT, programs[build_of(test)])
+            answers.append((test, said))
+            if (said is None) == mutant.by_each:
+                break
+        shutil.rmtree(folder)
+        return verdict(mutant, answers)
+
+
+def report_skipped(mutant, skipped):
+    """True if nothing that can run here is to catch the fault."""
+    here = [test for test in mutant.tests if test not in skipped]
+    if not here:
+        print(f"skipped 1: {mutant.kind}/{mutant.name}: so are its tests, {' '.join(mutant.tests)}")
+    mutant.tests = here
+    return not here
+
+
+def judge_swift(mutants, report):
+    started = time.monotonic()
+    tests = sorted({test for mutant in mutants for test in mutant.tests})
+    kit = Kit(tests)
+    skipped = set()
+    for test in tests:
+        said = kit.catches(test, SWIFT_LIMIT * 3)
+        if said and re.match(SKIP, said):
+            skipped.add(test)
+        elif said:
+            sys.exit(f"mutants: {test} fails without a fault: {said}")
+    mutants = [mutant for mutant in mutants if not report_skipped(mutant, skipped)]
+    print(f"the module and its tests are ready after {time.monotonic() - started:.0f} s", flush=True)
+
+    def timed(mutant):
+        began = time.monotonic()
+        return mutant, *kit.judge(mutant), time.monotonic() - began
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 2) as pool:  # some only wait for what never comes
+        for future in concurrent.futures.as_completed([pool.submit(timed, mutant) for mutant in mutants]):
+            report(*future.result())
+
+

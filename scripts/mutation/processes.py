@@ -1,0 +1,82 @@
+"""Commands with limits, and copies of the sources."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WORK = os.path.join(ROOT, "build/mutants")
+
+
+def run(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
+    """(status, output); the status of what ran out of time is None. Its children end with it."""
+    process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=errors, start_new_session=True, env=env)
+    try:
+        output, _ = process.communicate(timeout=limit)
+        return process.returncode, output.decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.communicate()
+        return None, "out of time"
+
+
+def run_until(command, cwd, limit, env, mark):
+    """(status, line): as `run`, and ends it at the first line that matches `mark`: what fails may wait for long afterwards."""
+    process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, start_new_session=True, env=env)
+    is_late = threading.Event()
+
+    def end():
+        try:
+            os.killpg(process.pid, 9)
+        except ProcessLookupError:
+            pass
+
+    def end_late():
+        is_late.set()
+        end()
+
+    timer = threading.Timer(limit, end_late)
+    timer.start()
+    said = None
+    for line in process.stdout:
+        found = re.match(mark, line.decode(errors="replace").rstrip())
+        if found:
+            said = found.group(0)
+            break
+    end_status = 1 if said else process.wait()
+    timer.cancel()
+    end()
+    process.wait()
+    process.stdout.close()
+    return None if is_late.is_set() else end_status, said
+
+
+def must(command, cwd, limit=None, env=None):
+    status, output = run(command, cwd, limit, env)
+    if status != 0:
+        sys.exit(f"mutants: {' '.join(command)}: {status}\n{output[-4000:]}")
+    return output
+
+
+def copy_tree(target, folders):
+    """What git knows or would add, as it is now, and nothing that an earlier copy had; what was built there stays."""
+    listing = must(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *folders], ROOT)
+    paths = set(filter(None, listing.split("\0")))
+    for folder, inner, names in os.walk(target):
+        inner[:] = [name for name in inner if name not in (".build", "build")]
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.relpath(path, target) not in paths:
+                os.remove(path)
+    for path in sorted(paths):
+        source, copy = os.path.join(ROOT, path), os.path.join(target, path)
+        if not os.path.isfile(source):
+            continue
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        if not os.path.exists(copy) or open(source, "rb").read() != open(copy, "rb").read():
+            shutil.copyfile(source, copy)

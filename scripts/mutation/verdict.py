@@ -1,0 +1,9 @@
+"""What is said of a fault after its tests have run."""
+
+
+def verdict(mutant, answers):
+    """By what the tests have said, up to the one that has decided."""
+    test, said = answers[-1]
+    if said is None:
+        return "MISSED", f"{mutant.breaks}; {test} does not say so"
+    return "caught", "; ".join(f"{test}: {said}" for test, said in answers if said)
