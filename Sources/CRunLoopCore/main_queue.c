@@ -59,7 +59,9 @@ int rlc_main_queue_fd(void) {
     if (_dispatch_get_main_queue_handle_4CF == NULL || _dispatch_main_queue_callback_4CF == NULL)
         return rlc_refused(-ENOSYS);
     bool is_made = atomic_load_explicit(&has_handle, memory_order_acquire);
-    return is_made ? _dispatch_get_main_queue_handle_4CF() : make_handle();
+    int fd = is_made ? _dispatch_get_main_queue_handle_4CF() : make_handle();
+    /* With the main thread libdispatch ends the handle, and returns -1 from then on. */
+    return fd == -1 ? rlc_refused(-ENOSYS) : fd;
 }
 
 bool rlc_main_queue_take(const rlc_kernel *kernel) {

@@ -49,8 +49,16 @@ static void test_RLC_MAIN_3_without_a_descriptor_for_the_handle(void) {
     CHECK_EQUAL(questions, 0);
 }
 
+/* As libdispatch does with the main thread: it closes the handle, and has -1 for whoever asks. */
+static void test_RLC_MAIN_4_an_ended_handle_is_no_queue(void) {
+    handle = -1;
+    CHECK_EQUAL(rlc_main_queue_fd(), -ENOSYS);
+    CHECK(!rlc_main_queue_take(NULL));
+}
+
 int main(void) {
     RUN(test_RLC_MAIN_3_without_a_descriptor_for_the_handle);
     RUN(test_RLC_MAIN_1_take_consumes_the_signal);
+    RUN(test_RLC_MAIN_4_an_ended_handle_is_no_queue);
     return 0;
 }

@@ -23,9 +23,9 @@ RLC_API bool rlc_is_main_thread(void);
 /**
  * Returns the queue's handle, for rlc_port_set_insert as a hint. libdispatch makes it with the first call.
  *
- * @return The descriptor, which libdispatch owns: do not close it. -ENOSYS without libdispatch [RLC-MAIN-2]. -EMFILE,
- *         -ENFILE or -ENOMEM: there is no descriptor for the handle yet; libdispatch would end the process
- *         [RLC-MAIN-3].
+ * @return The descriptor, which libdispatch owns: do not close it. -ENOSYS without libdispatch [RLC-MAIN-2], and when
+ *         libdispatch has ended the handle, as it does with the main thread [RLC-MAIN-4]. -EMFILE, -ENFILE or -ENOMEM:
+ *         there is no descriptor for the handle yet; libdispatch would end the process [RLC-MAIN-3].
  *
  * Thread: [any].  Cost: two system calls until it has succeeded.
  */

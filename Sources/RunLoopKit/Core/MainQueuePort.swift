@@ -3,7 +3,7 @@ internal import RunLoopLibc
 
 /// The process's main dispatch queue, reached through weak C symbols: absent without libdispatch.
 enum MainQueuePort {
-  /// Nil without libdispatch.
+  /// Nil without libdispatch, and when libdispatch has ended the queue's handle with the main thread.
   static func fileDescriptor() throws(RunLoopError) -> Int32? {
     let descriptor = rlc_main_queue_fd()
     if descriptor == noQueue { return nil }

@@ -63,8 +63,12 @@ extension ModePointer {
     guard loop.isMain, isCommon, ports.mainQueueToken.load(ordering: .relaxed) == 0, let set = ports.set,
       let descriptor = try MainQueuePort.fileDescriptor()
     else { return }
-    let token = try set.insertHint(.mainQueue, fileDescriptor: descriptor)
-    ports.mainQueueToken.store(token, ordering: .releasing)
+    do throws(RunLoopError) {
+      let token = try set.insertHint(.mainQueue, fileDescriptor: descriptor)
+      ports.mainQueueToken.store(token, ordering: .releasing)
+    } catch {
+      if MainQueuePort.isThere { throw error }  // else the main thread has ended meanwhile, and the handle with it
+    }
   }
 
   /// Wants the mode's timerfds to expire for its first timers.
