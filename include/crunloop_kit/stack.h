@@ -30,6 +30,21 @@ static inline bool rlc_kit_has_fake_stack(void) {
     return __asan_get_current_fake_stack != NULL && __asan_get_current_fake_stack() != NULL;
 }
 
+/** Of AddressSanitizer, if the program has it. */
+extern void __asan_handle_no_return(void) __attribute__((weak));
+
+/**
+ * Tells AddressSanitizer that the frames which lay deeper on the stack, or still lie there, are left. It takes what they
+ * have marked as out of bounds for that of the caller's callees otherwise, if nobody instrumented has ended the thread:
+ * libdispatch ends the main thread of an async main.
+ *
+ * Thread: any, at its end.
+ */
+static inline void rlc_kit_frames_are_left(void) {
+    if (__asan_handle_no_return != NULL)
+        __asan_handle_no_return();
+}
+
 /**
  * Tells whether something lies deeper on the stack than the caller, whose run goes on: then it was left.
  *

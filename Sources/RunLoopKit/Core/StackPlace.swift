@@ -4,6 +4,9 @@ internal import CRunLoopCore
 struct StackPlace {
   let address: UInt
 
+  /// At the thread's end: whoever has ended it has left frames behind, of which AddressSanitizer is told.
+  static func framesAreLeft() { rlc_kit_frames_are_left() }
+
   /// Where the caller's variable lies.
   @inline(__always)
   init<Value>(_ variable: UnsafePointer<Value>) { address = UInt(bitPattern: variable) }

@@ -88,6 +88,7 @@ package final class ThreadRecord {
 /// A C callback: a closure would inherit an isolation that it must not have.
 private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
   guard let pointer else { return }
+  StackPlace.framesAreLeft()
   // The reference of `current`; `end` takes the value away before it returns.
   let record = Unmanaged<ThreadRecord>.fromOpaque(pointer).takeRetainedValue()
   record.end(pointer)
@@ -97,6 +98,7 @@ private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
 /// only others have asked for it, or nobody has yet: whoever asks later finds it ended.
 @_cdecl("rlk_kit_main_thread_ends")
 func mainThreadEnds() {
+  StackPlace.framesAreLeft()
   if let record = ThreadRecord.existing {
     _ = record.currentLoop  // ends in its turn
   } else {
