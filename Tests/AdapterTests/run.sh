@@ -1,7 +1,7 @@
 #!/bin/sh
 # The adapters in their hosts: each header alone as C11 and C++17, and its cases. A host that is not here is skipped.
 # Environment: CLANG, FLAGS (the tests' flags), OBJECTS, LDFLAGS, BUILD, SECONDS_EACH, SWIFT_LIB (where libdispatch
-# is, or empty).
+# is, or empty), ADAPTERS (only the cases of these hosts: glib uv qt gtk4 ...; empty for everything).
 set -eu
 here=Tests/AdapterTests
 mkdir -p "$BUILD"
@@ -19,7 +19,12 @@ flags_of() { # HOST: what its library needs, or fails: there is none
     esac
 }
 
+is_wanted() { # HOST
+    case " ${ADAPTERS:-$1} " in *" $1 "*) ;; *) return 1 ;; esac
+}
+
 alone() { # HOST COMPILER LANGUAGE STANDARD
+    [ -z "${ADAPTERS:-}" ] || return 0
     command -v "$2" >/dev/null 2>&1 || { echo "skipped 1: the adapter of $1 by $2: there is none"; return 0; }
     printf '#include <crunloop/adapters/%s.h>\n#include <crunloop/adapters/%s.h>\n' "$1" "$1" >"$BUILD/alone.$3"
     # shellcheck disable=SC2046
@@ -48,6 +53,7 @@ if flags_of glib_model >/dev/null; then
 fi
 
 for host in epoll glib glib_guest uv ev sd_event sdl; do
+    is_wanted $host || continue
     flags=$(flags_of $host) || { echo "skipped 1: the adapter of $host: no $host here"; continue; }
     alone $host gcc c c11
     alone $host g++ cpp c++17
@@ -65,7 +71,7 @@ mkdir -p -m 700 "$runtime"
 
 # GTK has glib's adapter, and a window on a screen that nobody sees.
 display=
-if command -v Xvfb >/dev/null 2>&1; then
+if { is_wanted gtk+-3.0 || is_wanted gtk4; } && command -v Xvfb >/dev/null 2>&1; then
     rm -f "$BUILD/display"
     mkfifo "$BUILD/display"
     # It would begin anew when its last client goes, and lose one that comes meanwhile.
@@ -76,6 +82,7 @@ if command -v Xvfb >/dev/null 2>&1; then
     read -r display <"$BUILD/display" || echo "Xvfb has not started"
 fi
 for toolkit in gtk+-3.0 gtk4; do
+    is_wanted $toolkit || continue
     flags=$(pkg-config --cflags --libs $toolkit 2>/dev/null) && [ -n "$display" ] || { echo "skipped 1: the adapter of glib in $toolkit: no $toolkit, or no Xvfb"; continue; }
     # shellcheck disable=SC2046,SC2086
     gcc $FLAGS -ISources/Adapters $here/gtk_test.c $OBJECTS $(echo " $flags" | sed 's/ -I/ -isystem /g') $LDFLAGS -o "$BUILD/$toolkit"
@@ -85,6 +92,8 @@ for toolkit in gtk+-3.0 gtk4; do
         { echo "FAIL the adapter of glib in $toolkit: status $?"; exit 1; }
     echo "ok   the adapter of glib in $toolkit"
 done
+
+is_wanted qt || exit 0
 
 # Qt is C++: its side of the cases is a file of its own. With both of its dispatchers: GLib's, which Debian's Qt takes, and its own.
 if ! flags=$(flags_of qt); then

@@ -74,7 +74,7 @@ class Core:
             objects += [self.object(name, kind) for name in self.RUNTIME + ["core_scheduled.c"]]
             flags = ["-Wl,--wrap=syscall"]
         must(["gcc", *objects, "-pthread", *flags, "-o", program], self.tree)
-        return ["./" + program] + ([test.split(":")[1]] if kind == "scheduled" else [])
+        return ["./" + program] + ([name for name in test.split(":")[1:] if name] if kind == "scheduled" else [])
 
     def catches(self, test, limit):
         """What the test says against the fault; None if nothing."""
@@ -82,6 +82,52 @@ class Core:
         if status == 0:
             return None
         return output.strip().split("\n")[-1 if status is None else 0][:110] or f"status {status}"
+
+    def test_names(self):
+        return [os.path.basename(path)[:-2] for path in self.tests if path.endswith("_test.c")]
+
+    def notice(self, mutant, tests):
+        """(verdict, test, what it says), of the first of the tests that notices the fault."""
+        concerned = self.concerned(mutant.files, {"plain", "scheduled"})
+        try:
+            mutant.put(self.tree, self.tree)
+            if not concerned or not self.is_sound(mutant) or self.compile(concerned):
+                return "none", "", "does not compile"
+            if self.is_same(mutant):
+                return "equal", "", ""
+            for test in tests:
+                said = self.catches(test, USUAL_LIMIT * (15 if test == "scheduled:" else 1))
+                if said:
+                    return "noticed", test, said
+            return "MISSED", "", ""
+        except BadFault as why:
+            return "none", "", str(why)
+        finally:
+            self.restore(mutant, concerned)
+
+    def is_sound(self, mutant):
+        """False if a compiler would not take it for C."""
+        errors = ["-Werror=int-conversion", "-Werror=incompatible-pointer-types", "-Werror=implicit-function-declaration"]
+        sources = [path for path in mutant.files if path.endswith(".c")]
+        flags = [flag for flag in STRICT if flag != "-w"]
+        return all(run(["gcc", *flags, *errors, "-fsyntax-only", path], self.tree)[0] == 0 for path in sources)
+
+    def is_same(self, mutant):
+        """True if an optimising compiler makes the same of the fault and of the sources."""
+        if not all(path.endswith(".c") for path in mutant.files):
+            return False
+        made = []
+        for folder in (self.tree, ROOT):
+            for path in mutant.files:
+                target = os.path.join(self.tree, "objects/same.o")
+                must(["gcc", *STRICT, "-O2", "-g0", "-c", path, "-o", target], folder)
+                made.append(run(["objdump", "-drs", "--no-show-raw-insn", target], self.tree)[1])
+        return made[:len(mutant.files)] == made[len(mutant.files):]
+
+    def restore(self, mutant, concerned):
+        for path in mutant.files:
+            shutil.copyfile(os.path.join(ROOT, path), os.path.join(self.tree, path))
+        self.compile(concerned)
 
     def judge(self, mutant):
         kinds = {"scheduled" if test.startswith("scheduled:") else "plain" for test in mutant.tests}
@@ -101,9 +147,7 @@ class Core:
                     break
             return verdict(mutant, answers)
         finally:
-            for path in mutant.files:
-                shutil.copyfile(os.path.join(ROOT, path), os.path.join(self.tree, path))
-            self.compile(concerned)
+            self.restore(mutant, concerned)
 
 
 def judge_core(mutants, report):

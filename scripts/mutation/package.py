@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 from faults import BadFault
@@ -38,10 +39,10 @@ class Module:
         return os.path.relpath(os.path.join(self.tree, path), self.tree)
 
     def note_c(self, job):
-        """A command that compiles a file of the core; others are passed over."""
+        """A command that compiles C of ours; others are passed over."""
         if "-c" in job and "-o" in job:
             source = self.name(job[job.index("-c") + 1])
-            if source.startswith("Sources/CRunLoopCore/"):
+            if source.startswith(("Sources/CRunLoopCore/", "Sources/CRunLoopTesting/", "Tests/CModel/")):
                 self.jobs[source] = job, "-c", job[job.index("-o") + 1]
 
     def object_of(self, source):
@@ -51,12 +52,22 @@ class Module:
     def compile(self, mutant, folder):
         """(why there is none, what to link in the place of which object). `folder` holds the changed files."""
         objects = {}
-        for path in mutant.files:
+        changed = [path for path in mutant.files if not path.endswith(".h")]
+        for header in set(mutant.files) - set(changed):
+            users = self.users_of(header)
+            if not users:
+                return f"no file of these modules includes {header}", {}
+            changed += users
+            self.show_headers(folder)
+        for path in dict.fromkeys(changed):
             if path not in self.jobs:
                 return f"{path} is no file of these modules", {}
             job, before, replaced = self.jobs[path]
             job, made = list(job), os.path.join(folder, type(self).__name__ + os.path.basename(path) + ".o")
-            job[job.index(before) + 1] = os.path.join(folder, path)
+            if path in mutant.files:
+                job[job.index(before) + 1] = os.path.join(folder, path)
+            if changed != mutant.files:
+                job[1:1] = [f"-I{folder}/{inner}" for inner in self.HEADERS]
             for option in ("-o", "-index-unit-output-path"):
                 if option in job:
                     job[job.index(option) + 1] = made
@@ -65,6 +76,39 @@ class Module:
                 return "\n".join(re.findall(r"error: .*", output)[:3]) or output[-300:], {}
             objects[replaced] = made
         return None, objects
+
+    HEADERS = ["Sources/Adapters", "include", "Sources/CRunLoopCore/internal"]
+
+    def users_of(self, header):
+        """The C files that include it."""
+        users = []
+        for path, (_, before, replaced) in self.jobs.items():
+            needs = os.path.join(self.tree, replaced[:-2] + ".d")
+            if before == "-c" and os.path.exists(needs):
+                with open(needs, encoding="utf-8") as file:
+                    if os.path.join(self.tree, header) in file.read():
+                        users.append(path)
+        return users
+
+    def show_headers(self, folder):
+        """Those that are not changed lie beside those that are."""
+        for inner in self.HEADERS:
+            for part, _, names in os.walk(os.path.join(self.tree, inner)):
+                for name in names:
+                    copy = os.path.join(folder, os.path.relpath(os.path.join(part, name), self.tree))
+                    if not os.path.exists(copy):
+                        os.makedirs(os.path.dirname(copy), exist_ok=True)
+                        shutil.copyfile(os.path.join(part, name), copy)
+
+    def is_same(self, mutant, folder):
+        """True if the code that `compile` made in the folder is that of the sources."""
+        for path in mutant.files:
+            if path not in self.jobs:
+                return False
+            made = os.path.join(folder, type(self).__name__ + os.path.basename(path) + ".o")
+            if code_of(made) != code_of(os.path.join(self.tree, self.jobs[path][2])):
+                return False
+        return True
 
     def link(self, linking, objects, program):
         """None, or why there is no program."""
@@ -87,10 +131,17 @@ class Module:
         linking[index] = own
 
 
+def code_of(path):
+    """What an object does, without where its lines are."""
+    sections = ["-j", ".rodata", "-j", ".data", "-j", ".data.rel.ro"]
+    code = run(["objdump", "-dr", "--no-show-raw-insn", path], ".")[1] + run(["objdump", "-s", *sections, path], ".")[1]
+    return code.replace(path, "")
+
+
 class Product(Module):
     """As `swift build --build-tests` makes it."""
 
-    MODULES = ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopMainExecutor", "RunLoopKitC"]
+    MODULES = ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopMainExecutor", "RunLoopKitC", "RunLoopTesting"]
 
     def __init__(self, tree, environment, product):
         must(["swift", "build", "--build-tests"], tree, env=environment)
@@ -236,11 +287,21 @@ class Kit:
         self.tree = os.path.join(WORK, "swift")
         copy_tree(self.tree, ["."])
         self.environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", RLK_NO_BENCHMARKS="1")
-        self.modules = {build: build(self.tree, self.environment) for build in set(map(build_of, tests))}
+        self.modules, self.lock = {}, threading.Lock()
+        for test in tests:
+            self.module_of(test)
+
+    def module_of(self, test):
+        """The build that has the test."""
+        kind = build_of(test)
+        with self.lock:
+            if kind not in self.modules:
+                self.modules[kind] = kind(self.tree, self.environment)
+            return self.modules[kind]
 
     def catches(self, test, limit, program=None):
         """What the test says, at its first failure; None if nothing."""
-        module = self.modules[build_of(test)]
+        module = self.module_of(test)
         status, said = module.says(test, program or module.program, limit, self.environment)
         if said:
             return said[-150:]

@@ -25,7 +25,9 @@ def run(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
 
 
 def run_until(command, cwd, limit, env, mark):
-    """(status, line): as `run`, and ends it at the first line that matches `mark`: what fails may wait for long afterwards."""
+    """(status, line): as `run`, and ends it at the first line that `mark` matches, an expression or a function: what fails may wait
+    for long afterwards."""
+    matches = mark if callable(mark) else re.compile(mark).match
     process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, start_new_session=True, env=env)
     is_late = threading.Event()
@@ -44,7 +46,7 @@ def run_until(command, cwd, limit, env, mark):
     timer.start()
     said = None
     for line in process.stdout:
-        found = re.match(mark, line.decode(errors="replace").rstrip())
+        found = matches(line.decode(errors="replace").rstrip())
         if found:
             said = found.group(0)
             break
@@ -56,8 +58,21 @@ def run_until(command, cwd, limit, env, mark):
     return None if is_late.is_set() else end_status, said
 
 
-def must(command, cwd, limit=None, env=None):
-    status, output = run(command, cwd, limit, env)
+def run_told(command, cwd, limit, env, mark):
+    """(status, line, running): as `run_until`, with the line that named the last test that began."""
+    begun = []
+
+    def note(line):
+        if re.search(r"Test Case '.*started|Test .* started", line):
+            begun[:] = [line]
+        return re.match(mark, line)
+
+    status, said = run_until(command, cwd, limit, env, note)
+    return status, said, begun[0] if begun else None
+
+
+def must(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
+    status, output = run(command, cwd, limit, env, errors)
     if status != 0:
         sys.exit(f"mutants: {' '.join(command)}: {status}\n{output[-4000:]}")
     return output

@@ -1,0 +1,86 @@
+"""The adapters: a fault in a header, and the programs of Tests/AdapterTests that are built with it, host by host."""
+
+import os
+import shutil
+import time
+
+from faults import BadFault
+from processes import ROOT, WORK, copy_tree, run
+from verdict import verdict
+
+# The cheap ones first. Those of toolkits take seconds.
+HOSTS = ["epoll", "ev", "uv", "glib", "sd_event", "glib_guest", "sdl", "qt", "gtk4"]
+OWN = {"glib": ["glib", "gtk4"], "glib_guest_set": ["glib_guest"]}
+HOST_LIMIT = 90
+
+
+class Adapters:
+    """A copy of the core and of the adapters. A fault is put into it, and taken out again."""
+
+    FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/Adapters", "Tests/CRunLoopCoreTests", "Tests/AdapterTests", "Tests/CTestSupport",
+               "scripts", "packaging"]
+
+    def __init__(self):
+        self.tree = os.path.join(WORK, "adapters")
+        copy_tree(self.tree, self.FOLDERS)
+        for name in HOSTS:
+            status, said = self.says(name)
+            if status != 0:
+                raise BadFault(f"the cases of {name} fail without a fault: {said}")
+
+    def says(self, host):
+        """(status, what it says) of a host's cases."""
+        command = ["make", "-f", "scripts/core.mk", "--no-print-directory", "adapter-test"]
+        return run(command, self.tree, HOST_LIMIT, dict(os.environ, ADAPTERS=host, TEST_SECONDS="40"))
+
+    def hosts_of(self, path):
+        """Those whose programs include a header: its own, or all for one that each of them includes."""
+        name = os.path.basename(path)[:-2]
+        if name in ("hosted", "on_stack"):
+            return HOSTS
+        return OWN.get(name, [name] if name in HOSTS else [])
+
+    def judge(self, fault):
+        """(verdict, test, what it says)."""
+        try:
+            fault.put(self.tree, self.tree)
+            for host in self.hosts_of(fault.files[0]):
+                status, said = self.says(host)
+                if "error:" in said and "FAIL" not in said:
+                    return "none", "", said[-200:]
+                if status != 0:
+                    return "noticed", f"host:{host}", self.telling_line(said)
+            return "MISSED", "", ""
+        except BadFault as why:
+            return "none", "", str(why)
+        finally:
+            self.restore(fault)
+
+    def restore(self, fault):
+        for path in fault.files:
+            shutil.copyfile(os.path.join(ROOT, path), os.path.join(self.tree, path))
+
+    @staticmethod
+    def telling_line(said):
+        lines = said.strip().split("\n")
+        return next((line for line in lines if "FAIL" in line or "not true" in line), lines[-1])[:150]
+
+
+def judge_adapters(mutants, report):
+    """The hand-written ones, each by the tests that it names: host:NAME."""
+    adapters = Adapters()
+    for mutant in mutants:
+        began = time.monotonic()
+        try:
+            mutant.put(adapters.tree, adapters.tree)
+            answers = []
+            for test in mutant.tests:
+                status, said = adapters.says(test.removeprefix("host:"))
+                answers.append((test, None if status == 0 else adapters.telling_line(said)))
+                if (answers[-1][1] is None) == mutant.by_each:
+                    break
+            report(mutant, *verdict(mutant, answers), time.monotonic() - began)
+        except BadFault as why:
+            report(mutant, "FAIL", str(why), time.monotonic() - began)
+        finally:
+            adapters.restore(mutant)

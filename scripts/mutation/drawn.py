@@ -1,0 +1,116 @@
+"""Faults that a generator draws: universalmutator's rules for C and Swift, under a seed.
+
+The generator is installed once, in build/mutants/generator. Not drawn: comments, texts, attributes, memory orders, capacities and
+costs, assertions, and what is said on standard error.
+"""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+
+from faults import Change, Fault
+from processes import ROOT, WORK, must
+
+VERSION = "1.14.1"
+FOLDER = os.path.join(WORK, "generator")
+PYTHON = os.path.join(FOLDER, "bin/python")
+
+# What each target is made of.
+TARGETS = {
+    "core": ["Sources/CRunLoopCore", "include/crunloop"],
+    "adapters": ["Sources/Adapters"],
+    "RunLoopKit": ["Sources/RunLoopKit"],
+    "RunLoopEvents": ["Sources/RunLoopEvents"],
+    "RunLoopPorts": ["Sources/RunLoopPorts"],
+    "RunLoopKitC": ["Sources/RunLoopKitC"],
+    "RunLoopTesting": ["Sources/RunLoopTesting", "Sources/CRunLoopTesting"],
+    "RunLoopMainExecutor": ["Sources/RunLoopMainExecutor"],
+}
+
+# Lines that are not changed.
+KEPT = re.compile("|".join([
+    r"^\s*(//|/\*|\*|#|@|import\b|case\b.*:$|default:)", r"__attribute__|_Static_assert|static_assert|RLC_API|__builtin_expect",
+    r"\bassert\(|precondition|fatalError|rlc_check|RLC_CHECK", r"(?i:capacity|reserve|spin|hint|slack|likely|batch)",
+    r"(?i:diagnos|report\(|StandardError|fprintf|perror|description|explan)",
+    r"@inline|@usableFromInline|@_|\bpublic func\b|\bfunc [\w`]+[(<]|\btypedef\b|^\s*(public |package |private )*(final )?(class|struct|enum|protocol|extension|actor)\b",
+]))
+ORDER = re.compile(r"memory_order|__ATOMIC|ordering:|[bB]arrier")
+
+RUN_RULES = """
+import contextlib, json, sys
+from universalmutator import mutator
+source = open(sys.argv[1], encoding="utf-8").readlines()
+with contextlib.redirect_stdout(sys.stderr):
+    made = mutator.mutants_regexp(source, ruleFiles=sys.argv[2:], ignorePatterns=[], ignoreStringOnly=True)
+json.dump([(line, text.rstrip("\\n")) for line, text, *_ in made], sys.stdout)
+"""
+
+
+def install():
+    if not os.path.exists(PYTHON):
+        must([sys.executable, "-m", "venv", FOLDER], ROOT)
+        must([PYTHON, "-m", "pip", "install", "--quiet", f"universalmutator=={VERSION}"], ROOT)
+
+
+def files_of(target):
+    listing = must(["git", "ls-files", "--", *TARGETS[target]], ROOT).split("\n")
+    return [path for path in listing if path.endswith((".c", ".h", ".swift"))]
+
+
+def candidates(path):
+    """(number of the line, its old text, its new text) for each fault that the rules make of a file."""
+    rules = ["universal.rules", "c_like.rules", "swift.rules" if path.endswith(".swift") else "c.rules"]
+    source = os.path.join(ROOT, path)
+    made = json.loads(must([PYTHON, "-c", RUN_RULES, source, *rules], ROOT, errors=subprocess.DEVNULL))
+    with open(source, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    return [(number, lines[number - 1], text) for number, text in made if is_drawn(lines[number - 1], text)]
+
+
+def is_drawn(old, new):
+    if KEPT.search(old) or ORDER.search(old):
+        return False
+    begin = next((index for index, (left, right) in enumerate(zip(old, new)) if left != right), min(len(old), len(new)))
+    code = re.split(r"//|/\*", old)[0]
+    if begin >= len(code.rstrip()) and "\n" not in new:
+        return False  # in a comment
+    if re.search(r"\d\d", old[max(begin - 1, 0):begin + 3]):
+        return False  # a capacity
+    if begin > 0 and re.match(r"\w", old[begin:begin + 1]) and re.match(r"\w", old[begin - 1]):
+        return False  # within a name
+    return code[:begin].count('"') % 2 == 0  # not within a text
+
+
+def draw(path, seed):
+    """The faults of a file in the order in which they are tried."""
+    drawn = candidates(path)
+    chance = random.Random(f"{seed}/{path}")
+    # An added break or continue is a third of what the rules make, and seldom changes anything.
+    drawn = [fault for fault in drawn if "\n" not in fault[2] or chance.random() < 0.1]
+    chance.shuffle(drawn)
+    for number, old, new in drawn:
+        fault = Fault(f"{re.sub('[^A-Za-z0-9]', '_', os.path.basename(path))}_{number}_{abs(hash_of(new)) % 10000}", origin=path)
+        fault.header["breaks"] = f"{path}:{number}: {old.strip()} -> {new.strip()}"
+        change = LineChange(path, number - 1)
+        change.lines = ["-" + old] + ["+" + line for line in new.split("\n")]
+        fault.changes.append(change)
+        yield fault
+
+
+def hash_of(text):
+    return sum((index + 1) * ord(letter) for index, letter in enumerate(text))
+
+
+class LineChange(Change):
+    """A change of one line, by its number."""
+
+    def __init__(self, path, index):
+        super().__init__(path)
+        self.index = index
+
+    def put(self, text):
+        lines = text.split("\n")
+        return "\n".join(lines[:self.index] + self.new() + lines[self.index + 1:])

@@ -1,0 +1,140 @@
+"""How many of a set of faults the tests notice, of whoever has written or drawn them: first the tests of the file, then all of the
+target. What only all tests together notice is tried once more by the test that has said so, alone."""
+
+import concurrent.futures
+import os
+import re
+import shutil
+import threading
+import time
+
+from adapters import Adapters
+from core import Core
+from faults import BadFault
+from package import ISSUE, SKIP, FAILURE, SWIFT_LIMIT, Kit
+from processes import WORK, run_told
+
+ALL_LIMIT = 420
+NEAR_TESTS = 12
+
+
+class CoreScore:
+    """Faults of the core. Each worker has a tree of its own."""
+
+    def __init__(self, places):
+        self.places, self.trees = places, {}
+        self.lock = threading.Lock()
+
+    def tree(self):
+        worker = threading.get_ident()
+        if worker not in self.trees:
+            core = Core(os.path.join(WORK, f"core-{len(self.trees)}"))
+            if core.compile(core.objects):
+                raise BadFault("the core does not compile")
+            core.learn_needs()
+            self.trees[worker] = core
+        return self.trees[worker]
+
+    def judge(self, fault):
+        """(verdict, test, what it says)."""
+        with self.lock:
+            core = self.tree()
+        near = [test for test in self.places.of(fault.files[0]) if re.match(r"scheduled:|.*_test$", test)]
+        mirror = os.path.basename(fault.files[0])[:-2] + "_test"
+        tests = [f"{name}" for name in core.test_names()]
+        order = list(dict.fromkeys([mirror] * (mirror in tests) + near + tests + ["scheduled:"]))
+        return core.notice(fault, order)
+
+
+class KitScore:
+    """Faults of the package's modules, judged side by side."""
+
+    def __init__(self, places):
+        self.places = places
+        self.kit = Kit(["RLK"])
+
+    def judge(self, fault):
+        folder = os.path.join(WORK, "changed", fault.name)
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            fault.put(self.kit.tree, folder)
+            return self.judge_in(folder, fault)
+        except BadFault as why:
+            return "none", "", str(why)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def judge_in(self, folder, fault):
+        tests = self.kit.module_of("RLK")
+        error, program = tests.build(fault, folder)
+        if error:
+            return "none", "", error
+        near = self.places.of(fault.files[0])
+        around = [test for test in self.places.around(fault.files[0]) if test not in near][:NEAR_TESTS]
+        for test in near + around:
+            said = self.catches(fault, test, program, folder)
+            if said:
+                return "noticed", test, said
+        if tests.is_same(fault, folder):
+            return "equal", "", ""
+        return self.judge_by_all(program)
+
+    def catches(self, fault, test, program, folder):
+        if ":" in test and not test.startswith("testing:"):
+            build = self.kit.module_of(test)
+            error, program = build.build(fault, folder)
+            if error:
+                return None
+        said = self.kit.catches(test, SWIFT_LIMIT, program)
+        return None if said and re.match(SKIP, said) else said
+
+    def judge_by_all(self, program):
+        told = []
+        for options in ([], ["--testing-library", "swift-testing"]):
+            for _ in range(2):
+                status, said, running = run_told([program, *options], self.kit.tree, ALL_LIMIT, self.kit.environment,
+                                                 f"{FAILURE}|{ISSUE}")
+                if status == 0:
+                    break
+                test = name_of(said or running or "", bool(options))
+                said = said or f"status {status}"
+                if test and self.kit.catches(test, SWIFT_LIMIT, program):
+                    return "noticed", test, said[-150:]
+                told.append(said[-150:])
+        return "MISSED", "", "; ".join(told)
+
+
+class AdapterScore:
+    """Faults of the adapters: in the hosts, then in what the package's tests include."""
+
+    def __init__(self, places):
+        self.places, self.adapters, self.kit = places, Adapters(), None
+
+    def judge(self, fault):
+        answer = self.adapters.judge(fault)
+        if answer[0] != "MISSED":
+            return answer
+        self.kit = self.kit or KitScore(self.places)
+        if not self.kit.kit.module_of("RLK").users_of(fault.files[0]):
+            return answer
+        return self.kit.judge(fault)
+
+
+def name_of(line, is_swift_testing):
+    """The test of a line in which XCTest or Swift Testing speaks of it."""
+    if is_swift_testing:
+        found = re.search(r"Test (?:\".*\"|(\w+)\(.*?\)) (?:recorded|started)", line)
+        return f"testing:{found.group(1)}" if found and found.group(1) else None
+    found = re.search(r"error: (\w+)\.(\w+) :", line) or re.search(r"Test Case '([\w.]+)\.(\w+)'", line)
+    return f"{found.group(1)}/{found.group(2)}$" if found else None
+
+
+def judge_all(score, faults, workers, ends):
+    """(fault, verdict, test, said) for each that is judged before the time `ends`, as they come."""
+    def judge(fault):
+        return score.judge(fault) if time.monotonic() < ends else ("none", "", "out of time")
+
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        jobs = {pool.submit(judge, fault): fault for fault in faults}
+        for job in concurrent.futures.as_completed(jobs):
+            yield (jobs[job], *job.result())
