@@ -59,12 +59,13 @@ private final class Body: Sendable {
   init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
 
-/// Returns nothing to join: the program ends with its case.
+/// Nobody joins the thread: the program ends with its case.
 func startThread(_ body: @escaping @Sendable () -> Void) {
   var thread = pthread_t()
   let argument = Unmanaged.passRetained(Body(body)).toOpaque()
   let status = pthread_create(&thread, nil, runBody, argument)
   precondition(status == 0, "pthread_create: \(status)")
+  pthread_detach(thread)
 }
 
 private func runBody(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

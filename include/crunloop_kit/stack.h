@@ -34,9 +34,9 @@ static inline bool rlc_kit_has_fake_stack(void) {
 extern void __asan_handle_no_return(void) __attribute__((weak));
 
 /**
- * Tells AddressSanitizer that the frames which lay deeper on the stack, or still lie there, are left. It takes what they
- * have marked as out of bounds for that of the caller's callees otherwise, if nobody instrumented has ended the thread:
- * libdispatch ends the main thread of an async main.
+ * Tells AddressSanitizer that deeper frames of this stack are left. Otherwise it reports what they have marked when the
+ * caller's callees use the same memory. libdispatch ends the main thread of an async main from code that is not
+ * instrumented, so nobody else tells it.
  *
  * Thread: any, at its end.
  */
