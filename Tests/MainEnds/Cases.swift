@@ -63,7 +63,8 @@ enum Cases {
       }
       isThere.come()
     }
-    let child = try RunLoop.ChildSource.spawn("sleep", arguments: ["3600"])
+    // Without the pipe of the output: who reads that would wait for the child too if the case failed.
+    let child = try RunLoop.ChildSource.spawn("sleep", arguments: ["3600"], actions: [.close(1), .close(2)])
     Task {
       await note(in: log, "exit") { _ = try await loop.exit(of: child, ownership: .killedWhenInvalidated) }
       isThere.come()

@@ -30,19 +30,23 @@ static inline bool rlc_kit_has_fake_stack(void) {
     return __asan_get_current_fake_stack != NULL && __asan_get_current_fake_stack() != NULL;
 }
 
+/** So deep below the end of the main thread AddressSanitizer forgets what frames have marked. */
+enum { RLC_KIT_LEFT_STACK = 256 << 10 };
+
 /** Of AddressSanitizer, if the program has it. */
-extern void __asan_handle_no_return(void) __attribute__((weak));
+extern void __asan_unpoison_memory_region(void const volatile *at, size_t size) __attribute__((weak));
 
 /**
- * Tells AddressSanitizer that deeper frames of this stack are left. Otherwise it reports what they have marked when the
- * caller's callees use the same memory. libdispatch ends the main thread of an async main from code that is not
- * instrumented, so nobody else tells it.
+ * Tells AddressSanitizer that no frame lies deeper on the stack than the caller's. libdispatch ends the main thread of
+ * an async main from code that is not instrumented, and what the frames above that have marked stays marked. The
+ * sanitizer would report the caller's callees, which use the same memory.
  *
- * Thread: any, at its end.
+ * Thread: main, at its end.
  */
 static inline void rlc_kit_frames_are_left(void) {
-    if (__asan_handle_no_return != NULL)
-        __asan_handle_no_return();
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (__asan_unpoison_memory_region != NULL)
+        __asan_unpoison_memory_region((const void *)(here - RLC_KIT_LEFT_STACK), RLC_KIT_LEFT_STACK);
 }
 
 /**

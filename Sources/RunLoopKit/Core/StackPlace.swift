@@ -4,7 +4,7 @@ internal import CRunLoopCore
 struct StackPlace {
   let address: UInt
 
-  /// At the thread's end: whoever has ended it has left frames behind, of which AddressSanitizer is told.
+  /// At the end of the main thread: AddressSanitizer is told that nothing lies deeper on the stack.
   static func framesAreLeft() { rlc_kit_frames_are_left() }
 
   /// Where the caller's variable lies.

@@ -88,7 +88,6 @@ package final class ThreadRecord {
 /// A C callback: a closure would inherit an isolation that it must not have.
 private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
   guard let pointer else { return }
-  StackPlace.framesAreLeft()
   // The reference of `current`; `end` takes the value away before it returns.
   let record = Unmanaged<ThreadRecord>.fromOpaque(pointer).takeRetainedValue()
   record.end(pointer)
