@@ -7,6 +7,9 @@ from processes import ROOT
 
 FAULTS = os.path.join(ROOT, "Tests/Mutants")
 NOTICED = os.path.join(FAULTS, "noticed.txt")
+HEAD = """# Each source file, and the tests that have noticed a fault in it which nobody wrote beside them: scripts/mutants --draw and --judge
+# add to it.
+"""
 KINDS = ("core", "adapters", "swift")
 
 
@@ -32,7 +35,7 @@ def read_noticed():
 
 def write_noticed(noticed):
     with open(NOTICED, "w", encoding="utf-8") as file:
-        file.write("# Made by scripts/mutants --draw: each source file, and the tests that have noticed a generated fault in it.\n")
+        file.write(HEAD)
         for path in sorted(noticed):
             file.write(" ".join([path, *sorted(noticed[path])]) + "\n")
 
