@@ -68,7 +68,7 @@ extension RunLoop {
       var result: R?
       let call = AwaitedCall { result = block() }
       // Nothing else holds the closure when this returns, whatever became of the call.
-      defer { call.forget() }
+      defer { call.forgetBlock() }
       do throws(RunLoopError) {
         try queue(call, first, others)
         try finish(call, deadline)
@@ -90,7 +90,7 @@ extension RunLoop {
     if isCurrent { return block() }
     let deadline = Deadline(timeout)
     let call = AwaitedCall(block)
-    defer { call.forget() }
+    defer { call.forgetBlock() }
     try queue(call, mode, [])
     try finish(call, deadline)
   }
@@ -175,9 +175,13 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
   }
 
   func forget() {
-    body = nil
+    forgetBlock()
     whenLost = nil
   }
+
+  /// For a thread that has waited. Whoever has woken it by telling of a loss may still look for `whenLost`, and finds
+  /// none.
+  func forgetBlock() { body = nil }
 
   func run(on loop: RunLoop) {
     guard ticket.begin() else { return }
