@@ -30,12 +30,21 @@ void wait_in(const char *mode) {
     CHECK(is_in(mode != nullptr ? mode : RLK_MODE_DEFAULT));
 }
 
+/// Far below what the host calls afterwards, as is wanted of it (decision 0041): ThreadSanitizer makes frames larger.
+template <typename Call> int attempt_below(Call call) {
+    return attempt([call] {
+        volatile char room[2048];
+        room[0] = 0;
+        return call() + room[0];
+    });
+}
+
 int prepare_or_leave(const char *mode) {
-    return attempt([mode] { return prepare(mode); });
+    return attempt_below([mode] { return prepare(mode); });
 }
 
 int serve_or_leave(const char *mode) {
-    return attempt([mode] { return rlk_loop_run_pending_work(nullptr, mode); });
+    return attempt_below([mode] { return rlk_loop_run_pending_work(nullptr, mode); });
 }
 
 void later(rlk_perform_fn function, const char *mode = nullptr) {
@@ -232,7 +241,7 @@ void test_RLK_LEFT_12_an_observer_of_a_hosts_call() {
             wait_in(nullptr);
             CHECK_IS(call == 1   ? prepare_or_leave(nullptr)
                      : call == 2 ? serve_or_leave(nullptr)
-                                 : attempt([] { return rlk_loop_cancel_wait(nullptr, nullptr); }),
+                                 : attempt_below([] { return rlk_loop_cancel_wait(nullptr, nullptr); }),
                 LEFT);
         }
         wait_in(nullptr);

@@ -261,9 +261,12 @@ static void *sleep_in_loop(void *context) {
 #define __has_feature(name) 0
 #endif
 
-/* AddressSanitizer takes the stack of a cancelled thread for one that is still in use. */
+/* AddressSanitizer takes the stack of a cancelled thread for one that is still in use. ThreadSanitizer misses the ends of the
+ * functions that the cancellation unwinds. */
 static bool may_cancel(void) {
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer) || defined(__SANITIZE_THREAD__) ||               \
+    __has_feature(thread_sanitizer)
+    printf("skipped 1: RLK-C-21: sanitizers know no cancelled threads\n");
     return false;
 #else
     return true;
