@@ -38,12 +38,10 @@ if [ -n "${SWIFT_LIB:-}" ] && [ -e "$SWIFT_LIB/libdispatch.so" ]; then
 else
     echo "skipped 7: the main dispatch queue in the hosts: no libdispatch here"
 fi
-for guest in dispatch_guest model_guest; do
-    alone $guest gcc c c11
-    alone $guest g++ cpp c++17
-    alone $guest "$CLANG" c c11
-    alone $guest "$CLANG++" cpp c++17
-done
+alone dispatch_guest gcc c c11
+alone dispatch_guest g++ cpp c++17
+alone dispatch_guest "$CLANG" c c11
+alone dispatch_guest "$CLANG++" cpp c++17
 
 if flags_of glib_model >/dev/null; then
     alone glib_model gcc c c11
@@ -52,7 +50,7 @@ if flags_of glib_model >/dev/null; then
     alone glib_model "$CLANG++" cpp c++17
 fi
 
-for host in epoll glib glib_guest uv ev sd_event sdl; do
+for host in epoll model_guest glib glib_guest uv ev sd_event sdl; do
     is_wanted $host || continue
     flags=$(flags_of $host) || { echo "skipped 1: the adapter of $host: no $host here"; continue; }
     alone $host gcc c c11
