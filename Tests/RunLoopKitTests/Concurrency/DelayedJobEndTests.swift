@@ -33,87 +33,100 @@ private struct Place: Sendable {
   let elapsed: Duration
 }
 
-/// Delayed jobs whose loop ends first.
-@Suite struct DelayedJobEndTests {
-  private func place(on delayer: Delayer) -> Task<Place, Never> {
-    let start = SuspendingClock.now
-    return Task(executorPreference: delayer) {
-      Place(thread: nameOfThread(), elapsed: start.duration(to: .now))
-    }
+private func place(on delayer: Delayer) -> Task<Place, Never> {
+  let start = SuspendingClock.now
+  return Task(executorPreference: delayer) {
+    Place(thread: nameOfThread(), elapsed: start.duration(to: .now))
   }
+}
 
-  @Test func test_RLK_EXEC_14_jobsRunAtTheirDatesAfterTheEnd() async throws {
-    var tasks: [Task<Place, Never>] = []
-    var kept: [Delayer] = []
-    let ended = Box<RunLoop?>(nil)
-    try onOwnThread { (loop: RunLoop) in ended.value = loop }
-    let thread = RunLoop.Thread(name: "delays")
-    try await thread.start()
-    let loop = try #require(thread.loop)
-    let delay = Duration.milliseconds(20)
-    let clocks: [any Clock<Duration>] = [
-      loop.clock, loop.continuousClock, loop.wallClock, _Concurrency.ContinuousClock(), SuspendingClock(),
-    ]
-    for clock in clocks {
-      kept.append(Delayer(loop.executor(in: "never"), after: delay, by: clock))
-      tasks.append(place(on: kept.last!))
+/// Delayed jobs whose loop ends first, each test in a process of its own: all jobs of ended loops share a thread, and a
+/// test that ends that thread hides what others would find.
+@Suite struct DelayedJobEndTests {
+  @Test func test_RLK_EXEC_14_jobsRunAtTheirDatesAfterTheEnd() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      var tasks: [Task<Place, Never>] = []
+      var kept: [Delayer] = []
+      let ended = Box<RunLoop?>(nil)
+      try onOwnThread { (loop: RunLoop) in ended.value = loop }
+      let thread = RunLoop.Thread(name: "delays")
+      try await thread.start()
+      let loop = try #require(thread.loop)
+      let delay = Duration.milliseconds(20)
+      let clocks: [any Clock<Duration>] = [
+        loop.clock, loop.continuousClock, loop.wallClock, _Concurrency.ContinuousClock(), SuspendingClock(),
+      ]
+      for clock in clocks {
+        kept.append(Delayer(loop.executor(in: "never"), after: delay, by: clock))
+        tasks.append(place(on: kept.last!))
+      }
+      thread.stop(.now)
+      try await thread.join()
+      // It has ended.
+      for clock in clocks {
+        kept.append(Delayer(loop.executor, after: delay, by: clock))
+        tasks.append(place(on: kept.last!))
+      }
+      for task in tasks {
+        let place = await task.value
+        #expect(place.thread == "rl-ended-loops")
+        #expect(place.elapsed >= delay)
+      }
+      withExtendedLifetime(kept) {}
     }
-    thread.stop(.now)
-    try await thread.join()
-    // It has ended.
-    for clock in clocks {
-      kept.append(Delayer(loop.executor, after: delay, by: clock))
-      tasks.append(place(on: kept.last!))
-    }
-    for task in tasks {
-      let place = await task.value
-      #expect(place.thread == "rl-ended-loops")
-      #expect(place.elapsed >= delay)
-    }
-    withExtendedLifetime(kept) {}
   }
 
   /// The thread that runs what is left ends as well, by a job.
-  @Test func test_RLK_EXEC_14_aJobMayEndThatThreadToo() async throws {
-    let ended = Box<RunLoop?>(nil)
-    try onOwnThread { (loop: RunLoop) in ended.value = loop }
-    let executor = try #require(ended.value).executor
-    let delayer = Delayer(executor, after: .milliseconds(20), by: SuspendingClock())
-    let waiting = place(on: delayer)
-    abandonTask(on: executor)
-    let place = await waiting.value
-    #expect(place.thread == "rl-ended-loops")
-    #expect(place.elapsed >= delayer.delay)
+  @Test func test_RLK_EXEC_14_aJobMayEndThatThreadToo() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let ended = Box<RunLoop?>(nil)
+      try onOwnThread { (loop: RunLoop) in ended.value = loop }
+      let executor = try #require(ended.value).executor
+      let delayer = Delayer(executor, after: .milliseconds(20), by: SuspendingClock())
+      let waiting = place(on: delayer)
+      abandonTask(on: executor)
+      let place = await waiting.value
+      #expect(place.thread == "rl-ended-loops")
+      #expect(place.elapsed >= delayer.delay)
+    }
   }
 
   /// Another loop's clock, and that loop ends: its sleep fails, the job is not early.
-  @Test func test_RLK_EXEC_15_theLoopOfTheClockEnds() async throws {
-    let (one, other) = (RunLoop.Thread(name: "jobs"), RunLoop.Thread(name: "clock"))
-    try await one.start()
-    try await other.start()
-    let loop = try #require(one.loop)
-    let delayer = Delayer(loop.executor, after: .milliseconds(20), by: try #require(other.loop).clock)
-    let waiting = place(on: delayer)
-    other.stop(.now)
-    try await other.join()
-    let place = await waiting.value
-    #expect(place.thread == "jobs")
-    #expect(place.elapsed >= delayer.delay)
-    one.stop()
-    try await one.join()
+  @Test func test_RLK_EXEC_15_theLoopOfTheClockEnds() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let (one, other) = (RunLoop.Thread(name: "jobs"), RunLoop.Thread(name: "clock"))
+      try await one.start()
+      try await other.start()
+      let loop = try #require(one.loop)
+      let delayer = Delayer(loop.executor, after: .milliseconds(20), by: try #require(other.loop).clock)
+      let waiting = place(on: delayer)
+      other.stop(.now)
+      try await other.join()
+      let place = await waiting.value
+      #expect(place.thread == "jobs")
+      #expect(place.elapsed >= delayer.delay)
+      one.stop()
+      try await one.join()
+    }
   }
 
   /// Nobody has ever run the mode in which a job waits whose date has passed.
-  @Test func test_RLK_EXEC_14_aDateThatPassedInAModeThatNobodyRan() async throws {
-    let waiting = Box<Task<Place, Never>?>(nil)
-    let kept = Box<Delayer?>(nil)
-    try onOwnThread { (loop: RunLoop) in
-      let delayer = Delayer(loop.executor(in: "never"), after: .nanoseconds(1), by: loop.clock)
-      kept.value = delayer
-      waiting.value = place(on: delayer)
-      yieldUntil(loop.nextFireDate(in: "never").map { $0 < .now } ?? false)
+  @Test func test_RLK_EXEC_14_aDateThatPassedInAModeThatNobodyRan() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let waiting = Box<Task<Place, Never>?>(nil)
+      let kept = Box<Delayer?>(nil)
+      try onOwnThread { (loop: RunLoop) in
+        let delayer = Delayer(loop.executor(in: "never"), after: .nanoseconds(1), by: loop.clock)
+        kept.value = delayer
+        waiting.value = place(on: delayer)
+        yieldUntil(loop.nextFireDate(in: "never").map { $0 < .now } ?? false)
+      }
+      let task = try #require(waiting.value)
+      _ = await task.value
     }
-    let task = try #require(waiting.value)
-    _ = await task.value
   }
 }

@@ -180,66 +180,81 @@ struct ExecutorTests {
     }
   }
 
-  @Test func test_RLK_EXEC_8_jobsRunAfterTheEndOfTheThread() async throws {
-    let (thread, loop) = try startedThread()
-    let actor = Pinned(loop.executor)
-    try end(thread)
-    #expect(await actor.threadName() == "rl-ended-loops")
-    #expect(await actor.isOn(loop) == false)
-    #expect(await actor.error { try loop.perform {} } == .loopEnded)
-    #expect(await actor.error { actor.assumeIsolated { _ in } } == nil)
-    let late = Pinned(loop.executor(in: "late"))
-    #expect(await late.threadName() == "rl-ended-loops")
-    #expect(loop.executor.isIsolatingCurrentContext() == false)
+  @Test func test_RLK_EXEC_8_jobsRunAfterTheEndOfTheThread() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let (thread, loop) = try startedThread()
+      let actor = Pinned(loop.executor)
+      try end(thread)
+      #expect(await actor.threadName() == "rl-ended-loops")
+      #expect(await actor.isOn(loop) == false)
+      #expect(await actor.error { try loop.perform {} } == .loopEnded)
+      #expect(await actor.error { actor.assumeIsolated { _ in } } == nil)
+      let late = Pinned(loop.executor(in: "late"))
+      #expect(await late.threadName() == "rl-ended-loops")
+      #expect(loop.executor.isIsolatingCurrentContext() == false)
+    }
   }
 
   /// On the thread of what is left, too, a job is over before the next one begins.
-  @Test func test_RLK_EXEC_8_aRunOnTheOtherThreadBeginsNoJob() async throws {
-    let (thread, loop) = try startedThread()
-    let actor = Pinned(loop.executor)
-    try end(thread)
-    let waiting = Box<Task<Void, Never>?>(nil)
-    await actor.runHere {
-      waiting.value = Task(executorPreference: actor.executor) { await actor.note("waits") }
+  @Test func test_RLK_EXEC_8_aRunOnTheOtherThreadBeginsNoJob() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let (thread, loop) = try startedThread()
+      let actor = Pinned(loop.executor)
+      try end(thread)
+      let waiting = Box<Task<Void, Never>?>(nil)
+      await actor.runHere {
+        waiting.value = Task(executorPreference: actor.executor) { await actor.note("waits") }
+      }
+      await waiting.value?.value
+      #expect(await actor.log == ["begins", "ends", "waits"])
     }
-    await waiting.value?.value
-    #expect(await actor.log == ["begins", "ends", "waits"])
   }
 
-  @Test func test_RLK_EXEC_8_aJobMayEndThatThreadToo() async throws {
-    let (thread, loop) = try startedThread()
-    let actor = Pinned(loop.executor)
-    try end(thread)
-    let waiting = Box<Task<String, Never>?>(nil)
-    // The second one waits when the first one ends the thread.
-    await actor.runHere {
-      abandonTask(on: actor.executor)
-      waiting.value = Task(executorPreference: actor.executor) { nameOfThread() }
+  @Test func test_RLK_EXEC_8_aJobMayEndThatThreadToo() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let (thread, loop) = try startedThread()
+      let actor = Pinned(loop.executor)
+      try end(thread)
+      let waiting = Box<Task<String, Never>?>(nil)
+      // The second one waits when the first one ends the thread.
+      await actor.runHere {
+        abandonTask(on: actor.executor)
+        waiting.value = Task(executorPreference: actor.executor) { nameOfThread() }
+      }
+      let task = try #require(waiting.value)
+      #expect(await task.value == "rl-ended-loops")
     }
-    let task = try #require(waiting.value)
-    #expect(await task.value == "rl-ended-loops")
   }
 
-  @Test func test_RLK_EXEC_9_aJobMayEndTheThread() async throws {
-    let waiting = Box<Task<String, Never>?>(nil)
-    try onOwnThread { (loop: RunLoop) throws in
-      abandonTask(on: loop.executor)
-      waiting.value = Task(executorPreference: loop.executor) { nameOfThread() }
-      try loop.run()
+  @Test func test_RLK_EXEC_9_aJobMayEndTheThread() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let waiting = Box<Task<String, Never>?>(nil)
+      try onOwnThread { (loop: RunLoop) throws in
+        abandonTask(on: loop.executor)
+        waiting.value = Task(executorPreference: loop.executor) { nameOfThread() }
+        try loop.run()
+      }
+      let task = try #require(waiting.value)
+      #expect(await task.value == "rl-ended-loops")
     }
-    let task = try #require(waiting.value)
-    #expect(await task.value == "rl-ended-loops")
   }
 
   /// What waits when the thread ends is not lost.
-  @Test func test_RLK_EXEC_9_jobsThatWaitOutliveTheThread() async throws {
-    let waiting = Box<Task<String, Never>?>(nil)
-    try onOwnThread { (loop: RunLoop) throws in
-      waiting.value = Task(executorPreference: loop.executor(in: "never")) { nameOfThread() }
+  @Test func test_RLK_EXEC_9_jobsThatWaitOutliveTheThread() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let waiting = Box<Task<String, Never>?>(nil)
+      try onOwnThread { (loop: RunLoop) throws in
+        waiting.value = Task(executorPreference: loop.executor(in: "never")) { nameOfThread() }
+      }
+      let task = try #require(waiting.value)
+      let name = await task.value
+      #expect(name == "rl-ended-loops")
     }
-    let task = try #require(waiting.value)
-    let name = await task.value
-    #expect(name == "rl-ended-loops")
   }
 
   /// The executor and the loop hold each other until the thread ends.

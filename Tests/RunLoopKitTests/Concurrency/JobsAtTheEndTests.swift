@@ -3,54 +3,61 @@ import Testing
 
 import class RunLoopKit.RunLoop
 
-/// Jobs when a loop ends, or has ended: none is left behind, and each runs where it is told.
+/// Hands the first job on with an hour's delay.
+private final class Late: TaskExecutor {
+  let executor: RunLoop.Executor
+  init(_ executor: RunLoop.Executor) { self.executor = executor }
+  func enqueue(_ job: consuming ExecutorJob) {
+    executor.enqueue(job, after: .seconds(3600), clock: SuspendingClock())
+  }
+}
+
+private func endedExecutor() throws -> RunLoop.Executor {
+  let ended = Box<RunLoop?>(nil)
+  try onOwnThread { (loop: RunLoop) in ended.value = loop }
+  return try #require(ended.value).executor
+}
+
+private final class Soon: TaskExecutor {
+  let executor: RunLoop.Executor
+  init(_ executor: RunLoop.Executor) { self.executor = executor }
+  func enqueue(_ job: consuming ExecutorJob) {
+    executor.enqueue(job, after: .milliseconds(1), clock: SuspendingClock())
+  }
+}
+
+/// Jobs when a loop ends, or has ended: none is left behind, and each runs where it is told. What shares the thread of
+/// ended loops has a process of its own.
 @Suite struct JobsAtTheEndTests {
-  /// Hands the first job on with an hour's delay.
-  private final class Late: TaskExecutor {
-    let executor: RunLoop.Executor
-    init(_ executor: RunLoop.Executor) { self.executor = executor }
-    func enqueue(_ job: consuming ExecutorJob) {
-      executor.enqueue(job, after: .seconds(3600), clock: SuspendingClock())
+  /// The end of the thread moves the delayed job to another thread, before it looks at what waits.
+  @Test func test_RLK_EXEC_8_whatWaitsGoesOnBesideADelayedJob() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let executor = try endedExecutor()
+      let late = Late(executor)
+      let delayed = Task(executorPreference: late) {}
+      let waiting = Box<Task<String, Never>?>(nil)
+      await Task(executorPreference: executor) {
+        abandonTask(on: executor)
+        waiting.value = Task(executorPreference: executor) { nameOfThread() }
+      }.value
+      let task = try #require(waiting.value)
+      #expect(await task.value == "rl-ended-loops")
+      withExtendedLifetime((late, delayed)) {}
     }
   }
 
-  private func endedExecutor() throws -> RunLoop.Executor {
-    let ended = Box<RunLoop?>(nil)
-    try onOwnThread { (loop: RunLoop) in ended.value = loop }
-    return try #require(ended.value).executor
-  }
-
-  /// The end of the thread moves the delayed job to another thread, before it looks at what waits.
-  @Test func test_RLK_EXEC_8_whatWaitsGoesOnBesideADelayedJob() async throws {
-    let executor = try endedExecutor()
-    let late = Late(executor)
-    let delayed = Task(executorPreference: late) {}
-    let waiting = Box<Task<String, Never>?>(nil)
-    await Task(executorPreference: executor) {
-      abandonTask(on: executor)
-      waiting.value = Task(executorPreference: executor) { nameOfThread() }
-    }.value
-    let task = try #require(waiting.value)
-    #expect(await task.value == "rl-ended-loops")
-    withExtendedLifetime((late, delayed)) {}
-  }
-
   /// A job that always comes again leaves timers their turn.
-  @Test func test_RLK_EXEC_14_jobsThatComeAgainDoNotKeepADelayedOneAway() async throws {
-    let executor = try endedExecutor()
-    let isOver = Box(false)
-    let spinning = Task(executorPreference: executor) { while !isOver.value { await Task.yield() } }
-    let soon = Soon(executor)
-    await Task(executorPreference: soon) { isOver.value = true }.value
-    await spinning.value
-    withExtendedLifetime(soon) {}
-  }
-
-  private final class Soon: TaskExecutor {
-    let executor: RunLoop.Executor
-    init(_ executor: RunLoop.Executor) { self.executor = executor }
-    func enqueue(_ job: consuming ExecutorJob) {
-      executor.enqueue(job, after: .milliseconds(1), clock: SuspendingClock())
+  @Test func test_RLK_EXEC_14_jobsThatComeAgainDoNotKeepADelayedOneAway() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let executor = try endedExecutor()
+      let isOver = Box(false)
+      let spinning = Task(executorPreference: executor) { while !isOver.value { await Task.yield() } }
+      let soon = Soon(executor)
+      await Task(executorPreference: soon) { isOver.value = true }.value
+      await spinning.value
+      withExtendedLifetime(soon) {}
     }
   }
 

@@ -8,7 +8,7 @@ import XCTest
 func inChild(file: StaticString = #filePath, line: UInt = #line, _ body: (ChildChecks) throws -> Void) {
   let child = test_fork()
   if child == 0 {
-    alarm(isSlow ? 600 : 60)  // a hang ends the child, not the tests
+    endIfItHangs()
     let checks = ChildChecks()
     do { try body(checks) } catch { checks.fail("threw \(error)", line: line) }
     _exit(checks.failures == 0 ? 0 : 1)
@@ -17,6 +17,9 @@ func inChild(file: StaticString = #filePath, line: UInt = #line, _ body: (ChildC
   while waitpid(child, &status, 0) < 0 {}
   XCTAssertEqual(status, 0, "the child failed; what it found stands above", file: file, line: line)
 }
+
+/// For the process of one test: a hang ends that process, not all tests.
+func endIfItHangs() { alarm(isSlow ? 600 : 60) }
 
 final class ChildChecks: @unchecked Sendable {
   private(set) var failures = 0
