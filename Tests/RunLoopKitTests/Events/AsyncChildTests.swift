@@ -79,4 +79,29 @@ struct AsyncChildTests {
     thread.stop()
     try await thread.join()
   }
+
+  /// The environment is asked once a process.
+  @Test func test_RLK_CHILD_17_theEnvironmentForbidsPidfds() async {
+    await #expect(processExitsWith: .success) {
+      setenv("RUNLOOPKIT_NO_PIDFD", "", 1)
+      let holds = try holdsPidfd()
+      #expect(!holds)
+    }
+    await #expect(processExitsWith: .success) {
+      unsetenv("RUNLOOPKIT_NO_PIDFD")
+      let holds = try holdsPidfd()
+      #expect(holds)
+    }
+  }
+}
+
+/// Of a source for a child.
+private func holdsPidfd() throws -> Bool {
+  let child = try RunLoop.ChildSource.spawn("/bin/sh", arguments: ["-c", "exec sleep 1000"])
+  defer {
+    kill(child, SIGKILL)
+    waitpid(child, nil, 0)
+  }
+  let source = try RunLoop.ChildSource(processID: child) { _, _ in }
+  return withExtendedLifetime(source) { openFiles().contains { $0.contains("pidfd") } }
 }

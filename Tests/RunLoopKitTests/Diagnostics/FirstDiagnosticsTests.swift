@@ -1,0 +1,45 @@
+import Glibc
+import RunLoopKit
+import Testing
+
+import class RunLoopKit.RunLoop
+
+/// What a process says only once, and what it asks of the environment only once. Another test may have taken the only
+/// time: each of these has a process of its own.
+@Suite struct FirstDiagnosticsTests {
+  @Test func test_RLK_DIAG_9_aRunOfTheCommonModesSaysOnceThatItIsNone() async throws {
+    let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      endIfItHangs()
+      for _ in 1...3 {
+        try onOwnThread { (loop: RunLoop) throws in #expect(try loop.run(in: .common) == .finished) }
+      }
+    }
+    let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+    #expect(
+      lines.filter { $0.hasPrefix("RunLoopKit: ") } == [
+        "RunLoopKit: a run loop cannot run in the common pseudo mode; this is printed once."
+      ])
+  }
+
+  @Test func test_RLK_DIAG_7_atFirstWarningsAreTold() async {
+    await #expect(processExitsWith: .success) {
+      unsetenv("RUNLOOPKIT_DIAGNOSTICS")
+      #expect(RunLoop.diagnostics.level == .warning)
+      #expect(RunLoop.diagnostics.handler == nil)
+    }
+  }
+
+  @Test func test_RLK_DIAG_7_theEnvironmentAsksForHints() async {
+    await #expect(processExitsWith: .success) {
+      setenv("RUNLOOPKIT_DIAGNOSTICS", "1", 1)
+      #expect(RunLoop.diagnostics.level == .hint)
+    }
+  }
+
+  @Test func test_RLK_DIAG_7_anEmptyVariableAsksForNoHints() async {
+    await #expect(processExitsWith: .success) {
+      setenv("RUNLOOPKIT_DIAGNOSTICS", "", 1)
+      #expect(RunLoop.diagnostics.level == .warning)
+    }
+  }
+}
