@@ -1,5 +1,6 @@
 /* Several members with one descriptor; and readiness that is reported otherwise: edges, one shots. */
 #include "port_sets.h"
+#include "slot_table.h"
 
 static void test_RLC_TRIGGER_1_an_edge_is_reported_once(void) {
     rlc_port_set *set = make_set();
@@ -269,6 +270,66 @@ static void test_RLC_SHARE_2_a_refused_member_changes_nothing(void) {
     close(ends[0]), close(ends[1]);
 }
 
+enum { ROUNDS = 8 };
+
+/** The members that have come besides, with which the set grows. */
+typedef struct crowd {
+    int fds[ROUNDS * RLC_SLOTS_PER_CHUNK], count;
+} crowd;
+
+static void grow(rlc_port_set *set, crowd *crowd) {
+    for (int i = 0; i < RLC_SLOTS_PER_CHUNK; i++) {
+        int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        CHECK(fd >= 0);
+        (void)watch(set, fd, 9);
+        crowd->fds[crowd->count++] = fd;
+    }
+}
+
+static void end_crowd(const crowd *crowd) {
+    for (int i = 0; i < crowd->count; i++)
+        close(crowd->fds[i]);
+}
+
+static void test_RLC_SHARE_1_in_the_order_of_adding_while_the_set_grows(void) {
+    rlc_port_set *set = make_set();
+    crowd others = {.count = 0};
+    int ends[2];
+    make_sockets(ends);
+    for (int tag = 1; tag <= 3; tag++)
+        (void)add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | RLC_SHARED, tag);
+    write_all(ends[1], "x", 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        grow(set, &others);
+        for (int tag = 1; tag <= 3; tag++)
+            CHECK_EQUAL(next(set), 100 * tag + RLC_READABLE);
+        CHECK_EQUAL(next(set), -1);
+    }
+    rlc_port_set_destroy(set);
+    end_crowd(&others);
+    close(ends[0]), close(ends[1]);
+}
+
+static void test_RLC_PORT_4_the_latest_has_the_port_while_the_set_grows(void) {
+    rlc_port_set *set = make_set();
+    crowd others = {.count = 0};
+    int ends[2];
+    make_pipe(ends);
+    write_all(ends[1], "x", 1);
+    rlc_token members[3];
+    for (int tag = 0; tag < 3; tag++)
+        members[tag] = watch(set, ends[0], tag);
+    for (int round = 0; round < ROUNDS; round++) {
+        grow(set, &others);
+        CHECK(next_context(set) == &tags[2]);
+    }
+    CHECK_EQUAL(rlc_port_set_remove(set, members[2]), 0);
+    CHECK(next_context(set) == &tags[1]); /* and gives it back */
+    rlc_port_set_destroy(set);
+    end_crowd(&others);
+    close(ends[0]), close(ends[1]);
+}
+
 static void test_RLC_PORT_4_two_members_with_one_descriptor(void) {
     rlc_port_set *set = make_set();
     int ends[2];
@@ -320,7 +381,9 @@ int main(void) {
     RUN(test_RLC_SHARE_1_only_those_that_share);
     RUN(test_RLC_SHARE_1_a_half_closed_peer_is_told_to_readers_only);
     RUN(test_RLC_SHARE_2_a_refused_member_changes_nothing);
+    RUN(test_RLC_SHARE_1_in_the_order_of_adding_while_the_set_grows);
     RUN(test_RLC_PORT_4_two_members_with_one_descriptor);
+    RUN(test_RLC_PORT_4_the_latest_has_the_port_while_the_set_grows);
     RUN(test_RLC_PORT_4_muted_owner_gives_back);
     return 0;
 }
