@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -39,6 +40,25 @@ int test_call_or_leave(void (*body)(void *), void *context) {
 
 void test_leave(void) {
     longjmp(*place_to_leave_to, 1);
+}
+
+/* More than a page, so that a stack without room for them differs from one with it. */
+static _Thread_local char thread_local_bytes[1 << 15];
+
+long test_thread_local_size(void) {
+    thread_local_bytes[0] = 1;
+    return sizeof thread_local_bytes;
+}
+
+long test_stack_left(void) {
+    pthread_attr_t attributes;
+    void *lowest = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return -1;
+    pthread_attr_getstack(&attributes, &lowest, &size);
+    pthread_attr_destroy(&attributes);
+    return (char *)__builtin_frame_address(0) - (char *)lowest;
 }
 
 pid_t test_fork(void) {

@@ -3,7 +3,8 @@ extension RunLoop {
   ///
   /// The thread retains its own state only: not this object, and of what its owner holds only what the owner's blocks
   /// capture. When the last reference to this object is released, the thread stops after due work, and the release does
-  /// not wait for that [RLK-RESIDENT-11, RLK-RESIDENT-12]. Call `join` to wait for its end.
+  /// not wait for that [RLK-RESIDENT-11, RLK-RESIDENT-12]; nothing is left of a thread that nobody waits for
+  /// [RLK-RESIDENT-40]. Call `join` to wait for its end.
   ///
   /// Its signal mask is the one of the thread that calls `start`: block signals there before, as for every thread.
   /// - Thread: Any, for all members.
@@ -33,9 +34,9 @@ extension RunLoop {
     ///
     /// - Parameters:
     ///   - name: For debuggers and /proc.
-    ///   - stackSize: In bytes, beside the program's thread-local variables; rounded up to whole pages. At least
-    ///     `minimumStackSize`: `start` throws if it is less. Nil: the system's default, mostly 8 MiB, of which only
-    ///     what is touched takes memory.
+    ///   - stackSize: In bytes, beside the program's thread-local variables; rounded up to whole pages
+    ///     [RLK-RESIDENT-42]. At least `minimumStackSize`: `start` throws if it is less. Nil: the system's default,
+    ///     mostly 8 MiB, of which only what is touched takes memory.
     ///   - setUp: Called once on the thread before `start` returns, with its loop: to add its items. Released after it.
     public init(name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }) {
       self.name = name
@@ -79,9 +80,9 @@ extension RunLoop {
       try resident.perform(in: mode, block: block, onDrop: onDrop)
     }
 
-    /// Tells the thread to stop, and does not wait for it. `.now` may follow `.afterDueWork`; else the first one
-    /// counts. Nothing happens if it was not started, or has ended. While `setUp` runs it is kept for its return
-    /// [RLK-RESIDENT-8].
+    /// Tells the thread to stop, and does not wait for it. `.now` may follow `.afterDueWork` [RLK-RESIDENT-39]; else
+    /// the first one counts. Nothing happens if it was not started, or has ended. While `setUp` runs it is kept for its
+    /// return [RLK-RESIDENT-8]. If the system refuses the thread, the stop is over with that start [RLK-RESIDENT-41].
     ///
     /// - Re-entry: Allowed, also on the thread itself [RLK-RESIDENT-6]. - Blocks: No. - Complexity: O(1).
     public func stop(_ ending: Ending = .afterDueWork) { resident.stop(ending) }

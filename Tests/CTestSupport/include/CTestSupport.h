@@ -50,5 +50,9 @@ int test_call_or_leave(void (*body)(void *), void *context);
 void test_leave(void);
 /** Allocations by the calling thread so far; -1 where malloc cannot be replaced (sanitizers). */
 int64_t test_allocations(void);
+/** How many bytes of its stack the calling thread has left. */
+long test_stack_left(void);
+/** How many bytes of thread-local variables each thread of this program has, at least. */
+long test_thread_local_size(void);
 
 #endif

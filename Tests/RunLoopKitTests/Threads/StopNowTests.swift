@@ -309,6 +309,24 @@ extension StopNowTests {
     withExtendedLifetime(counters) {}
   }
 
+  /// The stop after due work waits for a run that a callout has nested in another mode.
+  func test_RLK_RESIDENT_39_nowMayFollowAfterDueWork() throws {
+    let (isNested, result) = (Gate(), Box<RunLoop.RunResult?>(nil))
+    let thread = RunLoop.Thread(name: "nested")
+    try thread.start()
+    try thread.perform {
+      let loop = RunLoop.current
+      try? loop.enqueue(in: "aside") { isNested.open() }
+      result.value = try? loop.runUntilStopped(in: "aside")
+    }
+    isNested.wait()
+    thread.stop(.afterDueWork)
+    XCTAssertEqual(thrown { try thread.join(timeout: .zero) }, .timedOut)
+    thread.stop(.now)
+    try thread.join(timeout: .seconds(30))
+    XCTAssertEqual(result.value, .stopped)
+  }
+
   /// The thread serves what is due, and is told to end now by a callout of that.
   func test_RLK_RESIDENT_37_nowWhileItServesWhatIsDue() throws {
     try expect(["told", "stop"]) { stage, loop in
