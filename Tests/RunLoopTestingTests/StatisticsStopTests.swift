@@ -89,6 +89,41 @@ import Testing
     }
   }
 
+  /// Whether the loop counts already or not.
+  @Test func test_RLK_STAT_2_settingTheValueThatItHasChangesNothing() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      loop.collectsStatistics = true
+      try loop.perform { time.advance(by: .seconds(1)) }
+      try loop.run(for: .zero)
+      let counted = loop.statistics
+      #expect(counted.blocksPerformed == 1 && counted.runTime == .seconds(1))
+      loop.collectsStatistics = true
+      #expect(loop.statistics == counted)
+      loop.collectsStatistics = false
+      #expect(loop.statistics == counted)
+      loop.collectsStatistics = false
+      #expect(loop.statistics == counted)
+    }
+  }
+
+  /// The run in which the timing stopped has ended since: its beginning is not that of what is counted later.
+  @Test func test_RLK_STAT_2_aReporterThatComesBackCountsNothingOfTheTimeBetween() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      loop.reportSlowCallouts(longerThan: .seconds(1)) { _ in }
+      try loop.perform { loop.stopReportingSlowCallouts() }
+      try loop.run(for: .zero)
+      loop.reportSlowCallouts(longerThan: .seconds(1)) { _ in }
+      loop.collectsStatistics = true
+      time.advance(by: .seconds(3))
+      #expect(loop.statistics == RunLoop.Statistics())
+      try loop.perform {}
+      try loop.run(for: .zero)
+      #expect(loop.statistics.runTime == .zero && loop.statistics.runs == 1)
+    }
+  }
+
   /// Whoever times callouts makes the loop count, too, as long as that goes on.
   @Test func test_RLK_STAT_2_aReporterThatGoesEndsTheCountingAsWell() async throws {
     try await VirtualTime.run { time in
