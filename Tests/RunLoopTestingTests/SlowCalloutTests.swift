@@ -118,6 +118,62 @@ private final class Reports: Sendable {
     }
   }
 
+  /// Each of them, and what the callout takes between them is its own.
+  @Test func severalRunsOfOneCalloutAreLeftOut() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      let reports = Reports()
+      loop.reportSlowCallouts(longerThan: limit, to: reports.append)
+      try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: .tracking)
+      try loop.perform {
+        for own in [slow, limit] {
+          orFail { try loop.run(in: .tracking, for: .seconds(3)) }
+          time.advance(by: own)
+        }
+        orFail { try loop.run(in: .tracking, for: .seconds(2)) }
+      }
+      try loop.run(for: .zero)
+      #expect(reports.take().map(\.duration) == [slow + limit])
+    }
+  }
+
+  /// What is called at the end of a pause counts as a callout of the source, and the pause itself as none.
+  @Test func theEndOfAPauseIsToldAsTheSource() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      let reports = Reports()
+      loop.reportSlowCallouts(longerThan: limit, to: reports.append)
+      let ends = try FaultCaseTests.Ends()
+      ends.fill()
+      let rate = RunLoop.RateLimit(count: 1, per: .seconds(1)) { _ in time.advance(by: slow) }
+      let source = try RunLoop.PortSource(fileDescriptor: ends.reading, limit: rate) { _ in }
+      source.label = "limited"
+      try loop.add(source)
+      #expect(try loop.run(for: .milliseconds(1500)) == .timedOut)
+      let told = reports.take()
+      #expect(told.map(\.kind) == [.portSource] && told.map(\.name) == ["limited"] && told.map(\.duration) == [slow])
+    }
+  }
+
+  /// Of a host's pass in another mode than the one in which the loop runs.
+  @Test func anObserverOfAHostsPassIsToldWithItsMode() async throws {
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      let reports = Reports()
+      loop.reportSlowCallouts(longerThan: limit, to: reports.append)
+      try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: .common)
+      try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: "dialogue")
+      try loop.add(
+        RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in time.advance(by: slow) }, to: "dialogue")
+      try loop.perform {
+        orFail { while try loop.prepareToWait(in: "dialogue") { try loop.runPendingWork(in: "dialogue") } }
+        orFail { try loop.cancelWait(in: "dialogue") }
+      }
+      try loop.run(for: .zero)
+      #expect(reports.take().map(\.mode) == ["dialogue"])
+    }
+  }
+
   @Test func reportsBeginAndEndInCallouts() async throws {
     try await VirtualTime.run { time in
       let loop = RunLoop.current
@@ -288,5 +344,6 @@ private func tellSlowSignalSources() throws {
   raise(SIGUSR1)
   try loop.run(for: .zero)
   try loop.run(for: .zero)
-  precondition(reports.take().map(\.name) == ["early", "late"])
+  let told = reports.take()
+  precondition(told.map(\.name) == ["early", "late"] && told.map(\.kind) == [.eventSource, .eventSource])
 }

@@ -29,6 +29,21 @@ final class MainQueueTests: XCTestCase {
     XCTAssertLessThan(counts.reads, 50)
   }
 
+  func testASlowTurnOfTheQueueIsReported() throws {
+    try drainQueue()
+    let told = Box<[RunLoop.SlowCallout]>([])
+    loop.reportSlowCallouts(longerThan: .zero) { slow in told.update { $0.append(slow) } }
+    defer { loop.stopReportingSlowCallouts() }
+    DispatchQueue.main.async {
+      let began = RunLoop.Instant.now
+      while RunLoop.Instant.now == began {}
+    }
+    try drainQueue()
+    let turns = told.value.filter { $0.kind == .mainQueue }
+    XCTAssertEqual(turns.map(\.name), ["main queue"])
+    XCTAssertEqual(turns.map(\.mode), [.default])
+  }
+
   /// A host's loop ran inside of a function of the queue, and has left its wait open.
   func test_RLK_HOST_27_aFunctionOfTheMainQueueEndsItsWait() throws {
     try drainQueue()
