@@ -1,5 +1,6 @@
 extension RunLoop {
-  /// Runs `block` once when the mode is quiet: in a pass that is about to wait, with nothing ready, due or queued.
+  /// Runs `block` once when the mode is quiet: in a pass that is about to wait, with nothing ready, due or queued
+  /// [RLK-IDLE-5].
   ///
   /// Each quiet pass runs one block, in the order in which they were queued, so that the loop serves what arrives in
   /// between first. What an idle block queues for idle waits until something else has woken the loop: work that queues
