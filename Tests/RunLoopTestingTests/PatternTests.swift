@@ -141,6 +141,25 @@ import Testing
     }
   }
 
+  @Test func test_RLK_PATTERN_9_aSecondModeChangesNothingForTheFrames() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, frames) = (RunLoop.current, time.now, Frames())
+      let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 10)) { _, frame in frames.append(frame) }
+      try link.add(to: loop)
+      #expect(try loop.run(for: .milliseconds(100)) == .timedOut)
+      time.advance(by: .milliseconds(350))  // frames 2 and 3 pass, and 4 is late
+      #expect(try link.add(to: loop, in: .tracking))
+      #expect(try loop.run(in: .tracking, for: .milliseconds(100)) == .timedOut)
+      #expect(frames.all.map(\.number) == [1, 4, 5])
+      #expect(frames.all.map(\.dropped) == [0, 2, 0] && link.droppedFrames == 2)
+      time.advance(by: .milliseconds(170))  // 6 passes, and 7 is late
+      #expect(link.remove(from: loop))
+      #expect(try loop.run(in: .tracking, for: .zero) == .timedOut)
+      #expect(frames.all.last!.number == 7 && link.droppedFrames == 3)
+      #expect(frames.all.last!.timestamp == start.advanced(by: .milliseconds(700)))
+    }
+  }
+
   @Test func aCommitIsDoneOnceBeforeTheLoopSleeps() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())

@@ -32,7 +32,7 @@ extension RunLoop {
     ///   - moment: With `.afterReady` a timer waits in the modes, and keeps them from being empty.
     ///   - order: Among the observers of before-waiting and exit; the default comes after most.
     ///   - flush: Called on the loop's thread, with no lock held, once for any number of `setNeeded()` before.
-    /// - Throws: As `add(_:to:)`.
+    /// - Throws: As `add(_:to:)`. The loop has nothing of the commit then [RLK-PATTERN-8].
     public init(
       on loop: RunLoop, in mode: Mode = .common, at moment: Moment = .beforeWaiting, order: Int = 2_000_000,
       _ flush: @escaping @Sendable () -> Void

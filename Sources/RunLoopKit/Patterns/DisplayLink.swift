@@ -51,6 +51,7 @@ extension RunLoop {
     }
 
     /// As `RunLoop.add(_:to:)`. In no mode before: the frames go on from now, and the pause is not counted as dropped.
+    /// In another mode of the loop before: nothing changes for the frames [RLK-PATTERN-9].
     @discardableResult
     public func add(to loop: RunLoop, in mode: Mode = .default) throws -> Bool {
       let isNew = timer.owner == nil

@@ -1,3 +1,4 @@
+import Glibc
 import RunLoopKit
 import XCTest
 
@@ -111,6 +112,24 @@ final class PatternThreadTests: XCTestCase {
     owner.join()
     XCTAssertEqual(flushed.value, 2)
     commit.value = nil
+  }
+
+  /// The mode cannot hold its timer: no observer is left that would hold what the flush captures.
+  func test_RLK_PATTERN_8_aCommitThatIsRefusedLeavesNothing() {
+    CountingKernel.install()
+    defer { Kernel.leave() }
+    onThread {
+      let (loop, flushes) = (RunLoop.current, Box(0))
+      func make() throws -> RunLoop.Commit {
+        try RunLoop.Commit(on: loop, in: .default, at: .afterReady) { flushes.value += 1 }
+      }
+      Faults.planMemory()
+      XCTAssertEqual(thrown { try make() }, .system(ENOMEM))
+      XCTAssertTrue(Faults.endMemory())
+      XCTAssertEqual(loop.items(), [])
+      XCTAssertTrue(try make().isValid)
+      XCTAssertEqual(loop.items().count, 2)
+    }
   }
 
   func test_RLK_PATTERN_2_idleWorkOfAnyThreadRunsOnceEach() {
