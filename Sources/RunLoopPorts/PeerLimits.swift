@@ -2,7 +2,8 @@ import RunLoopKit
 
 extension RunLoop {
   /// How much peers may make this process hold. The port refuses what goes beyond, with a reason, and counts it
-  /// (`Port.peerStatistics`, `onRefusal`); the connection goes on.
+  /// (`Port.peerStatistics`, `onRefusal`); the connection goes on. What was refused counts against no limit
+  /// [RLK-PEER-38].
   ///
   /// A peer is a process of this process's own user, or another user with all of its processes. Numbers below 0 count
   /// as 0.

@@ -204,4 +204,27 @@ final class PeerLimitTests: XCTestCase {
       limited.end()
     }
   }
+
+  /// What all peers together may not have does not count as what the one peer has.
+  func test_RLK_PEER_38_whatIsRefusedCountsAgainstNoLimit() {
+    onThread {
+      let limited = try Limited { policy in
+        policy.perPeer.mappedBytes = 350_000
+        policy.perPort.mappedBytes = 200_000
+      }
+      let bytes = Message.Bytes([UInt8](repeating: 3, count: 100_000))
+      for _ in 0..<2 { try limited.friend.send(Message(id: 6, bytes: bytes)) }
+      for _ in 0..<3 {
+        XCTAssertEqual(thrown { try limited.friend.request(Message(id: 1, bytes: bytes)) }, .noReply)
+      }
+      yieldUntil(limited.reasons.value.count == 3)
+      XCTAssertEqual(Set(limited.reasons.value), ["too many bytes in mapped files: all peers may have 200000"])
+      _ = try limited.friend.request(Message(id: 7))
+      for _ in 0..<2 { try limited.friend.send(Message(id: 6, bytes: bytes)) }
+      _ = try limited.friend.request(Message(id: 1))
+      XCTAssertEqual(limited.port.peerStatistics.mappedBytes, 200_000)
+      XCTAssertEqual(limited.reasons.value.count, 3)
+      limited.end()
+    }
+  }
 }
