@@ -14,7 +14,8 @@ extension RunLoop.Executor {
   /// back so while this executor runs it does not wait again [RLK-EXEC-18].
   ///
   /// A job whose date comes after the end of the loop's thread runs at that date, where jobs of ended loops run
-  /// [RLK-EXEC-14]. Virtual time has ended with that thread: what is left of the delay is then real time.
+  /// [RLK-EXEC-14]. Virtual time has ended with that thread: what is left of the delay is then real time. A child of
+  /// fork(2) runs no job that waits in its parent [RLK-EXEC-20].
   /// - Parameters:
   ///   - job: A part of a task, up to its next suspension.
   ///   - delay: The job never runs earlier. Zero or less: it is enqueued at once.

@@ -5,7 +5,7 @@ import Testing
 import class RunLoopKit.RunLoop
 
 /// Hands the first job of a task to an executor with a delay, and the others without one.
-private final class Delayer: TaskExecutor {
+final class Delayer: TaskExecutor {
   let executor: RunLoop.Executor
   let delay: Duration
   let clock: any Clock<Duration>

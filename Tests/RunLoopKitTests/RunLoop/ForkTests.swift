@@ -70,7 +70,7 @@ final class ForkTests: XCTestCase {
 
   /// Whichever callout has forked, and whatever is due behind it.
   func test_RLK_FORK_2_theChildCallsNothingMore() {
-    for kind in ["block", "waiting", "source", "timer", "observer"] {
+    for kind in ["block", "waiting", "source", "timer", "observer", "job"] {
       onThread {
         let (loop, child, calls) = (RunLoop.current, Box<pid_t>(-1), Box(0))
         // The parent goes on behind the fork, in the same pass.
@@ -88,6 +88,7 @@ final class ForkTests: XCTestCase {
         try loop.enqueue {}
         try loop.run(in: .default, for: .zero)  // passes by those of the other mode
         for _ in 0..<2 { try loop.enqueue(in: mode) { call("block") } }
+        for _ in 0..<2 { Task(executorPreference: loop.executor(in: mode)) { call("job") } }
         let result = Result { try loop.run(in: mode, for: .zero) }
         if child.value == 0 { _exit(Self.isForked(result) && calls.value == 0 ? 0 : 1) }
         try self.check(child.value, result, kind)

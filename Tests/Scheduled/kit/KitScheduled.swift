@@ -285,6 +285,18 @@ func stopBehindOneThread(_ thread: UInt32) {
   loop.stop()
 }
 
+// MARK: An executor that two threads ask for
+
+/// One of them makes it, and the other one may have its job there before it is a member of the loop.
+@_cdecl("kit_executor_thread")
+func executorThread(_ thread: UInt32) {
+  guard thread > 0 else { return runUntilStopped() }
+  let loop = runningLoop()
+  Task(executorPreference: loop.executor) {
+    if calls.add(1, ordering: .relaxed).newValue == 2 { loop.stop() }
+  }
+}
+
 // MARK: Inside a host's loop
 
 /// The host sleeps whenever `prepareToWait` says so, until the descriptor is readable.

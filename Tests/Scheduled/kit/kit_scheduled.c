@@ -15,6 +15,7 @@ void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_
 void kit_stop_behind_one_thread(unsigned self);
 void kit_stop_word_begin(void), kit_stop_word_thread(unsigned self), kit_stop_word_end(void);
 void kit_run_begin(void), kit_stop_thread(unsigned self), kit_perform_thread(unsigned self);
+void kit_executor_thread(unsigned self);
 
 static const scenario scenarios[] = {
     {"lock", 3, kit_lock_begin, kit_lock_thread, NULL, 3000},
@@ -28,6 +29,7 @@ static const scenario scenarios[] = {
     {"nested", 3, kit_run_begin, kit_nested_thread, NULL, 1500},
     {"stop_nested", 2, kit_run_begin, kit_stop_nested_thread, NULL, 1500},
     {"stop_behind_one", 2, kit_run_begin, kit_stop_behind_one_thread, NULL, 1500},
+    {"executor", 3, kit_run_begin, kit_executor_thread, NULL, 1500},
     {"host", 3, kit_run_begin, kit_host_thread, NULL, 1500},
 };
 
