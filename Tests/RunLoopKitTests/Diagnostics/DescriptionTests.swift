@@ -1,3 +1,5 @@
+import CTestSupport
+import Glibc
 import RunLoopEvents
 import RunLoopKit
 import XCTest
@@ -29,6 +31,20 @@ final class DescriptionTests: XCTestCase {
         "hard deadline: never",
       ] { XCTAssertTrue(text.contains(part), "\(part) is missing in\n\(text)") }
     }
+  }
+
+  /// Test cases of XCTest run on the main thread.
+  func test_RLK_TEXT_1_theMainLoopAndWhatAChildOfForkInherits() throws {
+    let loop = RunLoop.main
+    let lines = loop.description.split(separator: "\n")
+    XCTAssertEqual(lines.first, "RunLoop { main")
+    let keepers = lines.filter { $0.hasPrefix("    kept by: ") }
+    XCTAssertTrue(keepers.contains { $0.hasSuffix("the main queue") }, "\(keepers)")
+    let child = test_fork()
+    if child == 0 { _exit(loop.description == "<RunLoop of the parent process>" ? 0 : 1) }
+    var status: Int32 = -1
+    XCTAssertEqual(waitpid(child, &status, 0), child)
+    XCTAssertEqual(status, 0)
   }
 
   func test_RLK_TEXT_3_labelsAreShown() throws {

@@ -1,5 +1,6 @@
 import CTestSupport
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 import XCTest
 
@@ -50,6 +51,71 @@ final class DiagnosticsTests: XCTestCase {
           + "belong to one loop at a time",
       ])
     XCTAssertEqual(said(play), [])
+  }
+
+  func test_RLK_DIAG_1_whatIsNotAddedIsNamedByItsKind() throws {
+    let (counter, pipe) = (EventCounter(), Pipe())
+    defer { pipe.closeBoth() }
+    let items: [(RunLoop.Item, String)] = [
+      (RunLoop.Source { _ in }, "a source"), (RunLoop.Port { _, _ in }, "a port"),
+      (try RunLoop.PortSource(fileDescriptor: counter.descriptor) { _ in }, "a port source"),
+      (
+        try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { _, _ in },
+        "a descriptor source"
+      ),
+      (try RunLoop.FileWatch(path: "/", events: .changes) { _, _ in }, "an event source"),
+      (RunLoop.Timer.never(), "a timer"), (RunLoop.Observer(.all) { _, _ in }, "an observer"),
+    ]
+    XCTAssertEqual(
+      said {
+        for (item, _) in items {
+          item.invalidate()
+          XCTAssertFalse(try RunLoop.current.add(item, to: "diag kinds"))
+        }
+      },
+      items.map { _, name in
+        "RunLoopKit: add(_:to: \"diag kinds\"): \(name) is invalid and is not added; an invalidated item is over, as is a "
+          + "one-shot timer that has fired"
+      })
+  }
+
+  func test_RLK_DIAG_1_anItemOfTheParentProcessIsNotAdded() {
+    let source = RunLoop.Source { _ in }
+    let lines = said {
+      let child = test_fork()
+      if child == 0 {
+        let isAdded = try? RunLoop.current.add(source)
+        _exit(isAdded == false ? 0 : 1)
+      }
+      var status: Int32 = -1
+      XCTAssertEqual(waitpid(child, &status, 0), child)
+      XCTAssertEqual(status, 0)
+    }
+    XCTAssertEqual(
+      lines,
+      [
+        "RunLoopKit: add(_:to: \"kCFRunLoopDefaultMode\"): a source was made by the parent process and is not "
+          + "added; make another one after fork(2)"
+      ])
+  }
+
+  /// Those with items and those with jobs, by name. A mode that the loop has, with nothing anywhere: nothing is said.
+  func test_RLK_DIAG_2_theModesThatHaveSomethingAreNamed() {
+    XCTAssertEqual(
+      said {
+        let loop = RunLoop.current
+        XCTAssertEqual(try loop.run(in: .default), .finished)
+        Task(executorPreference: loop.executor(in: "diag b")) {}
+        let items = ["diag c", "diag a"].map { (RunLoop.Source { _ in }, RunLoop.Mode(rawValue: $0)) }
+        for (source, mode) in items { try loop.add(source, to: mode) }
+        XCTAssertEqual(try loop.run(in: "diag d"), .finished)
+        for (source, _) in items { source.invalidate() }
+        XCTAssertEqual(try loop.run(in: "diag b"), .finished)
+      },
+      [
+        "RunLoopKit: run(in: \"diag d\"): the loop has no such mode, and the run is finished at once; there is something in "
+          + "\"diag a\", \"diag b\", \"diag c\""
+      ])
   }
 
   func test_RLK_DIAG_2_aMistypedModeIsSaid() {
