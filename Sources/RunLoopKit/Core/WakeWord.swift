@@ -27,13 +27,22 @@ struct WakeWord: ~Copyable {
     try RunLoopError.checkCore(rlc_wakeup_port_create(kernel.table, &made))
     // A create function that returns 0 has set it.
     port.store(UnsafeRawPointer(made!), ordering: .releasing)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)  // `portJustMade`
     return rlc_wakeup_port_fd(made)
   }
 
   var fileDescriptor: Int32? { pointer.map { rlc_wakeup_port_fd($0) } }
 
   /// Posts a wake (rule 15).
-  func signal() { if let pointer { check(rlc_wakeup_port_signal(pointer)) } }
+  func signal() { if let port = pointer ?? portJustMade { check(rlc_wakeup_port_signal(port)) } }
+
+  /// For a waker that has seen none. Of the two fences one is first: the waker sees the port, or the run that has made
+  /// it sees what the waker has published, also if that needed no lock of the loop.
+  @inline(never)
+  private var portJustMade: OpaquePointer? {
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    return pointer
+  }
 
   /// Posts a kick: the loop makes a pass, and no enclosing run receives the kick as a wake.
   func kick() { if let pointer { check(rlc_wakeup_port_kick(pointer)) } }
