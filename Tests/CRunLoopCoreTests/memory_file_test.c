@@ -88,6 +88,21 @@ static void test_RLC_MEMFILE_2_sizes_and_other_files(void) {
         close(fd);
 }
 
+/* So large that no address space has room for it. */
+static void test_RLC_MEMFILE_4_what_cannot_be_mapped_leaves_no_file(void) {
+    void *bytes;
+    const uint64_t size = UINT64_C(1) << (sizeof(void *) * 8 - 2);
+    int fd = rlc_memory_file_open(size, &bytes);
+    if (fd >= 0) {
+        printf("skipped 1: %llu bytes can be mapped here\n", (unsigned long long)size);
+        CHECK_EQUAL(munmap(bytes, (size_t)size), 0);
+        close(fd);
+        return;
+    }
+    CHECK_EQUAL(fd, -ENOMEM); /* no descriptor is left: see RUN */
+    CHECK_EQUAL(strcmp(rlc_failed_call(), "mmap"), 0);
+}
+
 static volatile sig_atomic_t exceeded;
 
 static void note(int signal) {
@@ -136,6 +151,7 @@ int main(void) {
     RUN(test_RLC_MEMFILE_1_filled_in_place);
     RUN(test_RLC_MEMFILE_2_seals);
     RUN(test_RLC_MEMFILE_2_sizes_and_other_files);
+    RUN(test_RLC_MEMFILE_4_what_cannot_be_mapped_leaves_no_file);
     RUN(test_RLC_MEMFILE_3_more_than_the_limit_of_files_is_an_error);
     return 0;
 }

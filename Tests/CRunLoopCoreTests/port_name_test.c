@@ -77,6 +77,36 @@ static void test_release_leaves_a_stranger_alone(void) {
     close(folder);
 }
 
+/* Another program's, with the name of a port. */
+static void test_RLC_NAME_1_a_socket_of_another_kind_owns_no_name(void) {
+    static const int kinds[] = {SOCK_STREAM, SOCK_DGRAM};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int folder = open_folder();
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/runloopkit/port", base);
+    for (int i = 0; i < 2; i++) {
+        rlc_port_name name;
+        int other = socket(AF_UNIX, kinds[i] | SOCK_CLOEXEC, 0);
+        CHECK_EQUAL(bind(other, (struct sockaddr *)&address, sizeof address), 0);
+        CHECK(kinds[i] == SOCK_DGRAM || listen(other, 1) == 0);
+        CHECK_EQUAL(rlc_port_name_connect(folder, "port"), -ENOENT);
+        CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), 0);
+        rlc_port_name_release(&name);
+        CHECK(!exists(folder, "port"));
+        close(other);
+    }
+    close(folder);
+}
+
+static void test_RLC_NAME_10_a_claim_that_fails_leaves_no_file(void) {
+    int folder = open_folder();
+    rlc_port_name name;
+    CHECK_EQUAL(mkdirat(folder, "port", 0700), 0);
+    CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), -EISDIR);
+    CHECK(!exists(folder, ".port.new") && !exists(folder, "port.lock"));
+    CHECK_EQUAL(unlinkat(folder, "port", AT_REMOVEDIR), 0);
+    close(folder);
+}
+
 /* The child owns the name until it is killed. */
 static pid_t owner_in_a_child(int folder) {
     int ready[2];
@@ -137,6 +167,27 @@ static void test_RLC_NAME_4_without_its_lock_a_living_owner_keeps_its_name(void)
     CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), 0);
     rlc_port_name_release(&name);
     CHECK(!exists(folder, "port.lock") && !exists(folder, "port"));
+    close(folder);
+}
+
+/* It accepts nobody for a while, and more processes have come than its queue has room for. */
+static void test_RLC_NAME_4_without_its_lock_an_owner_with_a_full_queue_keeps_its_name(void) {
+    enum { MOST = 8 };
+    int folder = open_folder(), clients[MOST], count = 0, status;
+    rlc_port_name name, second;
+    CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), 0);
+    CHECK_EQUAL(listen(name.listener, 0), 0);
+    while ((status = rlc_port_name_connect(folder, "port")) >= 0) {
+        CHECK(count < MOST);
+        clients[count++] = status;
+    }
+    CHECK_EQUAL(status, -EAGAIN);
+    CHECK_EQUAL(unlinkat(folder, "port.lock", 0), 0);
+    CHECK_EQUAL(rlc_port_name_claim(folder, "port", &second), -EADDRINUSE);
+    CHECK(rlc_port_name_is_owned(&name));
+    while (count > 0)
+        close(clients[--count]);
+    rlc_port_name_release(&name);
     close(folder);
 }
 
@@ -289,10 +340,13 @@ int main(void) {
     CHECK_EQUAL(setenv("XDG_RUNTIME_DIR", base, 1), 0);
     RUN(test_names);
     RUN(test_RLC_NAME_1_claimed_connected_released);
+    RUN(test_RLC_NAME_1_a_socket_of_another_kind_owns_no_name);
+    RUN(test_RLC_NAME_10_a_claim_that_fails_leaves_no_file);
     RUN(test_release_leaves_a_stranger_alone);
     RUN(test_RLC_NAME_2_a_dead_owner_is_replaced_a_living_one_is_not);
     RUN(test_RLC_NAME_2_a_race_has_one_winner);
     RUN(test_RLC_NAME_4_without_its_lock_a_living_owner_keeps_its_name);
+    RUN(test_RLC_NAME_4_without_its_lock_an_owner_with_a_full_queue_keeps_its_name);
     RUN(test_RLC_NAME_4_an_owner_that_has_lost_its_name_leaves_the_new_one_alone);
     RUN(test_RLC_NAME_4_the_loss_of_a_name_is_told);
     RUN(test_RLC_NAME_5_cleaners_are_asked_to_leave_both_files);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -18,13 +19,28 @@ static bool is_readable(int fd) {
 }
 
 /* Instead of the C library's: what another process does directly after it. */
-static void (*after_bind)(void);
+static void (*after_bind)(void), (*after_lock)(void);
 
 int bind(int fd, const struct sockaddr *address, socklen_t size);
 int bind(int fd, const struct sockaddr *address, socklen_t size) {
     int status = (int)syscall(SYS_bind, fd, address, size);
     if (after_bind != NULL)
         after_bind();
+    return status;
+}
+
+#ifndef SYS_fcntl
+#define SYS_fcntl SYS_fcntl64
+#endif
+
+int fcntl(int fd, int command, ...) {
+    va_list rest;
+    va_start(rest, command);
+    void *argument = va_arg(rest, void *);
+    va_end(rest);
+    int status = (int)syscall(SYS_fcntl, fd, command, argument);
+    if (command == F_SETLK && after_lock != NULL)
+        after_lock();
     return status;
 }
 
@@ -94,6 +110,30 @@ static void test_RLC_NAME_6_a_claim_changes_no_other_file(void) {
     rlc_port_name_release(&name);
     close(fd);
     CHECK_EQUAL(unlink(victim), 0);
+    close(folder);
+}
+
+static void replace_lock_by_link(void) {
+    char lock[256], away[256];
+    inside(lock, "runloopkit/port.lock");
+    inside(away, "away");
+    CHECK_EQUAL(rename(lock, away), 0);
+    CHECK_EQUAL(symlink(away, lock), 0);
+    after_lock = NULL;
+}
+
+/* A lock holds a file, and whoever comes next asks for the one that has the name. */
+static void test_RLC_NAME_6_a_lock_that_becomes_a_link_is_none(void) {
+    char lock[256], away[256];
+    int folder = open_folder();
+    rlc_port_name name;
+    inside(lock, "runloopkit/port.lock");
+    inside(away, "away");
+    after_lock = replace_lock_by_link;
+    CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), -ELOOP);
+    CHECK(after_lock == NULL && !exists(folder, "port"));
+    CHECK_EQUAL(unlink(lock), 0);
+    CHECK_EQUAL(unlink(away), 0);
     close(folder);
 }
 
@@ -281,6 +321,7 @@ int main(void) {
     CHECK(mkdtemp(base) != NULL);
     CHECK_EQUAL(setenv("XDG_RUNTIME_DIR", base, 1), 0);
     RUN(test_RLC_NAME_6_a_claim_changes_no_other_file);
+    RUN(test_RLC_NAME_6_a_lock_that_becomes_a_link_is_none);
     RUN(test_RLC_NAME_6_the_umask_takes_nothing_away);
     RUN(test_RLC_NAME_6_a_limit_of_files_is_an_error);
     RUN(test_RLC_NAME_7_a_folder_that_is_renamed_takes_the_name_away);

@@ -30,7 +30,7 @@ RLC_API int rlc_memory_file_make(const struct iovec *parts, size_t part_count);
  * @param size      Its size in bytes: 1 to SSIZE_MAX.
  * @param ret_bytes The mapping, of `size` bytes that are 0.
  * @return A descriptor that the caller owns; -EINVAL (size is 0 or too large), -EMFILE, -ENFILE, -ENOMEM, -EFBIG (as
- *         from rlc_memory_file_make).
+ *         from rlc_memory_file_make). If it fails, it leaves no file [RLC-MEMFILE-4].
  *
  * Thread: [any].  Cost: five system calls.
  */

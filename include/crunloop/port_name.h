@@ -1,7 +1,8 @@
 /**
  * <crunloop/port_name.h>: names under which other processes find a port: listening sockets in a folder of the user's.
  *
- * The folder is $XDG_RUNTIME_DIR/runloopkit, else /run/user/UID/runloopkit, else /tmp/runloopkit-UID.
+ * The folder is $XDG_RUNTIME_DIR/runloopkit if that path is absolute, else /run/user/UID/runloopkit if /run/user/UID is
+ * a folder of this user's, else /tmp/runloopkit-UID [RLC-NAME-9].
  *
  * The process that holds the lock of the file NAME.lock owns the name. The kernel releases the lock when the process
  * ends, however it ends: so a claim replaces the socket of an owner that has died, and never that of a living one
@@ -83,8 +84,8 @@ RLC_API int rlc_port_folder_open(void);
  *         is no /proc), -EISDIR or -ELOOP (a folder or a symbolic link has the place of a file), -EMLINK (the lock file
  *         has another name, or is no file), -EBUSY (another process puts files in the place of the socket), -EFBIG (by
  *         RLIMIT_FSIZE; SIGXFSZ is not delivered), -ENOLCK.
- *         If it fails, it leaves no file, but perhaps an empty lock file, which stops no later claim. Names the call:
- *         rlc_failed_call.
+ *         If it fails, it leaves no file [RLC-NAME-10], but perhaps an empty lock file, which stops no later claim.
+ *         Names the call: rlc_failed_call.
  *
  * Thread: [any], while no thread changes the environment.  Cost: some twenty system calls.
  */
