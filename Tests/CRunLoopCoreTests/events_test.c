@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static bool is_readable(int fd) {
@@ -93,6 +94,69 @@ static void test_signals_are_read_with_their_senders(void) {
     CHECK(!is_blocked(SIGUSR1) && !is_blocked(SIGUSR2) && !is_blocked(SIGHUP));
     close(fd);
     CHECK_EQUAL(rlc_signal_fd_take(fd, &info), -EBADF);
+}
+
+/** Sends this process what another process, or the kernel, might. */
+static void queue(siginfo_t *info, int signal, int code) {
+    info->si_signo = signal;
+    info->si_code = code;
+    info->si_pid = 4711;
+    info->si_uid = 54321;
+    CHECK_EQUAL(syscall(SYS_rt_sigqueueinfo, getpid(), signal, info), 0);
+}
+
+static void test_RLC_SIGNAL_1_each_field_is_what_was_sent(void) {
+    const union sigval sent = {.sival_ptr = (void *)(uintptr_t)UINT64_C(0x1234567887654321)};
+    siginfo_t info = {.si_errno = 0};
+    rlc_signal_info taken;
+    CHECK_EQUAL(rlc_signals_block(only(SIGUSR1) | only(SIGCHLD), NULL), 0);
+    int fd = rlc_signal_fd_create(only(SIGUSR1) | only(SIGCHLD));
+    info.si_value = sent;
+    queue(&info, SIGUSR1, SI_QUEUE);
+    CHECK_EQUAL(rlc_signal_fd_take(fd, &taken), 1);
+    CHECK(taken.signal == SIGUSR1 && taken.code == SI_QUEUE && taken.process_id == 4711 && taken.user_id == 54321);
+    CHECK_EQUAL(taken.value, sent.sival_int);
+    CHECK_EQUAL(taken.pointer, (uintptr_t)sent.sival_ptr);
+    info.si_status = 7;
+    queue(&info, SIGCHLD, CLD_EXITED);
+    CHECK_EQUAL(rlc_signal_fd_take(fd, &taken), 1);
+    CHECK(taken.signal == SIGCHLD && taken.code == CLD_EXITED && taken.process_id == 4711 && taken.user_id == 54321);
+    CHECK_EQUAL(taken.status, 7);
+    rlc_signals_unblock(only(SIGUSR1) | only(SIGCHLD));
+    close(fd);
+}
+
+/** False in emulators that keep the signal for themselves. */
+static bool can_be_blocked(int signal) {
+    sigset_t set, before;
+    CHECK_EQUAL(sigemptyset(&set) | sigaddset(&set, signal), 0);
+    CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, &set, &before), 0);
+    bool can = is_blocked(signal);
+    CHECK_EQUAL(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+    return can;
+}
+
+static void test_RLC_SIGNAL_2_the_largest_signal_is_one_too(void) {
+    const int last = 64;
+    const rlc_signals signals = only(last) | only(SIGUSR1);
+    rlc_signals changed;
+    rlc_signal_info info;
+    rlc_thread_mask mask;
+    if (!can_be_blocked(last)) {
+        printf("skipped 1: signal 64 cannot be blocked here\n");
+        return;
+    }
+    CHECK(rlc_signals_find_unblocked(only(last), &mask) && mask.unblocked == only(last));
+    CHECK_EQUAL(rlc_signals_block(signals, &changed), 0);
+    CHECK(changed == signals && is_blocked(last) && !rlc_signals_find_unblocked(only(last), &mask));
+    int fd = rlc_signal_fd_create(signals);
+    CHECK_EQUAL(kill(getpid(), last), 0);
+    CHECK_EQUAL(rlc_signal_fd_take(fd, &info), 1);
+    CHECK_EQUAL(info.signal, last);
+    CHECK_EQUAL(kill(getpid(), last), 0); /* would end this process */
+    rlc_signals_unblock(signals);
+    CHECK(!is_blocked(last));
+    close(fd);
 }
 
 static void test_no_signals(void) {
@@ -272,6 +336,8 @@ int main(void) {
     RUN(test_RLC_EVENT_1_a_port_of_a_flag_is_one_descriptor);
     RUN(test_an_event_port_is_not_nested_too_deep);
     RUN(test_signals_are_read_with_their_senders);
+    RUN(test_RLC_SIGNAL_1_each_field_is_what_was_sent);
+    RUN(test_RLC_SIGNAL_2_the_largest_signal_is_one_too);
     RUN(test_no_signals);
     RUN(test_processes_are_taken_once);
     RUN(test_processes_without_descriptors);

@@ -6,10 +6,10 @@
 
 RLC_BEGIN_DECLS
 
-/** A set of signals: bit n - 1 is signal n. */
+/** A set of signals: bit n - 1 is signal n, from 1 to 64 [RLC-SIGNAL-2]. */
 typedef uint64_t rlc_signals;
 
-/** A signal that was read. */
+/** A signal that was read, with what its sender or the kernel has said of it [RLC-SIGNAL-1]. */
 typedef struct rlc_signal_info {
     int32_t signal, code; /**< The signal, and why it was sent: si_code of sigaction(2). */
     int32_t process_id;   /**< The sender, or the child of SIGCHLD; 0: the kernel. */
