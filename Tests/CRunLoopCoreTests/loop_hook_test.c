@@ -510,13 +510,19 @@ static void wake_and_run_inside(rlc_loop *loop, teller *teller) {
     pass(loop);
 }
 
-static void test_RLC_LOOP_5_a_run_inside_a_check_keeps_no_wake(void) {
+static rlc_loop *make_sleepless(void) {
+    rlc_loop *loop;
     spy_init_virtual(&kernel, 1000);
     real_wait = kernel.table.epoll_wait;
     kernel.table.epoll_wait = end_first_wait;
-    rlc_loop *loop;
     waits = 0;
+    story[0] = 0;
     CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
+    return loop;
+}
+
+static void test_RLC_LOOP_5_a_run_inside_a_check_keeps_no_wake(void) {
+    rlc_loop *loop = make_sleepless();
     teller a = {.name = 'a', .in_check = wake_and_run_inside};
     add(loop, &a);
     CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
@@ -525,13 +531,7 @@ static void test_RLC_LOOP_5_a_run_inside_a_check_keeps_no_wake(void) {
 }
 
 static void test_RLC_LOOP_5_a_run_inside_a_prepare_keeps_no_wake(void) {
-    spy_init_virtual(&kernel, 1000);
-    real_wait = kernel.table.epoll_wait;
-    kernel.table.epoll_wait = end_first_wait;
-    rlc_loop *loop;
-    waits = 0;
-    story[0] = 0;
-    CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
+    rlc_loop *loop = make_sleepless();
     teller a = {.name = 'a', .in_prepare = wake_and_run_inside};
     add(loop, &a);
     CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
@@ -539,6 +539,20 @@ static void test_RLC_LOOP_5_a_run_inside_a_prepare_keeps_no_wake(void) {
     a.in_prepare = wake_and_run_inside;
     CHECK_EQUAL(rlc_loop_prepare(loop), 1);
     CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void run_and_be_prepared_inside(rlc_loop *loop, teller *teller) {
+    wake_and_run_inside(loop, teller);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0); /* for a host, whose wait inside has no wake of its own */
+}
+
+static void test_RLC_LOOP_5_a_host_inside_a_prepare_keeps_no_wake(void) {
+    rlc_loop *loop = make_sleepless();
+    teller a = {.name = 'a', .in_prepare = run_and_be_prepared_inside};
+    add(loop, &a);
+    CHECK_EQUAL(rlc_loop_run_once(loop, RLC_TIME_FOREVER), RLC_RUN_HANDLED);
+    CHECK(was("aaAaA"));
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
@@ -560,5 +574,6 @@ int main(void) {
     RUN(test_RLC_HOOK_7_a_child_calls_no_hook);
     RUN(test_RLC_LOOP_5_a_run_inside_a_check_keeps_no_wake);
     RUN(test_RLC_LOOP_5_a_run_inside_a_prepare_keeps_no_wake);
+    RUN(test_RLC_LOOP_5_a_host_inside_a_prepare_keeps_no_wake);
     return 0;
 }

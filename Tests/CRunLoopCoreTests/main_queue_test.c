@@ -31,6 +31,24 @@ static void test_RLC_MAIN_1_take_consumes_the_signal(void) {
     close(handle);
 }
 
+static int interruptions;
+
+static int64_t read_interrupted(void *context, int fd, void *buffer, size_t size) {
+    if (interruptions-- > 0)
+        return -EINTR;
+    return rlc_kernel_default()->read(context, fd, buffer, size);
+}
+
+static void test_RLC_MAIN_1_an_interrupted_read_loses_no_signal(void) {
+    rlc_kernel kernel = *rlc_kernel_default();
+    kernel.read = read_interrupted;
+    handle = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    interruptions = 2;
+    CHECK(rlc_main_queue_take(&kernel));
+    CHECK(!rlc_main_queue_take(&kernel));
+    close(handle);
+}
+
 /* libdispatch ends the process if it gets no descriptor for its handle: it is not asked for one then. */
 static void test_RLC_MAIN_3_without_a_descriptor_for_the_handle(void) {
     struct rlimit limit, none;
@@ -60,5 +78,6 @@ int main(void) {
     RUN(test_RLC_MAIN_3_without_a_descriptor_for_the_handle);
     RUN(test_RLC_MAIN_1_take_consumes_the_signal);
     RUN(test_RLC_MAIN_4_an_ended_handle_is_no_queue);
+    RUN(test_RLC_MAIN_1_an_interrupted_read_loses_no_signal);
     return 0;
 }
