@@ -5,7 +5,7 @@
 
 void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned) {
     rlc_port *port = rlc_slot_table_find(&set->ports, token);
-    if (port == NULL || !rlc_port_is(port, RLC_PORT_READINESS))
+    if (port == NULL)
         return;
     rlc_port_assign(port, RLC_PORT_OWNED, is_owned);
     rlc_port_assign(port, RLC_PORT_RENEWED, false);

@@ -111,7 +111,7 @@ bool rlc_kit_has_fetched_all(const rlc_port_set *set);
  * descriptor, the member may get an event with nothing to read; none is lost [RLC-OWN-3].
  *
  * @param set      The set.
- * @param token    From rlc_port_set_insert. Of a readiness port; others, and stale tokens, are ignored.
+ * @param token    From rlc_port_set_insert. A stale one is ignored; of a counter or a hint the call changes nothing.
  * @param is_owned Whether the set may believe. True only directly after rlc_port_set_insert; a new member is not owned.
  *
  * Thread: [locked].  Cost: some instructions, without a system call.
