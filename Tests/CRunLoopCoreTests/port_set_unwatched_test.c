@@ -157,6 +157,26 @@ static void test_RLC_TAKE_8_not_while_it_is_muted(void) {
     close(fd), close(other);
 }
 
+/** Its number is closed, and becomes the set's own when another port ends: take has nothing to report meanwhile. */
+static void test_RLC_TAKE_8_lost_while_it_is_muted(void) {
+    rlc_port_set *set = make_set();
+    int lost[2], ends[2];
+    make_pipe(lost);
+    make_pipe(ends);
+    rlc_token token = watch(set, lost[0], 1);
+    (void)watch(set, ends[0], 2);
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
+    close(lost[0]), close(ends[1]);
+    CHECK_EQUAL(next(set), 200 + RLC_HANGUP);
+    CHECK(!rlc_port_set_has_unwatched(set) && !rlc_port_set_has_batch(set));
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), 0);
+    CHECK(rlc_port_set_has_unwatched(set));
+    CHECK_EQUAL(next(set), LOST + 100);
+    check_told(set);
+    rlc_port_set_destroy(set);
+    close(lost[1]), close(ends[0]);
+}
+
 /** Taken back by a number that is closed meanwhile. */
 static void test_RLC_TAKE_8_taken_back_though_its_number_is_closed(void) {
     rlc_port_set *set = make_set();
@@ -246,6 +266,7 @@ int main(void) {
     RUN(test_RLC_TAKE_8_those_that_share_with_one_that_leaves);
     RUN(test_RLC_TAKE_8_an_earlier_one_that_is_lost);
     RUN(test_RLC_TAKE_8_not_while_it_is_muted);
+    RUN(test_RLC_TAKE_8_lost_while_it_is_muted);
     RUN(test_RLC_TAKE_8_taken_back_though_its_number_is_closed);
     RUN(test_RLC_TAKE_8_what_a_rebuild_finds_closed);
     RUN(test_RLC_PORT_15_what_epoll_refuses_is_tried_again);
