@@ -117,7 +117,7 @@ let package = Package(
     .target(
       name: "CModel", dependencies: ["CRunLoopCore"], path: "Tests/CModel",
       cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../Sources/Adapters")]),
-    .testTarget(name: "RunLoopKitCTests", dependencies: ["RunLoopKitC", "RunLoopKit", "CModel"]),
+    .testTarget(name: "RunLoopKitCTests", dependencies: ["RunLoopKitC", "RunLoopKit", "RunLoopPorts", "CModel"]),
     .testTarget(
       name: "ConformanceTests", dependencies: ["runloop", "failing-calls", "error-texts"], exclude: ["Corpus"]),
     .testTarget(

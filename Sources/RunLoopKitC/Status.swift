@@ -2,8 +2,9 @@ internal import RunLoopKit
 internal import RunLoopLibc
 internal import RunLoopPorts
 
-/// What functions return: a value that is not negative, or a negated errno number.
-enum Status {
+/// What functions return: a value that is not negative, or a negated errno number. Each constant of `RunLoopError` in
+/// RunLoopKit and RunLoopPorts has its number here [RLK-C-26].
+package enum Status {
   static let invalid = -EINVAL
   static let overflow = -EOVERFLOW
   static let ended = -ESHUTDOWN
@@ -41,7 +42,7 @@ enum Status {
   ]
 
   /// Never 0: an error that has no number here is -EIO.
-  static func of(_ error: any Error) -> Int32 {
+  package static func of(_ error: any Error) -> Int32 {
     guard let error = error as? RunLoopError else { return -EIO }
     if let errno = error.errno { return errno > 0 ? -errno : -EIO }
     switch error.domain {
