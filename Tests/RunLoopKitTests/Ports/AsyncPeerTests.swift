@@ -140,6 +140,21 @@ final class AsyncPeerTests: XCTestCase {
     serving.stop()
   }
 
+  /// A message with a right to a third process's port waits for more room than others need.
+  func test_RLK_ASYNC_21_whenTheFirstIsWithdrawn_theNextGoesOn() async throws {
+    let names = (0..<3).map { _ in NameFolder.newName() }
+    let ports = try names.map { try Port(registeredAs: $0) { _, _ in } }  // no loop serves them
+    defer { withExtendedLifetime(ports) {} }
+    let rights = try names.map { try Port.connect(to: $0) }
+    for id in 0..<fill(rights[0]) / 2 { try rights[1].trySend(Message(id: id, bytes: bytes)) }
+    let first = Task.immediate { try await rights[1].send(Message([.right(rights[2])])) }
+    let next = Task.immediate { try await rights[1].send(Message(id: 2), timeout: .seconds(60)) }
+    first.cancel()
+    let end = await outcome(of: first)
+    XCTAssertEqual(end, "cancelled")
+    try await next.value
+  }
+
   func test_RLK_ASYNC_13_betweenProcessesToo_whatIsNotSentIsTheSenders() async throws {
     let name = NameFolder.newName()
     let port = try Port(registeredAs: name) { _, _ in }  // no loop serves it: the kernel keeps what is sent
