@@ -10,7 +10,8 @@
  * have the sticky bit, which by the XDG base directory specification keeps such cleaners away [RLC-NAME-5].
  *
  * Any process of the user can remove the socket, or rename the folder, and then the owner has lost the name: see
- * rlc_port_name_watch. The functions follow no symbolic link in the folder [RLC-NAME-6].
+ * rlc_port_name_watch. The functions follow no symbolic link in the folder [RLC-NAME-6], but for rlc_port_name_connect:
+ * connect(2) does.
  *
  * A child of fork(2) that runs no other program holds copies of its parent's listener and connections, and so keeps
  * them open. It closes them, the listener by rlc_port_name_abandon.
