@@ -32,7 +32,6 @@ void rlc_file_limit_begin(rlc_file_limit *limit, uint64_t size) {
 void rlc_file_limit_end(const rlc_file_limit *limit, int status) {
     if (!limit->is_near)
         return;
-    int saved = errno;
     if (status == -EFBIG && !limit->was_pending) {
         static const struct timespec at_once = {0, 0};
         sigset_t set = exceeded();
@@ -40,5 +39,4 @@ void rlc_file_limit_end(const rlc_file_limit *limit, int status) {
             ; /* EAGAIN: the file system's own limit, which sends no signal; or the program ignores it */
     }
     (void)pthread_sigmask(SIG_SETMASK, &limit->mask, NULL);
-    errno = saved;
 }

@@ -8,5 +8,4 @@ void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned) {
     if (port == NULL)
         return;
     rlc_port_assign(port, RLC_PORT_OWNED, is_owned);
-    rlc_port_assign(port, RLC_PORT_RENEWED, false);
 }

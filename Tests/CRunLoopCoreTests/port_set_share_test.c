@@ -369,6 +369,28 @@ static void test_RLC_PORT_4_muted_owner_gives_back(void) {
     close(ends[0]), close(ends[1]);
 }
 
+/* One of the two does not share: the later one has the number alone, and the earlier one has it again afterwards. */
+static void test_RLC_PORT_4_one_that_does_not_share(void) {
+    for (uint32_t sharer = 0; sharer < 2; sharer++) {
+        rlc_port_set *set = make_set();
+        int ends[2];
+        make_sockets(ends);
+        rlc_token first = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | (sharer == 0 ? RLC_SHARED : 0), 1);
+        rlc_token second = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | (sharer == 1 ? RLC_SHARED : 0), 2);
+        write_all(ends[1], "x", 1);
+        for (int i = 0; i < 3; i++)
+            CHECK_EQUAL(next(set), 200 + RLC_READABLE);
+        drain(set);
+        CHECK_EQUAL(rlc_port_set_remove(set, second), 0);
+        for (int i = 0; i < 3; i++)
+            CHECK_EQUAL(next(set), 100 + RLC_READABLE);
+        drain(set);
+        CHECK_EQUAL(rlc_port_set_remove(set, first), 0);
+        rlc_port_set_destroy(set);
+        close(ends[0]), close(ends[1]);
+    }
+}
+
 int main(void) {
     RUN(test_RLC_TRIGGER_1_an_edge_is_reported_once);
     RUN(test_RLC_TRIGGER_1_a_peer_that_stops_writing_is_an_edge);
@@ -385,5 +407,6 @@ int main(void) {
     RUN(test_RLC_PORT_4_two_members_with_one_descriptor);
     RUN(test_RLC_PORT_4_the_latest_has_the_port_while_the_set_grows);
     RUN(test_RLC_PORT_4_muted_owner_gives_back);
+    RUN(test_RLC_PORT_4_one_that_does_not_share);
     return 0;
 }

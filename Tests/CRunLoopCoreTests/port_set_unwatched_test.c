@@ -1,6 +1,7 @@
 /* Members that epoll ceases to watch by a call that has nobody to answer to: take tells of them, once; they are tried again. */
 #include "port_sets.h"
 
+#include <crunloop_kit/looks.h>
 #include <sys/epoll.h>
 
 enum { REFUSED = 1000 * RLC_FATE_REFUSED + RLC_ERROR, LOST = 1000 * RLC_FATE_LOST + RLC_ERROR };
@@ -258,6 +259,31 @@ static void test_RLC_PORT_15_what_epoll_refuses_is_tried_again(void) {
     close(ends[0]), close(ends[1]);
 }
 
+/* ---- asked whether epoll watches a member ---- */
+
+static void test_a_member_is_watched_until_other_code_closes_it(void) {
+    rlc_port_set *set = make_set();
+    int ends[2], others[2];
+    make_sockets(ends);
+    make_sockets(others);
+    rlc_token token = watch(set, ends[0], 1);
+    CHECK(rlc_kit_is_watched(set, token));
+    fail_next(&kernel, -ENOMEM);
+    CHECK(rlc_kit_is_watched(set, token)); /* what has failed tells nothing */
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, true), 0);
+    CHECK(!rlc_kit_is_watched(set, token));
+    CHECK_EQUAL(rlc_port_set_set_muted(set, token, false), 0);
+    CHECK(rlc_kit_is_watched(set, token));
+    move_to(others[0], ends[0]);
+    CHECK(!rlc_kit_is_watched(set, token));
+    close(ends[0]);
+    CHECK(!rlc_kit_is_watched(set, token));
+    (void)rlc_port_set_remove(set, token);
+    CHECK(!rlc_kit_is_watched(set, token)); /* stale */
+    rlc_port_set_destroy(set);
+    close(ends[1]), close(others[1]);
+}
+
 int main(void) {
     RUN(test_RLC_TAKE_8_a_counter_that_is_lost_is_told);
     RUN(test_RLC_TAKE_8_a_counter_that_is_deleted_by_others);
@@ -269,6 +295,7 @@ int main(void) {
     RUN(test_RLC_TAKE_8_lost_while_it_is_muted);
     RUN(test_RLC_TAKE_8_taken_back_though_its_number_is_closed);
     RUN(test_RLC_TAKE_8_what_a_rebuild_finds_closed);
+    RUN(test_a_member_is_watched_until_other_code_closes_it);
     RUN(test_RLC_PORT_15_what_epoll_refuses_is_tried_again);
     return 0;
 }

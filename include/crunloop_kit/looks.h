@@ -137,7 +137,7 @@ int rlc_kit_set_served_interest(rlc_port_set *set, rlc_token token, uint32_t int
  *
  * @param set   The set.
  * @param token The member's.
- * @return False if it does not, or the token is stale.
+ * @return False if it does not: also if the member is muted, suspended, or has ended, or the token is stale.
  *
  * Thread: [locked].  Cost: one epoll_ctl(2). An edge-triggered member that is ready is reported once more.
  */

@@ -273,8 +273,6 @@ void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
  * refuses are not watched until rlc_port_set_retry or rlc_port_set_set_interest succeeds, and take reports them.
  */
 void rlc_port_set_renew(rlc_port_set *set, rlc_port *port);
-/** False if its number was closed, and is perhaps another file's. One epoll_ctl(2). In port_set_verify.c. */
-bool rlc_port_set_is_watched(rlc_port_set *set, rlc_port *port);
 /** Makes it an orphan: its number was closed. */
 void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
 /** Makes all members of the number orphans, which take reports. */
