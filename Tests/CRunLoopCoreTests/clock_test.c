@@ -1,6 +1,9 @@
 #include "harness.h"
 
 #include <limits.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <time.h>
 
 static void test_RLC_TIME_1_add_saturates(void) {
     CHECK_EQUAL(rlc_time_add(1, 2), 3);
@@ -58,6 +61,39 @@ static void test_clocks_do_not_go_back(void) {
     CHECK(rlc_now(RLC_CLOCK_MONOTONIC) >= first);
 }
 
+static void test_the_time_of_day(void) {
+    const uint64_t second_ns = UINT64_C(1000000000);
+    time_t before = time(NULL);
+    uint64_t now = rlc_now(RLC_CLOCK_REALTIME);
+    CHECK(now / second_ns >= (uint64_t)before && now / second_ns <= (uint64_t)time(NULL) + 1);
+}
+
+/* As after a suspension of a day: in a namespace in which the one clock is ahead of the other. */
+static void test_a_suspended_machine(void) {
+    const uint64_t day_s = 86400, second_ns = UINT64_C(1000000000);
+    const int new_time = 0x80 /* CLONE_NEWTIME */, skipped = 77;
+    pid_t child = fork();
+    if (child == 0) {
+        int offsets = unshare(new_time) < 0 ? -1 : open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+        if (offsets < 0 || write(offsets, "boottime 86400 0\n", 17) != 17)
+            _exit(skipped);
+        pid_t grandchild = fork(); /* the first one inside */
+        if (grandchild == 0) {
+            uint64_t monotonic = rlc_now(RLC_CLOCK_MONOTONIC);
+            _exit(rlc_now(RLC_CLOCK_BOOTTIME) - monotonic < day_s * second_ns);
+        }
+        int status;
+        CHECK_EQUAL(waitpid(grandchild, &status, 0), grandchild);
+        _exit(status != 0);
+    }
+    int status;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == skipped)
+        printf("skipped 1: a namespace of clocks needs root, and a newer kernel\n");
+    else
+        CHECK_EQUAL(status, 0);
+}
+
 int main(void) {
     RUN(test_RLC_TIME_1_add_saturates);
     RUN(test_RLC_TIME_1_until_saturates);
@@ -65,5 +101,7 @@ int main(void) {
     RUN(test_RLC_TIME_3_next_keeps_phase);
     RUN(test_RLC_TIME_3_next_against_counting);
     RUN(test_clocks_do_not_go_back);
+    RUN(test_the_time_of_day);
+    RUN(test_a_suspended_machine);
     return 0;
 }

@@ -1,10 +1,9 @@
-/* What the sources of system events are made of: event ports, signals, processes. */
+/* What the sources of system events are made of: event ports, signals, processes. What starts programs: spawn_test.c. */
 #include "harness.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -159,6 +158,51 @@ static void test_RLC_SIGNAL_2_the_largest_signal_is_one_too(void) {
     close(fd);
 }
 
+/** The signals that unblocking them must discard, and one that it must not. */
+enum { UNTOUCHED = SIGTERM };
+
+static bool is_pending(int signal) {
+    sigset_t pending;
+    CHECK_EQUAL(sigpending(&pending), 0);
+    return sigismember(&pending, signal) == 1;
+}
+
+/* The default action of each of them would end this process. */
+static void test_unblocking_discards_all_that_are_pending(void) {
+    int realtime = rlc_signal_realtime_min();
+    rlc_signals asked = only(SIGHUP) | only(SIGUSR1) | only(SIGUSR2) | only(SIGALRM) | only(realtime);
+    CHECK_EQUAL(rlc_signals_block(asked | only(UNTOUCHED), NULL), 0);
+    CHECK(kill(getpid(), SIGUSR1) == 0 && kill(getpid(), SIGUSR2) == 0 && kill(getpid(), UNTOUCHED) == 0);
+    CHECK(raise(SIGHUP) == 0 && raise(SIGALRM) == 0); /* of the thread, not of the process */
+    for (int i = 0; i < 3; i++)
+        CHECK_EQUAL(sigqueue(getpid(), realtime, (union sigval){.sival_int = i}), 0);
+    rlc_signals_unblock(asked);
+    CHECK(!is_blocked(SIGHUP) && !is_blocked(SIGUSR1) && !is_blocked(SIGUSR2) && !is_blocked(realtime));
+    CHECK(is_blocked(UNTOUCHED) && is_pending(UNTOUCHED));
+    rlc_signals_unblock(only(UNTOUCHED));
+    CHECK(!is_pending(UNTOUCHED));
+}
+
+static void test_real_time_signals_come_as_often_as_they_were_sent(void) {
+    int first = rlc_signal_realtime_min(), last = rlc_signal_realtime_max();
+    rlc_signals asked = only(first) | only(last);
+    CHECK_EQUAL(rlc_signals_block(asked, NULL), 0);
+    int fd = rlc_signal_fd_create(asked);
+    CHECK_EQUAL(sigqueue(getpid(), last, (union sigval){.sival_int = 9}), 0);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQUAL(sigqueue(getpid(), first, (union sigval){.sival_ptr = (void *)(UINTPTR_MAX - (unsigned)i)}), 0);
+    rlc_signal_info info;
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQUAL(rlc_signal_fd_take(fd, &info), 1);
+        CHECK(info.signal == first && info.code == SI_QUEUE && info.process_id == getpid());
+        CHECK(info.value == -1 - i && (uintptr_t)info.pointer == UINTPTR_MAX - (unsigned)i);
+    }
+    CHECK(rlc_signal_fd_take(fd, &info) == 1 && info.signal == last && info.value == 9);
+    CHECK_EQUAL(rlc_signal_fd_take(fd, &info), 0);
+    rlc_signals_unblock(asked);
+    close(fd);
+}
+
 static void test_no_signals(void) {
     CHECK_EQUAL(rlc_signal_fd_create(0), -EINVAL);
     CHECK_EQUAL(rlc_signal_fd_create(only(SIGKILL)), -EINVAL);
@@ -166,6 +210,10 @@ static void test_no_signals(void) {
     CHECK_EQUAL(rlc_signals_block(only(SIGKILL) | only(SIGUSR1), NULL), -EINVAL);
     CHECK_EQUAL(rlc_signals_block(only(32), NULL), -EINVAL); /* the C library's own */
     CHECK(!is_blocked(SIGUSR1));
+    CHECK_EQUAL(rlc_signals_block(only(SIGUSR1), NULL), 0);
+    rlc_signals_unblock(only(SIGKILL) | only(SIGUSR1));
+    CHECK(is_blocked(SIGUSR1));
+    rlc_signals_unblock(only(SIGUSR1));
     CHECK(rlc_signal_realtime_min() > 32 && rlc_signal_realtime_max() == 64);
 }
 
@@ -174,6 +222,21 @@ static int child_that_exits(int code) {
     if (child == 0)
         _exit(code);
     return child;
+}
+
+static void test_a_child_that_ends_is_told_by_its_signal(void) {
+    CHECK_EQUAL(rlc_signals_block(only(SIGCHLD), NULL), 0);
+    int fd = rlc_signal_fd_create(only(SIGCHLD)), child = child_that_exits(9);
+    siginfo_t end;
+    CHECK_EQUAL(waitid(P_PID, (id_t)child, &end, WEXITED | WNOWAIT), 0);
+    struct pollfd entry = {.fd = fd, .events = POLLIN};
+    CHECK_EQUAL(poll(&entry, 1, 30000), 1);
+    rlc_signal_info info;
+    CHECK_EQUAL(rlc_signal_fd_take(fd, &info), 1);
+    CHECK(info.signal == SIGCHLD && info.code == CLD_EXITED && info.process_id == child && info.status == 9);
+    CHECK_EQUAL(rlc_process_take_exit(-1, child, NULL), 1);
+    rlc_signals_unblock(only(SIGCHLD));
+    close(fd);
 }
 
 static void test_processes_are_taken_once(void) {
@@ -283,54 +346,6 @@ static void test_a_thread_that_does_not_block_a_signal_is_found(void) {
     rlc_signals_unblock(changed);
 }
 
-/** False in emulators whose vfork(2) is fork(2). */
-static bool spawn_tells_errors(void) {
-    char *arguments[] = {"file", NULL};
-    pid_t child;
-    if (posix_spawn(&child, "/no/such/file", NULL, NULL, arguments, environ) != 0)
-        return true;
-    CHECK_EQUAL(waitpid(child, NULL, 0), child);
-    return false;
-}
-
-/* Asked of the program itself: a shell in between would unblock its signals. */
-static void test_spawned_with_a_clean_mask(void) {
-    rlc_signals changed;
-    CHECK_EQUAL(rlc_signals_block(only(SIGTERM), &changed), 0);
-    char *arguments[] = {"grep", "-q", "^SigBlk:.0*$", "/proc/self/status", NULL};
-    int32_t child = 0;
-    int status;
-    CHECK_EQUAL(rlc_process_spawn("grep", arguments, NULL, NULL, 0, &child), 0);
-    CHECK_EQUAL(waitpid(child, &status, 0), child);
-    CHECK_EQUAL(status, 0);
-    rlc_signals_unblock(changed);
-}
-
-static void test_spawned_with_environment_and_files(void) {
-    char *arguments[] = {"sh", "-c", "echo $WORD >&3", NULL};
-    char *environment[] = {"PATH=/bin:/usr/bin", "WORD=hello", NULL};
-    int ends[2];
-    CHECK_EQUAL(pipe2(ends, O_CLOEXEC), 0);
-    const rlc_spawn_action actions[] = {
-        {.kind = RLC_SPAWN_OPEN, .fd = 0, .path = "/dev/null", .flags = O_RDONLY},
-        {.kind = RLC_SPAWN_DUPLICATE, .source = ends[1], .fd = 3},
-    };
-    int32_t child = 0;
-    CHECK_EQUAL(rlc_process_spawn("sh", arguments, environment, actions, 2, &child), 0);
-    close(ends[1]);
-    char text[16] = "";
-    CHECK_EQUAL(read(ends[0], text, sizeof text - 1), 6);
-    CHECK(strcmp(text, "hello\n") == 0);
-    int status;
-    CHECK_EQUAL(waitpid(child, &status, 0), child);
-    CHECK_EQUAL(status, 0);
-    close(ends[0]);
-    if (spawn_tells_errors())
-        CHECK_EQUAL(rlc_process_spawn("/no/such/file", arguments, NULL, NULL, 0, &child), -ENOENT);
-    else
-        printf("skipped 1: posix_spawn does not tell here that there is no such file\n");
-}
-
 int main(void) {
     RUN(test_event_port_is_readable_by_inner_or_flag);
     RUN(test_RLC_EVENT_1_a_port_of_a_flag_is_one_descriptor);
@@ -338,12 +353,13 @@ int main(void) {
     RUN(test_signals_are_read_with_their_senders);
     RUN(test_RLC_SIGNAL_1_each_field_is_what_was_sent);
     RUN(test_RLC_SIGNAL_2_the_largest_signal_is_one_too);
+    RUN(test_unblocking_discards_all_that_are_pending);
+    RUN(test_real_time_signals_come_as_often_as_they_were_sent);
     RUN(test_no_signals);
+    RUN(test_a_child_that_ends_is_told_by_its_signal);
     RUN(test_processes_are_taken_once);
     RUN(test_processes_without_descriptors);
     RUN(test_since_when_a_process_runs);
     RUN(test_a_thread_that_does_not_block_a_signal_is_found);
-    RUN(test_spawned_with_a_clean_mask);
-    RUN(test_spawned_with_environment_and_files);
     return 0;
 }

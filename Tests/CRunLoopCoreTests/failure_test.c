@@ -1,6 +1,7 @@
 /* The name of the call by which a function has failed. */
 #include "harness.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -82,6 +83,39 @@ static void test_RLC_FAIL_1_without_memory(void) {
     fail_allocation(0);
     check_failed_in("epoll_ctl", rlc_port_set_insert(set, 9999, RLC_PORT_READINESS, RLC_READABLE, NULL, &token), EBADF);
     rlc_port_set_destroy(set);
+}
+
+/* Who has no standard descriptor gets one of its numbers, and can have no other one. */
+static void test_RLC_FAIL_1_a_number_that_cannot_be_moved(void) {
+    static const struct iovec part = {"x", 1};
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit limit = {3, 3};
+        close(STDIN_FILENO);
+        CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        CHECK_EQUAL(rlc_memory_file_make(&part, 1), -EMFILE);
+        _exit(rlc_failed_call() == NULL || strcmp(rlc_failed_call(), "fcntl") != 0);
+    }
+    int status;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK_EQUAL(status, 0);
+}
+
+static void *fail_in_another_call(void *unused) {
+    void *bytes;
+    CHECK(rlc_failed_call() == NULL);
+    CHECK(rlc_memory_file_open(INT64_MAX, &bytes) < 0); /* by ftruncate(2) or by mmap(2) */
+    CHECK(rlc_failed_call() != NULL && strcmp(rlc_failed_call(), "open") != 0);
+    return unused;
+}
+
+static void test_RLC_FAIL_1_each_thread_has_its_own(void) {
+    uint64_t start;
+    pthread_t thread;
+    CHECK_EQUAL(rlc_process_start(INT32_MAX, &start), -ENOENT);
+    CHECK_EQUAL(pthread_create(&thread, NULL, fail_in_another_call, NULL), 0);
+    CHECK_EQUAL(pthread_join(thread, NULL), 0);
+    check_failed_in("open", -ENOENT, ENOENT);
 }
 
 /* What is refused without a call, or what was found is no call's failure. */
@@ -167,6 +201,8 @@ int main(void) {
     CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &usual), 0);
     RUN(test_RLC_FAIL_1_without_descriptors);
     RUN(test_RLC_FAIL_1_without_memory);
+    RUN(test_RLC_FAIL_1_a_number_that_cannot_be_moved);
+    RUN(test_RLC_FAIL_1_each_thread_has_its_own);
     RUN(test_RLC_FAIL_1_spawning);
     RUN(test_RLC_FAIL_1_the_folder);
     RUN(test_RLC_FAIL_2_without_a_call);

@@ -1,3 +1,4 @@
+#include "asleep.h"
 #include "harness.h"
 
 #include <crunloop/clock.h>
@@ -24,10 +25,45 @@ static void test_RLC_FUTEX_1_sleeps_while_the_word_is_as_expected(void) {
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
+enum { SLEEPERS = 3 };
+
+static _Atomic pid_t sleepers[SLEEPERS];
+static _Atomic int woken;
+
+static void *sleeps_once(void *place) {
+    atomic_store((_Atomic pid_t *)place, own_thread());
+    rlc_futex_wait(&word, atomic_load(&word));
+    atomic_fetch_add(&woken, 1);
+    return NULL;
+}
+
+/* The word stays as it is: nobody comes back by itself. */
+static void test_RLC_FUTEX_1_as_many_are_woken_as_are_asked_for(void) {
+    pthread_t threads[SLEEPERS];
+    atomic_store(&woken, 0);
+    for (int i = 0; i < SLEEPERS; i++) {
+        CHECK(pthread_create(&threads[i], NULL, sleeps_once, &sleepers[i]) == 0);
+        while (atomic_load(&sleepers[i]) == 0)
+            (void)sched_yield();
+        await_sleep(atomic_load(&sleepers[i]));
+    }
+    rlc_futex_wake(&word, SLEEPERS - 1);
+    while (atomic_load(&woken) < SLEEPERS - 1)
+        (void)sched_yield();
+    int asleep = 0;
+    for (int i = 0; i < SLEEPERS; i++)
+        asleep += is_asleep(atomic_load(&sleepers[i]));
+    CHECK(asleep >= 1); /* or who was woken is not quite gone */
+    rlc_futex_wake(&word, 1);
+    for (int i = 0; i < SLEEPERS; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
 static void test_RLC_FUTEX_2_returns_at_once_otherwise_and_keeps_errno(void) {
     errno = 77;
     rlc_futex_wait(&word, atomic_load(&word) + 1);
     rlc_futex_wake(&word, 1);
+    rlc_futex_wake((const char *)&word + 1, 1); /* which the kernel refuses: it is not aligned */
     CHECK(errno == 77);
 }
 
@@ -45,6 +81,7 @@ static void test_RLC_FUTEX_3_does_not_wait_beyond_the_deadline(void) {
 
 int main(void) {
     RUN(test_RLC_FUTEX_1_sleeps_while_the_word_is_as_expected);
+    RUN(test_RLC_FUTEX_1_as_many_are_woken_as_are_asked_for);
     RUN(test_RLC_FUTEX_2_returns_at_once_otherwise_and_keeps_errno);
     RUN(test_RLC_FUTEX_3_does_not_wait_beyond_the_deadline);
     return 0;

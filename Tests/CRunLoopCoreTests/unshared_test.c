@@ -1,5 +1,5 @@
 /* Descriptors that a child of fork(2) does not keep. */
-#include "harness.h"
+#include "asleep.h"
 #include "wipes_pages.h"
 
 #include <crunloop_kit/unshared.h>
@@ -149,17 +149,6 @@ static void test_RLC_FORK_6_without_handlers_the_first_use_closes_them(void) {
     CHECK(has_ended(ends[1]));
     end_helper(child, input);
     close(ends[1]);
-}
-
-static bool is_asleep(pid_t thread) {
-    char path[64], text[512], *end;
-    (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[size > 0 ? size : 0] = 0;
-    end = strrchr(text, ')');
-    return end != NULL && end[2] == 'S';
 }
 
 static struct section {

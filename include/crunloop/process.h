@@ -93,7 +93,7 @@ typedef struct rlc_spawn_action {
 
 /**
  * Starts a program in a child process. No signal is blocked or ignored in the child, whatever the calling thread blocks
- * or ignores.
+ * or ignores. The child stays in the process group and the session of this process.
  *
  * @param path           The program. It is searched for in PATH if it contains no slash.
  * @param arguments      The arguments, the first of which is the program's name; ends with NULL.
