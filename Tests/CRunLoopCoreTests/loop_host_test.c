@@ -1,6 +1,7 @@
 /* The small loop inside a host's poll(2) loop. */
 #include "harness.h"
 
+#include <crunloop/loop_hook.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -32,12 +33,16 @@ static bool is_readable(rlc_loop *loop, int timeout_ms) {
     return poll(&entry, 1, timeout_ms) == 1;
 }
 
-static rlc_loop *make_loop(void) {
+static rlc_loop *create(void) {
     rlc_loop *loop;
-    spy_init(&kernel);
     watch_calls = timer_calls = post_calls = 0;
     CHECK_EQUAL(rlc_loop_create(&kernel.table, &loop), 0);
     return loop;
+}
+
+static rlc_loop *make_loop(void) {
+    spy_init(&kernel);
+    return create();
 }
 
 static void dispatch_all(rlc_loop *loop) {
@@ -246,6 +251,110 @@ static void test_RLC_HOST_8_a_host_inside_a_stopped_run_sleeps(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+/* ---- RLC-HOST-9: stops that come while a host inside a run prepares or dispatches ---- */
+
+static rlc_loop *make_virtual_loop(void) {
+    spy_init_virtual(&kernel, 1000);
+    return create();
+}
+
+static void stop_once(rlc_loop *loop, rlc_hook *hook, void *context) {
+    (void)hook;
+    if (++*(int *)context == 1)
+        CHECK_EQUAL(rlc_loop_stop(loop), 0);
+}
+
+static void stop_by_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
+    (void)timer, (void)deadline_ns, (void)context;
+    CHECK_EQUAL(rlc_loop_stop(loop), 0);
+}
+
+static void host_prepares(rlc_post_node *node, bool ran) {
+    CHECK(ran);
+    CHECK_EQUAL(rlc_loop_prepare(((host_job *)node)->loop), 1); /* the stop */
+}
+
+static void host_dispatches(rlc_post_node *node, bool ran) {
+    CHECK(ran);
+    CHECK_EQUAL(rlc_loop_dispatch(((host_job *)node)->loop), 0);
+}
+
+/** The result of a run in which a host is called once. */
+static int run_around(rlc_loop *loop, void (*host)(rlc_post_node *, bool)) {
+    host_job job = {{.post_fn = host}, loop};
+    CHECK_EQUAL(rlc_loop_post(loop, &job.node), 0);
+    return rlc_loop_run(loop, kernel.time_ns + 1000);
+}
+
+static void test_RLC_HOST_9_a_stop_in_a_prepare_callout(void) {
+    rlc_loop *loop = make_virtual_loop();
+    rlc_hook *hook;
+    int prepared = -1; /* the second one is the host's */
+    CHECK_EQUAL(rlc_loop_add_hook(loop, stop_once, NULL, &prepared, &hook), 0);
+    CHECK_EQUAL(run_around(loop, host_prepares), RLC_RUN_STOPPED);
+    CHECK_EQUAL(prepared, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void test_RLC_HOST_9_a_stop_in_a_check_callout(void) {
+    rlc_loop *loop = make_virtual_loop();
+    rlc_hook *hook;
+    int checked = 0; /* the first one is the host's */
+    CHECK_EQUAL(rlc_loop_add_hook(loop, NULL, stop_once, &checked, &hook), 0);
+    CHECK_EQUAL(run_around(loop, host_dispatches), RLC_RUN_STOPPED);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void add_stopping_timer(rlc_post_node *node, bool ran) {
+    rlc_loop *loop = ((host_job *)node)->loop;
+    rlc_timer *timer, *later;
+    CHECK_EQUAL(rlc_loop_add_timer(loop, stop_by_timer, NULL, &timer), 0);
+    CHECK_EQUAL(rlc_timer_arm(timer, 1, 0, 0), 0);
+    CHECK_EQUAL(rlc_loop_add_timer(loop, on_timer, NULL, &later), 0); /* the run is not finished */
+    CHECK_EQUAL(rlc_timer_arm(later, RLC_TIME_FOREVER - 1, 0, 0), 0);
+    host_dispatches(node, ran);
+}
+
+static void test_RLC_HOST_9_a_stop_in_a_timer_callout(void) {
+    rlc_loop *loop = make_virtual_loop();
+    CHECK_EQUAL(run_around(loop, add_stopping_timer), RLC_RUN_STOPPED);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+static void add_due_timer(rlc_post_node *node, bool ran) {
+    rlc_timer *timer;
+    CHECK(ran);
+    CHECK_EQUAL(rlc_loop_add_timer(((host_job *)node)->loop, stop_by_timer, NULL, &timer), 0);
+    CHECK_EQUAL(rlc_timer_arm(timer, 1, 0, 0), 0);
+}
+
+static void test_RLC_HOST_2_a_timer_that_a_dispatch_makes_due_is_told(void) {
+    rlc_loop *loop = make_virtual_loop();
+    host_job job = {{.post_fn = add_due_timer}, loop};
+    CHECK_EQUAL(rlc_loop_post(loop, &job.node), 0);
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 1);
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+/* ---- hooks that end while a host prepares ---- */
+
+static void remove_itself(rlc_loop *loop, rlc_hook *hook, void *context) {
+    (void)loop, (void)context;
+    rlc_hook_remove(hook);
+}
+
+static void test_a_hook_that_a_prepare_removes_is_freed_by_it(void) {
+    rlc_loop *loop = make_loop();
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    long before = blocks_in_use();
+    rlc_hook *hook;
+    CHECK_EQUAL(rlc_loop_add_hook(loop, remove_itself, NULL, NULL, &hook), 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    CHECK_EQUAL(blocks_in_use(), before);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 int main(void) {
     RUN(test_RLC_HOST_1_quiet_without_work);
     RUN(test_RLC_HOST_2_readable_whenever_there_is_work);
@@ -255,5 +364,10 @@ int main(void) {
     RUN(test_RLC_HOST_6_a_rebuild_is_counted);
     RUN(test_RLC_HOST_7_a_wake_before_prepare_is_told);
     RUN(test_RLC_HOST_8_a_host_inside_a_stopped_run_sleeps);
+    RUN(test_RLC_HOST_9_a_stop_in_a_prepare_callout);
+    RUN(test_RLC_HOST_9_a_stop_in_a_check_callout);
+    RUN(test_RLC_HOST_9_a_stop_in_a_timer_callout);
+    RUN(test_RLC_HOST_2_a_timer_that_a_dispatch_makes_due_is_told);
+    RUN(test_a_hook_that_a_prepare_removes_is_freed_by_it);
     return 0;
 }

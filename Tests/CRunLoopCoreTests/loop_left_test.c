@@ -331,6 +331,34 @@ static void test_RLC_LEFT_8_in_a_host(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+static rlc_post_node leaver = {.post_fn = leave_by_post};
+
+static void run_and_leave_once(rlc_loop *loop, rlc_hook *hook, void *context) {
+    (void)hook;
+    if (++*(int *)context > 1)
+        return; /* of the run inside */
+    CHECK_EQUAL(rlc_loop_post(loop, &leaver), 0);
+    CHECK_EQUAL(run_or_leave(loop, RLC_TIME_FOREVER), LEFT);
+    CHECK_EQUAL(depth_of(loop), 2); /* nothing has looked yet */
+}
+
+/* The callout comes back to the host, without the run that it has begun. */
+static void test_RLC_LEFT_8_inside_of_a_callout_of_a_host(void) {
+    rlc_loop *loop = make_loop();
+    rlc_hook *hook;
+    int prepared = 0, checked = 0;
+    CHECK_EQUAL(rlc_loop_add_hook(loop, run_and_leave_once, NULL, &prepared, &hook), 0);
+    CHECK(rlc_loop_prepare(loop) >= 0);
+    CHECK(prepared >= 2);
+    CHECK_EQUAL(depth_of(loop), 0);
+    rlc_hook_remove(hook);
+    CHECK_EQUAL(rlc_loop_add_hook(loop, NULL, run_and_leave_once, &checked, &hook), 0);
+    CHECK(rlc_loop_dispatch(loop) >= 0);
+    CHECK_EQUAL(checked, 1);
+    CHECK_EQUAL(depth_of(loop), 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
 /* Without memory for it an inner run does not begin. */
 static void fail_to_nest(job *outer) {
     fail_allocation(1);
@@ -363,6 +391,7 @@ int main(void) {
     RUN(test_RLC_LEFT_4_watches_that_stay);
     RUN(test_RLC_LEFT_5_a_run_further_down);
     RUN(test_RLC_LEFT_8_in_a_host);
+    RUN(test_RLC_LEFT_8_inside_of_a_callout_of_a_host);
     RUN(test_RLC_LEFT_7_no_memory);
     return 0;
 }

@@ -123,6 +123,64 @@ static void test_RLC_STAT_3_a_child_may_look(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+/** As many as are armed, and one line for each. */
+static void check_timers(const rlc_loop *loop, uint32_t count) {
+    static char text[65536];
+    rlc_loop_statistics figures = figures_of(loop);
+    CHECK_EQUAL(figures.timers, count);
+    CHECK_EQUAL(figures.armed_timers, count);
+    char expected[128];
+    int length = rlc_loop_describe(loop, text, sizeof text);
+    CHECK(length > 0 && (size_t)length < sizeof text);
+    (void)snprintf(expected, sizeof expected, ", %u timers (%u armed, 0 due)", count, count);
+    CHECK(strstr(text, expected) != NULL);
+    uint32_t lines = 0;
+    for (const char *line = text; (line = strstr(line, "\ntimer: due in ")) != NULL; line++)
+        lines++;
+    CHECK_EQUAL(lines, count);
+}
+
+/* More at a time than a loop keeps the memory of. */
+static void test_RLC_STAT_1_timers_are_counted_however_many_there_were(void) {
+    enum { COUNT = 1000, KEPT = 7 };
+    static rlc_timer *timers[COUNT];
+    rlc_loop *loop = make_loop();
+    for (uint32_t i = 0; i < COUNT; i++) {
+        timers[i] = armed_timer(loop, 5000 + i, 0, i % 2 * 100);
+        if (i % 100 == 0)
+            check_timers(loop, i + 1);
+    }
+    for (uint32_t i = 0; i < COUNT - KEPT; i++)
+        rlc_timer_remove(timers[i]);
+    check_timers(loop, KEPT);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+}
+
+/* A watch that could not be registered and was not called yet, and an epoll instance that had to be replaced. */
+static void test_RLC_STAT_1_refused_watches_and_rebuilds(void) {
+    rlc_loop *loop = make_loop();
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    rlc_watch *refused = idle_watch(loop, file);
+    CHECK_EQUAL(figures_of(loop).failed_watches, 0);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1);
+    CHECK_EQUAL(figures_of(loop).failed_watches, 1);
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
+    CHECK_EQUAL(figures_of(loop).failed_watches, 0);
+    rlc_watch_remove(refused);
+    close(file);
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), kept = dup(fd);
+    rlc_watch *watch = idle_watch(loop, fd);
+    CHECK_EQUAL(rlc_loop_prepare(loop), 0);
+    close(fd); /* before its watch is gone, and a duplicate stays */
+    rlc_watch_remove(watch);
+    bump(kept);
+    CHECK_EQUAL(rlc_loop_dispatch(loop), 0);
+    CHECK(rlc_loop_rebuilds(loop) > 0);
+    CHECK_EQUAL(figures_of(loop).rebuilds, rlc_loop_rebuilds(loop));
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(kept);
+}
+
 static rlc_timer *first_timer, *second_timer;
 
 /** Two timers are due: the first's callout finds the second waiting, and removes it. */
@@ -227,6 +285,8 @@ int main(void) {
     RUN(test_RLC_STAT_1_figures_are_what_is_there);
     RUN(test_RLC_STAT_2_no_more_is_written_than_there_is_room_for);
     RUN(test_RLC_STAT_1_hooks_are_counted_and_described);
+    RUN(test_RLC_STAT_1_refused_watches_and_rebuilds);
+    RUN(test_RLC_STAT_1_timers_are_counted_however_many_there_were);
     RUN(test_RLC_STAT_3_a_child_may_look);
     RUN(test_RLC_DESCRIBE_1_in_a_callout);
     RUN(test_RLC_DESCRIBE_1_between_runs);

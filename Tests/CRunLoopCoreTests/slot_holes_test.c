@@ -3,6 +3,8 @@
 #include "slot_holes.h"
 #include "timer_heap_internal.h"
 
+#include <crunloop_kit/looks.h>
+
 enum { MANY = 8000, CHUNKS = MANY / RLC_SLOTS_PER_CHUNK };
 
 typedef struct record {
@@ -157,7 +159,7 @@ static void test_RLC_HEAP_15_removed_timers_give_their_memory_back(void) {
     table.reallocate = count_bytes;
     rlc_timer_heap *heap;
     in_use = 0;
-    CHECK_EQUAL(rlc_timer_heap_create_for(&table, sizeof(rlc_heap_timer), &heap), 0);
+    CHECK_EQUAL(rlc_kit_timer_heap_create(&table, &heap), 0);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < TIMERS; i++) {
             CHECK_EQUAL(rlc_timer_heap_insert(heap, &tokens[i], &tokens[i]), 0);
@@ -174,6 +176,42 @@ static void test_RLC_HEAP_15_removed_timers_give_their_memory_back(void) {
     }
     rlc_timer_heap_destroy(heap);
     CHECK_EQUAL(in_use, 0);
+}
+
+/** True if exactly those of the tokens that are marked are members; a member's context is its token. */
+static bool are_members(const rlc_timer_heap *heap, rlc_token *tokens, const bool *marks) {
+    static bool seen[TIMERS];
+    memset(seen, 0, sizeof seen);
+    uint32_t position = 0;
+    for (rlc_token *token; (token = rlc_timer_heap_next(heap, &position)) != NULL; seen[token - tokens] = true)
+        if (seen[token - tokens])
+            return false;
+    return memcmp(seen, marks, sizeof seen) == 0;
+}
+
+/* In an order in which holes lie before members, between them, and behind. */
+static void test_RLC_HEAP_11_members_are_counted_however_many_there_were(void) {
+    static rlc_token tokens[TIMERS];
+    static bool marks[TIMERS];
+    rlc_timer_heap *heap;
+    CHECK_EQUAL(rlc_timer_heap_create(&heap), 0);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < TIMERS; i++) {
+            CHECK_EQUAL(rlc_timer_heap_count(heap), i);
+            CHECK_EQUAL(rlc_timer_heap_insert(heap, &tokens[i], &tokens[i]), 0);
+            marks[i] = true;
+        }
+        for (size_t i = 0, next = 0; i < TIMERS; i++, next = (next + 701) % TIMERS) {
+            CHECK_EQUAL(rlc_timer_heap_count(heap), TIMERS - i);
+            if (i % 100 == 0)
+                CHECK(are_members(heap, tokens, marks));
+            CHECK_EQUAL(rlc_timer_heap_remove(heap, tokens[next]), 0);
+            marks[next] = false;
+        }
+        CHECK_EQUAL(rlc_timer_heap_count(heap), 0);
+        CHECK(are_members(heap, tokens, marks));
+    }
+    rlc_timer_heap_destroy(heap);
 }
 
 static void test_RLC_LOOP_21_the_timers_of_a_loop_too(void) {
@@ -248,6 +286,7 @@ int main(void) {
     RUN(test_comings_and_goings_allocate_nothing);
     RUN(test_no_memory_for_a_hole);
     RUN(test_RLC_HEAP_15_removed_timers_give_their_memory_back);
+    RUN(test_RLC_HEAP_11_members_are_counted_however_many_there_were);
     RUN(test_RLC_LOOP_21_the_timers_of_a_loop_too);
     RUN(test_RLC_LOOP_21_the_system_gets_it_back);
     RUN(test_RLC_LOOP_21_a_destroyed_loop_gives_it_back);

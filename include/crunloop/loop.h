@@ -374,7 +374,7 @@ RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
 /**
  * Prepares the loop for a sleep of its host: registers watches, sets the timerfd, and marks the loop as asleep. It may
  * be called again without a dispatch in between [RLC-HOST-1]. The host may be inside a callout of the loop: a stop of
- * the run around it ends one sleep of the host, not each one [RLC-HOST-8].
+ * the run around it, also in callouts of the host's calls [RLC-HOST-9], ends one sleep, not each one [RLC-HOST-8].
  *
  * @param loop The loop.
  * @return 1: there is work, dispatch at once, also because of a wake before the call [RLC-HOST-7]; 0: the host may
