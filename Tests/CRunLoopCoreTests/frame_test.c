@@ -39,8 +39,11 @@ static rlc_frame_fault parse_bytes(const void *bytes, size_t size, size_t descri
     uint8_t *copy = malloc(size + 1);
     CHECK(copy != NULL);
     memcpy(copy + 1, bytes, size);
-    rlc_frame_view view;
+    rlc_frame_view view, untouched;
+    memset(&view, 0x5a, sizeof view);
+    memset(&untouched, 0x5a, sizeof untouched);
     rlc_frame_fault fault = rlc_frame_parse(copy + 1, size, descriptors, largest, &view);
+    CHECK((memcmp(&view, &untouched, sizeof view) == 0) == (fault != RLC_FRAME_SOUND));
     if (fault == RLC_FRAME_SOUND) {
         for (size_t i = 0; i < view.header.entries; i++)
             (void)rlc_frame_entry_at(&view, i);
@@ -148,6 +151,7 @@ static void test_RLC_FRAME_3_entries(void) {
     CHECK_EQUAL(parse_only((rlc_frame_entry){.kind = RLC_FRAME_DESCRIPTOR}, 0, 2), RLC_FRAME_BAD_DESCRIPTORS);
     CHECK_EQUAL(parse_only((rlc_frame_entry){.kind = RLC_FRAME_DESCRIPTOR}, 0, 1), RLC_FRAME_SOUND);
     CHECK_EQUAL(parse_only((rlc_frame_entry){.kind = RLC_FRAME_DESCRIPTOR, .value = 1}, 0, 1), RLC_FRAME_BAD_ENTRY);
+    CHECK_EQUAL(parse_only((rlc_frame_entry){.kind = RLC_FRAME_DESCRIPTOR, .flags = 1}, 0, 1), RLC_FRAME_BAD_ENTRY);
     rlc_frame_entry right = {.kind = RLC_FRAME_RIGHT};
     CHECK_EQUAL(parse_only(right, 0, 0), RLC_FRAME_SOUND);
     right.flags = RLC_FRAME_YOURS;
@@ -186,6 +190,45 @@ static void test_RLC_FRAME_3_lengths_that_would_overflow(void) {
     packet->header.payload = packet->entries[0].value = 0; /* no file of nothing */
     packet->header.descriptors = 1;
     CHECK_EQUAL(parse(packet), RLC_FRAME_BAD_LENGTH);
+}
+
+static rlc_frame_fault parse_lengths(const uint64_t *lengths, size_t count, uint64_t payload, uint16_t flags) {
+    packet *packet = frame_of(RLC_FRAME_MESSAGE);
+    packet->header.flags = flags;
+    packet->header.descriptors = flags == RLC_FRAME_IN_MEMORY_FILE;
+    packet->header.payload = payload;
+    for (size_t i = 0; i < count; i++)
+        add(packet, (rlc_frame_entry){.kind = RLC_FRAME_BYTES, .value = lengths[i]});
+    return parse(packet);
+}
+
+/* Each sum is the payload's size, in 64 bits: a component would lie outside of it. */
+static void test_RLC_FRAME_3_lengths_that_wrap(void) {
+    const uint64_t back[] = {10, UINT64_MAX, 1}, around[] = {10, UINT64_MAX - 9, 10};
+    const uint64_t halves[] = {4, UINT64_C(1) << 63, UINT64_C(1) << 63, 6};
+    for (uint16_t flags = 0; flags <= RLC_FRAME_IN_MEMORY_FILE; flags++) {
+        CHECK_EQUAL(parse_lengths(back, 3, 10, flags), RLC_FRAME_BAD_LENGTH);
+        CHECK_EQUAL(parse_lengths(around, 3, 10, flags), RLC_FRAME_BAD_LENGTH);
+        CHECK_EQUAL(parse_lengths(halves, 4, 10, flags), RLC_FRAME_BAD_LENGTH);
+    }
+    const uint64_t all[] = {UINT64_MAX - 1, 1}, more[] = {UINT64_MAX, 1, UINT64_MAX};
+    CHECK_EQUAL(parse_lengths(all, 2, UINT64_MAX, RLC_FRAME_IN_MEMORY_FILE), RLC_FRAME_SOUND);
+    CHECK_EQUAL(parse_lengths(more, 3, UINT64_MAX, RLC_FRAME_IN_MEMORY_FILE), RLC_FRAME_BAD_LENGTH);
+}
+
+static rlc_frame_fault parse_descriptors(size_t count, uint16_t said) {
+    packet *packet = frame_of(RLC_FRAME_MESSAGE);
+    for (size_t i = 0; i < count; i++)
+        add(packet, (rlc_frame_entry){.kind = RLC_FRAME_DESCRIPTOR});
+    packet->header.descriptors = said;
+    return parse(packet);
+}
+
+static void test_RLC_FRAME_3_the_most_descriptors(void) {
+    CHECK_EQUAL(parse_descriptors(RLC_FRAME_DESCRIPTORS, RLC_FRAME_DESCRIPTORS), RLC_FRAME_SOUND);
+    CHECK_EQUAL(parse_descriptors(RLC_FRAME_DESCRIPTORS + 1, RLC_FRAME_DESCRIPTORS + 1), RLC_FRAME_BAD_DESCRIPTORS);
+    for (uint16_t said = 0; said < 3; said++) /* the sum is right in 8 bits */
+        CHECK_EQUAL(parse_descriptors(said + 256u, said), RLC_FRAME_BAD_DESCRIPTORS);
 }
 
 static void test_RLC_FRAME_3_the_largest_message(void) {
@@ -241,6 +284,64 @@ static void test_RLC_FRAME_3_frames_without_components(void) {
     CHECK_EQUAL(parse(packet), RLC_FRAME_BAD_LENGTH);
 }
 
+static bool has_numbers(uint8_t kind) {
+    return kind == RLC_FRAME_DEAD || kind == RLC_FRAME_DROP;
+}
+
+/** A sound frame of a kind that is no message. */
+static packet *sound_frame(uint8_t kind) {
+    packet *packet = frame_of(kind);
+    packet->header.descriptors = kind == RLC_FRAME_INTRODUCE;
+    if (has_numbers(kind))
+        add(packet, (rlc_frame_entry){.kind = RLC_FRAME_RIGHT, .count = kind == RLC_FRAME_DROP, .value = 5});
+    return packet;
+}
+
+/* Each field of the header belongs to certain kinds. */
+static void test_RLC_FRAME_2_headers_of_frames_without_components(void) {
+    for (uint8_t kind = RLC_FRAME_DEAD; kind <= RLC_FRAME_GOODBYE; kind++) {
+        CHECK_EQUAL(parse(sound_frame(kind)), RLC_FRAME_SOUND);
+        scratch.header.id = 1;
+        CHECK_EQUAL(parse(&scratch), kind == RLC_FRAME_GOODBYE ? RLC_FRAME_SOUND : RLC_FRAME_BAD_ENTRY);
+        sound_frame(kind)->header.destination = 1;
+        CHECK_EQUAL(parse(&scratch), kind == RLC_FRAME_INTRODUCE ? RLC_FRAME_SOUND : RLC_FRAME_BAD_ENTRY);
+        sound_frame(kind)->header.flags = RLC_FRAME_IS_QUIET;
+        CHECK_EQUAL(parse(&scratch), kind == RLC_FRAME_DROP ? RLC_FRAME_SOUND : RLC_FRAME_BAD_FLAGS);
+        sound_frame(kind)->header.flags = RLC_FRAME_IN_MEMORY_FILE;
+        CHECK_EQUAL(parse(&scratch), RLC_FRAME_BAD_FLAGS);
+        sound_frame(kind)->header.descriptors ^= 1;
+        CHECK_EQUAL(parse(&scratch), RLC_FRAME_BAD_DESCRIPTORS);
+        sound_frame(kind)->header.payload = 1;
+        CHECK_EQUAL(parse(&scratch), kind == RLC_FRAME_GOODBYE ? RLC_FRAME_SOUND : RLC_FRAME_BAD_LENGTH);
+    }
+}
+
+static rlc_frame_fault parse_number(uint8_t kind, rlc_frame_entry entry) {
+    packet *packet = sound_frame(kind);
+    packet->entries[0] = entry;
+    return parse(packet);
+}
+
+static void test_RLC_FRAME_3_entries_that_are_numbers(void) {
+    for (uint8_t kind = RLC_FRAME_DEAD; kind <= RLC_FRAME_DROP; kind++) {
+        const rlc_frame_entry sound = sound_frame(kind)->entries[0];
+        rlc_frame_entry wrong[] = {sound, sound, sound, sound, sound};
+        wrong[0].kind = RLC_FRAME_BYTES;
+        wrong[1].kind = RLC_FRAME_DESCRIPTOR;
+        wrong[2].flags = RLC_FRAME_ONCE;
+        wrong[3].zero = 1;
+        wrong[4].count = !sound.count;
+        for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+            CHECK_EQUAL(parse_number(kind, wrong[i]), RLC_FRAME_BAD_ENTRY);
+        packet *packet = sound_frame(kind);
+        while (packet->header.entries < RLC_FRAME_COMPONENTS)
+            add(packet, sound);
+        CHECK_EQUAL(parse(packet), RLC_FRAME_SOUND);
+        add(packet, sound);
+        CHECK_EQUAL(parse(packet), RLC_FRAME_BAD_COUNT);
+    }
+}
+
 static void test_every_fault_has_words(void) {
     for (int fault = 0; fault < RLC_FRAME_FAULTS; fault++)
         CHECK(strlen(rlc_frame_fault_text((rlc_frame_fault)fault)) > 7 &&
@@ -254,8 +355,12 @@ int main(void) {
     RUN(test_RLC_FRAME_2_headers);
     RUN(test_RLC_FRAME_3_entries);
     RUN(test_RLC_FRAME_3_lengths_that_would_overflow);
+    RUN(test_RLC_FRAME_3_lengths_that_wrap);
+    RUN(test_RLC_FRAME_3_the_most_descriptors);
     RUN(test_RLC_FRAME_3_the_largest_message);
     RUN(test_RLC_FRAME_3_frames_without_components);
+    RUN(test_RLC_FRAME_2_headers_of_frames_without_components);
+    RUN(test_RLC_FRAME_3_entries_that_are_numbers);
     RUN(test_every_fault_has_words);
     return 0;
 }

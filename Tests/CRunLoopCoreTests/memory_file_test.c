@@ -22,6 +22,33 @@ static void test_RLC_MEMFILE_1_made_of_parts(void) {
     rlc_memory_file_unmap(bytes, 12);
 }
 
+/** How many are mapped, with these permissions as /proc/self/maps has them. */
+static int mappings(const char *permissions) {
+    char line[512];
+    int count = 0;
+    FILE *file = fopen("/proc/self/maps", "re");
+    CHECK(file != NULL);
+    while (fgets(line, sizeof line, file) != NULL)
+        count += strstr(line, "/memfd:runloopkit") != NULL && strstr(line, permissions) != NULL;
+    fclose(file);
+    return count;
+}
+
+/* Nothing of it stays mapped, though the file was larger before, by whole pages. */
+static void test_RLC_MEMFILE_1_mapped_at_its_final_size(void) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *open;
+    const void *bytes;
+    int fd = rlc_memory_file_open(5 * page, &open);
+    CHECK(fd >= 0);
+    CHECK_EQUAL(mappings(" rw-s "), 1);
+    CHECK_EQUAL(rlc_memory_file_seal(fd, open, 5 * page, page + 1, &bytes), 0);
+    CHECK(mappings(" ") == 1 && mappings(" r--p ") == 1);
+    rlc_memory_file_unmap(bytes, page + 1);
+    CHECK_EQUAL(mappings(" "), 0);
+    close(fd);
+}
+
 static void test_RLC_MEMFILE_1_filled_in_place(void) {
     void *open;
     const void *bytes;
@@ -122,6 +149,11 @@ static void exceed(bool is_blocked) {
         CHECK_EQUAL(raise(SIGXFSZ), 0);
     }
     CHECK_EQUAL(rlc_memory_file_make(&part, 1), -EFBIG);
+    struct iovec parts[2] = {{part.iov_base, 30000}, {part.iov_base, 30000}};
+    CHECK_EQUAL(rlc_memory_file_make(parts, 2), -EFBIG);
+    parts[0].iov_len = 50000;
+    parts[1].iov_len = 0; /* the first failure counts */
+    CHECK_EQUAL(rlc_memory_file_make(parts, 2), -EFBIG);
     CHECK_EQUAL(rlc_memory_file_open(100000, &bytes), -EFBIG);
     CHECK_EQUAL(exceeded, 0);
     CHECK_EQUAL(sigpending(&pending), 0);
@@ -149,6 +181,7 @@ static void test_RLC_MEMFILE_3_more_than_the_limit_of_files_is_an_error(void) {
 int main(void) {
     RUN(test_RLC_MEMFILE_1_made_of_parts);
     RUN(test_RLC_MEMFILE_1_filled_in_place);
+    RUN(test_RLC_MEMFILE_1_mapped_at_its_final_size);
     RUN(test_RLC_MEMFILE_2_seals);
     RUN(test_RLC_MEMFILE_2_sizes_and_other_files);
     RUN(test_RLC_MEMFILE_4_what_cannot_be_mapped_leaves_no_file);

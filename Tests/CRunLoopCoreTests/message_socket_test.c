@@ -1,7 +1,9 @@
 /* Packets with descriptors and credentials between two ends. */
+#include "asleep.h"
 #include "harness.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -23,7 +25,7 @@ static void close_both(const int ends[2]) {
 static void test_RLC_MSGSOCK_1_whole_and_in_order(void) {
     int ends[2];
     char buffer[16];
-    rlc_received received = {.count = 77};
+    rlc_received received = {.count = 77, .has_sender = true, .has_lost = true}; /* of a packet before */
     make_ends(ends);
     CHECK_EQUAL(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received), -EAGAIN);
     CHECK_EQUAL(received.count, 77);
@@ -34,6 +36,7 @@ static void test_RLC_MSGSOCK_1_whole_and_in_order(void) {
     CHECK_EQUAL(send_text(ends[0], "last", NULL, 0), 0);
     CHECK_EQUAL(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received), 6);
     CHECK(memcmp(buffer, "onetwo", 6) == 0 && received.count == 0 && !received.has_sender);
+    CHECK(!received.has_lost);
     CHECK_EQUAL(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received), 5);
     CHECK_EQUAL(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received), -EMSGSIZE);
     CHECK_EQUAL(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received), 4);
@@ -63,6 +66,23 @@ static void test_RLC_MSGSOCK_3_descriptors_up_to_253(void) {
     many[1] = 9999;
     CHECK_EQUAL(send_text(ends[0], "x", many, 2), -EBADF);
     CHECK_EQUAL(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received), -EAGAIN);
+    close_both(ends);
+}
+
+/* Who has taken the first ones closes the others. */
+static void test_RLC_MSGSOCK_3_the_rest_is_closed(void) {
+    int ends[2];
+    char buffer[4];
+    rlc_received received;
+    make_ends(ends);
+    CHECK_EQUAL(send_text(ends[0], "x", (int[]){ends[0], ends[1], ends[0]}, 3), 0);
+    CHECK_EQUAL(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received), 1);
+    CHECK_EQUAL(received.count, 3);
+    rlc_received_close(&received, 1);
+    CHECK(fcntl(received.descriptors[0], F_GETFD) >= 0);
+    for (int i = 1; i < 3; i++)
+        CHECK(fcntl(received.descriptors[i], F_GETFD) < 0 && errno == EBADF);
+    close(received.descriptors[0]);
     close_both(ends);
 }
 
@@ -119,12 +139,16 @@ static void test_RLC_MSGSOCK_5_what_was_not_taken(void) {
     CHECK_EQUAL(two, 2 * one);
     CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], two + 1, 0), 1);
     CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], two, 0), 0);
+    uint64_t end_ns = rlc_now(RLC_CLOCK_MONOTONIC) + 2000000;
+    CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], two, end_ns), 0);
+    CHECK(rlc_now(RLC_CLOCK_MONOTONIC) >= end_ns);
     CHECK_EQUAL(pthread_create(&taker, NULL, take_one, &ends[1]), 0);
     CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], two, RLC_TIME_FOREVER), 1);
     CHECK_EQUAL(pthread_join(taker, NULL), 0);
     CHECK_EQUAL(rlc_message_socket_unread(ends[0]), one);
     close(ends[1]);
     CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], one, RLC_TIME_FOREVER), 1); /* nobody is left */
+    CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], 0, RLC_TIME_FOREVER), 1);
     close(ends[0]);
     CHECK(rlc_message_socket_unread(ends[0]) < 0);
 }
@@ -157,7 +181,12 @@ static void test_RLC_MSGSOCK_2_senders(void) {
     CHECK_EQUAL(rlc_message_socket_pair(ends), 0);
     pid_t child = fork();
     if (child == 0) {
-        bool is_changed = geteuid() == 0 && setgid(65534) == 0 && setuid(65534) == 0;
+        bool is_changed = geteuid() == 0 && setgid(65533) == 0 && setuid(65534) == 0;
+        int own[2];
+        rlc_credentials peer;
+        CHECK_EQUAL(rlc_message_socket_pair(own), 0);
+        CHECK_EQUAL(rlc_message_socket_peer(own[0], &peer), 0);
+        CHECK(peer.process_id == getpid() && peer.user_id == geteuid() && peer.group_id == getegid());
         _exit(send_text(ends[0], is_changed ? "nobody" : "same", NULL, 0) == 0 ? 0 : 1);
     }
     CHECK_EQUAL(waitpid(child, &status, 0), child);
@@ -165,7 +194,7 @@ static void test_RLC_MSGSOCK_2_senders(void) {
     CHECK(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received) > 0);
     CHECK(received.has_sender && received.sender.process_id == child);
     if (buffer[0] == 'n')
-        CHECK(received.sender.user_id == 65534 && received.sender.group_id == 65534);
+        CHECK(received.sender.user_id == 65534 && received.sender.group_id == 65533);
     else
         printf("skipped 1: another user needs root\n");
     CHECK_EQUAL(send_text(ends[1], "me", &ends[0], 1), 0);
@@ -192,6 +221,96 @@ static void test_a_reset_leaves_what_was_sent(void) {
     CHECK_EQUAL(rlc_message_socket_receive(ends[0], buffer, sizeof buffer, &received), 3);
     CHECK_EQUAL(rlc_message_socket_receive(ends[0], buffer, sizeof buffer, &received), 0);
     close(ends[0]);
+}
+
+static int listen_anywhere(void) {
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const struct sockaddr any = {.sa_family = AF_UNIX};
+    CHECK_EQUAL(bind(listener, &any, sizeof any.sa_family), 0); /* the kernel names it */
+    CHECK_EQUAL(listen(listener, 1), 0);
+    return listener;
+}
+
+static int connect_to(int listener) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    CHECK_EQUAL(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    CHECK_EQUAL(connect(client, (struct sockaddr *)&address, size), 0);
+    return client;
+}
+
+static void check_flags(int fd) {
+    CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0 && (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
+}
+
+/* No program that is started gets one, and no call on one waits. */
+static void test_all_ends_are_private_and_do_not_block(void) {
+    int ends[2], listener = listen_anywhere(), client = connect_to(listener);
+    CHECK_EQUAL(rlc_message_socket_pair(ends), 0);
+    int accepted = rlc_message_socket_accept(listener);
+    check_flags(ends[0]);
+    check_flags(ends[1]);
+    check_flags(accepted);
+    close_both(ends);
+    close_both((int[]){listener, client});
+    close(accepted);
+}
+
+static void test_what_is_a_message_socket(void) {
+    int ends[2], other[2];
+    make_ends(ends);
+    CHECK(rlc_message_socket_is_one(ends[0]));
+    const int types[] = {SOCK_STREAM, SOCK_DGRAM};
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQUAL(socketpair(AF_UNIX, types[i] | SOCK_CLOEXEC, 0, other), 0);
+        CHECK(!rlc_message_socket_is_one(other[0]));
+        close_both(other);
+    }
+    int listener = listen_anywhere();
+    CHECK(!rlc_message_socket_is_one(listener));
+    close(listener);
+    close_both(ends);
+}
+
+/* ---- waits that a signal interrupts ---- */
+
+static volatile sig_atomic_t interruptions;
+
+static void interrupt(int number) {
+    (void)number;
+    interruptions++;
+}
+
+typedef struct interrupter {
+    pthread_t thread, sleeper;
+    pid_t sleeper_id;
+    void *(*then)(void *context);
+    void *context;
+} interrupter;
+
+static void *interrupt_and_go_on(void *context) {
+    interrupter *self = context;
+    await_sleep(self->sleeper_id);
+    CHECK_EQUAL(pthread_kill(self->sleeper, SIGUSR1), 0);
+    while (interruptions == 0)
+        (void)sched_yield();
+    return self->then(self->context);
+}
+
+/** As soon as this thread sleeps, it gets a signal; then `then` is called. */
+static void begin_to_interrupt(interrupter *self, void *(*then)(void *), void *context) {
+    const struct sigaction action = {.sa_handler = interrupt};
+    *self = (interrupter){.sleeper = pthread_self(), .sleeper_id = own_thread(), .then = then, .context = context};
+    interruptions = 0;
+    CHECK_EQUAL(sigaction(SIGUSR1, &action, NULL), 0);
+    CHECK_EQUAL(pthread_create(&self->thread, NULL, interrupt_and_go_on, self), 0);
+}
+
+static void end_to_interrupt(interrupter *self) {
+    CHECK_EQUAL(pthread_join(self->thread, NULL), 0);
+    CHECK(signal(SIGUSR1, SIG_DFL) == interrupt);
+    CHECK_EQUAL(interruptions, 1);
 }
 
 static void *read_one(void *context) {
@@ -223,14 +342,36 @@ static void test_a_full_socket(void) {
     close(ends[0]);
 }
 
+static void test_waits_that_a_signal_interrupts_go_on(void) {
+    int ends[2];
+    interrupter interrupter;
+    make_ends(ends);
+    CHECK_EQUAL(send_text(ends[0], "x", NULL, 0), 0);
+    begin_to_interrupt(&interrupter, take_one, &ends[1]);
+    CHECK_EQUAL(rlc_message_socket_wait_read(ends[0], 1, RLC_TIME_FOREVER), 1);
+    end_to_interrupt(&interrupter);
+    static char block[4096];
+    struct iovec part = {block, sizeof block};
+    while (rlc_message_socket_send(ends[0], &part, 1, NULL, 0) == 0)
+        continue;
+    begin_to_interrupt(&interrupter, read_one, &ends[1]);
+    CHECK_EQUAL(rlc_message_socket_wait_writable(ends[0], RLC_TIME_FOREVER), 1);
+    end_to_interrupt(&interrupter);
+    close_both(ends);
+}
+
 int main(void) {
     RUN(test_RLC_MSGSOCK_1_whole_and_in_order);
     RUN(test_RLC_MSGSOCK_3_descriptors_up_to_253);
+    RUN(test_RLC_MSGSOCK_3_the_rest_is_closed);
     RUN(test_RLC_MSGSOCK_3_nothing_stays_open);
     RUN(test_RLC_MSGSOCK_3_process_descriptors_are_closed);
     RUN(test_RLC_MSGSOCK_2_senders);
     RUN(test_RLC_MSGSOCK_5_what_was_not_taken);
     RUN(test_a_reset_leaves_what_was_sent);
     RUN(test_a_full_socket);
+    RUN(test_all_ends_are_private_and_do_not_block);
+    RUN(test_what_is_a_message_socket);
+    RUN(test_waits_that_a_signal_interrupts_go_on);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Names of ports: one living owner each, in a folder that is the user's alone. */
 #include "port_folders.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -305,8 +306,11 @@ static void test_RLC_NAME_3_folders(void) {
     inside(path, "runloopkit");
     inside(other, "other");
     close(open_folder());
-    CHECK_EQUAL(chmod(path, 0755), 0);
-    CHECK_EQUAL(rlc_port_folder_open(), -EPERM);
+    const mode_t modes[] = {0755, 0750, 0740, 0710, 0720, 0701, 0702, 0704};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        CHECK_EQUAL(chmod(path, modes[i]), 0);
+        CHECK_EQUAL(rlc_port_folder_open(), -EPERM);
+    }
     CHECK_EQUAL(chmod(path, 0700), 0);
     if (geteuid() == 0) {
         CHECK_EQUAL(chown(path, 65534, 65534), 0);
@@ -334,6 +338,30 @@ static void test_RLC_NAME_3_folders(void) {
     CHECK_EQUAL(setenv("XDG_RUNTIME_DIR", base, 1), 0);
 }
 
+/** The folder of names is in `base`, by a path of that length. */
+static void lengthen_path(size_t length) {
+    char given[PATH_MAX + 1];
+    size_t own = strlen(base), without_name = length - strlen("/runloopkit");
+    memcpy(given, base, own);
+    memset(given + own, '/', without_name - own);
+    given[without_name] = 0;
+    CHECK_EQUAL(setenv("XDG_RUNTIME_DIR", given, 1), 0);
+}
+
+/* What is cut off would be another folder. */
+static void test_RLC_NAME_3_a_path_that_is_too_long(void) {
+    char path[PATH_MAX];
+    lengthen_path(PATH_MAX - 1);
+    CHECK_EQUAL(rlc_port_folder_path(path, sizeof path), 0);
+    CHECK_EQUAL(strlen(path), sizeof path - 1);
+    CHECK_EQUAL(rlc_port_folder_path(path, sizeof path - 1), -ENAMETOOLONG);
+    close(open_folder());
+    lengthen_path(PATH_MAX);
+    CHECK_EQUAL(rlc_port_folder_path(path, sizeof path), -ENAMETOOLONG);
+    CHECK_EQUAL(rlc_port_folder_open(), -ENAMETOOLONG);
+    CHECK_EQUAL(setenv("XDG_RUNTIME_DIR", base, 1), 0);
+}
+
 int main(void) {
     char path[256];
     CHECK(mkdtemp(base) != NULL);
@@ -351,6 +379,7 @@ int main(void) {
     RUN(test_RLC_NAME_4_the_loss_of_a_name_is_told);
     RUN(test_RLC_NAME_5_cleaners_are_asked_to_leave_both_files);
     RUN(test_RLC_NAME_3_folders);
+    RUN(test_RLC_NAME_3_a_path_that_is_too_long);
     inside(path, "runloopkit");
     CHECK_EQUAL(rmdir(path), 0); /* nothing is left behind */
     CHECK_EQUAL(rmdir(base), 0);

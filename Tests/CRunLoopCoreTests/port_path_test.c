@@ -236,6 +236,39 @@ static void test_RLC_NAME_7_a_link_that_is_renamed_takes_the_name_away(void) {
     CHECK_EQUAL(setenv("XDG_RUNTIME_DIR", base, 1), 0);
 }
 
+/* A folder around it may be searched, and not read: that one cannot be watched, and all others are. */
+static void test_RLC_NAME_7_a_folder_that_may_not_be_read_is_left_out(void) {
+    char own[256], path[256], away[256];
+    bool is_root = geteuid() == 0;
+    inside(own, "own");
+    inside(path, "own/runloopkit");
+    inside(away, "own/away");
+    CHECK_EQUAL(mkdir(own, 0700), 0);
+    CHECK(!is_root || chown(own, 65534, 65534) == 0);
+    CHECK_EQUAL(chmod(base, is_root ? 0711 : 0311), 0);
+    CHECK_EQUAL(setenv("XDG_RUNTIME_DIR", own, 1), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(!is_root || (setgid(65534) == 0 && setuid(65534) == 0));
+        int folder = open_folder();
+        rlc_port_name name;
+        CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), 0);
+        int watch = rlc_port_name_watch(&name);
+        CHECK(watch >= 0 && !is_readable(watch));
+        CHECK_EQUAL(rename(path, away), 0);
+        CHECK(is_readable(watch));
+        CHECK_EQUAL(rename(away, path), 0);
+        rlc_port_name_release(&name);
+        _exit(rmdir(path) != 0);
+    }
+    int status;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK_EQUAL(status, 0);
+    CHECK_EQUAL(chmod(base, 0700), 0);
+    CHECK_EQUAL(rmdir(own), 0);
+    CHECK_EQUAL(setenv("XDG_RUNTIME_DIR", base, 1), 0);
+}
+
 static void mount_over(void) {
     int folder = open_folder();
     rlc_port_name name;
@@ -326,6 +359,7 @@ int main(void) {
     RUN(test_RLC_NAME_6_a_limit_of_files_is_an_error);
     RUN(test_RLC_NAME_7_a_folder_that_is_renamed_takes_the_name_away);
     RUN(test_RLC_NAME_7_a_link_that_is_renamed_takes_the_name_away);
+    RUN(test_RLC_NAME_7_a_folder_that_may_not_be_read_is_left_out);
     RUN(test_RLC_NAME_7_a_mount_over_the_folder_takes_the_name_away);
     RUN(test_RLC_NAME_8_a_child_that_holds_the_listener_is_no_owner);
     inside(path, "runloopkit");
