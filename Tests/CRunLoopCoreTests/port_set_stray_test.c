@@ -1,4 +1,5 @@
 /* Registrations that outlive their member: a duplicate keeps what its number has left. */
+#include "fifo.h"
 #include "port_sets.h"
 
 static void test_RLC_PORT_6_a_duplicate_outlives_its_member(void) {
@@ -89,6 +90,31 @@ static void test_RLC_PORT_6_failed_rebuild_tries_again(void) {
     }
 }
 
+/* It waits for news in a set of its own, which the new instance must have, too. */
+static void test_RLC_PORT_6_an_ended_member_has_news_after_a_rebuild(void) {
+    rlc_port_set *set = make_set();
+    int ends[2], fifo = make_fifo();
+    make_pipe(ends);
+    (void)watch(set, fifo, 1);
+    visit("");
+    CHECK_EQUAL(next(set), 100 + RLC_HANGUP);
+    check_quiet(set);
+    int duplicate = dup(ends[0]);
+    rlc_token token = watch(set, ends[0], 0);
+    close(ends[0]);
+    CHECK_EQUAL(rlc_port_set_remove(set, token), 0);
+    write_all(ends[1], "x", 1);
+    CHECK_EQUAL(next(set), -1);
+    CHECK_EQUAL(rlc_port_set_rebuilds(set), 1);
+    check_quiet(set);
+    visit("");
+    CHECK_EQUAL(next(set), 100 + RLC_HANGUP);
+    check_quiet(set);
+    rlc_port_set_destroy(set);
+    close(duplicate), close(ends[1]), close(fifo);
+    CHECK_EQUAL(unlink(path), 0);
+}
+
 static void test_RLC_TAKE_5_a_late_event_is_no_stray(void) {
     rlc_port_set *set = make_set();
     int ends[2], gone[2];
@@ -113,6 +139,7 @@ int main(void) {
     RUN(test_RLC_PORT_6_a_duplicate_and_a_reused_number);
     RUN(test_RLC_PORT_6_stray_that_its_number_still_reaches);
     RUN(test_RLC_PORT_6_failed_rebuild_tries_again);
+    RUN(test_RLC_PORT_6_an_ended_member_has_news_after_a_rebuild);
     RUN(test_RLC_TAKE_5_a_late_event_is_no_stray);
     return 0;
 }
