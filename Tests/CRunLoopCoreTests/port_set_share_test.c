@@ -391,11 +391,47 @@ static void test_RLC_PORT_4_one_that_does_not_share(void) {
     }
 }
 
+enum { OTHERS = 60 };
+
+/** Members of other numbers, so many that the set grows. */
+static void add_others(rlc_port_set *set, int *fds) {
+    for (int i = 0; i < OTHERS; i++) {
+        fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        (void)watch(set, fds[i], 4);
+    }
+}
+
+/* Three or more of one number keep their order. */
+static void test_RLC_SHARE_1_the_order_outlives_growth(void) {
+    for (uint32_t shared = 0; shared <= RLC_SHARED; shared += RLC_SHARED) {
+        rlc_port_set *set = make_set();
+        int ends[2], others[OTHERS];
+        rlc_token tokens[4];
+        make_sockets(ends);
+        for (int i = 1; i <= 3; i++)
+            tokens[i] = add(set, ends[0], RLC_PORT_READINESS, RLC_READABLE | shared, i);
+        add_others(set, others);
+        write_all(ends[1], "x", 1);
+        for (int i = 1; i <= 3 && shared != 0; i++)
+            CHECK_EQUAL(next(set), i * 100 + RLC_READABLE);
+        for (int i = 3; i >= 1 && shared == 0; i--) { /* the latest one has the number */
+            CHECK_EQUAL(next(set), i * 100 + RLC_READABLE);
+            CHECK_EQUAL(rlc_port_set_remove(set, tokens[i]), 0);
+            drain(set);
+        }
+        rlc_port_set_destroy(set);
+        close(ends[0]), close(ends[1]);
+        for (int i = 0; i < OTHERS; i++)
+            close(others[i]);
+    }
+}
+
 int main(void) {
     RUN(test_RLC_TRIGGER_1_an_edge_is_reported_once);
     RUN(test_RLC_TRIGGER_1_a_peer_that_stops_writing_is_an_edge);
     RUN(test_RLC_TRIGGER_2_one_shot_rests_until_its_interest_is_set);
     RUN(test_RLC_SHARE_1_all_are_told_in_the_order_of_adding);
+    RUN(test_RLC_SHARE_1_the_order_outlives_growth);
     RUN(test_RLC_SHARE_1_members_that_come_and_go_between_two);
     RUN(test_RLC_SHARE_2_each_rests_and_is_muted_for_itself);
     RUN(test_RLC_SHARE_3_edge_triggered_if_all_are);

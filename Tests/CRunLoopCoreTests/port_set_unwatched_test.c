@@ -276,6 +276,8 @@ static void test_a_member_is_watched_until_other_code_closes_it(void) {
     CHECK(rlc_kit_is_watched(set, token));
     move_to(others[0], ends[0]);
     CHECK(!rlc_kit_is_watched(set, token));
+    move_to(open("/dev/null", O_RDONLY | O_CLOEXEC), ends[0]);
+    CHECK(!rlc_kit_is_watched(set, token)); /* epoll refuses it as such */
     close(ends[0]);
     CHECK(!rlc_kit_is_watched(set, token));
     (void)rlc_port_set_remove(set, token);
