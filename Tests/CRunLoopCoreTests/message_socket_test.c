@@ -275,7 +275,7 @@ static void test_what_is_a_message_socket(void) {
 
 /* ---- waits that a signal interrupts ---- */
 
-static volatile sig_atomic_t interruptions;
+static _Atomic int interruptions;
 
 static void interrupt(int number) {
     (void)number;
