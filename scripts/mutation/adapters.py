@@ -9,7 +9,7 @@ from processes import ROOT, WORK, copy_tree, run
 from verdict import verdict
 
 # The cheap ones first. Those of toolkits take seconds.
-HOSTS = ["epoll", "ev", "uv", "glib", "sd_event", "glib_guest", "sdl", "qt", "gtk4"]
+HOSTS = ["epoll", "model_guest", "ev", "uv", "glib", "sd_event", "glib_guest", "sdl", "qt", "gtk4"]
 OWN = {"glib": ["glib", "gtk4"], "glib_guest_set": ["glib_guest"]}
 HOST_LIMIT = 90
 
@@ -20,18 +20,24 @@ class Adapters:
     FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/Adapters", "Tests/CRunLoopCoreTests", "Tests/AdapterTests", "Tests/CTestSupport",
                "scripts", "packaging"]
 
-    def __init__(self):
+    def __init__(self, hosts):
         self.tree = os.path.join(WORK, "adapters")
         copy_tree(self.tree, self.FOLDERS)
-        for name in HOSTS:
-            status, said = self.says(name)
-            if status != 0:
+        for name in hosts:
+            said = self.catches(name)
+            if said:
                 raise BadFault(f"the cases of {name} fail without a fault: {said}")
 
-    def says(self, host):
-        """(status, what it says) of a host's cases."""
+    def catches(self, host):
+        """What a host's cases say against the fault; None if nothing. BadFault if they do not compile with it, or if the host is not
+        here."""
         command = ["make", "-f", "scripts/core.mk", "--no-print-directory", "adapter-test"]
-        return run(command, self.tree, HOST_LIMIT, dict(os.environ, ADAPTERS=host, TEST_SECONDS="40"))
+        status, said = run(command, self.tree, HOST_LIMIT, dict(os.environ, ADAPTERS=host, TEST_SECONDS="40"))
+        if f"no {host} here" in said:
+            raise BadFault(f"there is no {host} here")
+        if status != 0 and "error:" in said and "FAIL" not in said:
+            raise BadFault(next(line for line in said.split("\n") if "error:" in line)[-200:])
+        return None if status == 0 else self.telling_line(said)
 
     def hosts_of(self, path):
         """Those whose programs include a header: its own, or all for one that each of them includes."""
@@ -45,11 +51,9 @@ class Adapters:
         try:
             fault.put(self.tree, self.tree)
             for host in self.hosts_of(fault.files[0]):
-                status, said = self.says(host)
-                if "error:" in said and "FAIL" not in said:
-                    return "none", "", said[-200:]
-                if status != 0:
-                    return "noticed", f"host:{host}", self.telling_line(said)
+                said = self.catches(host)
+                if said:
+                    return "noticed", f"host:{host}", said
             return "MISSED", "", ""
         except BadFault as why:
             return "none", "", str(why)
@@ -68,15 +72,14 @@ class Adapters:
 
 def judge_adapters(mutants, report):
     """The hand-written ones, each by the tests that it names: host:NAME."""
-    adapters = Adapters()
+    adapters = Adapters(sorted({test.removeprefix("host:") for mutant in mutants for test in mutant.tests}))
     for mutant in mutants:
         began = time.monotonic()
         try:
             mutant.put(adapters.tree, adapters.tree)
             answers = []
             for test in mutant.tests:
-                status, said = adapters.says(test.removeprefix("host:"))
-                answers.append((test, None if status == 0 else adapters.telling_line(said)))
+                answers.append((test, adapters.catches(test.removeprefix("host:"))))
                 if (answers[-1][1] is None) == mutant.by_each:
                     break
             report(mutant, *verdict(mutant, answers), time.monotonic() - began)

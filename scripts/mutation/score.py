@@ -8,7 +8,7 @@ import shutil
 import threading
 import time
 
-from adapters import Adapters
+from adapters import HOSTS, Adapters
 from core import Core
 from faults import BadFault
 from package import ISSUE, SKIP, FAILURE, SWIFT_LIMIT, Kit
@@ -16,7 +16,7 @@ from processes import WORK, run_told
 
 ALL_LIMIT = 420
 NEAR_TESTS = 12
-# What takes long, and looks for what nobody knows: it has no promise of its own to hold.
+# Fuzz and stress tests. They take long, and none of them belongs to one promise.
 LONG = r"Fuzz|Hostile|Stress|RandomCalls|FailingCalls"
 
 
@@ -119,7 +119,7 @@ class AdapterScore:
     """Faults of the adapters: in the hosts, then in what the package's tests include."""
 
     def __init__(self, places):
-        self.places, self.adapters, self.kit = places, Adapters(), None
+        self.places, self.adapters, self.kit = places, Adapters(HOSTS), None
 
     def judge(self, fault):
         answer = self.adapters.judge(fault)
