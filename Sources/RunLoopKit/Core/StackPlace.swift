@@ -4,7 +4,7 @@ internal import CRunLoopCore
 struct StackPlace {
   let address: UInt
 
-  /// At the end of the main thread: AddressSanitizer is told that nothing lies deeper on the stack.
+  /// Tells AddressSanitizer that no frame lies deeper on the stack. The main thread calls it at its end.
   static func framesAreLeft() { rlc_kit_frames_are_left() }
 
   /// Where the caller's variable lies.

@@ -179,8 +179,8 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     whenLost = nil
   }
 
-  /// For a thread that has waited. Whoever has woken it by telling of a loss may still look for `whenLost`, and finds
-  /// none.
+  /// Releases the block. The thread that has waited calls it and leaves `whenLost` alone: the loop may still read that
+  /// field after it has woken the thread.
   func forgetBlock() { body = nil }
 
   func run(on loop: RunLoop) {

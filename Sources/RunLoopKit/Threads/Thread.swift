@@ -3,8 +3,8 @@ extension RunLoop {
   ///
   /// The thread retains its own state only: not this object, and of what its owner holds only what the owner's blocks
   /// capture. When the last reference to this object is released, the thread stops after due work, and the release does
-  /// not wait for that [RLK-RESIDENT-11, RLK-RESIDENT-12]; nothing is left of a thread that nobody waits for
-  /// [RLK-RESIDENT-40]. Call `join` to wait for its end.
+  /// not wait for that [RLK-RESIDENT-11, RLK-RESIDENT-12]. If nobody joins the thread, the system frees its stack when
+  /// it ends [RLK-RESIDENT-40]. Call `join` to wait for its end.
   ///
   /// Its signal mask is the one of the thread that calls `start`: block signals there before, as for every thread.
   /// - Thread: Any, for all members.
@@ -36,7 +36,7 @@ extension RunLoop {
     ///   - name: For debuggers and /proc.
     ///   - stackSize: In bytes, beside the program's thread-local variables; rounded up to whole pages
     ///     [RLK-RESIDENT-42]. At least `minimumStackSize`: `start` throws if it is less. Nil: the system's default,
-    ///     mostly 8 MiB, of which only what is touched takes memory.
+    ///     mostly 8 MiB. The kernel provides memory only for the pages that the thread uses.
     ///   - setUp: Called once on the thread before `start` returns, with its loop: to add its items. Released after it.
     public init(name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }) {
       self.name = name
