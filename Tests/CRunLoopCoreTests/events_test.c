@@ -183,12 +183,22 @@ static void test_unblocking_discards_all_that_are_pending(void) {
     CHECK(!is_pending(UNTOUCHED));
 }
 
+/* The last real-time signal. An emulator keeps some of its host's for itself, and refuses to send as many of the last. */
+static int last_signal_that_is_sent(int value) {
+    int last = rlc_signal_realtime_max();
+    while (sigqueue(getpid(), last, (union sigval){.sival_int = value}) != 0 && last > rlc_signal_realtime_min() + 1)
+        last--;
+    if (last != rlc_signal_realtime_max())
+        printf("skipped 1: signal %d cannot be sent here\n", rlc_signal_realtime_max());
+    return last;
+}
+
 static void test_real_time_signals_come_as_often_as_they_were_sent(void) {
-    int first = rlc_signal_realtime_min(), last = rlc_signal_realtime_max();
-    rlc_signals asked = only(first) | only(last);
-    CHECK_EQUAL(rlc_signals_block(asked, NULL), 0);
-    int fd = rlc_signal_fd_create(asked);
-    CHECK_EQUAL(sigqueue(getpid(), last, (union sigval){.sival_int = 9}), 0);
+    int first = rlc_signal_realtime_min();
+    rlc_signals realtime = ~(only(first) - 1);
+    CHECK_EQUAL(rlc_signals_block(realtime, NULL), 0);
+    int last = last_signal_that_is_sent(9);
+    int fd = rlc_signal_fd_create(only(first) | only(last));
     for (int i = 0; i < 3; i++)
         CHECK_EQUAL(sigqueue(getpid(), first, (union sigval){.sival_ptr = (void *)(UINTPTR_MAX - (unsigned)i)}), 0);
     rlc_signal_info info;
@@ -199,7 +209,7 @@ static void test_real_time_signals_come_as_often_as_they_were_sent(void) {
     }
     CHECK(rlc_signal_fd_take(fd, &info) == 1 && info.signal == last && info.value == 9);
     CHECK_EQUAL(rlc_signal_fd_take(fd, &info), 0);
-    rlc_signals_unblock(asked);
+    rlc_signals_unblock(realtime);
     close(fd);
 }
 
