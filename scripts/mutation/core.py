@@ -1,7 +1,10 @@
 """The C core: the files that a fault changes are compiled, the rest is there."""
 
 import concurrent.futures
+import contextlib
+import copy
 import os
+import queue
 import shutil
 import sys
 import time
@@ -36,6 +39,14 @@ class Core:
         self.objects = [(path, "plain") for path in core + tests]
         self.objects += [(path, "scheduled") for path in core + scheduled]
 
+    def twin(self, tree):
+        """The same in another folder."""
+        shutil.rmtree(tree, ignore_errors=True)
+        shutil.copytree(self.tree, tree)
+        other = copy.copy(self)
+        other.tree = tree
+        return other
+
     def names(self, folder):
         return sorted(name for name in os.listdir(os.path.join(self.tree, folder)) if name.endswith(".c"))
 
@@ -47,9 +58,16 @@ class Core:
     def object(self, path, kind):
         return os.path.join("objects", kind, os.path.basename(path)[:-2] + ".o")
 
-    def compile(self, objects):
+    def compile_all(self):
+        """What the compiler says against it; None if nothing."""
         for kind in ("plain", "scheduled"):
             os.makedirs(os.path.join(self.tree, "objects", kind), exist_ok=True)
+        said = self.compile(self.objects)
+        if not said:
+            self.learn_needs()
+        return said
+
+    def compile(self, objects):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(lambda item: run(self.command(*item), self.tree), objects))
         return next((output for status, output in results if status != 0), None)
@@ -90,6 +108,10 @@ class Core:
     def notice(self, mutant, tests):
         """(verdict, test, what it says), of the first of the tests that notices the fault."""
         concerned = self.concerned(mutant.files, {"plain", "scheduled"})
+        with self.kept(mutant, concerned):
+            return self.notice_in_place(mutant, tests, concerned)
+
+    def notice_in_place(self, mutant, tests, concerned):
         try:
             mutant.put(self.tree, self.tree)
             if not concerned or not self.is_sound(mutant) or self.compile(concerned):
@@ -107,8 +129,6 @@ class Core:
             return "MISSED", "", ""
         except BadFault as why:
             return "none", "", str(why)
-        finally:
-            self.restore(mutant, concerned)
 
     def is_sound(self, mutant):
         """False if a compiler would not take it for C."""
@@ -129,15 +149,24 @@ class Core:
                 made.append(run(["objdump", "-drs", "--no-show-raw-insn", target], self.tree)[1])
         return made[:len(mutant.files)] == made[len(mutant.files):]
 
-    def restore(self, mutant, concerned):
-        for path in mutant.files:
-            shutil.copyfile(os.path.join(ROOT, path), os.path.join(self.tree, path))
-        self.compile(concerned)
+    @contextlib.contextmanager
+    def kept(self, mutant, concerned):
+        """Afterwards the sources and the objects are without the fault again."""
+        made = [os.path.join(self.tree, self.object(*item)) for item in concerned]
+        for path in made:
+            os.replace(path, path + ".kept")
+        try:
+            yield
+        finally:
+            for path in mutant.files:
+                shutil.copyfile(os.path.join(ROOT, path), os.path.join(self.tree, path))
+            for path in made:
+                os.replace(path + ".kept", path)
 
     def judge(self, mutant):
         kinds = {"scheduled" if test.startswith("scheduled:") else "plain" for test in mutant.tests}
         concerned = self.concerned(mutant.files, kinds)
-        try:
+        with self.kept(mutant, concerned):
             try:
                 mutant.put(self.tree, self.tree)
             except BadFault as why:
@@ -151,24 +180,45 @@ class Core:
                 if (answers[-1][1] is None) == mutant.by_each:
                     break
             return verdict(mutant, answers)
+
+
+class Cores:
+    """As many of them as there are processors: faults are judged side by side, each in a tree of its own."""
+
+    def __init__(self):
+        first = Core(os.path.join(WORK, "core"))
+        error = first.compile_all()
+        if error:
+            sys.exit("mutants: the core does not compile\n" + error)
+        self.first, self.count = first, os.cpu_count()
+        self.free = queue.SimpleQueue()
+        self.free.put(first)
+        for number in range(1, self.count):
+            self.free.put(first.twin(f"{first.tree}-{number}"))
+
+    @contextlib.contextmanager
+    def one(self):
+        core = self.free.get()
+        try:
+            yield core
         finally:
-            self.restore(mutant, concerned)
+            self.free.put(core)
 
 
 def judge_core(mutants, report):
     started = time.monotonic()
-    core = Core(os.path.join(WORK, "core"))
-    error = core.compile(core.objects)
-    if error:
-        sys.exit("mutants: the core does not compile\n" + error)
-    core.learn_needs()
+    cores = Cores()
     for test in sorted({test for mutant in mutants for test in mutant.tests}):
-        said = core.catches(test, USUAL_LIMIT * 3)
+        said = cores.first.catches(test, USUAL_LIMIT * 3)
         if said:
             sys.exit(f"mutants: {test} fails without a fault: {said}")
     print(f"the core and its tests are ready after {time.monotonic() - started:.0f} s", flush=True)
-    for mutant in mutants:
-        began = time.monotonic()
-        report(mutant, *core.judge(mutant), time.monotonic() - began)
 
+    def timed(mutant):
+        with cores.one() as core:
+            began = time.monotonic()
+            return mutant, *core.judge(mutant), time.monotonic() - began
 
+    with concurrent.futures.ThreadPoolExecutor(cores.count) as pool:
+        for future in concurrent.futures.as_completed([pool.submit(timed, mutant) for mutant in mutants]):
+            report(*future.result())

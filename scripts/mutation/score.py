@@ -5,11 +5,10 @@ import concurrent.futures
 import os
 import re
 import shutil
-import threading
 import time
 
 from adapters import HOSTS, Adapters
-from core import Core
+from core import Cores
 from faults import BadFault
 from package import ISSUE, SKIP, FAILURE, SWIFT_LIMIT, Kit
 from processes import WORK, run_told
@@ -21,31 +20,19 @@ LONG = r"Fuzz|Hostile|Stress|RandomCalls|FailingCalls"
 
 
 class CoreScore:
-    """Faults of the core. Each worker has a tree of its own."""
+    """Faults of the core, judged side by side."""
 
     def __init__(self, places):
-        self.places, self.trees = places, {}
-        self.lock = threading.Lock()
-
-    def tree(self):
-        worker = threading.get_ident()
-        if worker not in self.trees:
-            core = Core(os.path.join(WORK, f"core-{len(self.trees)}"))
-            if core.compile(core.objects):
-                raise BadFault("the core does not compile")
-            core.learn_needs()
-            self.trees[worker] = core
-        return self.trees[worker]
+        self.places, self.cores = places, Cores()
 
     def judge(self, fault):
         """(verdict, test, what it says)."""
-        with self.lock:
-            core = self.tree()
         near = [test for test in self.places.of(fault.files[0]) if re.match(r"scheduled:|.*_test$", test)]
         mirror = os.path.basename(fault.files[0])[:-2] + "_test"
-        tests = [f"{name}" for name in core.test_names()]
+        tests = self.cores.first.test_names()
         order = list(dict.fromkeys([mirror] * (mirror in tests) + near + tests + ["scheduled:"]))
-        return core.notice(fault, order)
+        with self.cores.one() as core:
+            return core.notice(fault, order)
 
 
 class KitScore:
