@@ -13,7 +13,9 @@ from faults import BadFault
 from processes import ROOT, WORK, copy_tree, must, run
 from verdict import verdict
 
-USUAL_LIMIT = 20
+# Without a fault a test must end within the first. With one it is ended after LEAST seconds, or TIMES its usual time.
+USUAL_LIMIT = 60
+LEAST, TIMES = 4, 10
 PATIENCE = 6
 STRICT = ["-std=c11", "-w", "-D_GNU_SOURCE", "-DRLC_INTERNAL_CHECKS", "-Iinclude", "-ISources/CRunLoopCore/internal"]
 WRAPS = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"
@@ -31,7 +33,7 @@ class Core:
         self.tree = tree
         shutil.rmtree(tree, ignore_errors=True)
         copy_tree(tree, self.FOLDERS)
-        self.needs = {}
+        self.needs, self.limits = {}, {}
         core = [f"Sources/CRunLoopCore/{name}" for name in self.names("Sources/CRunLoopCore")]
         tests = [f"Tests/CRunLoopCoreTests/{name}" for name in self.names("Tests/CRunLoopCoreTests")]
         scheduled = [f"Tests/Scheduled/{name}" for name in self.names("Tests/Scheduled")]
@@ -95,6 +97,14 @@ class Core:
         must(["gcc", *objects, "-pthread", *flags, "-o", program], self.tree)
         return ["./" + program] + ([name for name in test.split(":")[1:] if name] if kind == "scheduled" else [])
 
+    def learn_limit(self, test):
+        """How long the test may take with a fault. It must pass without one."""
+        began = time.monotonic()
+        said = self.catches(test, USUAL_LIMIT * (5 if test == "scheduled:" else 1))
+        if said:
+            sys.exit(f"mutants: {test} fails without a fault: {said}")
+        self.limits[test] = max(LEAST, TIMES * (time.monotonic() - began))
+
     def catches(self, test, limit):
         """What the test says against the fault; None if nothing."""
         status, output = run(self.link(test), self.tree, limit)
@@ -119,11 +129,10 @@ class Core:
             if self.is_same(mutant):
                 return "equal", "", ""
             for test in tests:
-                limit = USUAL_LIMIT * (15 if test == "scheduled:" else 1)
-                said = self.catches(test, limit)
+                said = self.catches(test, self.limits[test])
                 # A loaded machine ends slow tests by the limit: a hang is one that has no end in a longer time either.
                 if said == "out of time":
-                    said = self.catches(test, PATIENCE * limit)
+                    said = self.catches(test, PATIENCE * self.limits[test])
                 if said:
                     return "noticed", test, said
             return "MISSED", "", ""
@@ -176,7 +185,7 @@ class Core:
                 return "FAIL", error
             answers = []
             for test in mutant.tests:
-                answers.append((test, self.catches(test, mutant.limit or USUAL_LIMIT)))
+                answers.append((test, self.catches(test, mutant.limit or self.limits[test])))
                 if (answers[-1][1] is None) == mutant.by_each:
                     break
             return verdict(mutant, answers)
@@ -185,11 +194,14 @@ class Core:
 class Cores:
     """As many of them as there are processors: faults are judged side by side, each in a tree of its own."""
 
-    def __init__(self):
+    def __init__(self, tests=None):
+        """With what is to judge them: all tests, if nobody says."""
         first = Core(os.path.join(WORK, "core"))
         error = first.compile_all()
         if error:
             sys.exit("mutants: the core does not compile\n" + error)
+        for test in first.test_names() + ["scheduled:"] if tests is None else tests:
+            first.learn_limit(test)
         self.first, self.count = first, os.cpu_count()
         self.free = queue.SimpleQueue()
         self.free.put(first)
@@ -207,11 +219,7 @@ class Cores:
 
 def judge_core(mutants, report):
     started = time.monotonic()
-    cores = Cores()
-    for test in sorted({test for mutant in mutants for test in mutant.tests}):
-        said = cores.first.catches(test, USUAL_LIMIT * 3)
-        if said:
-            sys.exit(f"mutants: {test} fails without a fault: {said}")
+    cores = Cores(sorted({test for mutant in mutants for test in mutant.tests}))
     print(f"the core and its tests are ready after {time.monotonic() - started:.0f} s", flush=True)
 
     def timed(mutant):
