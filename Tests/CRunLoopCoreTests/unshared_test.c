@@ -97,6 +97,55 @@ static void test_RLC_FORK_5_a_number_with_another_file_is_left_alone(void) {
     close(ends[1]);
 }
 
+/* As above, and what has the number now is listed, too: a child closes it. */
+static void test_RLC_FORK_5_a_number_that_is_listed_again(void) {
+    int ends[2], others[2], input[2];
+    make_pair(ends);
+    list(ends[0]);
+    close(ends[0]);
+    close(ends[1]);
+    make_pair(others);
+    CHECK_EQUAL(others[0], ends[0]);
+    list(others[0]);
+    pid_t child = helper(input, fork, NULL);
+    rlc_kit_unshared_close(others[0]);
+    CHECK(has_ended(others[1]));
+    end_helper(child, input);
+    close(others[1]);
+}
+
+/* The program has closed it: what the handler finds leaves no trace in errno. */
+static void test_RLC_FORK_5_a_child_keeps_errno(void) {
+    int ends[2];
+    make_pair(ends);
+    list(ends[0]);
+    close(ends[0]);
+    errno = 77;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(errno != 77);
+    wait_for(child);
+    rlc_kit_unshared_remove(ends[0]);
+    close(ends[1]);
+}
+
+/* What was closed is listed no more: the program may have the same file at the number again. */
+static void test_RLC_FORK_5_a_closed_number_is_listed_no_more(void) {
+    int ends[2];
+    make_pair(ends);
+    int copy = dup(ends[0]);
+    list(ends[0]);
+    rlc_kit_unshared_close(ends[0]);
+    CHECK_EQUAL(dup3(copy, ends[0], O_CLOEXEC), ends[0]);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(!is_open(ends[0]));
+    wait_for(child);
+    close(copy);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* A child lists its own, and has none of its parent's on its list. */
 static void test_RLC_FORK_5_a_child_has_a_list_of_its_own(void) {
     int ends[2];
@@ -240,6 +289,9 @@ static void test_unusual_numbers(void) {
 int main(void) {
     RUN(test_RLC_FORK_5_a_child_keeps_no_listed_descriptor);
     RUN(test_RLC_FORK_5_a_number_with_another_file_is_left_alone);
+    RUN(test_RLC_FORK_5_a_child_keeps_errno);
+    RUN(test_RLC_FORK_5_a_number_that_is_listed_again);
+    RUN(test_RLC_FORK_5_a_closed_number_is_listed_no_more);
     RUN(test_RLC_FORK_5_a_child_has_a_list_of_its_own);
     RUN(test_RLC_FORK_6_without_handlers_the_first_use_closes_them);
     RUN(test_RLC_FORK_5_a_fork_waits_for_the_end_of_a_section);
