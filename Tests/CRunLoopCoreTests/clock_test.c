@@ -38,6 +38,9 @@ static void test_RLC_TIME_3_next_keeps_phase(void) {
     CHECK(rlc_time_next_in_phase(100, 0, 5) == RLC_TIME_FOREVER);
     CHECK(rlc_time_next_in_phase(100, RLC_TIME_FOREVER, 5) == RLC_TIME_FOREVER);
     CHECK(rlc_time_next_in_phase(RLC_TIME_FOREVER - 1, 2, RLC_TIME_FOREVER - 1) == RLC_TIME_FOREVER);
+    const uint64_t half = UINT64_C(1) << 63; /* twice that is 0 */
+    CHECK(rlc_time_next_in_phase(5, half, half + 6) == RLC_TIME_FOREVER);
+    CHECK(rlc_time_next_in_phase(5, half, half + 4) == half + 5);
 }
 
 static void test_RLC_TIME_3_next_against_counting(void) {

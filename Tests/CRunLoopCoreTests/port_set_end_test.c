@@ -66,6 +66,27 @@ static void test_RLC_END_3_writer_without_readers(void) {
     rlc_port_set_destroy(set);
 }
 
+/* The set looks at such a writer between two waits. A wait that ends for it has not reached its deadline. */
+static void test_RLC_END_3_a_look_at_a_writer_is_not_the_deadline(void) {
+    rlc_port_set *set = make_set();
+    rlc_port_event event;
+    int ends[2];
+    const uint64_t passed_ns = 1;
+    make_pipe(ends);
+    (void)add(set, ends[1], RLC_PORT_READINESS, RLC_WRITABLE, 0);
+    close(ends[0]);
+    CHECK_EQUAL(next_ready(set), RLC_WRITABLE | RLC_ERROR);
+    CHECK_EQUAL(next_ready(set), 0);
+    for (int i = 0; i < 3; i++) {
+        while (rlc_port_set_wait(set, passed_ns) == -EINTR)
+            CHECK(!rlc_port_set_take(set, &event));
+        CHECK_EQUAL(rlc_port_set_wait(set, RLC_TIME_FOREVER), -EINTR);
+        CHECK(!rlc_port_set_take(set, &event));
+    }
+    close(ends[1]);
+    rlc_port_set_destroy(set);
+}
+
 static uint32_t pretended_events;
 
 static int pretend_wait(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
@@ -108,6 +129,7 @@ int main(void) {
     RUN(test_RLC_END_1_hang_up_is_reported_once);
     RUN(test_RLC_END_2_half_closed_socket_still_writes);
     RUN(test_RLC_END_3_writer_without_readers);
+    RUN(test_RLC_END_3_a_look_at_a_writer_is_not_the_deadline);
     RUN(test_RLC_END_4_an_error_that_passes);
     return 0;
 }
