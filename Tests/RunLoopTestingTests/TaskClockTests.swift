@@ -67,20 +67,58 @@ import class RunLoopKit.RunLoop
     }
   }
 
-  @Test func aSleepWaitsForItsMode() async throws {
+  /// On each clock.
+  @Test(arguments: RunLoop.TimerClock.allCases) func aSleepWaitsForItsMode(_ clock: RunLoop.TimerClock) async throws {
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())
+      loop.addCommonMode("common")
       let task = Task(executorPreference: loop.executor) {
-        try await Task.sleep(for: .seconds(1), clock: loop.clock(in: "other"))
+        try await Self.sleep(for: .seconds(1), by: clock, of: loop, in: "other")
         log.append("over after \(start.duration(to: loop.clock.now))")
       }
       try loop.run()  // its first job has begun the sleep
       time.advance(by: .seconds(5))
-      #expect(try loop.run() == .finished)
+      #expect(!loop.isEmpty(in: "other"))
+      for mode: RunLoop.Mode in [.default, "common"] {
+        #expect(loop.isEmpty(in: mode))
+        #expect(try loop.run(in: mode) == .finished)
+      }
       #expect(log.all == [])
       #expect(try loop.run(in: "other") == .finished)
       #expect(try loop.run() == .finished)
       #expect(log.all == ["over after 5.0 seconds"])
+      withExtendedLifetime(task) {}
+    }
+  }
+
+  private static func sleep(
+    for duration: Duration, by clock: RunLoop.TimerClock, of loop: RunLoop, in mode: RunLoop.Mode
+  ) async throws {
+    switch clock {
+    case .suspending: try await Task.sleep(for: duration, clock: loop.clock(in: mode))
+    case .continuous: try await Task.sleep(for: duration, clock: loop.continuousClock(in: mode))
+    case .wall: try await Task.sleep(for: duration, clock: loop.wallClock(in: mode))
+    }
+  }
+
+  /// The properties without a mode are of the common ones.
+  @Test(arguments: RunLoop.TimerClock.allCases)
+  func aSleepIsOverInEachCommonMode(_ clock: RunLoop.TimerClock) async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      loop.addCommonMode("common")
+      let task = Task(executorPreference: loop.executor) {
+        switch clock {
+        case .suspending: try await Task.sleep(for: .seconds(1), clock: loop.clock)
+        case .continuous: try await Task.sleep(for: .seconds(1), clock: loop.continuousClock)
+        case .wall: try await Task.sleep(for: .seconds(1), clock: loop.wallClock)
+        }
+        log.append("over")
+      }
+      _ = try loop.run(for: .zero)
+      time.advance(by: .seconds(5))
+      #expect(try loop.run(in: "common") == .finished)
+      #expect(log.all == ["over"])
       withExtendedLifetime(task) {}
     }
   }

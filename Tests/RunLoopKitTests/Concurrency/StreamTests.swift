@@ -7,7 +7,7 @@ import Testing
 import class RunLoopKit.RunLoop
 
 /// A loop of a thread, for the time of a test.
-private func withLoop(_ body: (RunLoop, RunLoop.Thread) async throws -> Void) async throws {
+func withLoop(_ body: (RunLoop, RunLoop.Thread) async throws -> Void) async throws {
   let thread = RunLoop.Thread(name: "stream")
   try await thread.start()
   try await body(try #require(thread.loop), thread)
@@ -16,10 +16,10 @@ private func withLoop(_ body: (RunLoop, RunLoop.Thread) async throws -> Void) as
 }
 
 /// Without what keeps the thread's loop running.
-private func members(_ loop: RunLoop) -> Int { loop.items(in: .default).count { !($0 is RunLoop.Source) } }
+func members(_ loop: RunLoop) -> Int { loop.items(in: .default).count { !($0 is RunLoop.Source) } }
 
 /// The two ends of a pipe, which are closed with their owner.
-private final class BytePipe: Sendable {
+final class BytePipe: Sendable {
   let (reading, writing): (Int32, Int32)
 
   init() {
@@ -301,34 +301,6 @@ private final class BytePipe: Sendable {
       for id: UInt32 in [0, 2, 3] { try right.trySend(RunLoop.Message(id: id)) }
       for index in [0, 2, 3] { try await tasks[index].value }
       #expect(got.value == [0: 0, 2: 2, 3: 3])
-      other.stop()
-      try await other.join()
-    }
-  }
-
-  /// The end is an element for each task that waits, and for each that asks again.
-  @Test func test_RLK_STREAM_3_everyTaskHearsOfTheEndOfADescriptor() async throws {
-    try await withLoop { loop, _ in
-      var ends: [Int32] = [-1, -1]
-      precondition(pipe(&ends) == 0)
-      defer { close(ends[0]) }
-      let readiness = try loop.readiness(of: ends[0])
-      let other = RunLoop.Thread(name: "tasks")
-      try await other.start()
-      let executor = try #require(other.loop?.executor)  // runs them one after the other, up to their waits
-      let waiting = Box(0)
-      let tasks = (0..<3).map { _ in
-        Task(executorPreference: executor) {
-          var iterator = readiness.makeAsyncIterator()
-          waiting.update { $0 += 1 }
-          let first = try await iterator.next()
-          return [first, try await iterator.next()]
-        }
-      }
-      await yieldUntil(waiting.value == 3 && members(loop) == 1)
-      close(ends[1])
-      for task in tasks { #expect(try await task.value == [.hangup, .hangup]) }
-      #expect(members(loop) == 0)
       other.stop()
       try await other.join()
     }
