@@ -50,6 +50,7 @@ private func linesOnStandardError(with text: String, _ body: () throws -> Void) 
       let lines = try linesOnStandardError(with: "\"\(mode)\"") { try loop.run(in: mode) { await actor.hit() } }
       #expect(start.duration(to: time.now) == wait)
       #expect(loop.isEmpty(in: mode))
+      #expect(loop.nextFireDate(in: mode) == nil)  // what would have told it is gone, too
       for line in lines { log.append(line) }
     }
     return log.all

@@ -248,6 +248,17 @@ final class RunMainTaskTests: XCTestCase {
     XCTAssertTrue(try XCTUnwrap(another).contains(what), "\(another ?? "")")
   }
 
+  /// What looks at the queue meanwhile is a member of the mode, and goes with the run.
+  func test_RLK_TASK_5_aRunLeavesNothingOfItsLookAtTheQueue() throws {
+    let (main, mode) = (RunLoop.main, "left as it was" as RunLoop.Mode)
+    let looks: @Sendable () async -> Bool = { main.description.contains("main queue that a run does not serve") }
+    XCTAssertTrue(try main.run(in: mode, looks))
+    let before = openDescriptors()
+    for _ in 0..<10 { XCTAssertTrue(try main.run(in: mode, looks)) }
+    XCTAssertEqual(openDescriptors(), before)
+    XCTAssertFalse(main.description.contains("that a run does not serve"))
+  }
+
   /// Without an isolation it is not held up by who holds the main actor.
   func test_RLK_TASK_1_aFunctionOfNobodyRunsOnTheMainThreadToo() throws {
     let isThere = try RunLoop.main.run { RunLoop.main.isCurrent }
