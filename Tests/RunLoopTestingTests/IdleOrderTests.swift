@@ -1,3 +1,4 @@
+import Glibc
 import RunLoopKit
 import RunLoopTesting
 import Testing
@@ -5,7 +6,7 @@ import Testing
 /// Idle work comes behind all else, also behind what becomes ready in the pass that is about to wait: in virtual time.
 @Suite struct IdleOrderTests {
   enum Kind: CaseIterable, Sendable {
-    case descriptor, message, timer, source, block
+    case descriptor, message, timer, otherClock, source, block
   }
 
   private static func prepare(_ kind: Kind, _ log: Log, on loop: RunLoop) throws -> @Sendable () throws -> Void {
@@ -23,6 +24,8 @@ import Testing
       try loop.add(port)
       return { try port.sendRight.trySend(RunLoop.Message()) }
     case .timer: return { try loop.add(RunLoop.Timer(fireDate: .now) { _ in log.append("work") }) }
+    // There is a timer of the first clock, too.
+    case .otherClock: return { try loop.add(RunLoop.Timer(wallFireDate: .now) { _ in log.append("work") }) }
     case .source:
       let source = RunLoop.Source { _ in log.append("work") }
       try loop.add(source)
@@ -46,6 +49,27 @@ import Testing
       #expect(try loop.run(for: .seconds(1)) == .timedOut)
     }
     #expect(log.all == ["work", "idle"])
+  }
+
+  /// While an idle block runs: what its own thread queues waits until something else wakes the loop, and what another
+  /// thread queues wakes it.
+  @Test func whatAnotherThreadQueuesMeanwhileWakesTheLoop() async throws {
+    let log = Log()
+    try await VirtualTime.run { _ in
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in })
+      try loop.performWhenIdle {
+        let thread = makeThread { try? loop.performWhenIdle { log.append("another thread's") } }
+        pthread_join(thread, nil)
+        try? loop.performWhenIdle { log.append("its own") }
+        log.append("first")
+      }
+      #expect(try loop.run(for: .seconds(1)) == .timedOut)
+      #expect(log.all == ["first", "another thread's"])
+      _ = makeThread { loop.wakeUp() }
+      #expect(try loop.run(for: .seconds(1)) == .timedOut)
+      #expect(log.all == ["first", "another thread's", "its own"])
+    }
   }
 
   /// The kernel tells of an edge once: that of the second one waits in the loop while the first one is served.

@@ -337,6 +337,31 @@ import Testing
     }
   }
 
+  /// Beside timers of the other clocks, whose dates are far.
+  @Test(arguments: RunLoop.TimerClock.allCases)
+  func aPollAndAHostFindWhatIsDueOnEachClock(_ clock: RunLoop.TimerClock) async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      for other in RunLoop.TimerClock.allCases {
+        try loop.add(RunLoop.Timer(after: .seconds(3600), on: other) { _ in log.append("early") })
+      }
+      let timer = RunLoop.Timer(rearmableOn: clock) { _ in log.append("fired") }
+      try loop.add(timer)
+      timer.rearm(after: .seconds(1))
+      #expect(try loop.run(for: .zero) == .timedOut)
+      #expect(log.all == [])
+      time.advance(by: .seconds(2))
+      #expect(try loop.run(for: .zero) == .timedOut)
+      #expect(log.all == ["fired"])
+      timer.rearm(after: .seconds(1))
+      #expect(try !loop.prepareToWait())
+      time.advance(by: .seconds(2))
+      #expect(try loop.prepareToWait())
+      try loop.runPendingWork()
+      #expect(log.all == ["fired", "fired"])
+    }
+  }
+
   @Test func aNestedRunServesTheRestOfAllClocks() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())

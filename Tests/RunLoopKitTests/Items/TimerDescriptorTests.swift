@@ -56,6 +56,61 @@ final class TimerDescriptorTests: XCTestCase {
     }
   }
 
+  /// Each wait is over at once, and then its time has passed. How long they were, in nanoseconds.
+  private static func playWaits(_ whenWaiting: @escaping @Sendable () -> Void = {}) -> Box<[UInt64]> {
+    let (waits, ahead) = (Box<[UInt64]>([]), Box<UInt64>(0))
+    CountingKernel.script.timerfd = { -EMFILE }
+    CountingKernel.script.now = { $0 + ahead.value }
+    CountingKernel.script.wait = { deadline in
+      let now = RunLoop.Instant.now.nanoseconds
+      guard deadline > now else { return nil }
+      waits.update { $0.append(deadline - now) }
+      ahead.value += deadline - now
+      whenWaiting()
+      return 0
+    }
+    return waits
+  }
+
+  /// A wait does not follow a clock that is set, or that goes on in a suspended machine: so it is a second at most. One for
+  /// a date of the loop's own clock lasts until then.
+  func test_RLK_TIMER_10_aFarDateOfAnotherClockIsLookedAtEachSecond() {
+    for clock in RunLoop.TimerClock.allCases {
+      onThread {
+        let loop = RunLoop.current
+        try loop.add(RunLoop.Source { _ in })
+        try loop.run(for: .zero)  // its port set
+        let waits = Self.playWaits()
+        try loop.add(RunLoop.Timer(after: .seconds(3), on: clock) { _ in loop.stop() })
+        XCTAssertEqual(try loop.run(), .stopped)
+        CountingKernel.script = CountingKernel.Script()
+        if clock == .suspending {
+          XCTAssertEqual(waits.value.count, 1)
+        } else {
+          XCTAssertTrue((3...5).contains(waits.value.count), "\(waits.value)")
+          XCTAssertLessThanOrEqual(waits.value.max() ?? 0, 1_000_000_000)
+        }
+      }
+    }
+  }
+
+  func test_RLK_TIMER_10_aWallClockThatIsSetForwardIsNoticedInASecond() {
+    onThread {
+      let (loop, set) = (RunLoop.current, Box<UInt64>(0))
+      try loop.add(RunLoop.Source { _ in })
+      try loop.run(for: .zero)  // its port set
+      let waits = Self.playWaits { set.value = 7_200_000_000_000 }
+      let now = CountingKernel.script.now!
+      // The other clocks count from the machine's start.
+      CountingKernel.script.now = { now($0) + ($0 > 1_000_000_000_000_000_000 ? set.value : 0) }
+      try loop.add(RunLoop.Timer(after: .seconds(3600), on: .wall) { _ in loop.stop() })
+      XCTAssertEqual(try loop.run(), .stopped)
+      CountingKernel.script = CountingKernel.Script()
+      XCTAssertEqual(waits.value.count, 1)
+      XCTAssertLessThanOrEqual(waits.value.max() ?? 0, 1_000_000_000)
+    }
+  }
+
   /// As soon as there is a descriptor again the timerfd is made.
   func test_RLK_TIMER_11_aDescriptorThatIsFreeAgainIsTaken() {
     for clock in Self.clocks {
