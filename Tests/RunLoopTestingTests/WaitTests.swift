@@ -51,6 +51,51 @@ import Testing
     }
   }
 
+  /// Of a task's join, which begins while the thread is set up.
+  @Test func aJoinHasOneLimitThroughAllPhases() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, isBegun) = (RunLoop.current, time.now, time.makeGate())
+      let thread = RunLoop.Thread(name: "slow") { _ in
+        isBegun.open()
+        time.advance(by: .seconds(6))
+      }
+      let starter = time.start {
+        do { try thread.start() } catch { Issue.record(error) }
+      }
+      #expect(isBegun.wait())
+      try loop.run {
+        await #expect(throws: RunLoopError.timedOut) { try await thread.join(timeout: .seconds(10)) }
+      }
+      #expect(time.now == start.advanced(by: .seconds(10)))
+      #expect(thread.isRunning)
+      thread.stop()
+      try loop.run { try await thread.join(timeout: .seconds(10)) }
+      #expect(time.now == start.advanced(by: .seconds(10)))
+      starter.join()
+    }
+  }
+
+  /// A call that is over before its limit leaves no timer in the loop of the task that has made it.
+  @Test func aLimitThatWasNotNeededLeavesNoTimer() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start) = (RunLoop.current, time.now)
+      let port = RunLoop.Port(replying: { _, message in message })
+      let thread = RunLoop.Thread(name: "server") { loop in try loop.add(port) }
+      try thread.start()
+      let server = try #require(thread.loop)
+      try loop.run(in: "private") {
+        try await server.performAndWait(timeout: .seconds(3600)) {}
+        try await port.sendRight.send(RunLoop.Message(), timeout: .seconds(3600))
+        _ = try await port.sendRight.request(RunLoop.Message(), timeout: .seconds(3600))
+        #expect(loop.nextFireDate() == nil)
+        #expect(loop.nextFireDate(in: "private") == nil)
+      }
+      #expect(time.now == start)
+      thread.stop()
+      try thread.join()
+    }
+  }
+
   @Test func performAndWaitTakesPartAndItsTimeoutIsVirtual() async throws {
     try await VirtualTime.run { time in
       let start = time.now

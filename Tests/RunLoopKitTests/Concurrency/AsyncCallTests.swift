@@ -104,6 +104,31 @@ struct AsyncCallTests {
     try await thread.join(timeout: .seconds(Int64.max))
   }
 
+  /// However long it is: what would end the call goes with it.
+  @Test func test_RLK_ASYNC_2_aLimitGoesWithItsCall() async throws {
+    struct Weak { weak var task: Resumption<Void>? }
+    let held = Box<[Weak]>([])
+    func wait(_ body: (Resumption<Void>) throws -> @Sendable () -> Bool) async throws {
+      try await Resumption<Void>.wait(timeout: .seconds(100_000)) { task in
+        held.update { $0.append(Weak(task: task)) }
+        return try body(task)
+      }
+    }
+    try await wait { task in
+      task.settle(.success(()))
+      return { false }
+    }
+    await #expect(throws: Failure.self) { try await wait { _ in throw Failure() } }
+    await #expect(throws: CancellationError.self) {
+      try await wait { _ in
+        withUnsafeCurrentTask { $0?.cancel() }
+        return { true }
+      }
+    }
+    #expect(held.value.count == 3)
+    await yieldUntil(held.value.allSatisfy { $0.task == nil })
+  }
+
   @Test func test_RLK_ASYNC_2_aLimitBelowZeroIsZero() async throws {
     let thread = RunLoop.Thread(name: "async")
     try await thread.start()

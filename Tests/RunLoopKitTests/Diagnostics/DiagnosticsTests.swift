@@ -241,23 +241,35 @@ final class DiagnosticsTests: XCTestCase {
     XCTAssertEqual(told.value.filter { $0.contains("diag silent") }, [])
   }
 
+  /// Of the calling thread.
+  private static var blocksSignals: Bool {
+    var mask = sigset_t()
+    pthread_sigmask(SIG_BLOCK, nil, &mask)
+    return sigismember(&mask, SIGUSR2) == 1
+  }
+
   /// What is found under the loop's lock is told without it: this handler uses the loop.
   func test_RLK_DIAG_7_aHandlerMayUseTheLoopThatIsReported() {
     defer { RunLoop.diagnostics = RunLoop.Diagnostics() }
     onThread {
-      let (loop, gate, told) = (RunLoop.current, Gate(), Box<[String]>([]))
+      let (loop, gate, told, teller) = (RunLoop.current, Gate(), Box<[String]>([]), Box(""))
       let source = RunLoop.Source { _ in }
       try loop.add(source)
       RunLoop.diagnostics.handler = { level, text in
         guard text.contains("epoll descriptor"), loop.contains(source) else { return }
         told.update { $0.append("\(level): \(text)") }
+        XCTAssertTrue(Self.blocksSignals)
+        teller.value = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
         gate.open()
       }
       try loop.run(for: .milliseconds(1))
-      for count in 1...2 {  // the thread that tells may be over in between
+      for count in 1...2 {
         close(try loop.hostDescriptor().fileDescriptor)
         try loop.run(for: .milliseconds(1))
         XCTAssertTrue(gate.wait(atMost: 50))
+        XCTAssertFalse(Self.blocksSignals)
+        // The thread that tells is over: what is found next has another one.
+        yieldUntil(access("/proc/\(teller.value)", F_OK) != 0)
         let text = "other code has closed or replaced a run loop's epoll descriptor; a new one has its place"
         XCTAssertEqual(told.value, (0..<count).map { _ in "warning: \(text)" })
       }

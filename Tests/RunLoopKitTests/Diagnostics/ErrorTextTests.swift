@@ -129,8 +129,11 @@ final class ErrorTextTests: XCTestCase {
       RunLoopError.system(EMFILE, call: "timerfd_create").description,
       "this process has as many descriptors as it may; close some, or raise the limit "
         + "(RLIMIT_NOFILE is \(limit.rlim_cur)) (timerfd_create: Too many open files)")
+    getrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
+    let processes = limit.rlim_cur == rlim_t.max ? "unlimited" : "\(limit.rlim_cur)"
     for call in ["pthread_create", "posix_spawnp"] {
-      XCTAssertTrue(RunLoopError.system(EAGAIN, call: call).description.contains("RLIMIT_NPROC is "))
+      let text = RunLoopError.system(EAGAIN, call: call).description
+      XCTAssertTrue(text.contains("(RLIMIT_NPROC is \(processes); "), text)
     }
     XCTAssertEqual(
       RunLoopError.system(EAGAIN, call: "timer_create").description, "timer_create: Resource temporarily unavailable")
