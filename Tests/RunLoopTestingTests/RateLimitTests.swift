@@ -49,6 +49,29 @@ import Testing
     }
   }
 
+  /// As that of any other.
+  @Test func aLocalSourceHasItsLimit() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log) = (RunLoop.current, time.now, Log())
+      let (counters, ready) = (makePipe(), makePipe())
+      let limit = RunLoop.RateLimit(count: 2, per: .seconds(10))
+      try loop.assumeOnLoop { local in
+        try local.portSource(fileDescriptor: counters.reading, limit: limit) { _ in
+          log.append("port source \(seconds(time, since: start))")
+        }
+        try local.fileDescriptorSource(fileDescriptor: ready.reading, interest: .readable, limit: limit) { _, _ in
+          log.append("descriptor \(seconds(time, since: start))")
+        }
+      }
+      for _ in 0..<5 { _ = write(counters.writing, "12345678", 8) }
+      _ = write(ready.writing, "x", 1)
+      try loop.run(for: .seconds(15))
+      let dates = ["0", "0", "10", "10"]
+      #expect(log.all.filter { $0.hasPrefix("port") } == dates.map { "port source \($0)" })
+      #expect(log.all.filter { $0.hasPrefix("desc") } == dates.map { "descriptor \($0)" })
+    }
+  }
+
   @Test func noMessageOfAPortIsLost() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())

@@ -81,6 +81,28 @@ final class LeakTests: XCTestCase {
     }
   }
 
+  /// Also one that the loop compares with others.
+  func test_RLK_LEAK_2_aSourceWithAnIdentityIsFreed() {
+    onThread {
+      let loop = RunLoop.current
+      for modes in [["other"], [.common], [.common, "other"], ["other", .default]] as [[RunLoop.Mode]] {
+        for isInvalidated in [false, true] {
+          weak var left: RunLoop.Source?
+          do {
+            var hooks = RunLoop.Source.Hooks()
+            hooks.identity = "the same"
+            let source = RunLoop.Source(hooks: hooks) { _ in }
+            left = source
+            for mode in modes { XCTAssertTrue(try loop.add(source, to: mode)) }
+            if isInvalidated { source.invalidate() }
+            for mode in modes where !isInvalidated { XCTAssertTrue(loop.remove(source, from: mode)) }
+          }
+          XCTAssertNil(left, "\(modes), \(isInvalidated)")
+        }
+      }
+    }
+  }
+
   func test_RLK_LEAK_7_aTimerThatHasFiredIsFreedBeforeTheNextOfThePassFires() {
     func isFreed(_ body: @escaping @Sendable (RunLoop.Timer) -> Void, line: UInt = #line) {
       onThread {

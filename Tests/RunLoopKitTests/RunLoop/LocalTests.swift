@@ -118,6 +118,74 @@ final class LocalTests: XCTestCase {
     }
   }
 
+  func test_RLK_LOCAL_1_theOptionsOfATimerAreItsOwn() {
+    onThread {
+      let (loop, mode) = (RunLoop.current, "options" as RunLoop.Mode)
+      try loop.assumeOnLoop { local in
+        let (interval, tolerance) = (Duration.seconds(7), Duration.seconds(2))
+        let timers = [
+          try local.timer(after: .seconds(60), interval: interval, tolerance: tolerance, on: .continuous, in: mode) {
+            _ in
+          },
+          try local.timer(fireDate: .distantFuture, interval: interval, tolerance: tolerance, in: mode) { _ in },
+          try local.timer(continuousFireDate: .distantFuture, interval: interval, tolerance: tolerance, in: mode) {
+            _ in
+          },
+          try local.timer(wallFireDate: .distantFuture, interval: interval, tolerance: tolerance, in: mode) { _ in },
+        ]
+        XCTAssertEqual(timers.map(\.interval), [interval, interval, interval, interval])
+        XCTAssertEqual(timers.map(\.clock), [.continuous, .suspending, .continuous, .wall])
+        let rearmable = try local.rearmableTimer(tolerance: tolerance, on: .wall, in: mode) { _ in }
+        XCTAssertTrue(rearmable.isRearmable && rearmable.clock == .wall)
+        XCTAssertEqual((timers + [rearmable]).map(\.tolerance), Array(repeating: tolerance, count: 5))
+        XCTAssertEqual(Set(loop.items(in: mode).map { ObjectIdentifier($0) }).count, 5)
+        XCTAssertEqual(loop.items(in: .default), [])
+      }
+    }
+  }
+
+  func test_RLK_LOCAL_1_theOptionsOfAnItemAreItsOwn() {
+    onThread {
+      let (loop, mode, counter) = (RunLoop.current, "options" as RunLoop.Mode, EventCounter())
+      let (owned, once, calls) = (Pipe(), Pipe(), Box(0))
+      let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      defer { close(null) }
+      try loop.assumeOnLoop { local in
+        let observer = try local.observer(.exit, order: 3, in: mode) { _, _ in }
+        XCTAssertTrue(observer.activities == .exit && observer.repeats)
+        let items: [RunLoop.Item] = [
+          observer, try local.source(order: 4, in: mode) { _ in },
+          try local.portSource(fileDescriptor: counter.descriptor, order: 5, in: mode) { _ in },
+          try local.fileDescriptorSource(
+            fileDescriptor: null, interest: [], unpollable: .alwaysReady, order: 6, in: mode
+          ) { _, _ in },
+        ]
+        XCTAssertEqual(items.map(\.order), [3, 4, 5, 6])
+        let closing = try local.fileDescriptorSource(
+          fileDescriptor: owned.reading, interest: .writable, ownership: .closesWhenInvalidated, in: mode
+        ) { _, _ in }
+        XCTAssertEqual(closing.interest, .writable)
+        closing.invalidate()
+        XCTAssertFalse(owned.hasReader)
+        try local.fileDescriptorSource(
+          fileDescriptor: once.reading, interest: .readable, trigger: .oneShot, in: mode
+        ) { _, _ in calls.value += 1 }
+        once.send("x")
+        for _ in 0..<3 { try loop.run(in: mode, for: .zero) }
+        XCTAssertEqual(calls.value, 1)
+        let ports = [
+          try local.port(queueLimit: 2, in: mode) { _, _ in },
+          try local.port(queueLimit: 2, in: mode, replying: { _, message in message }),
+        ]
+        XCTAssertEqual(ports.map(\.queueLimit), [2, 2])
+        XCTAssertEqual(loop.items(in: mode).count, 7)
+        XCTAssertEqual(loop.items(in: .default), [])
+      }
+      close(owned.writing)
+      once.closeBoth()
+    }
+  }
+
   func test_RLK_LOCAL_2_aDelayedPerformIsReleasedOnItsThreadWhoeverCancelsIt() {
     onThread {
       let (loop, gone, own) = (RunLoop.current, Box<[pthread_t]>([]), pthread_self())

@@ -63,6 +63,31 @@ final class ResidentTests: XCTestCase {
     }
   }
 
+  func test_RLK_RESIDENT_2_afterDueWorkEachMessageThatWaitedIsDelivered() throws {
+    let (isBlocked, mayGoOn, ids) = (Gate(), Gate(), Box<[[UInt32]]>([[], []]))
+    let ports = (0..<2).map { index in
+      RunLoop.Port { _, message in ids.update { $0[index].append(message.id) } }
+    }
+    let counter = EventCounter()
+    let thread = Resident(name: "due") { loop in
+      for port in ports { try loop.add(port) }
+      try loop.add(PortSourceFactory.make(counter) { ids.update { $0[0].append(0) } })
+    }
+    try thread.start()
+    try thread.perform {
+      isBlocked.open()
+      mayGoOn.wait()
+    }
+    isBlocked.wait()
+    for id: UInt32 in 1...16 { for port in ports { try port.sendRight.trySend(RunLoop.Message(id: id)) } }
+    counter.add()
+    thread.stop(.afterDueWork)
+    mayGoOn.open()
+    try thread.join()
+    XCTAssertEqual(ids.value[0].filter { $0 == 0 }.count, 1)
+    for index in 0..<2 { XCTAssertEqual(ids.value[index].filter { $0 != 0 }, (1...16).map { $0 }) }
+  }
+
   func test_RLK_RESIDENT_3_nowNothingElseRuns() throws {
     let counter = EventCounter()
     defer { withExtendedLifetime(counter) {} }
