@@ -24,6 +24,13 @@ final class SharedWatchTests: XCTestCase {
     }
   }
 
+  /// How many members a mode watches descriptors for, with those that programs do not find.
+  private static func watched(in mode: RunLoop.Mode, of loop: RunLoop) -> Int {
+    let text = loop.description.components(separatedBy: "  mode \(mode.rawValue) {").last ?? ""
+    let count = text.components(separatedBy: "port sources: ").dropFirst().first?.prefix { $0.isNumber }
+    return count.flatMap { Int($0) } ?? 0
+  }
+
   private static func pendingBytes(_ instance: Int32) -> Int32 {
     var count: Int32 = 0
     _ = ioctl(instance, 0x541B, &count)  // FIONREAD
@@ -96,6 +103,39 @@ final class SharedWatchTests: XCTestCase {
       check.equal(refused, .system(EMFILE))
       check.equal(refused?.call, "inotify_init1")
       check.that(refused?.description.contains("max_user_instances") ?? false, "\(String(describing: refused))")
+    }
+  }
+
+  /// Whichever registration or descriptor is refused, the reader's or the watch's own: nothing is half added, and the
+  /// watch, added again, is served.
+  func test_RLK_ADD_4_aWatchThatIsRefusedIsServedWhenItIsAddedAgain() {
+    inChild { check in
+      let (loop, folder, seen) = (RunLoop.current, Folder(), Box<[String]>([]))
+      let other = try Watch(path: folder.path, events: .created) { _, _ in }  // keeps the instance
+      var (call, refused, hasCome) = (0, 0, true)
+      while hasCome {
+        call += 1
+        let mode = RunLoop.Mode(rawValue: "mode \(call)")
+        let watch = try Watch(path: folder.path, events: .created) { _, event in
+          seen.update { $0.append(event.name ?? "") }
+        }
+        Faults.plan(call: call)
+        let error = thrown { try loop.add(watch, to: mode) }
+        hasCome = Faults.end()
+        if error != nil {
+          refused += 1
+          check.that(!loop.contains(watch, in: mode) && loop.isEmpty(in: mode))
+          check.equal(Self.watched(in: mode, of: loop), 0)
+          check.that(try loop.add(watch, to: mode))
+        }
+        seen.value = []
+        folder.write("file \(call)")
+        try self.drain(loop, mode)
+        check.equal(seen.value, ["file \(call)"])
+        watch.invalidate()
+      }
+      check.that(refused >= 3, "\(refused)")  // the mode's set, the reader, and the watch
+      withExtendedLifetime(other) {}
     }
   }
 
