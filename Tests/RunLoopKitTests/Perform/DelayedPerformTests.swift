@@ -81,6 +81,43 @@ final class DelayedPerformTests: XCTestCase {
     }
   }
 
+  /// However it ends: the loop, which lives on, forgets it.
+  func test_RLK_DELAY_4_itsLoopForgetsIt() {
+    onThread {
+      let (loop, target) = (RunLoop.current, Target())
+      let ways: [(String, (RunLoop.DelayedPerform) throws -> Void)] = [
+        ("cancelled", { XCTAssertTrue($0.cancel()) }),
+        ("by another thread", { performed in TestThread { XCTAssertTrue(performed.cancel()) }.join() }),
+        ("by its target", { _ in XCTAssertEqual(loop.cancelPerforms(target: target), 1) }),
+        ("invalidated", { _ in for item in loop.items() { item.invalidate() } }),
+        ("removed", { _ in for item in loop.items() { loop.remove(item) } }),
+        ("run", { _ in XCTAssertEqual(try loop.run(), .finished) }),
+      ]
+      for (name, end) in ways {
+        for isLocal in [false, true] {
+          weak var left: RunLoop.DelayedPerform?
+          do {
+            let delay: Duration = name == "run" ? .zero : .seconds(1000)
+            let performed = try loop.assumeOnLoop { local in
+              if isLocal { return try local.perform(after: delay, target: target) {} }
+              return try loop.perform(after: delay, target: target) {}
+            }
+            left = performed
+            try end(performed)
+            XCTAssertFalse(performed.isPending, name)
+          }
+          // Behind the callout of an item what belongs to the thread is released.
+          let source = RunLoop.Source { _ in }
+          source.signal()
+          try loop.add(source)
+          try loop.run(for: .zero)
+          source.invalidate()
+          XCTAssertNil(left, "\(name), local: \(isLocal)")
+        }
+      }
+    }
+  }
+
   func test_RLK_DELAY_5_theEndOfTheLoopReleasesAndRefuses() {
     let (loop, handle) = (Box<RunLoop?>(nil), Box<RunLoop.DelayedPerform?>(nil))
     weak var weakTarget: Target?
