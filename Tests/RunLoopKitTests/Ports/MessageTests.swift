@@ -160,6 +160,11 @@ final class MessageTests: XCTestCase {
     XCTAssertTrue(bytes[3..<3].isEmpty)
     XCTAssertEqual(part.description, "3 bytes")
     XCTAssertEqual(part.withUnsafeBytes { Array($0) }, [3, 4, 5])
+    XCTAssertEqual(part.withContiguousStorageIfAvailable { Array($0) }, [3, 4, 5])
+    XCTAssertEqual(part.dropFirst().withContiguousStorageIfAvailable { Array($0) }, [4, 5])
+    XCTAssertEqual(Array(Bytes(part)), [3, 4, 5])
+    XCTAssertEqual(Bytes(part).startIndex, 0)
+    XCTAssertNotEqual(bytes[0..<3], bytes[3..<6])
     XCTAssertEqual(Bytes().withUnsafeBytes { $0.count }, 0)
   }
 

@@ -76,6 +76,38 @@ final class SenderTests: XCTestCase {
     }
   }
 
+  /// Within this process, by each way to send, it is a message of this process.
+  func test_RLK_PEER_27_aMessageThatIsSentOn_isTheLastSenders() {
+    let name = NameFolder.newName()
+    let peer = Peer("serve", name)
+    onThread {
+      let (loop, seen) = (RunLoop.current, Box<[Message]>([]))
+      let message = try Port.connect(to: name).request(Message(id: 1, bytes: "x"))
+      XCTAssertEqual(message.sender?.processID, peer.processID)
+      let port = Port(queueLimit: 2) { _, message in seen.update { $0.append(message) } }
+      try loop.add(port)
+      try port.sendRight.send(message)
+      try port.sendRight.trySend(message)
+      let sent = Gate()
+      Task {
+        try? await port.sendRight.send(message)  // waits for room
+        sent.open()
+      }
+      yieldUntil(port.mailbox.waitingCount == 1)
+      try loop.run(for: .zero)
+      sent.wait()
+      for _ in 0..<2 { try loop.run(for: .zero) }
+      XCTAssertEqual(seen.value.map(\.bytes), ["x", "x", "x"])
+      XCTAssertTrue(seen.value.allSatisfy { $0.sender == nil })
+      // As an answer, too; and the message itself is as it was.
+      let answering = Port(replying: { _, _ in message })
+      let serving = ServingThread(answering)
+      XCTAssertNil(try answering.sendRight.request(Message()).sender)
+      serving.stop()
+      XCTAssertEqual(message.sender?.processID, peer.processID)
+    }
+  }
+
   /// A policy is asked again for each sender that is not the last one, and no more.
   func test_RLK_PEER_28_eachNewSenderIsJudgedOnce() {
     let asked = Box<[Int32]>([])
