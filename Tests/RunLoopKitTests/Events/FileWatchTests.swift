@@ -18,6 +18,9 @@ final class FileWatchTests: XCTestCase {
       path = String(cString: mkdtemp(&template))
     }
 
+    /// One that is there.
+    init(at path: String) { self.path = path }
+
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     func file(_ name: String) -> String { path + "/" + name }
@@ -164,6 +167,32 @@ final class FileWatchTests: XCTestCase {
     XCTAssertEqual(openDescriptors(), before)
   }
 
+  /// All of inotify(7) that is no event of these: options such as IN_ONESHOT and IN_DONT_FOLLOW.
+  func test_RLK_WATCH_6_bitsThatAreNoEventsAreIgnored() {
+    onThread {
+      for bit in 12..<32 as Range<UInt32> {
+        let (loop, folder, seen) = (RunLoop.current, Folder(), Box<[String]>([]))
+        let option = Watch.Event.Kinds(rawValue: 1 << bit)
+        XCTAssertEqual(thrown { try Watch(path: folder.path, events: option) { _, _ in } }, .system(EINVAL), "\(bit)")
+        folder.write("a")
+        symlink("a", folder.file("soft"))
+        let other = try Watch(path: folder.file("a"), events: .modified) { _, _ in }
+        let watch = try Watch(path: folder.file("soft"), events: [.closedAfterWriting, option]) { _, event in
+          seen.update { $0.append("\(event)") }
+        }
+        XCTAssertEqual(watch.events, [.closedAfterWriting, option])
+        try loop.add(watch)
+        for _ in 0..<2 {
+          folder.write("a", "new")
+          try self.drain(loop)
+        }
+        XCTAssertEqual(seen.value, ["closedAfterWriting", "closedAfterWriting"], "\(bit)")
+        watch.invalidate()
+        withExtendedLifetime(other) {}
+      }
+    }
+  }
+
   /// Case 16: no watches are left. The limit of a user namespace of its own is lowered, which needs the right to make one.
   func test_RLK_WATCH_7_noWatchesLeftIsAnError() throws {
     guard test_limit_watches(1) == 1 else { try skipCase("no user namespace may be made here") }
@@ -179,7 +208,7 @@ final class FileWatchTests: XCTestCase {
     }
   }
 
-  /// Cases 19 and 22.
+  /// Cases 19 and 22. Every other one makes the kernel watch for more, and its end for less again.
   func test_RLK_WATCH_8_noDescriptorIsLeftOrInherited() {
     onThread {
       let (loop, folder) = (RunLoop.current, Folder())
@@ -190,11 +219,12 @@ final class FileWatchTests: XCTestCase {
       try loop.add(warm)
       warm.invalidate()
       let before = openDescriptors()
-      for _ in 0..<500 {
-        let watch = try Watch(path: folder.path, events: .created) { _, _ in }
+      for number in 0..<500 {
+        let events: Watch.Event.Kinds = number % 2 == 0 ? .created : [.created, .deleted]
+        let watch = try Watch(path: folder.path, events: events) { _, _ in }
         try loop.add(watch)
         watch.invalidate()
-        _ = try Watch(path: folder.path, events: .created) { _, _ in }
+        _ = try Watch(path: folder.path, events: events) { _, _ in }
       }
       XCTAssertEqual(openDescriptors(), before)
     }

@@ -336,28 +336,49 @@ final class SharedWatchTests: XCTestCase {
     }
   }
 
+  /// A watch in the mode "other", which gets more than is kept for it; what it is called for.
+  private func overfilled(_ loop: RunLoop, _ folder: Folder) throws -> (late: Watch, there: Box<[Watch.Event.Kind]>) {
+    folder.write("a")
+    folder.write("b")
+    let (here, there) = (Box(0), Box<[Watch.Event.Kind]>([]))
+    try loop.add(Watch(path: folder.path, events: .attributes) { _, _ in here.value += 1 })
+    let late = try Watch(path: folder.path, events: .attributes) { _, event in there.update { $0.append(event.kind) } }
+    try loop.add(late, to: "other")
+    for number in 0..<17_000 {
+      chmod(folder.file(number % 2 == 0 ? "a" : "b"), 0o600)
+      if number % 1000 == 999 { try self.drain(loop) }
+    }
+    XCTAssertEqual(here.value, 17_000)
+    return (late, there)
+  }
+
   func test_RLK_WATCH_17_whatNoModeDeliversIsLimited() {
     onThread {
-      let (loop, folder, here) = (RunLoop.current, Folder(), Box(0))
-      folder.write("a")
-      folder.write("b")
-      let there = Box<[Watch.Event.Kind]>([])
-      try loop.add(Watch(path: folder.path, events: .attributes) { _, _ in here.value += 1 })
-      let late = try Watch(path: folder.path, events: .attributes) { _, event in
-        there.update { $0.append(event.kind) }
-      }
-      try loop.add(late, to: "other")
-      for number in 0..<17_000 {
-        chmod(folder.file(number % 2 == 0 ? "a" : "b"), 0o600)
-        if number % 1000 == 999 { try self.drain(loop) }
-      }
-      XCTAssertEqual(here.value, 17_000)
+      let (loop, folder) = (RunLoop.current, Folder())
+      let there = try self.overfilled(loop, folder).there
       try self.drain(loop, "other")
       XCTAssertEqual(there.value.count, 16_385)
       XCTAssertEqual(there.value.firstIndex(of: .overflow), 16_384)
       chmod(folder.file("a"), 0o640)
       try self.drain(loop, "other")
       XCTAssertEqual(there.value.last, .attributes)
+    }
+  }
+
+  /// The end of the target finds no room either, and is delivered all the same.
+  func test_RLK_WATCH_17_theEndComesBehindAFullQueue() {
+    onThread {
+      let (loop, parent) = (RunLoop.current, Folder())
+      mkdir(parent.file("goes"), 0o700)
+      let folder = Folder(at: parent.file("goes"))
+      let (late, there) = try self.overfilled(loop, folder)
+      for name in ["a", "b"] { unlink(folder.file(name)) }
+      rmdir(folder.path)
+      try self.drain(loop)
+      XCTAssertEqual(try loop.run(in: "other", for: .seconds(30)), .finished)
+      XCTAssertEqual(there.value.count, 16_386)
+      XCTAssertEqual(there.value.suffix(3), [.attributes, .overflow, .ended])
+      XCTAssertFalse(late.isValid)
     }
   }
 

@@ -25,7 +25,36 @@ final class WatchLossTests: XCTestCase {
     for number in 0...limit { chmod(folder.file(number % 2 == 0 ? "a" : "b"), 0o600) }
   }
 
-  /// The kernel drops the end of a target with everything else.
+  /// Whether they watch what has overflowed the queue or not.
+  func test_RLK_WATCH_5_eachWatchOfTheInstanceLearnsOfTheLoss() throws {
+    try onOwnThread { loop in
+      let (folder, quiet, seen) = (Folder(), Folder(), Box<[String: [Watch.Event.Kind]]>([:]))
+      for (name, path, mode) in [
+        ("first", folder.path, .default), ("second", folder.path, "other"), ("quiet", quiet.path, .default),
+        ("quiet too", quiet.path, "other"),
+      ] as [(String, String, RunLoop.Mode)] {
+        let watch = try Watch(path: path, events: [.attributes, .created]) { _, event in
+          seen.update { $0[name, default: []].append(event.kind) }
+        }
+        try loop.add(watch, to: mode)
+      }
+      try Self.flood(folder)
+      try self.drain(loop)
+      while try loop.run(in: "other", for: .zero, returnAfterSourceHandled: true) == .handledSource {}
+      XCTAssertEqual(seen.value["quiet"], [.overflow])
+      XCTAssertEqual(seen.value["quiet too"], [.overflow])
+      for name in ["first", "second"] {
+        XCTAssertEqual(seen.value[name]?.filter { $0 == .overflow }.count, 1, name)
+        XCTAssertEqual(seen.value[name]?.last, .overflow, name)
+      }
+      quiet.write("a")
+      try self.drain(loop)
+      XCTAssertEqual(seen.value["quiet"], [.overflow, .created])
+    }
+  }
+
+  /// The kernel drops the end of a target with everything else. It lists the numbers of targets in hexadecimal: these
+  /// targets have numbers that look different in decimal.
   func test_RLK_WATCH_13_aTargetThatGoesWhileEventsAreLostEndsItsWatch() throws {
     func lose(isReplaced: Bool, withoutProc: Bool) throws {
       inChild { check in
@@ -39,6 +68,7 @@ final class WatchLossTests: XCTestCase {
           return watch
         }
         try loop.add(Watch(path: folder.path, events: .attributes) { _, _ in })
+        for _ in 0..<20 { try Watch(path: parent.path, events: .created) { _, _ in }.invalidate() }
         mkdir(parent.file("goes"), 0o700)
         mkdir(parent.file("stays"), 0o700)
         mkdir(parent.file("moves"), 0o700)
