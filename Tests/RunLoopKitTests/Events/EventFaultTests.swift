@@ -327,6 +327,35 @@ final class EventFaultTests: XCTestCase {
     }
   }
 
+  /// Each time, whichever of them reads the signal: here always the signal source, whose mode runs first.
+  func test_RLK_EVENT_13_alsoAfterTheEndOfAnotherChild() {
+    bothWays { check in
+      try RunLoop.Signal.block(.child)
+      let (loop, log, gate) = (RunLoop.current, Box<[String]>([]), Pipe())
+      let signals = try RunLoop.SignalSource(.child) { _, info in log.update { $0.append("signal \(info.processID)") } }
+      try loop.add(signals, to: "signals")
+      let mine = Self.startWaiting(gate, code: 4)
+      let source = try RunLoop.ChildSource(processID: mine) { _, status in log.update { $0.append("\(status)") } }
+      try loop.add(source, to: "children")
+      check.equal(try loop.run(in: "children", for: .zero), .timedOut)
+      func serve(_ child: Int32) throws {
+        var info = siginfo_t()
+        check.equal(waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT), 0)
+        check.equal(try loop.run(in: "signals", for: .seconds(30), returnAfterSourceHandled: true), .handledSource)
+      }
+      let others = (0..<2).map { _ in
+        let other = Self.start { 1 }
+        check.that(thrown { try serve(other) } == nil)
+        check.that((try? loop.run(in: "children", for: .zero)) == .timedOut)
+        return other
+      }
+      gate.closeBoth()
+      try serve(mine)
+      check.equal(try loop.run(in: "children", for: .seconds(30)), .finished)
+      check.equal(log.value, (others + [mine]).map { "signal \($0)" } + ["exited with code 4"])
+    }
+  }
+
   /// What cannot be started leaves no child and no descriptor.
   func test_RLK_EVENT_9_aRefusedSpawnLeavesNothing() {
     inChild { check in

@@ -64,6 +64,37 @@ final class SignalMaskTests: XCTestCase {
     }
   }
 
+  /// What all threads have blocked so far is no news that was told, though another signal was reported at that time.
+  func test_RLK_SIGNAL_19_aLaterThreadIsToldOf() throws {
+    guard test_may_have_threads_after_fork() == 1 else { try skipCase("a forked process may have no threads here") }
+    inCleanChild { check in
+      try RunLoop.Signal.block(.user2)
+      let (loop, gates, end) = (RunLoop.current, [Gate(), Gate()], Gate())
+      func start(_ isThere: Gate, unblocking: Bool) -> TestThread {
+        TestThread {
+          var set = sigset_t()
+          sigemptyset(&set)
+          sigaddset(&set, SIGUSR2)
+          if unblocking { pthread_sigmask(SIG_UNBLOCK, &set, nil) }
+          isThere.open()
+          end.wait()
+        }
+      }
+      let first = start(gates[0], unblocking: false)
+      gates[0].wait()
+      let both = try RunLoop.SignalSource(.user1, .user2) { _, _ in }
+      check.that(try Self.said { try loop.add(both) }.contains(" does not block SIGUSR1: "))
+      let second = start(gates[1], unblocking: true)
+      gates[1].wait()
+      let later = try RunLoop.SignalSource(.user2) { _, _ in }
+      check.that(try Self.said { try loop.add(later) }.contains(" does not block SIGUSR2: "))
+      check.equal(try Self.said { try loop.add(RunLoop.SignalSource(.user1, .user2) { _, _ in }) }, "")
+      for _ in 0..<2 { end.open() }
+      first.join()
+      second.join()
+    }
+  }
+
   func test_RLK_SIGNAL_20_withoutPidfds_theSameForChildren() throws {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("a forked process may have no threads here") }
     inCleanChild { check in

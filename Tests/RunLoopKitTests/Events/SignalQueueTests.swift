@@ -60,6 +60,20 @@ final class SignalQueueTests: XCTestCase {
     }
   }
 
+  /// Its turns serve no other source, and the turns of no other source serve it.
+  func testTheLimitOfASourceIsItsOwn() {
+    inChild { check in
+      let (loop, signal, counts) = (RunLoop.current, RunLoop.Signal.realtime(6), Box<[Int: Int]>([:]))
+      for most in [2, Int.max, 3] {
+        let limit = most == .max ? nil : RunLoop.RateLimit(count: most, per: .seconds(3600))
+        try loop.add(RunLoop.SignalSource(signal, limit: limit) { _, _ in counts.update { $0[most, default: 0] += 1 } })
+      }
+      for value in 1...6 { check.that(Self.send(value, signal)) }
+      for _ in 0..<30 { try loop.run(for: .zero) }
+      check.equal(counts.value, [2: 2, 3: 3, .max: 6])
+    }
+  }
+
   /// For a source whose mode does not run 65,536 wait while another one is called; a loss is counted.
   func test_RLK_SIGNAL_23_whatIsLostForASourceIsCounted() {
     inChild { check in
