@@ -28,7 +28,9 @@ private func spawn(_ command: String) throws -> Int32 {
     // All together: what comes while the task is busy is kept.
     let short = try (0..<5).map { try spawn("exit \($0)") }
     var codes: [Int32: RunLoop.ExitStatus] = [:]
-    for try await (processID, status) in try loop.exits(of: short) { codes[processID] = status }
+    let exits = try loop.exits(of: short)
+    await yieldUntil(!loop.items(in: .default).contains { $0 is RunLoop.ChildSource })
+    for try await (processID, status) in exits { codes[processID] = status }
     #expect(codes.count == 5)
     for (code, child) in short.enumerated() { #expect(codes[child] == .exited(code: Int32(code))) }
     for try await _ in try loop.exits(of: []) { Issue.record("of no process") }
@@ -39,6 +41,12 @@ private func spawn(_ command: String) throws -> Int32 {
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(waitpid(long, nil, WNOHANG) == -1)
+    // So does a call that throws, of those that it has made a source for.
+    let last = try spawn("exec sleep 1000")
+    #expect(throws: RunLoopError.system(EINVAL)) {
+      try loop.exits(of: [last, -1], ownership: .killedWhenInvalidated)
+    }
+    #expect(waitpid(last, nil, WNOHANG) == -1)
     thread.stop()
     try await thread.join()
   }
@@ -67,6 +75,33 @@ private func spawn(_ command: String) throws -> Int32 {
   }
 }
 
+extension EventStreamTests {
+  /// Who asks for a mode waits in that, and in no other.
+  @Test func test_RLK_STREAM_9_sourcesAreInTheModeThatWasAskedFor() async throws {
+    let thread = RunLoop.Thread(name: "stream")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    func hasSource(in mode: RunLoop.Mode) -> Bool {
+      loop.items(in: mode).contains { $0 is RunLoop.ChildSource || $0 is RunLoop.FileWatch }
+    }
+    let child = try spawn("exec sleep 1000")
+    let exits = try loop.exits(of: [child], in: "exits")
+    #expect(hasSource(in: "exits"))
+    let watching = Task { for try await _ in try loop.fileEvents(at: "/tmp", .targetDeleted, in: "files") {} }
+    let waiting = Task { try await loop.exit(of: child, in: "exit") }
+    await yieldUntil(hasSource(in: "files") && hasSource(in: "exit"))
+    #expect(!hasSource(in: .default))
+    watching.cancel()
+    waiting.cancel()
+    _ = await (watching.result, waiting.result)
+    withExtendedLifetime(exits) {}
+    kill(child, SIGKILL)
+    waitpid(child, nil, 0)
+    thread.stop()
+    try await thread.join()
+  }
+}
+
 /// In processes of their own, whose masks are theirs.
 final class SignalStreamTests: XCTestCase {
   func test_RLK_STREAM_2_signalsWaitForABusyTask() {
@@ -85,6 +120,20 @@ final class SignalStreamTests: XCTestCase {
         return seen
       }
       check.equal(seen, [.user1, .user2, .terminate])
+    }
+  }
+
+  func test_RLK_STREAM_2_signalsComeInTheModeThatWasAskedFor() {
+    inChild { check in
+      let loop = RunLoop.current
+      try RunLoop.Signal.block(.user1)
+      let signals = try loop.signals(.user1, in: "signals")
+      _ = kill(getpid(), SIGUSR1)
+      let seen = try loop.run(in: "signals") { () -> RunLoop.Signal? in
+        for try await info in signals { return info.signal }
+        return nil
+      }
+      check.equal(seen, .user1)
     }
   }
 }

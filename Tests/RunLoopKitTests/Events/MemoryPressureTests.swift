@@ -24,13 +24,15 @@ final class MemoryPressureTests: XCTestCase {
       systemError { _ = try Pressure(.some, longerThan: time, within: window, path: path) { _, _ in } }
     }
     // Without a kernel's help: nothing is written to what is no pressure file.
-    let folder = FileWatchTests.Folder()
+    let (folder, before) = (FileWatchTests.Folder(), openDescriptors())
     folder.write("memory.pressure", "precious")
     XCTAssertEqual(refused(.seconds(1), .seconds(2), path: folder.file("memory.pressure")), EINVAL)
     XCTAssertEqual(try String(contentsOfFile: folder.file("memory.pressure"), encoding: .utf8), "precious")
     XCTAssertEqual(refused(.seconds(1), .seconds(2), path: "/proc/self/comm"), EINVAL)
     XCTAssertEqual(refused(.seconds(1), .seconds(2), path: folder.file("none/memory.pressure")), ENOENT)
     XCTAssertEqual(refused(.seconds(1), .seconds(2), path: "/proc/pressure/memory\0/memory.pressure"), EINVAL)
+    XCTAssertEqual(refused(.seconds(1), .seconds(2), path: folder.path + "/memory.pressure/memory.pressure"), ENOTDIR)
+    XCTAssertEqual(openDescriptors(), before)
 
     _ = try makeSource()
     let descriptors = openDescriptors()
@@ -38,6 +40,28 @@ final class MemoryPressureTests: XCTestCase {
       XCTAssertEqual(refused(.seconds(time), .seconds(window)), EINVAL, "\(time) in \(window)")
     }
     XCTAssertEqual(openDescriptors(), descriptors)
+  }
+
+  /// The source writes it to a plain file that begins as the kernel's does. Times are rounded up, to at most what the
+  /// kernel's number holds.
+  func test_RLK_PRESSURE_1_theTriggerIsWhatWasAskedFor() throws {
+    let folder = FileWatchTests.Folder()
+    let (path, beginning) = (folder.file("memory.pressure"), "some avg10=")
+    func trigger(_ stall: Pressure.Stall, _ time: Duration, _ window: Duration) throws -> String {
+      unlink(path)
+      folder.write("memory.pressure", beginning)
+      let before = openDescriptors()
+      var source: Pressure? = try Pressure(stall, longerThan: time, within: window, path: path) { _, _ in }
+      withExtendedLifetime(source) { XCTAssertEqual(openDescriptors(), before + 1) }
+      source = nil
+      XCTAssertEqual(openDescriptors(), before)
+      return String(try String(contentsOfFile: path, encoding: .utf8).dropFirst(beginning.count))
+    }
+    XCTAssertEqual(try trigger(.some, .microseconds(7), .seconds(2)), "some 7 2000000\0")
+    XCTAssertEqual(try trigger(.full, .nanoseconds(1001), .milliseconds(500)), "full 2 500000\0")
+    XCTAssertEqual(try trigger(.full, .nanoseconds(1), .nanoseconds(1_999_999_001)), "full 1 2000000\0")
+    let least = Duration(secondsComponent: 0, attosecondsComponent: 1)
+    XCTAssertEqual(try trigger(.some, least, .seconds(Int64.max)), "some 1 4294967295\0")
   }
 
   func test_RLK_PRESSURE_2_aSourceIsAnItemAndClosesItsDescriptor() throws {

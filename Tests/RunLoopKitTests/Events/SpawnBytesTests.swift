@@ -6,7 +6,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// Programs whose names, arguments, variables and files are no UTF-8.
+/// What programs are started with; also names, arguments, variables and files that are no UTF-8.
 final class SpawnBytesTests: XCTestCase {
   func test_RLK_CHILD_16_aProgramIsStartedWithBytes() {
     inChild { check in
@@ -34,6 +34,45 @@ final class SpawnBytesTests: XCTestCase {
       var bytes = [UInt8](repeating: 0, count: 64)
       let count = read(output.reading, &bytes, bytes.count)
       check.equal(Array(bytes.prefix(max(count, 0))), odd + [0x3A] + odd + [0x3A] + odd + [0x21])
+    }
+  }
+
+  func test_RLK_EVENT_10_anEnvironmentOfOnesOwn_ofNothing_orThisProcesss() {
+    inChild { check in
+      setenv("RLK_MARK", "mine", 1)
+      for (environment, mark) in [(nil, "<mine>\n"), ([], "<>\n"), (["RLK_MARK=x"], "<x>\n")] as [([String]?, String)] {
+        let output = Pipe()
+        let child = try RunLoop.ChildSource.spawn(
+          "/bin/sh", arguments: ["-c", "echo \"<$RLK_MARK>\""], environment: environment,
+          actions: [.duplicate(output.writing, as: 1)])
+        check.equal(waitpid(child, nil, 0), child)
+        check.equal(output.receive(), mark)
+        output.closeBoth()
+      }
+    }
+  }
+
+  func test_RLK_EVENT_10_filesAreOpenedWithTheirFlagsAndModes() {
+    inChild { check in
+      umask(0)
+      let folder = FileWatchTests.Folder()
+      let flags = O_CREAT | O_WRONLY | O_APPEND
+      for _ in 0..<2 {
+        let child = try RunLoop.ChildSource.spawn(
+          "/bin/sh", arguments: ["-c", "echo out; echo err >&2"],
+          actions: [
+            .open(path: folder.file("text"), flags: flags, mode: 0o640, as: 1),
+            .openBytes(path: Array(folder.file("bytes").utf8), flags: flags, mode: 0o604, as: 2),
+            .open(path: folder.file("usual"), flags: flags, as: 3),
+          ])
+        check.equal(waitpid(child, nil, 0), child)
+      }
+      for (name, mode, text) in [("text", 0o640, "out\nout\n"), ("bytes", 0o604, "err\nerr\n"), ("usual", 0o644, "")] {
+        var status = stat()
+        check.equal(lstat(folder.file(name), &status), 0)
+        check.equal(status.st_mode & 0o7777, mode_t(mode))
+        check.equal(try String(contentsOfFile: folder.file(name), encoding: .utf8), text)
+      }
     }
   }
 
