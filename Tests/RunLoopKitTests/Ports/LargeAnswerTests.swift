@@ -60,6 +60,27 @@ final class LargeAnswerTests: XCTestCase {
     }
   }
 
+  /// Whatever is made of the parts of a message that came in a file: what arrives is what was sent.
+  func test_RLK_PEER_30_partsAndOtherOrders_areNotTheFile() {
+    onThread {
+      let name = NameFolder.newName()
+      let orders = [[0, 1], [1, 0], [1], [0], [1, 1], [0, 0], [0, 1, 0], [2, 1, 2, 0], [2, 0, 2, 1, 2]]
+      let port = try Port(
+        registeredAs: name,
+        replying: { _, message in Message(orders[Int(message.id)].map { message.components[$0] }) })
+      let serving = ServingThread(port)
+      let right = try Port.connect(to: name)
+      let parts = [1, 2].map { Message.Bytes([UInt8](repeating: $0, count: 60_000)) } + [Message.Bytes()]
+      for (id, order) in orders.enumerated() {
+        let answer = try right.request(Message(id: UInt32(id), parts.map { .bytes($0) }))
+        let bytes = answer.components.map { if case .bytes(let bytes) = $0 { bytes } else { Message.Bytes() } }
+        XCTAssertEqual(bytes, order.map { parts[$0] }, "\(order)")
+      }
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
   /// A part, or another order, is a copy: of these so much may be on its way as the policy says.
   func test_RLK_PEER_31_answersThatNobodyTakes_areBoundedInBytes() {
     onThread {
@@ -92,18 +113,8 @@ final class LargeAnswerTests: XCTestCase {
   /// Who waits goes on when the peer takes something, though there was room in the socket all the time.
   func test_RLK_WIRE_25_whoSendsMuch_waitsForTheReader() {
     onThread {
-      let (name, given, came) = (NameFolder.newName(), Box<Port.SendRight?>(nil), Gate())
-      var policy = RunLoop.PeerPolicy.sameUser
-      policy.unreadBytes = 100_000
-      let port = try Port(registeredAs: name, accepting: policy) { _, message in
-        given.value = message.rights.first
-        came.open()
-      }
-      let serving = ServingThread(port)
-      let peer = RawPeer(name)
-      peer.send(frame(entries: [.right(5)]))
-      came.wait()
-      let right = given.value!
+      let receiver = try RawReceiver(accepting: LargeAnswerTests.policy(unread: 100_000))
+      let (right, peer) = (receiver.right, receiver.peer)
       let large = Message.Bytes([UInt8](repeating: 1, count: 150_000))
       try right.trySend(Message(bytes: large))  // alone it may be of any size
       XCTAssertEqual(thrown { try right.trySend(Message(bytes: large)) }, .portFull)
@@ -123,25 +134,59 @@ final class LargeAnswerTests: XCTestCase {
       let (file, packet) = LargeAnswerTests.receiveFile(peer)
       close(file)
       XCTAssertEqual(packet[8], 7)
-      serving.stop()
-      port.invalidate()
+      receiver.end()
     }
   }
 
+  func test_RLK_WIRE_25_whatCouldNotBeSent_isNothingThatIsUnread() {
+    onThread {
+      let receiver = try RawReceiver(accepting: LargeAnswerTests.policy(unread: 1_000_000))
+      let (huge, large) = (LargeAnswerTests.ones(900_000), LargeAnswerTests.ones(100_000))
+      let count = receiver.fill()
+      for _ in 0..<3 {
+        XCTAssertEqual(thrown { try receiver.right.trySend(Message(bytes: huge)) }, .portFull)
+        XCTAssertEqual(thrown { try receiver.right.send(Message(bytes: huge), timeout: .zero) }, .timedOut)
+      }
+      receiver.takeMessages(count)
+      for _ in 0..<10 { XCTAssertNil(thrown { try receiver.right.trySend(Message(bytes: large)) }) }
+      XCTAssertEqual(thrown { try receiver.right.trySend(Message(bytes: large)) }, .portFull)
+      receiver.end()
+    }
+  }
+
+  /// The same for tasks; and no memory file stays open.
+  func test_RLK_ASYNC_21_whatATaskHasSentOrNot_leavesNothing() async throws {
+    let receiver = try RawReceiver(accepting: LargeAnswerTests.policy(unread: 1_000_000))
+    let (huge, large, right) = (LargeAnswerTests.ones(900_000), LargeAnswerTests.ones(100_000), receiver.right)
+    let before = openFiles()
+    for _ in 0..<20 {
+      try await right.send(Message(bytes: large))
+      close(LargeAnswerTests.receiveFile(receiver.peer).file)
+    }
+    let count = receiver.fill()
+    let task = Task.immediate { try await right.send(Message(bytes: huge)) }
+    task.cancel()
+    let end = await task.result
+    XCTAssertThrowsError(try end.get()) { XCTAssertTrue($0 is CancellationError) }
+    XCTAssertEqual(openFiles().subtracting(before).filter { $0.contains("memfd") }, [])
+    receiver.takeMessages(count)
+    for _ in 0..<10 { XCTAssertNil(thrown { try right.trySend(Message(bytes: large)) }) }
+    XCTAssertEqual(thrown { try right.trySend(Message(bytes: large)) }, .portFull)
+    receiver.end()
+  }
+
+  private static func policy(unread: Int) -> RunLoop.PeerPolicy {
+    var policy = RunLoop.PeerPolicy.sameUser
+    policy.unreadBytes = unread
+    return policy
+  }
+
+  private static func ones(_ count: Int) -> Message.Bytes { Message.Bytes([UInt8](repeating: 1, count: count)) }
+
   /// The same for a task, which has no thread to wait with.
   func test_RLK_ASYNC_21_aTaskThatSendsMuch_waitsForTheReader() async throws {
-    let (name, given, came) = (NameFolder.newName(), Box<Port.SendRight?>(nil), Gate())
-    var policy = RunLoop.PeerPolicy.sameUser
-    policy.unreadBytes = 100_000
-    let port = try Port(registeredAs: name, accepting: policy) { _, message in
-      given.value = message.rights.first
-      came.open()
-    }
-    let serving = ServingThread(port)
-    let peer = RawPeer(name)
-    peer.send(frame(entries: [.right(5)]))
-    came.wait()
-    let right = given.value!
+    let receiver = try RawReceiver(accepting: LargeAnswerTests.policy(unread: 100_000))
+    let (right, peer) = (receiver.right, receiver.peer)
     let large = Message.Bytes([UInt8](repeating: 1, count: 150_000))
     try right.trySend(Message(bytes: large))
     XCTAssertEqual(thrown { try right.trySend(Message(bytes: large)) }, .portFull)
@@ -154,7 +199,6 @@ final class LargeAnswerTests: XCTestCase {
     XCTAssertEqual(packet[8], 7)
     try await behind.value
     XCTAssertEqual(peer.receive()?.bytes[8], 8)
-    serving.stop()
-    port.invalidate()
+    receiver.end()
   }
 }

@@ -214,6 +214,61 @@ final class RawPeer {
   }
 }
 
+/// A raw peer that has given this process a right with the number 5: what is sent there, it reads when the test does.
+final class RawReceiver: Sendable {
+  let port: Port
+  nonisolated(unsafe) let peer: RawPeer
+  let right: Port.SendRight
+  private let serving: ServingThread
+  private let messages: Box<[Message]>
+  private let came: Gate
+
+  init(accepting policy: RunLoop.PeerPolicy = .sameUser) throws {
+    let (name, messages, came) = (NameFolder.newName(), Box<[Message]>([]), Gate())
+    port = try Port(registeredAs: name, accepting: policy) { _, message in
+      messages.update { $0.append(message) }
+      came.open()
+    }
+    serving = ServingThread(port)
+    peer = RawPeer(name)
+    peer.send(frame(entries: [.right(5)]))
+    came.wait()
+    right = messages.update { $0.removeFirst() }.rights[0]
+    (self.messages, self.came) = (messages, came)
+  }
+
+  /// The next message of the peer.
+  func nextMessage() -> Message {
+    came.wait()
+    return messages.update { $0.removeFirst() }
+  }
+
+  /// The right to answer a request of the peer, who gives it this number.
+  func nextReply(_ number: UInt64) throws -> Port.SendRight {
+    peer.send(frame(entries: [.right(number, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
+    return try XCTUnwrap(nextMessage().reply)
+  }
+
+  /// Sends messages until there is no room: how many.
+  func fill() -> Int {
+    var count = 0
+    while thrown({ try right.trySend(Message()) }) == nil { count += 1 }
+    return count
+  }
+
+  /// Takes what `fill` has sent.
+  func takeMessages(_ count: Int, file: StaticString = #filePath, line: UInt = #line) {
+    for _ in 0..<count {
+      XCTAssertEqual(peer.receive()?.bytes[5], UInt8(RLC_FRAME_MESSAGE.rawValue), file: file, line: line)
+    }
+  }
+
+  func end() {
+    serving.stop()
+    port.invalidate()
+  }
+}
+
 /// An entry of a frame's table.
 struct Entry {
   let kind: rlc_frame_entry_kind

@@ -162,6 +162,12 @@ struct Pipe {
     return poll(&entry, 1, 0) == 0
   }
 
+  /// Asked of the end that reads.
+  var hasWriter: Bool {
+    var entry = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, 0) < 1 || entry.revents & Int16(POLLHUP) == 0
+  }
+
   func receive() -> String {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = read(reading, &buffer, buffer.count)
