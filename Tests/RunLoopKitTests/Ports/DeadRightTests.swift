@@ -48,7 +48,25 @@ final class DeadRightTests: XCTestCase {
       XCTAssertEqual(answer.components.count, 2)
       XCTAssertFalse(answer.rights[0].isValid)
       XCTAssertEqual(thrown { try answer.rights[0].send(Message()) }, .portInvalid)
+      let told = Box(0)
+      answer.rights[0].onInvalidation { told.value += 1 }
+      XCTAssertEqual(told.value, 1)
       XCTAssertEqual(try right.request(Message(id: 1, bytes: "well")).bytes, "well")
+    }
+  }
+
+  /// Who has got the right finds that at once.
+  func test_RLK_WIRE_23_anIntroductionToAPortThatIsGone_isTheEndOfItsSocket() {
+    onThread {
+      let receiver = try RawReceiver()
+      var pair: [Int32] = [-1, -1]
+      rlc_message_socket_pair(&pair)
+      receiver.peer.send(frame(kind: RLC_FRAME_INTRODUCE, to: 99, descriptors: 1), [pair[0]])
+      close(pair[0])
+      XCTAssertNil(RawPeer(owning: pair[1]).receive())
+      XCTAssertEqual(receiver.port.peerStatistics.introductions, 0)
+      XCTAssertNil(thrown { try receiver.right.trySend(Message()) })
+      receiver.end()
     }
   }
 
@@ -69,6 +87,9 @@ final class DeadRightTests: XCTestCase {
       gate.wait()
       let dead = came.value!.rights[0]
       XCTAssertFalse(dead.isValid)
+      let told = Box(0)
+      dead.onInvalidation { told.value += 1 }
+      XCTAssertEqual(told.value, 1)
       let answer = try onward.request(Message(id: 1, [.right(dead)]))
       XCTAssertFalse(answer.rights[0].isValid)
       serving.stop()
