@@ -75,6 +75,7 @@ final class AsyncPeerTests: XCTestCase {
     XCTAssertEqual(answer.id, 13)
     XCTAssertEqual(answer.sender?.processID, peers[1].processID)
     // The third does not read: the message to the first waits for the introduction.
+    let before = filesBesideLoops()
     try rights[1].trySend(Message(id: 10))
     await yieldUntil(isStopped(peers[1]))
     _ = fill(rights[1])
@@ -94,6 +95,7 @@ final class AsyncPeerTests: XCTestCase {
     peers[1].send(SIGCONT)
     let second = try await waiting.value
     XCTAssertEqual(second.id, 13)
+    try settle(among: before) { for right in rights { _ = try right.request(Message(id: 1)) } }
   }
 
   /// It waits aside for a third process that does not read.

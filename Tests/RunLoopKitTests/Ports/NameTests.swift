@@ -52,6 +52,26 @@ final class NameTests: XCTestCase {
     }
   }
 
+  func test_RLK_WIRE_26_eachWhoHasAskedIsTold_once() {
+    let name = NameFolder.newName()
+    onThread {
+      let (loop, told) = (RunLoop.current, Box<[Int]>([]))
+      let port = try Port(registeredAs: name) { _, _ in }
+      for number in 0..<3 {
+        try port.onNameLoss { _ in
+          told.update { $0.append(number) }
+          if told.value.count == 3 { loop.stop() }
+        }
+      }
+      try loop.add(port)
+      XCTAssertEqual(unlink("\(NameFolder.path)/\(name)"), 0)
+      XCTAssertEqual(try loop.run(for: .seconds(20)), .stopped)
+      for _ in 0..<3 { _ = try loop.run(for: .zero) }
+      XCTAssertEqual(told.value.sorted(), [0, 1, 2])
+      port.invalidate()
+    }
+  }
+
   func test_RLK_WIRE_26_itTakesTheNameBack_whereItIsTold() {
     let name = NameFolder.newName()
     onThread {

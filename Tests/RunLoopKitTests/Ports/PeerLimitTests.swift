@@ -35,8 +35,20 @@ final class PeerLimitTests: XCTestCase {
     }
 
     func end() {
+      checkWords()
       serving.stop()
       port.invalidate()
+    }
+
+    /// The description of the statistics has all of them.
+    func checkWords(file: StaticString = #filePath, line: UInt = #line) {
+      let now = port.peerStatistics
+      XCTAssertEqual(
+        "\(now)",
+        "connections \(now.connections), introductions \(now.introductions), rights \(now.rights), undelivered "
+          + "descriptors \(now.undeliveredDescriptors), mapped bytes \(now.mappedBytes); refused: connections "
+          + "\(now.refusedConnections), messages \(now.refusedMessages), introductions \(now.refusedIntroductions)",
+        file: file, line: line)
     }
 
     /// All that was sent before has been looked at.
@@ -72,6 +84,35 @@ final class PeerLimitTests: XCTestCase {
     }
   }
 
+  /// A right that came on it is held still, also one to a third process's port.
+  func test_RLK_PEER_20_whatHasEndedCountsNoMore() {
+    onThread {
+      let limited = try Limited { policy in (policy.perPeer.connections, policy.perPeer.introductions) = (2, 1) }
+      for round in 1...3 {
+        do {
+          let peer = RawPeer(limited.name)
+          var pair: [Int32] = [-1, -1]
+          rlc_message_socket_pair(&pair)
+          let entries: [Entry] = [.right(7), .right(0, flags: UInt8(RLC_FRAME_AS_SOCKET))]
+          peer.send(frame(id: 6, descriptors: 1, entries: entries), [pair[0]])
+          try limited.settle { limited.kept.value.count == round }
+          XCTAssertEqual(limited.port.peerStatistics.connections, 2)
+          XCTAssertEqual(limited.port.peerStatistics.introductions, 1)
+          for end in pair { close(end) }
+        }
+        try limited.settle {
+          limited.port.peerStatistics.connections == 1 && limited.port.peerStatistics.introductions == 0
+        }
+        XCTAssertEqual(limited.port.peerStatistics.connections, 1)
+        XCTAssertEqual(limited.port.peerStatistics.introductions, 0)
+        XCTAssertTrue(limited.kept.value.allSatisfy { $0.rights.allSatisfy { !$0.isValid } })
+      }
+      XCTAssertEqual(limited.kept.value.count, 3)
+      XCTAssertEqual(limited.reasons.value, [])
+      limited.end()
+    }
+  }
+
   /// The one that is over is invalid for who got it; its introducer and the port go on. Slots are free when the peer is gone.
   func test_RLK_PEER_21_introductions() {
     onThread {
@@ -103,6 +144,7 @@ final class PeerLimitTests: XCTestCase {
         strangers[0].send(frame(to: 98))
         while let packet = strangers[0].receive(), packet.bytes[5] != UInt8(RLC_FRAME_DEAD.rawValue) {}
         XCTAssertEqual(limited.port.peerStatistics.introductions, 1)
+        limited.checkWords()
         peer.send(frame(to: 97))
         XCTAssertEqual(peer.receive()?.bytes[40], 97)  // it goes on
       }
@@ -198,6 +240,7 @@ final class PeerLimitTests: XCTestCase {
       XCTAssertEqual(limited.port.peerStatistics.mappedBytes, 300_000)
       XCTAssertEqual(limited.reasons.value, ["too many bytes in mapped files: a peer may have 300000"])
       XCTAssertEqual(limited.port.peerStatistics.refusedMessages, 1)
+      limited.checkWords()
       _ = try limited.friend.request(Message(id: 7))
       XCTAssertEqual(limited.port.peerStatistics.mappedBytes, 0)
       XCTAssertEqual(try limited.friend.request(Message(id: 1, bytes: bytes)).bytes, bytes)

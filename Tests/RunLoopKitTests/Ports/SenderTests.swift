@@ -9,12 +9,16 @@ import class RunLoopKit.RunLoop
 
 /// Who has sent a packet, when the connection was inherited.
 final class SenderTests: XCTestCase {
-  /// Connects as this process's user, and has a child of it, which becomes `user`, send a message with the id 2 there.
-  private static func sendFromChild(_ peer: RawPeer, as user: UInt32?) -> pid_t {
+  /// Has a child of this process, which becomes `user` and of `group`, send a packet on the connection.
+  private static func sendFromChild(
+    _ peer: RawPeer, as user: UInt32?, of group: UInt32? = nil, _ packet: [UInt8] = frame(id: 2),
+    _ descriptors: [Int32] = []
+  ) -> pid_t {
     let child = test_fork()
     if child == 0 {
-      if let user, setgid(user) != 0 || setuid(user) != 0 { _exit(3) }
-      _exit(peer.send(frame(id: 2)) == 0 ? 0 : 4)
+      if let group = group ?? user, setgid(group) != 0 { _exit(3) }
+      if let user, setuid(user) != 0 { _exit(3) }
+      _exit(peer.send(packet, descriptors) == 0 ? 0 : 4)
     }
     var status: Int32 = -1
     waitpid(child, &status, 0)
@@ -105,6 +109,73 @@ final class SenderTests: XCTestCase {
       XCTAssertNil(try answering.sendRight.request(Message()).sender)
       serving.stop()
       XCTAssertEqual(message.sender?.processID, peer.processID)
+    }
+  }
+
+  /// The policy gets the same words, and those of who has connected.
+  func test_RLK_PEER_27_theGroupIsTheSendersToo() {
+    let (judged, group) = (Box<[Message.Sender]>([]), geteuid() == 0 ? 65533 : getgid())
+    let policy = RunLoop.PeerPolicy { sender in
+      judged.update { $0.append(sender) }
+      return true
+    }
+    serve(policy) { peer, messages, _, came in
+      let child = Self.sendFromChild(peer, as: nil, of: group)
+      came.wait()
+      let sender = Message.Sender(processID: child, userID: getuid(), groupID: group)
+      XCTAssertEqual(messages.value.last?.sender, sender)
+      XCTAssertEqual(
+        judged.value, [Message.Sender(processID: getpid(), userID: geteuid(), groupID: getegid()), sender])
+    }
+  }
+
+  func test_RLK_PEER_27_theDescriptorsOfWhoIsNotWelcome_areClosed() {
+    let (own, pipe) = (getpid(), Pipe())
+    serve(RunLoop.PeerPolicy { $0.processID == own }) { peer, messages, refusals, _ in
+      let packet = frame(id: 2, descriptors: 2, entries: [.descriptor, .descriptor])
+      let child = Self.sendFromChild(peer, as: nil, packet, [pipe.writing, pipe.writing])
+      close(pipe.writing)
+      XCTAssertEqual(peer.farewell(), "not allowed for user \(getuid())")
+      XCTAssertFalse(pipe.hasWriter)
+      XCTAssertEqual(messages.value.map(\.id), [1])
+      XCTAssertEqual(refusals.value.map { $0.peer?.processID }, [child])
+      XCTAssertEqual(
+        refusals.value.map(\.description),
+        ["process \(child), user \(getuid()), group \(getgid()): not allowed for user \(getuid())"])
+    }
+    close(pipe.reading)
+  }
+
+  /// Its effective user owns the names, and may connect.
+  func test_RLK_PEER_8_aProgramThatSetsItsUser_servesThatOne() throws {
+    guard geteuid() == 0 else { try skipCase("another user needs root") }
+    inChild { check in
+      var template = Array("/tmp/ports-test-XXXXXX".utf8CString)
+      check.that(mkdtemp(&template) != nil)
+      let base = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      check.equal(chown(base, 65534, 65534), 0)
+      setenv("XDG_RUNTIME_DIR", base, 1)
+      check.equal(seteuid(65534), 0)
+      let (loop, reasons) = (RunLoop.current, Box<[String]>([]))
+      let port = try Port(registeredAs: "a", onRefusal: { refusal in reasons.update { $0.append(refusal.reason) } }) {
+        _, message in
+        check.equal(message.sender?.userID, 65534)
+        loop.stop()
+      }
+      try loop.add(port)
+      let client = test_fork()
+      if client == 0 {
+        guard seteuid(0) == 0, setuid(65534) == 0 else { _exit(3) }
+        _exit(thrown { try Port.connect(to: "a").send(Message()) } == nil ? 0 : 4)
+      }
+      check.equal(try loop.run(for: .seconds(20)), .stopped)
+      var status: Int32 = -1
+      check.equal(waitpid(client, &status, 0), client)
+      check.equal(status, 0)
+      check.equal(reasons.value, [])
+      port.invalidate()
+      check.equal(seteuid(0), 0)
+      try FileManager.default.removeItem(atPath: base)
     }
   }
 
