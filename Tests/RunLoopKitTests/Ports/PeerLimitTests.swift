@@ -84,6 +84,47 @@ final class PeerLimitTests: XCTestCase {
     }
   }
 
+  func test_RLK_PEER_20_numbersBelow0AllowNone() {
+    let limits = RunLoop.PeerLimits(
+      connections: -1, introductions: -2, rights: -3, undeliveredDescriptors: -4, mappedBytes: -5)
+    onThread {
+      let name = NameFolder.newName()
+      var policy = RunLoop.PeerPolicy.sameUser
+      policy.perPort = limits
+      let port = try Port(registeredAs: name, accepting: policy) { _, _ in }
+      let serving = ServingThread(port)
+      XCTAssertEqual(RawPeer(name).farewell(), "too many connections: all peers may have 0")
+      serving.stop()
+      port.invalidate()
+      let limited = try Limited { policy in
+        policy.perPeer = limits
+        policy.perPeer.connections = 2
+      }
+      let (peer, bytes) = (RawPeer(limited.name), Message.Bytes([UInt8](repeating: 3, count: 100_000)))
+      XCTAssertEqual(thrown { try limited.friend.request(Message(id: 1, bytes: bytes)) }, .noReply)
+      peer.send(frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), [peer.descriptor])
+      try limited.settle { limited.reasons.value.count == 2 }
+      XCTAssertEqual(
+        limited.reasons.value,
+        ["too many bytes in mapped files: a peer may have 0", "too many introductions: a peer may have 0"])
+      limited.end()
+    }
+  }
+
+  func testTheUsualLimits() {
+    let usual = RunLoop.PeerLimits(
+      connections: 256, introductions: 128, rights: 16_384, undeliveredDescriptors: 1024, mappedBytes: 4 << 30)
+    XCTAssertEqual(RunLoop.PeerLimits(), usual)
+    XCTAssertEqual(RunLoop.PeerLimits.defaultPerPeer, usual)
+    XCTAssertEqual(RunLoop.PeerPolicy.sameUser.perPeer, usual)
+    let ofAll = RunLoop.PeerLimits(
+      connections: 1024, introductions: 512, rights: 65_536, undeliveredDescriptors: 4096, mappedBytes: 16 << 30)
+    XCTAssertEqual(RunLoop.PeerLimits.defaultPerPort, ofAll)
+    XCTAssertEqual(RunLoop.PeerPolicy.anyUser.perPort, ofAll)
+    XCTAssertEqual(RunLoop.PeerPolicy.anyUser.unreadBytes, 256 << 20)
+    XCTAssertEqual(Port.defaultMaximumPayload, 1 << 30)
+  }
+
   /// A right that came on it is held still, also one to a third process's port.
   func test_RLK_PEER_20_whatHasEndedCountsNoMore() {
     onThread {
