@@ -66,8 +66,8 @@ final class ListenerPauseTests: XCTestCase {
   }
 }
 
-/// A client whose socket is made before descriptors are short.
-private final class Caller: Sendable {
+/// A client whose socket is made before it connects, where descriptors are short, or as another user.
+final class Caller: Sendable {
   private let descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
   private let path: String
 

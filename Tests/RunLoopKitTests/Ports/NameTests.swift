@@ -52,6 +52,25 @@ final class NameTests: XCTestCase {
     }
   }
 
+  func test_RLK_WIRE_14_aNameIsFreeWhenItsPortIsGone() {
+    let name = NameFolder.newName()
+    onThread {
+      let before = filesBesideLoops()
+      for isAdded in [false, true] {
+        var port: Port? = try Port(registeredAs: name) { _, _ in }
+        if isAdded {
+          try RunLoop.current.add(port!)
+          RunLoop.current.remove(port!)
+        }
+        XCTAssertTrue(port!.ownsName)
+        port = nil
+        XCTAssertFalse(NameFolder.names.contains { $0.hasPrefix(name) })
+        XCTAssertEqual(thrown { try Port.connect(to: name) }, .noSuchPort)
+        XCTAssertEqual(filesBesideLoops().subtracting(before), [])
+      }
+    }
+  }
+
   func test_RLK_WIRE_26_eachWhoHasAskedIsTold_once() {
     let name = NameFolder.newName()
     onThread {

@@ -84,6 +84,57 @@ final class PeerLimitTests: XCTestCase {
     }
   }
 
+  /// Has a process of the user connect, and waits until the port has looked at it. It lives until it is killed.
+  private func connect(to name: String, as user: UInt32? = nil) -> pid_t {
+    let (caller, isConnected) = (Caller(name), Pipe())
+    defer { isConnected.closeBoth() }
+    let child = test_fork()
+    if child == 0 {
+      if let user, setgid(user) != 0 || setuid(user) != 0 { _exit(3) }
+      isConnected.send(caller.connect() == 0 ? "yes" : "no")
+      while true { pause() }
+    }
+    XCTAssertTrue(isReadable(isConnected.reading, 20_000))
+    XCTAssertEqual(isConnected.receive(), "yes")
+    return child
+  }
+
+  /// Each process of this user has limits of its own.
+  func test_RLK_PEER_20_aPeerIsAProcess() { connect(as: [nil, nil], refused: 1) }
+
+  /// Each other user has the limits for all its processes.
+  func test_RLK_PEER_20_aPeerIsAnotherUser() throws {
+    guard geteuid() == 0 else { try skipCase("another user needs root") }
+    connect(as: [nil, 65534, 65534, 65533], refused: 2)
+  }
+
+  /// With limits of one connection, after one more of this process has been refused.
+  private func connect(as users: [UInt32?], refused: Int) {
+    onThread {
+      let name = NameFolder.newName()
+      var policy = RunLoop.PeerPolicy.anyUser
+      policy.perPeer.connections = 1
+      let port = try Port(registeredAs: name, accepting: policy) { _, _ in }
+      let serving = ServingThread(port)
+      let own = RawPeer(name)
+      XCTAssertEqual(RawPeer(name).farewell(), "too many connections: a peer may have 1")
+      for folder in [NameFolder.base, NameFolder.path] { chmod(folder, 0o711) }
+      chmod("\(NameFolder.path)/\(name)", 0o666)
+      let children = users.map { self.connect(to: name, as: $0) }
+      for folder in [NameFolder.base, NameFolder.path] { chmod(folder, 0o700) }
+      yieldUntil(port.peerStatistics.connections + port.peerStatistics.refusedConnections == 2 + users.count)
+      XCTAssertEqual(port.peerStatistics.refusedConnections, refused)
+      for child in children {
+        kill(child, SIGKILL)
+        waitpid(child, nil, 0)
+      }
+      yieldUntil(port.peerStatistics.connections == 1)
+      withExtendedLifetime(own) {}
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
   func test_RLK_PEER_20_numbersBelow0AllowNone() {
     let limits = RunLoop.PeerLimits(
       connections: -1, introductions: -2, rights: -3, undeliveredDescriptors: -4, mappedBytes: -5)
