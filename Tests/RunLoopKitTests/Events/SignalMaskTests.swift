@@ -42,6 +42,7 @@ final class SignalMaskTests: XCTestCase {
       let (loop, isThere, end, number) = (RunLoop.current, Gate(), Gate(), Box(""))
       let thread = TestThread {
         number.value = String(ownThread().split(separator: "/").last!)
+        try? "open to signals".write(toFile: "/proc/thread-self/comm", atomically: false, encoding: .utf8)
         isThere.open()
         end.wait()
       }
@@ -50,7 +51,7 @@ final class SignalMaskTests: XCTestCase {
       check.equal(try Self.said { try loop.add(blocked) }, "")
       let source = try RunLoop.SignalSource(.user1, .user2, .hangup) { _, _ in }
       let words = try Self.said { try loop.add(source, to: .common) }
-      check.that(words.hasPrefix("RunLoopKit: thread \(number.value) ("), words)
+      check.that(words.hasPrefix("RunLoopKit: thread \(number.value) (open to signals) "), words)
       check.that(words.contains(" does not block SIGHUP, SIGUSR1: "), words)
       check.that(words.contains("Call RunLoop.Signal.block for them in main"), words)
       check.equal(words.filter { $0 == "\n" }.count, 1)

@@ -367,7 +367,12 @@ final class SignalTests: XCTestCase {
       check.equal(error([RunLoop.Signal(rawValue: 65), .user1]), EINVAL)
       check.equal(error([RunLoop.Signal(rawValue: 32)]), EINVAL)  // the C library's own
       check.that(!Self.isBlocked(.user1))
-      check.equal((try? RunLoop.Signal.block([])) == nil, true)
+      for signals in [[], [.kill, .user1], [RunLoop.Signal(rawValue: 0), .user1]] as [Set<RunLoop.Signal>] {
+        check.equal(systemError { try RunLoop.Signal.block(signals) }, EINVAL)
+      }
+      check.that(!Self.isBlocked(.user1))
+      try RunLoop.Signal.block([.user1, .user2])
+      check.that(Self.isBlocked(.user1) && Self.isBlocked(.user2) && !Self.isBlocked(.hangup))
     }
   }
 
