@@ -106,11 +106,14 @@ final class SignalInfoTests: XCTestCase {
     inChild { check in
       let signals = try RunLoop.SignalSource(.user2, .user1, order: 3) { _, _ in }
       signals.label = "a label"
-      let child = try RunLoop.ChildSource(processID: getppid(), order: 2) { _, _ in }
+      let number = test_fork()
+      if number == 0 { while true { pause() } }
+      defer { kill(number, SIGKILL) }
+      let child = try RunLoop.ChildSource(processID: number, order: 2) { _, _ in }
       let watch = try RunLoop.FileWatch(path: "/tmp", events: .created, order: 1) { _, _ in }
       for (item, beginning) in [
         (signals, "<signal source \"a label\" order 3, SIGUSR1|SIGUSR2"),
-        (child, "<child source order 2, process \(getppid())"), (watch, "<file watch order 1, /tmp"),
+        (child, "<child source order 2, process \(number)"), (watch, "<file watch order 1, /tmp"),
       ] as [(RunLoop.Item, String)] {
         check.equal("\(item)", "\(beginning), valid>")
         item.invalidate()
