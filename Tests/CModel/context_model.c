@@ -101,6 +101,41 @@ static void test_RLK_C_23_what_retain_returns_is_the_context(void) {
     CHECK_IS(counted[1].references, 0);
 }
 
+static int ends_of_null, calls_with_null;
+
+static void *retain_as_null(void *context) {
+    (void)context;
+    return NULL;
+}
+static void release_null(void *context) {
+    ends_of_null++;
+    CHECK(context == NULL);
+}
+static void perform_with_null(rlk_item *item, void *context) {
+    (void)item;
+    calls_with_null++;
+    CHECK(context == NULL);
+}
+
+static void test_RLK_C_23_null_is_a_context_like_any_other(void) {
+    int given = 0;
+    rlk_item *item = NULL;
+    rlk_source_options options = {.size = sizeof options,
+        .perform = perform_with_null,
+        .context = &given,
+        .release = release_null,
+        .retain = retain_as_null};
+    ends_of_null = calls_with_null = 0;
+    CHECK_IS(rlk_source_create(&options, &item), 0);
+    CHECK_IS(rlk_loop_add(NULL, item, NULL), 1);
+    CHECK_IS(rlk_source_signal(item), 0);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, true), RLK_RUN_HANDLED_SOURCE);
+    CHECK_IS(rlk_item_invalidate(item), 0);
+    rlk_item_release(item);
+    CHECK_IS(calls_with_null, 1);
+    CHECK_IS(ends_of_null, 1);
+}
+
 static void test_RLK_C_24_words_are_in_descriptions(void) {
     for (int kind = 0; kind < KINDS; kind++) {
         struct counted counted = {.words = "of the panel"};
@@ -155,12 +190,38 @@ static uint64_t hash(const void *context) {
     return (uint64_t) * (const int *)context * 0x9E3779B97F4A7C15u;
 }
 
-static rlk_item *numbered(int *number) {
+static rlk_item *numbered_by(int *number, rlk_equal_fn compare) {
     rlk_item *item = NULL;
     rlk_source_options options = {
-        .size = sizeof options, .perform = do_nothing, .context = number, .equal = equal, .hash = hash};
+        .size = sizeof options, .perform = do_nothing, .context = number, .equal = compare, .hash = hash};
     CHECK_IS(rlk_source_create(&options, &item), 0);
     return item;
+}
+
+static rlk_item *numbered(int *number) {
+    return numbered_by(number, equal);
+}
+
+/* Of another type: it would read what is not there. */
+static bool never_equal(const void *a, const void *b) {
+    (void)a, (void)b;
+    CHECK(!"contexts of different functions are compared");
+    return true;
+}
+
+static void test_RLK_C_25_contexts_of_different_functions_are_not_compared(void) {
+    int number = 7, same = 7;
+    rlk_item *items[] = {numbered(&number), numbered_by(&same, never_equal)};
+    compared = 0;
+    for (int i = 0; i < 2; i++) {
+        CHECK_IS(rlk_loop_contains(NULL, items[i], NULL), 0);
+        CHECK_IS(rlk_loop_add(NULL, items[i], NULL), 1);
+    }
+    CHECK_IS(compared, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_IS(rlk_loop_remove(NULL, items[i], NULL), 1);
+        rlk_item_release(items[i]);
+    }
 }
 
 static void count_for(int count) {
@@ -197,8 +258,10 @@ const model_test *model_context_tests(void) {
     static const model_test tests[] = {
         {"RLK-C-23 contexts are retained once", test_RLK_C_23_contexts_are_retained_once},
         {"RLK-C-23 what retain returns is the context", test_RLK_C_23_what_retain_returns_is_the_context},
+        {"RLK-C-23 NULL is a context like any other", test_RLK_C_23_null_is_a_context_like_any_other},
         {"RLK-C-24 words are in descriptions", test_RLK_C_24_words_are_in_descriptions},
         {"RLK-C-24 long words and none", test_RLK_C_24_long_words_and_none},
+        {"RLK-C-25 contexts of different functions", test_RLK_C_25_contexts_of_different_functions_are_not_compared},
         {"RLK-C-25 one more source costs the same", test_RLK_C_25_one_more_source_costs_the_same},
         {NULL, NULL},
     };

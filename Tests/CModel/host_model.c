@@ -81,6 +81,54 @@ static void test_RLK_HOST_32_runs_that_sleep_in_the_host(void) {
     rlk_item_release(keeper);
 }
 
+static bool note_limit(int descriptor, uint64_t until_ns, void *context) {
+    (void)descriptor;
+    *(uint64_t *)context = until_ns;
+    CHECK_IS(rlk_loop_stop(NULL), 0);
+    return true;
+}
+
+static void no_fire(rlk_item *timer, void *context) {
+    (void)timer, (void)context;
+    CHECK(!"a timer of tomorrow fires");
+}
+
+/** The end of a run, or the date of a timer, whichever comes first. */
+static void test_RLK_HOST_32_a_host_is_told_until_when(void) {
+    uint64_t until_ns = 0, hour_ns = UINT64_C(3600000000000), date_ns = rlk_now(RLK_CLOCK_MONOTONIC) + hour_ns;
+    rlk_item *timer = NULL, *keeper = model_keeper();
+    rlk_timer_options options = {.size = sizeof options, .fire = no_fire, .fire_date_ns = date_ns};
+    CHECK_IS(rlk_loop_set_host_sleep(NULL, note_limit, &until_ns), 0);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, date_ns + 5, false), RLK_RUN_STOPPED);
+    CHECK_IS(until_ns, date_ns + 5);
+    CHECK_IS(rlk_timer_create(&options, &timer), 0);
+    CHECK_IS(rlk_loop_add(NULL, timer, NULL), 1);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, date_ns + 5, false), RLK_RUN_STOPPED);
+    CHECK_IS(until_ns, date_ns);
+    CHECK_IS(rlk_loop_set_host_sleep(NULL, NULL, NULL), 0);
+    CHECK_IS(rlk_item_invalidate(timer), 0);
+    rlk_item_release(timer);
+    CHECK_IS(rlk_item_invalidate(keeper), 0);
+    rlk_item_release(keeper);
+}
+
+/** Nothing but work that wakes ends the host's sleep. */
+static void test_enqueued_work_ends_no_sleep(void) {
+    int performed = 0;
+    rlk_item *keeper = model_keeper();
+    rlk_work work = {.size = sizeof work, .perform = model_count, .context = &performed};
+    int descriptor = rlk_loop_host_descriptor(NULL, NULL, NULL);
+    CHECK_IS(rlk_loop_prepare_to_wait(NULL, NULL), 0);
+    CHECK_IS(rlk_loop_enqueue_work(NULL, &work), 0);
+    CHECK(!is_readable(descriptor));
+    CHECK_IS(rlk_loop_perform_work(NULL, &work), 0);
+    CHECK(is_readable(descriptor));
+    CHECK_IS(rlk_loop_run_pending_work(NULL, NULL), RLK_RUN_TIMED_OUT);
+    CHECK_IS(performed, 2);
+    CHECK_IS(rlk_item_invalidate(keeper), 0);
+    rlk_item_release(keeper);
+}
+
 static void host_wrongly(void *loop) {
     CHECK_IS(rlk_loop_host_descriptor(loop, NULL, NULL), -EPERM);
     CHECK_IS(rlk_loop_prepare_to_wait(loop, NULL), -EPERM);
@@ -135,6 +183,15 @@ static void test_statistics(void) {
     CHECK_IS(figures.runs, 1);
     CHECK_IS(figures.passes, 1);
     CHECK_IS(figures.blocks_performed, 1);
+    CHECK_IS(rlk_loop_collect_statistics(NULL, true), 0); /* no beginning */
+    CHECK_IS(rlk_loop_read_statistics(NULL, &figures), 0);
+    CHECK_IS(figures.runs, 1);
+    CHECK_IS(rlk_loop_collect_statistics(NULL, false), 0);
+    CHECK_IS(rlk_loop_perform(NULL, NULL, model_count, &performed), 0);
+    rlk_loop_run_in_mode(NULL, NULL, 0, false);
+    CHECK_IS(rlk_loop_collect_statistics(NULL, true), 0);
+    CHECK_IS(rlk_loop_read_statistics(NULL, &figures), 0);
+    CHECK_IS(figures.runs + figures.passes + figures.blocks_performed, 0);
     CHECK_IS(rlk_loop_collect_statistics(NULL, false), 0);
     CHECK_IS(rlk_loop_read_statistics(NULL, NULL), -EINVAL);
 }
@@ -144,6 +201,8 @@ const model_test *model_host_tests(void) {
         {"hosting", test_hosting},
         {"RLK-C-2 hosting inside", test_RLK_C_2_hosting_inside},
         {"RLK-HOST-32 runs that sleep in the host", test_RLK_HOST_32_runs_that_sleep_in_the_host},
+        {"RLK-HOST-32 a host is told until when", test_RLK_HOST_32_a_host_is_told_until_when},
+        {"enqueued work ends no sleep", test_enqueued_work_ends_no_sleep},
         {"RLK-C-2 bad hosts", test_RLK_C_2_bad_hosts},
         {"statistics", test_statistics},
         {NULL, NULL},

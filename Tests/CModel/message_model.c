@@ -1,4 +1,6 @@
 #include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "model.h"
@@ -143,10 +145,32 @@ static void test_RLK_C_13_bad_messages(void) {
     close(reader);
 }
 
+static size_t memory_in_use(void) {
+    struct mallinfo2 figures = mallinfo2();
+    return figures.uordblks + figures.hblkhd;
+}
+
+enum { LARGE = 1 << 20, MESSAGES = 16 };
+
+static void test_the_bytes_end_with_the_last_reference(void) {
+    void *bytes = calloc(1, LARGE);
+    size_t before = memory_in_use();
+    for (int i = 0; i < MESSAGES; i++) {
+        rlk_message *message = NULL;
+        rlk_message_options options = {.size = sizeof options, .bytes = bytes, .byte_count = LARGE};
+        CHECK_IS(rlk_message_create(&options, &message), 0);
+        rlk_message_release(rlk_message_retain(message));
+        rlk_message_release(message);
+    }
+    CHECK(memory_in_use() < before + MESSAGES / 2 * LARGE);
+    free(bytes);
+}
+
 const model_test *model_message_tests(void) {
     static const model_test tests[] = {
         {"parts", test_parts},
         {"RLK-C-1 parts that are not there", test_RLK_C_1_parts_that_are_not_there},
+        {"the bytes end with the last reference", test_the_bytes_end_with_the_last_reference},
         {"RLK-C-13 bad messages", test_RLK_C_13_bad_messages},
         {NULL, NULL},
     };

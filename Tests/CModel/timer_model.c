@@ -94,7 +94,13 @@ static void test_rearmed_on_each_clock(void) {
 static void test_next_date(void) {
     uint64_t date = 0, soon = rlk_now(RLK_CLOCK_MONOTONIC) + 3600000000000;
     struct timer timer = {.limit = 0};
-    rlk_item *item = make(&timer, RLK_CLOCK_MONOTONIC, soon, 0);
+    rlk_item *item = make(&timer, RLK_CLOCK_MONOTONIC, soon, 0), *keeper = model_keeper();
+    CHECK_IS(rlk_loop_next_fire_date(NULL, NULL, &date), 0);
+    CHECK_IS(date, RLK_TIME_FOREVER); /* a mode without timers */
+    CHECK_IS(rlk_loop_next_fire_date(NULL, "none", &date), 0);
+    CHECK_IS(date, RLK_TIME_FOREVER);
+    CHECK_IS(rlk_item_invalidate(keeper), 0);
+    rlk_item_release(keeper);
     CHECK_IS(rlk_loop_add(NULL, item, RLK_MODE_COMMON), 1);
     CHECK_IS(rlk_loop_next_fire_date(NULL, NULL, &date), 0);
     CHECK_IS(date, soon);

@@ -34,6 +34,7 @@ final class ModelInCTests: XCTestCase {
   func testForks() { runAll(model_fork_tests()) }
   func testDiagnostics() { runAll(model_diagnostics_tests()) }
   func testSizes() { runAll(model_size_tests()) }
+  func testOptions() { runAll(model_option_tests()) }
   func testMessages() { runAll(model_message_tests()) }
   func testPorts() { runAll(model_port_tests()) }
   func testGuests() { runAll(model_guest_tests()) }
@@ -44,5 +45,24 @@ final class ModelInCTests: XCTestCase {
     let loop = RunLoop.current
     XCTAssertEqual(loop.handle, model_current_loop())
     XCTAssertTrue(RunLoop.loop(ofHandle: model_current_loop()) === loop)
+  }
+
+  private final class Weak: @unchecked Sendable {
+    weak var loop: RunLoop?
+  }
+
+  func test_RLK_C_9_aHandleHoldsNobody() throws {
+    let kept = Weak()
+    func useHandles() throws {
+      let thread = RunLoop.Thread(name: "handles")
+      try thread.start()
+      let loop = try XCTUnwrap(thread.loop)
+      kept.loop = loop
+      for _ in 0..<3 { XCTAssertTrue(RunLoop.loop(ofHandle: loop.handle) === loop) }
+      thread.stop()
+      try thread.join()
+    }
+    try useHandles()
+    XCTAssertNil(kept.loop)
   }
 }

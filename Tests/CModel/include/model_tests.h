@@ -25,6 +25,7 @@ const model_test *model_thread_tests(void);
 const model_test *model_fork_tests(void);
 const model_test *model_diagnostics_tests(void);
 const model_test *model_size_tests(void);
+const model_test *model_option_tests(void);
 const model_test *model_message_tests(void);
 const model_test *model_port_tests(void);
 const model_test *model_guest_tests(void);
