@@ -121,7 +121,8 @@ let package = Package(
     .testTarget(
       name: "ConformanceTests", dependencies: ["runloop", "failing-calls", "error-texts"], exclude: ["Corpus"]),
     .testTarget(
-      name: "RunLoopTestingTests", dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents", "CTestSupport"]),
+      name: "RunLoopTestingTests",
+      dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CTestSupport"]),
     .testTarget(
       name: "RunLoopKitTests",
       dependencies: [

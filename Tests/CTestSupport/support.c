@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,6 +122,29 @@ pid_t test_fork_as(pid_t process_id) {
     struct clone_args arguments = {
         .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&process_id, .set_tid_size = 1};
     return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+}
+
+/* As the Swift runtime declares them. */
+#define SWIFT_CC __attribute__((swiftcall))
+typedef SWIFT_CC void (*enqueue_original)(void *job);
+typedef SWIFT_CC void (*enqueue_hook)(void *job, enqueue_original original);
+extern enqueue_hook swift_task_enqueueGlobal_hook __attribute__((weak));
+static atomic_long global_jobs;
+
+static SWIFT_CC void count_global_job(void *job, enqueue_original original) {
+    atomic_fetch_add(&global_jobs, 1);
+    original(job);
+}
+
+int test_count_global_jobs(void) {
+    if (!&swift_task_enqueueGlobal_hook || swift_task_enqueueGlobal_hook)
+        return 0;
+    swift_task_enqueueGlobal_hook = count_global_job;
+    return 1;
+}
+
+long test_global_jobs(void) {
+    return atomic_load(&global_jobs);
 }
 
 int test_may_choose_process_ids(void) {

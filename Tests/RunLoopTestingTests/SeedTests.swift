@@ -1,3 +1,5 @@
+import CTestSupport
+import Glibc
 import RunLoopKit
 import RunLoopTesting
 import Testing
@@ -89,18 +91,27 @@ import class RunLoopKit.RunLoop
 
   @Test func test_RLK_KERNEL_8_timeLimitsOfTasksAreVirtual() async throws {
     for seed in [nil, 7] as [UInt64?] {
-      try await VirtualTime.run(seed: seed) { time in
-        let (loop, start) = (RunLoop.current, time.now)
-        let port = RunLoop.Port(queueLimit: 1) { _, _ in }
-        try loop.run {
-          try await port.sendRight.send(RunLoop.Message())
-          await #expect(throws: RunLoopError.timedOut) {
-            try await port.sendRight.send(RunLoop.Message(), timeout: .seconds(3600))
-          }
+      for mode in [RunLoop.Mode.default, "private"] { try await sendWithALimit(seed: seed, in: mode) }
+    }
+  }
+
+  /// To a port that is full. The run serves one mode alone.
+  private func sendWithALimit(seed: UInt64?, in mode: RunLoop.Mode) async throws {
+    try await VirtualTime.run(seed: seed) { time in
+      let (loop, start) = (RunLoop.current, time.now)
+      let port = RunLoop.Port(queueLimit: 1) { _, _ in }
+      // Ends what would wait for ever.
+      let late = RunLoop.Timer(fireDate: start.advanced(by: .seconds(7200))) { _ in port.invalidate() }
+      try loop.add(late, to: mode)
+      try loop.run(in: mode) {
+        try await port.sendRight.send(RunLoop.Message())
+        await #expect(throws: RunLoopError.timedOut) {
+          try await port.sendRight.send(RunLoop.Message(), timeout: .seconds(3600))
         }
-        #expect(start.duration(to: time.now) == .seconds(3600))
-        #expect(loop.items(in: .common).isEmpty)
       }
+      #expect(start.duration(to: time.now) == .seconds(3600))
+      late.invalidate()
+      #expect(loop.items(in: .common).isEmpty && loop.items(in: mode).isEmpty)
     }
   }
 
@@ -131,11 +142,50 @@ import class RunLoopKit.RunLoop
     }
   }
 
+  /// A participant that has made no loop starts a task.
+  @Test func test_RLK_KERNEL_8_tasksOfAThreadWithoutALoopAreVirtual() async throws {
+    try await VirtualTime.run(seed: 1) { time in
+      let (gate, log) = (time.makeGate(), Log())
+      let thread = time.start {
+        Task {
+          log.append(time.description)
+          gate.open()
+        }
+      }
+      gate.wait()
+      thread.join()
+      #expect(log.all.first?.contains("\"virtual-tasks\" holds the turn") == true)
+    }
+  }
+
+  /// What another library has put there gets what no virtual time takes.
+  @Test func aHookOfGlobalJobsThatWasThereIsKept() async {
+    await #expect(processExitsWith: .success) { try await keepAHook() }
+  }
+
+  @Test func seedsAreNumberedFromOne() async {
+    await #expect(processExitsWith: .success) {
+      unsetenv("RLK_SEED")
+      precondition(VirtualTime.seeds(3) == [1, 2, 3] && VirtualTime.seeds(1) == [1])
+      setenv("RLK_SEED", "0", 1)
+      precondition(VirtualTime.seeds(3) == [0])
+    }
+  }
+
+  @Test func aSeedIsANumber() async throws {
+    let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      setenv("RLK_SEED", "-1", 1)
+      _ = VirtualTime.seeds(3)
+    }
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(text.contains("RLK_SEED=-1: a seed is a whole number from 0 on"))
+  }
+
   @Test func threadsToo() async throws {
-    func order(_ seed: UInt64?) async throws -> [String] {
+    func order(_ seed: UInt64?, of count: Int = 5) async throws -> [String] {
       try await VirtualTime.run(seed: seed) { time in
         let log = Log()
-        let threads = (0..<5).map { number in time.start { log.append("\(number)") } }
+        let threads = (0..<count).map { number in time.start { log.append("\(number)") } }
         for thread in threads { thread.join() }
         return log.all
       }
@@ -148,7 +198,19 @@ import class RunLoopKit.RunLoop
       orders.insert(first)
     }
     #expect(orders.count > 3)
+    // Of two, each goes first by some seed.
+    orders = []
+    for seed in 1...20 as ClosedRange<UInt64> { orders.insert(try await order(seed, of: 2)) }
+    #expect(orders == [["0", "1"], ["1", "0"]])
   }
+}
+
+private func keepAHook() async throws {
+  precondition(test_count_global_jobs() == 1)
+  try await VirtualTime.run(seed: 1) { _ in }
+  let before = test_global_jobs()
+  await Task.detached {}.value
+  precondition(test_global_jobs() > before)
 }
 
 private actor Book {

@@ -12,6 +12,14 @@ import Testing
     await #expect(processExitsWith: .success) { try countEventDescriptors() }
   }
 
+  @Test func aDescriptionLeavesNoDescriptor() async {
+    await #expect(processExitsWith: .success) { try describeOften() }
+  }
+
+  @Test func aRunLeavesNoStack() async {
+    await #expect(processExitsWith: .success) { try runOften() }
+  }
+
   @Test func aRunInsideAnotherTimePassesTheTurnOn() async {
     await #expect(processExitsWith: .success) { try runInsideAnotherTime() }
   }
@@ -99,6 +107,46 @@ private func eventDescriptors() -> Int {
     var target = [CChar](repeating: 0, count: 64)
     let count = readlink("/proc/self/fd/\(descriptor)", &target, target.count)
     return target.prefix(max(0, count)).elementsEqual("anon_inode:[eventfd]".utf8CString.dropLast())
+  }
+}
+
+private func describeOften() throws {
+  let (count, others) = (20, 8)
+  try VirtualTime.run { time in
+    let sleeper = time.start { time.advance(by: .seconds(2)) }
+    time.advance(by: .seconds(1))
+    let before = openDescriptors()
+    for _ in 0..<count { precondition(time.description.contains("waits for a moment of the clock")) }
+    let after = openDescriptors()
+    precondition(after < before + others, "\(after) descriptors, before \(before)")
+    sleeper.join()
+  }
+}
+
+private func openDescriptors() -> Int { (0..<1024).count { fcntl($0, F_GETFD) >= 0 } }
+
+// MARK: Stacks
+
+/// A stack that is kept is two mappings, with the page that guards it. A thread ends a little later than its run.
+private func runOften() throws {
+  let runs = 60
+  for _ in 0..<4 { try VirtualTime.run { _ in } }
+  let (before, began) = (mappings(), time(nil))
+  for _ in 0..<runs { try VirtualTime.run { _ in } }
+  while mappings() >= before + runs {
+    precondition(time(nil) < began + 30, "\(mappings()) mappings, before \(before)")
+    sched_yield()
+  }
+}
+
+private func mappings() -> Int {
+  let file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
+  defer { close(file) }
+  var (lines, bytes) = (0, [UInt8](repeating: 0, count: 1 << 16))
+  while true {
+    let count = read(file, &bytes, bytes.count)
+    guard count > 0 else { return lines }
+    lines += bytes.prefix(count).count { $0 == UInt8(ascii: "\n") }
   }
 }
 

@@ -1,4 +1,6 @@
+import Glibc
 import RunLoopKit
+import RunLoopPorts
 import RunLoopTesting
 import Testing
 
@@ -75,6 +77,53 @@ import Testing
       #expect(try slow.sendRight.request(RunLoop.Message()).id == 7)
       #expect(time.now == start.advanced(by: .seconds(3610)))
     }
+  }
+}
+
+extension VirtualPortTests {
+  /// In a process of its own, which has its own folder of names.
+  @Test func aSendToAFullConnectionGoesOnWhenThereIsRoom() async {
+    await #expect(processExitsWith: .success) { try inAFolder { try sendToAFullConnection() } }
+  }
+}
+
+private func inAFolder(_ body: () throws -> Void) throws {
+  var template = Array("/tmp/ports-virtual-XXXXXX".utf8CString)
+  precondition(mkdtemp(&template) != nil)
+  let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  setenv("XDG_RUNTIME_DIR", path, 1)
+  try body()
+  for name in ["full", "full.lock"] { unlink("\(path)/runloopkit/\(name)") }
+  rmdir("\(path)/runloopkit")
+  rmdir(path)
+}
+
+/// The receiver begins to read after a minute.
+private func sendToAFullConnection() throws {
+  try VirtualTime.run(whenStuck: .abort(after: .seconds(10))) { time in
+    let (start, taken) = (time.now, FaultCaseTests.Counter())
+    let port = try RunLoop.Port(registeredAs: "full") { _, _ in taken.increment() }
+    let thread = RunLoop.Thread(name: "receiver")
+    try thread.start()
+    try thread.loop!.add(port, to: "reading")
+    let right = try RunLoop.Port.connect(to: "full")
+    var sent = 0
+    do {
+      while true {
+        try right.trySend(RunLoop.Message(id: 1))
+        sent += 1
+      }
+    } catch RunLoopError.portFull {}
+    try thread.perform {
+      time.advance(by: .seconds(60))
+      _ = try? RunLoop.current.run(in: "reading", for: .seconds(7200))
+    }
+    try right.send(RunLoop.Message(id: 2), timeout: .seconds(3600))
+    precondition(start.advanced(by: .seconds(60)) <= time.now && time.now < start.advanced(by: .seconds(61)))
+    time.advance(by: .seconds(10))
+    precondition(taken.value == sent + 1)
+    thread.stop()
+    try thread.join()
   }
 }
 

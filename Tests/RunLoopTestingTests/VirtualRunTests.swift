@@ -210,6 +210,50 @@ import Testing
     await Self.elsewhere { try? thread.join() }
   }
 
+  /// The body's own error tells more.
+  @Test func anErrorOfTheBodyComesBeforeItsThreads() async throws {
+    struct Fault: Error {}
+    let kept = Mutex<RunLoop.Thread?>(nil)
+    await #expect(throws: Fault.self) {
+      try await VirtualTime.run { _ in
+        let thread = RunLoop.Thread(name: "left")
+        try thread.start()
+        kept.withLock { $0 = thread }
+        throw Fault()
+      }
+    }
+    let thread = try #require(kept.withLock { $0 })
+    thread.stop()
+    await Self.elsewhere { try? thread.join() }
+  }
+
+  /// They are no threads that are left.
+  @Test func threadsThatWaitForTheBodysLoopGoOn() async throws {
+    let log = Log()
+    try await VirtualTime.run { time in
+      let loop = RunLoop.current
+      _ = time.start {
+        do { try loop.performAndWait(in: "never") {} } catch RunLoopError.loopEnded {
+          log.append("the loop has ended")
+        } catch {
+          log.append("\(error)")
+        }
+      }
+      time.advance(by: .seconds(1))
+      log.append("returns")
+    }
+    #expect(log.all == ["returns", "the loop has ended"])
+  }
+
+  @Test func aSecondVirtualTimeIsRefused() async throws {
+    let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let first = VirtualTime.install()
+      withExtendedLifetime(first) { _ = VirtualTime.install() }
+    }
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(text.contains("this thread takes part in another virtual time already. Use `VirtualTime.run`"))
+  }
+
   @Test func aLoopOfAnotherClockIsRefused() async throws {
     let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       try enterWithALoopOfAnotherTime()

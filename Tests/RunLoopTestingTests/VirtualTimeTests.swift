@@ -98,6 +98,54 @@ import Testing
     }
   }
 
+  /// It waits for something else by then.
+  @Test func whoHasGivenUpAtAGateIsNotWokenByIt() async throws {
+    try await VirtualTime.run { time in
+      let (start, gate) = (time.now, time.makeGate())
+      let opener = time.start {
+        time.advance(by: .seconds(2))
+        gate.open()
+      }
+      #expect(!gate.wait(until: start.advanced(by: .seconds(1))))
+      time.advance(by: .seconds(10))
+      #expect(time.now == start.advanced(by: .seconds(11)))
+      opener.join()
+    }
+  }
+
+  /// Before the system has made it, as often as it is tried.
+  @Test func test_RLK_KERNEL_2_aThreadHasItsPlaceFromTheStart() async throws {
+    for _ in 0..<20 {
+      try await VirtualTime.run { time in
+        let (start, log) = (time.now, Log())
+        let thread = time.start { log.append("thread \(start.duration(to: time.now))") }
+        time.advance(by: .seconds(1))
+        log.append("body \(start.duration(to: time.now))")
+        thread.join()
+        #expect(log.all == ["thread 0.0 seconds", "body 1.0 seconds"])
+      }
+    }
+  }
+
+  /// The clock does not stop at their dates.
+  @Test func timersOfALoopThatHasEndedAreGone() async throws {
+    let gate = Mutex<VirtualTime.Gate?>(nil)
+    try await VirtualTime.run(whenIdle: .report { gate.withLock { $0 }?.open() }) { time in
+      let start = time.now
+      let thread = time.start {
+        let loop = RunLoop.current
+        _ = try? loop.add(RunLoop.Timer(after: .seconds(3600), on: .continuous) { _ in })
+        _ = try? loop.add(RunLoop.Timer(after: .seconds(7200), on: .wall) { _ in })
+        _ = try? loop.run(for: .seconds(1))
+      }
+      thread.join()
+      let opened = time.makeGate()
+      gate.withLock { $0 = opened }
+      opened.wait()
+      #expect(time.now == start.advanced(by: .seconds(1)))
+    }
+  }
+
   @Test func otherThreadsWakeAnIdleLoop() async throws {
     try await VirtualTime.run { time in
       let loop = RunLoop.current
@@ -161,10 +209,36 @@ import Testing
     }
   }
 
+  /// Unless it has made a loop, which keeps the virtual one.
+  @Test func whoLeavesHasTheSystemsClock() {
+    func read(makesLoop: Bool) -> (moments: [UInt64], description: String) {
+      let seen = Mutex<(moments: [UInt64], description: String)>(([], ""))
+      let thread = makeThread {
+        let time = VirtualTime.install(startingAt: RunLoop.Instant(nanoseconds: 5))
+        if makesLoop { _ = RunLoop.current }
+        let inside = RunLoop.Instant.now.nanoseconds
+        time.leave()
+        let outside = RunLoop.Instant.now.nanoseconds
+        let loop = RunLoop.current
+        _ = try? loop.add(RunLoop.Source { _ in })
+        _ = try? loop.run(for: .nanoseconds(1))
+        seen.withLock { $0 = ([inside, outside, time.now.nanoseconds], time.description) }
+      }
+      pthread_join(thread, nil)
+      return seen.withLock { $0 }
+    }
+    let left = read(makesLoop: false)
+    #expect(left.moments[0] == 5 && left.moments[1] > 1_000_000 && left.moments[2] == 5)
+    #expect(!left.description.contains("thread"))
+    let kept = read(makesLoop: true)
+    #expect(kept.moments == [5, 5, 6])
+    #expect(kept.description.contains("holds the turn"))
+  }
+
   @Test func tickMovesTheClockWithEachReading() async throws {
     try await VirtualTime.run(tick: .nanoseconds(10)) { time in
-      let first = time.now, second = RunLoop.Instant.now
-      #expect(first.duration(to: second) == .nanoseconds(10))
+      let readings = [time.now, RunLoop.Instant.now, time.now, time.now, RunLoop.Instant.now]
+      #expect(readings.map { readings[0].duration(to: $0) } == (0..<5).map { .nanoseconds(10 * $0) })
     }
   }
 }

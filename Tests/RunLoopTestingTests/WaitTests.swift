@@ -171,6 +171,15 @@ import Testing
     await #expect(processExitsWith: .success) { try goOnAfterAReport() }
   }
 
+  /// Not before: the machine's time that nothing goes on is measured, to the millisecond.
+  @Test func aReportComesWhenThePatienceIsOver() async {
+    await #expect(processExitsWith: .success) { try waitForAReport() }
+  }
+
+  @Test func whoLeavesHasTheOthersWatchForReality() async {
+    await #expect(processExitsWith: .success) { try leaveOthersToReality() }
+  }
+
   @Test func aWaitThatVirtualTimeDoesNotKnowIsSaid() async throws {
     let result = try await #require(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       try waitInAWayThatIsNotKnown()
@@ -225,6 +234,44 @@ private func waitForNobody() throws {
 private func installAfterALoop() {
   _ = RunLoop.current
   _ = VirtualTime.install()
+}
+
+/// The other participant holds the turn until the text comes.
+private func waitForAReport() throws {
+  final class Ends: @unchecked Sendable { var pair: [Int32] = [-1, -1] }
+  let (ends, began) = (Ends(), machineTime())
+  pipe(&ends.pair)
+  dup2(ends.pair[1], STDERR_FILENO)
+  let time = VirtualTime.install(whenStuck: .report(after: .milliseconds(300)))
+  let reader = time.start {
+    var byte: UInt8 = 0
+    precondition(read(ends.pair[0], &byte, 1) == 1)
+  }
+  reader.join()
+  precondition(machineTime() - began >= 300_000_000)
+}
+
+private func machineTime() -> Int {
+  var moment = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &moment)
+  return moment.tv_sec * 1_000_000_000 + moment.tv_nsec
+}
+
+/// One that has had its turn leaves while the other one waits for an event from outside alone, which comes then.
+private func leaveOthersToReality() throws {
+  let time = VirtualTime.install(whenStuck: .abort(after: .seconds(10)))
+  let loop = RunLoop.current
+  let source = RunLoop.Source { _ in loop.stop() }
+  try loop.add(source)
+  let leaver = makeThread {
+    time.enter()
+    time.leave()
+    source.signal()
+    loop.wakeUp()
+  }
+  let result = try loop.run()
+  precondition(result == .stopped)
+  pthread_join(leaver, nil)
 }
 
 private func goOnAfterAReport() throws {

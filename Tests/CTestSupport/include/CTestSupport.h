@@ -24,6 +24,9 @@ int test_forbid_pidfds(int error);
 pid_t test_fork_as(pid_t process_id);
 /** 1 if that may be done here. */
 int test_may_choose_process_ids(void);
+/** From now on counts the jobs for the default executor, by the runtime's hook. 1 if there is one that nobody has taken. */
+int test_count_global_jobs(void);
+long test_global_jobs(void);
 /** 1 if this process has got mounts of its own; then it may mount an empty file system, and take it away again. */
 int test_own_mounts(void);
 int test_mount(const char *path);
