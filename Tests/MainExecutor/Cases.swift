@@ -1,5 +1,6 @@
+import Glibc
 import RunLoopKit
-import RunLoopMainExecutor
+@_spi(RunLoopMainExecutor) import RunLoopMainExecutor
 import Synchronization
 
 #if CUSTOM_MAIN_EXECUTORS
@@ -13,6 +14,9 @@ import Synchronization
       case "loop": try onTheLoop()
       case "runs": try runs()
       case "condition": try untilACondition()
+      case "stopped-elsewhere": try aStopOfAnotherThread()
+      case "runtime": try runsOfTheRuntime()
+      case "errors": try eachErrorIsItsOwn()
       case "task-first": try aTaskFirst()
       case "main-actor-first": try theMainActorFirst()
       case "twice": try twice()
@@ -23,6 +27,9 @@ import Synchronization
       case "hosted": try hosted()
       case "hosted-errors": try hostedErrors()
       case "hosted-dialog": try aDialogOfTheHost()
+      case "hosted-after-dialog": try aDrainAfterADialog()
+      case "hosted-callback": try aCallbackOfTheHost()
+      case "hosted-wake": try aWakeThatMakesATask()
       case "crowd": try aCrowd()
       case "unserved": try unserved()
       default: throw Failure(description: "no such case")
@@ -87,6 +94,52 @@ import Synchronization
       try MainActorExecutor.run(until: count.value == 3)
       try expect(count.value == 3)
       try MainActorExecutor.run(until: true)
+      // Nothing stays behind that would keep a run going.
+      try expect(RunLoop.main.isEmpty(in: .default))
+      try expect(try RunLoop.main.run(for: .seconds(3600)) == .finished)
+    }
+
+    private static func aStopOfAnotherThread() throws {
+      try MainActorExecutor.install()
+      RunLoop.main.servesMainQueue = false
+      let late = RunLoop.Timer(after: .seconds(30)) { _ in fatalError("nobody has stopped the run") }
+      try RunLoop.main.add(late)
+      let thread = RunLoop.Thread(name: "stops")
+      try thread.start()
+      try thread.perform {
+        while !RunLoop.main.isWaiting { sched_yield() }
+        MainActorExecutor.stop()
+      }
+      try MainActorExecutor.run()
+      thread.stop()
+      try thread.join()
+    }
+
+    /// As `MainActor.executor` has them.
+    private static func runsOfTheRuntime() throws {
+      try MainActorExecutor.install()
+      RunLoop.main.servesMainQueue = false
+      let (executor, count) = (RunLoop.main.executor, Count())
+      for _ in 0..<3 { Task.detached { await count.add() } }
+      try executor.runUntil { count.value == 3 }
+      try executor.runUntil { true }
+      Task { @MainActor in
+        count.add()
+        executor.stop()
+      }
+      try executor.run()
+      try expect(count.value == 4)
+    }
+
+    private static func eachErrorIsItsOwn() throws {
+      let errors: [RunLoopError] = [
+        .mainActorInUse, .mainExecutorInstalled, .mainExecutorNotInstalled, .mainActorHosted, .mainActorNotHosted,
+      ]
+      for (index, error) in errors.enumerated() {
+        try expect(errors.firstIndex(of: error) == index, "\(error)")
+        try expect(error.domain == .mainExecutor && error.errno == nil, "\(error)")
+      }
+      try expect(Set(errors.map { "\($0)" }).count == errors.count)
     }
 
     private static func aTaskFirst() throws {

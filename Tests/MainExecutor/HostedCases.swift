@@ -91,6 +91,55 @@ import Synchronization
       try expect(host.wakes == 3)
     }
 
+    /// The refusal counts for the call around it alone: later calls that leave jobs tell the host once.
+    static func aDrainAfterADialog() throws {
+      let host = try host()
+      Task { @MainActor in _ = drainInJob() }
+      try expect(try MainActorExecutor.drain() == 1)
+      for round in 1...3 {
+        let before = host.wakes
+        Task { @MainActor in Task { @MainActor in } }
+        try expect(host.wakes == before + 1)
+        try expect(try MainActorExecutor.drain() == 1)
+        try expect(host.wakes == before + 2, "round \(round): \(host.wakes - before)")
+        try expect(try MainActorExecutor.drain() == 1)
+        try expect(host.wakes == before + 2, "round \(round): \(host.wakes - before)")
+      }
+    }
+
+    /// Outside of `drain`, on the main thread: the host's own callbacks.
+    static func aCallbackOfTheHost() throws {
+      _ = try host()
+      try expect(MainActorExecutor.isInstalled && MainActorExecutor.isIsolated)
+      let log = Log()
+      MainActor.assumeIsolated { log.append("before") }
+      Task { @MainActor in log.append("job") }
+      try expect(try MainActorExecutor.drain() == 1)
+      MainActor.assumeIsolated { log.append("after") }
+      MainActor.assertIsolated()
+      try expect(log.all == ["before", "job", "after"], "\(log.all)")
+    }
+
+    /// No lock is held in it: another thread enqueues meanwhile, and it enqueues itself.
+    static func aWakeThatMakesATask() throws {
+      let (log, count) = (Log(), Count())
+      let other = RunLoop.Thread(name: "enqueues")
+      try other.start()
+      guard let loop = other.loop else { throw Failure(description: "no loop") }
+      try MainActorExecutor.install(hostedBy: {
+        log.append("wake")
+        guard log.all.count == 1 else { return }
+        Task { @MainActor in count.add() }
+        try? loop.performAndWait { _ = Task { @MainActor in count.add() } }
+      })
+      Task { @MainActor in count.add() }
+      try expect(log.all == ["wake"], "\(log.all)")
+      try expect(try MainActorExecutor.drain() == 3)
+      try expect(count.value == 3)
+      other.stop()
+      try other.join()
+    }
+
     private static func drainInJob() -> Int { (try? MainActorExecutor.drain()) ?? -1 }
 
     /// A job of the main actor comes while a run of the main loop sleeps that awaits it: the host alone is told, and

@@ -26,16 +26,19 @@ import class RunLoopKit.RunLoop
 
   @Test(
     .enabled(if: isSupported, "the compiler's interface of custom main executors is not known"),
-    arguments: ["runs", "condition", "none"])
+    arguments: ["runs", "condition", "none", "stopped-elsewhere", "runtime"])
   func test_RLK_MAINEXEC_3_runsOfTheMainActor(name: String) { pass(name) }
 
   @Test(
     .enabled(if: isSupported, "the compiler's interface of custom main executors is not known"),
-    arguments: ["hosted", "hosted-dialog", "crowd"])
+    arguments: ["hosted", "hosted-dialog", "hosted-after-dialog", "hosted-wake", "crowd"])
   func test_RLK_MAINEXEC_4_aHostDrains(name: String) { pass(name) }
 
   @Test(.enabled(if: isSupported, "the compiler's interface of custom main executors is not known"))
-  func test_RLK_MAINEXEC_5_noRunIsHosted() { pass("hosted-errors") }
+  func test_RLK_MAINEXEC_5_noRunIsHosted() {
+    pass("hosted-errors")
+    pass("errors")
+  }
 
   /// The main actor's jobs that a run of the main loop leaves to the host.
   @Test(.enabled(if: isSupported, "the compiler's interface of custom main executors is not known"))
@@ -44,6 +47,6 @@ import class RunLoopKit.RunLoop
   /// Of both kinds, and without any.
   @Test(
     .enabled(if: isSupported, "the compiler's interface of custom main executors is not known"),
-    arguments: ["loop", "elsewhere", "none"])
+    arguments: ["loop", "elsewhere", "none", "hosted-callback"])
   func test_RLK_MAINEXEC_6_whoIsIsolated(name: String) { pass(name) }
 }
