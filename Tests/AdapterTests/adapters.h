@@ -269,7 +269,53 @@ static void test_RLC_ADAPT_3_hops_beside_the_load(void) {
     end();
 }
 
+enum { ENOUGH_TURNS = 10 };
+
+/** What its own thread gives the loop, without an iteration that sleeps. */
+static void test_RLC_ADAPT_3_a_host_that_never_sleeps(void) {
+    begin();
+    rlc_timer *timer;
+    rlc_post_node node = {.post_fn = count_post};
+    CHECK_EQUAL(rlc_loop_add_timer(loop, count_tick, NULL, &timer), 0);
+    for (int i = 0; i < ENOUGH_TURNS; i++)
+        turn(false);
+    CHECK_EQUAL(rlc_loop_defer(loop, &node), 0);
+    for (int i = 0; i < ENOUGH_TURNS; i++)
+        turn(false);
+    CHECK_EQUAL(calls, 1);
+    CHECK_EQUAL(rlc_timer_arm(timer, 1, 0, 0), 0);
+    for (int i = 0; i < ENOUGH_TURNS; i++)
+        turn(false);
+    CHECK_EQUAL(calls, 2);
+    end();
+}
+
 /* ---- RLC-ADAPT-4: quiet ---- */
+
+static int fail_to_wait(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
+    (void)context, (void)epoll_fd, (void)events, (void)capacity, (void)deadline_ns;
+    return -EIO;
+}
+
+/** Its descriptor stays readable. For hosts whose iterations do not answer with the failure. */
+static inline void test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep(void) {
+    begin();
+    int fd = make_counter(0);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, take_bytes, &fd, &watch), 0);
+    turn(false);
+    kernel.table.epoll_wait = fail_to_wait;
+    bump(fd);
+    for (int i = 0; i < 5; i++)
+        turn(false);
+    host->after(20, note_fired);
+    atomic_store(&turns, 0);
+    TURN_UNTIL(fired == 1);
+    CHECK(atomic_load(&turns) <= host->idle_turns);
+    CHECK_EQUAL(calls, 0);
+    end();
+    close(fd);
+}
 
 static void test_RLC_ADAPT_4_idle_without_a_pass(void) {
     begin();
@@ -403,6 +449,30 @@ static void test_RLC_ADAPT_7_detached_in_a_callout_in_which_the_host_ran(void) {
     end();
 }
 
+/** The pass of the host that the callout makes ends the adapter, beneath the one around it. */
+static void detach_in_a_pass_inside(rlc_post_node *node, bool ran) {
+    rlc_post_node inner = {.post_fn = detach_inside};
+    count_post(node, ran);
+    CHECK_EQUAL(rlc_loop_post(loop, &inner), 0);
+    TURN_UNTIL(calls == 2);
+}
+
+static void test_RLC_ADAPT_7_detached_in_a_pass_inside_of_another_one(void) {
+    if (!host->nests)
+        return;
+    begin();
+    rlc_post_node nodes[2] = {{.post_fn = detach_in_a_pass_inside}, {.post_fn = count_post}};
+    CHECK_EQUAL(rlc_loop_post(loop, &nodes[0]), 0);
+    TURN_UNTIL(calls == 2);
+    CHECK_EQUAL(rlc_loop_post(loop, &nodes[1]), 0);
+    for (int i = 0; i < 5; i++)
+        turn(false);
+    CHECK_EQUAL(calls, 2);
+    host->attach(loop);
+    TURN_UNTIL(calls == 3);
+    end();
+}
+
 static void detach_while_preparing(rlc_loop *its_loop, rlc_hook *hook, void *node) {
     (void)its_loop;
     calls++;
@@ -508,6 +578,7 @@ static void run_adapter_cases(const host_ops *ops) {
     RUN(test_RLC_ADAPT_2_the_loop_inside_a_callback_of_the_host);
     RUN(test_RLC_ADAPT_3_an_endless_loop_lets_the_host_run);
     RUN(test_RLC_ADAPT_3_hops_beside_the_load);
+    RUN(test_RLC_ADAPT_3_a_host_that_never_sleeps);
     RUN(test_RLC_ADAPT_4_idle_without_a_pass);
     RUN(test_RLC_ADAPT_5_no_post_is_lost);
     RUN(test_RLC_ADAPT_5_changes_while_the_host_sleeps);
@@ -516,6 +587,7 @@ static void run_adapter_cases(const host_ops *ops) {
     RUN(test_RLC_ADAPT_7_detached_in_a_prepare_hook_and_attached_again);
     RUN(test_RLC_ADAPT_7_attached_again_in_a_prepare_hook);
     RUN(test_RLC_ADAPT_7_detached_in_a_callout_in_which_the_host_ran);
+    RUN(test_RLC_ADAPT_7_detached_in_a_pass_inside_of_another_one);
     RUN(test_RLC_ADAPT_7_attached_again_in_the_callout);
     RUN(test_RLC_ADAPT_8_a_child_detaches_and_the_parent_goes_on);
     RUN(test_RLC_ADAPT_11_a_callout_is_left);

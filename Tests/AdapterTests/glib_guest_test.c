@@ -329,6 +329,8 @@ static void test_RLC_GUEST_5_a_number_that_is_used_again(void) {
     CHECK_EQUAL(calls, 0);
     bump(next);
     TURN_UNTIL(calls == 1);
+    look();
+    CHECK_EQUAL(polls_of_a_sleep(), 1); /* the loop does not look at it without need */
     end();
     close(fd), close(next);
 }

@@ -78,6 +78,7 @@ int main(void) {
     static const host_ops ops = {"glib", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
         .nests = true, .turns_of_a_hop = 2, .idle_turns = 2};
     run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_8_a_child_of_fork_is_refused);
     return 0;
 }

@@ -171,6 +171,23 @@ static void test_RLC_MODEL_4_a_callout_runs_the_loop(void) {
     detach_and_check(0);
 }
 
+static void serve_a_stop_inside(void) {
+    serve_inside();
+    CHECK_EQUAL(stops, 1);
+    model.work.status = RLK_RUN_TIMED_OUT;
+}
+
+/** As in a dialogue that a callout has opened: it is told there. */
+static void test_RLC_MODEL_3_a_stop_inside_of_a_callout_is_told(void) {
+    attach();
+    model.work = (script){.once = serve_a_stop_inside, .status = RLK_RUN_STOPPED};
+    notify();
+    pass();
+    CHECK_EQUAL(model.work.calls, 2);
+    CHECK_EQUAL(stops, 1);
+    detach_and_check(0);
+}
+
 enum { DEPTH = 70 }; /* more levels than the guest has bits */
 
 static void prepare_and_detach(void) {
@@ -318,6 +335,7 @@ static void run_cases_of_service(void) {
     RUN_TWICE(test_RLC_MODEL_5_a_busy_pass_leaves_the_wait);
     RUN_TWICE(test_RLC_MODEL_8_a_busy_model_whose_descriptor_is_refused);
     RUN_TWICE(test_RLC_MODEL_4_a_callout_runs_the_loop);
+    RUN_TWICE(test_RLC_MODEL_3_a_stop_inside_of_a_callout_is_told);
     RUN_TWICE(test_RLC_MODEL_4_to_any_depth);
     RUN_TWICE(test_RLC_MODEL_5_a_wait_of_a_callout_ends_with_it);
     RUN_TWICE(test_RLC_MODEL_5_a_wait_of_a_callout_ends_with_the_guest);

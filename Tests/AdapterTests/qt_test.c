@@ -13,6 +13,7 @@ int main(void) {
     qt_begin(passes);
     qt_turn(false); /* what it opens once */
     run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     qt_end();
     return 0;
 }

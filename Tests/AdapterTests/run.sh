@@ -43,14 +43,7 @@ alone dispatch_guest g++ cpp c++17
 alone dispatch_guest "$CLANG" c c11
 alone dispatch_guest "$CLANG++" cpp c++17
 
-if flags_of glib_model >/dev/null; then
-    alone glib_model gcc c c11
-    alone glib_model g++ cpp c++17
-    alone glib_model "$CLANG" c c11
-    alone glib_model "$CLANG++" cpp c++17
-fi
-
-for host in epoll model_guest glib glib_guest uv ev sd_event sdl; do
+for host in epoll model_guest glib glib_guest glib_model uv ev sd_event sdl; do
     is_wanted $host || continue
     flags=$(flags_of $host) || { echo "skipped 1: the adapter of $host: no $host here"; continue; }
     alone $host gcc c c11

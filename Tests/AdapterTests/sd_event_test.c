@@ -88,6 +88,7 @@ int main(void) {
     static const host_ops ops = {"sd_event", open_host, close_host, attach, detach, turn_host, add_load, remove_load,
         after, .nests = false, .turns_of_a_hop = 3, .idle_turns = 1};
     run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_2_the_host_refuses_to_run_inside);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
     return 0;

@@ -90,6 +90,7 @@ int main(void) {
         .forked = note_fork, .nests = false, .turns_of_a_hop = 2, .idle_turns = 2};
     warm_up();
     run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
     return 0;
 }

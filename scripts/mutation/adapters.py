@@ -9,7 +9,7 @@ from processes import ROOT, WORK, copy_tree, run
 from verdict import verdict
 
 # The cheap ones first. Those of toolkits take seconds.
-HOSTS = ["epoll", "model_guest", "ev", "uv", "glib", "sd_event", "glib_guest", "sdl", "qt", "gtk4"]
+HOSTS = ["epoll", "model_guest", "ev", "uv", "glib", "sd_event", "glib_guest", "glib_model", "sdl", "qt", "gtk4"]
 OWN = {"glib": ["glib", "gtk4"], "glib_guest_set": ["glib_guest"]}
 HOST_LIMIT = 90
 
