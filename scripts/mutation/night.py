@@ -80,11 +80,13 @@ class Tally:
         return f"{self.noticed} of {total} noticed, {len(self.off)} written off"
 
 
-def draw(target, seed, each, minutes):
-    """A sample of each file, in an order under the seed, while the time lasts. The exit status: 1 if nothing could be judged."""
+def draw(target, seed, each, minutes, is_red=False):
+    """A sample of each file, in an order under the seed, while the time lasts; `is_red`: of files without a test. The exit status: 1
+    if nothing could be judged."""
     drawn.install()
     score, workers = score_of(target)
-    files = drawn.files_of(target)
+    places = Places()
+    files = [path for path in drawn.files_of(target) if not is_red or not places.of(path)]
     random.Random(f"{seed}/{target}").shuffle(files)
     ends = time.monotonic() + 60 * minutes
     tally, off, waiting = Tally(), read_written_off(), queue.SimpleQueue()
@@ -113,7 +115,8 @@ def draw(target, seed, each, minutes):
         for worker in [pool.submit(work) for _ in range(workers)]:
             worker.result()
     write_noticed(tally.tests)
-    note("generated-" + target, seed, tally.line())
+    if not is_red:
+        note("generated-" + target, seed, tally.line())
     print(f"{target}: {tally.line()}, {waiting.qsize()} of {len(files)} files not reached")
     return 0 if tally.noticed else 1
 
@@ -172,16 +175,20 @@ def chance_of(noticed, total):
 
 def table():
     """docs/tests.md: each source file, and its tests."""
+    drawn.install()
     places = Places()
     lines = ["# Where the tests of a source file are", "",
-             "Made by `scripts/mutants --table`. A file has the tests that have noticed a deliberate fault in it. Files without any are red.", ""]
+             "Made by `scripts/mutants --table`. A file has the tests that have noticed a deliberate fault in it. Files without any are red.",
+             "In files that only declare something the generator finds nothing to change.", ""]
     red = 0
     for target in drawn.TARGETS:
         lines += [f"## {target}", "", "| file | tests |", "|---|---|"]
         for path in drawn.files_of(target):
-            tests = places.of(path)
-            red += not tests
-            lines.append(f"| {path} | {', '.join(f'`{test}`' for test in tests[:6]) or '**red: no test notices a fault here**'} |")
+            words = ", ".join(f"`{test}`" for test in places.of(path)[:6])
+            if not words:
+                words = "**red: no test notices a fault here**" if drawn.candidates(path) else "only declarations"
+            red += words.startswith("**red")
+            lines.append(f"| {path} | {words} |")
         lines.append("")
     with open(os.path.join(ROOT, "docs/tests.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines).rstrip() + "\n")
