@@ -21,6 +21,8 @@ SWIFT_LIMIT = 60
 LEAST, TIMES = 20, 10
 # Half of the usual one's time.
 LINKER = ["-use-ld=lld", "-Xlinker", "--threads=1"]
+# What the tests start.
+STARTED = ["runloop", "port-peer", "hostile-peers", "failing-calls", "error-texts", "main-executor", "main-ends"]
 FAILURE = r"^FAIL .*|.*error: .*|.*Fatal error: .*"
 SKIP = r".*: Test skipped.*"
 # Of Swift Testing; the first: the expression matches no test.
@@ -170,6 +172,11 @@ class Product(Module):
             if not os.path.exists(os.path.join(bin_folder, name)):
                 os.symlink(os.path.join(self.folder, name), os.path.join(bin_folder, name))
         return error, os.path.join(bin_folder, os.path.basename(self.program))
+
+    def programs_of(self, files):
+        """Those that the tests start and that contain the files."""
+        objects = {self.jobs[path][2] for path in files if path in self.jobs}
+        return [name for name in STARTED if objects and objects <= set(self.linking(name))]
 
     def linking(self, product):
         arguments = self.arguments(f'"-o","{self.folder}/{product}"')

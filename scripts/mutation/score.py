@@ -45,6 +45,7 @@ class KitScore:
     def judge(self, fault):
         folder = os.path.join(WORK, "changed", fault.name)
         shutil.rmtree(folder, ignore_errors=True)
+        fault.header["programs"] = " ".join(self.kit.module_of("RLK").programs_of(fault.files))
         try:
             fault.put(self.kit.tree, folder)
             return self.judge_in(folder, fault)
