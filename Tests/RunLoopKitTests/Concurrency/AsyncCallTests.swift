@@ -169,6 +169,20 @@ struct AsyncCallTests {
     try await thread.join()
   }
 
+  @Test func test_RLK_ASYNC_1_aDelayedBlockRunsInItsMode() async throws {
+    let thread = RunLoop.Thread(name: "async")
+    try await thread.start()
+    let (loop, mode) = (try #require(thread.loop), Box<RunLoop.Mode?>(nil))
+    let task = Task {
+      try await loop.performAndWait(after: .zero, in: "mine") { mode.value = loop.currentMode }
+    }
+    while mode.value == nil { try await loop.performAndWait { _ = try? loop.run(in: "mine", for: .zero) } }
+    try await task.value
+    #expect(mode.value == "mine")
+    thread.stop()
+    try await thread.join()
+  }
+
   /// By what everybody can find among the loop's items.
   @Test func test_RLK_ASYNC_9_otherCodeTakesTheTimerOfADelayedBlock() async throws {
     let thread = RunLoop.Thread(name: "async")

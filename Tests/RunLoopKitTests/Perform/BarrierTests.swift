@@ -48,6 +48,9 @@ final class BarrierTests: XCTestCase {
     try thread.loop!.perform(in: .common) { ran.value += 10 }
     try thread.loop!.barrier(in: .default, .common)
     XCTAssertEqual(ran.value, 10)
+    // Whichever of them runs first.
+    try thread.loop!.barrier(in: "elsewhere", "never", .default, timeout: .seconds(50))
+    XCTAssertEqual(ran.value, 10)
     thread.stop()
     try thread.join()
   }

@@ -161,6 +161,21 @@ final class DropTests: XCTestCase {
     XCTAssertEqual(calls.both, [1, 3])
   }
 
+  func test_RLK_DROP_2_theEndOfTheLoopDropsInTheOrderOfAsking() {
+    let dropped = Box<[Int]>([])
+    onThread {
+      let (loop, targets) = (RunLoop.current, (0..<3).map { _ in Calls() })
+      for number in 0..<30 {
+        try loop.perform(after: .seconds(1000 - number), target: number % 4 == 3 ? nil : targets[number % 4]) {
+          XCTFail("it ran")
+        } onDrop: {
+          dropped.update { $0.append(number) }
+        }
+      }
+    }
+    XCTAssertEqual(dropped.value, Array(0..<30))
+  }
+
   /// Threads post while the loop's thread ends: each block is run, dropped or refused. Some of each in every round.
   func test_RLK_DROP_3_neverBothAndNeverNeither() {
     let (calls, refused, rounds) = (Calls(), Box(0), 50)
