@@ -114,6 +114,33 @@ final class PatternThreadTests: XCTestCase {
     commit.value = nil
   }
 
+  /// By the items that it has in its loop, whoever makes it.
+  func test_RLK_PATTERN_7_theOptionsOfACommit() {
+    typealias Make = (RunLoop.Mode, RunLoop.Commit.Moment, Int) throws -> RunLoop.Commit
+    onThread {
+      let loop = RunLoop.current
+      let makers: [Make] = [
+        { mode, moment, order in try RunLoop.Commit(on: loop, in: mode, at: moment, order: order) {} },
+        { mode, moment, order in
+          try loop.assumeOnLoop { local in try local.commit(in: mode, at: moment, order: order) {} }
+        },
+      ]
+      for make in makers {
+        for moment in [RunLoop.Commit.Moment.beforeWaiting, .afterReady] {
+          let commit = try make("other", moment, 7)
+          let items = loop.items(in: "other")
+          let observers = items.compactMap { $0 as? RunLoop.Observer }
+          XCTAssertEqual(observers.map(\.order), [7])
+          XCTAssertEqual(observers.map(\.activities), [moment == .afterReady ? .exit : [.beforeWaiting, .exit]])
+          XCTAssertEqual(items.contains { $0 is RunLoop.Timer }, moment == .afterReady)
+          XCTAssertEqual(loop.items(in: .default), [])
+          commit.invalidate()
+          XCTAssertEqual(loop.items(), [])
+        }
+      }
+    }
+  }
+
   /// The mode cannot hold its timer: no observer is left that would hold what the flush captures.
   func test_RLK_PATTERN_8_aCommitThatIsRefusedLeavesNothing() {
     CountingKernel.install()
