@@ -89,6 +89,29 @@ final class KeepsRunningTests: XCTestCase {
     XCTAssertFalse(observer.keepsRunning)
   }
 
+  /// In each of its loops.
+  func test_RLK_KEEP_2_aSourceOfSeveralLoops() {
+    onThread {
+      let (loop, source) = (RunLoop.current, RunLoop.Source { _ in })
+      let (other, isAdded, mayEnd) = (Box<RunLoop?>(nil), Gate(), Gate())
+      try loop.add(source)
+      let owner = TestThread {
+        other.value = .current
+        XCTAssertNil(thrown { try RunLoop.current.add(source) })
+        isAdded.open()
+        mayEnd.wait()
+      }
+      isAdded.wait()
+      for keepsRunning in [false, true, false] {
+        source.keepsRunning = keepsRunning
+        XCTAssertNotEqual(loop.isEmpty(in: .default), keepsRunning)
+        XCTAssertNotEqual(other.value?.isEmpty(in: .default), keepsRunning)
+      }
+      mayEnd.open()
+      owner.join()
+    }
+  }
+
   func test_RLK_KEEP_3_aSleepingRunLooksAfterAWake() {
     let (loop, ready) = (Box<RunLoop?>(nil), Gate())
     let source = RunLoop.Source { _ in }

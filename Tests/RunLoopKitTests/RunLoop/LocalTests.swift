@@ -186,6 +186,33 @@ final class LocalTests: XCTestCase {
     }
   }
 
+  /// Of a block: once, in the first of its modes that runs.
+  func test_RLK_LOCAL_1_theModesOfABlockAreItsOwn() {
+    onThread {
+      let (loop, ran) = (RunLoop.current, Box<[String]>([]))
+      let note = { (name: String) in ran.update { $0.append(name) } }
+      try loop.add(RunLoop.Timer.never(), to: "last")
+      try loop.assumeOnLoop { local in
+        try local.perform(in: "last") { note("performed") }
+        try local.perform(in: "never", "nor this", "last") { note("performed in the third") }
+        try local.enqueue(in: "last") { note("queued") }
+        try local.enqueue(in: "never", "nor this", "last") { note("queued in the third") }
+        try local.perform(after: .zero, in: "last") { note("delayed") }
+        try local.performWhenIdle(in: "last") {
+          note("idle")
+          loop.stop()
+        }
+      }
+      XCTAssertEqual(try loop.run(for: .zero), .finished)
+      XCTAssertEqual(ran.value, [])
+      XCTAssertEqual(try loop.run(in: "last", for: .seconds(50)), .stopped)
+      XCTAssertEqual(
+        ran.value,
+        ["performed", "performed in the third", "queued", "queued in the third", "delayed", "idle"])
+      XCTAssertTrue(loop.isEmpty(in: "never") && loop.isEmpty(in: "nor this"))
+    }
+  }
+
   func test_RLK_LOCAL_2_aDelayedPerformIsReleasedOnItsThreadWhoeverCancelsIt() {
     onThread {
       let (loop, gone, own) = (RunLoop.current, Box<[pthread_t]>([]), pthread_self())
