@@ -205,6 +205,25 @@ final class RefusalTests: XCTestCase {
     }
   }
 
+  /// It is over for who answers, too.
+  func test_RLK_MSG_23_aRequestWhoseWaitFailsIsOver() {
+    onThread {
+      let (loop, kept, other) = (RunLoop.current, Box<Port.SendRight?>(nil), EventCounter())
+      let port = Port { _, message in kept.value = message.reply }
+      try loop.add(port, to: "serving")
+      let descriptor = try loop.hostDescriptor(in: "asking").fileDescriptor
+      close(descriptor)
+      CountingKernel.script.create = { -EMFILE }
+      let error = thrown { try port.sendRight.request(Message(), in: "asking") }
+      CountingKernel.script.create = nil
+      XCTAssertEqual(error, .system(EBADF, call: "epoll_wait"))
+      try loop.run(in: "serving", for: .zero)
+      XCTAssertEqual(kept.value?.isValid, false)
+      XCTAssertEqual(thrown { try kept.value?.send(Message()) }, .portInvalid)
+      dup2(other.descriptor, descriptor)  // what the loop closes at its end is nobody else's
+    }
+  }
+
   /// A timer comes in time all the same.
   func test_RLK_RUN_11_aTimerdescriptorThatSomebodyClosesIsDoneWithout() {
     onThread {

@@ -109,6 +109,19 @@ final class PortRoomTests: XCTestCase {
     cancelled.cancel()
   }
 
+  /// The port, which lives on, forgets it.
+  func test_RLK_MSG_17_anObserverThatIsCancelledIsGone() {
+    let port = Port { _, _ in }
+    weak var left: Port.Observation?
+    do {
+      let observation = port.sendRight.onInvalidation {}
+      left = observation
+      observation.cancel()
+    }
+    XCTAssertNil(left)
+    XCTAssertTrue(port.isValid)
+  }
+
   func test_RLK_MSG_18_rightsAreEqualByTheirPort() {
     let (a, b) = (Port { _, _ in }, Port { _, _ in })
     XCTAssertEqual(a.sendRight, a.sendRight)
