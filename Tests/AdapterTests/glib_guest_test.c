@@ -438,6 +438,50 @@ static void test_RLC_GUEST_6_a_glib_loop_inside_polls_for_itself(void) {
     close(fd), close(ready_inside);
 }
 
+static bool is_prepared;
+
+static gboolean prepare_once(GSource *source, gint *timeout_ms) {
+    (void)source;
+    *timeout_ms = -1;
+    is_prepared = true;
+    return FALSE;
+}
+
+static gboolean check_once(GSource *source) {
+    (void)source;
+    CHECK(is_prepared);
+    is_prepared = false;
+    return FALSE;
+}
+
+static gboolean dispatch_never(GSource *source, GSourceFunc callback, gpointer data) {
+    (void)source, (void)callback, (void)data;
+    CHECK(!"a source that is never ready is dispatched");
+    return G_SOURCE_REMOVE;
+}
+
+static void iterate_inside(rlc_post_node *node, bool ran) {
+    count_post(node, ran);
+    g_main_context_iteration(context, FALSE);
+}
+
+/** As GLib promises its sources: what was prepared before belongs to the iteration inside. */
+static void test_RLC_GUEST_6_each_check_has_its_preparation(void) {
+    static GSourceFuncs functions = {prepare_once, check_once, dispatch_never, NULL, NULL, NULL};
+    begin();
+    is_prepared = false;
+    GSource *source = g_source_new(&functions, sizeof *source);
+    g_source_attach(source, context);
+    rlc_post_node node = {.post_fn = iterate_inside};
+    for (int i = 1; i <= 3; i++) {
+        CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+        TURN_UNTIL(others == i);
+    }
+    g_source_destroy(source);
+    g_source_unref(source);
+    end();
+}
+
 /* ---- RLC-GUEST-7: detaching, and what fails ---- */
 
 static gboolean detach_inside(gpointer data) {
@@ -620,6 +664,7 @@ int main(void) {
     RUN(test_RLC_GUEST_6_the_loop_inside_a_source);
     RUN(test_RLC_GUEST_6_a_glib_loop_inside_a_callout);
     RUN(test_RLC_GUEST_6_a_glib_loop_inside_polls_for_itself);
+    RUN(test_RLC_GUEST_6_each_check_has_its_preparation);
     RUN(test_RLC_GUEST_7_detached_in_a_source_and_attached_again);
     RUN(test_RLC_GUEST_7_what_fails_attaches_nothing);
     RUN(test_RLC_GUEST_7_a_guest_that_fails_leaves_its_loop);

@@ -36,6 +36,28 @@ static void test_RLC_ADAPT_11_a_callout_is_left(void) {
     CHECK_EQUAL(blocks_in_use(), before);
 }
 
+/** Where the frames of the call were that was left, there is something else by now. */
+static __attribute__((noinline)) void detach_further_down(void) {
+    volatile char room[1 << 17];
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 0;
+    host->detach();
+}
+
+static void test_RLC_ADAPT_11_detached_further_down_than_what_was_left(void) {
+    if (!host->can_be_left)
+        return;
+    long before = blocks_in_use();
+    begin();
+    rlc_post_node node = {.post_fn = leave_host};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    turn_and_leave();
+    CHECK_EQUAL(calls, 1);
+    detach_further_down();
+    end();
+    CHECK_EQUAL(blocks_in_use(), before);
+}
+
 static void leave_preparation(rlc_loop *its_loop, rlc_hook *hook, void *context) {
     (void)its_loop, (void)context;
     calls++;

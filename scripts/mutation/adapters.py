@@ -10,7 +10,7 @@ from verdict import verdict
 
 # The cheap ones first. Those of toolkits take seconds.
 HOSTS = ["epoll", "model_guest", "ev", "uv", "glib", "sd_event", "glib_guest", "glib_model", "sdl", "qt", "gtk4"]
-OWN = {"glib": ["glib", "gtk4"], "glib_guest_set": ["glib_guest"]}
+OWN = {"glib": ["glib", "gtk4"], "glib_guest_set": ["glib_guest"], "dispatch_guest": ["epoll"]}
 HOST_LIMIT = 90
 
 
