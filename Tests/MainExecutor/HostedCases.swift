@@ -111,8 +111,14 @@ import Synchronization
     static func aCallbackOfTheHost() throws {
       _ = try host()
       try expect(MainActorExecutor.isInstalled && MainActorExecutor.isIsolated)
-      let log = Log()
+      let (log, executor) = (Log(), MainActor.shared.unownedExecutor.asSerialExecutor())
       MainActor.assumeIsolated { log.append("before") }
+      try expect(executor?.isIsolatingCurrentContext() == true)
+      let thread = RunLoop.Thread(name: "other")
+      try thread.start()
+      try thread.loop?.performAndWait { try expect(executor?.isIsolatingCurrentContext() == false) }
+      thread.stop()
+      try thread.join()
       Task { @MainActor in log.append("job") }
       try expect(try MainActorExecutor.drain() == 1)
       MainActor.assumeIsolated { log.append("after") }
