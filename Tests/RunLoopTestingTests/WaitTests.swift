@@ -64,7 +64,7 @@ import Testing
       }
       #expect(isBegun.wait())
       try loop.run {
-        await #expect(throws: RunLoopError.timedOut) { try await thread.join(timeout: .seconds(10)) }
+        _ = await #expect(throws: RunLoopError.timedOut) { try await thread.join(timeout: .seconds(10)) }
       }
       #expect(time.now == start.advanced(by: .seconds(10)))
       #expect(thread.isRunning)
