@@ -210,7 +210,7 @@ import Testing
 
 /// A lock that the other thread would have to release: virtual time cannot know.
 private func waitInAWayThatIsNotKnown() throws {
-  let time = VirtualTime.install(whenStuck: .abort(after: .milliseconds(200)))
+  let time = VirtualTime.install(whenStuck: .abort(after: .seconds(2)))
   let thread = RunLoop.Thread(name: "opener")
   try thread.start()
   let gate = time.makeGate()
@@ -225,7 +225,7 @@ private func waitInAWayThatIsNotKnown() throws {
 }
 
 private func waitForNobody() throws {
-  let time = VirtualTime.install(whenStuck: .abort(after: .milliseconds(200)))
+  let time = VirtualTime.install(whenStuck: .abort(after: .seconds(2)))
   let thread = RunLoop.Thread(name: "deaf")
   try thread.start()
   try withExtendedLifetime(time) { try thread.loop!.performAndWait(in: "never") {} }
