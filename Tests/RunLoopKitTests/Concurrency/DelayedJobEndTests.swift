@@ -53,7 +53,7 @@ private func place(on delayer: Delayer) -> Task<Place, Never> {
       let thread = RunLoop.Thread(name: "delays")
       try await thread.start()
       let loop = try #require(thread.loop)
-      let delay = Duration.milliseconds(20)
+      let delay = Duration.milliseconds(300)  // longer than a loaded machine takes to end the loop
       let clocks: [any Clock<Duration>] = [
         loop.clock, loop.continuousClock, loop.wallClock, _Concurrency.ContinuousClock(), SuspendingClock(),
       ]
@@ -84,7 +84,7 @@ private func place(on delayer: Delayer) -> Task<Place, Never> {
       let ended = Box<RunLoop?>(nil)
       try onOwnThread { (loop: RunLoop) in ended.value = loop }
       let executor = try #require(ended.value).executor
-      let delayer = Delayer(executor, after: .milliseconds(20), by: SuspendingClock())
+      let delayer = Delayer(executor, after: .milliseconds(300), by: SuspendingClock())
       let waiting = place(on: delayer)
       abandonTask(on: executor)
       let place = await waiting.value
@@ -101,7 +101,7 @@ private func place(on delayer: Delayer) -> Task<Place, Never> {
       try await one.start()
       try await other.start()
       let loop = try #require(one.loop)
-      let delayer = Delayer(loop.executor, after: .milliseconds(20), by: try #require(other.loop).clock)
+      let delayer = Delayer(loop.executor, after: .milliseconds(300), by: try #require(other.loop).clock)
       let waiting = place(on: delayer)
       other.stop(.now)
       try await other.join()
