@@ -113,7 +113,7 @@ int rlc_kit_unshared_add(int fd) {
     if (status < 0)
         return status;
     slot = slot_of(fd);
-    struct stat file; /* of a number that is listed already, too: the program may have closed that file */
+    struct stat file; /* also for a listed number: the program may have closed that file and opened another */
     if (fstat(fd, &file) < 0)
         return rlc_failed("fstat");
     __atomic_store_n(slot, (uint64_t)generation << 32 | hash_of(&file), __ATOMIC_SEQ_CST);

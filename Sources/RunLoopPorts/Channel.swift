@@ -86,7 +86,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     welcomed = peer
     imports = Imports(keeps: !isInitiator)
     socket = OwnedDescriptor(fileDescriptor)
-    if isIntroduced {  // came in a message, whose receiver could not report that it is not listed
+    if isIntroduced {  // PacketBuffer lists it too, but cannot report a failure
       try RunLoopError.checkCore(Unshared.section { Unshared.add(fileDescriptor) })
     }
     try super.init(socket, kind: .connection, order: 0, onlyHost: nil)

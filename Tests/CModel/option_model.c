@@ -200,7 +200,7 @@ static void stay(rlk_item *source, void *context) {
     (void)source;
     sem_post(&stay->has_begun);
     clock_gettime(CLOCK_REALTIME, &latest);
-    latest.tv_sec += 10;
+    latest.tv_sec += 60;
     while (sem_timedwait(&stay->may_end, &latest) != 0 && errno == EINTR) {
     }
 }

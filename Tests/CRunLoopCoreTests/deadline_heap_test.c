@@ -36,7 +36,7 @@ static void test_sorted_whatever_the_order(void) {
 }
 
 /* The order that defeats the median of three (D. R. Musser, Introspective Sorting and Selection Algorithms, 1997): each split
- * takes off a few entries only. It makes up the first side of the first split; the other side is in no order, too. */
+ * takes off a few entries only. That order fills the first part; the second part is unsorted, too. */
 static void test_sorted_if_no_split_is_of_use(void) {
     enum { SIDE = 1200, HALF = SIDE / 2, ALL = 2 * SIDE + 1 };
     static rlc_deadline_entry entries[ALL];

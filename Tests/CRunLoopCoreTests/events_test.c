@@ -183,7 +183,7 @@ static void test_unblocking_discards_all_that_are_pending(void) {
     CHECK(!is_pending(UNTOUCHED));
 }
 
-/* The last real-time signal. An emulator keeps some of its host's for itself, and refuses to send as many of the last. */
+/* The last real-time signal. An emulator keeps some of the host's signals, and refuses to send the last ones. */
 static int last_signal_that_is_sent(int value) {
     int last = rlc_signal_realtime_max();
     while (sigqueue(getpid(), last, (union sigval){.sival_int = value}) != 0 && last > rlc_signal_realtime_min() + 1)

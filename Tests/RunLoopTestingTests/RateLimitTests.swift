@@ -54,6 +54,7 @@ import Testing
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())
       let (counters, ready) = (makePipe(), makePipe())
+      defer { for end in [counters.reading, counters.writing, ready.reading, ready.writing] { close(end) } }
       let limit = RunLoop.RateLimit(count: 2, per: .seconds(10))
       try loop.assumeOnLoop { local in
         try local.portSource(fileDescriptor: counters.reading, limit: limit) { _ in

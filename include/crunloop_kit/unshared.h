@@ -41,8 +41,8 @@ void rlc_kit_unshared_end(void);
  *
  * @param fd The descriptor. The caller keeps it, and ends the listing by rlc_kit_unshared_close or
  *           rlc_kit_unshared_remove.
- * @return 0, also if the number is listed already, perhaps with another file; -ENOMEM (by mmap(2)); -EBADF; -EMFILE
- *         (the number is above four million).
+ * @return 0, and a number that is listed already is listed with the file that it has now; -ENOMEM (by mmap(2));
+ *         -EBADF; -EMFILE (the number is above four million).
  *
  * Thread: [any].  Cost: one system call; the first numbers map some pages.
  */

@@ -16,7 +16,7 @@ from verdict import verdict
 # Without a fault a test must end within the first. With one it is ended after LEAST seconds, or TIMES its usual time.
 USUAL_LIMIT = 60
 LEAST, TIMES = 4, 10
-PATIENCE = 6
+PATIENCE = 3
 STRICT = ["-std=c11", "-w", "-D_GNU_SOURCE", "-DRLC_INTERNAL_CHECKS", "-Iinclude", "-ISources/CRunLoopCore/internal"]
 WRAPS = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"
 
@@ -94,7 +94,9 @@ class Core:
         else:
             objects += [self.object(name, kind) for name in self.RUNTIME + ["core_scheduled.c"]]
             flags = ["-Wl,--wrap=syscall"]
-        must(["gcc", *objects, "-pthread", *flags, "-o", program], self.tree)
+        status, said = run(["gcc", *objects, "-pthread", *flags, "-o", program], self.tree)
+        if status != 0:
+            raise BadFault(f"does not link: {said[-200:]}")
         return ["./" + program] + ([name for name in test.split(":")[1:] if name] if kind == "scheduled" else [])
 
     def learn_limit(self, test):
@@ -111,6 +113,11 @@ class Core:
         if status == 0:
             return None
         return output.strip().split("\n")[-1 if status is None else 0][:110] or f"status {status}"
+
+    def says(self, test, limit):
+        """What the test says. A loaded machine ends slow tests by the limit: one that hangs has no end in a longer time either."""
+        said = self.catches(test, limit)
+        return self.catches(test, PATIENCE * limit) if said == "out of time" else said
 
     def test_names(self):
         return [os.path.basename(path)[:-2] for path in self.tests if path.endswith("_test.c")]
@@ -129,10 +136,7 @@ class Core:
             if self.is_same(mutant):
                 return "equal", "", ""
             for test in tests:
-                said = self.catches(test, self.limits[test])
-                # A loaded machine ends slow tests by the limit: a hang is one that has no end in a longer time either.
-                if said == "out of time":
-                    said = self.catches(test, PATIENCE * self.limits[test])
+                said = self.says(test, self.limits.get(test) or self.limits["scheduled:"])
                 if said:
                     return "noticed", test, said
             return "MISSED", "", ""
@@ -185,7 +189,10 @@ class Core:
                 return "FAIL", error
             answers = []
             for test in mutant.tests:
-                answers.append((test, self.catches(test, mutant.limit or self.limits[test])))
+                try:
+                    answers.append((test, self.says(test, mutant.limit or self.limits[test])))
+                except BadFault as why:
+                    return "FAIL", str(why)
                 if (answers[-1][1] is None) == mutant.by_each:
                     break
             return verdict(mutant, answers)

@@ -327,7 +327,7 @@ class Kit:
             return False
         if said:
             raise BadFault(f"{test} fails without a fault: {said}")
-        self.limits[test] = max(LEAST, TIMES * (time.monotonic() - began))
+        self.limits[test] = min(max(LEAST, TIMES * (time.monotonic() - began)), 3 * SWIFT_LIMIT)
         return True
 
     def judge(self, mutant):

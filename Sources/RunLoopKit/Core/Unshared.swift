@@ -24,7 +24,7 @@ package enum Unshared {
     return body()
   }
 
-  /// Lists one with the file that it is now. In a section, if it is not listed yet. A C status.
+  /// Lists a descriptor with the file that it has now. Called in the section that makes or receives it. A C status.
   package static func add(_ descriptor: Int32) -> Int32 { rlc_kit_unshared_add(descriptor) }
 
   /// A child may keep it from now on: it is the program's.

@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import RunLoopKit
 import RunLoopTestSupport
@@ -20,7 +21,7 @@ import class RunLoopKit.RunLoop
   @Test(arguments: End.allCases) func test_RLK_STREAM_3_everyTaskHearsOfTheEndOfADescriptor(_ end: End) async throws {
     try await withLoop { loop, _ in
       var ends: [Int32] = [-1, -1]
-      precondition(pipe(&ends) == 0)
+      precondition(test_pipe(&ends) == 0)
       if end == .error { ends.swapAt(0, 1) }
       defer { close(ends[0]) }
       let readiness = try loop.readiness(of: ends[0], for: end == .hangup ? .readable : [])

@@ -108,7 +108,10 @@ final class SignalInfoTests: XCTestCase {
       signals.label = "a label"
       let number = test_fork()
       if number == 0 { while true { pause() } }
-      defer { kill(number, SIGKILL) }
+      defer {
+        kill(number, SIGKILL)
+        waitpid(number, nil, 0)
+      }
       let child = try RunLoop.ChildSource(processID: number, order: 2) { _, _ in }
       let watch = try RunLoop.FileWatch(path: "/tmp", events: .created, order: 1) { _, _ in }
       for (item, beginning) in [

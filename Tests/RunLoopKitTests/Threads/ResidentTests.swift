@@ -69,6 +69,7 @@ final class ResidentTests: XCTestCase {
       RunLoop.Port { _, message in ids.update { $0[index].append(message.id) } }
     }
     let counter = EventCounter()
+    defer { withExtendedLifetime(counter) {} }
     let thread = Resident(name: "due") { loop in
       for port in ports { try loop.add(port) }
       try loop.add(PortSourceFactory.make(counter) { ids.update { $0[0].append(0) } })
