@@ -148,7 +148,8 @@ def code_of(path):
 class Product(Module):
     """As `swift build --build-tests` makes it."""
 
-    MODULES = ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopMainExecutor", "RunLoopKitC", "RunLoopTesting"]
+    MODULES = [
+        "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopMainExecutor", "RunLoopKitC", "RunLoopTesting", "runloop"]
 
     def __init__(self, tree, environment, product):
         must(["swift", "build", "--build-tests"], tree, env=environment)
