@@ -82,6 +82,44 @@ import class RunLoopKit.RunLoop
     }
   }
 
+  /// By the processor's time of this thread: twenty times as many cost no more each. The last one ends the sequence.
+  @Test func anItemsEndCostsTheSameAmongManyOthers() async throws {
+    try await withLoop { loop, _ in
+      func cost(of count: Int) async throws -> Double {
+        let items = Box<[RunLoop.Item]>([])
+        let sequence = RunLoop.EventSequence<Int>(of: loop, in: .default) { feed in
+          for _ in 0..<count {
+            let turn = feed.makeTurn()
+            turn.finish()
+            let source = RunLoop.Source { _ in withExtendedLifetime(turn) {} }
+            items.update { $0.append(source) }
+            feed.append(source)
+          }
+        }
+        let task = Task { for try await _ in sequence {} }
+        await yieldUntil(items.value.allSatisfy { loop.contains($0, in: .default) })
+        let cost = Self.time { for item in items.value { item.invalidate() } } / Double(count)
+        try await task.value
+        return cost
+      }
+      _ = try await cost(of: 300)
+      let few = min(try await cost(of: 300), try await cost(of: 300))
+      #expect(try await cost(of: 6000) < 4 * few)
+    }
+  }
+
+  /// What `body` takes of this thread's time on a processor.
+  private static func time(_ body: () -> Void) -> Double {
+    func now() -> Double {
+      var time = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+    let start = now()
+    body()
+    return now() - start
+  }
+
   @Test func test_RLK_STREAM_5_anOwnedDescriptorIsClosedWithTheSequence() async throws {
     try await withLoop { loop, _ in
       let (owned, borrowed) = (Pipe(), Pipe())
