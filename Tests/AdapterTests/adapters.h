@@ -228,7 +228,7 @@ static void test_RLC_ADAPT_3_an_endless_loop_lets_the_host_run(void) {
     end();
 }
 
-/** What keeps the loop awake, and what is readable, is one pass. Not in Qt, which tells of them one after the other. */
+/** One pass serves all that waits. Qt is left out: on GLib its adapter makes a second pass, against RLC-ADAPT-3. */
 static void test_RLC_ADAPT_3_one_pass_an_iteration_for_all_there_is(void) {
     if (strcmp(host->name, "qt") == 0)
         return;
@@ -324,7 +324,7 @@ static int fail_to_wait(void *context, int epoll_fd, struct epoll_event *events,
     return -EIO;
 }
 
-/** Its descriptor stays readable. For hosts whose iterations do not answer with the failure. */
+/** Its descriptor stays readable. For hosts whose iteration does not return the error. */
 static inline void test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep(void) {
     begin();
     int fd = make_counter(0);

@@ -36,7 +36,7 @@ static void test_RLC_ADAPT_11_a_callout_is_left(void) {
     CHECK_EQUAL(blocks_in_use(), before);
 }
 
-/** Where the frames of the call were that was left, there is something else by now. */
+/** Other data now lies where the frames of the left call were. */
 static __attribute__((noinline)) void detach_further_down(void) {
     volatile char room[1 << 17];
     for (size_t i = 0; i < sizeof room; i++)

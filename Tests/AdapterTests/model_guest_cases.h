@@ -177,7 +177,7 @@ static void serve_a_stop_inside(void) {
     model.work.status = RLK_RUN_TIMED_OUT;
 }
 
-/** As in a dialogue that a callout has opened: it is told there. */
+/** A callout has opened a dialogue, and the stop is reported inside it. */
 static void test_RLC_MODEL_3_a_stop_inside_of_a_callout_is_told(void) {
     attach();
     model.work = (script){.once = serve_a_stop_inside, .status = RLK_RUN_STOPPED};

@@ -13,7 +13,8 @@ from faults import BadFault
 from processes import ROOT, WORK, copy_tree, must, run
 from verdict import verdict
 
-# Without a fault a test must end within the first. With one it is ended after LEAST seconds, or TIMES its usual time.
+# Without a fault a test must end within USUAL_LIMIT. With a fault this program ends it after LEAST seconds, or after TIMES its usual
+# time, and then tries once more for PATIENCE times as long.
 USUAL_LIMIT = 60
 LEAST, TIMES = 4, 10
 PATIENCE = 3

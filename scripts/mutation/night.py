@@ -81,8 +81,8 @@ class Tally:
 
 
 def draw(target, seed, each, minutes, is_red=False):
-    """A sample of each file, in an order under the seed, while the time lasts; `is_red`: of files without a test. The exit status: 1
-    if nothing could be judged."""
+    """A sample of each file, in an order under the seed, while the time lasts; `is_red`: of files without a test. The exit status is
+    1 if the tests noticed nothing."""
     drawn.install()
     score, workers = score_of(target)
     places = Places()
@@ -179,7 +179,7 @@ def table():
     places = Places()
     lines = ["# Where the tests of a source file are", "",
              "Made by `scripts/mutants --table`. A file has the tests that have noticed a deliberate fault in it. Files without any are red.",
-             "In files that only declare something the generator finds nothing to change.", ""]
+             "Files marked 'only declarations' hold nothing that the generator can change.", ""]
     red = 0
     for target in drawn.TARGETS:
         lines += [f"## {target}", "", "| file | tests |", "|---|---|"]

@@ -15,8 +15,8 @@ from faults import BadFault
 from processes import WORK, copy_tree, must, run, run_until
 from verdict import verdict
 
-# Without a fault a test must end within three times the first. With one it is ended after LEAST seconds, or TIMES its usual time; the
-# first is for what nobody has timed.
+# Without a fault a test must end within three times SWIFT_LIMIT. With a fault this program ends it after LEAST seconds, or after
+# TIMES its usual time. --draw and --judge do not time the tests: they end each one after SWIFT_LIMIT.
 SWIFT_LIMIT = 60
 LEAST, TIMES = 20, 10
 # Half of the usual one's time.

@@ -2,9 +2,9 @@ extension RunLoop {
   /// A thread that lives to serve its loop: it runs the default mode until `stop(_:)` is called.
   ///
   /// The thread retains its own state only: not this object, and of what its owner holds only what the owner's blocks
-  /// capture. When the last reference to this object is released, the thread stops after due work, and the release does
-  /// not wait for that [RLK-RESIDENT-11, RLK-RESIDENT-12]. If nobody joins the thread, the system frees its stack when
-  /// it ends [RLK-RESIDENT-40]. Call `join` to wait for its end.
+  /// capture. When the last reference to this object is released, the thread stops after due work. The release does not
+  /// wait for the thread [RLK-RESIDENT-11, RLK-RESIDENT-12]. The end of a thread that nobody joins frees its stack, too
+  /// [RLK-RESIDENT-40]. Call `join` to wait for the end.
   ///
   /// Its signal mask is the one of the thread that calls `start`: block signals there before, as for every thread.
   /// - Thread: Any, for all members.

@@ -65,7 +65,7 @@ final class SignalMaskTests: XCTestCase {
     }
   }
 
-  /// What all threads have blocked so far is no news that was told, though another signal was reported at that time.
+  /// A signal that all threads blocked so far has not been reported yet, although another one was.
   func test_RLK_SIGNAL_19_aLaterThreadIsToldOf() throws {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("a forked process may have no threads here") }
     inCleanChild { check in

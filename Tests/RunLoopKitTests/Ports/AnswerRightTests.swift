@@ -41,7 +41,7 @@ final class AnswerRightTests: XCTestCase {
     }
   }
 
-  /// The right moves to the new connection: the first one has it no more, and the third process tells what becomes of it.
+  /// The right moves to the new connection. The first one has it no longer, and the third process reports its fate.
   func test_RLK_WIRE_10_aRightToAnswerThatWasPassedOn_isDroppedByTheThird() {
     onThread {
       let receiver = try RawReceiver()
