@@ -74,11 +74,45 @@ static void test_RLC_ADAPT_8_a_child_of_fork_is_refused(void) {
     end();
 }
 
+static gboolean leave_source(gpointer data) {
+    (void)data;
+    longjmp(outside, 1);
+}
+
+static void do_nothing(void) {}
+
+/** A dispatch with several sources, which its last one leaves. GLib keeps references. */
+static void leave_inner_dispatch(rlc_post_node *node, bool ran) {
+    count_post(node, ran);
+    after(0, do_nothing);
+    GSource *last = g_timeout_source_new(0);
+    g_source_set_callback(last, leave_source, NULL, NULL);
+    g_source_attach(last, context);
+    if (setjmp(outside) == 0)
+        for (;;)
+            turn(false);
+    g_source_destroy(last);
+    g_source_unref(last);
+}
+
+static void test_RLC_ADAPT_11_a_dispatch_in_a_callout_is_left(void) {
+    begin();
+    for (int i = 1; i <= 3; i++) {
+        rlc_post_node node = {.post_fn = leave_inner_dispatch};
+        CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+        TURN_UNTIL(calls == i);
+    }
+    calls = 0;
+    serve_hops();
+    end();
+}
+
 int main(void) {
     static const host_ops ops = {"glib", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
         .nests = true, .turns_of_a_hop = 2, .idle_turns = 2};
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_8_a_child_of_fork_is_refused);
+    RUN(test_RLC_ADAPT_11_a_dispatch_in_a_callout_is_left);
     return 0;
 }

@@ -91,9 +91,11 @@ static void track(void *context) {
 }
 
 static gboolean open_dialogue(gpointer data) {
+    gint priority;
     GMainLoop *left = g_main_loop_new(NULL, FALSE);
     if (rlk_loop_perform(NULL, NULL, track, NULL) == 0 && setjmp(outside) == 0)
         g_main_loop_run(left);
+    (void)g_main_context_prepare(NULL, &priority); /* GLib would take the list of the left dispatch for this one's */
     g_main_loop_quit(data);
     return G_SOURCE_REMOVE;
 }

@@ -117,8 +117,18 @@ extension GLibHost {
 
   /// One pass. False: the source is to be removed.
   func dispatch() -> Bool {
+    let context = source.flatMap { g_source_get_context($0) }
+    let depth = g_main_depth()
     hosting.serve()
+    if g_main_depth() > depth { GLibHost.forgetDispatches(of: context) }
     return failure == nil
+  }
+
+  /// GLib keeps the list of a dispatch that longjmp(3) has left in a callout, and takes it for that of this dispatch.
+  /// The next iteration finds the sources in it ready again.
+  private static func forgetDispatches(of context: OpaquePointer?) {
+    var priority: gint = 0
+    _ = g_main_context_prepare(context, &priority)
   }
 
   /// GLib frees the source: the context is gone, if the host was not detached.

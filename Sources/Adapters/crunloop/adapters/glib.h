@@ -4,6 +4,10 @@
  * The source may recurse: a callout of the loop may run a GMainLoop, which serves the loop too; not a prepare callout
  * of a hook, since GLib refuses to iterate inside of its own preparation. An exception or longjmp(3) must not leave
  * such a callout, either: GLib would go on to refuse.
+ *
+ * GLib keeps the list of the dispatch that an exception or longjmp(3) leaves, and takes it for that of the dispatch
+ * around it: it ends the process there. The adapter empties the list if that is its own dispatch. A callback of the
+ * program that catches what leaves a dispatch in it calls g_main_context_prepare before it returns.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_H
 #define CRUNLOOP_ADAPTERS_GLIB_H
@@ -54,6 +58,18 @@ static inline gboolean rlc_glib_check(GSource *source) {
 }
 
 /**
+ * Empties the list of what GLib dispatches. The sources in it are found ready again by the next iteration.
+ *
+ * @param context The context, which is in a dispatch.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_glib_forget_dispatches(GMainContext *context) {
+    gint priority;
+    (void)g_main_context_prepare(context, &priority);
+}
+
+/**
  * GSourceFuncs.dispatch. One pass.
  *
  * @param source   The source.
@@ -66,7 +82,11 @@ static inline gboolean rlc_glib_check(GSource *source) {
 static inline gboolean rlc_glib_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
     (void)callback, (void)data;
     rlc_hosted *hosted = &((rlc_glib_source *)source)->hosted;
+    GMainContext *context = g_source_get_context(source);
+    gint depth = g_main_depth();
     (void)rlc_hosted_dispatch(hosted); /* GLib holds a reference meanwhile */
+    if (g_main_depth() > depth)        /* a dispatch in a callout was left */
+        rlc_glib_forget_dispatches(context);
     return hosted->status == 0;
 }
 
