@@ -20,6 +20,7 @@ struct rlc_qt_host {
     QObject *context;          /**< Owns the notifier and the connections. */
     QSocketNotifier *notifier; /**< Of the context. */
     bool is_queued;            /**< A pass is posted as an event. */
+    bool has_passed;           /**< In this iteration; the next one finds the descriptor readable again. */
 };
 
 /**
@@ -32,6 +33,8 @@ struct rlc_qt_host {
 static inline void rlc_qt_dispatch(rlc_qt_host *host) {
     if (rlc_hosted_dispatch(&host->hosted))
         delete host;
+    else
+        host->has_passed = true;
 }
 
 /**
@@ -42,6 +45,7 @@ static inline void rlc_qt_dispatch(rlc_qt_host *host) {
  * Thread: [loop].
  */
 static inline void rlc_qt_prepare(rlc_qt_host *host) {
+    host->has_passed = false;
     bool has_work = rlc_hosted_prepare(&host->hosted);
     if (host->hosted.is_detached) {
         if (rlc_hosted_is_over(&host->hosted))
@@ -76,14 +80,14 @@ static inline int rlc_qt_attach(rlc_loop *loop, rlc_qt_host **ret_host) {
     QAbstractEventDispatcher *dispatcher = QAbstractEventDispatcher::instance();
     if (dispatcher == nullptr)
         return -EINVAL;
-    rlc_qt_host *host = new (std::nothrow) rlc_qt_host{rlc_hosted_make(loop), nullptr, nullptr, false};
+    rlc_qt_host *host = new (std::nothrow) rlc_qt_host{rlc_hosted_make(loop), nullptr, nullptr, false, false};
     if (host == nullptr)
         return -ENOMEM;
     host->context = new QObject;
     host->notifier = new QSocketNotifier(rlc_loop_fd(loop), QSocketNotifier::Read, host->context);
     auto prepare = [host] { rlc_qt_prepare(host); };
     QObject::connect(host->notifier, &QSocketNotifier::activated, host->context, [host] {
-        if (!host->is_queued) /* that pass serves the descriptor too */
+        if (!host->is_queued && !host->has_passed) /* a pass of the event serves the descriptor too */
             rlc_qt_dispatch(host);
     });
     QObject::connect(dispatcher, &QAbstractEventDispatcher::aboutToBlock, host->context, prepare);
