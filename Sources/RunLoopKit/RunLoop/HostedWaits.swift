@@ -213,11 +213,12 @@ extension RunLoop {
   }
 
   /// Calls the observers for a host, inside whatever callout it calls from. What they have put into the thread's scope
-  /// before a sleep ends here.
+  /// before a sleep ends here. A wait that an observer leaves open, after the run of this one has ended, ends with it.
   func tellHosted(_ activity: Activity, in mode: ModePointer) throws(RunLoopError) {
     var mark: UInt = 0
     // Set when the loop was made for its thread (`currentLoop`).
     let scope = owner.scopes!.height
+    let depth = owner.hosted?.waits.count ?? 0
     let callout = withUnsafeMutablePointer(to: &mark) {
       $0.pointee = StackPlace($0).address
       let callout = beginTelling(at: $0.pointee)
@@ -226,6 +227,7 @@ extension RunLoop {
       return callout
     }
     guard isInThisProcess else { throw .forked }
+    while let hosted = owner.hosted, hosted.waits.count > depth { _ = try endHostedWait() }
     if let index = owner.hosted?.waits.indices.last {
       owner.hosted?.waits[index].telling = nil
       owner.hosted?.waits[index].phase = .open

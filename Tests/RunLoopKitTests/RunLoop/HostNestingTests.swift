@@ -353,6 +353,26 @@ final class HostNestingTests: XCTestCase {
     }
   }
 
+  /// The end of a scope is no callout: its wait ends with the run. So does one that an observer of that end begins.
+  func test_RLK_HOST_27_aWaitThatAnObserverOfTheEndBegins() {
+    onThread {
+      let (loop, told) = (RunLoop.current, Box<[String]>([]))
+      try loop.add(RunLoop.Timer.never())
+      for mode: RunLoop.Mode in ["first", "second"] {
+        try loop.add(
+          RunLoop.Observer(.afterWaiting) { _, _ in
+            told.update { $0.append(mode.rawValue) }
+            if mode == "first" { XCTAssertEqual(try? loop.prepareToWait(in: "second"), false) }
+          }, to: mode)
+      }
+      try loop.enqueue { RunLoop.Scope.deferred { XCTAssertEqual(try? loop.prepareToWait(in: "first"), false) } }
+      XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+      XCTAssertEqual(told.value, ["first", "second"])
+      XCTAssertNil(loop.currentMode)
+      XCTAssertEqual(thrown { try loop.runPendingWork(in: "first") }, nil)
+    }
+  }
+
   /// It has a wait in a callout, and one around the run in which that is.
   func test_RLK_HOST_20_aHostThatLeavesEndsItsWaitsOnAllLevels() {
     onThread {
