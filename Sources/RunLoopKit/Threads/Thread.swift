@@ -82,7 +82,7 @@ extension RunLoop {
 
     /// Tells the thread to stop, and does not wait for it. `.now` may follow `.afterDueWork` [RLK-RESIDENT-39]; else
     /// the first one counts. Nothing happens if it was not started, or has ended. While `setUp` runs it is kept for its
-    /// return [RLK-RESIDENT-8]. If the system refuses the thread, the stop is over with that start.
+    /// return [RLK-RESIDENT-8]. If the system refuses the thread, the stop is over with that start [RLK-RESIDENT-41].
     ///
     /// - Re-entry: Allowed, also on the thread itself [RLK-RESIDENT-6]. - Blocks: No. - Complexity: O(1).
     public func stop(_ ending: Ending = .afterDueWork) { resident.stop(ending) }

@@ -1,3 +1,4 @@
+import CRunLoopCore
 import CTestSupport
 import Glibc
 import RunLoopKit
@@ -19,6 +20,23 @@ final class ResidentStartTests: XCTestCase {
     }
   }
 
+  func test_RLK_RESIDENT_41_aStopIsOverWithTheStartThatWasRefused() {
+    inChild { check in
+      let (thread, ran) = (RunLoop.Thread(name: "large", stackSize: 1 << 29), Box(0))
+      Kernel(rlc_kernel_default().pointee, turns: StopsAtTheStart(thread)).enter()
+      limitAddressSpace(leaving: 1 << 26)
+      let error = systemError { try thread.start() }
+      limitAddressSpace(leaving: nil)
+      Kernel.leave()
+      check.equal(error, EAGAIN)
+      try thread.start()
+      try thread.perform { ran.value += 1 }
+      thread.stop()
+      try thread.join()
+      check.equal(ran.value, 1)
+    }
+  }
+
   /// Whether it still works then, or has ended: nobody will wait for it.
   func test_RLK_RESIDENT_40_aThreadThatNobodyWaitsForLeavesNoStack() throws {
     let (count, stack) = (16, 1 << 28)
@@ -35,6 +53,36 @@ final class ResidentStartTests: XCTestCase {
       yieldUntil(addressSpace() - before < count / 4 * stack)
     }
   }
+}
+
+/// A kernel's, of which only the start of a thread is used: it is told to stop before the system is asked for it.
+private final class StopsAtTheStart: TurnTaking, ThreadPlace {
+  private let thread: RunLoop.Thread
+
+  init(_ thread: RunLoop.Thread) { self.thread = thread }
+
+  func threadWillStart() -> any ThreadPlace {
+    thread.stop(.now)
+    return self
+  }
+
+  func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool) {}
+  func wake(_ word: UInt) {}
+  func waitUntilWritable(_ fileDescriptor: Int32, until deadline: UInt64, for purpose: String) -> Int32 { -ENOSYS }
+  func choose(among count: Int) -> Int { 0 }
+  func alarm(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? { nil }
+
+  func begin() {}
+  func giveUp() {}
+  func waitForLastTurn(for purpose: String) {}
+}
+
+/// Leaves this process so much room, in bytes; nil: as much as it may have.
+private func limitAddressSpace(leaving room: Int?) {
+  var limit = rlimit()
+  getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+  limit.rlim_cur = room.map { rlim_t(addressSpace() + $0) } ?? limit.rlim_max
+  setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
 }
 
 /// Of this process, in bytes.
