@@ -161,9 +161,10 @@ final class DescriptorFaultTests: XCTestCase {
       try source.setInterest(.writable)
       try loop.run(in: "other", for: .zero)
       XCTAssertEqual(seen.value.last, .writable)
-      sockets.closeBoth()
+      closeAndHold(source.fileDescriptor)
       XCTAssertEqual(systemError { try source.setInterest(.readable) }, EBADF)
       XCTAssertEqual(source.interest, .writable)
+      sockets.closeBoth()
     }
     inChild { check in
       let source = try Source(fileDescriptor: 0, interest: .readable) { _, _ in }

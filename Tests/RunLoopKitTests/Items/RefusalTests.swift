@@ -181,7 +181,7 @@ final class RefusalTests: XCTestCase {
         let (port, counter) = (Box(0), EventCounter())
         try loop.add(PortSourceFactory.make(counter) { port.value += 1 })
         let descriptor = try loop.hostDescriptor().fileDescriptor
-        if isReplaced { dup2(other.descriptor, descriptor) } else { close(descriptor) }
+        if isReplaced { dup2(other.descriptor, descriptor) } else { closeAndHold(descriptor) }
         try loop.add(RunLoop.Observer([.afterWaiting, .exit]) { _, activity in told.update { $0.append(activity) } })
         CountingKernel.script.create = { -EMFILE }
         defer { CountingKernel.script.create = nil }
@@ -212,7 +212,7 @@ final class RefusalTests: XCTestCase {
       let port = Port { _, message in kept.value = message.reply }
       try loop.add(port, to: "serving")
       let descriptor = try loop.hostDescriptor(in: "asking").fileDescriptor
-      close(descriptor)
+      closeAndHold(descriptor)
       CountingKernel.script.create = { -EMFILE }
       let error = thrown { try port.sendRight.request(Message(), in: "asking") }
       CountingKernel.script.create = nil

@@ -186,6 +186,15 @@ func isReadable(_ descriptor: Int32, _ milliseconds: Int32 = 0) -> Bool {
   return poll(&entry, 1, milliseconds) == 1
 }
 
+/// Closes a descriptor, and keeps its number taken: calls say EBADF, as of a closed one, and no other thread's descriptor gets
+/// it. That of libdispatch opens files now and then. Whoever calls this closes the number.
+func closeAndHold(_ descriptor: Int32) {
+  let pathOnly: Int32 = 0o10000000  // O_PATH, which the Glibc module lacks
+  let place = open("/", pathOnly | O_CLOEXEC)
+  dup2(place, descriptor)
+  close(place)
+}
+
 func openDescriptors() -> Int {
   guard let folder = opendir("/proc/self/fd") else { return -1 }
   defer { closedir(folder) }
