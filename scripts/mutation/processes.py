@@ -1,60 +1,84 @@
 """Commands with limits, and copies of the sources."""
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build/mutants")
+# Whose sessions run now.
+RUNNING = set()
+
+
+def end_with_this_program():
+    """A signal that ends this program ends what it has started, too: a test that spins would go on for ever."""
+    def end_all(number, _):
+        for process in list(RUNNING):
+            end_session(process)
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_all)
+
+
+def end_session(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+@contextlib.contextmanager
+def started(command, cwd, env, errors=subprocess.STDOUT):
+    """A command that runs in a session of its own, which ends with the block."""
+    process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
+                               env=env)
+    RUNNING.add(process)
+    try:
+        yield process
+    finally:
+        end_session(process)
+        process.wait()
+        process.stdout.close()
+        RUNNING.discard(process)
 
 
 def run(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
     """(status, output); the status of what ran out of time is None. Its children end with it."""
-    process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=errors, start_new_session=True, env=env)
-    try:
-        output, _ = process.communicate(timeout=limit)
-        return process.returncode, output.decode(errors="replace")
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
-        process.communicate()
-        return None, "out of time"
+    with started(command, cwd, env, errors) as process:
+        try:
+            output, _ = process.communicate(timeout=limit)
+            return process.returncode, output.decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            return None, "out of time"
 
 
 def run_until(command, cwd, limit, env, mark):
     """(status, line): as `run`, and ends it at the first line that `mark` matches, an expression or a function: what fails may wait
     for long afterwards."""
     matches = mark if callable(mark) else re.compile(mark).match
-    process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True, env=env)
     is_late = threading.Event()
 
-    def end():
-        try:
-            os.killpg(process.pid, 9)
-        except ProcessLookupError:
-            pass
-
-    def end_late():
+    def end_late(process):
         is_late.set()
-        end()
+        end_session(process)
 
-    timer = threading.Timer(limit, end_late)
-    timer.start()
-    said = None
-    for line in process.stdout:
-        found = matches(line.decode(errors="replace").rstrip())
-        if found:
-            said = found.group(0)
-            break
-    end_status = 1 if said else process.wait()
-    timer.cancel()
-    end()
-    process.wait()
-    process.stdout.close()
+    with started(command, cwd, env) as process:
+        timer = threading.Timer(limit, end_late, [process])
+        timer.start()
+        said = None
+        for line in process.stdout:
+            found = matches(line.decode(errors="replace").rstrip())
+            if found:
+                said = found.group(0)
+                break
+        end_status = 1 if said else process.wait()
+        timer.cancel()
     return None if is_late.is_set() else end_status, said
 
 
