@@ -321,15 +321,11 @@ class Kit:
         return None if status == 0 else "out of time" if status is None else f"status {status}"
 
     def learn_limit(self, test):
-        """How long the test may take with a fault. It must pass without one; False if it is skipped here."""
+        """How long the test may take with a fault. What it says without one: it is skipped here, or fails; None if it passes."""
         began = time.monotonic()
         said = self.catches(test, SWIFT_LIMIT * 3)
-        if said and re.match(SKIP, said):
-            return False
-        if said:
-            raise BadFault(f"{test} fails without a fault: {said}")
         self.limits[test] = min(max(LEAST, TIMES * (time.monotonic() - began)), 3 * SWIFT_LIMIT)
-        return True
+        return said
 
     def judge(self, mutant):
         folder = os.path.join(WORK, "changed", mutant.name)
@@ -362,13 +358,22 @@ def report_skipped(mutant, skipped):
     return not here
 
 
+def report_failing(mutant, said, report):
+    """True if one of its tests fails without a fault. The other faults are judged nevertheless."""
+    failing = next((test for test in mutant.tests if test in said), None)
+    if failing:
+        report(mutant, "FAIL", f"{failing} fails without a fault: {said[failing]}", 0)
+    return failing is not None
+
+
 def judge_swift(mutants, report):
     started = time.monotonic()
     tests = sorted({test for mutant in mutants for test in mutant.tests})
     kit = Kit(tests)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        skipped = {test for test, is_here in zip(tests, pool.map(kit.learn_limit, tests)) if not is_here}
-    mutants = [mutant for mutant in mutants if not report_skipped(mutant, skipped)]
+        said = {test: words for test, words in zip(tests, pool.map(kit.learn_limit, tests)) if words}
+    skipped = {test for test, words in said.items() if re.match(SKIP, words)}
+    mutants = [mutant for mutant in mutants if not report_skipped(mutant, skipped) and not report_failing(mutant, said, report)]
     print(f"the module and its tests are ready after {time.monotonic() - started:.0f} s", flush=True)
 
     def timed(mutant):
