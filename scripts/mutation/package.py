@@ -19,6 +19,8 @@ from verdict import verdict
 # TIMES its usual time. --draw and --judge do not time the tests: they end each one after SWIFT_LIMIT.
 SWIFT_LIMIT = 60
 LEAST, TIMES = 20, 10
+# So many tests more than there are processors run side by side: with many faults they only wait for what never comes.
+WAITING = 6
 # Half of the usual one's time.
 LINKER = ["-use-ld=lld", "-Xlinker", "--threads=1"]
 # What the tests start.
@@ -301,6 +303,7 @@ class Kit:
         copy_tree(self.tree, ["."])
         self.environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", RLK_NO_BENCHMARKS="1")
         self.modules, self.limits, self.lock = {}, {}, threading.Lock()
+        self.compilers = threading.Semaphore(os.cpu_count())
         for test in tests:
             self.module_of(test)
 
@@ -335,9 +338,10 @@ class Kit:
         except BadFault as why:
             return "FAIL", str(why)
         error, programs, answers = None, {}, []
-        for build in dict.fromkeys(map(build_of, mutant.tests)):
-            if not error:
-                error, programs[build] = self.modules[build].build(mutant, folder)
+        with self.compilers:
+            for build in dict.fromkeys(map(build_of, mutant.tests)):
+                if not error:
+                    error, programs[build] = self.modules[build].build(mutant, folder)
         if error:
             return "FAIL", error
         for test in mutant.tests:
@@ -380,7 +384,7 @@ def judge_swift(mutants, report):
         began = time.monotonic()
         return mutant, *kit.judge(mutant), time.monotonic() - began
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 2) as pool:  # some only wait for what never comes
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + WAITING) as pool:
         for future in concurrent.futures.as_completed([pool.submit(timed, mutant) for mutant in mutants]):
             report(*future.result())
 
