@@ -213,7 +213,8 @@ extension RunLoop {
   }
 
   /// Calls the observers for a host, inside whatever callout it calls from. What they have put into the thread's scope
-  /// before a sleep ends here. A wait that an observer leaves open, after the run of this one has ended, ends with it.
+  /// ends here: no run does that for them. A wait that an observer leaves open, after the run of this one has ended,
+  /// ends with it.
   func tellHosted(_ activity: Activity, in mode: ModePointer) throws(RunLoopError) {
     var mark: UInt = 0
     // Set when the loop was made for its thread (`currentLoop`).
@@ -223,7 +224,7 @@ extension RunLoop {
       $0.pointee = StackPlace($0).address
       let callout = beginTelling(at: $0.pointee)
       mode.notify(activity, insideOf: innermostRun.state.at, on: self)
-      if activity == .beforeWaiting { owner.scopes!.drain(to: scope) }  // as above
+      owner.scopes!.drain(to: scope)  // as above
       return callout
     }
     guard isInThisProcess else { throw .forked }

@@ -3,9 +3,9 @@ extension RunLoop {
   /// put into it, the last first [RLK-SCOPE-1].
   ///
   /// Every run opens a scope before its entry observers, and empties it after the before-waiting observers, at the end
-  /// of a pass that polls, and after the exit observers; nested runs nest scopes [RLK-SCOPE-2, RLK-SCOPE-3]. What is
-  /// put into no scope waits for the thread's end [RLK-SCOPE-4]. These are fixed steps of the pass, whatever the order
-  /// of observers is.
+  /// of a pass that polls, and after the exit observers; nested runs nest scopes [RLK-SCOPE-2, RLK-SCOPE-3]. A host's
+  /// call that notifies observers opens one for them. What is put into no scope waits for the thread's end
+  /// [RLK-SCOPE-4]. These are fixed steps of the pass, whatever the order of observers is.
   /// - Thread: Any; scopes are the calling thread's, and what is put into them ends there.
   public enum Scope {
     /// Runs `body` in a scope of its own, which ends when it returns or throws.

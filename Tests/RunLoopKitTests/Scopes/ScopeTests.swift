@@ -38,6 +38,50 @@ final class ScopeTests: XCTestCase {
     }
   }
 
+  /// Each time, behind all callouts of the pass: a run that is busy piles nothing up.
+  func test_RLK_SCOPE_2_drainedByEachPassThatPolls() {
+    onThread {
+      let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())
+      let note: @Sendable (String) -> Void = { name in
+        log.update { $0.append(name) }
+        RunLoop.Scope.deferred { log.update { $0.append("end of \(name)") } }
+      }
+      let source = RunLoop.Source { source in
+        note("source")
+        counter.add()
+        if log.value.count(where: { $0 == "source" }) < 3 { source.signal() } else { loop.stop() }
+      }
+      try loop.add(source)
+      try loop.add(PortSourceFactory.make(counter) { try? loop.enqueue { note("block") } })
+      source.signal()
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+      let pass = ["source", "block", "end of block", "end of source"]
+      XCTAssertEqual(log.value, pass + pass + pass)
+    }
+  }
+
+  /// A host's sleep is one of the loop's. What observers put there afterwards does not wait for the thread's end.
+  func test_RLK_SCOPE_2_drainedBeforeAndAfterAHostSleeps() {
+    onThread {
+      let (loop, log) = (RunLoop.current, Box<[String]>([]))
+      try loop.add(RunLoop.Timer.never())
+      try loop.add(
+        RunLoop.Observer([.beforeWaiting, .afterWaiting]) { _, activity in
+          log.update { $0.append("\(activity)") }
+          RunLoop.Scope.deferred { log.update { $0.append("end of \(activity)") } }
+        })
+      let (before, after) = (["before-waiting", "end of before-waiting"], ["after-waiting", "end of after-waiting"])
+      XCTAssertFalse(try loop.prepareToWait())
+      XCTAssertEqual(log.value, before)
+      loop.wakeUp()
+      try loop.runPendingWork()
+      XCTAssertEqual(log.value, before + after)
+      XCTAssertFalse(try loop.prepareToWait())
+      try loop.cancelWait()
+      XCTAssertEqual(log.value, before + after + before + after)
+    }
+  }
+
   func test_RLK_SCOPE_3_drainedAfterAPollingPassAndByNestedRuns() {
     onThread {
       let loop = RunLoop.current
