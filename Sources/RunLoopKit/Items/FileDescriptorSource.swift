@@ -226,7 +226,7 @@ extension RunLoop {
 
     private func tellHosts() throws(RunLoopError) {
       var failure: RunLoopError?
-      for host in withLinks({ $0.map(\.host) }) {
+      for host in withLinks({ $0.hosts }) {
         do throws(RunLoopError) { try host.interestChanged(self) } catch { failure = error }
       }
       if let failure { throw failure }

@@ -85,15 +85,15 @@ package struct ItemLinks: Sequence {
   @inline(__always)
   var firstHost: Unmanaged<RunLoop>? { first == nil ? nil : .passUnretained(first.unsafelyUnwrapped.host) }
 
-  /// The loops of the links after the first one, each once, and not the first one's.
-  package var otherHosts: [RunLoop] {
-    guard let others else { return [] }
+  /// The loops, each once.
+  package var hosts: [RunLoop] {
     var hosts: [RunLoop] = []
-    for link in others where link.host !== first?.host && !hosts.contains(where: { $0 === link.host }) {
-      hosts.append(link.host)
-    }
+    forEach { link in if !hosts.contains(where: { $0 === link.host }) { hosts.append(link.host) } }
     return hosts
   }
+
+  /// The loops of the links after the first one, each once, and not the first one's.
+  package var otherHosts: [RunLoop] { hasOthers ? Array(hosts.dropFirst()) : [] }
 
   @inline(__always)
   package func forEach(_ body: (ItemLink) -> Void) {

@@ -20,7 +20,7 @@ extension RunLoop.Item {
   @inline(never)
   final func doubtReadiness(outside loop: RunLoop) {
     guard kind == .descriptorSource, let owned, !owned.isHeldByOneMode else { return }
-    for host in withLinks({ $0.map(\.host) }) where host !== loop { host.lock.withLock { doubt(in: host) } }
+    for host in withLinks({ $0.hosts }) where host !== loop { host.lock.withLock { doubt(in: host) } }
   }
 
   private final func doubt(in loop: RunLoop) {

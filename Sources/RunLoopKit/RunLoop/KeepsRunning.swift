@@ -13,16 +13,7 @@ extension RunLoop.Item {
     get { kind != .observer && !isBackground }
     set {
       guard !isForked, kind != .observer, setBackground(!newValue) else { return }
-      for host in hosts { host.settleBackground(self) }
-    }
-  }
-
-  /// Each loop once.
-  private final var hosts: [RunLoop] {
-    withLinks { links in
-      var hosts: [RunLoop] = []
-      links.forEach { link in if !hosts.contains(where: { $0 === link.host }) { hosts.append(link.host) } }
-      return hosts
+      for host in withLinks({ $0.hosts }) { host.settleBackground(self) }
     }
   }
 }

@@ -59,11 +59,7 @@ extension RunLoop.Item {
   private final func endMemberships() -> (hosts: [RunLoop], isFirst: Bool) {
     let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
     // First the links, then the table: an item that leaves is entered there before its link is gone.
-    var hosts = withLinks { links in
-      var hosts: [RunLoop] = []
-      links.forEach { link in if !hosts.contains(where: { $0 === link.host }) { hosts.append(link.host) } }
-      return hosts
-    }
+    var hosts = withLinks { $0.hosts }
     for host in LeftInCallout.loops(of: ObjectIdentifier(self)) where !hosts.contains(where: { $0 === host }) {
       hosts.append(host)
     }

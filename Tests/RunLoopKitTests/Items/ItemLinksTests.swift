@@ -82,5 +82,7 @@ final class ItemLinksTests: XCTestCase {
     XCTAssertTrue(links([]).otherHosts.isEmpty && links([0]).otherHosts.isEmpty && links([0, 1]).otherHosts.isEmpty)
     let others = links([0, 11, 1, 12, 20]).otherHosts
     XCTAssertEqual(others.map(ObjectIdentifier.init), [loops[1], loops[2]].map(ObjectIdentifier.init))
+    XCTAssertEqual(links([0, 11, 1, 12, 20]).hosts.map(ObjectIdentifier.init), loops.map(ObjectIdentifier.init))
+    XCTAssertTrue(links([]).hosts.isEmpty)
   }
 }
