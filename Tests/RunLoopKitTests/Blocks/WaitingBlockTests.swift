@@ -103,6 +103,48 @@ final class WaitingBlockTests: XCTestCase {
     }
   }
 
+  /// By each call that takes several modes: it keeps them all, and the first that runs has it.
+  func test_RLK_BLOCKS_2_eachCallNamesAllItsModes() {
+    for post in Self.posts {
+      for mode in Self.modes {
+        onThread {
+          let (loop, ran) = (RunLoop.current, Box(0))
+          try post.queue(loop) { ran.value += 1 }
+          XCTAssertEqual(Self.modes.filter { loop.isEmpty(in: $0) }, [], post.name)
+          for name in [mode] + Self.modes { _ = try loop.run(in: name, for: .zero) }
+          XCTAssertEqual(ran.value, 1, "\(post.name) in \(mode)")
+          XCTAssertEqual(Self.modes.filter { !loop.isEmpty(in: $0) }, [], post.name)
+        }
+      }
+    }
+  }
+
+  private typealias Post = (name: String, queue: @Sendable (RunLoop, @escaping @Sendable () -> Void) throws -> Void)
+
+  private static let modes: [RunLoop.Mode] = ["a", "b", "c", "d"]
+
+  private static let posts: [Post] = [
+    ("enqueue", { loop, block in try loop.enqueue(in: "a", "b", "c", "d", block: block) }),
+    ("perform", { loop, block in try loop.perform(in: "a", "b", "c", "d", block: block) }),
+    ("perform or drop", { loop, block in try loop.perform(in: "a", "b", "c", "d", block: block, onDrop: {}) }),
+    ("as a source", { loop, block in try loop.performAsSource(in: "a", "b", "c", "d", block: block) }),
+    ("after a delay", { loop, block in _ = try loop.perform(after: .zero, in: "a", "b", "c", "d", block: block) }),
+    (
+      "and wait",
+      { loop, block in
+        TestThread { try? loop.performAndWait(in: "a", "b", "c", "d", block: block) }.detach()
+        yieldUntil(!loop.isEmpty(in: "a"))
+      }
+    ),
+    (
+      "in a task",
+      { loop, block in
+        Task.detached { try? await loop.performAndWait(in: "a", "b", "c", "d", block: block) }
+        yieldUntil(!loop.isEmpty(in: "a"))
+      }
+    ),
+  ]
+
   /// Rule 48.
   func test_RLK_BLOCKS_3_aRunInsideABlockSeesOnlyWhatIsQueuedThen() {
     onThread {

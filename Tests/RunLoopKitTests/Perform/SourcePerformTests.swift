@@ -87,6 +87,35 @@ final class SourcePerformTests: XCTestCase {
     }
   }
 
+  /// Not for the next run, nor for one inside of it: whoever has posted it, and whether or not its own run returns.
+  func test_RLK_PERFORM_4_aPerformCountsOnceAndForItsRunAlone() {
+    let posts: [(RunLoop, @escaping @Sendable () -> Void) throws -> Void] = [
+      { loop, block in try loop.performAsSource(block: block) },
+      { loop, block in
+        TestThread { _ = try? loop.performAndWait(block: block) }.detach()
+        yieldUntil(!loop.isEmpty(in: .default))
+      },
+    ]
+    for post in posts {
+      for isReturning in [true, false] {
+        onThread {
+          let (loop, inner) = (RunLoop.current, Box<RunLoop.RunResult?>(nil))
+          let run: @Sendable (Bool) throws -> RunLoop.RunResult = { isReturning in
+            try loop.run(for: .zero, returnAfterSourceHandled: isReturning)
+          }
+          try post(loop) {
+            try? loop.perform {}
+            inner.value = try? run(true)
+          }
+          XCTAssertEqual(try run(isReturning), isReturning ? .handledSource : .timedOut)
+          XCTAssertEqual(inner.value, .timedOut)
+          try loop.perform {}
+          XCTAssertEqual(try run(true), .timedOut)
+        }
+      }
+    }
+  }
+
   func test_RLK_PERFORM_5_itKeepsItsModesUntilItHasRun() {
     onThread {
       let (loop, calls) = (RunLoop.current, Box(0))
