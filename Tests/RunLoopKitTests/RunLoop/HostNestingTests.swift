@@ -167,6 +167,28 @@ final class HostNestingTests: XCTestCase {
     }
   }
 
+  /// What one expiry, or one wait, has found with it: the host does not sleep over that.
+  func test_RLK_HOST_26_whatHasComeWithItIsServedInside() {
+    let together = RunLoop.Instant.now.advanced(by: .milliseconds(20))
+    let timers: Kind = (
+      "date", { loop, body in try loop.add(RunLoop.Timer(fireDate: together) { _ in body() }) }
+    )
+    for kind in [timers] + Self.kinds where !["block", "observer"].contains(kind.name) {
+      onThread {
+        let (loop, log) = (RunLoop.current, Box<[String]>([]))
+        try kind.begin(loop) {
+          XCTAssertEqual(try? loop.prepareToWait(), true, kind.name)
+          XCTAssertEqual(try? loop.runPendingWork(), .timedOut)
+          log.update { $0.append("over") }
+          loop.stop()
+        }
+        try kind.begin(loop) { log.update { $0.append("inside") } }
+        XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped, kind.name)
+        XCTAssertEqual(log.value, ["inside", "over"], kind.name)
+      }
+    }
+  }
+
   /// The observers that the host's call notifies are callouts inside of the one that is on the stack.
   func test_RLK_HOST_26_theCalloutAroundItIsStillOnTheStack() {
     onThread {

@@ -101,17 +101,10 @@ final class HostingTests: XCTestCase {
   func test_RLK_HOST_5_aRebuildIsCounted() {
     onThread {
       let loop = RunLoop.current
-      let watched = test_eventfd(0)
-      let kept = dup(watched)
-      defer { close(kept) }
       try loop.add(RunLoop.Timer.never())
-      let source = try RunLoop.FileDescriptorSource(fileDescriptor: watched, interest: .readable) { _, _ in }
-      try loop.add(source)
+      let orphan = try Orphan(in: loop)
       XCTAssertFalse(try loop.prepareToWait())
-      close(watched)  // before its source has left, and a duplicate stays
-      source.invalidate()
-      var one: UInt64 = 1
-      XCTAssertEqual(write(kept, &one, 8), 8)
+      orphan.leave()
       XCTAssertEqual(try loop.hostDescriptor().generation, 0)
       try loop.runPendingWork()
       XCTAssertEqual(try loop.hostDescriptor().generation, 1)

@@ -30,6 +30,25 @@ final class LoopHostingTests: XCTestCase {
     }
   }
 
+  /// A host that watches it by an epoll instance of its own has to add it again: whichever call replaces it.
+  func test_RLK_HOST_29_theDescriptorIsThatOfTheNewInstance() {
+    for isServed in [true, false] {
+      onThread {
+        let loop = RunLoop.current
+        let hosting = try LoopHosting(of: loop)
+        let (first, orphan) = (hosting.descriptor, try Orphan(in: loop))
+        XCTAssertEqual(hosting.prepare(), .mayWait)
+        XCTAssertEqual(hosting.descriptor, first)
+        orphan.leave()
+        if isServed { hosting.serve() }
+        while hosting.prepare() == .hasWork { hosting.serve() }
+        XCTAssertEqual(hosting.descriptor.fileDescriptor, first.fileDescriptor)
+        XCTAssertEqual(hosting.descriptor.generation, first.generation + 1)
+        hosting.leave()
+      }
+    }
+  }
+
   /// By a callout, or by another thread; not once the host has left, and what it was told by is released then.
   func test_RLK_HOST_29_aStopIsTold() {
     final class Witness {}
@@ -102,6 +121,25 @@ final class LoopHostingTests: XCTestCase {
       XCTAssertNil(loop.currentMode)
       XCTAssertFalse(host.isAttached)
       host.leave()
+    }
+  }
+
+  /// In an observer that its own call notifies, before its sleep or after it.
+  func test_RLK_HOST_30_aHostThatLeavesWhileItIsBusy() {
+    for activity in [RunLoop.Activity.beforeWaiting, .afterWaiting] {
+      onThread {
+        let (loop, stops) = (RunLoop.current, Box(0))
+        try loop.add(RunLoop.Timer.never())
+        let hosting = try LoopHosting(of: loop) { stops.value += 1 }
+        try loop.assumeOnLoop { local in try local.observer(activity, repeats: false) { _, _ in hosting.leave() } }
+        XCTAssertEqual(hosting.prepare(), activity == .beforeWaiting ? .isOver : .mayWait)
+        loop.stop()
+        XCTAssertFalse(hosting.serve())
+        XCTAssertFalse(hosting.isAttached || loop.isWaiting)
+        XCTAssertNil(hosting.failure)
+        XCTAssertNil(loop.currentMode)
+        XCTAssertEqual(stops.value, 0)
+      }
     }
   }
 
@@ -204,6 +242,29 @@ final class LoopHostingTests: XCTestCase {
       XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
       XCTAssertGreaterThan(asked.value, 0)
       hosting.leave()
+    }
+  }
+
+  /// Of several hosts that would; and none that has left, or does so no more.
+  func test_RLK_HOST_32_theLatestHostIsAsked() {
+    onThread {
+      let (loop, asked) = (RunLoop.current, Box<[String]>([]))
+      try loop.add(RunLoop.Timer.never())
+      let (first, second) = (try LoopHosting(of: loop), try LoopHosting(of: loop))
+      for (name, hosting) in [("first", first), ("second", second)] {
+        hosting.sleep = { _, _ in
+          asked.update { $0.append(name) }
+          loop.stop()
+          return true
+        }
+      }
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+      first.leave()
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+      second.sleep = nil
+      XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
+      XCTAssertEqual(asked.value, ["second", "second"])
+      second.leave()
     }
   }
 

@@ -144,6 +144,29 @@ final class EventCounter: @unchecked Sendable {
   }
 }
 
+/// A source whose number is closed before it leaves, while a duplicate stays: epoll goes on watching that.
+final class Orphan {
+  private let watched = test_eventfd(0)
+  private let kept: Int32
+  private let source: RunLoop.FileDescriptorSource
+
+  init(in loop: RunLoop) throws {
+    kept = dup(watched)
+    source = try RunLoop.FileDescriptorSource(fileDescriptor: watched, interest: .readable) { _, _ in }
+    try loop.add(source)
+  }
+
+  deinit { close(kept) }
+
+  /// It is ready from then on, and the loop can be rid of it by another epoll instance only.
+  func leave() {
+    close(watched)
+    source.invalidate()
+    var one: UInt64 = 1
+    precondition(write(kept, &one, 8) == 8)
+  }
+}
+
 struct Pipe {
   let reading: Int32
   let writing: Int32
