@@ -1,3 +1,4 @@
+import Glibc
 import RunLoopKit
 import Synchronization
 import XCTest
@@ -24,6 +25,7 @@ final class LeakTests: XCTestCase {
       try RunLoop.FileDescriptorSource(fileDescriptor: counter.descriptor, interest: []) { _, _ in
         withExtendedLifetime(kept) {}
       },
+      RunLoop.Port { _, _ in withExtendedLifetime(kept) {} },
     ]
   }
 
@@ -168,6 +170,67 @@ final class LeakTests: XCTestCase {
       ended.value = nil
     }
     XCTAssertEqual(weak.compactMap { $0.object.map { "\($0)" } }, [])
+  }
+
+  /// For want of descriptors, of watches or of memory: each kind of item, at each call that the loop needs for it.
+  func test_RLK_LEAK_4_whatALivingLoopRefusesIsFreed() {
+    CountingKernel.install()
+    defer { Kernel.leave() }
+    let refused = Box(0)
+    for index in 0...6 { for call in 0...6 { refuse(index, atCall: call, refused) } }
+    XCTAssertGreaterThanOrEqual(refused.value, 12)
+  }
+
+  /// The first one owns its descriptor. Call 0 is that for memory.
+  private func refuse(_ index: Int, atCall call: Int, _ refused: Box<Int>) {
+    onThread {
+      let (loop, counter, pipe) = (RunLoop.current, EventCounter(), Pipe())
+      var weak: [Weak] = []
+      do {
+        let token = Token()
+        let owning = try RunLoop.FileDescriptorSource(
+          fileDescriptor: pipe.reading, interest: .readable, ownership: .closesWhenInvalidated
+        ) { _, _ in withExtendedLifetime(token) {} }
+        let item: RunLoop.Item = try index == 0 ? owning : self.makeItems(counter, holding: [token])[index - 1]
+        weak = [Weak(item), Weak(token)]
+        if call == 0 { Faults.planMemory() } else { Faults.plan(call: call) }
+        let error = thrown { try loop.add(item, to: .common) }
+        _ = (Faults.end(), Faults.endMemory())
+        XCTAssertEqual(loop.contains(item), error == nil)
+        if error == nil { item.invalidate() } else { refused.value += 1 }
+      }
+      XCTAssertEqual(weak.compactMap { $0.object.map { "\($0)" } }, [], "call \(call)")
+      XCTAssertFalse(pipe.hasReader)
+      close(pipe.writing)
+    }
+  }
+
+  func test_RLK_LEAK_4_whatADoorCouldNotAddIsFreed() {
+    CountingKernel.install()
+    defer { Kernel.leave() }
+    for call in 1...4 {
+      onThread {
+        let (loop, pipe) = (RunLoop.current, Pipe())
+        weak var token: Token?
+        do {
+          let made = Token()
+          token = made
+          Faults.plan(call: call)
+          let error = thrown {
+            try loop.assumeOnLoop { local in
+              try local.fileDescriptorSource(
+                fileDescriptor: pipe.reading, interest: .readable, ownership: .closesWhenInvalidated
+              ) { _, _ in withExtendedLifetime(made) {} }
+            }
+          }
+          XCTAssertTrue(Faults.end())
+          XCTAssertNotNil(error)
+        }
+        XCTAssertNil(token)
+        XCTAssertFalse(pipe.hasReader)
+        close(pipe.writing)
+      }
+    }
   }
 
   private final class Counted: Sendable {
