@@ -167,6 +167,36 @@ final class CornerTests: XCTestCase {
     }
   }
 
+  /// In whichever mode, and however many runs lie between.
+  func test_RLK_CORNER_7_alsoInRunsOfRuns() {
+    onThread {
+      let (loop, calls, pipe) = (RunLoop.current, Box(0), Pipe())
+      defer { pipe.closeBoth() }
+      let modes: [RunLoop.Mode] = [.default, "other", "third"]
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { source, _ in
+        calls.value += 1
+        guard calls.value == 1 else { return }
+        @Sendable func run(_ rest: ArraySlice<RunLoop.Mode>) {
+          guard let mode = rest.first else { return }
+          try? loop.enqueue(in: mode) {
+            loop.remove(source, from: mode)
+            _ = try? loop.add(source, to: mode)
+            run(rest.dropFirst())
+          }
+          XCTAssertEqual(try? loop.run(in: mode, for: .zero), .timedOut)
+        }
+        run(modes[...])
+        run([.default, .default, .default])
+      }
+      for mode in modes { try loop.add(source, to: mode) }
+      pipe.send("x")
+      for (index, mode) in ([.default] + modes).enumerated() {
+        XCTAssertEqual(try loop.run(in: mode, for: .zero, returnAfterSourceHandled: true), .handledSource)
+        XCTAssertEqual(calls.value, index + 1)
+      }
+    }
+  }
+
   func test_RLK_CORNER_8_theChildOfAForkingCalloutCallsNothingFurther() {
     for isBlock in [true, false] {
       onThread {
