@@ -355,6 +355,31 @@ final class HelperTests: XCTestCase {
     }
   }
 
+  /// Whichever way it has come: out of the line of tasks that wait for room, or as an answer.
+  func test_RLK_MSG_54_aChildKeepsThoseFromTheLineAndOfAnswers() {
+    onThread {
+      let (loop, pipe, isOver) = (RunLoop.current, Pipe(), Box(false))
+      @Sendable func sharesWithAChild(_ message: Message) {
+        let descriptor = message.descriptors[0]
+        Helper { write(descriptor.fileDescriptor, "y", 1) }.end()
+        XCTAssertEqual(pipe.receive(), "y")
+        isOver.value = true
+      }
+      let port = Port(queueLimit: 1) { _, message in if message.id == 1 { sharesWithAChild(message) } }
+      let right = port.sendRight
+      try right.send(Message())
+      Task.immediate { try await right.send(Message(id: 1, [.descriptor(try .init(duplicating: pipe.writing))])) }
+      try loop.add(port)
+      while !isOver.value { try loop.run(for: .seconds(20), returnAfterSourceHandled: true) }
+      let answering = Port(replying: { _, _ in
+        (try? Message.Descriptor(duplicating: pipe.writing)).map { Message([.descriptor($0)]) }
+      })
+      try loop.add(answering)
+      sharesWithAChild(try answering.sendRight.request(Message()))
+      pipe.closeBoth()
+    }
+  }
+
   /// Its numbers are other files' in the child, which releases the port.
   func test_RLK_MSG_54_theChildClosesThemOnce() {
     onThread {

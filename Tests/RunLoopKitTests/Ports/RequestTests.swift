@@ -192,15 +192,27 @@ final class RequestTests: XCTestCase {
     }
   }
 
+  /// Given, not awaited any more, or never to come: whichever ends it.
   func test_RLK_MSG_29_observersOfAnAnswer() {
-    onThread {
-      let told = Box(0)
-      let port = Port { _, message in
-        message.reply!.onInvalidation { told.value += 1 }
-        try? message.reply!.send(Message())
+    for error in [nil, .timedOut, .noReply] as [RunLoopError?] {
+      onThread {
+        let (told, kept, isKept) = (Box(0), Box<Port.SendRight?>(nil), Gate())
+        let port = Port { _, message in
+          let reply = message.reply!
+          reply.onInvalidation { told.value += 1 }
+          if error == nil { try? reply.send(Message()) }
+          if error == .timedOut { kept.value = reply }
+          isKept.open()
+        }
+        try self.serve(port) { right in
+          let limit: Duration? = error == .timedOut ? .milliseconds(10) : nil
+          XCTAssertEqual(thrown { try right.request(Message(), timeout: limit, in: "asking") }, error)
+          isKept.wait()
+        }
+        XCTAssertEqual(told.value, 1, "\(error as Any)")
+        kept.value?.onInvalidation { told.value += 1 }  // it is over
+        XCTAssertEqual(told.value, kept.value == nil ? 1 : 2)
       }
-      try self.serve(port) { right in _ = try right.request(Message(), in: "asking") }
-      XCTAssertEqual(told.value, 1)
     }
   }
 
