@@ -299,6 +299,21 @@ import Testing
     }
   }
 
+  /// A mode's turn lasts as long as its slice, whatever waits in the others.
+  @Test func eachModeHasItsSlice() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log, start) = (RunLoop.current, Log(), time.now)
+      for (mode, date) in [(.default, 25), ("panel", 1)] as [(RunLoop.Mode, Int)] {
+        try loop.add(
+          RunLoop.Timer(fireDate: start.advanced(by: .seconds(date)), interval: .seconds(1000)) { _ in
+            log.append("\(mode.rawValue) at \(start.duration(to: time.now))")
+          }, to: mode)
+      }
+      #expect(try loop.runAllModes(slice: .seconds(10)) { log.all.count == 2 })
+      #expect(log.all == ["panel at 10.0 seconds", "kCFRunLoopDefaultMode at 25.0 seconds"])
+    }
+  }
+
   /// In a process of its own: it has a signal handler.
   @Test func allModesInTurnAreRefusedOnASignalStack() async {
     await #expect(processExitsWith: .success) { try runAllModesOnASignalStack() }

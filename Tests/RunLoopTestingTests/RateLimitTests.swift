@@ -282,12 +282,6 @@ import Testing
   }
 }
 
-private func makePipe() -> (reading: Int32, writing: Int32) {
-  var ends: [Int32] = [-1, -1]
-  #expect(test_pipe(&ends) == 0)
-  return (ends[0], ends[1])
-}
-
 /// For a hang-up that a shutdown makes: one by close(2) does not come while the child of a test beside this one has a copy.
 private func makeSockets() -> (reading: Int32, writing: Int32) {
   var ends: [Int32] = [-1, -1]

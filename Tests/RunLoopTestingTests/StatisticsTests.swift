@@ -1,3 +1,5 @@
+import CTestSupport
+import Glibc
 import RunLoopKit
 import RunLoopTesting
 import Synchronization
@@ -27,6 +29,43 @@ import Testing
       #expect(loop.statistics == RunLoop.Statistics())
       #expect(try loop.run(for: .zero) == .timedOut)
       #expect(loop.statistics.runs == 1 && loop.statistics.passes == 1)
+    }
+  }
+
+  /// Each kind of work in the figure that is its own, and twice as much after the same work.
+  @Test func theDifferenceOfTwoReadingsIsWhatWasDoneInBetween() async throws {
+    try await VirtualTime.run { time in
+      let (loop, ends) = (RunLoop.current, makePipe())
+      defer { for end in [ends.reading, ends.writing] { close(end) } }
+      try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: "nested")
+      let source = RunLoop.Source { _ in _ = try? loop.run(in: "nested", for: .zero) }
+      let descriptor = try RunLoop.FileDescriptorSource(fileDescriptor: ends.reading, interest: .readable) { _, _ in
+        var byte: UInt8 = 0
+        _ = read(ends.reading, &byte, 1)
+      }
+      let port = RunLoop.Port { _, _ in }
+      for item in [source, descriptor, port] as [RunLoop.Item] { try loop.add(item) }
+      func work() throws {
+        source.signal()
+        _ = write(ends.writing, "x", 1)
+        try port.sendRight.trySend(RunLoop.Message())
+        for _ in 0..<3 { try loop.perform {} }
+        for delay in 1...2 {
+          let date = time.now.advanced(by: .seconds(delay))
+          try loop.add(
+            RunLoop.Timer(fireDate: date, tolerance: .seconds(3)) { _ in time.advance(by: .milliseconds(100)) })
+        }
+        #expect(try loop.run(for: .seconds(10)) == .timedOut)
+      }
+      try work()
+      loop.collectsStatistics = true
+      try work()
+      let first = loop.statistics
+      #expect(first.runs == 2 && first.sourcesPerformed == 1 && first.portCallouts == 2 && first.blocksPerformed == 3)
+      #expect(first.timersFired == 2 && first.wakesSaved == 1 && first.sleeps >= 2 && first.passes >= 3)
+      #expect(first.runTime == .seconds(10) && first.sleepTime == .milliseconds(9800))
+      try work()
+      #expect(loop.statistics - first == first)
     }
   }
 

@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import RunLoopKit
 import RunLoopTesting
@@ -9,6 +10,13 @@ final class Log: Sendable {
 
   func append(_ entry: String) { entries.withLock { $0.append(entry) } }
   var all: [String] { entries.withLock { $0 } }
+}
+
+/// Two ends that do not block.
+func makePipe() -> (reading: Int32, writing: Int32) {
+  var ends: [Int32] = [-1, -1]
+  precondition(test_pipe(&ends) == 0)
+  return (ends[0], ends[1])
 }
 
 /// Where threads wait for each other in the machine's time, of which virtual time knows nothing.

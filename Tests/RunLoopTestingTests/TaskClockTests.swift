@@ -92,12 +92,30 @@ import class RunLoopKit.RunLoop
   }
 
   private static func sleep(
-    for duration: Duration, by clock: RunLoop.TimerClock, of loop: RunLoop, in mode: RunLoop.Mode
+    for duration: Duration, tolerance: Duration? = nil, by clock: RunLoop.TimerClock, of loop: RunLoop,
+    in mode: RunLoop.Mode
   ) async throws {
     switch clock {
-    case .suspending: try await Task.sleep(for: duration, clock: loop.clock(in: mode))
-    case .continuous: try await Task.sleep(for: duration, clock: loop.continuousClock(in: mode))
-    case .wall: try await Task.sleep(for: duration, clock: loop.wallClock(in: mode))
+    case .suspending: try await Task.sleep(for: duration, tolerance: tolerance, clock: loop.clock(in: mode))
+    case .continuous: try await Task.sleep(for: duration, tolerance: tolerance, clock: loop.continuousClock(in: mode))
+    case .wall: try await Task.sleep(for: duration, tolerance: tolerance, clock: loop.wallClock(in: mode))
+    }
+  }
+
+  /// On each clock; none is the loop's default, and zero is exact.
+  @Test(arguments: RunLoop.TimerClock.allCases)
+  func test_RLK_SLEEP_1_theToleranceOfASleepIsItsOwn(_ clock: RunLoop.TimerClock) async throws {
+    try await VirtualTime.run { time in
+      let (loop, log) = (RunLoop.current, Log())
+      loop.defaultTimerTolerance = .seconds(30)
+      try loop.run {
+        for tolerance in [nil, .zero, .seconds(7)] as [Duration?] {
+          let start = loop.clock.now
+          try await Self.sleep(for: .seconds(10), tolerance: tolerance, by: clock, of: loop, in: .default)
+          log.append("\(start.duration(to: loop.clock.now))")
+        }
+      }
+      #expect(log.all == ["40.0 seconds", "10.0 seconds", "17.0 seconds"])
     }
   }
 
@@ -167,20 +185,22 @@ import class RunLoopKit.RunLoop
     }
   }
 
-  @Test func ticksAreLateByHalfAnIntervalAtMost() async throws {
+  /// As they are told, or as the loop's default is.
+  @Test(arguments: [(nil, 5), (100, 5), (2, 2), (0, 0)] as [(Int?, Int)])
+  func ticksAreLateByHalfAnIntervalAtMost(_ tolerance: Int?, _ late: Int) async throws {
     try await VirtualTime.run { time in
       let (loop, start) = (RunLoop.current, time.now)
       loop.defaultTimerTolerance = .seconds(100)
       try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(300))) { _ in })
       let seen = try loop.run { () -> [String] in
         var seen: [String] = []
-        for try await tick in loop.clock.ticks(every: .seconds(10)) {
+        for try await tick in loop.clock.ticks(every: .seconds(10), tolerance: tolerance.map { .seconds($0) }) {
           seen.append("\(tick.missed) at \(start.duration(to: loop.clock.now))")
           if seen.count == 3 { break }
         }
         return seen
       }
-      #expect(seen == ["0 at 15.0 seconds", "0 at 25.0 seconds", "0 at 35.0 seconds"])
+      #expect(seen == (1...3).map { "0 at \($0 * 10 + late).0 seconds" })
     }
   }
 

@@ -114,12 +114,22 @@ final class TimerTests: XCTestCase {
   }
 
   func test_RLK_TIME_1_instantsSaturate() {
-    XCTAssertEqual(RunLoop.Instant(nanoseconds: 5).advanced(by: .seconds(-1)).nanoseconds, 0)
-    XCTAssertEqual(RunLoop.Instant.distantFuture.advanced(by: .seconds(1)), .distantFuture)
-    XCTAssertEqual(RunLoop.Instant(nanoseconds: 1).advanced(by: .seconds(Int64.max)), .distantFuture)
-    XCTAssertEqual(RunLoop.Instant(nanoseconds: 10).duration(to: .init(nanoseconds: 4)), .nanoseconds(-6))
-    XCTAssertEqual(
-      RunLoop.Instant(nanoseconds: 10).advanced(by: Duration(secondsComponent: 0, attosecondsComponent: 1)).nanoseconds,
-      11)
+    saturates(RunLoop.Instant.self)
+    saturates(RunLoop.ContinuousInstant.self)
+    saturates(RunLoop.WallInstant.self)
+  }
+
+  private func saturates<Date: RunLoop.ClockInstant>(_: Date.Type) {
+    let (early, late) = (Date(nanoseconds: 4), Date(nanoseconds: 10))
+    XCTAssertEqual(early.advanced(by: .seconds(-1)).nanoseconds, 0)
+    XCTAssertEqual(late.advanced(by: .seconds(Int64.min)).nanoseconds, 0)
+    XCTAssertEqual(Date.distantFuture.advanced(by: .seconds(1)), .distantFuture)
+    XCTAssertEqual(early.advanced(by: .seconds(Int64.max)), .distantFuture)
+    XCTAssertEqual(late.advanced(by: .nanoseconds(-6)), early)
+    XCTAssertEqual(late.duration(to: early), .nanoseconds(-6))
+    XCTAssertEqual(early.duration(to: late), .nanoseconds(6))
+    XCTAssertEqual(late.advanced(by: Duration(secondsComponent: 0, attosecondsComponent: 1)).nanoseconds, 11)
+    XCTAssertTrue(early < late && late < .distantFuture)
+    XCTAssertFalse(late < early || late < late)
   }
 }
