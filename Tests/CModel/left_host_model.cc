@@ -458,4 +458,9 @@ int model_run_until_left(void) {
     return attempt([] { return run_for_long(); }) == LEFT;
 }
 
+int model_prepare_until_left(void) {
+    way = Way::jump;
+    return attempt([] { return rlk_loop_prepare_to_wait(nullptr, nullptr); }) == LEFT;
+}
+
 void model_leave(void) { leave(); }

@@ -35,6 +35,8 @@ struct HostedWait {
 struct Telling {
   /// Where the call lies on the stack.
   let place: UInt
+  /// Where the scope of the observers begins in the thread's scopes.
+  let scope: Int
   /// The item in whose callout the host calls; 0: none.
   let callout: UInt
   /// How many there were on the stack then.
@@ -222,7 +224,7 @@ extension RunLoop {
     let depth = owner.hosted?.waits.count ?? 0
     let callout = withUnsafeMutablePointer(to: &mark) {
       $0.pointee = StackPlace($0).address
-      let callout = beginTelling(at: $0.pointee)
+      let callout = beginTelling(at: $0.pointee, scope)
       mode.notify(activity, insideOf: innermostRun.state.at, on: self)
       owner.scopes!.drain(to: scope)  // as above
       return callout
@@ -237,14 +239,14 @@ extension RunLoop {
   }
 
   /// The item in whose callout the host calls; 0: none.
-  private func beginTelling(at place: UInt) -> UInt {
+  private func beginTelling(at place: UInt, _ scope: Int) -> UInt {
     setPhase(.telling)
     let (enclosing, callout) =
       innermostRun.isRunning
       ? lock.withLock { (state.callouts.enclosingCount, callouts.enclose(on: self)) } : (0, 0)
     if let index = owner.hosted?.waits.indices.last {
       owner.hosted?.waits[index].telling = Telling(
-        place: place, callout: callout, enclosingCallouts: enclosing, timedCallouts: owner.times.count)
+        place: place, scope: scope, callout: callout, enclosingCallouts: enclosing, timedCallouts: owner.times.count)
     }
     return callout
   }
@@ -364,6 +366,7 @@ extension RunLoop {
       return mode.leftObservers(on: self)
     }
     for observer in observers { observer.isLeft() }
+    owner.scopes!.drain(to: telling.scope)  // as in `tellHosted`
     callouts.haveBeenLeft(on: self)
   }
 }

@@ -37,6 +37,8 @@ struct rlk_loop *model_current_loop(void);
 
 /* Runs this thread's loop; whether model_leave, in a callout of the run, has left it. */
 int model_run_until_left(void);
+/* The same of a host's preparation, and an observer. */
+int model_prepare_until_left(void);
 void model_leave(void);
 
 /* Runs a test on a thread of its own, which ends before the return. The number of failures; the first one in words. */
