@@ -37,6 +37,30 @@ final class ResidentStartTests: XCTestCase {
     }
   }
 
+  /// As that of every thread.
+  func testItHasTheSignalMaskOfItsStarter() {
+    for isBlocked in [true, false] {
+      onThread {
+        var signal = sigset_t()
+        sigemptyset(&signal)
+        sigaddset(&signal, SIGUSR2)
+        pthread_sigmask(isBlocked ? SIG_BLOCK : SIG_UNBLOCK, &signal, nil)
+        let isBlockedThere = Box<Bool?>(nil)
+        @Sendable func isBlockedHere() -> Bool {
+          var mask = sigset_t()
+          pthread_sigmask(SIG_BLOCK, nil, &mask)
+          return sigismember(&mask, SIGUSR2) == 1
+        }
+        let thread = RunLoop.Thread(name: "masked") { _ in isBlockedThere.value = isBlockedHere() }
+        try thread.start()
+        XCTAssertEqual(isBlockedThere.value, isBlocked)
+        XCTAssertEqual(isBlockedHere(), isBlocked)
+        thread.stop()
+        try thread.join()
+      }
+    }
+  }
+
   /// Whether it still works then, or has ended: nobody will wait for it.
   func test_RLK_RESIDENT_40_aThreadThatNobodyWaitsForLeavesNoStack() throws {
     let (count, stack) = (16, 1 << 28)
