@@ -179,7 +179,6 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     }
     withExtendedLifetime(gone) {}
     wantRoom()
-    wake(from: mailbox)
     follow()
     closeIfUnused()
   }
