@@ -166,9 +166,14 @@ import class RunLoopKit.RunLoop
   @Test func seedsAreNumberedFromOne() async {
     await #expect(processExitsWith: .success) {
       unsetenv("RLK_SEED")
-      precondition(VirtualTime.seeds(3) == [1, 2, 3] && VirtualTime.seeds(1) == [1])
+      precondition(VirtualTime.seeds(3) == [1, 2, 3] && VirtualTime.seeds(1) == [1] && VirtualTime.seeds(0) == [1])
       setenv("RLK_SEED", "0", 1)
       precondition(VirtualTime.seeds(3) == [0])
+      // Of a longer test on another machine.
+      for seed in [4, 1_000_000, .max] as [UInt64] {
+        setenv("RLK_SEED", "\(seed)", 1)
+        precondition(VirtualTime.seeds(3) == [seed])
+      }
     }
   }
 

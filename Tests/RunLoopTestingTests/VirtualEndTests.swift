@@ -20,6 +20,10 @@ import Testing
     await #expect(processExitsWith: .success) { try runOften() }
   }
 
+  @Test func aThreadThatNobodyJoinsLeavesNoStack() async {
+    await #expect(processExitsWith: .success) { try leaveThreadsAlone() }
+  }
+
   @Test func aRunInsideAnotherTimePassesTheTurnOn() async {
     await #expect(processExitsWith: .success) { try runInsideAnotherTime() }
   }
@@ -128,14 +132,31 @@ private func openDescriptors() -> Int { (0..<1024).count { fcntl($0, F_GETFD) >=
 // MARK: Stacks
 
 /// A stack that is kept is two mappings, with the page that guards it. A thread ends a little later than its run.
-private func runOften() throws {
-  let runs = 60
-  for _ in 0..<4 { try VirtualTime.run { _ in } }
+private func keepsNoStack(_ endAThread: () throws -> Void) rethrows {
+  let threads = 60
+  for _ in 0..<4 { try endAThread() }
   let (before, began) = (mappings(), time(nil))
-  for _ in 0..<runs { try VirtualTime.run { _ in } }
-  while mappings() >= before + runs {
+  for _ in 0..<threads { try endAThread() }
+  while mappings() >= before + threads {
     precondition(time(nil) < began + 30, "\(mappings()) mappings, before \(before)")
     sched_yield()
+  }
+}
+
+private func runOften() throws { try keepsNoStack { try VirtualTime.run { _ in } } }
+
+/// Let go of before the thread has begun, and after its end.
+private func leaveThreadsAlone() throws {
+  try VirtualTime.run { time in
+    keepsNoStack {
+      _ = time.start {}
+      time.advance(by: .seconds(1))
+    }
+    keepsNoStack {
+      let thread = time.start {}
+      time.advance(by: .seconds(1))
+      withExtendedLifetime(thread) {}
+    }
   }
 }
 

@@ -205,6 +205,10 @@ import Testing
     }
     #expect(error?.threads.count == 1)
     #expect(error?.description.contains("\"forgotten\" waits for an event of its loop") == true)
+    #expect(
+      error?.description.hasPrefix("VirtualTime.run: the body has returned, and 1 of its threads still takes part: ")
+        == true)
+    #expect(error?.description.hasSuffix(". Stop and join what the body starts") == true)
     let thread = try #require(kept.withLock { $0.first })
     thread.stop()
     await Self.elsewhere { try? thread.join() }

@@ -98,6 +98,118 @@ import Testing
     }
   }
 
+  /// Whoever runs out of patience first would hold the turn while the other one sleeps.
+  @Test func aJoinLastsAsLongAsTheThread() async throws {
+    try await VirtualTime.run { time in
+      let start = time.now
+      let thread = time.start { time.advance(by: .seconds(86_400)) }
+      thread.join()
+      #expect(time.now == start.advanced(by: .seconds(86_400)))
+    }
+  }
+
+  /// Among those, who has come first. The loop's thread has come last.
+  @Test func atOneMomentTimersComeBeforeThoseWhoSleep() async throws {
+    try await VirtualTime.run { time in
+      let (loop, log, date) = (RunLoop.current, Log(), time.now.advanced(by: .seconds(1)))
+      let sleepers = (1...2).map { number in
+        time.start {
+          time.sleep(until: date)
+          log.append("sleeper \(number)")
+        }
+      }
+      time.advance(by: .zero)  // they sleep by now
+      try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("timer") })
+      #expect(try loop.run() == .finished)
+      for sleeper in sleepers { sleeper.join() }
+      #expect(log.all == ["timer", "sleeper 1", "sleeper 2"])
+    }
+  }
+
+  @Test func theDescriptionShowsMomentsToTheNanosecond() async throws {
+    for seed in [nil, 3] as [UInt64?] {
+      try await VirtualTime.run(startingAt: RunLoop.Instant(nanoseconds: 1_005_000_000), seed: seed) { time in
+        let sleeper = time.start { time.sleep(until: RunLoop.Instant(nanoseconds: 20_000_000_007)) }
+        time.advance(by: .nanoseconds(10))
+        let lines = time.description.split(separator: "\n").map(String.init)
+        #expect(lines.first == (seed == nil ? "  the clock shows 1.005000010 s" : "VirtualTime with seed 3"))
+        #expect(lines.contains("  the clock shows 1.005000010 s"))
+        let sleeping = lines.filter {
+          $0.hasSuffix("waits for a moment of the clock (sleep, advance) until 20.000000007 s")
+        }
+        #expect(sleeping.count == 1)
+        sleeper.join()
+      }
+    }
+  }
+
+  /// Whichever function makes it.
+  @Test func aTimeIsAsItWasAskedFor() async throws {
+    let (start, tick) = (RunLoop.Instant(nanoseconds: 50), Duration.nanoseconds(3))
+    let wish = Wish()
+    try await VirtualTime.run(startingAt: start, tick: tick, seed: 7, whenIdle: wish.whenIdle) { wish.check($0, 7) }
+    func runInPlace() throws {
+      try VirtualTime.run(startingAt: start, tick: tick, seed: 7, whenIdle: wish.whenIdle) { wish.check($0, 7) }
+    }
+    try runInPlace()
+    let thread = makeThread {
+      wish.check(VirtualTime.install(startingAt: start, tick: tick, whenIdle: wish.whenIdle), nil)
+    }
+    pthread_join(thread, nil)
+  }
+
+  /// It begins at 50, and each reading moves it by 3. When nobody can go on, the one who waits does.
+  private final class Wish: Sendable {
+    private let gate = Mutex<VirtualTime.Gate?>(nil)
+
+    var whenIdle: VirtualTime.IdlePolicy { .report { [self] in gate.withLock { $0 }?.open() } }
+
+    func check(_ time: VirtualTime, _ seed: UInt64?) {
+      let (first, second) = (time.now, time.now)
+      #expect(first.nanoseconds > 50 && first.nanoseconds < 100_000 && first.duration(to: second) == .nanoseconds(3))
+      #expect(time.seed == seed)
+      let own = time.makeGate()
+      gate.withLock { $0 = own }
+      #expect(own.wait())
+    }
+  }
+
+  @Test func aSleepOfNothingPassesTheTurnOn() async throws {
+    try await VirtualTime.run { time in
+      let (start, log) = (time.now, Log())
+      let moments = [start, start.advanced(by: .seconds(-1)), RunLoop.Instant(nanoseconds: 0)]
+      let threads = moments.map { moment in
+        let thread = time.start { log.append("thread") }
+        time.sleep(until: moment)
+        log.append("body")
+        return thread
+      }
+      #expect(log.all == ["thread", "body", "thread", "body", "thread", "body"])
+      #expect(time.now == start)
+      for thread in threads { thread.join() }
+    }
+  }
+
+  /// In the order of their coming, each at its turn.
+  @Test func aGateLetsAllWhoWaitGoOn() async throws {
+    try await VirtualTime.run { time in
+      let (gate, log) = (time.makeGate(), Log())
+      let threads = (1...3).map { number in
+        time.start {
+          #expect(gate.wait(until: time.now.advanced(by: .seconds(60))))
+          log.append("\(number)")
+          time.advance(by: .zero)
+          log.append("\(number) again")
+        }
+      }
+      time.advance(by: .seconds(1))
+      for _ in 1...2 { gate.open() }
+      #expect(log.all == [])
+      for thread in threads { thread.join() }
+      #expect(log.all == ["1", "2", "3", "1 again", "2 again", "3 again"])
+    }
+  }
+
   /// It waits for something else by then.
   @Test func whoHasGivenUpAtAGateIsNotWokenByIt() async throws {
     try await VirtualTime.run { time in
@@ -191,6 +303,29 @@ import Testing
       endless.signal()
       #expect(try loop.run() == .stopped)
       #expect(start.duration(to: time.now) < .milliseconds(21))
+    }
+  }
+
+  /// The 64th at one moment is one too many; whoever has slept begins anew.
+  @Test func whoLooksOftenAndSleepsInBetween_doesNotSpin() async throws {
+    try await VirtualTime.run { time in
+      var expected = time.now
+      for _ in 1...3 {
+        for _ in 1...63 { time.spin() }
+        #expect(time.now == expected)
+        time.advance(by: .seconds(1))
+        expected = expected.advanced(by: .seconds(1))
+      }
+      let loop = RunLoop.current
+      try loop.add(RunLoop.Source { _ in })
+      for _ in 1...200 {
+        #expect(try loop.run(for: .zero) == .timedOut)
+        time.advance(by: .seconds(1))
+      }
+      expected = expected.advanced(by: .seconds(200))
+      #expect(time.now == expected)
+      for _ in 1...64 { time.spin() }
+      #expect(time.now == expected.advanced(by: .microseconds(500)))
     }
   }
 

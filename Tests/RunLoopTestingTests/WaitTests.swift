@@ -185,9 +185,18 @@ import Testing
       try waitInAWayThatIsNotKnown()
     }
     let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(text.hasPrefix("VirtualTime: nothing has gone on for 2.0 seconds of the machine's time.\n"))
     #expect(text.contains("holds the turn: it runs, or waits in a way that virtual time does not know of"))
     #expect(text.contains("waits for the end of a thread (VirtualTime.Thread.join)"))
     #expect(text.contains("\"opener\""))
+  }
+
+  /// Of `run` as of `install`, for both kinds of callers.
+  @Test func aRunThatIsStuckEndsTheProcess_ifThatIsAskedFor() async {
+    await #expect(processExitsWith: .signal(SIGABRT)) {
+      try await VirtualTime.run(whenStuck: .abort(after: .milliseconds(1))) { time in _ = time.makeGate().wait() }
+    }
+    await #expect(processExitsWith: .signal(SIGABRT)) { try waitInPlace() }
   }
 
   @Test func waitsThatNobodyEndsAreSaid() async throws {
@@ -222,6 +231,10 @@ private func waitInAWayThatIsNotKnown() throws {
     sem_wait(&semaphore)
   }
   other.join()
+}
+
+private func waitInPlace() throws {
+  try VirtualTime.run(whenStuck: .abort(after: .milliseconds(1))) { time in _ = time.makeGate().wait() }
 }
 
 private func waitForNobody() throws {
