@@ -170,6 +170,21 @@ final class ErrorTextTests: XCTestCase {
     XCTAssertNotEqual(own, .busy)
   }
 
+  /// Also of an error with words of its own. The codes are in programs that were compiled.
+  func test_RLK_ERROR_9_eachConstantIsAnErrorOfItsOwn() {
+    let ofKit: [RunLoopError] = [
+      .alreadyStarted, .busy, .commonModeNotRunnable, .forked, .hostedElsewhere, .inSignalHandler, .invalidItem,
+      .itemInOtherLoop, .loopEnded, .messageTooLarge, .noReply, .notStarted, .portFull, .portInvalid, .timedOut,
+      .tooManyDescriptors, .wouldDeadlock, .wrongThread,
+    ]
+    let ofPorts: [RunLoopError] = [.nameTaken, .noSuchPort, .badName, .refused]
+    XCTAssertEqual(Set(ofKit + ofPorts).count, 22)
+    XCTAssertEqual(ofPorts.map(\.code), [1, 2, 3, 4])
+    XCTAssertTrue(ofPorts.allSatisfy { $0.domain == .ports } && ofKit.allSatisfy { $0.domain == .runLoop })
+    XCTAssertEqual(RunLoopError.refused(reason: "too many"), .refused)
+    XCTAssertEqual(RunLoopError.refused(reason: "too many").description, "refused: too many")
+  }
+
   /// A constant is a pattern, for an error of known and of unknown type.
   func test_RLK_ERROR_9_constantsArePatterns() {
     func name(_ body: () throws -> Void) -> String {

@@ -285,7 +285,7 @@ final class HelperTests: XCTestCase {
   // MARK: Descriptors of messages
 
   /// Lives until it is ended, or a minute.
-  private final class Helper {
+  final class Helper {
     private let process: pid_t
 
     init(_ body: () -> Void = {}) {

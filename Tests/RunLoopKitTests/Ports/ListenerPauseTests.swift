@@ -43,12 +43,14 @@ final class ListenerPauseTests: XCTestCase {
         _ = try loop.run(for: .milliseconds(5))
       }
       XCTAssertGreaterThan(port.peerStatistics.connections, 0)
-      // As before: each connection is taken.
-      let right = try Port.connect(to: name)
-      while port.peerStatistics.connections < (hasTimer ? 2 : 3), RunLoop.Instant.now < end {
+      // As before: each connection is taken, also of several that come at once.
+      let rights = try (0..<3).map { _ in try Port.connect(to: name) }
+      let all = rights.count + (hasTimer ? 1 : 2)
+      while port.peerStatistics.connections < all, RunLoop.Instant.now < end {
         _ = try loop.run(for: .milliseconds(5))
       }
-      withExtendedLifetime((right, first, second)) { port.invalidate() }
+      XCTAssertEqual(port.peerStatistics.connections, all)
+      withExtendedLifetime((rights, first, second)) { port.invalidate() }
     }
   }
 

@@ -91,6 +91,32 @@ final class NameTests: XCTestCase {
     }
   }
 
+  /// Two for each who asks, which are closed when that one is told, and with the port.
+  func test_RLK_WIRE_26_whatWatchesAName_endsWithTheLossOrThePort() {
+    let name = NameFolder.newName()
+    onThread {
+      for isLost in [true, false] {
+        let (loop, told, before) = (RunLoop.current, Box(0), filesBesideLoops())
+        let port = try Port(registeredAs: name) { _, _ in }
+        try loop.add(port)
+        let unwatched = filesBesideLoops()
+        for _ in 0..<2 { try port.onNameLoss { _ in told.value += 1 } }
+        XCTAssertEqual(filesBesideLoops().subtracting(unwatched).count, 4)
+        if isLost {
+          XCTAssertEqual(unlink("\(NameFolder.path)/\(name)"), 0)
+          let end = RunLoop.Instant.now.advanced(by: .seconds(20))
+          while told.value < 2, RunLoop.Instant.now < end { _ = try loop.run(for: .milliseconds(5)) }
+          XCTAssertEqual(filesBesideLoops().subtracting(unwatched), [])
+          try port.onNameLoss { _ in told.value += 1 }  // at once
+          XCTAssertEqual(filesBesideLoops().subtracting(unwatched), [])
+        }
+        port.invalidate()
+        XCTAssertEqual(told.value, isLost ? 3 : 0)
+        XCTAssertEqual(filesBesideLoops().subtracting(before), [])
+      }
+    }
+  }
+
   func test_RLK_WIRE_26_itTakesTheNameBack_whereItIsTold() {
     let name = NameFolder.newName()
     onThread {
