@@ -66,6 +66,21 @@ final class AnswerRightTests: XCTestCase {
     }
   }
 
+  /// The wait has ended, and the thread asks again.
+  func test_RLK_WIRE_10_whoHasBeenAskedLearns_thatNoThreadWaitsAnyMore() {
+    onThread {
+      let receiver = try RawReceiver()
+      for _ in 0..<2 {
+        XCTAssertEqual(thrown { try receiver.right.request(Message(id: 3), timeout: .milliseconds(1)) }, .timedOut)
+        let (request, news) = (receiver.peer.receive()!.bytes, receiver.peer.receive()!.bytes)
+        XCTAssertEqual(request[5], UInt8(RLC_FRAME_MESSAGE.rawValue))
+        XCTAssertEqual(news[5], UInt8(RLC_FRAME_DEAD.rawValue))
+        XCTAssertEqual(news[40..<48], request[40..<48])
+      }
+      receiver.end()
+    }
+  }
+
   /// Nothing else is sent on the connection, neither then nor later.
   func test_RLK_WIRE_10_aRightToAnswerThatIsDroppedWithoutRoom_goesBackWhenThereIsSome() {
     onThread {
@@ -79,6 +94,60 @@ final class AnswerRightTests: XCTestCase {
       XCTAssertEqual(news?[5], UInt8(RLC_FRAME_DROP.rawValue))
       XCTAssertEqual(news?[40], 6)
       receiver.end()
+    }
+  }
+
+  /// In a message of a thread or of a task, back to where it came from or to a third process.
+  func test_RLK_WIRE_10_aRightToAnswerThatWasSentOn_isUsedUp() async throws {
+    for (isTask, isBack) in [(false, false), (false, true), (true, false), (true, true)] {
+      let (asker, third, told) = (try RawReceiver(), try RawReceiver(), Box(0))
+      let reply = try asker.nextReply(6)
+      reply.onInvalidation { told.value += 1 }
+      XCTAssertEqual(asker.port.peerTables.imports, 2)
+      let (receiver, message) = (isBack ? asker : third, Message(id: 9, [.right(reply)]))
+      if isTask {
+        try await receiver.right.send(message)
+      } else {
+        XCTAssertNil(thrown { try receiver.right.send(message) })
+      }
+      XCTAssertFalse(reply.isValid)
+      XCTAssertEqual(told.value, 1)
+      XCTAssertEqual(thrown { try reply.trySend(Message()) }, .portInvalid)
+      XCTAssertEqual(asker.port.peerTables.imports, 1)  // the right to its port
+      if !isBack { XCTAssertEqual(asker.peer.receive()?.bytes[5], UInt8(RLC_FRAME_INTRODUCE.rawValue)) }
+      let packet = receiver.peer.receive()
+      XCTAssertEqual(packet?.bytes[8], 9)
+      XCTAssertEqual(packet?.descriptors, isBack ? 0 : 1)
+      for side in [asker, third] { side.end() }
+    }
+  }
+
+  /// It is used, or not awaited any more, or its process has ended.
+  func test_RLK_WIRE_9_observersOfARightToAnswer_areToldOfEachEnd() {
+    let ends: [@Sendable (RawReceiver, Port.SendRight) throws -> Void] = [
+      { _, reply in try reply.send(Message()) },
+      { asker, _ in asker.peer.send(frame(kind: RLC_FRAME_DEAD, entries: [.right(6)])) },
+      { asker, _ in shutdown(asker.peer.descriptor, Int32(SHUT_RDWR)) },
+    ]
+    onThread {
+      for (index, end) in ends.enumerated() {
+        let (asker, told, isTold) = (try RawReceiver(), Box(0), Gate())
+        let reply = try asker.nextReply(6)
+        reply.onInvalidation {
+          told.value += 1
+          isTold.open()
+        }
+        let cancelled = reply.onInvalidation { XCTFail("an observer that was cancelled: \(index)") }
+        cancelled.cancel()
+        XCTAssertTrue(reply.isValid)
+        try end(asker, reply)
+        guard isTold.wait(atMost: 20) else { return XCTFail("nobody is told: \(index)") }
+        XCTAssertFalse(reply.isValid)
+        XCTAssertEqual(thrown { try reply.trySend(Message()) }, .portInvalid)
+        reply.onInvalidation { told.value += 1 }  // at once
+        XCTAssertEqual(told.value, 2)
+        asker.end()
+      }
     }
   }
 

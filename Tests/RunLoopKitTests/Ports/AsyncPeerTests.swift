@@ -142,6 +142,23 @@ final class AsyncPeerTests: XCTestCase {
     serving.stop()
   }
 
+  /// Nothing watches the connection meanwhile.
+  func test_RLK_ASYNC_21_aConnectionThatIsFullAgain_isWatchedAgain() async throws {
+    let receiver = try RawReceiver()
+    let (right, before) = (receiver.right, filesBesideLoops())
+    for round in 1...3 as ClosedRange<UInt32> {
+      let count = receiver.fill()
+      let task = Task.immediate { try await right.send(Message(id: round), timeout: .seconds(60)) }
+      XCTAssertFalse(filesBesideLoops().isSubset(of: before))
+      receiver.takeMessages(count)
+      let end = await outcome(of: task)
+      XCTAssertEqual(end, "done")
+      XCTAssertEqual(receiver.peer.receive()?.bytes[8], UInt8(round))
+      await yieldUntil(filesBesideLoops().isSubset(of: before))
+    }
+    receiver.end()
+  }
+
   /// A message with a right to a third process's port waits for more room than others need.
   func test_RLK_ASYNC_21_whenTheFirstIsWithdrawn_theNextGoesOn() async throws {
     let names = (0..<3).map { _ in NameFolder.newName() }

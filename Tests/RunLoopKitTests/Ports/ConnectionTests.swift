@@ -168,6 +168,118 @@ final class ConnectionTests: XCTestCase {
     }
   }
 
+  /// A message waits for room in it: the port's own, and what the peer has sent to another port.
+  func test_RLK_WIRE_7_aFullPortThatEnds_doesNotHoldItsPeerUp() {
+    let name = NameFolder.newName()
+    onThread {
+      let (loop, seen) = (RunLoop.current, Box<[UInt32]>([]))
+      let second = Port { _, message in seen.update { $0.append(message.id) } }
+      let port = try Port(
+        registeredAs: name, queueLimit: 1, replying: { _, _ in Message([.right(second.sendRight)]) })
+      try loop.add(port)
+      try loop.add(second, to: "second")
+      let peer = RawPeer(name)
+      peer.send(frame(entries: [.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
+      while !isReadable(peer.descriptor) { _ = try loop.run(for: .milliseconds(20), returnAfterSourceHandled: true) }
+      let number = try XCTUnwrap(peer.receive()?.bytes[40])
+      for id in 1...2 as ClosedRange<UInt32> { peer.send(frame(id: id)) }
+      peer.send(frame(id: 7, to: UInt64(number)))
+      for _ in 0..<4 { _ = try loop.run(in: "second", for: .zero) }
+      XCTAssertEqual(port.pendingCount, 1)
+      XCTAssertEqual(seen.value, [])
+      port.invalidate()
+      XCTAssertEqual(
+        try loop.run(in: "second", for: .seconds(20), returnAfterSourceHandled: true), .handledSource)
+      XCTAssertEqual(seen.value, [7])
+      second.invalidate()
+    }
+  }
+
+  /// Each right is another kind of thing for the connection, and the descriptors are of four kinds.
+  func test_RLK_WIRE_1_whatIsInAMessage_keepsItsPlace() {
+    let names = (0..<3).map { _ in NameFolder.newName() }
+    onThread {
+      let (got, ids) = (Box<Message?>(nil), Box<[String: UInt32]>([:]))
+      let ports = try names.map { name in
+        try Port(registeredAs: name) { port, message in
+          if message.id == 5 { got.value = message } else { ids.update { $0[port.name!] = message.id } }
+        }
+      }
+      let own = Port { _, message in ids.update { $0["own"] = message.id } }
+      for port in ports + [own] { try RunLoop.current.add(port) }
+      let (rights, pipes) = (try names.map { try Port.connect(to: $0) }, [Pipe(), Pipe()])
+      let end = RunLoop.Instant.now.advanced(by: .seconds(30))
+      func run(until isDone: () -> Bool) throws {
+        while !isDone(), RunLoop.Instant.now < end {
+          _ = try RunLoop.current.run(for: .milliseconds(20), returnAfterSourceHandled: true)
+        }
+      }
+      for large in [100_000, 20] {
+        let ends = try pipes.map { Message.Component.descriptor(try .init(duplicating: $0.writing)) }
+        let parts = [large, 30].map { Message.Bytes([UInt8](repeating: UInt8($0 & 0xff), count: $0)) }
+        try rights[0].send(
+          Message(
+            id: 5,
+            [
+              ends[0], .right(rights[1]), .bytes(parts[0]), .right(own.sendRight), ends[1], .bytes(parts[1]),
+              .right(rights[0]),
+            ], reply: rights[2]))
+        try run { got.value != nil }
+        let message = try XCTUnwrap(got.value)
+        XCTAssertEqual(message.components.count, 7)
+        for (index, pipe) in pipes.enumerated() {
+          write(message.descriptors[index].fileDescriptor, "\(index)", 1)
+          XCTAssertEqual(pipe.receive(), "\(index)")
+        }
+        XCTAssertEqual(message.components.compactMap { if case .bytes(let bytes) = $0 { bytes } else { nil } }, parts)
+        for (index, right) in message.rights.enumerated() { try right.send(Message(id: UInt32(10 + index))) }
+        try XCTUnwrap(message.reply).send(Message(id: 20))
+        try run { ids.value.count == 4 }
+        XCTAssertEqual(ids.value, [names[1]: 10, "own": 11, names[0]: 12, names[2]: 20])
+        (got.value, ids.value) = (nil, [:])
+      }
+      for pipe in pipes { pipe.closeBoth() }
+      for port in ports + [own] { port.invalidate() }
+    }
+  }
+
+  /// One byte each: more parts than a system call takes.
+  func testAMessageOfTheMostComponents_arrivesWhole() {
+    let name = NameFolder.newName()
+    onThread {
+      let port = try Port(registeredAs: name, replying: { _, message in Message(message.components) })
+      let serving = ServingThread(port)
+      let parts = (0..<1024).map { Message.Bytes([UInt8(truncatingIfNeeded: $0)]) }
+      let answer = try Port.connect(to: name).request(Message(parts.map { .bytes($0) }))
+      XCTAssertEqual(answer.components.map { if case .bytes(let bytes) = $0 { bytes } else { "" } }, parts)
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
+  /// The test makes the queue of connections short; usually thousands may wait.
+  func testAnOwnerThatTakesNoConnections_isFull() {
+    let name = NameFolder.newName()
+    onThread {
+      let (loop, before) = (RunLoop.current, openFiles())
+      let port = try Port(registeredAs: name) { _, _ in }
+      let socket = openFiles().subtracting(before).first { $0.contains("socket:") }
+      let listener = try XCTUnwrap(socket?.split(separator: " ").first.flatMap { Int32($0) })
+      XCTAssertEqual(listen(listener, 2), 0)
+      var (rights, error) = ([Port.SendRight](), RunLoopError?.none)
+      while error == nil, rights.count < 20 { error = thrown { rights.append(try Port.connect(to: name)) } }
+      XCTAssertEqual(error, .portFull)
+      XCTAssertEqual(
+        error?.description,
+        "the port \"\(name)\" is full: its owner has not taken the connections that wait; try again later")
+      try loop.add(port)
+      for _ in rights { _ = try loop.run(for: .zero) }
+      XCTAssertEqual(port.peerStatistics.connections, rights.count)
+      XCTAssertNil(thrown { try Port.connect(to: name) })
+      port.invalidate()
+    }
+  }
+
   func testAConnectThatFails_leavesNothingOpen() {
     let (name, own) = (NameFolder.newName(), NameFolder.newName())
     onThread {

@@ -207,6 +207,41 @@ final class HostilePeerTests: XCTestCase {
     }
   }
 
+  /// Nobody has read on the connection before.
+  func test_RLK_PEER_7_theFirstSendTellsTheReason() {
+    let (name, third) = (NameFolder.newName(), NameFolder.newName())
+    let large = Message.Bytes([UInt8](repeating: 1, count: 100_000))
+    let ways: [@Sendable (Port.SendRight) throws -> Void] = [
+      { try $0.send(Message()) }, { try $0.trySend(Message()) }, { try $0.send(Message(bytes: large)) },
+      { _ = try $0.request(Message(), timeout: .seconds(20)) },
+      { try $0.send(Message([.right(try Port.connect(to: third))])) },
+      { right in
+        let (outcome, isOver) = (Box<Result<Void, any Error>>(.success(())), Gate())
+        Task {
+          do { try await right.send(Message()) } catch { outcome.value = .failure(error) }
+          isOver.open()
+        }
+        isOver.wait()
+        try outcome.value.get()
+      },
+    ]
+    onThread {
+      let loop = RunLoop.current
+      let port = try Port(registeredAs: name, accepting: RunLoop.PeerPolicy { _ in false }) { _, _ in }
+      let another = try Port(registeredAs: third) { _, _ in }
+      try loop.add(port)
+      for (index, send) in ways.enumerated() {
+        let right = try Port.connect(to: name)
+        while port.peerStatistics.refusedConnections <= index { _ = try loop.run(for: .milliseconds(20)) }
+        let refusal = thrown { try send(right) }
+        XCTAssertEqual(refusal, .refused, "\(index)")
+        XCTAssertEqual(refusal?.description, "refused: not allowed for user \(geteuid())", "\(index)")
+        XCTAssertFalse(right.isValid)
+      }
+      for port in [port, another] { port.invalidate() }
+    }
+  }
+
   /// Needs root, which can become somebody else.
   func test_RLK_PEER_8_anotherUserIsRefused() throws {
     guard geteuid() == 0 else { throw XCTSkip("needs root, to be another user") }

@@ -36,6 +36,43 @@ final class HostileSocketTests: XCTestCase {
     }
   }
 
+  /// By its first packet, and nothing of that is opened; and it needs a place among the connections.
+  func test_RLK_PEER_28_whoWasIntroduced_isJudged() {
+    onThread {
+      for isWelcome in [false, true] {
+        let (name, judged, seen, reasons) = (NameFolder.newName(), Box(0), Box(0), Box<[String]>([]))
+        var policy = RunLoop.PeerPolicy { _ in
+          judged.value += 1
+          return judged.value == 1 || isWelcome
+        }
+        policy.perPeer.connections = 1
+        let port = try Port(
+          registeredAs: name, accepting: policy, onRefusal: { refusal in reasons.update { $0.append(refusal.reason) } }
+        ) { _, _ in seen.value += 1 }
+        let serving = ServingThread(port)
+        let peer = RawPeer(name)
+        var pair: [Int32] = [-1, -1]
+        rlc_message_socket_pair(&pair)
+        peer.send(frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), [pair[0]])
+        close(pair[0])
+        let (stranger, pipe) = (RawPeer(owning: pair[1]), Pipe())
+        stranger.send(frame(id: 1, descriptors: 1, entries: [.descriptor]), [pipe.writing])
+        close(pipe.writing)
+        let reason = isWelcome ? "too many connections: a peer may have 1" : "not allowed for user \(geteuid())"
+        XCTAssertEqual(stranger.farewell(), reason)
+        peer.send(frame(to: 99))
+        XCTAssertEqual(peer.receive()?.bytes[40], 99)  // it goes on
+        XCTAssertEqual(reasons.value, [reason])
+        XCTAssertFalse(pipe.hasWriter)
+        XCTAssertEqual(judged.value, 2)
+        XCTAssertEqual(seen.value, 0)
+        serving.stop()
+        port.invalidate()
+        close(pipe.reading)
+      }
+    }
+  }
+
   /// Each is a packet that says so, which it does not read: memory is bounded.
   func test_RLK_PEER_12_aFloodOfRightsToAnswer_fromOneWhoDoesNotRead() {
     onThread {

@@ -1,0 +1,205 @@
+import CRunLoopCore
+import CTestSupport
+import Glibc
+import RunLoopKit
+import RunLoopPorts
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Rights that a peer has given: how they go back, and what they count meanwhile.
+final class PeerRightTests: XCTestCase {
+  private static let once = UInt8(RLC_FRAME_ONCE)
+
+  private func entries(of packet: [UInt8]) -> [rlc_frame_entry] {
+    packet.withUnsafeBytes { bytes in
+      stride(from: 32, to: bytes.count, by: 16).map {
+        bytes.loadUnaligned(fromByteOffset: $0, as: rlc_frame_entry.self)
+      }
+    }
+  }
+
+  /// The next packet gives the right back, so often.
+  private func expectBack(_ number: UInt64, count: UInt32, _ peer: RawPeer, line: UInt = #line) {
+    let packet = peer.receive()?.bytes ?? []
+    XCTAssertEqual(packet.dropFirst(5).first, UInt8(RLC_FRAME_DROP.rawValue), line: line)
+    let entry = entries(of: packet).first
+    XCTAssertEqual(entry?.value, number, line: line)
+    XCTAssertEqual(entry?.count, count, line: line)
+  }
+
+  func testTheWordsOfRights() {
+    onThread {
+      let receiver = try RawReceiver()
+      XCTAssertEqual("\(receiver.right)", "<send right to port 5 of process \(getpid())>")
+      let reply = try receiver.nextReply(6)
+      XCTAssertEqual("\(reply)", "<send right to an answer to process \(getpid())>")
+      try reply.send(Message())
+      XCTAssertEqual("\(reply)", "<send right to an answer to process \(getpid()), invalid>")
+      let (owner, toOwner) = try self.introduce(to: receiver)
+      XCTAssertEqual("\(toOwner)", "<send right to port 0 of another process>")
+      withExtendedLifetime(owner) { receiver.end() }
+    }
+  }
+
+  /// A right to a third process's port, and that process's end of the connection.
+  private func introduce(to receiver: RawReceiver) throws -> (owner: RawPeer, right: Port.SendRight) {
+    var pair: [Int32] = [-1, -1]
+    rlc_message_socket_pair(&pair)
+    receiver.peer.send(frame(descriptors: 1, entries: [.right(0, flags: UInt8(RLC_FRAME_AS_SOCKET))]), [pair[0]])
+    close(pair[0])
+    return (RawPeer(owning: pair[1]), try XCTUnwrap(receiver.nextMessage().rights.first))
+  }
+
+  /// Else the port would stay one that somebody may send to.
+  func test_RLK_WIRE_13_aRightThatHasComeSeveralTimes_goesBackAsOften() {
+    onThread {
+      let receiver = try RawReceiver()
+      // Who has accepted the connection keeps the right for further messages, until the peer can send none.
+      let peer = receiver.peer
+      for _ in 0..<3 {
+        peer.send(frame(entries: [.right(7)]))
+        _ = receiver.nextMessage()
+      }
+      peer.send(frame(kind: RLC_FRAME_DROP, flags: Int(RLC_FRAME_IS_QUIET), entries: [.right(0, count: 1)]))
+      self.expectBack(7, count: 3, peer)
+      receiver.end()
+    }
+  }
+
+  /// Who has opened the connection lets go at once.
+  func test_RLK_WIRE_13_theSameToTheOneThatHasAccepted() {
+    onThread {
+      let receiver = try RawReceiver()
+      let (owner, toOwner) = try self.introduce(to: receiver)
+      try toOwner.send(Message([.right(receiver.port.sendRight)]))
+      let number = self.entries(of: try XCTUnwrap(owner.receive()?.bytes))[0].value
+      var messages: [Message] = []
+      for _ in 0..<3 {
+        owner.send(frame(to: number, entries: [.right(9)]))
+        messages.append(receiver.nextMessage())
+      }
+      XCTAssertEqual(Set(messages.map { $0.rights[0] }).count, 1)
+      owner.send(frame(to: 99))
+      XCTAssertEqual(owner.receive()?.bytes[5], UInt8(RLC_FRAME_DEAD.rawValue))  // the last one's callout is over
+      messages = []
+      self.expectBack(9, count: 3, owner)
+      receiver.end()
+    }
+  }
+
+  /// In frames that take 1,024 each.
+  func test_RLK_WIRE_13_thousandsOfRightsGoBackAtOnce() {
+    onThread {
+      let (receiver, numbers) = (try RawReceiver(), 1001...3048 as ClosedRange<UInt64>)
+      let peer = receiver.peer
+      var kept: [Message] = []
+      for first in [1001, 2025] as [UInt64] {
+        peer.send(frame(entries: (first..<first + 1024).map { .right($0) }))
+        kept.append(receiver.nextMessage())
+      }
+      peer.send(frame(to: 99))
+      XCTAssertEqual(peer.receive()?.bytes[5], UInt8(RLC_FRAME_DEAD.rawValue))
+      kept = []
+      // Those that nobody has are given back when there are many.
+      peer.send(frame(entries: (5001...5200).map { .right($0) }))
+      kept.append(receiver.nextMessage())
+      peer.send(frame(to: 98))
+      var back: [UInt64] = []
+      while let packet = peer.receive()?.bytes, packet[5] == UInt8(RLC_FRAME_DROP.rawValue) {
+        back += self.entries(of: packet).map(\.value)
+      }
+      XCTAssertEqual(back.count, numbers.count)
+      XCTAssertEqual(Set(back), Set(numbers))
+      receiver.end()
+    }
+  }
+
+  /// What there is no room for is sent when there is some.
+  func test_RLK_WIRE_13_rightsThatAreDroppedWithoutRoom_goBackAll() {
+    onThread {
+      let receiver = try RawReceiver()
+      var replies = try (6...9).map { try receiver.nextReply($0) }
+      let count = receiver.fill()
+      replies = []
+      receiver.takeMessages(count)
+      var back: [UInt64] = []
+      while back.count < 4, let packet = receiver.peer.receive()?.bytes {
+        XCTAssertEqual(packet[5], UInt8(RLC_FRAME_DROP.rawValue))
+        back += self.entries(of: packet).map(\.value)
+      }
+      XCTAssertEqual(back.sorted(), [6, 7, 8, 9])
+      withExtendedLifetime(replies) {}
+      receiver.end()
+    }
+  }
+
+  /// Though they are held still.
+  func test_RLK_PEER_22_rightsOfAPeerThatHasEndedCountNoMore() {
+    onThread {
+      let receiver = try RawReceiver()
+      let (peer, port) = (receiver.peer, receiver.port)
+      peer.send(frame(entries: (100..<400).map { .right($0) }))
+      let message = receiver.nextMessage()
+      XCTAssertEqual(port.peerStatistics.rights, 256)
+      shutdown(peer.descriptor, Int32(SHUT_RDWR))
+      yieldUntil(port.peerStatistics.connections == 0)
+      XCTAssertEqual(port.peerStatistics.rights, 0)
+      XCTAssertTrue(message.rights.allSatisfy { !$0.isValid })
+      receiver.end()
+    }
+  }
+
+  /// As many as the limit allows, again and again.
+  func test_RLK_PEER_22_rightsToAnswerCountNoMore_whenTheyHaveGone() {
+    onThread {
+      var policy = RunLoop.PeerPolicy.sameUser
+      policy.perPeer.rights = 192
+      let receiver = try RawReceiver(accepting: policy)
+      let (peer, port) = (receiver.peer, receiver.port)
+      for round in 1...3 as ClosedRange<UInt64> {
+        peer.send(frame(entries: (0..<192).map { .right(round * 1000 + $0, flags: PeerRightTests.once) }))
+        peer.send(frame(to: 99))
+        // What is refused comes back ahead of this.
+        guard let news = peer.receive()?.bytes, news[5] == UInt8(RLC_FRAME_DEAD.rawValue) else { break }
+        var rights = receiver.nextMessage().rights
+        XCTAssertEqual(port.peerStatistics.rights, 192)
+        for right in rights.prefix(96) {  // given
+          try right.trySend(Message())
+          XCTAssertEqual(peer.receive()?.bytes[5], UInt8(RLC_FRAME_MESSAGE.rawValue))
+        }
+        rights = []  // dropped
+        for _ in 0..<96 { XCTAssertEqual(peer.receive()?.bytes[5], UInt8(RLC_FRAME_DROP.rawValue)) }
+        XCTAssertLessThanOrEqual(port.peerStatistics.rights, 64)
+      }
+      XCTAssertEqual(port.peerStatistics.refusedMessages, 0)
+      receiver.end()
+    }
+  }
+
+  /// As a right among others, or as the one to answer to.
+  func test_RLK_PEER_24_whoHasAskedIsTold_whenARefusedMessageHasTheRightToAnswer() {
+    onThread {
+      var policy = RunLoop.PeerPolicy.sameUser
+      policy.perPeer.mappedBytes = 0
+      let receiver = try RawReceiver(accepting: policy)
+      for flags in [RLC_FRAME_YOURS | RLC_FRAME_ONCE, RLC_FRAME_YOURS | RLC_FRAME_ONCE | RLC_FRAME_REPLY] {
+        let asker = TestThread {
+          XCTAssertEqual(thrown { try receiver.right.request(Message(id: 3), timeout: .seconds(20)) }, .noReply)
+        }
+        let number = self.entries(of: try XCTUnwrap(receiver.peer.receive()?.bytes))[0].value
+        let file = test_memory_file(100_000, 15)
+        receiver.peer.send(
+          frame(
+            flags: Int(RLC_FRAME_IN_MEMORY_FILE), payload: 100_000, descriptors: 1,
+            entries: [.bytes(100_000), .right(number, flags: UInt8(flags))]), [file])
+        close(file)
+        asker.join()
+      }
+      receiver.peer.send(frame(to: 99))
+      XCTAssertEqual(receiver.peer.receive()?.bytes[40], 99)  // the connection goes on
+      XCTAssertEqual(receiver.port.peerStatistics.refusedMessages, 2)
+      receiver.end()
+    }
+  }
+}
