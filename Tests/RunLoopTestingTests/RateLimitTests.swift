@@ -246,6 +246,41 @@ import Testing
     }
   }
 
+  /// Each callout begins another one, without a pause; or it never ends.
+  @Test(arguments: [(.zero, 5), (.seconds(-1), 5), (.seconds(Int64.max), 1)] as [(Duration, Int)])
+  func aPeriodOfNothingAndOneWithoutEnd(_ period: Duration, _ calls: Int) async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      let limit = RunLoop.RateLimit(count: 1, per: period) { _ in log.append("left") }
+      try loop.add(
+        RunLoop.PortSource(fileDescriptor: ends.reading, limit: limit) { _ in log.append(seconds(time, since: start)) })
+      for _ in 0..<5 { _ = write(ends.writing, "12345678", 8) }
+      #expect(try loop.run(for: .seconds(1_000_000)) == .timedOut)
+      #expect(log.all == Array(repeating: "0", count: calls))
+    }
+  }
+
+  /// While another mode runs nobody is told of its end.
+  @Test func aPauseEndsWhenItsModeRunsAgain() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(10)) { _ in
+        log.append("left at \(seconds(time, since: start))")
+      }
+      let source = try RunLoop.FileDescriptorSource(
+        fileDescriptor: ends.reading, interest: .readable, limit: limit
+      ) { _, _ in log.append("call at \(seconds(time, since: start))") }
+      try loop.add(source, to: "limited")
+      try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in })
+      _ = write(ends.writing, "x", 1)
+      #expect(try loop.run(in: "limited", for: .seconds(1)) == .timedOut)
+      #expect(try loop.run(for: .seconds(20)) == .timedOut)
+      #expect(log.all == ["call at 0"])
+      #expect(try loop.run(in: "limited", for: .seconds(5)) == .timedOut)
+      #expect(log.all == ["call at 0", "left at 21", "call at 21"])
+    }
+  }
+
   @Test func aRemovalWithAnAnswerEndsTheRest() async throws {
     try await VirtualTime.run { time in
       let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
