@@ -1,4 +1,6 @@
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "model.h"
 
@@ -112,6 +114,39 @@ static void test_RLK_HOST_32_a_host_is_told_until_when(void) {
     rlk_item_release(keeper);
 }
 
+static void no_work(void *context) {
+    (void)context;
+    CHECK(!"work of tomorrow runs");
+}
+
+/** As late as the tolerance allows, however it was given. */
+static void test_RLK_HOST_32_a_host_sleeps_for_tolerances_too(void) {
+    uint64_t until_ns = 0, hour_ns = UINT64_C(3600000000000), date_ns = rlk_now(RLK_CLOCK_MONOTONIC) + hour_ns;
+    uint64_t end_ns = date_ns + 10 * hour_ns;
+    rlk_item *timer = NULL;
+    rlk_delayed *delayed = NULL;
+    rlk_timer_options options = {
+        .size = sizeof options, .fire = no_fire, .fire_date_ns = date_ns, .tolerance_ns = 7000};
+    rlk_work work = {.size = sizeof work, .perform = no_work};
+    CHECK_IS(rlk_loop_set_host_sleep(NULL, note_limit, &until_ns), 0);
+    CHECK_IS(rlk_timer_create(&options, &timer), 0);
+    CHECK_IS(rlk_loop_add(NULL, timer, NULL), 1);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, end_ns, false), RLK_RUN_STOPPED);
+    CHECK_IS(until_ns, date_ns + 7000);
+    CHECK_IS(rlk_timer_set_tolerance(timer, 9000), 0);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, end_ns, false), RLK_RUN_STOPPED);
+    CHECK_IS(until_ns, date_ns + 9000);
+    CHECK_IS(rlk_item_invalidate(timer), 0);
+    rlk_item_release(timer);
+    CHECK_IS(rlk_loop_perform_after(NULL, hour_ns, 5 * hour_ns, &work, &delayed), 0);
+    CHECK_IS(rlk_loop_next_fire_date(NULL, NULL, &date_ns), 0);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, end_ns, false), RLK_RUN_STOPPED);
+    CHECK_IS(until_ns, date_ns + 5 * hour_ns);
+    CHECK_IS(rlk_delayed_cancel(delayed), 1);
+    rlk_delayed_release(delayed);
+    CHECK_IS(rlk_loop_set_host_sleep(NULL, NULL, NULL), 0);
+}
+
 /** Nothing but work that wakes ends the host's sleep. */
 static void test_enqueued_work_ends_no_sleep(void) {
     int performed = 0;
@@ -196,15 +231,75 @@ static void test_statistics(void) {
     CHECK_IS(rlk_loop_read_statistics(NULL, NULL), -EINVAL);
 }
 
+static void count_item(rlk_item *item, void *context) {
+    (void)item;
+    ++*(int *)context;
+}
+
+enum { TIMERS = 2, BLOCKS = 3, EVENTS = 4, RUNS = 5 };
+
+/** One source, two timers, three blocks and four events. */
+static void give_each_kind(rlk_item **ret_items, int counter, int *ret_calls) {
+    rlk_source_options source = {.size = sizeof source, .perform = count_item, .context = ret_calls};
+    rlk_timer_options timer = {.size = sizeof timer, .fire = count_item, .context = ret_calls, .fire_date_ns = 1};
+    rlk_counter_options events = {.size = sizeof events, .ready = count_item, .context = ret_calls};
+    events.descriptor = counter;
+    CHECK_IS(rlk_source_create(&source, &ret_items[0]), 0);
+    CHECK_IS(rlk_counter_create(&events, &ret_items[1]), 0);
+    for (int i = 0; i < TIMERS; i++)
+        CHECK_IS(rlk_timer_create(&timer, &ret_items[2 + i]), 0);
+    for (int i = 0; i < 2 + TIMERS; i++)
+        CHECK_IS(rlk_loop_add(NULL, ret_items[i], NULL), 1);
+    CHECK_IS(rlk_source_signal(ret_items[0]), 0);
+    for (int i = 0; i < BLOCKS; i++)
+        CHECK_IS(rlk_loop_perform(NULL, NULL, model_count, ret_calls), 0);
+}
+
+/** The size is set before each reading. */
+static rlk_loop_statistics read_figures(void) {
+    rlk_loop_statistics figures = {.size = sizeof figures};
+    CHECK_IS(rlk_loop_read_statistics(NULL, &figures), 0);
+    return figures;
+}
+
+static void test_each_figure_counts_its_own(void) {
+    int calls = 0, counter = eventfd(EVENTS, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+    rlk_item *items[2 + TIMERS];
+    give_each_kind(items, counter, &calls);
+    CHECK_IS(rlk_loop_collect_statistics(NULL, true), 0);
+    for (int i = 0; i < RUNS; i++)
+        CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, 0, false), RLK_RUN_TIMED_OUT);
+    rlk_loop_statistics figures = read_figures();
+    CHECK_IS(figures.runs, RUNS);
+    CHECK(figures.passes >= RUNS);
+    CHECK_IS(figures.sources_performed, 1);
+    CHECK_IS(figures.timers_fired, TIMERS);
+    CHECK_IS(figures.blocks_performed, BLOCKS);
+    CHECK_IS(figures.port_callouts, EVENTS);
+    CHECK_IS(figures.sleeps + figures.spurious_wakes + figures.sleep_time_ns, 0);
+    CHECK(figures.busy_time_ns > 0);
+    CHECK_IS(calls, 1 + TIMERS + BLOCKS + EVENTS);
+    for (; figures.sleeps == 0; figures = read_figures()) /* the first one may begin too late */
+        rlk_loop_run_in_mode(NULL, NULL, rlk_now(RLK_CLOCK_MONOTONIC) + 1000000, false);
+    CHECK(figures.sleep_time_ns > 0 && figures.spurious_wakes < figures.sleeps);
+    for (int i = 0; i < 2 + TIMERS; i++) {
+        CHECK_IS(rlk_item_invalidate(items[i]), 0);
+        rlk_item_release(items[i]);
+    }
+    close(counter);
+}
+
 const model_test *model_host_tests(void) {
     static const model_test tests[] = {
         {"hosting", test_hosting},
         {"RLK-C-2 hosting inside", test_RLK_C_2_hosting_inside},
         {"RLK-HOST-32 runs that sleep in the host", test_RLK_HOST_32_runs_that_sleep_in_the_host},
         {"RLK-HOST-32 a host is told until when", test_RLK_HOST_32_a_host_is_told_until_when},
+        {"RLK-HOST-32 a host sleeps for tolerances too", test_RLK_HOST_32_a_host_sleeps_for_tolerances_too},
         {"enqueued work ends no sleep", test_enqueued_work_ends_no_sleep},
         {"RLK-C-2 bad hosts", test_RLK_C_2_bad_hosts},
         {"statistics", test_statistics},
+        {"each figure counts its own", test_each_figure_counts_its_own},
         {NULL, NULL},
     };
     return tests;

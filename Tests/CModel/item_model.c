@@ -148,6 +148,25 @@ static void test_sources(void) {
     CHECK_IS(source.released, 1);
 }
 
+static void test_RLK_C_6_each_mode_has_its_own_members(void) {
+    rlk_item *keeper = model_keeper();
+    CHECK_IS(rlk_loop_contains(NULL, keeper, "panel"), 0);
+    CHECK_IS(rlk_loop_remove(NULL, keeper, "panel"), 0);
+    CHECK_IS(rlk_loop_contains(NULL, keeper, NULL), 1);
+    CHECK_IS(rlk_loop_add(NULL, keeper, "panel"), 1);
+    CHECK_IS(rlk_loop_contains(NULL, keeper, "panel"), 1);
+    CHECK_IS(rlk_loop_remove(NULL, keeper, NULL), 1);
+    CHECK_IS(rlk_loop_contains(NULL, keeper, NULL), 0);
+    CHECK_IS(rlk_loop_contains(NULL, keeper, "panel"), 1);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false), RLK_RUN_FINISHED);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, "panel", 0, false), RLK_RUN_TIMED_OUT);
+    CHECK_IS(rlk_loop_remove(NULL, keeper, "panel"), 1);
+    CHECK_IS(rlk_loop_is_empty(NULL, "panel"), 1);
+    CHECK(rlk_item_is_valid(keeper));
+    CHECK_IS(rlk_item_invalidate(keeper), 0);
+    rlk_item_release(keeper);
+}
+
 static void test_hooks_and_equality(void) {
     struct source one = {.key = 4}, two = {.key = 4}, three = {.key = 5};
     struct source *all[] = {&one, &two, &three};
@@ -353,6 +372,7 @@ const model_test *model_item_tests(void) {
         {"observers", test_observers},
         {"RLK-C-6 order and once", test_order_and_once},
         {"RLK-C-6 sources", test_sources},
+        {"RLK-C-6 each mode has its own members", test_RLK_C_6_each_mode_has_its_own_members},
         {"hooks and equality", test_hooks_and_equality},
         {"RLK-C-7 ended in its callout", test_RLK_C_7_ended_in_its_callout},
         {"RLK-C-3 end of the loop", test_RLK_C_3_end_of_the_loop},

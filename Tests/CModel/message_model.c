@@ -67,6 +67,36 @@ static void test_parts(void) {
     rlk_right_release(reply);
 }
 
+static void test_each_part_by_its_index(void) {
+    int ends[2];
+    rlk_message *message = NULL;
+    rlk_right *rights[] = {make_right(), make_right(), make_right()}, *got = NULL;
+    CHECK_IS(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    rlk_message_options options = {.size = sizeof options,
+        .descriptors = ends,
+        .descriptor_count = 2,
+        .rights = rights,
+        .right_count = 2,
+        .reply = rights[2]};
+    CHECK_IS(rlk_message_create(&options, &message), 0);
+    for (int i = 0; i < 3; i++) {
+        CHECK_IS(i < 2 ? rlk_message_right(message, (size_t)i, &got) : rlk_message_reply(message, &got), 0);
+        for (int other = 0; other < 3; other++)
+            CHECK_IS(rlk_right_is_equal(got, rights[other]), i == other);
+        rlk_right_release(got);
+    }
+    CHECK_IS(rlk_message_right(message, 2, &got), -ENOENT);
+    CHECK_IS(rlk_message_take_descriptor(message, 1), ends[1]);
+    CHECK_IS(rlk_message_take_descriptor(message, 1), -EBADF);
+    CHECK_IS(rlk_message_descriptor(message, 0), ends[0]);
+    CHECK_IS(rlk_message_descriptor(message, 2), -ENOENT);
+    rlk_message_release(message);
+    CHECK(!is_open(ends[0]) && is_open(ends[1]));
+    close(ends[1]);
+    for (int i = 0; i < 3; i++)
+        rlk_right_release(rights[i]);
+}
+
 static void test_RLK_C_1_parts_that_are_not_there(void) {
     const void *bytes = "kept";
     size_t count = 77;
@@ -169,6 +199,7 @@ static void test_the_bytes_end_with_the_last_reference(void) {
 const model_test *model_message_tests(void) {
     static const model_test tests[] = {
         {"parts", test_parts},
+        {"each part by its index", test_each_part_by_its_index},
         {"RLK-C-1 parts that are not there", test_RLK_C_1_parts_that_are_not_there},
         {"the bytes end with the last reference", test_the_bytes_end_with_the_last_reference},
         {"RLK-C-13 bad messages", test_RLK_C_13_bad_messages},

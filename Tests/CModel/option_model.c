@@ -178,6 +178,32 @@ static void test_the_name_of_a_thread_and_the_mode_of_its_work(void) {
     rlk_thread_release(thread);
 }
 
+static int measure_stack(rlk_loop *loop, void *context) {
+    pthread_attr_t attributes;
+    void *address;
+    (void)loop;
+    CHECK_IS(pthread_getattr_np(pthread_self(), &attributes), 0);
+    CHECK_IS(pthread_attr_getstack(&attributes, &address, context), 0);
+    return pthread_attr_destroy(&attributes);
+}
+
+/* Less than the system's default, and more. */
+static void test_the_stack_of_a_thread(void) {
+    static const size_t sizes[] = {1 << 20, 64 << 20}, beside = 4 << 20; /* thread-local variables are on it */
+    for (int i = 0; i < 2; i++) {
+        size_t measured = 0;
+        rlk_thread *thread = NULL;
+        rlk_thread_options options = {.size = sizeof options, .set_up = measure_stack, .context = &measured};
+        options.stack_size = sizes[i];
+        CHECK_IS(rlk_thread_create(&options, &thread), 0);
+        CHECK_IS(rlk_thread_start(thread), 0);
+        CHECK(measured >= sizes[i] && measured < sizes[i] + beside);
+        CHECK_IS(rlk_thread_stop(thread, RLK_ENDING_NOW), 0);
+        CHECK_IS(rlk_thread_join(thread, RLK_TIME_FOREVER), 0);
+        rlk_thread_release(thread);
+    }
+}
+
 /* ---- time limits ---- */
 
 struct stay {
@@ -235,6 +261,35 @@ static void test_a_wait_for_a_callout_has_a_limit(void) {
     sem_destroy(&is.has_begun), sem_destroy(&is.may_end);
 }
 
+struct question {
+    rlk_loop *loop;
+    int status;
+};
+
+enum { TOO_LATE_S = 20 };
+
+static void *ask_in_panel(void *context) {
+    struct question *question = context;
+    question->status =
+        rlk_loop_perform_and_wait(question->loop, "panel", TOO_LATE_S * UINT64_C(1000000000), model_stop, NULL);
+    return NULL;
+}
+
+/* The loop runs that mode alone. */
+static void test_a_wait_for_work_has_a_mode(void) {
+    struct question question = {.loop = rlk_loop_current(), .status = 1};
+    rlk_item *keeper = model_keeper();
+    pthread_t thread;
+    uint64_t latest_ns = rlk_now(RLK_CLOCK_MONOTONIC) + TOO_LATE_S * UINT64_C(1000000000);
+    CHECK_IS(rlk_loop_add(NULL, keeper, "panel"), 1);
+    CHECK_IS(pthread_create(&thread, NULL, ask_in_panel, &question), 0);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, "panel", latest_ns, false), RLK_RUN_STOPPED);
+    CHECK_IS(pthread_join(thread, NULL), 0);
+    CHECK_IS(question.status, 0);
+    CHECK_IS(rlk_item_invalidate(keeper), 0);
+    rlk_item_release(keeper);
+}
+
 const model_test *model_option_tests(void) {
     static const model_test tests[] = {
         {"either hook alone", test_either_hook_alone},
@@ -242,6 +297,8 @@ const model_test *model_option_tests(void) {
         {"triggers", test_triggers},
         {"each function takes several modes", test_each_function_takes_several_modes},
         {"the name of a thread, and the mode of its work", test_the_name_of_a_thread_and_the_mode_of_its_work},
+        {"the stack of a thread", test_the_stack_of_a_thread},
+        {"a wait for work has a mode", test_a_wait_for_work_has_a_mode},
         {"a wait for a callout has a limit", test_a_wait_for_a_callout_has_a_limit},
         {NULL, NULL},
     };

@@ -144,6 +144,26 @@ static void test_after_a_delay(void) {
     rlk_delayed_release(never);
 }
 
+/* The delay counts from now; the tolerance is none of it. */
+static void test_the_date_after_a_delay(void) {
+    static const char *const panel = "panel";
+    int performed = 0;
+    uint64_t date_ns = 0, hour_ns = UINT64_C(3600000000000), before_ns = rlk_now(RLK_CLOCK_MONOTONIC);
+    rlk_delayed *delayed = NULL;
+    rlk_work work = {.size = sizeof work, .perform = model_count, .context = &performed};
+    work.modes = &panel, work.mode_count = 1;
+    CHECK_IS(rlk_loop_perform_after(NULL, hour_ns, 5, &work, &delayed), 0);
+    uint64_t after_ns = rlk_now(RLK_CLOCK_MONOTONIC);
+    CHECK_IS(rlk_loop_next_fire_date(NULL, "panel", &date_ns), 0);
+    CHECK(before_ns + hour_ns <= date_ns && date_ns <= after_ns + hour_ns);
+    CHECK_IS(rlk_loop_next_fire_date(NULL, NULL, &date_ns), 0);
+    CHECK_IS(date_ns, RLK_TIME_FOREVER);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, "panel", 0, false), RLK_RUN_TIMED_OUT);
+    CHECK(performed == 0 && rlk_delayed_is_pending(delayed));
+    CHECK_IS(rlk_delayed_cancel(delayed), 1);
+    rlk_delayed_release(delayed);
+}
+
 static void wait_for_work(void *loop) {
     struct line line = {.count = 0};
     CHECK_IS(rlk_loop_perform_and_wait(loop, NULL, 0, write_1, &line), -ETIMEDOUT);
@@ -250,6 +270,7 @@ const model_test *model_perform_tests(void) {
         {"RLK-C-8 re-entry", test_RLK_C_8_re_entry},
         {"as a source, and when idle", test_as_source_and_idle},
         {"after a delay", test_after_a_delay},
+        {"the date after a delay", test_the_date_after_a_delay},
         {"waiting", test_waiting},
         {"scopes", test_scopes},
         {"RLK-C-1 bad later work", test_RLK_C_1_bad_later_work},

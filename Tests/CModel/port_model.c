@@ -121,6 +121,26 @@ static void test_RLK_C_14_all_or_nothing(void) {
     close(ends[1]);
 }
 
+static void test_how_many_messages_wait(void) {
+    static const struct {
+        size_t limit;
+        int wait;
+    } wanted[] = {{1, 1}, {3, 3}, {0, 1024}, {SIZE_MAX, 2000}};
+    rlk_message *message = make_message(1, NULL);
+    for (int i = 0; i < 4; i++) {
+        struct seen seen = {.called = 0};
+        rlk_right *right = NULL;
+        rlk_item *port = make_port(note, &seen, wanted[i].limit, &right);
+        for (int sent = 0; sent < wanted[i].wait; sent++)
+            CHECK_IS(rlk_right_send(right, message, 0), 0);
+        if (wanted[i].limit < SIZE_MAX)
+            CHECK_IS(rlk_right_send(right, message, 0), -EAGAIN);
+        CHECK_IS(rlk_port_pending_count(port), wanted[i].wait);
+        end_port(port, right);
+    }
+    rlk_message_release(message);
+}
+
 static int add_port(rlk_loop *loop, void *port) {
     return rlk_loop_add(loop, port, NULL) == 1 ? 0 : -EINVAL;
 }
@@ -387,6 +407,7 @@ const model_test *model_port_tests(void) {
     static const model_test tests[] = {
         {"messages in order", test_messages_in_order},
         {"RLK-C-14 all or nothing", test_RLK_C_14_all_or_nothing},
+        {"how many messages wait", test_how_many_messages_wait},
         {"requests", test_requests},
         {"requests that are too late", test_requests_that_are_too_late},
         {"names", test_names},

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "model.h"
@@ -64,6 +65,30 @@ static void test_descriptors(void) {
     close(ends[1]);
 }
 
+static void test_an_interest_that_is_changed(void) {
+    static const uint32_t interests[] = {RLK_WRITABLE, RLK_READABLE, RLK_READABLE | RLK_WRITABLE};
+    int ends[2];
+    struct seen seen = {.called = 0};
+    rlk_item *source = NULL;
+    CHECK_IS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    rlk_descriptor_options options = {
+        .size = sizeof options, .ready = ready, .context = &seen, .descriptor = ends[0], .interest = RLK_READABLE};
+    CHECK_IS(rlk_descriptor_create(&options, &source), 0);
+    CHECK_IS(rlk_loop_add(NULL, source, NULL), 1);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, 0, true), RLK_RUN_TIMED_OUT); /* it is writable alone */
+    for (int i = 0; i < 3; i++) {
+        CHECK_IS(rlk_descriptor_set_interest(source, interests[i]), 0);
+        if (i == 1)
+            CHECK_IS(write(ends[1], "x", 1), 1);
+        CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, true), RLK_RUN_HANDLED_SOURCE);
+        CHECK_IS(seen.readiness, interests[i]);
+        CHECK_IS(seen.called, i + 1);
+    }
+    CHECK_IS(rlk_item_invalidate(source), 0);
+    rlk_item_release(source);
+    close(ends[0]), close(ends[1]);
+}
+
 static void test_counters(void) {
     struct seen seen = {.called = 0};
     rlk_item *source = NULL;
@@ -103,6 +128,9 @@ static void test_signals(void) {
     CHECK_IS(seen.info.signal, numbers[0]);
     CHECK_IS(seen.info.value, 42);
     CHECK_IS(seen.info.process_id, getpid());
+    CHECK_IS(seen.info.user_id, getuid());
+    CHECK_IS(seen.info.code, SI_QUEUE);
+    CHECK_IS(seen.info.status, 0); /* of no child */
     CHECK_IS(rlk_item_invalidate(source), 0);
     CHECK_IS(seen.released, 1);
     rlk_item_release(source);
@@ -217,6 +245,7 @@ static void test_RLK_C_1_bad_sources(void) {
 const model_test *model_source_tests(void) {
     static const model_test tests[] = {
         {"descriptors", test_descriptors},
+        {"an interest that is changed", test_an_interest_that_is_changed},
         {"counters", test_counters},
         {"signals", test_signals},
         {"what cannot be watched", test_what_cannot_be_watched},
