@@ -10,7 +10,8 @@ from verdict import verdict
 
 # The cheap ones first. Those of toolkits take seconds.
 HOSTS = ["epoll", "model_guest", "ev", "uv", "glib", "sd_event", "glib_guest", "glib_model", "sdl", "qt", "gtk4"]
-OWN = {"glib": ["glib", "gtk4"], "glib_guest_set": ["glib_guest"], "dispatch_guest": ["epoll"]}
+OWN = {"glib": ["glib", "glib_model", "gtk4"], "glib_guest_set": ["glib_guest"], "model_guest": ["model_guest", "glib_model"],
+       "dispatch_guest": ["epoll"]}
 HOST_LIMIT = 90
 
 
