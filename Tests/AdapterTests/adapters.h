@@ -21,11 +21,12 @@ typedef struct host_ops {
     void (*add_load)(void (*fn)(void)); /**< Something of the host's own that is ready in each iteration. */
     void (*remove_load)(void);
     void (*after)(int ms, void (*fn)(void)); /**< A timer of the host's own. */
-    void (*forked)(void); /**< What the host asks of a child of fork(2) before anything else; or NULL. */
-    bool nests;           /**< It may be iterated inside its own callbacks. */
-    bool can_be_left;     /**< Its library may be left by longjmp(3) out of a callback, and leaves nothing behind. */
-    int turns_of_a_hop;   /**< Iterations in which a post is served beside the load. */
-    int idle_turns;       /**< Iterations until a host's timer that is the only thing that happens. */
+    void (*forked)(void);    /**< What the host asks of a child of fork(2) before anything else; or NULL. */
+    int (*fails_with)(void); /**< Iterates without waiting, often enough; 0, or what the loop has failed with. */
+    bool nests;              /**< It may be iterated inside its own callbacks. */
+    bool can_be_left;        /**< Its library may be left by longjmp(3) out of a callback, and leaves nothing behind. */
+    int turns_of_a_hop;      /**< Iterations in which a post is served beside the load. */
+    int idle_turns;          /**< Iterations until a host's timer that is the only thing that happens. */
 } host_ops;
 
 static spy kernel;
@@ -588,6 +589,7 @@ static inline void fork_inside(rlc_post_node *node, bool ran) {
         alarm(CHILD_SECONDS);
 }
 
+#include "failure_cases.h"
 #include "left_cases.h"
 #include "main_queue_cases.h"
 
@@ -612,10 +614,12 @@ static void run_adapter_cases(const host_ops *ops) {
     RUN(test_RLC_ADAPT_7_detached_in_a_pass_inside_of_another_one);
     RUN(test_RLC_ADAPT_7_attached_again_in_the_callout);
     RUN(test_RLC_ADAPT_8_a_child_detaches_and_the_parent_goes_on);
+    run_failure_cases();
     RUN(test_RLC_ADAPT_11_a_callout_is_left);
     RUN(test_RLC_ADAPT_11_detached_further_down_than_what_was_left);
     RUN(test_RLC_ADAPT_11_a_preparation_is_left);
     RUN(test_RLC_ADAPT_11_a_pass_inside_of_another_one_is_left);
+    RUN(test_RLC_ADAPT_11_detached_in_a_pass_at_another_depth);
     run_main_queue_cases();
 }
 

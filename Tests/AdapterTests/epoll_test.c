@@ -2,6 +2,8 @@
 #include "adapters.h"
 
 #include <crunloop/adapters/epoll.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/timerfd.h>
 
 static int epoll_fd, load_fd, timer_fd;
@@ -93,6 +95,56 @@ static void test_RLC_ADAPT_4_a_host_that_never_dispatches(void) {
     close(fd);
 }
 
+/** The events of the program stay in their order, wherever the loop's was. */
+static void test_RLC_ADAPT_4_the_loops_event_is_taken_out_of_a_batch(void) {
+    begin();
+    for (int place = 0; place < 4; place++) {
+        struct epoll_event batch[3], events[4];
+        for (int i = 0; i < 3; i++)
+            batch[i] = (struct epoll_event){.events = EPOLLIN, .data.ptr = &batch[i]};
+        for (int i = 0, j = 0; i < 4; i++)
+            events[i] = i == place ? (struct epoll_event){.events = EPOLLIN, .data.ptr = attached} : batch[j++];
+        CHECK_EQUAL(rlc_epoll_take(attached, events, 4), 3);
+        for (int i = 0; i < 3; i++)
+            CHECK(events[i].data.ptr == &batch[i]);
+        CHECK_EQUAL(rlc_epoll_take(attached, events, 3), 3);
+        turn(false); /* it is armed again */
+    }
+    serve_hops();
+    end();
+}
+
+static void test_RLC_ADAPT_4_a_wait_has_a_limit(void) {
+    begin();
+    struct epoll_event events[8];
+    uint64_t began_ns = rlc_now(RLC_CLOCK_MONOTONIC);
+    CHECK_EQUAL(rlc_epoll_wait(attached, events, 8, 3), 0);
+    CHECK(rlc_now(RLC_CLOCK_MONOTONIC) - began_ns >= 2000000);
+    end();
+}
+
+static void note_alarm(int number) {
+    (void)number;
+    fired++;
+}
+
+/** The timer goes on until one of its signals has come in a wait. */
+static void test_RLC_ADAPT_7_a_signal_interrupts_a_wait(void) {
+    begin();
+    struct epoll_event events[8];
+    struct sigaction action = {.sa_handler = note_alarm}, before;
+    struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+    CHECK_EQUAL(sigaction(SIGALRM, &action, &before), 0);
+    CHECK_EQUAL(setitimer(ITIMER_REAL, &often, NULL), 0);
+    int count = rlc_epoll_wait(attached, events, 8, -1);
+    CHECK_EQUAL(setitimer(ITIMER_REAL, &never, NULL), 0);
+    CHECK_EQUAL(sigaction(SIGALRM, &before, NULL), 0);
+    CHECK_EQUAL(count, -EINTR);
+    CHECK(fired > 0);
+    serve_hops(); /* it goes on */
+    end();
+}
+
 static void test_RLC_ADAPT_8_a_child_of_fork_is_refused(void) {
     begin();
     pid_t child = fork();
@@ -146,11 +198,23 @@ static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
     end();
 }
 
+/** What the loop has failed with. */
+static int fails_with(void) {
+    struct epoll_event events[8];
+    int count = 0;
+    for (int i = 0; i < 3 && count >= 0; i++)
+        count = rlc_epoll_wait(attached, events, 8, 0);
+    return count < 0 ? count : 0;
+}
+
 int main(void) {
     static const host_ops ops = {"epoll", open_host, close_host, attach, detach, turn_host, add_load, remove_load,
-        after, .nests = true, .can_be_left = true, .turns_of_a_hop = 2, .idle_turns = 1};
+        after, .nests = true, .can_be_left = true, .fails_with = fails_with, .turns_of_a_hop = 2, .idle_turns = 1};
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_4_a_host_that_never_dispatches);
+    RUN(test_RLC_ADAPT_4_the_loops_event_is_taken_out_of_a_batch);
+    RUN(test_RLC_ADAPT_4_a_wait_has_a_limit);
+    RUN(test_RLC_ADAPT_7_a_signal_interrupts_a_wait);
     RUN(test_RLC_ADAPT_8_a_child_of_fork_is_refused);
     RUN(test_RLC_ADAPT_8_a_child_leaves_the_set_alone);
     RUN(test_RLC_ADAPT_8_a_failing_pass_keeps_the_events_of_the_program);

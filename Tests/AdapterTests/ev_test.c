@@ -72,9 +72,16 @@ static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
     end();
 }
 
+/** What the loop has failed with. */
+static int fails_with(void) {
+    for (int i = 0; i < 3; i++)
+        turn_host(false);
+    return rlc_ev_status(attached);
+}
+
 int main(void) {
     static const host_ops ops = {"ev", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
-        .nests = true, .can_be_left = true, .turns_of_a_hop = 2, .idle_turns = 2};
+        .nests = true, .can_be_left = true, .fails_with = fails_with, .turns_of_a_hop = 2, .idle_turns = 2};
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 static spy kernel;
@@ -168,6 +169,7 @@ static void test_RLC_GUEST_2_an_endless_source_lets_the_loop_run(void) {
         CHECK_EQUAL(others, i);
         CHECK_EQUAL(calls, i);
     }
+    TURN_UNTIL(calls == 30); /* nothing else ends the sleeps */
     end();
 }
 
@@ -302,18 +304,32 @@ static void test_RLC_GUEST_4_a_context_has_one_thread(void) {
 
 /* ---- RLC-GUEST-5: descriptors that go ---- */
 
+/** Whichever of them goes, the others are served. */
 static void test_RLC_GUEST_5_removed_sources(void) {
-    begin();
-    int fd = make_counter(0);
-    GSource *source = add_fd(fd, take_bytes);
-    look();
-    g_source_destroy(source);
-    bump(fd);
-    look(); /* as above */
-    CHECK_EQUAL(polls_of_a_sleep(), 1);
-    CHECK_EQUAL(calls, 0);
-    end();
-    close(fd);
+    enum { COUNT = 3 };
+    for (int removed = 0; removed < COUNT; removed++) {
+        begin();
+        int fds[COUNT];
+        GSource *sources[COUNT];
+        for (int i = 0; i < COUNT; i++) {
+            fds[i] = make_counter(0);
+            sources[i] = add_fd(fds[i], take_bytes);
+        }
+        look();
+        g_source_destroy(sources[removed]);
+        bump(fds[removed]);
+        look(); /* as above */
+        CHECK_EQUAL(polls_of_a_sleep(), 1);
+        CHECK_EQUAL(calls, 0);
+        for (int i = 0; i < COUNT; i++)
+            bump(fds[i]);
+        TURN_UNTIL(calls == COUNT - 1);
+        look();
+        CHECK_EQUAL(polls_of_a_sleep(), 1);
+        end();
+        for (int i = 0; i < COUNT; i++)
+            close(fds[i]);
+    }
 }
 
 /** The number is another file's when GLib waits for it again. */
@@ -587,6 +603,46 @@ static void test_RLC_GUEST_7_a_guest_that_fails_leaves_its_loop(void) {
     end();
 }
 
+/** The set is made anew, for which there is no descriptor. */
+static void test_RLC_GUEST_7_a_guest_without_a_set_leaves_its_loop(void) {
+    begin();
+    int fd = make_counter(0), kept = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    GSource *source = add_fd(fd, take_bytes);
+    look();
+    g_source_destroy(source);
+    close(fd); /* epoll still has it */
+    bump(kept);
+    look(); /* GLib wakes its context */
+    struct rlimit usual, none;
+    CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none = (struct rlimit){2, usual.rlim_max}; /* poll(2) wants as much as it is given descriptors */
+    CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int status = rlc_loop_run(loop, RLC_TIME_FOREVER);
+    CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    CHECK_EQUAL(status, RLC_RUN_FINISHED);
+    CHECK_EQUAL(rlc_glib_guest_status(guest), -EMFILE);
+    rlc_glib_guest_detach(guest);
+    attach();
+    end();
+    close(kept);
+}
+
+/** Other code iterates the context on: nothing of the guest is in it. */
+static void test_RLC_GUEST_7_nothing_of_the_guest_stays_in_the_context(void) {
+    begin();
+    GSource *counter = g_source_ref(guest->counter);
+    look();
+    rlc_glib_guest_detach(guest);
+    CHECK(g_source_is_destroyed(counter));
+    CHECK_EQUAL(counter->ref_count, 1);
+    g_source_unref(counter);
+    CHECK(g_main_context_acquire(context));
+    g_main_context_release(context);
+    CHECK(!g_main_context_is_owner(context));
+    attach();
+    end();
+}
+
 /* ---- RLC-GUEST-8: a child of fork(2) ---- */
 
 static void test_RLC_GUEST_8_a_child_detaches_and_the_parent_goes_on(void) {
@@ -668,6 +724,8 @@ int main(void) {
     RUN(test_RLC_GUEST_7_detached_in_a_source_and_attached_again);
     RUN(test_RLC_GUEST_7_what_fails_attaches_nothing);
     RUN(test_RLC_GUEST_7_a_guest_that_fails_leaves_its_loop);
+    RUN(test_RLC_GUEST_7_a_guest_without_a_set_leaves_its_loop);
+    RUN(test_RLC_GUEST_7_nothing_of_the_guest_stays_in_the_context);
     RUN(test_RLC_GUEST_8_a_child_detaches_and_the_parent_goes_on);
     RUN(test_RLC_GUEST_9_a_set_that_is_refused_is_tried_again);
     RUN(test_RLC_GUEST_10_a_source_is_left);

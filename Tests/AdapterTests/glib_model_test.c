@@ -61,10 +61,14 @@ static void begin(void) {
 }
 
 static void end(void) {
+    GSource *source = g_source_ref(host);
     rlc_glib_model_detach(runs);
     CHECK(sleep_fn == NULL);
+    CHECK(guest->is_asleep_fn == NULL); /* it would be asked of what is gone */
     rlc_glib_detach(host);
     rlc_model_guest_detach(guest);
+    CHECK_EQUAL(source->ref_count, 1);
+    g_source_unref(source);
     g_main_context_unref(context);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
     CHECK_EQUAL(model.references, 1);
@@ -230,6 +234,9 @@ static void test_RLC_MODEL_12_detached_in_a_sleep(void) {
     begin();
     in_a_callback(sleep_until_detached);
     CHECK(runs == NULL);
+    bump(model.descriptor); /* the guest is served on */
+    while (model.work.calls == 0)
+        g_main_context_iteration(context, TRUE);
     end();
 }
 

@@ -108,12 +108,32 @@ static void test_RLC_ADAPT_11_a_dispatch_in_a_callout_is_left(void) {
     end();
 }
 
+/** What the loop has failed with. */
+static int fails_with(void) {
+    for (int i = 0; i < 3; i++)
+        turn_host(false);
+    return rlc_glib_status(attached);
+}
+
+/** GLib's memory is not counted here: its references are. */
+static void test_RLC_ADAPT_7_a_source_that_is_detached_is_freed(void) {
+    begin();
+    GSource *source = g_source_ref(attached);
+    turn(false);
+    detach();
+    CHECK(g_source_is_destroyed(source));
+    CHECK_EQUAL(source->ref_count, 1);
+    g_source_unref(source);
+    end();
+}
+
 int main(void) {
     static const host_ops ops = {"glib", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
-        .nests = true, .turns_of_a_hop = 2, .idle_turns = 2};
+        .nests = true, .fails_with = fails_with, .turns_of_a_hop = 2, .idle_turns = 2};
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_8_a_child_of_fork_is_refused);
     RUN(test_RLC_ADAPT_11_a_dispatch_in_a_callout_is_left);
+    RUN(test_RLC_ADAPT_7_a_source_that_is_detached_is_freed);
     return 0;
 }

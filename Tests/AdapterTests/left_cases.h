@@ -37,11 +37,11 @@ static void test_RLC_ADAPT_11_a_callout_is_left(void) {
 }
 
 /** Other data now lies where the frames of the left call were. */
-static __attribute__((noinline)) void detach_further_down(void) {
+static __attribute__((noinline)) void call_further_down(void (*step)(void)) {
     volatile char room[1 << 17];
     for (size_t i = 0; i < sizeof room; i++)
         room[i] = 0;
-    host->detach();
+    step();
 }
 
 static void test_RLC_ADAPT_11_detached_further_down_than_what_was_left(void) {
@@ -53,9 +53,35 @@ static void test_RLC_ADAPT_11_detached_further_down_than_what_was_left(void) {
     CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
     turn_and_leave();
     CHECK_EQUAL(calls, 1);
-    detach_further_down();
+    call_further_down(host->detach);
     end();
     CHECK_EQUAL(blocks_in_use(), before);
+}
+
+static void turn_once(void) {
+    turn(true);
+}
+
+/** Above or below the one that was left: the adapter is not freed under it. */
+static void test_RLC_ADAPT_11_detached_in_a_pass_at_another_depth(void) {
+    if (!host->can_be_left)
+        return;
+    for (int is_deeper = 0; is_deeper < 2; is_deeper++) {
+        long before = blocks_in_use();
+        begin();
+        rlc_post_node nodes[2] = {{.post_fn = leave_host}, {.post_fn = detach_inside}};
+        CHECK_EQUAL(rlc_loop_post(loop, &nodes[0]), 0);
+        if (is_deeper)
+            turn_and_leave();
+        else
+            call_further_down(turn_and_leave);
+        CHECK_EQUAL(calls, 1);
+        CHECK_EQUAL(rlc_loop_post(loop, &nodes[1]), 0);
+        while (calls < 2)
+            is_deeper ? call_further_down(turn_once) : turn_once();
+        end();
+        CHECK_EQUAL(blocks_in_use(), before);
+    }
 }
 
 static void leave_preparation(rlc_loop *its_loop, rlc_hook *hook, void *context) {

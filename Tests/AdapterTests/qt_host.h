@@ -18,6 +18,14 @@ void qt_turn(bool may_wait);
 void qt_add_load(void (*fn)(void));
 void qt_remove_load(void);
 void qt_after(int ms, void (*fn)(void));
+/** What the loop has failed with. */
+int qt_fails_with(void);
+/** The dispatcher says that it is awake, which lets the adapter prepare the loop. */
+void qt_tell_awake(void);
+/** What the adapter has posted to itself, and gets after it was detached. */
+int qt_late_passes(void);
+/** Attaches on a thread that Qt does not know. */
+int qt_attach_elsewhere(rlc_loop *loop);
 
 #ifdef __cplusplus
 }

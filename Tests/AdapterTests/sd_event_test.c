@@ -2,6 +2,7 @@
 #include "adapters.h"
 
 #include <crunloop/adapters/sd_event.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static sd_event *event;
@@ -70,6 +71,25 @@ static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
     end();
 }
 
+/** The timer needs one, after the descriptor has its source. */
+static void test_RLC_ADAPT_7_there_is_no_descriptor_for_the_timer(void) {
+    begin();
+    detach();
+    struct rlimit usual, none;
+    rlc_sd_event_host *other = NULL;
+    CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none = (struct rlimit){0, usual.rlim_max};
+    close_host(), open_host(); /* one without a timerfd */
+    CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int status = rlc_sd_event_attach(loop, event, &other);
+    CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    CHECK_EQUAL(status, -EMFILE);
+    CHECK(other == NULL);
+    attach(loop); /* its descriptor has no source */
+    serve_hops();
+    end();
+}
+
 static void run_inside(rlc_post_node *node, bool ran) {
     count_post(node, ran);
     CHECK_EQUAL(sd_event_run(event, 0), -EBUSY);
@@ -84,12 +104,23 @@ static void test_RLC_ADAPT_2_the_host_refuses_to_run_inside(void) {
     end();
 }
 
+/** What the loop has failed with, or the host, which a child of fork(2) cannot iterate. */
+static int fails_with(void) {
+    for (int i = 0; i < 3; i++) {
+        int status = sd_event_run(event, 0);
+        if (status < 0)
+            return status;
+    }
+    return rlc_sd_event_status(attached);
+}
+
 int main(void) {
     static const host_ops ops = {"sd_event", open_host, close_host, attach, detach, turn_host, add_load, remove_load,
-        after, .nests = false, .turns_of_a_hop = 3, .idle_turns = 1};
+        after, .nests = false, .fails_with = fails_with, .turns_of_a_hop = 3, .idle_turns = 1};
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_2_the_host_refuses_to_run_inside);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
+    RUN(test_RLC_ADAPT_7_there_is_no_descriptor_for_the_timer);
     return 0;
 }

@@ -63,12 +63,82 @@ static void after(int ms, void (*fn)(void)) {
     CHECK(SDL_AddTimer((Uint32)ms, call_timer, NULL) != 0);
 }
 
+static SDL_calloc_func usual_calloc;
+static bool fails_in_sdl;
+
+static void *calloc_or_fail(size_t count, size_t size) {
+    return fails_in_sdl ? NULL : usual_calloc(count, size);
+}
+
+/** SDL gets no memory for a thread. */
+static void fail_in_sdl(bool fails) {
+    SDL_malloc_func allocate;
+    SDL_realloc_func reallocate;
+    SDL_free_func release;
+    SDL_calloc_func now;
+    SDL_GetMemoryFunctions(&allocate, &now, &reallocate, &release);
+    if (usual_calloc == NULL)
+        usual_calloc = now;
+    fails_in_sdl = fails;
+    CHECK_EQUAL(SDL_SetMemoryFunctions(allocate, calloc_or_fail, reallocate, release), 0);
+}
+
 static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
     begin();
     rlc_sdl_host *other = NULL;
     fail_allocation(1);
     CHECK_EQUAL(rlc_sdl_attach(loop, &other), -ENOMEM);
+    fail_in_sdl(true);
+    CHECK_EQUAL(rlc_sdl_attach(loop, &other), -EAGAIN);
+    fail_in_sdl(false);
     CHECK(other == NULL);
+    end();
+}
+
+/** In a child: SDL's types of events are the process's, and none comes back. */
+static void test_RLC_ADAPT_7_there_is_no_type_of_events_left(void) {
+    spy_init(&kernel);
+    pid_t child = fork();
+    if (child == 0) {
+        rlc_sdl_host *other = NULL;
+        while (SDL_RegisterEvents(1) != (Uint32)-1) {
+        }
+        bool is_made = rlc_loop_create(&kernel.table, &loop) == 0;
+        int descriptors = open_descriptors();
+        long blocks = blocks_in_use();
+        bool is_refused = rlc_sdl_attach(loop, &other) == -ENOSPC && other == NULL;
+        bool is_clean = descriptors == open_descriptors() && blocks == blocks_in_use();
+        _exit(is_made && is_refused && is_clean ? 7 : 1);
+    }
+    CHECK_EQUAL(status_of(child), 7);
+}
+
+/** The thread has pushed its event: nobody gets it when the host is gone. */
+static void test_RLC_ADAPT_7_no_event_outlives_the_host(void) {
+    begin();
+    rlc_post_node node = {.post_fn = count_post};
+    Uint32 type = attached->event_type;
+    turn(false); /* the thread looks */
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    while (SDL_HasEvent(type) == SDL_FALSE)
+        sched_yield();
+    push(load_type);
+    detach();
+    SDL_Event event;
+    CHECK_EQUAL(SDL_PollEvent(&event), 1);
+    CHECK_EQUAL(event.type, load_type); /* what the program has pushed stays */
+    CHECK_EQUAL(SDL_PollEvent(&event), 0);
+    attach(loop);
+    TURN_UNTIL(calls == 1);
+    end();
+}
+
+static void test_RLC_ADAPT_4_a_wait_has_a_limit(void) {
+    begin();
+    SDL_Event event;
+    uint64_t began_ns = rlc_now(RLC_CLOCK_MONOTONIC);
+    CHECK_EQUAL(rlc_sdl_wait(attached, &event, 3), 0);
+    CHECK(rlc_now(RLC_CLOCK_MONOTONIC) - began_ns >= 2000000);
     end();
 }
 
@@ -84,6 +154,12 @@ static void test_RLC_ADAPT_5_an_event_that_somebody_else_took(void) {
     CHECK_EQUAL(SDL_WaitEvent(&event), 1);
     turn(false);
     CHECK_EQUAL(calls, 1);
+    host->after(20, note_fired); /* it sleeps again, and the next event ends that */
+    atomic_store(&turns, 0);
+    TURN_UNTIL(fired == 1);
+    CHECK(atomic_load(&turns) <= host->idle_turns);
+    bump(fd);
+    TURN_UNTIL(calls == 2);
     end();
     close(fd);
 }
@@ -111,15 +187,27 @@ static void test_RLC_ADAPT_8_a_failing_pass_keeps_the_event_of_the_program(void)
     end();
 }
 
+/** What the loop has failed with. The thread may have to push its event first. */
+static int fails_with(void) {
+    SDL_Event event;
+    int found = 0;
+    for (int i = 0; i < 3 && found >= 0; i++)
+        found = rlc_sdl_wait(attached, &event, 0);
+    return found < 0 ? found : 0;
+}
+
 int main(void) {
     static const host_ops ops = {"sdl", open_host, open_host, attach, detach, turn_host, add_load, remove_load, after,
-        .nests = true, .can_be_left = true, .turns_of_a_hop = 3, .idle_turns = 3};
+        .nests = true, .can_be_left = true, .fails_with = fails_with, .turns_of_a_hop = 3, .idle_turns = 3};
     CHECK_EQUAL(setenv("SDL_VIDEODRIVER", "dummy", 1), 0);
     CHECK_EQUAL(SDL_Init(SDL_INIT_VIDEO | SDL_INIT_TIMER), 0);
     load_type = SDL_RegisterEvents(2);
     timer_type = load_type + 1;
+    RUN(test_RLC_ADAPT_7_there_is_no_type_of_events_left); /* before one is taken */
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
+    RUN(test_RLC_ADAPT_7_no_event_outlives_the_host);
+    RUN(test_RLC_ADAPT_4_a_wait_has_a_limit);
     RUN(test_RLC_ADAPT_5_an_event_that_somebody_else_took);
     RUN(test_RLC_ADAPT_7_all_hosts_share_a_type_of_events);
     RUN(test_RLC_ADAPT_8_a_failing_pass_keeps_the_event_of_the_program);

@@ -74,9 +74,39 @@ static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
     rlc_uv_host *other = NULL;
     fail_allocation(1);
     CHECK_EQUAL(rlc_uv_attach(loop, &uv, &other), -ENOMEM);
+    CHECK_EQUAL(rlc_uv_attach(loop, &uv, &other), UV_EEXIST); /* a descriptor has one handle */
     CHECK(other == NULL);
     CHECK_EQUAL(rlc_uv_status(attached), 0);
     end();
+}
+
+static void count_foreign(uv_poll_t *poll, int status, int events) {
+    (void)poll, (void)events;
+    CHECK_EQUAL(status, 0);
+    loads++;
+}
+
+/** The program polls a file of its own that has the number of the failed loop by now. */
+static void test_RLC_ADAPT_7_a_failed_loop_leaves_its_number_alone(void) {
+    begin();
+    turn(false);
+    int fd = make_counter(1), number = rlc_loop_fd(loop);
+    rlc_watch *watch;
+    uv_poll_t foreign;
+    take_number_of_loop(fd);
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, take_bytes, &fd, &watch), 0);
+    CHECK_EQUAL(host->fails_with(), -EBADF);
+    CHECK_EQUAL(uv_poll_init(&uv, &foreign, number), 0);
+    CHECK_EQUAL(uv_poll_start(&foreign, UV_READABLE, count_foreign), 0);
+    for (int i = 1; i <= 5; i++) {
+        turn(false);
+        CHECK_EQUAL(loads, i);
+    }
+    uv_close((uv_handle_t *)&foreign, NULL);
+    turn(false);
+    CHECK_EQUAL(calls, 0);
+    end();
+    close(number), close(fd);
 }
 
 /** What libuv opens for the process, once: before the first case counts descriptors. */
@@ -85,12 +115,20 @@ static void warm_up(void) {
     close_host();
 }
 
+/** What the loop has failed with. */
+static int fails_with(void) {
+    for (int i = 0; i < 3; i++)
+        turn_host(false);
+    return rlc_uv_status(attached);
+}
+
 int main(void) {
     static const host_ops ops = {"uv", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
-        .forked = note_fork, .nests = false, .turns_of_a_hop = 2, .idle_turns = 2};
+        .forked = note_fork, .nests = false, .fails_with = fails_with, .turns_of_a_hop = 2, .idle_turns = 2};
     warm_up();
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
+    RUN(test_RLC_ADAPT_7_a_failed_loop_leaves_its_number_alone);
     return 0;
 }
