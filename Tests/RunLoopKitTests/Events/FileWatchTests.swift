@@ -59,6 +59,50 @@ final class FileWatchTests: XCTestCase {
     }
   }
 
+  private static let kinds: [(Watch.Event.Kinds, Watch.Event.Kind)] = [
+    (.created, .created), (.deleted, .deleted), (.modified, .modified), (.closedAfterWriting, .closedAfterWriting),
+    (.closedAfterReading, .closedAfterReading), (.attributes, .attributes), (.opened, .opened), (.accessed, .accessed),
+    (.movedAway, .movedAway), (.movedHere, .movedHere), (.targetDeleted, .targetDeleted), (.targetMoved, .targetMoved),
+  ]
+
+  /// A watch of one kind gets those events, one of all kinds gets all: in a folder, and of a file.
+  func test_RLK_WATCH_1_eachKindIsDeliveredToWhoWantsIt() {
+    onThread {
+      let (loop, folder, seen) = (RunLoop.current, Folder(), Box<[String: [String]]>([:]))
+      let all = ("all", Watch.Event.Kinds.all)
+      folder.write("a")
+      for (kind, events) in Self.kinds.map({ ("\($0.1)", $0.0) }) + [all] {
+        for (target, path) in [("folder", folder.path), ("file", folder.file("a"))] {
+          let watch = try Watch(path: path, events: events) { _, event in
+            seen.update { $0["\(target) \(kind)", default: []].append("\(event)") }
+          }
+          try loop.add(watch)
+        }
+      }
+      folder.write("a")
+      chmod(folder.file("a"), 0o640)
+      var byte: UInt8 = 0
+      let file = open(folder.file("a"), O_RDONLY | O_CLOEXEC)
+      XCTAssertEqual(read(file, &byte, 1), 1)
+      close(file)
+      rename(folder.file("a"), folder.file("b"))
+      folder.write("c")
+      unlink(folder.file("b"))
+      try self.drain(loop)
+      let written = ["opened", "modified", "closedAfterWriting"]
+      let both = written + ["attributes", "opened", "accessed", "closedAfterReading"]
+      var ofFolder = both.map { "\($0) a" } + ["movedAway a", "movedHere b", "created c"]
+      ofFolder += written.map { "\($0) c" } + ["deleted b"]
+      let ofFile = both + ["targetMoved", "attributes", "targetDeleted", "ended"]
+      XCTAssertEqual(seen.value["folder all"], ofFolder)
+      XCTAssertEqual(seen.value["file all"], ofFile)
+      for (_, kind) in Self.kinds {
+        XCTAssertEqual(seen.value["folder \(kind)"] ?? [], ofFolder.filter { $0.hasPrefix("\(kind) ") })
+        XCTAssertEqual(seen.value["file \(kind)"], ofFile.filter { $0 == "\(kind)" || $0 == "ended" })
+      }
+    }
+  }
+
   func test_RLK_WATCH_2_aDeletedTargetIsToldAndEndsTheWatch() {
     onThread {
       let (loop, folder) = (RunLoop.current, Folder())
