@@ -31,19 +31,24 @@ final class LocalEventTests: XCTestCase {
 
   func test_RLK_LOCAL_1_fileWatches() {
     onThread {
-      for isText in [true, false] {
+      for way in ["text", "bytes", "bytes, on any loop"] {
         let (loop, folder, seen) = (RunLoop.current, FileWatchTests.Folder(), Box(0))
-        let (path, mode) = (folder.path, "files" as RunLoop.Mode)
+        let (path, bytes, mode) = (folder.path, Array(folder.path.utf8), "files" as RunLoop.Mode)
         let watch = try loop.assumeOnLoop { local in
-          let body = { (_: RunLoop.FileWatch, _: RunLoop.FileWatch.Event) in seen.value += 1 }
-          return isText
-            ? try local.fileWatch(path: path, events: .created, limit: Self.limit, in: mode, body)
-            : try local.fileWatch(pathBytes: Array(path.utf8), events: .created, limit: Self.limit, in: mode, body)
+          let body = { @Sendable (_: RunLoop.FileWatch, _: RunLoop.FileWatch.Event) in seen.value += 1 }
+          switch way {
+          case "text": return try local.fileWatch(path: path, events: .created, limit: Self.limit, in: mode, body)
+          case "bytes":
+            return try local.fileWatch(pathBytes: bytes, events: .created, limit: Self.limit, in: mode, body)
+          default: return try RunLoop.FileWatch(pathBytes: bytes, events: .created, limit: Self.limit, body)
+          }
         }
+        if way.hasSuffix("any loop") { try loop.add(watch, to: mode) }
         XCTAssertEqual(watch.events, .created)
+        XCTAssertTrue(loop.contains(watch, in: mode) && !loop.contains(watch, in: .default))
         for name in ["a", "b", "c"] { folder.write(name) }
         while try loop.run(in: mode, for: .zero, returnAfterSourceHandled: true) == .handledSource {}
-        XCTAssertEqual(seen.value, 1, "\(isText)")
+        XCTAssertEqual(seen.value, 1, way)
         watch.invalidate()
       }
     }
@@ -72,21 +77,18 @@ final class LocalEventTests: XCTestCase {
     }
   }
 
-  /// A plain file takes the trigger, and no loop takes the file.
   func test_RLK_LOCAL_1_memoryPressure() {
     onThread {
-      let (loop, folder) = (RunLoop.current, FileWatchTests.Folder())
-      folder.write("memory.pressure", "some avg10=")
-      let path = folder.file("memory.pressure")
-      let refusal = systemError {
-        try loop.assumeOnLoop { local in
-          _ = try local.memoryPressure(
-            .full, longerThan: .milliseconds(3), within: .seconds(4), path: path, in: "pressure"
-          ) { _, _ in }
-        }
+      let (loop, file) = (RunLoop.current, PressureFile())
+      let source = try loop.assumeOnLoop { local in
+        try local.memoryPressure(
+          .full, longerThan: .milliseconds(3), within: .seconds(4), path: file.path, order: 4, in: "pressure"
+        ) { _, _ in }
       }
-      XCTAssertEqual(refusal, EPERM)
-      XCTAssertEqual(try String(contentsOfFile: path, encoding: .utf8), "some avg10=full 3000 4000000\0")
+      XCTAssertEqual(file.takeTrigger(), "full 3000 4000000\0")
+      XCTAssertTrue(loop.items(in: "pressure").contains { $0 === source })
+      XCTAssertEqual(source.description, "<memory pressure source order 4, \(file.path), valid>")
+      source.invalidate()
     }
   }
 }

@@ -25,13 +25,22 @@ final class MemoryPressureTests: XCTestCase {
     }
     // Without a kernel's help: nothing is written to what is no pressure file.
     let (folder, before) = (FileWatchTests.Folder(), openDescriptors())
-    folder.write("memory.pressure", "precious")
-    XCTAssertEqual(refused(.seconds(1), .seconds(2), path: folder.file("memory.pressure")), EINVAL)
-    XCTAssertEqual(try String(contentsOfFile: folder.file("memory.pressure"), encoding: .utf8), "precious")
+    for (name, text) in [
+      ("memory.pressure", ""), ("memory.pressure", "precious"), ("memory.pressure", "precious, and long enough"),
+      ("memory.pressure", "full avg10=0.00"), ("memory.pressure", "some avg60=0.00"), ("memory.pressure", "some avg10"),
+      ("pressure", "some avg10=0.00"), ("memory.pressure.old", "some avg10=0.00"), ("memory", "some avg10=0.00"),
+    ] {
+      unlink(folder.file(name))
+      folder.write(name, text)
+      XCTAssertEqual(refused(.seconds(1), .seconds(2), path: folder.file(name)), EINVAL, "\(name), \(text)")
+      XCTAssertEqual(try String(contentsOfFile: folder.file(name), encoding: .utf8), text)
+      unlink(folder.file(name))
+    }
     XCTAssertEqual(refused(.seconds(1), .seconds(2), path: "/proc/self/comm"), EINVAL)
     XCTAssertEqual(refused(.seconds(1), .seconds(2), path: folder.file("none/memory.pressure")), ENOENT)
     XCTAssertEqual(refused(.seconds(1), .seconds(2), path: "/proc/pressure/memory\0/memory.pressure"), EINVAL)
-    XCTAssertEqual(refused(.seconds(1), .seconds(2), path: folder.path + "/memory.pressure/memory.pressure"), ENOTDIR)
+    folder.write("file")
+    XCTAssertEqual(refused(.seconds(1), .seconds(2), path: folder.file("file/memory.pressure")), ENOTDIR)
     XCTAssertEqual(openDescriptors(), before)
 
     _ = try makeSource()
@@ -121,6 +130,29 @@ final class MemoryPressureTests: XCTestCase {
       XCTAssertEqual(try loop.run(for: .zero), .timedOut)
       XCTAssertEqual(told.value, ["priority"])
     }
+  }
+}
+
+/// A FIFO that begins as the kernel's file does, and that a loop takes. It reports no pressure.
+final class PressureFile {
+  private let folder = FileWatchTests.Folder()
+  private let descriptor: Int32
+  var path: String { folder.file("memory.pressure") }
+
+  init() {
+    let path = folder.file("memory.pressure")
+    precondition(mkfifo(path, 0o600) == 0)
+    descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    precondition(write(descriptor, "some avg10=", 11) == 11)
+  }
+
+  deinit { close(descriptor) }
+
+  /// What a source has written. Once.
+  func takeTrigger() -> String {
+    var text = [UInt8](repeating: 0, count: 64)
+    let count = read(descriptor, &text, text.count)
+    return String(decoding: text.prefix(max(count, 0)), as: UTF8.self)
   }
 }
 
