@@ -92,12 +92,17 @@ final class SignalInfoTests: XCTestCase {
   }
 
   func testTheWordsOfSignals() {
-    let words: [(RunLoop.Signal, String)] = [
-      (.hangup, "HUP"), (.interrupt, "INT"), (.quit, "QUIT"), (.terminate, "TERM"), (.kill, "KILL"), (.child, "CHLD"),
-      (.user1, "USR1"), (.user2, "USR2"), (.alarm, "ALRM"), (.pipe, "PIPE"), (.windowChange, "WINCH"),
-      (.continue, "CONT"), (.terminalStop, "TSTP"),
+    let words: [(RunLoop.Signal, Int32, String)] = [
+      (.hangup, SIGHUP, "HUP"), (.interrupt, SIGINT, "INT"), (.quit, SIGQUIT, "QUIT"), (.terminate, SIGTERM, "TERM"),
+      (.kill, SIGKILL, "KILL"), (.child, SIGCHLD, "CHLD"), (.user1, SIGUSR1, "USR1"), (.user2, SIGUSR2, "USR2"),
+      (.alarm, SIGALRM, "ALRM"), (.pipe, SIGPIPE, "PIPE"), (.windowChange, SIGWINCH, "WINCH"),
+      (.continue, SIGCONT, "CONT"), (.terminalStop, SIGTSTP, "TSTP"),
     ]
-    for (signal, name) in words { XCTAssertEqual("\(signal)", "SIG\(name)") }
+    for (signal, number, name) in words {
+      XCTAssertEqual(signal.rawValue, number, name)
+      XCTAssertEqual("\(signal)", "SIG\(name)")
+    }
+    XCTAssertEqual(words.map(\.0).sorted().map(\.rawValue), words.map(\.1).sorted())
     let others = [SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSTOP].map { RunLoop.Signal(rawValue: $0) }
     XCTAssertEqual(others.map(\.description), ["ABRT", "SEGV", "BUS", "ILL", "FPE", "TRAP", "STOP"].map { "SIG\($0)" })
   }

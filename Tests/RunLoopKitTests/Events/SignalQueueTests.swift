@@ -60,6 +60,31 @@ final class SignalQueueTests: XCTestCase {
     }
   }
 
+  /// What is read for one source waits for another one, whose mode runs later: there standard signals coalesce, each
+  /// with its like, and count again after the call.
+  func test_RLK_SIGNAL_2_alsoForASourceWhoseModeRunsLater() {
+    inChild { check in
+      let (loop, realtime, log) = (RunLoop.current, RunLoop.Signal.realtime(6), Box<[String: [RunLoop.Signal]]>([:]))
+      for mode in ["here", "there"] {
+        let source = try RunLoop.SignalSource(.user1, .user2, realtime) { _, info in
+          log.update { $0[mode, default: []].append(info.signal) }
+        }
+        try loop.add(source, to: RunLoop.Mode(rawValue: mode))
+      }
+      for _ in 1...2 {
+        log.value = [:]
+        let sent: [RunLoop.Signal] = [.user1, realtime, .user2, .user1, realtime, .user1, .user2]
+        for signal in sent {
+          kill(getpid(), signal.rawValue)
+          check.equal(try loop.run(in: "here", for: .zero, returnAfterSourceHandled: true), .handledSource)
+        }
+        check.equal(log.value, ["here": sent])
+        while try loop.run(in: "there", for: .zero, returnAfterSourceHandled: true) == .handledSource {}
+        check.equal(log.value["there"], [.user1, realtime, .user2, realtime])
+      }
+    }
+  }
+
   /// Its turns serve no other source, and the turns of no other source serve it.
   func testTheLimitOfASourceIsItsOwn() {
     inChild { check in
@@ -79,11 +104,14 @@ final class SignalQueueTests: XCTestCase {
     inChild { check in
       let (loop, signal) = (RunLoop.current, RunLoop.Signal.realtime(6))
       let (here, there, wrong) = (Box(0), Box(0), Box(0))
+      let said = Box<[String]>([])
+      RunLoop.diagnostics.handler = { _, text in said.update { $0.append(text) } }
       try loop.add(RunLoop.SignalSource(signal) { _, _ in here.value += 1 })
       let late = try RunLoop.SignalSource(signal, .user1) { _, info in
         if info.signal == signal, info.value != there.value { wrong.value += 1 }
         there.value += 1
       }
+      late.label = "late"
       try loop.add(late, to: "other")
       for value in 0..<65_540 {
         check.that(Self.send(value, signal))
@@ -91,6 +119,9 @@ final class SignalQueueTests: XCTestCase {
       }
       check.equal(here.value, 65_540)
       check.equal(late.lostSignals, 4)
+      check.equal(said.value.count, 1)  // of the first loss
+      let words = said.value.first ?? ""
+      check.that(words.contains("a signal source \"late\" loses signals (the first is SIGRTMIN+6)"), words)
       kill(getpid(), SIGUSR1)  // waits with the kernel: nobody has read it
       while try loop.run(in: "other", for: .zero, returnAfterSourceHandled: true) == .handledSource {}
       check.equal(there.value, 65_537)
