@@ -80,6 +80,30 @@ struct AsyncChildTests {
     try await thread.join()
   }
 
+  @Test func test_RLK_ASYNC_8_soMayWhateverElseEndsTheWait() async throws {
+    let thread = RunLoop.Thread(name: "async")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    func hasEnded(_ child: Int32) -> Bool { waitpid(child, nil, WNOHANG) == -1 }
+    let children = try (0..<3).map { _ in try spawn("exec sleep 1000") }
+    defer { children.forEach(endChild) }
+    await #expect(throws: RunLoopError.timedOut) {
+      try await loop.exit(of: children[0], ownership: .killedWhenInvalidated, timeout: .milliseconds(1))
+    }
+    #expect(hasEnded(children[0]))
+    #expect(!loop.items(in: .default).contains { $0 is RunLoop.ChildSource })
+    let lost = Task { try await loop.exit(of: children[1], ownership: .killedWhenInvalidated) }
+    await yieldUntil(loop.items(in: .default).contains { $0 is RunLoop.ChildSource })
+    thread.stop(.now)
+    await #expect(throws: RunLoopError.loopEnded) { try await lost.value }
+    #expect(hasEnded(children[1]))
+    await #expect(throws: RunLoopError.loopEnded) {
+      try await loop.exit(of: children[2], ownership: .killedWhenInvalidated)
+    }
+    #expect(hasEnded(children[2]))
+    try await thread.join()
+  }
+
   /// The environment is asked once a process.
   @Test func test_RLK_CHILD_17_theEnvironmentForbidsPidfds() async {
     await #expect(processExitsWith: .success) {

@@ -165,6 +165,7 @@ final class ChildTests: XCTestCase {
         _, _ in
       }
       let other = Self.start {
+        guard thrown({ try owned!.send(.kill) }) == .forked else { return 1 }
         owned!.invalidate()
         owned = nil
         return 0

@@ -102,6 +102,41 @@ extension EventStreamTests {
   }
 }
 
+extension EventStreamTests {
+  /// What a sequence owns ends with its loop, though the sequence is there.
+  @Test func test_RLK_STREAM_9_childrenEndWithTheLoop() async throws {
+    let thread = RunLoop.Thread(name: "stream")
+    try await thread.start()
+    let loop = try #require(thread.loop)
+    let children = try (0..<2).map { _ in try spawn("exec sleep 1000") }
+    defer { children.forEach(endChild) }
+    let owning = try loop.exits(of: [children[0]], ownership: .killedWhenInvalidated)
+    let borrowing = try loop.exits(of: [children[1]])
+    thread.stop(.now)
+    try await thread.join()
+    #expect(waitpid(children[0], nil, WNOHANG) == -1)
+    #expect(waitpid(children[1], nil, WNOHANG) == 0)
+    for exits in [owning, borrowing] {
+      await #expect(throws: RunLoopError.loopEnded) { for try await _ in exits {} }
+    }
+  }
+
+  /// The source has what was asked for. It stays in its mode, and keeps no run going.
+  @Test func test_RLK_STREAM_9_aSequenceOfPressure() async throws {
+    let thread = RunLoop.Thread(name: "stream")
+    try await thread.start()
+    let (loop, file) = (try #require(thread.loop), PressureFile())
+    let events = try loop.memoryPressure(
+      .full, longerThan: .milliseconds(5), within: .seconds(2), path: file.path, in: "pressure")
+    #expect(file.takeTrigger() == "full 5000 2000000\0")
+    #expect(loop.items(in: "pressure").contains { $0 is RunLoop.MemoryPressure })
+    #expect(loop.isEmpty(in: "pressure"))
+    thread.stop(.now)
+    await #expect(throws: RunLoopError.loopEnded) { for try await _ in events {} }
+    try await thread.join()
+  }
+}
+
 /// In processes of their own, whose masks are theirs.
 final class SignalStreamTests: XCTestCase {
   func test_RLK_STREAM_2_signalsWaitForABusyTask() {

@@ -45,6 +45,13 @@ func skipCase(_ reason: String, file: StaticString = #filePath) throws -> Never 
   throw XCTSkip(reason)
 }
 
+/// Of this process. Nothing if it was waited for.
+func endChild(_ child: Int32) {
+  guard waitpid(child, nil, WNOHANG) == 0 else { return }
+  kill(child, SIGKILL)
+  waitpid(child, nil, 0)
+}
+
 /// The error number of the refused system call; 0 if nothing was thrown.
 func systemError(_ body: () throws -> Void) -> Int32 {
   do { try body() } catch { return (error as? RunLoopError)?.errno ?? -1 }

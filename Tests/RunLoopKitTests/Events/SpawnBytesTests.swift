@@ -52,6 +52,21 @@ final class SpawnBytesTests: XCTestCase {
     }
   }
 
+  func test_RLK_EVENT_10_actionsAreCarriedOutInOrder() {
+    inChild { check in
+      let output = Pipe()
+      let child = try RunLoop.ChildSource.spawn(
+        "/bin/sh", arguments: ["-c", "for fd in 7 8 9; do [ -p /proc/self/fd/$fd ] && echo $fd; done; pwd"],
+        actions: [
+          .close(7), .duplicate(output.writing, as: 7), .duplicate(output.writing, as: 8), .close(8),
+          .duplicate(output.writing, as: 9), .changeDirectory("/proc"), .changeDirectoryBytes(Array("self".utf8)),
+          .changeDirectory("/"), .duplicate(output.writing, as: 1),
+        ])
+      check.equal(waitpid(child, nil, 0), child)
+      check.equal(output.receive(), "7\n9\n/\n")
+    }
+  }
+
   func test_RLK_EVENT_10_filesAreOpenedWithTheirFlagsAndModes() {
     inChild { check in
       umask(0)

@@ -1,0 +1,47 @@
+import CTestSupport
+import Glibc
+import RunLoopEvents
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Child sources that do not come about.
+final class ChildRefusalTests: XCTestCase {
+  /// Of a process that has no child: the number that the next descriptor gets, and whether SIGCHLD is blocked.
+  private static func traces() -> [Int32] {
+    let next = dup(STDERR_FILENO)
+    close(next)
+    var mask = sigset_t()
+    pthread_sigmask(SIG_BLOCK, nil, &mask)
+    return [next, sigismember(&mask, SIGCHLD)]
+  }
+
+  /// Without pidfds. What is refused: the number, the process, and the process for want of /proc.
+  func test_RLK_EVENT_8_aRefusedSourceGivesTheMaskBack() {
+    inChild { check in
+      var set = sigset_t()
+      sigemptyset(&set)
+      sigaddset(&set, SIGCHLD)
+      pthread_sigmask(SIG_UNBLOCK, &set, nil)
+      RunLoop.forbidProcessDescriptors(true)
+      let before = Self.traces()
+      check.equal(before[1], 0)
+      func refused(_ processID: Int32) -> Int32 {
+        systemError { _ = try RunLoop.ChildSource(processID: processID) { _, _ in } }
+      }
+      for (processID, error) in [(-1, EINVAL), (0, EINVAL), (getppid(), ECHILD), (getpid(), ECHILD)] {
+        check.equal(refused(processID), error)
+        check.equal(Self.traces(), before)
+      }
+      guard geteuid() == 0 else { return }
+      let child = test_fork()
+      if child == 0 { while true { pause() } }
+      check.equal(test_own_mounts() + test_mount("/proc"), 2)
+      check.equal(refused(child), ENOENT)
+      check.equal(Self.traces(), before)
+      kill(child, SIGKILL)
+      check.equal(waitpid(child, nil, 0), child)
+    }
+  }
+}
