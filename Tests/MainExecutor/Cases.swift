@@ -15,6 +15,8 @@ import Synchronization
       case "runs": try runs()
       case "condition": try untilACondition()
       case "stopped-elsewhere": try aStopOfAnotherThread()
+      case "empty": try anEmptyLoop()
+      case "ended": try theMainThreadEnds()
       case "runtime": try runsOfTheRuntime()
       case "errors": try eachErrorIsItsOwn()
       case "task-first": try aTaskFirst()
@@ -26,12 +28,14 @@ import Synchronization
       case "body": try aBody()
       case "hosted": try hosted()
       case "hosted-errors": try hostedErrors()
+      case "hosted-many": try moreJobsThanAPassOfALoop()
       case "hosted-dialog": try aDialogOfTheHost()
       case "hosted-after-dialog": try aDrainAfterADialog()
       case "hosted-callback": try aCallbackOfTheHost()
       case "hosted-wake": try aWakeThatMakesATask()
       case "crowd": try aCrowd()
       case "unserved": try unserved()
+      case "unserved-nested": try unserved(afterANestedRun: true)
       default: throw Failure(description: "no such case")
       }
     }
@@ -106,13 +110,71 @@ import Synchronization
       try RunLoop.main.add(late)
       let thread = RunLoop.Thread(name: "stops")
       try thread.start()
+      let log = Log()
       try thread.perform {
         while !RunLoop.main.isWaiting { sched_yield() }
+        log.append("\(MainActorExecutor.isInstalled) \(MainActorExecutor.isIsolated)")
+        do {
+          try expect(.wrongThread) { try MainActorExecutor.run() }
+          try expect(.wrongThread) { try MainActorExecutor.run(until: true) }
+        } catch { log.append("\(error)") }
         MainActorExecutor.stop()
       }
       try MainActorExecutor.run()
       thread.stop()
       try thread.join()
+      try expect(log.all == ["true false"], "\(log.all)")
+    }
+
+    /// Each run goes on until it is stopped, though the loop has no members.
+    private static func anEmptyLoop() throws {
+      try MainActorExecutor.install()
+      RunLoop.main.servesMainQueue = false
+      let (thread, log, executor) = (RunLoop.Thread(name: "stops"), Log(), RunLoop.main.executor)
+      try thread.start()
+      let runs: [() throws -> Void] = [
+        { try MainActorExecutor.run() }, { try MainActorExecutor.run(until: false) }, { try executor.run() },
+        { try executor.runUntil { false } },
+      ]
+      for run in runs {
+        let isOver = Flag()
+        try thread.perform {
+          while !RunLoop.main.isWaiting && !isOver.isUp { sched_yield() }
+          log.append(isOver.isUp ? "over" : "stops")
+          MainActorExecutor.stop()
+        }
+        try run()
+        isOver.raise()
+        try thread.loop?.performAndWait {}
+        try expect(RunLoop.main.isEmpty(in: .default))
+      }
+      thread.stop()
+      try thread.join()
+      try expect(log.all == Array(repeating: "stops", count: runs.count), "\(log.all)")
+    }
+
+    /// With it the main loop, of which each call of another thread says so.
+    private static func theMainThreadEnds() throws {
+      try MainActorExecutor.install()
+      let thread = RunLoop.Thread(name: "remains")
+      try thread.start()
+      try thread.perform {
+        while !RunLoop.main.hasEnded { sched_yield() }
+        let executor = RunLoop.main.executor
+        do {
+          try expect(.loopEnded) { try MainActorExecutor.run() }
+          try expect(.loopEnded) { try MainActorExecutor.run(until: true) }
+          try expect(.loopEnded) { try executor.run() }
+          try expect(.loopEnded) { try executor.runUntil { true } }
+          try expect(.mainActorNotHosted) { try MainActorExecutor.drain() }
+          MainActorExecutor.stop()
+          print("ok")
+        } catch {
+          print("FAIL ended: \(error)")
+        }
+        exit(0)
+      }
+      pthread_exit(nil)
     }
 
     /// As `MainActor.executor` has them.
@@ -140,6 +202,12 @@ import Synchronization
         try expect(error.domain == .mainExecutor && error.errno == nil, "\(error)")
       }
       try expect(Set(errors.map { "\($0)" }).count == errors.count)
+      // Nor is it one of another module.
+      let domain = RunLoopError.Domain.mainExecutor
+      try expect(domain.rawValue == "RunLoopMainExecutor", "\(domain)")
+      try expect(domain != .runLoop && domain != .system)
+      let others: [RunLoopError] = [.wrongThread, .loopEnded, .forked, .wouldDeadlock, .timedOut, .invalidItem]
+      try expect(errors.allSatisfy { !others.contains($0) })
     }
 
     private static func aTaskFirst() throws {
@@ -258,6 +326,12 @@ import Synchronization
     private let lines = Mutex<[String]>([])
     var all: [String] { lines.withLock { $0 } }
     func append(_ line: String) { lines.withLock { $0.append(line) } }
+  }
+
+  final class Flag: Sendable {
+    private let state = Atomic<Bool>(false)
+    var isUp: Bool { state.load(ordering: .acquiring) }
+    func raise() { state.store(true, ordering: .releasing) }
   }
 
   final class Count: Sendable {

@@ -1,8 +1,9 @@
-import RunLoopKit
-import RunLoopMainExecutor
-import Synchronization
-
 #if CUSTOM_MAIN_EXECUTORS
+  @_spi(ExperimentalCustomExecutors) import _Concurrency
+  import RunLoopKit
+  import RunLoopMainExecutor
+  import Synchronization
+
   /// A host in this process: a wake is a semaphore, so that nothing polls.
   private final class Host: Sendable {
     private let state = Mutex<Int>(0)
@@ -68,11 +69,49 @@ import Synchronization
       let host = try host()
       try expect(.mainActorHosted) { try MainActorExecutor.run() }
       try expect(.mainActorHosted) { try MainActorExecutor.run(until: true) }
+      // As the runtime does for an async main.
+      try expect(.mainActorHosted) { try MainActor.executor.run() }
+      try expect(.mainActorHosted) { try MainActor.executor.runUntil { true } }
       try expect(.mainExecutorInstalled) { try MainActorExecutor.install() }
       // It would wait for ever: no run loop runs the main actor's jobs.
       try expect(.wouldDeadlock) { _ = try RunLoop.main.run { @MainActor in true } }
-      MainActorExecutor.stop()
       try expect(host.wakes == 0)
+      // A run of the main loop is not the main actor's.
+      let log = Log()
+      try stopOneByOne(["main actor", "runtime", "loop"], log)
+      try RunLoop.main.runUntilStopped()
+      try expect(log.all == ["main actor", "runtime", "loop"], "\(log.all)")
+    }
+
+    /// Each in a pass of its own.
+    private static func stopOneByOne(_ names: [String], _ log: Log) throws {
+      guard let name = names.first else { return }
+      let timer = RunLoop.Timer(fireDate: .now) { _ in
+        log.append(name)
+        switch name {
+        case "main actor": MainActorExecutor.stop()
+        case "runtime": MainActor.executor.stop()
+        default: RunLoop.main.stop()
+        }
+        try? stopOneByOne(Array(names.dropFirst()), log)
+      }
+      try RunLoop.main.add(timer)
+    }
+
+    /// One call takes all that wait, by priority, and the host is told once.
+    static func moreJobsThanAPassOfALoop() throws {
+      let host = try host()
+      let (log, each) = (Log(), RunLoop.Executor.jobsPerPass * 2)
+      for number in 0..<each * 2 {
+        let name = number % 2 == 0 ? "low" : "high"
+        Task(priority: number % 2 == 0 ? .low : .high) { @MainActor in log.append(name) }
+      }
+      try expect(host.wakes == 1, "\(host.wakes)")
+      let count = try MainActorExecutor.drain()
+      try expect(count == each * 2, "\(count)")
+      try expect(log.all == Array(repeating: "high", count: each) + Array(repeating: "low", count: each))
+      try expect(try MainActorExecutor.drain() == 0)
+      try expect(host.wakes == 1, "\(host.wakes)")
     }
 
     /// A job runs the host's loop, which drains: no other job runs inside of it, and the host is told again.
@@ -149,8 +188,8 @@ import Synchronization
     private static func drainInJob() -> Int { (try? MainActorExecutor.drain()) ?? -1 }
 
     /// A job of the main actor comes while a run of the main loop sleeps that awaits it: the host alone is told, and
-    /// after a second the run says so.
-    static func unserved() throws {
+    /// after a second the run says so; also if another run was nested in it and has ended.
+    static func unserved(afterANestedRun: Bool = false) throws {
       try MainActorExecutor.install(hostedBy: {})
       let said = Log()
       @Sendable func drain() { said.append("drained \((try? MainActorExecutor.drain()) ?? -1)") }
@@ -163,15 +202,23 @@ import Synchronization
         drain()
       }
       try RunLoop.main.add(late)
-      try expect(try RunLoop.main.run { await Task.detached { await whenTheLoopSleeps() }.value })
+      let isAlone = Flag()
+      let nests = RunLoop.Timer(fireDate: .now) { _ in
+        do {
+          if afterANestedRun { try RunLoop.main.run(in: "nested") {} }
+        } catch { said.append("\(error)") }
+        isAlone.raise()
+      }
+      try RunLoop.main.add(nests)
+      try expect(try RunLoop.main.run { await Task.detached { await whenTheLoopSleeps(isAlone) }.value })
       late.invalidate()
       let about = "for a second jobs of the main actor have waited"
       try expect(said.all.count == 2 && said.all[0].contains(about) && said.all[1] == "drained 1", "\(said.all)")
     }
 
     /// Of a task that does not prefer the loop.
-    private static func whenTheLoopSleeps() async -> Bool {
-      while !RunLoop.main.isWaiting { await Task.yield() }
+    private static func whenTheLoopSleeps(_ isAlone: Flag) async -> Bool {
+      while !isAlone.isUp || !RunLoop.main.isWaiting { await Task.yield() }
       return await here()
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import RunLoopKit
 import RunLoopMainExecutor
 
@@ -8,6 +9,7 @@ import RunLoopMainExecutor
       print(MainExecutorCases.isSupported ? "supported" : "unsupported")
       return
     }
+    alarm(120)  // ends a case that hangs
     do {
       try MainExecutorCases.run(name)
       print("ok")

@@ -26,12 +26,12 @@ import class RunLoopKit.RunLoop
 
   @Test(
     .enabled(if: isSupported, "the compiler's interface of custom main executors is not known"),
-    arguments: ["runs", "condition", "none", "stopped-elsewhere", "runtime"])
+    arguments: ["runs", "condition", "none", "stopped-elsewhere", "runtime", "empty", "ended"])
   func test_RLK_MAINEXEC_3_runsOfTheMainActor(name: String) { pass(name) }
 
   @Test(
     .enabled(if: isSupported, "the compiler's interface of custom main executors is not known"),
-    arguments: ["hosted", "hosted-dialog", "hosted-after-dialog", "hosted-wake", "crowd"])
+    arguments: ["hosted", "hosted-many", "hosted-dialog", "hosted-after-dialog", "hosted-wake", "crowd"])
   func test_RLK_MAINEXEC_4_aHostDrains(name: String) { pass(name) }
 
   @Test(.enabled(if: isSupported, "the compiler's interface of custom main executors is not known"))
@@ -41,8 +41,10 @@ import class RunLoopKit.RunLoop
   }
 
   /// The main actor's jobs that a run of the main loop leaves to the host.
-  @Test(.enabled(if: isSupported, "the compiler's interface of custom main executors is not known"))
-  func test_RLK_TASK_5_jobsOfAHostAreReportedThoughTheLoopSleeps() { pass("unserved") }
+  @Test(
+    .enabled(if: isSupported, "the compiler's interface of custom main executors is not known"),
+    arguments: ["unserved", "unserved-nested"])
+  func test_RLK_TASK_5_jobsOfAHostAreReportedThoughTheLoopSleeps(name: String) { pass(name) }
 
   /// Of both kinds, and without any.
   @Test(
