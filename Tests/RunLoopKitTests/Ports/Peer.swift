@@ -243,10 +243,13 @@ final class RawReceiver: Sendable {
     return messages.update { $0.removeFirst() }
   }
 
-  /// The right to answer a request of the peer, who gives it this number.
+  /// The right to answer a request of the peer, who gives it this number. The pass that has read the request is over: the
+  /// connection does nothing more by itself.
   func nextReply(_ number: UInt64) throws -> Port.SendRight {
     peer.send(frame(entries: [.right(number, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
-    return try XCTUnwrap(nextMessage().reply)
+    let message = nextMessage()
+    try serving.loop.performAndWait {}
+    return try XCTUnwrap(message.reply)
   }
 
   /// Sends messages until there is no room: how many.
