@@ -3,6 +3,8 @@
 
 #include "qt_host.h"
 
+#include <dlfcn.h>
+
 static unsigned long passes(void) {
     return count_of(&kernel.waits) + (unsigned long)calls;
 }
@@ -37,12 +39,44 @@ static void test_RLC_ADAPT_7_a_thread_without_a_dispatcher_is_refused(void) {
     end();
 }
 
+typedef int iteration_fn(void *context, int may_block);
+
+/** As GLib's own loops do, such as that of a GTK dialogue: Qt tells nobody of it. After a pass of an event, and after others. */
+static void test_RLC_ADAPT_1_others_iterate_the_context_of_qt(void) {
+    iteration_fn *iterate = NULL;
+    *(void **)&iterate = dlsym(RTLD_DEFAULT, "g_main_context_iteration"); /* of the GLib that Qt has */
+    if (getenv("QT_NO_GLIB") != NULL || iterate == NULL)
+        return;
+    begin();
+    int fd = make_counter(0);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, take_bytes, &fd, &watch), 0);
+    for (int i = 0; i < 4; i++) {
+        is_endless = i % 2 == 1; /* posted in a callout: an event makes the pass that follows */
+        endless_node = (rlc_post_node){.post_fn = post_again};
+        CHECK_EQUAL(rlc_loop_post(loop, &endless_node), 0);
+        int before = calls, wanted = is_endless ? 3 : 1;
+        while (calls < before + wanted) {
+            turn(false);
+            is_endless = is_endless && calls < before + 2;
+        }
+        before = calls;
+        bump(fd);
+        for (int turns_left = 10; turns_left > 0 && calls == before; turns_left--)
+            iterate(NULL, 0);
+        CHECK_EQUAL(calls, before + 1);
+    }
+    end();
+    close(fd);
+}
+
 int main(void) {
     static const host_ops ops = {"qt", qt_nothing, qt_nothing, qt_attach, qt_detach, qt_turn, qt_add_load,
         qt_remove_load, qt_after, .nests = true, .fails_with = qt_fails_with, .turns_of_a_hop = 3, .idle_turns = 3};
     qt_begin(passes);
     qt_turn(false); /* what it opens once */
     run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_1_others_iterate_the_context_of_qt);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_7_no_pass_outlives_the_adapter);
     RUN(test_RLC_ADAPT_7_a_thread_without_a_dispatcher_is_refused);

@@ -20,7 +20,7 @@ struct rlc_qt_host {
     QObject *context;          /**< Owns the notifier and the connections. */
     QSocketNotifier *notifier; /**< Of the context. */
     bool is_queued;            /**< A pass is posted as an event. */
-    bool has_passed;           /**< In this iteration; the next one finds the descriptor readable again. */
+    bool has_passed;           /**< By the event, in this iteration: the descriptor's activation is left out once. */
 };
 
 /**
@@ -33,8 +33,36 @@ struct rlc_qt_host {
 static inline void rlc_qt_dispatch(rlc_qt_host *host) {
     if (rlc_hosted_dispatch(&host->hosted))
         delete host;
+}
+
+/**
+ * The pass that is posted as an event. On GLib, Qt may activate the notifier in the same iteration.
+ *
+ * @param host The host.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_qt_dispatch_event(rlc_qt_host *host) {
+    host->is_queued = false;
+    if (rlc_hosted_dispatch(&host->hosted))
+        delete host;
     else
         host->has_passed = true;
+}
+
+/**
+ * The descriptor is readable. A pass of this iteration's event has served it, or will. Others than Qt may iterate its
+ * GMainContext, and Qt does not say so: one activation is left out, no more.
+ *
+ * @param host The host.
+ *
+ * Thread: [loop].
+ */
+static inline void rlc_qt_activated(rlc_qt_host *host) {
+    bool is_served = host->is_queued || host->has_passed;
+    host->has_passed = false;
+    if (!is_served)
+        rlc_qt_dispatch(host);
 }
 
 /**
@@ -58,12 +86,7 @@ static inline void rlc_qt_prepare(rlc_qt_host *host) {
         return;
     host->is_queued = true;
     QMetaObject::invokeMethod(
-        host->context,
-        [host] {
-            host->is_queued = false;
-            rlc_qt_dispatch(host);
-        },
-        Qt::QueuedConnection);
+        host->context, [host] { rlc_qt_dispatch_event(host); }, Qt::QueuedConnection);
 }
 
 /**
@@ -86,10 +109,7 @@ static inline int rlc_qt_attach(rlc_loop *loop, rlc_qt_host **ret_host) {
     host->context = new QObject;
     host->notifier = new QSocketNotifier(rlc_loop_fd(loop), QSocketNotifier::Read, host->context);
     auto prepare = [host] { rlc_qt_prepare(host); };
-    QObject::connect(host->notifier, &QSocketNotifier::activated, host->context, [host] {
-        if (!host->is_queued && !host->has_passed) /* a pass of the event serves the descriptor too */
-            rlc_qt_dispatch(host);
-    });
+    QObject::connect(host->notifier, &QSocketNotifier::activated, host->context, [host] { rlc_qt_activated(host); });
     QObject::connect(dispatcher, &QAbstractEventDispatcher::aboutToBlock, host->context, prepare);
     QObject::connect(dispatcher, &QAbstractEventDispatcher::awake, host->context, prepare);
     *ret_host = host;
