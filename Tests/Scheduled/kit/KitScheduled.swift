@@ -156,6 +156,36 @@ func stopWordEnd() {
   expect(word.stops.end() != endsInner, "a stop is not one run's")
 }
 
+// MARK: The wake word
+
+private final class MadeWord: @unchecked Sendable {
+  let word = WakeWord(nil)
+  let isPublished = Atomic<Bool>(false)
+}
+
+nonisolated(unsafe) private var made: MadeWord!
+nonisolated(unsafe) private var isSeen = false
+
+@_cdecl("kit_wake_word_begin")
+func wakeWordBegin() { made = MadeWord() }
+
+/// A run makes the port and looks for work once more. A waker that has published some looks for the port.
+@_cdecl("kit_wake_word_thread")
+func wakeWordThread(_ thread: UInt32) {
+  guard thread == 0 else {
+    made.isPublished.store(true, ordering: .relaxed)
+    return made.word.signal()
+  }
+  _ = try! made.word.make()
+  isSeen = made.isPublished.load(ordering: .relaxed)
+}
+
+@_cdecl("kit_wake_word_end")
+func wakeWordEnd() {
+  expect(isSeen || made.word.take() == .wake, "the waker has seen no port, nor the run what was published")
+  made.word.end()
+}
+
 // MARK: Stops, wakes and blocks of a loop that runs
 
 nonisolated(unsafe) private var running: RunLoop?

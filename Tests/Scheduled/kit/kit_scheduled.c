@@ -14,6 +14,7 @@ void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(vo
 void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_nested_thread(unsigned self);
 void kit_stop_behind_one_thread(unsigned self);
 void kit_stop_word_begin(void), kit_stop_word_thread(unsigned self), kit_stop_word_end(void);
+void kit_wake_word_begin(void), kit_wake_word_thread(unsigned self), kit_wake_word_end(void);
 void kit_run_begin(void), kit_stop_thread(unsigned self), kit_perform_thread(unsigned self);
 void kit_executor_thread(unsigned self);
 
@@ -24,6 +25,7 @@ static const scenario scenarios[] = {
     {"adding", 2, kit_adding_begin, kit_adding_thread, kit_adding_end, 3000},
     {"adding_owned", 2, kit_owning_begin, kit_owning_thread, kit_owning_end, 3000},
     {"stop_word", 2, kit_stop_word_begin, kit_stop_word_thread, kit_stop_word_end, 3000},
+    {"wake_word", 2, kit_wake_word_begin, kit_wake_word_thread, kit_wake_word_end, 3000},
     {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 1500},
     {"perform", 3, kit_run_begin, kit_perform_thread, NULL, 1500},
     {"nested", 3, kit_run_begin, kit_nested_thread, NULL, 1500},
