@@ -72,13 +72,15 @@ def run_until(command, cwd, limit, env, mark):
         timer = threading.Timer(limit, end_late, [process])
         timer.start()
         said = None
-        for line in process.stdout:
-            found = matches(line.decode(errors="replace").rstrip())
-            if found:
-                said = found.group(0)
-                break
-        end_status = 1 if said else process.wait()
-        timer.cancel()
+        try:
+            for line in process.stdout:
+                found = matches(line.decode(errors="replace").rstrip())
+                if found:
+                    said = found.group(0)
+                    break
+            end_status = 1 if said else process.wait()
+        finally:
+            timer.cancel()
     return None if is_late.is_set() else end_status, said
 
 

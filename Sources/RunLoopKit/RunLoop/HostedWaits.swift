@@ -215,8 +215,8 @@ extension RunLoop {
   }
 
   /// Calls the observers for a host, inside whatever callout it calls from. What they have put into the thread's scope
-  /// ends here: no run does that for them. A wait that an observer leaves open, after the run of this one has ended,
-  /// ends with it.
+  /// ends here: no run does that for them. If the run around this wait is over, a wait that an observer begins here and
+  /// leaves open is ended before this function returns.
   func tellHosted(_ activity: Activity, in mode: ModePointer) throws(RunLoopError) {
     var mark: UInt = 0
     // Set when the loop was made for its thread (`currentLoop`).
