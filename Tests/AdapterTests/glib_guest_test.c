@@ -615,7 +615,7 @@ static void test_RLC_GUEST_7_a_guest_without_a_set_leaves_its_loop(void) {
     look(); /* GLib wakes its context */
     struct rlimit usual, none;
     CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &usual), 0);
-    none = (struct rlimit){2, usual.rlim_max}; /* poll(2) wants as much as it is given descriptors */
+    none = (struct rlimit){2, usual.rlim_max}; /* poll(2) fails below the number of its descriptors */
     CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
     int status = rlc_loop_run(loop, RLC_TIME_FOREVER);
     CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &usual), 0);

@@ -100,6 +100,7 @@ static void test_RLC_ADAPT_7_there_is_no_type_of_events_left(void) {
     spy_init(&kernel);
     pid_t child = fork();
     if (child == 0) {
+        alarm(CHILD_SECONDS);
         rlc_sdl_host *other = NULL;
         while (SDL_RegisterEvents(1) != (Uint32)-1) {
         }

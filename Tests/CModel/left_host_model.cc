@@ -460,7 +460,7 @@ int model_run_until_left(void) {
 
 int model_prepare_until_left(void) {
     way = Way::jump;
-    return attempt([] { return rlk_loop_prepare_to_wait(nullptr, nullptr); }) == LEFT;
+    return prepare_or_leave(nullptr) == LEFT;
 }
 
 void model_leave(void) { leave(); }

@@ -17,7 +17,7 @@ final class ChildRefusalTests: XCTestCase {
     return [next, sigismember(&mask, SIGCHLD)]
   }
 
-  /// Without pidfds. What is refused: the number, the process, and the process for want of /proc.
+  /// Without pidfds. What is refused: the number, and the process.
   func test_RLK_EVENT_8_aRefusedSourceGivesTheMaskBack() {
     inChild { check in
       var set = sigset_t()
@@ -34,11 +34,25 @@ final class ChildRefusalTests: XCTestCase {
         check.equal(refused(processID), error)
         check.equal(Self.traces(), before)
       }
-      guard geteuid() == 0 else { return }
-      let child = test_fork()
-      if child == 0 { while true { pause() } }
+    }
+  }
+
+  /// Nor is there a /proc that would tell of the process.
+  func test_RLK_EVENT_8_aSourceThatIsRefusedForWantOfProcGivesTheMaskBack() throws {
+    guard mayHaveOwnMounts() else { try skipCase("mounts need privileges") }
+    inChild { check in
+      var set = sigset_t()
+      sigemptyset(&set)
+      sigaddset(&set, SIGCHLD)
+      pthread_sigmask(SIG_UNBLOCK, &set, nil)
+      RunLoop.forbidProcessDescriptors(true)
+      let (before, child) = (Self.traces(), test_fork())
+      if child == 0 {
+        endIfItHangs()
+        while true { pause() }
+      }
       check.equal(test_own_mounts() + test_mount("/proc"), 2)
-      check.equal(refused(child), ENOENT)
+      check.equal(systemError { _ = try RunLoop.ChildSource(processID: child) { _, _ in } }, ENOENT)
       check.equal(Self.traces(), before)
       kill(child, SIGKILL)
       check.equal(waitpid(child, nil, 0), child)

@@ -18,6 +18,15 @@ func inChild(file: StaticString = #filePath, line: UInt = #line, _ body: (ChildC
   XCTAssertEqual(status, 0, "the child failed; what it found stands above", file: file, line: line)
 }
 
+/// Whether a child may have mounts that its parent does not see.
+func mayHaveOwnMounts() -> Bool {
+  let child = test_fork()
+  if child == 0 { _exit(test_own_mounts() + test_mount("/run") == 2 ? 0 : 1) }
+  var status: Int32 = 0
+  while waitpid(child, &status, 0) < 0 {}
+  return status == 0
+}
+
 /// For the process of one test: a hang ends that process, not all tests.
 func endIfItHangs() { alarm(isSlow ? 600 : 60) }
 

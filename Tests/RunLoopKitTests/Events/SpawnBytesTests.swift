@@ -56,14 +56,14 @@ final class SpawnBytesTests: XCTestCase {
     inChild { check in
       let output = Pipe()
       let child = try RunLoop.ChildSource.spawn(
-        "/bin/sh", arguments: ["-c", "for fd in 7 8 9; do [ -p /proc/self/fd/$fd ] && echo $fd; done; pwd"],
+        "/bin/sh", arguments: ["-c", "for fd in 107 108 109; do [ -p /proc/self/fd/$fd ] && echo $fd; done; pwd"],
         actions: [
-          .close(7), .duplicate(output.writing, as: 7), .duplicate(output.writing, as: 8), .close(8),
-          .duplicate(output.writing, as: 9), .changeDirectory("/proc"), .changeDirectoryBytes(Array("self".utf8)),
+          .close(107), .duplicate(output.writing, as: 107), .duplicate(output.writing, as: 108), .close(108),
+          .duplicate(output.writing, as: 109), .changeDirectory("/proc"), .changeDirectoryBytes(Array("self".utf8)),
           .changeDirectory("/"), .duplicate(output.writing, as: 1),
         ])
       check.equal(waitpid(child, nil, 0), child)
-      check.equal(output.receive(), "7\n9\n/\n")
+      check.equal(output.receive(), "107\n109\n/\n")
     }
   }
 

@@ -71,12 +71,11 @@ final class MembershipTests: XCTestCase {
   /// In a child, which has no other thread that could get the numbers.
   func test_RLK_ADD_8_aClosedDescriptorIsRefusedByAdd() {
     inChild { check in
-      onThread {
+      try onOwnThread { loop in
         let closed = dup(STDERR_FILENO)
         close(closed)
         let port = try RunLoop.PortSource(fileDescriptor: closed) { _ in }
         let source = try RunLoop.FileDescriptorSource(fileDescriptor: closed, interest: .readable) { _, _ in }
-        let loop = RunLoop.current
         func refuses(_ item: RunLoop.Item, _ call: String) {
           let error = thrown { try loop.add(item) }
           check.equal(error, .system(EBADF))

@@ -188,7 +188,7 @@ final class LargeAnswerTests: XCTestCase {
     let receiver = try RawReceiver(accepting: LargeAnswerTests.policy(unread: 100_000))
     let (right, peer) = (receiver.right, receiver.peer)
     let large = Message.Bytes([UInt8](repeating: 1, count: 150_000))
-    try await right.send(Message(bytes: large))  // which counts as what a thread has sent
+    try await right.send(Message(bytes: large))  // counts as unread, as a thread's message does
     XCTAssertEqual(thrown { try right.trySend(Message(bytes: large)) }, .portFull)
     let task = Task.immediate { try await right.send(Message(id: 7, bytes: large)) }
     let behind = Task.immediate { try await right.send(Message(id: 8)) }

@@ -209,12 +209,12 @@ func isReadable(_ descriptor: Int32, _ milliseconds: Int32 = 0) -> Bool {
   return poll(&entry, 1, milliseconds) == 1
 }
 
-/// Closes a descriptor, and keeps its number taken: calls say EBADF, as of a closed one, and no other thread's descriptor gets
-/// it. That of libdispatch opens files now and then. Whoever calls this closes the number.
+/// Closes a descriptor, and keeps its number taken, so that no other thread's descriptor gets it: a thread of libdispatch opens
+/// files now and then. Reads, writes, epoll_ctl(2) and epoll_wait(2) say EBADF; fcntl(2) does not. The caller closes the number.
 func closeAndHold(_ descriptor: Int32) {
   let pathOnly: Int32 = 0o10000000  // O_PATH, which the Glibc module lacks
   let place = open("/", pathOnly | O_CLOEXEC)
-  dup2(place, descriptor)
+  precondition(dup2(place, descriptor) == descriptor && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0)
   close(place)
 }
 

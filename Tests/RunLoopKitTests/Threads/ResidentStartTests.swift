@@ -79,7 +79,7 @@ final class ResidentStartTests: XCTestCase {
   }
 }
 
-/// A kernel's, of which only the start of a thread is used: it is told to stop before the system is asked for it.
+/// Stops the thread after `start` has begun and before pthread_create(3) is called. The other functions are never called.
 private final class StopsAtTheStart: TurnTaking, ThreadPlace {
   private let thread: RunLoop.Thread
 
