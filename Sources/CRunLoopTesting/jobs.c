@@ -10,10 +10,13 @@ static bool (*taker)(void *job);
 static enqueue_hook previous;
 
 static SWIFT_CC void offer(void *job, enqueue_original original) {
-    if (taker(job))
+    // The runtime reads the hook in no order: behind this, what was stored before it is seen.
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&taker, __ATOMIC_RELAXED)(job))
         return;
-    if (previous)
-        previous(job, original);
+    enqueue_hook before = __atomic_load_n(&previous, __ATOMIC_RELAXED);
+    if (before)
+        before(job, original);
     else
         original(job);
 }
@@ -21,8 +24,8 @@ static SWIFT_CC void offer(void *job, enqueue_original original) {
 bool rlt_offer_jobs(bool (*take)(void *job)) {
     if (!&swift_task_enqueueGlobal_hook)
         return false;
-    taker = take;
-    previous = swift_task_enqueueGlobal_hook;
+    __atomic_store_n(&taker, take, __ATOMIC_RELAXED);
+    __atomic_store_n(&previous, swift_task_enqueueGlobal_hook, __ATOMIC_RELAXED);
     // Other threads may enqueue: they see what is above.
     __atomic_store_n(&swift_task_enqueueGlobal_hook, offer, __ATOMIC_RELEASE);
     return true;
