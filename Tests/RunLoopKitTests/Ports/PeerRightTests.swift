@@ -100,6 +100,7 @@ final class PeerRightTests: XCTestCase {
       }
       peer.send(frame(to: 99))
       XCTAssertEqual(peer.receive()?.bytes[5], UInt8(RLC_FRAME_DEAD.rawValue))
+      withExtendedLifetime(kept) {}
       kept = []
       // Those that nobody has are given back when there are many.
       peer.send(frame(entries: (5001...5200).map { .right($0) }))
@@ -121,6 +122,7 @@ final class PeerRightTests: XCTestCase {
       let receiver = try RawReceiver()
       var replies = try (6...9).map { try receiver.nextReply($0) }
       let count = receiver.fill()
+      withExtendedLifetime(replies) {}  // an optimiser would drop them when they come
       replies = []
       receiver.takeMessages(count)
       var back: [UInt64] = []
@@ -129,7 +131,6 @@ final class PeerRightTests: XCTestCase {
         back += self.entries(of: packet).map(\.value)
       }
       XCTAssertEqual(back.sorted(), [6, 7, 8, 9])
-      withExtendedLifetime(replies) {}
       receiver.end()
     }
   }
