@@ -17,14 +17,19 @@ final class ChildRefusalTests: XCTestCase {
     return [next, sigismember(&mask, SIGCHLD)]
   }
 
+  /// SIGCHLD is not blocked, and sources of children need it.
+  private static func unblockWithoutProcessDescriptors() {
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGCHLD)
+    pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    RunLoop.forbidProcessDescriptors(true)
+  }
+
   /// Without pidfds. What is refused: the number, and the process.
   func test_RLK_EVENT_8_aRefusedSourceGivesTheMaskBack() {
     inChild { check in
-      var set = sigset_t()
-      sigemptyset(&set)
-      sigaddset(&set, SIGCHLD)
-      pthread_sigmask(SIG_UNBLOCK, &set, nil)
-      RunLoop.forbidProcessDescriptors(true)
+      Self.unblockWithoutProcessDescriptors()
       let before = Self.traces()
       check.equal(before[1], 0)
       func refused(_ processID: Int32) -> Int32 {
@@ -41,11 +46,7 @@ final class ChildRefusalTests: XCTestCase {
   func test_RLK_EVENT_8_aSourceThatIsRefusedForWantOfProcGivesTheMaskBack() throws {
     guard mayHaveOwnMounts() else { try skipCase("mounts need privileges") }
     inChild { check in
-      var set = sigset_t()
-      sigemptyset(&set)
-      sigaddset(&set, SIGCHLD)
-      pthread_sigmask(SIG_UNBLOCK, &set, nil)
-      RunLoop.forbidProcessDescriptors(true)
+      Self.unblockWithoutProcessDescriptors()
       let (before, child) = (Self.traces(), test_fork())
       if child == 0 {
         endIfItHangs()

@@ -180,7 +180,7 @@ final class ConnectionTests: XCTestCase {
       try loop.add(second, to: "second")
       let peer = RawPeer(name)
       peer.send(frame(entries: [.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
-      while !isReadable(peer.descriptor) { _ = try loop.run(for: .milliseconds(20), returnAfterSourceHandled: true) }
+      try peer.awaitNews(serving: loop)
       let number = try XCTUnwrap(peer.receive()?.bytes[40])
       for id in 1...2 as ClosedRange<UInt32> { peer.send(frame(id: id)) }
       peer.send(frame(id: 7, to: UInt64(number)))

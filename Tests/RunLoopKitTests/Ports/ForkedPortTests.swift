@@ -45,7 +45,7 @@ final class ForkedPortTests: XCTestCase {
         try loop.add(second, to: "second")
         let peer = RawPeer(name)
         peer.send(frame(entries: [.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
-        while !isReadable(peer.descriptor) { _ = try loop.run(for: .milliseconds(20), returnAfterSourceHandled: true) }
+        try peer.awaitNews(serving: loop)
         if isFull { peer.send(frame()) }
         peer.send(frame(descriptors: 1, entries: [.descriptor]), [pipe.writing])
         close(pipe.writing)

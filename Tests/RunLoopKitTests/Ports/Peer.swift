@@ -214,6 +214,17 @@ final class RawPeer {
   }
 }
 
+extension RawPeer {
+  /// Runs the loop until the peer has something to read, at most for half a minute.
+  func awaitNews(serving loop: RunLoop, file: StaticString = #filePath, line: UInt = #line) throws {
+    let end = RunLoop.Instant.now.advanced(by: .seconds(30))
+    while !isReadable(descriptor), RunLoop.Instant.now < end {
+      _ = try loop.run(for: .milliseconds(20), returnAfterSourceHandled: true)
+    }
+    XCTAssertTrue(isReadable(descriptor), "the peer has got nothing", file: file, line: line)
+  }
+}
+
 /// A raw peer that has given this process a right with the number 5: what is sent there, it reads when the test does.
 final class RawReceiver: Sendable {
   let port: Port
