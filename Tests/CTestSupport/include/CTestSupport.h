@@ -5,8 +5,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/** fork(2), which Swift hides. */
+/**
+ * fork(2), which Swift hides. Only where no other thread of the test runs Swift: it may hold a lock of Swift's runtime, and a child
+ * that runs Swift would wait for it for ever.
+ */
 pid_t test_fork(void);
+/**
+ * Has a child of fork(2), as `user` and its group, connect the socket to the path, and returns when it has. The child lives until it is
+ * killed. -1 for `user`: as this one. -1 if that could not be done.
+ */
+pid_t test_connect_as(uid_t user, int socket, const char *path);
+/**
+ * Has a child of fork(2), as `user` and of `group`, send a packet with at most 8 descriptors on a connected socket, and returns when it has
+ * ended: its number. -1 for either: as this one. -1 if that could not be done.
+ */
+pid_t test_send_as(
+    uid_t user, gid_t group, int socket, const void *bytes, size_t size, const int *descriptors, size_t count);
 /** A non-blocking, close-on-exec eventfd. */
 int test_eventfd(int is_semaphore);
 /** A memory file of a size, with these seals: memfd_create(2). */

@@ -245,36 +245,23 @@ final class HostilePeerTests: XCTestCase {
     }
   }
 
+  private func callAsAnother(_ victim: Victim) {
+    let caller = Caller(victim.name)
+    let child = caller.connect(as: 65534)
+    XCTAssertGreaterThan(child, 0)
+    XCTAssertEqual(RawPeer(owning: dup(caller.descriptor)).farewell(), "not allowed for user 65534")
+    if child > 0 { endChild(child) }
+  }
+
   /// Needs root, which can become somebody else.
   func test_RLK_PEER_8_anotherUserIsRefused() throws {
-    guard geteuid() == 0 else { throw XCTSkip("needs root, to be another user") }
+    guard geteuid() == 0 else { try skipCase("another user needs root") }
     onThread {
       let victim = try Victim()
       chmod(NameFolder.base, 0o711)
       chmod(NameFolder.path, 0o711)
       chmod("\(NameFolder.path)/\(victim.name)", 0o666)
-      let path = "\(NameFolder.path)/\(victim.name)"
-      // Its farewell is its answer: 0 if it was refused with these words.
-      let child = test_fork()
-      if child == 0 {
-        guard setgid(65534) == 0, setuid(65534) == 0 else { _exit(3) }
-        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-        let status = withUnsafePointer(to: &address) {
-          $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(socket, $0, size) }
-        }
-        guard status == 0 else { _exit(4) }
-        var buffer = [UInt8](repeating: 0, count: 400)
-        let count = recv(socket, &buffer, 400, 0)
-        let words = count > 32 ? String(decoding: buffer[32..<count], as: UTF8.self) : ""
-        _exit(words == "not allowed for user 65534" ? 0 : 5)
-      }
-      var status: Int32 = -1
-      waitpid(child, &status, 0)
-      XCTAssertEqual(status, 0)
+      self.callAsAnother(victim)
       chmod(NameFolder.path, 0o700)
       chmod(NameFolder.base, 0o700)
       XCTAssertEqual(victim.refusals.value.last?.peer?.userID, 65534)

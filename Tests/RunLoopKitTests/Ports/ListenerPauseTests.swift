@@ -1,4 +1,5 @@
 import CRunLoopCore
+import CTestSupport
 import Glibc
 import RunLoopKit
 import RunLoopPorts
@@ -70,12 +71,15 @@ final class ListenerPauseTests: XCTestCase {
 
 /// A client whose socket is made before it connects, where descriptors are short, or as another user.
 final class Caller: Sendable {
-  private let descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+  let descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
   private let path: String
 
   init(_ name: String) { path = "\(NameFolder.path)/\(name)" }
 
   deinit { close(descriptor) }
+
+  /// A child of this process connects, which is of another user. It lives until it is killed.
+  func connect(as user: UInt32?) -> pid_t { test_connect_as(user ?? .max, descriptor, path) }
 
   func connect() -> Int32 {
     var address = sockaddr_un()

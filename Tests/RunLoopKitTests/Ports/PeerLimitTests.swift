@@ -84,21 +84,6 @@ final class PeerLimitTests: XCTestCase {
     }
   }
 
-  /// Has a process of the user connect, and waits until the port has looked at it. It lives until it is killed.
-  private func connect(to name: String, as user: UInt32? = nil) -> pid_t {
-    let (caller, isConnected) = (Caller(name), Pipe())
-    defer { isConnected.closeBoth() }
-    let child = test_fork()
-    if child == 0 {
-      if let user, setgid(user) != 0 || setuid(user) != 0 { _exit(3) }
-      isConnected.send(caller.connect() == 0 ? "yes" : "no")
-      while true { pause() }
-    }
-    XCTAssertTrue(isReadable(isConnected.reading, 20_000))
-    XCTAssertEqual(isConnected.receive(), "yes")
-    return child
-  }
-
   /// Each process of this user has limits of its own.
   func test_RLK_PEER_20_aPeerIsAProcess() { connect(as: [nil, nil], refused: 1) }
 
@@ -120,11 +105,12 @@ final class PeerLimitTests: XCTestCase {
       XCTAssertEqual(RawPeer(name).farewell(), "too many connections: a peer may have 1")
       for folder in [NameFolder.base, NameFolder.path] { chmod(folder, 0o711) }
       chmod("\(NameFolder.path)/\(name)", 0o666)
-      let children = users.map { self.connect(to: name, as: $0) }
+      let children = users.map { Caller(name).connect(as: $0) }
+      XCTAssertFalse(children.contains(-1))
       for folder in [NameFolder.base, NameFolder.path] { chmod(folder, 0o700) }
       yieldUntil(port.peerStatistics.connections + port.peerStatistics.refusedConnections == 2 + users.count)
       XCTAssertEqual(port.peerStatistics.refusedConnections, refused)
-      for child in children {
+      for child in children where child > 0 {
         kill(child, SIGKILL)
         waitpid(child, nil, 0)
       }

@@ -14,15 +14,9 @@ final class SenderTests: XCTestCase {
     _ peer: RawPeer, as user: UInt32?, of group: UInt32? = nil, _ packet: [UInt8] = frame(id: 2),
     _ descriptors: [Int32] = []
   ) -> pid_t {
-    let child = test_fork()
-    if child == 0 {
-      if let group = group ?? user, setgid(group) != 0 { _exit(3) }
-      if let user, setuid(user) != 0 { _exit(3) }
-      _exit(peer.send(packet, descriptors) == 0 ? 0 : 4)
-    }
-    var status: Int32 = -1
-    waitpid(child, &status, 0)
-    XCTAssertEqual(status, 0)
+    let child = test_send_as(
+      user ?? .max, group ?? user ?? .max, peer.descriptor, packet, packet.count, descriptors, descriptors.count)
+    XCTAssertGreaterThan(child, 0)
     return child
   }
 

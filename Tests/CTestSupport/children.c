@@ -1,0 +1,80 @@
+/*
+ * Children of fork(2) for tests whose other threads run Swift. One of these may hold a lock of Swift's runtime at the fork, and the
+ * child would wait for it for ever: what the child does is C.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "CTestSupport.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MOST_DESCRIPTORS 8
+
+static int become(uid_t user, gid_t group) {
+    return (group == (gid_t)-1 || setgid(group) == 0) && (user == (uid_t)-1 || setuid(user) == 0);
+}
+
+static int has_ended_well(pid_t child) {
+    int status = -1;
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
+static int connect_to(int socket, const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return 0;
+    strcpy(address.sun_path, path);
+    return connect(socket, (const struct sockaddr *)&address, sizeof address) == 0;
+}
+
+/* The parent reads the end of the pipe's data, if its child ends without a word. */
+pid_t test_connect_as(uid_t user, int socket, const char *path) {
+    int ends[2];
+    char word = 0;
+    if (pipe(ends) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        if (!become(user, (gid_t)user) || !connect_to(socket, path) || write(ends[1], "c", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(ends[1]);
+    int is_connected = child > 0 && read(ends[0], &word, 1) == 1;
+    close(ends[0]);
+    if (child > 0 && !is_connected)
+        has_ended_well(child);
+    return is_connected ? child : -1;
+}
+
+static int send_packet(int socket, const void *bytes, size_t size, const int *descriptors, size_t count) {
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(MOST_DESCRIPTORS * sizeof(int))] = {0};
+    struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (count > MOST_DESCRIPTORS)
+        return 0;
+    if (count > 0) {
+        message.msg_control = control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+pid_t test_send_as(
+    uid_t user, gid_t group, int socket, const void *bytes, size_t size, const int *descriptors, size_t count) {
+    pid_t child = fork();
+    if (child == 0)
+        _exit(become(user, group) && send_packet(socket, bytes, size, descriptors, count) ? 0 : 1);
+    return child > 0 && has_ended_well(child) ? child : -1;
+}
