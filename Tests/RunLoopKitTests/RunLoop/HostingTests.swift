@@ -42,8 +42,8 @@ final class HostingTests: XCTestCase {
 
       try loop.add(
         RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1))) { _ in log.update { $0.append("timer") } })
-      XCTAssertFalse(try loop.prepareToWait() && log.value.count > 3)
-      XCTAssertTrue(isReadable(descriptor, 30_000))
+      let isDue = try loop.prepareToWait()  // if this thread has got no processor for a millisecond
+      XCTAssertTrue(isDue || isReadable(descriptor, 30_000))
       try loop.runPendingWork()
       XCTAssertEqual(log.value, ["port", "source", "block", "timer"])
     }
