@@ -88,7 +88,11 @@ final class Gate: @unchecked Sendable {
   }
 
   func open() { sem_post(semaphore) }
-  func wait() { while sem_wait(semaphore) != 0 {} }
+
+  /// A gate that nobody opens ends the test program after five minutes, with the line that waited.
+  func wait(file: StaticString = #file, line: UInt = #line) {
+    guard wait(atMost: 300) else { fatalError("nobody has opened the gate in five minutes", file: file, line: line) }
+  }
 
   /// False after so many seconds: what should have opened it hangs.
   func wait(atMost seconds: Int) -> Bool {
