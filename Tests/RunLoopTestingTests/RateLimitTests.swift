@@ -205,6 +205,30 @@ import Testing
     }
   }
 
+  /// It begins in all of them, whichever has called the source, and ends in all of them.
+  @Test(arguments: [false, true]) func aRestIsThatOfEachModeOfItsSource(isPort: Bool) async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      let (modes, passes) = ([.default, "second", "third"] as [RunLoop.Mode], Log())
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(10))
+      @Sendable func call() {
+        log.append("\(modes.firstIndex { $0 == loop.currentMode } ?? -1) at \(seconds(time, since: start))")
+      }
+      let source: RunLoop.Item =
+        isPort
+        ? try RunLoop.PortSource(fileDescriptor: ends.reading, limit: limit) { _ in call() }
+        : try RunLoop.FileDescriptorSource(fileDescriptor: ends.reading, interest: .readable, limit: limit) { _, _ in
+          call()
+        }
+      let observer = RunLoop.Observer(.beforeTimers) { _, _ in passes.append("pass") }
+      for mode in modes { for item in [source, observer] { try loop.add(item, to: mode) } }
+      for _ in 0..<5 { _ = write(ends.writing, "12345678", 8) }
+      for mode in modes + modes { try loop.run(in: mode, for: .seconds(7)) }
+      #expect(log.all == ["0 at 0", "1 at 10", "2 at 20", "1 at 30", "2 at 40"])
+      #expect(passes.all.count <= 30)
+    }
+  }
+
   /// One count for two loops; the hang-up that the second one has taken in vain is told when its rest is over.
   @Test func whatTwoLoopsShareIsTellingInBoth() async throws {
     try await VirtualTime.run { time in

@@ -141,6 +141,31 @@ final class DescriptorTests: XCTestCase {
     }
   }
 
+  /// In each mode that the callout runs, as long as it lasts; then it is heard again in all of them.
+  func test_RLK_FD_3_nestedRunsOfOtherModesLeaveItOutMeanwhile() {
+    onThread {
+      let (loop, modes) = (RunLoop.current, [.default, "second", "third"] as [RunLoop.Mode])
+      @Sendable func poll(_ mode: RunLoop.Mode) throws -> RunLoop.RunResult {
+        try loop.run(in: mode, for: .zero, returnAfterSourceHandled: true)
+      }
+      for outer in modes {
+        let (calls, inside, pipe) = (Box<[RunLoop.Mode?]>([]), Box<[RunLoop.RunResult?]>([]), Pipe())
+        let source = try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { _, _ in
+          calls.update { $0.append(loop.currentMode) }
+          if calls.value.count == 1 { inside.value = modes.map { try? poll($0) } }
+        }
+        for mode in modes { try loop.add(source, to: mode) }
+        pipe.send("x")
+        XCTAssertEqual(try poll(outer), .handledSource)
+        XCTAssertEqual(inside.value, [.timedOut, .timedOut, .timedOut])
+        XCTAssertEqual(try modes.map(poll), [.handledSource, .handledSource, .handledSource])
+        XCTAssertEqual(calls.value.compactMap { $0 }, [outer] + modes)
+        source.invalidate()
+        pipe.closeBoth()
+      }
+    }
+  }
+
   func test_RLK_FD_4_interestChangesReachASleepingLoop() {
     let (loop, asleep, pipe) = (Box<RunLoop?>(nil), Gate(), Pipe())
     defer { pipe.closeBoth() }
