@@ -239,6 +239,33 @@ final class LocalTests: XCTestCase {
     }
   }
 
+  /// A thread that removes another item releases nothing of the loop's, though no callout holds that up any more.
+  func test_RLK_CLOSURE_8_anotherRemovalReleasesItOnItsThread() {
+    onThread {
+      let (loop, own) = (RunLoop.current, pthread_self())
+      let (gone, last) = (Box<[pthread_t]>([]), Box<[pthread_t]>([]))
+      func makeTimer() throws -> RunLoop.Timer {
+        let owned = Owned(gone)
+        return try loop.assumeOnLoop { local in
+          try local.timer(after: .seconds(1000)) { _ in owned.call("never") }
+        }
+      }
+      let timer = try makeTimer()
+      let source = RunLoop.Source { source in
+        TestThread {
+          timer.invalidate()
+          source.invalidate(finally: { last.update { $0.append(pthread_self()) } })
+        }.join()
+        XCTAssertEqual(gone.value + last.value, [])
+      }
+      try loop.add(source)
+      source.signal()
+      try loop.run(for: .zero)
+      XCTAssertEqual(gone.value, [own])
+      XCTAssertEqual(last.value, [own])
+    }
+  }
+
   func test_RLK_LOCAL_3_aTargetCancelsItsLocalPerforms() {
     onThread {
       let (loop, gone) = (RunLoop.current, Box<[pthread_t]>([]))
