@@ -37,6 +37,28 @@ final class ResidentStartTests: XCTestCase {
     }
   }
 
+  /// More address space than there is. Nothing keeps what its set-up holds, by either form of the call.
+  func test_RLK_RESIDENT_9_aThreadThatCannotBeMadeIsFreed() async throws {
+    func refusal(of thread: RunLoop.Thread) -> RunLoopError? { thrown { try thread.start() } }
+    for isAwaited in [false, true] {
+      weak var held: Box<Int>?
+      do {
+        let token = Box(0)
+        held = token
+        let thread = RunLoop.Thread(name: "huge", stackSize: 1 << 52) { _ in token.value += 1 }
+        for _ in 1...2 {
+          if isAwaited {
+            do { try await thread.start() } catch { XCTAssertEqual((error as? RunLoopError)?.call, "pthread_create") }
+          } else {
+            XCTAssertEqual(refusal(of: thread)?.call, "pthread_create")
+          }
+        }
+        XCTAssertEqual(token.value, 0)
+      }
+      XCTAssertNil(held, "\(isAwaited)")
+    }
+  }
+
   /// As that of every thread.
   func testItHasTheSignalMaskOfItsStarter() {
     for isBlocked in [true, false] {
