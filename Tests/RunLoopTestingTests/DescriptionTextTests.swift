@@ -104,6 +104,33 @@ import Testing
     }
   }
 
+  /// One of the common modes keeps each of them, and no other mode; one of several modes keeps these.
+  @Test func test_RLK_TEXT_1_whatBlocksKeep() async throws {
+    try await VirtualTime.run { _ in
+      let (loop, nothing) = (RunLoop.current, "kept by: nothing, it is finished")
+      let modes: [RunLoop.Mode] = [.default, "common", "own", "other"]
+      loop.addCommonMode("common")
+      for mode in modes { try loop.add(RunLoop.Observer(.exit) { _, _ in }, to: mode) }
+      func kept() -> [String] {
+        let lines = Self.text(of: loop).split(separator: "\n").map { $0.trimmingPrefix { $0 == " " } }
+        return modes.map { mode in
+          String(lines.drop { !$0.hasPrefix("mode \(mode.rawValue) ") }.first { $0.hasPrefix("kept by") } ?? "")
+        }
+      }
+      #expect(kept() == [nothing, nothing, nothing, nothing])
+      try loop.enqueue(in: .common) {}
+      #expect(kept() == ["kept by: 1 block", "kept by: 1 block", nothing, nothing])
+      try loop.enqueue(in: "own", "common") {}
+      #expect(kept() == ["kept by: 1 block", "kept by: 2 blocks", "kept by: 1 block", nothing])
+      loop.addCommonMode("other")
+      #expect(kept()[3] == "kept by: 1 block")
+      try loop.run(for: .zero)
+      #expect(kept() == [nothing, "kept by: 1 block", "kept by: 1 block", nothing])
+      try loop.run(in: "common", for: .zero)
+      #expect(kept() == [nothing, nothing, nothing, nothing])
+    }
+  }
+
   @Test func test_RLK_TEXT_2_aLoopThatRuns() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())

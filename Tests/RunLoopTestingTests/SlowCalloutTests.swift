@@ -115,6 +115,7 @@ private final class Reports: Sendable {
       told = try nest(own: .milliseconds(102))
       #expect(told.map(\.name) == ["block", "outer"] && told[1].duration == .milliseconds(102))
       #expect(told[1].mode == .default)
+      #expect(told[1].description == "outer took 0.102 seconds in mode kCFRunLoopDefaultMode")
     }
   }
 

@@ -64,6 +64,11 @@ import Testing
       #expect(first.runs == 2 && first.sourcesPerformed == 1 && first.portCallouts == 2 && first.blocksPerformed == 3)
       #expect(first.timersFired == 2 && first.wakesSaved == 1 && first.sleeps >= 2 && first.passes >= 3)
       #expect(first.runTime == .seconds(10) && first.sleepTime == .milliseconds(9800))
+      #expect(
+        first.description == """
+          runs 2, passes \(first.passes), sleeps \(first.sleeps) (\(first.spuriousWakes) spurious), timers 2 \
+          (1 wakes saved), sources 1, ports 2, main queue 0, blocks 3, run time 10.0 seconds, of it asleep 9.8 seconds
+          """)
       try work()
       #expect(loop.statistics - first == first)
     }
