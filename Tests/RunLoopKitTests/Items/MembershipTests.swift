@@ -157,6 +157,29 @@ final class MembershipTests: XCTestCase {
     }
   }
 
+  /// For the pause of a source, for a request and for a task: none of that is a program's to remove.
+  func test_RLK_ADD_9_whatTheLoopHasMadeForItselfIsNotFound() {
+    onThread {
+      let (loop, counter, found) = (RunLoop.current, EventCounter(), Box<[RunLoop.Item]>([]))
+      let limit = RunLoop.RateLimit(count: 1, per: .seconds(3600))
+      let paused = try RunLoop.PortSource(fileDescriptor: counter.descriptor, limit: limit) { _ in }
+      let port = RunLoop.Port(replying: { (_: RunLoop.Port, message: RunLoop.Message) -> RunLoop.Message? in
+        found.value = loop.items()
+        return message
+      })
+      for item in [paused, port] as [RunLoop.Item] { try loop.add(item) }
+      counter.add()
+      try loop.run(for: .zero)
+      XCTAssertEqual(Set(loop.items()), [paused, port])
+      _ = try port.sendRight.request(RunLoop.Message())
+      XCTAssertEqual(Set(found.value), [paused, port])
+      found.value = []
+      try loop.run { found.value = loop.items() }
+      XCTAssertEqual(Set(found.value), [paused, port])
+      XCTAssertEqual(loop.items(in: .common), [])
+    }
+  }
+
   func test_RLK_ADD_6_itemsOfAnotherThreadsDoorAreRefused() {
     let foreign = Box<RunLoop.Source?>(nil)
     let thread = RunLoop.current
