@@ -54,6 +54,28 @@ final class MessageTests: XCTestCase {
     XCTAssertEqual(thrown { try Descriptor(duplicating: 1_000_000) }, .system(EBADF))
   }
 
+  /// It keeps all that it is made with, and finds each component by its kind, in their order.
+  func testAMessageHasWhatItIsMadeOf() throws {
+    let rights = (0..<2).map { _ in Port { _, _ in }.sendRight }
+    let descriptors = try (0..<2).map { _ in try Descriptor(duplicating: STDERR_FILENO) }
+    let short = Message(id: 3, bytes: "x", reply: rights[0])
+    XCTAssertEqual([short.bytes], ["x"])
+    XCTAssertEqual([short.reply], [rights[0]])
+    XCTAssertEqual([short.id, UInt32(short.components.count)], [3, 1])
+    let all: [Message.Component] = [
+      .descriptor(descriptors[0]), .right(rights[0]), .bytes("1"), .right(rights[1]), .bytes("2"),
+      .descriptor(descriptors[1]),
+    ]
+    let long = Message(id: 4, all, reply: rights[1])
+    XCTAssertEqual(long.bytes, "1")
+    XCTAssertEqual(long.rights, rights)
+    XCTAssertEqual(long.descriptors.map(\.fileDescriptor), descriptors.map(\.fileDescriptor))
+    XCTAssertEqual(long.reply, rights[1])
+    XCTAssertEqual([long.id, UInt32(long.components.count)], [4, 6])
+    XCTAssertNil(Message().bytes)
+    XCTAssertNil(Message().reply)
+  }
+
   /// Fault cases 99, 102: all or nothing.
   func test_RLK_MSG_33_aSendThatThrows_leavesTheDescriptorsWithTheSender() throws {
     let counter = EventCounter()

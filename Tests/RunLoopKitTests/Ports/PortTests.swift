@@ -257,6 +257,29 @@ final class PortTests: XCTestCase {
     }
   }
 
+  /// Whichever of its modes it has left: a message wakes the loop in each of the others.
+  func testAPortIsServedInTheModesThatItHasNotLeft() {
+    let modes: [RunLoop.Mode] = [.default, "second", "third"]
+    for left in modes {
+      onThread {
+        let (loop, port) = (RunLoop.current, Port { _, _ in })
+        for mode in modes { try loop.add(port, to: mode) }
+        XCTAssertTrue(loop.remove(port, from: left))
+        for mode in modes where mode != left {
+          let sender = TestThread {
+            yieldUntil(loop.isWaiting)
+            XCTAssertNil(thrown { try port.sendRight.send(Message()) })
+          }
+          XCTAssertEqual(try loop.run(in: mode, for: .seconds(30), returnAfterSourceHandled: true), .handledSource)
+          sender.join()
+        }
+        try port.sendRight.send(Message())
+        XCTAssertEqual(try loop.run(in: left, for: .zero), .finished)
+        XCTAssertEqual(port.pendingCount, 1)
+      }
+    }
+  }
+
   func test_RLK_MSG_10_aNestedRunServesFurtherMessages() {
     onThread {
       let (loop, trace) = (RunLoop.current, Box(""))
