@@ -18,6 +18,12 @@ final class LocalTests: XCTestCase {
     func call(_ name: String) { calls.append(name) }
   }
 
+  /// Not Sendable either.
+  private final class Receiver: RunLoop.PortDelegate {
+    private(set) var ids: [UInt32] = []
+    func port(_ port: Port, didReceive message: Message) { ids.append(message.id) }
+  }
+
   private let timers = ["after", "suspending", "continuous", "wall", "clock", "rearmable", "delayed"]
   private let others = [
     "observer", "source", "port source", "descriptor", "frame", "block", "either", "queued", "named",
@@ -147,7 +153,7 @@ final class LocalTests: XCTestCase {
   func test_RLK_LOCAL_1_theOptionsOfAnItemAreItsOwn() {
     onThread {
       let (loop, mode, counter) = (RunLoop.current, "options" as RunLoop.Mode, EventCounter())
-      let (owned, once, calls) = (Pipe(), Pipe(), Box(0))
+      let (owned, once, calls, delegate) = (Pipe(), Pipe(), Box(0), Receiver())
       let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
       defer { close(null) }
       try loop.assumeOnLoop { local in
@@ -176,9 +182,15 @@ final class LocalTests: XCTestCase {
         let ports = [
           try local.port(queueLimit: 2, in: mode) { _, _ in },
           try local.port(queueLimit: 2, in: mode, replying: { _, message in message }),
+          try local.port(queueLimit: 2, in: mode, delegate: delegate),
         ]
-        XCTAssertEqual(ports.map(\.queueLimit), [2, 2])
-        XCTAssertEqual(loop.items(in: mode).count, 7)
+        XCTAssertEqual(ports.map(\.queueLimit), [2, 2, 2])
+        let rate = RunLoop.FrameRate(frames: 3, per: .seconds(1000))
+        XCTAssertEqual(try local.displayLink(rate: rate, in: mode) { _, _ in }.rate, rate)
+        XCTAssertEqual(loop.items(in: mode).count, 9)
+        try ports[2].sendRight.send(Message(id: 7))
+        XCTAssertEqual(try loop.run(in: mode, for: .zero, returnAfterSourceHandled: true), .handledSource)
+        XCTAssertEqual(delegate.ids, [7])
         XCTAssertEqual(loop.items(in: .default), [])
       }
       close(owned.writing)
