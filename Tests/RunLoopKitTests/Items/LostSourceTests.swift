@@ -116,6 +116,28 @@ final class LostSourceTests: XCTestCase {
     }
   }
 
+  /// Of the epoll instance of another mode, which is readable and cannot be read: called once, and told, each time that it is added.
+  func test_RLK_PORT_5_aReadThatFailsIsToldOnStandardError() {
+    onThread {
+      let (loop, called, counter) = (RunLoop.current, Box(0), EventCounter())
+      counter.add()
+      try loop.add(Source(fileDescriptor: counter.descriptor, interest: .readable) { _, _ in }, to: "hosted")
+      let set = try loop.hostDescriptor(in: "hosted").fileDescriptor
+      try loop.add(RunLoop.Timer.never())
+      let source = try RunLoop.PortSource(fileDescriptor: set) { _ in called.value += 1 }
+      source.label = "unread"
+      for count in 1...2 {
+        try loop.add(source)
+        let said = try self.said { for _ in 0..<4 { try loop.run(for: .zero) } }
+        XCTAssertEqual(called.value, count)
+        let reason = "its descriptor \(set) cannot be read"
+        XCTAssertEqual(
+          said, ["RunLoopKit: a port source \"unread\" is not called until it is added again: \(reason)"])
+        loop.remove(source)
+      }
+    }
+  }
+
   /// Another thread removes one of two, and the loop sleeps: it is woken, and the other one is told.
   func test_RLK_FD_37_aSleepingLoopIsWokenForIt() {
     for number in [EBADF, ENOMEM] {

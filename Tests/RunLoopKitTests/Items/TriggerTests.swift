@@ -266,6 +266,18 @@ final class TriggerTests: XCTestCase {
 
   // MARK: Ownership
 
+  func test_RLK_FD_14_anInitialiserThatThrowsClosesNothing() {
+    let folder = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    XCTAssertEqual(
+      systemError {
+        _ = try Source(
+          fileDescriptor: folder, interest: .readable, ownership: .closesWhenInvalidated, unpollable: .alwaysReady
+        ) { _, _ in }
+      }, EISDIR)
+    XCTAssertTrue(isOpen(folder))
+    close(folder)
+  }
+
   func test_RLK_FD_14_anOwnedDescriptorIsClosedAfterItsCallout() {
     onThread {
       let loop = RunLoop.current
