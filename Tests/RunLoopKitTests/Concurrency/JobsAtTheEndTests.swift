@@ -1,3 +1,4 @@
+import Glibc
 import RunLoopKit
 import Testing
 
@@ -63,6 +64,29 @@ private final class Soon: TaskExecutor {
       let soon = Soon(executor)
       await Task(executorPreference: soon) { isOver.value = true }.value
       await spinning.value
+      withExtendedLifetime(soon) {}
+    }
+  }
+
+  /// They wait until there can be one, and that is told once: of those with a delay, too.
+  @Test func test_RLK_EXEC_8_jobsWaitForAThreadThatCannotBeMade() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let (executor, told) = (try endedExecutor(), Box<[String]>([]))
+      RunLoop.diagnostics.handler = { _, text in told.update { $0.append(text) } }
+      try await Task.sleep(for: .nanoseconds(1), clock: .continuous)  // the runtime has its own descriptors
+      let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      var usual = rlimit()
+      getrlimit(files, &usual)
+      var none = rlimit(rlim_cur: 0, rlim_max: usual.rlim_max)
+      setrlimit(files, &none)
+      let soon = Soon(executor)
+      let executors: [any TaskExecutor] = [executor, soon, executor]
+      let tasks = executors.map { executor in Task(executorPreference: executor) { nameOfThread() } }
+      await yieldUntil(!told.value.isEmpty)
+      setrlimit(files, &usual)
+      for task in tasks { #expect(await task.value == "rl-ended-loops") }
+      #expect(told.value == ["jobs of a run loop that has ended wait until a thread can be started for them"])
       withExtendedLifetime(soon) {}
     }
   }
