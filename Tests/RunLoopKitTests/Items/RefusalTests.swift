@@ -282,6 +282,26 @@ final class RefusalTests: XCTestCase {
     }
   }
 
+  /// A thread of the kit's that cannot wait ends as if it had been stopped, and that is told.
+  func test_RLK_RUN_10_aThreadWhoseWaitsFailEnds() {
+    defer { RunLoop.diagnostics = RunLoop.Diagnostics() }
+    let told = Box<[String]>([])
+    RunLoop.diagnostics.handler = { _, text in told.update { $0.append(text) } }
+    onThread {
+      let (thread, dropped) = (RunLoop.Thread(name: "failing"), Box(0))
+      try thread.start()
+      try thread.perform(in: "never", block: {}, onDrop: { dropped.value += 1 })
+      yieldUntil(thread.loop!.isWaiting)
+      CountingKernel.script.wait = { _ in -ENOMEM }
+      thread.loop!.wakeUp()
+      try thread.join()
+      CountingKernel.script.wait = nil
+      XCTAssertEqual(told.value.count, 1)
+      XCTAssertTrue(told.value.allSatisfy { $0.hasPrefix("the thread \"failing\" ends: ") }, "\(told.value)")
+      XCTAssertEqual(dropped.value, 1)
+    }
+  }
+
   /// A circle of limiter, timer and closure kept them all.
   func test_RLK_LEAK_6_aSourceThatIsDroppedWhileItRestsIsGone() {
     onThread {
