@@ -40,6 +40,34 @@ final class ThreadTests: XCTestCase {
     XCTAssertLessThan(test_memory_in_use() - memory, 256 * 1024)
   }
 
+  /// Figures, idle and delayed blocks, sources that count as one, clocks, many modes, tasks, requests, a host's wait.
+  func test_RLK_THREAD_2_whatFewLoopsHaveGoesWithThem() {
+    func use(_ loop: RunLoop) throws {
+      loop.collectsStatistics = true
+      loop.reportSlowCallouts(longerThan: .seconds(600)) { _ in }
+      var hooks = RunLoop.Source.Hooks()
+      hooks.identity = "equal"
+      try loop.add(RunLoop.Source(hooks: hooks) { _ in }, to: .common)
+      try loop.performWhenIdle {}
+      try loop.perform(after: .seconds(600), target: loop) {}
+      for clock in RunLoop.TimerClock.allCases { try loop.add(RunLoop.Timer(after: .seconds(600), on: clock) { _ in }) }
+      for number in 0..<20 { try loop.enqueue(in: RunLoop.Mode("mode \(number)")) {} }
+      let port = Port(replying: { _, message in message })
+      try loop.add(port)
+      XCTAssertEqual(try port.sendRight.request(Message(id: 1)).id, 1)
+      try loop.run {}
+      RunLoop.Scope.deferred {}
+      XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+      _ = try loop.prepareToWait()
+    }
+    func wave(_ count: Int) { for _ in 0..<count { onThread { try use(.current) } } }
+    wave(200)
+    let (descriptors, memory) = (openDescriptors(), test_memory_in_use())
+    wave(1000)
+    XCTAssertEqual(openDescriptors(), descriptors)
+    XCTAssertLessThan(test_memory_in_use() - memory, 64 * 1024)
+  }
+
   func test_RLK_THREAD_3_eightThreadsEditLoopsThatRunAndEnd() {
     let loops = Box<[RunLoop]>([])
     let isOver = Box(false)
