@@ -36,6 +36,7 @@ import Synchronization
       case "crowd": try aCrowd()
       case "unserved": try unserved()
       case "unserved-nested": try unserved(afterANestedRun: true)
+      case "unserved-in-job": try unservedInAJob()
       default: throw Failure(description: "no such case")
       }
     }
@@ -98,9 +99,26 @@ import Synchronization
       try MainActorExecutor.run(until: count.value == 3)
       try expect(count.value == 3)
       try MainActorExecutor.run(until: true)
+      try aConditionThatIsTrue()
       // Nothing stays behind that would keep a run going.
       try expect(RunLoop.main.isEmpty(in: .default))
       try expect(try RunLoop.main.run(for: .seconds(3600)) == .finished)
+    }
+
+    /// It is looked at before the first pass, and after each one.
+    private static func aConditionThatIsTrue() throws {
+      let passes = Log()
+      let source = RunLoop.Source { source in
+        passes.append("pass")
+        source.signal()
+      }
+      try RunLoop.main.add(source)
+      source.signal()
+      try MainActorExecutor.run(until: passes.all.isEmpty)
+      try expect(passes.all.isEmpty)
+      try MainActorExecutor.run(until: passes.all.count >= 3)
+      try expect(passes.all.count == 3, "\(passes.all)")
+      source.invalidate()
     }
 
     private static func aStopOfAnotherThread() throws {
@@ -201,7 +219,12 @@ import Synchronization
         try expect(errors.firstIndex(of: error) == index, "\(error)")
         try expect(error.domain == .mainExecutor && error.errno == nil, "\(error)")
       }
-      try expect(Set(errors.map { "\($0)" }).count == errors.count)
+      // Each says what to do instead.
+      let remedies = [
+        "before the first task", "a process installs it once", "call install() first of all", "by drain()",
+        "drain() is for install(hostedBy:)",
+      ]
+      for (error, remedy) in zip(errors, remedies) { try expect("\(error)".contains(remedy), "\(error)") }
       // Nor is it one of another module.
       let domain = RunLoopError.Domain.mainExecutor
       try expect(domain.rawValue == "RunLoopMainExecutor", "\(domain)")

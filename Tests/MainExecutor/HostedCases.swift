@@ -98,18 +98,19 @@
       try RunLoop.main.add(timer)
     }
 
-    /// One call takes all that wait, by priority, and the host is told once.
+    /// One call takes all that wait, by priority and in the order of their coming, and the host is told once.
     static func moreJobsThanAPassOfALoop() throws {
       let host = try host()
       let (log, each) = (Log(), RunLoop.Executor.jobsPerPass * 2)
       for number in 0..<each * 2 {
-        let name = number % 2 == 0 ? "low" : "high"
-        Task(priority: number % 2 == 0 ? .low : .high) { @MainActor in log.append(name) }
+        let (name, priority) = number % 2 == 0 ? ("low", TaskPriority.low) : ("high", .high)
+        Task(priority: priority) { @MainActor in log.append("\(name) \(number)") }
       }
       try expect(host.wakes == 1, "\(host.wakes)")
       let count = try MainActorExecutor.drain()
       try expect(count == each * 2, "\(count)")
-      try expect(log.all == Array(repeating: "high", count: each) + Array(repeating: "low", count: each))
+      let numbers = 0..<each
+      try expect(log.all == numbers.map { "high \(2 * $0 + 1)" } + numbers.map { "low \(2 * $0)" })
       try expect(try MainActorExecutor.drain() == 0)
       try expect(host.wakes == 1, "\(host.wakes)")
     }
@@ -165,22 +166,26 @@
       try expect(log.all == ["before", "job", "after"], "\(log.all)")
     }
 
-    /// No lock is held in it: another thread enqueues meanwhile, and it enqueues itself.
+    /// No lock is held in it: another thread enqueues meanwhile, and it enqueues itself. The thread that makes it needed
+    /// calls it.
     static func aWakeThatMakesATask() throws {
       let (log, count) = (Log(), Count())
       let other = RunLoop.Thread(name: "enqueues")
       try other.start()
       guard let loop = other.loop else { throw Failure(description: "no loop") }
       try MainActorExecutor.install(hostedBy: {
-        log.append("wake")
+        log.append("wake \(RunLoop.main.isCurrent)")
         guard log.all.count == 1 else { return }
         Task { @MainActor in count.add() }
         try? loop.performAndWait { _ = Task { @MainActor in count.add() } }
       })
       Task { @MainActor in count.add() }
-      try expect(log.all == ["wake"], "\(log.all)")
+      try expect(log.all == ["wake true"], "\(log.all)")
       try expect(try MainActorExecutor.drain() == 3)
       try expect(count.value == 3)
+      try loop.performAndWait { _ = Task { @MainActor in count.add() } }
+      try expect(log.all == ["wake true", "wake false"], "\(log.all)")
+      try expect(try MainActorExecutor.drain() == 1)
       other.stop()
       try other.join()
     }
@@ -212,8 +217,41 @@
       try RunLoop.main.add(nests)
       try expect(try RunLoop.main.run { await Task.detached { await whenTheLoopSleeps(isAlone) }.value })
       late.invalidate()
-      let about = "for a second jobs of the main actor have waited"
-      try expect(said.all.count == 2 && said.all[0].contains(about) && said.all[1] == "drained 1", "\(said.all)")
+      try expect(said.all.count == 2 && said.all[0].contains(aboutJobs) && said.all[1] == "drained 1", "\(said.all)")
+    }
+
+    private static let aboutJobs = "for a second jobs of the main actor have waited"
+
+    /// A job of the main actor makes the run, inside of `drain`: what the run may await waits for the end of that.
+    static func unservedInAJob() throws {
+      try MainActorExecutor.install(hostedBy: {})
+      let said = Log()
+      RunLoop.diagnostics.handler = { _, text in
+        said.append(text)
+        RunLoop.main.stop()
+      }
+      let late = RunLoop.Timer(after: .seconds(30)) { _ in
+        said.append("late")
+        RunLoop.main.stop()
+      }
+      try RunLoop.main.add(late)
+      Task { @MainActor in runUntilAStop(said) }
+      try expect(try MainActorExecutor.drain() == 1)
+      late.invalidate()
+      try expect(said.all.count == 2 && said.all[0].contains(aboutJobs) && said.all[1] == "ended", "\(said.all)")
+      try expect(try MainActorExecutor.drain() == 1)
+      try expect(said.all.last == "job", "\(said.all)")
+    }
+
+    private static func runUntilAStop(_ said: Log) {
+      do {
+        try RunLoop.main.run {
+          Task { @MainActor in said.append("job") }
+          // The stop cancels it.
+          try? await Task.sleep(for: .seconds(60), clock: RunLoop.main.clock)
+        }
+        said.append("ended")
+      } catch { said.append("\(error)") }
     }
 
     /// Of a task that does not prefer the loop.

@@ -43,7 +43,7 @@ import class RunLoopKit.RunLoop
   /// The main actor's jobs that a run of the main loop leaves to the host.
   @Test(
     .enabled(if: isSupported, "the compiler's interface of custom main executors is not known"),
-    arguments: ["unserved", "unserved-nested"])
+    arguments: ["unserved", "unserved-nested", "unserved-in-job"])
   func test_RLK_TASK_5_jobsOfAHostAreReportedThoughTheLoopSleeps(name: String) { pass(name) }
 
   /// Of both kinds, and without any.
