@@ -51,6 +51,14 @@ long test_thread_local_size(void) {
     return sizeof thread_local_bytes;
 }
 
+int test_ask_for_stacks(size_t size) {
+    pthread_attr_t attributes;
+    int status = pthread_getattr_default_np(&attributes);
+    if (status == 0)
+        status = pthread_attr_setstacksize(&attributes, size);
+    return status == 0 ? pthread_setattr_default_np(&attributes) : status;
+}
+
 long test_stack_left(void) {
     pthread_attr_t attributes;
     void *lowest = NULL;

@@ -52,3 +52,20 @@ func makeThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
     }, argument)
   return handle
 }
+
+/// Its folder of proc(5).
+func callingThread() -> String {
+  var name = [UInt8](repeating: 0, count: 64)
+  let count = name.withUnsafeMutableBytes { readlink("/proc/thread-self", $0.baseAddress!, $0.count) }
+  return "/proc/" + String(decoding: name.prefix(max(0, count)), as: UTF8.self)
+}
+
+/// The state is behind the name in brackets.
+func isAsleep(_ thread: String) -> Bool {
+  let file = open(thread + "/stat", O_RDONLY | O_CLOEXEC)
+  defer { close(file) }
+  var text = [UInt8](repeating: 0, count: 256)
+  let count = read(file, &text, text.count)
+  let words = String(decoding: text.prefix(max(0, count)), as: UTF8.self)
+  return words.lastIndex(of: ")").map { words[$0...].hasPrefix(") S") } ?? false
+}

@@ -97,6 +97,20 @@ import Testing
       #expect(continuous.duration(to: .now) == .nanoseconds((1 << 53) + 1))
       for _ in 1...2 { time.suspend(for: .seconds(Int64.max)) }
       #expect(time.now == now && RunLoop.ContinuousInstant.now > continuous)
+      time.setWallClock(to: RunLoop.WallInstant(nanoseconds: .max))
+      #expect(time.now == now && RunLoop.WallInstant.now > wall)
+      time.setWallClock(to: RunLoop.WallInstant(nanoseconds: 0))
+      #expect(time.now == now && RunLoop.WallInstant.now == RunLoop.WallInstant(nanoseconds: 0))
+    }
+  }
+
+  /// The first of January 2001 and the start.
+  @Test func theWallClockBeginsOnAFixedDay() async throws {
+    for start in [0, 5_000_000_007] as [UInt64] {
+      try await VirtualTime.run(startingAt: RunLoop.Instant(nanoseconds: start)) { time in
+        #expect(RunLoop.WallInstant.now.nanoseconds == 978_307_200_000_000_000 + start)
+        #expect(RunLoop.ContinuousInstant.now.nanoseconds == start && time.now.nanoseconds == start)
+      }
     }
   }
 

@@ -9,7 +9,11 @@ import Testing
 /// process's descriptors, has a process of its own.
 @Suite struct VirtualEndTests {
   @Test func aRunThatHasWaitedForRealityLeavesNoDescriptor() async {
-    await #expect(processExitsWith: .success) { try countEventDescriptors() }
+    await #expect(processExitsWith: .success) { try countEventDescriptors(waitForReality) }
+  }
+
+  @Test func anInstalledTimeThatHasWaitedForRealityLeavesNoDescriptor() async {
+    await #expect(processExitsWith: .success) { countEventDescriptors(installAndWaitForReality) }
   }
 
   @Test func aDescriptionLeavesNoDescriptor() async {
@@ -30,6 +34,14 @@ import Testing
 
   @Test func joiningAThreadOfAnotherTimePassesTheTurnOn() async {
     await #expect(processExitsWith: .success) { try joinAThreadOfAnotherTime() }
+  }
+
+  @Test func aRunForWhichThereIsNoThreadIsAnError() async {
+    await #expect(processExitsWith: .success) { runWithoutAThread() }
+  }
+
+  @Test func aThreadThatGoesToAnotherTimeIsJoined() async {
+    await #expect(processExitsWith: .success) { try joinAThreadThatHasGone() }
   }
 
   /// The own thread runs only when its processor has nothing else to do: what it did behind the answer would be seen.
@@ -65,45 +77,41 @@ private func isGoneAfterARun() -> Bool {
 // MARK: Descriptors
 
 /// The process has a few of its own, which come and go while its first thread ends.
-private func countEventDescriptors() throws {
-  let (runs, others) = (40, 8)
+private func countEventDescriptors(_ wait: () throws -> Void) rethrows {
+  let (times, others) = (40, 8)
   let before = eventDescriptors()
-  for _ in 0..<runs { try waitForReality() }
+  for _ in 0..<times { try wait() }
   let after = eventDescriptors()
-  precondition(after < before + runs - others, "\(after) event descriptors, before \(before)")
+  precondition(after < before + times - others, "\(after) event descriptors, before \(before)")
 }
 
 private func waitForReality() throws {
-  let isIdle = Atomic(false)
-  try VirtualTime.run(
-    whenIdle: .report { isIdle.store(true, ordering: .releasing) }, whenStuck: .abort(after: .seconds(10))
-  ) { time in
-    let (gate, waiting) = (time.makeGate(), callingThread())
-    let opener = makeThread {
-      // What it sleeps in after the report is the wait for reality.
-      while !isIdle.load(ordering: .acquiring) || !isAsleep(waiting) { sched_yield() }
-      gate.open()
-    }
-    gate.wait()
-    pthread_join(opener, nil)
+  let reports = FaultCaseTests.Counter()
+  try VirtualTime.run(whenIdle: .report { reports.increment() }, whenStuck: .abort(after: .seconds(10))) { time in
+    waitForReality(in: time, reports)
   }
 }
 
-/// Its folder of proc(5).
-private func callingThread() -> String {
-  var name = [UInt8](repeating: 0, count: 64)
-  let count = name.withUnsafeMutableBytes { readlink("/proc/thread-self", $0.baseAddress!, $0.count) }
-  return "/proc/" + String(decoding: name.prefix(max(0, count)), as: UTF8.self)
+/// On a thread that ends with what it has installed.
+private func installAndWaitForReality() {
+  let thread = makeThread {
+    let reports = FaultCaseTests.Counter()
+    let time = VirtualTime.install(whenIdle: .report { reports.increment() }, whenStuck: .abort(after: .seconds(10)))
+    waitForReality(in: time, reports)
+  }
+  pthread_join(thread, nil)
 }
 
-/// The state is behind the name in brackets.
-private func isAsleep(_ thread: String) -> Bool {
-  let file = open(thread + "/stat", O_RDONLY | O_CLOEXEC)
-  defer { close(file) }
-  var text = [UInt8](repeating: 0, count: 256)
-  let count = read(file, &text, text.count)
-  let words = String(decoding: text.prefix(max(0, count)), as: UTF8.self)
-  return words.lastIndex(of: ")").map { words[$0...].hasPrefix(") S") } ?? false
+private func waitForReality(in time: VirtualTime, _ reports: FaultCaseTests.Counter) {
+  let (gate, waiting) = (time.makeGate(), callingThread())
+  let opener = makeThread {
+    // What it sleeps in after the report is the wait for reality.
+    while reports.value == 0 || !isAsleep(waiting) { sched_yield() }
+    gate.open()
+  }
+  gate.wait()
+  pthread_join(opener, nil)
+  precondition(reports.value == 1)
 }
 
 private func eventDescriptors() -> Int {
@@ -160,6 +168,17 @@ private func leaveThreadsAlone() throws {
   }
 }
 
+/// No address space has room for its stack.
+private func runWithoutAThread() {
+  precondition(test_ask_for_stacks(1 << 46) == 0)
+  do {
+    try VirtualTime.run { _ in }
+    preconditionFailure("there is a thread")
+  } catch let error as RunLoopError {
+    precondition(error.errno == EAGAIN && error.call == "pthread_create", "\(error)")
+  } catch { preconditionFailure("\(error)") }
+}
+
 private func mappings() -> Int {
   let file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
   defer { close(file) }
@@ -205,5 +224,21 @@ private func joinAThreadOfAnotherTime() throws {
     foreign.join()
     precondition(time.now == start.advanced(by: .seconds(3)))
     other.join()
+  }
+}
+
+/// Nobody can wait any longer for its turns here.
+private func joinAThreadThatHasGone() throws {
+  let log = Log()
+  try VirtualTime.run(whenStuck: .abort(after: .seconds(10))) { time in
+    let thread = time.start {
+      time.leave()
+      let other = VirtualTime.install(startingAt: RunLoop.Instant(nanoseconds: 5))
+      other.advance(by: .seconds(1))
+      log.append("\(other.now.nanoseconds)")
+    }
+    thread.join()
+    precondition(log.all == ["1000000005"])
+    precondition(time.now == VirtualTime.defaultStart)
   }
 }

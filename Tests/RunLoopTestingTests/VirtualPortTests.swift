@@ -98,7 +98,7 @@ private func inAFolder(_ body: () throws -> Void) throws {
   rmdir(path)
 }
 
-/// The receiver begins to read after a minute.
+/// Nobody reads for a minute, which is longer than the first sender waits; then the receiver begins.
 private func sendToAFullConnection() throws {
   try VirtualTime.run(whenStuck: .abort(after: .seconds(10))) { time in
     let (start, taken) = (time.now, FaultCaseTests.Counter())
@@ -114,8 +114,13 @@ private func sendToAFullConnection() throws {
         sent += 1
       }
     } catch RunLoopError.portFull {}
+    do {
+      try right.send(RunLoop.Message(id: 3), timeout: .seconds(50))
+      preconditionFailure("there was room")
+    } catch RunLoopError.timedOut {}
+    precondition(start.advanced(by: .seconds(50)) <= time.now && time.now < start.advanced(by: .seconds(51)))
     try thread.perform {
-      time.advance(by: .seconds(60))
+      time.sleep(until: start.advanced(by: .seconds(60)))
       _ = try? RunLoop.current.run(in: "reading", for: .seconds(7200))
     }
     try right.send(RunLoop.Message(id: 2), timeout: .seconds(3600))

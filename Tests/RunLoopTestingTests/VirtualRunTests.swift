@@ -42,6 +42,33 @@ import Testing
     #expect(loop.hasEnded)
   }
 
+  /// It takes part again for that.
+  @Test func theLoopOfABodyThatHasLeftEndsInTurn() async throws {
+    let log = Log()
+    try await VirtualTime.run { time in
+      var hooks = RunLoop.Source.Hooks()
+      hooks.cancel = { _, _ in log.append("\(time.description.contains("holds the turn"))") }
+      try RunLoop.current.add(RunLoop.Source(hooks: hooks) { _ in })
+      time.leave()
+    }
+    #expect(log.all == ["true"])
+  }
+
+  /// Each body waits for all others, and the pool has fewer threads.
+  @Test func aRunBlocksNoThreadOfThePool() async throws {
+    let (count, arrived, everybody) = (40, Log(), Meeting())
+    @Sendable func meet() {
+      arrived.append("one more")
+      if arrived.all.count == count { for _ in 1...count { everybody.arrive() } }
+      everybody.awaitArrival()
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 1...count { group.addTask { try await VirtualTime.run { _ in meet() } } }
+      try await group.waitForAll()
+    }
+    #expect(arrived.all.count == count)
+  }
+
   /// Whichever clock the thread has that makes the timer: by the machine's, this date has passed.
   @Test func aTimerThatWasMadeOutsideFiresAtItsDate() async throws {
     let start = RunLoop.Instant(nanoseconds: 7)
@@ -212,6 +239,33 @@ import Testing
     let thread = try #require(kept.withLock { $0.first })
     thread.stop()
     await Self.elsewhere { try? thread.join() }
+  }
+
+  /// None of them sees its date.
+  @Test func theClockStandsStillForThreadsThatAreLeft() async throws {
+    let kept = Mutex<(VirtualTime, VirtualTime.Gate, [VirtualTime.Thread])?>(nil)
+    let log = Log()
+    let error = await #expect(throws: VirtualTime.ThreadsLeft.self) {
+      try await VirtualTime.run { time in
+        let gate = time.makeGate()
+        let threads = (1...2).map { _ in
+          time.start { log.append("\(gate.wait(until: VirtualTime.defaultStart.advanced(by: .seconds(3600))))") }
+        }
+        kept.withLock { $0 = (time, gate, threads) }
+        time.advance(by: .seconds(1))
+      }
+    }
+    let words = " waits for a gate (Gate.wait) until 1003600.000000000 s"
+    #expect(error?.threads.count == 2 && error?.threads.allSatisfy { $0.hasSuffix(words) } == true)
+    let text = try #require(error?.description)
+    #expect(text.hasPrefix("VirtualTime.run: the body has returned, and 2 of its threads still take part: thread "))
+    #expect(text.contains("\(words); thread ") && text.hasSuffix("\(words). Stop and join what the body starts"))
+    let (time, gate, threads) = try #require(kept.withLock { $0 })
+    #expect(time.now == VirtualTime.defaultStart.advanced(by: .seconds(1)))
+    gate.open()
+    await Self.elsewhere { for thread in threads { thread.join() } }
+    #expect(log.all == ["true", "true"])
+    #expect(time.now == VirtualTime.defaultStart.advanced(by: .seconds(1)))
   }
 
   /// The body's own error tells more.

@@ -199,6 +199,16 @@ import Testing
     await #expect(processExitsWith: .signal(SIGABRT)) { try waitInPlace() }
   }
 
+  @Test func aPatienceMayBeOfAnyLength() async throws {
+    for patience in [Duration.seconds(Int64.max), .seconds(10_000_000_000)] {
+      try await VirtualTime.run(whenStuck: .abort(after: patience)) { time in
+        let start = time.now
+        time.start { time.advance(by: .seconds(1)) }.join()
+        #expect(time.now == start.advanced(by: .seconds(1)))
+      }
+    }
+  }
+
   @Test func waitsThatNobodyEndsAreSaid() async throws {
     let result = try await #require(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       try waitForNobody()
@@ -301,6 +311,9 @@ private func goOnAfterAReport() throws {
     var text = [UInt8](repeating: 0, count: 4096)
     let count = read(ends.pair[0], &text, text.count)
     precondition(String(decoding: text.prefix(max(0, count)), as: UTF8.self).contains("waits for an event of its loop"))
+    // Once, however long it lasts.
+    var more = pollfd(fd: ends.pair[0], events: Int16(POLLIN), revents: 0)
+    precondition(poll(&more, 1, 300) == 0)
     source.signal()
     loop.wakeUp()
   }

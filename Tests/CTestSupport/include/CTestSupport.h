@@ -67,6 +67,8 @@ int test_call_or_leave(void (*body)(void *), void *context);
 void test_leave(void);
 /** Allocations by the calling thread so far; -1 where malloc cannot be replaced (sanitizers). */
 int64_t test_allocations(void);
+/** From now on each thread that is made without attributes asks for a stack of that size: pthread_setattr_default_np(3). */
+int test_ask_for_stacks(size_t size);
 /** How many bytes of its stack the calling thread has left. */
 long test_stack_left(void);
 /** How many bytes of thread-local variables each thread of this program has, at least. */
