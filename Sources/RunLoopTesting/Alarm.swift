@@ -17,9 +17,10 @@ extension Turns {
       timer.invalidate()
       return nil
     }
-    return {
-      alarm.cancel()
-      timer.invalidate()
+    // The loop alone holds the timer, and the timer the alarm: they go when the loop ends.
+    return { [weak alarm, weak timer] in
+      alarm?.cancel()
+      timer?.invalidate()
     }
   }
 }

@@ -158,6 +158,73 @@ import class RunLoopKit.RunLoop
     }
   }
 
+  /// However it comes to be enqueued: it is the thread of the tasks that does it.
+  @Test func test_RLK_KERNEL_8_whatATaskEnqueuesIsVirtual() async throws {
+    try await VirtualTime.run(seed: 1) { time in
+      let (loop, log) = (RunLoop.current, Log())
+      @Sendable func note(_ name: String) {
+        log.append("\(name) \(time.description.contains("\"virtual-tasks\" holds the turn"))")
+      }
+      try loop.run {
+        await Task.detached {
+          note("task")
+          await Task.yield()
+          note("yield")
+          await Task.detached { note("task of a task") }.value
+          note("value")
+          await withTaskGroup(of: Void.self) { group in group.addTask { note("child") } }
+          note("group")
+          try? await Task.sleep(for: .seconds(1), clock: loop.clock)
+          note("sleep")
+          await Task.yield()
+          note("end")
+        }.value
+      }
+      let names = ["task", "yield", "task of a task", "value", "child", "group", "sleep", "end"]
+      #expect(log.all == names.map { "\($0) true" })
+    }
+  }
+
+  /// With all that they do then, before the run returns.
+  @Test func test_RLK_KERNEL_8_tasksThatSleepOnTheBodysLoopGoOnAtItsEnd() async throws {
+    let log = Log()
+    try await VirtualTime.run(seed: 1) { time in
+      let loop = RunLoop.current
+      Task {
+        do { try await Task.sleep(for: .seconds(3600), clock: loop.clock) } catch RunLoopError.loopEnded {
+          log.append("the loop has ended")
+        } catch {
+          log.append("\(error)")
+        }
+        for _ in 1...3 {
+          await Task.yield()
+          log.append("\(time.description.contains("\"virtual-tasks\" holds the turn"))")
+        }
+      }
+      time.advance(by: .zero)  // it sleeps by now
+      log.append("returns")
+    }
+    #expect(log.all == ["returns", "the loop has ended", "true", "true", "true"])
+  }
+
+  /// Nobody else would tell it.
+  @Test func test_RLK_KERNEL_8_aTimeLimitIsOverWhenItsLoopEnds() async throws {
+    let port = RunLoop.Port(queueLimit: 1) { _, _ in }
+    let task = try await VirtualTime.run { _ throws -> Task<Void, any Error> in
+      let loop = RunLoop.current
+      let task = Task(executorPreference: loop.executor) {
+        try await port.sendRight.send(RunLoop.Message())
+        try await port.sendRight.send(RunLoop.Message(), timeout: .seconds(3600))
+      }
+      // The task waits for room, and its limit is none of the loop's members.
+      #expect(try loop.run() == .finished)
+      #expect(loop.items().isEmpty)
+      return task
+    }
+    await #expect(throws: RunLoopError.timedOut) { try await task.value }
+    port.invalidate()
+  }
+
   /// What another library has put there gets what no virtual time takes.
   @Test func aHookOfGlobalJobsThatWasThereIsKept() async {
     await #expect(processExitsWith: .success) { try await keepAHook() }
