@@ -99,16 +99,18 @@ static int write_text(const char *path, const char *text) {
     return size == (ssize_t)strlen(text);
 }
 
-static int limit_watches(void) {
-    return unshare(CLONE_NEWUSER) == 0 && write_text("/proc/sys/user/max_inotify_watches", "1");
+static int limit_inotify(const char *what, const char *most) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/sys/user/max_inotify_%s", what);
+    return unshare(CLONE_NEWUSER) == 0 && write_text(path, most);
 }
 
-int test_limit_watches(int in_a_child) {
+int test_limit_inotify(const char *what, const char *most, int in_a_child) {
     if (!in_a_child)
-        return limit_watches();
+        return limit_inotify(what, most);
     pid_t child = fork();
     if (child == 0)
-        _exit(limit_watches());
+        _exit(limit_inotify(what, most));
     int status = 0;
     while (child > 0 && waitpid(child, &status, 0) < 0)
         ;

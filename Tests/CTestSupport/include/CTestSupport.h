@@ -27,8 +27,11 @@ int test_eventfd(int is_semaphore);
 int test_memory_file(long size, int seals);
 /** pipe2(2): non-blocking, close-on-exec. */
 int test_pipe(int ret_ends[2]);
-/** 1 if this process, or a child made to try, could limit itself to one inotify watch, in a user namespace of its own. */
-int test_limit_watches(int in_a_child);
+/**
+ * 1 if this process, or a child made to try, could limit itself to so many inotify "watches" or "instances", in a user namespace of its
+ * own: the user's other processes keep theirs.
+ */
+int test_limit_inotify(const char *what, const char *most, int in_a_child);
 /** From now on pidfd_open(2) fails with `error` in this process. 1 if a filter may be installed. */
 int test_forbid_pidfds(int error);
 /**
