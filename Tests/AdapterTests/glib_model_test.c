@@ -21,9 +21,12 @@ static int fired, called;
 
 static rlk_host_sleep_fn sleep_fn;
 static void *sleep_context;
+static int sleep_status; /* the answer if that is refused */
 
 int rlk_loop_set_host_sleep(rlk_loop *of, rlk_host_sleep_fn fn, void *given) {
     CHECK(of == &model);
+    if (sleep_status < 0)
+        return sleep_status;
     sleep_fn = fn;
     sleep_context = given;
     return 0;
@@ -164,17 +167,22 @@ static gboolean sleep_once(gpointer unused) {
     return G_SOURCE_REMOVE;
 }
 
+/** GLib's iterations until its timer. */
+static int iterations_of_a_while(void) {
+    int count = 0;
+    fired = 0;
+    for (after(20); fired == 0; count++)
+        g_main_context_iteration(context, TRUE);
+    return count;
+}
+
 /** No run sleeps: what would end a sleep keeps nobody awake. A later run sleeps by it again. */
 static void test_RLC_MODEL_9_nothing_spins_on_the_end_of_no_sleep(void) {
     begin();
     for (int round = 0; round < 2; round++) {
         in_a_callback(sleep_once);
         bump(counters[1]);
-        int turns = 0;
-        fired = 0;
-        for (after(20); fired == 0; turns++)
-            g_main_context_iteration(context, TRUE);
-        CHECK(turns <= 20);
+        CHECK(iterations_of_a_while() <= 20);
         take(counters[1]);
     }
     end();
@@ -202,6 +210,82 @@ static void test_RLC_MODEL_9_a_sleep_leaves_the_guests_mode_alone(void) {
     while (model.work.calls == 0)
         g_main_context_iteration(context, TRUE);
     CHECK(!is_readable(model.descriptor));
+    end();
+}
+
+static int passes;
+
+static void count_pass(rlc_post_node *node, bool ran) {
+    (void)node;
+    passes += ran;
+}
+
+/** The rlc_loop makes a pass in the sleep, in which the node of the guest is. */
+static gboolean sleep_beside_a_pass(gpointer unused) {
+    (void)unused;
+    rlc_post_node node = {.post_fn = count_pass};
+    passes = 0;
+    model.prepare.status = 1;
+    CHECK_EQUAL(rlc_loop_prepare(loop), 1);
+    CHECK_EQUAL(rlc_loop_defer(loop, &node), 0);
+    int before = model.prepare.calls + model.work.calls;
+    while (passes == 0)
+        CHECK(sleep_in_host(counters[1], RLK_TIME_FOREVER));
+    CHECK_EQUAL(model.prepare.calls + model.work.calls, before);
+    called++;
+    return G_SOURCE_REMOVE;
+}
+
+static void test_RLC_MODEL_9_a_pass_in_a_sleep_leaves_the_guests_mode_alone(void) {
+    begin();
+    in_a_callback(sleep_beside_a_pass);
+    while (model.work.calls == 0)
+        g_main_context_iteration(context, TRUE);
+    end();
+}
+
+/* ---- RLC-MODEL-9: where GLib cannot be iterated ---- */
+
+static void try_to_sleep(void) {
+    bump(counters[1]); /* which would end the sleep */
+    CHECK(!sleep_in_host(counters[1], RLK_TIME_FOREVER));
+    take(counters[1]);
+    fired++;
+}
+
+/** An observer of before-waiting runs the model, in a dialogue. */
+static gboolean prepare_in_a_dialogue(gpointer unused) {
+    (void)unused;
+    model.prepare.once = try_to_sleep;
+    while (fired == 0)
+        g_main_context_iteration(context, FALSE);
+    called++;
+    return G_SOURCE_REMOVE;
+}
+
+static void test_RLC_MODEL_9_there_is_no_sleep_while_glib_prepares(void) {
+    begin();
+    in_a_callback(prepare_in_a_dialogue);
+    end();
+}
+
+static gboolean try_in_another_context(gpointer unused) {
+    (void)unused;
+    try_to_sleep();
+    return G_SOURCE_REMOVE;
+}
+
+/** The thread does not own the context of the runs. */
+static void test_RLC_MODEL_9_there_is_no_sleep_in_a_callback_of_another_context(void) {
+    begin();
+    GMainContext *other = g_main_context_new();
+    GSource *idle = g_idle_source_new();
+    g_source_set_callback(idle, try_in_another_context, NULL, NULL);
+    g_source_attach(idle, other);
+    g_source_unref(idle);
+    while (fired == 0)
+        g_main_context_iteration(other, TRUE);
+    g_main_context_unref(other);
     end();
 }
 
@@ -240,12 +324,41 @@ static void test_RLC_MODEL_12_detached_in_a_sleep(void) {
     end();
 }
 
+/* ---- what is refused ---- */
+
+static void try_to_attach(int status) {
+    CHECK_EQUAL(rlc_glib_model_attach(guest, host, &runs), status);
+    CHECK(runs == NULL);
+    CHECK(sleep_fn == NULL);
+    CHECK(guest->is_asleep_fn == NULL);
+}
+
+static void test_RLC_MODEL_6_a_refused_sleep_attaches_nothing(void) {
+    begin();
+    rlc_glib_model_detach(runs);
+    runs = NULL;
+    sleep_status = -EPERM;
+    try_to_attach(-EPERM);
+    sleep_status = 0;
+    fail_allocation(1);
+    try_to_attach(-ENOMEM);
+    fail_allocation(0);
+    end();
+}
+
+#include "glib_model_cases.h"
+
 int main(void) {
     RUN(test_RLC_MODEL_9_the_descriptor_of_its_own_mode_ends_a_sleep);
     RUN(test_RLC_MODEL_9_the_date_of_the_sleep_before_is_over);
     RUN(test_RLC_MODEL_9_nothing_spins_on_the_end_of_no_sleep);
     RUN(test_RLC_MODEL_9_a_sleep_leaves_the_guests_mode_alone);
+    RUN(test_RLC_MODEL_9_a_pass_in_a_sleep_leaves_the_guests_mode_alone);
+    RUN(test_RLC_MODEL_9_there_is_no_sleep_while_glib_prepares);
+    RUN(test_RLC_MODEL_9_there_is_no_sleep_in_a_callback_of_another_context);
     RUN(test_RLC_MODEL_9_there_is_no_sleep_outside_of_a_callback);
     RUN(test_RLC_MODEL_12_detached_in_a_sleep);
+    RUN(test_RLC_MODEL_6_a_refused_sleep_attaches_nothing);
+    run_cases_of_sleeps();
     return 0;
 }
