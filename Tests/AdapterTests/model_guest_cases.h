@@ -80,6 +80,7 @@ static void test_RLC_MODEL_8_a_refused_descriptor_is_tried_again(void) {
     for (int i = 1; i <= 3; i++) {
         CHECK(!would_sleep());
         pass();
+        CHECK_EQUAL(model.work.calls, i); /* served meanwhile */
     }
     CHECK_EQUAL(refusals, 0);
     int before = model.work.calls;
