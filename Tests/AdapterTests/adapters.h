@@ -5,11 +5,11 @@
 #ifndef ADAPTERS_H
 #define ADAPTERS_H
 
+#include "child.h"
 #include "harness.h"
 
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 
 typedef struct host_ops {
     const char *name;
@@ -254,16 +254,12 @@ enum { HOPS = 300 };
 
 typedef struct hop {
     rlc_post_node node; /* first */
-    atomic_int answered, turn;
+    atomic_int answered;
 } hop;
-
-static int slowest;
 
 static void answer_hop(rlc_post_node *node, bool ran) {
     hop *hop = (struct hop *)node;
     CHECK(ran);
-    int took = atomic_load(&turns) - atomic_load(&hop->turn);
-    slowest = took > slowest ? took : slowest;
     calls++;
     atomic_fetch_add(&hop->answered, 1);
 }
@@ -271,7 +267,6 @@ static void answer_hop(rlc_post_node *node, bool ran) {
 static void *send_hops(void *context) {
     hop hop = {.node = {.post_fn = answer_hop}};
     for (int i = 1; i <= HOPS; i++) {
-        atomic_store(&hop.turn, atomic_load(&turns));
         CHECK_EQUAL(rlc_loop_post(context, &hop.node), 0);
         while (atomic_load(&hop.answered) != i)
             sched_yield();
@@ -286,7 +281,6 @@ static void serve_hops(void) {
     CHECK_EQUAL(pthread_join(thread, NULL), 0);
 }
 
-/* The thread may be preempted between its look at the number of iterations and its post: so the most are not exact. */
 static void test_RLC_ADAPT_3_hops_beside_the_load(void) {
     begin();
     host->add_load(count_load);
@@ -296,6 +290,32 @@ static void test_RLC_ADAPT_3_hops_beside_the_load(void) {
 }
 
 enum { ENOUGH_TURNS = 10 };
+
+static void *post_node(void *node) {
+    CHECK_EQUAL(rlc_loop_post(loop, node), 0);
+    return NULL;
+}
+
+static void post_by_thread(rlc_post_node *node) {
+    pthread_t thread;
+    CHECK_EQUAL(pthread_create(&thread, NULL, post_node, node), 0);
+    CHECK_EQUAL(pthread_join(thread, NULL), 0);
+}
+
+/** In a fixed number of iterations: the thread has posted before them. */
+static void test_RLC_ADAPT_3_a_post_is_served_soon_beside_the_load(void) {
+    begin();
+    host->add_load(count_load);
+    rlc_post_node node = {.post_fn = count_post};
+    for (int i = 1; i <= 20; i++) {
+        post_by_thread(&node);
+        atomic_store(&turns, 0);
+        TURN_UNTIL(calls == i);
+        CHECK(atomic_load(&turns) <= host->turns_of_a_hop);
+    }
+    host->remove_load();
+    end();
+}
 
 /** What its own thread gives the loop, without an iteration that sleeps. */
 static void test_RLC_ADAPT_3_a_host_that_never_sleeps(void) {
@@ -354,6 +374,8 @@ static void test_RLC_ADAPT_4_idle_without_a_pass(void) {
     rlc_post_node node = {.post_fn = count_post};
     CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
     TURN_UNTIL(calls == 1);
+    bump(fd); /* the descriptor ends an iteration, and no other one */
+    TURN_UNTIL(calls == 2);
     turn(false);
     host->after(20, note_fired);
     unsigned long passes = count_of(&kernel.waits), sets = count_of(&kernel.sets);
@@ -391,16 +413,11 @@ static void make_change(rlc_post_node *node, bool ran) {
     CHECK_EQUAL(rlc_timer_arm(timer, rlc_now(RLC_CLOCK_MONOTONIC) + 1000000, 0, 0), 0);
 }
 
-static void *post_change(void *context) {
-    CHECK_EQUAL(rlc_loop_post(loop, context), 0);
-    return NULL;
-}
-
 static void test_RLC_ADAPT_5_changes_while_the_host_sleeps(void) {
     begin();
     change change = {.node = {.post_fn = make_change}, .fd = make_counter(1)};
     pthread_t thread;
-    CHECK_EQUAL(pthread_create(&thread, NULL, post_change, &change), 0);
+    CHECK_EQUAL(pthread_create(&thread, NULL, post_node, &change), 0);
     TURN_UNTIL(calls == 2);
     CHECK_EQUAL(pthread_join(thread, NULL), 0);
     end();
@@ -555,21 +572,11 @@ static void test_RLC_ADAPT_7_attached_again_in_the_callout(void) {
 
 /* ---- RLC-ADAPT-8: a child of fork(2) ---- */
 
-/** Its exit status is `status`, unless it hangs or dies. */
-static int status_of(pid_t child) {
-    int status;
-    CHECK_EQUAL(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-enum { CHILD_SECONDS = 20 };
-
 static void test_RLC_ADAPT_8_a_child_detaches_and_the_parent_goes_on(void) {
     begin();
     turn(false);
-    pid_t child = fork();
+    pid_t child = fork_with_limit();
     if (child == 0) {
-        alarm(CHILD_SECONDS); /* ends one that hangs */
         if (host->forked != NULL)
             host->forked();
         host->detach();
@@ -584,14 +591,13 @@ static pid_t forked;
 
 static inline void fork_inside(rlc_post_node *node, bool ran) {
     count_post(node, ran);
-    forked = fork();
-    if (forked == 0)
-        alarm(CHILD_SECONDS);
+    forked = fork_with_limit();
 }
 
 #include "failure_cases.h"
 #include "left_cases.h"
 #include "main_queue_cases.h"
+#include "stack_cases.h"
 
 static void run_adapter_cases(const host_ops *ops) {
     host = ops;
@@ -602,6 +608,7 @@ static void run_adapter_cases(const host_ops *ops) {
     RUN(test_RLC_ADAPT_3_an_endless_loop_lets_the_host_run);
     RUN(test_RLC_ADAPT_3_one_pass_an_iteration_for_all_there_is);
     RUN(test_RLC_ADAPT_3_hops_beside_the_load);
+    RUN(test_RLC_ADAPT_3_a_post_is_served_soon_beside_the_load);
     RUN(test_RLC_ADAPT_3_a_host_that_never_sleeps);
     RUN(test_RLC_ADAPT_4_idle_without_a_pass);
     RUN(test_RLC_ADAPT_5_no_post_is_lost);
@@ -613,6 +620,8 @@ static void run_adapter_cases(const host_ops *ops) {
     RUN(test_RLC_ADAPT_7_detached_in_a_callout_in_which_the_host_ran);
     RUN(test_RLC_ADAPT_7_detached_in_a_pass_inside_of_another_one);
     RUN(test_RLC_ADAPT_7_attached_again_in_the_callout);
+    RUN(test_RLC_ADAPT_7_detached_in_a_callout_by_another_stack);
+    RUN(test_RLC_ADAPT_7_detached_while_a_callout_waits_on_another_stack);
     RUN(test_RLC_ADAPT_8_a_child_detaches_and_the_parent_goes_on);
     run_failure_cases();
     RUN(test_RLC_ADAPT_11_a_callout_is_left);

@@ -147,7 +147,7 @@ static void test_RLC_ADAPT_7_a_signal_interrupts_a_wait(void) {
 
 static void test_RLC_ADAPT_8_a_child_of_fork_is_refused(void) {
     begin();
-    pid_t child = fork();
+    pid_t child = fork_with_limit();
     if (child == 0) {
         struct epoll_event events[8];
         _exit(rlc_epoll_wait(attached, events, 8, -1) == -ECHILD ? 7 : 1);
@@ -159,7 +159,7 @@ static void test_RLC_ADAPT_8_a_child_of_fork_is_refused(void) {
 /* The set is the parent's too. */
 static void test_RLC_ADAPT_8_a_child_leaves_the_set_alone(void) {
     begin();
-    pid_t child = fork();
+    pid_t child = fork_with_limit();
     if (child == 0) {
         detach();
         _exit(7);

@@ -72,6 +72,16 @@ static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
     end();
 }
 
+/** Nothing of the adapter is active any more. */
+static void test_RLC_ADAPT_7_ev_run_returns_when_it_is_detached(void) {
+    begin();
+    rlc_post_node node = {.post_fn = detach_inside};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    ev_run(ev, 0);
+    CHECK_EQUAL(calls, 1);
+    end();
+}
+
 /** What the loop has failed with. */
 static int fails_with(void) {
     for (int i = 0; i < 3; i++)
@@ -84,6 +94,7 @@ int main(void) {
         .nests = true, .can_be_left = true, .fails_with = fails_with, .turns_of_a_hop = 2, .idle_turns = 2};
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
+    RUN(test_RLC_ADAPT_7_ev_run_returns_when_it_is_detached);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
     return 0;
 }

@@ -65,7 +65,7 @@ static void after(int ms, void (*fn)(void)) {
 
 static void test_RLC_ADAPT_8_a_child_of_fork_is_refused(void) {
     begin();
-    pid_t child = fork();
+    pid_t child = fork_with_limit();
     if (child == 0) {
         turn(false);
         _exit(rlc_glib_status(attached) == -ECHILD && g_source_is_destroyed(attached) ? 7 : 1);
@@ -127,10 +127,23 @@ static void test_RLC_ADAPT_7_a_source_that_is_detached_is_freed(void) {
     end();
 }
 
+static void test_RLC_ADAPT_1_no_context_is_the_default_one(void) {
+    begin();
+    detach();
+    attached = rlc_glib_attach(loop, NULL);
+    rlc_post_node node = {.post_fn = count_post};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    while (calls == 0)
+        g_main_context_iteration(g_main_context_default(), TRUE);
+    end();
+}
+
 int main(void) {
     static const host_ops ops = {"glib", open_host, close_host, attach, detach, turn_host, add_load, remove_load, after,
         .nests = true, .fails_with = fails_with, .turns_of_a_hop = 2, .idle_turns = 2};
+    (void)g_main_context_default(); /* what it opens stays */
     run_adapter_cases(&ops);
+    RUN(test_RLC_ADAPT_1_no_context_is_the_default_one);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_8_a_child_of_fork_is_refused);
     RUN(test_RLC_ADAPT_11_a_dispatch_in_a_callout_is_left);

@@ -6,6 +6,7 @@
 #define MAIN_QUEUE_CASES_H
 
 #include <crunloop/adapters/dispatch_guest.h>
+#include <limits.h>
 
 extern struct dispatch_queue_s _dispatch_main_q __attribute__((weak));
 extern void dispatch_async_f(struct dispatch_queue_s *queue, void *context, void (*fn)(void *)) __attribute__((weak));
@@ -171,17 +172,33 @@ static int refuse_handle(void *context, int epoll_fd, int operation, int fd, str
     return real_control(context, epoll_fd, operation, fd, event);
 }
 
-static void test_RLC_ADAPT_10_a_refused_handle_is_tried_again(void) {
+static void begin_with_refused_handle(int times) {
     begin();
     real_control = kernel.table.epoll_control;
     kernel.table.epoll_control = refuse_handle;
-    atomic_store(&refusals, 3);
+    atomic_store(&refusals, times);
     CHECK_EQUAL(rlc_dispatch_guest_attach(loop, &main_guest), 0);
+}
+
+static void test_RLC_ADAPT_10_a_refused_handle_is_tried_again(void) {
+    begin_with_refused_handle(3);
     for (int i = 0; i < 8; i++)
         turn(false);
     CHECK_EQUAL(atomic_load(&refusals), 0);
     queue_from_thread(queue_one);
     TURN_UNTIL(calls == 1);
+    end();
+}
+
+static void test_RLC_ADAPT_10_the_queue_of_a_refused_handle_is_served(void) {
+    begin_with_refused_handle(INT_MAX);
+    for (int i = 1; i <= 3; i++) {
+        queue_from_thread(queue_one);
+        for (int left = ENOUGH_TURNS; left > 0 && calls < i; left--)
+            turn(false);
+        CHECK_EQUAL(calls, i);
+    }
+    CHECK(atomic_load(&refusals) > 0);
     end();
 }
 
@@ -196,6 +213,7 @@ static void run_main_queue_cases(void) {
     RUN(test_RLC_ADAPT_9_a_function_takes_the_queue_out);
     RUN(test_RLC_ADAPT_9_another_thread_is_refused);
     RUN(test_RLC_ADAPT_10_a_refused_handle_is_tried_again);
+    RUN(test_RLC_ADAPT_10_the_queue_of_a_refused_handle_is_served);
 }
 
 #endif

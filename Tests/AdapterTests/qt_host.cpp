@@ -29,6 +29,14 @@ class late_passes : public QObject {
         return false;
     }
 };
+
+/** QObject shows this to its own classes only. */
+class heard : public QAbstractEventDispatcher {
+  public:
+    static int receivers_of(const QAbstractEventDispatcher *dispatcher, const char *signal) {
+        return (dispatcher->*(&heard::receivers))(signal);
+    }
+};
 } // namespace
 
 static late_passes *late;
@@ -74,6 +82,11 @@ void qt_detach(void) {
 
 int qt_late_passes(void) {
     return late->count;
+}
+
+int qt_listeners(void) {
+    const QAbstractEventDispatcher *dispatcher = QAbstractEventDispatcher::instance();
+    return heard::receivers_of(dispatcher, SIGNAL(awake())) + heard::receivers_of(dispatcher, SIGNAL(aboutToBlock()));
 }
 
 int qt_attach_elsewhere(rlc_loop *loop) {

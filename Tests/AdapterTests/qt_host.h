@@ -24,6 +24,8 @@ int qt_fails_with(void);
 void qt_tell_awake(void);
 /** What the adapter has posted to itself, and gets after it was detached. */
 int qt_late_passes(void);
+/** Who listens to what the dispatcher says. */
+int qt_listeners(void);
 /** Attaches on a thread that Qt does not know. */
 int qt_attach_elsewhere(rlc_loop *loop);
 

@@ -33,6 +33,40 @@ static void test_RLC_ADAPT_7_no_pass_outlives_the_adapter(void) {
     end();
 }
 
+static int listeners_left;
+
+static void detach_and_look(rlc_loop *of, rlc_watch *watch, uint32_t ready, void *context) {
+    take_bytes(of, watch, ready, context);
+    host->detach();
+    listeners_left = qt_listeners();
+}
+
+static void detach_in_a_post_and_look(rlc_post_node *node, bool ran) {
+    detach_inside(node, ran);
+    listeners_left = qt_listeners();
+}
+
+/** What is detached in a callout hears nothing of Qt, although its objects live until that has returned. */
+static void test_RLC_ADAPT_7_what_is_detached_hears_nothing(void) {
+    int before = qt_listeners();
+    begin();
+    int fd = make_counter(0);
+    rlc_watch *watch;
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, detach_and_look, &fd, &watch), 0);
+    turn(false);
+    CHECK(qt_listeners() > before);
+    bump(fd);
+    TURN_UNTIL(calls == 1);
+    CHECK_EQUAL(listeners_left, before);
+    host->attach(loop);
+    rlc_post_node node = {.post_fn = detach_in_a_post_and_look};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    TURN_UNTIL(calls == 2);
+    CHECK_EQUAL(listeners_left, before);
+    end();
+    close(fd);
+}
+
 static void test_RLC_ADAPT_7_a_thread_without_a_dispatcher_is_refused(void) {
     begin();
     CHECK_EQUAL(qt_attach_elsewhere(loop), -EINVAL);
@@ -79,6 +113,7 @@ int main(void) {
     RUN(test_RLC_ADAPT_1_others_iterate_the_context_of_qt);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
     RUN(test_RLC_ADAPT_7_no_pass_outlives_the_adapter);
+    RUN(test_RLC_ADAPT_7_what_is_detached_hears_nothing);
     RUN(test_RLC_ADAPT_7_a_thread_without_a_dispatcher_is_refused);
     qt_end();
     return 0;

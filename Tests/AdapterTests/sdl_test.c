@@ -34,6 +34,7 @@ static void turn_host(bool may_wait) {
     CHECK(found >= 0);
     if (found == 0)
         return;
+    CHECK(event.type != rlc_sdl_event_type()); /* that is not the program's */
     if (event.type == timer_type) {
         timer_fn();
     } else if (event.type == load_type && has_load) {
@@ -98,9 +99,8 @@ static void test_RLC_ADAPT_7_what_attaching_fails_with(void) {
 /** In a child: SDL's types of events are the process's, and none comes back. */
 static void test_RLC_ADAPT_7_there_is_no_type_of_events_left(void) {
     spy_init(&kernel);
-    pid_t child = fork();
+    pid_t child = fork_with_limit();
     if (child == 0) {
-        alarm(CHILD_SECONDS);
         rlc_sdl_host *other = NULL;
         while (SDL_RegisterEvents(1) != (Uint32)-1) {
         }
@@ -114,21 +114,66 @@ static void test_RLC_ADAPT_7_there_is_no_type_of_events_left(void) {
     CHECK_EQUAL(status_of(child), 7);
 }
 
+static void wait_for_event_of_thread(void) {
+    while (SDL_HasEvent(attached->event_type) == SDL_FALSE)
+        sched_yield();
+}
+
 /** The thread has pushed its event: nobody gets it when the host is gone. */
 static void test_RLC_ADAPT_7_no_event_outlives_the_host(void) {
     begin();
     rlc_post_node node = {.post_fn = count_post};
-    Uint32 type = attached->event_type;
     turn(false); /* the thread looks */
     CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
-    while (SDL_HasEvent(type) == SDL_FALSE)
-        sched_yield();
+    wait_for_event_of_thread();
     push(load_type);
     detach();
     SDL_Event event;
     CHECK_EQUAL(SDL_PollEvent(&event), 1);
     CHECK_EQUAL(event.type, load_type); /* what the program has pushed stays */
     CHECK_EQUAL(SDL_PollEvent(&event), 0);
+    attach(loop);
+    TURN_UNTIL(calls == 1);
+    end();
+}
+
+/** Whether the preparation has found the work, or nothing but the event tells of it. */
+static void test_RLC_ADAPT_4_the_program_gets_no_event_of_the_thread(void) {
+    begin();
+    int fd = make_counter(0);
+    SDL_Event event;
+    rlc_watch *watch;
+    rlc_post_node node = {.post_fn = count_post};
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, RLC_READABLE, take_bytes, &fd, &watch), 0);
+    for (int i = 1; i <= 4; i++) {
+        turn(false); /* the thread looks */
+        if (i % 2 == 0)
+            bump(fd);
+        else
+            CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+        wait_for_event_of_thread();
+        CHECK_EQUAL(rlc_sdl_wait(attached, &event, -1), 0);
+        CHECK_EQUAL(calls, i);
+    }
+    end();
+    close(fd);
+}
+
+/** The thread has an event, for which SDL's queue has no room. */
+static void test_RLC_ADAPT_7_detached_while_the_queue_is_full(void) {
+    begin();
+    rlc_post_node node = {.post_fn = count_post};
+    turn(false); /* the thread looks */
+    SDL_Event event;
+    SDL_zero(event);
+    event.type = load_type;
+    while (SDL_PushEvent(&event) > 0) {
+    }
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    while (SDL_AtomicGet(&attached->pushed) != SDL_AtomicGet(&attached->armed))
+        sched_yield();
+    detach();
+    open_host(); /* without what is in the queue */
     attach(loop);
     TURN_UNTIL(calls == 1);
     end();
@@ -208,6 +253,8 @@ int main(void) {
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
     RUN(test_RLC_ADAPT_7_no_event_outlives_the_host);
+    RUN(test_RLC_ADAPT_7_detached_while_the_queue_is_full);
+    RUN(test_RLC_ADAPT_4_the_program_gets_no_event_of_the_thread);
     RUN(test_RLC_ADAPT_4_a_wait_has_a_limit);
     RUN(test_RLC_ADAPT_5_an_event_that_somebody_else_took);
     RUN(test_RLC_ADAPT_7_all_hosts_share_a_type_of_events);

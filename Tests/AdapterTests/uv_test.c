@@ -109,6 +109,16 @@ static void test_RLC_ADAPT_7_a_failed_loop_leaves_its_number_alone(void) {
     close(number), close(fd);
 }
 
+/** Nothing of the adapter is active any more. */
+static void test_RLC_ADAPT_7_uv_run_returns_when_it_is_detached(void) {
+    begin();
+    rlc_post_node node = {.post_fn = detach_inside};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    CHECK_EQUAL(uv_run(&uv, UV_RUN_DEFAULT), 0);
+    CHECK_EQUAL(calls, 1);
+    end();
+}
+
 /** What libuv opens for the process, once: before the first case counts descriptors. */
 static void warm_up(void) {
     open_host();
@@ -128,6 +138,7 @@ int main(void) {
     warm_up();
     run_adapter_cases(&ops);
     RUN(test_RLC_ADAPT_4_a_loop_that_has_failed_ends_no_sleep);
+    RUN(test_RLC_ADAPT_7_uv_run_returns_when_it_is_detached);
     RUN(test_RLC_ADAPT_7_what_attaching_fails_with);
     RUN(test_RLC_ADAPT_7_a_failed_loop_leaves_its_number_alone);
     return 0;
