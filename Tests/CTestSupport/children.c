@@ -32,10 +32,36 @@ static int connect_to(int socket, const char *path) {
     return connect(socket, (const struct sockaddr *)&address, sizeof address) == 0;
 }
 
-/* The parent reads the end of the pipe's data, if its child ends without a word. */
+/* In the parent: the child, when it has said a word in the pipe; -1 if it ends without one, which ends the pipe's data. */
+static pid_t has_begun(pid_t child, const int ends[2]) {
+    char word = 0;
+    close(ends[1]);
+    int is_said = child > 0 && read(ends[0], &word, 1) == 1;
+    close(ends[0]);
+    if (child > 0 && !is_said)
+        has_ended_well(child);
+    return is_said ? child : -1;
+}
+
+pid_t test_helper(const int *descriptors, size_t count) {
+    int ends[2];
+    if (pipe(ends) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        for (size_t i = 0; i < count; i++)
+            if (write(descriptors[i], "y", 1) != 1)
+                _exit(1);
+        if (write(ends[1], "h", 1) != 1)
+            _exit(1);
+        sleep(60);
+        _exit(0);
+    }
+    return has_begun(child, ends);
+}
+
 pid_t test_connect_as(uid_t user, int socket, const char *path) {
     int ends[2];
-    char word = 0;
     if (pipe(ends) != 0)
         return -1;
     pid_t child = fork();
@@ -45,12 +71,7 @@ pid_t test_connect_as(uid_t user, int socket, const char *path) {
         for (;;)
             pause();
     }
-    close(ends[1]);
-    int is_connected = child > 0 && read(ends[0], &word, 1) == 1;
-    close(ends[0]);
-    if (child > 0 && !is_connected)
-        has_ended_well(child);
-    return is_connected ? child : -1;
+    return has_begun(child, ends);
 }
 
 static int send_packet(int socket, const void *bytes, size_t size, const int *descriptors, size_t count) {

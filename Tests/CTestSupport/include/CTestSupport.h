@@ -11,6 +11,11 @@
  */
 pid_t test_fork(void);
 /**
+ * A child of fork(2) that writes a "y" to each of the descriptors, and then lives until it is killed, or a minute. It has written when
+ * this returns; -1 if it could not.
+ */
+pid_t test_helper(const int *descriptors, size_t count);
+/**
  * Has a child of fork(2), as `user` and its group, connect the socket to the path, and returns when it has. The child lives until it is
  * killed. -1 for `user`: as this one. -1 if that could not be done.
  */

@@ -288,18 +288,10 @@ final class HelperTests: XCTestCase {
   final class Helper {
     private let process: pid_t
 
-    init(_ body: () -> Void = {}) {
-      let ready = Pipe()
-      process = test_fork()
-      if process == 0 {
-        body()
-        ready.send("x")
-        sleep(60)
-        _exit(0)
-      }
-      var entry = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
-      poll(&entry, 1, -1)
-      ready.closeBoth()
+    /// It has written a "y" to each of the descriptors.
+    init(writingTo descriptors: [Message.Descriptor] = []) {
+      process = test_helper(descriptors.map(\.fileDescriptor), descriptors.count)
+      XCTAssertGreaterThan(process, 0, "the helper has not begun, or has no such descriptors")
     }
 
     var sockets: Int {
@@ -310,6 +302,7 @@ final class HelperTests: XCTestCase {
     }
 
     func end() {
+      guard process > 0 else { return }
       kill(process, SIGKILL)
       waitpid(process, nil, 0)
     }
@@ -337,8 +330,7 @@ final class HelperTests: XCTestCase {
         let (pipe, loop) = (Pipe(), RunLoop.current)
         let helper = Box<Helper?>(nil)
         let receive: @Sendable (Port, Message) -> Void = { port, message in
-          let descriptor = message.descriptors[0]
-          helper.value = Helper { write(descriptor.fileDescriptor, "y", 1) }
+          helper.value = Helper(writingTo: message.descriptors)
           port.invalidate()
         }
         let port = isRemote ? try Port(registeredAs: name, receive) : Port(receive)
@@ -360,8 +352,7 @@ final class HelperTests: XCTestCase {
     onThread {
       let (loop, pipe, isOver) = (RunLoop.current, Pipe(), Box(false))
       @Sendable func sharesWithAChild(_ message: Message) {
-        let descriptor = message.descriptors[0]
-        Helper { write(descriptor.fileDescriptor, "y", 1) }.end()
+        Helper(writingTo: message.descriptors).end()
         XCTAssertEqual(pipe.receive(), "y")
         isOver.value = true
       }
