@@ -134,11 +134,10 @@ final class ConnectionTests: XCTestCase {
       do {
         let peer = RawPeer(name)
         peer.send(frame(to: 99))
-        while !isReadable(peer.descriptor) { _ = try loop.run(for: .milliseconds(20)) }
+        try peer.awaitNews(serving: loop)
         for id in 1...3 as ClosedRange<UInt32> { peer.send(frame(id: id)) }
       }
-      let end = RunLoop.Instant.now.advanced(by: .seconds(30))
-      while port.peerStatistics.connections > 0, RunLoop.Instant.now < end { _ = try loop.run(for: .milliseconds(5)) }
+      try loop.serve { port.peerStatistics.connections == 0 }
       XCTAssertEqual(seen.value, [1, 2, 3])
       port.invalidate()
     }
@@ -154,7 +153,7 @@ final class ConnectionTests: XCTestCase {
       try loop.add(RunLoop.Timer.never())
       let peer = RawPeer(name)
       peer.send(frame(to: 99))
-      while !isReadable(peer.descriptor) { _ = try loop.run(for: .milliseconds(20)) }
+      try peer.awaitNews(serving: loop)
       loop.remove(port)
       peer.send(frame(id: 7))
       for _ in 0..<3 { _ = try loop.run(for: .zero) }
@@ -208,12 +207,6 @@ final class ConnectionTests: XCTestCase {
       let own = Port { _, message in ids.update { $0["own"] = message.id } }
       for port in ports + [own] { try RunLoop.current.add(port) }
       let (rights, pipes) = (try names.map { try Port.connect(to: $0) }, [Pipe(), Pipe()])
-      let end = RunLoop.Instant.now.advanced(by: .seconds(30))
-      func run(until isDone: () -> Bool) throws {
-        while !isDone(), RunLoop.Instant.now < end {
-          _ = try RunLoop.current.run(for: .milliseconds(20), returnAfterSourceHandled: true)
-        }
-      }
       for large in [100_000, 20] {
         let ends = try pipes.map { Message.Component.descriptor(try .init(duplicating: $0.writing)) }
         let parts = [large, 30].map { Message.Bytes([UInt8](repeating: UInt8($0 & 0xff), count: $0)) }
@@ -224,7 +217,7 @@ final class ConnectionTests: XCTestCase {
               ends[0], .right(rights[1]), .bytes(parts[0]), .right(own.sendRight), ends[1], .bytes(parts[1]),
               .right(rights[0]),
             ], reply: rights[2]))
-        try run { got.value != nil }
+        try RunLoop.current.serve { got.value != nil }
         let message = try XCTUnwrap(got.value)
         XCTAssertEqual(message.components.count, 7)
         for (index, pipe) in pipes.enumerated() {
@@ -234,7 +227,7 @@ final class ConnectionTests: XCTestCase {
         XCTAssertEqual(message.components.compactMap { if case .bytes(let bytes) = $0 { bytes } else { nil } }, parts)
         for (index, right) in message.rights.enumerated() { try right.send(Message(id: UInt32(10 + index))) }
         try XCTUnwrap(message.reply).send(Message(id: 20))
-        try run { ids.value.count == 4 }
+        try RunLoop.current.serve { ids.value.count == 4 }
         XCTAssertEqual(ids.value, [names[1]: 10, "own": 11, names[0]: 12, names[2]: 20])
         (got.value, ids.value) = (nil, [:])
       }

@@ -21,7 +21,7 @@ final class FairPeerTests: XCTestCase {
         XCTAssertEqual(dear.send(frame(id: 1, entries: entries)), 0)
       }
       for _ in 0..<40 { XCTAssertEqual(cheap.send(frame(id: 2)), 0) }
-      while order.value.count < 44 { _ = try RunLoop.current.run(in: .default, for: .zero) }
+      try RunLoop.current.serve { order.value.count == 44 }
       let firsts = order.value.indices.filter { order.value[$0] == 1 }
       XCTAssertEqual(firsts.count, 4)
       // 1024 entries are sixteen turns of 64.

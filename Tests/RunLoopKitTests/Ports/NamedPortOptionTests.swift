@@ -33,22 +33,16 @@ final class NamedPortOptionTests: XCTestCase {
       XCTAssertEqual(loop.items(in: "named").contains { $0 === port }, isAdded, what)
       if !isAdded { try loop.add(port, to: "named") }
       let peer = RawPeer(wish.name)
-      let end = RunLoop.Instant.now.advanced(by: .seconds(20))
-      func run(until isDone: () -> Bool) throws {
-        while !isDone(), RunLoop.Instant.now < end {
-          _ = try loop.run(in: "named", for: .milliseconds(20), returnAfterSourceHandled: true)
-        }
-      }
       let bytes = [UInt8](repeating: 1, count: 100)
       peer.send(frame(id: 7, entries: [.bytes(100)], bytes: bytes))
-      try run { !wish.ids.value.isEmpty }
+      try loop.serve(in: "named") { !wish.ids.value.isEmpty }
       XCTAssertEqual(wish.ids.value, [7], what)
       XCTAssertEqual(wish.asked.value, [getpid()], what)
       var room = 0
       while thrown({ try port.sendRight.trySend(Message()) }) == nil { room += 1 }
       XCTAssertEqual(room, 3, what)
       peer.send(frame(id: 8, entries: [.bytes(101)], bytes: bytes + [1]))
-      try run { !wish.reasons.value.isEmpty }
+      try loop.serve(in: "named") { !wish.reasons.value.isEmpty }
       XCTAssertEqual(wish.reasons.value, ["a payload larger than the receiver accepts"], what)
       port.invalidate()
     }

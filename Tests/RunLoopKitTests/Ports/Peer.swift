@@ -217,11 +217,7 @@ final class RawPeer {
 extension RawPeer {
   /// Runs the loop until the peer has something to read, at most for half a minute.
   func awaitNews(serving loop: RunLoop, file: StaticString = #filePath, line: UInt = #line) throws {
-    let end = RunLoop.Instant.now.advanced(by: .seconds(30))
-    while !isReadable(descriptor), RunLoop.Instant.now < end {
-      _ = try loop.run(for: .milliseconds(20), returnAfterSourceHandled: true)
-    }
-    XCTAssertTrue(isReadable(descriptor), "the peer has got nothing", file: file, line: line)
+    try loop.serve(file: file, line: line) { isReadable(descriptor) }
   }
 }
 

@@ -279,7 +279,7 @@ final class PeerLimitTests: XCTestCase {
       try loop.add(second, to: "second")
       let peer = RawPeer(name)
       peer.send(frame(entries: [.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
-      while seen.value.isEmpty { _ = try loop.run(in: "first", for: .seconds(20), returnAfterSourceHandled: true) }
+      try loop.serve(in: "first") { !seen.value.isEmpty }
       func send(_ count: Int) {
         let entries = (0..<count).map { _ in Entry.descriptor }
         peer.send(frame(descriptors: count, entries: entries), [Int32](repeating: 0, count: count))

@@ -208,7 +208,7 @@ final class ProcessPortTests: XCTestCase {
       try loop.add(client, to: "first")
       let right = try Port.connect(to: name)
       try right.send(Message(reply: client.sendRight))
-      while given.value == nil { _ = try loop.run(in: "first", for: .milliseconds(20), returnAfterSourceHandled: true) }
+      try loop.serve(in: "first") { given.value != nil }
       // Its connection serves two ports now: one is full, and the mode that runs is the other one's.
       try loop.add(second, to: "second")
       try port.sendRight.send(Message())
@@ -220,8 +220,7 @@ final class ProcessPortTests: XCTestCase {
       try loop.add(observer, to: "third")
       _ = try loop.run(in: "third", for: .milliseconds(5))
       XCTAssertLessThan(passes.value, 10)
-      while seen.value < 4 { _ = try loop.run(in: "first", for: .milliseconds(20), returnAfterSourceHandled: true) }
-      XCTAssertEqual(seen.value, 4)
+      try loop.serve(in: "first") { seen.value == 4 }
       for port in [port, client, second] { port.invalidate() }
       observer.invalidate()
     }

@@ -268,6 +268,17 @@ func filesBesideLoops() -> Set<String> {
   openFiles().filter { file in !["[eventpoll]", "[eventfd]", "[timerfd]"].contains(where: file.hasSuffix) }
 }
 
+extension RunLoop {
+  /// Runs the mode until it is so. After half a minute the test has failed.
+  func serve(
+    in mode: Mode = .default, file: StaticString = #filePath, line: UInt = #line, until isDone: () -> Bool
+  ) throws {
+    let end = Instant.now.advanced(by: .seconds(30))
+    while !isDone(), Instant.now < end { _ = try run(in: mode, for: .milliseconds(20), returnAfterSourceHandled: true) }
+    XCTAssertTrue(isDone(), "it has not come", file: file, line: line)
+  }
+}
+
 extension RunLoop.Timer {
   /// Never fires within a test; keeps its mode from being empty.
   static func never() -> RunLoop.Timer { RunLoop.Timer(fireDate: .distantFuture) { _ in } }
