@@ -30,6 +30,19 @@ func mayHaveOwnMounts() -> Bool {
 /// For the process of one test: a hang ends that process, not all tests.
 func endIfItHangs() { alarm(isSlow ? 600 : 60) }
 
+/// The body can open so many descriptors, and no more. For the process of one test.
+func withDescriptors<R>(_ count: Int, _ body: () throws -> R) rethrows -> R {
+  var (usual, few) = (rlimit(), rlimit())
+  getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual)
+  let numbers = (0...count).map { _ in dup(0) }  // the lowest that are free, the last of them beyond the limit
+  for number in numbers { close(number) }
+  few = usual
+  few.rlim_cur = rlim_t(numbers[count])
+  setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &few)
+  defer { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual) }
+  return try body()
+}
+
 final class ChildChecks: @unchecked Sendable {
   private(set) var failures = 0
 

@@ -57,58 +57,106 @@ final class FairPeerTests: XCTestCase {
     }
   }
 
-  /// The message is refused, who has asked is told, and the connection goes on.
+  /// In a process of its own: the limit of descriptors is its own, and no other thread closes one meanwhile.
+  private final class Owner {
+    let (loop, refusals, seen) = (RunLoop.current, Box<[RunLoop.Refusal]>([]), Box(0))
+    let port: Port
+    let peer: RawPeer
+    private let files: Set<String>
+
+    /// Echoes what the peer sends, whose connection has been taken.
+    init(_ name: String) throws {
+      let (refusals, seen) = (refusals, seen)
+      port = try Port(
+        registeredAs: name, onRefusal: { refusal in refusals.update { $0.append(refusal) } }
+      ) { _, message in
+        seen.value += 1
+        try? message.reply?.send(Message(id: message.id, message.components))
+      }
+      try loop.add(port)
+      peer = RawPeer(name)
+      peer.send(frame(to: 99))
+      try peer.awaitNews(serving: loop)
+      _ = peer.receive()
+      files = filesBesideLoops()
+    }
+
+    func answer(to packet: [UInt8], _ descriptors: [Int32] = []) throws -> [UInt8] {
+      peer.send(packet, descriptors)
+      try peer.awaitNews(serving: loop)
+      return peer.receive()?.bytes ?? []
+    }
+
+    /// With eight descriptors.
+    func ask() throws -> [UInt8] {
+      let reply = Entry.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))
+      let entries = [reply] + [Entry](repeating: .descriptor, count: 8)
+      return try answer(to: frame(id: 2, descriptors: 8, entries: entries), [Int32](repeating: 0, count: 8))
+    }
+
+    /// The peer gets its answer when there are descriptors, and nothing has stayed open.
+    func end(_ check: ChildChecks) throws {
+      check.equal(try ask()[8], 2)
+      check.equal(seen.value, 1)
+      check.equal(filesBesideLoops().subtracting(files), [])
+      port.invalidate()
+    }
+  }
+
+  /// It is refused, who has asked is told, and the connection goes on.
   func test_RLK_PEER_26_noDescriptorsAreLeft_forWhatComesWithAMessage() {
     let name = NameFolder.newName()
-    onThread {
-      let (reasons, seen, isTold) = (Box<[String]>([]), Box(0), Gate())
-      let port = try Port(
-        registeredAs: name,
-        onRefusal: { refusal in
-          reasons.update { $0.append(refusal.reason) }
-          isTold.open()
-        },
-        replying: { _, message in
-          seen.value += 1
-          return Message(id: message.id, message.components)
-        })
-      let serving = ServingThread(port)
-      let right = try Port.connect(to: name)
-      _ = try right.request(Message(id: 1))
-      let before = filesBesideLoops()
-      let peer = RawPeer(name)
-      peer.send(frame(to: 99))
-      XCTAssertNotNil(peer.receive())  // it has been taken
-      var (limit, none) = (rlimit(), rlimit())
-      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      none = limit
-      let next = dup(0)
-      close(next)
-      none.rlim_cur = rlim_t(next + 2)
-      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none)
-      let reply = Entry.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))
-      peer.send(
-        frame(id: 2, descriptors: 8, entries: [reply] + [Entry](repeating: .descriptor, count: 8)),
-        [Int32](repeating: 0, count: 8))
-      let answer = peer.receive()?.bytes
-      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      XCTAssertEqual(answer?[5], UInt8(RLC_FRAME_DROP.rawValue))  // of the right to answer: the asker knows
-      XCTAssertEqual(answer?[40], 5)
-      isTold.wait()  // the asker may know first
-      XCTAssertEqual(seen.value, 1)
-      XCTAssertEqual(reasons.value, ["no descriptors are left here for what came with a message"])
-      XCTAssertEqual(port.peerStatistics.refusedMessages, 1)
-      XCTAssertEqual(port.peerStatistics.refusedConnections, 0)
-      peer.send(
-        frame(id: 3, descriptors: 8, entries: [Entry](repeating: .descriptor, count: 8)),
-        [Int32](repeating: 0, count: 8))
-      XCTAssertEqual(try right.request(Message(id: 3, bytes: "well")).bytes, "well")
-      while seen.value < 3 { _ = try right.request(Message(id: 3)) }
-      // The connection's two ends. Those of earlier tests may have been closed meanwhile.
-      let made = filesBesideLoops().subtracting(before)
-      XCTAssertEqual(made.count, 2, "\(made)")
-      serving.stop()
-      port.invalidate()
+    inChild { check in
+      let owner = try Owner(name)
+      try withDescriptors(2) {
+        let news = try owner.ask()
+        check.equal(news[5], UInt8(RLC_FRAME_DROP.rawValue))  // of the right to answer: the asker knows
+        check.equal(news[40], 5)
+      }
+      check.equal(owner.refusals.value.map(\.reason), ["no descriptors are left here for what came with a message"])
+      check.equal(owner.port.peerStatistics.refusedMessages, 1)
+      check.equal(owner.port.peerStatistics.refusedConnections, 0)
+      check.equal(owner.seen.value, 0)
+      try owner.end(check)
+    }
+  }
+
+  /// It is refused, and the connection goes on.
+  func test_RLK_PEER_26_noDescriptorsAreLeft_forAnIntroduction() {
+    let name = NameFolder.newName()
+    inChild { check in
+      let owner = try Owner(name)
+      try withDescriptors(0) {
+        owner.peer.send(frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), [owner.peer.descriptor])
+        check.equal(try owner.answer(to: frame(to: 98))[40], 98)
+      }
+      check.equal(owner.refusals.value.map(\.reason), ["no descriptors are left here for an introduction"])
+      check.equal(owner.port.peerStatistics.refusedIntroductions, 1)
+      check.equal(owner.port.peerStatistics.refusedConnections, 0)
+      try owner.end(check)
+    }
+  }
+
+  /// Each is told so: there is a number for that.
+  func test_RLK_PEER_26_noDescriptorsAreLeft_forWhoConnects() {
+    let name = NameFolder.newName()
+    inChild { check in
+      let owner = try Owner(name)
+      do {
+        let callers = [Caller(name), Caller(name)]
+        try withDescriptors(0) {
+          for (index, caller) in callers.enumerated() {
+            check.equal(caller.connect(), 0)
+            try owner.loop.serve { owner.port.peerStatistics.refusedConnections > index }
+          }
+        }
+        let words = "no descriptors are left here"
+        for caller in callers { check.equal(RawPeer(owning: dup(caller.descriptor)).farewell(), words) }
+        let refusal = "unknown process: \(words)"
+        check.equal(owner.refusals.value.map(\.description), [refusal, refusal])
+        check.equal(owner.port.peerStatistics.connections, 1)
+      }
+      try owner.end(check)
     }
   }
 }

@@ -30,7 +30,7 @@ final class ListenerPauseTests: XCTestCase {
       if hasTimer { try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }) }
       let (first, second) = (Caller(name), Caller(name))
       // Folder, lock and listener, and no number that is kept for connections that are to be refused.
-      let port = try self.withDescriptors(3) {
+      let port = try withDescriptors(3) {
         let port = try Port(registeredAs: name) { _, _ in }
         try loop.add(port)
         check.equal(first.connect(), 0)
@@ -49,19 +49,6 @@ final class ListenerPauseTests: XCTestCase {
       check.equal(port.peerStatistics.connections, all)
       withExtendedLifetime((rights, first, second)) { port.invalidate() }
     }
-  }
-
-  /// The body can open so many descriptors, and no more.
-  private func withDescriptors<R>(_ count: Int32, _ body: () throws -> R) rethrows -> R {
-    var (usual, few) = (rlimit(), rlimit())
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual)
-    let numbers = (0..<count).map { _ in dup(0) }  // the lowest that are free
-    for number in numbers { close(number) }
-    few = usual
-    few.rlim_cur = rlim_t(numbers.max()! + 1)
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &few)
-    defer { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &usual) }
-    return try body()
   }
 }
 
