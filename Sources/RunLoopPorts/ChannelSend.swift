@@ -15,8 +15,8 @@ extension Channel {
     var frame = try OutgoingMessage(try Parcel(message), to: number, on: self, patience)
     defer { frame.close() }
     do throws(RunLoopError) {
-      try introduceStrangers(&frame, invalidation, patience)
       try frame.parcel.moveDescriptors()
+      try introduceStrangers(&frame, invalidation, patience)
       try dispatch(&frame, invalidation, patience)
     } catch {
       frame.parcel.returnDescriptors()
@@ -32,9 +32,9 @@ extension Channel {
   ) throws(RunLoopError) -> Channel? {
     do throws(RunLoopError) {
       if frame.stranger != nil, try !hasRoom() { return self }
-      if frame.hasRights { try frame.introduceStrangers(.none) }
       if !hasMovedDescriptors { try frame.parcel.moveDescriptors() }
       hasMovedDescriptors = true
+      if frame.hasRights { try frame.introduceStrangers(.none) }
       try dispatch(&frame, invalidation, .none)
       return nil
     } catch {

@@ -133,19 +133,22 @@ struct OutgoingMessage: ~Copyable {
   /// Introduces the receiver to the owners of ports of third processes to which the message has rights; goes on where
   /// an earlier call has thrown.
   mutating func introduceStrangers(_ patience: Patience) throws(RunLoopError) {
-    for index in rights.indices {
-      guard case .socket(-1, let answer) = rights[index].way else { continue }
+    while let index = nextStranger, case .socket(_, let answer) = rights[index].way {
       rights[index].way = .socket(try Introduction.make(to: rights[index].destination, patience), answer)
     }
   }
 
   /// The connection to the owner of the next such port.
   var stranger: Channel? {
-    for right in rights {
-      guard case .socket(-1, let answer) = right.way else { continue }
-      return answer?.channel ?? (right.destination as? RemotePort)?.channel
-    }
-    return nil
+    guard let index = nextStranger, case .socket(_, let answer) = rights[index].way else { return nil }
+    return answer?.channel ?? (rights[index].destination as? RemotePort)?.channel
+  }
+
+  /// Rights to answer come last: they are lost with an introduction if the message is not sent.
+  private var nextStranger: Int? { nextStranger(isAsker: false) ?? nextStranger(isAsker: true) }
+
+  private func nextStranger(isAsker: Bool) -> Int? {
+    rights.firstIndex { if case .socket(-1, let answer) = $0.way { (answer != nil) == isAsker } else { false } }
   }
 
   /// Under the channel's `sending`.

@@ -168,6 +168,11 @@ final class AnswerRightTests: XCTestCase {
       check(Message([.bytes(large), .right(reply)]), (.portFull, .timedOut))  // unread bytes
       let many = try (0..<253).map { _ in Message.Component.descriptor(try .init(duplicating: 0)) }
       check(Message(many + [.right(reply)]), (.tooManyDescriptors, .tooManyDescriptors))
+      let full = try RawReceiver()
+      XCTAssertGreaterThan(full.fill(), 0)
+      check(Message([.right(full.right)], reply: reply), (.portFull, .timedOut))  // it would be introduced
+      check(Message([.right(reply), .right(reply)]), (.portInvalid, .portInvalid))
+      check(AnswerRightTests.messageWithADescriptorTwice(reply), (.system(EBADF), .system(EBADF)))
       let most = [Message.Component](repeating: .bytes(""), count: 1025)
       check(Message(most + [.right(reply)]), (.messageTooLarge, .messageTooLarge))
       let count = receiver.fill()
@@ -175,8 +180,28 @@ final class AnswerRightTests: XCTestCase {
       XCTAssertGreaterThan(count, 0)
       try reply.send(Message(id: 5))
       XCTAssertEqual(try asked.answer().id, 5)
-      receiver.end()
+      for side in [receiver, full] { side.end() }
     }
+  }
+
+  private static func messageWithADescriptorTwice(_ reply: Port.SendRight) -> Message {
+    let descriptor = Message.Component.descriptor(try! Message.Descriptor(duplicating: 0))
+    return Message([descriptor, descriptor, .right(reply)])
+  }
+
+  /// The same for a task; and the descriptor is the sender's.
+  func test_RLK_ASYNC_13_whatATaskCannotSend_leavesTheRightToAnswer() async throws {
+    let (receiver, asked) = (try RawReceiver(), try Asked())
+    let reply = try XCTUnwrap(asked.message.reply)
+    let message = AnswerRightTests.messageWithADescriptorTwice(reply)
+    let right = receiver.right
+    let end = await Task { try await right.send(message) }.result
+    XCTAssertThrowsError(try end.get()) { XCTAssertEqual($0 as? RunLoopError, .system(EBADF)) }
+    XCTAssertGreaterThanOrEqual(message.descriptors[0].fileDescriptor, 0)
+    XCTAssertTrue(reply.isValid)
+    try await reply.send(Message(id: 5))
+    XCTAssertEqual(try asked.answer().id, 5)
+    receiver.end()
   }
 
   /// The port that got the request is gone; the connection stays for the answer.
