@@ -31,8 +31,6 @@ extension RunLoop {
     /// - Thread: Any: a value.
     public var unreadBytes = 1 << 28
 
-    var mostUnread: Int { max(unreadBytes, 0) }
-
     private init() { judge = nil }
 
     /// Processes of this process's effective user.

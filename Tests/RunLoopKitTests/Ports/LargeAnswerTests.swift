@@ -9,17 +9,6 @@ import class RunLoopKit.RunLoop
 
 /// Small requests that could make a server hold much: what comes in a file goes back in it, and what is made has a limit.
 final class LargeAnswerTests: XCTestCase {
-  /// The first descriptor of the next packet, and the packet.
-  private static func receiveFile(_ peer: RawPeer) -> (file: Int32, packet: [UInt8]) {
-    var buffer = [UInt8](repeating: 0, count: Int(RLC_FRAME_LARGEST))
-    var received = rlc_received()
-    var entry = pollfd(fd: peer.descriptor, events: Int16(POLLIN), revents: 0)
-    precondition(poll(&entry, 1, 20_000) == 1, "nothing comes")
-    let size = rlc_message_socket_receive(peer.descriptor, &buffer, buffer.count, &received)
-    precondition(size > 0 && received.count == 1, "\(size) bytes, \(received.count) descriptors")
-    return (received.descriptors.0, Array(buffer[..<Int(size)]))
-  }
-
   private static func identity(_ file: Int32) -> UInt64 {
     var status = stat()
     fstat(file, &status)
@@ -44,7 +33,7 @@ final class LargeAnswerTests: XCTestCase {
         for first in [size, 0, 1, 20 << 20] {
           let entries = [LargeAnswerTests.reply, .bytes(UInt64(first)), .bytes(UInt64(size - first))]
           peer.send(frame(id: 9, flags: 1, payload: UInt64(size), descriptors: 1, entries: entries), [file])
-          let (echoed, packet) = LargeAnswerTests.receiveFile(peer)
+          let (echoed, packet) = peer.receiveFile()
           XCTAssertEqual(packet[8], 9)
           XCTAssertEqual(LargeAnswerTests.identity(echoed), LargeAnswerTests.identity(file), "\(first)")
           close(echoed)
@@ -99,11 +88,11 @@ final class LargeAnswerTests: XCTestCase {
       while port.undeliveredReplies < 3 { _ = try friend.request(Message()) }
       _ = try friend.request(Message())
       XCTAssertEqual(port.undeliveredReplies, 3)  // 400,000 and 800,000 are not too many
-      for _ in 0..<2 { close(LargeAnswerTests.receiveFile(peer).file) }
+      for _ in 0..<2 { close(peer.receiveFile().file) }
       // Told of three answers that do not come, and the small one.
       while let packet = peer.receive()?.bytes, packet[16] != 6 {}
       peer.send(frame(id: 1, entries: [LargeAnswerTests.reply]))
-      close(LargeAnswerTests.receiveFile(peer).file)
+      close(peer.receiveFile().file)
       XCTAssertEqual(port.undeliveredReplies, 3)
       serving.stop()
       port.invalidate()
@@ -128,13 +117,31 @@ final class LargeAnswerTests: XCTestCase {
       }
       begun.wait()
       yieldUntil(isAsleep(thread.value))
-      close(LargeAnswerTests.receiveFile(peer).file)
+      close(peer.receiveFile().file)
       sent.wait()
       sender.join()
-      let (file, packet) = LargeAnswerTests.receiveFile(peer)
+      let (file, packet) = peer.receiveFile()
       close(file)
       XCTAssertEqual(packet[8], 7)
       receiver.end()
+    }
+  }
+
+  /// The next one may be of any size too, when the peer has taken the one before it.
+  func test_RLK_WIRE_25_where0BytesMayBeUnread_oneMessageIsOnItsWay() {
+    onThread {
+      for unread in [0, -5] {
+        let receiver = try RawReceiver(accepting: LargeAnswerTests.policy(unread: unread))
+        let (right, peer) = (receiver.right, receiver.peer)
+        for _ in 0..<3 {
+          XCTAssertNil(thrown { try right.trySend(Message(bytes: LargeAnswerTests.ones(150_000))) })
+          XCTAssertEqual(thrown { try right.trySend(Message(bytes: LargeAnswerTests.ones(70_000))) }, .portFull)
+          XCTAssertNil(thrown { try right.trySend(Message(bytes: LargeAnswerTests.ones(60_000))) })  // in no file
+          close(peer.receiveFile().file)
+          peer.takeMessages(1)
+        }
+        receiver.end()
+      }
     }
   }
 
@@ -167,7 +174,7 @@ final class LargeAnswerTests: XCTestCase {
     receiver.takeMessages(count)
     for _ in 0..<20 {
       try await right.send(Message(bytes: large))
-      close(LargeAnswerTests.receiveFile(receiver.peer).file)
+      close(receiver.peer.receiveFile().file)
     }
     XCTAssertEqual(openFiles().subtracting(before).filter { $0.contains("memfd") }, [])
     for _ in 0..<10 { XCTAssertNil(thrown { try right.trySend(Message(bytes: large)) }) }
@@ -192,9 +199,9 @@ final class LargeAnswerTests: XCTestCase {
     XCTAssertEqual(thrown { try right.trySend(Message(bytes: large)) }, .portFull)
     let task = Task.immediate { try await right.send(Message(id: 7, bytes: large)) }
     let behind = Task.immediate { try await right.send(Message(id: 8)) }
-    close(LargeAnswerTests.receiveFile(peer).file)
+    close(peer.receiveFile().file)
     try await task.value
-    let (file, packet) = LargeAnswerTests.receiveFile(peer)
+    let (file, packet) = peer.receiveFile()
     close(file)
     XCTAssertEqual(packet[8], 7)
     try await behind.value

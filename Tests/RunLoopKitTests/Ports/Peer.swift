@@ -202,6 +202,23 @@ final class RawPeer {
     }
   }
 
+  /// The next packet, which has one descriptor: the caller's to close.
+  func receiveFile() -> (file: Int32, packet: [UInt8]) {
+    var buffer = [UInt8](repeating: 0, count: Int(RLC_FRAME_LARGEST))
+    var received = rlc_received()
+    precondition(isReadable(descriptor, 20_000), "nothing comes")
+    let size = rlc_message_socket_receive(descriptor, &buffer, buffer.count, &received)
+    precondition(size > 0 && received.count == 1, "\(size) bytes, \(received.count) descriptors")
+    return (received.descriptors.0, Array(buffer[..<Int(size)]))
+  }
+
+  /// So many messages.
+  func takeMessages(_ count: Int, file: StaticString = #filePath, line: UInt = #line) {
+    for _ in 0..<count {
+      XCTAssertEqual(receive()?.bytes[5], UInt8(RLC_FRAME_MESSAGE.rawValue), file: file, line: line)
+    }
+  }
+
   /// The words of the farewell that ends the connection; nil if it ends without one.
   func farewell() -> String? {
     var words: String?
@@ -260,22 +277,25 @@ final class RawReceiver: Sendable {
   }
 
   /// Sends messages until there is no room: how many.
-  func fill() -> Int {
-    var count = 0
-    while thrown({ try right.trySend(Message()) }) == nil { count += 1 }
-    return count
-  }
+  func fill() -> Int { right.fill() }
 
   /// Takes what `fill` has sent.
   func takeMessages(_ count: Int, file: StaticString = #filePath, line: UInt = #line) {
-    for _ in 0..<count {
-      XCTAssertEqual(peer.receive()?.bytes[5], UInt8(RLC_FRAME_MESSAGE.rawValue), file: file, line: line)
-    }
+    peer.takeMessages(count, file: file, line: line)
   }
 
   func end() {
     serving.stop()
     port.invalidate()
+  }
+}
+
+extension Port.SendRight {
+  /// Sends messages until there is no room: how many.
+  func fill() -> Int {
+    var count = 0
+    while thrown({ try trySend(Message()) }) == nil { count += 1 }
+    return count
   }
 }
 
