@@ -66,6 +66,35 @@ final class AnswerRightTests: XCTestCase {
     }
   }
 
+  /// It comes as a socket. Who has asked gets the answer, or learns that there is none, and then the end of the socket.
+  func test_RLK_WIRE_10_aRightToAnswerThatCameFromAThird_isUsedOnce() {
+    onThread {
+      let receiver = try RawReceiver()
+      for isAnswered in [true, false] {
+        var pair: [Int32] = [-1, -1]
+        rlc_message_socket_pair(&pair)
+        let flags = UInt8(RLC_FRAME_AS_SOCKET | RLC_FRAME_ONCE | RLC_FRAME_REPLY)
+        let asker = RawPeer(owning: pair[1])
+        do {
+          let reply = try receiver.nextReply(0, flags: flags, [pair[0]])
+          XCTAssertEqual("\(reply)", "<send right to an answer to another process>")
+          if isAnswered {
+            try reply.send(Message(id: 4))
+            XCTAssertEqual(thrown { try reply.trySend(Message(id: 5)) }, .portInvalid)
+          }
+          withExtendedLifetime(reply) {}
+        }
+        close(pair[0])
+        let news = asker.receive()?.bytes
+        XCTAssertEqual(news?[5], UInt8((isAnswered ? RLC_FRAME_MESSAGE : RLC_FRAME_DROP).rawValue))
+        XCTAssertEqual(news?[8], isAnswered ? 4 : 0)
+        XCTAssertEqual(news?[12], isAnswered ? 0 : 1)
+        while let packet = asker.receive() { XCTAssertEqual(packet.bytes[5], UInt8(RLC_FRAME_DROP.rawValue)) }
+      }
+      receiver.end()
+    }
+  }
+
   /// The wait has ended, and the thread asks again.
   func test_RLK_WIRE_10_whoHasBeenAskedLearns_thatNoThreadWaitsAnyMore() {
     onThread {
@@ -114,7 +143,11 @@ final class AnswerRightTests: XCTestCase {
       XCTAssertEqual(told.value, 1)
       XCTAssertEqual(thrown { try reply.trySend(Message()) }, .portInvalid)
       XCTAssertEqual(asker.port.peerTables.imports, 1)  // the right to its port
-      if !isBack { XCTAssertEqual(asker.peer.receive()?.bytes[5], UInt8(RLC_FRAME_INTRODUCE.rawValue)) }
+      if !isBack {
+        let introduction = asker.peer.receive()?.bytes
+        XCTAssertEqual(introduction?[5], UInt8(RLC_FRAME_INTRODUCE.rawValue))
+        XCTAssertEqual(introduction?[16], 6)
+      }
       let packet = receiver.peer.receive()
       XCTAssertEqual(packet?.bytes[8], 9)
       XCTAssertEqual(packet?.descriptors, isBack ? 0 : 1)

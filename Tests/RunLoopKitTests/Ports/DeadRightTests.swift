@@ -70,6 +70,31 @@ final class DeadRightTests: XCTestCase {
     }
   }
 
+  /// The port has gone, or its process. The message is sent, and who gets it finds the end of the socket.
+  func test_RLK_WIRE_23_aRightThatHasDied_isPassedOn() {
+    let ends: [@Sendable (RawReceiver) -> Void] = [
+      { $0.peer.send(frame(kind: RLC_FRAME_DEAD, entries: [.right(5)])) },
+      { shutdown($0.peer.descriptor, Int32(SHUT_RDWR)) },
+    ]
+    onThread {
+      for (index, end) in ends.enumerated() {
+        let (owner, receiver) = (try RawReceiver(), try RawReceiver())
+        var rights = [owner.right]
+        if index == 1 { rights.append(try owner.nextReply(6)) }
+        end(owner)
+        yieldUntil(!owner.right.isValid)
+        for right in rights {
+          XCTAssertNil(thrown { try receiver.right.send(Message(id: 3, [.right(right)])) })
+          let (socket, packet) = receiver.peer.receiveFile()
+          XCTAssertEqual(packet[8], 3)
+          XCTAssertNil(RawPeer(owning: socket).receive())
+        }
+        if index == 0 { XCTAssertFalse(isReadable(owner.peer.descriptor)) }
+        for side in [owner, receiver] { side.end() }
+      }
+    }
+  }
+
   /// The same between two connections: the right names nobody there either.
   func test_RLK_WIRE_24_aRightThatWasDeadWhenItCame_isSentToAThirdProcess() {
     let (name, other) = (NameFolder.newName(), NameFolder.newName())

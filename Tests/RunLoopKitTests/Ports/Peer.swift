@@ -269,8 +269,10 @@ final class RawReceiver: Sendable {
 
   /// The right to answer a request of the peer, who gives it this number. The pass that has read the request is over: the
   /// connection does nothing more by itself.
-  func nextReply(_ number: UInt64) throws -> Port.SendRight {
-    peer.send(frame(entries: [.right(number, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
+  func nextReply(
+    _ number: UInt64, flags: UInt8 = UInt8(RLC_FRAME_ONCE | RLC_FRAME_REPLY), _ descriptors: [Int32] = []
+  ) throws -> Port.SendRight {
+    peer.send(frame(descriptors: descriptors.count, entries: [.right(number, flags: flags)]), descriptors)
     let message = nextMessage()
     try serving.loop.performAndWait {}
     return try XCTUnwrap(message.reply)

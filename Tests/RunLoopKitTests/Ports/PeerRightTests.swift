@@ -51,6 +51,27 @@ final class PeerRightTests: XCTestCase {
     return (RawPeer(owning: pair[1]), try XCTUnwrap(receiver.nextMessage().rights.first))
   }
 
+  /// Its owner gets one end of a connection, with the number of the port, and the receiver of the right the other one.
+  func test_RLK_WIRE_12_aRightThatIsPassedOn_leadsToItsPort() {
+    onThread {
+      let (owner, receiver) = (try RawReceiver(), try RawReceiver())
+      owner.peer.send(frame(entries: [.right(9)]))
+      let another = owner.nextMessage().rights[0]
+      for (right, number) in [(owner.right, 5), (another, 9)] as [(Port.SendRight, UInt8)] {
+        try receiver.right.send(Message(id: 3, [.right(right)]))
+        let (ownersEnd, introduction) = owner.peer.receiveFile()
+        XCTAssertEqual(introduction[5], UInt8(RLC_FRAME_INTRODUCE.rawValue))
+        XCTAssertEqual(introduction[16], number)
+        let (receiversEnd, message) = receiver.peer.receiveFile()
+        XCTAssertEqual(message[8], 3)
+        let ends = [ownersEnd, receiversEnd].map { RawPeer(owning: $0) }
+        ends[1].send(frame(id: 8))
+        XCTAssertEqual(ends[0].receive()?.bytes[8], 8)
+      }
+      for side in [owner, receiver] { side.end() }
+    }
+  }
+
   /// Else the port would stay one that somebody may send to.
   func test_RLK_WIRE_13_aRightThatHasComeSeveralTimes_goesBackAsOften() {
     onThread {
