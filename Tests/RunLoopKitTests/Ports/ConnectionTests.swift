@@ -73,6 +73,48 @@ final class ConnectionTests: XCTestCase {
     }
   }
 
+  /// Nothing else is sent on the connection.
+  func test_RLK_WIRE_9_theEndOfAPort_isToldWhenThereIsRoom() {
+    onThread {
+      let (receiver, own) = (try RawReceiver(), Port { _, _ in })
+      try receiver.right.send(Message([.right(own.sendRight)]))
+      let number = try XCTUnwrap(receiver.peer.receive()?.bytes[40])
+      let count = receiver.fill()
+      own.invalidate()
+      receiver.takeMessages(count)
+      let news = receiver.peer.receive()?.bytes
+      XCTAssertEqual(news?[5], UInt8(RLC_FRAME_DEAD.rawValue))
+      XCTAssertEqual(news?[40], number)
+      receiver.end()
+    }
+  }
+
+  /// The connection has room then. A right to a third process's port in the message introduces nobody.
+  func test_RLK_WIRE_9_aThreadThatWaitsForRoom_learnsOfTheEndOfThePort() {
+    onThread {
+      let third = try RawReceiver()
+      for components in [[], [.right(third.right)]] as [[Message.Component]] {
+        let (receiver, begun, thread, error) = (try RawReceiver(), Gate(), Box(""), Box<RunLoopError?>(nil))
+        let (right, count) = (receiver.right, receiver.fill())
+        let sender = TestThread {
+          thread.value = ownThread()
+          begun.open()
+          error.value = thrown { try right.send(Message(components)) }
+        }
+        begun.wait()
+        yieldUntil(isAsleep(thread.value))
+        receiver.peer.send(frame(kind: RLC_FRAME_DEAD, entries: [.right(5)]))
+        yieldUntil(!right.isValid)
+        receiver.takeMessages(count)
+        sender.join()
+        XCTAssertEqual(error.value, .portInvalid)
+        receiver.end()
+      }
+      XCTAssertFalse(isReadable(third.peer.descriptor))
+      third.end()
+    }
+  }
+
   /// The peer has it once, whatever was tried since; and twice when it was sent twice.
   func test_RLK_WIRE_20_aRightThatThePeerHas_staysWhenItCannotBeSentAgain() {
     onThread {

@@ -156,6 +156,60 @@ final class PeerRightTests: XCTestCase {
     }
   }
 
+  /// The news that nothing is left goes with the last right.
+  func test_RLK_PEER_35_whoHasNoRightLeft_saysSoWhenThereIsRoom() {
+    onThread {
+      let receiver = try RawReceiver()
+      let owner: RawPeer
+      var rights: [Port.SendRight] = []
+      do {
+        let introduced = try self.introduce(to: receiver)
+        owner = introduced.owner
+        rights.append(introduced.right)
+      }
+      try rights[0].send(Message([.right(receiver.port.sendRight)]))  // the connection goes on without them
+      let number = self.entries(of: try XCTUnwrap(owner.receive()?.bytes))[0].value
+      owner.send(frame(to: number, entries: [.right(9)]))
+      rights.append(receiver.nextMessage().rights[0])
+      owner.send(frame(to: 99))
+      XCTAssertEqual(owner.receive()?.bytes[5], UInt8(RLC_FRAME_DEAD.rawValue))  // that callout is over
+      let count = rights[0].fill()
+      while !rights.isEmpty { rights.removeLast() }
+      owner.takeMessages(count)
+      var (back, isQuiet): ([UInt64], Bool) = ([], false)
+      while back.count < 2, let packet = owner.receive()?.bytes {
+        XCTAssertEqual(packet[5], UInt8(RLC_FRAME_DROP.rawValue))
+        XCTAssertFalse(isQuiet)
+        back += self.entries(of: packet).map(\.value)
+        isQuiet = packet[6] == UInt8(RLC_FRAME_IS_QUIET)
+      }
+      XCTAssertEqual(back, [9, 0])
+      XCTAssertTrue(isQuiet)
+      receiver.end()
+    }
+  }
+
+  /// Of those that are held 64 are free, and of those that are gone none is charged.
+  func test_RLK_PEER_22_whenAllRightsHaveGone_noneCounts() {
+    onThread {
+      let receiver = try RawReceiver()
+      let (port, peer) = (receiver.port, RawPeer(receiver.port.name!))
+      for count in [65, 130] as [UInt64] {
+        peer.send(frame(entries: (0..<count).map { .right(count * 1000 + $0, flags: PeerRightTests.once) }))
+        var messages = [receiver.nextMessage()]
+        peer.send(frame(to: 99))
+        XCTAssertEqual(peer.receive()?.bytes[5], UInt8(RLC_FRAME_DEAD.rawValue))  // its callout is over
+        XCTAssertEqual(port.peerStatistics.rights, count == 65 ? 64 : 128)
+        withExtendedLifetime(messages) {}
+        messages = []
+        XCTAssertEqual(port.peerStatistics.rights, 0)
+        var back = 0
+        while back < count, let packet = peer.receive()?.bytes { back += self.entries(of: packet).count }
+      }
+      receiver.end()
+    }
+  }
+
   /// Though they are held still.
   func test_RLK_PEER_22_rightsOfAPeerThatHasEndedCountNoMore() {
     onThread {
