@@ -34,30 +34,77 @@ final class ForkedPortTests: XCTestCase {
     }
   }
 
-  /// In the queue of a port, and behind it when it is full. The mode that runs is another port's of the connection.
+  /// A port of this thread's loop, and its peer. It has room for one message.
+  private final class Waiting {
+    let (pipe, loop, second) = (Pipe(), RunLoop.current, Port { _, _ in })
+    let port: Port
+    private let peer: RawPeer
+
+    /// Two descriptors of the pipe have come in one message, which is in the queue of the port, or behind it if that is
+    /// full: the mode that has run is another port's of the connection.
+    init(isFull: Bool, _ receive: @escaping @Sendable (Message, Pipe) -> Void = { _, _ in }) throws {
+      let (name, pipe, second) = (NameFolder.newName(), pipe, second)
+      port = try Port(
+        registeredAs: name, queueLimit: 1,
+        replying: { _, message in
+          receive(message, pipe)
+          return Message([.right(second.sendRight)])
+        })
+      try loop.add(port)
+      try loop.add(second, to: "second")
+      peer = RawPeer(name)
+      peer.send(frame(entries: [.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
+      try peer.awaitNews(serving: loop)
+      if isFull { peer.send(frame()) }
+      peer.send(frame(descriptors: 2, entries: [.descriptor, .descriptor]), [pipe.writing, pipe.writing])
+      close(pipe.writing)
+      for _ in 0..<3 { _ = try loop.run(in: "second", for: .zero) }
+      XCTAssertEqual(port.pendingCount, 1)
+    }
+
+    func end() {
+      port.invalidate()
+      second.invalidate()
+      close(pipe.reading)
+    }
+  }
+
   func test_RLK_MSG_54_aChildKeepsNoDescriptorOfAPeersMessageThatWaits() {
     onThread {
       for isFull in [false, true] {
-        let (name, pipe, loop, second) = (NameFolder.newName(), Pipe(), RunLoop.current, Port { _, _ in })
-        let port = try Port(
-          registeredAs: name, queueLimit: 1, replying: { _, _ in Message([.right(second.sendRight)]) })
-        try loop.add(port)
-        try loop.add(second, to: "second")
-        let peer = RawPeer(name)
-        peer.send(frame(entries: [.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
-        try peer.awaitNews(serving: loop)
-        if isFull { peer.send(frame()) }
-        peer.send(frame(descriptors: 1, entries: [.descriptor]), [pipe.writing])
-        close(pipe.writing)
-        for _ in 0..<3 { _ = try loop.run(in: "second", for: .zero) }
-        XCTAssertEqual(port.pendingCount, 1)
+        let waiting = try Waiting(isFull: isFull)
         let helper = HelperTests.Helper()
-        XCTAssertTrue(pipe.hasWriter)
-        port.invalidate()  // what waits is thrown away
-        XCTAssertFalse(pipe.hasWriter)
+        XCTAssertTrue(waiting.pipe.hasWriter)
+        waiting.port.invalidate()  // what waits is thrown away
+        XCTAssertFalse(waiting.pipe.hasWriter)
         helper.end()
-        second.invalidate()
-        close(pipe.reading)
+        waiting.end()
+      }
+    }
+  }
+
+  /// They count until then, and a child keeps them from then on.
+  func test_RLK_MSG_54_theDescriptorsOfAMessageThatHasWaited_areTheProgramsWhenItComes() {
+    onThread {
+      for isFull in [false, true] {
+        let received = Box(0)
+        let waiting = try Waiting(isFull: isFull) { message, pipe in
+          guard message.descriptors.count == 2 else { return }
+          HelperTests.Helper(writingTo: message.descriptors).end()
+          XCTAssertEqual(pipe.receive(), "yy")
+          received.value += 1
+        }
+        let (loop, port) = (waiting.loop, waiting.port)
+        if isFull {
+          XCTAssertEqual(try loop.run(for: .seconds(20), returnAfterSourceHandled: true), .handledSource)
+          XCTAssertEqual(port.pendingCount, 1)  // it has come into the queue
+        }
+        XCTAssertEqual(received.value, 0)
+        XCTAssertEqual(port.peerStatistics.undeliveredDescriptors, 2)
+        XCTAssertEqual(try loop.run(for: .seconds(20), returnAfterSourceHandled: true), .handledSource)
+        XCTAssertEqual(received.value, 1)
+        XCTAssertEqual(port.peerStatistics.undeliveredDescriptors, 0)
+        waiting.end()
       }
     }
   }

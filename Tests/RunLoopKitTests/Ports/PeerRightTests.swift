@@ -255,6 +255,30 @@ final class PeerRightTests: XCTestCase {
     }
   }
 
+  /// The file, and what stands behind it: in a message over the limit, and in one that ends its connection.
+  func test_RLK_PEER_24_theDescriptorsOfAMessageThatIsNotTaken_areClosed() {
+    onThread {
+      for (most, seals) in [(0, 15), (1 << 20, 0)] as [(Int, Int32)] {
+        var policy = RunLoop.PeerPolicy.sameUser
+        policy.perPeer.mappedBytes = most
+        let (receiver, pipe, before) = (try RawReceiver(accepting: policy), Pipe(), openFiles())
+        let file = test_memory_file(100_000, seals)
+        receiver.peer.send(
+          frame(
+            flags: Int(RLC_FRAME_IN_MEMORY_FILE), payload: 100_000, descriptors: 2,
+            entries: [.bytes(100_000), .descriptor]), [file, pipe.writing])
+        for descriptor in [file, pipe.writing] { close(descriptor) }
+        let port = receiver.port
+        yieldUntil(port.peerStatistics.refusedMessages + port.peerStatistics.refusedConnections == 1)
+        XCTAssertEqual(port.peerStatistics.refusedMessages, most == 0 ? 1 : 0)
+        XCTAssertFalse(pipe.hasWriter)
+        XCTAssertEqual(openFiles().subtracting(before).filter { $0.contains("memfd") }, [])
+        receiver.end()
+        close(pipe.reading)
+      }
+    }
+  }
+
   /// As a right among others, or as the one to answer to.
   func test_RLK_PEER_24_whoHasAskedIsTold_whenARefusedMessageHasTheRightToAnswer() {
     onThread {

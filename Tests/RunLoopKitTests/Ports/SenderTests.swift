@@ -106,6 +106,33 @@ final class SenderTests: XCTestCase {
     }
   }
 
+  /// On a connection that it was given by an introduction. On one that it has inherited it uses up its parent's limit.
+  func test_RLK_PEER_22_whatAProcessSends_countsAsItsOwn() {
+    for isIntroduced in [true, false] {
+      var policy = RunLoop.PeerPolicy.sameUser
+      policy.perPeer.rights = 64
+      serve(policy) { peer, messages, refusals, came in
+        func packet(_ id: UInt32, _ numbers: Range<UInt64>) -> [UInt8] {
+          frame(id: id, entries: numbers.map { .right($0) })
+        }
+        peer.send(packet(2, 1000..<1100))  // all that this process may have
+        came.wait()
+        var connection = peer
+        if isIntroduced {
+          var pair: [Int32] = [-1, -1]
+          rlc_message_socket_pair(&pair)
+          peer.send(frame(kind: RLC_FRAME_INTRODUCE, descriptors: 1), [pair[0]])
+          close(pair[0])
+          connection = RawPeer(owning: pair[1])
+        }
+        _ = Self.sendFromChild(connection, as: nil, packet(3, isIntroduced ? 2000..<2100 : 2000..<2060))
+        yieldUntil(messages.value.count + refusals.value.count == 3)
+        XCTAssertEqual(messages.value.map(\.id), isIntroduced ? [1, 2, 3] : [1, 2])
+        XCTAssertEqual(refusals.value.map(\.reason), isIntroduced ? [] : ["too many rights: a peer may have 64"])
+      }
+    }
+  }
+
   /// The policy gets the same words, and those of who has connected.
   func test_RLK_PEER_27_theGroupIsTheSendersToo() {
     let (judged, group) = (Box<[Message.Sender]>([]), geteuid() == 0 ? 65533 : getgid())

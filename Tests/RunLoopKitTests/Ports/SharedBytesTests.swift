@@ -60,19 +60,21 @@ final class SharedBytesTests: XCTestCase {
       func payload(_ index: Int) -> Message.Bytes {
         Message.Bytes([UInt8](repeating: UInt8(index), count: 100_000 + index))
       }
-      for index in 0..<count {
-        XCTAssertEqual(try right.request(Message(id: UInt32(index), bytes: payload(index))).bytes, payload(index))
+      for _ in 0..<2 {  // as many the second time
+        for index in 0..<count {
+          XCTAssertEqual(try right.request(Message(id: UInt32(index), bytes: payload(index))).bytes, payload(index))
+        }
+        XCTAssertEqual(port.peerStatistics.mappedBytes, (0..<count).reduce(0) { $0 + 100_000 + $1 })
+        let files = self.newFiles(since: before).count
+        XCTAssertTrue((1...64).contains(files), "\(files)")
+        for index in 0..<count {
+          XCTAssertEqual(try right.request(Message(id: UInt32(index))).bytes, payload(index))
+        }
+        kept.value = []
+        _ = try right.request(Message())
+        XCTAssertEqual(self.newFiles(since: before), [])
+        XCTAssertEqual(port.peerStatistics.mappedBytes, 0)
       }
-      XCTAssertEqual(port.peerStatistics.mappedBytes, (0..<count).reduce(0) { $0 + 100_000 + $1 })
-      let files = self.newFiles(since: before).count
-      XCTAssertTrue((1...64).contains(files), "\(files)")
-      for index in 0..<count {
-        XCTAssertEqual(try right.request(Message(id: UInt32(index))).bytes, payload(index))
-      }
-      kept.value = []
-      _ = try right.request(Message())
-      XCTAssertEqual(self.newFiles(since: before), [])
-      XCTAssertEqual(port.peerStatistics.mappedBytes, 0)
       serving.stop()
       port.invalidate()
     }
