@@ -109,6 +109,29 @@ final class PeerRightTests: XCTestCase {
     }
   }
 
+  /// The right has been given back, has gone with the connection, or was not sent.
+  func test_RLK_WIRE_13_aPortLeavesAConnection_onWhichNobodyHasARightToIt() {
+    onThread {
+      for way in 0..<3 {
+        let (receiver, own) = (try RawReceiver(), Port { _, _ in })
+        let (right, peer, message) = (receiver.right, receiver.peer, Message([.right(own.sendRight)]))
+        if way == 2 {
+          XCTAssertGreaterThan(receiver.fill(), 0)
+          XCTAssertEqual(thrown { try right.trySend(message) }, .portFull)
+        } else {
+          try right.send(message)
+          XCTAssertEqual(own.peerTables.connections, 1)
+          let number = self.entries(of: try XCTUnwrap(peer.receive()?.bytes))[0].value
+          let drop = frame(kind: RLC_FRAME_DROP, entries: [.right(number, count: 1)])
+          if way == 0 { peer.send(drop) } else { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
+        }
+        yieldUntil(own.peerTables.connections == 0)
+        XCTAssertTrue(own.isValid)
+        receiver.end()
+      }
+    }
+  }
+
   /// In frames that take 1,024 each.
   func test_RLK_WIRE_13_thousandsOfRightsGoBackAtOnce() {
     onThread {
