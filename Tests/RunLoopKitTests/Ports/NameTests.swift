@@ -121,6 +121,30 @@ final class NameTests: XCTestCase {
     openFiles().filter { $0.contains("inotify") || $0.contains("/mountinfo") }
   }
 
+  /// The watch is notified, finds the name in its place, and has nothing more to do.
+  func test_RLK_WIRE_26_aLoopSleeps_afterAChangeThatIsNoLoss() {
+    let name = NameFolder.newName()
+    onThread {
+      let (loop, passes) = (RunLoop.current, Box(0))
+      let port = try Port(registeredAs: name) { _, _ in }
+      try port.onNameLoss { _ in XCTFail("the name is not lost") }
+      try loop.add(port)
+      let counting = RunLoop.Observer(.beforeTimers, repeats: true) { _, _ in
+        passes.value += 1
+        if passes.value == 100 { loop.stop() }
+      }
+      try loop.add(counting)
+      for mode in [0o600, 0o700] as [mode_t] {
+        XCTAssertEqual(chmod("\(NameFolder.path)/\(name)", mode), 0)
+        passes.value = 0
+        XCTAssertEqual(try loop.run(for: .milliseconds(30)), .timedOut)
+        XCTAssertTrue(port.ownsName)
+      }
+      counting.invalidate()
+      port.invalidate()
+    }
+  }
+
   func test_RLK_WIRE_26_itTakesTheNameBack_whereItIsTold() {
     let name = NameFolder.newName()
     onThread {
