@@ -38,6 +38,7 @@ final class NamedPortOptionTests: XCTestCase {
       try loop.serve(in: "named") { !wish.ids.value.isEmpty }
       XCTAssertEqual(wish.ids.value, [7], what)
       XCTAssertEqual(wish.asked.value, [getpid()], what)
+      XCTAssertEqual(port.description, "<port \(wish.name), 0 of 3 messages, 1 connections, valid>", what)
       var room = 0
       while thrown({ try port.sendRight.trySend(Message()) }) == nil { room += 1 }
       XCTAssertEqual(room, 3, what)
