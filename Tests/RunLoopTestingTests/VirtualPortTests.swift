@@ -87,6 +87,29 @@ extension VirtualPortTests {
   }
 }
 
+extension VirtualPortTests {
+  /// No moment of virtual time comes while a thread waits for what another one reads.
+  @Test func aSendDoesNotWaitForTheReaderOfLargeMessages() async {
+    await #expect(processExitsWith: .success) { try inAFolder { try sendWhatNobodyReads() } }
+  }
+}
+
+private func sendWhatNobodyReads() throws {
+  try VirtualTime.run(whenStuck: .abort(after: .seconds(10))) { time in
+    let (start, taken) = (time.now, FaultCaseTests.Counter())
+    let port = try RunLoop.Port(registeredAs: "full") { _, _ in taken.increment() }
+    try RunLoop.current.add(port)
+    var policy = RunLoop.PeerPolicy.sameUser
+    policy.unreadBytes = 0
+    let right = try RunLoop.Port.connect(to: "full", accepting: policy)
+    let bytes = RunLoop.Message.Bytes([UInt8](repeating: 1, count: 100_000))
+    for _ in 0..<3 { try right.trySend(RunLoop.Message(bytes: bytes)) }
+    precondition(time.now == start)
+    _ = try RunLoop.current.run(for: .seconds(1))
+    precondition(taken.value == 3)
+  }
+}
+
 private func inAFolder(_ body: () throws -> Void) throws {
   var template = Array("/tmp/ports-virtual-XXXXXX".utf8CString)
   precondition(mkdtemp(&template) != nil)
