@@ -8,7 +8,7 @@ extension RunLoop.Port {
   /// the path of the folder of names leads elsewhere, since the folder, or one around it, was renamed or mounted over
   /// [RLK-WIRE-30]; also for a port without a name, and for an invalid port. Existing connections go on.
   /// - Thread: Any. - Complexity: Three system calls.
-  public var ownsName: Bool { terms?.claim?.isOwned ?? false }
+  public var ownsName: Bool { !isForked && terms?.claim?.isOwned ?? false }
 
   /// Calls `body` once when the port has lost its name: at once, on the calling thread, if it has already.
   ///

@@ -471,7 +471,8 @@ final class ProcessPortTests: XCTestCase {
       let (right, port) = try connected(to: name)
       let child = test_fork()
       if child == 0 {
-        let isForked = thrown { try right.send(Message()) } == .forked && !right.isValid && !port.isValid
+        var isForked = thrown { try right.send(Message()) } == .forked && !right.isValid && !port.isValid
+        isForked = isForked && thrown { try port.onNameLoss { _ in } } == .forked && !port.ownsName
         port.invalidate()
         _exit(isForked ? 0 : 1)
       }
