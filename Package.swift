@@ -112,7 +112,7 @@ let package = Package(
       name: "error-texts",
       dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "CFailingLibc", "CTestSupport"],
       path: "Tests/ErrorTexts", exclude: ["texts.txt"], swiftSettings: strictSwift),
-    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .target(name: "CTestSupport", dependencies: ["CRunLoopCore"], path: "Tests/CTestSupport"),
     .target(name: "RunLoopTestSupport", path: "Tests/TestSupport"),
     .target(
       name: "CModel", dependencies: ["CRunLoopCore"], path: "Tests/CModel",

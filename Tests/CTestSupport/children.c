@@ -7,13 +7,13 @@
 #endif
 #include "CTestSupport.h"
 
+#include <crunloop/message_socket.h>
+
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define MOST_DESCRIPTORS 8
 
 static int become(uid_t user, gid_t group) {
     return (group == (gid_t)-1 || setgid(group) == 0) && (user == (uid_t)-1 || setuid(user) == 0);
@@ -75,21 +75,8 @@ pid_t test_connect_as(uid_t user, int socket, const char *path) {
 }
 
 static int send_packet(int socket, const void *bytes, size_t size, const int *descriptors, size_t count) {
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(MOST_DESCRIPTORS * sizeof(int))] = {0};
-    struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    if (count > MOST_DESCRIPTORS)
-        return 0;
-    if (count > 0) {
-        message.msg_control = control;
-        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(count * sizeof(int));
-        memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
-    }
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)size;
+    const struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
+    return rlc_message_socket_send(socket, &part, 1, descriptors, count) == 0;
 }
 
 pid_t test_send_as(

@@ -21,7 +21,7 @@ pid_t test_helper(const int *descriptors, size_t count);
  */
 pid_t test_connect_as(uid_t user, int socket, const char *path);
 /**
- * Has a child of fork(2), as `user` and of `group`, send a packet with at most 8 descriptors on a connected socket, and returns when it has
+ * Has a child of fork(2), as `user` and of `group`, send a packet with these descriptors on a connected socket, and returns when it has
  * ended: its number. -1 for either: as this one. -1 if that could not be done.
  */
 pid_t test_send_as(
