@@ -4,7 +4,7 @@ extension RunLoop {
   /// The thread retains its own state only: not this object, and of what its owner holds only what the owner's blocks
   /// capture. When the last reference to this object is released, the thread stops after due work. The release does not
   /// wait for the thread [RLK-RESIDENT-11, RLK-RESIDENT-12]. Call `join` to wait for the end. The system frees the
-  /// stack of a thread that has ended, also if nobody has called `join` [RLK-RESIDENT-40].
+  /// thread's stack when the thread ends, with or without a call of `join` [RLK-RESIDENT-40].
   ///
   /// Its signal mask is the one of the thread that calls `start`: block signals there before, as for every thread.
   /// - Thread: Any, for all members.
