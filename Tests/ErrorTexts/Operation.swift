@@ -77,10 +77,12 @@ extension Operation {
       }
     },
     Operation("run") { trial in
-      let timer = RunLoop.Timer(fireDate: .now.advanced(by: .milliseconds(1))) { _ in RunLoop.current.stop() }
-      defer { timer.invalidate() }
-      _ = try RunLoop.current.add(timer)
-      try trial.during { _ = try RunLoop.current.run() }
+      try withReadyStop { stop in
+        try trial.during {
+          _ = try RunLoop.current.add(stop)
+          _ = try RunLoop.current.run()
+        }
+      }
     },
     Operation("host a loop") { trial in
       let timer = RunLoop.Timer(fireDate: .now) { _ in }
@@ -96,9 +98,12 @@ extension Operation {
       }
     },
     Operation("perform after a delay") { trial in
-      try trial.during {
-        _ = try RunLoop.current.perform(after: .milliseconds(1)) { RunLoop.current.stop() }
-        _ = try RunLoop.current.run()
+      try withReadyStop { stop in
+        try trial.during {
+          _ = try RunLoop.current.perform(after: .seconds(3600)) {}
+          _ = try RunLoop.current.add(stop)
+          _ = try RunLoop.current.run()
+        }
       }
     },
   ]
@@ -108,6 +113,18 @@ extension Operation {
     precondition(test_pipe(&ends) == 0)
     defer { for end in ends { close(end) } }
     try body(ends[0], ends[1])
+  }
+
+  /// A source that stops the loop. Only the kernel tells that it is ready, so a run waits for it at least once.
+  private static func withReadyStop(_ body: (DescriptorSource) throws -> Void) throws {
+    try withPipe { reading, writing in
+      precondition(write(writing, "x", 1) == 1)
+      let source = try DescriptorSource(fileDescriptor: reading, interest: .readable) { _, _ in
+        RunLoop.current.stop()
+      }
+      defer { source.invalidate() }
+      try body(source)
+    }
   }
 }
 
