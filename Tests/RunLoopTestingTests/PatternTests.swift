@@ -21,8 +21,8 @@ import Testing
         if frame.number % 3600 == 0 || frame.number <= 3 { frames.append(frame) }
       }
       try link.add(to: loop)
-      #expect(try loop.run(for: .seconds(3600)) == .timedOut)
-      #expect(frames.all.count == 3 + 60)
+      #expect(try loop.run(for: .seconds(600)) == .timedOut)
+      #expect(frames.all.count == 3 + 10)
       for frame in frames.all {
         let number = frame.number
         #expect(start.duration(to: frame.timestamp) == .nanoseconds((number * 1_000_000_000 + 59) / 60))

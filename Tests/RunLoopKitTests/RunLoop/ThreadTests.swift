@@ -35,7 +35,7 @@ final class ThreadTests: XCTestCase {
     let descriptors = openDescriptors()
     for _ in 0..<2 { wave(500) }
     let memory = test_memory_in_use()
-    for _ in 0..<18 { wave(500) }
+    for _ in 0..<(isSlow ? 3 : 18) { wave(500) }
     XCTAssertEqual(openDescriptors(), descriptors)
     XCTAssertLessThan(test_memory_in_use() - memory, 256 * 1024)
   }
