@@ -1,7 +1,7 @@
 """Faults that a generator draws: universalmutator's rules for C and Swift, under a seed.
 
 The generator is installed once, in build/mutants/generator. Not drawn: comments, texts, attributes, memory orders, capacities and
-costs, assertions, and what is said on standard error.
+costs, assertions, declarations, what only race detectors see, and what is said on standard error.
 """
 
 import json
@@ -33,7 +33,9 @@ TARGETS = {
 # Lines that are not changed.
 KEPT = re.compile("|".join([
     r"^\s*(//|/\*|\*|#|@|import\b|case\b.*:$|default:)", r"__attribute__|_Static_assert|static_assert|RLC_API|__builtin_expect",
-    r"\bassert\(|precondition|fatalError|rlc_check|RLC_CHECK", r"(?i:capacity|reserve|spin|hint|slack|likely|batch)",
+    r"\bassert\(|precondition|fatalError|rlc_check|RLC_CHECK", r"(?i:capacity|reserve|spin|hint|slack|likely|batch|queueLimit)",
+    # Only race detectors see them; and declarations, which files that are not compiled anew know as they were.
+    r"race_(acquire|release)", r"\{ get (set )?\}|^\s*((public|package|private|convenience|override|required) )*init[?(<]",
     r"(?i:diagnos|report\(|StandardError|fprintf|perror|description|explan)",
     r"@inline|@usableFromInline|@_|\bpublic func\b|\bfunc [\w`]+[(<]|\btypedef\b|^\s*(public |package |private )*(final )?(class|struct|enum|protocol|extension|actor)\b",
 ]))
