@@ -95,7 +95,8 @@ class KitScore:
                                                  f"{FAILURE}|{ISSUE}")
                 if status == 0:
                     break
-                test = name_of(said or running or "", len(options) > 1)
+                # A trap names no test: it was the last that began.
+                test = name_of(said or "", len(options) > 1) or name_of(running or "", len(options) > 1)
                 said = said or f"status {status}"
                 if test and self.says(test, program):
                     return "noticed", test, said[-150:]

@@ -243,7 +243,7 @@ final class ProcessPortTests: XCTestCase {
         }
       }
       _ = try right.request(Message(id: 1))
-      XCTAssertEqual(openDescriptors(), mine)
+      XCTAssertLessThanOrEqual(openDescriptors(), mine)  // what earlier tests have left may have ended
       XCTAssertEqual(peer.descriptors, theirs)
     }
   }

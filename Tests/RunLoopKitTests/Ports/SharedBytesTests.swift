@@ -65,6 +65,7 @@ final class SharedBytesTests: XCTestCase {
           XCTAssertEqual(try right.request(Message(id: UInt32(index), bytes: payload(index))).bytes, payload(index))
         }
         XCTAssertEqual(port.peerStatistics.mappedBytes, (0..<count).reduce(0) { $0 + 100_000 + $1 })
+        try serving.loop.performAndWait {}  // the callout that has answered is over
         let files = self.newFiles(since: before).count
         XCTAssertTrue((1...64).contains(files), "\(files)")
         for index in 0..<count {
@@ -72,6 +73,7 @@ final class SharedBytesTests: XCTestCase {
         }
         kept.value = []
         _ = try right.request(Message())
+        try serving.loop.performAndWait {}
         XCTAssertEqual(self.newFiles(since: before), [])
         XCTAssertEqual(port.peerStatistics.mappedBytes, 0)
       }
