@@ -11,12 +11,17 @@
 
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static int become(uid_t user, gid_t group) {
     return (group == (gid_t)-1 || setgid(group) == 0) && (user == (uid_t)-1 || setuid(user) == 0);
+}
+
+int test_set_group_of_thread(gid_t group) {
+    return syscall(SYS_setresgid, group, (gid_t)-1, (gid_t)-1) == 0 ? 0 : -1;
 }
 
 static int has_ended_well(pid_t child) {

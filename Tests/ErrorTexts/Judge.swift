@@ -40,7 +40,7 @@ enum Judge {
   /// makes a new one, and does not close the number, which may be another file's.
   private static func isLoss(_ plan: Plan) -> Bool {
     switch plan.call {
-    case "epoll_ctl": [EBADF, EINVAL, ELOOP, EPERM].contains(plan.error)
+    case "epoll_ctl": [EBADF, EINVAL, ELOOP, ENOENT, EPERM].contains(plan.error)
     case "timerfd_settime": plan.error == EINVAL
     default: false
     }

@@ -10,6 +10,9 @@
  * that runs Swift would wait for it for ever.
  */
 pid_t test_fork(void);
+/** Gives this thread alone another real group: what it sends from then on is that group's. 0, or -1 with errno. */
+int test_set_group_of_thread(gid_t group);
+
 /**
  * A child of fork(2) that writes a "y" to each of the descriptors, and then lives until it is killed, or a minute. It has written when
  * this returns; -1 if it could not.

@@ -40,9 +40,12 @@ final class ForkedPortTests: XCTestCase {
     let port: Port
     private let peer: RawPeer
 
-    /// Two descriptors of the pipe have come in one message, which is in the queue of the port, or behind it if that is
+    /// Descriptors of the pipe have come in one message, which is in the queue of the port, or behind it if that is
     /// full: the mode that has run is another port's of the connection.
-    init(isFull: Bool, _ receive: @escaping @Sendable (Message, Pipe) -> Void = { _, _ in }) throws {
+    init(
+      isFull: Bool, descriptors count: Int = 2,
+      _ receive: @escaping @Sendable (Message, Pipe) -> Void = { _, _ in }
+    ) throws {
       let (name, pipe, second) = (NameFolder.newName(), pipe, second)
       port = try Port(
         registeredAs: name, queueLimit: 1,
@@ -56,7 +59,9 @@ final class ForkedPortTests: XCTestCase {
       peer.send(frame(entries: [.right(5, flags: UInt8(RLC_FRAME_ONCE) | UInt8(RLC_FRAME_REPLY))]))
       try peer.awaitNews(serving: loop)
       if isFull { peer.send(frame()) }
-      peer.send(frame(descriptors: 2, entries: [.descriptor, .descriptor]), [pipe.writing, pipe.writing])
+      peer.send(
+        frame(descriptors: count, entries: Array(repeating: .descriptor, count: count)),
+        Array(repeating: pipe.writing, count: count))
       close(pipe.writing)
       for _ in 0..<3 { _ = try loop.run(in: "second", for: .zero) }
       XCTAssertEqual(port.pendingCount, 1)
@@ -71,8 +76,8 @@ final class ForkedPortTests: XCTestCase {
 
   func test_RLK_MSG_54_aChildKeepsNoDescriptorOfAPeersMessageThatWaits() {
     onThread {
-      for isFull in [false, true] {
-        let waiting = try Waiting(isFull: isFull)
+      for (isFull, count) in [(false, 1), (true, 1), (false, 2), (true, 2)] {
+        let waiting = try Waiting(isFull: isFull, descriptors: count)
         let helper = HelperTests.Helper()
         XCTAssertTrue(waiting.pipe.hasWriter)
         waiting.port.invalidate()  // what waits is thrown away

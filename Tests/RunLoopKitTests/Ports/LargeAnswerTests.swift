@@ -70,6 +70,28 @@ final class LargeAnswerTests: XCTestCase {
     }
   }
 
+  /// They are as long as one file is, and each begins where it did in its own.
+  func test_RLK_PEER_30_aHalfOfOneFileAndOneOfAnother_areNeither() {
+    onThread {
+      let (name, came) = (NameFolder.newName(), Box<[Message]>([]))
+      let port = try Port(
+        registeredAs: name,
+        replying: { _, message in
+          came.update { $0.append(message) }
+          return came.value.count < 3 ? Message() : Message([came.value[0].components[0], came.value[1].components[1]])
+        })
+      let serving = ServingThread(port)
+      let right = try Port.connect(to: name)
+      let halves = (1...4).map { Message.Bytes([UInt8](repeating: $0, count: 60_000)) }
+      for pair in [halves[..<2], halves[2...]] { _ = try right.request(Message(pair.map { .bytes($0) })) }
+      let answer = try right.request(Message())
+      let bytes = answer.components.map { if case .bytes(let bytes) = $0 { bytes } else { Message.Bytes() } }
+      XCTAssertEqual(bytes, [halves[0], halves[3]])
+      serving.stop()
+      port.invalidate()
+    }
+  }
+
   /// A part, or another order, is a copy: of these so much may be on its way as the policy says.
   func test_RLK_PEER_31_answersThatNobodyTakes_areBoundedInBytes() {
     onThread {

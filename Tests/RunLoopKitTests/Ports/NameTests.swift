@@ -91,6 +91,25 @@ final class NameTests: XCTestCase {
     }
   }
 
+  func test_RLK_WIRE_26_eachModeOfThePortTellsOfTheLoss() {
+    for modes in [["first", "second"], ["second", "first"]] as [[RunLoop.Mode]] {
+      let name = NameFolder.newName()
+      onThread {
+        let (loop, told) = (RunLoop.current, Box(0))
+        let port = try Port(registeredAs: name) { _, _ in }
+        try port.onNameLoss { _ in
+          told.value += 1
+          loop.stop()
+        }
+        for mode in modes { try loop.add(port, to: mode) }
+        XCTAssertEqual(unlink("\(NameFolder.path)/\(name)"), 0)
+        XCTAssertEqual(try loop.run(in: "second", for: .seconds(20)), .stopped)
+        XCTAssertEqual(told.value, 1)
+        port.invalidate()
+      }
+    }
+  }
+
   /// Two for each who asks, which are closed when that one is told, and with the port.
   func test_RLK_WIRE_26_whatWatchesAName_endsWithTheLossOrThePort() {
     let name = NameFolder.newName()

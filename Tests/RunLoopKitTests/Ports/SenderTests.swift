@@ -150,6 +150,27 @@ final class SenderTests: XCTestCase {
     }
   }
 
+  /// Only its group is another one: the policy may go by that.
+  func test_RLK_PEER_28_whoHasChangedItsGroup_isANewSender() throws {
+    guard geteuid() == 0 else { try skipCase("another group needs root") }
+    let (judged, group) = (Box<[UInt32]>([]), gid_t(65533))
+    let policy = RunLoop.PeerPolicy { sender in
+      judged.update { $0.append(sender.groupID) }
+      return true
+    }
+    serve(policy) { peer, messages, _, came in
+      let packet = frame(id: 2)
+      onThread {
+        XCTAssertEqual(test_set_group_of_thread(group), 0)
+        peer.send(packet)
+      }
+      came.wait()
+      XCTAssertEqual(messages.value.last?.sender?.processID, getpid())
+      XCTAssertEqual(messages.value.last?.sender?.groupID, group)
+      XCTAssertEqual(judged.value, [getegid(), group])
+    }
+  }
+
   func test_RLK_PEER_27_theDescriptorsOfWhoIsNotWelcome_areClosed() {
     let (own, pipe) = (getpid(), Pipe())
     serve(RunLoop.PeerPolicy { $0.processID == own }) { peer, messages, refusals, _ in
