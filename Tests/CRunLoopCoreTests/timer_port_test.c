@@ -85,11 +85,37 @@ static void test_creation_fails_cleanly(void) {
     CHECK(port == NULL);
 }
 
+static int timerfd_at_zero(void *context, rlc_clock clock) {
+    (void)context, (void)clock;
+    return 0;
+}
+
+static int closed_fd;
+
+static int note_close(void *context, int fd) {
+    (void)context;
+    closed_fd = fd;
+    return 0;
+}
+
+/* The table of a host may have it. */
+static void test_the_descriptor_0_is_closed(void) {
+    rlc_timer_port *port;
+    spy_init(&kernel);
+    kernel.table.timerfd_create = timerfd_at_zero;
+    kernel.table.close = note_close;
+    CHECK_EQUAL(rlc_timer_port_create(&kernel.table, RLC_CLOCK_MONOTONIC, &port), 0);
+    closed_fd = -1;
+    rlc_timer_port_destroy(port);
+    CHECK_EQUAL(closed_fd, 0);
+}
+
 int main(void) {
     RUN(test_RLC_TIMER_1_a_later_deadline_costs_no_call);
     RUN(test_RLC_TIMER_1_what_could_not_be_set_is_not_set);
     RUN(test_RLC_TIMER_2_never_early);
     RUN(test_all_clocks);
     RUN(test_creation_fails_cleanly);
+    RUN(test_the_descriptor_0_is_closed);
     return 0;
 }
