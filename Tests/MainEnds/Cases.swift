@@ -30,6 +30,8 @@ enum Cases {
     case "after", "exit-after": try askedAfterwards()
     case "before", "exit-before": try askedBefore()
     case "while": try askedMeanwhile()
+    case "idle": try endWithMembers(areWaiting: false)
+    case "waiting": try endWithMembers(areWaiting: true)
     default: throw Failure(description: "no such case")
     }
   }
@@ -83,6 +85,18 @@ enum Cases {
     mainThread.letGo()
     try expectEverythingEnds()
     try expect(RunLoop.main.hasEnded)
+  }
+
+  /// One of each kind that may rest; with a date, and signalled, they wait for the loop.
+  private static func endWithMembers(areWaiting: Bool) throws {
+    let loop = RunLoop.main
+    let date = areWaiting ? RunLoop.Instant.now.advanced(by: .seconds(3600)) : .distantFuture
+    let timer = RunLoop.Timer(fireDate: date) { _ in }
+    let source = RunLoop.Source { _ in }
+    for item in [timer, source, RunLoop.Observer(.all) { _, _ in }] { try loop.add(item) }
+    if areWaiting { source.signal() }
+    mainThread.end()
+    try expect(loop.hasEnded)
   }
 
   /// None of it waits for ever.
