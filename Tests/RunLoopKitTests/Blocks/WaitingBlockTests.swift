@@ -189,11 +189,19 @@ final class WaitingBlockTests: XCTestCase {
       while !isOver.value { try drain(.default, loop) }
       first.join()
       XCTAssertTrue(loop.isEmpty(in: "other"))
-      let (second, _) = waiter()
-      try drain(.default, loop)
-      try loop.enqueue { second.join() }
-      try loop.run(for: .zero)
-      XCTAssertTrue(loop.isEmpty(in: "other"))
+      for isNested in [false, true] {
+        let (next, _) = waiter()
+        try drain(.default, loop)
+        try loop.enqueue {
+          next.join()
+          guard isNested else { return }
+          // A drain of its own, which puts back another block.
+          try? loop.enqueue(in: "third") {}
+          try? drain("inner", loop)
+        }
+        try loop.run(for: .zero)
+        XCTAssertTrue(loop.isEmpty(in: "other"), "nested: \(isNested)")
+      }
       try loop.run(in: "other", for: .zero)
       XCTAssertEqual(ran.value, 0)
     }
