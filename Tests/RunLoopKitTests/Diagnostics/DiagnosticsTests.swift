@@ -144,8 +144,13 @@ final class DiagnosticsTests: XCTestCase {
 
   func test_RLK_DIAG_3_valuesThatCountAsOthers() {
     func play() throws {
-      let timer = RunLoop.Timer(fireDate: .now, interval: .seconds(-3), tolerance: .seconds(-4)) { _ in }
-      XCTAssertEqual(timer.interval, .zero)
+      // What is as documented: nothing is said.
+      _ = RunLoop.Timer(fireDate: .now, interval: .zero) { _ in }
+      _ = RunLoop.DisplayLink { _, _ in }
+      XCTAssertEqual(try RunLoop.current.run(for: .seconds(-1)), .finished)
+      XCTAssertEqual(try RunLoop.current.run { 1 }, 1)
+      XCTAssertEqual(RunLoop.Timer(fireDate: .now, interval: .seconds(-3)) { _ in }.interval, .zero)
+      let timer = RunLoop.Timer(fireDate: .now, tolerance: .seconds(-4)) { _ in }
       XCTAssertEqual(timer.tolerance, .zero)
       timer.tolerance = .seconds(-5)
       XCTAssertEqual(timer.tolerance, .zero)
@@ -154,10 +159,6 @@ final class DiagnosticsTests: XCTestCase {
       XCTAssertEqual(RunLoop.FrameRate(framesPerSecond: 0).frames, 1)
       XCTAssertEqual(RunLoop.FrameRate(frames: 2, per: .seconds(-1)).duration, .nanoseconds(2))
       XCTAssertEqual(RunLoop.Port(queueLimit: 0) { _, _ in }.queueLimit, 1)
-      // What is as documented: nothing is said.
-      _ = RunLoop.Timer(fireDate: .now, interval: .zero) { _ in }
-      _ = RunLoop.DisplayLink { _, _ in }
-      XCTAssertEqual(try RunLoop.current.run(for: .seconds(-1)), .finished)
     }
     XCTAssertEqual(said(on: false, play), [])
     XCTAssertEqual(
