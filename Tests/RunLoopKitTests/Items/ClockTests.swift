@@ -28,6 +28,16 @@ final class ClockTests: XCTestCase {
     }
   }
 
+  func testTheDatesOfEachClockAreNanoseconds() {
+    onThread {
+      let loop = RunLoop.current
+      let resolutions = [
+        loop.clock.minimumResolution, loop.continuousClock.minimumResolution, loop.wallClock.minimumResolution,
+      ]
+      XCTAssertEqual(resolutions, Array(repeating: .nanoseconds(1), count: 3))
+    }
+  }
+
   func test_RLK_CLOCK_2_aClockTakesOneDescriptorOfAMode() {
     onThread {
       let loop = RunLoop.current
