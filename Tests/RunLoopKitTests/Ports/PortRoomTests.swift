@@ -109,17 +109,23 @@ final class PortRoomTests: XCTestCase {
     cancelled.cancel()
   }
 
-  /// The port, which lives on, forgets it.
-  func test_RLK_MSG_17_anObserverThatIsCancelledIsGone() {
+  /// The port, which lives on, forgets it; and so does the right to a port that has ended.
+  func test_RLK_MSG_17_anObserverThatIsCancelledOrWasCalledIsGone() {
     let port = Port { _, _ in }
+    let right = port.sendRight
     weak var left: Port.Observation?
     do {
-      let observation = port.sendRight.onInvalidation {}
+      let observation = right.onInvalidation {}
       left = observation
       observation.cancel()
     }
     XCTAssertNil(left)
     XCTAssertTrue(port.isValid)
+    left = right.onInvalidation {}
+    XCTAssertNotNil(left)
+    port.invalidate()
+    XCTAssertNil(left)
+    XCTAssertFalse(right.isValid)
   }
 
   func test_RLK_MSG_18_rightsAreEqualByTheirPort() {
