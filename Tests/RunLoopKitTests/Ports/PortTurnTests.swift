@@ -149,6 +149,31 @@ final class PortTurnTests: XCTestCase {
       serving.stop()
     }
   }
+
+  /// A run of a mode that the port has left takes nothing for it from the kernel, where senders would find room then.
+  func test_RLK_MSG_49_aConnectionLeavesAModeWithItsPort() {
+    let name = NameFolder.newName()
+    onThread {
+      let (loop, ids) = (RunLoop.current, Box<[UInt32]>([]))
+      let port = try Port(registeredAs: name) { _, message in
+        ids.update { $0.append(message.id) }
+        loop.stop()
+      }
+      for mode: RunLoop.Mode in ["old", "new"] { try loop.add(RunLoop.Timer.never(), to: mode) }
+      try loop.add(port, to: "old")
+      let peer = RawPeer(name)
+      peer.send(frame(id: 1))
+      XCTAssertEqual(try loop.run(in: "old", for: .seconds(30)), .stopped)
+      loop.remove(port, from: "old")
+      try loop.add(port, to: "new")
+      peer.send(frame(id: 2))
+      XCTAssertEqual(try loop.run(in: "old", for: .zero), .timedOut)
+      XCTAssertEqual(port.pendingCount, 0)
+      XCTAssertEqual(try loop.run(in: "new", for: .seconds(30)), .stopped)
+      XCTAssertEqual(ids.value, [1, 2])
+      port.invalidate()
+    }
+  }
 }
 
 /// The calling thread's state, as a file for other threads.
