@@ -124,6 +124,20 @@ final class LoopHostingTests: XCTestCase {
     }
   }
 
+  /// Its calls have no effect then.
+  func test_RLK_HOST_30_aHostThatHasLeftDoesNothingToTheLoop() {
+    onThread {
+      let (loop, ran) = (RunLoop.current, Box(0))
+      let host = try LoopHosting(of: loop)
+      host.leave()
+      XCTAssertEqual(host.prepare(), .isOver)
+      XCTAssertFalse(loop.isWaiting)
+      try loop.enqueue { ran.value += 1 }
+      XCTAssertFalse(host.serve())
+      XCTAssertEqual(ran.value, 0)
+    }
+  }
+
   /// In an observer that its own call notifies, before its sleep or after it.
   func test_RLK_HOST_30_aHostThatLeavesWhileItIsBusy() {
     for activity in [RunLoop.Activity.beforeWaiting, .afterWaiting] {
@@ -184,15 +198,18 @@ final class LoopHostingTests: XCTestCase {
       let loop = RunLoop.current
       let hosting = try LoopHosting(of: loop)
       check.that(hosting.prepare() == .mayWait && !hosting.isForked, "the parent")
-      let child = test_fork()
-      if child == 0 {
-        let isTold = hosting.isForked && hosting.prepare() == .isOver && hosting.failure as? RunLoopError == .forked
-        _exit(isTold ? 7 : 1)
+      // Whichever call the child makes first.
+      for isOver: (LoopHosting) -> Bool in [{ $0.prepare() == .isOver }, { !$0.serve() }] {
+        let child = test_fork()
+        if child == 0 {
+          let isTold = hosting.isForked && isOver(hosting) && hosting.failure as? RunLoopError == .forked
+          _exit(isTold ? 7 : 1)
+        }
+        var status: Int32 = 0
+        check.equal(waitpid(child, &status, 0), child)
+        check.equal(status, 7 << 8)
+        check.that(loop.isWaiting, "the parent waits on")
       }
-      var status: Int32 = 0
-      check.equal(waitpid(child, &status, 0), child)
-      check.equal(status, 7 << 8)
-      check.that(loop.isWaiting, "the parent waits on")
       hosting.leave()
     }
   }
