@@ -160,6 +160,21 @@ import Testing
     }
   }
 
+  /// In no mode any more, it is in the record of the common modes still.
+  @Test func aLinkThatHasLeftTheCommonModesOneByOneGoesOnFromNow() async throws {
+    try await VirtualTime.run { time in
+      let (loop, frames) = (RunLoop.current, Frames())
+      let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 10)) { _, frame in frames.append(frame) }
+      try link.add(to: loop, in: .common)
+      #expect(try loop.run(for: .milliseconds(100)) == .timedOut)
+      #expect(link.remove(from: loop))
+      time.advance(by: .seconds(1))
+      #expect(try link.add(to: loop))
+      #expect(try loop.run(for: .milliseconds(100)) == .timedOut)
+      #expect(frames.all.map(\.dropped) == [0, 0] && link.droppedFrames == 0)
+    }
+  }
+
   @Test func aCommitIsDoneOnceBeforeTheLoopSleeps() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
