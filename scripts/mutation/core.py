@@ -127,7 +127,11 @@ class Core:
         """(verdict, test, what it says), of the first of the tests that notices the fault."""
         concerned = self.concerned(mutant.files, {"plain", "scheduled"})
         with self.kept(mutant, concerned):
-            return self.notice_in_place(mutant, tests, concerned)
+            answer = self.notice_in_place(mutant, tests, concerned)
+        _, test, said = answer
+        if said == "out of time" and self.says(test, self.limit_of(test)) == said:
+            return "none", "", f"{test} is out of time without the fault too"
+        return answer
 
     def notice_in_place(self, mutant, tests, concerned):
         try:
@@ -137,12 +141,15 @@ class Core:
             if self.is_same(mutant):
                 return "equal", "", ""
             for test in tests:
-                said = self.says(test, self.limits.get(test) or self.limits["scheduled:"])
+                said = self.says(test, self.limit_of(test))
                 if said:
                     return "noticed", test, said
             return "MISSED", "", ""
         except BadFault as why:
             return "none", "", str(why)
+
+    def limit_of(self, test):
+        return self.limits.get(test) or self.limits["scheduled:"]
 
     def is_sound(self, mutant):
         """False if a compiler would not take it for C."""
