@@ -31,7 +31,7 @@ extension Channel {
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ hasMovedDescriptors: inout Bool
   ) throws(RunLoopError) -> Channel? {
     do throws(RunLoopError) {
-      if frame.stranger != nil, try !hasRoom() { return self }
+      if frame.hasStranger, try !hasRoom() { return self }
       if !hasMovedDescriptors { try frame.parcel.moveDescriptors() }
       hasMovedDescriptors = true
       if frame.hasRights { try frame.introduceStrangers(.none) }
@@ -48,12 +48,19 @@ extension Channel {
   private func introduceStrangers(
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ patience: Patience
   ) throws(RunLoopError) {
-    guard frame.stranger != nil else { return }
+    guard frame.hasStranger else { return }
     while try !hasRoom() {
       try waitForRoom(patience)
       if invalidation.isOver { throw failure }
     }
     try frame.introduceStrangers(patience)
+  }
+
+  /// There is no room for an introduction. A connection that has ended is not full: the introduction finds its end.
+  var isFull: Bool {
+    guard !isForked, !isBroken, socket.hold() else { return false }
+    defer { socket.release() }
+    return (try? hasRoom()) == false
   }
 
   /// Throws if the peer has gone, which the kernel calls writable.
@@ -116,8 +123,11 @@ extension Channel {
     return source
   }
 
+  /// Returns at once if the connection has ended.
   func waitForRoom(_ patience: Patience) throws(RunLoopError) {
     let deadline = try self.deadline(of: patience)
+    guard socket.hold() else { return }
+    defer { socket.release() }
     let status =
       Kernel.current?.turns?.waitUntilWritable(descriptor, until: deadline, for: "room in a connection (send)")
       ?? rlc_message_socket_wait_writable(descriptor, deadline)

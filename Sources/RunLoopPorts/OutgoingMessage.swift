@@ -134,14 +134,18 @@ struct OutgoingMessage: ~Copyable {
   /// an earlier call has thrown.
   mutating func introduceStrangers(_ patience: Patience) throws(RunLoopError) {
     while let index = nextStranger, case .socket(_, let answer) = rights[index].way {
+      if answer != nil { while let full = fullAsker { try full.waitForRoom(patience) } }
       rights[index].way = .socket(try Introduction.make(to: rights[index].destination, patience), answer)
     }
   }
 
-  /// The connection to the owner of the next such port.
+  var hasStranger: Bool { nextStranger != nil }
+
+  /// The connection in which the next introduction needs room.
   var stranger: Channel? {
     guard let index = nextStranger, case .socket(_, let answer) = rights[index].way else { return nil }
-    return answer?.channel ?? (rights[index].destination as? RemotePort)?.channel
+    guard let answer else { return (rights[index].destination as? RemotePort)?.channel }
+    return fullAsker ?? answer.channel
   }
 
   /// Rights to answer come last: they are lost with an introduction if the message is not sent.
@@ -149,6 +153,15 @@ struct OutgoingMessage: ~Copyable {
 
   private func nextStranger(isAsker: Bool) -> Int? {
     rights.firstIndex { if case .socket(-1, let answer) = $0.way { (answer != nil) == isAsker } else { false } }
+  }
+
+  /// The connection of an asker in which there is no room, if several askers are left: the right of the first one would
+  /// be lost with its introduction.
+  private var fullAsker: Channel? {
+    let askers: [Channel] = rights.compactMap {
+      if case .socket(-1, let answer?) = $0.way { answer.channel } else { nil }
+    }
+    return askers.count > 1 ? askers.first { $0.isFull } : nil
   }
 
   /// Under the channel's `sending`.

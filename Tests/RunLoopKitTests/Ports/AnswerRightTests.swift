@@ -202,8 +202,12 @@ final class AnswerRightTests: XCTestCase {
       let many = try (0..<253).map { _ in Message.Component.descriptor(try .init(duplicating: 0)) }
       check(Message(many + [.right(reply)]), (.tooManyDescriptors, .tooManyDescriptors))
       let full = try RawReceiver()
+      let second = try full.nextReply(6)
       XCTAssertGreaterThan(full.fill(), 0)
       check(Message([.right(full.right)], reply: reply), (.portFull, .timedOut))  // it would be introduced
+      check(Message([.right(reply), .right(second)]), (.portFull, .timedOut))  // both askers would be
+      check(Message([.right(second)], reply: reply), (.portFull, .timedOut))
+      XCTAssertTrue(second.isValid)
       check(Message([.right(reply), .right(reply)]), (.portInvalid, .portInvalid))
       check(AnswerRightTests.messageWithADescriptorTwice(reply), (.system(EBADF), .system(EBADF)))
       let most = [Message.Component](repeating: .bytes(""), count: 1025)
@@ -235,6 +239,24 @@ final class AnswerRightTests: XCTestCase {
     try await reply.send(Message(id: 5))
     XCTAssertEqual(try asked.answer().id, 5)
     receiver.end()
+  }
+
+  /// Two rights, and the connection to the second asker is full: neither is used while the task waits for room there.
+  func test_RLK_ASYNC_13_aTaskThatWaitsForRoomAtOneAsker_leavesTheRightToAnswerTheOther() async throws {
+    let (receiver, full, asked) = (try RawReceiver(), try RawReceiver(), try Asked())
+    let (reply, second) = (try XCTUnwrap(asked.message.reply), try full.nextReply(6))
+    let (right, count) = (receiver.right, full.fill())
+    let message = Message(id: 9, [.right(reply), .right(second)])
+    let end = await Task { try await right.send(message, timeout: .milliseconds(1)) }.result
+    XCTAssertThrowsError(try end.get()) { XCTAssertEqual($0 as? RunLoopError, .timedOut) }
+    XCTAssertTrue(reply.isValid && second.isValid)
+    let sending = Task.immediate { try await right.send(message) }
+    full.takeMessages(count)
+    try await sending.value
+    XCTAssertEqual(receiver.peer.receive()?.descriptors, 2)
+    XCTAssertFalse(reply.isValid || second.isValid)
+    XCTAssertThrowsError(try asked.answer())  // the receiver has closed its end
+    for side in [receiver, full] { side.end() }
   }
 
   /// The port that got the request is gone; the connection stays for the answer.
