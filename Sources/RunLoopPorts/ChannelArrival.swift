@@ -96,6 +96,7 @@ extension Channel {
   private func peerHasLost(_ number: UInt64) {
     let (port, answer, isLast) = importing.withLock {
       let (port, answer) = (imports.removeEnded(number), imports.removeEndedAnswer(number))
+      giveBackRights()
       return (port, answer, isInitiator && (port != nil || answer != nil) && imports.isEmpty)
     }
     if isLast { sendControl(.drop([], isQuiet: true)) }

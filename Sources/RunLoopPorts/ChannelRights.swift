@@ -58,10 +58,9 @@ extension Channel {
     importing.withLock { rightCharges.append(charge) }
   }
 
-  /// Under `importing`.
+  /// As many charges as the rights that have gone do not need any more. Under `importing`.
   func giveBackRights() {
-    guard !rightCharges.isEmpty else { return }
-    while !rightCharges.isEmpty, imports.count <= Channel.rightsAtOnce * (rightCharges.count - 1) {
+    while !rightCharges.isEmpty, imports.count <= Channel.rightsAtOnce * rightCharges.count {
       rightCharges.removeLast()
     }
   }

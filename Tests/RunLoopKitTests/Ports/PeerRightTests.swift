@@ -213,22 +213,51 @@ final class PeerRightTests: XCTestCase {
   }
 
   /// Of those that are held 64 are free, and of those that are gone none is charged.
-  func test_RLK_PEER_22_whenAllRightsHaveGone_noneCounts() {
+  func test_RLK_PEER_22_whenRightsHaveGone_theyCountNoMore() {
     onThread {
       let receiver = try RawReceiver()
       let (port, peer) = (receiver.port, RawPeer(receiver.port.name!))
-      for count in [65, 130] as [UInt64] {
-        peer.send(frame(entries: (0..<count).map { .right(count * 1000 + $0, flags: PeerRightTests.once) }))
-        var messages = [receiver.nextMessage()]
+      /// Rights to answer, which are held when this returns.
+      func message(_ numbers: Range<UInt64>) throws -> Message {
+        peer.send(frame(entries: numbers.map { .right($0, flags: PeerRightTests.once) }))
+        let message = receiver.nextMessage()
         peer.send(frame(to: 99))
         XCTAssertEqual(peer.receive()?.bytes[5], UInt8(RLC_FRAME_DEAD.rawValue))  // its callout is over
-        XCTAssertEqual(port.peerStatistics.rights, count == 65 ? 64 : 128)
+        return message
+      }
+      let cases: [(UInt64, UInt64, Int)] = [(0, 65, 64), (0, 130, 128), (64, 65, 128), (65, 65, 128)]
+      for (round, (held, gone, charged)) in cases.enumerated() {
+        let first = UInt64(round + 1) * 1000
+        var messages = [try message(first..<first + held), try message(first + held..<first + held + gone)]
+        XCTAssertEqual(port.peerStatistics.rights, charged)
+        withExtendedLifetime(messages) {}
+        messages.removeLast()
+        XCTAssertEqual(port.peerStatistics.rights, held > 64 ? 64 : 0, "\(held) of \(held + gone) are held")
         withExtendedLifetime(messages) {}
         messages = []
         XCTAssertEqual(port.peerStatistics.rights, 0)
         var back = 0
-        while back < count, let packet = peer.receive()?.bytes { back += self.entries(of: packet).count }
+        while back < held + gone, let packet = peer.receive()?.bytes { back += self.entries(of: packet).count }
       }
+      receiver.end()
+    }
+  }
+
+  /// Those to ports that their owner has ended, which the process holds still.
+  func test_RLK_PEER_22_whenPortsHaveEnded_rightsToThemCountNoMore() {
+    onThread {
+      let receiver = try RawReceiver()
+      let (peer, port) = (receiver.peer, receiver.port)
+      peer.send(frame(entries: (100..<400).map { .right($0) }))
+      let message = receiver.nextMessage()
+      XCTAssertEqual(port.peerStatistics.rights, 256)
+      for numbers in [100..<250, 250..<400] as [Range<UInt64>] {
+        peer.send(frame(kind: RLC_FRAME_DEAD, entries: numbers.map { .right($0) }))
+        peer.send(frame(to: 99))
+        XCTAssertEqual(peer.receive()?.bytes[40], 99)  // the ends are known
+        XCTAssertEqual(port.peerStatistics.rights, numbers.lowerBound == 100 ? 128 : 0)
+      }
+      XCTAssertTrue(message.rights.allSatisfy { !$0.isValid })
       receiver.end()
     }
   }
@@ -271,7 +300,7 @@ final class PeerRightTests: XCTestCase {
         }
         rights = []  // dropped
         for _ in 0..<96 { XCTAssertEqual(peer.receive()?.bytes[5], UInt8(RLC_FRAME_DROP.rawValue)) }
-        XCTAssertLessThanOrEqual(port.peerStatistics.rights, 64)  // one charge may stay for the next
+        XCTAssertEqual(port.peerStatistics.rights, 0)
       }
       XCTAssertEqual(port.peerStatistics.refusedMessages, 0)
       receiver.end()
