@@ -12,6 +12,7 @@ import Testing
   @Test func aDescriptorRestsUntilItsPeriodEnds() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      defer { closeBoth(ends) }
       let limit = RunLoop.RateLimit(count: 3, per: .seconds(1)) { item in
         #expect(item is RunLoop.FileDescriptorSource)
         log.append("left at \(start.duration(to: time.now).components.seconds)")
@@ -37,6 +38,7 @@ import Testing
   @Test func test_RLK_TIMER_13_theDefaultToleranceLengthensNoPause() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      defer { closeBoth(ends) }
       loop.defaultTimerTolerance = .milliseconds(900)
       let limit = RunLoop.RateLimit(count: 1, per: .seconds(1))
       try loop.add(
@@ -54,7 +56,7 @@ import Testing
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())
       let (counters, ready) = (makePipe(), makePipe())
-      defer { for end in [counters.reading, counters.writing, ready.reading, ready.writing] { close(end) } }
+      defer { for ends in [counters, ready] { closeBoth(ends) } }
       let limit = RunLoop.RateLimit(count: 2, per: .seconds(10))
       try loop.assumeOnLoop { local in
         try local.portSource(fileDescriptor: counters.reading, limit: limit) { _ in
@@ -76,6 +78,7 @@ import Testing
   @Test func noMessageOfAPortIsLost() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      defer { closeBoth(ends) }
       let port = try RunLoop.PortSource(
         fileDescriptor: ends.reading, limit: RunLoop.RateLimit(count: 2, per: .seconds(10))
       ) { _ in log.append("\(start.duration(to: time.now).components.seconds)") }
@@ -125,6 +128,7 @@ import Testing
   @Test func anInvalidatedSourceEndsItsRest() async throws {
     try await VirtualTime.run { time in
       let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
+      defer { closeBoth(ends) }
       let limit = RunLoop.RateLimit(count: 1, per: .seconds(100)) { _ in
         Issue.record("the rest is over without the source")
       }
@@ -144,6 +148,7 @@ import Testing
   @Test func whatLeavesAndComesBackStillRests() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      defer { closeBoth(ends) }
       let limit = RunLoop.RateLimit(count: 1, per: .seconds(10)) { _ in log.append("left") }
       let source = try RunLoop.FileDescriptorSource(
         fileDescriptor: ends.reading, interest: .readable, limit: limit
@@ -170,6 +175,7 @@ import Testing
   @Test func aRestKeepsNoModeThatTheSourceHasLeft() async throws {
     try await VirtualTime.run { time in
       let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
+      defer { closeBoth(ends) }
       let limit = RunLoop.RateLimit(count: 1, per: .seconds(100))
       let source = try RunLoop.FileDescriptorSource(
         fileDescriptor: ends.reading, interest: .readable, limit: limit
@@ -187,6 +193,7 @@ import Testing
   @Test func anotherModeIsNoWayAroundARest() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      defer { closeBoth(ends) }
       let port = try RunLoop.PortSource(
         fileDescriptor: ends.reading, limit: RunLoop.RateLimit(count: 1, per: .seconds(10))
       ) { port in
@@ -209,6 +216,7 @@ import Testing
   @Test(arguments: [false, true]) func aRestIsThatOfEachModeOfItsSource(isPort: Bool) async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      defer { closeBoth(ends) }
       let (modes, passes) = ([.default, "second", "third"] as [RunLoop.Mode], Log())
       let limit = RunLoop.RateLimit(count: 1, per: .seconds(10))
       @Sendable func call() {
@@ -233,6 +241,7 @@ import Testing
   @Test func whatTwoLoopsShareIsTellingInBoth() async throws {
     try await VirtualTime.run { time in
       let (start, log, ends) = (time.now, Log(), makeSockets())
+      defer { closeBoth(ends) }
       let source = try RunLoop.FileDescriptorSource(
         fileDescriptor: ends.reading, interest: .readable, limit: RunLoop.RateLimit(count: 1, per: .seconds(10))
       ) { _, readiness in
@@ -258,6 +267,7 @@ import Testing
   @Test func aPeriodBeginsWithItsFirstCallout() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      defer { closeBoth(ends) }
       let limit = RunLoop.RateLimit(count: 2, per: .seconds(10))
       try loop.add(
         RunLoop.PortSource(fileDescriptor: ends.reading, limit: limit) { _ in log.append(seconds(time, since: start)) })
@@ -275,6 +285,7 @@ import Testing
   func aPeriodOfNothingAndOneWithoutEnd(_ period: Duration, _ calls: Int) async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      defer { closeBoth(ends) }
       let limit = RunLoop.RateLimit(count: 1, per: period) { _ in log.append("left") }
       try loop.add(
         RunLoop.PortSource(fileDescriptor: ends.reading, limit: limit) { _ in log.append(seconds(time, since: start)) })
@@ -288,6 +299,7 @@ import Testing
   @Test func aPauseEndsWhenItsModeRunsAgain() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log, ends) = (RunLoop.current, time.now, Log(), makePipe())
+      defer { closeBoth(ends) }
       let limit = RunLoop.RateLimit(count: 1, per: .seconds(10)) { _ in
         log.append("left at \(seconds(time, since: start))")
       }
@@ -308,6 +320,7 @@ import Testing
   @Test func aRemovalWithAnAnswerEndsTheRest() async throws {
     try await VirtualTime.run { time in
       let (loop, start, ends) = (RunLoop.current, time.now, makePipe())
+      defer { closeBoth(ends) }
       let source = try RunLoop.FileDescriptorSource(
         fileDescriptor: ends.reading, interest: .readable, limit: RunLoop.RateLimit(count: 1, per: .seconds(100))
       ) { _, _ in }

@@ -19,6 +19,8 @@ func makePipe() -> (reading: Int32, writing: Int32) {
   return (ends[0], ends[1])
 }
 
+func closeBoth(_ ends: (reading: Int32, writing: Int32)) { for end in [ends.reading, ends.writing] { close(end) } }
+
 /// Where threads wait for each other in the machine's time, of which virtual time knows nothing.
 final class Meeting: @unchecked Sendable {
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
