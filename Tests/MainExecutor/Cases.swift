@@ -32,6 +32,7 @@ import Synchronization
       case "hosted-dialog": try aDialogOfTheHost()
       case "hosted-after-dialog": try aDrainAfterADialog()
       case "hosted-callback": try aCallbackOfTheHost()
+      case "hosted-check": try aCheckOnAnotherThread()
       case "hosted-wake": try aWakeThatMakesATask()
       case "crowd": try aCrowd()
       case "unserved": try unserved()

@@ -154,6 +154,7 @@
       let (log, executor) = (Log(), MainActor.shared.unownedExecutor.asSerialExecutor())
       MainActor.assumeIsolated { log.append("before") }
       try expect(executor?.isIsolatingCurrentContext() == true)
+      executor?.checkIsolated()
       let thread = RunLoop.Thread(name: "other")
       try thread.start()
       try thread.loop?.performAndWait { try expect(executor?.isIsolatingCurrentContext() == false) }
@@ -164,6 +165,14 @@
       MainActor.assumeIsolated { log.append("after") }
       MainActor.assertIsolated()
       try expect(log.all == ["before", "job", "after"], "\(log.all)")
+    }
+
+    /// It ends the process. Older runtimes ask so, and programs may.
+    static func aCheckOnAnotherThread() throws {
+      _ = try host()
+      let (executor, thread) = (MainActor.shared.unownedExecutor.asSerialExecutor(), RunLoop.Thread(name: "other"))
+      try thread.start()
+      try thread.loop?.performAndWait { executor?.checkIsolated() }
     }
 
     /// No lock is held in it: another thread enqueues meanwhile, and it enqueues itself. The thread that makes it needed

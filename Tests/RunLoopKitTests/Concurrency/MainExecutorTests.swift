@@ -51,4 +51,10 @@ import class RunLoopKit.RunLoop
     .enabled(if: isSupported, "the compiler's interface of custom main executors is not known"),
     arguments: ["loop", "elsewhere", "none", "hosted-callback"])
   func test_RLK_MAINEXEC_6_whoIsIsolated(name: String) { pass(name) }
+
+  @Test(.enabled(if: isSupported, "the compiler's interface of custom main executors is not known"))
+  func test_RLK_MAINEXEC_6_aCheckOnAnotherThreadEndsTheProcess() {
+    let (status, output) = runProgram("main-executor", ["hosted-check"])
+    #expect(status != 0 && output.contains("RunLoopKit: this is not the main actor's thread"), "\(status): \(output)")
+  }
 }
