@@ -85,16 +85,19 @@ def run_until(command, cwd, limit, env, mark):
 
 
 def run_told(command, cwd, limit, env, mark):
-    """(status, line, running): as `run_until`, with the line that named the last test that began."""
-    begun = []
+    """(status, line, running): as `run_until`, with the lines in which the tests began that had not ended."""
+    begun = {}
 
     def note(line):
-        if re.search(r"Test Case '.*started|Test .* started", line):
-            begun[:] = [line]
+        found = re.search(r"Test (?:Case '([\w.]+)'|(\w+)\(.*\)).*? (started|passed|failed|skipped)\b", line)
+        if found and found.group(3) == "started":
+            begun[found.group(1) or found.group(2)] = line
+        elif found:
+            begun.pop(found.group(1) or found.group(2), None)
         return re.match(mark, line)
 
     status, said = run_until(command, cwd, limit, env, note)
-    return status, said, begun[0] if begun else None
+    return status, said, list(begun.values())
 
 
 def must(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):

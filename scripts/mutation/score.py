@@ -95,12 +95,13 @@ class KitScore:
                                                  f"{FAILURE}|{ISSUE}")
                 if status == 0:
                     break
-                # A trap names no test: it was the last that began.
-                test = name_of(said or "", len(options) > 1) or name_of(running or "", len(options) > 1)
+                # What ends the process does not name its test: it is one of those that run.
+                tests = [name_of(line, len(options) > 1) for line in [said or "", *running[-NEAR_TESTS:]]]
                 said = said or f"status {status}"
-                # On a loaded machine a test may fail without the fault too.
-                if test and self.says(test, program) and not self.kit.catches(test, SWIFT_LIMIT):
-                    return "noticed", test, said[-150:]
+                for test in tests[:1] if tests[0] else filter(None, tests):
+                    # On a loaded machine a test may fail without the fault too.
+                    if self.says(test, program) and not self.kit.catches(test, SWIFT_LIMIT):
+                        return "noticed", test, said[-150:]
                 told.append(said[-150:])
         return "MISSED", "", "; ".join(told)
 
