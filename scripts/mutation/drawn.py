@@ -39,7 +39,7 @@ KEPT = re.compile("|".join([
     r"(?i:diagnos|report\(|StandardError|fprintf|perror|description|explan)",
     r"@inline|@usableFromInline|@_|\bpublic func\b|\bfunc [\w`]+[(<]|\btypedef\b|^\s*(public |package |private )*(final )?(class|struct|enum|protocol|extension|actor)\b",
 ]))
-ORDER = re.compile(r"memory_order|__ATOMIC|ordering:|[bB]arrier")
+ORDER = re.compile(r"memory_order|__ATOMIC|ordering:|[bB]arrier|RaceDetector\.|rlc_kit_race_")
 
 RUN_RULES = """
 import contextlib, json, sys
