@@ -220,6 +220,8 @@ import Synchronization
         try expect(errors.firstIndex(of: error) == index, "\(error)")
         try expect(error.domain == .mainExecutor && error.errno == nil, "\(error)")
       }
+      // The codes are in programs that were compiled.
+      try expect(errors.map(\.code) == [1, 2, 3, 4, 5])
       // Each says what to do instead.
       let remedies = [
         "before the first task", "a process installs it once", "call install() first of all", "by drain()",

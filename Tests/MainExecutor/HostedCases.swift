@@ -136,6 +136,7 @@
       let host = try host()
       Task { @MainActor in _ = drainInJob() }
       try expect(try MainActorExecutor.drain() == 1)
+      try expect(host.wakes == 1, "no job is left, and the host is told: \(host.wakes)")
       for round in 1...3 {
         let before = host.wakes
         Task { @MainActor in Task { @MainActor in } }
