@@ -1,3 +1,4 @@
+import Glibc
 import RunLoopKit
 import RunLoopTesting
 import Testing
@@ -42,6 +43,29 @@ import Testing
           #expect(log.all == ["\(Double(test.fires))"], "\(number), in \(modes)")
         }
       }
+    }
+  }
+
+  /// The place of an expiry among ready descriptors is the moment at which it comes, also while the loop is busy.
+  @Test(arguments: [Duration.zero, .seconds(60)])
+  func aTimerThatIsDueDuringACalloutComesBeforeWhatIsReadyLater(interval: Duration) async throws {
+    try await VirtualTime.run { time in
+      let (loop, log, ends) = (RunLoop.current, Log(), makePipe())
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: ends.reading, interest: .readable) { source, _ in
+        log.append("descriptor")
+        source.invalidate()
+      }
+      try loop.add(source)
+      let busy = RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(1)), interval: interval) { _ in
+        log.append("busy")
+        time.advance(by: .seconds(2))
+        #expect(write(ends.writing, "x", 1) == 1)
+      }
+      try loop.add(busy)
+      try loop.add(RunLoop.Timer(after: .seconds(2)) { _ in log.append("due meanwhile") })
+      #expect(try loop.run(for: .seconds(10)) == (interval == .zero ? .finished : .timedOut))
+      #expect(log.all == ["busy", "due meanwhile", "descriptor"])
+      for end in [ends.reading, ends.writing] { close(end) }
     }
   }
 
