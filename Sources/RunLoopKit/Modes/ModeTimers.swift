@@ -263,9 +263,8 @@ struct ModeTimers: ~Copyable {
   /// True if timers are due, which the caller is about to fire. All clocks are asked.
   @inline(__always)
   mutating func takeExpiry(soft: Bool) -> Bool {
-    guard first != nil else { return false }
     endRest()
-    let isDue = first!.takeExpiry(soft: soft)
+    let isDue = first?.takeExpiry(soft: soft) == true
     return others == nil ? isDue : takeOtherExpiries(soft: soft) || isDue
   }
 
