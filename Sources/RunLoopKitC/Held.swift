@@ -60,7 +60,7 @@ extension Held {
       let (length, words) = withUnsafeTemporaryAllocation(byteCount: room, alignment: 1) { bytes in
         let buffer = bytes.assumingMemoryBound(to: CChar.self)
         let length = Int(describe(context, buffer.baseAddress, room))
-        return (length, String(decoding: bytes.prefix(max(0, min(length, room - 1))), as: UTF8.self))
+        return (length, String(decoding: bytes.prefix(max(0, length)), as: UTF8.self))
       }
       if length < room { return words }
       room = length + 1
