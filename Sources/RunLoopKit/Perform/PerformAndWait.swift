@@ -205,14 +205,13 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     whenLost(error)
   }
 
-  /// A function of its own: the closure is released when it returns, before the waiting thread goes on.
+  /// A function of its own: no frame holds the closure when it returns, before the waiting thread goes on.
   @inline(never)
   private func callBody() {
     switch body {
     case .some(let body): body.call()
     case .none: break
     }
-    forget()
   }
 
   /// Borrowed for the call, which does not retain it: a frame that is left would keep it, and the waiting thread lends
