@@ -230,6 +230,24 @@ func performThread(_ thread: UInt32) {
   }
 }
 
+/// A block whose time is over at once is withdrawn, or has begun and is waited for.
+@_cdecl("kit_perform_and_wait_thread")
+func performAndWaitThread(_ thread: UInt32) {
+  guard thread > 0 else { return runUntilStopped() }
+  let loop = runningLoop()
+  do {
+    let answer = try loop.performAndWait(timeout: .zero) {
+      yieldHere()
+      return calls.add(1, ordering: .relaxed).newValue
+    }
+    expect(answer == 1, "a block that has begun was not waited for")
+  } catch {
+    expect(error as? RunLoopError == .timedOut, "another error")
+    expect(calls.load(ordering: .relaxed) == 0, "a block that was withdrawn has run")
+  }
+  try! loop.perform { loop.stop() }  // the run may not have begun
+}
+
 /// A run inside each pass of the outer one, before its wait, takes the wakes that were meant for the outer one, and owes them.
 /// Ended without a stop: the inner run takes its kick as well, and owes none (decision 0003).
 private func runAroundOthers() {

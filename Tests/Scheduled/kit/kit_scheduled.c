@@ -16,7 +16,7 @@ void kit_stop_behind_one_thread(unsigned self);
 void kit_stop_word_begin(void), kit_stop_word_thread(unsigned self), kit_stop_word_end(void);
 void kit_wake_word_begin(void), kit_wake_word_thread(unsigned self), kit_wake_word_end(void);
 void kit_run_begin(void), kit_stop_thread(unsigned self), kit_perform_thread(unsigned self);
-void kit_executor_thread(unsigned self);
+void kit_perform_and_wait_thread(unsigned self), kit_executor_thread(unsigned self);
 
 static const scenario scenarios[] = {
     {"lock", 3, kit_lock_begin, kit_lock_thread, NULL, 3000},
@@ -28,6 +28,7 @@ static const scenario scenarios[] = {
     {"wake_word", 2, kit_wake_word_begin, kit_wake_word_thread, kit_wake_word_end, 3000},
     {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 1500},
     {"perform", 3, kit_run_begin, kit_perform_thread, NULL, 1500},
+    {"perform_and_wait", 2, kit_run_begin, kit_perform_and_wait_thread, NULL, 1500},
     {"nested", 3, kit_run_begin, kit_nested_thread, NULL, 1500},
     {"stop_nested", 2, kit_run_begin, kit_stop_nested_thread, NULL, 1500},
     {"stop_behind_one", 2, kit_run_begin, kit_stop_behind_one_thread, NULL, 1500},
