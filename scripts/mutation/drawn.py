@@ -75,6 +75,8 @@ def candidates(path):
 def is_drawn(old, new):
     if KEPT.search(old) or ORDER.search(old):
         return False
+    if new == re.sub(r"\bvar\b", "let", old):
+        return False  # a declaration
     begin = next((index for index, (left, right) in enumerate(zip(old, new)) if left != right), min(len(old), len(new)))
     code = re.split(r"//|/\*", old)[0]
     if begin >= len(code.rstrip()) and "\n" not in new:
