@@ -43,8 +43,8 @@ extension Channel {
     }
   }
 
-  /// Only when there is room for the message itself: an introduction cannot be taken back, and a right to answer goes
-  /// with it. Somebody else may take the room in between; that is rare.
+  /// Only when there is room for the message itself: an introduction costs the owner of a port, or who has asked, a
+  /// connection. Somebody else may take the room in between; that is rare.
   private func introduceStrangers(
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ patience: Patience
   ) throws(RunLoopError) {

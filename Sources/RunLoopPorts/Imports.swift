@@ -41,9 +41,12 @@ struct Imports {
 
   mutating func answerArrived(_ number: UInt64, on channel: Channel) -> RemoteReply {
     let answer = RemoteReply(channel, number: number)
-    answers[number] = WeakAnswer(answer: answer)
+    insert(answer, as: number)
     return answer
   }
+
+  /// One that was on another connection.
+  mutating func insert(_ answer: RemoteReply, as number: UInt64) { answers[number] = WeakAnswer(answer: answer) }
 
   mutating func removeAnswer(_ number: UInt64) { answers[number] = nil }
 

@@ -99,6 +99,23 @@ extension Channel {
     channel.sendControl(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
   }
 
+  /// The end of an introduction that is to be sent to nobody: this process keeps it as a connection of its own to the
+  /// same peer. It counts against no limit, since the peer has not asked for it. Nil if there is no memory for it.
+  func adopt(_ end: Int32) -> Channel? {
+    guard Channel.isFit(end) else {
+      Unshared.close(end)
+      return nil
+    }
+    let (account, peer) = receiving.withLock { (self.account, welcomed) }
+    return try? Channel(
+      end, terms: terms, isInitiator: true, isIntroduced: true, peer: peer, account: account, seat: nil)
+  }
+
+  /// From now on it is read where the other one is, or by the keeper. With no lock held.
+  func serve(as other: Channel) {
+    if let home = other.sending.withLock({ other.home }) { settle(at: home) } else { watch() }
+  }
+
   /// The number of no port: a right to it is "dropped" on each connection that was introduced. If it comes back on one
   /// that was accepted here, a malicious peer has made both ends of it arrive in this process, which could never see
   /// its end. Any other peer has no such right, and ignores the frame.

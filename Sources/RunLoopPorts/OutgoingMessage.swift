@@ -136,6 +136,7 @@ struct OutgoingMessage: ~Copyable {
     while let index = nextStranger, case .socket(_, let answer) = rights[index].way {
       if answer != nil { while let full = fullAsker { try full.waitForRoom(patience) } }
       rights[index].way = .socket(try Introduction.make(to: rights[index].destination, patience), answer)
+      answer?.hasMoved()
     }
   }
 
@@ -148,15 +149,15 @@ struct OutgoingMessage: ~Copyable {
     return fullAsker ?? answer.channel
   }
 
-  /// Rights to answer come last: they are lost with an introduction if the message is not sent.
+  /// Rights to answer come last: an introduction moves them, also if the message is not sent.
   private var nextStranger: Int? { nextStranger(isAsker: false) ?? nextStranger(isAsker: true) }
 
   private func nextStranger(isAsker: Bool) -> Int? {
     rights.firstIndex { if case .socket(-1, let answer) = $0.way { (answer != nil) == isAsker } else { false } }
   }
 
-  /// The connection of an asker in which there is no room, if several askers are left: the right of the first one would
-  /// be lost with its introduction.
+  /// The connection of an asker in which there is no room, if several askers are left: the introduction of the first
+  /// one would move its right in vain.
   private var fullAsker: Channel? {
     let askers: [Channel] = rights.compactMap {
       if case .socket(-1, let answer?) = $0.way { answer.channel } else { nil }
@@ -202,17 +203,19 @@ struct OutgoingMessage: ~Copyable {
   }
 
   /// It has not been sent: all rights are as they were.
-  func takeBack() {
-    for right in rights {
-      switch right.way {
+  mutating func takeBack() {
+    for index in rights.indices {
+      switch rights[index].way {
       case .notYet: break
       case .exported(let number, _):
         let gone = channel.sending.withLock { channel.takeBackExport(number) }
         if let gone { channel.hasNoMore(for: gone.mailbox) }
       case .back(_, let answer): answer?.giveBack()
-      case .socket(let descriptor, let answer):
-        // Its owner has been introduced: the answer is lost with the other end of the new connection.
-        if descriptor < 0 { answer?.giveBack() } else { answer?.wasUsed() }
+      case .socket(-1, let answer): answer?.giveBack()
+      case .socket(let end, let answer?):
+        rights[index].way = .notYet  // the end is the right's
+        answer.comesBack(on: end)
+      case .socket: break
       }
     }
   }
@@ -222,7 +225,8 @@ struct OutgoingMessage: ~Copyable {
     isSent = true
     for right in rights {
       switch right.way {
-      case .back(_, let answer?), .socket(_, let answer?): answer.wasUsed()
+      case .back(_, let answer?): answer.wasUsed()
+      case .socket(_, let answer?): answer.wasSentOn()
       case .notYet, .exported, .back, .socket: break
       }
     }

@@ -51,38 +51,64 @@ final class RemotePort: Destination, @unchecked Sendable {
 
 /// The right to give one answer to a request of another process.
 final class RemoteReply: Destination, @unchecked Sendable {
-  let channel: Channel
-  let number: UInt64
+  /// The connection that the right is on, and its number there. Changed by who has used the right, which reads it
+  /// without the lock.
+  private var place: (channel: Channel, number: UInt64)
+  /// For changes of the place, and for those who have not used the right.
+  private let lock = Lock()
   /// Used, or about to be.
   private let isUsed = Atomic<Bool>(false)
   private let invalidation = Invalidation()
 
-  init(_ channel: Channel, number: UInt64) {
-    self.channel = channel
-    self.number = number
-  }
+  init(_ channel: Channel, number: UInt64) { place = (channel, number) }
+
+  /// The connection of a right that the caller has used.
+  var channel: Channel { place.channel }
+  /// Its number there.
+  var number: UInt64 { place.number }
 
   /// True once; `giveBack` if it was for nothing.
   func use() -> Bool { !isUsed.exchange(true, ordering: .acquiringAndReleasing) }
 
   func giveBack() { isUsed.store(false, ordering: .releasing) }
 
-  /// It was used, here or by the process that it was sent on to.
+  /// It was used.
   func wasUsed() {
     channel.answerHasGone(number)
     invalidation.invalidate()
   }
 
+  /// The asker has been introduced: the right is on the new connection alone.
+  func hasMoved() { channel.answerHasGone(number) }
+
+  /// The process that gets the other end of the new connection has the right.
+  func wasSentOn() { invalidation.invalidate() }
+
+  /// Nobody gets that end, which is the right's connection here from now on. Without memory for it the right is lost.
+  func comesBack(on end: Int32) {
+    let first = channel
+    guard let own = first.adopt(end) else { return invalidation.invalidate() }
+    own.importing.withLock { own.imports.insert(self, as: 0) }
+    lock.withLock { place = (own, 0) }
+    own.serve(as: first)
+    giveBack()
+    if own.isBroken { invalidation.invalidate() }
+  }
+
   func channelHasEnded() { invalidation.invalidate() }
 
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  /// Throws if it cannot be used.
+  private func begin() throws(RunLoopError) {
+    let channel = lock.withLock { place.channel }
     guard !channel.isForked else { throw .forked }
     guard !invalidation.isOver else { throw channel.failure }  // used, or not awaited any more
     guard use() else { throw .portInvalid }
-    var message = message
-    if message.reply?.destination === self { message.reply = nil }  // a message that is sent back as it came
+  }
+
+  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+    try begin()
     do throws(RunLoopError) {
-      try channel.send(message, to: number, invalidation, patience)
+      try channel.send(withoutItself(message), to: number, invalidation, patience)
     } catch {
       giveBack()
       throw error
@@ -91,12 +117,8 @@ final class RemoteReply: Destination, @unchecked Sendable {
   }
 
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
-    guard !channel.isForked else { throw .forked }
-    guard !invalidation.isOver else { throw channel.failure }
-    guard use() else { throw .portInvalid }
-    var message = message
-    if message.reply?.destination === self { message.reply = nil }
-    let waiting = WaitingMessage(message, to: number, invalidation, on: channel) { [self] result in
+    try begin()
+    let waiting = WaitingMessage(withoutItself(message), to: number, invalidation, on: channel) { [self] result in
       if case .success = result { wasUsed() } else { giveBack() }
       whenOver(result)
     }
@@ -108,17 +130,30 @@ final class RemoteReply: Destination, @unchecked Sendable {
     }
   }
 
+  /// A message that is sent back as it came.
+  private func withoutItself(_ message: RunLoop.Message) -> RunLoop.Message {
+    guard message.reply?.destination === self else { return message }
+    var message = message
+    message.reply = nil
+    return message
+  }
+
   var isValid: Bool {
-    !channel.isForked && !isUsed.load(ordering: .acquiring) && !channel.isBroken && !invalidation.isOver
+    guard !isUsed.load(ordering: .acquiring), !invalidation.isOver else { return false }
+    let channel = lock.withLock { place.channel }
+    return !channel.isForked && !channel.isBroken
   }
 
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     let observation = invalidation.observe(body)
+    // A right that is used may be on its way to another connection.
+    guard !invalidation.isOver, !isUsed.load(ordering: .acquiring) else { return observation }
+    let channel = lock.withLock { place.channel }
     if channel.isBroken { invalidation.invalidate() }
     return observation
   }
 
-  var words: String { "an answer to \(channel.words)" }
+  var words: String { "an answer to \(lock.withLock { place.channel }.words)" }
 
   deinit {
     if !isUsed.load(ordering: .acquiring) { channel.answerWasDropped(number) }

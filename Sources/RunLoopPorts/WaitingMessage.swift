@@ -1,7 +1,7 @@
 import RunLoopKit
 
-/// A message of a task on its way to another process: made when it is its turn, and kept until it has gone, since what
-/// its rights have brought about cannot be repeated.
+/// A message of a task on its way to another process: made when it is its turn, and kept until it has gone, since whom
+/// its rights have introduced need not be introduced again.
 final class WaitingMessage: @unchecked Sendable {
   let channel: Channel
   private let number: UInt64
@@ -80,7 +80,7 @@ final class WaitingMessage: @unchecked Sendable {
   }
 
   private func takeBack() {
-    guard let frame = self.frame.take() else { return }
+    guard var frame = self.frame.take() else { return }
     frame.parcel.returnDescriptors()
     frame.takeBack()
     frame.close()

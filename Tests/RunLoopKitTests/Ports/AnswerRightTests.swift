@@ -197,6 +197,7 @@ final class AnswerRightTests: XCTestCase {
         XCTAssertTrue(reply.isValid, line: line)
         XCTAssertEqual(thrown { try right.send(message, timeout: .zero) }, errors.soon, line: line)
         XCTAssertTrue(reply.isValid, line: line)
+        XCTAssertEqual(asked.port.peerTables.connections, 1, "the asker is introduced", line: line)
       }
       check(Message([.bytes(large), .right(reply)]), (.portFull, .timedOut))  // unread bytes
       let many = try (0..<253).map { _ in Message.Component.descriptor(try .init(duplicating: 0)) }
@@ -221,6 +222,60 @@ final class AnswerRightTests: XCTestCase {
     }
   }
 
+  /// The asker has been introduced by then: the right has the connection that was made for the receiver.
+  func test_RLK_WIRE_20_whatFailsAfterAnIntroduction_leavesTheRightToAnswer() {
+    onThread {
+      let (receiver, asked, told) = (try RawReceiver(), try Asked(), Box(0))
+      let (owner, narrow) = try AnswerRightTests.rightThatTakesLittle(receiver)
+      let reply = asked.message.reply!
+      let words = "\(reply)"
+      reply.onInvalidation { told.value += 1 }
+      let message = Message([.bytes(Message.Bytes([UInt8](repeating: 1, count: 20_000))), .right(reply)])
+      for _ in 1...3 {
+        XCTAssertEqual(thrown { try narrow.trySend(message) }, .messageTooLarge)
+        XCTAssertTrue(reply.isValid)
+        XCTAssertEqual("\(reply)", words)
+      }
+      XCTAssertEqual(told.value, 0)
+      try reply.send(Message(id: 5))
+      XCTAssertEqual(try asked.answer().id, 5)
+      XCTAssertEqual(thrown { try reply.trySend(Message()) }, .portInvalid)
+      XCTAssertEqual(told.value, 1)
+      withExtendedLifetime(owner) { receiver.end() }
+    }
+  }
+
+  /// It comes back to be dropped: who has asked learns of it.
+  func test_RLK_WIRE_20_aRightToAnswerThatCameBack_isDropped() {
+    onThread {
+      let (receiver, asker) = (try RawReceiver(), try RawReceiver())
+      let (owner, narrow) = try AnswerRightTests.rightThatTakesLittle(receiver)
+      do {
+        let reply = try asker.nextReply(6)
+        let message = Message([.bytes(Message.Bytes([UInt8](repeating: 1, count: 20_000))), .right(reply)])
+        XCTAssertEqual(thrown { try narrow.trySend(message) }, .messageTooLarge)
+        withExtendedLifetime(reply) {}
+      }
+      let (file, introduction) = asker.peer.receiveFile()
+      XCTAssertEqual(introduction[5], UInt8(RLC_FRAME_INTRODUCE.rawValue))
+      XCTAssertEqual(introduction[16], 6)
+      let news = RawPeer(owning: file).receive()?.bytes
+      XCTAssertEqual(news?[5], UInt8(RLC_FRAME_DROP.rawValue))
+      XCTAssertEqual(news?[40], 0)
+      withExtendedLifetime(owner) { for side in [receiver, asker] { side.end() } }
+    }
+  }
+
+  /// A right of a third process, whose end of the connection it is, and which takes no packet of 20,000 bytes.
+  private static func rightThatTakesLittle(_ receiver: RawReceiver) throws -> (owner: RawPeer, right: Port.SendRight) {
+    var (pair, most): ([Int32], Int32) = ([-1, -1], 4096)
+    rlc_message_socket_pair(&pair)
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &most, socklen_t(MemoryLayout<Int32>.size))
+    receiver.peer.send(frame(descriptors: 1, entries: [.right(0, flags: UInt8(RLC_FRAME_AS_SOCKET))]), [pair[0]])
+    close(pair[0])
+    return (RawPeer(owning: pair[1]), try XCTUnwrap(receiver.nextMessage().rights.first))
+  }
+
   private static func messageWithADescriptorTwice(_ reply: Port.SendRight) -> Message {
     let descriptor = Message.Component.descriptor(try! Message.Descriptor(duplicating: 0))
     return Message([descriptor, descriptor, .right(reply)])
@@ -236,6 +291,7 @@ final class AnswerRightTests: XCTestCase {
     XCTAssertThrowsError(try end.get()) { XCTAssertEqual($0 as? RunLoopError, .system(EBADF)) }
     XCTAssertGreaterThanOrEqual(message.descriptors[0].fileDescriptor, 0)
     XCTAssertTrue(reply.isValid)
+    XCTAssertEqual(asked.port.peerTables.connections, 1)  // the asker is not introduced
     try await reply.send(Message(id: 5))
     XCTAssertEqual(try asked.answer().id, 5)
     receiver.end()
@@ -250,6 +306,7 @@ final class AnswerRightTests: XCTestCase {
     let end = await Task { try await right.send(message, timeout: .milliseconds(1)) }.result
     XCTAssertThrowsError(try end.get()) { XCTAssertEqual($0 as? RunLoopError, .timedOut) }
     XCTAssertTrue(reply.isValid && second.isValid)
+    XCTAssertEqual(asked.port.peerTables.connections, 1)
     let sending = Task.immediate { try await right.send(message) }
     full.takeMessages(count)
     try await sending.value

@@ -198,7 +198,7 @@ final class AsyncPeerTests: XCTestCase {
     settle(among: before) { sched_yield() }
   }
 
-  /// To send it on makes a connection between two other processes, which cannot be taken back.
+  /// To send it on makes a connection between two other processes: not before there is room.
   func test_RLK_ASYNC_13_aRightToAnswerIsNotSpentOnAFullConnection() async throws {
     let (name, own) = (NameFolder.newName(), NameFolder.newName())
     let full = try Port(registeredAs: name) { _, _ in }  // no loop serves it
@@ -220,6 +220,7 @@ final class AsyncPeerTests: XCTestCase {
     let end = await outcome(of: task)
     XCTAssertEqual(end, "cancelled")
     XCTAssertTrue(reply.isValid)
+    XCTAssertEqual(port.peerTables.connections, 1)
     try await reply.send(Message(id: 5))
     let answer = try await asking.value
     XCTAssertEqual(answer.id, 5)
