@@ -141,7 +141,9 @@ final class RemoteReply: Destination, @unchecked Sendable {
   var isValid: Bool {
     guard !isUsed.load(ordering: .acquiring), !invalidation.isOver else { return false }
     let channel = lock.withLock { place.channel }
-    return !channel.isForked && !channel.isBroken
+    guard !channel.isForked else { return false }
+    channel.lookIfUnserved()
+    return !channel.isBroken && !invalidation.isOver
   }
 
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
@@ -149,7 +151,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
     // A right that is used may be on its way to another connection.
     guard !invalidation.isOver, !isUsed.load(ordering: .acquiring) else { return observation }
     let channel = lock.withLock { place.channel }
-    if channel.isBroken { invalidation.invalidate() }
+    if channel.isBroken { invalidation.invalidate() } else { channel.watch() }
     return observation
   }
 

@@ -184,6 +184,27 @@ final class AnswerRightTests: XCTestCase {
     }
   }
 
+  /// It has come with an answer, from a third process: no port of the receiver's has its connection.
+  func test_RLK_WIRE_9_observersOfARightToAnswer_areToldWhereNoLoopReads() {
+    onThread {
+      let (asker, name, isTold) = (try RawReceiver(), NameFolder.newName(), Gate())
+      let reply = try asker.nextReply(6)
+      let port = try Port(registeredAs: name) { _, message in try? message.reply?.send(Message([.right(reply)])) }
+      let serving = ServingThread(port)
+      let rights = try Port.connect(to: name).request(Message(), timeout: .seconds(20)).rights
+      let (file, _) = asker.peer.receiveFile()
+      XCTAssertTrue(rights[0].isValid)
+      rights[0].onInvalidation { isTold.open() }
+      shutdown(file, Int32(SHUT_RDWR))
+      XCTAssertTrue(isTold.wait(atMost: 20))
+      XCTAssertFalse(rights[0].isValid)
+      close(file)
+      serving.stop()
+      port.invalidate()
+      asker.end()
+    }
+  }
+
   func test_RLK_WIRE_20_whatFailsForOtherReasons_leavesTheRightToAnswer() {
     onThread {
       var policy = RunLoop.PeerPolicy.sameUser
