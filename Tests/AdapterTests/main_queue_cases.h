@@ -202,6 +202,25 @@ static void test_RLC_ADAPT_10_the_queue_of_a_refused_handle_is_served(void) {
     end();
 }
 
+/** The program has closed it by mistake: the loop sleeps, and tells nobody more than once. */
+static void test_RLC_ADAPT_10_a_refused_handle_that_was_closed_is_left_alone(void) {
+    begin_with_refused_handle(1);
+    host->after(20, note_fired); /* a host that needs a descriptor for it opens that now */
+    int handle = rlc_main_queue_fd(), kept = fcntl(handle, F_DUPFD_CLOEXEC, 0);
+    CHECK(kept >= 0);
+    CHECK_EQUAL(close(handle), 0);
+    for (int i = 0; i < 5; i++)
+        turn(false);
+    unsigned long passes = count_of(&kernel.waits);
+    atomic_store(&turns, 0);
+    TURN_UNTIL(fired == 1);
+    CHECK(atomic_load(&turns) <= host->idle_turns);
+    CHECK_EQUAL(count_of(&kernel.waits) - passes, 0);
+    CHECK_EQUAL(dup3(kept, handle, O_CLOEXEC), handle);
+    close(kept);
+    end();
+}
+
 static void run_main_queue_cases(void) {
     if (rlc_main_queue_fd() < 0)
         return;
@@ -214,6 +233,7 @@ static void run_main_queue_cases(void) {
     RUN(test_RLC_ADAPT_9_another_thread_is_refused);
     RUN(test_RLC_ADAPT_10_a_refused_handle_is_tried_again);
     RUN(test_RLC_ADAPT_10_the_queue_of_a_refused_handle_is_served);
+    RUN(test_RLC_ADAPT_10_a_refused_handle_that_was_closed_is_left_alone);
 }
 
 #endif
