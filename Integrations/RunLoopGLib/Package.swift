@@ -23,8 +23,10 @@ let package = Package(
     .executableTarget(
       name: "glib-measure", dependencies: ["CGLib", "RunLoopGLib", "RunLoopKit"], path: "Measure",
       swiftSettings: strict),
+    .target(name: "CLeftDispatch", dependencies: ["CGLib"], path: "Tests/CLeftDispatch"),
     .testTarget(
-      name: "RunLoopGLibTests", dependencies: ["CGLib", "RunLoopGLib", "RunLoopKit"], swiftSettings: strict),
+      name: "RunLoopGLibTests", dependencies: ["CGLib", "CLeftDispatch", "RunLoopGLib", "RunLoopKit"],
+      swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

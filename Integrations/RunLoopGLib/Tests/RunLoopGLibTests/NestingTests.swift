@@ -1,4 +1,5 @@
 import CGLib
+import CLeftDispatch
 import Dispatch
 import Glibc
 import RunLoopGLib
@@ -243,5 +244,32 @@ final class NestingTests: XCTestCase, @unchecked Sendable {
     context.turn { log.value.count == 3 }
     XCTAssertEqual(log.value, ["default", "dialogue", "over"])
     timer.invalidate()
+  }
+
+  // MARK: What longjmp(3) leaves
+
+  /// The dispatch around it goes on with its own sources. On a thread of its own, whose depth GLib counts wrong from
+  /// then on.
+  func test_RLK_GLIB_12_aDispatchInACalloutIsLeft() {
+    onOtherThread {
+      let (context, loop) = (Context(), RunLoop.current)
+      var calls = 0
+      do {
+        let host = try GLibHost(of: loop, context: context.pointer)
+        for round in 1...3 {
+          try loop.assumeOnLoop { local in
+            try local.perform {
+              left_dispatch_run(context.pointer)
+              calls += 1
+            }
+          }
+          context.turn { calls == round }
+        }
+        host.detach()
+      } catch {
+        XCTFail("\(error)")
+      }
+      XCTAssertEqual(calls, 3)
+    }
   }
 }
