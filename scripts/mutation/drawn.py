@@ -34,8 +34,8 @@ TARGETS = {
 KEPT = re.compile("|".join([
     r"^\s*(//|/\*|\*|#|@|import\b|case\b.*:$|default:)", r"__attribute__|_Static_assert|static_assert|RLC_API|__builtin_expect",
     r"\bassert\(|precondition|fatalError|rlc_check|RLC_CHECK", r"(?i:capacity|reserve|spin|hint|slack|likely|batch|queueLimit)",
-    # Only race detectors see them; and declarations, which files that are not compiled anew know as they were.
-    r"race_(acquire|release)|RaceDetector\.", r"RLC_(BEGIN|END)_DECLS", r"\{ get (set )?\}|^\s*((public|package|private|convenience|override|required) )*init[?(<]",
+    # Declarations: files that are not compiled anew know them as they were.
+    r"RLC_(BEGIN|END)_DECLS", r"\{ get (set )?\}|^\s*((public|package|private|convenience|override|required) )*init[?(<]",
     r"(?i:diagnos|report\(|StandardError|fprintf|perror|description|explan)",
     r"@inline|@usableFromInline|@_|\bpublic func\b|\bfunc [\w`]+[(<]|\btypedef\b|^\s*(public |package |private )*(final )?(class|struct|enum|protocol|extension|actor)\b",
 ]))
