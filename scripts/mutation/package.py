@@ -154,7 +154,7 @@ class Product(Module):
         "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopMainExecutor", "RunLoopKitC", "RunLoopTesting", "runloop"]
 
     def __init__(self, tree, environment, product):
-        must(["swift", "build", "--build-tests", "--disable-index-store"], tree, env=environment)
+        must(["swift", "build", "--build-tests"], tree, env=environment)
         self.folder = os.path.realpath(os.path.join(tree, ".build/debug"))
         with open(os.path.join(tree, ".build/debug.yaml"), encoding="utf-8") as file:
             self.plan = file.read()
