@@ -14,6 +14,8 @@ struct PortPeer {
     let words = CommandLine.arguments
     guard words.count >= 3 else { exit(2) }
     let number = words.count > 3 ? Int(words[3])! : 0
+    // Of tests that have crashed; it would hold the pipe that somebody reads what they say from.
+    alarm(600)
     switch words[1] {
     case "serve": try serve(words[2], limit: number > 0 ? number : Port.defaultQueueLimit)
     case "flood": try flood(words[2], number)
