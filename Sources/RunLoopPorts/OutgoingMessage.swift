@@ -225,8 +225,7 @@ struct OutgoingMessage: ~Copyable {
     isSent = true
     for right in rights {
       switch right.way {
-      case .back(_, let answer?): answer.wasUsed()
-      case .socket(_, let answer?): answer.wasSentOn()
+      case .back(_, let answer?), .socket(_, let answer?): answer.wasUsed()
       case .notYet, .exported, .back, .socket: break
       }
     }

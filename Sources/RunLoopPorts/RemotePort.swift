@@ -72,25 +72,23 @@ final class RemoteReply: Destination, @unchecked Sendable {
 
   func giveBack() { isUsed.store(false, ordering: .releasing) }
 
-  /// It was used.
+  /// It was used, here or by the process that it was sent on to.
   func wasUsed() {
     channel.answerHasGone(number)
     invalidation.invalidate()
   }
 
-  /// The asker has been introduced: the right is on the new connection alone.
-  func hasMoved() { channel.answerHasGone(number) }
-
-  /// The process that gets the other end of the new connection has the right.
-  func wasSentOn() { invalidation.invalidate() }
+  /// The asker has been introduced: the end of the first connection is not the right's any more.
+  func hasMoved() { channel.importing.withLock { channel.imports.removeAnswer(number) } }
 
   /// Nobody gets that end, which is the right's connection here from now on. Without memory for it the right is lost.
   func comesBack(on end: Int32) {
-    let first = channel
-    guard let own = first.adopt(end) else { return invalidation.invalidate() }
+    let first = place
+    guard let own = first.channel.adopt(end) else { return wasUsed() }
     own.importing.withLock { own.imports.insert(self, as: 0) }
     lock.withLock { place = (own, 0) }
-    own.serve(as: first)
+    own.serve(as: first.channel)
+    first.channel.answerHasGone(first.number)
     giveBack()
     if own.isBroken { invalidation.invalidate() }
   }
