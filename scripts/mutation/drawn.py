@@ -32,14 +32,15 @@ TARGETS = {
 
 # Lines that are not changed.
 KEPT = re.compile("|".join([
-    r"^\s*(//|/\*|\*|#|@|import\b|case\b.*:$|default:)", r"__attribute__|_Static_assert|static_assert|RLC_API|__builtin_expect",
+    r"^\s*(//|/\*|\*|#|@|import\b|case\b.*:$|default:|\}[;,]?$)", r"__attribute__|_Static_assert|static_assert|RLC_API|__builtin_expect",
     r"\bassert\(|precondition|fatalError|rlc_check|RLC_CHECK", r"(?i:capacity|reserve|spin|hint|slack|likely|batch|queueLimit)",
     # Declarations: files that are not compiled anew know them as they were.
-    r"RLC_(BEGIN|END)_DECLS", r"\{ get (set )?\}|^\s*((public|package|private|convenience|override|required) )*init[?(<]",
+    r"\bimport\b|\btypealias\b", r"^\s*case [\w ,=()]+$", r"^\s*((?!return|case)[\w()]+ )*(let|var) \w+: [^={]+$",
+    r"\{ get (set )?\}|^\s*((public|package|private|convenience|override|required) )*init[?(<]",
     r"(?i:diagnos|report\(|StandardError|fprintf|perror|description|explan)",
     r"@inline|@usableFromInline|@_|\bpublic func\b|\bfunc [\w`]+[(<]|\btypedef\b|^\s*(public |package |private )*(final )?(class|struct|enum|protocol|extension|actor)\b",
 ]))
-ORDER = re.compile(r"memory_order|__ATOMIC|ordering:|[bB]arrier|RaceDetector\.|rlc_kit_race_")
+ORDER = re.compile(r"memory_order|__ATOMIC|ordering:|[bB]arrier|RaceDetector\.|rlc_(kit_)?(has_)?race_")
 
 RUN_RULES = """
 import contextlib, json, sys
@@ -64,12 +65,28 @@ def files_of(target):
 
 def candidates(path):
     """(number of the line, its old text, its new text) for each fault that the rules make of a file."""
+    if re.search("[rR]ace", os.path.basename(path)):
+        return []  # only race detectors see it
     rules = ["universal.rules", "c_like.rules", "swift.rules" if path.endswith(".swift") else "c.rules"]
     source = os.path.join(ROOT, path)
     made = json.loads(must([PYTHON, "-c", RUN_RULES, source, *rules], ROOT, errors=subprocess.DEVNULL))
     with open(source, encoding="utf-8") as file:
         lines = file.read().split("\n")
-    return [(number, lines[number - 1], text) for number, text in made if is_drawn(lines[number - 1], text)]
+    bodies = lines_of_bodies(lines) if path.endswith(".h") else range(1, len(lines) + 1)
+    return [(number, lines[number - 1], text) for number, text in made if number in bodies and is_drawn(lines[number - 1], text)]
+
+
+def lines_of_bodies(lines):
+    """The numbers of a header's lines that stand in functions. Its declarations are those of files that are not compiled anew."""
+    numbers, is_inside = set(), False
+    for number, line in enumerate(lines, 1):
+        if is_inside and not line.startswith("}"):
+            numbers.add(number)
+        elif is_inside:
+            is_inside = False
+        elif re.search(r"\)[\w ]* \{$", line) and not line.startswith((" ", "\t", "extern")):
+            is_inside = True
+    return numbers
 
 
 def is_drawn(old, new):
