@@ -102,12 +102,8 @@ extension RunLoop {
 
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }
-      guard !isTold.exchange(true, ordering: .acquiringAndReleasing) else {
-        // Its callout runs, in the run around this one or in another loop. Until it is invalid the end would be
-        // reported again.
-        rest(true, in: loop)
-        return false
-      }
+      // Its callout runs, in the run around this one or in another loop.
+      guard !isTold.exchange(true, ordering: .acquiringAndReleasing) else { return false }
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(self, status)
       invalidate()
       return true
