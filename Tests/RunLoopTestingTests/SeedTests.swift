@@ -51,10 +51,15 @@ import class RunLoopKit.RunLoop
     #expect(orders.count > 10)
   }
 
+  private var stepsInTurn: [String] { (0..<3).flatMap { step in ["a", "b", "c"].map { "\($0)\(step)" } } }
+
   /// In the order of their coming, each time.
   @Test func withoutASeedJobsRunInTheirOrder() async throws {
-    let expected = (0..<3).flatMap { step in ["a", "b", "c"].map { "\($0)\(step)" } } + ["after 0.0 seconds"]
-    #expect(try await steps(seed: nil) == expected)
+    #expect(try await steps(seed: nil) == stepsInTurn + ["after 0.0 seconds"])
+  }
+
+  @Test func zeroIsASeedAsOthersAre() async throws {
+    #expect(try await steps(seed: 0).filter { stepsInTurn.contains($0) } != stepsInTurn)
   }
 
   /// An hour, three streams, one of which is cancelled: the same for each seed, but for the order at one moment.

@@ -188,6 +188,14 @@ final class NameTests: XCTestCase {
     XCTAssertFalse(NameFolder.names.contains(name))
   }
 
+  func test_RLK_WIRE_30_aPathOfTheFolderThatIsTooLong_isSaid() {
+    inChild { check in
+      setenv("XDG_RUNTIME_DIR", "/" + String(repeating: "a", count: Int(PATH_MAX)), 1)
+      let words = thrown { try Port(registeredAs: "a") { _, _ in } }.map { "\($0)" } ?? ""
+      check.that(words.hasPrefix("the path of the folder of port names is too long; set XDG_RUNTIME_DIR"), words)
+    }
+  }
+
   /// What the name lies in gets another path, or something lies over it. For mounts in a folder of the child's own: the
   /// owner looks at each change of a folder around its name, and in /tmp there may be some.
   func test_RLK_WIRE_30_anOwnerIsToldThatItsFolderIsElsewhere() throws {
