@@ -222,6 +222,8 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     closeIfUnused()
   }
 
+  func answerHasMoved(_ number: UInt64) { importing.withLock { imports.removeAnswer(number) } }
+
   func answerHasGone(_ number: UInt64) {
     guard !isForked, !isOver else { return }
     let isLast = importing.withLock {

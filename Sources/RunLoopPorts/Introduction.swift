@@ -26,7 +26,7 @@ enum Introduction {
       if let port = destination as? RemotePort {
         if port.isValid { try port.channel.introduce(ends.0, to: port.number, patience) }
       } else if let answer = destination as? RemoteReply {
-        try answer.channel.introduce(ends.0, to: answer.number, patience)
+        try answer.channel.introduce(ends.0, to: answer.number, movesAnswer: true, patience)
       }
     } catch {
       // The right is as dead there as it is here.
@@ -41,7 +41,7 @@ enum Introduction {
 
 extension Channel {
   fileprivate func introduce(
-    _ end: Int32, to number: UInt64, _ patience: Patience
+    _ end: Int32, to number: UInt64, movesAnswer: Bool = false, _ patience: Patience
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     guard !isBroken, socket.hold() else { throw .portInvalid }
@@ -50,7 +50,11 @@ extension Channel {
     header.destination = number
     header.descriptors = 1
     while true {
-      let status = sending.withLock { sayWhatIsLeft() ? transmit(&header, end) : -EAGAIN }
+      let status = sending.withLock {
+        guard sayWhatIsLeft() else { return -EAGAIN }
+        // The peer may end this connection once it has the introduction: that is no end of a right that has moved.
+        return movesAnswer ? importing.withLock { transmit(&header, end, moving: number) } : transmit(&header, end)
+      }
       if status == 0 { return }
       guard status == -EAGAIN else {
         if status == -EPIPE || status == -ECONNRESET { throw .portInvalid }
@@ -58,6 +62,13 @@ extension Channel {
       }
       try waitForRoom(patience)
     }
+  }
+
+  /// Under `importing`.
+  private func transmit(_ header: inout rlc_frame_header, _ end: Int32, moving number: UInt64) -> Int32 {
+    let status = transmit(&header, end)
+    if status == 0 { imports.removeAnswer(number) }
+    return status
   }
 
   private func transmit(_ header: inout rlc_frame_header, _ end: Int32) -> Int32 {
@@ -100,15 +111,20 @@ extension Channel {
   }
 
   /// The end of an introduction that is to be sent to nobody: this process keeps it as a connection of its own to the
-  /// same peer. It counts against no limit, since the peer has not asked for it. Nil if there is no memory for it.
+  /// same peer, among as many as the peer may have. Nil if it has them, or if there is no memory for another one.
   func adopt(_ end: Int32) -> Channel? {
     guard Channel.isFit(end) else {
       Unshared.close(end)
       return nil
     }
     let (account, peer) = receiving.withLock { (self.account, welcomed) }
+    let seat: PeerAccount.Charge
+    do throws(PeerAccount.Excess) { seat = try account.charge(1, .connection) } catch {
+      Channel.turnAway(end, error.reason)
+      return nil
+    }
     return try? Channel(
-      end, terms: terms, isInitiator: true, isIntroduced: true, peer: peer, account: account, seat: nil)
+      end, terms: terms, isInitiator: true, isIntroduced: true, peer: peer, account: account, seat: seat)
   }
 
   /// From now on it is read where the other one is, or by the keeper. With no lock held.

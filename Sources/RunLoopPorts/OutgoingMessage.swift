@@ -17,6 +17,8 @@ struct OutgoingMessage: ~Copyable {
   /// The modes in which the connection is read depend on them.
   private(set) var changesPlaces = false
   private var isSent = false
+  /// There was room for an introduction at each of them.
+  private var haveAskersRoom = false
 
   /// A right of the message, in the order of the table.
   private struct Right {
@@ -134,10 +136,18 @@ struct OutgoingMessage: ~Copyable {
   /// an earlier call has thrown.
   mutating func introduceStrangers(_ patience: Patience) throws(RunLoopError) {
     while let index = nextStranger, case .socket(_, let answer) = rights[index].way {
-      if answer != nil { while let full = fullAsker { try full.waitForRoom(patience) } }
+      if answer != nil, !haveAskersRoom { try awaitRoomOfAskers(patience) }
       rights[index].way = .socket(try Introduction.make(to: rights[index].destination, patience), answer)
       answer?.hasMoved()
     }
+  }
+
+  private mutating func awaitRoomOfAskers(_ patience: Patience) throws(RunLoopError) {
+    while let full = fullAsker {
+      try full.waitForRoom(patience)
+      if channel.isBroken { throw channel.failure }
+    }
+    haveAskersRoom = true
   }
 
   var hasStranger: Bool { nextStranger != nil }

@@ -54,6 +54,8 @@ final class RemoteReply: Destination, @unchecked Sendable {
   /// The connection that the right is on, and its number there. Changed by who has used the right, which reads it
   /// without the lock.
   private var place: (channel: Channel, number: UInt64)
+  /// Somebody wants to learn of the end, so that the connection has to be read. Under `lock`.
+  private var isObserved = false
   /// For changes of the place, and for those who have not used the right.
   private let lock = Lock()
   /// Used, or about to be.
@@ -79,15 +81,21 @@ final class RemoteReply: Destination, @unchecked Sendable {
   }
 
   /// The asker has been introduced: the end of the first connection is not the right's any more.
-  func hasMoved() { channel.importing.withLock { channel.imports.removeAnswer(number) } }
+  func hasMoved() { channel.answerHasMoved(number) }
 
-  /// Nobody gets that end, which is the right's connection here from now on. Without memory for it the right is lost.
+  /// Nobody gets that end, which is the right's connection here from now on. The right is lost without memory for it,
+  /// or if the peer has as many connections as it may.
   func comesBack(on end: Int32) {
     let first = place
+    guard !first.channel.isForked else { return giveBack() }  // the child has closed the end
     guard let own = first.channel.adopt(end) else { return wasUsed() }
     own.importing.withLock { own.imports.insert(self, as: 0) }
-    lock.withLock { place = (own, 0) }
+    let isObserved = lock.withLock {
+      place = (own, 0)
+      return self.isObserved
+    }
     own.serve(as: first.channel)
+    if isObserved { own.watch() }
     first.channel.answerHasGone(first.number)
     giveBack()
     if own.isBroken { invalidation.invalidate() }
@@ -146,10 +154,16 @@ final class RemoteReply: Destination, @unchecked Sendable {
 
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     let observation = invalidation.observe(body)
-    // A right that is used may be on its way to another connection.
-    guard !invalidation.isOver, !isUsed.load(ordering: .acquiring) else { return observation }
-    let channel = lock.withLock { place.channel }
-    if channel.isBroken { invalidation.invalidate() } else { channel.watch() }
+    guard !invalidation.isOver else { return observation }
+    let channel = lock.withLock {
+      isObserved = true
+      return place.channel
+    }
+    if !channel.isBroken {
+      channel.watch()
+    } else if lock.withLock({ place.channel === channel && !isUsed.load(ordering: .acquiring) }) {
+      invalidation.invalidate()  // a right that is used, or has been, may be on another connection
+    }
     return observation
   }
 

@@ -9,7 +9,7 @@ import class RunLoopKit.RunLoop
 /// Rights to answer another process: passed on, dropped, given back by what could not be sent, used by tasks.
 final class AnswerRightTests: XCTestCase {
   /// A request that waits for its answer on a connection of its own, and what its receiver has got.
-  private final class Asked {
+  final class Asked {
     let message: Message
     let port: Port
     private let serving: ServingThread
@@ -241,60 +241,6 @@ final class AnswerRightTests: XCTestCase {
       XCTAssertEqual(try asked.answer().id, 5)
       for side in [receiver, full] { side.end() }
     }
-  }
-
-  /// The asker has been introduced by then: the right has the connection that was made for the receiver.
-  func test_RLK_WIRE_20_whatFailsAfterAnIntroduction_leavesTheRightToAnswer() {
-    onThread {
-      let (receiver, asked, told) = (try RawReceiver(), try Asked(), Box(0))
-      let (owner, narrow) = try AnswerRightTests.rightThatTakesLittle(receiver)
-      let reply = asked.message.reply!
-      let words = "\(reply)"
-      reply.onInvalidation { told.value += 1 }
-      let message = Message([.bytes(Message.Bytes([UInt8](repeating: 1, count: 20_000))), .right(reply)])
-      for _ in 1...3 {
-        XCTAssertEqual(thrown { try narrow.trySend(message) }, .messageTooLarge)
-        XCTAssertTrue(reply.isValid)
-        XCTAssertEqual("\(reply)", words)
-      }
-      XCTAssertEqual(told.value, 0)
-      try reply.send(Message(id: 5))
-      XCTAssertEqual(try asked.answer().id, 5)
-      XCTAssertEqual(thrown { try reply.trySend(Message()) }, .portInvalid)
-      XCTAssertEqual(told.value, 1)
-      withExtendedLifetime(owner) { receiver.end() }
-    }
-  }
-
-  /// It comes back to be dropped: who has asked learns of it.
-  func test_RLK_WIRE_20_aRightToAnswerThatCameBack_isDropped() {
-    onThread {
-      let (receiver, asker) = (try RawReceiver(), try RawReceiver())
-      let (owner, narrow) = try AnswerRightTests.rightThatTakesLittle(receiver)
-      do {
-        let reply = try asker.nextReply(6)
-        let message = Message([.bytes(Message.Bytes([UInt8](repeating: 1, count: 20_000))), .right(reply)])
-        XCTAssertEqual(thrown { try narrow.trySend(message) }, .messageTooLarge)
-        withExtendedLifetime(reply) {}
-      }
-      let (file, introduction) = asker.peer.receiveFile()
-      XCTAssertEqual(introduction[5], UInt8(RLC_FRAME_INTRODUCE.rawValue))
-      XCTAssertEqual(introduction[16], 6)
-      let news = RawPeer(owning: file).receive()?.bytes
-      XCTAssertEqual(news?[5], UInt8(RLC_FRAME_DROP.rawValue))
-      XCTAssertEqual(news?[40], 0)
-      withExtendedLifetime(owner) { for side in [receiver, asker] { side.end() } }
-    }
-  }
-
-  /// A right of a third process, whose end of the connection it is, and which takes no packet of 20,000 bytes.
-  private static func rightThatTakesLittle(_ receiver: RawReceiver) throws -> (owner: RawPeer, right: Port.SendRight) {
-    var (pair, most): ([Int32], Int32) = ([-1, -1], 4096)
-    rlc_message_socket_pair(&pair)
-    setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &most, socklen_t(MemoryLayout<Int32>.size))
-    receiver.peer.send(frame(descriptors: 1, entries: [.right(0, flags: UInt8(RLC_FRAME_AS_SOCKET))]), [pair[0]])
-    close(pair[0])
-    return (RawPeer(owning: pair[1]), try XCTUnwrap(receiver.nextMessage().rights.first))
   }
 
   private static func messageWithADescriptorTwice(_ reply: Port.SendRight) -> Message {

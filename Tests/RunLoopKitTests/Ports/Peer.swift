@@ -261,6 +261,9 @@ final class RawReceiver: Sendable {
     (self.messages, self.came) = (messages, came)
   }
 
+  /// The port is in no mode from now on.
+  func leaveModes() { XCTAssertTrue(serving.loop.remove(port)) }
+
   /// The next message of the peer.
   func nextMessage() -> Message {
     came.wait()
