@@ -27,6 +27,27 @@ private final class Soon: TaskExecutor {
   }
 }
 
+/// Jobs of an ended loop, while the process can have no descriptor, and so no thread with a loop; then it can. Nothing
+/// else of the process has the jobs looked at again.
+private func waitForAThread(_ executors: (RunLoop.Executor) -> [any TaskExecutor]) async throws {
+  endIfItHangs()
+  let (executor, told) = (try endedExecutor(), Box<[String]>([]))
+  RunLoop.diagnostics.handler = { _, text in told.update { $0.append(text) } }
+  try await Task.sleep(for: .nanoseconds(1), clock: .continuous)  // the runtime has its own descriptors
+  let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+  var usual = rlimit()
+  getrlimit(files, &usual)
+  var none = rlimit(rlim_cur: 0, rlim_max: usual.rlim_max)
+  setrlimit(files, &none)
+  let executors = executors(executor)
+  let tasks = executors.map { executor in Task(executorPreference: executor) { nameOfThread() } }
+  await yieldUntil(!told.value.isEmpty)
+  setrlimit(files, &usual)
+  for task in tasks { #expect(await task.value == "rl-ended-loops") }
+  #expect(told.value == ["jobs of a run loop that has ended wait until a thread can be started for them"])
+  withExtendedLifetime(executors) {}
+}
+
 /// Jobs when a loop ends, or has ended: none is left behind, and each runs where it is told. What shares the thread of
 /// ended loops has a process of its own.
 @Suite struct JobsAtTheEndTests {
@@ -68,27 +89,14 @@ private final class Soon: TaskExecutor {
     }
   }
 
-  /// They wait until there can be one, and that is told once: of those with a delay, too.
+  /// They wait until there can be one, and that is told once.
   @Test func test_RLK_EXEC_8_jobsWaitForAThreadThatCannotBeMade() async {
-    await #expect(processExitsWith: .success) {
-      endIfItHangs()
-      let (executor, told) = (try endedExecutor(), Box<[String]>([]))
-      RunLoop.diagnostics.handler = { _, text in told.update { $0.append(text) } }
-      try await Task.sleep(for: .nanoseconds(1), clock: .continuous)  // the runtime has its own descriptors
-      let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-      var usual = rlimit()
-      getrlimit(files, &usual)
-      var none = rlimit(rlim_cur: 0, rlim_max: usual.rlim_max)
-      setrlimit(files, &none)
-      let soon = Soon(executor)
-      let executors: [any TaskExecutor] = [executor, soon, executor]
-      let tasks = executors.map { executor in Task(executorPreference: executor) { nameOfThread() } }
-      await yieldUntil(!told.value.isEmpty)
-      setrlimit(files, &usual)
-      for task in tasks { #expect(await task.value == "rl-ended-loops") }
-      #expect(told.value == ["jobs of a run loop that has ended wait until a thread can be started for them"])
-      withExtendedLifetime(soon) {}
-    }
+    await #expect(processExitsWith: .success) { try await waitForAThread { [$0, $0] } }
+  }
+
+  /// Their time comes while there can be none.
+  @Test func test_RLK_EXEC_8_jobsWithADelayWaitForAThreadToo() async {
+    await #expect(processExitsWith: .success) { try await waitForAThread { [Soon($0)] } }
   }
 
   /// As many as wait when it is told.
