@@ -43,8 +43,8 @@ extension Channel {
     }
   }
 
-  /// Only when there is room for the message itself: an introduction costs the owner of a port, or who has asked, a
-  /// connection. Somebody else may take the room in between; that is rare.
+  /// Introduces the receiver once the message itself has room, since each introduction opens a connection in the third
+  /// process. Another thread may take the room in between; that is rare.
   private func introduceStrangers(
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ patience: Patience
   ) throws(RunLoopError) {

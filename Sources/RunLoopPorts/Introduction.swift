@@ -110,8 +110,11 @@ extension Channel {
     channel.sendControl(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
   }
 
-  /// The end of an introduction that is to be sent to nobody: this process keeps it as a connection of its own to the
-  /// same peer, among as many as the peer may have. Nil if it has them, or if there is no memory for another one.
+  /// Keeps the receiver's end of an introduction, since the message that it belongs to was not sent. The end becomes a
+  /// connection of this process to the same peer, and counts against the peer's limit of connections.
+  ///
+  /// - Parameter end: Owned by this function, which closes it if it returns nil.
+  /// - Returns: Nil if the peer has reached the limit, or if memory is short.
   func adopt(_ end: Int32) -> Channel? {
     guard Channel.isFit(end) else {
       Unshared.close(end)

@@ -51,8 +51,8 @@ final class RemotePort: Destination, @unchecked Sendable {
 
 /// The right to give one answer to a request of another process.
 final class RemoteReply: Destination, @unchecked Sendable {
-  /// The connection that the right is on, and its number there. Changed by who has used the right, which reads it
-  /// without the lock.
+  /// The connection of the right, and the right's number on that connection. Only the thread that has used the right
+  /// changes it, under the lock, and so reads it without the lock.
   private var place: (channel: Channel, number: UInt64)
   /// Somebody wants to learn of the end, so that the connection has to be read. Under `lock`.
   private var isObserved = false
@@ -83,8 +83,8 @@ final class RemoteReply: Destination, @unchecked Sendable {
   /// The asker has been introduced: the end of the first connection is not the right's any more.
   func hasMoved() { channel.answerHasMoved(number) }
 
-  /// Nobody gets that end, which is the right's connection here from now on. The right is lost without memory for it,
-  /// or if the peer has as many connections as it may.
+  /// The message was not sent, so this process keeps the receiver's end of the introduction as the right's connection.
+  /// The right becomes invalid if memory is short, or if the peer has reached its limit of connections.
   func comesBack(on end: Int32) {
     let first = place
     guard !first.channel.isForked else { return giveBack() }  // the child has closed the end
