@@ -88,32 +88,6 @@ final class ForkedPortTests: XCTestCase {
     }
   }
 
-  /// The connection has ended since: nothing of what has come on it is the child's to close.
-  func test_RLK_MSG_54_aChildKeepsWhatHasTheNumberOfADescriptorThatCame() {
-    onThread {
-      let (name, loop, number) = (NameFolder.newName(), RunLoop.current, Box<Int32>(-1))
-      let port = try Port(registeredAs: name) { _, message in number.value = message.descriptors[0].fileDescriptor }
-      try loop.add(port)
-      let pipe = Pipe()
-      do {
-        let peer = RawPeer(name)
-        peer.send(frame(descriptors: 1, entries: [.descriptor]), [pipe.writing])
-        XCTAssertEqual(try loop.run(for: .seconds(20), returnAfterSourceHandled: true), .handledSource)
-      }
-      for _ in 0..<3 { _ = try loop.run(for: .zero) }
-      XCTAssertEqual(port.peerTables.connections, 0)
-      XCTAssertEqual(dup2(pipe.writing, number.value), number.value)
-      let child = test_fork()
-      if child == 0 { _exit(fcntl(number.value, F_GETFD) >= 0 ? 0 : 1) }
-      var status: Int32 = -1
-      waitpid(child, &status, 0)
-      XCTAssertEqual(status, 0)
-      close(number.value)
-      port.invalidate()
-      pipe.closeBoth()
-    }
-  }
-
   /// They count until then, and a child keeps them from then on.
   func test_RLK_MSG_54_theDescriptorsOfAMessageThatHasWaited_areTheProgramsWhenItComes() {
     onThread {
