@@ -230,6 +230,8 @@ int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_re
     struct iovec part = {buffer, capacity};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ret_received->count = 0;
+    ret_received->has_sender = false;
     ssize_t size;
     do
         size = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
@@ -237,16 +239,13 @@ int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_re
     if (size < 0)
         return -errno;
     bool is_whole = size > 0 && (message.msg_flags & MSG_TRUNC) == 0;
-    rlc_received unwanted, *received = is_whole ? ret_received : &unwanted;
-    received->count = 0;
-    received->has_sender = false;
     /* There is room for all that a packet may have: only numbers can have run out. */
-    received->has_lost = (message.msg_flags & MSG_CTRUNC) != 0;
+    ret_received->has_lost = (message.msg_flags & MSG_CTRUNC) != 0;
     if (message.msg_controllen > 0)
-        collect(&message, received);
-    if (!is_whole || received->has_lost) {
-        rlc_received_close(received, 0);
-        received->count = 0;
+        collect(&message, ret_received);
+    if (!is_whole || ret_received->has_lost) {
+        rlc_received_close(ret_received, 0);
+        ret_received->count = 0;
     }
     return is_whole || size == 0 ? size : -EMSGSIZE;
 }

@@ -43,7 +43,7 @@ final class PacketBuffer {
   func receive(_ socket: Int32) -> Int64 {
     Unshared.section {
       let size = rlc_message_socket_receive(socket, bytes, PacketBuffer.capacity, received)
-      if size > 0, received.pointee.count > 0 { listDescriptors() }
+      if received.pointee.count > 0 { listDescriptors() }
       return size
     }
   }

@@ -149,7 +149,7 @@ RLC_API int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_n
  * @param fd           The socket.
  * @param buffer       Where the bytes are written.
  * @param capacity     The size of the buffer in bytes; RLC_FRAME_LARGEST suffices for every frame.
- * @param ret_received What came with the packet; the caller owns the descriptors. Not written unless the result is
+ * @param ret_received What came with the packet; the caller owns the descriptors. Its count is 0 unless the result is
  *                     positive.
  * @return The packet's size in bytes; 0: the peer has closed, or has sent an empty packet; -EAGAIN: no packet has
  *         arrived; -EMSGSIZE: the packet was larger than the buffer, and is lost; -ECONNRESET: the peer has closed
