@@ -13,7 +13,6 @@ final class Keeper: @unchecked Sendable {
 
   private let thread: RunLoop.Thread
   private let loop: RunLoop
-  private let generation = Kernel.forkGeneration
 
   private init() throws {
     let thread = RunLoop.Thread(name: "runloop-ports") { loop in try loop.add(RunLoop.Source { _ in }) }
@@ -23,17 +22,16 @@ final class Keeper: @unchecked Sendable {
     self.loop = loop
   }
 
-  /// Nil if there is none.
+  /// Nil if there is none, as in a child of fork(2).
   private static var existing: Keeper? {
-    guard isMade.load(ordering: .acquiring) else { return nil }
-    let keeper = lock.withLock { current }
-    return keeper?.generation == Kernel.forkGeneration ? keeper : nil
+    guard isMade.load(ordering: .acquiring), let keeper = lock.withLock({ current }) else { return nil }
+    return keeper.thread.isRunning ? keeper : nil
   }
 
   /// Made if there is none. Throws if no thread can be started for it, or its loop gets no descriptors.
   private static func wanted() throws -> Keeper {
     try lock.withLock {
-      if let current, current.generation == Kernel.forkGeneration, current.thread.isRunning { return current }
+      if let current, current.thread.isRunning { return current }
       let keeper = try Keeper()
       current = keeper
       isMade.store(true, ordering: .releasing)
