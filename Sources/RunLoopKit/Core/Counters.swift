@@ -11,8 +11,8 @@ struct Counters: ~Copyable {
 
   struct Times {
     /// Up to now, in nanoseconds.
-    var run: UInt64 = 0
-    var sleep: UInt64 = 0
+    let run: UInt64
+    let sleep: UInt64
   }
 
   private let words: UnsafeMutablePointer<Atomic<UInt64>>

@@ -18,11 +18,13 @@ enum ThreadCalls {
   /// Whether there is a barrier in all threads: asked once a process, with its first loop.
   static var hasBarrier: Bool {
     let process = UInt64(Kernel.forkGeneration)
-    let known = barrierAnswer.load(ordering: .relaxed)
-    if known >> 1 == process { return known & 1 != 0 }
-    let answer = process << 1 | (rlc_thread_has_barrier() ? 1 : 0)
-    let (isFirst, others) = barrierAnswer.compareExchange(expected: known, desired: answer, ordering: .relaxed)
-    return (isFirst ? answer : others) & 1 != 0
+    var known = barrierAnswer.load(ordering: .relaxed)
+    if known >> 1 != process {
+      let answer = process << 1 | (rlc_thread_has_barrier() ? 1 : 0)
+      let (isFirst, others) = barrierAnswer.compareExchange(expected: known, desired: answer, ordering: .relaxed)
+      known = isFirst ? answer : others
+    }
+    return known & 1 != 0
   }
 
   /// A full barrier in all threads of the process. False if the system refuses it.
