@@ -19,6 +19,7 @@ static size_t size_of(const void *memory) {
 static void *reallocate(void *context, void *memory, size_t size) {
     arena *arena = context;
     unsigned char *block = NULL;
+    CHECK(memory != NULL || size > 0); /* neither allocates nor frees */
     if (size > 0) {
         if (++arena->requests == arena->fails_at)
             return NULL;

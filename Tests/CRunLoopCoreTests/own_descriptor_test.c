@@ -206,6 +206,25 @@ static void test_RLC_KERNEL_7_after_a_lost_epoll_instance(void) {
     (void)close(epoll_fd), (void)close(other), (void)close(device), (void)close(fd);
 }
 
+/** The program's file has the epoll instance's number, and the watch of it is the first call that notices it. */
+static void test_RLC_KERNEL_6_a_number_of_the_instance_that_is_the_programs_by_now(void) {
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rlc_watch *watch, *other;
+    CHECK_EQUAL(rlc_loop_create(NULL, &loop), 0);
+    CHECK_EQUAL(rlc_loop_add_watch(loop, fd, 0, note_ready, NULL, &other), 0);
+    run_empty_pass();
+    int mine = rlc_loop_fd(loop);
+    CHECK_EQUAL(dup2(fd, mine), mine);
+    CHECK_EQUAL(rlc_loop_add_watch(loop, mine, RLC_READABLE, note_ready, NULL, &watch), 0);
+    CHECK(rlc_loop_fd(loop) != mine);
+    ready_calls = 0;
+    bump(fd);
+    CHECK_EQUAL(rlc_loop_run(loop, RLC_TIME_FOREVER), RLC_RUN_STOPPED);
+    CHECK_EQUAL(ready_calls, 1);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    (void)close(mine), (void)close(fd);
+}
+
 static bool refuses;
 
 static int refuse_to_add(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event) {
@@ -256,6 +275,7 @@ int main(void) {
     RUN(test_RLC_KERNEL_6_a_lost_epoll_instance_is_made_anew);
     RUN(test_RLC_KERNEL_7_a_lost_eventfd_is_made_anew);
     RUN(test_RLC_KERNEL_7_a_number_that_is_the_programs_by_now);
+    RUN(test_RLC_KERNEL_6_a_number_of_the_instance_that_is_the_programs_by_now);
     RUN(test_RLC_KERNEL_7_after_a_lost_epoll_instance);
     RUN(test_RLC_KERNEL_7_a_renewal_that_fails_is_tried_again);
     RUN(test_RLC_COUNTER_7_a_hints_interest_means_nothing);

@@ -23,6 +23,27 @@ static void test_RLC_END_1_hang_up_is_reported_once(void) {
     rlc_port_set_destroy(set);
 }
 
+/** A reader has read all that there will be. */
+static void test_RLC_END_2_the_other_half_is_no_news_to_a_reader(void) {
+    for (int more = 0; more <= 1; more++) {
+        rlc_port_set *set = make_set();
+        int ends[2];
+        CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+        (void)watch(set, ends[0], 0);
+        CHECK_EQUAL(shutdown(ends[1], SHUT_WR), 0);
+        CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_HANGUP);
+        if (more) { /* an edge without an end that is new */
+            CHECK_EQUAL(shutdown(ends[1], SHUT_WR), 0);
+            CHECK_EQUAL(next_ready(set), RLC_READABLE | RLC_HANGUP);
+        }
+        check_quiet(set);
+        close(ends[1]);
+        check_quiet(set);
+        rlc_port_set_destroy(set);
+        close(ends[0]);
+    }
+}
+
 static void test_RLC_END_2_half_closed_socket_still_writes(void) {
     rlc_port_set *set = make_set();
     int ends[2];
@@ -127,6 +148,7 @@ static void test_RLC_END_4_an_error_that_passes(void) {
 
 int main(void) {
     RUN(test_RLC_END_1_hang_up_is_reported_once);
+    RUN(test_RLC_END_2_the_other_half_is_no_news_to_a_reader);
     RUN(test_RLC_END_2_half_closed_socket_still_writes);
     RUN(test_RLC_END_3_writer_without_readers);
     RUN(test_RLC_END_3_a_look_at_a_writer_is_not_the_deadline);

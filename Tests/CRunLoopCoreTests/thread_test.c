@@ -97,9 +97,28 @@ static void test_RLC_THREAD_3_a_barrier_that_is_refused_is_told(void) {
     }
 }
 
+static void *keep_pointer(void *other) {
+    CHECK(rlc_thread_kernel() == NULL);
+    rlc_thread_set_kernel(other);
+    CHECK(rlc_thread_kernel() == other);
+    return NULL;
+}
+
+static void test_each_thread_keeps_a_pointer_of_its_own(void) {
+    int own, other;
+    pthread_t thread;
+    rlc_thread_set_kernel(&own);
+    CHECK(pthread_create(&thread, NULL, keep_pointer, &other) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(rlc_thread_kernel() == &own);
+    rlc_thread_set_kernel(NULL);
+    CHECK(rlc_thread_kernel() == NULL);
+}
+
 int main(void) {
     RUN(test_RLC_THREAD_1_a_name_of_fifteen_bytes);
     RUN(test_RLC_THREAD_2_one_of_the_two_sees_the_others_store);
     RUN(test_RLC_THREAD_3_a_barrier_that_is_refused_is_told);
+    RUN(test_each_thread_keeps_a_pointer_of_its_own);
     return 0;
 }

@@ -78,6 +78,28 @@ static void test_RLC_WAKE_10_quiet_if_take_has_nothing_to_do(void) {
     rlc_wakeup_port_release(port);
 }
 
+static void note_loss(void *told, rlc_lost lost) {
+    CHECK_EQUAL(lost, RLC_LOST_WAKEUP);
+    ++*(int *)told;
+}
+
+static void test_an_eventfd_that_is_lost_before_a_set_watches_it_is_replaced(void) {
+    rlc_wakeup_port *port = make_port();
+    rlc_port_set *set;
+    int told = 0;
+    CHECK_EQUAL(rlc_port_set_create(&kernel.table, &set), 0);
+    rlc_kit_set_lost_fn(port, note_loss, &told);
+    close(rlc_wakeup_port_fd(port)); /* by other code */
+    CHECK_EQUAL(rlc_kit_watch_wakeup(set, port), 0);
+    CHECK_EQUAL(told, 1);
+    uint64_t one = 1;
+    CHECK_EQUAL(write(rlc_wakeup_port_fd(port), &one, sizeof one), sizeof one);
+    struct pollfd entry = {.fd = rlc_port_set_fd(set), .events = POLLIN};
+    CHECK_EQUAL(poll(&entry, 1, 0), 1);
+    rlc_port_set_destroy(set);
+    rlc_wakeup_port_release(port);
+}
+
 static void test_RLC_WAKE_4_closed(void) {
     rlc_wakeup_port *port = make_port();
     CHECK(rlc_wakeup_port_begin_wait(port));
@@ -283,6 +305,7 @@ int main(void) {
     RUN(test_RLC_WAKE_2_one_write_while_asleep);
     RUN(test_RLC_WAKE_3_kick_is_weaker_than_a_wake);
     RUN(test_RLC_WAKE_10_quiet_if_take_has_nothing_to_do);
+    RUN(test_an_eventfd_that_is_lost_before_a_set_watches_it_is_replaced);
     RUN(test_RLC_WAKE_4_closed);
     RUN(test_RLC_WAKE_5_the_descriptor_lives_with_the_last_reference);
     RUN(test_RLC_WAKE_9_the_descriptor_goes_with_the_end);

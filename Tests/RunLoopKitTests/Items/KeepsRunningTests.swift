@@ -89,6 +89,24 @@ final class KeepsRunningTests: XCTestCase {
     XCTAssertFalse(observer.keepsRunning)
   }
 
+  func test_RLK_KEEP_1_aDescriptorHasItsTurnBesideATimerThatIsAlwaysDue() {
+    onThread {
+      let (loop, counter) = (RunLoop.current, EventCounter())
+      let source = self.background(try PortSourceFactory.make(counter) { loop.stop() })
+      try loop.add(source)
+      counter.add()
+      let fires = Box(0)
+      try loop.add(
+        RunLoop.Timer(fireDate: .now, interval: .nanoseconds(1)) { timer in
+          fires.value += 1
+          if fires.value > 30 { timer.invalidate() }
+        })
+      XCTAssertEqual(try loop.run(for: .seconds(30)), .stopped)
+      XCTAssertLessThan(fires.value, 3)
+      source.invalidate()
+    }
+  }
+
   /// In each of its loops.
   func test_RLK_KEEP_2_aSourceOfSeveralLoops() {
     onThread {

@@ -190,6 +190,32 @@ final class PerformAndWaitTests: XCTestCase {
     owner.join()
   }
 
+  func test_RLK_WAIT_9_theOthersThatTheDrainHasStay() {
+    let (loop, ready, queued, mayGoOn, ran) = (Box<RunLoop?>(nil), Gate(), Gate(), Gate(), Box(0))
+    let owner = TestThread {
+      let own = RunLoop.current
+      loop.value = own
+      ready.open()
+      queued.wait()
+      _ = try? own.run(in: .default, for: .zero)
+      _ = try? own.run(in: "other", for: .zero)
+      XCTAssertEqual(ran.value, 1)
+    }
+    ready.wait()
+    let late = TestThread {
+      _ = try? loop.value!.performAndWait(in: "other", timeout: .milliseconds(50)) { XCTFail("it ran") }
+      mayGoOn.open()
+    }
+    yieldUntil(!loop.value!.isEmpty(in: "other"))
+    let patient = TestThread {
+      XCTAssertNil(thrown { try loop.value!.performAndWait(in: "other", "third") { ran.value += 1 } })
+    }
+    yieldUntil(!loop.value!.isEmpty(in: "third"))
+    try? loop.value!.enqueue { mayGoOn.wait() }
+    queued.open()
+    for thread in [late, patient, owner] { thread.join() }
+  }
+
   private struct Refused: Error, Equatable { let number: Int }
 
   func test_RLK_WAIT_11_whatTheBlockThrowsIsTheCallers() throws {
@@ -202,6 +228,7 @@ final class PerformAndWaitTests: XCTestCase {
       // Elsewhere, in one of several modes, and on the loop's own thread.
       let answers = [
         Result { try server.loop.performAndWait { try ask(number) } },
+        Result { try server.loop.performAndWait(in: "never", .default) { try ask(number) } },
         Result { try server.loop.performAndWait(in: "never", "nor this", .default) { try ask(number) } },
         try server.loop.performAndWait { Result { try server.loop.performAndWait { try ask(number) } } },
       ]

@@ -123,6 +123,28 @@ final class MainQueueTests: XCTestCase {
     for turns in [polls, single, hosted] { XCTAssertTrue((2...67).contains(turns), "\(turns)") }
   }
 
+  /// Rule 7, g: what the queue has got before a wait is served instead of it, also if the queue has been quiet.
+  func testAnObserverOfEitherSideOfAWaitHearsOfNoneBeforeTheQueue() throws {
+    for side in [RunLoop.Activity.beforeWaiting, .afterWaiting] {
+      let log = Box<[String]>([])
+      try drainQueue()
+      try runChain(100)
+      let observer = RunLoop.Observer(side) { _, _ in log.update { $0.append("wait") } }
+      try loop.add(observer)
+      defer { observer.invalidate() }
+      try loop.add(
+        RunLoop.Timer(fireDate: .now) { [loop] _ in
+          log.update { $0.append("timer") }
+          DispatchQueue.main.async {
+            log.update { $0.append("queue") }
+            loop.stop()
+          }
+        })
+      XCTAssertEqual(try loop.run(), .stopped)
+      XCTAssertEqual(log.value.drop { $0 != "timer" }, ["timer", "queue"])
+    }
+  }
+
   func test_RLK_MAIN_9_aSignalFetchedWithOthersHasItsTurnAfterTheFirst() throws {
     let log = Box<[String]>([])
     let (one, two) = (EventCounter(), EventCounter())
