@@ -34,6 +34,7 @@ TARGETS = {
 KEPT = re.compile("|".join([
     r"^\s*(//|/\*|\*|#|@|import\b|case\b.*:$|default:|\}[;,]?$)", r"__attribute__|_Static_assert|static_assert|RLC_API|__builtin_expect",
     r"\bassert\(|precondition|fatalError|rlc_check|RLC_CHECK", r"(?i:capacity|reserve|spin|hint|slack|likely|batch|queueLimit)",
+    r"^\s*(?!return |if |for |while |guard |switch |else )(\w+ )+\*?\w+\[[^\]]+\][;,= ]", r"\b(let|var) +\(",
     # Declarations: files that are not compiled anew know them as they were.
     r"\bimport\b|\btypealias\b", r"^\s*case [\w ,=()]+$", r"^\s*((?!return|case)[\w()]+ )*(let|var) \w+: [^={]+$",
     r"\{ get (set )?\}|^\s*((public|package|private|convenience|override|required) )*init[?(<]",
@@ -105,6 +106,14 @@ def is_drawn(old, new):
     return code[:begin].count('"') % 2 == 0  # not within a text
 
 
+def is_order_for_equality(old, new):
+    """Whether `==` or `!=` has become `<=`, `>`, ...: of numbers that have a least or a greatest value that is the same. As other
+    generators do, equality is drawn as inequality only."""
+    left, right = (re.findall(r" ([=!<>]=?) ", text) for text in (old, new))
+    changed = [pair for pair in zip(left, right) if pair[0] != pair[1]]
+    return len(left) == len(right) and len(changed) == 1 and changed[0][0] in ("==", "!=") and changed[0][1] in ("<", "<=", ">", ">=")
+
+
 def draw(path, seed):
     """The faults of a file in the order in which they are tried."""
     drawn = candidates(path)
@@ -113,6 +122,8 @@ def draw(path, seed):
     drawn = [fault for fault in drawn if "\n" not in fault[2] or chance.random() < 0.1]
     chance.shuffle(drawn)
     for number, old, new in drawn:
+        if is_order_for_equality(old, new):
+            continue
         fault = Fault(f"{re.sub('[^A-Za-z0-9]', '_', os.path.basename(path))}_{number}_{abs(hash_of(new)) % 10000}", origin=path)
         fault.header["breaks"] = f"{path}:{number}: {old.strip()} -> {new.strip()}"
         change = LineChange(path, number - 1)
