@@ -41,14 +41,14 @@ def target_of(path):
 
 
 def read_written_off():
-    """{(file, old, new)} of the faults that break no promise; each line: FILE | OLD | NEW | REASON."""
+    """{(file, old, new)} of the faults that break no promise; each line: FILE, OLD, NEW, REASON with tabs between."""
     if not os.path.exists(WRITTEN_OFF):
         return set()
     with open(WRITTEN_OFF, encoding="utf-8") as file:
-        lines = [line.rstrip("\n").split(" | ") for line in file if line.strip() and not line.startswith("#")]
-    short = [line for line in lines if len(line) != 4]
-    if short:
-        raise BadFault(f"{WRITTEN_OFF}: FILE | OLD | NEW | REASON, not {short[0]}")
+        lines = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
+    bad = [line for line in lines if len(line) != 4]
+    if bad:
+        raise BadFault(f"{WRITTEN_OFF}: FILE, OLD, NEW, REASON with tabs between, not {bad[0]}")
     return {tuple(line[:3]) for line in lines}
 
 
@@ -62,14 +62,13 @@ class Tally:
         self.noticed, self.missed, self.off = 0, [], []
         self.tests = {path: set(tests) for path, tests in read_noticed().items()}
 
-    def add(self, fault, verdict, test, said, written_off=frozenset()):
+    def add(self, fault, verdict, test="", said=""):
         if verdict == "noticed":
             self.noticed += 1
             if test:
                 self.tests.setdefault(fault.files[0], set()).add(test)
-        elif verdict == "MISSED" and key_of(fault) in written_off:
+        elif verdict == "off":
             self.off.append(fault)
-            verdict = "off"
         elif verdict == "MISSED":
             self.missed.append(fault)
         if verdict != "none":
@@ -107,8 +106,11 @@ def draw(target, seed, each, minutes, is_red=False):
         for number, fault in enumerate(drawn.draw(path, seed)):
             if judged == wanted or number == TRIES * wanted or time.monotonic() > ends:
                 return
+            if key_of(fault) in off:
+                tally.add(fault, "off")
+                continue
             verdict, test, said = score.judge(fault)
-            tally.add(fault, verdict, test, said, off)
+            tally.add(fault, verdict, test, said)
             judged += verdict in ("noticed", "MISSED")
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:

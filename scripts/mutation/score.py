@@ -16,7 +16,7 @@ from processes import ROOT, WORK, must, run_told
 ALL_LIMIT = 420
 NEAR_TESTS = 12
 # Fuzz and stress tests. They take long, and none of them belongs to one promise.
-LONG = r"Fuzz|Hostile|Stress|RandomCalls|FailingCalls"
+LONG = r"HostilePeersTests|RandomCallsTests|StressTests"
 
 
 class CoreScore:

@@ -86,6 +86,7 @@ struct ExecutorTests {
     let actor = Pinned(loop.executor)
     let isIsolated = await withCheckedContinuation { continuation in
       let timer = RunLoop.Timer(fireDate: .now) { _ in
+        loop.executor.checkIsolated()
         continuation.resume(returning: actor.assumeIsolated { $0.executor.isIsolatingCurrentContext() })
       }
       do { try loop.add(timer) } catch { continuation.resume(returning: nil) }
@@ -93,6 +94,16 @@ struct ExecutorTests {
     #expect(isIsolated == true)
     #expect(loop.executor.isIsolatingCurrentContext() == false)
     try end(thread)
+  }
+
+  @Test func test_RLK_EXEC_2_elsewhereTheCheckEndsTheProcess() async {
+    await #expect(processExitsWith: .failure) {
+      let thread = RunLoop.Thread(name: "elsewhere")
+      try thread.start()
+      guard let executor = thread.loop?.executor else { exit(0) }
+      executor.checkIsolated()
+      exit(0)
+    }
   }
 
   /// All of them wait before the first is run.
