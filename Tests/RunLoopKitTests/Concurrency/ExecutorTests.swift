@@ -99,7 +99,7 @@ struct ExecutorTests {
   @Test func test_RLK_EXEC_2_elsewhereTheCheckEndsTheProcess() async {
     await #expect(processExitsWith: .failure) {
       let thread = RunLoop.Thread(name: "elsewhere")
-      try thread.start()
+      try await thread.start()
       guard let executor = thread.loop?.executor else { exit(0) }
       executor.checkIsolated()
       exit(0)
