@@ -129,6 +129,14 @@ static pid_t owner_in_a_child(int folder) {
     return child;
 }
 
+/** Nobody else has ended it. */
+static void end_owner(pid_t owner) {
+    int status;
+    CHECK_EQUAL(kill(owner, SIGKILL), 0);
+    CHECK_EQUAL(waitpid(owner, &status, 0), owner);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
 static void test_RLC_NAME_2_a_dead_owner_is_replaced_a_living_one_is_not(void) {
     int folder = open_folder();
     rlc_port_name name;
@@ -137,8 +145,7 @@ static void test_RLC_NAME_2_a_dead_owner_is_replaced_a_living_one_is_not(void) {
     int client = rlc_port_name_connect(folder, "port");
     CHECK(client >= 0);
     close(client);
-    CHECK_EQUAL(kill(owner, SIGKILL), 0);
-    CHECK_EQUAL(waitpid(owner, NULL, 0), owner);
+    end_owner(owner);
     CHECK(exists(folder, "port"));
     CHECK_EQUAL(rlc_port_name_connect(folder, "port"), -ENOENT);
     CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), 0);
@@ -163,8 +170,7 @@ static void test_RLC_NAME_4_without_its_lock_a_living_owner_keeps_its_name(void)
     int made = openat(folder, "port.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), -EADDRINUSE);
     close(made);
-    CHECK_EQUAL(kill(owner, SIGKILL), 0);
-    CHECK_EQUAL(waitpid(owner, NULL, 0), owner);
+    end_owner(owner);
     CHECK_EQUAL(rlc_port_name_claim(folder, "port", &name), 0);
     rlc_port_name_release(&name);
     CHECK(!exists(folder, "port.lock") && !exists(folder, "port"));
@@ -207,8 +213,7 @@ static void test_RLC_NAME_4_an_owner_that_has_lost_its_name_leaves_the_new_one_a
     rlc_port_name_release(&lost);
     CHECK(exists(folder, "port.lock") && exists(folder, "port"));
     CHECK_EQUAL(rlc_port_name_claim(folder, "port", &third), -EADDRINUSE);
-    CHECK_EQUAL(kill(owner, SIGKILL), 0);
-    CHECK_EQUAL(waitpid(owner, NULL, 0), owner);
+    end_owner(owner);
     CHECK_EQUAL(rlc_port_name_claim(folder, "port", &third), 0);
     rlc_port_name_release(&third);
     close(folder);
