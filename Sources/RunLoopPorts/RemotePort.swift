@@ -23,6 +23,7 @@ final class RemotePort: Destination, @unchecked Sendable {
   }
 
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
+    guard !channel.isForked else { throw .forked }  // the line is the parent's
     guard !invalidation.isOver else { throw channel.failure }
     return channel.line.send(WaitingMessage(message, to: number, invalidation, on: channel, whenOver))
   }
@@ -104,8 +105,9 @@ final class RemoteReply: Destination, @unchecked Sendable {
 
   /// Throws if it cannot be used.
   private func begin() throws(RunLoopError) {
-    // Used, or not awaited any more.
-    guard !invalidation.isOver else { throw lock.withLock({ place.channel }).failure }
+    let channel = lock.withLock { place.channel }
+    guard !channel.isForked else { throw .forked }
+    guard !invalidation.isOver else { throw channel.failure }  // used, or not awaited any more
     guard use() else { throw .portInvalid }
   }
 

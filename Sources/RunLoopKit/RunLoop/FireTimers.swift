@@ -44,7 +44,7 @@ extension RunLoop.Timer {
   /// The date that fires; nil if its turn has been taken by a nested run, or it is not due here any more. Under the
   /// lock.
   private func beginFiring(_ index: Int, limit: UInt64, on loop: RunLoop) -> UInt64? {
-    guard let collected = loop.state.collectedTimers.take(at: index), !isFiring else { return nil }
+    guard let collected = loop.state.collectedTimers.take(at: index), isValid, !isFiring else { return nil }
     let fired: UInt64? = withLinks { links in
       guard links.contains(collected.token, in: collected.mode) else { return nil }
       guard

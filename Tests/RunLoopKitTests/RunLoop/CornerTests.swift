@@ -223,6 +223,32 @@ final class CornerTests: XCTestCase {
     }
   }
 
+  func test_RLK_CORNER_8_norTheContextOfAnotherTimerThatIsDue() {
+    onThread {
+      let (child, isInChild, uses) = (Box<pid_t>(-1), Box(false), Box(0))
+      var context = RunLoop.Context()
+      context.retain = { info in
+        uses.value += 1
+        return info
+      }
+      context.release = { _ in uses.value += 1 }
+      let (loop, date) = (RunLoop.current, RunLoop.Instant.now)
+      try loop.add(
+        RunLoop.Timer(fireDate: date) { _ in
+          uses.value = 0
+          child.value = test_fork()
+          isInChild.value = child.value == 0
+        })
+      try loop.add(RunLoop.Timer(fireDate: date, context: context) { _ in uses.value += 1 })
+      _ = try? loop.run(for: .zero)
+      if isInChild.value { _exit(uses.value == 0 ? 0 : 1) }
+      var status: Int32 = 0
+      while waitpid(child.value, &status, 0) < 0 {}
+      XCTAssertEqual(status, 0)
+      XCTAssertGreaterThan(uses.value, 1)
+    }
+  }
+
   func test_RLK_CORNER_9_theMomentOfALimitDoesNotMove() {
     onThread {
       let loop = RunLoop.current
