@@ -210,7 +210,8 @@ final class AsyncPeerTests: XCTestCase {
       came.open()
     }
     let serving = ServingThread(port)
-    let asking = Task.immediate { try await Port.connect(to: own).request(Message()) }
+    let asked = try Port.connect(to: own)  // keeps its connection, so that another one is counted beside it
+    let asking = Task.immediate { try await asked.request(Message()) }
     came.wait()
     let reply = kept.value!
     XCTAssertEqual(thrown { try right.trySend(Message([.right(reply)])) }, .portFull)
@@ -225,7 +226,7 @@ final class AsyncPeerTests: XCTestCase {
     let answer = try await asking.value
     XCTAssertEqual(answer.id, 5)
     serving.stop()
-    withExtendedLifetime(full) {}
+    withExtendedLifetime((full, asked)) {}
   }
 
   /// The connection goes on, and has room in the end.
