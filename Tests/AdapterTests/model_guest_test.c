@@ -241,11 +241,17 @@ static void check_after_detaching(int cancels) {
     CHECK_EQUAL(stops, 0);
 }
 
+/** The call of the model that makes this one goes on with the guest: it lives, and so does its reference. */
+static void detach_inside(void) {
+    detach();
+    CHECK_EQUAL(model.references, 2);
+}
+
 static void test_RLC_MODEL_12_in_a_preparation(void) {
     for (int status = -1; status <= 1; status++) {
         reset_model();
         attach();
-        model.prepare = (script){.once = detach, .status = status};
+        model.prepare = (script){.once = detach_inside, .status = status};
         pass();
         check_after_detaching(1);
         check_that_nothing_lives();
@@ -254,7 +260,7 @@ static void test_RLC_MODEL_12_in_a_preparation(void) {
 
 static void test_RLC_MODEL_12_in_a_callout_of_the_watch(void) {
     attach();
-    model.work = (script){.once = detach, .status = RLK_RUN_STOPPED};
+    model.work = (script){.once = detach_inside, .status = RLK_RUN_STOPPED};
     notify();
     pass();
     check_after_detaching(0);
@@ -262,7 +268,7 @@ static void test_RLC_MODEL_12_in_a_callout_of_the_watch(void) {
 
 static void test_RLC_MODEL_12_in_a_callout_of_the_node(void) {
     attach();
-    model.work = (script){.once = detach, .status = RLK_RUN_STOPPED};
+    model.work = (script){.once = detach_inside, .status = RLK_RUN_STOPPED};
     queue_work();
     pass();
     check_after_detaching(0);
