@@ -1,4 +1,4 @@
-/// A directory of scenarios and their traces.
+/// A directory of scenarios, each in a file with its traces.
 struct Corpus {
   let directory: String
 
@@ -7,13 +7,16 @@ struct Corpus {
 
   private static let testDirectory = #filePath.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
 
-  var names: [String] { Files.names(in: directory + "/scenarios", endingIn: ".rl") }
+  var names: [String] { Files.names(in: directory, endingIn: ".rl") }
 
-  func scenarioPath(_ name: String) -> String { "\(directory)/scenarios/\(name).rl" }
+  func scenarioPath(_ name: String) -> String { "\(directory)/\(name).rl" }
 
-  /// What is right, and where nobody decided otherwise, what the system's run loop does.
+  /// The last trace of the file: what is right, and where nobody decided otherwise, what the system's run loop does.
   func expectedTrace(_ name: String) -> String? {
-    Files.text(of: "\(directory)/right/\(name).trace") ?? Files.text(of: "\(directory)/golden/\(name).trace")
+    guard let lines = Files.text(of: scenarioPath(name))?.split(separator: "\n", omittingEmptySubsequences: false),
+      let heading = lines.lastIndex(where: { $0.hasPrefix("--- ") })
+    else { return nil }
+    return lines[(heading + 1)...].joined(separator: "\n")
   }
 }
 

@@ -35,6 +35,8 @@ import Testing
       ("at noon: wake", "at: bad number 'noon'"),
       ("trace loud", "trace: unknown mode 'loud'"),
       ("quantum", "quantum: expected one word"),
+      ("---", "unknown action '---'"),
+      ("--- gold", "unknown trace 'gold'"),
     ])
   func mistakeIsReported(_ text: String, _ message: String) {
     let line = text.split(separator: "\n").count
@@ -172,6 +174,13 @@ import Testing
     let outcome = interpret("on T: note fired\nspawn B\njoin B\nthread B:\nadd T default\nrun default 1 no\ntimer T\n")
     #expect(
       outcome.output == "B: run default\nB: timer T mode=default\nB: note fired\nB: ran default FINISHED\nend\n")
+  }
+
+  @Test func tracesBehindTheProgramAreNotRead() {
+    let outcome = interpret("note first\n--- golden\nnote second\nfrobnicate\n--- right\n\u{1B}[31m\n")
+    #expect(outcome.output == "note first\nend\n")
+    #expect(outcome.complaint == "")
+    #expect(outcome.status == 0)
   }
 
   @Test func programBeforeTheFirstSectionIsThreadAs() {

@@ -63,7 +63,7 @@ import Testing
 
   @Test func test_RLK_ERROR_13_portsAndScenariosWithFewDescriptors() {
     let folder = #filePath.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
-    let scenario = ["scenario", folder + "/Corpus/scenarios/timer-repeating.rl"]
+    let scenario = ["scenario", folder + "/Corpus/timer-repeating.rl"]
     for words in [["port", "serve", "short-of-descriptors"], ["port", "send", "nobody", "x"], scenario] {
       for limit in 0...(words[1] == "serve" ? 8 : 20) {
         let attempt = Self.run(words, limit: "ulimit -n \(limit)")

@@ -9,7 +9,7 @@ struct ScenarioParser {
   /// Either a scenario in which every name is known, or all mistakes in the order of the lines.
   static func parse(_ text: [UInt8]) -> (scenario: Scenario, errors: [ScenarioError]) {
     var parser = ScenarioParser()
-    let lines = Array(zip(1..., Lexer.lines(of: text))).filter { !$0.1.isEmpty && parser.isPlain($0.1, line: $0.0) }
+    let lines = parser.program(of: text).filter { !$0.1.isEmpty && parser.isPlain($0.1, line: $0.0) }
     parser.read(lines, by: { parser, text, line throws(ScenarioError) in try parser.declare(text, line) })
     parser.names.threads.insert(parser.primaryName)
     parser.scenario.sections = [Scenario.Section(name: parser.primaryName)]
@@ -18,6 +18,15 @@ struct ScenarioParser {
     parser.scenario.timed = timed.sorted { ($0.element.milliseconds, $0.offset) < ($1.element.milliseconds, $1.offset) }
       .map(\.element)
     return (parser.scenario, parser.errors.sorted { $0.line < $1.line })
+  }
+
+  /// The numbered lines before the traces, each of which stands behind a line `--- golden` or `--- right`.
+  private mutating func program(of text: [UInt8]) -> [(Int, String)] {
+    let lines = Array(zip(1..., Lexer.lines(of: text)))
+    for (line, text) in lines where text.hasPrefix("--- ") && text != "--- golden" && text != "--- right" {
+      errors.append(ScenarioError(line, "unknown trace '\(text.dropFirst(4))'"))
+    }
+    return Array(lines.prefix { !$0.1.hasPrefix("--- ") })
   }
 
   private typealias Reading = (inout ScenarioParser, String, Int) throws(ScenarioError) -> Void
