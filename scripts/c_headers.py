@@ -1,4 +1,4 @@
-"""Reads the public C headers: declarations, macros and members, each with its comment. For scripts/header-words and scripts/manual."""
+"""Reads the public C headers: declarations, macros and members, each with its comment. For scripts/tidy and scripts/manual."""
 
 import re
 

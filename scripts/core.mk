@@ -216,7 +216,6 @@ HEADER_FLAGS := -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude
 
 header-test: $(CORE_OBJECTS)
 	@CLANG="$(CLANG)" sh Tests/HeaderTests/compile.sh $(HEADER_FLAGS)
-	@sh Tests/HeaderTests/words.sh
 	@sh Tests/HeaderTests/model.sh
 	@sh Tests/HeaderTests/globals.sh $(CORE_OBJECTS)
 	@sh Tests/HeaderTests/samples.sh $(CORE_OBJECTS)

@@ -2,7 +2,6 @@ import RunLoopKit
 
 extension RunLoop {
   /// How a child process has ended [RLK-CHILD-2].
-  /// - Thread: Any: a value.
   public enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
     /// By itself, with this code, 0 to 255.
     case exited(code: Int32)

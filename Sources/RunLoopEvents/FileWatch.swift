@@ -102,7 +102,6 @@ extension RunLoop {
 
 extension RunLoop.FileWatch {
   /// One thing that has happened.
-  /// - Thread: Any: a value.
   public struct Event: Hashable, Sendable, CustomStringConvertible {
     /// The kinds of events.
     public enum Kind: Hashable, Sendable {
@@ -140,7 +139,6 @@ extension RunLoop.FileWatch {
 
 extension RunLoop.FileWatch.Event {
   /// Kinds of events, to choose from: those that a watch delivers.
-  /// - Thread: Any: a value.
   public struct Kinds: OptionSet, Hashable, Sendable {
     /// Bits of inotify(7).
     public let rawValue: UInt32

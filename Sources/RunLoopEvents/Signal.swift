@@ -4,7 +4,6 @@ internal import RunLoopLibc
 
 extension RunLoop {
   /// The number of a signal.
-  /// - Thread: Any: a value.
   public struct Signal: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
     /// As the system has it: 1 to 64.
     public let rawValue: Int32

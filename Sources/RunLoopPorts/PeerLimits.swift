@@ -7,7 +7,6 @@ extension RunLoop {
   ///
   /// A peer is a process of this process's own user, or another user with all of its processes. Numbers below 0 count
   /// as 0.
-  /// - Thread: Any: a value.
   public struct PeerLimits: Sendable, Hashable {
     /// Open connections. One more gets the reason and is closed [RLK-PEER-20].
     public var connections: Int
@@ -61,7 +60,6 @@ extension RunLoop {
   }
 
   /// What the peers of a named port hold, and what was refused to them.
-  /// - Thread: Any: a value.
   public struct PeerStatistics: Sendable, Hashable, CustomStringConvertible {
     /// Connections that are open now.
     public internal(set) var connections = 0

@@ -14,9 +14,9 @@ extension RunLoop {
   public struct PeerPolicy: Sendable {
     private let judge: (@Sendable (Message.Sender) -> Bool)?
 
-    /// How much one peer may make this process hold. - Thread: Any: a value.
+    /// How much one peer may make this process hold.
     public var perPeer = PeerLimits.defaultPerPeer
-    /// How much all peers of the port together may. - Thread: Any: a value.
+    /// How much all peers of the port together may.
     public var perPort = PeerLimits.defaultPerPort
 
     /// Any rule.
@@ -28,7 +28,6 @@ extension RunLoop {
     /// sender of more waits as for a full port; a single message may have any size [RLK-WIRE-25]. A negative number
     /// counts as 0. Bytes that are forwarded as they came, or were created in shared memory, are not copied
     /// [RLK-PEER-30].
-    /// - Thread: Any: a value.
     public var unreadBytes = 1 << 28
 
     private init() { judge = nil }
@@ -47,7 +46,6 @@ extension RunLoop {
 
   /// A connection that a port has refused, or has ended because its peer broke the rules; or a refused message or
   /// introduction of a connection that goes on.
-  /// - Thread: Any: a value.
   public struct Refusal: Sendable, Hashable, CustomStringConvertible {
     /// The process that was refused; nil if the kernel does not know it.
     public let peer: Message.Sender?

@@ -53,7 +53,6 @@ extension VirtualTime {
   }
 
   /// Participants of a `run` that its body has left behind.
-  /// - Thread: Any: a value.
   public struct ThreadsLeft: Error, CustomStringConvertible {
     /// Each thread's number and name, and what it waits for.
     public let threads: [String]

@@ -8,7 +8,7 @@ extension RunLoop {
   /// A sleep is a timer in a mode of the loop: it shares wakes with the loop's other timers within their tolerances,
   /// keeps the mode from being empty, and is over only while the loop runs in that mode. Under virtual time it takes no
   /// real time, like the loop's other timers [RLK-SLEEP-5]. For the other two clocks: `ContinuousClock`, `WallClock`.
-  /// - Thread: Any: a value, which retains the loop.
+  /// It retains the loop.
   public struct Clock: _Concurrency.Clock {
     /// The clock's moments.
     public typealias Instant = RunLoop.Instant
@@ -35,7 +35,7 @@ extension RunLoop {
 
   /// Lets tasks sleep on a loop's timers, by the clock that goes on while the machine is suspended [RLK-SLEEP-4]. Else
   /// as `RunLoop.Clock`.
-  /// - Thread: Any: a value, which retains the loop.
+  /// It retains the loop.
   public struct ContinuousClock: _Concurrency.Clock {
     /// The clock's moments.
     public typealias Instant = RunLoop.ContinuousInstant
@@ -61,7 +61,7 @@ extension RunLoop {
 
   /// Lets tasks sleep on a loop's timers until a time of day, also if the clock is set meanwhile. Else as
   /// `RunLoop.Clock`.
-  /// - Thread: Any: a value, which retains the loop.
+  /// It retains the loop.
   public struct WallClock: _Concurrency.Clock {
     /// The clock's moments.
     public typealias Instant = RunLoop.WallInstant

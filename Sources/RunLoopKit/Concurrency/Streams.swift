@@ -104,7 +104,7 @@ extension RunLoop.Clock {
 extension RunLoop {
   /// The dates of a phase, for tasks: see `RunLoop.Clock.ticks(every:tolerance:)`. Iterators are independent of each
   /// other.
-  /// - Thread: Any: a value, which retains the loop.
+  /// It retains the loop.
   public struct Ticks: AsyncSequence, Sendable {
     /// What `next()` throws.
     public typealias Failure = any Error
@@ -114,7 +114,6 @@ extension RunLoop {
     fileprivate let tolerance: Duration
 
     /// A date that has come.
-    /// - Thread: Any: a value.
     public struct Tick: Hashable, Sendable {
       /// When it was due.
       public let date: Instant

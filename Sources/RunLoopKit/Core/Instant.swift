@@ -1,7 +1,6 @@
 extension RunLoop {
   /// A moment on the monotonic clock, which stands still while the machine is suspended. Saturates at both ends
   /// [RLK-TIME-1].
-  /// - Thread: Any: a value.
   public struct Instant: InstantProtocol, Hashable, Sendable, CustomStringConvertible, ClockInstant {
     package static var clock: TimerClock { .suspending }
     /// Nanoseconds on the clock, which begins at the machine's start.

@@ -7,12 +7,10 @@
 ///
 /// The calls of this library throw untyped (`throws`, decision 0024). To read the members of what they throw, write
 /// `catch let error as RunLoopError`.
-/// - Thread: Any: a value.
 public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What gives a code its meaning.
   ///
   /// Other modules may have domains of their own.
-  /// - Thread: Any: a value.
   public struct Domain: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name, which no other domain has.
     public let rawValue: String

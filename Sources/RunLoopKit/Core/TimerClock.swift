@@ -1,6 +1,5 @@
 extension RunLoop {
   /// The clocks that timers run on: each has a type for its moments.
-  /// - Thread: Any: a value.
   public enum TimerClock: Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// Stands still while the machine is suspended, and is never set: `Instant`. Source: CLOCK_MONOTONIC.
     case suspending
@@ -51,7 +50,6 @@ extension RunLoop {
   }
 
   /// A moment on the continuous clock, which goes on while the machine is suspended. Saturates at both ends.
-  /// - Thread: Any: a value.
   public struct ContinuousInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible, ClockInstant {
     package static var clock: TimerClock { .continuous }
     /// Since the machine was started, suspended time included.
@@ -83,7 +81,6 @@ extension RunLoop {
   }
 
   /// A moment on the wall clock, as people tell it. Saturates at both ends; no moment lies before 1970.
-  /// - Thread: Any: a value.
   public struct WallInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible, ClockInstant {
     package static var clock: TimerClock { .wall }
     /// Since 1970-01-01 00:00 UTC, leap seconds not counted; as `CLOCK_REALTIME` has them.

@@ -1,6 +1,5 @@
 extension RunLoop {
   /// The moments at which a loop calls observers. The numbers are `CFRunLoopActivity`'s.
-  /// - Thread: Any: a value.
   public struct Activity: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// A sum of the bits of `CFRunLoopActivity`.
     public let rawValue: UInt

@@ -27,7 +27,6 @@ extension RunLoop {
   /// was resumed [RLK-FD-19, RLK-FD-20]. Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What a source waits for, and what its handler is called with.
-    /// - Thread: Any: a value.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
       /// The bits of the C core: `RLC_READABLE`, `RLC_WRITABLE`, `RLC_HANGUP`, `RLC_ERROR`.
       public let rawValue: UInt32

@@ -1,6 +1,5 @@
 extension RunLoop {
   /// A callout that has taken longer than `reportSlowCallouts(longerThan:to:)` allows.
-  /// - Thread: Any: a value.
   public struct SlowCallout: Hashable, Sendable, CustomStringConvertible {
     /// What was called.
     public enum Kind: Hashable, Sendable {

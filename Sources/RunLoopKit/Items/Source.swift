@@ -9,7 +9,6 @@ extension RunLoop {
   public final class Source: Item, @unchecked Sendable {
     /// Called when the source becomes, or ceases to be, a member of a mode, what makes two sources equal, and what the
     /// source is for.
-    /// - Thread: Any: a value.
     public struct Hooks: Sendable {
       /// Per loop and mode, on the thread that added it, with no lock held.
       public var schedule: (@Sendable (RunLoop, Mode) -> Void)?

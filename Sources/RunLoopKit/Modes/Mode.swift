@@ -1,6 +1,5 @@
 extension RunLoop {
   /// The name of a mode: a set of items that are served together. Equal by content, like the strings of the C model.
-  /// - Thread: Any: a value.
   public struct Mode: Hashable, Sendable, RawRepresentable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name.
     public let rawValue: String

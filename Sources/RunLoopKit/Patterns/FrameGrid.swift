@@ -1,7 +1,6 @@
 extension RunLoop {
   /// How many frames there are in a duration: 60 in a second, or 30 000 in 1001 seconds. The rate is exact: nothing is
   /// rounded to a duration of one frame.
-  /// - Thread: Any: a value.
   public struct FrameRate: Hashable, Sendable, CustomStringConvertible {
     /// The number of frames in `duration`: 1 to 1,000,000,000.
     public let frames: Int

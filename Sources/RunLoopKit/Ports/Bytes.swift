@@ -4,7 +4,7 @@ extension RunLoop.Message {
   /// Immutable bytes. Copies and slices share the memory, also with the receiver of a message [RLK-MSG-35].
   ///
   /// A slice has the indices of what it is a slice of, as slices of arrays have [RLK-MSG-36].
-  /// - Thread: Any: a value. Closures are called on the calling thread, before the return.
+  /// - Thread: Closures are called on the calling thread, before the return.
   public struct Bytes: @unchecked Sendable, Hashable, RandomAccessCollection, CustomStringConvertible {
     /// Nil: no bytes. Never changes once it is here.
     package let storage: ByteStorage?

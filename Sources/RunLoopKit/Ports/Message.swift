@@ -3,7 +3,6 @@ extension RunLoop {
   ///
   /// Bytes and rights are shared, descriptors have one owner: sending moves them. Source: `NSPortMessage`,
   /// `mach_msg_header_t`.
-  /// - Thread: Any: a value.
   public struct Message: Sendable, CustomStringConvertible {
     /// One part of a message.
     public enum Component: Sendable {
@@ -79,7 +78,6 @@ extension RunLoop {
 
 extension RunLoop.Message {
   /// A process that sends, as the kernel knows it.
-  /// - Thread: Any: a value.
   public struct Sender: Sendable, Hashable, CustomStringConvertible {
     /// The number of the process, which may have ended since.
     public let processID: Int32

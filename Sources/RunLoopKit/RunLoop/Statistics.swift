@@ -2,7 +2,6 @@ internal import Synchronization
 
 extension RunLoop {
   /// What a loop has done while its `collectsStatistics` was true.
-  /// - Thread: Any: a value.
   public struct Statistics: Hashable, Sendable, CustomStringConvertible {
     /// Runs begun, nested ones included.
     public internal(set) var runs = 0
