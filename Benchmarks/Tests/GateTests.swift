@@ -85,9 +85,9 @@ import Testing
   }
 
   @Test func aDocumentHasPlaces() throws {
-    let text = "a\n<!-- figures -->\nold\n<!-- /figures -->\nb\n"
+    let text = "a\n<!-- targets -->\nold\n<!-- /targets -->\nb\n"
     #expect(
-      try Document.replacing("figures", in: text, with: "new\n") == "a\n<!-- figures -->\nnew\n<!-- /figures -->\nb\n")
+      try Document.replacing("targets", in: text, with: "new\n") == "a\n<!-- targets -->\nnew\n<!-- /targets -->\nb\n")
     #expect(throws: Failure.self) { try Document.replacing("growth", in: text, with: "") }
   }
 }

@@ -45,7 +45,7 @@ struct Benchmarks: ParsableCommand {
   @Option(
     help: ArgumentHelp("Also draw a chart per workload, and one of all; of growth, one per kind.", valueName: "folder"))
   var plot: String?
-  @Option(help: ArgumentHelp("Also write them into a document that has places for them.", valueName: "file"))
+  @Option(help: ArgumentHelp("Also write the targets that are reached into a document.", valueName: "file"))
   var document: String?
   @Flag(help: "Also count instructions, under valgrind; slow.")
   var instructions = false
@@ -56,6 +56,7 @@ struct Benchmarks: ParsableCommand {
 
   func validate() throws {
     if let rounds, rounds < 1 { throw ValidationError("--rounds must be at least 1") }
+    if growth, document != nil { throw ValidationError("--document has no place for --growth") }
   }
 
   func run() throws {
@@ -72,7 +73,7 @@ struct Benchmarks: ParsableCommand {
     print(Table(summary).text, terminator: "")
     if let json { try Export.write(summary, to: json) }
     if let document {
-      try Document.write(summary, Targets(path: Counts.usualTargets), isGrowth: growth, to: document)
+      try Document.write(summary, Targets(path: Counts.usualTargets), to: document)
     }
     if let plot { try Plots.write(summary, isGrowth: growth, to: plot) }
     if !meter.failures.isEmpty { throw ExitCode(1) }
