@@ -8,23 +8,33 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 
-.PHONY: core-install core-uninstall core-install-paths core-descriptions
+.PHONY: core-install core-uninstall core-install-paths core-descriptions manual
 
 STAGED_LIB = "$(DESTDIR)$(LIBDIR)"
 STAGED_INCLUDE = "$(DESTDIR)$(INCLUDEDIR)"
 STAGED_MAN = "$(DESTDIR)$(MANDIR)"
-CORE_PAGES := docs/man/crunloop.3 $(wildcard docs/man/rlc_*.3)
 
-# Each function that a page has in its NAME, and the page: `man rlc_loop_run` shows rlc_loop(3).
+# The pages of the headers are made of their comments. Without python3 there are none.
+PYTHON ?= python3
+MANUAL := build/manual
+
+manual:
+	@if command -v $(PYTHON) >/dev/null; then $(PYTHON) scripts/manual $(MANUAL); else \
+		rm -rf $(MANUAL); echo "there is no $(PYTHON) here: the manual pages of the headers are left out" >&2; fi
+
+# PAGE...: those that are there, and for each function that a page has in its NAME what leads to it: `man rlc_loop_run` shows rlc_loop(3).
 PAGE_NAMES := awk '$$1 == ".Sh" { inside = $$2 == "NAME"; page = "" } \
 	inside && $$1 == ".Nm" { if (page == "") page = $$2; else print $$2, page }'
-install_pages = $(INSTALL) -m 644 $(1) $(STAGED_MAN)/man3/ && \
-	$(PAGE_NAMES) $(1) | while read -r name page; do \
-		rm -f $(STAGED_MAN)/man3/$$name.3 && echo ".so man3/$$page.3" >$(STAGED_MAN)/man3/$$name.3 && \
-		chmod 644 $(STAGED_MAN)/man3/$$name.3 || exit 1; \
+install_pages = for page in $(1); do \
+		[ -e "$$page" ] || continue; \
+		$(INSTALL) -m 644 "$$page" $(STAGED_MAN)/man3/ && $(PAGE_NAMES) "$$page" | while read -r name page; do \
+			rm -f $(STAGED_MAN)/man3/$$name.3 && echo ".so man3/$$page.3" >$(STAGED_MAN)/man3/$$name.3 && \
+			chmod 644 $(STAGED_MAN)/man3/$$name.3 || exit 1; \
+		done || exit 1; \
 	done
-uninstall_pages = rm -f $(foreach page,$(notdir $(1)),$(STAGED_MAN)/man3/$(page)) && \
-	$(PAGE_NAMES) $(1) | while read -r name page; do rm -f $(STAGED_MAN)/man3/$$name.3 || exit 1; done
+# NAME, PREFIX: the page of that name, and those with the prefix that say that they are such pages, or lead to one.
+uninstall_pages = rm -f $(STAGED_MAN)/man3/$(1).3 && \
+	grep -lsZE '^(\.\\" Made from .* by scripts/manual\.|\.so man3/$(2)[a-z0-9_]*\.3)$$' $(STAGED_MAN)/man3/$(2)*.3 | xargs -0r rm -f
 
 core-install-paths:
 	@for path in PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" MANDIR="$(MANDIR)"; do \
@@ -51,7 +61,7 @@ describe = mkdir -p $(1); \
 		mv -f $(1)/$$name.$$$$ $(1)/$$name || exit 1; \
 	done
 
-core-install: core-descriptions core
+core-install: core-descriptions core manual
 	$(INSTALL) -d $(STAGED_INCLUDE)/crunloop/adapters $(STAGED_LIB)/pkgconfig $(STAGED_LIB)/cmake/crunloop $(STAGED_MAN)/man3
 	$(INSTALL) -m 644 $(CORE_HEADERS) $(STAGED_INCLUDE)/crunloop/
 	$(INSTALL) -m 644 $(ADAPTER_HEADERS) $(STAGED_INCLUDE)/crunloop/adapters/
@@ -61,7 +71,7 @@ core-install: core-descriptions core
 	ln -sf $(CORE_SONAME) $(STAGED_LIB)/libcrunloop.so
 	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop.pc $(STAGED_LIB)/pkgconfig/
 	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop-config.cmake $(CORE_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/crunloop/
-	@$(call install_pages,$(CORE_PAGES))
+	@$(call install_pages,docs/man/crunloop.3 $(MANUAL)/rlc_*.3)
 
 # With the paths and the sources of the installation. Takes what it put there, and the folders that are its own if they are empty
 # then; the links only if they lead to this version, so that a newer one stays whole.
@@ -69,7 +79,7 @@ core-uninstall: core-install-paths
 	@if [ "$$(readlink $(STAGED_LIB)/$(CORE_SONAME))" = libcrunloop.so.$(CORE_VERSION) ]; then \
 		rm -f $(STAGED_LIB)/libcrunloop.so $(STAGED_LIB)/$(CORE_SONAME); \
 	fi
-	@$(call uninstall_pages,$(CORE_PAGES))
+	@$(call uninstall_pages,crunloop,rlc_)
 	rm -f $(foreach name,$(notdir $(CORE_HEADERS)),$(STAGED_INCLUDE)/crunloop/$(name)) \
 		$(foreach name,$(notdir $(ADAPTER_HEADERS)),$(STAGED_INCLUDE)/crunloop/adapters/$(name)) \
 		$(foreach name,libcrunloop.a libcrunloop.so.$(CORE_VERSION) pkgconfig/crunloop.pc \

@@ -248,4 +248,4 @@ c-embed-test:
 	@PKG_CONFIG_PATH=$(EMBED)/prefix/lib/pkgconfig sh Tests/LibraryTests/embed.sh $(EMBED) $(CURDIR)/$(EMBED)/prefix/lib
 
 core-clean:
-	rm -rf $(CORE_BUILD) build/core-test build/library build/library-cmake build/debian $(EMBED) $(FUZZ)
+	rm -rf $(CORE_BUILD) $(MANUAL) build/core-test build/library build/library-cmake build/debian $(EMBED) $(FUZZ)

@@ -7,7 +7,6 @@ MODEL_BUILD := build/model/$(MODEL_RUNTIME)
 MODEL_SONAME := librunloopkit.so.0
 MODEL_LIBRARY := librunloopkit.so.$(CORE_VERSION)
 MODEL_HEADERS := $(wildcard include/runloopkit/*.h)
-MODEL_PAGES := docs/man/runloopkit.3 $(wildcard docs/man/rlk_*.3)
 MODEL_MODULES := RunLoopKitC RunLoopKit RunLoopEvents RunLoopPorts RunLoopLibc
 MODEL_SOURCES := $(foreach module,$(MODEL_MODULES),$(shell find Sources/$(module) -name '*.swift'))
 
@@ -45,7 +44,7 @@ model: core-install-paths
 model-descriptions: core-install-paths
 	@$(call describe,$(MODEL_BUILD),runloopkit.pc runloopkit-config.cmake crunloop-config-version.cmake)
 
-install-model: model model-descriptions
+install-model: model model-descriptions manual
 	$(INSTALL) -d $(STAGED_INCLUDE)/runloopkit $(STAGED_LIB)/pkgconfig $(STAGED_LIB)/cmake/runloopkit $(STAGED_MAN)/man3
 	$(INSTALL) -m 644 $(MODEL_HEADERS) $(STAGED_INCLUDE)/runloopkit/
 	$(INSTALL) -m 755 $(MODEL_BUILD)/$(MODEL_LIBRARY) $(STAGED_LIB)/
@@ -54,14 +53,14 @@ install-model: model model-descriptions
 	$(INSTALL) -m 644 $(MODEL_BUILD)/runloopkit.pc $(STAGED_LIB)/pkgconfig/
 	$(INSTALL) -m 644 $(MODEL_BUILD)/runloopkit-config.cmake $(STAGED_LIB)/cmake/runloopkit/
 	$(INSTALL) -m 644 $(MODEL_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/runloopkit/runloopkit-config-version.cmake
-	@$(call install_pages,$(MODEL_PAGES))
+	@$(call install_pages,$(MANUAL)/runloopkit.3 $(MANUAL)/rlk_*.3)
 
 # As core-uninstall.
 uninstall-model: core-install-paths
 	@if [ "$$(readlink $(STAGED_LIB)/$(MODEL_SONAME))" = $(MODEL_LIBRARY) ]; then \
 		rm -f $(STAGED_LIB)/librunloopkit.so $(STAGED_LIB)/$(MODEL_SONAME); \
 	fi
-	@$(call uninstall_pages,$(MODEL_PAGES))
+	@$(call uninstall_pages,runloopkit,rlk_)
 	rm -f $(foreach name,$(notdir $(MODEL_HEADERS)),$(STAGED_INCLUDE)/runloopkit/$(name)) \
 		$(foreach name,$(MODEL_LIBRARY) pkgconfig/runloopkit.pc cmake/runloopkit/runloopkit-config.cmake \
 			cmake/runloopkit/runloopkit-config-version.cmake,$(STAGED_LIB)/$(name))

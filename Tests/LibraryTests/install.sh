@@ -19,12 +19,12 @@ tree() { # FOLDER: what lies below it, but folders
     (cd "$1" && find . ! -type d | sed 's/^\.//' | sort)
 }
 named() { # the functions that the pages have in their NAME
-    sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \(rlc_[a-z0-9_]*\).*/\1/p' docs/man/rlc_*.3 | while read -r name; do
-        [ -e "docs/man/$name.3" ] || echo "$name"
+    sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \(rlc_[a-z0-9_]*\).*/\1/p' build/manual/rlc_*.3 | while read -r name; do
+        [ -e "build/manual/$name.3" ] || echo "$name"
     done
 }
 expected() { # LIBDIR INCLUDEDIR MANDIR
-    for page in docs/man/crunloop.3 docs/man/rlc_*.3; do echo "$3/man3/$(basename "$page")"; done
+    for page in docs/man/crunloop.3 build/manual/rlc_*.3; do echo "$3/man3/$(basename "$page")"; done
     for name in $(named); do echo "$3/man3/$name.3"; done
     for header in include/crunloop/*.h; do echo "$2/crunloop/$(basename "$header")"; done
     for header in Sources/Adapters/crunloop/adapters/*.h; do echo "$2/crunloop/adapters/$(basename "$header")"; done
@@ -66,6 +66,12 @@ multiarch=$(gcc -print-multiarch)
 round local /usr/local/lib /usr/local/include /usr/local/share/man
 round multiarch "/usr/lib/$multiarch" /usr/include /usr/share/man PREFIX=/usr LIBDIR="/usr/lib/$multiarch"
 round apart /srv/lib /srv/headers /srv/man PREFIX=/opt/crunloop LIBDIR=/srv/lib INCLUDEDIR=/srv/headers MANDIR=/srv/man
+core core-install DESTDIR="$base/bare" PYTHON=no-python3 || fail "RLC-LIB-9: make install without python3"
+grep -q 'no no-python3 here: the manual pages of the headers are left out' "$base/log" || fail "RLC-LIB-9: nothing is said of pages that are left out"
+[ "$(tree "$base/bare" | grep /man/)" = /usr/local/share/man/man3/crunloop.3 ] || fail "RLC-LIB-9: other pages than expected without python3"
+core core-install DESTDIR="$base/bare" || fail "make install once more"
+core core-uninstall DESTDIR="$base/bare" PYTHON=no-python3 && [ -z "$(tree "$base/bare")" ] || fail "make uninstall leaves $(tree "$base/bare") without python3"
+echo "ok   RLC-LIB-9: without python3 the rest is installed, and all is taken away"
 ! core core-install DESTDIR="$base/none" PREFIX=relative >/dev/null 2>&1 && [ ! -e "$base/none" ] || fail "a relative PREFIX is taken"
 echo "ok   RLC-LIB-3: a relative path is refused"
 
