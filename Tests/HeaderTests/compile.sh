@@ -1,5 +1,6 @@
 #!/bin/sh
-# Compiles each public header alone, as C11 and C++17, with every compiler there is. Arguments: compiler flags.
+# Compiles each public header alone, as C11 and C++17, with every compiler there is, and those of the kit's parts as C11. Arguments:
+# compiler flags.
 set -eu
 count=0
 scratch=$(mktemp -d)
@@ -7,9 +8,10 @@ trap 'rm -rf "$scratch"' EXIT
 
 check() { # compiler, language, standard
     command -v "$1" >/dev/null 2>&1 || { echo "header-test: no $1, left out"; return 0; }
-    for header in include/crunloop/*.h include/runloopkit/*.h; do
-        extension=c
-        [ "$2" = c ] || extension=cpp
+    extension=c
+    kit=include/crunloop_kit
+    [ "$2" = c ] || { extension=cpp; kit=; }
+    for header in include/crunloop/*.h include/runloopkit/*.h ${kit:+$kit/*.h}; do
         # Twice: the guard. In a file of its own: '#pragma once' in a main file would be diagnosed.
         printf '#include <%s>\n#include <%s>\n' "${header#include/}" "${header#include/}" > "$scratch/header.$extension"
         "$1" -x "$2" -std="$3" $flags "$scratch/header.$extension" || { echo "header-test: $header fails with $1 -std=$3"; exit 1; }
@@ -23,19 +25,31 @@ check g++ c++ c++17
 check "$CLANG" c c11
 check "$CLANG++" c++ c++17
 
-# libbsd's macros, the core's only use of it: without them there is one line that says what to do.
-bsd() { # compiler
+# The core's lists are libbsd's macros, or else the C library's, with which each file compiles too; without both there is one line that
+# says what to do.
+mkdir "$scratch/include"
+for entry in /usr/include/*; do
+    [ "$entry" = /usr/include/bsd ] || ln -s "$entry" "$scratch/include/"
+done
+multiarch=$(gcc -print-multiarch)
+lists() { # compiler
     command -v "$1" >/dev/null 2>&1 || return 0
     printf '%s\n' '#include "Sources/CRunLoopCore/internal/lists.h"' 'struct leaf { SLIST_ENTRY(leaf) link; };' \
-        'SLIST_HEAD(, leaf) leaves;' >"$scratch/bsd.c"
-    "$1" -std=c11 -I. $flags "$scratch/bsd.c" || { echo "header-test: lists.h fails with $1"; exit 1; }
-    "$1" -std=c11 -I. $flags -nostdinc "$scratch/bsd.c" >"$scratch/bsd.log" 2>&1 && exit 1
-    [ "$(grep -c 'lists.h.*error' "$scratch/bsd.log")" = 1 ] && grep -q 'apt-get install libbsd-dev' "$scratch/bsd.log" ||
-        { cat "$scratch/bsd.log"; echo "header-test: without libbsd $1 does not say what to install"; exit 1; }
+        'SLIST_HEAD(, leaf) leaves;' >"$scratch/lists.c"
+    "$1" -std=c11 -I. $flags "$scratch/lists.c" || { echo "header-test: lists.h fails with $1"; exit 1; }
+    own=$("$1" -print-file-name=include)
+    for file in Sources/CRunLoopCore/*.c; do
+        "$1" -std=c11 -D_GNU_SOURCE -ISources/CRunLoopCore/internal $flags -nostdinc -isystem "$own" -isystem "$scratch/include" \
+            -isystem "/usr/include/$multiarch" "$file" || { echo "header-test: $file fails without libbsd with $1"; exit 1; }
+        count=$((count + 1))
+    done
+    "$1" -std=c11 -I. $flags -nostdinc "$scratch/lists.c" >"$scratch/lists.log" 2>&1 && exit 1
+    [ "$(grep -c 'lists.h.*error' "$scratch/lists.log")" = 1 ] && grep -q 'apt-get install libbsd-dev' "$scratch/lists.log" ||
+        { cat "$scratch/lists.log"; echo "header-test: without <sys/queue.h> $1 does not say what to install"; exit 1; }
     count=$((count + 2))
 }
-bsd gcc
-bsd "$CLANG"
+lists gcc
+lists "$CLANG"
 
 # A platform without epoll: one line says so.
 elsewhere() { # compiler
