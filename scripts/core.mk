@@ -79,7 +79,7 @@ $(TEST_BUILD)/core/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
 	@$(CC) $(TEST_FLAGS) -c $< -o $@
 
-$(TEST_BUILD)/harness.o: Tests/CRunLoopCoreTests/harness.c Tests/CRunLoopCoreTests/harness.h $(CORE_HEADERS)
+$(TEST_BUILD)/harness.o: Tests/CRunLoopCoreTests/harness.c Tests/CRunLoopCoreTests/harness.h $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
 	@$(CC) $(TEST_FLAGS) -c $< -o $@
 
@@ -167,7 +167,7 @@ KIT_MODULE := $(foreach source,$(KIT_SOURCES),$(call kit_object,$(source)).o)
 $(KIT_BUILD)/RunLoopLibc.swiftmodule: Sources/RunLoopLibc/Libc.swift
 	@mkdir -p $(@D) && swiftc -emit-module -parse-as-library -swift-version 6 -module-name RunLoopLibc -o $@ $<
 
-$(KIT_BUILD)/objects.stamp: $(KIT_SOURCES) $(CORE_HEADERS) $(KIT_BUILD)/RunLoopLibc.swiftmodule
+$(KIT_BUILD)/objects.stamp: $(KIT_SOURCES) $(CORE_HEADERS) $(CORE_PRIVATE) $(KIT_BUILD)/RunLoopLibc.swiftmodule
 	@mkdir -p $(KIT_BUILD)/objects
 	@{ echo '{ "": { "swift-dependencies": "$(KIT_BUILD)/objects/all.swiftdeps" }'; \
 		$(foreach source,$(KIT_SOURCES),echo ', "$(source)": { "object": "$(call kit_object,$(source)).o", "swift-dependencies": "$(call kit_object,$(source)).swiftdeps" }';) \

@@ -3,7 +3,7 @@
 #endif
 #include "failure.h"
 
-#include <crunloop/event_port.h>
+#include <crunloop_kit/event_port.h>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

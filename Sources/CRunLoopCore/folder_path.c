@@ -4,7 +4,7 @@
 #include "folder_path.h"
 #include "failure.h"
 
-#include <crunloop/port_name.h>
+#include <crunloop_kit/port_name.h>
 
 #include <limits.h>
 #include <stdio.h>

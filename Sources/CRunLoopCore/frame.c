@@ -1,4 +1,4 @@
-#include <crunloop/frame.h>
+#include <crunloop_kit/frame.h>
 
 #include <string.h>
 

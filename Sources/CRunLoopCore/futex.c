@@ -1,7 +1,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <crunloop/futex.h>
+#include <crunloop_kit/futex.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -5,7 +5,7 @@
 #include "file_limit.h"
 #include "optional_call.h"
 
-#include <crunloop/memory_file.h>
+#include <crunloop_kit/memory_file.h>
 
 #include <fcntl.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
 
 #include <crunloop/clock.h>
 #include <crunloop/descriptor.h>
-#include <crunloop/message_socket.h>
+#include <crunloop_kit/message_socket.h>
 
 #include <limits.h>
 #include <linux/sockios.h>

@@ -5,7 +5,7 @@
 #include "failure.h"
 #include "folder_path.h"
 
-#include <crunloop/port_name.h>
+#include <crunloop_kit/port_name.h>
 
 #include <fcntl.h>
 #include <limits.h>

@@ -5,9 +5,9 @@
 #include "file_limit.h"
 #include "folder_path.h"
 
-#include <crunloop/message_socket.h>
-#include <crunloop/port_name.h>
-#include <crunloop/process.h>
+#include <crunloop_kit/message_socket.h>
+#include <crunloop_kit/port_name.h>
+#include <crunloop_kit/process.h>
 
 #include <fcntl.h>
 #include <limits.h>

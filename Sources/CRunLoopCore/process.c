@@ -4,8 +4,8 @@
 #include "failure.h"
 #include "optional_call.h"
 
-#include <crunloop/process.h>
 #include <crunloop_kit/calls.h>
+#include <crunloop_kit/process.h>
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include <crunloop/spin.h>
+#include <crunloop_kit/spin.h>
 
 #include "wakeup_port_internal.h"
 

@@ -1,7 +1,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <crunloop/thread.h>
+#include <crunloop_kit/thread.h>
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>

@@ -6,8 +6,8 @@
 #include "failure.h"
 
 #include <crunloop/clock.h>
-#include <crunloop/futex.h>
 #include <crunloop/kernel.h>
+#include <crunloop_kit/futex.h>
 
 #include <errno.h>
 #include <limits.h>

@@ -1,10 +1,13 @@
 #!/bin/sh
-# The adapters in their hosts: each header alone as C11 and C++17, and its cases. A host that is not here is skipped.
+# The adapters in their hosts: each header alone as C11 and C++17, the functions that it calls, and its cases. A host that is not here is
+# skipped.
 # Environment: CLANG, FLAGS (the tests' flags), OBJECTS, LDFLAGS, BUILD, SECONDS_EACH, SWIFT_LIB (where libdispatch
 # is, or empty), ADAPTERS (only the cases of these hosts: glib uv qt gtk4 ...; empty for everything).
 set -eu
+. Tests/LibraryTests/exports.sh
 here=Tests/AdapterTests
 mkdir -p "$BUILD"
+declared RLC_API include/crunloop/*.h >"$BUILD/public"
 
 flags_of() { # HOST: what its library needs, or fails: there is none
     case $1 in
@@ -27,9 +30,15 @@ alone() { # HOST COMPILER LANGUAGE STANDARD
     [ -z "${ADAPTERS:-}" ] || return 0
     command -v "$2" >/dev/null 2>&1 || { echo "skipped 1: the adapter of $1 by $2: there is none"; return 0; }
     printf '#include <crunloop/adapters/%s.h>\n#include <crunloop/adapters/%s.h>\n' "$1" "$1" >"$BUILD/alone.$3"
-    # shellcheck disable=SC2046
-    "$2" -std="$4" -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -fPIC -Iinclude -ISources/Adapters $(flags_of "$1" | sed 's/\(^\| \)-l[^ ]*//g') \
+    # By gcc all of its functions are compiled: what they call of the core, libcrunloop.so exports.
+    case $2 in gcc | g++) goal="-fkeep-inline-functions -fkeep-static-functions -c -o $BUILD/alone.o" ;; *) goal=-fsyntax-only ;; esac
+    # shellcheck disable=SC2046,SC2086
+    "$2" -std="$4" -D_GNU_SOURCE -Wall -Wextra -Werror $goal -fPIC -Iinclude -ISources/Adapters $(flags_of "$1" | sed 's/\(^\| \)-l[^ ]*//g') \
         "$BUILD/alone.$3" || { echo "FAIL the adapter of $1 alone, by $2 -std=$4"; exit 1; }
+    [ "$goal" != -fsyntax-only ] || return 0
+    nm -u "$BUILD/alone.o" | sed -n 's/^ *U \(rlc_[a-z0-9_]*\)$/\1/p' | LC_ALL=C sort >"$BUILD/called"
+    [ -s "$BUILD/called" ] && [ -z "$(LC_ALL=C comm -23 "$BUILD/called" "$BUILD/public")" ] ||
+        { cat "$BUILD/called"; echo "FAIL the adapter of $1 calls what the library does not export, or nothing"; exit 1; }
 }
 
 # Weak references do not keep a library: it is named, needed or not.

@@ -2,7 +2,7 @@
 #include "harness.h"
 
 #include <crunloop/clock.h>
-#include <crunloop/futex.h>
+#include <crunloop_kit/futex.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 #include "harness.h"
 
-#include <crunloop/thread.h>
+#include <crunloop_kit/thread.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -7,7 +7,7 @@
 #endif
 #include "CTestSupport.h"
 
-#include <crunloop/message_socket.h>
+#include <crunloop_kit/message_socket.h>
 
 #include <string.h>
 #include <sys/socket.h>

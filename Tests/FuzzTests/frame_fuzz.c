@@ -2,7 +2,7 @@
  * libFuzzer: any bytes as a packet. The first byte of an input is how many descriptors came with it, the second how large
  * a payload is taken (as a power of two). Built with -DSEEDS it writes the seed corpus instead: `frame_fuzz FOLDER`.
  */
-#include <crunloop/frame.h>
+#include <crunloop_kit/frame.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,9 @@ check() { # compiler, language, standard
     for header in include/crunloop/*.h include/runloopkit/*.h ${kit:+$kit/*.h}; do
         # Twice: the guard. In a file of its own: '#pragma once' in a main file would be diagnosed.
         printf '#include <%s>\n#include <%s>\n' "${header#include/}" "${header#include/}" > "$scratch/header.$extension"
-        "$1" -x "$2" -std="$3" $flags "$scratch/header.$extension" || { echo "header-test: $header fails with $1 -std=$3"; exit 1; }
+        define=
+        case $header in include/crunloop_kit/*) define=-D_GNU_SOURCE ;; esac # as the core's own files
+        "$1" -x "$2" -std="$3" $define $flags "$scratch/header.$extension" || { echo "header-test: $header fails with $1 -std=$3"; exit 1; }
         count=$((count + 1))
     done
 }

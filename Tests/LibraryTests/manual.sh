@@ -1,6 +1,7 @@
 #!/bin/sh
 # The manual pages: mandoc finds nothing, and those of the headers are what the headers say. crunloop(3): its synopsis is what the headers declare, and its example runs. Argument: the static library.
 set -eu
+. Tests/LibraryTests/exports.sh
 page=docs/man/crunloop.3
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -22,7 +23,7 @@ fail() {
 gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only "$scratch/synopsis.c" >"$scratch/log" 2>&1 ||
     fail "RLC-LIB-6: the synopsis is not what the headers declare"
 sed -n 's/.* \(rlc_[a-z_]*\)(.*/\1/p' "$scratch/synopsis.c" | sort >"$scratch/shown"
-sed -n 's/^RLC_API [^(;]*\b\(rlc_[a-z0-9_]*\)(.*/\1/p' include/crunloop/loop.h include/crunloop/loop_hook.h include/crunloop/loop_state.h \
+sed -n 's/^RLC_API [^(;]*\b\(rlc_[a-z0-9_]*\)(.*/\1/p' include/crunloop/loop.h include/crunloop/loop_hook.h include/crunloop/loop_post.h include/crunloop/loop_state.h \
     include/crunloop/version.h | sort >"$scratch/declared"
 diff -u "$scratch/declared" "$scratch/shown" >"$scratch/log" || fail "RLC-LIB-6: the synopsis lacks or invents functions"
 echo "ok   RLC-LIB-6: crunloop(3) shows the $(wc -l <"$scratch/shown") functions of rlc_loop"
@@ -61,7 +62,7 @@ done
 ls "$pages" | grep -v '^runloop\.1$' | sort >"$scratch/there"
 sort "$scratch/made" | diff -u - "$scratch/there" >"$scratch/log" || fail "RLC-LIB-9: a page of no header"
 for library in crunloop runloopkit; do
-    sed -n 's/^ *\(rl[ck]_[a-z0-9_]*\);$/\1/p' "packaging/lib$library.map" | grep -v '^rlc_[a-z]*_word$' | sort >"$scratch/declared"
+    declared 'RL[CK]_API' include/$library/*.h | grep -v '^rlc_[a-z]*_word$' | sort >"$scratch/declared"
     sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \(rl[ck]_[a-z0-9_]*\).*/\1/p' "$pages"/*.3 | sort >"$scratch/shown"
     comm -23 "$scratch/declared" "$scratch/shown" >"$scratch/log"
     [ ! -s "$scratch/log" ] || fail "RLC-LIB-9: functions of $library without a page"

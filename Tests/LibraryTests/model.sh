@@ -1,6 +1,7 @@
 #!/bin/sh
 # make install-model in both forms: what it installs and shows, and a host in C against it. Environment: VERSION.
 set -eu
+. Tests/LibraryTests/exports.sh
 base=$PWD/build/model/test
 rm -rf "$base"
 mkdir -p "$base"
@@ -102,9 +103,9 @@ form() { # RUNTIME
     make --no-print-directory install-model MODEL_RUNTIME="$1" PREFIX="$prefix" LIBDIR="$lib" DESTDIR= >"$base/log" 2>&1 ||
         { cat "$base/log"; fail "make install-model MODEL_RUNTIME=$1"; }
     library=$lib/librunloopkit.so.$VERSION
-    sed -n 's/^ *\(rlk_[a-z0-9_]*\);$/\1/p' packaging/librunloopkit.map >"$base/listed"
-    nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$base/exported"
-    diff -u "$base/listed" "$base/exported" || fail "RLK-C-12: the $1 library shows other names than its list"
+    declared RLK_API include/runloopkit/*.h >"$base/listed"
+    exported "$library" >"$base/exported"
+    sed 's/$/@@RUNLOOPKIT_0.1/' "$base/listed" | diff -u - "$base/exported" || fail "RLK-C-12: the $1 library shows other names than its headers"
     [ "$(readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]$/\1/p')" = librunloopkit.so.0 ] || fail "the $1 library's name"
     swift=$(readelf -d "$library" | grep -c 'NEEDED.*libswift' || true)
     case $1 in

@@ -55,12 +55,6 @@ static void *leave_jobs(void *unused) {
     return unused;
 }
 
-static void *push_jobs(void *queue) {
-    for (int i = 0; i < JOBS; i++)
-        rlc_post_queue_push(queue, &make_job()->node);
-    return NULL;
-}
-
 static void *race(void *unused) {
     raced = 1;
     return unused;
@@ -76,19 +70,6 @@ static pthread_t start(void *(*body)(void *), void *context) {
     if (pthread_create(&thread, NULL, body, context) != 0)
         abort();
     return thread;
-}
-
-static void take_pushed(void) {
-    rlc_post_queue queue = {0};
-    pthread_t thread = start(push_jobs, &queue);
-    for (int taken = 0; taken < JOBS;) {
-        rlc_post_node *node = rlc_post_queue_take_all(&queue), *next;
-        for (; node != NULL; node = next, taken++) {
-            next = node->next;
-            node->post_fn(node, false);
-        }
-    }
-    pthread_join(thread, NULL);
 }
 
 int main(int argc, char **argv) {
@@ -113,7 +94,6 @@ int main(int argc, char **argv) {
     thread = start(leave_jobs, NULL);
     pthread_join(thread, NULL);
     rlc_loop_destroy(loop);
-    take_pushed();
     if (argc > 1) {
         thread = start(race, NULL);
         raced++;

@@ -1,5 +1,5 @@
 /**
- * <crunloop/base.h>: what all headers of the C core share: conventions, times, tokens, readiness bits.
+ * <crunloop/base.h>: what all headers of the C core share: conventions, times, readiness bits.
  *
  * Conventions. Each holds unless a declaration says otherwise.
  *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. One whose result is void,
@@ -8,8 +8,6 @@
  *   - Times are absolute, in nanoseconds. Sums saturate at RLC_TIME_FOREVER, which means never.
  *   - Thread: each declaration names who may call it. The core does not check the calling thread.
  *       [loop]             only the thread that owns the object. For a callout: it is called there.
- *       [locked]           any thread that holds the lock with which the embedder protects the object. An embedder that
- *                          uses the object on one thread needs no lock.
  *       [any]              any thread, without a lock.
  *       [any, signal-safe] any thread, without a lock, and signal handlers.
  *   - NULL for an object, a node or an output is the caller's mistake, unless a declaration allows it, and ends in a
@@ -23,11 +21,11 @@
  *   - Since: a declaration exists since version 0.1.
  *
  * The core takes no lock and logs nothing. It allocates memory only where something is created, inserted or added, and
- * at the first tolerance in a deadline heap; by the C library, or by the allocator of an rlc_kernel. All descriptors
+ * at the first tolerance of a loop's timers; by the C library, or by the allocator of an rlc_kernel. All descriptors
  * that it opens are close-on-exec, and none is below 3: see <crunloop/descriptor.h>.
  *
- * In a child of fork(2) a loop, port set, timer port or wakeup port touches no descriptor that it shares with the
- * parent: a function that would have to returns -ECHILD, and the destroy functions only free memory [RLC-FORK-2].
+ * In a child of fork(2) a loop touches no descriptor that it shares with the parent: a function that would have to
+ * returns -ECHILD, and rlc_loop_destroy only frees memory [RLC-FORK-2].
  *
  * [RLC-...] numbers a promise. The test that proves it has the number in its name.
  */
@@ -62,17 +60,7 @@ RLC_BEGIN_DECLS
 /** The time that never comes. It is larger than every deadline. */
 #define RLC_TIME_FOREVER UINT64_MAX
 
-/**
- * Identifies a member of a port set or of a deadline heap. Its bits are generation << 32 | slot; 0 is no valid token.
- *
- * A token is a plain value, which may be copied and compared. After its member was removed it is stale: functions that
- * are given a stale token return -ENOENT, even if another member uses the slot by then [RLC-TOKEN-1].
- */
-typedef struct rlc_token {
-    uint64_t bits;
-} rlc_token;
-
-/** The interest of a port, and its readiness. RLC_HANGUP and RLC_ERROR are reported whatever the interest is. */
+/** The interest of a watch, and its readiness. RLC_HANGUP and RLC_ERROR are reported whatever the interest is. */
 enum {
     RLC_READABLE = 1, /**< A read does not block: there are bytes, or the end of the file. */
     RLC_WRITABLE = 2, /**< A write does not block. */
@@ -80,24 +68,10 @@ enum {
     RLC_ERROR = 8,    /**< The descriptor has an error. */
 };
 
-/** How a readiness port of a port set reports. These bits belong to its interest. rlc_loop ignores them. */
-enum {
-    /** Edge-triggered: the set reports a change once, and does not report again what the embedder leaves unread. */
-    RLC_EDGE = 16,
-    /** The set reports one event, then suspends the port until rlc_port_set_set_interest. */
-    RLC_ONE_SHOT = 32,
-    /**
-     * The members that watch the same descriptor share it: each receives the events of its own interest, in the order
-     * in which the members were inserted.
-     */
-    RLC_SHARED = 64,
-};
-
 /**
- * Urgent data (TCP, or MSG_OOB of unix(7)), or a pressure trigger, at a readiness port of a port set or a watch of
- * rlc_loop. Both an interest and a readiness.
+ * Urgent data (TCP, or MSG_OOB of unix(7)), or a pressure trigger, at a watch. Both an interest and a readiness.
  *
- * The set reports this bit as epoll returned it and does not verify it with poll(2), because poll(2) on a pressure
+ * The loop reports this bit as epoll returned it and does not verify it with poll(2), because poll(2) on a pressure
  * trigger consumes the event [RLC-PRIORITY-1].
  */
 enum { RLC_PRIORITY = 128 };

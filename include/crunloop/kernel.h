@@ -112,11 +112,8 @@ static inline rlc_kernel rlc_kernel_copy(void) {
 }
 
 /**
- * Names the call that failed, for a function that makes several: rlc_event_port_create, rlc_main_queue_fd,
- * rlc_memory_file_make, _open, _seal and _map, rlc_message_socket_pair and _wait_read, rlc_port_folder_open,
- * rlc_port_name_claim, _watch and _connect, rlc_port_set_create and _insert, rlc_process_start and _spawn,
- * rlc_signal_fd_create, rlc_timer_port_create, and rlc_wakeup_port_create. Read it after such a function has returned a
- * negated errno number, before the thread calls the core again [RLC-FAIL-1].
+ * Names the call that failed, for a function that makes several: rlc_main_queue_fd and rlc_signal_fd_create. Read it
+ * after such a function has returned a negated errno number, before the thread calls the core again [RLC-FAIL-1].
  *
  * @return The name as the manual page spells it, such as "bind"; "malloc" for every function of malloc(3) and for a
  *         table's own allocator; NULL if the function has refused an argument, or what it found, without a call that

@@ -35,7 +35,7 @@
  * nothing.
  *
  * A loop has one descriptor. The first watch, timer or prepare adds another one, and the first timer one more. It takes
- * about 1 kB.
+ * about 1 kB. <crunloop/loop_post.h> has the posts of other threads.
  *
  * Unless a declaration says otherwise, a function returns -ECHILD in a child of fork(2) [RLC-FORK-3]. If a callout
  * forks, it returns into its run in both processes. In the child that run, and the runs around it, call nothing more
@@ -53,7 +53,6 @@
 #define CRUNLOOP_LOOP_H
 
 #include <crunloop/kernel.h>
-#include <crunloop/post_queue.h>
 
 RLC_BEGIN_DECLS
 
@@ -140,7 +139,11 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  *   - that epoll refuses to register again when a run inside its callout returns [RLC-WATCH-10],
  *   - that epoll refuses to register again when a later watch of its number is removed [RLC-WATCH-11],
  *   - that epoll has lost or refused while the loop delivered its event [RLC-WATCH-12].
- * Hang-ups and errors of the descriptor are reported as for RLC_PORT_READINESS.
+ *
+ * An end of the descriptor is a hang-up, an error, or the end of the file with nothing left to read. The callout is
+ * told of it once each time that it begins, and the watch stays. If only reading has ended, the watch goes on with
+ * writing; a writer without readers rests until it can write again. docs/guide/descriptors.md has a table of all kinds
+ * of descriptors [RLC-END-9].
  *
  * @param loop      The loop.
  * @param fd        The descriptor, which the caller owns. Remove the watch before you close it.
@@ -239,7 +242,8 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
 RLC_API void rlc_timer_remove(rlc_timer *timer);
 
 /**
- * Counts the work in the loop's timers: see rlc_timer_heap_moves.
+ * Counts how often a timer was put into a heap of deadlines or moved within it: a measure of work. To postpone a date
+ * moves nothing.
  *
  * @param loop The loop.
  * @return The number since the loop was created.
@@ -247,35 +251,6 @@ RLC_API void rlc_timer_remove(rlc_timer *timer);
  * Thread: [loop].
  */
 RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
-
-/**
- * Posts a node: the loop calls its post_fn once on its own thread, and wakes up for that if it sleeps. Nodes that one
- * thread posts run in the order of posting. See <crunloop/post_queue.h> for an example.
- *
- * @param loop The loop, which the caller keeps from being destroyed.
- * @param node The node. The loop owns it until it calls post_fn; if the result is negative, the caller does.
- * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8], -ECHILD, -EINVAL (no post_fn) [RLC-LOOP-20]. A
- *         positive errno number: the loop owns the node, but sleeps, and write(2) has failed because other code has
- *         closed its eventfd, and no new one could be made; the node runs when something else wakes the loop
- *         [RLC-LOOP-17].
- *
- * Thread: [any, signal-safe].  Cost: at most one write(2); none while the loop is awake. No post is lost, and none
- * waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], with one exception: each sleep is ended by
- * one write, and if the thread that is about to make it is preempted, the loop sleeps until that thread runs again.
- */
-RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
-
-/**
- * Posts a node from the loop's own thread, in a callout or between runs, without an atomic operation and without a wake
- * [RLC-LOOP-14]. Deferred nodes run in the order of deferring, before the posts of the same pass.
- *
- * @param loop The loop.
- * @param node The node. The loop owns it until it calls post_fn; if the call fails, the caller does.
- * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -EINVAL (no post_fn).
- *
- * Thread: [loop].
- */
-RLC_API int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node);
 
 /**
  * Makes the loop do a pass, also if that has nothing to call [RLC-LOOP-5]: rlc_loop_run_once then returns.
@@ -300,8 +275,18 @@ RLC_API int rlc_loop_wake(rlc_loop *loop);
  */
 RLC_API int rlc_loop_stop(rlc_loop *loop);
 
+/** A limit of a spin that suits most programs, in nanoseconds: about the cost of one sleep and its end. */
+#define RLC_SPIN_USUAL_NS 20000
+/** The largest limit of a spin, in nanoseconds. A larger one is reduced to this. */
+#define RLC_SPIN_MAX_NS 50000
+
 /**
- * Lets the loop spin for some microseconds before it sleeps, as long as that pays: see <crunloop/spin.h>. Off at first.
+ * Lets the loop spin for some microseconds before it sleeps, as long as that pays [RLC-SPIN-1]. Off at first.
+ *
+ * If another thread posts while the loop spins, it makes no write(2), and the loop does not sleep: a round trip between
+ * two threads on two processors then takes about 3 us instead of 25 us. The loop pays with processor time, and sees a
+ * descriptor that becomes ready meanwhile later by as much. Use it for a loop that waits for quick answers of another
+ * thread and has a processor of its own.
  *
  * @param loop     The loop.
  * @param limit_ns Nanoseconds by which a sleep is delayed at most, e.g. RLC_SPIN_USUAL_NS; 0: off. A spin ends at the
@@ -360,9 +345,10 @@ RLC_API int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns);
 RLC_API int rlc_loop_fd(const rlc_loop *loop);
 
 /**
- * Counts the rebuilds of the loop's port set: see rlc_port_set_rebuilds. One happens only if a watched descriptor was
- * closed before its watch was removed. A host's epoll set has then lost the loop's descriptor: if the number has
- * changed after a dispatch, the host adds the descriptor again [RLC-HOST-6].
+ * Counts how often the loop has put a new epoll instance behind its descriptor's number. That happens only if a watched
+ * descriptor was closed before its watch was removed, or other code has closed the loop's own. A host's epoll set has
+ * then lost the loop's descriptor: if the count has changed after a dispatch, the host adds the descriptor again
+ * [RLC-HOST-6].
  *
  * @param loop The loop.
  * @return The number since the loop was created.

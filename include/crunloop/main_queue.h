@@ -21,7 +21,8 @@ RLC_BEGIN_DECLS
 RLC_API bool rlc_is_main_thread(void);
 
 /**
- * Returns the queue's handle, for rlc_port_set_insert as a hint. libdispatch makes it with the first call.
+ * Returns the queue's handle: poll it for reading, and let rlc_main_queue_take read it. libdispatch makes it with the
+ * first call.
  *
  * @return The descriptor, which libdispatch owns: do not close it. -ENOSYS without libdispatch [RLC-MAIN-2], and when
  *         libdispatch has ended the handle, as it does with the main thread [RLC-MAIN-4]. -EMFILE, -ENFILE or -ENOMEM:
@@ -34,7 +35,7 @@ RLC_API int rlc_main_queue_fd(void);
 /**
  * Reads the queue's handle, and so resets it.
  *
- * An edge of the handle that another port set has fetched before is stale afterwards.
+ * An edge of the handle that another epoll set has fetched before is stale afterwards.
  *
  * @param kernel NULL: rlc_kernel_default().
  * @return True if libdispatch has signalled the handle since the last call [RLC-MAIN-1]; false without libdispatch.

@@ -7,10 +7,10 @@
 #ifndef CRUNLOOP_KIT_LOOKS_H
 #define CRUNLOOP_KIT_LOOKS_H
 
-#include <crunloop/port_set.h>
-#include <crunloop/timer_heap.h>
-#include <crunloop/timer_port.h>
-#include <crunloop/wakeup_port.h>
+#include <crunloop_kit/port_set.h>
+#include <crunloop_kit/timer_heap.h>
+#include <crunloop_kit/timer_port.h>
+#include <crunloop_kit/wakeup_port.h>
 
 #include <time.h>
 

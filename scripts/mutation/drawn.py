@@ -20,7 +20,7 @@ PYTHON = os.path.join(FOLDER, "bin/python")
 
 # What each target is made of.
 TARGETS = {
-    "core": ["Sources/CRunLoopCore", "include/crunloop"],
+    "core": ["Sources/CRunLoopCore", "include/crunloop", "include/crunloop_kit"],
     "adapters": ["Sources/Adapters"],
     "RunLoopKit": ["Sources/RunLoopKit"],
     "RunLoopEvents": ["Sources/RunLoopEvents"],
@@ -33,6 +33,7 @@ TARGETS = {
 # Lines that are not changed.
 KEPT = re.compile("|".join([
     r"^\s*(//|/\*|\*|#|@|import\b|case\b.*:$|default:|\}[;,]?$)", r"__attribute__|_Static_assert|static_assert|RLC_API|__builtin_expect",
+    r"^[a-z][\w *]* \*?rl[ck]_\w+\(",  # a function's first line, in C
     r"\bassert\(|precondition|fatalError|rlc_check|RLC_CHECK", r"(?i:capacity|reserve|spin|hint|slack|likely|batch|queueLimit)",
     r"^\s*(?!return |if |for |while |guard |switch |else )(\w+ )+\*?\w+\[[^\]]+\][;,= ]", r"\b(let|var) +\(",
     # Declarations: files that are not compiled anew know them as they were.

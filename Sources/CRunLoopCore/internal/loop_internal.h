@@ -8,7 +8,7 @@
 #include "timer_heap_internal.h"
 
 #include <assert.h>
-#include <crunloop/crunloop.h>
+#include <crunloop_kit/crunloop_kit.h>
 #include <stdatomic.h>
 
 /** NULL for an object is the caller's mistake: it crashes, and in a build for debugging this says so first. */

@@ -5,9 +5,9 @@
 #include "slot_list.h"
 
 #include <assert.h>
-#include <crunloop/port_set.h>
-#include <crunloop/wakeup_port.h>
 #include <crunloop_kit/looks.h>
+#include <crunloop_kit/port_set.h>
+#include <crunloop_kit/wakeup_port.h>
 #include <stdatomic.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef RLC_POST_QUEUE_INTERNAL_H
 #define RLC_POST_QUEUE_INTERNAL_H
 
-#include <crunloop/post_queue.h>
+#include <crunloop_kit/post_queue.h>
 #include <errno.h>
 
 /* A stack that is turned round when taken. Only whole stacks are ever taken, so a node that comes back at the same

@@ -5,6 +5,7 @@
 #include "lists.h"
 
 #include <crunloop/kernel.h>
+#include <crunloop_kit/token.h>
 
 /** First member of every record. */
 typedef struct rlc_slot {

@@ -5,7 +5,7 @@
 #include "deadline_heap.h"
 #include "slot_holes.h"
 
-#include <crunloop/timer_heap.h>
+#include <crunloop_kit/timer_heap.h>
 
 /*
  * An armed timer has one entry in RLC_EXACT or, with tolerance, in RLC_TOLERANT (by deadline). While armed timers

@@ -2,7 +2,7 @@
 #ifndef RLC_TIMER_PORT_INTERNAL_H
 #define RLC_TIMER_PORT_INTERNAL_H
 
-#include <crunloop/timer_port.h>
+#include <crunloop_kit/timer_port.h>
 
 struct rlc_timer_port {
     const rlc_kernel *kernel;

@@ -3,8 +3,8 @@
 #define RLC_WAKEUP_PORT_INTERNAL_H
 
 #include <assert.h>
-#include <crunloop/wakeup_port.h>
 #include <crunloop_kit/looks.h>
+#include <crunloop_kit/wakeup_port.h>
 #include <stdatomic.h>
 
 /* Everything is sequentially consistent, and a waker's step is always a read-modify-write, also where it changes

@@ -17,9 +17,9 @@
 
 #include <crunloop/adapters/on_stack.h>
 #include <crunloop/loop_hook.h>
+#include <crunloop/loop_post.h>
 #include <errno.h>
 #include <runloopkit/host.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

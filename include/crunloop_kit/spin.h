@@ -1,27 +1,19 @@
 /**
- * <crunloop/spin.h>: busy waiting for a post before a loop sleeps. Off unless the embedder asks for it.
+ * <crunloop_kit/spin.h>: busy waiting for a post before a loop sleeps. Off unless the embedder asks for it.
  *
- * If another thread posts while the loop spins, it makes no write(2), and the loop does not sleep: a round trip between
- * two threads on two processors then takes about 3 us instead of 25 us. The loop pays with processor time, and sees a
- * descriptor that becomes ready meanwhile later by as much. Use it for a loop that waits for quick answers of another
- * thread and has a processor of its own.
+ * What it is good for: rlc_loop_set_spin.
  *
  * The spin adapts. One that sees a post earns credit for four more, up to 16; one that sees none costs one. Without
  * credit the loop tries one wait in 64, and if that sees nothing ever fewer, down to one in 1024 [RLC-SPIN-1]. A loop
  * whose posters run on its own processor therefore hardly ever spins.
  */
-#ifndef CRUNLOOP_SPIN_H
-#define CRUNLOOP_SPIN_H
+#ifndef CRUNLOOP_KIT_SPIN_H
+#define CRUNLOOP_KIT_SPIN_H
 
-#include <crunloop/post_queue.h>
-#include <crunloop/wakeup_port.h>
+#include <crunloop_kit/post_queue.h>
+#include <crunloop_kit/wakeup_port.h>
 
 RLC_BEGIN_DECLS
-
-/** A limit that suits most programs, in nanoseconds: about the cost of one sleep and its end. */
-#define RLC_SPIN_USUAL_NS 20000
-/** The largest limit, in nanoseconds. A larger one is reduced to this. */
-#define RLC_SPIN_MAX_NS 50000
 
 /** The state of a spin. With all bytes 0 it never spins. Use the functions only. */
 typedef struct rlc_spin {
@@ -39,7 +31,7 @@ typedef struct rlc_spin {
  *
  * Thread: [loop].
  */
-RLC_API void rlc_spin_set(rlc_spin *spin, uint64_t limit_ns);
+void rlc_spin_set(rlc_spin *spin, uint64_t limit_ns);
 
 /**
  * Spins until a wake or kick is posted or the queue contains a post, for at most the limit and never beyond deadline_ns
@@ -57,7 +49,7 @@ RLC_API void rlc_spin_set(rlc_spin *spin, uint64_t limit_ns);
  * Thread: [loop].  Blocks for up to the limit.  Cost: nothing while off; else reads of the clock, no system call
  * [RLC-SPIN-3].
  */
-RLC_API bool rlc_spin_until_posted(
+bool rlc_spin_until_posted(
     rlc_spin *spin, const rlc_wakeup_port *port, const rlc_post_queue *posts, uint64_t deadline_ns);
 
 RLC_END_DECLS

@@ -1,12 +1,12 @@
 /**
- * <crunloop/message_socket.h>: packets with descriptors between processes, over connected sockets of the local domain
- * and the type SOCK_SEQPACKET.
+ * <crunloop_kit/message_socket.h>: packets with descriptors between processes, over connected sockets of the local
+ * domain and the type SOCK_SEQPACKET.
  *
  * A packet arrives whole or not at all, and packets arrive in the order of sending [RLC-MSGSOCK-1]. The sockets that
  * these functions create are non-blocking.
  */
-#ifndef CRUNLOOP_MESSAGE_SOCKET_H
-#define CRUNLOOP_MESSAGE_SOCKET_H
+#ifndef CRUNLOOP_KIT_MESSAGE_SOCKET_H
+#define CRUNLOOP_KIT_MESSAGE_SOCKET_H
 
 #include <crunloop/base.h>
 #include <sys/uio.h>
@@ -40,7 +40,7 @@ typedef struct rlc_received {
  *
  * Thread: [any].  Cost: three system calls.
  */
-RLC_API int rlc_message_socket_pair(int ret_ends[2]);
+int rlc_message_socket_pair(int ret_ends[2]);
 
 /**
  * Accepts the next connection of a listening socket. It does not wait if the socket is non-blocking.
@@ -51,7 +51,7 @@ RLC_API int rlc_message_socket_pair(int ret_ends[2]);
  *
  * Thread: [any].  Cost: one system call.
  */
-RLC_API int rlc_message_socket_accept(int listener);
+int rlc_message_socket_accept(int listener);
 
 /**
  * Asks which process made the connection: at an accepted socket the process that connected, at the other end the
@@ -63,7 +63,7 @@ RLC_API int rlc_message_socket_accept(int listener);
  *
  * Thread: [any].  Cost: one system call.  See: SO_PEERCRED of unix(7).
  */
-RLC_API int rlc_message_socket_peer(int fd, rlc_credentials *ret_peer);
+int rlc_message_socket_peer(int fd, rlc_credentials *ret_peer);
 
 /**
  * Makes the socket deliver the sender's credentials with each packet that is sent from now on.
@@ -73,7 +73,7 @@ RLC_API int rlc_message_socket_peer(int fd, rlc_credentials *ret_peer);
  *
  * Thread: [any].  Cost: one system call.  See: SO_PASSCRED of unix(7).
  */
-RLC_API int rlc_message_socket_pass_credentials(int fd);
+int rlc_message_socket_pass_credentials(int fd);
 
 /**
  * Tells whether a descriptor is a socket of the local domain and the type SOCK_SEQPACKET that does not listen.
@@ -83,7 +83,7 @@ RLC_API int rlc_message_socket_pass_credentials(int fd);
  *
  * Thread: [any].  Cost: one to three system calls.
  */
-RLC_API bool rlc_message_socket_is_one(int fd);
+bool rlc_message_socket_is_one(int fd);
 
 /**
  * Sends one packet without waiting, and without SIGPIPE.
@@ -101,7 +101,7 @@ RLC_API bool rlc_message_socket_is_one(int fd);
  *
  * Thread: [any].  Cost: one system call.
  */
-RLC_API int rlc_message_socket_send(
+int rlc_message_socket_send(
     int fd, const struct iovec *parts, size_t part_count, const int *descriptors, size_t descriptor_count);
 
 /**
@@ -113,7 +113,7 @@ RLC_API int rlc_message_socket_send(
  *
  * Thread: [any].  Blocks.  Cost: a system call for each wait. Signals do not end it.
  */
-RLC_API int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns);
+int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns);
 
 /**
  * Measures what was sent by this socket and not yet received by the peer.
@@ -124,7 +124,7 @@ RLC_API int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns);
  *
  * Thread: [any].  Cost: one system call.  See: SIOCOUTQ.
  */
-RLC_API int rlc_message_socket_unread(int fd);
+int rlc_message_socket_unread(int fd);
 
 /**
  * Waits until the peer has received packets, so that rlc_message_socket_unread is less than `unread`, or until the peer
@@ -138,7 +138,7 @@ RLC_API int rlc_message_socket_unread(int fd);
  *
  * Thread: [any].  Blocks.  Cost: it creates an epoll descriptor for the call. Signals do not end it.
  */
-RLC_API int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns);
+int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns);
 
 /**
  * Receives the next packet without waiting.
@@ -158,7 +158,7 @@ RLC_API int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_n
  *
  * Thread: [any].  Cost: one system call.
  */
-RLC_API int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_received *ret_received);
+int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_received *ret_received);
 
 /**
  * Closes the descriptors that came with a packet, from an index on: those before it the caller keeps.
@@ -168,7 +168,7 @@ RLC_API int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity
  *
  * Thread: [any].  Cost: a system call for each.
  */
-RLC_API void rlc_received_close(const rlc_received *received, size_t from);
+void rlc_received_close(const rlc_received *received, size_t from);
 
 RLC_END_DECLS
 #endif

@@ -1,5 +1,5 @@
 /**
- * <crunloop/port_set.h>: a set of descriptors to wait for, on one epoll descriptor.
+ * <crunloop_kit/port_set.h>: a set of descriptors to wait for, on one epoll descriptor.
  *
  * rlc_port_set_insert, rlc_port_set_set_interest, rlc_port_set_set_muted and rlc_port_set_remove change the
  * registration in the kernel before they return, also while the owner sleeps in rlc_port_set_wait [RLC-SET-1]. A
@@ -20,12 +20,26 @@
  * that registration over. If it deletes a member's registration there, the next change of the member returns -EBADF, as
  * for a number that was closed [RLC-PORT-14].
  */
-#ifndef CRUNLOOP_PORT_SET_H
-#define CRUNLOOP_PORT_SET_H
+#ifndef CRUNLOOP_KIT_PORT_SET_H
+#define CRUNLOOP_KIT_PORT_SET_H
 
 #include <crunloop/kernel.h>
+#include <crunloop_kit/token.h>
 
 RLC_BEGIN_DECLS
+
+/** How a readiness port of a port set reports. These bits belong to its interest. rlc_loop ignores them. */
+enum {
+    /** Edge-triggered: the set reports a change once, and does not report again what the embedder leaves unread. */
+    RLC_EDGE = 16,
+    /** The set reports one event, then suspends the port until rlc_port_set_set_interest. */
+    RLC_ONE_SHOT = 32,
+    /**
+     * The members that watch the same descriptor share it: each receives the events of its own interest, in the order
+     * in which the members were inserted.
+     */
+    RLC_SHARED = 64,
+};
 
 /** A port set. Who creates it owns it, and ends it by rlc_port_set_destroy. */
 typedef struct rlc_port_set rlc_port_set;
@@ -103,7 +117,7 @@ typedef struct rlc_port_event {
  *
  * Thread: [any]. The owner is the thread that calls rlc_port_set_wait.  Cost: one system call.
  */
-RLC_API int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set);
+int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set);
 
 /**
  * Closes the epoll descriptor (not in a child of fork(2)) and frees the set. Members need not be removed before; their
@@ -113,7 +127,7 @@ RLC_API int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set
  *
  * Thread: [loop].  Cost: one system call, O(members).
  */
-RLC_API void rlc_port_set_destroy(rlc_port_set *set);
+void rlc_port_set_destroy(rlc_port_set *set);
 
 /**
  * Returns the epoll descriptor. A host may poll it for reading; events that the set has fetched already do not make it
@@ -124,7 +138,7 @@ RLC_API void rlc_port_set_destroy(rlc_port_set *set);
  *
  * Thread: [any].
  */
-RLC_API int rlc_port_set_fd(const rlc_port_set *set);
+int rlc_port_set_fd(const rlc_port_set *set);
 
 /**
  * Adds a member: the set watches a descriptor.
@@ -155,7 +169,7 @@ RLC_API int rlc_port_set_fd(const rlc_port_set *set);
  * the set reads its status flags, at the second one its entry in /proc [RLC-COUNTER-6]. It allocates what all later
  * calls for this member need.
  */
-RLC_API int rlc_port_set_insert(
+int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
 
 /**
@@ -173,7 +187,7 @@ RLC_API int rlc_port_set_insert(
  *
  * Thread: [locked].  Cost: one system call; none while the port is muted, or if nothing changes [RLC-PORT-12].
  */
-RLC_API int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
+int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
 
 /**
  * Mutes a port, so that epoll does not watch it, or unmutes it: for example while its callout runs [RLC-PORT-7].
@@ -189,7 +203,7 @@ RLC_API int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32
  *
  * Thread: [locked].  Cost: one system call if it changes anything.
  */
-RLC_API int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted);
+int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted);
 
 /**
  * Removes a member. rlc_port_set_take returns no event of it afterwards, also none that was fetched before.
@@ -204,7 +218,7 @@ RLC_API int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool mute
  *
  * Thread: [locked].  Cost: at most one system call.
  */
-RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
+int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
 
 /**
  * Asks epoll again to watch the members that it has refused: until then they report nothing [RLC-PORT-15].
@@ -215,7 +229,7 @@ RLC_API int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
  *
  * Thread: [locked].  Cost: O(members), and a system call for each that epoll does not watch.
  */
-RLC_API int rlc_port_set_retry(rlc_port_set *set);
+int rlc_port_set_retry(rlc_port_set *set);
 
 /**
  * Counts the members, also those that have ended or are muted, but not the hints.
@@ -225,7 +239,7 @@ RLC_API int rlc_port_set_retry(rlc_port_set *set);
  *
  * Thread: [locked].
  */
-RLC_API size_t rlc_port_set_count(const rlc_port_set *set);
+size_t rlc_port_set_count(const rlc_port_set *set);
 
 /**
  * Iterates over the members, in no particular order and without the hints. An owner needs no other list of its members
@@ -237,7 +251,7 @@ RLC_API size_t rlc_port_set_count(const rlc_port_set *set);
  *
  * Thread: [locked].
  */
-RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
+void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
 
 /**
  * Fetches a batch of events, and waits if there are none.
@@ -250,7 +264,7 @@ RLC_API void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
  *
  * Thread: [loop], without the lock.  Blocks.  Cost: one system call, no allocation [RLC-TAKE-4].
  */
-RLC_API int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
+int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
 
 /**
  * Tells whether rlc_port_set_take has something to do: fetched events, some of which may be stale, or members that
@@ -261,7 +275,7 @@ RLC_API int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
  *
  * Thread: [loop].
  */
-RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
+bool rlc_port_set_has_batch(const rlc_port_set *set);
 
 /**
  * Removes the next event from the batch: the oldest one that is still true.
@@ -278,7 +292,7 @@ RLC_API bool rlc_port_set_has_batch(const rlc_port_set *set);
  * an event of a batch was returned, each later one is verified with poll(2), because the callout may have made it
  * stale [RLC-TAKE-9]; if poll(2) fails the event counts as true [RLC-TAKE-6].
  */
-RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
+bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
 
 /**
  * Tells whether rlc_port_set_take has to return a member that epoll has ceased to watch.
@@ -290,7 +304,7 @@ RLC_API bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
  *
  * Thread: [any].
  */
-RLC_API bool rlc_port_set_has_unwatched(const rlc_port_set *set);
+bool rlc_port_set_has_unwatched(const rlc_port_set *set);
 
 /**
  * Counts how often the set has put a new epoll descriptor behind its number (see strays, above). A host that has the
@@ -301,7 +315,7 @@ RLC_API bool rlc_port_set_has_unwatched(const rlc_port_set *set);
  *
  * Thread: [any].
  */
-RLC_API uint64_t rlc_port_set_rebuilds(const rlc_port_set *set);
+uint64_t rlc_port_set_rebuilds(const rlc_port_set *set);
 
 RLC_END_DECLS
 #endif

@@ -1,6 +1,6 @@
-/** <crunloop/futex.h>: the calls from which an embedder builds a lock whose waiters sleep. */
-#ifndef CRUNLOOP_FUTEX_H
-#define CRUNLOOP_FUTEX_H
+/** <crunloop_kit/futex.h>: the calls from which an embedder builds a lock whose waiters sleep. */
+#ifndef CRUNLOOP_KIT_FUTEX_H
+#define CRUNLOOP_KIT_FUTEX_H
 
 #include <crunloop/base.h>
 
@@ -16,7 +16,7 @@ RLC_BEGIN_DECLS
  *
  * Thread: [any].  Blocks.  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAIT_PRIVATE.
  */
-RLC_API void rlc_futex_wait(const void *word, uint32_t expected);
+void rlc_futex_wait(const void *word, uint32_t expected);
 
 /**
  * As rlc_futex_wait, and returns at a deadline at the latest [RLC-FUTEX-3]. The caller reads the clock to find out
@@ -28,7 +28,7 @@ RLC_API void rlc_futex_wait(const void *word, uint32_t expected);
  *
  * Thread: [any].  Blocks.  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAIT_BITSET_PRIVATE.
  */
-RLC_API void rlc_futex_wait_until(const void *word, uint32_t expected, uint64_t deadline_ns);
+void rlc_futex_wait_until(const void *word, uint32_t expected, uint64_t deadline_ns);
 
 /**
  * Wakes threads that sleep on a word.
@@ -38,7 +38,7 @@ RLC_API void rlc_futex_wait_until(const void *word, uint32_t expected, uint64_t 
  *
  * Thread: [any, signal-safe].  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAKE_PRIVATE.
  */
-RLC_API void rlc_futex_wake(const void *word, int count);
+void rlc_futex_wake(const void *word, int count);
 
 RLC_END_DECLS
 #endif

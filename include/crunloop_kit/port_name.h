@@ -1,5 +1,6 @@
 /**
- * <crunloop/port_name.h>: names under which other processes find a port: listening sockets in a folder of the user's.
+ * <crunloop_kit/port_name.h>: names under which other processes find a port: listening sockets in a folder of the
+ * user's.
  *
  * The folder is $XDG_RUNTIME_DIR/runloopkit if that path is absolute, else /run/user/UID/runloopkit if /run/user/UID is
  * a folder of this user's, else /tmp/runloopkit-UID [RLC-NAME-9].
@@ -16,8 +17,8 @@
  * A child of fork(2) that runs no other program holds copies of its parent's listener and connections, and so keeps
  * them open. It closes them, the listener by rlc_port_name_abandon.
  */
-#ifndef CRUNLOOP_PORT_NAME_H
-#define CRUNLOOP_PORT_NAME_H
+#ifndef CRUNLOOP_KIT_PORT_NAME_H
+#define CRUNLOOP_KIT_PORT_NAME_H
 
 #include <crunloop/base.h>
 
@@ -45,7 +46,7 @@ typedef struct rlc_port_name {
  *
  * Thread: [any].
  */
-RLC_API bool rlc_port_name_is_valid(const char *name);
+bool rlc_port_name_is_valid(const char *name);
 
 /**
  * Computes the path of the folder in this environment. The folder need not exist.
@@ -56,7 +57,7 @@ RLC_API bool rlc_port_name_is_valid(const char *name);
  *
  * Thread: [any], while no thread changes the environment.  Cost: at most one system call.
  */
-RLC_API int rlc_port_folder_path(char *path, size_t capacity);
+int rlc_port_folder_path(char *path, size_t capacity);
 
 /**
  * Opens the folder, and creates it if it does not exist. It must belong to the effective user, have the mode 0700, and
@@ -69,7 +70,7 @@ RLC_API int rlc_port_folder_path(char *path, size_t capacity);
  *
  * Thread: [any], while no thread changes the environment.  Cost: three or four system calls.
  */
-RLC_API int rlc_port_folder_open(void);
+int rlc_port_folder_open(void);
 
 /**
  * Claims a name, and listens under it.
@@ -90,7 +91,7 @@ RLC_API int rlc_port_folder_open(void);
  *
  * Thread: [any], while no thread changes the environment.  Cost: some twenty system calls.
  */
-RLC_API int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name);
+int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name);
 
 /**
  * Tells whether the name still leads to this owner's socket.
@@ -101,7 +102,7 @@ RLC_API int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret
  *
  * Thread: [any].  Cost: three system calls.
  */
-RLC_API bool rlc_port_name_is_owned(const rlc_port_name *name);
+bool rlc_port_name_is_owned(const rlc_port_name *name);
 
 /**
  * Opens a descriptor that becomes readable when the result of rlc_port_name_is_owned may have changed: when the socket
@@ -116,7 +117,7 @@ RLC_API bool rlc_port_name_is_owned(const rlc_port_name *name);
  *
  * Thread: [any].  Cost: some ten system calls.  See: inotify(7).
  */
-RLC_API int rlc_port_name_watch(const rlc_port_name *name);
+int rlc_port_name_watch(const rlc_port_name *name);
 
 /**
  * Empties a descriptor of rlc_port_name_watch. Call it before rlc_port_name_is_owned, so that no change is missed.
@@ -125,7 +126,7 @@ RLC_API int rlc_port_name_watch(const rlc_port_name *name);
  *
  * Thread: [any].  Cost: two system calls or a few more.
  */
-RLC_API void rlc_port_name_drain(int watch_fd);
+void rlc_port_name_drain(int watch_fd);
 
 /**
  * Gives a name up: closes its descriptors, and removes the socket and the lock file. Files that another process has put
@@ -135,7 +136,7 @@ RLC_API void rlc_port_name_drain(int watch_fd);
  *
  * Thread: [any]; no other call uses the claim.  Cost: up to seven system calls.
  */
-RLC_API void rlc_port_name_release(rlc_port_name *name);
+void rlc_port_name_release(rlc_port_name *name);
 
 /**
  * Closes a claim's descriptors and leaves the files alone: for a child of fork(2), whose parent owns the name.
@@ -144,7 +145,7 @@ RLC_API void rlc_port_name_release(rlc_port_name *name);
  *
  * Thread: [any]; no other call uses the claim.  Cost: two system calls.
  */
-RLC_API void rlc_port_name_abandon(rlc_port_name *name);
+void rlc_port_name_abandon(rlc_port_name *name);
 
 /**
  * Connects to the owner of a name. Each packet that arrives carries its sender's credentials, at both ends (see
@@ -159,7 +160,7 @@ RLC_API void rlc_port_name_abandon(rlc_port_name *name);
  *
  * Thread: [any].  Cost: eight system calls.
  */
-RLC_API int rlc_port_name_connect(int folder, const char *name);
+int rlc_port_name_connect(int folder, const char *name);
 
 RLC_END_DECLS
 #endif

@@ -1,13 +1,13 @@
 /**
- * <crunloop/event_port.h>: one descriptor for a source whose events are read in batches and delivered one by one.
+ * <crunloop_kit/event_port.h>: one descriptor for a source whose events are read in batches and delivered one by one.
  *
  * One read of a signalfd or an inotify descriptor may return several events, of which a pass of a loop delivers one. An
  * event port is readable while the inner descriptor is, or while its flag is up; the embedder raises the flag while it
  * holds events that it has read and not delivered. A loop that watches the port level-triggered then delivers one event
  * in each pass, and another loop that watches the same port can deliver what the first one has read.
  */
-#ifndef CRUNLOOP_EVENT_PORT_H
-#define CRUNLOOP_EVENT_PORT_H
+#ifndef CRUNLOOP_KIT_EVENT_PORT_H
+#define CRUNLOOP_KIT_EVENT_PORT_H
 
 #include <crunloop/base.h>
 
@@ -34,7 +34,7 @@ typedef struct rlc_event_port {
  * Thread: [any].  Cost: four system calls; one without an inner descriptor.
  * See: epoll(7) on an epoll descriptor in the set of another one.
  */
-RLC_API int rlc_event_port_create(int inner, rlc_event_port *ret_port);
+int rlc_event_port_create(int inner, rlc_event_port *ret_port);
 
 /**
  * Closes the port's descriptors, also the inner one, and sets them to -1.
@@ -43,7 +43,7 @@ RLC_API int rlc_event_port_create(int inner, rlc_event_port *ret_port);
  *
  * Thread: [any].  Cost: at most three system calls.
  */
-RLC_API void rlc_event_port_close(rlc_event_port *port);
+void rlc_event_port_close(rlc_event_port *port);
 
 /**
  * Raises or lowers the flag. Call it only to change the flag: each call makes a system call. It has no effect on a port
@@ -54,7 +54,7 @@ RLC_API void rlc_event_port_close(rlc_event_port *port);
  *
  * Thread: [any].  Cost: one system call.
  */
-RLC_API void rlc_event_port_set_flag(const rlc_event_port *port, bool is_up);
+void rlc_event_port_set_flag(const rlc_event_port *port, bool is_up);
 
 RLC_END_DECLS
 #endif

@@ -1,5 +1,5 @@
 /**
- * <crunloop/timer_heap.h>: deadlines with tolerances, in order.
+ * <crunloop_kit/timer_heap.h>: deadlines with tolerances, in order.
  *
  * Members without tolerance are in one 4-ary heap of 16-byte entries, those with tolerance in another. Only while armed
  * members differ in their tolerances there is a third one, by deadline + tolerance: the deadlines do not tell then when
@@ -9,10 +9,10 @@
  * The heap has no clock: deadlines are numbers, on whichever clock the embedder uses. It takes about 56 bytes for each
  * member, and 105 after the first tolerance.
  */
-#ifndef CRUNLOOP_TIMER_HEAP_H
-#define CRUNLOOP_TIMER_HEAP_H
+#ifndef CRUNLOOP_KIT_TIMER_HEAP_H
+#define CRUNLOOP_KIT_TIMER_HEAP_H
 
-#include <crunloop/base.h>
+#include <crunloop_kit/token.h>
 
 RLC_BEGIN_DECLS
 
@@ -27,7 +27,7 @@ typedef struct rlc_timer_heap rlc_timer_heap;
  *
  * Thread: [any].
  */
-RLC_API int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
+int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
 
 /**
  * Frees the heap. Members need not be removed before; what their contexts point to is the caller's.
@@ -36,7 +36,7 @@ RLC_API int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
  *
  * Thread: [locked].  Cost: O(members).
  */
-RLC_API void rlc_timer_heap_destroy(rlc_timer_heap *heap);
+void rlc_timer_heap_destroy(rlc_timer_heap *heap);
 
 /**
  * Adds a member that is not armed. This is the only allocation in the life of a member, apart from that at the heap's
@@ -49,7 +49,7 @@ RLC_API void rlc_timer_heap_destroy(rlc_timer_heap *heap);
  *
  * Thread: [locked].  Cost: O(1) amortized.
  */
-RLC_API int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_token);
+int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_token);
 
 /**
  * Arms a member, or arms it again. Among equal deadlines it becomes the last [RLC-HEAP-2].
@@ -66,7 +66,7 @@ RLC_API int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token
  * 2^32 calls, and for the first tolerance that differs from that of all others; equal tolerances cost no more than none
  * [RLC-HEAP-14].  See: CFRunLoopTimerSetNextFireDate.
  */
-RLC_API int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_ns, uint64_t tolerance_ns);
+int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_ns, uint64_t tolerance_ns);
 
 /**
  * Changes the tolerance of an armed member. It keeps its deadline, and its place among equal deadlines [RLC-HEAP-12].
@@ -79,7 +79,7 @@ RLC_API int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t d
  *
  * Thread: [locked].  Cost: O(log n).  See: CFRunLoopTimerSetTolerance.
  */
-RLC_API int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t tolerance_ns);
+int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t tolerance_ns);
 
 /**
  * Tells whether a member is armed.
@@ -90,7 +90,7 @@ RLC_API int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, 
  *
  * Thread: [locked].
  */
-RLC_API bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token);
+bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token);
 
 /**
  * Removes a member, armed or not. What members have needed is given back when most of them are gone, if there were more
@@ -102,7 +102,7 @@ RLC_API bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token
  *
  * Thread: [locked].  Cost: O(log n), amortized.
  */
-RLC_API int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
+int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
 
 /**
  * Counts the members, armed or not.
@@ -112,7 +112,7 @@ RLC_API int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
  *
  * Thread: [locked].
  */
-RLC_API size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
+size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
 
 /**
  * Iterates over the members, in no particular order. An owner needs no other list of its members [RLC-HEAP-11].
@@ -123,7 +123,7 @@ RLC_API size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
  *
  * Thread: [locked].
  */
-RLC_API void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position);
+void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position);
 
 /**
  * Returns the earliest deadline.
@@ -133,7 +133,7 @@ RLC_API void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position
  *
  * Thread: [locked].  Cost: O(1), and O(log n) for each postponed entry that has come to the top.
  */
-RLC_API uint64_t rlc_timer_heap_first(rlc_timer_heap *heap);
+uint64_t rlc_timer_heap_first(rlc_timer_heap *heap);
 
 /**
  * Returns the latest time at which a wake is in time for all members, the earliest deadline + tolerance, so that one
@@ -144,7 +144,7 @@ RLC_API uint64_t rlc_timer_heap_first(rlc_timer_heap *heap);
  *
  * Thread: [locked].  Cost: as rlc_timer_heap_first.
  */
-RLC_API uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
+uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
 
 /**
  * Takes the first member whose deadline has come, by deadline and then by order of arming. It stays a member and is not
@@ -158,7 +158,7 @@ RLC_API uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
  *
  * Thread: [locked].  Cost: O(log n).
  */
-RLC_API bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_context, rlc_token *ret_token);
+bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_context, rlc_token *ret_token);
 
 /**
  * Receives a member from rlc_timer_heap_take_all. It must not call functions of the heap.
@@ -183,7 +183,7 @@ typedef void (*rlc_timer_due_fn)(void *context, void *timer_context, rlc_token t
  *
  * Thread: [locked]; due_fn runs on the same thread, under the same lock.  Cost: O(k log n) for k that are due.
  */
-RLC_API size_t rlc_timer_heap_take_all(rlc_timer_heap *heap, uint64_t now_ns, rlc_timer_due_fn due_fn, void *context);
+size_t rlc_timer_heap_take_all(rlc_timer_heap *heap, uint64_t now_ns, rlc_timer_due_fn due_fn, void *context);
 
 /**
  * Counts how often an entry was put into the heap or moved within it: a measure of work. To postpone a deadline moves
@@ -194,7 +194,7 @@ RLC_API size_t rlc_timer_heap_take_all(rlc_timer_heap *heap, uint64_t now_ns, rl
  *
  * Thread: [locked].
  */
-RLC_API uint64_t rlc_timer_heap_moves(const rlc_timer_heap *heap);
+uint64_t rlc_timer_heap_moves(const rlc_timer_heap *heap);
 
 RLC_END_DECLS
 #endif

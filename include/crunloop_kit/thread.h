@@ -1,6 +1,6 @@
-/** <crunloop/thread.h>: functions on threads that an embedder such as RunLoopKit needs, and a C program rarely. */
-#ifndef CRUNLOOP_THREAD_H
-#define CRUNLOOP_THREAD_H
+/** <crunloop_kit/thread.h>: functions on threads that an embedder such as RunLoopKit needs, and a C program rarely. */
+#ifndef CRUNLOOP_KIT_THREAD_H
+#define CRUNLOOP_KIT_THREAD_H
 
 #include <crunloop/base.h>
 
@@ -14,7 +14,7 @@ RLC_BEGIN_DECLS
  *
  * Thread: [any].  Cost: one system call.  See: pthread_setname_np(3).
  */
-RLC_API int rlc_thread_set_name(const char *name);
+int rlc_thread_set_name(const char *name);
 
 /**
  * The frequent side of rlc_thread_barrier: keeps the compiler from moving a store before the call behind a load after
@@ -40,7 +40,7 @@ static inline void rlc_thread_light_barrier(void) {
  * Thread: [any].  Blocks for microseconds. The first call of a process, and before Linux 4.14 each call, blocks for
  * some milliseconds.  Keeps errno.  See: membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED.
  */
-RLC_API int rlc_thread_barrier(void);
+int rlc_thread_barrier(void);
 
 /**
  * Tells whether the kernel offers rlc_thread_barrier.
@@ -49,7 +49,7 @@ RLC_API int rlc_thread_barrier(void);
  *
  * Thread: [any].  Cost: one system call.  Keeps errno.
  */
-RLC_API bool rlc_thread_has_barrier(void);
+bool rlc_thread_has_barrier(void);
 
 /**
  * For rlc_thread_kernel. With the model initial-exec a read is one load, and no call. What it points to is the
@@ -57,7 +57,7 @@ RLC_API bool rlc_thread_has_barrier(void);
  *
  * Thread: [any]; each has its own pointer.
  */
-RLC_API extern __thread void *rlc_thread_word __attribute__((tls_model("initial-exec")));
+extern __thread void *rlc_thread_word __attribute__((tls_model("initial-exec")));
 
 /**
  * Returns a pointer that the embedder keeps for the calling thread: the kernel table for what the thread creates. The

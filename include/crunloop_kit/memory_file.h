@@ -1,9 +1,9 @@
 /**
- * <crunloop/memory_file.h>: memory files (memfd_create(2)) whose seals guarantee that no process can change them any
- * more, so that processes share bytes without copying them.
+ * <crunloop_kit/memory_file.h>: memory files (memfd_create(2)) whose seals guarantee that no process can change them
+ * any more, so that processes share bytes without copying them.
  */
-#ifndef CRUNLOOP_MEMORY_FILE_H
-#define CRUNLOOP_MEMORY_FILE_H
+#ifndef CRUNLOOP_KIT_MEMORY_FILE_H
+#define CRUNLOOP_KIT_MEMORY_FILE_H
 
 #include <crunloop/base.h>
 #include <sys/uio.h>
@@ -21,7 +21,7 @@ RLC_BEGIN_DECLS
  *
  * Thread: [any].  Cost: four system calls, one for each part, and one copy of the bytes.  See: memfd_create(2).
  */
-RLC_API int rlc_memory_file_make(const struct iovec *parts, size_t part_count);
+int rlc_memory_file_make(const struct iovec *parts, size_t part_count);
 
 /**
  * Creates a memory file and maps it for writing. The caller fills the mapping, then calls rlc_memory_file_seal, or
@@ -34,7 +34,7 @@ RLC_API int rlc_memory_file_make(const struct iovec *parts, size_t part_count);
  *
  * Thread: [any].  Cost: five system calls.
  */
-RLC_API int rlc_memory_file_open(uint64_t size, void **ret_bytes);
+int rlc_memory_file_open(uint64_t size, void **ret_bytes);
 
 /**
  * Unmaps a file that was open for writing, seals it at its final size, and maps it for reading.
@@ -48,7 +48,7 @@ RLC_API int rlc_memory_file_open(uint64_t size, void **ret_bytes);
  *
  * Thread: [any].  Cost: three system calls; six if the size changes.
  */
-RLC_API int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t final_size, const void **ret_bytes);
+int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t final_size, const void **ret_bytes);
 
 /**
  * Maps a memory file of another process for reading, after having checked that it cannot change any more: that it is
@@ -63,7 +63,7 @@ RLC_API int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t fi
  *
  * Thread: [any].  Cost: four system calls.
  */
-RLC_API int rlc_memory_file_map(int fd, uint64_t size, const void **ret_bytes);
+int rlc_memory_file_map(int fd, uint64_t size, const void **ret_bytes);
 
 /**
  * Ends a mapping for reading. Cannot fail.
@@ -73,7 +73,7 @@ RLC_API int rlc_memory_file_map(int fd, uint64_t size, const void **ret_bytes);
  *
  * Thread: [any].  Cost: one system call.
  */
-RLC_API void rlc_memory_file_unmap(const void *bytes, uint64_t size);
+void rlc_memory_file_unmap(const void *bytes, uint64_t size);
 
 RLC_END_DECLS
 #endif

@@ -1,5 +1,5 @@
 /**
- * <crunloop/wakeup_port.h>: wakes a sleeping loop from any thread by one write(2), and by none while it is awake.
+ * <crunloop_kit/wakeup_port.h>: wakes a sleeping loop from any thread by one write(2), and by none while it is awake.
  *
  * The port consists of an atomic word and an eventfd that is watched edge-triggered and never read. The word has one of
  * the states RUNNING, ASLEEP, KICKED, POSTED, CLOSED; it alone says whether the loop was woken, and an edge of the
@@ -21,8 +21,8 @@
  * atomic operations are sequentially consistent, and a waker holds nothing during the write that the loop could need.
  * See eventfd(2), epoll(7).
  */
-#ifndef CRUNLOOP_WAKEUP_PORT_H
-#define CRUNLOOP_WAKEUP_PORT_H
+#ifndef CRUNLOOP_KIT_WAKEUP_PORT_H
+#define CRUNLOOP_KIT_WAKEUP_PORT_H
 
 #include <crunloop/kernel.h>
 
@@ -48,7 +48,7 @@ typedef enum rlc_wake {
  *
  * Thread: [any]. The owner is the thread that waits.  Cost: one system call, one allocation.
  */
-RLC_API int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
+int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
 
 /**
  * Adds a reference. Each thread that may wake must own one, so that the port and the descriptor exist during its write
@@ -59,7 +59,7 @@ RLC_API int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **r
  *
  * Thread: [any, signal-safe].
  */
-RLC_API rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port);
+rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port);
 
 /**
  * Gives up a reference. The last one closes the eventfd (not in a child of fork(2)) and frees the port.
@@ -68,7 +68,7 @@ RLC_API rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port);
  *
  * Thread: [any].  Cost: at most one system call.
  */
-RLC_API void rlc_wakeup_port_release(rlc_wakeup_port *port);
+void rlc_wakeup_port_release(rlc_wakeup_port *port);
 
 /**
  * Returns the eventfd, for rlc_port_set_insert as a hint.
@@ -78,7 +78,7 @@ RLC_API void rlc_wakeup_port_release(rlc_wakeup_port *port);
  *
  * Thread: [any].
  */
-RLC_API int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
+int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
 
 /**
  * Posts a wake.
@@ -94,7 +94,7 @@ RLC_API int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
  * Thread: [any, signal-safe]; keeps errno [RLC-WAKE-6, RLC-WAKE-7].  Cost: one atomic operation; if the owner sleeps,
  * three and one write(2).  See: CFRunLoopWakeUp.
  */
-RLC_API int rlc_wakeup_port_signal(rlc_wakeup_port *port);
+int rlc_wakeup_port_signal(rlc_wakeup_port *port);
 
 /**
  * Posts a kick. A wake that is posted already stays one [RLC-WAKE-3].
@@ -104,7 +104,7 @@ RLC_API int rlc_wakeup_port_signal(rlc_wakeup_port *port);
  *
  * Thread: [any, signal-safe]; keeps errno.  Cost: as rlc_wakeup_port_signal.
  */
-RLC_API int rlc_wakeup_port_kick(rlc_wakeup_port *port);
+int rlc_wakeup_port_kick(rlc_wakeup_port *port);
 
 /**
  * Announces that the owner is about to sleep: from now on wakers write to the eventfd.
@@ -117,7 +117,7 @@ RLC_API int rlc_wakeup_port_kick(rlc_wakeup_port *port);
  *
  * Thread: [loop].
  */
-RLC_API bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
+bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 
 /**
  * Ends a wait, and returns what was posted; the state becomes RUNNING unless the port is closed.
@@ -130,7 +130,7 @@ RLC_API bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
  *
  * Thread: [loop].
  */
-RLC_API rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
+rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
 
 /**
  * Tells whether the owner sleeps, or is about to, and no thread has posted since. The answer may be out of date at
@@ -141,7 +141,7 @@ RLC_API rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
  *
  * Thread: [any].
  */
-RLC_API bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
+bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
 
 /**
  * Closes the port: from now on signal and kick return -ESHUTDOWN [RLC-WAKE-4]. The eventfd stays open until the last
@@ -151,7 +151,7 @@ RLC_API bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
  *
  * Thread: [loop].
  */
-RLC_API void rlc_wakeup_port_close(rlc_wakeup_port *port);
+void rlc_wakeup_port_close(rlc_wakeup_port *port);
 
 /**
  * Closes the port as rlc_wakeup_port_close, and its eventfd even though others own references: at once, or after the
@@ -161,7 +161,7 @@ RLC_API void rlc_wakeup_port_close(rlc_wakeup_port *port);
  *
  * Thread: [loop].  Cost: at most one system call.
  */
-RLC_API void rlc_wakeup_port_end(rlc_wakeup_port *port);
+void rlc_wakeup_port_end(rlc_wakeup_port *port);
 
 RLC_END_DECLS
 #endif

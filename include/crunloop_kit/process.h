@@ -1,9 +1,9 @@
 /**
- * <crunloop/process.h>: child processes: start one, identify it by a descriptor, send it signals, and get its exit
+ * <crunloop_kit/process.h>: child processes: start one, identify it by a descriptor, send it signals, and get its exit
  * status.
  */
-#ifndef CRUNLOOP_PROCESS_H
-#define CRUNLOOP_PROCESS_H
+#ifndef CRUNLOOP_KIT_PROCESS_H
+#define CRUNLOOP_KIT_PROCESS_H
 
 #include <crunloop/base.h>
 
@@ -33,7 +33,7 @@ typedef struct rlc_process_exit {
  *
  * Thread: [any].  Cost: one system call.  See: pidfd_open(2).
  */
-RLC_API int rlc_process_open(int32_t process_id);
+int rlc_process_open(int32_t process_id);
 
 /**
  * Sends a signal to the process of a descriptor.
@@ -45,7 +45,7 @@ RLC_API int rlc_process_open(int32_t process_id);
  *
  * Thread: [any].  Cost: one system call.  See: pidfd_send_signal(2).
  */
-RLC_API int rlc_process_send(int process_fd, int signal);
+int rlc_process_send(int process_fd, int signal);
 
 /**
  * Reads when a process was started: together with its number this identifies it where there is no descriptor.
@@ -57,7 +57,7 @@ RLC_API int rlc_process_send(int process_fd, int signal);
  *
  * Thread: [any].  Cost: three system calls.
  */
-RLC_API int rlc_process_start(int32_t process_id, uint64_t *ret_start);
+int rlc_process_start(int32_t process_id, uint64_t *ret_start);
 
 /**
  * Takes the exit status of one child, if it has ended; the kernel may then reuse its number. The call does not wait and
@@ -71,7 +71,7 @@ RLC_API int rlc_process_start(int32_t process_id, uint64_t *ret_start);
  *
  * Thread: [any].  Cost: one system call.  See: waitid(2).
  */
-RLC_API int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *ret_exit);
+int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *ret_exit);
 
 /** The kinds of rlc_spawn_action. */
 enum {
@@ -108,7 +108,7 @@ typedef struct rlc_spawn_action {
  *
  * Thread: [any].  Blocks until the child has started the program.  See: posix_spawnp(3).
  */
-RLC_API int rlc_process_spawn(const char *path, char *const arguments[], char *const environment[],
+int rlc_process_spawn(const char *path, char *const arguments[], char *const environment[],
     const rlc_spawn_action *actions, size_t count, int32_t *ret_process_id);
 
 RLC_END_DECLS

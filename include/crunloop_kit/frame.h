@@ -1,5 +1,6 @@
 /**
- * <crunloop/frame.h>: the format of a packet that one process sends to another over a message socket, and its decoder.
+ * <crunloop_kit/frame.h>: the format of a packet that one process sends to another over a message socket, and its
+ * decoder.
  *
  * A frame is a header, a table of entries, and bytes. Numbers are in host byte order, because both ends are on one
  * machine. A frame carries send rights in two ways: as numbers of ports that one end has exported, which means made
@@ -8,8 +9,8 @@
  * rlc_frame_parse validates what a peer has sent. It allocates nothing, depends on its arguments only, and is safe for
  * any bytes [RLC-FRAME-1]. The rest of the program may rely on a frame that it has accepted.
  */
-#ifndef CRUNLOOP_FRAME_H
-#define CRUNLOOP_FRAME_H
+#ifndef CRUNLOOP_KIT_FRAME_H
+#define CRUNLOOP_KIT_FRAME_H
 
 #include <crunloop/base.h>
 
@@ -121,7 +122,7 @@ typedef struct rlc_frame_view {
  *
  * Thread: [any].  Cost: O(entries).
  */
-RLC_API rlc_frame_fault rlc_frame_parse(
+rlc_frame_fault rlc_frame_parse(
     const void *packet, size_t size, size_t descriptors, uint64_t largest, rlc_frame_view *ret_frame);
 
 /**
@@ -133,7 +134,7 @@ RLC_API rlc_frame_fault rlc_frame_parse(
  *
  * Thread: [any].
  */
-RLC_API rlc_frame_entry rlc_frame_entry_at(const rlc_frame_view *frame, size_t index);
+rlc_frame_entry rlc_frame_entry_at(const rlc_frame_view *frame, size_t index);
 
 /**
  * Describes a fault, for the text of RLC_FRAME_GOODBYE or for a log.
@@ -143,7 +144,7 @@ RLC_API rlc_frame_entry rlc_frame_entry_at(const rlc_frame_view *frame, size_t i
  *
  * Thread: [any].
  */
-RLC_API const char *rlc_frame_fault_text(rlc_frame_fault fault);
+const char *rlc_frame_fault_text(rlc_frame_fault fault);
 
 RLC_END_DECLS
 #endif

@@ -1,10 +1,10 @@
 /**
- * <crunloop/timer_port.h>: a timerfd that is set as rarely as possible.
+ * <crunloop_kit/timer_port.h>: a timerfd that is set as rarely as possible.
  *
  * The deadline heap and the clock tell which timers are due; the timerfd only ends a wait in time.
  */
-#ifndef CRUNLOOP_TIMER_PORT_H
-#define CRUNLOOP_TIMER_PORT_H
+#ifndef CRUNLOOP_KIT_TIMER_PORT_H
+#define CRUNLOOP_KIT_TIMER_PORT_H
 
 #include <crunloop/kernel.h>
 
@@ -25,7 +25,7 @@ typedef struct rlc_timer_port rlc_timer_port;
  *
  * Thread: [any].  Cost: one system call, one allocation.  See: timerfd_create(2).
  */
-RLC_API int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port);
+int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_port **ret_port);
 
 /**
  * Closes the timerfd (not in a child of fork(2)) and frees the port. Remove it from port sets before.
@@ -34,7 +34,7 @@ RLC_API int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc
  *
  * Thread: [locked].  Cost: one system call.
  */
-RLC_API void rlc_timer_port_destroy(rlc_timer_port *port);
+void rlc_timer_port_destroy(rlc_timer_port *port);
 
 /**
  * Returns the timerfd, for rlc_port_set_insert as a hint, in as many sets as needed.
@@ -44,7 +44,7 @@ RLC_API void rlc_timer_port_destroy(rlc_timer_port *port);
  *
  * Thread: [any].
  */
-RLC_API int rlc_timer_port_fd(const rlc_timer_port *port);
+int rlc_timer_port_fd(const rlc_timer_port *port);
 
 /**
  * Makes sure that the timerfd expires at a deadline or before: it is set if the deadline is earlier than what is armed.
@@ -61,7 +61,7 @@ RLC_API int rlc_timer_port_fd(const rlc_timer_port *port);
  * Thread: [locked].  Cost: one timerfd_settime(2) if the deadline is earlier than what is armed; otherwise none
  * [RLC-TIMER-1].
  */
-RLC_API int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns);
+int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns);
 
 /**
  * Records that the timerfd has expired, so that nothing is armed any more. The owner calls it when it has taken the
@@ -71,7 +71,7 @@ RLC_API int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns);
  *
  * Thread: [locked].
  */
-RLC_API void rlc_timer_port_note_expiry(rlc_timer_port *port);
+void rlc_timer_port_note_expiry(rlc_timer_port *port);
 
 /**
  * Disarms the timerfd. An expiry that no set has fetched yet is lost.
@@ -81,7 +81,7 @@ RLC_API void rlc_timer_port_note_expiry(rlc_timer_port *port);
  *
  * Thread: [locked].  Cost: one system call if anything is armed.
  */
-RLC_API int rlc_timer_port_disarm(rlc_timer_port *port);
+int rlc_timer_port_disarm(rlc_timer_port *port);
 
 /**
  * Returns the deadline for which the timerfd is armed.
@@ -91,7 +91,7 @@ RLC_API int rlc_timer_port_disarm(rlc_timer_port *port);
  *
  * Thread: [locked].
  */
-RLC_API uint64_t rlc_timer_port_armed(const rlc_timer_port *port);
+uint64_t rlc_timer_port_armed(const rlc_timer_port *port);
 
 RLC_END_DECLS
 #endif

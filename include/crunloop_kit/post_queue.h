@@ -1,0 +1,62 @@
+/**
+ * <crunloop_kit/post_queue.h>: a queue with many producers and one consumer, which keeps the order of each producer.
+ *
+ * A bare queue owns a node from a successful push until the take, and does not call its post_fn: its consumer does.
+ */
+#ifndef CRUNLOOP_KIT_POST_QUEUE_H
+#define CRUNLOOP_KIT_POST_QUEUE_H
+
+#include <crunloop/loop_post.h>
+
+RLC_BEGIN_DECLS
+
+/** A queue. With all bytes 0 it is empty and open. Use the functions only. */
+typedef struct rlc_post_queue {
+    uintptr_t head;
+} rlc_post_queue;
+
+/**
+ * Appends a node.
+ *
+ * @param queue The queue.
+ * @param node  The node, which is in no queue. The queue owns it until it is taken; if the push fails, the caller does.
+ * @return 1: the queue was empty, so the caller has to wake the consumer; 0: the caller that found it empty does so;
+ *         -ESHUTDOWN: the queue is closed, and does not keep the node [RLC-POST-2].
+ *
+ * Thread: [any, signal-safe]; lock-free.
+ */
+int rlc_post_queue_push(rlc_post_queue *queue, rlc_post_node *node);
+
+/**
+ * Tells whether the queue contains a node. Another thread may change that before the call returns.
+ *
+ * @param queue The queue.
+ * @return True if it does; false if it is empty or closed.
+ *
+ * Thread: [any].
+ */
+bool rlc_post_queue_has_posts(const rlc_post_queue *queue);
+
+/**
+ * Takes all nodes that were pushed so far. Nodes that are pushed later are left for the next call [RLC-POST-1].
+ *
+ * @param queue The queue.
+ * @return The oldest node, which is linked to the newer ones by `next`; NULL if the queue is empty. The caller owns
+ *         them, and calls each post_fn. No node is returned twice, and none is lost [RLC-POST-3].
+ *
+ * Thread: [loop]: one consumer.  Cost: one atomic exchange, O(nodes).
+ */
+rlc_post_node *rlc_post_queue_take_all(rlc_post_queue *queue);
+
+/**
+ * Closes the queue: each later push returns -ESHUTDOWN [RLC-POST-2]. Nothing opens it again.
+ *
+ * @param queue The queue.
+ * @return The nodes that were left, as rlc_post_queue_take_all: the caller owns them; NULL if there were none.
+ *
+ * Thread: [loop].  Cost: one atomic exchange, O(nodes).
+ */
+rlc_post_node *rlc_post_queue_close(rlc_post_queue *queue);
+
+RLC_END_DECLS
+#endif
