@@ -3,10 +3,14 @@ internal import Synchronization
 /// The statistics of a loop, which its thread changes and any thread may read. Without locks: each count is one word,
 /// and a reader reads the times again if the owner has changed them meanwhile.
 struct Counters: ~Copyable {
-  enum Counter: Int {
+  /// What is counted; the raw value is its place.
+  enum Counter: Int, CaseIterable {
     case runs, passes, sleeps, spuriousWakes, timersFired, wakesSaved, sourcesPerformed, portCallouts, mainQueueTurns
     case blocksPerformed
-    static let count = 10
+    /// In nanoseconds; of what is over.
+    case runTime, sleepTime
+
+    static let count = allCases.count
   }
 
   struct Times {
@@ -18,8 +22,6 @@ struct Counters: ~Copyable {
   private let words: UnsafeMutablePointer<Atomic<UInt64>>
   /// Odd while the times change.
   private let sequence = Atomic<UInt64>(0)
-  private let run = Atomic<UInt64>(0)
-  private let sleep = Atomic<UInt64>(0)
   /// When the outermost run began, or was first counted; 0 outside of runs.
   private let runBegan = Atomic<UInt64>(0)
   /// Callouts that take longer are reported, in nanoseconds; `forever`: none is timed.
@@ -41,7 +43,16 @@ struct Counters: ~Copyable {
     words.deallocate()
   }
 
-  subscript(counter: Counter) -> Int { Int(truncatingIfNeeded: words[counter.rawValue].load(ordering: .relaxed)) }
+  private subscript(counter: Counter) -> UInt64 { words[counter.rawValue].load(ordering: .relaxed) }
+
+  /// What was counted up to now, by counter. - Parameter kernel: The loop's.
+  func figures(_ kernel: Kernel?) -> [Int] {
+    var figures = (0..<Counter.count).map { Int(truncatingIfNeeded: words[$0].load(ordering: .relaxed)) }
+    let times = times(kernel)
+    figures[Counter.runTime.rawValue] = Int(clamping: times.run)
+    figures[Counter.sleepTime.rawValue] = Int(clamping: times.sleep)
+    return figures
+  }
 
   /// [loop]
   func add(_ count: UInt64, to counter: Counter) {
@@ -78,8 +89,7 @@ struct Counters: ~Copyable {
     let began = runBegan.load(ordering: .relaxed)
     guard began != 0 else { return }
     change {
-      let total = run.load(ordering: .relaxed) &+ (Kernel.now() &- began)
-      run.store(total, ordering: .relaxed)
+      add(Kernel.now() &- began, to: .runTime)
       runBegan.store(0, ordering: .relaxed)
     }
   }
@@ -103,8 +113,7 @@ struct Counters: ~Copyable {
     let began = sleepBegan.load(ordering: .relaxed)
     guard began != 0 else { return }  // counted from the middle of a sleep on
     change {
-      let total = sleep.load(ordering: .relaxed) &+ (Kernel.now() &- began)
-      sleep.store(total, ordering: .relaxed)
+      add(Kernel.now() &- began, to: .sleepTime)
       sleepBegan.store(0, ordering: .relaxed)
     }
   }
@@ -120,11 +129,10 @@ struct Counters: ~Copyable {
     sequence.store(before &+ 2, ordering: .releasing)
   }
 
-  /// - Parameter kernel: The loop's.
-  func times(_ kernel: Kernel?) -> Times {
+  private func times(_ kernel: Kernel?) -> Times {
     while true {
       let before = sequence.load(ordering: .acquiring)
-      let (run, sleep) = (run.load(ordering: .relaxed), sleep.load(ordering: .relaxed))
+      let (run, sleep) = (self[.runTime], self[.sleepTime])
       let (runBegan, sleepBegan) = (runBegan.load(ordering: .relaxed), sleepBegan.load(ordering: .relaxed))
       let isOld = hasRestarted.load(ordering: .relaxed)
       let now = kernel.now()  // before the second read, so that reported times never decrease

@@ -3,52 +3,55 @@ internal import Synchronization
 extension RunLoop {
   /// What a loop has done while its `collectsStatistics` was true.
   public struct Statistics: Hashable, Sendable, CustomStringConvertible {
+    private static let zeros = [Int](repeating: 0, count: Counters.Counter.count)
+    /// By counter.
+    private var figures = Statistics.zeros
+
     /// Runs begun, nested ones included.
-    public internal(set) var runs = 0
+    public var runs: Int { self[.runs] }
     /// Passes begun.
-    public internal(set) var passes = 0
+    public var passes: Int { self[.passes] }
     /// How often the loop has slept, and was woken: by an event, a wake, or a limit.
-    public internal(set) var sleeps = 0
+    public var sleeps: Int { self[.sleeps] }
     /// How many of the sleeps ended with nothing to serve, so that the loop slept again without a pass.
-    public internal(set) var spuriousWakes = 0
+    public var spuriousWakes: Int { self[.spuriousWakes] }
     /// Timers called.
-    public internal(set) var timersFired = 0
+    public var timersFired: Int { self[.timersFired] }
     /// Wakes that tolerances have saved: dates of tolerant timers that fired at another date's expiry.
-    public internal(set) var wakesSaved = 0
+    public var wakesSaved: Int { self[.wakesSaved] }
     /// Signalled sources called.
-    public internal(set) var sourcesPerformed = 0
+    public var sourcesPerformed: Int { self[.sourcesPerformed] }
     /// Port sources and descriptor sources called.
-    public internal(set) var portCallouts = 0
+    public var portCallouts: Int { self[.portCallouts] }
     /// Turns of the main dispatch queue.
-    public internal(set) var mainQueueTurns = 0
+    public var mainQueueTurns: Int { self[.mainQueueTurns] }
     /// Blocks called.
-    public internal(set) var blocksPerformed = 0
+    public var blocksPerformed: Int { self[.blocksPerformed] }
     /// The time in runs, sleeps included; for a run that has not returned, until now.
-    public internal(set) var runTime: Duration = .zero
+    public var runTime: Duration { .nanoseconds(self[.runTime]) }
     /// The time asleep in runs.
-    public internal(set) var sleepTime: Duration = .zero
+    public var sleepTime: Duration { .nanoseconds(self[.sleepTime]) }
 
     package init() {}
+
+    init(_ counters: borrowing Counters, _ kernel: Kernel?) { figures = counters.figures(kernel) }
+
+    private subscript(counter: Counters.Counter) -> Int { figures[counter.rawValue] }
 
     /// The time in runs and not asleep.
     public var busyTime: Duration { runTime - sleepTime }
 
     /// The difference of two readings: `loop.statistics - before`.
     public static func - (a: Statistics, b: Statistics) -> Statistics {
-      var difference = a
-      difference.runs -= b.runs
-      difference.passes -= b.passes
-      difference.sleeps -= b.sleeps
-      difference.spuriousWakes -= b.spuriousWakes
-      difference.timersFired -= b.timersFired
-      difference.wakesSaved -= b.wakesSaved
-      difference.sourcesPerformed -= b.sourcesPerformed
-      difference.portCallouts -= b.portCallouts
-      difference.mainQueueTurns -= b.mainQueueTurns
-      difference.blocksPerformed -= b.blocksPerformed
-      difference.runTime -= b.runTime
-      difference.sleepTime -= b.sleepTime
-      return difference
+      combined(a, b, &-)
+    }
+
+    static func + (a: Statistics, b: Statistics) -> Statistics { combined(a, b, &+) }
+
+    private static func combined(_ a: Statistics, _ b: Statistics, _ operation: (Int, Int) -> Int) -> Statistics {
+      var combined = Statistics()
+      combined.figures = zip(a.figures, b.figures).map(operation)
+      return combined
     }
 
     /// All of it in a line.
@@ -123,25 +126,4 @@ extension RunLoop {
   func count(_ counter: Counters.Counter) {
     if let counters { counters.pointee.add(1, to: counter) }
   }
-}
-
-extension RunLoop.Statistics {
-  init(_ counters: borrowing Counters, _ kernel: Kernel?) {
-    self.init()
-    runs = counters[.runs]
-    passes = counters[.passes]
-    sleeps = counters[.sleeps]
-    spuriousWakes = counters[.spuriousWakes]
-    timersFired = counters[.timersFired]
-    wakesSaved = counters[.wakesSaved]
-    sourcesPerformed = counters[.sourcesPerformed]
-    portCallouts = counters[.portCallouts]
-    mainQueueTurns = counters[.mainQueueTurns]
-    blocksPerformed = counters[.blocksPerformed]
-    let times = counters.times(kernel)
-    runTime = Duration(nanoseconds: times.run)
-    sleepTime = Duration(nanoseconds: times.sleep)
-  }
-
-  static func + (a: Self, b: Self) -> Self { a - (Self() - b) }
 }
