@@ -45,12 +45,9 @@ final class Held<Function>: @unchecked Sendable {
 // MARK: The words of a context
 
 extension Held {
-  /// The context of an item, for its description; nil without words. It does not keep the context.
-  func described(_ describe: rlk_describe_fn?) -> RunLoop.Context? {
-    guard let describe else { return nil }
-    var described = RunLoop.Context()
-    described.description = { [weak self] _ in self?.words(describe) ?? "" }
-    return described
+  /// What an item is for, in the words of its host; nil without words.
+  func described(_ describe: rlk_describe_fn?) -> ContextWords? {
+    describe.map { describe in ContextWords { [weak self] in self?.words(describe) ?? "" } }
   }
 
   /// Asked for twice if they are longer than expected.
@@ -66,6 +63,12 @@ extension Held {
       room = length + 1
     }
   }
+}
+
+/// The words of a context, which they do not keep.
+struct ContextWords: CustomStringConvertible, Sendable {
+  fileprivate let words: @Sendable () -> String
+  var description: String { words() }
 }
 
 /// What `body` returns. If it fails, the context is still the caller's.

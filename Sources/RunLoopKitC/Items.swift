@@ -77,11 +77,11 @@ package func rlk_observer_create(
   guard let given = options(given), let observe = given.observe, let ret_observer else { return Status.invalid }
   let held = Held(observe, given.context, given.release, retain: given.retain)
   let observer = RunLoop.Observer(
-    RunLoop.Activity(rawValue: UInt(given.activities)), order: Int(given.order), repeats: !given.once,
-    context: held.described(given.describe)
+    RunLoop.Activity(rawValue: UInt(given.activities)), order: Int(given.order), repeats: !given.once
   ) { observer, activity in
     held.call(of: observer) { $0(borrowed(observer), UInt32(truncatingIfNeeded: activity.rawValue), $1) }
   }
+  observer.context = held.described(given.describe)
   ret_observer.pointee = owned(observer)
   return 0
 }
@@ -122,9 +122,10 @@ package func rlk_source_create(
   if let equal = given.equal, let hash = given.hash {
     hooks.identity = ContextIdentity(equal: equal, hash: hash, held: held)
   }
-  let source = RunLoop.Source(
-    order: Int(given.order), context: held.described(given.describe), hooks: hooks
-  ) { source in held.call(of: source) { $0(borrowed(source), $1) } }
+  hooks.context = held.described(given.describe)
+  let source = RunLoop.Source(order: Int(given.order), hooks: hooks) { source in
+    held.call(of: source) { $0(borrowed(source), $1) }
+  }
   ret_source.pointee = owned(source)
   return 0
 }

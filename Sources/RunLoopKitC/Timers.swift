@@ -10,13 +10,12 @@ package func rlk_timer_create(
   guard let given = options(given), let fire = given.fire, let ret_timer else { return Status.invalid }
   guard given.clock.rawValue <= RLK_CLOCK_REALTIME.rawValue else { return Status.invalid }
   let held = Held(fire, given.context, given.release, retain: given.retain)
-  let context = held.described(given.describe)
   let body: @Sendable (RunLoop.Timer) -> Void = { timer in held.call(of: timer) { $0(borrowed(timer), $1) } }
   let date = given.fire_date_ns
   func made(_ fireDate: some RunLoop.ClockInstant) -> RunLoop.Timer {
     RunLoop.Timer(
       fireDate: fireDate, interval: Duration(inC: given.interval_ns), tolerance: Duration(inC: given.tolerance_ns),
-      context: context, body)
+      body)
   }
   let timer =
     switch given.clock {
@@ -24,6 +23,7 @@ package func rlk_timer_create(
     case RLK_CLOCK_REALTIME: made(RunLoop.WallInstant(nanoseconds: date))
     default: made(RunLoop.Instant(nanoseconds: date))
     }
+  timer.context = held.described(given.describe)
   ret_timer.pointee = owned(timer)
   return 0
 }

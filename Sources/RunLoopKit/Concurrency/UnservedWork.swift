@@ -53,7 +53,7 @@ final class UnservedWork: @unchecked Sendable {
   private func setAlarm() {
     let made = RunLoop.Timer(
       .suspending, date: Time.add(loop.kernel.now(), Self.patience), interval: .zero, tolerance: .zero, order: 0,
-      context: nil, onlyHost: loop
+      onlyHost: loop
     ) { [unowned self] _ in ring() }
     alarm = made
     add(made, "work that a run does not serve")

@@ -45,7 +45,6 @@ func __RUNLOOPKIT_IS_REPORTING_A_SLOW_CALLOUT__(
   reporter(slow)
 }
 
-/// The context is retained around each callout (rule 55).
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(_ timer: RunLoop.Timer) {
   timer.body.call(timer)
@@ -79,33 +78,10 @@ func __RUNLOOPKIT_IS_HASHING_A_SOURCE__(_ identity: AnyHashable, _ hasher: inout
   return true
 }
 
-/// The words of a source's context.
+/// The words of an item's context.
 @inline(never)
-func __RUNLOOPKIT_IS_DESCRIBING_A_SOURCE__(_ context: any Sendable, _ words: inout String) {
+func __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(_ context: any Sendable, _ words: inout String) {
   words = String(describing: context)
-}
-
-@inline(never)
-func __RUNLOOPKIT_IS_RETAINING_A_CONTEXT__(
-  _ retain: @Sendable (RunLoop.Context.Info?) -> RunLoop.Context.Info?, _ info: RunLoop.Context.Info?
-) -> RunLoop.Context.Info? {
-  retain(info)
-}
-
-/// Always true: released.
-@inline(never)
-func __RUNLOOPKIT_IS_RELEASING_A_CONTEXT__(
-  _ release: @Sendable (RunLoop.Context.Info?) -> Void, _ info: RunLoop.Context.Info?
-) -> Bool {
-  release(info)
-  return true
-}
-
-@inline(never)
-func __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(
-  _ describe: @Sendable (RunLoop.Context.Info?) -> String, _ info: RunLoop.Context.Info?
-) -> String {
-  describe(info)
 }
 
 /// The pause of an item that was called too often is over. Always true: it has called.

@@ -42,7 +42,7 @@ extension RunLoop {
       try Self.check(owned.fileDescriptor)
       super.init(
         kind, fileDescriptor: owned.fileDescriptor, interest: interest, order: order,
-        context: nil, onlyHost: onlyHost,
+        onlyHost: onlyHost,
         descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }, reader: reader))
       service = self as? any EventService
     }

@@ -171,8 +171,8 @@ extension RunLoop {
     ) {
       self.body = Body(body)
       super.init(
-        .descriptorSource, fileDescriptor: fileDescriptor, interest: interest, order: order, context: nil,
-        onlyHost: onlyHost, descriptors: descriptors)
+        .descriptorSource, fileDescriptor: fileDescriptor, interest: interest, order: order, onlyHost: onlyHost,
+        descriptors: descriptors)
     }
 
     @inline(never)

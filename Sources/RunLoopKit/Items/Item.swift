@@ -43,12 +43,9 @@ extension RunLoop {
       }
     }
 
-    init(
-      _ kind: Kind, order: Int, context: Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors? = nil
-    ) {
+    init(_ kind: Kind, order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors? = nil) {
       self.kind = kind
-      extrasAddress = Atomic(
-        ItemExtras.make(order: order, context: context, onlyHost: onlyHost, descriptors: descriptors))
+      extrasAddress = Atomic(ItemExtras.make(order: order, onlyHost: onlyHost, descriptors: descriptors))
     }
 
     deinit {
@@ -123,7 +120,22 @@ extension RunLoop {
       set { (extras ?? makeExtras()).endsWithItsLoop = newValue }
     }
 
-    final var context: HeldContext? { extras?.context }
+    /// What the item is for: kept until it is destroyed, also when it is invalid before. Set before it is added.
+    package final var context: (any Sendable)? {
+      get { extras?.context }
+      set {
+        guard newValue != nil || extras != nil else { return }
+        (extras ?? makeExtras()).context = newValue
+      }
+    }
+
+    /// For descriptions: its words, if it has any, behind the rest.
+    package final var contextText: String {
+      guard let context = extras?.context else { return "" }
+      var words = ""
+      __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(context, &words)
+      return words.isEmpty ? "" : ", context \(words)"
+    }
 
     /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
     final var onlyHost: UInt64? { extras?.onlyHost }
@@ -184,8 +196,6 @@ extension RunLoop {
     final func endBelongings() {
       hasLeft()
       descriptors?.end()
-      // A source keeps its context until it is destroyed.
-      if isExclusive { context?.release() }
     }
 
     /// It is invalid.

@@ -41,9 +41,9 @@ final class ItemExtras: @unchecked Sendable {
   /// Guarded by `lock`.
   private var storedLabel: String?
   let order: Int
-  let context: RunLoop.HeldContext?
   let onlyHost: UInt64?
   let descriptors: ItemDescriptors?
+  var context: (any Sendable)?
   /// It does not keep its modes from being finished.
   let isBackground = Atomic<Bool>(false)
   /// Programs cannot find it.
@@ -62,23 +62,16 @@ final class ItemExtras: @unchecked Sendable {
     }
   }
 
-  init(
-    order: Int = 0, context: RunLoop.HeldContext? = nil, onlyHost: UInt64? = nil, descriptors: ItemDescriptors? = nil
-  ) {
+  init(order: Int = 0, onlyHost: UInt64? = nil, descriptors: ItemDescriptors? = nil) {
     self.order = order
-    self.context = context
     self.onlyHost = onlyHost
     self.descriptors = descriptors
   }
 
   /// The address of one that the caller holds; 0 if there is nothing to keep.
-  static func make(
-    order: Int, context: RunLoop.Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors?
-  ) -> UInt {
-    if order == 0, context == nil, onlyHost == nil, descriptors == nil { return 0 }
-    let extras = ItemExtras(
-      order: order, context: context.map { RunLoop.HeldContext($0) }, onlyHost: onlyHost?.serial,
-      descriptors: descriptors)
+  static func make(order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors?) -> UInt {
+    if order == 0, onlyHost == nil, descriptors == nil { return 0 }
+    let extras = ItemExtras(order: order, onlyHost: onlyHost?.serial, descriptors: descriptors)
     return UInt(bitPattern: Unmanaged.passRetained(extras).toOpaque())
   }
 }

@@ -22,17 +22,17 @@ extension RunLoop {
       _ activities: Activity, order: Int = 0, repeats: Bool = true,
       _ body: @escaping @Sendable (Observer, Activity) -> Void
     ) {
-      self.init(activities, order: order, repeats: repeats, context: nil, onlyHost: nil, unchecked: body)
+      self.init(activities, order: order, repeats: repeats, onlyHost: nil, unchecked: body)
     }
 
     init(
-      _ activities: Activity, order: Int, repeats: Bool, context: Context?, onlyHost: RunLoop?,
+      _ activities: Activity, order: Int, repeats: Bool, onlyHost: RunLoop?,
       unchecked body: @escaping (Observer, Activity) -> Void
     ) {
       self.activities = activities
       self.repeats = repeats
       self.body = Body(body)
-      super.init(.observer, order: order, context: context, onlyHost: onlyHost)
+      super.init(.observer, order: order, onlyHost: onlyHost)
     }
 
     override func releaseBody() {
@@ -44,9 +44,8 @@ extension RunLoop {
     public var isFiring: Bool { firing.load(ordering: .relaxed) }
 
     public override var description: String {
-      let detail = context?.description.map { ", context \($0)" } ?? ""
       return "<observer\(labelText) order \(order), \(activities), \(repeats ? "repeats" : "once"), "
-        + "\(isValid ? "valid" : "invalid")\(isFiring ? ", firing" : "")\(detail)>"
+        + "\(isValid ? "valid" : "invalid")\(isFiring ? ", firing" : "")\(contextText)>"
     }
   }
 }

@@ -13,12 +13,12 @@ extension RunLoop {
 
     /// Of a descriptor that `check` lets pass.
     init(
-      _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, context: Context?, onlyHost: RunLoop?,
+      _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, onlyHost: RunLoop?,
       descriptors: ItemDescriptors?
     ) {
       descriptor = fileDescriptor
       wanted = Atomic(UInt8(truncatingIfNeeded: interest))
-      super.init(kind, order: order, context: context, onlyHost: onlyHost, descriptors: descriptors)
+      super.init(kind, order: order, onlyHost: onlyHost, descriptors: descriptors)
     }
 
     /// Whether it is open, epoll_ctl(2) says when it is added.
@@ -71,28 +71,28 @@ extension RunLoop {
       fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, _ body: @escaping @Sendable (PortSource) -> Void
     ) throws {
       try self.init(
-        fileDescriptor: fileDescriptor, limit: limit, order: order, context: nil, onlyHost: nil, unchecked: body)
+        fileDescriptor: fileDescriptor, limit: limit, order: order, onlyHost: nil, unchecked: body)
     }
 
     convenience init(
-      fileDescriptor: Int32, limit: RateLimit?, order: Int, context: Context?, onlyHost: RunLoop?,
+      fileDescriptor: Int32, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
       unchecked body: @escaping (PortSource) -> Void
     ) throws {
       try Self.check(fileDescriptor)
       self.init(
-        fileDescriptor, order: order, context: context, onlyHost: onlyHost,
+        fileDescriptor, order: order, onlyHost: onlyHost,
         descriptors: ItemDescriptors.make(limit: limit), body)
     }
 
     // Throws nothing once it holds the closure: that would cost it a count of references.
     private init(
-      _ fileDescriptor: Int32, order: Int, context: Context?, onlyHost: RunLoop?, descriptors: ItemDescriptors?,
+      _ fileDescriptor: Int32, order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors?,
       _ body: @escaping (PortSource) -> Void
     ) {
       self.body = Body(body)
       super.init(
         .portSource, fileDescriptor: fileDescriptor, interest: PortRegistration.readable, order: order,
-        context: context, onlyHost: onlyHost, descriptors: descriptors)
+        onlyHost: onlyHost, descriptors: descriptors)
     }
 
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
@@ -117,9 +117,8 @@ extension RunLoop {
     }
 
     public override var description: String {
-      let detail = context?.description.map { ", context \($0)" } ?? ""
-      return
-        "<port source\(labelText) order \(order), descriptor \(descriptor), \(isValid ? "valid" : "invalid")\(detail)>"
+      "<port source\(labelText) order \(order), descriptor \(descriptor), "
+        + "\(isValid ? "valid" : "invalid")\(contextText)>"
     }
   }
 }

@@ -19,8 +19,8 @@ extension RunLoop.Timer {
     _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(
-      .suspending, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order, context: nil,
-      onlyHost: nil, unchecked: body)
+      .suspending, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order, onlyHost: nil,
+      unchecked: body)
   }
 
   /// Creates a disarmed timer on any clock. `rearm(after:)` arms it, and so do `continuousFireDate` and `wallFireDate`.
@@ -35,7 +35,7 @@ extension RunLoop.Timer {
     _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(
-      clock, date: Time.forever, interval: .forever, tolerance: tolerance, order: order, context: nil, onlyHost: nil,
+      clock, date: Time.forever, interval: .forever, tolerance: tolerance, order: order, onlyHost: nil,
       unchecked: body)
   }
 

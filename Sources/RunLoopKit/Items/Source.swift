@@ -41,13 +41,14 @@ extension RunLoop {
     public convenience init(
       order: Int = 0, hooks: Hooks = Hooks(), _ body: @escaping @Sendable (Source) -> Void
     ) {
-      self.init(order: order, context: nil, hooks: hooks, onlyHost: nil, unchecked: body)
+      self.init(order: order, hooks: hooks, onlyHost: nil, unchecked: body)
     }
 
-    init(order: Int, context: Context?, hooks: Hooks, onlyHost: RunLoop?, unchecked body: @escaping (Source) -> Void) {
+    init(order: Int, hooks: Hooks, onlyHost: RunLoop?, unchecked body: @escaping (Source) -> Void) {
       self.body = Body(body)
       heldHooks = HeldHooks.make(hooks)
-      super.init(.source, order: order, context: context, onlyHost: onlyHost)
+      super.init(.source, order: order, onlyHost: onlyHost)
+      context = hooks.context
     }
 
     override func releaseBody() {
@@ -109,9 +110,8 @@ extension RunLoop {
     }
 
     public override var description: String {
-      let detail = (context?.description ?? heldHooks?.contextWords).map { ", context \($0)" } ?? ""
-      return
-        "<source\(labelText) order \(order), \(isValid ? "valid" : "invalid")\(isSignalled ? ", signalled" : "")\(detail)>"
+      "<source\(labelText) order \(order), \(isValid ? "valid" : "invalid")\(isSignalled ? ", signalled" : "")"
+        + "\(contextText)>"
     }
   }
 }
@@ -124,7 +124,6 @@ extension RunLoop.Source {
     /// Nil: equality is identity.
     let identity: AnyHashable?
     let hasIdentity: Bool
-    private let context: (any Sendable)?
     /// 0: not known yet.
     private let knownHash = Atomic<Int>(0)
 
@@ -133,7 +132,6 @@ extension RunLoop.Source {
       cancel = hooks.cancel
       identity = hooks.identity.map { AnyHashable($0) }
       hasIdentity = hooks.identity != nil
-      context = hooks.context
     }
 
     /// Of the identity and the order. The first answer counts: by that one the source is found again.
@@ -148,13 +146,6 @@ extension RunLoop.Source {
       return isFirst ? hash : original
     }
 
-    var contextWords: String? {
-      guard let context else { return nil }
-      var words = ""
-      __RUNLOOPKIT_IS_DESCRIBING_A_SOURCE__(context, &words)
-      return words
-    }
-
     /// It has entered the mode; with no lock held.
     func entered(_ mode: RunLoop.Mode, of loop: RunLoop) {
       if let schedule { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_HOOK_OF_A_SOURCE__(schedule, loop, mode) }
@@ -166,7 +157,7 @@ extension RunLoop.Source {
     }
 
     static func make(_ hooks: Hooks) -> HeldHooks? {
-      if hooks.schedule == nil, hooks.cancel == nil, hooks.identity == nil, hooks.context == nil { return nil }
+      if hooks.schedule == nil, hooks.cancel == nil, hooks.identity == nil { return nil }
       return HeldHooks(hooks)
     }
   }

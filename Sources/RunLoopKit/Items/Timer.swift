@@ -47,7 +47,7 @@ extension RunLoop {
     ) {
       self.init(
         .suspending, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order,
-        context: nil, onlyHost: nil, unchecked: body)
+        onlyHost: nil, unchecked: body)
     }
 
     /// Creates a timer whose first date is `delay` from now, on any clock.
@@ -66,7 +66,7 @@ extension RunLoop {
     ) {
       self.init(
         clock, date: Instant(nanoseconds: Kernel.now(clock)).advanced(by: delay).nanoseconds, interval: interval,
-        tolerance: tolerance, order: 0, context: nil, onlyHost: nil, unchecked: body)
+        tolerance: tolerance, order: 0, onlyHost: nil, unchecked: body)
     }
 
     /// Creates a timer on the continuous clock, which goes on while the machine is suspended. If its date passes
@@ -115,11 +115,11 @@ extension RunLoop {
     ) {
       self.init(
         type(of: fireDate).clock, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order,
-        context: nil, onlyHost: nil, unchecked: body)
+        onlyHost: nil, unchecked: body)
     }
 
     init(
-      _ clock: TimerClock, date: UInt64, interval: Duration, tolerance: Duration?, order: Int, context: Context?,
+      _ clock: TimerClock, date: UInt64, interval: Duration, tolerance: Duration?, order: Int,
       onlyHost: RunLoop?, unchecked body: @escaping (Timer) -> Void
     ) {
       if interval.attoseconds < 0 || tolerance?.attoseconds ?? 0 < 0 { Timer.explainNegative(interval, tolerance) }
@@ -130,7 +130,7 @@ extension RunLoop {
       if let tolerance { schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds) }
       self.schedule = schedule
       hasOwnTolerance = tolerance != nil
-      super.init(.timer, order: order, context: context, onlyHost: onlyHost)
+      super.init(.timer, order: order, onlyHost: onlyHost)
     }
 
     @inline(never)
@@ -269,12 +269,11 @@ extension RunLoop {
 
     public override var description: String {
       let now = Instant(nanoseconds: kernel.now())
-      let detail = context?.description.map { ", context \($0)" } ?? ""
       let next = fireDate.map { $0 == .distantFuture ? "never" : "next in \(now.duration(to: $0))" } ?? "invalid"
       let otherClock = clock == .suspending ? "" : ", \(clock) clock"
       let repeats = isRearmable ? "rearmable" : "interval \(interval)"
       return "<timer\(labelText) order \(order), \(next)\(otherClock), \(repeats), tolerance \(tolerance)"
-        + "\(isFiring ? ", firing" : "")\(detail)>"
+        + "\(isFiring ? ", firing" : "")\(contextText)>"
     }
   }
 }

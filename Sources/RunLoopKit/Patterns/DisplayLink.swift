@@ -41,8 +41,8 @@ extension RunLoop {
       // Its interval only keeps it from being a one-shot: each callout sets the next date. Exact also in a loop with a
       // default tolerance.
       timer = Timer(
-        .suspending, date: Time.forever, interval: .seconds(Int64.max), tolerance: .zero, order: 0, context: nil,
-        onlyHost: onlyHost, unchecked: { DisplayLink($0, core).fire(body) })
+        .suspending, date: Time.forever, interval: .seconds(Int64.max), tolerance: .zero, order: 0, onlyHost: onlyHost,
+        unchecked: { DisplayLink($0, core).fire(body) })
     }
 
     private init(_ timer: Timer, _ core: Core) {

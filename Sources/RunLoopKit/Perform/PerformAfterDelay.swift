@@ -69,7 +69,7 @@ extension RunLoop {
   ) -> Timer {
     Timer(
       .suspending, date: Time.add(kernel.now(), delay.nanosecondsRoundedUp), interval: .zero, tolerance: tolerance,
-      order: 0, context: nil, onlyHost: onlyHost, unchecked: body)
+      order: 0, onlyHost: onlyHost, unchecked: body)
   }
 
   fileprivate func schedule(

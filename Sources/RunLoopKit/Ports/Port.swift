@@ -60,7 +60,7 @@ extension RunLoop {
       self.name = name
       namedTerms = terms
       self.body = Body(body)
-      super.init(.port, order: 0, context: nil, onlyHost: onlyHost)
+      super.init(.port, order: 0, onlyHost: onlyHost)
     }
 
     package static func answering(_ body: @escaping (Port, Message) -> Message?) -> (Port, Message) -> Void {

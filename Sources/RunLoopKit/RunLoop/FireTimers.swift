@@ -78,11 +78,12 @@ extension RunLoop.Timer {
 
   @inline(__always)
   private func callOut(_ index: Int, fired: UInt64, on loop: RunLoop) -> Bool {
-    let context = context?.retainForCallout()
-    // Again: another thread may have invalidated it before its context was retained.
-    if isValid { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(self) }
-    if intervalNanoseconds == 0 { return end(index, context, on: loop) }
-    if let context { self.context?.releaseCallout(context) }
+    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(self)
+    if intervalNanoseconds == 0 {
+      firing.store(false, ordering: .relaxed)
+      loop.callouts.end(on: loop)
+      return invalidate(index, on: loop)
+    }
     endRepeated(fired: fired, on: loop)
     loop.callouts.end(on: loop)
     return false
@@ -97,24 +98,8 @@ extension RunLoop.Timer {
     if !isHere, let host = owner, host !== loop { rearm(on: host) }
   }
 
-  /// Ends a one-shot timer that has fired. The calls of its context belong to the callout; without one nothing is left
-  /// of it.
-  @inline(__always)
-  private func end(_ index: Int, _ retained: RunLoop.Context.Info??, on loop: RunLoop) -> Bool {
-    guard let context else {
-      firing.store(false, ordering: .relaxed)
-      loop.callouts.end(on: loop)
-      return invalidate(index, on: loop)
-    }
-    let isLetGo = invalidate(index, on: loop)
-    if let retained { context.releaseCallout(retained) }
-    firing.store(false, ordering: .relaxed)
-    loop.callouts.end(on: loop)
-    return isLetGo
-  }
-
-  /// As `invalidate()`, and lets go of what was collected at the index: it is most likely in one mode of the loop and
-  /// nowhere else. False in another process.
+  /// The end of a one-shot timer that has fired: as `invalidate()`, and lets go of what was collected at the index. It is
+  /// most likely in one mode of the loop and nowhere else. False in another process.
   private func invalidate(_ index: Int, on loop: RunLoop) -> Bool {
     guard !isForked else { return false }
     guard validity.exchange(false, ordering: .sequentiallyConsistent) else {
@@ -129,7 +114,6 @@ extension RunLoop.Timer {
       return true
     }
     if !hasLeft { leaveHosts() }
-    context?.release()
     RunLoop.endClosure(of: self, nil)  // on the loop's own thread
     return true
   }

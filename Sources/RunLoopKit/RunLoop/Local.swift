@@ -101,7 +101,7 @@ extension RunLoop {
     ) throws -> Timer {
       try added(
         Timer(
-          clock, date: date, interval: interval, tolerance: tolerance, order: 0, context: nil, onlyHost: loop,
+          clock, date: date, interval: interval, tolerance: tolerance, order: 0, onlyHost: loop,
           unchecked: body),
         to: mode)
     }
@@ -120,7 +120,7 @@ extension RunLoop {
       _ body: @escaping (Observer, Activity) -> Void
     ) throws -> Observer {
       try added(
-        Observer(activities, order: order, repeats: repeats, context: nil, onlyHost: loop, unchecked: body), to: mode)
+        Observer(activities, order: order, repeats: repeats, onlyHost: loop, unchecked: body), to: mode)
     }
 
     /// Creates a signalled source and adds it to `mode`. Any thread may signal it.
@@ -135,7 +135,7 @@ extension RunLoop {
       order: Int = 0, hooks: Source.Hooks = Source.Hooks(), in mode: Mode = .default,
       _ body: @escaping (Source) -> Void
     ) throws -> Source {
-      try added(Source(order: order, context: nil, hooks: hooks, onlyHost: loop, unchecked: body), to: mode)
+      try added(Source(order: order, hooks: hooks, onlyHost: loop, unchecked: body), to: mode)
     }
 
     /// Creates a port source on a counter and adds it to `mode`.
@@ -153,7 +153,7 @@ extension RunLoop {
     ) throws -> PortSource {
       try added(
         PortSource(
-          fileDescriptor: fileDescriptor, limit: limit, order: order, context: nil, onlyHost: loop, unchecked: body),
+          fileDescriptor: fileDescriptor, limit: limit, order: order, onlyHost: loop, unchecked: body),
         to: mode)
     }
 

@@ -18,7 +18,9 @@ extension Interpreter {
       try resolve(loop, thread, line).add(created(item, line), to: mode.mode)
     case .remove(let item, let mode, let loop):
       resolve(loop, thread, line).remove(created(item, line), from: mode.mode)
-    case .invalidate(let item): created(item, line).invalidate()
+    case .invalidate(let item):
+      created(item, line).invalidate()
+      items[item].wasInvalidated()
     case .create(let item): create(items[item])
     case .drop(let item):
       _ = created(item, line)

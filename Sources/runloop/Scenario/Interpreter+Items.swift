@@ -8,15 +8,14 @@ extension Interpreter {
     let declaration = record.declaration
     switch declaration.kind {
     case .observer:
+      let context = makeContext(of: record)
       record.store(
-        RunLoop.Observer(
-          declaration.activities, order: declaration.order, repeats: declaration.repeats, context: context(record)
-        ) { [self] _, activity in observerCallout(record, activity) })
+        RunLoop.Observer(declaration.activities, order: declaration.order, repeats: declaration.repeats) {
+          [self] _, activity in withExtendedLifetime(context) { observerCallout(record, activity) }
+        })
     case .source0:
       record.store(
-        RunLoop.Source(order: declaration.order, context: context(record), hooks: hooks(record)) { [self] _ in
-          callout(record, "source0")
-        })
+        RunLoop.Source(order: declaration.order, hooks: hooks(record)) { [self] _ in callout(record, "source0") })
     case .source1: createPortSource(record)
     case .timer: createTimer(record)
     case .block: break
@@ -25,11 +24,13 @@ extension Interpreter {
 
   private func createTimer(_ record: ItemRecord) {
     let declaration = record.declaration
+    let context = makeContext(of: record)
     let timer = RunLoop.Timer(
       fireDate: RunLoop.Instant.now.advanced(by: time.duration(declaration.delay)),
-      interval: time.duration(declaration.interval),
-      order: declaration.order, context: context(record)
-    ) { [self] _ in callout(record, "timer") }
+      interval: time.duration(declaration.interval), order: declaration.order
+    ) { [self] _ in
+      if let context { context.during { callout(record, "timer") } } else { callout(record, "timer") }
+    }
     if let tolerance = declaration.tolerance { timer.tolerance = time.duration(tolerance) }
     record.store(timer)
   }
@@ -48,36 +49,27 @@ extension Interpreter {
       }
     }
     do {
-      record.store(
-        try RunLoop.PortSource(
-          fileDescriptor: record.ports.reading, order: declaration.order, context: context(record)
-        ) { [self] _ in callout(record, "source1") })
+      let source = try RunLoop.PortSource(fileDescriptor: record.ports.reading, order: declaration.order) {
+        [self] _ in callout(record, "source1")
+      }
+      source.context = makeContext(of: record)
+      record.store(source)
     } catch {
       fail(declaration.line, "\(error)")
     }
   }
 
-  private func context(_ record: ItemRecord) -> RunLoop.Context? {
+  private func makeContext(of record: ItemRecord) -> ItemContext? {
     guard record.declaration.hasContext else { return nil }
-    var context = RunLoop.Context(info: Unmanaged.passUnretained(record).toOpaque())
-    context.retain = { [self] info in
-      emit("retain \(name(of: info))", on: directory.current)
-      return info
-    }
-    context.release = { [self] info in
-      emit("release \(name(of: info))", group: .release, on: directory.current)
-    }
+    let context = ItemContext(of: record, in: self)
+    record.store(context)
     return context
-  }
-
-  private func name(of info: RunLoop.Context.Info?) -> String {
-    guard let info else { return "(null)" }
-    return Unmanaged<ItemRecord>.fromOpaque(info).takeUnretainedValue().name
   }
 
   private func hooks(_ record: ItemRecord) -> RunLoop.Source.Hooks {
     var hooks = RunLoop.Source.Hooks()
     hooks.identity = record.declaration.equalityGroup
+    hooks.context = makeContext(of: record)
     if record.declaration.hasSchedule {
       hooks.schedule = { [self] loop, mode in traceMembership("schedule", record, loop, mode) }
       hooks.cancel = { [self] loop, mode in traceMembership("cancel", record, loop, mode) }

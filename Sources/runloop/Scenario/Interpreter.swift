@@ -136,7 +136,8 @@ final class Interpreter: Sendable {
 
   /// An item was called: counts, traces, and does what the rules say.
   func callout(_ record: ItemRecord, _ label: String) {
-    let numbers = record.countCall([])
+    let numbers = record.beginCall([])
+    defer { record.endCall() }
     let thread = directory.current
     if !record.declaration.isQuiet {
       let mode = ModeName.traced(RunLoop.current.currentMode)
@@ -146,7 +147,8 @@ final class Interpreter: Sendable {
   }
 
   func observerCallout(_ record: ItemRecord, _ activity: RunLoop.Activity) {
-    let numbers = record.countCall(activity)
+    let numbers = record.beginCall(activity)
+    defer { record.endCall() }
     let thread = directory.current
     if scenario.settings.tracesObservers && !record.declaration.isQuiet {
       let mode = ModeName.traced(RunLoop.current.currentMode)

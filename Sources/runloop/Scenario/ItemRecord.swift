@@ -3,7 +3,7 @@ import RunLoopKit
 internal import RunLoopLibc
 import Synchronization
 
-/// An item of a scenario while it runs. Lives as long as the process: contexts point to it.
+/// An item of a scenario while it runs.
 final class ItemRecord: Sendable {
   let declaration: ItemDeclaration
   let rules: [Scenario.Rule]
@@ -13,7 +13,11 @@ final class ItemRecord: Sendable {
     /// The interpreter's only reference.
     var item: RunLoop.Item?
     var ports = Ports(reading: -1, writing: -1)
+    /// Held by the item.
+    weak var context: ItemContext?
     var calls = 0
+    /// Those on the stack.
+    var openCalls = 0
     var callsPerActivity: [UInt: Int] = [:]
   }
 
@@ -43,6 +47,10 @@ final class ItemRecord: Sendable {
     state.withLock { $0.item = item }
   }
 
+  func store(_ context: ItemContext) {
+    state.withLock { $0.context = context }
+  }
+
   func store(_ ports: Ports) {
     state.withLock { $0.ports = ports }
   }
@@ -52,8 +60,20 @@ final class ItemRecord: Sendable {
     _ = state.withLock { $0.item.take() }
   }
 
-  func countCall(_ activity: RunLoop.Activity) -> CallNumbers {
+  /// The context of a timer or an observer ends with the closure that has it; but the closure stays while it is called,
+  /// and the model releases the context at once (rule 54).
+  func wasInvalidated() {
+    guard declaration.kind == .timer || declaration.kind == .observer else { return }
+    state.withLock { $0.openCalls > 0 ? $0.context : nil }?.end()
+  }
+
+  func endCall() {
+    state.withLock { $0.openCalls -= 1 }
+  }
+
+  func beginCall(_ activity: RunLoop.Activity) -> CallNumbers {
     state.withLock { state in
+      state.openCalls += 1
       state.calls += 1
       state.callsPerActivity[activity.rawValue, default: 0] += 1
       return CallNumbers(total: state.calls, ofActivity: state.callsPerActivity[activity.rawValue]!)

@@ -11,9 +11,9 @@ final class DescriptionTests: XCTestCase {
     onThread {
       let loop = RunLoop.current
       let counter = EventCounter()
-      var context = RunLoop.Context()
-      context.description = { _ in "a user's words" }
-      let source = RunLoop.Source(order: 7, context: context) { _ in }
+      var hooks = RunLoop.Source.Hooks()
+      hooks.context = "a user's words"
+      let source = RunLoop.Source(order: 7, hooks: hooks) { _ in }
       try loop.add(source, to: .common)
       source.signal()
       try loop.add(PortSourceFactory.make(counter) {})

@@ -3,43 +3,12 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// Contexts are retained and released in balance, the last time exactly once.
+/// What an item is for is kept until the item is destroyed; what its closure holds, until it is invalid.
 final class ContextTests: XCTestCase {
-  private func counted(_ balance: Box<Int>, _ releases: Box<Int>) -> RunLoop.Context {
-    var context = RunLoop.Context(info: UnsafeMutableRawPointer(bitPattern: 8))
-    context.retain = { info in
-      balance.update { $0 += 1 }
-      return info
-    }
-    context.release = { _ in
-      balance.update { $0 -= 1 }
-      releases.update { $0 += 1 }
-    }
-    return context
-  }
-
-  func test_RLK_LIFE_1_observersAndTimersReleaseWhenInvalidated() {
-    let (balance, releases) = (Box(0), Box(0))
-    let observer = RunLoop.Observer(.all, context: counted(balance, releases)) { _, _ in }
-    let timer = RunLoop.Timer(fireDate: RunLoop.Instant.now, context: counted(balance, releases)) { _ in }
-    XCTAssertEqual(balance.value, 2)
-    for _ in 0..<3 {
-      observer.invalidate()
-      timer.invalidate()
-    }
-    XCTAssertEqual(balance.value, 0)
-    XCTAssertEqual(releases.value, 2)
-  }
-
-  func test_RLK_LIFE_2_sourcesReleaseWhenDestroyed() {
-    let (balance, releases) = (Box(0), Box(0))
-    do {
-      let source = RunLoop.Source(context: counted(balance, releases)) { _ in }
-      source.invalidate()
-      XCTAssertEqual(balance.value, 1)
-    }
-    XCTAssertEqual(balance.value, 0)
-    XCTAssertEqual(releases.value, 1)
+  private final class Token: Sendable {
+    private let ends: Box<Int>
+    init(_ ends: Box<Int>) { self.ends = ends }
+    deinit { ends.update { $0 += 1 } }
   }
 
   func test_RLK_LIFE_6_theContextOfASourceIsKeptUntilThatIsDestroyed() {
@@ -83,43 +52,20 @@ final class ContextTests: XCTestCase {
     }
   }
 
-  func test_RLK_LIFE_3_aTimerIsRetainedAroundEachCallout() {
-    let (balance, releases, during) = (Box(0), Box(0), Box<[Int]>([]))
-    onThread {
-      let loop = RunLoop.current
-      let timer = RunLoop.Timer(
-        fireDate: RunLoop.Instant.now, interval: .nanoseconds(1), context: self.counted(balance, releases)
-      ) {
-        timer in
-        during.update { $0.append(balance.value) }
-        if during.value.count == 3 { timer.invalidate() }
-      }
-      try loop.add(timer)
-      while timer.isValid { try loop.run(for: .zero) }
-    }
-    XCTAssertEqual(during.value, [2, 2, 2])
-    XCTAssertEqual(balance.value, 0)
-    XCTAssertEqual(releases.value, 4)
-  }
-
   func test_RLK_LIFE_4_theEndOfAThreadReleasesWhatItsLoopHeld() {
-    let (balance, releases) = (Box(0), Box(0))
+    let ends = Box(0)
     let loop = Box<RunLoop?>(nil)
-    final class Token: Sendable {}
-    weak var token: Token?
     onThread {
       loop.value = RunLoop.current
-      try RunLoop.current.add(RunLoop.Observer(.all, context: self.counted(balance, releases)) { _, _ in })
-      try RunLoop.current.add(RunLoop.Source(context: self.counted(balance, releases)) { _ in }, to: .common)
-      try RunLoop.current.add(
-        RunLoop.Timer(fireDate: RunLoop.Instant.now, context: self.counted(balance, releases)) { _ in })
-      let made = Token()
-      token = made
-      try RunLoop.current.enqueue { withExtendedLifetime(made) {} }
+      let (observed, context, fired, queued) = (Token(ends), Token(ends), Token(ends), Token(ends))
+      try RunLoop.current.add(RunLoop.Observer(.all) { _, _ in withExtendedLifetime(observed) {} })
+      var hooks = RunLoop.Source.Hooks()
+      hooks.context = context
+      try RunLoop.current.add(RunLoop.Source(hooks: hooks) { _ in }, to: .common)
+      try RunLoop.current.add(RunLoop.Timer(fireDate: .now) { _ in withExtendedLifetime(fired) {} })
+      try RunLoop.current.enqueue { withExtendedLifetime(queued) {} }
     }
-    XCTAssertEqual(balance.value, 0)
-    XCTAssertEqual(releases.value, 3)
-    XCTAssertNil(token)
+    XCTAssertEqual(ends.value, 4)
     XCTAssertEqual(loop.value?.hasEnded, true)
     XCTAssertThrowsError(try loop.value?.perform {}) { XCTAssertEqual($0 as? RunLoopError, .loopEnded) }
     XCTAssertThrowsError(try loop.value?.add(RunLoop.Timer.never())) { XCTAssertEqual($0 as? RunLoopError, .loopEnded) }
@@ -128,17 +74,22 @@ final class ContextTests: XCTestCase {
     XCTAssertEqual(loop.value?.modes, [])
   }
 
-  func test_RLK_LIFE_5_releaseMayCallTheLoop() {
+  func test_RLK_LIFE_5_theEndOfAContextMayCallTheLoop() {
+    final class Calling: Sendable {
+      let action: @Sendable () -> Void
+      init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+      deinit { action() }
+    }
     onThread {
       let loop = RunLoop.current
       let ran = Box(false)
-      var context = RunLoop.Context()
-      context.release = { _ in
-        try? loop.enqueue { ran.value = true }
-        _ = try? loop.run(for: .zero)
-      }
       do {
-        let source = RunLoop.Source(context: context) { source in _ = loop.remove(source) }
+        var hooks = RunLoop.Source.Hooks()
+        hooks.context = Calling {
+          try? loop.enqueue { ran.value = true }
+          _ = try? loop.run(for: .zero)
+        }
+        let source = RunLoop.Source(hooks: hooks) { source in _ = loop.remove(source) }
         try loop.add(source)
         source.signal()
       }
@@ -146,20 +97,5 @@ final class ContextTests: XCTestCase {
       XCTAssertEqual(try loop.run(for: .zero), .timedOut)
       XCTAssertTrue(ran.value)
     }
-  }
-
-  func test_RLK_TEXT_6_aReleasedContextIsNotDescribed() {
-    let (balance, releases, asked) = (Box(0), Box(0), Box(0))
-    var context = counted(balance, releases)
-    context.description = { _ in
-      asked.value += 1
-      return "of \(balance.value)"
-    }
-    let timer = RunLoop.Timer(fireDate: RunLoop.Instant.now, context: context) { _ in }
-    XCTAssertTrue(timer.description.hasSuffix(", context of 1>"), timer.description)
-    timer.invalidate()
-    XCTAssertFalse(timer.description.contains("context"), timer.description)
-    XCTAssertEqual(asked.value, 1)
-    XCTAssertEqual(releases.value, 1)
   }
 }
