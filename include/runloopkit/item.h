@@ -236,14 +236,15 @@ typedef void (*rlk_source_fn)(rlk_item *source, void *context);
 typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *context);
 
 /**
- * Compares the contexts of two signalled sources: equal ones are one member of a mode. Called for contexts of equal
- * hash numbers only, so that the cost of a source does not grow with the number of others [RLK-C-25].
+ * Compares the contexts of two signalled sources: equal ones are one member of a mode. Called once, as `hash` is, with
+ * the contexts of equal hash numbers only, so that the cost of a source does not grow with the number of others
+ * [RLK-C-25].
  *
  * @param a A context.
  * @param b The context of another source with the same function.
  * @return True if they are equal.
  *
- * Thread: [any]: the one that adds, removes or looks for a source.
+ * Thread: [any]: the one that first adds, removes or looks for one of the sources.
  */
 typedef bool (*rlk_equal_fn)(const void *a, const void *b);
 

@@ -15,9 +15,9 @@ extension RunLoop {
       /// Per loop and mode, on the thread that removed or invalidated it, or whose loop ends.
       public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
       /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. Nil: the object itself.
-      /// Compared with no lock held, when a source that has one is added, removed or looked for [RLK-ADD-12]. The loop
-      /// compares those of one hash value only, so that the cost does not grow with their number. It asks for that
-      /// value once, before it adds the source first [RLK-ADD-13].
+      /// Hashed and compared once, before the source is first added, removed or looked for, with no lock held
+      /// [RLK-ADD-12]: with those that have the same hash value only, so that the cost does not grow with the number of
+      /// sources [RLK-ADD-13].
       public var identity: (any Hashable & Sendable)?
       /// What the source is for, in place of the info pointer of the C model: kept until the source is destroyed, also
       /// when it is invalid before [RLK-LIFE-6]. Its words (`String(describing:)`) are in the source's description, and
@@ -92,8 +92,9 @@ extension RunLoop {
       return signalled.exchange(0, ordering: .sequentiallyConsistent) != 0
     }
 
-    /// By which equal sources are found. Asked for first with no lock held: it is user code then.
-    var identityHash: Int { heldHooks?.hash(order: order) ?? 0 }
+    /// Which sources count as this one: those of the same number; 0: none. Asked for first with no lock held: user code
+    /// is called then.
+    var identityNumber: UInt { heldHooks?.number(order: order) ?? 0 }
 
     override func willLeave() { signalled.store(0, ordering: .sequentiallyConsistent) }
 
@@ -124,8 +125,9 @@ extension RunLoop.Source {
     /// Nil: equality is identity.
     let identity: AnyHashable?
     let hasIdentity: Bool
-    /// 0: not known yet.
+    /// 0: not known yet. The number is known after the hash.
     private let knownHash = Atomic<Int>(0)
+    private let knownNumber = Atomic<UInt>(0)
 
     private init(_ hooks: Hooks) {
       schedule = hooks.schedule
@@ -134,10 +136,32 @@ extension RunLoop.Source {
       hasIdentity = hooks.identity != nil
     }
 
-    /// Of the identity and the order. The first answer counts: by that one the source is found again.
-    func hash(order: Int) -> Int {
-      let known = knownHash.load(ordering: .relaxed)
+    deinit {
+      if knownNumber.load(ordering: .acquiring) == 0 { return }
+      SourceIdentities.forget(ObjectIdentifier(self), hash: knownHash.load(ordering: .relaxed))
+    }
+
+    /// Of the sources that count as this one (rule 28); 0: only itself does.
+    @inline(__always)
+    func number(order: Int) -> UInt {
+      let known = knownNumber.load(ordering: .relaxed)
       guard known == 0, let identity else { return known }
+      return learnNumber(of: identity, order: order)
+    }
+
+    @inline(never)
+    private func learnNumber(of identity: AnyHashable, order: Int) -> UInt {
+      let hash = hash(of: identity, order: order)
+      let number = SourceIdentities.number(
+        of: SourceIdentities.Entry(identity: identity, order: order, owner: ObjectIdentifier(self)), hash: hash)
+      knownNumber.store(number, ordering: .releasing)
+      return number
+    }
+
+    /// Of the identity and the order. The first answer counts: by that one the source is found again.
+    private func hash(of identity: AnyHashable, order: Int) -> Int {
+      let known = knownHash.load(ordering: .relaxed)
+      guard known == 0 else { return known }
       var hasher = Hasher()
       hasher.combine(order)
       _ = __RUNLOOPKIT_IS_HASHING_A_SOURCE__(identity, &hasher)

@@ -2,10 +2,8 @@
 
 extension ModePointer {
   /// False if the item, or an equal one, is a member already, or belongs to another loop.
-  func insert(
-    _ item: RunLoop.Item, _ equals: EqualSources = .none, on loop: RunLoop
-  ) throws(RunLoopError) -> Bool {
-    if member(equalTo: item, equals) != nil { return false }
+  func insert(_ item: RunLoop.Item, on loop: RunLoop) throws(RunLoopError) -> Bool {
+    if member(equalTo: item) != nil { return false }
     let token: UInt64?
     do throws(RunLoopError) {
       token = try item.link(to: loop, self) { () throws(RunLoopError) in try register(item, on: loop) }
@@ -26,10 +24,10 @@ extension ModePointer {
     return true
   }
 
-  /// Another source that counts as the item (rule 28).
+  /// The source that counts as the item (rule 28), if that is one whose equality is more than identity.
   @inline(__always)
-  func member(equalTo item: RunLoop.Item, _ equals: EqualSources) -> RunLoop.Source? {
-    equals.isEmpty ? nil : equals.of(item).first { $0.isMember(of: self) }
+  func member(equalTo item: RunLoop.Item) -> RunLoop.Source? {
+    item.withIdentity.flatMap { sources.member(equalTo: $0) }
   }
 
   var hasNoMembers: Bool { sources.row.isEmpty && counts.ports == 0 && timers.count == 0 && observers.row.isEmpty }
@@ -61,7 +59,6 @@ extension ModePointer {
       let stamp = loop.nextStamp()
       // Proof: `Item.Kind`.
       let source = unsafeDowncast(item, to: RunLoop.Source.self)
-      if source.hasIdentity { loop.identityCame(source) }
       sources.insert(source, stamp: stamp)
       counts.addSource(1)
       return stamp
@@ -162,10 +159,7 @@ extension ModePointer {
       armTimers(on: loop)
     case .port: unregister(unsafeDowncast(item, to: RunLoop.Port.self))
     case .source:
-      let source = unsafeDowncast(item, to: RunLoop.Source.self)
-      guard sources.remove(stamp: token) else { return }
-      counts.addSource(-1)
-      if source.hasIdentity { loop.identityLeft(source) }
+      if sources.remove(stamp: token) { counts.addSource(-1) }
       return
     case .observer: return observers.remove(unsafeDowncast(item, to: RunLoop.Observer.self))
     }

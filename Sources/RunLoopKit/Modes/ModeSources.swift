@@ -4,6 +4,8 @@ internal import Synchronization
 struct ModeSources: ~Copyable {
   private(set) var row: ContiguousArray<Entry> = []
   private let count = Atomic<Int>(0)
+  /// Those whose equality is more than identity, by their number: one of each (rule 28).
+  private var byNumber: [UInt: RunLoop.Source] = [:]
 
   struct Entry {
     let source: RunLoop.Source
@@ -38,10 +40,14 @@ struct ModeSources: ~Copyable {
 
   mutating func insert(_ source: RunLoop.Source, stamp: UInt64) {
     row.append(Entry(source: source, stamp: stamp))
+    if source.hasIdentity { byNumber[source.identityNumber] = source }
     count.store(row.count, ordering: .releasing)
   }
 
-  /// The one that was inserted with the stamp; false if it is none of them.
+  /// The one that counts as the source: itself or another one.
+  func member(equalTo source: RunLoop.Source) -> RunLoop.Source? { byNumber[source.identityNumber] }
+
+  /// The one that was inserted with the stamp; false if it is none of them. The caller holds it.
   mutating func remove(stamp: UInt64) -> Bool {
     var (low, high) = (0, row.count)  // by growing stamps
     while low < high {
@@ -49,7 +55,8 @@ struct ModeSources: ~Copyable {
       if row[middle].stamp < stamp { low = middle + 1 } else { high = middle }
     }
     guard low < row.count, row[low].stamp == stamp else { return false }
-    row.remove(at: low)
+    let source = row.remove(at: low).source
+    if source.hasIdentity { byNumber[source.identityNumber] = nil }
     count.store(row.count, ordering: .releasing)
     return true
   }

@@ -186,10 +186,6 @@ protocol ModeHost: PortHost {
   func mainQueueCame()
   /// The mode has no members that need its descriptors. Under the lock.
   func mayHaveIdled(_ mode: ModePointer)
-  /// A source that may equal another one (rule 28) has entered. Under the lock.
-  func identityCame(_ source: RunLoop.Source)
-  /// It has left.
-  func identityLeft(_ source: RunLoop.Source)
 }
 
 /// How many members a mode has, and what they are good for. Guarded by the loop's lock.

@@ -1,6 +1,7 @@
-/// The record of the items that were added to the common modes (rule 52), by identity. Guarded by the loop's lock.
+/// The record of the items that were added to the common modes (rule 52): one of those that count as one. Guarded by
+/// the loop's lock.
 struct CommonItems: ~Copyable {
-  private var items: [ObjectIdentifier: Entry] = [:]
+  private var items: [UInt: Entry] = [:]
 
   struct Entry {
     let item: RunLoop.Item
@@ -10,12 +11,11 @@ struct CommonItems: ~Copyable {
   /// In the order of adding.
   var all: [RunLoop.Item] { items.values.sorted { $0.stamp < $1.stamp }.map(\.item) }
 
-  /// False if it is recorded already.
+  /// False if it, or what counts as it, is recorded already.
   mutating func insert(_ item: RunLoop.Item, on loop: RunLoop) -> Bool {
-    guard items[ObjectIdentifier(item)] == nil else { return false }
-    if let source = item.withIdentity { loop.identityCame(source) }
+    guard items[item.equality] == nil else { return false }
     let stamp = loop.nextStamp()
-    items[ObjectIdentifier(item)] = Entry(item: item, stamp: stamp)
+    items[item.equality] = Entry(item: item, stamp: stamp)
     item.linkRecord(of: loop, stamp: stamp)
     return true
   }
@@ -28,14 +28,11 @@ struct CommonItems: ~Copyable {
   /// Its link is gone already. False if it is not recorded.
   @discardableResult
   mutating func forget(_ item: RunLoop.Item, of loop: RunLoop) -> Bool {
-    guard items.removeValue(forKey: ObjectIdentifier(item)) != nil else { return false }
-    if let source = item.withIdentity { loop.identityLeft(source) }
+    guard self.item(equalTo: item) === item else { return false }
+    items[item.equality] = nil
     return true
   }
 
   /// What counts as the item: itself, or an equal source.
-  func item(equalTo item: RunLoop.Item, _ equals: EqualSources) -> RunLoop.Item? {
-    if let common = items[ObjectIdentifier(item)] { return common.item }
-    return equals.of(item).first { items[ObjectIdentifier($0)] != nil }
-  }
+  func item(equalTo item: RunLoop.Item) -> RunLoop.Item? { items[item.equality]?.item }
 }

@@ -98,8 +98,8 @@ extension RunLoop.Timer {
     if !isHere, let host = owner, host !== loop { rearm(on: host) }
   }
 
-  /// The end of a one-shot timer that has fired: as `invalidate()`, and lets go of what was collected at the index. It is
-  /// most likely in one mode of the loop and nowhere else. False in another process.
+  /// The end of a one-shot timer that has fired: as `invalidate()`, and lets go of what was collected at the index. It
+  /// is most likely in one mode of the loop and nowhere else. False in another process.
   private func invalidate(_ index: Int, on loop: RunLoop) -> Bool {
     guard !isForked else { return false }
     guard validity.exchange(false, ordering: .sequentiallyConsistent) else {

@@ -1,6 +1,5 @@
 /// The state of a loop that few loops have. Guarded by the loop's lock.
 final class LoopExtras {
-  var identities = SourceIdentities()
   private var idleWork: [RunLoop.Mode: IdleWork] = [:]
   /// Of timers that are added without one, in nanoseconds.
   var defaultTolerance: UInt64 = 0

@@ -15,9 +15,10 @@ extension RunLoop {
   public func add(_ item: Item, to mode: Mode = .default) throws -> Bool {
     guard isInThisProcess else { throw RunLoopError.forked }
     if let only = item.onlyHost, only != serial { throw RunLoopError.itemInOtherLoop(item.nameInErrors) }
+    item.learnEquals()
     let held = item.heldDescriptors
-    let change = try lockedWithEquals(of: item) { (equals) throws(RunLoopError) in
-      let change = try item.enter(mode, of: self, equals)
+    let change = try lock.withLock { () throws(RunLoopError) in
+      let change = try item.enter(mode, of: self)
       if held != nil, change.isAny { item.doubtReadiness(in: self) }
       return change
     }
@@ -52,7 +53,8 @@ extension RunLoop {
   @discardableResult
   public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
-    let change = lockedWithEquals(of: item) { item.leave(mode, of: self, $0) }
+    item.learnEquals()
+    let change = lock.withLock { item.leave(mode, of: self) }
     if let hooks = item.hooks { change.forEach(mode) { hooks.left($0, of: self) } }
     return change.isAny
   }
@@ -61,11 +63,12 @@ extension RunLoop {
   /// - SeeAlso: `CFRunLoopContainsSource`, `…Timer`, `…Observer`.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
-    return lockedWithEquals(of: item) { equals in
+    item.learnEquals()
+    return lock.withLock {
       if let mode = state.mode(mode), !mode.isPseudoMode {
-        return item.isMember(of: mode) || mode.member(equalTo: item, equals) != nil
+        return item.isMember(of: mode) || mode.member(equalTo: item) != nil
       }
-      guard mode == .common, state.commonItems.item(equalTo: item, equals) != nil else { return false }
+      guard mode == .common, state.commonItems.item(equalTo: item) != nil else { return false }
       return item.kind != .timer || item.isMember(ofAnyModeOf: self)  // rule 53
     }
   }
@@ -107,9 +110,7 @@ extension RunLoop {
   public func addCommonMode(_ mode: Mode) {
     guard isUsable, mode != .common else { return }
     var (scheduled, refused): ([Item], [(Item, RunLoopError)]) = ([], [])
-    lockedWithComparedSources({ state.commonItems.all }) { equals in
-      makeCommonLocked(mode, equals, &scheduled, &refused)
-    }
+    lock.withLock { makeCommonLocked(mode, &scheduled, &refused) }
     for item in scheduled {
       item.doubtReadiness(outside: self)
       item.hooks?.entered(mode, of: self)
@@ -122,7 +123,7 @@ extension RunLoop {
   }
 
   private func makeCommonLocked(
-    _ name: Mode, _ equals: EqualSources, _ scheduled: inout [Item], _ refused: inout [(Item, RunLoopError)]
+    _ name: Mode, _ scheduled: inout [Item], _ refused: inout [(Item, RunLoopError)]
   ) {
     guard !state.isCommon(name) else { return }
     state.commonNames.insert(name)
@@ -133,7 +134,7 @@ extension RunLoop {
     for item in items where item.isValid && item.isFree(for: self) {
       // Refused for want of a descriptor: it stays recorded, and add(_:to: .common) tries again, with an answer.
       do throws(RunLoopError) {
-        guard try mode.insert(item, equals, on: self) else { continue }
+        guard try mode.insert(item, on: self) else { continue }
         item.doubtReadiness(in: self)
         scheduled.append(item)
       } catch {
@@ -188,25 +189,23 @@ extension RunLoop {
 
 extension RunLoop.Item {
   @inline(__always)
-  fileprivate final func enter(_ name: RunLoop.Mode, of loop: RunLoop, _ equals: EqualSources) throws(RunLoopError)
-    -> RunLoop.Change
-  {
+  fileprivate final func enter(_ name: RunLoop.Mode, of loop: RunLoop) throws(RunLoopError) -> RunLoop.Change {
     guard !loop.hasEnded else { throw loop.endedError }
     guard !isInvalidated, loop.isOfThisProcess(self) else { return .nothing }
     if let mode = loop.state.mode(name), !mode.isPseudoMode {
-      return try mode.insert(self, equals, on: loop) ? .membership : .nothing
+      return try mode.insert(self, on: loop) ? .membership : .nothing
     }
     guard isFree(for: loop) else { return .nothing }
-    if name == .common { return try enterCommonModes(of: loop, equals) }
-    return try loop.state.makeMode(name).insert(self, equals, on: loop) ? .membership : .nothing
+    if name == .common { return try enterCommonModes(of: loop) }
+    return try loop.state.makeMode(name).insert(self, on: loop) ? .membership : .nothing
   }
 
-  private final func enterCommonModes(of loop: RunLoop, _ equals: EqualSources) throws(RunLoopError) -> RunLoop.Change {
-    guard withIdentity == nil || loop.state.commonItems.item(equalTo: self, equals) == nil else { return .nothing }
+  private final func enterCommonModes(of loop: RunLoop) throws(RunLoopError) -> RunLoop.Change {
+    guard withIdentity == nil || loop.state.commonItems.item(equalTo: self) == nil else { return .nothing }
     let isNew = loop.state.commonItems.insert(self, on: loop)
     var entered: [ModePointer] = []
     do throws(RunLoopError) {
-      for mode in loop.state.makeCommonModes() where try mode.insert(self, equals, on: loop) { entered.append(mode) }
+      for mode in loop.state.makeCommonModes() where try mode.insert(self, on: loop) { entered.append(mode) }
     } catch {
       for mode in entered { mode.leave(self, on: loop) }
       if isNew { loop.state.commonItems.remove(self, from: loop) }
@@ -217,78 +216,20 @@ extension RunLoop.Item {
   }
 
   @inline(__always)
-  fileprivate final func leave(_ name: RunLoop.Mode, of loop: RunLoop, _ equals: EqualSources) -> RunLoop.Change {
+  fileprivate final func leave(_ name: RunLoop.Mode, of loop: RunLoop) -> RunLoop.Change {
     if let mode = loop.state.mode(name), !mode.isPseudoMode {
       if mode.leave(self, on: loop) { return .membership }
-      guard let equal = mode.member(equalTo: self, equals), mode.leave(equal, on: loop) else { return .nothing }
+      guard let equal = mode.member(equalTo: self), mode.leave(equal, on: loop) else { return .nothing }
       return .memberships([RunLoop.Member(mode: name, item: equal)], record: nil)
     }
-    guard name == .common, let recorded = loop.state.commonItems.item(equalTo: self, equals) else { return .nothing }
+    guard name == .common, let recorded = loop.state.commonItems.item(equalTo: self) else { return .nothing }
     loop.state.commonItems.remove(recorded, from: loop)
     var left: [RunLoop.Member] = []
     for mode in loop.state.modes where mode.isCommon {
-      let gone = isMember(of: mode) ? self : mode.member(equalTo: self, equals)
+      let gone = isMember(of: mode) ? self : mode.member(equalTo: self)
       guard let gone, mode.leave(gone, on: loop) else { continue }
       left.append(RunLoop.Member(mode: mode.name, item: gone))
     }
     return .memberships(left, record: recorded)
-  }
-}
-
-// MARK: Sources that count as one
-
-// Sources that count as one are compared before the lock is taken: their `==` is user code, and so is their hash.
-
-extension RunLoop.Item {
-  /// Itself, if it is a source whose equality is more than identity.
-  @inline(__always)
-  final var withIdentity: RunLoop.Source? {
-    kind == .source && hooks?.hasIdentity == true ? unsafeDowncast(self, to: RunLoop.Source.self) : nil  // by its kind
-  }
-}
-
-extension RunLoop {
-  /// Runs `body` under the lock, with what equals the item in this loop.
-  @inline(__always)
-  func lockedWithEquals<R, E: Error>(
-    of item: Item, _ body: (EqualSources) throws(E) -> R
-  ) throws(E) -> R {
-    if let source = item.withIdentity {
-      _ = source.identityHash
-      return try lockedWithComparedSources({ [source] }, body)
-    }
-    lock.lock()
-    defer { lock.unlock() }
-    return try body(.none)
-  }
-
-  /// The same for several items, which `items` collects under the lock: their hashes are known. What is compared is let
-  /// go of without it.
-  @inline(never)
-  func lockedWithComparedSources<R, E: Error>(
-    _ items: () -> [Item], _ body: (EqualSources) throws(E) -> R
-  ) throws(E) -> R {
-    while true {
-      let (version, comparisons) = lock.withLock { (state.identitiesVersion, state.comparisons(of: items())) }
-      let equals = EqualSources(comparisons)
-      lock.lock()
-      guard state.identitiesVersion == version else {
-        lock.unlock()
-        continue  // one has been added meanwhile
-      }
-      defer {
-        lock.unlock()
-        withExtendedLifetime(comparisons) {}
-      }
-      return try body(equals)
-    }
-  }
-}
-
-extension LoopState {
-  fileprivate var identitiesVersion: UInt64 { extras?.identities.version ?? 0 }
-
-  fileprivate func comparisons(of items: [RunLoop.Item]) -> [EqualSources.Comparison] {
-    items.compactMap { item in item.withIdentity.map { ($0, extras?.identities.likely($0) ?? []) } }
   }
 }

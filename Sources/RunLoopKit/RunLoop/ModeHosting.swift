@@ -54,12 +54,6 @@ extension RunLoop: ModeHost {
   @inline(never)
   private func noteIdle(_ mode: ModePointer) { state.idleModes.note(mode, among: state.modes) }
 
-  @inline(never)
-  func identityCame(_ source: Source) { state.makeExtras().identities.insert(source) }
-
-  @inline(never)
-  func identityLeft(_ source: Source) { state.extras?.identities.remove(source) }
-
   func mainQueueCame() { owner.mainQueue.edgeCame() }
 
   func mainQueueIsLost() { owner.mainQueue.isLost = true }

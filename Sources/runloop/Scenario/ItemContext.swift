@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The context of an item, as the C model has it: retained when the item is made, and released once at the end. A timer and
-/// an observer have it in their closure, a source keeps it until it is destroyed.
+/// The context of an item, as the C model has it: retained when the item is made, and released once at the end. A timer
+/// and an observer have it in their closure, a source keeps it until it is destroyed.
 final class ItemContext: Sendable {
   private let record: ItemRecord
   private let interpreter: Interpreter

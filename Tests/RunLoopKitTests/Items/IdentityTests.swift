@@ -58,10 +58,11 @@ final class IdentityTests: XCTestCase {
         for source in sources.dropFirst() { XCTAssertTrue(try loop.add(source)) }
         XCTAssertFalse(loop.contains(self.source(0, counts)))
         XCTAssertTrue(loop.contains(self.source(1, counts)))
-        XCTAssertEqual(counts.taken, [1, 2])
+        // Compared with the one source of their hash, whether it is a member or not.
+        XCTAssertEqual(counts.taken, [2, 2])
         sources[1].invalidate()
         XCTAssertFalse(loop.contains(self.source(1, counts)))
-        XCTAssertEqual(counts.taken, [0, 1])
+        XCTAssertEqual(counts.taken, [1, 1])
       }
     }
   }
@@ -102,6 +103,76 @@ final class IdentityTests: XCTestCase {
       XCTAssertTrue(try loop.add(second, to: .common))
       second.invalidate()
       XCTAssertFalse(loop.contains(self.source(1, counts), in: "b"))
+    }
+  }
+
+  /// Here it comes while the first one is compared with a third.
+  func test_RLK_ADD_12_anEqualSourceThatComesMeanwhileIsFound() {
+    struct Name: Hashable, Sendable {
+      let name: String
+      let whenCompared: Box<(@Sendable () -> Void)?>
+      static func == (a: Name, b: Name) -> Bool {
+        whenCompared(a.whenCompared)
+        return a.name == b.name
+      }
+      private static func whenCompared(_ box: Box<(@Sendable () -> Void)?>) {
+        let action = box.value
+        box.value = nil
+        action?()
+      }
+      func hash(into hasher: inout Hasher) { hasher.combine(0) }
+    }
+    onThread {
+      let loop = RunLoop.current
+      let whenCompared = Box<(@Sendable () -> Void)?>(nil)
+      func source(_ name: String) -> RunLoop.Source {
+        var hooks = RunLoop.Source.Hooks()
+        hooks.identity = Name(name: name, whenCompared: whenCompared)
+        return RunLoop.Source(hooks: hooks) { _ in }
+      }
+      let (other, first, second) = (source("b"), source("a"), source("a"))
+      XCTAssertTrue(try loop.add(other))
+      whenCompared.value = { XCTAssertEqual(try? loop.add(second), true) }
+      XCTAssertFalse(try loop.add(first))
+      XCTAssertEqual(loop.items().map(ObjectIdentifier.init), [other, second].map(ObjectIdentifier.init))
+    }
+  }
+
+  /// What it holds, too: also while an equal one stays.
+  func test_RLK_LEAK_2_anIdentityGoesWithItsSource() {
+    final class Token: Hashable, Sendable {
+      static func == (a: Token, b: Token) -> Bool { true }
+      func hash(into hasher: inout Hasher) {}
+    }
+    func source(_ token: Token) -> RunLoop.Source {
+      var hooks = RunLoop.Source.Hooks()
+      hooks.identity = token
+      return RunLoop.Source(hooks: hooks) { _ in }
+    }
+    onThread {
+      let loop = RunLoop.current
+      for isFirstDropped in [true, false] {
+        weak var dropped: Token?
+        func addAndDrop(_ isMember: Bool) throws {
+          let token = Token()
+          dropped = token
+          let made = source(token)
+          XCTAssertEqual(try loop.add(made), isMember)
+          XCTAssertTrue(loop.remove(made))
+        }
+        let kept = source(Token())
+        if isFirstDropped {
+          try addAndDrop(true)
+          XCTAssertTrue(try loop.add(kept))
+        } else {
+          XCTAssertTrue(try loop.add(kept))
+          try addAndDrop(false)  // it has removed the other one
+          XCTAssertTrue(try loop.add(kept))
+        }
+        XCTAssertNil(dropped)
+        XCTAssertTrue(loop.contains(source(Token())))
+        kept.invalidate()
+      }
     }
   }
 
