@@ -18,8 +18,9 @@ help:
 setup:
 	@scripts/setup
 
+# What is built of the kit here serves the tests, too. Without the cached plan, which may be that of the kit's package.
 demo: setup
-	RLK_NO_BENCHMARKS=1 swift run -c release runloop demo
+	RLK_NO_BENCHMARKS=1 swift run -c release --disable-build-manifest-caching --package-path Examples --scratch-path .build demo
 
 test: setup
 	@scripts/test

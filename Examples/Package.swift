@@ -22,6 +22,7 @@ let package = Package(
   targets: [
     .target(name: "ExampleSupport", path: "support", swiftSettings: strict),
     program("chat", ["RunLoopKit", events, "ExampleSupport"]),
+    program("demo", ["RunLoopKit", "ExampleSupport"]),
     program("events", ["RunLoopKit", events, "ExampleSupport"]),
     program("kvd", ["RunLoopKit", events]),
     program("patterns", ["RunLoopKit", events, "ExampleSupport"]),
@@ -30,7 +31,7 @@ let package = Package(
     program("threads", ["RunLoopKit", "ExampleSupport"]),
     program("worker", ["RunLoopKit", "ExampleSupport"]),
     .testTarget(
-      name: "ExampleTests", dependencies: ["events", "patterns", "ports", "supervisor", "threads", "worker"]),
+      name: "ExampleTests", dependencies: ["demo", "events", "patterns", "ports", "supervisor", "threads", "worker"]),
     .testTarget(name: "ChatTests", dependencies: ["chat", "TestSupport"]),
     .testTarget(name: "KvdTests", dependencies: ["kvd", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/Support"),

@@ -12,7 +12,6 @@ enum RunLoopTool {
 
   private static let subcommands = [
     Subcommand(name: "scenario", summary: "run a scenario file and print its trace", run: ScenarioCommand.run),
-    Subcommand(name: "demo", summary: "run loops told in stories, by a program that does what it says", run: Demo.run),
     Subcommand(name: "port", summary: "serve a named port, or send a message to one", run: PortCommand.run),
   ]
 

@@ -68,8 +68,7 @@ import Testing
 
   @Test(
     arguments: [
-      ["help"], ["scenario", "--help"], ["scenario", "FILE"], ["scenario", "FILE", "--virtual"], ["demo", "--list"],
-      ["demo", "modes"], ["port", "--help"],
+      ["help"], ["scenario", "--help"], ["scenario", "FILE"], ["scenario", "FILE", "--virtual"], ["port", "--help"],
     ])
   func lostOutputExitsWith1(_ arguments: [String]) {
     Files.withTemporaryFile("note lost\n") { path in

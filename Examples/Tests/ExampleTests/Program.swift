@@ -20,13 +20,17 @@ struct Program {
 
   /// Runs it to its end. Blocks the calling thread.
   /// - Parameter limit: A command of the shell before it.
-  func run(to target: Output = .collected, limit: String = ":") throws -> Outcome {
+  /// - Parameter starter: A command that becomes it.
+  func run(
+    _ arguments: [String] = [], to target: Output = .collected, limit: String = ":", by starter: String = ""
+  ) throws -> Outcome {
     let (output, complaint) = (Pipe(), Pipe())
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     let path = tests.deletingLastPathComponent().appendingPathComponent(name).path
-    process.arguments = ["-c", "\(limit); exec timeout -k 5 60 \"$0\" >\(target.rawValue)", path]
+    let command = "\(limit); exec timeout -k 5 60 \(starter) \"$0\" \"$@\" >\(target.rawValue)"
+    process.arguments = ["-c", command, path] + arguments
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output

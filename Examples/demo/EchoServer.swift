@@ -1,5 +1,5 @@
+import Glibc
 import RunLoopKit
-internal import RunLoopLibc
 import Synchronization
 
 extension Demo {

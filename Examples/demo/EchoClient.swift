@@ -1,5 +1,5 @@
+import Glibc
 import RunLoopKit
-internal import RunLoopLibc
 
 extension Demo {
   /// A client with plain blocking calls on a thread of its own. It checks every byte that comes back.

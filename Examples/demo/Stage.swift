@@ -1,4 +1,4 @@
-internal import RunLoopLibc
+@preconcurrency import Glibc  // stderr is a variable there
 
 extension Demo {
   /// Where stories are told: standard output, 80 columns, in colour if it is a terminal and NO_COLOR is unset.
@@ -26,8 +26,8 @@ extension Demo {
       isColoured ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    func put(_ line: String) { Output.write(line + "\n") }
-    func complain(_ line: String) { Output.complain(line) }
+    func put(_ line: String) { print(line) }
+    func complain(_ line: String) { fputs(line + "\n", stderr) }
 
     // MARK: Narrative
 

@@ -1,4 +1,4 @@
-internal import RunLoopLibc
+import Glibc
 
 extension Demo {
   /// An eventfd(2): a number in the kernel that is readable when it is not zero.

@@ -1,5 +1,5 @@
+import Glibc
 import RunLoopKit
-internal import RunLoopLibc
 
 extension Demo {
   /// The server's end of one connection: what came and is not a line yet, what goes back and is not sent yet.

@@ -1,4 +1,4 @@
-internal import RunLoopLibc
+import Glibc
 
 extension Demo {
   /// The little of TCP on loopback that the echo story needs. Descriptors are the caller's to close.
@@ -9,7 +9,7 @@ extension Demo {
       do {
         var address = loopback(port: 0)
         try withSockaddr(&address) { try check("bind", bind(descriptor, $0, $1)) }
-        try check("listen", RunLoopLibc.listen(descriptor, 64))
+        try check("listen", Glibc.listen(descriptor, 64))
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         try withSockaddr(&address) { pointer, _ in
           try check("getsockname", getsockname(descriptor, pointer, &length))
@@ -31,7 +31,7 @@ extension Demo {
         // Before connect(2): the window is agreed on there.
         if let receiveBuffer { set(descriptor, SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
         var address = loopback(port: port)
-        try withSockaddr(&address) { try check("connect", RunLoopLibc.connect(descriptor, $0, $1)) }
+        try withSockaddr(&address) { try check("connect", Glibc.connect(descriptor, $0, $1)) }
         return descriptor
       } catch {
         close(descriptor)
@@ -41,7 +41,7 @@ extension Demo {
 
     /// The next connection, made non-blocking, or nil if none is waiting.
     static func accept(_ listener: Int32, sendBuffer: Int32) throws -> Int32? {
-      let descriptor = RunLoopLibc.accept(listener, nil, nil)
+      let descriptor = Glibc.accept(listener, nil, nil)
       guard descriptor >= 0 else {
         // ECONNABORTED: the peer left before it was accepted.
         if errno == EAGAIN || errno == EINTR || errno == ECONNABORTED { return nil }

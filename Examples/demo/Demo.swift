@@ -1,11 +1,12 @@
+import ExampleSupport
+@preconcurrency import Glibc  // stdout is a variable there
 import RunLoopKit
-internal import RunLoopLibc
 
-/// `runloop demo`: the stories by which run loops are taught, told by a program that does what it says and checks it.
-enum Demo {
+/// The stories by which run loops are taught, told by a program that does what it says and checks it.
+@main enum Demo {
   static let usage = """
-    usage: runloop demo [--text FILE] [STORY...]
-           runloop demo --list
+    usage: demo [--text FILE] [STORY...]
+           demo --list
 
     Tells the named stories, or all of them. Exit status: 0 if every story came
     out as told, 1 if one did not, 2 if the command line is wrong.
@@ -15,17 +16,23 @@ enum Demo {
       --help        this text
     """
 
-  /// Call it on the main thread, from a synchronous main: the stories run the main loop.
-  static func run(_ arguments: [String]) -> Int32 {
+  /// Synchronous, on the main thread: the stories run the main loop.
+  static func main() {
+    StandardOutput.watch()
+    setvbuf(stdout, nil, _IOLBF, 0)  // a line is one write(2), whichever thread speaks
+    exit(run(Array(CommandLine.arguments.dropFirst())))
+  }
+
+  private static func run(_ arguments: [String]) -> Int32 {
     let stage = Stage()
     let request: Request
     do {
       request = try Request(arguments)
     } catch let error as UsageError {
-      stage.complain("runloop demo: \(error.message)\n\n\(usage)")
+      stage.complain("demo: \(error.message)\n\n\(usage)")
       return 2
     } catch {
-      stage.complain("runloop demo: \(error)")
+      stage.complain("demo: \(error)")
       return 2
     }
     switch request.kind {
@@ -58,7 +65,7 @@ enum Demo {
       let outcome = tell(story, on: stage)
       stage.verdict(outcome)
       if let check = outcome.checks.first(where: { !$0.holds }) {
-        stage.complain("runloop demo: \(story.name): \(check.claim): \(check.seen)")
+        stage.complain("demo: \(story.name): \(check.claim): \(check.seen)")
       }
       results.append((story, outcome))
     }
@@ -152,7 +159,7 @@ extension Demo {
 
     static func start() {
       signal(SIGALRM) { _ in  // write and _exit are async-signal-safe
-        let message: StaticString = "\nrunloop demo: this story did not end within 90 seconds\n"
+        let message: StaticString = "\ndemo: this story did not end within 90 seconds\n"
         _ = write(STDERR_FILENO, message.utf8Start, message.utf8CodeUnitCount)
         _exit(1)
       }

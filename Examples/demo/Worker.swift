@@ -1,5 +1,5 @@
+@preconcurrency import Glibc  // stderr is a variable there
 import RunLoopKit
-internal import RunLoopLibc
 import Synchronization
 
 extension Demo {
@@ -13,7 +13,7 @@ extension Demo {
 
   /// Ends the process: something that every story needs cannot be had, and other threads may wait for it in vain.
   static func end(because error: any Error) -> Never {
-    Output.complain("runloop demo: \(error)")
+    fputs("demo: \(error)\n", stderr)
     _exit(1)
   }
 

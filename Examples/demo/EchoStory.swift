@@ -1,5 +1,5 @@
+import Glibc
 import RunLoopKit
-internal import RunLoopLibc
 
 extension Demo {
   /// A TCP service on one loop, with clients that behave well, and others.
