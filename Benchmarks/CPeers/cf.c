@@ -333,19 +333,6 @@ static void modes_run_once(loop *of, int mode) {
     CFRunLoopRunInMode(modes[mode], 1e10, 1);
 }
 
-#define LOOP_PER_THREAD 1
-#define ADDS_TIMERS_IN_ORDER 1
-#define WATCHES_COUNTERS 1
-#define HAS_WAKE 1
-#define HAS_POST 1
-#define HAS_DEFER 1
-#define HAS_TIMERS 1
-#define HAS_REPEATING_TIMERS 1
-#define HAS_WATCHES 1
-#define HAS_PASS 1
-#define HAS_MODES 1
-#include "workloads.h"
-
 /** A function of the main dispatch queue sends the next one: libdispatch comes with libFoundation. */
 static struct {
     loop loop;
@@ -380,31 +367,18 @@ static void run_main_queue(const bench_args *args, bench_result *result) {
     result->operations = (uint64_t)args->count;
 }
 
-static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt, .pends = true),
-    WORKLOAD(post),
-    WORKLOAD(post_queued, .largest = 1000000),
-    WORKLOAD(self_post, .pends = true, .divisor = 10),
-    WORKLOAD(self_post2, .divisor = 10),
-    WORKLOAD(main_queue),
-    WORKLOAD(timer_ic, .divisor = 1000, .largest = 100000),
-    WORKLOAD(timer_rearm, .divisor = 1000),
-    WORKLOAD(timer_fire, .largest = 10000),
-    WORKLOAD(timer_firewin),
-    WORKLOAD(timer_late),
-    WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch, .pends = true, .divisor = 50),
-    WORKLOAD(echo, .divisor = 2),
-    WORKLOAD(fd_addrm, .divisor = 10),
-    WORKLOAD(startup),
-    WORKLOAD(iter, .pends = true),
-    WORKLOAD(mode_switch),
-    WORKLOAD(mode_event),
-    WORKLOAD(mode_addrm),
-    WORKLOAD(mem_loop),
-    WORKLOAD(mem_timer),
-    WORKLOAD(mem_fd),
-    {0},
-};
+#define LOOP_PER_THREAD 1
+#define ADDS_TIMERS_IN_ORDER 1
+#define WATCHES_COUNTERS 1
+#define HAS_WAKE 1
+#define HAS_POST 1
+#define HAS_DEFER 1
+#define HAS_TIMERS 1
+#define HAS_REPEATING_TIMERS 1
+#define HAS_WATCHES 1
+#define HAS_PASS 1
+#define HAS_MODES 1
+#define OWN_WORKLOADS WORKLOAD(main_queue)
+#include "workloads.h"
 
-const bench_subject bench_cf = {"cf", "CFRunLoop of swift-corelibs-foundation", load, workloads};
+const bench_subject bench_cf = {load, workloads};

@@ -183,15 +183,6 @@ static void watch_remove(loop *of, watch *removed) {
     dispatch_release(removed->source);
 }
 
-#define HAS_WAKE 1
-#define HAS_PAUSE 1
-#define HAS_POST 1
-#define HAS_DEFER 1
-#define HAS_TIMERS 1
-#define HAS_REPEATING_TIMERS 1
-#define HAS_WATCHES 1
-#include "workloads.h"
-
 /**
  * actor_hop: what a loop cannot do without, and nothing else. The global queue is the default executor's; from there to
  * a thread that sleeps in epoll_wait(2) is one write, and back one dispatch_async_f.
@@ -262,23 +253,14 @@ static void run_actor_hop(const bench_args *args, bench_result *result) {
     result->sample_count = hop.sampled;
 }
 
-static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt, .pends = true, .only_one_cpu = true),
-    WORKLOAD(post),
-    WORKLOAD(self_post, .pends = true),
-    WORKLOAD(self_post2),
-    WORKLOAD(timer_ic),
-    WORKLOAD(timer_rearm),
-    WORKLOAD(timer_fire),
-    WORKLOAD(timer_firewin),
-    WORKLOAD(timer_late),
-    WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch, .pends = true, .divisor = 10),
-    WORKLOAD(echo, .only_one_cpu = true),
-    WORKLOAD(mem_timer),
-    WORKLOAD(mem_fd),
-    WORKLOAD(actor_hop),
-    {0},
-};
+#define HAS_WAKE 1
+#define HAS_PAUSE 1
+#define HAS_POST 1
+#define HAS_DEFER 1
+#define HAS_TIMERS 1
+#define HAS_REPEATING_TIMERS 1
+#define HAS_WATCHES 1
+#define OWN_WORKLOADS WORKLOAD(actor_hop)
+#include "workloads.h"
 
-const bench_subject bench_dispatch = {"dispatch", "libdispatch, a serial queue", load, workloads};
+const bench_subject bench_dispatch = {load, workloads};

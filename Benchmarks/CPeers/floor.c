@@ -382,39 +382,12 @@ static void modes_run_once(loop *self, int mode) {
 #define HAS_REPEATING_TIMERS 1
 #define TIMERS_ARE_REUSED 1
 #define HAS_WATCHES 1
+#define HAS_PIPES 1
 #define HAS_PASS 1
 #define HAS_MODES 1
 #define HAS_CHANNEL 1
+#define OWN_WORKLOADS WORKLOAD(port_big)
 #include "floor_process.h"
 #include "workloads.h"
 
-static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt, .pends = true, .spins = true),
-    WORKLOAD(post),
-    WORKLOAD(post_queued),
-    WORKLOAD(self_post, .pends = true),
-    WORKLOAD(self_post2),
-    WORKLOAD(timer_ic),
-    WORKLOAD(timer_rearm),
-    WORKLOAD(timer_fire),
-    WORKLOAD(timer_firewin),
-    WORKLOAD(timer_late),
-    WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch, .pends = true),
-    WORKLOAD(echo),
-    WORKLOAD(port_rtt),
-    WORKLOAD(fd_addrm),
-    WORKLOAD(startup),
-    WORKLOAD(iter, .pends = true),
-    WORKLOAD(mode_switch),
-    WORKLOAD(mode_event),
-    WORKLOAD(mode_addrm),
-    WORKLOAD(port_xrtt),
-    WORKLOAD(port_big),
-    WORKLOAD(mem_loop),
-    WORKLOAD(mem_timer),
-    WORKLOAD(mem_fd),
-    {0},
-};
-
-const bench_subject bench_floor = {"floor", "hand-written C, the fewest system calls", load, workloads};
+const bench_subject bench_floor = {load, workloads};

@@ -251,33 +251,9 @@ static void observers_close(loop *of) {
 #define HAS_TIMERS 1
 #define HAS_REPEATING_TIMERS 1
 #define HAS_WATCHES 1
+#define HAS_PIPES 1
 #define HAS_PASS 1
 #define HAS_CHANNEL 1
 #include "workloads.h"
 
-static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt, .pends = true),
-    WORKLOAD(post, .divisor = 2),
-    WORKLOAD(post_queued, .largest = 100000),
-    WORKLOAD(self_post, .pends = true, .divisor = 2),
-    WORKLOAD(self_post2, .divisor = 2),
-    WORKLOAD(timer_ic),
-    WORKLOAD(timer_rearm),
-    WORKLOAD(timer_fire),
-    WORKLOAD(timer_firewin, .only_tolerant = true),
-    WORKLOAD(timer_late),
-    WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch, .pends = true, .divisor = 25),
-    WORKLOAD(echo),
-    WORKLOAD(port_rtt),
-    WORKLOAD(fd_addrm, .divisor = 20),
-    WORKLOAD(startup),
-    WORKLOAD(iter, .pends = true),
-    WORKLOAD(mem_loop),
-    WORKLOAD(mem_timer),
-    WORKLOAD(mem_fd),
-    WORKLOAD(port_xrtt),
-    {0},
-};
-
-const bench_subject bench_glib = {"glib", "GLib 2, GMainContext", load, workloads};
+const bench_subject bench_glib = {load, workloads};

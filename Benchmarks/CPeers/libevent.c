@@ -200,31 +200,8 @@ static void observers_close(loop *of) {
 #define HAS_REPEATING_TIMERS 1
 #define TIMERS_ARE_REUSED 1
 #define HAS_WATCHES 1
+#define HAS_PIPES 1
 #define HAS_PASS 1
 #include "workloads.h"
 
-static const bench_workload workloads[] = {
-    WORKLOAD(wake_rtt, .pends = true),
-    WORKLOAD(post),
-    WORKLOAD(post_queued),
-    WORKLOAD(self_post, .pends = true),
-    WORKLOAD(self_post2),
-    WORKLOAD(timer_ic),
-    WORKLOAD(timer_rearm),
-    WORKLOAD(timer_fire),
-    WORKLOAD(timer_firewin, .only_exact = true),
-    WORKLOAD(timer_late),
-    WORKLOAD(timer_drift),
-    WORKLOAD(fd_dispatch, .pends = true),
-    WORKLOAD(echo),
-    WORKLOAD(port_rtt),
-    WORKLOAD(fd_addrm),
-    WORKLOAD(startup),
-    WORKLOAD(iter, .pends = true, .only_without = true),
-    WORKLOAD(mem_loop),
-    WORKLOAD(mem_timer),
-    WORKLOAD(mem_fd),
-    {0},
-};
-
-const bench_subject bench_libevent = {"libevent", "libevent 2.1", load, workloads};
+const bench_subject bench_libevent = {load, workloads};

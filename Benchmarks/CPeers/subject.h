@@ -2,8 +2,8 @@
  * subject.h: what each subject's file includes first.
  *
  * A subject defines the types loop, timer, watch, waker, deferred and message as far as its library has them, the static
- * functions on them that workloads_*.h name, and a HAS_... macro for each group. Then it includes "workloads.h" and
- * lists what it can do. Timers and watches call timer_hook and watch_hook; a waker and a deferred call their own `fn`.
+ * functions on them that workloads_*.h name, and a HAS_... macro for each group. Then it includes "workloads.h", which
+ * lists what it has by these. Timers and watches call timer_hook and watch_hook; a waker and a deferred call their own `fn`.
  */
 #ifndef SUBJECT_H
 #define SUBJECT_H

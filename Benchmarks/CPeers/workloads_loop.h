@@ -1,6 +1,7 @@
 /** startup, iter, mode_switch, mode_event, mode_addrm, mem_loop, mem_timer. */
 #include "subject.h"
 
+#ifdef HAS_PASS
 static void *startup_thread(void *unused) {
     loop of;
     loop_open(&of);
@@ -26,7 +27,6 @@ static void run_startup(const bench_args *args, bench_result *result) {
     result->operations = (uint64_t)args->count;
 }
 
-#ifdef HAS_PASS
 /** A pass that does not wait, with `size` observers of it. A descriptor is watched: nobody can know without the kernel. */
 static void run_iter(const bench_args *args, bench_result *result) {
     loop of;
@@ -121,6 +121,7 @@ static void run_mode_addrm(const bench_args *args, bench_result *result) {
 }
 #endif
 
+#ifdef HAS_PASS
 #ifdef LOOP_PER_THREAD
 static pthread_barrier_t is_open, is_measured;
 
@@ -163,6 +164,7 @@ static void run_mem_loop(const bench_args *args, bench_result *result) {
         pthread_join(threads[i], NULL);
 #endif
 }
+#endif
 
 #ifdef HAS_TIMERS
 /** Memory of `size` timers, armed. */

@@ -57,10 +57,6 @@ static void channel_run(channel *self) {
 }
 
 #define HAS_CHANNEL 1
-#include "workloads_process.h"
+#include "workloads.h"
 
-#define WORKLOAD(id, ...)                                                                                              \
-    { .name = #id, .run = run_##id, __VA_ARGS__ }
-static const bench_workload workloads[] = {WORKLOAD(port_xrtt), {0}};
-
-const bench_subject bench_zeromq = {"zeromq", "ZeroMQ, PAIR over ipc", load, workloads};
+const bench_subject bench_zeromq = {load, workloads};

@@ -63,13 +63,17 @@ import Testing
     #expect(workload.args(divisor: 100, isQuick: true).count == 2)
   }
 
-  @Test func aProgramNamesWhatItCanDo() throws {
-    let abilities = Program.abilities("post\ntimer_ic divisor=1000 largest=500\ntimer_firewin exact\n")
-    #expect(abilities.keys.sorted() == ["post", "timer_firewin", "timer_ic"])
-    let timers = try #require(abilities["timer_ic"])
-    #expect(timers.divisor == 1000)
-    #expect(timers.covers(Workload("timer_ic", "", "", size: 500).parameters))
-    #expect(!timers.covers(Workload("timer_ic", "", "", size: 501).parameters))
-    #expect(abilities["timer_firewin"]?.covers(Workload("timer_firewin", "", "", toleranceUs: 1).parameters) == false)
+  @Test func aSubjectDoesWhatItsLimitsLetIt() throws {
+    let (cf, libuv, core) = (try subject("cf"), try subject("libuv"), try subject("core"))
+    #expect(cf.divisor(for: Workload("timer_ic", "", "", size: 100_000)) == 1000)
+    #expect(cf.divisor(for: Workload("timer_ic", "", "", size: 100_001)) == nil)
+    #expect(libuv.divisor(for: Workload("timer_firewin", "", "", toleranceUs: 1)) == 1)
+    #expect(libuv.divisor(for: Workload("timer_firewin", "", "")) == nil)
+    #expect(libuv.divisor(for: Workload("wake_rtt", "", "", pending: 1)) == 1)
+    #expect(libuv.divisor(for: Workload("wake_rtt", "", "", spinUs: 20)) == nil)
+    #expect(core.divisor(for: Workload("wake_rtt", "", "", spinUs: 20)) == 1)
+    #expect(core.divisor(for: Workload("main_queue", "", "")) == nil)
   }
+
+  private func subject(_ name: String) throws -> Subject { try #require(Subject.all.first { $0.name == name }) }
 }

@@ -53,7 +53,7 @@ final class Meter {
   private func command(_ workload: Workload, _ subject: Subject, isQuick: Bool) -> [String] {
     let args = workload.args(divisor: subject.divisor(for: workload) ?? 1, isQuick: isQuick)
     let words = MeasureOptions.words(workload.name, args, isOnMain: workload.isOnMain)
-    if case .program(let program) = subject.kind { return [program.path ?? program.subject] + words }
+    if case .program(let program) = subject.kind { return [program.path ?? subject.name] + words }
     return [Child.program] + words + ["--subject", subject.name]
   }
 

@@ -6,26 +6,29 @@ import Measuring
 struct Subject: Sendable {
   enum Kind: Sendable {
     /// In Swift, here.
-    case closures([String: Overlay.Body], spins: Bool)
-    case native(index: Int)
+    case closures([String: Overlay.Body])
+    case native(bench_subject)
     case program(Program)
   }
 
   let name: String
   let title: String
-  /// What is missing of another program.
-  private let programAbsence: String?
   let kind: Kind
+  /// It can look for a wake before it sleeps, or is the measure for those that can.
+  private let spins: Bool
+  /// It can be asked to have a timer that is not due.
+  private let pends: Bool
+  /// The others are on the main thread what they are on any.
+  private let servesMainQueue: Bool
+  /// By workload; none: all of it.
+  private let limits: [String: Limit]
 
-  init(name: String, title: String, absence: String?, kind: Kind) {
-    (self.name, self.title, programAbsence, self.kind) = (name, title, absence, kind)
-  }
-
-  /// What is missing; nil if it can be measured. Loads its library, if it has one: in the process that measures it and no
-  /// other, since each library costs every thread memory and time.
-  var absence: String? {
-    guard case .native(let index) = kind else { return programAbsence }
-    return bench_subject_at(index).pointee.load().map { String(cString: $0) }
+  private init(
+    _ name: String, _ title: String, _ kind: Kind, spins: Bool = false, pends: Bool = true,
+    servesMainQueue: Bool = false, _ limits: [String: Limit] = [:]
+  ) {
+    (self.name, self.title, self.kind, self.spins, self.pends) = (name, title, kind, spins, pends)
+    (self.servesMainQueue, self.limits) = (servesMainQueue, limits)
   }
 
   static let floor = "floor"
@@ -36,67 +39,85 @@ struct Subject: Sendable {
   static let ours: Set<String> = [core, overlay]
   var isPeer: Bool { name != Self.floor && !Self.ours.contains(name) }
 
-  /// In the order of the table.
-  static let all: [Subject] = {
-    var subjects: [Subject] = []
-    var index = 0
-    while let native = bench_subject_at(index) {
-      subjects.append(
-        Subject(
-          name: String(cString: native.pointee.name), title: String(cString: native.pointee.title), absence: nil,
-          kind: .native(index: index)))
-      index += 1
+  /// All of them, in the order of the tables: what they are, and what they cannot do, or not in reasonable time.
+  static let all = [
+    Subject(floor, "hand-written C, the fewest system calls", .native(bench_floor), spins: true),
+    Subject(
+      core, "RunLoopKit's C core, rlc_loop", .native(bench_core), spins: true, ["iter": Limit(onlyWithout: true)]),
+    Subject(
+      overlay, "RunLoopKit's Swift API, closures", .closures(Overlay.workloads), spins: true, servesMainQueue: true),
+    Subject(
+      "cf", "CFRunLoop of swift-corelibs-foundation", .native(bench_cf), servesMainQueue: true,
+      [
+        "post_queued": Limit(largest: 1_000_000), "self_post": Limit(divisor: 10), "self_post2": Limit(divisor: 10),
+        "timer_ic": Limit(divisor: 1000, largest: 100_000), "timer_rearm": Limit(divisor: 1000),
+        "timer_fire": Limit(largest: 10_000), "fd_dispatch": Limit(divisor: 50), "echo": Limit(divisor: 2),
+        "fd_addrm": Limit(divisor: 10),
+      ]),
+    Subject(
+      "dispatch", "libdispatch, a serial queue", .native(bench_dispatch),
+      [
+        "wake_rtt": Limit(onlyOneCPU: true), "fd_dispatch": Limit(divisor: 10), "echo": Limit(onlyOneCPU: true),
+      ]),
+    Subject("libuv", "libuv 1", .native(bench_libuv), ["timer_firewin": Limit(onlyTolerant: true)]),
+    Subject("libev", "libev 4, epoll", .native(bench_libev), ["timer_firewin": Limit(onlyTolerant: true)]),
+    Subject(
+      "libevent", "libevent 2.1", .native(bench_libevent),
+      ["timer_firewin": Limit(onlyExact: true), "iter": Limit(onlyWithout: true)]),
+    Subject(
+      "glib", "GLib 2, GMainContext", .native(bench_glib),
+      [
+        "post": Limit(divisor: 2), "post_queued": Limit(largest: 100_000), "self_post": Limit(divisor: 2),
+        "self_post2": Limit(divisor: 2), "timer_firewin": Limit(onlyTolerant: true),
+        "fd_dispatch": Limit(divisor: 25), "fd_addrm": Limit(divisor: 20),
+      ]),
+    Subject("sd-event", "sd-event of systemd", .native(bench_sd_event), ["timer_fire": Limit(largest: 10_000)]),
+    Subject("zeromq", "ZeroMQ, PAIR over ipc", .native(bench_zeromq)),
+    Subject(
+      "tasks", "Swift's default executor, Task.sleep and AsyncStream", .closures(Concurrency.ofDefaultExecutor)),
+    Subject(mainActor, "the main actor, on libdispatch's main queue", .closures(Concurrency.ofMainActor)),
+    Subject(
+      "nio", "SwiftNIO, an event loop of NIOPosix", .program(Program(package: "Benchmarks/nio")), pends: false,
+      [
+        "timer_ic": Limit(divisor: 1000), "timer_rearm": Limit(divisor: 1000),
+        "timer_firewin": Limit(onlyExact: true), "startup": Limit(divisor: 5), "actor_call": Limit(onlyWithout: true),
+      ]),
+  ]
+
+  /// What is missing; nil if it can be measured. Loads its library, if it has one: in the process that measures it and no
+  /// other, since each library costs every thread memory and time.
+  var absence: String? {
+    switch kind {
+    case .closures: nil
+    case .native(let native): native.load().map { String(cString: $0) }
+    case .program(let program): program.absence
     }
-    let overlay = Subject(
-      name: Self.overlay, title: "RunLoopKit's Swift API, closures", absence: nil,
-      kind: .closures(Overlay.workloads, spins: true))
-    subjects.insert(overlay, at: 2)
-    subjects.append(
-      Subject(
-        name: "tasks", title: "Swift's default executor, Task.sleep and AsyncStream", absence: nil,
-        kind: .closures(Concurrency.ofDefaultExecutor, spins: false)))
-    subjects.append(
-      Subject(
-        name: mainActor, title: "the main actor, on libdispatch's main queue", absence: nil,
-        kind: .closures(Concurrency.ofMainActor, spins: false)))
-    subjects.append(contentsOf: Program.all.map(\.entry))
-    return subjects
-  }()
+  }
 
   /// How much fewer operations it does of this workload; nil if it has none such.
   func divisor(for workload: Workload) -> Int64? {
+    let args = workload.parameters
     if workload.isOnMain && !servesMainQueue { return nil }
-    guard let ability = ability(for: workload.name), ability.covers(workload.parameters) else { return nil }
-    return max(ability.divisor, 1)
+    if args.spin_us != 0 && !spins || args.pending != 0 && !pends { return nil }
+    let limit = limits[workload.name] ?? Limit()
+    return has(workload.name) && limit.covers(args) ? limit.divisor : nil
   }
 
-  /// The others are on the main thread what they are on any.
-  private var servesMainQueue: Bool { name == Self.overlay || name == "cf" }
-
-  private func ability(for workload: String) -> Ability? {
+  private func has(_ workload: String) -> Bool {
     switch kind {
-    case .closures(let workloads, let spins):
-      return workloads[workload] == nil ? nil : Ability(pends: true, spins: spins)
-    case .program(let program): return program.abilities[workload]
-    case .native(let index):
-      guard let found = bench_find_workload(bench_subject_at(index), workload)?.pointee else { return nil }
-      return Ability(
-        divisor: found.divisor, largest: found.largest, onlyWithout: found.only_without, onlyOneCPU: found.only_one_cpu,
-        onlyExact: found.only_exact, onlyTolerant: found.only_tolerant, pends: found.pends,
-        spins: found.spins)
+    case .closures(let workloads): workloads[workload] != nil
+    case .native(var native): bench_find_workload(&native, workload) != nil
+    case .program(let program): program.workloads.contains(workload)
     }
   }
 
   /// On a thread of its own, in a process of its own.
   func run(_ workload: String, _ args: bench_args, _ result: inout bench_result) throws {
+    var args = args
     switch kind {
-    case .closures(let workloads, _):
-      try workloads[workload]?(args, &result)
-    case .native(let index):
-      var args = args
-      bench_find_workload(bench_subject_at(index), workload)?.pointee.run(&args, &result)
-    case .program:
-      throw Failure("\(name): measured by a program of its own")
+    case .closures(let workloads): try workloads[workload]?(args, &result)
+    case .native(var native): bench_find_workload(&native, workload)?(&args, &result)
+    case .program: throw Failure("\(name): measured by a program of its own")
     }
   }
 }

@@ -23,24 +23,18 @@ struct NIO: ParsableCommand {
   }
 }
 
-/// A line per workload: its name, and what limits it.
+/// A line per workload: its name.
 struct List: ParsableCommand {
-  func run() {
-    for workload in Workloads.all {
-      print(workload.limits.isEmpty ? workload.name : "\(workload.name) \(workload.limits)")
-    }
-  }
+  func run() { for name in Workloads.all.keys.sorted() { print(name) } }
 }
 
 struct Measure: ParsableCommand {
   @OptionGroup var options: MeasureOptions
 
   func run() throws {
-    guard let found = Workloads.all.first(where: { $0.name == options.workload }) else {
-      throw Failure("no workload \(options.workload)")
-    }
+    guard let run = Workloads.all[options.workload] else { throw Failure("no workload \(options.workload)") }
     let measurement = try Measurement.take(countsSystemCalls: options.countSystemCalls) { result in
-      try found.run(options.args, &result)
+      try run(options.args, &result)
     }
     print(measurement.wireForm, terminator: "")
   }

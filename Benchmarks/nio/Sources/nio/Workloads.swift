@@ -6,28 +6,15 @@ import NIOPosix
 /// An `EventLoop` of NIOPosix: `execute` to wake, to post and to run again, `scheduleTask` and its `cancel` as timers (a
 /// timer cannot be given another date), a `Channel` around the socket to echo. It watches no bare descriptors and has no
 /// observers. A loop belongs to the thread that its group made for it.
-struct Workloads {
+enum Workloads {
   typealias Body = @Sendable (bench_args, inout bench_result) throws -> Void
 
-  let name: String
-  let limits: String
-  let run: Body
-
-  private init(_ name: String, _ limits: String = "", _ run: @escaping Body) {
-    self.name = name
-    self.limits = limits
-    self.run = run
-  }
-
-  static let all = [
-    Workloads("wake_rtt", "", wakeRoundTrip), Workloads("post", "", post), Workloads("self_post", "", selfPost),
-    Workloads("self_post2", "", selfPost2), Workloads("port_rtt", "", portRoundTrip),
-    Workloads("timer_ic", "divisor=1000", timerInsertCancel), Workloads("timer_rearm", "divisor=1000", timerRearm),
-    Workloads("timer_fire", "", timerFire), Workloads("timer_firewin", "exact", timerFireWindow),
-    Workloads("timer_late", "", timerLate), Workloads("timer_drift", "", timerDrift),
-    Workloads("echo", "", echo), Workloads("startup", "divisor=5", startup), Workloads("mem_loop", "", memoryOfLoops),
-    Workloads("mem_timer", "", memoryOfTimers), Workloads("actor_hop", "", actorHop),
-    Workloads("actor_jobs", "", actorJobs), Workloads("actor_call", "without", actorCall),
+  static let all: [String: Body] = [
+    "wake_rtt": wakeRoundTrip, "post": post, "self_post": selfPost, "self_post2": selfPost2,
+    "port_rtt": portRoundTrip, "timer_ic": timerInsertCancel, "timer_rearm": timerRearm, "timer_fire": timerFire,
+    "timer_firewin": timerFireWindow, "timer_late": timerLate, "timer_drift": timerDrift, "echo": echo,
+    "startup": startup, "mem_loop": memoryOfLoops, "mem_timer": memoryOfTimers, "actor_hop": actorHop,
+    "actor_jobs": actorJobs, "actor_call": actorCall,
   ]
 
   /// A group and its loops, whose threads are pinned.
