@@ -36,7 +36,7 @@ import Testing
 
   @Test func labelsAreUnique() {
     #expect(Set(Workload.standard.map(\.label)).count == Workload.standard.count)
-    #expect(Set(Growth.all.map(\.name)).count == Growth.all.count)
+    #expect(Set(Workload.growing.map(\.label)).count == Workload.growing.count)
   }
 
   @Test func eachWorkloadIsKnownToSomeSubject() {

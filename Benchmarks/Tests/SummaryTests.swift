@@ -53,7 +53,6 @@ import Testing
     #expect(Figure.plain(123.4) == "123")
     #expect(Figure.count(2) == "2")
     #expect(Figure.count(0.0157) == "0.016")
-    #expect(Figure.thousands(1_000_050) == "1 000 050")
     #expect(Figure.signed(-3, Figure.count) == "-3")
   }
 }

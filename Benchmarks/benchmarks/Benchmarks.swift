@@ -40,11 +40,8 @@ struct Benchmarks: ParsableCommand {
   var subjects: String?
   @Option(help: ArgumentHelp("How many rounds. (default: 7, quick: 3)", valueName: "count"))
   var rounds: Int?
-  @Option(help: ArgumentHelp("Also write all figures to a file.", valueName: "file"))
+  @Option(help: ArgumentHelp("Also write all figures to a file, which scripts/plot draws.", valueName: "file"))
   var json: String?
-  @Option(
-    help: ArgumentHelp("Also draw a chart per workload, and one of all; of growth, one per kind.", valueName: "folder"))
-  var plot: String?
   @Option(help: ArgumentHelp("Also write the targets that are reached into a document.", valueName: "file"))
   var document: String?
   @Flag(help: "Also count instructions, under valgrind; slow.")
@@ -75,7 +72,6 @@ struct Benchmarks: ParsableCommand {
     if let document {
       try Document.write(summary, Targets(path: Counts.usualTargets), to: document)
     }
-    if let plot { try Plots.write(summary, isGrowth: growth, to: plot) }
     if !meter.failures.isEmpty { throw ExitCode(1) }
   }
 }

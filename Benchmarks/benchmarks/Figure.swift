@@ -1,9 +1,9 @@
 /// Three digits that count.
 enum Figure {
-  static func time(_ ns: Double, micro: String = "us", blank: String = "") -> String {
-    if ns < 1000 { return plain(ns) + blank + "ns" }
-    if ns < 1_000_000 { return plain(ns / 1000) + blank + micro }
-    return plain(ns / 1_000_000) + blank + "ms"
+  static func time(_ ns: Double) -> String {
+    if ns < 1000 { return plain(ns) + "ns" }
+    if ns < 1_000_000 { return plain(ns / 1000) + "us" }
+    return plain(ns / 1_000_000) + "ms"
   }
 
   /// Two digits that count, of a small value.
@@ -19,10 +19,6 @@ enum Figure {
   /// A difference, with its sign.
   static func signed(_ value: Double, _ text: (Double) -> String) -> String {
     (value < 0 ? "-" : "+") + text(abs(value))
-  }
-
-  static func thousands(_ value: Int64) -> String {
-    value >= 1000 ? thousands(value / 1000) + " " + "\(1000 + value % 1000)".dropFirst() : "\(value)"
   }
 
   static func plain(_ value: Double) -> String {

@@ -82,7 +82,6 @@ struct Workload: Sendable {
     default: 100
     }
   }
-  var fileName: String { label.split(separator: " ").joined(separator: "-") }
 
   /// For a subject that does one of `divisor` operations.
   func args(divisor: Int64, isQuick: Bool) -> bench_args {
