@@ -58,7 +58,7 @@ extension RunLoop {
 }
 
 /// What the connections of one named port have in common.
-final class PortTerms: NamedPortTerms, @unchecked Sendable {
+final class PortTerms: CustomStringConvertible, @unchecked Sendable {
   let policy: RunLoop.PeerPolicy
   let maximumPayload: UInt64
   /// Set before the port is shared; nil: this process owns no name, as for a connection to another one.
@@ -83,7 +83,8 @@ final class PortTerms: NamedPortTerms, @unchecked Sendable {
     self.onRefusal = onRefusal
   }
 
-  var words: String { "\(statistics.connections) connections, " }
+  /// For the port's own.
+  var description: String { "\(statistics.connections) connections" }
 
   var refusalCount: Int { refusals.load(ordering: .relaxed) }
 

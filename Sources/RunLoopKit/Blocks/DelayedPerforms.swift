@@ -1,9 +1,3 @@
-/// What runs after a delay, as its loop knows it.
-protocol DelayedCall: AnyObject {
-  /// The loop has ended first.
-  func abandon()
-}
-
 /// The delayed performs of a loop that wait for their dates. Guarded by the loop's lock.
 struct DelayedPerforms {
   /// By target, then by identity; those without a target under one key.
@@ -13,34 +7,34 @@ struct DelayedPerforms {
   private struct Entry {
     /// In the order of coming.
     let number: UInt64
-    let call: any DelayedCall
+    let call: RunLoop.DelayedPerform
   }
 
   private struct Key: Hashable {
     let target: ObjectIdentifier?
   }
 
-  mutating func insert(_ performed: any DelayedCall, target: ObjectIdentifier?) {
+  mutating func insert(_ performed: RunLoop.DelayedPerform, target: ObjectIdentifier?) {
     last += 1
     all[Key(target: target), default: [:]][ObjectIdentifier(performed)] = Entry(number: last, call: performed)
   }
 
-  mutating func remove(_ performed: any DelayedCall, target: ObjectIdentifier?) {
+  mutating func remove(_ performed: RunLoop.DelayedPerform, target: ObjectIdentifier?) {
     let key = Key(target: target)
     all[key]?[ObjectIdentifier(performed)] = nil
     if all[key]?.isEmpty == true { all[key] = nil }
   }
 
-  func all(of target: ObjectIdentifier) -> [any DelayedCall] {
+  func all(of target: ObjectIdentifier) -> [RunLoop.DelayedPerform] {
     all[Key(target: target)].map { Self.sorted($0.values) } ?? []
   }
 
-  mutating func takeAll() -> [any DelayedCall] {
+  mutating func takeAll() -> [RunLoop.DelayedPerform] {
     defer { all = [:] }
     return Self.sorted(all.values.flatMap(\.values))
   }
 
-  private static func sorted(_ entries: some Sequence<Entry>) -> [any DelayedCall] {
+  private static func sorted(_ entries: some Sequence<Entry>) -> [RunLoop.DelayedPerform] {
     entries.sorted { $0.number < $1.number }.map(\.call)
   }
 }

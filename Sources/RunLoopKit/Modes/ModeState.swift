@@ -1,6 +1,13 @@
 internal import RunLoopLibc
 internal import Synchronization
 
+/// A mode, as items and ports know it: a place, of which only the loop sees the inside.
+package struct ModePointer: Hashable {
+  let address: UnsafeMutableRawPointer
+
+  package init(address: UnsafeMutableRawPointer) { self.address = address }
+}
+
 /// What a mode is, besides what it holds. Lives as long as its loop; guarded by the loop's lock.
 private struct ModeHead: ~Copyable {
   let name: RunLoop.Mode
@@ -161,31 +168,6 @@ extension ModePointer {
     @inline(__always) unsafeAddress { UnsafePointer(part(Place.ports)) }
     @inline(__always) nonmutating unsafeMutableAddress { part(Place.ports) }
   }
-}
-
-/// A loop, as its modes know it.
-protocol ModeHost: PortHost {
-  var isMain: Bool { get }
-  /// Makes it look, if it sleeps. Any thread.
-  func kick()
-  /// The descriptor that wakes it, made with its first port set. Under the lock.
-  func makeWakeup() throws(RunLoopError) -> Int32
-  /// As a hint; a new one in place of one that other code has closed. Under the lock.
-  func watchWakeup(in set: PortSet) throws(RunLoopError)
-  /// Other code has closed it: all sets are to watch a new one before the next sleep. Under the lock. [loop]
-  func demandWakeupRenewal()
-  /// Under the lock.
-  func runs(in mode: ModePointer) -> Bool
-  /// Of timers that are added without one, in nanoseconds. Under the lock.
-  var defaultTolerance: UInt64 { get }
-  /// A number that grows with every membership. Under the lock.
-  func nextStamp() -> UInt64
-  /// No set hears of the main queue any more: other code has closed its descriptor. [loop]
-  func mainQueueIsLost()
-  /// The edge of the main queue's descriptor has been taken from a set. [loop]
-  func mainQueueCame()
-  /// The mode has no members that need its descriptors. Under the lock.
-  func mayHaveIdled(_ mode: ModePointer)
 }
 
 /// How many members a mode has, and what they are good for. Guarded by the loop's lock.

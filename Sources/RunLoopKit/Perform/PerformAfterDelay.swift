@@ -106,14 +106,13 @@ extension RunLoop {
     guard isUsable else { return 0 }
     let key = key.map { AnyHashable($0) }
     let found = lock.withLock { state.delayedPerforms.all(of: ObjectIdentifier(target)) }
-      .compactMap { $0 as? DelayedPerform }
     return found.count { (key == nil || $0.hasKey(key)) && $0.cancel() }
   }
 
   /// A block that waits for its date.
   ///
   /// - Thread: Any, for all members.
-  public final class DelayedPerform: DelayedCall, @unchecked Sendable {
+  public final class DelayedPerform: @unchecked Sendable {
     /// Until it runs, is cancelled or its loop ends. Guarded by `lock`.
     private var pending: Pending?
     /// Guarded by `lock`.
@@ -172,7 +171,7 @@ extension RunLoop {
     /// Withdraws it, because the call throws. False if it has begun, or was cancelled meanwhile.
     func refuse() -> Bool { withdraw() != nil }
 
-    /// Its loop has ended.
+    /// Its loop has ended first.
     func abandon() { if let pending = removePending() { drop(pending) } }
 
     private func withdraw() -> Pending? {

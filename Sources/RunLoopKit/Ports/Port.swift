@@ -19,8 +19,10 @@ extension RunLoop {
     @exclusivity(unchecked) final var body: Body
     /// The name by which other processes find the port; nil if it has none.
     public let name: String?
-    /// Of a port with a name.
-    package let namedTerms: (any NamedPortTerms)?
+    /// What a port with a name asks of other processes, with words for its description.
+    package typealias Terms = AnyObject & Sendable & CustomStringConvertible
+
+    package let namedTerms: (any Terms)?
 
     /// - Parameters:
     ///   - queueLimit: How many messages may wait, at least 1; a sender of more waits.
@@ -52,7 +54,7 @@ extension RunLoop {
     }
 
     package init(
-      queueLimit: Int, name: String? = nil, terms: (any NamedPortTerms)? = nil, onlyHost: RunLoop?,
+      queueLimit: Int, name: String? = nil, terms: (any Terms)? = nil, onlyHost: RunLoop?,
       unchecked body: @escaping (Port, Message) -> Void
     ) {
       if queueLimit < 1 { Diagnosis.hint("Port: the queue limit \(queueLimit) counts as 1") }
@@ -119,7 +121,7 @@ extension RunLoop {
 
     public override var description: String {
       "<port\(labelText)\(name.map { " \($0)" } ?? ""), \(pendingCount) of \(queueLimit) messages, "
-        + "\(namedTerms?.words ?? "")\(isValid ? "valid" : "invalid")>"
+        + "\(namedTerms.map { "\($0), " } ?? "")\(isValid ? "valid" : "invalid")>"
     }
   }
 

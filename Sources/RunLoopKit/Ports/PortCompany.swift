@@ -1,4 +1,4 @@
-// What a port knows of the connections that bring it messages from other processes, and of the loops that serve it.
+// What a port knows of the connections that bring it messages from other processes.
 
 /// The connections that bring a port messages from other processes; created with the first of them.
 package protocol PortCompany: AnyObject, Sendable {
@@ -18,17 +18,3 @@ package protocol RoomWaiter: AnyObject, Sendable {
 
 /// What a message makes this process hold for a peer, until the message is taken.
 package typealias MessageCharge = AnyObject & Sendable
-
-/// What a named port asks of other processes.
-package protocol NamedPortTerms: AnyObject, Sendable {
-  /// For the port's description.
-  var words: String { get }
-}
-
-/// A loop, as a port that it serves knows it.
-protocol PortHost: AnyObject {
-  /// On its own thread.
-  var isCurrent: Bool { get }
-  /// A message has come into an empty mailbox. Any thread, with no lock held.
-  func messageCame(_ membership: PortMembership)
-}

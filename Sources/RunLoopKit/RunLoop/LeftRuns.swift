@@ -23,6 +23,7 @@ extension RunLoop {
     return innermostRun.isRunning
   }
 
+  /// Where the run lies that calls an item. [loop]
   @inline(__always)
   var placeOfRun: UInt { innermostRun.state.at }
 

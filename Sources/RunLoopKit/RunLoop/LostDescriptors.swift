@@ -15,9 +15,10 @@ extension RunLoop: DescriptorOwner {
     Diagnosis.warnLocked("other code has closed or replaced a run loop's \(name); a new one has its place")
   }
 
+  /// As a hint; a new one in place of one that other code has closed. Under the lock.
   func watchWakeup(in set: PortSet) throws(RunLoopError) { try wakes.word.watch(in: set) }
 
-  /// Under the lock. [loop]
+  /// Other code has closed it: all sets are to watch a new one before the next sleep. Under the lock. [loop]
   func demandWakeupRenewal() { wakes.word.demandRenewal() }
 
   /// Announces a sleep in the mode's set. False: something was posted, or there is a new eventfd, which the sets watch

@@ -2,13 +2,15 @@ internal import Synchronization
 
 // What its items, modes and ports ask of a loop.
 
-extension RunLoop: ItemHost {
-  /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop.
+extension RunLoop {
+  /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop: the item's
+  /// callout may be on the loop's stack.
   @inline(__always)
   func noteLeaving(_ item: Item) {
     if callouts.isOnStack(ObjectIdentifier(item), of: self) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
   }
 
+  /// A descriptor source has changed its interest.
   func interestChanged(_ source: DescriptorItem) throws(RunLoopError) {
     guard isUsable else { return }
     let isServed = isCurrent && innermostRun.servedSource === source
@@ -17,7 +19,7 @@ extension RunLoop: ItemHost {
     try source.tellInterest(on: self, isServed: isServed)
   }
 
-  /// By any thread.
+  /// By any thread. False if the timer is not the loop's any more.
   func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
     let now = kernel.now(timer.clock)
     let isHere = lock.withLock { timer.reschedule(change, now: now, on: self) }
@@ -26,12 +28,12 @@ extension RunLoop: ItemHost {
     }
     return isHere
   }
-}
 
-extension RunLoop: ModeHost {
+  /// Makes it look, if it sleeps. Any thread.
   @inline(__always)
   func kick() { wakes.word.kick() }
 
+  /// The descriptor that wakes it, made with its first port set. Under the lock, as what follows.
   func makeWakeup() throws(RunLoopError) -> Int32 {
     let descriptor = try wakes.word.make()
     wakes.word.reportLosses(to: self)
@@ -40,12 +42,15 @@ extension RunLoop: ModeHost {
 
   func runs(in mode: ModePointer) -> Bool { state.currentMode == mode }
 
+  /// Of timers that are added without one, in nanoseconds.
   @inline(__always)
   var defaultTolerance: UInt64 { state.extras?.defaultTolerance ?? 0 }
 
+  /// A number that grows with every membership.
   @inline(__always)
   func nextStamp() -> UInt64 { state.nextStamp() }
 
+  /// The mode has no members that need its descriptors.
   @inline(__always)
   func mayHaveIdled(_ mode: ModePointer) {
     if mode.useCount == 0, !state.idleModes.isLatest(mode) { noteIdle(mode) }
@@ -54,8 +59,10 @@ extension RunLoop: ModeHost {
   @inline(never)
   private func noteIdle(_ mode: ModePointer) { state.idleModes.note(mode, among: state.modes) }
 
+  /// The edge of the main queue's descriptor has been taken from a set. [loop]
   func mainQueueCame() { owner.mainQueue.edgeCame() }
 
+  /// No set hears of the main queue any more: other code has closed its descriptor. [loop]
   func mainQueueIsLost() { owner.mainQueue.isLost = true }
 
   /// A message has come into an empty mailbox. Any thread, with no lock held.

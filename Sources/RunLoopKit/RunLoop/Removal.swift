@@ -76,6 +76,7 @@ extension RunLoop.Item {
 /// a stack, by the record that removals with an answer go by (Callout.swift), and leaves the closure to the
 /// callout's end then.
 extension RunLoop {
+  /// Once: the item is invalid and has left its modes, so that no callout of it begins. With no lock held.
   @inline(__always)
   static func endClosure(of item: Item, _ owner: RunLoop?) {
     if LeftInCallout.isEmpty, item.onlyHost == nil { item.releaseBody() } else { endClosureInItsPlace(of: item, owner) }

@@ -103,6 +103,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     isUsable && MainThread.isCurrent && ThreadRecord.current.currentLoop === self
   }
 
+  /// Its own thread is the calling one, which holds it.
   @inline(__always)
   var isHeldByCaller: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
 

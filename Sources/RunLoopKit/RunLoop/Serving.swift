@@ -60,6 +60,7 @@ extension RunLoop {
 // MARK: Readiness sources in nested runs
 
 extension RunLoop {
+  /// Its callout begins: nested runs leave the source out. False if it is on the stack already. [loop]
   @inline(__always)
   func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
     let run = innermostRun  // a pass serves it
@@ -78,6 +79,7 @@ extension RunLoop {
     lock.withLock { activation.muteServed(in: mode, on: self) }
   }
 
+  /// What `beginServing` has begun is over. [loop]
   @inline(__always)
   func endServing(_ source: FileDescriptorSource) {
     if !innermostRun.endsServing(source) { endServingAfterRuns(source) }
