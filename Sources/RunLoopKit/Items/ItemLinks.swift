@@ -12,46 +12,10 @@ package struct ItemLink {
   }
 }
 
-/// Where an item is a member. Mostly in one place, which takes no array.
-package struct ItemLinks: Sequence {
-  package private(set) var first: ItemLink?
-  /// Nil rather than empty.
-  private var others: ContiguousArray<ItemLink>?
+/// Where an item is a member.
+package typealias ItemLinks = OneOrMany<ItemLink>
 
-  package init(first: ItemLink? = nil) { self.first = first }
-
-  package var hasOthers: Bool { others != nil }
-
-  @inline(__always)
-  package mutating func append(_ link: ItemLink) {
-    if first == nil { first = link } else { appendOther(link) }
-  }
-
-  private mutating func appendOther(_ link: ItemLink) {
-    if others == nil { others = [link] } else { others!.append(link) }
-  }
-
-  /// Takes out the first link that `isGone` accepts.
-  @inline(__always)
-  package mutating func remove(where isGone: (ItemLink) -> Bool) -> ItemLink? {
-    guard let first else { return nil }
-    if isGone(first) { return hasOthers ? takeFirst() : self.first.take() }
-    guard let index = others?.firstIndex(where: isGone) else { return nil }
-    return removeOther(at: index)
-  }
-
-  private mutating func takeFirst() -> ItemLink? {
-    let link = first.take()
-    first = removeOther(at: 0)
-    return link
-  }
-
-  private mutating func removeOther(at index: Int) -> ItemLink? {
-    let link = others?.remove(at: index)
-    if others?.isEmpty == true { others = nil }
-    return link
-  }
-
+extension OneOrMany<ItemLink> {
   /// Takes out all links of the loop.
   package mutating func removeAll(of host: RunLoop) -> ItemLinks {
     var (taken, kept) = (ItemLinks(), ItemLinks())
@@ -94,35 +58,4 @@ package struct ItemLinks: Sequence {
 
   /// The loops of the links after the first one, each once, and not the first one's.
   package var otherHosts: [RunLoop] { hasOthers ? Array(hosts.dropFirst()) : [] }
-
-  @inline(__always)
-  package func forEach(_ body: (ItemLink) -> Void) {
-    if let first { body(first) }
-    others?.forEach(body)
-  }
-
-  @inline(__always)
-  package func contains(where isWanted: (ItemLink) -> Bool) -> Bool { first(where: isWanted) != nil }
-
-  @inline(__always)
-  package func first(where isWanted: (ItemLink) -> Bool) -> ItemLink? {
-    guard let first else { return nil }
-    return isWanted(first) ? first : others?.first(where: isWanted)
-  }
-
-  package func makeIterator() -> Iterator { Iterator(links: self) }
-
-  package struct Iterator: IteratorProtocol {
-    fileprivate let links: ItemLinks
-    private var position = -1
-
-    fileprivate init(links: ItemLinks) { self.links = links }
-
-    package mutating func next() -> ItemLink? {
-      defer { position += 1 }
-      if position < 0 { return links.first }
-      guard let others = links.others, position < others.count else { return nil }
-      return others[position]
-    }
-  }
 }

@@ -6,11 +6,8 @@ internal import Synchronization
 /// What only looks is mutating where it has to be quick, since the compiler (6.3) copies all of it for a look
 /// otherwise.
 struct ModeTimers: ~Copyable {
-  // One row in the order of `TimerClock`, each made with its clock's first timer, and kept. Mostly it is of one, which
-  // lies here.
-  private var first: ClockTimers?
-  /// Nil rather than empty.
-  private var others: ContiguousArray<ClockTimers>?
+  /// In the order of `TimerClock`, each made with its clock's first timer, and kept.
+  private var row = OneOrMany<ClockTimers>()
   /// Before this moment, on the suspending clock, no timer has to fire, and the kernel reports it when it comes; 0: not
   /// known, or untrue. Read without the lock: a pass that finds nothing due leaves the heaps alone.
   private let restUntil = Atomic<UInt64>(Time.forever)
@@ -19,7 +16,7 @@ struct ModeTimers: ~Copyable {
   /// it.
   @inline(__always)
   mutating func insert(_ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
-    if let first, first.isOn(timer.clock) { return try first.heap.insert(timer) }
+    if let first = row.first, first.isOn(timer.clock) { return try first.heap.insert(timer) }
     return try insertBesides(timer, heardBy: set, on: loop)
   }
 
@@ -42,14 +39,15 @@ struct ModeTimers: ~Copyable {
   }
 
   private mutating func makeHeap(of clock: RunLoop.TimerClock, on loop: RunLoop) throws(RunLoopError) {
-    if heap(of: clock) == nil { insert(try ClockTimers(clock, loop.kernel)) }
+    guard heap(of: clock) == nil else { return }
+    row.insert(try ClockTimers(clock, loop.kernel)) { clock.place < $0.clock.place }
   }
 
   /// The timerfd of a clock, which the set watches, if there is one; nothing if both are so.
   mutating func makePort(_ clock: RunLoop.TimerClock, in set: PortSet?, on loop: RunLoop) throws(RunLoopError) {
     try makeHeap(of: clock, on: loop)
     var failure: RunLoopError?
-    forEach { made in
+    row.change { made in
       guard made.clock == clock else { return }
       do throws(RunLoopError) { try made.makePort(in: set, loop.kernel) } catch { failure = error }
     }
@@ -58,71 +56,45 @@ struct ModeTimers: ~Copyable {
 
   /// The set has been made: it watches those that there are. One that it refuses is tried again when it is armed.
   mutating func enterPorts(_ set: PortSet, on loop: RunLoop) {
-    forEach { if $0.hasPort, $0.heap.count > 0 { try? $0.makePort(in: set, loop.kernel) } }
+    row.change { if $0.hasPort, $0.heap.count > 0 { try? $0.makePort(in: set, loop.kernel) } }
   }
 
-  var hasPorts: Bool { clocks.contains { $0.hasPort } }
-
-  private mutating func insert(_ made: ClockTimers) {
-    guard let first else { return self.first = made }
-    var row = others ?? []
-    if made.clock.place < first.clock.place {
-      row.insert(first, at: 0)
-      self.first = made
-    } else {
-      row.insert(made, at: row.firstIndex { made.clock.place < $0.clock.place } ?? row.endIndex)
-    }
-    others = row
-  }
+  var hasPorts: Bool { row.contains { $0.hasPort } }
 
   mutating func destroy() {
-    forEach { $0.destroy() }
-    first = nil
-    others = nil
+    row.change { $0.destroy() }
+    row = OneOrMany()
   }
 
-  deinit {
-    first?.destroy()
-    others?.forEach { $0.destroy() }
-  }
+  deinit { row.forEach { $0.destroy() } }
 
   // MARK: The row
 
-  private mutating func forEach(_ body: (inout ClockTimers) -> Void) {
-    if first != nil { body(&first!) }
-    forEachOther(body)
-  }
-
   /// Out of the way of those modes that have none.
   @inline(never)
-  private mutating func forEachOther(_ body: (inout ClockTimers) -> Void) {
-    if others != nil { for index in others!.indices { body(&others![index]) } }
-  }
-
-  @inline(never)
   private mutating func hasOther(where isWanted: (ClockTimers) -> Bool) -> Bool {
-    others?.contains(where: isWanted) == true
+    row.others?.contains(where: isWanted) == true
   }
 
   /// Of its members, firing ones included.
-  var count: Int { clocks.reduce(0) { $0 + $1.heap.count } }
+  var count: Int { row.reduce(0) { $0 + $1.heap.count } }
 
-  var clocks: [ClockTimers] { (first.map { [$0] } ?? []) + (others ?? []) }
+  var clocks: [ClockTimers] { Array(row) }
 
   @inline(__always)
   private mutating func heap(of clock: RunLoop.TimerClock) -> TimerHeap? {
-    if let first, first.isOn(clock) { return first.heap }
-    return others == nil ? nil : otherHeap(of: clock)
+    if let first = row.first, first.isOn(clock) { return first.heap }
+    return row.others == nil ? nil : otherHeap(of: clock)
   }
 
   @inline(never)
   private mutating func otherHeap(of clock: RunLoop.TimerClock) -> TimerHeap? {
-    others!.first { $0.clock == clock }?.heap
+    row.others!.first { $0.clock == clock }?.heap
   }
 
   var members: [RunLoop.Timer] {
     // Proof: `insert` takes nothing else.
-    clocks.flatMap { $0.heap.members.map { unsafeDowncast($0, to: RunLoop.Timer.self) } }
+    row.flatMap { $0.heap.members.map { unsafeDowncast($0, to: RunLoop.Timer.self) } }
   }
 
   // MARK: Rest. Read by the loop's thread without the lock
@@ -176,12 +148,12 @@ struct ModeTimers: ~Copyable {
   /// of the first clock.
   @inline(__always)
   mutating func unarmedDate() -> UInt64? {
-    guard let first else {
+    guard let first = row.first else {
       restUntil.store(Time.forever, ordering: .releasing)
       return nil
     }
     let wakeAt = first.heap.wakeAt
-    guard others == nil, let date = first.armedDate(wakeAt) else { return wakeAt }
+    guard row.others == nil, let date = first.armedDate(wakeAt) else { return wakeAt }
     restUntil.store(first.isOn(.suspending) ? date : 0, ordering: .releasing)
     return nil
   }
@@ -194,10 +166,10 @@ struct ModeTimers: ~Copyable {
   ///   - sparesPast: A date that has come is left to the pass.
   @inline(__always)
   mutating func arm(for date: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> Bool {
-    guard first != nil else { return true }
-    let date = first!.arm(for: date, in: set, sparesPast: sparesPast, on: loop)
-    if others != nil { return armOthers(in: set, sparesPast, on: loop) && date != nil }
-    restUntil.store(first!.isOn(.suspending) ? date ?? 0 : 0, ordering: .releasing)
+    guard row.first != nil else { return true }
+    let date = row.first!.arm(for: date, in: set, sparesPast: sparesPast, on: loop)
+    if row.others != nil { return armOthers(in: set, sparesPast, on: loop) && date != nil }
+    restUntil.store(row.first!.isOn(.suspending) ? date ?? 0 : 0, ordering: .releasing)
     return date != nil
   }
 
@@ -205,7 +177,7 @@ struct ModeTimers: ~Copyable {
   private mutating func armOthers(in set: PortSet, _ sparesPast: Bool, on loop: RunLoop) -> Bool {
     endRest()
     var isArmed = true
-    forEachOther { clock in
+    row.changeOthers { clock in
       if clock.arm(for: clock.heap.wakeAt, in: set, sparesPast: sparesPast, on: loop) == nil { isArmed = false }
     }
     return isArmed
@@ -216,18 +188,18 @@ struct ModeTimers: ~Copyable {
   @inline(never)
   mutating func verifyPorts(in set: PortSet) {
     endRest()
-    forEach { $0.verifyPort(in: set) }
+    row.change { $0.verifyPort(in: set) }
   }
 
   /// Epoll has lost a timerfd.
   mutating func lose(_ hint: PortSet.Hint, in set: PortSet) {
     endRest()
-    forEach { if $0.hint == hint { $0.losePort(from: set) } }
+    row.change { if $0.hint == hint { $0.losePort(from: set) } }
   }
 
   /// Wants an expiry at that date, on the suspending clock, besides those of timers. False if there will be none.
   mutating func want(_ date: UInt64) -> Bool {
-    guard let first, first.clock == .suspending else { return false }
+    guard let first = row.first, first.clock == .suspending else { return false }
     endRest()
     return first.want(date)
   }
@@ -235,18 +207,20 @@ struct ModeTimers: ~Copyable {
   /// When a wait has to end by itself, for timers whose timerfd will not end it: on the suspending clock.
   mutating func carriedDate(_ kernel: Kernel?) -> UInt64 {
     var date = Time.forever
-    forEach { if $0.armedDate($0.heap.wakeAt) == nil { date = min(date, $0.carriedDate(now: kernel.now(), kernel)) } }
+    row.change {
+      if $0.armedDate($0.heap.wakeAt) == nil { date = min(date, $0.carriedDate(now: kernel.now(), kernel)) }
+    }
     return date
   }
 
   /// When the first of them must fire, on the suspending clock as the clocks stand now.
   var wakeAt: UInt64 {
     mutating get {
-      guard let first else { return Time.forever }
-      if others == nil && first.clock == .suspending { return first.heap.wakeAt }
+      guard let first = row.first else { return Time.forever }
+      if row.others == nil && first.clock == .suspending { return first.heap.wakeAt }
       let now = Kernel.now()
       var date = Time.forever
-      forEach { date = min(date, $0.onSuspendingClock($0.heap.wakeAt, now, .current)) }
+      row.change { date = min(date, $0.onSuspendingClock($0.heap.wakeAt, now, .current)) }
       return date
     }
   }
@@ -256,22 +230,22 @@ struct ModeTimers: ~Copyable {
   /// `soft`: an expiry has come, so that everything whose date has come may fire; else only what must.
   @inline(__always)
   mutating func isDue(soft: Bool) -> Bool {
-    guard let first else { return false }
-    return first.isDue(soft: soft) || (others != nil && hasOther { $0.isDue(soft: soft) })
+    guard let first = row.first else { return false }
+    return first.isDue(soft: soft) || (row.others != nil && hasOther { $0.isDue(soft: soft) })
   }
 
   /// True if timers are due, which the caller is about to fire. All clocks are asked.
   @inline(__always)
   mutating func takeExpiry(soft: Bool) -> Bool {
     endRest()
-    let isDue = first?.takeExpiry(soft: soft) == true
-    return others == nil ? isDue : takeOtherExpiries(soft: soft) || isDue
+    let isDue = row.first?.takeExpiry(soft: soft) == true
+    return row.others == nil ? isDue : takeOtherExpiries(soft: soft) || isDue
   }
 
   @inline(never)
   private mutating func takeOtherExpiries(soft: Bool) -> Bool {
     var isDue = false
-    forEachOther { if $0.takeExpiry(soft: soft) { isDue = true } }
+    row.changeOthers { if $0.takeExpiry(soft: soft) { isDue = true } }
     return isDue
   }
 
@@ -279,24 +253,24 @@ struct ModeTimers: ~Copyable {
   @inline(__always)
   mutating func forgetExpiries() {
     endRest()
-    first?.forgetExpiry()
-    if others != nil { forEachOther { $0.forgetExpiry() } }
+    row.first?.forgetExpiry()
+    if row.others != nil { row.changeOthers { $0.forgetExpiry() } }
   }
 
   /// A timerfd's event was taken from the set; also that of a wall clock which was set.
   func noteExpiry(_ hint: PortSet.Hint) {
-    if let first, first.hint == hint { return first.noteExpiry() }
-    others?.first { $0.hint == hint }?.noteExpiry()
+    if let first = row.first, first.hint == hint { return first.noteExpiry() }
+    row.others?.first { $0.hint == hint }?.noteExpiry()
   }
 
   /// Takes what is due out of the heaps, of the mode that this is of: at `now`, in the order of the moments at which it
   /// became due; equal ones by clock, and on one clock as its heap has them.
   mutating func collect(of mode: ModePointer, now: UInt64, into collected: inout CollectedTimers) {
     forgetExpiries()
-    guard let first else { return }
+    guard let first = row.first else { return }
     let base = collected.count
     collected.append(dueIn: first.heap, of: mode, now: first.clock == .suspending ? now : Kernel.now(first.clock))
-    if others != nil { collectOthers(of: mode, behind: base, into: &collected) }
+    if row.others != nil { collectOthers(of: mode, behind: base, into: &collected) }
     // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once. Without ports,
     // or if it cannot be armed, the nested run asks the clock.
     if collected.count - base > 1, mode.counts.hasWatched {
@@ -307,7 +281,7 @@ struct ModeTimers: ~Copyable {
   @inline(never)
   private func collectOthers(of mode: ModePointer, behind base: Int, into collected: inout CollectedTimers) {
     var clocks = collected.count > base ? 1 : 0
-    for other in others! {
+    for other in row.others! {
       let before = collected.count
       collected.append(dueIn: other.heap, of: mode, now: Kernel.now(other.clock))
       if collected.count > before { clocks += 1 }
@@ -318,14 +292,14 @@ struct ModeTimers: ~Copyable {
   /// The earliest date, as reported, firing and collected ones included; nil if there is none. Of all clocks on the
   /// suspending one as they stand now.
   func firstDate(of mode: ModePointer, _ collected: borrowing CollectedTimers, _ kernel: Kernel?) -> UInt64? {
-    guard let first, count > 0 else { return nil }
+    guard let first = row.first, count > 0 else { return nil }
     let now = kernel.now()
-    if others == nil, first.clock == .suspending {
+    if row.others == nil, first.clock == .suspending {
       let date = min(first.heap.first, collected.firstDate(of: mode))
       // Only a date that was in the past when it was set is reported otherwise than it counts (A14).
       if date > now { return date }
     }
-    return clocks.flatMap { clock in
+    return row.flatMap { clock in
       clock.heap.members.map { member in
         // As in `members`.
         let timer = unsafeDowncast(member, to: RunLoop.Timer.self)

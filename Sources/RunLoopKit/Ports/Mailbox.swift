@@ -13,7 +13,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   @exclusivity(unchecked) private var charges = QueuedCharges()
   /// A message with descriptors may be among them.
   @exclusivity(unchecked) private var hasDescriptors = false
-  @exclusivity(unchecked) private var memberships = PortMemberships()
+  @exclusivity(unchecked) private var memberships = OneOrMany<PortMembership>()
   @exclusivity(unchecked) private var isClosed = false
   /// Senders that sleep, or are about to.
   @exclusivity(unchecked) private var waiting = 0
@@ -143,9 +143,9 @@ package final class Mailbox: Destination, @unchecked Sendable {
     }
     queue.append(message)
     held.store(queue.count, ordering: .releasing)
-    let all = wasEmpty ? memberships.all : []
+    let told = wasEmpty ? memberships : OneOrMany()
     lock.unlock()
-    for membership in all { membership.host.messageCame(membership) }
+    told.forEach { $0.host.messageCame($0) }
     return true
   }
 
@@ -182,7 +182,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   /// True if the loop of the calling thread serves the port: it takes no messages out while the thread waits. Under the
   /// lock.
   private var isServedHereOnly: Bool {
-    memberships.first != nil && memberships.all.allSatisfy { $0.host.isCurrent }
+    memberships.first != nil && memberships.allSatisfy { $0.host.isCurrent }
   }
 
   // MARK: Receiving
@@ -233,7 +233,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   /// What has become of those that wait for room.
   private struct RoomMade {
-    let memberships: ContiguousArray<PortMembership>
+    let memberships: OneOrMany<PortMembership>
     let woken: [any RoomWaiter]
     let admitted: [(PlaceInLine, Result<Void, any Error>)]
   }
@@ -249,14 +249,14 @@ package final class Mailbox: Destination, @unchecked Sendable {
     let admitted = line.isEmpty ? [] : admit(all: isLineAlone)
     held.store(queue.count, ordering: .releasing)
     return RoomMade(
-      memberships: wasEmpty && queue.count > 0 ? memberships.all : [], woken: woken, admitted: admitted)
+      memberships: wasEmpty && queue.count > 0 ? memberships : OneOrMany(), woken: woken, admitted: admitted)
   }
 
   /// With no lock held: whose turn it is has been decided.
   @inline(never)
   private func tell(of made: RoomMade) {
     room.advance()
-    for membership in made.memberships { membership.host.messageCame(membership) }
+    made.memberships.forEach { $0.host.messageCame($0) }
     for waiter in made.woken { waiter.wake(from: self) }
     for (place, result) in made.admitted { place.end(result) }
   }
@@ -303,7 +303,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     lock.withLock {
       // The thread that waits for room may be the only one that can make some.
       if waiting > 0 { room.advance() }
-      return memberships.remove(mode)
+      return memberships.remove { $0.mode == mode }
     }
   }
 
@@ -325,14 +325,13 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   /// The modes of the port, and their loops.
   package var places: [(host: RunLoop, mode: ModePointer)] {
-    lock.withLock { isClosed ? [] : memberships.all.map { ($0.host, $0.mode) } }
+    lock.withLock { isClosed ? [] : memberships.map { ($0.host, $0.mode) } }
   }
 
   package func membership(in mode: ModePointer) -> PortMembership? {
     lock.lock()
     defer { lock.unlock() }
-    if let first = memberships.first, first.mode == mode { return first }
-    return memberships.others?.first { $0.mode == mode }
+    return memberships.first { $0.mode == mode }
   }
 
   /// False if there is room after all, or the port is gone; else `wake` is called when there is.

@@ -23,28 +23,6 @@ package final class PortMembership: @unchecked Sendable {
   var isMember: Bool { index >= 0 }
 }
 
-/// The modes of a port. Mostly one, which takes no array.
-struct PortMemberships {
-  private(set) var first: PortMembership?
-  /// Nil rather than empty.
-  private(set) var others: ContiguousArray<PortMembership>?
-
-  var all: ContiguousArray<PortMembership> { (first.map { [$0] } ?? []) + (others ?? []) }
-
-  mutating func append(_ membership: PortMembership) {
-    if first == nil { first = membership } else { others = (others ?? []) + [membership] }
-  }
-
-  mutating func remove(_ mode: ModePointer) -> PortMembership? {
-    var kept = all
-    guard let index = kept.firstIndex(where: { $0.mode == mode }) else { return nil }
-    let removed = kept.remove(at: index)
-    first = kept.first
-    others = kept.count > 1 ? ContiguousArray(kept.dropFirst()) : nil
-    return removed
-  }
-}
-
 /// The ports of a mode, and those of them that have messages, in the order in which they got them. Guarded by the
 /// loop's lock.
 struct MessagePorts: ~Copyable {
