@@ -197,7 +197,7 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
   static var usesDescriptors: Bool { !forbidsDescriptors.load(ordering: .relaxed) }
   static func forbidDescriptors(_ forbids: Bool) { forbidsDescriptors.store(forbids, ordering: .relaxed) }
 
-  static var current: ChildHub { shared.current }
+  static var current: ChildHub { shared.current(ChildHub.init) }
 
   func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
     // All under the lock: this object would miss an exit status that is taken meanwhile.

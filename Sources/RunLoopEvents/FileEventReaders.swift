@@ -10,7 +10,7 @@ final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
 
   private static let shared = ProcessWide<FileEventReaders>()
 
-  static var current: FileEventReaders { shared.current }
+  static var current: FileEventReaders { shared.current(FileEventReaders.init) }
 
   /// The instance that watches the queue's path from now on.
   func insert(_ queue: FileEventQueue, for loop: UInt64) throws(RunLoopError) -> FileEventReader {

@@ -12,7 +12,7 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
 
   private static let shared = ProcessWide<SignalHub>()
 
-  static var current: SignalHub { shared.current }
+  static var current: SignalHub { shared.current(SignalHub.init) }
 
   // MARK: Masks
 

@@ -7,19 +7,21 @@ internal import Synchronization
 /// A warning, not an error: the thread may be a library's, may be about to end, and the program may know better.
 /// Threads of libdispatch block all but faults, SIGPIPE and SIGPROF.
 enum SignalMasks {
-  /// Signals that this process has reported.
-  private static let told = Atomic<UInt64>(0)
-  private static let teller = Atomic<UInt32>(Kernel.forkGeneration)
+  private final class Told: ProcessWideObject {
+    let forkGeneration = Kernel.forkGeneration
+    /// Signals that this process has reported.
+    let signals = Atomic<UInt64>(0)
+  }
+
+  private static let told = ProcessWide<Told>()
 
   /// Looks at all threads of the process, unless all of these signals were reported already.
   static func check(_ signals: SignalSet) {
-    if teller.exchange(Kernel.forkGeneration, ordering: .relaxed) != Kernel.forkGeneration {
-      told.store(0, ordering: .relaxed)
-    }
+    let told = told.current(Told.init)
     var thread = rlc_thread_mask()
-    let asked = signals.bits & ~told.load(ordering: .relaxed)
+    let asked = signals.bits & ~told.signals.load(ordering: .relaxed)
     guard asked != 0, rlc_signals_find_unblocked(asked, &thread) else { return }
-    let new = thread.unblocked & ~told.bitwiseOr(thread.unblocked, ordering: .relaxed).oldValue
+    let new = thread.unblocked & ~told.signals.bitwiseOr(thread.unblocked, ordering: .relaxed).oldValue
     guard new != 0 else { return }
     let found = SignalSet(bits: new).signals
     let names = found.map(\.description).joined(separator: ", ")

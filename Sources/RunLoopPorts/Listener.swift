@@ -102,11 +102,25 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
   }
 }
 
+/// The names that this process has claimed, or is about to.
+private final class ClaimedNames: ProcessWideObject, @unchecked Sendable {
+  private let lock = Lock()
+  var forkGeneration: UInt32 { lock.forkGeneration }
+  /// Guarded by `lock`.
+  private var names: Set<String> = []
+
+  private static let shared = ProcessWide<ClaimedNames>()
+
+  static var current: ClaimedNames { shared.current(ClaimedNames.init) }
+
+  /// False if it is among them already.
+  func insert(_ name: String) -> Bool { lock.withLock { names.insert(name).inserted } }
+
+  func remove(_ name: String) { lock.withLock { _ = names.remove(name) } }
+}
+
 /// The lock, the socket and the number of a name. Once in a process: locks of fcntl(2) are the process's.
 final class NameClaim: Sendable {
-  private static let lock = Lock()
-  nonisolated(unsafe) private static var taken: [String: UInt32] = [:]
-
   let name: String
   /// The listener's: when it is closed the name is free.
   let owned: OwnedDescriptor
@@ -117,7 +131,9 @@ final class NameClaim: Sendable {
   init(_ name: String) throws(RunLoopError) {
     guard rlc_port_name_is_valid(name) else { throw .badName(PortWords.quoted(name)) }
     self.name = name
-    try NameClaim.enter(name)
+    // A fork's child may own the same name, if the parent gives it up.
+    let names = ClaimedNames.current
+    guard names.insert(name) else { throw .nameTaken(PortWords.quoted(name)) }
     var claim = rlc_port_name()
     do throws(RunLoopError) {
       let folder = try PortFolder.open()
@@ -138,7 +154,7 @@ final class NameClaim: Sendable {
         throw error == .system(EADDRINUSE) && error.call == nil ? .nameTaken(PortWords.quoted(name)) : error
       }
     } catch {
-      NameClaim.leave(name)
+      names.remove(name)
       throw error
     }
     self.claim = claim
@@ -154,22 +170,9 @@ final class NameClaim: Sendable {
       }
       RunLoopLibc.close(folder)
       spare.close()
-      NameClaim.leave(name)
+      names.remove(name)
     }
   }
-
-  /// A fork's child may own the same name, if the parent gives it up.
-  private static func enter(_ name: String) throws(RunLoopError) {
-    let generation = Kernel.forkGeneration
-    let isFree = lock.withLock {
-      guard taken[name] != generation else { return false }
-      taken[name] = generation
-      return true
-    }
-    if !isFree { throw .nameTaken(PortWords.quoted(name)) }
-  }
-
-  private static func leave(_ name: String) { lock.withLock { taken[name] = nil } }
 
   /// The name leads here still.
   var isOwned: Bool {

@@ -31,7 +31,7 @@ final class EndedLoops: ProcessWideObject {
 
   /// The same in two steps. - Thread: Any; an executor's lock may be held.
   static func queue(_ job: PendingJob, of executor: RunLoop.Executor) {
-    let this = shared.current
+    let this = shared.current(EndedLoops.init)
     this.lock.withLock { this.waiting.append(Job(job: job, executor: executor)) }
   }
 
@@ -39,7 +39,7 @@ final class EndedLoops: ProcessWideObject {
   static func serve() { shared.existing?.serveIfWanted() }
 
   /// Adds a timer to the thread's loop. False if there is no such thread to be had, or no room for the timer.
-  static func add(_ timer: RunLoop.Timer) -> Bool { shared.current.add(timer) }
+  static func add(_ timer: RunLoop.Timer) -> Bool { shared.current(EndedLoops.init).add(timer) }
 
   static var isCurrentThread: Bool { shared.existing?.isCurrentThread ?? false }
 

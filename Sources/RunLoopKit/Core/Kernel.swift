@@ -107,8 +107,23 @@ extension Kernel {
   /// turns.
   private static let lastRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
-  private static let mainThreads = Lock()
-  nonisolated(unsafe) private static var ofMainThread: (kernel: Kernel, forkGeneration: UInt32)?
+  /// What other threads know of the main thread's kernel.
+  private final class OfMainThread: ProcessWideObject {
+    private let lock = Lock()
+    var forkGeneration: UInt32 { lock.forkGeneration }
+    /// Guarded by `lock`.
+    nonisolated(unsafe) private var kernel: Kernel?
+
+    var current: Kernel? { lock.withLock { kernel } }
+
+    func set(_ kernel: Kernel?) {
+      var kernel = kernel
+      lock.withLock { swap(&self.kernel, &kernel) }
+      withExtendedLifetime(kernel) {}  // the one before is released without the lock
+    }
+  }
+
+  private static let ofMainThread = ProcessWide<OfMainThread>()
 
   /// Makes this the kernel of the calling thread: of the loop that it creates, of the threads that it starts by
   /// RunLoopKit, and of its waits for other threads, until `leave` or the thread's end [RLK-KERNEL-3]. A loop that the
@@ -117,17 +132,14 @@ extension Kernel {
     Kernel.leave()
     pthread_setspecific(Kernel.key, Unmanaged.passRetained(Hold(self)).toOpaque())
     rlc_thread_set_kernel(Unmanaged.passUnretained(self).toOpaque())
-    if MainThread.isCurrent { Kernel.mainThreads.withLock { Kernel.ofMainThread = (self, Kernel.forkGeneration) } }
+    if MainThread.isCurrent { Kernel.ofMainThread.current(OfMainThread.init).set(self) }
   }
 
   /// Gives the calling thread the system's kernel.
   package static func leave() {
     guard rlc_thread_kernel() != nil else { return }
     rlc_thread_set_kernel(nil)
-    if MainThread.isCurrent {
-      let kernel = mainThreads.withLock { ofMainThread.take() }
-      withExtendedLifetime(kernel) {}
-    }
+    if MainThread.isCurrent { ofMainThread.existing?.set(nil) }
     guard let hold = pthread_getspecific(key) else { return }
     pthread_setspecific(key, nil)
     // The reference of `enter`.
@@ -137,7 +149,7 @@ extension Kernel {
   /// Whichever thread asks. In a child of fork(2) the parent's main thread is not there.
   static var mainThreadsOwn: Kernel? {
     if MainThread.isCurrent { return current }
-    return mainThreads.withLock { ofMainThread?.forkGeneration == forkGeneration ? ofMainThread?.kernel : nil }
+    return ofMainThread.existing?.current
   }
 
   /// Runs `body` as on a thread of the system's.

@@ -20,7 +20,7 @@ final class ParkedWaits: ProcessWideObject {
   static func wait(
     on word: UInt, by turns: any TurnTaking, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool
   ) {
-    let table = table.current
+    let table = table.current(ParkedWaits.init)
     table.lock.withLock {
       table.waits.append(Wait(word: word, turns: turns))
       table.count.add(1, ordering: .sequentiallyConsistent)

@@ -2,7 +2,6 @@ internal import Synchronization
 
 /// An object of which a process has one.
 package protocol ProcessWideObject: AnyObject, Sendable {
-  init()
   /// Identifies the process that created it: its lock knows it.
   var forkGeneration: UInt32 { get }
 }
@@ -22,14 +21,16 @@ package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
   /// Nil before this process has created it. - Thread: Any.
   package var existing: Object? { object(at: address.load(ordering: .acquiring)) }
 
-  /// - Thread: Any; threads that make the first call at the same time get the same object.
-  package var current: Object {
+  /// - Thread: Any; threads that make the first call at the same time get the same object, and what else `make` has
+  ///   answered is released.
+  package func current(_ make: () -> Object) -> Object {
     while true {
       let seen = address.load(ordering: .acquiring)
       if let object = object(at: seen) { return object }
-      let made = Unmanaged.passRetained(Object())
+      let made = Unmanaged.passRetained(make())
       let (exchanged, _) = address.compareExchange(
         expected: seen, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
+      // What it replaces is the parent process's: kept, since it may be in use further up the stack.
       if exchanged { return made.takeUnretainedValue() }
       made.release()
     }

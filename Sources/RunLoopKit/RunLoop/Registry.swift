@@ -1,5 +1,4 @@
 internal import RunLoopLibc
-internal import Synchronization
 
 /// What a thread owns: its loop and its scopes. Made on first use, ended by the thread's end.
 package final class ThreadRecord {
@@ -120,34 +119,21 @@ extension RunLoop {
   package var turns: (any TurnTaking)? { kernel?.turns }
 }
 
+extension RunLoop: ProcessWideObject {}
+
 /// The loop of the main thread, which any thread may be the first to ask for.
 enum Registry {
   /// Lock-free, since a child of fork(2) reads it too.
-  /// An address, retained for ever.
-  private static let main = Atomic<UInt>(0)
+  private static let main = ProcessWide<RunLoop>()
 
   /// In this process; nil if no call has asked for it.
-  static var existingMainLoop: RunLoop? {
-    guard let pointer = UnsafeRawPointer(bitPattern: main.load(ordering: .acquiring)) else { return nil }
-    // Only retained loops are stored, and none is ever released.
-    let loop = Unmanaged<RunLoop>.fromOpaque(pointer).takeUnretainedValue()
-    return loop.isInThisProcess ? loop : nil
-  }
+  static var existingMainLoop: RunLoop? { main.existing }
 
   static var mainLoop: RunLoop {
-    while true {
-      let address = main.load(ordering: .acquiring)
-      if let loop = existingMainLoop { return loop }
-      let made = Unmanaged.passRetained(RunLoop(isMain: true, Kernel.mainThreadsOwn))
-      let (exchanged, _) = main.compareExchange(
-        expected: address, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
-      // The loop that it replaces is the parent process's: kept, since it may be in use further up the stack.
-      if exchanged {
-        // Asked for on its own thread: that thread's end is to be noticed.
-        if MainThread.isCurrent { _ = ThreadRecord.current.currentLoop }
-        return made.takeUnretainedValue()
-      }
-      made.release()
-    }
+    if let loop = main.existing { return loop }
+    let loop = main.current { RunLoop(isMain: true, Kernel.mainThreadsOwn) }
+    // Asked for on its own thread: that thread's end is to be noticed.
+    if MainThread.isCurrent { _ = ThreadRecord.current.currentLoop }
+    return loop
   }
 }

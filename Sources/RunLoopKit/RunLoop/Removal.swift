@@ -228,7 +228,7 @@ final class LeftInCallout: ProcessWideObject {
   /// Under the loop's and the item's locks, in one section with the end of the membership.
   @inline(never)
   static func insert(_ item: ObjectIdentifier, of loop: RunLoop) {
-    let table = table.current
+    let table = table.current(LeftInCallout.init)
     table.lock.withLock {
       guard !table.entries.contains(where: { $0.item == item && $0.loop === loop }) else { return }
       table.entries.append(Entry(item: item, loop: loop))

@@ -28,7 +28,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// Of all its descriptors, waits and dates; nil: the system's. That of its thread when it was made.
   package let kernel: Kernel?
   private let ended = Atomic<Bool>(false)
-  private let forkGeneration = Kernel.forkGeneration
+  /// The process that made it.
+  package let forkGeneration = Kernel.forkGeneration
 
   private static let lastSerial = Atomic<UInt64>(0)
   /// No other loop's, ever.

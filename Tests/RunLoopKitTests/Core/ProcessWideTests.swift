@@ -16,8 +16,8 @@ final class ProcessWideTests: XCTestCase {
   func testItIsMadeOnceAndKept() {
     let holder = Holder()
     XCTAssertNil(holder.table.existing)
-    let first = holder.table.current
-    XCTAssertIdentical(holder.table.current, first)
+    let first = holder.table.current(Table.init)
+    XCTAssertIdentical(holder.table.current(Table.init), first)
     XCTAssertIdentical(holder.table.existing, first)
   }
 
@@ -29,7 +29,7 @@ final class ProcessWideTests: XCTestCase {
         TestThread {
           gate.update { $0 += 1 }
           yieldUntil(gate.value == 3)
-          let table = holder.table.current
+          let table = holder.table.current(Table.init)
           found.update { $0.append(table) }
         }
       }
@@ -42,12 +42,12 @@ final class ProcessWideTests: XCTestCase {
   /// The inherited one may be locked by a thread that the child does not have.
   func testAChildMakesItsOwn() {
     let holder = Holder()
-    let inherited = holder.table.current
+    let inherited = holder.table.current(Table.init)
     let child = test_fork()
     if child == 0 {
       let isGone = holder.table.existing == nil
-      let own = holder.table.current
-      _exit(isGone && own !== inherited && holder.table.current === own ? 0 : 1)
+      let own = holder.table.current(Table.init)
+      _exit(isGone && own !== inherited && holder.table.current(Table.init) === own ? 0 : 1)
     }
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0 {}
