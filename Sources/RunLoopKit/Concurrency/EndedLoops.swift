@@ -12,12 +12,11 @@ final class EndedLoops: ProcessWideObject {
     let executor: RunLoop.Executor
   }
 
-  private let lock = Lock()
-  /// Guarded by `lock`, as what follows. Nil before the first job, and if the system had no thread for it.
-  nonisolated(unsafe) private var thread: RunLoop.Thread?
+  private let service = ServiceThread("rl-ended-loops")
+  /// Guarded by the service's lock, as what follows.
   nonisolated(unsafe) private var waiting = Row<Job>()
-  /// The thread will take what waits, or is doing so: also while a job runs the thread's own loop.
-  nonisolated(unsafe) private var isServed = false
+  /// The thread that will take what waits, or is doing so: also while a job runs the thread's own loop.
+  nonisolated(unsafe) private var server: RunLoop.Thread?
   nonisolated(unsafe) private var isTryingAgain = false
   nonisolated(unsafe) private var hasToldOfWaiting = false
 
@@ -32,7 +31,7 @@ final class EndedLoops: ProcessWideObject {
   /// The same in two steps. - Thread: Any; an executor's lock may be held.
   static func queue(_ job: PendingJob, of executor: RunLoop.Executor) {
     let this = shared.current(EndedLoops.init)
-    this.lock.withLock { this.waiting.append(Job(job: job, executor: executor)) }
+    this.service.lock.withLock { this.waiting.append(Job(job: job, executor: executor)) }
   }
 
   /// - Thread: Any. No lock is held.
@@ -43,19 +42,15 @@ final class EndedLoops: ProcessWideObject {
 
   static var isCurrentThread: Bool { shared.existing?.isCurrentThread ?? false }
 
-  private var isCurrentThread: Bool { lock.withLock { thread }?.loop?.isCurrent ?? false }
+  private var isCurrentThread: Bool { service.current?.loop.isCurrent ?? false }
 
   private func add(_ timer: RunLoop.Timer) -> Bool {
-    while let thread = currentThread() {
-      guard let loop = thread.loop else {
-        forget(thread)
-        continue
-      }
+    while let running = running() {
       do {
-        try loop.add(timer)
+        try running.loop.add(timer)
         return true
       } catch RunLoopError.loopEnded {
-        forget(thread)
+        forget(running.thread)
       } catch {
         return false
       }
@@ -63,10 +58,10 @@ final class EndedLoops: ProcessWideObject {
     return false
   }
 
-  private func serveIfWanted() { if lock.withLock({ !waiting.isEmpty }) { serveWaiting() } }
+  private func serveIfWanted() { if service.lock.withLock({ !waiting.isEmpty }) { serveWaiting() } }
 
   private func serveWaiting() {
-    while let thread = currentThread() {
+    while let thread = running()?.thread {
       guard let isFirst = begin(on: thread) else { continue }  // replaced meanwhile
       guard isFirst else { return }
       do {
@@ -81,7 +76,7 @@ final class EndedLoops: ProcessWideObject {
   }
 
   private func tellOfWaitingOnce() {
-    let isFirst = lock.withLock {
+    let isFirst = service.lock.withLock {
       defer { hasToldOfWaiting = true }
       return !hasToldOfWaiting
     }
@@ -91,10 +86,10 @@ final class EndedLoops: ProcessWideObject {
 
   /// False if it serves already; nil if it is not the thread any more.
   private func begin(on thread: RunLoop.Thread) -> Bool? {
-    lock.withLock {
-      guard self.thread === thread else { return nil }
-      defer { isServed = true }
-      return !isServed
+    service.lock.withLock {
+      guard service.latest?.thread === thread else { return nil }
+      defer { server = thread }
+      return server !== thread
     }
   }
 
@@ -104,7 +99,7 @@ final class EndedLoops: ProcessWideObject {
       guard forkGeneration == Kernel.forkGeneration, let next = takeFirst() else { return }
       next.executor.run(next.job)
     }
-    guard forkGeneration == Kernel.forkGeneration, let thread = lock.withLock({ thread }) else { return }
+    guard forkGeneration == Kernel.forkGeneration, let thread = service.lock.withLock({ server }) else { return }
     do {
       try thread.perform { self.runJobs() }
     } catch {
@@ -114,55 +109,45 @@ final class EndedLoops: ProcessWideObject {
   }
 
   private func takeFirst() -> Job? {
-    lock.withLock {
+    service.lock.withLock {
       if let next = waiting.takeFirst() { return next }
       waiting.trim()
-      isServed = false
+      server = nil
       return nil
     }
   }
 
   private func forget(_ old: RunLoop.Thread) {
-    lock.withLock {
-      guard thread === old else { return }
-      thread = nil
-      isServed = false
+    service.lock.withLock {
+      service.forget(old)
+      if server === old { server = nil }
     }
   }
 
   /// A job has ended the thread: another thread runs the jobs that are left.
   fileprivate func threadHasEnded(_ loop: RunLoop) {
-    if let thread = lock.withLock({ thread }), thread.loop === loop { forget(thread) }
+    if let latest = service.lock.withLock({ service.latest }), latest.loop === loop { forget(latest.thread) }
     serveIfWanted()  // also if another one has taken its place: that was for a timer, and serves nothing yet
   }
 
   /// The system has no thread now: looks again soon, by whatever thread the tasks of this process have.
   private func tryAgainLater() {
-    let isFirst = lock.withLock {
+    let isFirst = service.lock.withLock {
       defer { isTryingAgain = true }
       return !isTryingAgain
     }
     guard isFirst else { return }
     Task.detached { [self] in
       try? await Task.sleep(for: .milliseconds(100), clock: .continuous)
-      lock.withLock { isTryingAgain = false }
+      service.lock.withLock { isTryingAgain = false }
       serveIfWanted()
     }
   }
 
-  private func currentThread() -> RunLoop.Thread? {
-    if let thread = lock.withLock({ thread }) {
-      if thread.isRunning { return thread }
-      forget(thread)
-    }
-    let made = RunLoop.Thread(name: "rl-ended-loops")
-    guard (try? made.startForProcess()) != nil else { return nil }
-    if let loop = made.loop {
+  /// Nil if the system has no thread for it.
+  private func running() -> ServiceThread.Running? {
+    try? service.running { loop in
       loop.lock.withLock { loop.state.companions.append(EndOfThread(of: self, loop)) }
-    }
-    return lock.withLock {
-      if thread == nil { thread = made }  // else another one was faster, and this one ends
-      return thread
     }
   }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import RunLoopKit
+import RunLoopPorts
 import Testing
 
 import class RunLoopKit.RunLoop
@@ -97,6 +98,27 @@ private func waitForAThread(_ executors: (RunLoop.Executor) -> [any TaskExecutor
   /// Their time comes while there can be none.
   @Test func test_RLK_EXEC_8_jobsWithADelayWaitForAThreadToo() async {
     await #expect(processExitsWith: .success) { try await waitForAThread { [Soon($0)] } }
+  }
+
+  /// A job is user code, and may block its thread: what another process answers comes meanwhile.
+  @Test func test_RLK_ASYNC_20_aJobThatBlocksKeepsNoAnswerAway() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      let name = NameFolder.newName()
+      let peer = Peer("serve", name)
+      let right = try RunLoop.Port.connect(to: name)
+      let (blocks, goOn) = (Gate(), Gate())
+      let job = Task(executorPreference: try endedExecutor()) {
+        blocks.open()
+        goOn.wait()
+        return nameOfThread()
+      }
+      blocks.wait()
+      #expect(try await right.request(RunLoop.Message(id: 12)).id == 12)
+      goOn.open()
+      #expect(await job.value == "rl-ended-loops")
+      withExtendedLifetime(peer) {}
+    }
   }
 
   /// As many as wait when it is told.
