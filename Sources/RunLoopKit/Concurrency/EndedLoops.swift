@@ -20,8 +20,6 @@ final class EndedLoops: ProcessWideObject {
   nonisolated(unsafe) private var isTryingAgain = false
   nonisolated(unsafe) private var hasToldOfWaiting = false
 
-  init() {}
-
   /// - Thread: Any. No lock is held.
   static func run(_ job: PendingJob, of executor: RunLoop.Executor) {
     queue(job, of: executor)
