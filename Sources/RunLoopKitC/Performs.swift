@@ -6,7 +6,7 @@ internal import RunLoopKit
 /// Nil if one of them is no UTF-8, or if they are more than there can be: a size_t that is negative as Int.
 func namedModes(_ names: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int) -> [RunLoop.Mode]? {
   guard count >= 0 else { return nil }
-  guard let names, count > 0 else { return [.default] }
+  guard let names, count > 0 else { return [] }
   var modes: [RunLoop.Mode] = []
   for index in 0..<count {
     guard let mode = mode(names[index]) else { return nil }
@@ -17,7 +17,7 @@ func namedModes(_ names: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int) ->
 
 /// Work as C has described it.
 struct Work {
-  let modes: [RunLoop.Mode]
+  let modes: RunLoop.NamedModes
   let held: Held<rlk_perform_fn>
 
   /// Nil if C has described it wrongly: the context is still the caller's then.
@@ -25,7 +25,7 @@ struct Work {
     guard let given = options(given), let perform = given.perform else { return nil }
     guard !inOneMode || given.mode_count <= 1 else { return nil }
     guard let modes = namedModes(given.modes, given.mode_count) else { return nil }
-    self.modes = modes
+    self.modes = RunLoop.NamedModes(modes)
     held = Held(perform, given.context, given.release)
   }
 
@@ -58,7 +58,7 @@ package func rlk_loop_perform(
 package func rlk_loop_perform_work(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let work = Work(given) else { return Status.invalid }
   return handingOver(work.held) { _ in
-    try loop(handle).perform(in: work.modes[0], orIn: work.modes.dropFirst(), block: work.block)
+    try loop(handle).perform(in: work.modes, block: work.block)
     return 0
   }
 }
@@ -67,7 +67,7 @@ package func rlk_loop_perform_work(_ handle: OpaquePointer!, _ given: UnsafePoin
 package func rlk_loop_enqueue_work(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let work = Work(given) else { return Status.invalid }
   return handingOver(work.held) { _ in
-    try loop(handle).enqueue(in: work.modes[0], orIn: work.modes.dropFirst(), block: work.block)
+    try loop(handle).enqueue(in: work.modes, block: work.block)
     return 0
   }
 }
@@ -76,7 +76,7 @@ package func rlk_loop_enqueue_work(_ handle: OpaquePointer!, _ given: UnsafePoin
 package func rlk_loop_perform_as_source(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let work = Work(given) else { return Status.invalid }
   return handingOver(work.held) { _ in
-    try loop(handle).performAsSource(in: work.modes[0], orIn: work.modes.dropFirst(), block: work.block)
+    try loop(handle).performAsSource(in: work.modes, block: work.block)
     return 0
   }
 }
@@ -85,7 +85,7 @@ package func rlk_loop_perform_as_source(_ handle: OpaquePointer!, _ given: Unsaf
 package func rlk_loop_perform_when_idle(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let work = Work(given, inOneMode: true) else { return Status.invalid }
   return handingOver(work.held) { _ in
-    try loop(handle).performWhenIdle(in: work.modes[0], block: work.block)
+    try loop(handle).performWhenIdle(in: work.modes.first, block: work.block)
     return 0
   }
 }
@@ -120,8 +120,8 @@ package func rlk_loop_perform_after(
   guard let work = Work(given) else { return Status.invalid }
   return handingOver(work.held) { _ in
     let delayed = try loop(handle).perform(
-      after: Duration(inC: delay_ns), tolerance: Duration(inC: tolerance_ns), in: work.modes[0],
-      orIn: work.modes.dropFirst(), target: nil, key: nil, block: work.block, onDrop: nil)
+      after: Duration(inC: delay_ns), tolerance: Duration(inC: tolerance_ns), in: work.modes,
+      block: work.block)
     if let ret_delayed { ret_delayed.pointee = owned(delayed) }
     return 0
   }

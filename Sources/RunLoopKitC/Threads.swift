@@ -69,7 +69,7 @@ package func rlk_thread_perform(_ thread: OpaquePointer!, _ given: UnsafePointer
     return Status.invalid
   }
   return handingOver(work.held) { _ in
-    try thread.perform(in: work.modes[0], block: work.block)
+    try thread.perform(in: work.modes.first, block: work.block)
     return 0
   }
 }

@@ -45,16 +45,16 @@ import Testing
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
       loop.addCommonMode("shared")
-      func ask(_ name: String, in mode: RunLoop.Mode, orIn others: RunLoop.Mode...) throws {
-        try loop.perform(after: .seconds(1), in: mode, orIn: others[...]) {
+      func ask(_ name: String, in modes: RunLoop.Mode...) throws {
+        try loop.perform(after: .seconds(1), in: RunLoop.NamedModes(modes)) {
           log.append("\(name) in \(loop.currentMode!.rawValue)")
         }
       }
       try ask("private", in: "private")
       try ask("default", in: .default)
       try ask("common", in: .common)
-      try ask("either", in: "private", orIn: "shared")
-      try ask("late", in: "private", orIn: "late")
+      try ask("either", in: "private", "shared")
+      try ask("late", in: "private", "late")
       #expect(try loop.run(in: "private", for: .seconds(10)) == .finished)
       #expect(log.all == ["private in private", "either in private", "late in private"])
       #expect(try loop.run(in: "shared", for: .seconds(10)) == .finished)
@@ -72,7 +72,7 @@ import Testing
       let modes: [[RunLoop.Mode]] = [["a"], ["b"], ["a", "b"], ["c"], ["c", "a"]]
       for number in 0..<50 {
         let names = modes[(number * 7 + number / 3) % modes.count]
-        try loop.perform(in: names[0], orIn: names.dropFirst()) {
+        try loop.perform(in: RunLoop.NamedModes(names)) {
           log.append("\(loop.currentMode!.rawValue) \(number)")
         }
       }

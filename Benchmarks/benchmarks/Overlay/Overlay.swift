@@ -4,7 +4,7 @@ import RunLoopKit
 
 /// RunLoopKit's Swift API as a program uses it: closures, one object per item. The texts follow workloads_*.h line by line.
 ///
-/// A wake is a source that is signalled and its loop woken; a post is `perform(in:block:)`; a timer is made, added and
+/// A wake is a source that is signalled and its loop woken; a post is `perform`; a timer is made, added and
 /// invalidated, or given another date; a descriptor is a `FileDescriptorSource`; an observer is told before timers.
 enum Overlay {
   typealias Body = @Sendable (bench_args, inout bench_result) throws -> Void

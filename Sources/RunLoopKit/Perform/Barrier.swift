@@ -1,33 +1,23 @@
 extension RunLoop {
-  /// Waits until every block that any thread queued earlier for the same mode has run, and makes what they did visible
-  /// here [RLK-BARRIER-1].
+  /// Waits until every block that any thread queued earlier for the same modes has run, and makes what they did
+  /// visible here [RLK-BARRIER-1].
   ///
   /// The call queues a block of its own and waits for it, as `performAndWait` does. If an earlier block runs the loop,
   /// this block may run in that nested run; the earlier block is then still on the stack. The call does not wait for
   /// what blocks start with timers, sources or messages.
   /// - Parameters:
-  ///   - mode: The call does not wait for blocks of other modes [RLK-BARRIER-3].
+  ///   - modes: The call does not wait for blocks of other modes [RLK-BARRIER-3]. None named: the default mode.
   ///   - timeout: How long the call waits; zero or less: the blocks must have run already. Nil: no limit.
   /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded` if the loop has
   ///   ended, or ends before: it has released what was queued then [RLK-BARRIER-2]. `.forked`.
   /// - Thread: Any but the loop's own. - Blocks: Until then. - Complexity: As for `performAndWait`.
   /// - SeeAlso: `dispatch_barrier_sync`.
   @available(*, noasync, message: "it blocks its thread: in a task, await loop.performAndWait {}")
-  public func barrier(in mode: Mode = .default, timeout: Duration? = nil) throws {
-    try barrier(in: mode, orIn: [], timeout)
-  }
-
-  /// As `barrier(in:timeout:)`, for several modes: the call waits for the blocks that were queued earlier for the same
-  /// modes.
-  @available(*, noasync, message: "it blocks its thread: in a task, await loop.performAndWait {}")
-  public func barrier(
-    in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil
-  ) throws {
-    try barrier(in: first, orIn: [second] + more, timeout)
-  }
-
-  private func barrier(in first: Mode, orIn others: ArraySlice<Mode>, _ timeout: Duration?) throws(RunLoopError) {
-    if isCurrent { throw .wouldDeadlock(call: "barrier(in:timeout:)", "the loop's own thread would wait for itself") }
-    try performAndWait(in: first, orIn: others, timeout: timeout) {}
+  public func barrier(in modes: Mode..., timeout: Duration? = nil) throws {
+    if isCurrent {
+      throw RunLoopError.wouldDeadlock(
+        call: "barrier(in:timeout:)", "the loop's own thread would wait for itself")
+    }
+    try performAndWait(in: NamedModes(modes), timeout: timeout) {}
   }
 }

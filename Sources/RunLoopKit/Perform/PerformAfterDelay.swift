@@ -9,7 +9,8 @@ extension RunLoop {
   ///   - delay: From now; zero or less: as soon as the loop fires timers [RLK-VALUE-2].
   ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all. Nil: the
   ///     loop's `defaultTimerTolerance` [RLK-DELAY-9].
-  ///   - mode: `.common` stands for all common modes.
+  ///   - modes: The block runs once, in the first of them that runs when the delay has passed; none named: in the
+  ///     default mode. `.common` stands for all common modes.
   ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
   ///   - key: Distinguishes the performs of one target.
   ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else on the
@@ -26,32 +27,18 @@ extension RunLoop {
   /// - SeeAlso: `performSelector:withObject:afterDelay:inModes:`.
   @discardableResult
   public func perform(
-    after delay: Duration, tolerance: Duration? = nil, in mode: Mode = .default, target: AnyObject? = nil,
+    after delay: Duration, tolerance: Duration? = nil, in modes: Mode..., target: AnyObject? = nil,
     key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws -> DelayedPerform {
     try perform(
-      after: delay, tolerance: tolerance, in: mode, orIn: [], target: target, key: key, block: block, onDrop: onDrop)
+      after: delay, tolerance: tolerance, in: NamedModes(modes), target: target, key: key, block: block, onDrop: onDrop)
   }
 
-  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, for several modes: the block runs once, in the first of
-  /// them that runs when the delay has passed.
-  @discardableResult
-  public func perform(
-    after delay: Duration, tolerance: Duration? = nil, in first: Mode, _ second: Mode, _ more: Mode...,
-    target: AnyObject? = nil, key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void,
-    onDrop: (@Sendable () -> Void)? = nil
-  ) throws -> DelayedPerform {
-    try perform(
-      after: delay, tolerance: tolerance, in: first, orIn: [second] + more, target: target, key: key, block: block,
-      onDrop: onDrop)
-  }
-
-  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, for a list of modes.
+  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, in modes of a list.
   @discardableResult
   package func perform(
-    after delay: Duration, tolerance: Duration? = nil, in first: Mode, orIn others: ArraySlice<Mode>,
-    target: AnyObject? = nil, key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void,
-    onDrop: (@Sendable () -> Void)? = nil
+    after delay: Duration, tolerance: Duration? = nil, in modes: NamedModes, target: AnyObject? = nil,
+    key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws -> DelayedPerform {
     try checkUsable()
     let performed = DelayedPerform(
@@ -60,7 +47,7 @@ extension RunLoop {
       target: target.map { ObjectIdentifier($0) })
     let turn = DelayedTurn(performed)
     let timer = timer(after: delay, tolerance, onlyHost: nil) { _ in turn.run() }
-    try schedule(performed, timer, first, others, tellsDrop: onDrop != nil)
+    try schedule(performed, timer, modes, tellsDrop: onDrop != nil)
     return performed
   }
 
@@ -73,7 +60,7 @@ extension RunLoop {
   }
 
   fileprivate func schedule(
-    _ performed: DelayedPerform, _ timer: Timer, _ first: Mode, _ others: ArraySlice<Mode>, tellsDrop: Bool
+    _ performed: DelayedPerform, _ timer: Timer, _ modes: NamedModes, tellsDrop: Bool
   ) throws {
     performed.wait(for: timer)
     let isListed = lock.withLock {
@@ -83,8 +70,8 @@ extension RunLoop {
     }
     do {
       guard isListed else { throw endedError }
-      try add(timer, to: first)
-      for mode in others { try add(timer, to: mode) }
+      try add(timer, to: modes.first)
+      for mode in modes.several.dropFirst() { try add(timer, to: mode) }
     } catch {
       // One of its modes may have run it meanwhile, or it was dropped and its poster has learned that: then it was
       // accepted.
@@ -230,7 +217,7 @@ extension RunLoop.Local {
     let timer = loop.timer(after: delay, tolerance, onlyHost: loop) { _ in
       withExtendedLifetime(target) { if turn.run() { block() } }
     }
-    try loop.schedule(performed, timer, mode, [], tellsDrop: false)
+    try loop.schedule(performed, timer, RunLoop.NamedModes([mode]), tellsDrop: false)
     return performed
   }
 }

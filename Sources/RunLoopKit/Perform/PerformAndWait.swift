@@ -8,12 +8,14 @@ extension RunLoop {
   /// meanwhile, and its own loop, if it has one, serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. Two threads that wait for
   /// each other's loops in this way wait for ever, unless one has given a timeout [RLK-WAIT-7].
   /// - Parameters:
-  ///   - mode: A loop that never runs in this mode never runs the block.
+  ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. A loop that runs
+  ///     in none of them never runs the block.
   ///   - timeout: How long the call waits for the block to begin; zero or less: it must run at once. Nil: no limit.
   ///   - block: May use what is the caller's, since the caller waits [RLK-WAIT-3]. It must return: a thread that ends
   ///     inside it ends the process with a message, since the caller would wait for ever [RLK-END-4].
   /// - Returns: What the block returned.
-  /// - Throws: A `RunLoopError`: `.loopEnded` if the loop has ended, or ends before the block runs [RLK-WAIT-4].
+  /// - Throws: What the block has thrown, which leaves the loop's run alone: only the caller receives it [RLK-WAIT-11].
+  ///   Else a `RunLoopError`: `.loopEnded` if the loop has ended, or ends before the block runs [RLK-WAIT-4].
   ///   `.timedOut`: the block was withdrawn and will not run; the call waits for a block that has begun in time
   ///   [RLK-WAIT-5, RLK-WAIT-6, RLK-WAIT-8, RLK-WAIT-9]. `.forked`.
   /// - Thread: Any.
@@ -23,60 +25,28 @@ extension RunLoop {
   ///   O(blocks that wait).
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
   @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
-  public func performAndWait<R>(
-    in mode: Mode = .default, timeout: Duration? = nil, block: () -> R
+  public func performAndWait<R, E: Error>(
+    in modes: Mode..., timeout: Duration? = nil, block: () throws(E) -> R
   ) throws -> R {
-    try performAndWait(in: mode, orIn: [], timeout: timeout, block: block)
+    try performAndWait(in: NamedModes(modes), timeout: timeout, block: block)
   }
 
-  /// As `performAndWait(in:timeout:block:)`, for several modes: the block runs once, in the first of them that runs.
-  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
-  public func performAndWait<R>(
-    in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil, block: () -> R
+  /// As `performAndWait(in:timeout:block:)`, in modes of a list.
+  package func performAndWait<R, E: Error>(
+    in modes: NamedModes, timeout: Duration? = nil, block: () throws(E) -> R
   ) throws -> R {
-    try performAndWait(in: first, orIn: [second] + more, timeout: timeout, block: block)
-  }
-
-  /// As `performAndWait(in:timeout:block:)`, for a block that may fail.
-  ///
-  /// The error of the block leaves the loop's run alone: only the caller receives it.
-  /// - Throws: What the block threw [RLK-WAIT-11]; a `RunLoopError` if the block did not run, for the same reasons.
-  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
-  public func performAndWait<R>(
-    in mode: Mode = .default, timeout: Duration? = nil, block: () throws -> R
-  ) throws -> R {
-    try performAndWait(in: mode, orIn: [], timeout: timeout) { Result { try block() } }.get()
-  }
-
-  /// As `performAndWait(in:timeout:block:)`, for a block that may fail, and for several modes: the block runs once, in
-  /// the first of them that runs.
-  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
-  public func performAndWait<R>(
-    in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil, block: () throws -> R
-  ) throws -> R {
-    try performAndWait(in: first, orIn: [second] + more, timeout: timeout) { Result { try block() } }.get()
-  }
-
-  /// As `performAndWait(in:timeout:block:)`, for a list of modes.
-  package func performAndWait<R>(
-    in first: Mode, orIn others: ArraySlice<Mode>, timeout: Duration? = nil, block: () -> R
-  ) throws(RunLoopError) -> R {
     try checkUsable()
-    if isCurrent { return block() }
+    if isCurrent { return try block() }
     let deadline = Deadline(timeout)
-    let answer = withoutActuallyEscaping(block) { block -> Result<R, RunLoopError> in
-      var result: R?
-      let call = AwaitedCall { result = block() }
+    let answer = try withoutActuallyEscaping(block) { block in
+      var result: Result<R, E>?
+      let call = AwaitedCall { result = Result { () throws(E) in try block() } }
       // Nothing else holds the closure when this returns, whatever became of the call.
       defer { call.forgetBlock() }
-      do throws(RunLoopError) {
-        try queue(call, first, others)
-        try finish(call, deadline)
-      } catch {
-        return .failure(error)
-      }
+      try queue(call, modes)
+      try finish(call, deadline)
       // `finish` returns only when the block has run to its end, else it throws; what it wrote is seen by its release.
-      return .success(result.unsafelyUnwrapped)
+      return result.unsafelyUnwrapped
     }
     return try answer.get()
   }
@@ -91,21 +61,21 @@ extension RunLoop {
     let deadline = Deadline(timeout)
     let call = AwaitedCall(block)
     defer { call.forgetBlock() }
-    try queue(call, mode, [])
+    try queue(call, NamedModes([mode]))
     try finish(call, deadline)
   }
 
   /// As `append` of Blocks.swift, with a ticket by which it can be withdrawn.
-  func queue(_ call: AwaitedCall, _ first: Mode, _ more: ArraySlice<Mode>) throws(RunLoopError) {
+  func queue(_ call: AwaitedCall, _ modes: NamedModes) throws(RunLoopError) {
     lock.lock()
     guard !hasEnded else {
       lock.unlock()
       throw endedError
     }
     let turn = AwaitedTurn(call)
-    let mode = state.makeMode(first)
+    let mode = state.makeMode(modes.first)
     let others = QueuedBlock.OtherModes(
-      more.map { state.makeMode($0) }, besides: mode, ticket: call.ticket)
+      modes.several.map { state.makeMode($0) }, besides: mode, ticket: call.ticket)
     state.blocks.append(QueuedBlock(mode: mode, others: others) { turn.run(on: self) })
     queuedBlocks.store(1, ordering: .releasing)
     lock.unlock()

@@ -7,7 +7,8 @@ extension RunLoop {
   /// run. In a run that returns after a source, the signalled sources that are ready at the same moment stay signalled
   /// for the next run.
   /// - Parameters:
-  ///   - mode: `.common` stands for every mode that is common when the loop looks at the block.
+  ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. `.common` stands
+  ///     for every mode that is common when the loop looks at the block.
   ///   - block: Released right after it ran, or when the loop ends; with no lock held.
   ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
   ///     with no lock held. Not called if this call throws, nor in a child of fork(2).
@@ -16,61 +17,27 @@ extension RunLoop {
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`; decision 0014.
   public func performAsSource(
-    in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+    in modes: Mode..., block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {
-    try performAsSource(in: mode, orIn: [], block: block, onDrop: onDrop)
+    try performAsSource(in: NamedModes(modes), block: block, onDrop: onDrop)
   }
 
-  /// As `performAsSource(in:block:onDrop:)`, for several modes: the block runs once, in the first of them that runs.
-  public func performAsSource(
-    in first: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void,
-    onDrop: (@Sendable () -> Void)? = nil
-  ) throws {
-    try performAsSource(in: first, orIn: [second] + more, block: block, onDrop: onDrop)
-  }
-
-  /// As `performAsSource(in:block:onDrop:)`, for a list of modes.
+  /// As `performAsSource(in:block:onDrop:)`, in modes of a list.
   package func performAsSource(
-    in first: Mode, orIn others: ArraySlice<Mode>, block: sending @escaping () -> Void,
-    onDrop: (@Sendable () -> Void)? = nil
+    in modes: NamedModes, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) {
     let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
-    try post(posted, first, others) { [self] in
+    try post(posted, in: modes) { [self] in
       noteSourcePerform()
       posted.run()
     }
   }
 
-  /// As `perform(in:block:)`, and tells the caller if the block will never run [RLK-DROP-1, RLK-DROP-3].
-  ///
-  /// - Parameters:
-  ///   - mode: `.common` stands for every mode that is common when the loop looks at the block.
-  ///   - block: Called once, on the loop's thread, with no lock held.
-  ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
-  ///     with no lock held. Not called if this call throws, nor in a child of fork(2).
-  public func perform(
-    in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: @escaping @Sendable () -> Void
-  ) throws {
-    let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
-    try post(posted, mode, []) { posted.run() }
-  }
-
-  /// As `perform(in:block:)`, for several modes: the block runs once, in the first of them that runs. `onDrop` is
-  /// called as by `perform(in:block:onDrop:)`.
-  public func perform(
-    in first: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void,
-    onDrop: (@Sendable () -> Void)? = nil
-  ) throws {
-    guard onDrop != nil else { return try perform(in: first, orIn: [second] + more, block: block) }
-    let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
-    try post(posted, first, [second] + more) { posted.run() }
-  }
-
-  private func post(
-    _ posted: PostedBlock, _ first: Mode, _ others: ArraySlice<Mode>, _ body: sending @escaping () -> Void
+  func post(
+    _ posted: PostedBlock, in modes: NamedModes, _ body: sending @escaping () -> Void
   ) throws(RunLoopError) {
     do throws(RunLoopError) {
-      try perform(in: first, orIn: others, block: body)
+      try perform(in: modes, block: body)
     } catch {
       posted.isRefused()
       throw error

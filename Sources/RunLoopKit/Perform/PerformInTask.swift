@@ -6,7 +6,8 @@ extension RunLoop {
   /// blocks and counts as a source. The task goes on with whatever comes first: the block's end, its cancellation, the
   /// time limit, the end of the loop [RLK-ASYNC-2].
   /// - Parameters:
-  ///   - mode: A loop that never runs in this mode never runs the block.
+  ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. A loop that runs
+  ///     in none of them never runs the block.
   ///   - timeout: How long the block may wait for its turn; zero or less: it is withdrawn unless it has
   ///     begun. Nil: no limit.
   ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
@@ -17,21 +18,9 @@ extension RunLoop {
   ///   has begun. `.loopEnded` if the loop has ended, or ends before the block runs; `.forked`.
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: O(1), and O(blocks that wait) to withdraw it.
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
-    in mode: Mode = .default, timeout: Duration? = nil, block: sending @escaping () throws -> R
+    in modes: Mode..., timeout: Duration? = nil, block: sending @escaping () throws -> R
   ) async throws -> R {
-    try await performAndWait(in: mode, orIn: [], timeout, HeldCall(block))
-  }
-
-  /// As `performAndWait(in:timeout:block:)`, for several modes: the block runs once, in the first of them that runs.
-  nonisolated(nonsending) public func performAndWait<R: Sendable>(
-    in first: Mode, _ second: Mode, _ more: Mode..., timeout: Duration? = nil, block: sending @escaping () throws -> R
-  ) async throws -> R {
-    try await performAndWait(in: first, orIn: [second] + more, timeout, HeldCall(block))
-  }
-
-  nonisolated(nonsending) private func performAndWait<R: Sendable>(
-    in first: Mode, orIn others: ArraySlice<Mode>, _ timeout: Duration?, _ held: HeldCall<R>
-  ) async throws -> R {
+    let held = HeldCall(block)
     try checkUsable()
     if isCurrent {
       try Task.checkCancellation()
@@ -44,7 +33,7 @@ extension RunLoop {
         task.settle(.failure(error ?? endedError))
       }
       do throws(RunLoopError) {
-        try queue(call, first, others)
+        try queue(call, NamedModes(modes))
       } catch {
         call.forget()
         throw error

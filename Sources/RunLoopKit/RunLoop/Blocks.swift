@@ -12,44 +12,67 @@ extension RunLoop {
   /// releases a block right after it ran or, if it never ran, when the loop ends; no lock is held then [RLK-END-1,
   /// RLK-END-6]. The call creates the mode if it does not exist.
   /// - Parameters:
-  ///   - mode: `.common` stands for every mode that is common when the loop looks at the block.
+  ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. `.common` stands
+  ///     for every mode that is common when the loop looks at the block.
   ///   - block: Takes over what it captures. If the caller goes on using that, for instance a `Mutex`, write
   ///     `{ @Sendable in … }`: then the compiler accepts what is `Sendable`.
+  ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
+  ///     with no lock held [RLK-DROP-1, RLK-DROP-3]. Not called if this call throws, nor in a child of fork(2).
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; the call releases the block then.
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
-  public func perform(in mode: Mode = .default, block: sending @escaping () -> Void) throws {
-    try append(consume block, mode, [])
-    wakes.word.signal()
-  }
-
-  /// As `perform(in:block:)`, but does not wake the loop: a loop that sleeps runs the block after something else has
-  /// woken it.
-  /// - SeeAlso: `CFRunLoopPerformBlock`.
-  public func enqueue(in mode: Mode = .default, block: sending @escaping () -> Void) throws {
-    try append(consume block, mode, [])
-  }
-
-  /// As `enqueue(in:block:)`, for several modes: the block runs once, in the first of them that runs.
-  public func enqueue(
-    in first: Mode, _ second: Mode, _ more: Mode..., block: sending @escaping () -> Void
+  @inlinable @inline(__always)
+  public func perform(
+    in modes: Mode..., block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {
-    try append(consume block, first, [second] + more)
+    // Inlined always, so that one mode costs no array.
+    if modes.count > 1 || onDrop != nil {
+      try perform(in: NamedModes(modes), block: block, onDrop: onDrop)
+    } else {
+      try perform(inOne: modes.first ?? .default, block: block)
+    }
   }
 
-  /// As `perform(in:block:)`, for a list of modes.
+  /// As `perform(in:block:onDrop:)`, but does not wake the loop: a loop that sleeps runs the block after something else
+  /// has woken it.
+  /// - SeeAlso: `CFRunLoopPerformBlock`.
+  @inlinable @inline(__always)
+  public func enqueue(in modes: Mode..., block: sending @escaping () -> Void) throws {
+    if modes.count > 1 {
+      try enqueue(in: NamedModes(modes), block: block)
+    } else {
+      try enqueue(inOne: modes.first ?? .default, block: block)
+    }
+  }
+
+  /// As `perform(in:block:onDrop:)`, in modes of a list.
+  @usableFromInline
   package func perform(
-    in first: Mode, orIn others: ArraySlice<Mode>, block: sending @escaping () -> Void
+    in modes: NamedModes, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) {
-    try append(consume block, first, others)
+    guard onDrop != nil else {
+      try append(consume block, modes.first, modes.several)
+      return wakes.word.signal()
+    }
+    let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
+    try post(posted, in: modes) { posted.run() }
+  }
+
+  /// As `enqueue(in:block:)`, in modes of a list.
+  @usableFromInline
+  package func enqueue(in modes: NamedModes, block: sending @escaping () -> Void) throws(RunLoopError) {
+    try append(consume block, modes.first, modes.several)
+  }
+
+  @usableFromInline
+  func perform(inOne mode: Mode, block: sending @escaping () -> Void) throws {
+    try append(consume block, mode, [])
     wakes.word.signal()
   }
 
-  /// As `enqueue(in:block:)`, for a list of modes.
-  package func enqueue(
-    in first: Mode, orIn others: ArraySlice<Mode>, block: sending @escaping () -> Void
-  ) throws(RunLoopError) {
-    try append(consume block, first, others)
+  @usableFromInline
+  func enqueue(inOne mode: Mode, block: sending @escaping () -> Void) throws {
+    try append(consume block, mode, [])
   }
 
   /// As `enqueue(in:block:)`, and counts as a source; a block that is refused stays with the caller.
@@ -71,7 +94,7 @@ extension RunLoop {
   }
 
   private func append(
-    _ block: consuming @escaping () -> Void, _ first: Mode, _ more: ArraySlice<Mode>
+    _ block: consuming @escaping () -> Void, _ first: Mode, _ several: [Mode]
   ) throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }
     lock.lock()
@@ -80,7 +103,7 @@ extension RunLoop {
       throw endedError
     }
     let mode = state.makeMode(first)
-    let others = more.isEmpty ? nil : QueuedBlock.OtherModes(more.map { state.makeMode($0) }, besides: mode)
+    let others = several.isEmpty ? nil : QueuedBlock.OtherModes(several.map { state.makeMode($0) }, besides: mode)
     state.blocks.append(QueuedBlock(mode: mode, others: consume others, body: consume block))
     queuedBlocks.store(1, ordering: .releasing)
     lock.unlock()

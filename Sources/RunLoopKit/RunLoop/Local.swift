@@ -12,7 +12,7 @@ extension RunLoop {
   public func assumeOnLoop<R, E: Error>(_ body: (borrowing Local) throws(E) -> R) throws(E) -> R {
     guard isCurrent else {
       // Not a precondition, which says nothing where the optimizer is on.
-      fatalError("assumeOnLoop: call this on the run loop's own thread, or post it with perform(in:block:)")
+      fatalError("assumeOnLoop: call this on the run loop's own thread, or post it by perform(in:block:onDrop:)")
     }
     return try body(Local(loop: self))
   }
@@ -25,6 +25,7 @@ extension RunLoop {
   /// closures on its thread, with no lock held, and releases them there [RLK-LOCAL-1].
   /// - Thread: The loop's own. - Blocks: No.
   public struct Local: ~Copyable {
+    @usableFromInline
     package let loop: RunLoop
 
     /// Adds a new item.
@@ -180,32 +181,26 @@ extension RunLoop {
 extension RunLoop.Local {
   // A loop runs its blocks on its own thread, which is this one, and releases them there: nothing is sent anywhere.
 
-  /// As `RunLoop.perform(in:block:)`.
-  public func perform(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws {
+  /// As `RunLoop.perform(in:block:onDrop:)`.
+  @inlinable @inline(__always)
+  public func perform(in modes: RunLoop.Mode..., block: @escaping () -> Void) throws {
     nonisolated(unsafe) let block = block
-    try loop.perform(in: mode, block: block)
-  }
-
-  /// As `perform(in:block:)`, for several modes: the block runs once, in the first of them that runs.
-  public func perform(
-    in first: RunLoop.Mode, _ second: RunLoop.Mode, _ more: RunLoop.Mode..., block: @escaping () -> Void
-  ) throws {
-    nonisolated(unsafe) let block = block
-    try loop.perform(in: first, orIn: [second] + more, block: block)
+    if modes.count > 1 {
+      try loop.perform(in: RunLoop.NamedModes(modes), block: block)
+    } else {
+      try loop.perform(inOne: modes.first ?? .default, block: block)
+    }
   }
 
   /// As `RunLoop.enqueue(in:block:)`.
-  public func enqueue(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws {
+  @inlinable @inline(__always)
+  public func enqueue(in modes: RunLoop.Mode..., block: @escaping () -> Void) throws {
     nonisolated(unsafe) let block = block
-    try loop.enqueue(in: mode, block: block)
-  }
-
-  /// As `enqueue(in:block:)`, for several modes: the block runs once, in the first of them that runs.
-  public func enqueue(
-    in first: RunLoop.Mode, _ second: RunLoop.Mode, _ more: RunLoop.Mode..., block: @escaping () -> Void
-  ) throws {
-    nonisolated(unsafe) let block = block
-    try loop.enqueue(in: first, orIn: [second] + more, block: block)
+    if modes.count > 1 {
+      try loop.enqueue(in: RunLoop.NamedModes(modes), block: block)
+    } else {
+      try loop.enqueue(inOne: modes.first ?? .default, block: block)
+    }
   }
 
   /// As `RunLoop.performWhenIdle(in:block:onDrop:)`.
