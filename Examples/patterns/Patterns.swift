@@ -34,11 +34,11 @@ struct Patterns {
   static func clocks() throws {
     let loop = RunLoop.current
     let fired = Mutex<[String]>([])
-    let alarm = RunLoop.Timer(wallFireDate: .now.advanced(by: .milliseconds(30))) { _ in
+    let alarm = RunLoop.Timer(after: .milliseconds(30), on: .wall) { _ in
       fired.withLock { $0.append("alarm") }
       loop.stop()
     }
-    let lease = RunLoop.Timer(continuousFireDate: .now.advanced(by: .milliseconds(20))) { _ in
+    let lease = RunLoop.Timer(after: .milliseconds(20), on: .continuous) { _ in
       fired.withLock { $0.append("lease") }
     }
     let retry = RunLoop.Timer(after: .milliseconds(10)) { _ in

@@ -42,9 +42,9 @@ extension Operation {
 
   static let items = [
     Operation("add a timer") { try add($0, RunLoop.Timer(fireDate: .distantFuture) { _ in }) },
-    Operation("add a timer of the wall clock") { try add($0, RunLoop.Timer(wallFireDate: .distantFuture) { _ in }) },
+    Operation("add a timer of the wall clock") { try add($0, RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in }) },
     Operation("add a timer of the continuous clock") {
-      try add($0, RunLoop.Timer(continuousFireDate: .distantFuture) { _ in })
+      try add($0, RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture) { _ in })
     },
     Operation("add a source") { try add($0, RunLoop.Source { _ in }) },
     Operation("add an observer") { try add($0, RunLoop.Observer(.all) { _, _ in }) },

@@ -96,12 +96,12 @@ final class Program: @unchecked Sendable {
     }
     ledger.expect("wall timer") {
       try add(
-        RunLoop.Timer(wallFireDate: .now.advanced(by: .milliseconds(1))) { _ in ledger.note("wall timer")
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .milliseconds(1))) { _ in ledger.note("wall timer")
         })
     }
     ledger.expect("continuous timer") {
       try add(
-        RunLoop.Timer(continuousFireDate: .now.advanced(by: .milliseconds(1))) { _ in
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .milliseconds(1))) { _ in
           ledger.note("continuous timer")
         })
     }

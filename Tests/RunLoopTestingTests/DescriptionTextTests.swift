@@ -142,7 +142,7 @@ import Testing
           log.append(Self.part(of: loop, "current mode") ?? "")
           log.append(Self.part(of: loop, "<timer") ?? "")
         }, to: "panel")
-      try loop.add(RunLoop.Timer(continuousFireDate: .distantFuture) { _ in }, to: "panel")
+      try loop.add(RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture) { _ in }, to: "panel")
       let other = time.start {
         time.advance(by: .seconds(1))
         log.append(Self.part(of: loop, "wakeup port") ?? "")

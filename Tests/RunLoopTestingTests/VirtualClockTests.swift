@@ -12,11 +12,11 @@ import Testing
       let (loop, start, log) = (RunLoop.current, time.now, Log())
       try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(10))) { _ in log.append("suspending") })
       try loop.add(
-        RunLoop.Timer(continuousFireDate: .now.advanced(by: .seconds(10))) { _ in
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .seconds(10))) { _ in
           log.append("continuous")
         })
       try loop.add(
-        RunLoop.Timer(wallFireDate: .now.advanced(by: .seconds(10))) { _ in log.append("wall") })
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(10))) { _ in log.append("wall") })
       try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(1))) { _ in time.suspend(for: .seconds(60)) })
       #expect(try loop.run(for: .seconds(2)) == .timedOut)
       #expect(log.all == ["continuous", "wall"])
@@ -138,7 +138,7 @@ import Testing
       try loop.add(RunLoop.Timer(fireDate: date) { _ in log.append("wall \(RunLoop.WallInstant.now == date)") })
       try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(10))) { _ in log.append("suspending") })
       try loop.add(
-        RunLoop.Timer(continuousFireDate: .now.advanced(by: .seconds(11))) { _ in
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .seconds(11))) { _ in
           log.append("continuous")
         })
       try loop.add(
@@ -254,7 +254,7 @@ import Testing
       }
       // A nanosecond before them, on the last of the clocks.
       try loop.add(
-        RunLoop.Timer(wallFireDate: .now.advanced(by: .nanoseconds(999_999_999))) { _ in
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .nanoseconds(999_999_999))) { _ in
           log.append("first")
         })
       time.suspend(for: .zero)
@@ -380,17 +380,17 @@ import Testing
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
       try loop.add(
-        RunLoop.Timer(wallFireDate: .now.advanced(by: .seconds(1))) { _ in
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(1))) { _ in
           log.append("outer begins")
           _ = try? loop.run(for: .zero)
           log.append("outer ends")
         })
       try loop.add(
-        RunLoop.Timer(continuousFireDate: .now.advanced(by: .seconds(2))) { _ in log.append("continuous")
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .seconds(2))) { _ in log.append("continuous")
         }
       )
       try loop.add(
-        RunLoop.Timer(wallFireDate: .now.advanced(by: .seconds(3))) { _ in log.append("wall") })
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(3))) { _ in log.append("wall") })
       time.advance(by: .seconds(5))
       #expect(try loop.run() == .finished)
       #expect(log.all == ["outer begins", "continuous", "wall", "outer ends"])
@@ -433,7 +433,7 @@ import Testing
     try await VirtualTime.run { time in
       let (loop, log, start) = (RunLoop.current, Log(), time.now)
       loop.addCommonMode(.tracking)
-      let common = RunLoop.Timer(wallFireDate: .now.advanced(by: .seconds(1)), interval: .seconds(1)) {
+      let common = RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(1)), interval: .seconds(1)) {
         _ in
         log.append(loop.currentMode!.rawValue)
       }
@@ -460,8 +460,8 @@ import Testing
     try await VirtualTime.run { time in
       let (loop, start) = (RunLoop.current, time.now)
       let timers = [
-        RunLoop.Timer(wallFireDate: .distantFuture) { _ in },
-        RunLoop.Timer(continuousFireDate: .distantFuture) { _ in },
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in },
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture) { _ in },
       ]
       for timer in timers { try loop.add(timer) }
       let other = time.start {

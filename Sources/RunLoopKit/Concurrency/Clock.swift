@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// Lets tasks sleep on a loop's timers, by the clock that stands still while the machine is suspended.
+  /// Lets tasks sleep on a loop's timers: `Clock`, `ContinuousClock` and `WallClock`, one for each kind of moment.
   ///
   /// ```swift
   /// try await Task.sleep(for: .seconds(1), tolerance: .milliseconds(50), clock: loop.clock)
@@ -7,11 +7,9 @@ extension RunLoop {
   ///
   /// A sleep is a timer in a mode of the loop: it shares wakes with the loop's other timers within their tolerances,
   /// keeps the mode from being empty, and is over only while the loop runs in that mode. Under virtual time it takes no
-  /// real time, like the loop's other timers [RLK-SLEEP-5]. For the other two clocks: `ContinuousClock`, `WallClock`.
+  /// real time, like the loop's other timers [RLK-SLEEP-5].
   /// It retains the loop.
-  public struct Clock: _Concurrency.Clock {
-    /// The clock's moments.
-    public typealias Instant = RunLoop.Instant
+  public struct LoopClock<Instant: ClockInstant>: _Concurrency.Clock {
     let sleeps: Sleeps
 
     /// This moment, on the loop's clock.
@@ -22,7 +20,8 @@ extension RunLoop {
     /// Suspends the calling task until a moment.
     ///
     /// - Parameters:
-    ///   - deadline: The sleep never ends earlier [RLK-SLEEP-1]. A moment in the past: when the loop next fires timers.
+    ///   - deadline: The sleep never ends earlier, by the clock at its end [RLK-SLEEP-1]. A moment in the past, or one
+    ///     that passes while the machine is suspended: when the loop next fires timers.
     ///   - tolerance: How much later the loop may end the sleep, to save a wake. Nil: its `defaultTimerTolerance`.
     /// - Throws: `CancellationError` as soon as the task is cancelled, without waiting for the loop [RLK-SLEEP-2].
     ///   `.loopEnded` if the loop has ended, or ends meanwhile [RLK-SLEEP-3]; `.invalidItem` if other code invalidates
@@ -31,108 +30,42 @@ extension RunLoop {
     nonisolated(nonsending) public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
       try await sleeps.sleep(until: deadline, tolerance)
     }
+
+    /// The same clock for sleeps that are over only while the loop runs in `mode`, as in `loop.clock(in: "panel")`.
+    /// - Parameter mode: `.common` stands for all common modes.
+    /// - Thread: Any. - Complexity: O(1).
+    public func callAsFunction(in mode: Mode) -> Self { Self(sleeps: Sleeps(loop: sleeps.loop, mode: mode)) }
   }
 
-  /// Lets tasks sleep on a loop's timers, by the clock that goes on while the machine is suspended [RLK-SLEEP-4]. Else
-  /// as `RunLoop.Clock`.
-  /// It retains the loop.
-  public struct ContinuousClock: _Concurrency.Clock {
-    /// The clock's moments.
-    public typealias Instant = RunLoop.ContinuousInstant
-    fileprivate let sleeps: Sleeps
-
-    /// This moment, on the loop's clock.
-    public var now: Instant { sleeps.now() }
-    /// One nanosecond, of dates.
-    public var minimumResolution: Duration { .nanoseconds(1) }
-
-    /// Suspends the calling task until a moment: as `RunLoop.Clock` does.
-    ///
-    /// - Parameters:
-    ///   - deadline: Never earlier than this. If it passes while the machine is suspended, the sleep ends when the
-    ///     machine resumes.
-    ///   - tolerance: How much later the sleep may end. Nil: the loop's `defaultTimerTolerance`.
-    /// - Throws: As `RunLoop.Clock.sleep(until:tolerance:)`.
-    /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
-    nonisolated(nonsending) public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-      try await sleeps.sleep(until: deadline, tolerance)
-    }
-  }
-
-  /// Lets tasks sleep on a loop's timers until a time of day, also if the clock is set meanwhile. Else as
-  /// `RunLoop.Clock`.
-  /// It retains the loop.
-  public struct WallClock: _Concurrency.Clock {
-    /// The clock's moments.
-    public typealias Instant = RunLoop.WallInstant
-    fileprivate let sleeps: Sleeps
-
-    /// This moment, on the loop's clock.
-    public var now: Instant { sleeps.now() }
-    /// One nanosecond, of dates.
-    public var minimumResolution: Duration { .nanoseconds(1) }
-
-    /// Suspends the calling task until a moment: as `RunLoop.Clock` does.
-    ///
-    /// - Parameters:
-    ///   - deadline: Never earlier than this, by the time of day at the end of the sleep.
-    ///   - tolerance: How much later the sleep may end. Nil: the loop's `defaultTimerTolerance`.
-    /// - Throws: As `RunLoop.Clock.sleep(until:tolerance:)`.
-    /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
-    nonisolated(nonsending) public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-      try await sleeps.sleep(until: deadline, tolerance)
-    }
-  }
+  /// The clock that stands still while the machine is suspended.
+  public typealias Clock = LoopClock<Instant>
+  /// The clock that goes on while the machine is suspended [RLK-SLEEP-4].
+  public typealias ContinuousClock = LoopClock<ContinuousInstant>
+  /// The time of day, also if it is set during a sleep.
+  public typealias WallClock = LoopClock<WallInstant>
 
   /// The clock for sleeps of tasks on this loop's timers, in its common modes.
   /// - Thread: Any. - Complexity: O(1).
-  public var clock: Clock { clock(in: .common) }
-
-  /// The clock for sleeps that are over only while the loop runs in `mode`.
-  /// - Parameter mode: `.common` stands for all common modes.
-  /// - Thread: Any. - Complexity: O(1).
-  public func clock(in mode: Mode) -> Clock { Clock(sleeps: Sleeps(loop: self, mode: mode)) }
+  public var clock: Clock { Clock(sleeps: Sleeps(loop: self, mode: .common)) }
 
   /// As `clock`; the clock goes on while the machine is suspended.
   /// - Thread: Any. - Complexity: O(1).
-  public var continuousClock: ContinuousClock { continuousClock(in: .common) }
-
-  /// As `clock(in:)`; the clock goes on while the machine is suspended.
-  /// - Parameter mode: `.common` stands for all common modes.
-  /// - Thread: Any. - Complexity: O(1).
-  public func continuousClock(in mode: Mode) -> ContinuousClock {
-    ContinuousClock(sleeps: Sleeps(loop: self, mode: mode))
-  }
+  public var continuousClock: ContinuousClock { ContinuousClock(sleeps: clock.sleeps) }
 
   /// As `clock`, by the time of day.
   /// - Thread: Any. - Complexity: O(1).
-  public var wallClock: WallClock { wallClock(in: .common) }
-
-  /// As `clock(in:)`, by the time of day.
-  /// - Parameter mode: `.common` stands for all common modes.
-  /// - Thread: Any. - Complexity: O(1).
-  public func wallClock(in mode: Mode) -> WallClock { WallClock(sleeps: Sleeps(loop: self, mode: mode)) }
+  public var wallClock: WallClock { WallClock(sleeps: clock.sleeps) }
 }
 
 /// A clock of a loop, whichever it is.
-protocol LoopClock {
+protocol AnyLoopClock {
   var loop: RunLoop { get }
   var timerClock: RunLoop.TimerClock { get }
 }
 
-extension RunLoop.Clock: LoopClock {
+extension RunLoop.LoopClock: AnyLoopClock {
   var loop: RunLoop { sleeps.loop }
-  var timerClock: RunLoop.TimerClock { .suspending }
-}
-
-extension RunLoop.ContinuousClock: LoopClock {
-  var loop: RunLoop { sleeps.loop }
-  var timerClock: RunLoop.TimerClock { .continuous }
-}
-
-extension RunLoop.WallClock: LoopClock {
-  var loop: RunLoop { sleeps.loop }
-  var timerClock: RunLoop.TimerClock { .wall }
+  var timerClock: RunLoop.TimerClock { Instant.clock }
 }
 
 /// The sleeps of tasks on one loop's timers.

@@ -73,7 +73,7 @@ extension RunLoop.Executor {
     if clock is ContinuousClock { return .continuous }
     if clock is SuspendingClock { return .suspending }
     // Of a loop that has ended as this one has: its timers are gone.
-    guard let clock = clock as? any LoopClock, clock.loop === loop || loop == nil && clock.loop.hasEnded else {
+    guard let clock = clock as? any AnyLoopClock, clock.loop === loop || loop == nil && clock.loop.hasEnded else {
       return nil
     }
     return clock.timerClock
@@ -86,7 +86,7 @@ extension RunLoop.Executor {
     Task.detached(executorPreference: self, priority: TaskPriority(rawValue: job.priority.rawValue)) {
       try? await clock.sleep(until: instant, tolerance: tolerance)
       // Another loop, whose clock it is, has ended.
-      if let kind = (clock as? any LoopClock)?.timerClock, let left = clock.now.duration(to: instant) as? Duration,
+      if let kind = (clock as? any AnyLoopClock)?.timerClock, let left = clock.now.duration(to: instant) as? Duration,
         left > .zero
       {
         EndedLoops.run(job, of: self, after: left, by: kind)

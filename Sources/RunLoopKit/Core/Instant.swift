@@ -1,38 +1,143 @@
 extension RunLoop {
-  /// A moment on the monotonic clock, which stands still while the machine is suspended. Saturates at both ends
-  /// [RLK-TIME-1].
-  public struct Instant: InstantProtocol, Hashable, Sendable, CustomStringConvertible, ClockInstant {
-    package static var clock: TimerClock { .suspending }
+  /// The clocks that timers run on: each has a type for its moments.
+  public enum TimerClock: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+    /// Stands still while the machine is suspended, and is never set: `Instant`. Source: CLOCK_MONOTONIC.
+    case suspending
+    /// Goes on while the machine is suspended, and is never set: `ContinuousInstant`. Source: CLOCK_BOOTTIME.
+    case continuous
+    /// The time of day, which people and programs set: `WallInstant`. Source: CLOCK_REALTIME.
+    case wall
+
+    /// The case's name.
+    public var description: String {
+      switch self {
+      case .suspending: "suspending"
+      case .continuous: "continuous"
+      case .wall: "wall"
+      }
+    }
+
+    /// The place among `allCases`.
+    @inline(__always)
+    var place: UInt8 {
+      switch self {
+      case .suspending: 0
+      case .continuous: 1
+      case .wall: 2
+      }
+    }
+
+    /// The clock at a place among `allCases`.
+    @inline(__always)
+    init(place: UInt8) {
+      switch place {
+      case 0: self = .suspending
+      case 1: self = .continuous
+      default: self = .wall
+      }
+    }
+  }
+
+  /// A moment on one of the clocks that timers run on. Saturates at both ends [RLK-TIME-1].
+  ///
+  /// Its type says which clock that is: `Instant`, `ContinuousInstant` or `WallInstant`.
+  public protocol ClockInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible
+  where Duration == Swift.Duration {
+    /// The clock of all moments of this type.
+    static var clock: TimerClock { get }
+    /// Since the clock's beginning; `.max` is never.
+    var nanoseconds: UInt64 { get set }
+    /// Creates a moment from nanoseconds since the clock's beginning: any number; `.max` is never.
+    init(nanoseconds: UInt64)
+  }
+
+  /// A moment on the monotonic clock, which stands still while the machine is suspended.
+  public struct Instant: ClockInstant {
+    /// The suspending clock.
+    public static var clock: TimerClock { .suspending }
     /// Nanoseconds on the clock, which begins at the machine's start.
     public var nanoseconds: UInt64
 
     /// Creates a moment from nanoseconds since the machine was started: any number; `.max` is never.
+    @inlinable
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+  }
 
-    /// This moment, by one reading of the clock.
-    public static var now: Instant { Instant(nanoseconds: Kernel.now()) }
-    /// Never.
-    public static var distantFuture: Instant { Instant(nanoseconds: .max) }
+  /// A moment on the continuous clock, which goes on while the machine is suspended.
+  public struct ContinuousInstant: ClockInstant {
+    /// The continuous clock.
+    public static var clock: TimerClock { .continuous }
+    /// Since the machine was started, suspended time included.
+    public var nanoseconds: UInt64
 
-    /// Later by a duration, rounded up to whole nanoseconds; earlier by a negative one.
-    public func advanced(by duration: Duration) -> Instant {
-      if duration >= .zero { return Instant(nanoseconds: Time.add(nanoseconds, duration.nanosecondsRoundedUp)) }
-      // The most negative duration has no opposite.
-      let back = (Duration.zero - max(duration, .seconds(Int64.min))).nanosecondsRoundedUp
-      return Instant(nanoseconds: nanoseconds > back ? nanoseconds - back : 0)
-    }
+    /// Creates a moment from nanoseconds since the machine was started: any number; `.max` is never.
+    @inlinable
+    public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+  }
 
-    /// How much later the other moment is; negative if it is earlier.
-    public func duration(to other: Instant) -> Duration {
-      other.nanoseconds >= nanoseconds
-        ? Duration(nanoseconds: other.nanoseconds - nanoseconds)
-        : Duration.zero - Duration(nanoseconds: nanoseconds - other.nanoseconds)
-    }
+  /// A moment on the wall clock, as people tell it. No moment lies before 1970.
+  public struct WallInstant: ClockInstant {
+    /// The wall clock.
+    public static var clock: TimerClock { .wall }
+    /// Since 1970-01-01 00:00 UTC, leap seconds not counted; as `CLOCK_REALTIME` has them.
+    public var nanoseconds: UInt64
 
-    /// Whether the first moment is earlier.
-    public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+    /// Creates a moment from nanoseconds since 1970-01-01 00:00 UTC: any number; `.max` is never.
+    @inlinable
+    public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+  }
+}
 
-    /// In nanoseconds.
-    public var description: String { "\(nanoseconds) ns" }
+// Inlined, so that programs do not pay for the protocol.
+extension RunLoop.ClockInstant {
+  /// This moment, by one reading of the clock.
+  @inlinable
+  public static var now: Self { Self(nanoseconds: Time.now(clock)) }
+  /// Never.
+  @inlinable
+  public static var distantFuture: Self { Self(nanoseconds: .max) }
+
+  /// Later by a duration, rounded up to whole nanoseconds; earlier by a negative one.
+  @inlinable
+  public func advanced(by duration: Duration) -> Self { Self(nanoseconds: Time.advance(nanoseconds, by: duration)) }
+
+  /// How much later the other moment is; negative if it is earlier.
+  @inlinable
+  public func duration(to other: Self) -> Duration { Time.difference(nanoseconds, other.nanoseconds) }
+
+  /// Whether the first moment is earlier.
+  @inlinable
+  public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
+
+  /// In nanoseconds.
+  public var description: String { "\(nanoseconds) ns" }
+}
+
+// Where any moment will do, `.now` and `.distantFuture` are those of the suspending clock.
+extension RunLoop.ClockInstant where Self == RunLoop.Instant {
+  /// This moment, by one reading of the suspending clock.
+  public static var now: Self { Self(nanoseconds: Kernel.now()) }
+  /// Never.
+  @inlinable
+  public static var distantFuture: Self { Self(nanoseconds: .max) }
+}
+
+extension Time {
+  @usableFromInline
+  static func now(_ clock: RunLoop.TimerClock) -> UInt64 { Kernel.now(clock) }
+
+  @usableFromInline
+  static func advance(_ time: UInt64, by duration: Duration) -> UInt64 {
+    if duration >= .zero { return add(time, duration.nanosecondsRoundedUp) }
+    // The most negative duration has no opposite.
+    let back = (Duration.zero - max(duration, .seconds(Int64.min))).nanosecondsRoundedUp
+    return time > back ? time - back : 0
+  }
+
+  /// How much later the second is.
+  @usableFromInline
+  static func difference(_ first: UInt64, _ second: UInt64) -> Duration {
+    second >= first
+      ? Duration(nanoseconds: second - first) : Duration.zero - Duration(nanoseconds: first - second)
   }
 }

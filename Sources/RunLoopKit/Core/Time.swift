@@ -1,6 +1,7 @@
 internal import CRunLoopCore
 
 /// Arithmetic on absolute nanoseconds that saturates; `forever` means never.
+@usableFromInline
 package enum Time {
   package static let forever = UInt64.max
 

@@ -30,24 +30,39 @@ extension RunLoop {
       case tolerance(UInt64)
     }
 
-    /// Creates a timer on the suspending clock, which stops while the machine is suspended.
+    /// Creates a timer on the clock of its first date. On the continuous and the wall clock a date that passes while
+    /// the machine is suspended is served when it resumes; a timer on the wall clock follows that when it is set.
     ///
+    /// An expiry on any clock fires the timers that are due on all clocks, the most overdue first [RLK-CLOCK-3].
     /// - Parameters:
-    ///   - fireDate: The first date. A date in the past means now, and is reported as given until the timer has fired
-    ///     [RLK-TIMER-4].
-    ///   - interval: Zero or less: the timer fires once and is invalid after its callout [RLK-CLOSURE-3]. 584 years or
-    ///     more: the interval never ends, so that the timer is a rearmable one.
+    ///   - fireDate: The first date: an `Instant`, a `ContinuousInstant` or a `WallInstant`. A date in the past means
+    ///     now, and is reported as given until the timer has fired [RLK-TIMER-4].
+    ///   - interval: Measured on the same clock. Zero or less: the timer fires once and is invalid after its callout
+    ///     [RLK-CLOSURE-3]. 584 years or more: the interval never ends, so that the timer is a rearmable one.
     ///   - tolerance: How late the loop may fire the timer to save a wake; see `tolerance`. Zero or less: not at all.
     ///     Nil: the `defaultTimerTolerance` of its loop [RLK-TIMER-14].
     ///   - order: Ignored: timers fire in the order of their dates.
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid (`invalidate()`).
+    /// - Note: A mode's first timer on another clock than the suspending one takes one more descriptor [RLK-CLOCK-2].
+    ///   Without one the loop looks at the clock once a second while it sleeps, so that the timer is in time, and a
+    ///   setting of the wall clock is noticed within a second.
+    /// - SeeAlso: `timerfd_create(2)`.
+    @inlinable
     public convenience init(
-      fireDate: Instant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
+      fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
+      _ body: @escaping @Sendable (Timer) -> Void
+    ) {
+      self.init(type(of: fireDate).clock, fireDate.nanoseconds, interval, tolerance, order, body)
+    }
+
+    @usableFromInline
+    convenience init(
+      _ clock: TimerClock, _ date: UInt64, _ interval: Duration, _ tolerance: Duration?, _ order: Int,
       _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
-        .suspending, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order,
-        onlyHost: nil, unchecked: body)
+        clock, date: date, interval: interval, tolerance: tolerance, order: order, onlyHost: nil,
+        unchecked: body)
     }
 
     /// Creates a timer whose first date is `delay` from now, on any clock.
@@ -65,57 +80,8 @@ extension RunLoop {
       on clock: TimerClock = .suspending, _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
-        clock, date: Instant(nanoseconds: Kernel.now(clock)).advanced(by: delay).nanoseconds, interval: interval,
+        clock, date: Time.advance(Kernel.now(clock), by: delay), interval: interval,
         tolerance: tolerance, order: 0, onlyHost: nil, unchecked: body)
-    }
-
-    /// Creates a timer on the continuous clock, which goes on while the machine is suspended. If its date passes
-    /// meanwhile, the timer fires when the machine resumes.
-    ///
-    /// An expiry on any clock fires the timers that are due on all clocks, the most overdue first [RLK-CLOCK-3].
-    /// - Parameters:
-    ///   - continuousFireDate: The first date; one in the past means now.
-    ///   - interval: Measured on the same clock; zero or less: the timer fires once.
-    ///   - tolerance: As for a timer on the suspending clock.
-    ///   - order: Ignored.
-    ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
-    /// - Note: A mode's first timer on a clock takes one more descriptor [RLK-CLOCK-2]. Without one the timer fires in
-    ///   time, but each sleep ends after a second at the latest, to look at the clock.
-    /// - SeeAlso: `timerfd_create(2)`, CLOCK_BOOTTIME.
-    public convenience init(
-      continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
-      _ body: @escaping @Sendable (Timer) -> Void
-    ) {
-      self.init(
-        fireDate: continuousFireDate, interval: interval, tolerance: tolerance, order: order, body)
-    }
-
-    /// Creates a timer on the wall clock: its date is a time of day, and the timer follows the clock when that is set.
-    ///
-    /// - Parameters:
-    ///   - wallFireDate: The first date; one in the past means now.
-    ///   - interval: Measured on the same clock; zero or less: the timer fires once.
-    ///   - tolerance: As for a timer on the suspending clock.
-    ///   - order: Ignored.
-    ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
-    /// - Note: A mode's first timer on a clock takes one more descriptor. Without one the loop looks at the clock once
-    ///   a second while it sleeps, so that it notices within a second that the clock was set.
-    /// - SeeAlso: `timerfd_create(2)`, CLOCK_REALTIME.
-    public convenience init(
-      wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
-      _ body: @escaping @Sendable (Timer) -> Void
-    ) {
-      self.init(fireDate: wallFireDate, interval: interval, tolerance: tolerance, order: order, body)
-    }
-
-    /// On the clock of `fireDate`.
-    package convenience init(
-      fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration? = nil, order: Int = 0,
-      _ body: @escaping @Sendable (Timer) -> Void
-    ) {
-      self.init(
-        type(of: fireDate).clock, date: fireDate.nanoseconds, interval: interval, tolerance: tolerance, order: order,
-        onlyHost: nil, unchecked: body)
     }
 
     init(

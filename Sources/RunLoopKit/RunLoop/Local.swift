@@ -48,38 +48,17 @@ extension RunLoop {
       after delay: Duration, interval: Duration = .zero, tolerance: Duration? = nil,
       on clock: TimerClock = .suspending, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
-      let date = Instant(nanoseconds: loop.kernel.now(clock)).advanced(by: delay)
-      return try timer(clock, date.nanoseconds, interval, tolerance, mode, body)
+      try timer(clock, Time.advance(loop.kernel.now(clock), by: delay), interval, tolerance, mode, body)
     }
 
-    /// As `timer(after:interval:tolerance:on:in:_:)`, with the first date as a moment of the suspending clock.
-    /// Intervals and tolerances of zero or less mean none.
+    /// As `timer(after:interval:tolerance:on:in:_:)`, with the first date as a moment of the timer's clock. Intervals
+    /// and tolerances of zero or less mean none.
     @discardableResult
     public func timer(
-      fireDate: Instant, interval: Duration = .zero, tolerance: Duration? = nil, in mode: Mode = .default,
+      fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration? = nil, in mode: Mode = .default,
       _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
-      try timer(.suspending, fireDate.nanoseconds, interval, tolerance, mode, body)
-    }
-
-    /// As `timer(after:interval:tolerance:on:in:_:)`, with the first date as a moment of the continuous clock.
-    /// Intervals and tolerances of zero or less mean none.
-    @discardableResult
-    public func timer(
-      continuousFireDate: ContinuousInstant, interval: Duration = .zero, tolerance: Duration? = nil,
-      in mode: Mode = .default, _ body: @escaping (Timer) -> Void
-    ) throws -> Timer {
-      try timer(.continuous, continuousFireDate.nanoseconds, interval, tolerance, mode, body)
-    }
-
-    /// As `timer(after:interval:tolerance:on:in:_:)`, with the first date as a time of day.
-    /// Intervals and tolerances of zero or less mean none.
-    @discardableResult
-    public func timer(
-      wallFireDate: WallInstant, interval: Duration = .zero, tolerance: Duration? = nil,
-      in mode: Mode = .default, _ body: @escaping (Timer) -> Void
-    ) throws -> Timer {
-      try timer(.wall, wallFireDate.nanoseconds, interval, tolerance, mode, body)
+      try timer(type(of: fireDate).clock, fireDate.nanoseconds, interval, tolerance, mode, body)
     }
 
     /// Creates a disarmed timer that fires once each time it is given a date, and adds it to `mode`.

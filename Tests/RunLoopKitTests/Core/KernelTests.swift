@@ -73,7 +73,7 @@ final class KernelTests: XCTestCase {
       // By a thread with the system's: what the loop needs for it is of its own kernel.
       XCTAssertNil(Kernel.current)
       try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: "other")
-      try loop.add(RunLoop.Timer(wallFireDate: .distantFuture) { _ in }, to: "other")
+      try loop.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in }, to: "other")
       XCTAssertEqual(calls.made.value.filter { $0.hasPrefix("timerfd") }, ["timerfd_create 0", "timerfd_create 2"])
       calls.made.value = []
       try RunLoop.current.add(RunLoop.Timer(fireDate: .now) { _ in })

@@ -80,8 +80,8 @@ final class ProcessCaseTests: XCTestCase {
       let before = open()
       let loop = RunLoop.current
       let items: [RunLoop.Item] = [
-        RunLoop.Timer.never(), RunLoop.Timer(wallFireDate: .distantFuture) { _ in },
-        RunLoop.Timer(continuousFireDate: .distantFuture) { _ in }, RunLoop.Source { _ in },
+        RunLoop.Timer.never(), RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in },
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture) { _ in }, RunLoop.Source { _ in },
         try PortSourceFactory.make(counter) {},
         try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { _, _ in },
         try RunLoop.FileWatch(path: "/", events: .changes) { _, _ in },

@@ -44,9 +44,9 @@ final class ClockTests: XCTestCase {
       try loop.add(RunLoop.Timer.never())
       try loop.run(for: .zero)
       let before = openDescriptors()
-      for _ in 0..<5 { try loop.add(RunLoop.Timer(wallFireDate: .distantFuture) { _ in }) }
+      for _ in 0..<5 { try loop.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in }) }
       XCTAssertEqual(openDescriptors(), before + 1)
-      for _ in 0..<5 { try loop.add(RunLoop.Timer(continuousFireDate: .distantFuture) { _ in }) }
+      for _ in 0..<5 { try loop.add(RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture) { _ in }) }
       XCTAssertEqual(openDescriptors(), before + 2)
       for clock in ["continuous", "wall"] {
         XCTAssertTrue(loop.description.contains("timer port of the \(clock) clock: descriptor"), loop.description)
@@ -67,7 +67,7 @@ final class ClockTests: XCTestCase {
       onThread {
         let (loop, fired) = (RunLoop.current, Box(false))
         if hasSet { XCTAssertNoThrow(try loop.hostDescriptor().fileDescriptor) }
-        let timer = RunLoop.Timer(wallFireDate: .now) { _ in fired.value = true }
+        let timer = RunLoop.Timer(fireDate: RunLoop.WallInstant.now) { _ in fired.value = true }
         Faults.plan(call: call)
         try loop.add(timer)
         isHit.value = Faults.end()
@@ -83,7 +83,7 @@ final class ClockTests: XCTestCase {
   }
 
   func test_RLK_CLOCK_4_datesAreToldOnEachClock() {
-    let wall = RunLoop.Timer(wallFireDate: .now.advanced(by: .seconds(100))) { _ in }
+    let wall = RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(100))) { _ in }
     let before = RunLoop.Instant.now
     XCTAssertGreaterThan(wall.fireDate!, before.advanced(by: .seconds(90)))
     XCTAssertLessThan(wall.fireDate!, before.advanced(by: .seconds(101)))
@@ -105,9 +105,9 @@ final class ClockTests: XCTestCase {
       let (loop, fired) = (RunLoop.current, Box(0))
       for _ in 0..<2 {
         try loop.add(
-          RunLoop.Timer(wallFireDate: .now.advanced(by: .milliseconds(3))) { _ in fired.value += 1 })
+          RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .milliseconds(3))) { _ in fired.value += 1 })
         try loop.add(
-          RunLoop.Timer(continuousFireDate: .now.advanced(by: .milliseconds(5))) { _ in fired.value += 1
+          RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now.advanced(by: .milliseconds(5))) { _ in fired.value += 1
           })
       }
       while fired.value < 4 {

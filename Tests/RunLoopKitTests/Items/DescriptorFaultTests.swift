@@ -319,7 +319,7 @@ final class DescriptorFaultTests: XCTestCase {
       if child == 0 { while true { pause() } }
       let (pipe, null) = (Pipe(), open("/dev/null", O_RDWR | O_CLOEXEC))
       try loop.add(RunLoop.Timer.never())
-      try loop.add(RunLoop.Timer(wallFireDate: .now.advanced(by: .seconds(1000))) { _ in })
+      try loop.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.now.advanced(by: .seconds(1000))) { _ in })
       try loop.add(Source(fileDescriptor: null, interest: .readable, unpollable: .alwaysReady) { _, _ in })
       try loop.add(RunLoop.PortSource(fileDescriptor: pipe.reading) { _ in })
       try loop.add(RunLoop.SignalSource(.user1) { _, _ in })

@@ -42,7 +42,7 @@ final class KeepsRunningTests: XCTestCase {
       RunLoop.Source { _ in }, try PortSourceFactory.make(counter) {}, RunLoop.Timer.never(), RunLoop.Port { _, _ in },
       try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { _, _ in },
       try RunLoop.FileWatch(path: "/tmp", events: .changes) { _, _ in },
-      RunLoop.Timer(wallFireDate: .distantFuture) { _ in },
+      RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in },
     ]
     onThread {
       let loop = RunLoop.current

@@ -223,7 +223,7 @@ final class MembershipTests: XCTestCase {
       let (loop, counter) = (RunLoop.current, EventCounter())
       let items: [RunLoop.Item] = [
         RunLoop.Source { _ in }, RunLoop.Observer(.entry, order: -1) { _, _ in }, RunLoop.Observer(.entry) { _, _ in },
-        RunLoop.Timer.never(), RunLoop.Timer(wallFireDate: .distantFuture) { _ in },
+        RunLoop.Timer.never(), RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in },
         try RunLoop.PortSource(fileDescriptor: counter.descriptor) { _ in },
       ]
       for item in items.reversed() { try loop.add(item, to: "mine") }

@@ -222,7 +222,7 @@ final class PatternThreadTests: XCTestCase {
       try loop.performWhenIdle { withExtendedLifetime(held) {} }
       _ = try RunLoop.Commit(on: loop) { withExtendedLifetime(held) {} }
       try RunLoop.DisplayLink { _, _ in withExtendedLifetime(held) {} }.add(to: loop)
-      try loop.add(RunLoop.Timer(wallFireDate: .distantFuture) { _ in withExtendedLifetime(held) {} })
+      try loop.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in withExtendedLifetime(held) {} })
     }
     XCTAssertNil(token)
     let loop = loops.value[0]

@@ -33,8 +33,8 @@ final class LocalTests: XCTestCase {
     try loop.assumeOnLoop { local in
       try local.timer(after: .zero) { _ in owned.call("after") }
       try local.timer(fireDate: .now) { _ in owned.call("suspending") }
-      try local.timer(continuousFireDate: .now) { _ in owned.call("continuous") }
-      try local.timer(wallFireDate: .now) { _ in owned.call("wall") }
+      try local.timer(fireDate: RunLoop.ContinuousInstant.now) { _ in owned.call("continuous") }
+      try local.timer(fireDate: RunLoop.WallInstant.now) { _ in owned.call("wall") }
       try local.timer(after: .zero, on: .continuous) { timer in
         XCTAssertEqual(timer.clock, .continuous)
         owned.call("clock")
@@ -134,10 +134,10 @@ final class LocalTests: XCTestCase {
             _ in
           },
           try local.timer(fireDate: .distantFuture, interval: interval, tolerance: tolerance, in: mode) { _ in },
-          try local.timer(continuousFireDate: .distantFuture, interval: interval, tolerance: tolerance, in: mode) {
+          try local.timer(fireDate: RunLoop.ContinuousInstant.distantFuture, interval: interval, tolerance: tolerance, in: mode) {
             _ in
           },
-          try local.timer(wallFireDate: .distantFuture, interval: interval, tolerance: tolerance, in: mode) { _ in },
+          try local.timer(fireDate: RunLoop.WallInstant.distantFuture, interval: interval, tolerance: tolerance, in: mode) { _ in },
         ]
         XCTAssertEqual(timers.map(\.interval), [interval, interval, interval, interval])
         XCTAssertEqual(timers.map(\.clock), [.continuous, .suspending, .continuous, .wall])

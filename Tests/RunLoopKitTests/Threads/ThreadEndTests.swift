@@ -274,7 +274,7 @@ final class ThreadEndTests: XCTestCase {
       try loop.performWhenIdle { pthread_exit(nil) }
     },
     { try $0.add(RunLoop.Timer(fireDate: .now) { _ in pthread_exit(nil) }) },
-    { try $0.add(RunLoop.Timer(wallFireDate: .now) { _ in pthread_exit(nil) }) },
+    { try $0.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.now) { _ in pthread_exit(nil) }) },
     { loop in
       try loop.add(RunLoop.Timer.never())
       try loop.add(RunLoop.Observer(.beforeWaiting) { _, _ in pthread_exit(nil) })
