@@ -52,7 +52,7 @@ struct Patterns {
   static func frames() throws {
     let loop = RunLoop.current
     let dropped = Mutex(0)
-    let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 100)) { link, frame in
+    let link = RunLoop.DisplayLink(rate: .init(frames: 100)) { link, frame in
       if frame.number == 3 { usleep(45_000) }  // something slow: frames pass
       dropped.withLock { $0 += frame.dropped }
       if frame.number >= 10 {

@@ -76,7 +76,7 @@ import Testing
   @Test func lateFramesAreDroppedAndCounted() async throws {
     try await VirtualTime.run { time in
       let (loop, start, frames) = (RunLoop.current, time.now, Frames())
-      let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 100)) { _, frame in
+      let link = RunLoop.DisplayLink(rate: .init(frames: 100)) { _, frame in
         frames.append(frame)
         if frame.number == 2 { time.advance(by: .milliseconds(35)) }  // frames 3 and 4 pass, and 5 is late
         if frame.number == 7 { time.advance(by: .milliseconds(10)) }  // just in time
@@ -93,7 +93,7 @@ import Testing
   @Test func aLinkPausesAndResumesOnItsGrid() async throws {
     try await VirtualTime.run { time in
       let (loop, start, frames) = (RunLoop.current, time.now, Frames())
-      let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 10)) { link, frame in
+      let link = RunLoop.DisplayLink(rate: .init(frames: 10)) { link, frame in
         frames.append(frame)
         if frame.number == 2 { link.isPaused = true }
       }
@@ -116,7 +116,7 @@ import Testing
   @Test func aLinkRestsInOtherModesAndChangesItsRate() async throws {
     try await VirtualTime.run { time in
       let (loop, start, frames) = (RunLoop.current, time.now, Frames())
-      let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 10)) { _, frame in frames.append(frame) }
+      let link = RunLoop.DisplayLink(rate: .init(frames: 10)) { _, frame in frames.append(frame) }
       try link.add(to: loop)
       try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in }, to: .tracking)
       #expect(try loop.run(for: .milliseconds(100)) == .timedOut)
@@ -144,7 +144,7 @@ import Testing
   @Test func test_RLK_PATTERN_9_aSecondModeChangesNothingForTheFrames() async throws {
     try await VirtualTime.run { time in
       let (loop, start, frames) = (RunLoop.current, time.now, Frames())
-      let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 10)) { _, frame in frames.append(frame) }
+      let link = RunLoop.DisplayLink(rate: .init(frames: 10)) { _, frame in frames.append(frame) }
       try link.add(to: loop)
       #expect(try loop.run(for: .milliseconds(100)) == .timedOut)
       time.advance(by: .milliseconds(350))  // frames 2 and 3 pass, and 4 is late
@@ -164,7 +164,7 @@ import Testing
   @Test func aLinkThatHasLeftTheCommonModesOneByOneGoesOnFromNow() async throws {
     try await VirtualTime.run { time in
       let (loop, frames) = (RunLoop.current, Frames())
-      let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 10)) { _, frame in frames.append(frame) }
+      let link = RunLoop.DisplayLink(rate: .init(frames: 10)) { _, frame in frames.append(frame) }
       try link.add(to: loop, in: .common)
       #expect(try loop.run(for: .milliseconds(100)) == .timedOut)
       #expect(link.remove(from: loop))

@@ -1,21 +1,12 @@
 extension RunLoop {
   /// The clocks that timers run on: each has a type for its moments.
-  public enum TimerClock: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+  public enum TimerClock: Hashable, Sendable, CaseIterable {
     /// Stands still while the machine is suspended, and is never set: `Instant`. Source: CLOCK_MONOTONIC.
     case suspending
     /// Goes on while the machine is suspended, and is never set: `ContinuousInstant`. Source: CLOCK_BOOTTIME.
     case continuous
     /// The time of day, which people and programs set: `WallInstant`. Source: CLOCK_REALTIME.
     case wall
-
-    /// The case's name.
-    public var description: String {
-      switch self {
-      case .suspending: "suspending"
-      case .continuous: "continuous"
-      case .wall: "wall"
-      }
-    }
 
     /// The place among `allCases`.
     @inline(__always)

@@ -64,7 +64,7 @@ extension RunLoop {
 
     override final func releaseBody() { served.dropClosure() }
 
-    public override final var description: String { served.summary }
+    override final var words: String { served.summary }
   }
 
   package static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }

@@ -245,7 +245,7 @@ extension RunLoop {
       swap(&body, &released)
     }
 
-    public override var description: String {
+    override var words: String {
       "<descriptor source\(labelText) order \(order), descriptor \(descriptor), \(interest), \(isValid ? "valid" : "invalid")>"
     }
   }

@@ -237,7 +237,10 @@ extension RunLoop {
     final func withLeafLock<R>(_ body: () -> R) -> R { leaf.withLock(body) }
 
     /// Kind, order, validity and what matters besides; with the words of its context.
-    public var description: String { "<item \(order)>" }
+    public final var description: String { words }
+
+    /// The same, of each kind.
+    var words: String { "<item \(order)>" }
 
     /// Identity; of signalled sources also equal identity hooks and order (rule 28).
     public static func == (a: Item, b: Item) -> Bool { a === b || a.isEqual(to: b) }

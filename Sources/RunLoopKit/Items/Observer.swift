@@ -43,7 +43,7 @@ extension RunLoop {
     /// True while its callout runs.
     public var isFiring: Bool { firing.load(ordering: .relaxed) }
 
-    public override var description: String {
+    override var words: String {
       return "<observer\(labelText) order \(order), \(activities), \(repeats ? "repeats" : "once"), "
         + "\(isValid ? "valid" : "invalid")\(isFiring ? ", firing" : "")\(contextText)>"
     }

@@ -116,7 +116,7 @@ extension RunLoop {
       swap(&body, &released)
     }
 
-    public override var description: String {
+    override var words: String {
       "<port source\(labelText) order \(order), descriptor \(descriptor), "
         + "\(isValid ? "valid" : "invalid")\(contextText)>"
     }

@@ -110,7 +110,7 @@ extension RunLoop {
       _ = __RUNLOOPKIT_IS_HASHING_A_SOURCE__(identity, &hasher)
     }
 
-    public override var description: String {
+    override var words: String {
       "<source\(labelText) order \(order), \(isValid ? "valid" : "invalid")\(isSignalled ? ", signalled" : "")"
         + "\(contextText)>"
     }

@@ -233,7 +233,7 @@ extension RunLoop {
       }
     }
 
-    public override var description: String {
+    override var words: String {
       let now = Instant(nanoseconds: kernel.now())
       let next = fireDate.map { $0 == .distantFuture ? "never" : "next in \(now.duration(to: $0))" } ?? "invalid"
       let otherClock = clock == .suspending ? "" : ", \(clock) clock"

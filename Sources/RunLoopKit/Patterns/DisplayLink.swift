@@ -30,7 +30,7 @@ extension RunLoop {
     ///   - rate: How many frames there are, and in which time.
     ///   - body: Called on the loop's thread, with no lock held; kept until the link is invalidated or gone.
     public init(
-      rate: FrameRate = FrameRate(framesPerSecond: 60), _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
+      rate: FrameRate = FrameRate(frames: 60), _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
     ) {
       self.init(rate, onlyHost: nil, unchecked: body)
     }
@@ -131,7 +131,7 @@ extension RunLoop.Local {
   /// - Throws: As `DisplayLink.add(to:in:)`.
   @discardableResult
   public func displayLink(
-    rate: RunLoop.FrameRate = RunLoop.FrameRate(framesPerSecond: 60), in mode: RunLoop.Mode = .default,
+    rate: RunLoop.FrameRate = RunLoop.FrameRate(frames: 60), in mode: RunLoop.Mode = .default,
     _ body: @escaping (RunLoop.DisplayLink, RunLoop.DisplayLink.Frame) -> Void
   ) throws -> RunLoop.DisplayLink {
     let link = RunLoop.DisplayLink(rate, onlyHost: loop, unchecked: body)

@@ -9,16 +9,13 @@ extension RunLoop {
 
     /// Creates a rate, limited to the ranges of the properties: less than one frame counts as one, a duration that is
     /// zero or negative as a nanosecond for each frame.
-    public init(frames: Int, per duration: Duration) {
+    public init(frames: Int, per duration: Duration = .seconds(1)) {
       self.frames = max(1, min(frames, 1_000_000_000))
       self.duration = max(.nanoseconds(self.frames), min(duration, .seconds(10_000_000)))
       if self.frames != frames || self.duration != duration {
         Diagnosis.hint("FrameRate: \(frames) frames per \(duration) count as \(self)")
       }
     }
-
-    /// Creates a rate of so many frames in a second, at least 1.
-    public init(framesPerSecond frames: Int) { self.init(frames: frames, per: .seconds(1)) }
 
     /// As `60 frames per 1.0 seconds`.
     public var description: String { "\(frames) frames per \(duration)" }

@@ -119,7 +119,7 @@ extension RunLoop {
 
     deinit { mailbox.close() }
 
-    public override var description: String {
+    override var words: String {
       "<port\(labelText)\(name.map { " \($0)" } ?? ""), \(pendingCount) of \(queueLimit) messages, "
         + "\(namedTerms.map { "\($0), " } ?? "")\(isValid ? "valid" : "invalid")>"
     }

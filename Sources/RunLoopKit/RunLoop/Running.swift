@@ -1,21 +1,11 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Runs the default mode until `stop()` is called, or until nothing in the mode is left to wait for.
-  ///
-  /// This is `CFRunLoopRun`. Foundation's `RunLoop.run()` starts again after a stop; this one returns.
-  /// - Returns: `.stopped` or `.finished`.
-  /// - Thread: The loop's own. - Throws: As `run(in:for:returnAfterSourceHandled:)`.
-  /// - SeeAlso: `CFRunLoopRun`; to stay also in an empty mode: `runUntilStopped(in:)`.
-  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
-  @discardableResult
-  public func run() throws -> RunResult {
-    try checkOwner("run()")
-    return try run(in: .default, limit: RunLimit(nil), false)
-  }
-
   /// Runs the loop in one mode until nothing is left to wait for, `stop()` is called, the limit is over, or, if asked
   /// for, a source was handled.
+  ///
+  /// `run()` is `CFRunLoopRun`: Foundation's `RunLoop.run()` starts again after a stop; this one returns. To stay also
+  /// in an empty mode: `runUntilStopped(in:)`.
   ///
   /// Every callout may begin a nested run [RLK-RUN-7]. A run of `.common`, of an unknown mode or of an empty mode
   /// returns `.finished` at once and calls no observer (`diagnostics` reports it) [RLK-RUN-1]. On the main loop a
@@ -35,7 +25,7 @@ extension RunLoop {
   ///   the loop's epoll descriptor (a stray close(2), closefrom(3)) and no new one can be made [RLK-RUN-9,
   ///   RLK-RUN-10]. In the latter case the run has called the observers of after-waiting and exit, and the loop's
   ///   description says so.
-  /// - SeeAlso: `CFRunLoopRunInMode`.
+  /// - SeeAlso: `CFRunLoopRun`, `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
   public func run(

@@ -156,7 +156,7 @@ final class DiagnosticsTests: XCTestCase {
       XCTAssertEqual(timer.tolerance, .zero)
       XCTAssertEqual(RunLoop.RateLimit(count: 0, per: .seconds(1)).count, 1)
       XCTAssertEqual(RunLoop.RateLimit(count: -7, per: .seconds(-1)).count, 1)
-      XCTAssertEqual(RunLoop.FrameRate(framesPerSecond: 0).frames, 1)
+      XCTAssertEqual(RunLoop.FrameRate(frames: 0).frames, 1)
       XCTAssertEqual(RunLoop.FrameRate(frames: 2, per: .seconds(-1)).duration, .nanoseconds(2))
       XCTAssertEqual(RunLoop.Port(queueLimit: 0) { _, _ in }.queueLimit, 1)
     }

@@ -16,7 +16,6 @@ final class ErrorCallTests: XCTestCase {
     }
     made.wait()
     let loop = loops.value[0]
-    check("run()", .wrongThread) { try loop.run() }
     check("run(in:for:returnAfterSourceHandled:)", .wrongThread) { try loop.run(for: .zero) }
     check("run(in:until:returnAfterSourceHandled:)", .wrongThread) { try loop.run(until: .now) }
     check("runUntilStopped(in:)", .wrongThread) { try loop.runUntilStopped() }

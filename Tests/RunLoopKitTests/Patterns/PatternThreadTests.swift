@@ -171,7 +171,7 @@ final class PatternThreadTests: XCTestCase {
 
   func test_RLK_PATTERN_3_aLinkIsPausedByAnyThread() {
     let (frames, last) = (Box(0), Box(0))
-    let link = RunLoop.DisplayLink(rate: .init(framesPerSecond: 20_000)) { _, frame in
+    let link = RunLoop.DisplayLink(rate: .init(frames: 20_000)) { _, frame in
       frames.update { $0 += 1 }
       XCTAssertGreaterThan(frame.number, last.value)
       XCTAssertGreaterThanOrEqual(RunLoop.Instant.now, frame.timestamp)
@@ -181,7 +181,7 @@ final class PatternThreadTests: XCTestCase {
       try link.add(to: loop)
       for step in 0..<200 {
         link.isPaused = step % 2 == 0
-        link.rate = .init(framesPerSecond: 20_000 + step)
+        link.rate = .init(frames: 20_000 + step)
       }
       yieldUntil(frames.value > 0)
     }

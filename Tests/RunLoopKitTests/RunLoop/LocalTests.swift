@@ -72,7 +72,7 @@ final class LocalTests: XCTestCase {
         owned.call("descriptor")
         source.invalidate()
       }
-      try local.displayLink(rate: RunLoop.FrameRate(framesPerSecond: 1000)) { link, _ in
+      try local.displayLink(rate: RunLoop.FrameRate(frames: 1000)) { link, _ in
         owned.call("frame")
         link.invalidate()
       }
@@ -134,10 +134,12 @@ final class LocalTests: XCTestCase {
             _ in
           },
           try local.timer(fireDate: .distantFuture, interval: interval, tolerance: tolerance, in: mode) { _ in },
-          try local.timer(fireDate: RunLoop.ContinuousInstant.distantFuture, interval: interval, tolerance: tolerance, in: mode) {
-            _ in
-          },
-          try local.timer(fireDate: RunLoop.WallInstant.distantFuture, interval: interval, tolerance: tolerance, in: mode) { _ in },
+          try local.timer(
+            fireDate: RunLoop.ContinuousInstant.distantFuture, interval: interval, tolerance: tolerance, in: mode
+          ) { _ in },
+          try local.timer(
+            fireDate: RunLoop.WallInstant.distantFuture, interval: interval, tolerance: tolerance, in: mode
+          ) { _ in },
         ]
         XCTAssertEqual(timers.map(\.interval), [interval, interval, interval, interval])
         XCTAssertEqual(timers.map(\.clock), [.continuous, .suspending, .continuous, .wall])
