@@ -1,7 +1,6 @@
 internal import Synchronization
 
-/// Removal with an answer. `invalidate()` does not wait for a callout that runs at this moment; these two tell when it
-/// is over.
+/// Removal with an answer: when a callout that runs at this moment is over.
 extension RunLoop.Item {
   /// Invalidates the item and returns when its callout is not running: on no thread, and it will not run again
   /// [RLK-REMOVE-1, RLK-REMOVE-6].
@@ -35,16 +34,8 @@ extension RunLoop.Item {
     }
   }
 
-  /// Invalidates the item and calls `action` once, when its callout is not running and will not run again. Never blocks
-  /// on a callout.
-  ///
-  /// - Parameter action: Called on this thread before the return if no callout runs; else on the thread of the callout
-  ///   that ends last, right after it (or here, if it ends meanwhile) [RLK-REMOVE-4, RLK-REMOVE-5, RLK-REMOVE-7]. With
-  ///   no lock held. Each call's action is called, also if the item was invalid before. In a child of fork(2) that
-  ///   inherited the item nothing is done [RLK-REMOVE-14].
-  /// - Thread: Any. - Re-entry: Allowed, also from the item's own callout: `action` follows when that has returned.
-  /// - Blocks: Not on callouts. - Complexity: O(modes).
-  public final func invalidate(finally action: @escaping @Sendable () -> Void) {
+  /// As `invalidate(finally:)`.
+  final func invalidate(calling action: @escaping @Sendable () -> Void) {
     guard !isForked else { return }
     let call = FinalCall(action)
     let owner = closureOwner
