@@ -15,7 +15,7 @@ let algorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "sw
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let lifecycleTests = Target.Dependency.product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let loggingTests = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
+let inMemoryLogging = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
 let combine = Target.Dependency.product(name: "OpenCombine", package: "OpenCombine")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
@@ -38,8 +38,6 @@ let package = Package(
   name: "Integrations",
   dependencies: [
     .package(name: "RunLoopKit", path: ".."),
-    .package(path: "RunLoopCombine"),
-    .package(path: "RunLoopLogging"),
     .package(path: "RunLoopMetrics"),
     .package(path: "RunLoopService"),
     .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.0.0"),
@@ -50,13 +48,11 @@ let package = Package(
   ],
   targets: [
     sample("algorithms", [algorithms, testing]),
-    sample("combine", [own("RunLoopCombine"), combine, testing]),
-    sample("logging", [own("RunLoopLogging"), logging]),
+    sample("combine", [combine, testing]),
+    sample("logging", [logging, inMemoryLogging, testing]),
     sample("metrics", [own("RunLoopMetrics"), coreMetrics, metricsTests]),
     sample("service", [own("RunLoopService"), lifecycle, logging]),
     tests("Algorithms", [algorithms]),
-    tests("RunLoopCombine", [own("RunLoopCombine"), combine]),
-    tests("RunLoopLogging", [own("RunLoopLogging"), logging, loggingTests]),
     tests("RunLoopMetrics", [own("RunLoopMetrics"), metrics, metricsTests]),
     tests("RunLoopService", [own("RunLoopService"), lifecycle, lifecycleTests, logging]),
   ],

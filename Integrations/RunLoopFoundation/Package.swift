@@ -20,9 +20,6 @@ let package = Package(
     .executableTarget(
       name: "foundation-sample", dependencies: ["RunLoopFoundation", "RunLoopKit"], path: "Sample",
       swiftSettings: strict),
-    .executableTarget(
-      name: "foundation-measure", dependencies: ["RunLoopFoundation", "RunLoopKit"], path: "Measure",
-      swiftSettings: strict),
     .testTarget(
       name: "RunLoopFoundationTests", dependencies: ["RunLoopFoundation", "RunLoopKit"], swiftSettings: strict),
   ],

@@ -20,9 +20,6 @@ let package = Package(
     .target(name: "RunLoopGLib", dependencies: ["CGLib", "RunLoopKit"]),
     .executableTarget(
       name: "glib-sample", dependencies: ["CGLib", "RunLoopGLib", "RunLoopKit"], path: "Sample", swiftSettings: strict),
-    .executableTarget(
-      name: "glib-measure", dependencies: ["CGLib", "RunLoopGLib", "RunLoopKit"], path: "Measure",
-      swiftSettings: strict),
     .target(name: "CLeftDispatch", dependencies: ["CGLib"], path: "Tests/CLeftDispatch"),
     .testTarget(
       name: "RunLoopGLibTests", dependencies: ["CGLib", "CLeftDispatch", "RunLoopGLib", "RunLoopKit"],

@@ -26,9 +26,6 @@ let package = Package(
     .executableTarget(
       name: "nio-sample", dependencies: ["RunLoopNIO", "RunLoopKit", nioCore, nioPosix], path: "Sample",
       swiftSettings: strict),
-    .executableTarget(
-      name: "nio-measure", dependencies: ["RunLoopNIO", "RunLoopKit", nioCore, nioPosix], path: "Measure",
-      swiftSettings: strict),
     .target(name: "CRefusedCalls", path: "Tests/CRefusedCalls"),
     .testTarget(
       name: "RunLoopNIOTests",
