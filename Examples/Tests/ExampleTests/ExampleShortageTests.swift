@@ -4,7 +4,7 @@ import XCTest
 /// The examples with too few descriptors: each ends soon with the cause on standard error, or has enough.
 final class ExampleShortageTests: XCTestCase {
   func test_RLK_ERROR_13_examplesWithFewDescriptors() throws {
-    for name in ["events", "patterns", "ports", "supervisor", "threads", "worker"] {
+    for name in ["supervisor", "worker"] {
       for limit in 0...20 {
         let start = Date()
         let outcome = try Program(name: name).run(limit: "ulimit -n \(limit)")

@@ -2,28 +2,6 @@ import XCTest
 
 /// The examples that check themselves.
 final class ExampleTests: XCTestCase {
-  func test_patterns() throws {
-    let outcome = try Program(name: "patterns").run()
-    XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
-    XCTAssertEqual(
-      outcome.output,
-      """
-      a timer on each clock
-      frames at 100 Hz, late ones dropped
-      five changes, one commit
-      three requests, one commit after them
-      what can wait comes last
-      every mode in turn, until the answer is there
-      every mode in turn, because of a signal
-      a deadline that is set again
-      a loop names what it holds
-      a loop inside another one
-      ten timers, one wake
-      a callout that takes too long is told of
-
-      """)
-  }
-
   func test_worker() throws {
     let outcome = try Program(name: "worker").run()
     XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
@@ -63,14 +41,9 @@ final class ExampleTests: XCTestCase {
       """)
   }
 
-  func test_events() throws {
-    let outcome = try Program(name: "events").run()
-    XCTAssertEqual(outcome.status, 0, outcome.output + outcome.complaint)
-  }
-
   /// As of the tools: what was printed and lost is not an exit status of 0.
   func test_lostOutput() throws {
-    for example in ["patterns", "events", "threads", "ports", "supervisor", "worker"] {
+    for example in ["supervisor", "worker"] {
       for target in [Program.Output.full, .closed] {
         let outcome = try Program(name: example).run(to: target)
         XCTAssertEqual(outcome.status, 1, example)
