@@ -1,10 +1,10 @@
 import Testing
 
-/// Case 57 of docs/fault-cases.md.
+/// The main queue always has work.
 @Suite struct MainQueueFloodTests {
   /// Functions of five milliseconds each that send the next one, three at a time: a timer is late by the turn of the queue
   /// that is under way at most, and keeps its phase.
-  @Test(arguments: [1, 3]) func timersAreServedBetweenTheTurns(_ count: Int) {
+  @Test(arguments: [1, 3]) func test_RLK_MAIN_12_timersAreServedBetweenTheTurns(_ count: Int) {
     let functions = (1...count).map { "M\($0)" }
     let outcome = interpret(
       "thread main:\nquantum 5\ntimer T delay=22 interval=20 stamp\n"

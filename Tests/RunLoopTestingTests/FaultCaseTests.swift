@@ -5,10 +5,10 @@ import RunLoopTesting
 import Synchronization
 import Testing
 
-/// Cases of docs/fault-cases.md that are about time and order, in virtual time. The numbers are those of that list.
+/// Dates and orders that are easily got wrong, in virtual time.
 @Suite struct FaultCaseTests {
   /// What a timer asks for with a date that has come is served in the next pass, never inside the call or by the same expiry.
-  @Test func case32DatesThatHaveCome() async throws {
+  @Test func test_RLK_FAIR_32_datesThatHaveCome() async throws {
     try await VirtualTime.run { time in
       let (loop, log, passes) = (RunLoop.current, Log(), Counter())
       try loop.add(RunLoop.Observer(.beforeTimers) { _, _ in passes.increment() })
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// What is never stays never, to the last nanosecond of the clock; sums do not wrap.
-  @Test func case34HugeDatesAndIntervals() async throws {
+  @Test func test_RLK_TIME_3_hugeDatesAndIntervals() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
       let last = RunLoop.Instant(nanoseconds: .max - 1)
@@ -75,7 +75,7 @@ import Testing
   }
 
   /// "Now" is read anew whenever it counts: after a long callout nothing goes by the pass's beginning.
-  @Test func case46NowAfterALongCallout() async throws {
+  @Test func test_RLK_TIME_4_nowAfterALongCallout() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())
       @Sendable func note(_ name: String) { log.append("\(name) \(start.duration(to: .now) / .seconds(1))") }
@@ -100,7 +100,7 @@ import Testing
   }
 
   /// What is asked for at one moment: blocks in order, then what waits for its date, in order.
-  @Test func case54ImmediateAndScheduledWorkOfOneMoment() async throws {
+  @Test func test_RLK_FAIR_54_immediateAndScheduledWorkOfOneMoment() async throws {
     try await VirtualTime.run { time in
       let loop = RunLoop.current
       var random = Dice(seed: 54)
@@ -128,7 +128,7 @@ import Testing
   }
 
   /// An order is among signalled sources, and among observers: what became ready later comes later, whatever its order is.
-  @Test func case58AnEventOfAnotherOrderMeanwhile() async throws {
+  @Test func test_RLK_FAIR_59_anEventOfAnotherOrderMeanwhile() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
       let pipes = try (0..<3).map { _ in try Ends() }
@@ -156,7 +156,7 @@ import Testing
   }
 
   /// It is a member of the private mode in no moment, and of the common ones when that run is over.
-  @Test func case60ACommonItemAddedInAPrivateMode() async throws {
+  @Test func test_RLK_MODE_7_aCommonItemAddedInAPrivateMode() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
       let source = RunLoop.Source { _ in

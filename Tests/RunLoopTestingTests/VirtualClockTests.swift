@@ -7,7 +7,7 @@ import Testing
 
 /// Timers on the suspending, the continuous and the wall clock, in virtual time.
 @Suite struct VirtualClockTests {
-  @Test func suspendTellsTheClocksApart() async throws {
+  @Test func test_RLK_CLOCK_9_suspendTellsTheClocksApart() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())
       try loop.add(RunLoop.Timer(fireDate: start.advanced(by: .seconds(10))) { _ in log.append("suspending") })
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func theMachineSleepsWhileTheLoopDoes() async throws {
+  @Test func test_RLK_CLOCK_9_theMachineSleepsWhileTheLoopDoes() async throws {
     try await VirtualTime.run { time in
       let (loop, start) = (RunLoop.current, time.now)
       let fired = Mutex<RunLoop.Instant?>(nil)
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func theWallClockIsSetBack() async throws {
+  @Test func test_RLK_CLOCK_8_theWallClockIsSetBack() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())
       let date = RunLoop.WallInstant.now.advanced(by: .seconds(10))
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func theWallClockIsSetForward() async throws {
+  @Test func test_RLK_CLOCK_8_theWallClockIsSetForward() async throws {
     try await VirtualTime.run { time in
       let (loop, start) = (RunLoop.current, time.now)
       let dates = Mutex<[Duration]>([])
@@ -175,7 +175,7 @@ import Testing
   }
 
   /// Set back before they fire, what lies in the past of their making: behind the date, and before it.
-  @Test func aDateInThePastStaysADateOfTheWallClock() async throws {
+  @Test func test_RLK_CLOCK_8_aDateInThePastStaysADateOfTheWallClock() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
       let made = RunLoop.WallInstant.now
@@ -269,7 +269,7 @@ import Testing
     }
   }
 
-  @Test func aCalloutSetsTheWallClockBack() async throws {
+  @Test func test_RLK_CLOCK_8_aCalloutSetsTheWallClockBack() async throws {
     try await VirtualTime.run { time in
       let (loop, log) = (RunLoop.current, Log())
       let date = RunLoop.WallInstant.now.advanced(by: .seconds(60))

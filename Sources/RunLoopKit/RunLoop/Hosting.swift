@@ -24,7 +24,7 @@ extension RunLoop {
   /// Prepares the loop for the host's wait; to be called before each wait of the host.
   ///
   /// The call notifies the observers of before-waiting, arms the mode's timer and marks the loop as waiting, so that
-  /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-CASE-109]. From its
+  /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-HOST-36]. From its
   /// beginning until `runPendingWork(in:)` the loop counts as waiting in this mode, and a wake or a stop, also by an
   /// observer, is for `runPendingWork(in:)` [RLK-HOST-7]. The host may call it again before that: then the observers
   /// of after-waiting are notified first [RLK-HOST-21]. A host that calls neither again calls `cancelWait(in:)`. If the

@@ -42,10 +42,10 @@ private actor Pinned {
   }
 #endif
 
-/// Cases 111 to 114 of docs/fault-cases.md.
+/// Executors of loops that do not run, have many jobs, or end.
 @Suite struct ExecutorCaseTests {
   /// Jobs wait for a run: before the first one, after one that was stopped; a stop between runs stops nothing.
-  @Test func test_RLK_CASE_111_jobsBeforeARunAndAfterAStop() throws {
+  @Test func test_RLK_EXEC_21_jobsBeforeARunAndAfterAStop() throws {
     try onOwnThread { (loop: RunLoop) throws in
       let log = Box<[String]>([])
       @Sendable func enqueue(_ line: String, stops: Bool = false) {
@@ -70,7 +70,7 @@ private actor Pinned {
     }
   }
 
-  @Test func test_RLK_CASE_112_whoIsIsolated() async throws {
+  @Test func test_RLK_EXEC_22_whoIsIsolated() async throws {
     let seen = Box<[String: Bool?]>([:])
     let ended = Box<RunLoop?>(nil)
     try onOwnThread { (loop: RunLoop) throws in
@@ -99,7 +99,7 @@ private actor Pinned {
   }
 
   /// Sixty-four tasks wait for a job each, again and again: none is lost or doubled, and each task's are in order.
-  @Test func test_RLK_CASE_113_aMillionJobsOfManyTasks() async throws {
+  @Test func test_RLK_EXEC_23_aMillionJobsOfManyTasks() async throws {
     let (tasks, each) = (64, (isSlow ? 100_000 : 1_000_000) / 64)
     let thread = RunLoop.Thread(name: "jobs")
     try await thread.start()
@@ -114,7 +114,7 @@ private actor Pinned {
   }
 
   /// Of what many tasks have enqueued, the jobs of a higher priority come first, and each task's in order.
-  @Test func test_RLK_CASE_113_prioritiesOfManyTasks() async throws {
+  @Test func test_RLK_EXEC_23_prioritiesOfManyTasks() async throws {
     let priorities: [TaskPriority] = [.low, .high, .medium, .background]
     let (tasks, each) = (64, 100)
     let log = Box<[(priority: UInt8, task: Int, index: Int)]>([])
@@ -153,7 +153,7 @@ private actor Pinned {
   }
 
   /// The last reference goes with a job, with an item, with a scope of the thread that ends.
-  @Test func test_RLK_CASE_114_anActorEndsWithItsThread() async throws {
+  @Test func test_RLK_EXEC_24_anActorEndsWithItsThread() async throws {
     let ends = Box<[String: Bool?]>([:])
     let ended = Box<RunLoop?>(nil)
     try onOwnThread { (loop: RunLoop) throws in

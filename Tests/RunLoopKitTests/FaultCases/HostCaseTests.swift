@@ -6,13 +6,13 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// A loop inside another one. The numbers are those of docs/fault-cases.md.
+/// A loop inside another one, whose host does what it need not do.
 final class HostCaseTests: XCTestCase {
   override class func setUp() { CountingKernel.install() }
 
   /// Whatever it was, it shows on the descriptor, and no more once it has been dispatched. In a process with one thread:
   /// signals are among it.
-  func test_RLK_CASE_106_readableForEachKindAndNotAfterItsDispatch() throws {
+  func test_RLK_HOST_33_readableForEachKindAndNotAfterItsDispatch() throws {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("no thread may be made after fork here") }
     inChild { check in
       try RunLoop.Signal.block(.user1)
@@ -54,7 +54,7 @@ final class HostCaseTests: XCTestCase {
   }
 
   /// Twice prepared, dispatched unasked, prepared inside an observer of the host's call: a word, or nothing.
-  func test_RLK_CASE_107_callsOutOfTurn() {
+  func test_RLK_HOST_34_callsOutOfTurn() {
     onThread {
       let (loop, errors) = (RunLoop.current, Box<[RunLoopError?]>([]))
       try loop.add(RunLoop.Timer.never())
@@ -80,7 +80,7 @@ final class HostCaseTests: XCTestCase {
 
   /// A run inside a dispatch's callout; a host's own poll inside a callout; and a plain run of a loop that a host has
   /// prepared.
-  func test_RLK_CASE_108_hostAndLoopInsideEachOther() {
+  func test_RLK_HOST_35_hostAndLoopInsideEachOther() {
     onThread {
       let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())
       @Sendable func note(_ text: String) { log.update { $0.append(text) } }
@@ -114,7 +114,7 @@ final class HostCaseTests: XCTestCase {
   }
 
   /// The host sleeps on the descriptor while another thread edits the loop.
-  func test_RLK_CASE_109_anotherThreadsEditsWakeTheHost() {
+  func test_RLK_HOST_36_anotherThreadsEditsWakeTheHost() {
     onThread {
       let (loop, log, counter) = (RunLoop.current, Box<[String]>([]), EventCounter())
       let timer = RunLoop.Timer(rearmable: .now.advanced(by: .seconds(3600))) { _ in log.update { $0.append("timer") } }
@@ -152,7 +152,7 @@ final class HostCaseTests: XCTestCase {
   }
 
   /// A host that never dispatches: one write, whatever is asked for; memory only for what is queued, and for that it goes.
-  func test_RLK_CASE_110_aHostThatNeverDispatches() {
+  func test_RLK_HOST_37_aHostThatNeverDispatches() {
     onThread {
       let loop = RunLoop.current
       let timer = RunLoop.Timer(fireDate: .distantFuture, interval: .microseconds(10)) { _ in }

@@ -4,7 +4,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// Clocks and kernels that are not as one would like them: scripted. The numbers are those of docs/fault-cases.md.
+/// Clocks and kernels that are not as one would like them: scripted.
 final class KernelCaseTests: XCTestCase {
   override class func setUp() { CountingKernel.install() }
   override func tearDown() { CountingKernel.script = CountingKernel.Script() }
@@ -36,15 +36,15 @@ final class KernelCaseTests: XCTestCase {
     }
   }
 
-  func test_RLK_CASE_48_aWaitThatEndsEarlyIsBegunAgain() { returnsEarly(0) }
+  func test_RLK_RUN_15_aWaitThatEndsEarlyIsBegunAgain() { returnsEarly(0) }
 
-  func test_RLK_CASE_86_anInterruptedWaitIsBegunAgain() { returnsEarly(-EINTR) }
+  func test_RLK_SIGNAL_14_anInterruptedWaitIsBegunAgain() { returnsEarly(-EINTR) }
 
   /// Also one that fails, for want of memory for instance.
-  func test_RLK_CASE_116_aWaitThatFailsIsBegunAgain() { returnsEarly(-ENOMEM) }
+  func test_RLK_FAULT_4_aWaitThatFailsIsBegunAgain() { returnsEarly(-ENOMEM) }
 
   /// Waits fail at each place of a run that serves a timer, a port and a block by another thread; all are served.
-  func test_RLK_CASE_116_eachWaitOfARunFailsOnce() {
+  func test_RLK_FAULT_4_eachWaitOfARunFailsOnce() {
     for call in 1...6 {
       onThread {
         let (loop, log, left) = (RunLoop.current, Box<Set<String>>([]), Box(call))
@@ -75,7 +75,7 @@ final class KernelCaseTests: XCTestCase {
   }
 
   /// A clock of five-millisecond steps, with timers to match: no date is missed, none early, and nothing spins.
-  func test_RLK_CASE_45_aCoarseClock() {
+  func test_RLK_CLOCK_6_aCoarseClock() {
     let step: UInt64 = 5_000_000
     onThread {
       let up: @Sendable (UInt64) -> UInt64 = { $0 > .max - step ? .max : ($0 + step - 1) / step * step }
@@ -102,7 +102,7 @@ final class KernelCaseTests: XCTestCase {
   }
 
   /// Readings that go back a little again and again, and once for milliseconds: nothing traps, wraps, or is lost.
-  func test_RLK_CASE_50_aClockThatGoesBack() {
+  func test_RLK_CLOCK_7_aClockThatGoesBack() {
     onThread {
       let (loop, fired, readings) = (RunLoop.current, Box(0), Box<UInt64>(0))
       CountingKernel.script.now = { now in

@@ -6,14 +6,14 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// fork, exec, freezing, and kernels that lack something. The numbers are those of docs/fault-cases.md.
+/// fork, exec, freezing, and kernels that lack something.
 final class ProcessCaseTests: XCTestCase {
   /// Other threads hold and release the loop's lock all the time; a child that was forked meanwhile gets its errors and its
   /// own loop, and hangs nowhere.
   ///
   /// In nothing of ours: the Swift runtime has locks of its own, for what it looks up the first time. So everything that
   /// either side does has been done once before the first fork.
-  func test_RLK_CASE_96_forksWhileOtherThreadsHoldTheLock() throws {
+  func test_RLK_FORK_6_forksWhileOtherThreadsHoldTheLock() throws {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("here the runtime holds its locks for longer") }
     let ended = Box<RunLoop?>(nil)
     onThread {
@@ -72,7 +72,7 @@ final class ProcessCaseTests: XCTestCase {
   }
 
   /// All that a loop with one of everything has opened is closed by exec(3).
-  func test_RLK_CASE_97_noDescriptorOutlivesAnExec() throws {
+  func test_RLK_FD_28_noDescriptorOutlivesAnExec() throws {
     func open() -> Set<Int32> { Set((0..<4096).filter { fcntl($0, F_GETFD) >= 0 }) }
     let pipe = Pipe()
     let counter = EventCounter()
@@ -100,7 +100,7 @@ final class ProcessCaseTests: XCTestCase {
   }
 
   /// The classical daemon: two forks and a session of its own, after the main loop was used.
-  func test_RLK_CASE_98_aDaemonIsMadeAfterTheMainLoopWasUsed() {
+  func test_RLK_FORK_7_aDaemonIsMadeAfterTheMainLoopWasUsed() {
     inChild { check in
       let main = RunLoop.main
       let stale = RunLoop.Timer.never()
@@ -136,7 +136,7 @@ final class ProcessCaseTests: XCTestCase {
   }
 
   /// A kernel, or a container, without epoll_pwait2(2), pidfds and membarrier(2): the filter answers ENOSYS.
-  func test_RLK_CASE_120_withoutNewSystemCalls() throws {
+  func test_RLK_KERNEL_10_withoutNewSystemCalls() throws {
     guard test_may_have_threads_after_fork() == 1 else { try skipCase("no thread may be made after fork here") }
     guard test_forbid_new_calls(1) == 1 else { try skipCase("no system call filter may be set here") }
     inChild { check in
@@ -198,7 +198,7 @@ final class ProcessCaseTests: XCTestCase {
   }
 
   /// A group of processes is frozen and thawed while a loop sleeps in it: it goes on, and its dates are late, once.
-  func test_RLK_CASE_119_frozenAndThawed() throws {
+  func test_RLK_SIGNAL_15_frozenAndThawed() throws {
     guard let freezer = Freezer() else { try skipCase("no control group may be made here") }
     defer { freezer.remove() }
     let (started, goOn) = (Pipe(), Pipe())

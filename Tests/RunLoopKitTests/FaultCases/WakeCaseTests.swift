@@ -5,7 +5,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// Wakes in crowds, and of loops that end. The numbers are those of docs/fault-cases.md.
+/// Wakes in crowds, and of loops that end.
 final class WakeCaseTests: XCTestCase {
   override class func setUp() { CountingKernel.install() }
 
@@ -38,9 +38,9 @@ final class WakeCaseTests: XCTestCase {
     loop.value = nil
   }
 
-  func test_RLK_CASE_28_aMillionWakesByManyThreads() { storm() }
+  func test_RLK_WAKE_3_aMillionWakesByManyThreads() { storm() }
 
-  func test_RLK_CASE_118_aMillionWakesOnOneProcessor() {
+  func test_RLK_WAKE_3_aMillionWakesOnOneProcessor() {
     onThread {
       // Threads inherit it.
       let processor = test_stay_on_this_processor()
@@ -50,7 +50,7 @@ final class WakeCaseTests: XCTestCase {
   }
 
   /// Threads that go on waking a loop while it ends, and afterwards: nothing is written to who gets its descriptor's number.
-  func test_RLK_CASE_30_wakesOfALoopThatEnds() {
+  func test_RLK_END_13_wakesOfALoopThatEnds() {
     for _ in 0..<100 {
       let (loop, ready, isOver) = (Box<RunLoop?>(nil), Gate(), Box(false))
       let owner = TestThread {

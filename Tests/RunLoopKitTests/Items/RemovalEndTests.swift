@@ -6,7 +6,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// What a removal with an answer ends besides the callouts, and whose callout it is that runs. Fault cases 61, 71, 82, 96.
+/// What a removal with an answer ends besides the callouts, and whose callout it is that runs.
 final class RemovalEndTests: XCTestCase {
   /// The three ways to invalidate.
   private static let ways: [@Sendable (RunLoop.Item) throws -> Void] = [

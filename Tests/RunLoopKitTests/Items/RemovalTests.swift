@@ -5,7 +5,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// Removal with an answer. Fault cases 61, 62, 71, 81, 82.
+/// Removal with an answer.
 final class RemovalTests: XCTestCase {
   private static let kinds = ["source", "port", "descriptor", "timer", "one-shot timer", "observer"]
 
@@ -255,7 +255,7 @@ final class RemovalTests: XCTestCase {
     }
   }
 
-  // Fault case 82: they wait for each other, and a timeout frees them.
+  // They wait for each other, and a timeout frees them.
   func test_RLK_REMOVE_8_twoThatRemoveEachOthersItems() throws {
     let (inA, inB, results) = (Gate(), Gate(), Box<[RunLoopError?]>([]))
     let items = Box<[RunLoop.Source]>([])

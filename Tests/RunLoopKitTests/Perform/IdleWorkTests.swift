@@ -4,7 +4,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// Idle work at the end of its loop, and in numbers. Fault cases 76, 77.
+/// Idle work at the end of its loop, and in numbers.
 final class IdleWorkTests: XCTestCase {
   /// What is refused is an error, and released by who asked; what is accepted is gone when the loop's thread is over.
   func test_RLK_IDLE_1_asTheLoopEndsItIsRefusedOrReleased() {

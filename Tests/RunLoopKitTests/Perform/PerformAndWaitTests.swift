@@ -56,7 +56,6 @@ final class PerformAndWaitTests: XCTestCase {
     try server.end()
   }
 
-  // Fault case 76.
   func test_RLK_WAIT_4_aLoopThatEndsMeanwhileIsAnError() throws {
     let (loop, ready, mayEnd, result) = (Box<RunLoop?>(nil), Gate(), Gate(), Box<[RunLoopError?]>([]))
     let owner = TestThread {

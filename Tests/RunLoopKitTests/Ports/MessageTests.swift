@@ -76,7 +76,7 @@ final class MessageTests: XCTestCase {
     XCTAssertNil(Message().reply)
   }
 
-  /// Fault cases 99, 102: all or nothing.
+  /// All or nothing.
   func test_RLK_MSG_33_aSendThatThrows_leavesTheDescriptorsWithTheSender() throws {
     let counter = EventCounter()
     func descriptors(_ count: Int) throws -> [Message.Component] {
@@ -144,7 +144,7 @@ final class MessageTests: XCTestCase {
     }
   }
 
-  /// Fault case 99: none, empty, large; shared, not copied.
+  /// None, empty, large; shared, not copied.
   func test_RLK_MSG_35_bytesAreShared() {
     onThread {
       for count in [0, 1, 65536, 16 << 20] {

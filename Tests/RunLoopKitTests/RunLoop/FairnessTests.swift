@@ -4,7 +4,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// Whatever comes again and again leaves the others their turn. The numbers are those of the list of fault cases.
+/// Whatever comes again and again leaves the others their turn.
 final class FairnessTests: XCTestCase {
   override class func setUp() { CountingKernel.install() }
 

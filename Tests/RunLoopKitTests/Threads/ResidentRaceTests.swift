@@ -4,7 +4,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// Starting, stopping and joining in all orders, by several threads at once. Fault cases 76, 77, 90.
+/// Starting, stopping and joining in all orders, by several threads at once.
 final class ResidentRaceTests: XCTestCase {
   private typealias Resident = RunLoop.Thread
 

@@ -6,7 +6,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// A thread that ends inside a callout of its loop. Fault cases 70, 76 to 79, 81.
+/// A thread that ends inside a callout of its loop.
 final class ThreadEndTests: XCTestCase {
   /// Runs `body` on a thread that it, or a callout in it, may end.
   private func onEndingThread(_ body: @escaping (RunLoop) throws -> Void) -> TestThread {
