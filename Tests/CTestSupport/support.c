@@ -182,14 +182,6 @@ int test_may_have_threads_after_fork(void) {
     return 1;
 }
 
-int test_boot_timer(long ns) {
-    int fd = timerfd_create(CLOCK_BOOTTIME_ALARM, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (fd < 0)
-        fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    struct itimerspec when = {.it_value = {.tv_nsec = ns}};
-    return fd >= 0 && timerfd_settime(fd, 0, &when, NULL) == 0 ? fd : -1;
-}
-
 int test_stay_on_this_processor(void) {
     cpu_set_t one;
     CPU_ZERO(&one);

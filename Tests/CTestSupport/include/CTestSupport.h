@@ -61,8 +61,6 @@ int64_t test_memory_in_use(void);
 /** 1 if the descriptor is a timerfd. */
 int test_is_timerfd(int fd);
 
-/** An alarm clock that expires once after `ns`, or without the capability a boot-time timer: timerfd_create(2). */
-int test_boot_timer(long ns);
 /** The calling thread, and the threads that it makes from now on, run on the processor that it is on; 0. */
 int test_stay_on_this_processor(void);
 /**
