@@ -27,7 +27,7 @@ struct LoopScheduler: Scheduler {
   ) {
     let turn = Turn(action, options)
     let timer = RunLoop.Timer(fireDate: date.instant, tolerance: tolerance.duration) { _ in turn.take() }
-    try? loop.add(timer, to: mode)
+    _ = try? loop.add(timer, to: mode)
   }
 
   func schedule(
@@ -40,7 +40,7 @@ struct LoopScheduler: Scheduler {
     let timer = RunLoop.Timer(fireDate: date.instant, interval: interval, tolerance: tolerance.duration) { _ in
       turn.repeat()
     }
-    try? loop.add(timer, to: mode)
+    _ = try? loop.add(timer, to: mode)
     // The loop alone holds both: when it ends, the action is dropped, whoever keeps the answer.
     return AnyCancellable { [weak turn, weak timer] in
       turn?.cancel()
