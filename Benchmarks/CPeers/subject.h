@@ -32,7 +32,7 @@
     if ((name = (type(*) parameters)dlsym(library, #name)) == NULL)                                                    \
         return "this version has no " #name;
 
-/** Never linked: two libraries define the same event_... names, and would take each other's. */
+/** Never linked: what is not installed is left out, and only the process that measures a library pays for it. */
 static inline void *open_library(const char *const *names) {
     for (; *names != NULL; names++) {
         void *library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);

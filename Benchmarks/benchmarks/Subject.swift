@@ -62,9 +62,6 @@ struct Subject: Sendable {
     Subject("libuv", "libuv 1", .native(bench_libuv), ["timer_firewin": Limit(onlyTolerant: true)]),
     Subject("libev", "libev 4, epoll", .native(bench_libev), ["timer_firewin": Limit(onlyTolerant: true)]),
     Subject(
-      "libevent", "libevent 2.1", .native(bench_libevent),
-      ["timer_firewin": Limit(onlyExact: true), "iter": Limit(onlyWithout: true)]),
-    Subject(
       "glib", "GLib 2, GMainContext", .native(bench_glib),
       [
         "post": Limit(divisor: 2), "post_queued": Limit(largest: 100_000), "self_post": Limit(divisor: 2),
@@ -72,7 +69,6 @@ struct Subject: Sendable {
         "fd_dispatch": Limit(divisor: 25), "fd_addrm": Limit(divisor: 20),
       ]),
     Subject("sd-event", "sd-event of systemd", .native(bench_sd_event), ["timer_fire": Limit(largest: 10_000)]),
-    Subject("zeromq", "ZeroMQ, PAIR over ipc", .native(bench_zeromq)),
     Subject(
       "tasks", "Swift's default executor, Task.sleep and AsyncStream", .closures(Concurrency.ofDefaultExecutor)),
     Subject(mainActor, "the main actor, on libdispatch's main queue", .closures(Concurrency.ofMainActor)),

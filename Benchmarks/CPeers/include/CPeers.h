@@ -24,8 +24,8 @@ typedef struct __attribute__((swift_attr("@Sendable"))) bench_subject {
     const bench_workload *workloads; /**< Ends with name == NULL. */
 } bench_subject;
 
-extern const bench_subject bench_floor, bench_core, bench_cf, bench_dispatch, bench_libuv, bench_libev, bench_libevent,
-    bench_glib, bench_sd_event, bench_zeromq;
+extern const bench_subject bench_floor, bench_core, bench_cf, bench_dispatch, bench_libuv, bench_libev, bench_glib,
+    bench_sd_event;
 
 static inline bench_workload_fn bench_find_workload(const bench_subject *subject, const char *name) {
     for (const bench_workload *each = subject->workloads; each->name != NULL; each++)
