@@ -95,7 +95,7 @@ final class ClockTests: XCTestCase {
     wall.fireDate = RunLoop.Instant(nanoseconds: .max - 1)
     XCTAssertLessThan(wall.wallFireDate!, .distantFuture)
     XCTAssertTrue(wall.description.contains("wall clock"), wall.description)
-    XCTAssertEqual(RunLoop.TimerClock.allCases.map(\.description), ["suspending", "continuous", "wall"])
+    XCTAssertEqual(RunLoop.TimerClock.allCases.map { "\($0)" }, ["suspending", "continuous", "wall"])
     // As coreutils' date +%s has it.
     XCTAssertEqual(Int(RunLoop.WallInstant.now.nanoseconds / 1_000_000_000), time(nil), accuracy: 2)
   }
