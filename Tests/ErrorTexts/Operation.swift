@@ -42,7 +42,9 @@ extension Operation {
 
   static let items = [
     Operation("add a timer") { try add($0, RunLoop.Timer(fireDate: .distantFuture) { _ in }) },
-    Operation("add a timer of the wall clock") { try add($0, RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in }) },
+    Operation("add a timer of the wall clock") {
+      try add($0, RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture) { _ in })
+    },
     Operation("add a timer of the continuous clock") {
       try add($0, RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture) { _ in })
     },

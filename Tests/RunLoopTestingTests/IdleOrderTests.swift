@@ -25,7 +25,8 @@ import Testing
       return { try port.sendRight.trySend(RunLoop.Message()) }
     case .timer: return { try loop.add(RunLoop.Timer(fireDate: .now) { _ in log.append("work") }) }
     // There is a timer of the first clock, too.
-    case .otherClock: return { try loop.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.now) { _ in log.append("work") }) }
+    case .otherClock:
+      return { try loop.add(RunLoop.Timer(fireDate: RunLoop.WallInstant.now) { _ in log.append("work") }) }
     case .source:
       let source = RunLoop.Source { _ in log.append("work") }
       try loop.add(source)

@@ -29,7 +29,9 @@ final class SourceIdentities: ProcessWideObject {
   private static let lastNumber = Atomic<UInt>(1)
 
   /// The number of those that equal it; a new one if there are none. It stays until `forget`. With no lock held.
-  static func number(of new: Entry, hash: Int) -> UInt { table.current(SourceIdentities.init).number(of: new, hash: hash) }
+  static func number(of new: Entry, hash: Int) -> UInt {
+    table.current(SourceIdentities.init).number(of: new, hash: hash)
+  }
 
   private func number(of new: Entry, hash: Int) -> UInt {
     var new = new

@@ -94,7 +94,10 @@ final class RearmableTests: XCTestCase {
       for _ in 0..<3 { try loop.run(for: .zero) }
       XCTAssertEqual(fired.value, 1)
       XCTAssertEqual(timer.fireDate, .distantFuture)
-      for timer in [RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now) { _ in }, RunLoop.Timer(fireDate: RunLoop.WallInstant.now) { _ in }] {
+      for timer in [
+        RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.now) { _ in },
+        RunLoop.Timer(fireDate: RunLoop.WallInstant.now) { _ in },
+      ] {
         timer.continuousFireDate = nil
         XCTAssertEqual(timer.fireDate, .distantFuture)
         timer.fireDate = .now

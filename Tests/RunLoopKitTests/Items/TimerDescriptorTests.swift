@@ -15,7 +15,8 @@ final class TimerDescriptorTests: XCTestCase {
     let (delay, interval) = (Duration.milliseconds(1), Duration.milliseconds(1))
     switch clock {
     case "wall": return .init(fireDate: RunLoop.WallInstant.now.advanced(by: delay), interval: interval) { _ in body() }
-    case "continuous": return .init(fireDate: RunLoop.ContinuousInstant.now.advanced(by: delay), interval: interval) { _ in body() }
+    case "continuous":
+      return .init(fireDate: RunLoop.ContinuousInstant.now.advanced(by: delay), interval: interval) { _ in body() }
     default: return .init(fireDate: .now.advanced(by: delay), interval: interval) { _ in body() }
     }
   }

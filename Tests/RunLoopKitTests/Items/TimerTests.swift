@@ -43,8 +43,11 @@ final class TimerTests: XCTestCase {
       XCTAssertEqual(try tolerance(RunLoop.Timer(fireDate: later, tolerance: .seconds(1)) { _ in }), .seconds(1))
       XCTAssertEqual(try tolerance(RunLoop.Timer(fireDate: later, tolerance: .seconds(-1)) { _ in }), .zero)
       XCTAssertEqual(try tolerance(RunLoop.Timer(after: .seconds(60), tolerance: .zero) { _ in }), .zero)
-      XCTAssertEqual(try tolerance(RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture, tolerance: .zero) { _ in }), .zero)
-      XCTAssertEqual(try tolerance(RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture, tolerance: .zero) { _ in }), .zero)
+      XCTAssertEqual(
+        try tolerance(RunLoop.Timer(fireDate: RunLoop.WallInstant.distantFuture, tolerance: .zero) { _ in }), .zero)
+      XCTAssertEqual(
+        try tolerance(RunLoop.Timer(fireDate: RunLoop.ContinuousInstant.distantFuture, tolerance: .zero) { _ in }),
+        .zero)
       XCTAssertEqual(try tolerance(RunLoop.Timer(rearmable: .distantFuture, tolerance: .zero) { _ in }), .zero)
       XCTAssertEqual(try tolerance(RunLoop.Timer(rearmableOn: .wall, tolerance: .zero) { _ in }), .zero)
       XCTAssertEqual(try tolerance(RunLoop.Timer(rearmableOn: .wall) { _ in }), .seconds(5))
