@@ -51,7 +51,8 @@ extension RunLoopError {
   @inline(never)
   package static func wrongThread(call: String?) -> RunLoopError {
     RunLoopError(
-      .runLoop, code: 1, call: call, "call this on the run loop's own thread, or post it by perform(in:block:onDrop:)")
+      .runLoop, code: 1, call: call, "call this on the run loop's own thread, or post it by perform(in:_:block:onDrop:)"
+    )
   }
 
   static var mainLoopEnded: RunLoopError {

@@ -12,8 +12,9 @@ extension RunLoop {
   /// releases a block right after it ran or, if it never ran, when the loop ends; no lock is held then [RLK-END-1,
   /// RLK-END-6]. The call creates the mode if it does not exist.
   /// - Parameters:
-  ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. `.common` stands
-  ///     for every mode that is common when the loop looks at the block.
+  ///   - mode: The default mode, if none is named. `.common` stands for every mode that is common when the loop looks
+  ///     at the block.
+  ///   - more: Further modes: the block runs once, in the first of all that runs.
   ///   - block: Takes over what it captures. If the caller goes on using that, for instance a `Mutex`, write
   ///     `{ @Sendable in … }`: then the compiler accepts what is `Sendable`.
   ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
@@ -21,32 +22,30 @@ extension RunLoop {
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; the call releases the block then.
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
-  @inlinable @inline(__always)
   public func perform(
-    in modes: Mode..., block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+    in mode: Mode? = nil, _ more: Mode..., block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {
-    // Inlined always, so that one mode costs no array.
-    if modes.count > 1 || onDrop != nil {
-      try perform(in: NamedModes(modes), block: block, onDrop: onDrop)
+    // One mode costs no array.
+    if more.isEmpty, onDrop == nil {
+      try append(consume block, mode ?? .default, [])
+      wakes.word.signal()
     } else {
-      try perform(inOne: modes.first ?? .default, block: block)
+      try perform(in: NamedModes(mode, more), block: block, onDrop: onDrop)
     }
   }
 
-  /// As `perform(in:block:onDrop:)`, but does not wake the loop: a loop that sleeps runs the block after something else
-  /// has woken it.
+  /// As `perform(in:_:block:onDrop:)`, but does not wake the loop: a loop that sleeps runs the block after something
+  /// else has woken it.
   /// - SeeAlso: `CFRunLoopPerformBlock`.
-  @inlinable @inline(__always)
-  public func enqueue(in modes: Mode..., block: sending @escaping () -> Void) throws {
-    if modes.count > 1 {
-      try enqueue(in: NamedModes(modes), block: block)
+  public func enqueue(in mode: Mode? = nil, _ more: Mode..., block: sending @escaping () -> Void) throws {
+    if more.isEmpty {
+      try append(consume block, mode ?? .default, [])
     } else {
-      try enqueue(inOne: modes.first ?? .default, block: block)
+      try enqueue(in: NamedModes(mode, more), block: block)
     }
   }
 
-  /// As `perform(in:block:onDrop:)`, in modes of a list.
-  @usableFromInline
+  /// As `perform(in:_:block:onDrop:)`, in modes of a list.
   package func perform(
     in modes: NamedModes, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) {
@@ -58,24 +57,12 @@ extension RunLoop {
     try post(posted, in: modes) { posted.run() }
   }
 
-  /// As `enqueue(in:block:)`, in modes of a list.
-  @usableFromInline
+  /// As `enqueue(in:_:block:)`, in modes of a list.
   package func enqueue(in modes: NamedModes, block: sending @escaping () -> Void) throws(RunLoopError) {
     try append(consume block, modes.first, modes.several)
   }
 
-  @usableFromInline
-  func perform(inOne mode: Mode, block: sending @escaping () -> Void) throws {
-    try append(consume block, mode, [])
-    wakes.word.signal()
-  }
-
-  @usableFromInline
-  func enqueue(inOne mode: Mode, block: sending @escaping () -> Void) throws {
-    try append(consume block, mode, [])
-  }
-
-  /// As `enqueue(in:block:)`, and counts as a source; a block that is refused stays with the caller.
+  /// As `enqueue(in:_:block:)`, and counts as a source; a block that is refused stays with the caller.
   func enqueueAsSource(in mode: Mode, taking block: inout HeldBlock?) throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }
     lock.lock()

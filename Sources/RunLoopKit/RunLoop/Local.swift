@@ -12,7 +12,7 @@ extension RunLoop {
   public func assumeOnLoop<R, E: Error>(_ body: (borrowing Local) throws(E) -> R) throws(E) -> R {
     guard isCurrent else {
       // Not a precondition, which says nothing where the optimizer is on.
-      fatalError("assumeOnLoop: call this on the run loop's own thread, or post it by perform(in:block:onDrop:)")
+      fatalError("assumeOnLoop: call this on the run loop's own thread, or post it by perform(in:_:block:onDrop:)")
     }
     return try body(Local(loop: self))
   }
@@ -160,25 +160,23 @@ extension RunLoop {
 extension RunLoop.Local {
   // A loop runs its blocks on its own thread, which is this one, and releases them there: nothing is sent anywhere.
 
-  /// As `RunLoop.perform(in:block:onDrop:)`.
-  @inlinable @inline(__always)
-  public func perform(in modes: RunLoop.Mode..., block: @escaping () -> Void) throws {
+  /// As `RunLoop.perform(in:_:block:onDrop:)`.
+  public func perform(in mode: RunLoop.Mode? = nil, _ more: RunLoop.Mode..., block: @escaping () -> Void) throws {
     nonisolated(unsafe) let block = block
-    if modes.count > 1 {
-      try loop.perform(in: RunLoop.NamedModes(modes), block: block)
+    if more.isEmpty {
+      try loop.perform(in: mode, block: block)
     } else {
-      try loop.perform(inOne: modes.first ?? .default, block: block)
+      try loop.perform(in: RunLoop.NamedModes(mode, more), block: block)
     }
   }
 
-  /// As `RunLoop.enqueue(in:block:)`.
-  @inlinable @inline(__always)
-  public func enqueue(in modes: RunLoop.Mode..., block: @escaping () -> Void) throws {
+  /// As `RunLoop.enqueue(in:_:block:)`.
+  public func enqueue(in mode: RunLoop.Mode? = nil, _ more: RunLoop.Mode..., block: @escaping () -> Void) throws {
     nonisolated(unsafe) let block = block
-    if modes.count > 1 {
-      try loop.enqueue(in: RunLoop.NamedModes(modes), block: block)
+    if more.isEmpty {
+      try loop.enqueue(in: mode, block: block)
     } else {
-      try loop.enqueue(inOne: modes.first ?? .default, block: block)
+      try loop.enqueue(in: RunLoop.NamedModes(mode, more), block: block)
     }
   }
 
