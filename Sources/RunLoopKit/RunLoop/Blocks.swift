@@ -26,23 +26,19 @@ extension RunLoop {
     in mode: Mode? = nil, _ more: Mode..., block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {
     // One mode costs no array.
-    if more.isEmpty, onDrop == nil {
-      try append(consume block, mode ?? .default, [])
-      wakes.word.signal()
-    } else {
-      try perform(in: NamedModes(mode, more), block: block, onDrop: onDrop)
+    guard more.isEmpty, onDrop == nil else {
+      return try perform(in: NamedModes(mode, more), block: block, onDrop: onDrop)
     }
+    try append(consume block, inOne: mode)
+    wakes.word.signal()
   }
 
   /// As `perform(in:_:block:onDrop:)`, but does not wake the loop: a loop that sleeps runs the block after something
   /// else has woken it.
   /// - SeeAlso: `CFRunLoopPerformBlock`.
   public func enqueue(in mode: Mode? = nil, _ more: Mode..., block: sending @escaping () -> Void) throws {
-    if more.isEmpty {
-      try append(consume block, mode ?? .default, [])
-    } else {
-      try enqueue(in: NamedModes(mode, more), block: block)
-    }
+    guard more.isEmpty else { return try enqueue(in: NamedModes(mode, more), block: block) }
+    try append(consume block, inOne: mode)
   }
 
   /// As `perform(in:_:block:onDrop:)`, in modes of a list.
@@ -50,7 +46,7 @@ extension RunLoop {
     in modes: NamedModes, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) {
     guard onDrop != nil else {
-      try append(consume block, modes.first, modes.several)
+      try append(consume block, in: modes)
       return wakes.word.signal()
     }
     let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
@@ -59,7 +55,7 @@ extension RunLoop {
 
   /// As `enqueue(in:_:block:)`, in modes of a list.
   package func enqueue(in modes: NamedModes, block: sending @escaping () -> Void) throws(RunLoopError) {
-    try append(consume block, modes.first, modes.several)
+    try append(consume block, in: modes)
   }
 
   /// As `enqueue(in:_:block:)`, and counts as a source; a block that is refused stays with the caller.
@@ -80,17 +76,32 @@ extension RunLoop {
     queuedBlocks.store(1, ordering: .releasing)
   }
 
-  private func append(
-    _ block: consuming @escaping () -> Void, _ first: Mode, _ several: [Mode]
-  ) throws(RunLoopError) {
+  /// Inlined, since it is measured; `mode` is the default mode if it is nil.
+  @inline(__always)
+  private func append(_ block: consuming @escaping () -> Void, inOne mode: Mode?) throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }
     lock.lock()
     guard !hasEnded else {
       lock.unlock()
       throw endedError
     }
-    let mode = state.makeMode(first)
-    let others = several.isEmpty ? nil : QueuedBlock.OtherModes(several.map { state.makeMode($0) }, besides: mode)
+    // Not `??`, which would retain the name.
+    let mode = if let mode { state.makeMode(mode) } else { state.makeMode(.default) }
+    state.blocks.append(QueuedBlock(mode: mode, others: nil, body: consume block))
+    queuedBlocks.store(1, ordering: .releasing)
+    lock.unlock()
+  }
+
+  private func append(_ block: consuming @escaping () -> Void, in modes: NamedModes) throws(RunLoopError) {
+    guard !modes.several.isEmpty else { return try append(consume block, inOne: modes.first) }
+    guard isInThisProcess else { throw .forked }
+    lock.lock()
+    guard !hasEnded else {
+      lock.unlock()
+      throw endedError
+    }
+    let mode = state.makeMode(modes.first)
+    let others = QueuedBlock.OtherModes(modes.several.map { state.makeMode($0) }, besides: mode)
     state.blocks.append(QueuedBlock(mode: mode, others: consume others, body: consume block))
     queuedBlocks.store(1, ordering: .releasing)
     lock.unlock()
