@@ -3,8 +3,7 @@ import RunLoopTesting
 import Synchronization
 import Testing
 
-/// Five services as their users would test them, in virtual time: what docs/guide/testing.md prints.
-/// What a user of RunLoopTesting would test: docs/guide/testing.md.
+/// Five services as their users would test them, in virtual time: those of docs/guide/testing.md.
 @Suite struct ServiceTests {
   // MARK: Retry with backoff
 

@@ -246,7 +246,7 @@ extension RunLoop.Item.Kind {
   }
 }
 
-// MARK: Of the wings, which make callouts inside of those of their own items
+// MARK: For RunLoopEvents and RunLoopPorts, which make callouts inside of those of their own items
 
 extension RunLoop {
   /// As `CalloutRecord.begin`. [loop]
