@@ -236,9 +236,12 @@ typedef void (*rlk_source_fn)(rlk_item *source, void *context);
 typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *context);
 
 /**
- * Compares the contexts of two signalled sources: equal ones are one member of a mode. Called once, as `hash` is, with
- * the contexts of equal hash numbers only, so that the cost of a source does not grow with the number of others
- * [RLK-C-25].
+ * Compares the contexts of two signalled sources: equal ones are one member of a mode. Called with the contexts of
+ * equal hash numbers only, and once for all sources that equal each other, so that the cost of a source does not grow
+ * with the number of others [RLK-C-25].
+ *
+ * They may be sources of any loop of the process, or of none: a call may still use a context when rlk_item_release()
+ * of its source returns. A host that frees the context does so in `release`, which the thread of such a call may make.
  *
  * @param a A context.
  * @param b The context of another source with the same function.

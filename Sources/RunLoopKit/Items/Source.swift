@@ -15,6 +15,7 @@ extension RunLoop {
       /// Per loop and mode, on the thread that removed or invalidated it, or whose loop ends.
       public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
       /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. Nil: the object itself.
+      /// `==` may be called with the identity of a source of another loop, or of none.
       /// Hashed and compared once, before the source is first added, removed or looked for, with no lock held
       /// [RLK-ADD-12]: with those that have the same hash value only, so that the cost does not grow with the number of
       /// sources [RLK-ADD-13].

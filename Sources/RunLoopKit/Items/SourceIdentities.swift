@@ -8,7 +8,15 @@ final class SourceIdentities: ProcessWideObject {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
   /// By the hash of identity and order.
-  private nonisolated(unsafe) var entries: [Int: [Entry]] = [:]
+  private nonisolated(unsafe) var groups: [Int: [Group]] = [:]
+
+  /// Sources that equal each other.
+  private struct Group {
+    let number: UInt
+    let order: Int
+    /// The identity of each source, which goes with that source: no group keeps it longer.
+    var members: [ObjectIdentifier: AnyHashable]
+  }
 
   struct Entry {
     let identity: AnyHashable
@@ -30,46 +38,67 @@ final class SourceIdentities: ProcessWideObject {
 
   /// The number of those that equal it; a new one if there are none. It stays until `forget`. With no lock held.
   static func number(of new: Entry, hash: Int) -> UInt {
-    table.current(SourceIdentities.init).number(of: new, hash: hash)
+    while true {
+      if let number = table.current(SourceIdentities.init).number(of: new, hash: hash) { return number }
+    }
   }
 
-  private func number(of new: Entry, hash: Int) -> UInt {
+  /// Nil in the child of a comparison that has forked: the table there is another one.
+  private func number(of new: Entry, hash: Int) -> UInt? {
     var new = new
-    /// By their numbers: the first one of each number that was there.
+    /// By the groups' numbers.
     var compared: [UInt: Bool] = [:]
-    while let other = lock.withLock({ enter(&new, hash, compared) }) { compared[other.number] = other.equals(new) }
+    while let other = lock.withLock({ enter(&new, hash, compared) }) {
+      compared[other.number] = other.equals(new)
+      guard forkGeneration == Kernel.forkGeneration else { return nil }
+    }
     return new.number
   }
 
   /// Under the lock: gives it a number and enters it; or answers one that is to be compared with it before.
   private func enter(_ new: inout Entry, _ hash: Int, _ compared: [UInt: Bool]) -> Entry? {
-    let likely = entries[hash] ?? []
-    if let own = likely.first(where: { $0.owner == new.owner }) {  // another thread has entered it meanwhile
+    if let other = choose(&new, groups[hash] ?? [], compared) { return other }
+    insert(new, hash)
+    return nil
+  }
+
+  /// Its number, of the groups of its hash; or one that is to be compared with it before.
+  private func choose(_ new: inout Entry, _ likely: [Group], _ compared: [UInt: Bool]) -> Entry? {
+    if let own = likely.first(where: { $0.members[new.owner] != nil }) {  // another thread has entered it meanwhile
       new.number = own.number
       return nil
     }
     if let equal = likely.first(where: { compared[$0.number] == true }) {
       new.number = equal.number
-    } else if let unknown = likely.first(where: { compared[$0.number] == nil }) {
-      return unknown
+    } else if let unknown = likely.first(where: { compared[$0.number] == nil }), let member = unknown.members.first {
+      return Entry(identity: member.value, order: unknown.order, owner: member.key, number: unknown.number)
     } else {
       new.number = Self.lastNumber.wrappingAdd(2, ordering: .relaxed).newValue
     }
-    entries[hash, default: []].append(new)
     return nil
   }
 
-  /// The source is gone, and its identity with it: no number keeps that.
+  private func insert(_ new: Entry, _ hash: Int) {
+    if let index = groups[hash]?.firstIndex(where: { $0.number == new.number }) {
+      groups[hash]![index].members[new.owner] = new.identity
+    } else {
+      groups[hash, default: []].append(
+        Group(number: new.number, order: new.order, members: [new.owner: new.identity]))
+    }
+  }
+
+  /// The source is gone, and its identity with it.
   static func forget(_ owner: ObjectIdentifier, hash: Int) {
     guard let table = table.existing else { return }
     let gone = table.lock.withLock { table.remove(owner, hash) }
     withExtendedLifetime(gone) {}
   }
 
-  private func remove(_ owner: ObjectIdentifier, _ hash: Int) -> Entry? {
-    guard let index = entries[hash]?.firstIndex(where: { $0.owner == owner }) else { return nil }
-    let gone = entries[hash]?.remove(at: index)
-    if entries[hash]?.isEmpty == true { entries[hash] = nil }
+  private func remove(_ owner: ObjectIdentifier, _ hash: Int) -> AnyHashable? {
+    guard let index = groups[hash]?.firstIndex(where: { $0.members[owner] != nil }) else { return nil }
+    let gone = groups[hash]![index].members.removeValue(forKey: owner)
+    if groups[hash]![index].members.isEmpty { groups[hash]!.remove(at: index) }
+    if groups[hash]!.isEmpty { groups[hash] = nil }
     return gone
   }
 }
@@ -83,10 +112,17 @@ extension RunLoop.Item {
     return source.hasIdentity ? source : nil
   }
 
-  /// Finds out which sources count as it, which is user code: with no lock held.
-  @inline(__always)
-  final func learnEquals() { if let source = withIdentity { _ = source.identityNumber } }
-
-  /// The same number for items that count as one. They are known (`learnEquals`).
+  /// The same number for items that count as one. They are known (`RunLoop.learnsEquals(of:)`).
   final var equality: UInt { withIdentity?.identityNumber ?? UInt(bitPattern: ObjectIdentifier(self)) }
+}
+
+extension RunLoop {
+  /// Finds out which sources count as the item, which is user code: with no lock held. False in a child of fork that
+  /// this code has made.
+  @inline(__always)
+  func learnsEquals(of item: Item) -> Bool {
+    guard let source = item.withIdentity else { return true }
+    _ = source.identityNumber
+    return isInThisProcess
+  }
 }

@@ -12,8 +12,8 @@ extension RunLoop {
   /// releases a block right after it ran or, if it never ran, when the loop ends; no lock is held then [RLK-END-1,
   /// RLK-END-6]. The call creates the mode if it does not exist.
   /// - Parameters:
-  ///   - mode: The default mode, if none is named. `.common` stands for every mode that is common when the loop looks
-  ///     at the block.
+  ///   - mode: Nil, and no other mode: the default mode. `.common` stands for every mode that is common when the loop
+  ///     looks at the block.
   ///   - more: Further modes: the block runs once, in the first of all that runs.
   ///   - block: Takes over what it captures. If the caller goes on using that, for instance a `Mutex`, write
   ///     `{ @Sendable in … }`: then the compiler accepts what is `Sendable`.

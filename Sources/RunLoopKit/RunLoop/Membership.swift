@@ -15,7 +15,7 @@ extension RunLoop {
   public func add(_ item: Item, to mode: Mode = .default) throws -> Bool {
     guard isInThisProcess else { throw RunLoopError.forked }
     if let only = item.onlyHost, only != serial { throw RunLoopError.itemInOtherLoop(item.nameInErrors) }
-    item.learnEquals()
+    guard learnsEquals(of: item) else { throw RunLoopError.forked }
     let held = item.heldDescriptors
     let change = try lock.withLock { () throws(RunLoopError) in
       let change = try item.enter(mode, of: self)
@@ -53,7 +53,7 @@ extension RunLoop {
   @discardableResult
   public func remove(_ item: Item, from mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
-    item.learnEquals()
+    guard learnsEquals(of: item) else { return false }
     let change = lock.withLock { item.leave(mode, of: self) }
     if let hooks = item.hooks { change.forEach(mode) { hooks.left($0, of: self) } }
     return change.isAny
@@ -63,7 +63,7 @@ extension RunLoop {
   /// - SeeAlso: `CFRunLoopContainsSource`, `…Timer`, `…Observer`.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
-    item.learnEquals()
+    guard learnsEquals(of: item) else { return false }
     return lock.withLock {
       if let mode = state.mode(mode), !mode.isPseudoMode {
         return item.isMember(of: mode) || mode.member(equalTo: item) != nil

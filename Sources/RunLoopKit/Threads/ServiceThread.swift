@@ -11,6 +11,8 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
     package let loop: RunLoop
   }
 
+  /// One thread is started at a time: the process may have room for one more, and for no further one.
+  private let starting = Lock()
   /// Also of what its owner keeps beside it.
   package let lock = Lock()
   package var forkGeneration: UInt32 { lock.forkGeneration }
@@ -28,16 +30,20 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
 
   /// The one that runs, started if there is none. Throws if the system has no thread for it, or no descriptors for its
   /// loop.
-  /// - Parameter setUp: Called on a thread that is started, first of all.
+  /// - Parameter setUp: Called on a thread that is started, first of all; it must not call this function.
   package func running(_ setUp: @escaping @Sendable (RunLoop) -> Void = { _ in }) throws -> Running {
+    if let current { return current }
+    starting.lock()
+    defer { starting.unlock() }
     if let current { return current }
     let thread = RunLoop.Thread(name: name, setUp: setUp)
     try start(thread)
     guard let loop = thread.loop else { throw RunLoopError.loopEnded }
-    return lock.withLock {
-      if !runs { latest = Running(thread: thread, loop: loop) }
-      return latest!  // another one, if that was faster: this one ends
-    }
+    let started = Running(thread: thread, loop: loop)
+    var old: Running? = started
+    lock.withLock { swap(&latest, &old) }
+    withExtendedLifetime(old) {}  // the one before is released without the lock
+    return started
   }
 
   /// It takes no work any more, though it may run still. Under the lock.

@@ -138,6 +138,30 @@ final class IdentityTests: XCTestCase {
     }
   }
 
+  func test_RLK_ADD_12_thoseThatStayEqualTheNextOne() {
+    onThread {
+      let (loop, counts) = (RunLoop.current, Counts())
+      var first: RunLoop.Source? = self.source(1, counts)
+      let second = self.source(1, counts)
+      XCTAssertTrue(try loop.add(first!, to: "one"))
+      XCTAssertTrue(try loop.add(second, to: "two"))
+      XCTAssertTrue(loop.remove(first!, from: "one"))
+      first = nil
+      XCTAssertTrue(loop.contains(self.source(1, counts), in: "two"))
+      XCTAssertFalse(loop.contains(self.source(1, counts), in: "one"))
+    }
+  }
+
+  /// Each that is added is compared with one of them, and none of them is looked at.
+  func test_RLK_ADD_13_oneMoreCostsTheSameAmongManyEqualOnes() {
+    onThread {
+      let (loop, counts) = (RunLoop.current, Counts())
+      let sources = (0..<2000).map { _ in self.source(1, counts) }
+      for (index, source) in sources.enumerated() { XCTAssertEqual(try loop.add(source), index == 0) }
+      XCTAssertEqual(counts.taken, [1999, 2000])
+    }
+  }
+
   /// What it holds, too: also while an equal one stays.
   func test_RLK_LEAK_2_anIdentityGoesWithItsSource() {
     final class Token: Hashable, Sendable {

@@ -204,6 +204,32 @@ final class CornerTests: XCTestCase {
     }
   }
 
+  func test_RLK_CORNER_8_norGoesOnBehindAComparison() {
+    struct Forking: Hashable, Sendable {
+      let child: Box<pid_t>
+      static func == (a: Forking, b: Forking) -> Bool {
+        a.child.value = test_fork()
+        return false
+      }
+      func hash(into hasher: inout Hasher) {}
+    }
+    onThread {
+      let (loop, child) = (RunLoop.current, Box<pid_t>(-1))
+      func source() -> RunLoop.Source {
+        var hooks = RunLoop.Source.Hooks()
+        hooks.identity = Forking(child: child)
+        return RunLoop.Source(hooks: hooks) { _ in }
+      }
+      try loop.add(source())
+      let isAdded = try? loop.add(source())
+      if child.value == 0 { _exit(isAdded == nil ? 0 : 1) }
+      var status: Int32 = 0
+      while waitpid(child.value, &status, 0) < 0 {}
+      XCTAssertEqual(status, 0)
+      XCTAssertEqual(isAdded, true)
+    }
+  }
+
   func test_RLK_CORNER_9_theMomentOfALimitDoesNotMove() {
     onThread {
       let loop = RunLoop.current
