@@ -20,7 +20,7 @@ setup:
 
 # What is built of the kit here serves the tests, too. Without the cached plan, which may be that of the kit's package.
 demo: setup
-	RLK_NO_BENCHMARKS=1 swift run -c release --disable-build-manifest-caching --package-path Examples --scratch-path .build demo
+	RLK_NO_BENCHMARKS=1 RLK_TRAITS=MainExecutor swift run -c release --disable-build-manifest-caching --package-path Examples --scratch-path .build demo
 
 test: setup
 	@scripts/test
@@ -42,7 +42,7 @@ install: core-install
 uninstall: core-uninstall
 
 clean:
-	rm -rf .build .build-address .build-thread build Examples/.build Examples/window/.build Benchmarks/nio/.build Integrations/.build Integrations/*/.build
+	rm -rf .build .build-address .build-thread build Examples/.build Examples/window/.build Benchmarks/nio/.build Integrations/.build Integrations/.build-release Integrations/Servers/.build
 
 include scripts/core.mk
 include scripts/model.mk

@@ -6,10 +6,40 @@ let isStrict = Context.environment["RLK_STRICT"] != nil
 let strictSwift: [SwiftSetting] = isStrict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 let strictC: [CSetting] = isStrict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Werror"])] : []
 
+/// A loop with other packages and libraries: each is a product behind a trait, and off. Who does not ask for it resolves and
+/// builds nothing of what it needs (docs/decisions/0045).
+let traits: Set<Trait> = [
+  .trait(name: "Foundation", description: "RunLoopFoundation: a loop in Foundation's"),
+  .trait(name: "GLib", description: "RunLoopGLib: a loop in GLib's"),
+  .trait(name: "MainExecutor", description: "RunLoopMainExecutor: the main actor on a loop"),
+  .trait(name: "Metrics", description: "RunLoopMetrics: what a loop does, for swift-metrics"),
+  .trait(name: "NIO", description: "RunLoopNIO: a loop in SwiftNIO's"),
+  .trait(name: "Service", description: "RunLoopService: a loop as a service of swift-service-lifecycle"),
+  // The project's own builds name theirs in the variable, so that one build serves all of them.
+  .default(enabledTraits: Set((Context.environment["RLK_TRAITS"] ?? "").split(separator: " ").map(String.init))),
+]
+let adapterDependencies: [Package.Dependency] = [
+  .package(url: "https://github.com/apple/swift-metrics.git", from: "2.7.0"),
+  .package(url: "https://github.com/apple/swift-nio.git", from: "2.80.0"),
+  .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
+]
+
+/// An adapter, whose files are empty without its trait: SwiftPM builds a package's own targets, whatever the traits.
+func adapter(_ trait: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: "RunLoop\(trait)", dependencies: ["RunLoopKit", "RunLoopLibc", "CRunLoopCore"] + dependencies,
+    swiftSettings: strictSwift)
+}
+
+/// A product of another package, for who asks for a trait.
+func product(_ name: String, of package: String, for trait: String) -> Target.Dependency {
+  .product(name: name, package: package, condition: .when(traits: [trait]))
+}
+
 /// The toolchain's interface of custom main executors, which is not public, is known of these compilers only. With another
-/// one RunLoopMainExecutor compiles all the same, and cannot be used.
+/// one, and without the trait, RunLoopMainExecutor compiles all the same, and cannot be used.
 #if compiler(>=6.3) && compiler(<6.4)
-  let mainExecutors: [SwiftSetting] = [.define("CUSTOM_MAIN_EXECUTORS")]
+  let mainExecutors: [SwiftSetting] = [.define("CUSTOM_MAIN_EXECUTORS", .when(traits: ["MainExecutor"]))]
 #else
   let mainExecutors: [SwiftSetting] = []
 #endif
@@ -53,12 +83,19 @@ let package = Package(
     .library(name: "RunLoopKit", targets: ["RunLoopKit"]),
     .library(name: "RunLoopEvents", targets: ["RunLoopEvents"]),
     .library(name: "RunLoopPorts", targets: ["RunLoopPorts"]),
-    .library(name: "RunLoopMainExecutor", targets: ["RunLoopMainExecutor"]),
     .library(name: "RunLoopTesting", targets: ["RunLoopTesting"]),
     .library(name: "RunLoopKitC", targets: ["RunLoopKitC"]),
     .executable(name: "runloop", targets: ["runloop"]),
+    .library(name: "CGLib", targets: ["CGLib"]),
+    .library(name: "RunLoopFoundation", targets: ["RunLoopFoundation"]),
+    .library(name: "RunLoopGLib", targets: ["RunLoopGLib"]),
+    .library(name: "RunLoopMainExecutor", targets: ["RunLoopMainExecutor"]),
+    .library(name: "RunLoopMetrics", targets: ["RunLoopMetrics"]),
+    .library(name: "RunLoopNIO", targets: ["RunLoopNIO"]),
+    .library(name: "RunLoopService", targets: ["RunLoopService"]),
   ],
-  dependencies: benchmarkDependencies,
+  traits: traits,
+  dependencies: adapterDependencies + benchmarkDependencies,
   targets: [
     .target(
       name: "CRunLoopCore", path: ".", sources: ["Sources/CRunLoopCore"],
@@ -86,6 +123,18 @@ let package = Package(
     .target(
       name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore", "CRunLoopTesting", "RunLoopLibc"],
       swiftSettings: strictSwift),
+    .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+    // Swift's module of the C library has not this header.
+    .systemLibrary(name: "CEventfd"),
+    adapter("Foundation", ["CEventfd"]),
+    adapter("GLib", [.target(name: "CGLib", condition: .when(traits: ["GLib"]))]),
+    adapter("Metrics", [product("CoreMetrics", of: "swift-metrics", for: "Metrics")]),
+    adapter(
+      "NIO",
+      [
+        "CEventfd", product("NIOCore", of: "swift-nio", for: "NIO"), product("NIOPosix", of: "swift-nio", for: "NIO"),
+      ]),
+    adapter("Service", [product("ServiceLifecycle", of: "swift-service-lifecycle", for: "Service")]),
     .executableTarget(
       name: "runloop",
       dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopTesting", "CRunLoopCore", "RunLoopLibc"],

@@ -27,12 +27,12 @@ MODEL_MAIN_QUEUE := $(if $(filter contained,$(MODEL_RUNTIME)),$(MODEL_BUILD)/pro
 # Swift runtime are in it.
 model: core-install-paths
 	@case $(MODEL_RUNTIME) in contained|system) ;; *) echo "MODEL_RUNTIME is contained or system" >&2; exit 2 ;; esac
-	RLK_NO_BENCHMARKS=1 swift build -c release --target RunLoopKitC
+	RLK_NO_BENCHMARKS=1 RLK_TRAITS=MainExecutor swift build -c release --target RunLoopKitC
 	@mkdir -p $(MODEL_BUILD)/cxx
 	@rm -f $(MODEL_BUILD)/cxx/libstdc++.a
 	@$(if $(filter contained,$(MODEL_RUNTIME)),[ ! -e "$(MODEL_CXX_LIBRARY)" ] || ln -s "$(MODEL_CXX_LIBRARY)" $(MODEL_BUILD)/cxx/libstdc++.a)
 	$(if $(filter contained,$(MODEL_RUNTIME)),$(CC) $(CORE_STRICT) $(CFLAGS) -fPIC -fvisibility=hidden -c packaging/process_main_queue.c -o $(MODEL_BUILD)/process_main_queue.o)
-	built=$$(RLK_NO_BENCHMARKS=1 swift build -c release --show-bin-path) && \
+	built=$$(RLK_NO_BENCHMARKS=1 RLK_TRAITS=MainExecutor swift build -c release --show-bin-path) && \
 	swiftc -emit-library $(if $(filter contained,$(MODEL_RUNTIME)),-static-stdlib) -use-ld=lld -L$(MODEL_BUILD)/cxx -o $(MODEL_BUILD)/$(MODEL_LIBRARY) \
 		$$(for source in $(patsubst Sources/%,%,$(MODEL_SOURCES)); do \
 			echo $$built/$${source%%/*}.build/$$(basename $$source).o; done) \

@@ -8,11 +8,11 @@ STAGED_BIN = "$(DESTDIR)$(BINDIR)"
 .PHONY: tool install-tool uninstall-tool
 
 tool:
-	RLK_NO_BENCHMARKS=1 swift build -c release --product runloop
+	RLK_NO_BENCHMARKS=1 RLK_TRAITS=MainExecutor swift build -c release --product runloop
 
 install-tool: core-install-paths tool
 	$(INSTALL) -d $(STAGED_BIN) $(STAGED_MAN)/man1
-	$(INSTALL) -m 755 "$$(RLK_NO_BENCHMARKS=1 swift build -c release --show-bin-path)/runloop" $(STAGED_BIN)/
+	$(INSTALL) -m 755 "$$(RLK_NO_BENCHMARKS=1 RLK_TRAITS=MainExecutor swift build -c release --show-bin-path)/runloop" $(STAGED_BIN)/
 	$(INSTALL) -m 644 docs/man/runloop.1 $(STAGED_MAN)/man1/
 
 uninstall-tool: core-install-paths

@@ -24,7 +24,8 @@ extension RunLoop {
   /// when it was told to.
   ///
   /// The toolchain's interface for custom main executors is not public in 6.3, and other versions change it: with
-  /// another compiler the module can be imported, and the functions that install are unavailable.
+  /// another compiler, and without the package's trait `MainExecutor`, the module can be imported, and the functions
+  /// that install are unavailable.
   public enum MainActorExecutor {}
 }
 
@@ -65,7 +66,7 @@ extension RunLoop.MainActorExecutor {
     @available(
       *, unavailable,
       message:
-        "custom main executors are known of the compilers 6.3 only; without it RunLoop.main serves the main actor"
+        "custom main executors need the trait MainExecutor and a compiler 6.3; RunLoop.main serves the main actor without"
     )
   #endif
   @available(*, noasync, message: "a task is too late: call it first of all in a synchronous main")
@@ -88,7 +89,7 @@ extension RunLoop.MainActorExecutor {
     @available(
       *, unavailable,
       message:
-        "custom main executors are known of the compilers 6.3 only; without it RunLoop.main serves the main actor"
+        "custom main executors need the trait MainExecutor and a compiler 6.3; RunLoop.main serves the main actor without"
     )
   #endif
   @available(*, noasync, message: "a task is too late: call it first of all in a synchronous main")

@@ -14,7 +14,7 @@ import PackageDescription
 /// One program in three: what it is linked with must not decide whether its main loop ends. And those whose main thread ends. Run by scripts/main-loop.
 let package = Package(
   name: "MainLoop",
-  dependencies: [.package(name: "RunLoopKit", path: "../..")],
+  dependencies: [.package(name: "RunLoopKit", path: "../..", traits: ["MainExecutor"])],
   targets: [
     .target(name: "Story", dependencies: ["RunLoopKit"]),
     .executableTarget(name: "plain", dependencies: ["Story"]),

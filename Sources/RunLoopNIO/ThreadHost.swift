@@ -1,0 +1,38 @@
+#if NIO
+  internal import RunLoopKit
+  internal import RunLoopLibc
+
+  /// The attached host of the calling thread, which is of its one loop. Each thread has a place of its own, so that
+  /// there is no lock, which another thread might hold when the program forks.
+  enum ThreadHost {
+    private final class Place {
+      var host: NIOHost?
+    }
+
+    /// Nil: the process has as many keys as it may.
+    private static let key: pthread_key_t? = {
+      var key = pthread_key_t()
+      return pthread_key_create(&key) { Unmanaged<Place>.fromOpaque($0!).release() } == 0 ? key : nil
+    }()
+
+    /// Makes the place of the calling thread.
+    static func prepare() throws(RunLoopError) {
+      guard let key else { throw .system(EAGAIN, call: "pthread_key_create") }
+      guard pthread_getspecific(key) == nil else { return }
+      let place = Unmanaged.passRetained(Place())
+      let status = pthread_setspecific(key, place.toOpaque())
+      guard status != 0 else { return }
+      place.release()
+      throw .system(status, call: "pthread_setspecific")
+    }
+
+    private static var place: Place? {
+      key.flatMap { pthread_getspecific($0) }.map { Unmanaged<Place>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    static var current: NIOHost? {
+      get { place?.host }
+      set { place?.host = newValue }
+    }
+  }
+#endif
