@@ -5,6 +5,7 @@
  *   cc glib.c $(pkg-config --cflags --libs crunloop glib-2.0) -pthread -o glib
  */
 #include <crunloop/adapters/glib.h>
+#include <crunloop/loop_post.h>
 
 #include <stdio.h>
 #include <stdlib.h>
