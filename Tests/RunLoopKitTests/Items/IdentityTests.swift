@@ -61,7 +61,7 @@ final class IdentityTests: XCTestCase {
         // Compared with the one source of their hash, whether it is a member or not.
         XCTAssertEqual(counts.taken, [2, 2])
         sources[1].invalidate()
-        XCTAssertFalse(loop.contains(self.source(1, counts)))
+        withExtendedLifetime(sources) { XCTAssertFalse(loop.contains(self.source(1, counts))) }
         XCTAssertEqual(counts.taken, [1, 1])
       }
     }
