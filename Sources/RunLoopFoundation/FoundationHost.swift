@@ -3,7 +3,8 @@
   public import Foundation
   public import RunLoopKit
 
-  /// A mode of a run loop inside Foundation's run loop of the same thread: whoever runs that one serves this one.
+  /// Runs one mode of a run loop inside Foundation's run loop of the same thread: a run of Foundation's loop serves
+  /// both.
   ///
   /// ```swift
   /// let host = try FoundationHost(of: RunLoopKit.RunLoop.main)
@@ -26,8 +27,8 @@
     public var mode: RunLoopKit.RunLoop.Mode { hosting.mode }
     /// The mode of Foundation's loop that serves it.
     public let foundationMode: Foundation.RunLoop.Mode
-    /// Why Foundation's loop serves this one no more: what the loop has thrown. Then a line on standard error has told
-    /// of it, and the host is gone, as after `detach()`.
+    /// The error for which Foundation's loop stopped serving this one. The host is detached then, as by `detach()`, and
+    /// has printed the error on standard error. Nil if there was none.
     public var failure: (any Error)? { hosting.failure }
 
     private let hosting: LoopHosting
@@ -87,8 +88,8 @@
       isPassedOver = true
     }
 
-    /// The descriptor is watched for edges. None that an earlier pass has taken is missed: this looks itself. Of a loop
-    /// that is busy, Foundation's hears of each event once, and does not spin.
+    /// The descriptor is watched for edges, so that Foundation's loop does not spin while this one is busy. An earlier
+    /// pass may have taken an edge: this function checks for work itself.
     func sleepBegins() {
       isPassedOver = false
       switch hosting.prepare() {
@@ -110,7 +111,7 @@
       _ = text.withCString { rlc_descriptor_write(STDERR_FILENO, $0, strlen($0)) }
     }
 
-    /// The number stands for another epoll instance, which nobody watches yet.
+    /// The loop has a new epoll instance under the same number: Foundation's loop does not watch it yet.
     private func watchAgain() {
       guard hosting.descriptor != descriptor else { return }
       descriptor = hosting.descriptor

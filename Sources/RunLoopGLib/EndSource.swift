@@ -5,8 +5,8 @@
   /// A GSource that ends an iteration of GLib in which a run of the loop sleeps: when the descriptor of the run's mode
   /// is readable, or at a moment.
   ///
-  /// It stays for the next sleep: each source with a descriptor that comes or goes wakes its context. One that is ready
-  /// when nobody sleeps by it goes.
+  /// It stays for the next sleep: each source with a descriptor that comes or goes wakes its context. A source
+  /// that becomes ready while its context does not sleep is removed.
   struct EndSource {
     private let source: UnsafeMutablePointer<GSource>
     private let descriptor: Int32

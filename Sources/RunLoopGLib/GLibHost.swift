@@ -2,7 +2,7 @@
   internal import CGLib
   public import RunLoopKit
 
-  /// A mode of a run loop as a source of a GMainContext: whoever iterates the context serves the loop.
+  /// Runs one mode of a run loop as a source of a `GMainContext`: each iteration of the context serves the loop.
   ///
   /// ```swift
   /// let host = try GLibHost(of: .main)
@@ -31,7 +31,7 @@
     /// The context owns it. Nil: detached, or the context is gone.
     private var source: UnsafeMutablePointer<GSource>?
     private var watch: Watch?
-    /// GLib calls nobody in its preparation who iterates a context.
+    /// True while GLib prepares its sources: a prepare function must not iterate a context.
     private var isPreparing = false
     /// The depth of GLib's dispatches in which a run of the loop sleeps; nil: none does.
     private var sleepDepth: gint?
@@ -186,8 +186,8 @@
         descriptor: descriptor, tag: g_source_add_unix_fd(source, descriptor.fileDescriptor, G_IO_IN)!)
     }
 
-    /// poll(2) needs no second call; a context whose poll function watches with an epoll instance hears by this that
-    /// the number stands for another one.
+    /// The descriptor's number now belongs to a new epoll instance. A context whose poll function uses epoll must watch
+    /// it anew; one that calls poll(2) need not.
     private func pollAgain() {
       guard isAttached else { return }
       if hosting.descriptor == watch?.descriptor { setPolled(true) } else { poll(hosting.descriptor) }

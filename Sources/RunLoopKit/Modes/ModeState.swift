@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 internal import Synchronization
 
-/// A mode, as items and ports know it: a place, of which only the loop sees the inside.
+/// The address of a mode's state, by which items and ports refer to the mode. Only the loop reads that state.
 package struct ModePointer: Hashable {
   let address: UnsafeMutableRawPointer
 
