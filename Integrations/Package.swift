@@ -54,9 +54,10 @@ let parts = [
   Part(
     name: "combine", packages: [.package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0")],
     sample: [.product(name: "OpenCombine", package: "OpenCombine")]),
-  Part(name: "foundation", trait: "Foundation", sample: [], tests: ("RunLoopFoundationTests", [])),
+  Part(name: "foundation", trait: "Foundation", sample: [], tests: ("RunLoopFoundationTests", ["HostTestSupport"])),
   Part(
-    name: "glib", trait: "GLib", sample: [glib], tests: ("RunLoopGLibTests", [glib, "CLeftDispatch"]),
+    name: "glib", trait: "GLib", sample: [glib],
+    tests: ("RunLoopGLibTests", [glib, "CLeftDispatch", "HostTestSupport"]),
     others: [.target(name: "CLeftDispatch", dependencies: [glib], path: "Tests/CLeftDispatch")]),
   Part(name: "logging", packages: [swiftLog], sample: [logging, inMemoryLogging]),
   Part(
@@ -65,7 +66,7 @@ let parts = [
     sample: [coreMetrics, metricsTests], tests: ("RunLoopMetricsTests", [metrics, metricsTests])),
   Part(
     name: "nio", trait: "NIO", packages: [.package(url: "https://github.com/apple/swift-nio.git", from: "2.80.0")],
-    sample: nio, tests: ("RunLoopNIOTests", nio + [nioEmbedded, "CRefusedCalls"]),
+    sample: nio, tests: ("RunLoopNIOTests", nio + [nioEmbedded, "CRefusedCalls", "HostTestSupport"]),
     others: [.target(name: "CRefusedCalls", path: "Tests/CRefusedCalls")]),
   Part(
     name: "service", trait: "Service",
@@ -85,6 +86,7 @@ let packages = wanted.flatMap { $0.packages }.reduce(into: [Package.Dependency](
 let package = Package(
   name: "Integrations",
   dependencies: [.package(name: "RunLoopKit", path: "..", traits: traits)] + packages,
-  targets: wanted.flatMap { $0.targets },
+  // Threads and logs for the tests of hosts.
+  targets: wanted.flatMap { $0.targets } + [.target(name: "HostTestSupport", path: "Tests/Support")],
   swiftLanguageModes: [.v6]
 )

@@ -1,6 +1,7 @@
 import CoreFoundation
 import Dispatch
 import Foundation
+import HostTestSupport
 import RunLoopFoundation
 import RunLoopKit
 import XCTest

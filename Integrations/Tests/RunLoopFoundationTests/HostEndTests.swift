@@ -1,6 +1,7 @@
 import CoreFoundation
 import Dispatch
 import Foundation
+import HostTestSupport
 import RunLoopFoundation
 import RunLoopKit
 import XCTest
@@ -223,10 +224,4 @@ final class HostEndTests: XCTestCase {
     core.turn { log.value.first == "detached" }
     XCTAssertEqual(log.value, ["detached"])
   }
-}
-
-/// Swift calls fork(2) unavailable, which a program with one of these tests must.
-private func forkProcess() -> pid_t {
-  typealias Fork = @convention(c) () -> pid_t
-  return unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
 }

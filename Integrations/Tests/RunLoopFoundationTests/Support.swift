@@ -4,56 +4,6 @@ import RunLoopKit
 
 import class RunLoopKit.RunLoop
 
-/// A value that threads share.
-final class Box<Value>: @unchecked Sendable {
-  private let lock = NSLock()
-  private var stored: Value
-
-  init(_ value: Value) { stored = value }
-
-  var value: Value {
-    get { update { $0 } }
-    set { update { $0 = newValue } }
-  }
-
-  func update<Result>(_ body: (inout Value) -> Result) -> Result { lock.withLock { body(&stored) } }
-}
-
-/// What has happened, in order.
-final class Log: @unchecked Sendable {
-  private let texts = Box<[String]>([])
-
-  var value: [String] { texts.value }
-
-  func note(_ text: String) { texts.update { $0.append(text) } }
-
-  func clear() { texts.value = [] }
-}
-
-/// A thread of its own, with a loop or without.
-final class OtherThread {
-  private var id = pthread_t()
-
-  init(_ body: @escaping @Sendable () -> Void) {
-    final class Start {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let status = pthread_create(
-      &id, nil,
-      {
-        Unmanaged<Start>.fromOpaque($0!).takeRetainedValue().body()
-        return nil
-      }, Unmanaged.passRetained(Start(body)).toOpaque())
-    precondition(status == 0, "pthread_create: \(status)")
-  }
-
-  func join() { pthread_join(id, nil) }
-}
-
-/// A thread that is waited for.
-func onOtherThread(_ body: @escaping @Sendable () -> Void) { OtherThread(body).join() }
-
 func coreName(_ text: String) -> CFString {
   CFStringCreateWithCString(nil, text, CFStringBuiltInEncodings.UTF8.rawValue)
 }

@@ -1,6 +1,7 @@
 import CGLib
 import Dispatch
 import Glibc
+import HostTestSupport
 import RunLoopGLib
 import RunLoopKit
 import XCTest

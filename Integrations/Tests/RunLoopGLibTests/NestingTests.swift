@@ -2,6 +2,7 @@ import CGLib
 import CLeftDispatch
 import Dispatch
 import Glibc
+import HostTestSupport
 import RunLoopGLib
 import RunLoopKit
 import XCTest

@@ -1,57 +1,10 @@
 import CGLib
 import Glibc
+import HostTestSupport
 import RunLoopGLib
 import RunLoopKit
 
 import class RunLoopKit.RunLoop
-
-/// A value that threads share.
-final class Box<Value>: @unchecked Sendable {
-  private var mutex = pthread_mutex_t()
-  private var stored: Value
-
-  init(_ value: Value) {
-    stored = value
-    pthread_mutex_init(&mutex, nil)
-  }
-
-  deinit { pthread_mutex_destroy(&mutex) }
-
-  var value: Value {
-    get { update { $0 } }
-    set { update { $0 = newValue } }
-  }
-
-  func update<Result>(_ body: (inout Value) -> Result) -> Result {
-    pthread_mutex_lock(&mutex)
-    defer { pthread_mutex_unlock(&mutex) }
-    return body(&stored)
-  }
-}
-
-/// A thread without a loop.
-final class OtherThread {
-  private var id = pthread_t()
-
-  init(_ body: @escaping @Sendable () -> Void) {
-    final class Start {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let status = pthread_create(
-      &id, nil,
-      {
-        Unmanaged<Start>.fromOpaque($0!).takeRetainedValue().body()
-        return nil
-      }, Unmanaged.passRetained(Start(body)).toOpaque())
-    precondition(status == 0, "pthread_create: \(status)")
-  }
-
-  func join() { pthread_join(id, nil) }
-}
-
-/// A thread that is waited for.
-func onOtherThread(_ body: @escaping @Sendable () -> Void) { OtherThread(body).join() }
 
 /// A context of GLib's, iterated by the thread that has made it.
 final class Context {

@@ -1,4 +1,5 @@
 import Foundation
+import HostTestSupport
 import NIOCore
 import NIOPosix
 import RunLoopKit

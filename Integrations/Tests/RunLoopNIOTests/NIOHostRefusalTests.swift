@@ -1,5 +1,6 @@
 import CRefusedCalls
 import Foundation
+import HostTestSupport
 import NIOCore
 import NIOEmbedded
 import NIOPosix

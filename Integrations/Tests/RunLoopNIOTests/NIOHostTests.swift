@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Glibc
+import HostTestSupport
 import NIOCore
 import NIOPosix
 import RunLoopKit

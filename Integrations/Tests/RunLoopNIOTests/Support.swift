@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HostTestSupport
 import NIOCore
 import NIOPosix
 import RunLoopKit
@@ -7,63 +8,6 @@ import RunLoopNIO
 import XCTest
 
 import class RunLoopKit.RunLoop
-
-/// A value that threads share.
-final class Box<Value>: @unchecked Sendable {
-  private let lock = NSLock()
-  private var stored: Value
-
-  init(_ value: Value) { stored = value }
-
-  var value: Value {
-    get { update { $0 } }
-    set { update { $0 = newValue } }
-  }
-
-  func update<Result>(_ body: (inout Value) -> Result) -> Result { lock.withLock { body(&stored) } }
-}
-
-/// What has happened, in order.
-final class Log: @unchecked Sendable {
-  private let state = Box<(texts: [String], end: (count: Int, call: @Sendable () -> Void)?)>(([], nil))
-
-  var value: [String] { state.value.texts }
-
-  func note(_ text: String) {
-    let end = state.update { state -> (@Sendable () -> Void)? in
-      state.texts.append(text)
-      return state.texts.count == state.end?.count ? state.end?.call : nil
-    }
-    end?()
-  }
-
-  /// Called when so much has happened.
-  func at(_ count: Int, _ call: @escaping @Sendable () -> Void) { state.update { $0.end = (count, call) } }
-}
-
-/// A thread of its own, with a loop or without.
-final class OtherThread {
-  private var id = pthread_t()
-
-  init(_ body: @escaping @Sendable () -> Void) {
-    final class Start {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let status = pthread_create(
-      &id, nil,
-      {
-        Unmanaged<Start>.fromOpaque($0!).takeRetainedValue().body()
-        return nil
-      }, Unmanaged.passRetained(Start(body)).toOpaque())
-    precondition(status == 0, "pthread_create: \(status)")
-  }
-
-  func join() { pthread_join(id, nil) }
-}
-
-/// A thread that is waited for.
-func onOtherThread(_ body: @escaping @Sendable () -> Void) { OtherThread(body).join() }
 
 /// Turns the calling thread into an event loop, until somebody ends that. Nothing but what the test does wakes it.
 func turn(_ body: @escaping (any EventLoop) throws -> Void) throws {
@@ -165,10 +109,4 @@ func whatIsToldOnStandardError(_ body: () throws -> Void) throws -> String {
 
 func openDescriptors() -> Int {
   (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
-}
-
-/// Swift calls fork(2) unavailable, which a program with one of these tests must.
-func forkProcess() -> pid_t {
-  typealias Fork = @convention(c) () -> pid_t
-  return unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
 }
