@@ -32,11 +32,12 @@ extension RunLoop {
   /// A moment on one of the clocks that timers run on. Saturates at both ends [RLK-TIME-1].
   ///
   /// Its type says which clock that is: `Instant`, `ContinuousInstant` or `WallInstant`.
+  /// - Thread: Any. - Complexity: O(1). - Source: clock_gettime(2).
   public protocol ClockInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible
   where Duration == Swift.Duration {
     /// The clock of all moments of this type.
     static var clock: TimerClock { get }
-    /// Since the clock's beginning; `.max` is never.
+    /// Nanoseconds since the clock's beginning; `.max` is never.
     var nanoseconds: UInt64 { get set }
     /// Creates a moment from nanoseconds since the clock's beginning: any number; `.max` is never.
     init(nanoseconds: UInt64)
