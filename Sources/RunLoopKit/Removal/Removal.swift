@@ -64,7 +64,7 @@ extension RunLoop.Item {
 // MARK: The end of closures
 
 /// The end of an item's closure. It costs a callout nothing: who invalidates finds out whether the item's callout is on
-/// a stack, by the record that removals with an answer go by (Callout.swift), and leaves the closure to the
+/// a stack, by the record that removals with an answer go by (CalloutRecord.swift), and leaves the closure to the
 /// callout's end then.
 extension RunLoop {
   /// Once: the item is invalid and has left its modes, so that no callout of it begins. With no lock held.
