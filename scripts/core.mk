@@ -19,7 +19,7 @@ CORE_STRICT := -std=c11 -Wall -Wextra -Wpedantic $(CORE_WERROR)
 # CORE_SHOWN: a folder of further system headers, for a compiler that does not know the system's.
 CORE_SHOWN ?=
 CORE_CPPFLAGS := -D_GNU_SOURCE -Iinclude -ISources/CRunLoopCore/internal $(if $(CORE_SHOWN),-isystem $(CORE_SHOWN))
-CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c)
+CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c Sources/CRunLoopCore/*/*.c)
 CORE_HEADERS := $(wildcard include/crunloop/*.h)
 ADAPTER_HEADERS := $(wildcard Sources/Adapters/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_kit/*.h)
@@ -41,10 +41,11 @@ core: $(CORE_BUILD)/libcrunloop.a $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION)
 
 $(CORE_BUILD)/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
-	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(if $(filter -O2 -O3,$(CFLAGS)),$(if $(filter $*,$(CORE_HOT)),,$(CORE_SMALL))) \
+	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(if $(filter -O2 -O3,$(CFLAGS)),$(if $(filter $(notdir $*),$(CORE_HOT)),,$(CORE_SMALL))) \
 		$(CORE_DENSE) -fPIC -fvisibility=hidden -ffunction-sections -c $< -o $@
 
 $(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)
+	@rm -f $@
 	$(AR) rcs $@ $^
 
 # Nothing is visible but what the map names. The library's own calls of these do not go through the linker's table. Its tables lie in
@@ -120,7 +121,7 @@ adapter-test: $(TEST_OBJECTS)
 RACE_OBJECTS := $(filter-out %/post_queue.o,$(TEST_OBJECTS))
 .PHONY: core-test-race
 core-test-race: $(RACE_OBJECTS)
-	@$(CC) $(filter-out -Werror,$(TEST_FLAGS)) -w -D__ATOMIC_SEQ_CST=0 Sources/CRunLoopCore/post_queue.c \
+	@$(CC) $(filter-out -Werror,$(TEST_FLAGS)) -w -D__ATOMIC_SEQ_CST=0 Sources/CRunLoopCore/events/post_queue.c \
 		Tests/CRunLoopCoreTests/post_queue_test.c $(RACE_OBJECTS) $(TEST_LDFLAGS) -o $(TEST_BUILD)/race
 	@TSAN_OPTIONS=halt_on_error=1 timeout -k 5 $(TEST_SECONDS) $(TEST_BUILD)/race </dev/null >$(TEST_BUILD)/race.log 2>&1; \
 	grep -q 'ThreadSanitizer: data race' $(TEST_BUILD)/race.log && echo "ok   a planted race is found" || \
@@ -202,9 +203,9 @@ FUZZ_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -g -O1 -fsanitize=address,undefine
 fuzz-test:
 	@$(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) SAN=address,undefined loop-fuzz
 	@rm -rf $(FUZZ)/seeds && mkdir -p $(FUZZ)/seeds $(FUZZ)/corpus
-	@$(CLANG) $(FUZZ_FLAGS) -DSEEDS Tests/FuzzTests/frame_fuzz.c Sources/CRunLoopCore/frame.c -fuse-ld=bfd -o $(FUZZ)/frame_seeds
+	@$(CLANG) $(FUZZ_FLAGS) -DSEEDS Tests/FuzzTests/frame_fuzz.c Sources/CRunLoopCore/wire/frame.c -fuse-ld=bfd -o $(FUZZ)/frame_seeds
 	@$(FUZZ)/frame_seeds $(FUZZ)/seeds
-	@$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer Tests/FuzzTests/frame_fuzz.c Sources/CRunLoopCore/frame.c \
+	@$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer Tests/FuzzTests/frame_fuzz.c Sources/CRunLoopCore/wire/frame.c \
 		-fuse-ld=bfd -o $(FUZZ)/frame_fuzz
 	@for seed in $(FUZZ)/seeds/*; do $(FUZZ)/frame_fuzz -runs=1 $$seed 2>&1 | grep -q Executed || { echo "FAIL $$seed"; exit 1; }; done
 	$(FUZZ)/frame_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -print_final_stats=1 -artifact_prefix=$(FUZZ)/ \

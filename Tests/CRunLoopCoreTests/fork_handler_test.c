@@ -9,7 +9,7 @@
 #define rlc_fork_count count_by_handler
 extern const uint32_t *word_by_handler;
 uint32_t count_by_handler(void);
-#include "../../Sources/CRunLoopCore/fork.c"
+#include "../../Sources/CRunLoopCore/kernel/fork.c"
 
 static uint32_t generation_by_handler(void) {
     return *word_by_handler != 0 ? *word_by_handler : count_by_handler();

@@ -51,7 +51,7 @@ static int set_type(int type, int *ret_former) {
 #define rlc_kernel_default old_kernel
 #define rlc_kernel_wait_slack old_wait_slack
 const rlc_kernel *old_kernel(void);
-#include "../../Sources/CRunLoopCore/kernel.c"
+#include "../../Sources/CRunLoopCore/kernel/kernel.c"
 
 static void test_RLC_TIME_4_wait_in_milliseconds_is_never_early(void) {
     const rlc_kernel *kernel = old_kernel();

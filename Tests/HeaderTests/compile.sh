@@ -40,7 +40,7 @@ lists() { # compiler
         'SLIST_HEAD(, leaf) leaves;' >"$scratch/lists.c"
     "$1" -std=c11 -I. $flags "$scratch/lists.c" || { echo "header-test: lists.h fails with $1"; exit 1; }
     own=$("$1" -print-file-name=include)
-    for file in Sources/CRunLoopCore/*.c; do
+    for file in Sources/CRunLoopCore/*.c Sources/CRunLoopCore/*/*.c; do
         "$1" -std=c11 -D_GNU_SOURCE -ISources/CRunLoopCore/internal $flags -nostdinc -isystem "$own" -isystem "$scratch/include" \
             -isystem "/usr/include/$multiarch" "$file" || { echo "header-test: $file fails without libbsd with $1"; exit 1; }
         count=$((count + 1))

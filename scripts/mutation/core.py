@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import copy
+import glob
 import os
 import queue
 import shutil
@@ -35,7 +36,7 @@ class Core:
         shutil.rmtree(tree, ignore_errors=True)
         copy_tree(tree, self.FOLDERS)
         self.needs, self.limits = {}, {}
-        core = [f"Sources/CRunLoopCore/{name}" for name in self.names("Sources/CRunLoopCore")]
+        core = self.below("Sources/CRunLoopCore")
         tests = [f"Tests/CRunLoopCoreTests/{name}" for name in self.names("Tests/CRunLoopCoreTests")]
         scheduled = [f"Tests/Scheduled/{name}" for name in self.names("Tests/Scheduled")]
         self.core, self.tests = core, tests
@@ -52,6 +53,11 @@ class Core:
 
     def names(self, folder):
         return sorted(name for name in os.listdir(os.path.join(self.tree, folder)) if name.endswith(".c"))
+
+    def below(self, folder):
+        """The C files of a folder and of the folders in it."""
+        found = glob.glob(os.path.join(self.tree, folder, "**", "*.c"), recursive=True)
+        return sorted(os.path.relpath(path, self.tree) for path in found)
 
     def command(self, path, kind):
         is_runtime = os.path.basename(path) in self.RUNTIME

@@ -3,7 +3,7 @@
     == name_of_the_fault
     breaks: what does not hold any more
     tests: what must notice it                      (more headers: see scripts/mutants)
-    in Sources/CRunLoopCore/timer_heap.c
+    in Sources/CRunLoopCore/timers/timer_heap.c
     after static bool is_before(const struct rlc_timer *a, const struct rlc_timer *b)
     -    return a->deadline < b->deadline;
     +    return a->deadline <= b->deadline;
