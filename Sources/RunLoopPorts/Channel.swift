@@ -8,8 +8,8 @@ internal import Synchronization
 ///
 /// It exists as long as one side has a right to a port of the other. While it is open it must be read, because
 /// otherwise this process would never see the end of the peer. The loops of the ports that the peer has a right to read
-/// it, and those of the port that it was made for (`home`); when that is gone too, the keeper. A connection that this
-/// process has opened is read only while something can arrive on it, or a call waits for its end.
+/// it, and those of the port that it was made for (`home`); when that is gone too, the I/O thread. A connection that
+/// this process has opened is read only while something can arrive on it, or a call waits for its end.
 ///
 /// `sending` is held while a frame is made and sent, but not while room is waited for; `receiving` while one is taken
 /// from the socket and put where it belongs; neither in user code. `receiving` may be held around `sending` and
@@ -35,8 +35,8 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   @exclusivity(unchecked) private(set) var home: Mailbox?
   @exclusivity(unchecked) private var hadHome = false
   @exclusivity(unchecked) private var madeLine: SendLine?
-  /// The keeper reads it for the answers that tasks wait for, and for those that come to wait.
-  @exclusivity(unchecked) private(set) var isKeptForTasks = false
+  /// The I/O thread reads it for the answers that tasks wait for, and for those that come to wait.
+  @exclusivity(unchecked) private(set) var isReadForTasks = false
 
   let receiving = Lock()
   /// Guarded by `receiving`, like all below. Has come for a port that is full: nothing more is read until that has
@@ -135,18 +135,18 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   }
 
   override func hasChangedPlaces(isServed: Bool) -> (any Error)? {
-    guard !isInvalidated else { return Keeper.serve(self, false) }
+    guard !isInvalidated else { return IOThread.serve(self, false) }
     let (isOrphan, isAwaited) = sending.withLock {
-      isKeptForTasks = exports.isAwaitedByTask
-      return ((hadHome || !isInitiator) && home == nil && exports.isEmpty, isKeptForTasks)
+      isReadForTasks = exports.isAwaitedByTask
+      return ((hadHome || !isInitiator) && home == nil && exports.isEmpty, isReadForTasks)
     }
     // What a task waits for, the program's loops may not come to read.
-    return Keeper.serve(self, isAwaited || !isServed && (isOrphan || importing.withLock { isWatched }))
+    return IOThread.serve(self, isAwaited || !isServed && (isOrphan || importing.withLock { isWatched }))
   }
 
   override func isUnwatched(_ why: any Error) {
     let answers = sending.withLock {
-      isKeptForTasks = false
+      isReadForTasks = false
       return exports.answersOfTasks
     }
     for answer in answers { answer.pending.settle(.failure(why)) }
@@ -282,7 +282,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     }
     endSocket()
     invalidate()
-    _ = Keeper.serve(self, false)
+    _ = IOThread.serve(self, false)
     receiving.withLock { seat = nil }
   }
 

@@ -130,7 +130,7 @@ extension Channel {
       end, terms: terms, isInitiator: true, isIntroduced: true, peer: peer, account: account, seat: seat)
   }
 
-  /// From now on it is read where the other one is, or by the keeper. With no lock held.
+  /// From now on it is read where the other one is, or by the I/O thread. With no lock held.
   func serve(as other: Channel) {
     if let home = other.sending.withLock({ other.home }) { settle(at: home) } else { watch() }
   }

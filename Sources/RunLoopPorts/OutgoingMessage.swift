@@ -182,7 +182,7 @@ struct OutgoingMessage: ~Copyable {
       if let answer = destination as? ReplyRight {
         rights[index].way = .exported(channel.export(answer), once: true)
         hasNewExports = answer.pending.bell.connect(channel) || hasNewExports
-        if !answer.pending.isAwaitedByTask || !channel.isKeptForTasks { changesPlaces = true }
+        if !answer.pending.isAwaitedByTask || !channel.isReadForTasks { changesPlaces = true }
       } else if let mailbox = destination.mailbox {
         let (number, isNew) = channel.export(mailbox, destination)
         rights[index].way = .exported(number, once: false)

@@ -18,13 +18,13 @@ extension RunLoop {
     @discardableResult
     final func follow() -> (any Error)? {
       guard !isForked else { return RunLoopError.forked }
-      let (refusal, keeperRefusal) = following.withLock {
+      let (refusal, ioRefusal) = following.withLock {
         let wanted = followed.flatMap { $0.places }
-        // Whether the keeper goes on is decided next: it would leave to be back at once.
-        let refusal = move(to: wanted, except: Keeper.currentLoop)
+        // Whether the I/O thread goes on is decided next: it would leave to be back at once.
+        let refusal = move(to: wanted, except: IOThread.currentLoop)
         return (refusal, hasChangedPlaces(isServed: !wanted.isEmpty))
       }
-      if let keeperRefusal { isUnwatched(keeperRefusal) }
+      if let ioRefusal { isUnwatched(ioRefusal) }
       return refusal
     }
 

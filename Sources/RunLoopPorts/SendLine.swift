@@ -2,8 +2,8 @@ import RunLoopKit
 internal import RunLoopLibc
 
 /// Messages of tasks that wait for room in one connection, in the order of their coming. The first of them is tried
-/// again when the kernel reports room: by the keeper's loop, which watches a duplicate of the socket meanwhile, so that
-/// it does not matter whether a loop reads the connection.
+/// again when the kernel reports room: by the I/O thread's loop, which watches a duplicate of the socket meanwhile, so
+/// that it does not matter whether a loop reads the connection.
 ///
 /// A message with a right to a port of a third process that does not read waits aside for room there, and comes back at
 /// the end of the line: the others go on.
@@ -33,7 +33,7 @@ final class SendLine: @unchecked Sendable {
   private var mayHaveRoom = false
   private var watch: RoomSource?
 
-  /// How much one call of the keeper sends before its loop serves others.
+  /// How much one call of the I/O thread sends before its loop serves others.
   private static let mostAtOnce = 64
   private static let mostBytesAtOnce = 1 << 20
 
@@ -42,7 +42,7 @@ final class SendLine: @unchecked Sendable {
       places.append(message)
       return places.count == 1
     }
-    // Else who drives the line, or is woken to drive it, comes to it. Those that come meanwhile are the keeper's.
+    // Else who drives the line, or is woken to drive it, comes to it. Those that come meanwhile are the I/O thread's.
     if isFirst { drive(atMost: 1) }
     return { [self] in withdraw(message) }
   }
@@ -67,7 +67,7 @@ final class SendLine: @unchecked Sendable {
   }
 
   private func driveLater() {
-    if !Keeper.perform({ [self] in drive() }) { drive() }
+    if !IOThread.perform({ [self] in drive() }) { drive() }
   }
 
   /// Sends what there is room for, from the first on. With no lock held.
@@ -80,7 +80,7 @@ final class SendLine: @unchecked Sendable {
         bytes += sent
       }
       guard end() else { return }
-      if Keeper.perform({ [self] in drive() }) { return }
+      if IOThread.perform({ [self] in drive() }) { return }
     }
   }
 
@@ -166,13 +166,14 @@ final class SendLine: @unchecked Sendable {
     return true
   }
 
-  /// The keeper's loop drives the line at each change of the connection from now on, and once if there is room already.
+  /// The I/O thread's loop drives the line at each change of the connection from now on, and once if there is room
+  /// already.
   private func waitForRoom(in channel: Channel) throws {
     guard watch == nil else { return }  // only who drives the line changes it
     guard !channel.isBroken else { return lock.withLock { mayHaveRoom = true } }  // the next attempt finds out
     let source = try channel.roomSource { [weak self] in self?.drive() }
     lock.withLock { watch = source }
-    do { try Keeper.add(source) } catch {
+    do { try IOThread.add(source) } catch {
       lock.withLock { watch = nil }
       source.invalidate()
       throw error
@@ -199,7 +200,7 @@ final class SendLine: @unchecked Sendable {
       source.invalidate()
       throw RunLoopError.timedOut
     }
-    do { try Keeper.add(source) } catch {
+    do { try IOThread.add(source) } catch {
       guard let own = lock.withLock({ takeAside(first) }) else { return }
       own.end()
       return first.fail(error)

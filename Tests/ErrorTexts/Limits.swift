@@ -15,7 +15,7 @@ enum Limits {
     let report = Attempt.run(
       operation, Plan(call: "epoll_wait elsewhere", number: -1, error: EBADF), limit: { others = threadCount() },
       await: { while threadCount() > others { sched_yield() } })
-    return report.again == .works ? [] : ["\(operation.name) when the keeper has ended: \(report.again)"]
+    return report.again == .works ? [] : ["\(operation.name) when the I/O thread has ended: \(report.again)"]
   }
 
   /// Of this process. A thread is counted until the system has ended it.

@@ -25,7 +25,7 @@
 // | `perform`                  | a block's end or loss | `AwaitedCall`        | the loop, or who drops the block
 // | `Thread.start`, `join`     | the next phase        | `PhaseWaiters`       | that thread
 // | `send`, a full port        | room in the queue     | `RoomLine`           | who takes a message
-// | `send`, a full connection  | room in the socket    | `SendLine`           | the keeper, which drives the line
+// | `send`, a full connection  | room in the socket    | `SendLine`           | the I/O thread, which drives the line
 // | `request`                  | an answer             | `PendingReply`       | who answers, or drops the right to
 // | `sleep`                    | a date                | `Sleeper`            | its timer, or who drops that
 // | `next` of a sequence       | an element            | `EventFeed`          | its item's callout, or the loop's end

@@ -12,7 +12,7 @@ extension RunLoop.Message {
     private let number: Atomic<Int32>
     /// Not 0: no program has it, but a queue or a connection of the process of this generation. A child of fork(2)
     /// closes it where it begins, since nothing else would close it there.
-    private let keeper = Atomic<UInt32>(0)
+    private let hiddenIn = Atomic<UInt32>(0)
 
     /// Takes over the descriptor: other code must not close it from now on.
     /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the number is negative. Whether it is open shows when it
@@ -75,25 +75,25 @@ extension RunLoop.Message {
     /// Until it appears, a child of fork(2) does not keep it. If the list has no memory, children keep it.
     package func hide() {
       guard fileDescriptor >= 0, Unshared.section({ Unshared.add(fileDescriptor) }) >= 0 else { return }
-      keeper.store(Kernel.forkGeneration, ordering: .releasing)
+      hiddenIn.store(Kernel.forkGeneration, ordering: .releasing)
     }
 
     /// Moves a number in that is hidden already.
     package func moveIn(hidden fileDescriptor: Int32) {
       moveIn(fileDescriptor)
-      keeper.store(Kernel.forkGeneration, ordering: .releasing)
+      hiddenIn.store(Kernel.forkGeneration, ordering: .releasing)
     }
 
     /// The number of a hidden one, which stays hidden. Nil if it is empty, or another process's.
     package func moveOutHidden() -> Int32? {
-      guard keeper.exchange(0, ordering: .acquiringAndReleasing) == Kernel.forkGeneration else { return nil }
+      guard hiddenIn.exchange(0, ordering: .acquiringAndReleasing) == Kernel.forkGeneration else { return nil }
       return moveOut()
     }
 
     /// It is the program's now, and its children keep it. A child that finds one of its parent has none.
     package func appear() {
-      guard keeper.load(ordering: .relaxed) != 0 else { return }
-      let generation = keeper.exchange(0, ordering: .acquiringAndReleasing)
+      guard hiddenIn.load(ordering: .relaxed) != 0 else { return }
+      let generation = hiddenIn.exchange(0, ordering: .acquiringAndReleasing)
       if generation == Kernel.forkGeneration {
         Unshared.remove(fileDescriptor)
       } else if generation != 0 {
@@ -102,7 +102,7 @@ extension RunLoop.Message {
     }
 
     deinit {
-      let generation = keeper.load(ordering: .acquiring)
+      let generation = hiddenIn.load(ordering: .acquiring)
       if let number = generation == 0 ? moveOut() : moveOutHidden() { Unshared.close(number) }
     }
 

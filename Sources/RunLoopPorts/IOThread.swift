@@ -2,7 +2,7 @@ import RunLoopKit
 
 /// Serves connections whose end a call waits for, and which no loop of the program serves at that moment, and those on
 /// which a task waits for an answer or for room: by the loop of a thread of its own.
-enum Keeper {
+enum IOThread {
   private static let thread = ProcessWide<ServiceThread>()
 
   /// Nil before it is needed.
@@ -28,12 +28,12 @@ enum Keeper {
     }
   }
 
-  /// The source is called on the keeper's thread.
+  /// The source is called on the I/O thread.
   static func add(_ source: RunLoop.FileDescriptorSource) throws {
     try loop().add(source)
   }
 
-  /// On the keeper's thread. False if there is none.
+  /// On the I/O thread. False if there is none.
   static func perform(_ block: @escaping @Sendable () -> Void) -> Bool {
     (try? loop().perform(block: block)) != nil
   }
