@@ -195,13 +195,13 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   // MARK: Files made for the peer
 
   /// Waits until the peer has taken so much of what was made for it before that there may be so many bytes more.
-  func reserveFile(_ size: Int, _ patience: Patience) throws(RunLoopError) {
+  func reserveFile(_ size: Int, _ timeout: SendTimeout) throws(RunLoopError) {
     // Under virtual time the reader may wait for the turn of this thread.
     let limit = Kernel.current?.turns == nil ? terms.policy.unreadBytes : Int.max
     while true {
       let isReserved = sending.withLock { unreadFiles.reserve(size, limit: limit, descriptor) }
       if isReserved { return }
-      try waitForReader(patience)
+      try waitForReader(timeout)
       if isBroken { throw failure }
     }
   }

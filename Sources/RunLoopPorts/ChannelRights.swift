@@ -136,7 +136,7 @@ extension Channel {
 
 /// What a right names that was dead when it came.
 final class DeadDestination: Destination, @unchecked Sendable {
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) { throw .portInvalid }
+  func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) { throw .portInvalid }
 
   var isValid: Bool { false }
 

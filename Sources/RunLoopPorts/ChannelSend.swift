@@ -6,18 +6,18 @@ internal import RunLoopLibc
 extension Channel {
   /// All of the message, or nothing. Waits for room without a lock, until what it is sent to is over.
   func send(
-    _ message: RunLoop.Message, to number: UInt64, _ invalidation: Invalidation, _ patience: Patience
+    _ message: RunLoop.Message, to number: UInt64, _ invalidation: Invalidation, _ timeout: SendTimeout
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     guard !isBroken else { throw failure }
     guard socket.hold() else { throw failure }
     defer { socket.release() }
-    var frame = try OutgoingMessage(try Parcel(message), to: number, on: self, patience)
+    var frame = try OutgoingMessage(try Parcel(message), to: number, on: self, timeout)
     defer { frame.close() }
     do throws(RunLoopError) {
       try frame.parcel.moveDescriptors()
-      try introduceStrangers(&frame, invalidation, patience)
-      try dispatch(&frame, invalidation, patience)
+      try introduceStrangers(&frame, invalidation, timeout)
+      try dispatch(&frame, invalidation, timeout)
     } catch {
       frame.parcel.returnDescriptors()
       frame.takeBack()
@@ -46,14 +46,14 @@ extension Channel {
   /// Introduces the receiver once the message itself has room, since each introduction opens a connection in the third
   /// process. Another thread may take the room in between; that is rare.
   private func introduceStrangers(
-    _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ patience: Patience
+    _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ timeout: SendTimeout
   ) throws(RunLoopError) {
     guard frame.hasStranger else { return }
     while try !hasRoom() {
-      try waitForRoom(patience)
+      try waitForRoom(timeout)
       if invalidation.isOver { throw failure }
     }
-    try frame.introduceStrangers(patience)
+    try frame.introduceStrangers(timeout)
   }
 
   /// There is no room for an introduction. A connection that has ended is not full: the introduction finds its end.
@@ -78,7 +78,7 @@ extension Channel {
   }
 
   private func dispatch(
-    _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ patience: Patience
+    _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ timeout: SendTimeout
   ) throws(RunLoopError) {
     while true {
       sending.lock()
@@ -94,7 +94,7 @@ extension Channel {
         return
       }
       guard status == -EAGAIN else { throw error(of: status) }
-      try waitForRoom(patience)
+      try waitForRoom(timeout)
       if invalidation.isOver { throw failure }
     }
   }
@@ -124,8 +124,8 @@ extension Channel {
   }
 
   /// Returns at once if the connection has ended.
-  func waitForRoom(_ patience: Patience) throws(RunLoopError) {
-    let deadline = try self.deadline(of: patience)
+  func waitForRoom(_ timeout: SendTimeout) throws(RunLoopError) {
+    let deadline = try self.deadline(of: timeout)
     guard socket.hold() else { return }
     defer { socket.release() }
     let status =
@@ -136,8 +136,8 @@ extension Channel {
   }
 
   /// Until the peer has taken something.
-  func waitForReader(_ patience: Patience) throws(RunLoopError) {
-    let deadline = try self.deadline(of: patience)
+  func waitForReader(_ timeout: SendTimeout) throws(RunLoopError) {
+    let deadline = try self.deadline(of: timeout)
     let unread = rlc_message_socket_unread(descriptor)
     guard unread > 0 else { return }
     let status = rlc_message_socket_wait_read(descriptor, unread, deadline)
@@ -145,8 +145,8 @@ extension Channel {
     try RunLoopError.checkCore(status)
   }
 
-  private func deadline(of patience: Patience) throws(RunLoopError) -> UInt64 {
-    switch patience {
+  private func deadline(of timeout: SendTimeout) throws(RunLoopError) -> UInt64 {
+    switch timeout {
     case .none: throw .portFull("the connection has no room for the message; send(_:timeout:) waits for room")
     case .until(let moment): moment.nanoseconds
     case .forever: Time.forever

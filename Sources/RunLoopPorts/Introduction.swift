@@ -7,7 +7,7 @@ internal import RunLoopLibc
 enum Introduction {
   /// The receiver's end, the caller's to close when it has been sent.
   static func make(
-    to destination: any Destination, _ patience: Patience
+    to destination: any Destination, _ timeout: SendTimeout
   ) throws(RunLoopError) -> Int32 {
     var ends: (Int32, Int32) = (-1, -1)
     let (status, refusal) = Unshared.section {
@@ -24,9 +24,9 @@ enum Introduction {
     try RunLoopError.checkCore(refusal)
     do throws(RunLoopError) {
       if let port = destination as? RemotePort {
-        if port.isValid { try port.channel.introduce(ends.0, to: port.number, patience) }
+        if port.isValid { try port.channel.introduce(ends.0, to: port.number, timeout) }
       } else if let answer = destination as? RemoteReply {
-        try answer.channel.introduce(ends.0, to: answer.number, movesAnswer: true, patience)
+        try answer.channel.introduce(ends.0, to: answer.number, movesAnswer: true, timeout)
       }
     } catch {
       // The right is as dead there as it is here.
@@ -41,7 +41,7 @@ enum Introduction {
 
 extension Channel {
   fileprivate func introduce(
-    _ end: Int32, to number: UInt64, movesAnswer: Bool = false, _ patience: Patience
+    _ end: Int32, to number: UInt64, movesAnswer: Bool = false, _ timeout: SendTimeout
   ) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     guard !isBroken, socket.hold() else { throw .portInvalid }
@@ -60,7 +60,7 @@ extension Channel {
         if status == -EPIPE || status == -ECONNRESET { throw .portInvalid }
         throw .system(-status, call: "sendmsg")
       }
-      try waitForRoom(patience)
+      try waitForRoom(timeout)
     }
   }
 

@@ -40,7 +40,7 @@ struct OutgoingMessage: ~Copyable {
 
   /// - Throws: `.messageTooLarge`, `.tooManyDescriptors`; `.system` if there is no room for a memory file.
   init(
-    _ parcel: consuming Parcel, to number: UInt64, on channel: Channel, _ patience: Patience
+    _ parcel: consuming Parcel, to number: UInt64, on channel: Channel, _ timeout: SendTimeout
   ) throws(RunLoopError) {
     self.channel = channel
     let message = parcel.message
@@ -75,7 +75,7 @@ struct OutgoingMessage: ~Copyable {
       takeBack()
       throw .tooManyDescriptors
     }
-    if isLarge, lent == nil { try makeFile(message, patience) }
+    if isLarge, lent == nil { try makeFile(message, timeout) }
     if file >= 0 || lent != nil { header.flags = UInt16(RLC_FRAME_IN_MEMORY_FILE) }
   }
 
@@ -95,9 +95,9 @@ struct OutgoingMessage: ~Copyable {
   }
 
   private mutating func makeFile(
-    _ message: RunLoop.Message, _ patience: Patience
+    _ message: RunLoop.Message, _ timeout: SendTimeout
   ) throws(RunLoopError) {
-    do throws(RunLoopError) { try channel.reserveFile(Int(header.payload), patience) } catch {
+    do throws(RunLoopError) { try channel.reserveFile(Int(header.payload), timeout) } catch {
       takeBack()
       throw error
     }
@@ -134,17 +134,17 @@ struct OutgoingMessage: ~Copyable {
 
   /// Introduces the receiver to the owners of ports of third processes to which the message has rights; goes on where
   /// an earlier call has thrown.
-  mutating func introduceStrangers(_ patience: Patience) throws(RunLoopError) {
+  mutating func introduceStrangers(_ timeout: SendTimeout) throws(RunLoopError) {
     while let index = nextStranger, case .socket(_, let answer) = rights[index].way {
-      if answer != nil, !haveAskersRoom { try awaitRoomOfAskers(patience) }
-      rights[index].way = .socket(try Introduction.make(to: rights[index].destination, patience), answer)
+      if answer != nil, !haveAskersRoom { try awaitRoomOfAskers(timeout) }
+      rights[index].way = .socket(try Introduction.make(to: rights[index].destination, timeout), answer)
       answer?.hasMoved()
     }
   }
 
-  private mutating func awaitRoomOfAskers(_ patience: Patience) throws(RunLoopError) {
+  private mutating func awaitRoomOfAskers(_ timeout: SendTimeout) throws(RunLoopError) {
     while let full = fullAsker {
-      try full.waitForRoom(patience)
+      try full.waitForRoom(timeout)
       if channel.isBroken { throw channel.failure }
     }
     haveAskersRoom = true

@@ -17,9 +17,9 @@ final class RemotePort: Destination, @unchecked Sendable {
     self.count = count
   }
 
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) {
     guard !invalidation.isOver else { throw channel.failure }
-    try channel.send(message, to: number, invalidation, patience)
+    try channel.send(message, to: number, invalidation, timeout)
   }
 
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
@@ -111,10 +111,10 @@ final class RemoteReply: Destination, @unchecked Sendable {
     guard use() else { throw .portInvalid }
   }
 
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) {
     try begin()
     do throws(RunLoopError) {
-      try channel.send(withoutItself(message), to: number, invalidation, patience)
+      try channel.send(withoutItself(message), to: number, invalidation, timeout)
     } catch {
       giveBack()
       throw error

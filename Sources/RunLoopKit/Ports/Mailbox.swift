@@ -61,14 +61,14 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   // MARK: Sending
 
-  package func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  package func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) {
     guard !isForked else { throw .forked }
-    try deliver(try Parcel(message), patience)
+    try deliver(try Parcel(message), timeout)
   }
 
-  private func deliver(_ parcel: borrowing Parcel, _ patience: Patience) throws(RunLoopError) {
+  private func deliver(_ parcel: borrowing Parcel, _ timeout: SendTimeout) throws(RunLoopError) {
     lock.lock()
-    while !isClosed, queue.count >= limit { try waitForRoom(patience) }
+    while !isClosed, queue.count >= limit { try waitForRoom(timeout) }
     guard !isClosed else {
       lock.unlock()
       throw .portInvalid
@@ -151,9 +151,9 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   /// With the lock held, which it gives up meanwhile; not held any more if it throws.
   @inline(never)
-  private func waitForRoom(_ patience: Patience) throws(RunLoopError) {
+  private func waitForRoom(_ timeout: SendTimeout) throws(RunLoopError) {
     let deadline: Deadline
-    switch patience {
+    switch timeout {
     case .none:
       lock.unlock()
       throw RunLoopError(queueLimit: limit)

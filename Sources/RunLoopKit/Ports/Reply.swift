@@ -78,7 +78,7 @@ package final class ReplyRight: Destination, @unchecked Sendable {
 
   package init(_ pending: PendingReply) { self.pending = pending }
 
-  package func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) {
+  package func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) {
     try pending.settle(try Parcel(message))
   }
 

@@ -64,7 +64,7 @@ extension RunLoop.Port {
 /// A mailbox, the answer to a request, or a port of another process.
 package protocol Destination: AnyObject, Sendable {
   /// All or nothing. With no lock held.
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError)
+  func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError)
   /// The same for a task, which waits without its thread. Nil if the message has been sent; else it waits for room:
   /// `whenOver` is called once, perhaps before the return, or not at all if the withdrawal has answered true.
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal?
@@ -89,7 +89,7 @@ extension Destination {
 }
 
 /// How long a send may wait for room.
-package enum Patience {
+package enum SendTimeout {
   case none
   case until(Deadline)
   case forever

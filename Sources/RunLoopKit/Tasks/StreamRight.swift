@@ -14,7 +14,7 @@ final class StreamRight: Destination {
   var mailbox: Mailbox? { port }
   var isValid: Bool { port.isValid }
 
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) { try port.send(message, patience) }
+  func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) { try port.send(message, timeout) }
 
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
     try port.send(message, whenOver: whenOver)
@@ -48,6 +48,6 @@ final class SendersEnd: Destination {
 
   // Nobody sends to it.
   var isValid: Bool { false }
-  func send(_ message: RunLoop.Message, _ patience: Patience) throws(RunLoopError) { throw .portInvalid }
+  func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) { throw .portInvalid }
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { Invalidation().observe(body) }
 }

@@ -4,7 +4,7 @@ internal import RunLoopLibc
 /// function may wait for that work, and the run cannot know whether it does. If the work has waited for one second, the
 /// run reports it, once. Owner only.
 final class UnservedWork: @unchecked Sendable {
-  private static let patience: UInt64 = 1_000_000_000
+  private static let reportDelay: UInt64 = 1_000_000_000
   private unowned let loop: RunLoop
   private let mode: RunLoop.Mode
   /// Of the main dispatch queue, which signals it; nil if the run serves the queue, or there is none.
@@ -52,7 +52,7 @@ final class UnservedWork: @unchecked Sendable {
 
   private func setAlarm() {
     let made = RunLoop.Timer(
-      .suspending, date: Time.add(loop.kernel.now(), Self.patience), interval: .zero, tolerance: .zero, order: 0,
+      .suspending, date: Time.add(loop.kernel.now(), Self.reportDelay), interval: .zero, tolerance: .zero, order: 0,
       onlyHost: loop
     ) { [unowned self] _ in ring() }
     alarm = made
