@@ -41,7 +41,7 @@ extension RunLoop {
 
 /// Who brings a port messages from other processes; made with the first of them. The port's own loops never wait for
 /// its lock.
-final class PortConnections: PortCompany, @unchecked Sendable {
+final class PortConnections: PortTransport, @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
   private var followers = IdentityTable<RunLoop.PortFollower>()
@@ -87,12 +87,12 @@ final class PortConnections: PortCompany, @unchecked Sendable {
 
 extension Mailbox {
   /// Nil before the first.
-  var followers: PortConnections? { connections as? PortConnections }
+  var followers: PortConnections? { transport as? PortConnections }
 
   /// True if it was not served by this one before.
   func connect(_ follower: RunLoop.PortFollower) -> Bool {
     // Only this function creates one.
-    (connections { PortConnections() } as! PortConnections).insert(follower)
+    (transport { PortConnections() } as! PortConnections).insert(follower)
   }
 
   func disconnect(_ follower: RunLoop.PortFollower) { followers?.remove(follower) }

@@ -35,7 +35,7 @@ extension RunLoop {
 
   /// A port without what takes its connections would let its peers wait for ever: it is not added.
   private func checkConnections(of port: Port, _ change: Change, _ mode: Mode) throws {
-    guard let refusal = port.mailbox.connections?.refusal else { return }
+    guard let refusal = port.mailbox.transport?.refusal else { return }
     switch change {
     case .nothing: break
     case .membership: remove(port, from: mode)

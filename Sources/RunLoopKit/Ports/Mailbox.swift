@@ -24,9 +24,9 @@ package final class Mailbox: Destination, @unchecked Sendable {
   private let invalidation = Invalidation()
   private let lost = Atomic<Int>(0)
   /// To other processes; made with the first, and kept. Set under the lock.
-  private var madeConnections: (any PortCompany)?
+  private var madeTransport: (any PortTransport)?
   private(set) var hooks: RunLoop.Source.HeldHooks?
-  private let hasConnections = Atomic<Bool>(false)
+  private let hasTransport = Atomic<Bool>(false)
   /// Those that have something for the port and wait for room; counted in `waiting`.
   private var stalled: [any RoomWaiter] = []
   /// Messages of tasks that wait for room; counted in `waiting`.
@@ -225,7 +225,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     if isAwaited { thereIsRoom() }
     drop(dropped)
     for place in places { place.end(.failure(RunLoopError.portInvalid)) }
-    connections?.mailboxHasEnded(self)
+    transport?.mailboxHasEnded(self)
     invalidation.invalidate()
   }
 
@@ -310,15 +310,15 @@ package final class Mailbox: Destination, @unchecked Sendable {
   // MARK: Other processes
 
   @inline(__always)
-  package var connections: (any PortCompany)? { hasConnections.load(ordering: .acquiring) ? madeConnections : nil }
+  package var transport: (any PortTransport)? { hasTransport.load(ordering: .acquiring) ? madeTransport : nil }
 
-  package func connections(orMake make: () -> any PortCompany) -> any PortCompany {
+  package func transport(orMake make: () -> any PortTransport) -> any PortTransport {
     lock.withLock {
-      if let made = madeConnections { return made }
+      if let made = madeTransport { return made }
       let made = make()
-      madeConnections = made
+      madeTransport = made
       hooks = RunLoop.Source.HeldHooks.make(made.makeHooks())
-      hasConnections.store(true, ordering: .releasing)
+      hasTransport.store(true, ordering: .releasing)
       return made
     }
   }

@@ -95,7 +95,7 @@ extension RunLoop {
     public var undeliveredReplies: Int { mailbox.lostReplies }
 
     /// Its connections go where it goes.
-    override var hooksOfKind: Source.HeldHooks? { mailbox.connections == nil ? nil : mailbox.hooks }
+    override var hooksOfKind: Source.HeldHooks? { mailbox.transport == nil ? nil : mailbox.hooks }
 
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let message = mailbox.dequeue() else { return false }

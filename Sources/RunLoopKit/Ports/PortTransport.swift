@@ -1,7 +1,7 @@
 // What a port knows of the connections that bring it messages from other processes.
 
 /// The connections that bring a port messages from other processes; created with the first of them.
-package protocol PortCompany: AnyObject, Sendable {
+package protocol PortTransport: AnyObject, Sendable {
   /// Its connections go where the port goes.
   func makeHooks() -> RunLoop.Source.Hooks
   /// Why connections would not be accepted in the modes that the port is in.
