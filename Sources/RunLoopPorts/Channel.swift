@@ -14,7 +14,7 @@ internal import Synchronization
 /// `sending` is held while a frame is made and sent, but not while room is waited for; `receiving` while one is taken
 /// from the socket and put where it belongs; neither in user code. `receiving` may be held around `sending` and
 /// mailboxes' locks, and all of them around `importing`.
-final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
+final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// Its descriptor, which is held while it is used.
   let socket: OwnedDescriptor
   let terms: PortTerms
@@ -112,7 +112,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
 
   // MARK: Where it is served
 
-  override var followed: [Mailbox] { sending.withLock { exports.mailboxes + (home.map { [$0] } ?? []) } }
+  override var servedPorts: [Mailbox] { sending.withLock { exports.mailboxes + (home.map { [$0] } ?? []) } }
 
   /// From now on the port's loops read it, whatever the peer has a right to. With no lock held. The error if one of
   /// them has refused.
@@ -123,7 +123,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
       _ = home.connect(self)
       if isOver { home.disconnect(self) }
     }
-    let refusal = follow()
+    let refusal = followPorts()
     if let home, !home.isOpen { hasLost(home) }  // it ended before it could notify this connection
     return refusal
   }
@@ -131,7 +131,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
   /// From now on the end of the peer is noticed though no loop serves a port that it may send to.
   func watch() {
     importing.withLock { isWatched = true }
-    follow()
+    followPorts()
   }
 
   override func hasChangedPlaces(isServed: Bool) -> (any Error)? {
@@ -179,7 +179,7 @@ final class Channel: RunLoop.PortFollower, RoomWaiter, @unchecked Sendable {
     }
     withExtendedLifetime(gone) {}
     wantRoom()
-    follow()
+    followPorts()
     closeIfUnused()
   }
 

@@ -34,7 +34,7 @@ extension Channel {
       hasNoMore(for: right.pending.bell)
       let (isWatched, isEmpty) = importing.withLock { (self.isWatched, imports.isEmpty) }
       // Else it stays where it was waited for: most likely it is again.
-      if isWatched || right.pending.isAwaitedByTask && hosts.count > 1 { follow() }
+      if isWatched || right.pending.isAwaitedByTask && hosts.count > 1 { followPorts() }
       if isEmpty { closeIfUnused() }
     case .unclaimed(let number, let message):
       withExtendedLifetime(message) {}
@@ -52,7 +52,7 @@ extension Channel {
     case .refused(let bell):
       if let bell {
         hasNoMore(for: bell)
-        follow()
+        followPorts()
         closeIfUnused()
       }
     case .end(let why): endConnection(why)
@@ -120,7 +120,7 @@ extension Channel {
       let idle = importing.withLock { imports.keepNone() }
       withExtendedLifetime(idle) {}
     }
-    if !mailboxes.isEmpty { follow() }
+    if !mailboxes.isEmpty { followPorts() }
     closeIfUnused()
   }
 

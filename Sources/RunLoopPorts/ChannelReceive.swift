@@ -42,7 +42,7 @@ extension Channel {
 
   /// If no loop does.
   func lookIfUnserved() {
-    guard !isOver, followed.allSatisfy({ $0.places.isEmpty }) else { return }
+    guard !isOver, servedPorts.allSatisfy({ $0.places.isEmpty }) else { return }
     takeAll()
   }
 

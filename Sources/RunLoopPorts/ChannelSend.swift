@@ -87,7 +87,7 @@ extension Channel {
       sending.unlock()
       if status == 0 {
         if frame.hasNewExports {
-          if frame.changesPlaces { follow() }
+          if frame.changesPlaces { followPorts() }
           // A port ended while the message was on its way, and could not notify this connection.
           for mailbox in frame.deadExports { hasLost(mailbox) }
         }

@@ -14,16 +14,16 @@ enum IOThread {
   }
 
   /// Is called for one connection by one thread at a time. The error if it is wanted and refused.
-  static func serve(_ follower: RunLoop.PortFollower, _ isWanted: Bool) -> (any Error)? {
+  static func serve(_ watch: RunLoop.PeerWatch, _ isWanted: Bool) -> (any Error)? {
     guard isWanted else {
-      currentLoop?.remove(follower)
+      currentLoop?.remove(watch)
       return nil
     }
     do {
-      try loop().add(follower)
+      try loop().add(watch)
       return nil
     } catch {
-      tellRefusal(follower, "\(error)")
+      tellRefusal(watch, "\(error)")
       return error
     }
   }
@@ -39,7 +39,7 @@ enum IOThread {
   }
 
   /// No call is there that could throw.
-  private static func tellRefusal(_ follower: RunLoop.PortFollower, _ why: String) {
-    Diagnosis.warnLocked("the end of \(follower) will go unnoticed until a loop serves it: \(why)")
+  private static func tellRefusal(_ watch: RunLoop.PeerWatch, _ why: String) {
+    Diagnosis.warnLocked("the end of \(watch) will go unnoticed until a loop serves it: \(why)")
   }
 }

@@ -4,7 +4,7 @@ internal import RunLoopLibc
 internal import Synchronization
 
 /// A port's name, and the socket under which other processes find it.
-final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
+final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
   private let mailbox: Mailbox
   private let terms: PortTerms
   private let claim: NameClaim
@@ -19,7 +19,7 @@ final class Listener: RunLoop.PortFollower, EventService, @unchecked Sendable {
     try super.init(claim.owned, kind: .connection, order: 0, onlyHost: nil)
   }
 
-  override var followed: [Mailbox] { mailbox.isValid ? [mailbox] : [] }
+  override var servedPorts: [Mailbox] { mailbox.isValid ? [mailbox] : [] }
 
   /// The name is free again when this returns, unless a connection is taken at this moment on another thread.
   override func hasLost(_ mailbox: Mailbox) { invalidate() }

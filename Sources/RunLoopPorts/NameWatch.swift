@@ -67,7 +67,7 @@ private final class NameLoss: Sendable {
 
   private func join(_ watch: NameWatch) -> (any Error)? {
     _ = mailbox.connect(watch)
-    return watch.follow()
+    return watch.followPorts()
   }
 
   /// True if it has called.
@@ -79,7 +79,7 @@ private final class NameLoss: Sendable {
   }
 
   func end() {
-    for case let watch as NameWatch in mailbox.followers?.all ?? [] where watch.loss === self {
+    for case let watch as NameWatch in mailbox.connections?.all ?? [] where watch.loss === self {
       mailbox.disconnect(watch)
       watch.invalidate()
     }
@@ -87,7 +87,7 @@ private final class NameLoss: Sendable {
 }
 
 /// Looks, where its port is served, whether the port's name is its own still.
-private final class NameWatch: RunLoop.PortFollower, EventService, @unchecked Sendable {
+private final class NameWatch: RunLoop.PeerWatch, EventService, @unchecked Sendable {
   let loss: NameLoss
   private let mailbox: Mailbox
 
@@ -101,7 +101,7 @@ private final class NameWatch: RunLoop.PortFollower, EventService, @unchecked Se
       OwnedDescriptor(descriptor), kind: .connection, interest: interest, order: 0, onlyHost: nil)
   }
 
-  override var followed: [Mailbox] { mailbox.isValid && isValid ? [mailbox] : [] }
+  override var servedPorts: [Mailbox] { mailbox.isValid && isValid ? [mailbox] : [] }
 
   override func hasLost(_ mailbox: Mailbox) { invalidate() }
 

@@ -14,7 +14,7 @@ extension RunLoop.Port {
   /// All connections that read for this port. - Thread: Any. - Complexity: O(connections and their entries).
   package var peerTables: PeerTables {
     var tables = PeerTables()
-    for case let channel as Channel in mailbox.followers?.all ?? [] {
+    for case let channel as Channel in mailbox.connections?.all ?? [] {
       tables.connections += 1
       tables.exports += channel.sending.withLock { channel.exports.count }
       tables.imports += channel.importing.withLock { channel.imports.count }

@@ -52,7 +52,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   package var mailbox: Mailbox? { self }
 
-  /// A follower that connects first and then finds it open learns of its end.
+  /// A peer watch that connects first and then finds it open learns of its end.
   package var isOpen: Bool { lock.withLock { !isClosed } }
 
   package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {

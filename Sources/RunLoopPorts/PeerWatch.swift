@@ -6,20 +6,20 @@ extension RunLoop {
   ///
   /// It wakes those modes' loops, and takes messages from another process there, each class in its own way
   /// (`EventService`). What a user sees are the ports.
-  class PortFollower: EventSource, @unchecked Sendable {
+  class PeerWatch: EventSource, @unchecked Sendable {
     /// Held while memberships change: around the loops' locks, never in user code.
     private let following = Lock()
 
     /// The ports that it serves now.
-    var followed: [Mailbox] { [] }
+    var servedPorts: [Mailbox] { [] }
 
     /// Enters and leaves modes as its ports have. The error if a mode has refused it for want of a descriptor: then it
     /// is not served there. With no lock held.
     @discardableResult
-    final func follow() -> (any Error)? {
+    final func followPorts() -> (any Error)? {
       guard !isForked else { return RunLoopError.forked }
       let (refusal, ioRefusal) = following.withLock {
-        let wanted = followed.flatMap { $0.places }
+        let wanted = servedPorts.flatMap { $0.places }
         // Whether the I/O thread goes on is decided next: it would leave to be back at once.
         let refusal = move(to: wanted, except: IOThread.currentLoop)
         return (refusal, hasChangedPlaces(isServed: !wanted.isEmpty))
@@ -44,7 +44,7 @@ extension RunLoop {
 final class PortConnections: PortTransport, @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
-  private var followers = IdentityTable<RunLoop.PortFollower>()
+  private var watches = IdentityTable<RunLoop.PeerWatch>()
 
   /// Has this object, not the mailbox: a weak reference to that would make each of its retains slow.
   func makeHooks() -> RunLoop.Source.Hooks {
@@ -56,44 +56,44 @@ final class PortConnections: PortTransport, @unchecked Sendable {
   }
 
   /// False if it is among them already.
-  func insert(_ follower: RunLoop.PortFollower) -> Bool { lock.withLock { followers.insert(follower) } }
+  func insert(_ watch: RunLoop.PeerWatch) -> Bool { lock.withLock { watches.insert(watch) } }
 
-  func remove(_ follower: RunLoop.PortFollower) {
-    let gone = lock.withLock { followers.remove(follower) }
+  func remove(_ watch: RunLoop.PeerWatch) {
+    let gone = lock.withLock { watches.remove(watch) }
     withExtendedLifetime(gone) {}
   }
 
-  var all: ContiguousArray<RunLoop.PortFollower> { lock.withLock { followers.all } }
+  var all: ContiguousArray<RunLoop.PeerWatch> { lock.withLock { watches.all } }
 
   /// Why connections would not be accepted, or the loss of the name not noticed, in the modes that the port is in.
   var refusal: (any Error)? {
-    for follower in all where !(follower is Channel) {
-      if let refusal = follower.follow() { return refusal }
+    for watch in all where !(watch is Channel) {
+      if let refusal = watch.followPorts() { return refusal }
     }
     return nil
   }
 
-  private func hasMoved() { for follower in all { follower.follow() } }
+  private func hasMoved() { for watch in all { watch.followPorts() } }
 
   /// The port is gone.
   func mailboxHasEnded(_ mailbox: Mailbox) {
     let all = lock.withLock {
-      defer { followers = IdentityTable() }
-      return followers.all
+      defer { watches = IdentityTable() }
+      return watches.all
     }
-    for follower in all { follower.hasLost(mailbox) }
+    for watch in all { watch.hasLost(mailbox) }
   }
 }
 
 extension Mailbox {
   /// Nil before the first.
-  var followers: PortConnections? { transport as? PortConnections }
+  var connections: PortConnections? { transport as? PortConnections }
 
   /// True if it was not served by this one before.
-  func connect(_ follower: RunLoop.PortFollower) -> Bool {
+  func connect(_ watch: RunLoop.PeerWatch) -> Bool {
     // Only this function creates one.
-    (transport { PortConnections() } as! PortConnections).insert(follower)
+    (transport { PortConnections() } as! PortConnections).insert(watch)
   }
 
-  func disconnect(_ follower: RunLoop.PortFollower) { followers?.remove(follower) }
+  func disconnect(_ watch: RunLoop.PeerWatch) { connections?.remove(watch) }
 }
