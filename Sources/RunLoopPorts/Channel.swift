@@ -48,7 +48,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// that has introduced it.
   @exclusivity(unchecked) var account: PeerAccount
   /// Among the connections, or the introductions, of the account.
-  @exclusivity(unchecked) var seat: PeerAccount.Charge?
+  @exclusivity(unchecked) var slot: PeerAccount.Charge?
   /// A packet is being judged outside of the lock.
   @exclusivity(unchecked) var isBusy = false
   /// References to release when the lock is not held.
@@ -75,14 +75,14 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// - Parameter fileDescriptor: The connection's from now on, also if this fails.
   init(
     _ fileDescriptor: Int32, terms: PortTerms, isInitiator: Bool, isIntroduced: Bool = false,
-    peer: RunLoop.Message.Sender?, account: PeerAccount, seat: PeerAccount.Charge?
+    peer: RunLoop.Message.Sender?, account: PeerAccount, slot: PeerAccount.Charge?
   ) throws(RunLoopError) {
     self.terms = terms
     self.isInitiator = isInitiator
     self.isIntroduced = isIntroduced
     self.peer = peer
     self.account = account
-    self.seat = seat
+    self.slot = slot
     welcomed = peer
     imports = Imports(keeps: !isInitiator)
     socket = OwnedDescriptor(fileDescriptor)
@@ -283,7 +283,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     endSocket()
     invalidate()
     _ = IOThread.serve(self, false)
-    receiving.withLock { seat = nil }
+    receiving.withLock { slot = nil }
   }
 
   /// Shuts the socket down, which wakes senders that wait for room: they would wait until the peer closes its end.

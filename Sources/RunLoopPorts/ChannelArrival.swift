@@ -65,7 +65,7 @@ extension Channel {
 
   private func judge(_ stranger: RunLoop.Message.Sender, _ packet: PacketBuffer, _ size: Int) {
     let objection =
-      terms.policy.welcomes(stranger) ? takeSeat(of: stranger) : "not allowed for user \(stranger.userID)"
+      terms.policy.welcomes(stranger) ? takeSlot(of: stranger) : "not allowed for user \(stranger.userID)"
     receiving.lock()
     isBusy = false
     if let objection {
@@ -81,12 +81,12 @@ extension Channel {
 
   /// The connection is the stranger's from now on, no longer an introduction of who has made it. Why not, if it has too
   /// many. A connection that only was inherited since stays the first one's.
-  private func takeSeat(of stranger: RunLoop.Message.Sender) -> String? {
+  private func takeSlot(of stranger: RunLoop.Message.Sender) -> String? {
     guard knownPeer == nil else { return nil }
     let own = terms.accounts.account(of: stranger)
     do throws(PeerAccount.Excess) {
-      let seat = try own.charge(1, .connection)
-      receiving.withLock { if !isOver { (account, self.seat) = (own, seat) } }
+      let slot = try own.charge(1, .connection)
+      receiving.withLock { if !isOver { (account, self.slot) = (own, slot) } }
       return nil
     } catch {
       return error.reason

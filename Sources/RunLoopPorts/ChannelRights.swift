@@ -92,9 +92,9 @@ extension Channel {
     }
     let channel: Channel
     do {
-      let seat = try account.charge(1, .introduction)
+      let slot = try account.charge(1, .introduction)
       channel = try Channel(
-        descriptor, terms: terms, isInitiator: true, isIntroduced: true, peer: nil, account: account, seat: seat)
+        descriptor, terms: terms, isInitiator: true, isIntroduced: true, peer: nil, account: account, slot: slot)
     } catch let excess as PeerAccount.Excess {
       Channel.turnAway(descriptor, excess.reason)
       refusalsToReport.append((excess.reason, .introduction))

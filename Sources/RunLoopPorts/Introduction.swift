@@ -94,14 +94,14 @@ extension Channel {
     // The port is gone: the third process finds the other end closed.
     guard let target else { return Unshared.close(descriptor) }
     let account = receiving.withLock { self.account }
-    let seat: PeerAccount.Charge
-    do throws(PeerAccount.Excess) { seat = try account.charge(1, .introduction) } catch {
+    let slot: PeerAccount.Charge
+    do throws(PeerAccount.Excess) { slot = try account.charge(1, .introduction) } catch {
       Channel.turnAway(descriptor, error.reason)
       return terms.refused(RunLoop.Refusal(peer: knownPeer, reason: error.reason), .introduction)
     }
     guard
       let channel = try? Channel(
-        descriptor, terms: terms, isInitiator: false, isIntroduced: true, peer: nil, account: account, seat: seat)
+        descriptor, terms: terms, isInitiator: false, isIntroduced: true, peer: nil, account: account, slot: slot)
     else { return }
     channel.export(first: target)
     // A right to answer is consumed by one message; then no port would read the connection.
@@ -121,13 +121,13 @@ extension Channel {
       return nil
     }
     let (account, peer) = receiving.withLock { (self.account, welcomed) }
-    let seat: PeerAccount.Charge
-    do throws(PeerAccount.Excess) { seat = try account.charge(1, .connection) } catch {
+    let slot: PeerAccount.Charge
+    do throws(PeerAccount.Excess) { slot = try account.charge(1, .connection) } catch {
       Channel.turnAway(end, error.reason)
       return nil
     }
     return try? Channel(
-      end, terms: terms, isInitiator: true, isIntroduced: true, peer: peer, account: account, seat: seat)
+      end, terms: terms, isInitiator: true, isIntroduced: true, peer: peer, account: account, slot: slot)
   }
 
   /// From now on it is read where the other one is, or by the I/O thread. With no lock held.

@@ -86,11 +86,11 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
       return turnAway(descriptor, peer, "not allowed for user \(peer.userID)")
     }
     let account = terms.accounts.account(of: peer)
-    let seat: PeerAccount.Charge
-    do { seat = try account.charge(1, .connection) } catch { return turnAway(descriptor, peer, error.reason) }
+    let slot: PeerAccount.Charge
+    do { slot = try account.charge(1, .connection) } catch { return turnAway(descriptor, peer, error.reason) }
     guard
       let channel = try? Channel(
-        descriptor, terms: terms, isInitiator: false, peer: peer, account: account, seat: seat)
+        descriptor, terms: terms, isInitiator: false, peer: peer, account: account, slot: slot)
     else { return }
     channel.export(first: .port(mailbox, mailbox))
     if let refusal = channel.settle(at: mailbox) { channel.refuse(NameClaim.reason(refusal)) }

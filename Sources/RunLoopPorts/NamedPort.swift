@@ -110,7 +110,7 @@ extension RunLoop.Port {
     let owner = RunLoop.Message.Sender(credentials)
     let terms = PortTerms(policy, maximumPayload: maximumPayload)
     let channel = try Channel(
-      descriptor, terms: terms, isInitiator: true, peer: owner, account: terms.accounts.account(of: owner), seat: nil)
+      descriptor, terms: terms, isInitiator: true, peer: owner, account: terms.accounts.account(of: owner), slot: nil)
     guard policy.welcomes(owner) else {
       channel.endConnection(nil)
       throw RunLoopError.refused(reason: "the port belongs to user \(owner.userID)")

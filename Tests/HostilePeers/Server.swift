@@ -88,7 +88,7 @@ final class Server: @unchecked Sendable {
     return """
       descriptors \(Server.openDescriptors) connections \(sum(tables.map(\.connections))) \
       exports \(sum(tables.map(\.exports))) imports \(sum(tables.map(\.imports))) \
-      seats \(sum(statistics.map(\.connections))) introductions \(sum(statistics.map(\.introductions))) \
+      slots \(sum(statistics.map(\.connections))) introductions \(sum(statistics.map(\.introductions))) \
       rights \(sum(statistics.map(\.rights))) undelivered \(sum(statistics.map(\.undeliveredDescriptors))) \
       mapped \(sum(statistics.map(\.mappedBytes))) waiting \(port.pendingCount)
       """
