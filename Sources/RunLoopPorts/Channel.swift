@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// It exists as long as one side has a right to a port of the other. While it is open it must be read, because
 /// otherwise this process would never see the end of the peer. The loops of the ports that the peer has a right to read
-/// it, and those of the port that it was made for (`home`); when that is gone too, the I/O thread. A connection that
+/// it, and those of the port that it was made for (`origin`); when that is gone too, the I/O thread. A connection that
 /// this process has opened is read only while something can arrive on it, or a call waits for its end.
 ///
 /// `sending` is held while a frame is made and sent, but not while room is waited for; `receiving` while one is taken
@@ -32,8 +32,8 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   @exclusivity(unchecked) var leftToSay: [Frame] = []
   @exclusivity(unchecked) private var unreadFiles = UnreadFiles()
   /// The port with a name by which the connection came to be, whose loops read it; nil: it is gone, or there was none.
-  @exclusivity(unchecked) private(set) var home: Mailbox?
-  @exclusivity(unchecked) private var hadHome = false
+  @exclusivity(unchecked) private(set) var origin: Mailbox?
+  @exclusivity(unchecked) private var hadOrigin = false
   @exclusivity(unchecked) private var madeLine: SendLine?
   /// The I/O thread reads it for the answers that tasks wait for, and for those that come to wait.
   @exclusivity(unchecked) private(set) var isReadForTasks = false
@@ -112,19 +112,19 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
 
   // MARK: Where it is served
 
-  override var servedPorts: [Mailbox] { sending.withLock { exports.mailboxes + (home.map { [$0] } ?? []) } }
+  override var servedPorts: [Mailbox] { sending.withLock { exports.mailboxes + (origin.map { [$0] } ?? []) } }
 
   /// From now on the port's loops read it, whatever the peer has a right to. With no lock held. The error if one of
   /// them has refused.
   @discardableResult
-  func settle(at home: Mailbox?) -> (any Error)? {
-    if let home {
-      sending.withLock { (self.home, hadHome) = (home, true) }
-      _ = home.connect(self)
-      if isOver { home.disconnect(self) }
+  func settle(at origin: Mailbox?) -> (any Error)? {
+    if let origin {
+      sending.withLock { (self.origin, hadOrigin) = (origin, true) }
+      _ = origin.connect(self)
+      if isOver { origin.disconnect(self) }
     }
     let refusal = followPorts()
-    if let home, !home.isOpen { hasLost(home) }  // it ended before it could notify this connection
+    if let origin, !origin.isOpen { hasLost(origin) }  // it ended before it could notify this connection
     return refusal
   }
 
@@ -138,7 +138,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     guard !isInvalidated else { return IOThread.serve(self, false) }
     let (isOrphan, isAwaited) = sending.withLock {
       isReadForTasks = exports.isAwaitedByTask
-      return ((hadHome || !isInitiator) && home == nil && exports.isEmpty, isReadForTasks)
+      return ((hadOrigin || !isInitiator) && origin == nil && exports.isEmpty, isReadForTasks)
     }
     // What a task waits for, the program's loops may not come to read.
     return IOThread.serve(self, isAwaited || !isServed && (isOrphan || importing.withLock { isWatched }))
@@ -173,7 +173,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     // A message with a right to it cannot overtake the news: both are sent under the lock.
     let gone = sending.withLock {
       let gone = exports.removeAll(of: mailbox)
-      if home === mailbox { home = nil }
+      if origin === mailbox { origin = nil }
       if !gone.isEmpty { sendOrQueue(.dead(gone.map(\.number))) }
       return gone
     }
@@ -271,11 +271,11 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   func endConnection(_ why: RunLoopError?) {
     guard !over.exchange(true, ordering: .acquiringAndReleasing) else { return }
     breakOff(why)
-    let (targets, home) = sending.withLock {
+    let (targets, origin) = sending.withLock {
       leftToSay = []
-      return (exports.removeAll(), self.home.take())
+      return (exports.removeAll(), self.origin.take())
     }
-    home?.disconnect(self)
+    origin?.disconnect(self)
     for target in targets {
       if case .answer(let right) = target { right.pending.settle(.failure(failure)) }
       target.mailbox.disconnect(self)

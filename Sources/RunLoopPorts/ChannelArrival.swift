@@ -127,7 +127,7 @@ extension Channel {
   /// Something of the port's is not exported any more.
   func hasNoMore(for mailbox: Mailbox) {
     // Under the lock, so that no other thread exports it again meanwhile.
-    sending.withLock { if home !== mailbox, !exports.serves(mailbox) { mailbox.disconnect(self) } }
+    sending.withLock { if origin !== mailbox, !exports.serves(mailbox) { mailbox.disconnect(self) } }
   }
 
   func hasRoomToSay() {

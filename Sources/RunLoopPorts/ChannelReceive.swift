@@ -109,8 +109,8 @@ extension Channel {
     receiving.unlock()
     withExtendedLifetime(gone) {}
     if !newcomers.isEmpty {
-      let home = sending.withLock { self.home }
-      for channel in newcomers { channel.settle(at: home) }
+      let origin = sending.withLock { self.origin }
+      for channel in newcomers { channel.settle(at: origin) }
     }
     for (reason, what) in refusalsToReport {
       terms.refused(RunLoop.Refusal(peer: welcomed, reason: reason), what)

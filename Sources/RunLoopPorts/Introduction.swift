@@ -105,8 +105,8 @@ extension Channel {
     else { return }
     channel.export(first: target)
     // A right to answer is consumed by one message; then no port would read the connection.
-    let home: Mailbox? = if case .port(let mailbox, _) = target { mailbox } else { sending.withLock { self.home } }
-    channel.settle(at: home)
+    let origin: Mailbox? = if case .port(let mailbox, _) = target { mailbox } else { sending.withLock { self.origin } }
+    channel.settle(at: origin)
     channel.sendControl(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
   }
 
@@ -132,7 +132,7 @@ extension Channel {
 
   /// From now on it is read where the other one is, or by the I/O thread. With no lock held.
   func serve(as other: Channel) {
-    if let home = other.sending.withLock({ other.home }) { settle(at: home) } else { watch() }
+    if let origin = other.sending.withLock({ other.origin }) { settle(at: origin) } else { watch() }
   }
 
   /// The number of no port: a right to it is "dropped" on each connection that was introduced. If it comes back on one
