@@ -164,56 +164,56 @@ final class PerformAndWaitTests: XCTestCase {
   }
 
   /// A drain that serves another mode has the block in its hands when it is withdrawn.
-  func test_RLK_WAIT_9_aBlockWithdrawnWhileADrainHasItIsGone() {
-    let (loop, ready, queued, mayGoOn) = (Box<RunLoop?>(nil), Gate(), Gate(), Gate())
+  /// Queues a block for the mode "other", and whatever `queue` adds after it. Withdraws the block while a drain of the
+  /// loop's thread has it, and then calls `drained` on that thread.
+  private func withdrawDuringADrain(queue: (RunLoop) -> Void = { _ in }, drained: @escaping (RunLoop) -> Void) {
+    let (loop, ready, queued, withdrawn) = (Box<RunLoop?>(nil), Gate(), Gate(), Gate())
     let owner = TestThread {
       let own = RunLoop.current
       loop.value = own
       ready.open()
       queued.wait()
-      // Its block waits for the withdrawal of the one before.
       _ = try? own.run(in: .default, for: .zero)
-      XCTAssertTrue(own.isEmpty(in: "other"))
+      drained(own)
     }
     ready.wait()
-    let caller = TestThread {
-      let late = thrown {
-        try loop.value!.performAndWait(in: "other", timeout: .milliseconds(50)) { XCTFail("it ran") }
+    let own = loop.value!
+    let call = Task {
+      do {
+        try await own.performAndWait(in: "other") { XCTFail("it ran") }
+      } catch {
+        XCTAssertTrue(error is CancellationError, "\(error)")
       }
-      XCTAssertEqual(late, .timedOut)
-      mayGoOn.open()
+      withdrawn.open()
     }
-    yieldUntil(!loop.value!.isEmpty(in: "other"))
-    try? loop.value!.enqueue { mayGoOn.wait() }
+    yieldUntil(!own.isEmpty(in: "other"))
+    queue(own)
+    try? own.enqueue {
+      call.cancel()
+      withdrawn.wait()
+    }
     queued.open()
-    caller.join()
     owner.join()
   }
 
+  func test_RLK_WAIT_9_aBlockWithdrawnWhileADrainHasItIsGone() {
+    withdrawDuringADrain { own in XCTAssertTrue(own.isEmpty(in: "other")) }
+  }
+
   func test_RLK_WAIT_9_theOthersThatTheDrainHasStay() {
-    let (loop, ready, queued, mayGoOn, ran) = (Box<RunLoop?>(nil), Gate(), Gate(), Gate(), Box(0))
-    let owner = TestThread {
-      let own = RunLoop.current
-      loop.value = own
-      ready.open()
-      queued.wait()
-      _ = try? own.run(in: .default, for: .zero)
+    let (ran, callers) = (Box(0), Box<[TestThread]>([]))
+    withdrawDuringADrain { own in
+      callers.value = [
+        TestThread {
+          XCTAssertNil(thrown { try own.performAndWait(in: "other", "third") { ran.value += 1 } })
+        }
+      ]
+      yieldUntil(!own.isEmpty(in: "third"))
+    } drained: { own in
       _ = try? own.run(in: "other", for: .zero)
       XCTAssertEqual(ran.value, 1)
     }
-    ready.wait()
-    let late = TestThread {
-      _ = try? loop.value!.performAndWait(in: "other", timeout: .milliseconds(50)) { XCTFail("it ran") }
-      mayGoOn.open()
-    }
-    yieldUntil(!loop.value!.isEmpty(in: "other"))
-    let patient = TestThread {
-      XCTAssertNil(thrown { try loop.value!.performAndWait(in: "other", "third") { ran.value += 1 } })
-    }
-    yieldUntil(!loop.value!.isEmpty(in: "third"))
-    try? loop.value!.enqueue { mayGoOn.wait() }
-    queued.open()
-    for thread in [late, patient, owner] { thread.join() }
+    for caller in callers.value { caller.join() }
   }
 
   private struct Refused: Error, Equatable { let number: Int }

@@ -97,13 +97,15 @@ struct ExecutorTests {
   }
 
   @Test func test_RLK_EXEC_2_elsewhereTheCheckEndsTheProcess() async {
-    await #expect(processExitsWith: .failure) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let thread = RunLoop.Thread(name: "elsewhere")
       try await thread.start()
       guard let executor = thread.loop?.executor else { exit(0) }
       executor.checkIsolated()
       exit(0)
     }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("this is not the thread of the run loop"))
   }
 
   /// All of them wait before the first is run.
