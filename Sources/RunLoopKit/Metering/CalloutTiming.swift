@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The time of what is on the stack: callouts and runs. [loop]
 struct CalloutTimes {
   /// For each that is timed when it began, and what the ones inside of it have taken; the innermost one's last.
