@@ -145,3 +145,27 @@ struct Counters: ~Copyable {
 
   private static func elapsed(_ began: UInt64, _ now: UInt64) -> UInt64 { began == 0 || now < began ? 0 : now - began }
 }
+
+// MARK: Counting
+
+extension RunLoop {
+  /// The loop counts, for its statistics or to time callouts.
+  package var isCounting: Bool { activeCounters.load(ordering: .relaxed) != 0 }
+
+  /// Lets the owner count, or not, from its next step on. Under the lock.
+  func settleCounters(_ extras: LoopExtras) {
+    let counters = extras.isCounting ? extras.makeCounters() : nil
+    activeCounters.store(UInt(bitPattern: counters), ordering: .releasing)
+  }
+
+  /// Nil while nothing is to be counted or timed. [loop]
+  @inline(__always)
+  var counters: UnsafeMutablePointer<Counters>? {
+    UnsafeMutablePointer(bitPattern: activeCounters.load(ordering: .acquiring))
+  }
+
+  @inline(__always)
+  func count(_ counter: Counters.Counter) {
+    if let counters { counters.pointee.add(1, to: counter) }
+  }
+}

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 extension RunLoop {
   /// What a loop has done while its `collectsStatistics` was true.
   public struct Statistics: Hashable, Sendable, CustomStringConvertible {
@@ -105,25 +103,5 @@ extension RunLoop {
   public func resetStatistics() -> Statistics {
     guard isInThisProcess else { return Statistics() }
     return lock.withLock { state.extras?.resetStatistics(kernel) ?? Statistics() }
-  }
-
-  /// The loop counts, for its statistics or to time callouts.
-  package var isCounting: Bool { activeCounters.load(ordering: .relaxed) != 0 }
-
-  /// Lets the owner count, or not, from its next step on. Under the lock.
-  func settleCounters(_ extras: LoopExtras) {
-    let counters = extras.isCounting ? extras.makeCounters() : nil
-    activeCounters.store(UInt(bitPattern: counters), ordering: .releasing)
-  }
-
-  /// Nil while nothing is to be counted or timed. [loop]
-  @inline(__always)
-  var counters: UnsafeMutablePointer<Counters>? {
-    UnsafeMutablePointer(bitPattern: activeCounters.load(ordering: .acquiring))
-  }
-
-  @inline(__always)
-  func count(_ counter: Counters.Counter) {
-    if let counters { counters.pointee.add(1, to: counter) }
   }
 }
