@@ -1,0 +1,50 @@
+extension RunLoop {
+  /// Makes a mode common for good: it receives all items of the common modes, now and later.
+  ///
+  /// The mode itself is created when it gets an item. If the system refuses an item, for lack of a descriptor, the loop
+  /// reports that (`diagnostics`), and the next `add(_:to: .common)` of the item tries again [RLK-FAULT-2]. `.common`
+  /// is ignored.
+  /// - Thread: Any. - Blocks: No. - Complexity: O(items of the common modes). - SeeAlso: `CFRunLoopAddCommonMode`.
+  public func addCommonMode(_ mode: Mode) {
+    guard isUsable, mode != .common else { return }
+    var (scheduled, refused): ([Item], [(Item, RunLoopError)]) = ([], [])
+    lock.withLock { makeCommonLocked(mode, &scheduled, &refused) }
+    for item in scheduled {
+      item.doubtReadiness(outside: self)
+      item.hooks?.entered(mode, of: self)
+      if item.isInvalidated { detach(item) }  // invalidated meanwhile: it may have missed this membership
+    }
+    // At last: who is told may leave by an exception.
+    for (item, error) in refused {
+      Diagnosis.warn("addCommonMode(\"\(mode)\") could not add \(item): \(error)")
+    }
+  }
+
+  private func makeCommonLocked(
+    _ name: Mode, _ scheduled: inout [Item], _ refused: inout [(Item, RunLoopError)]
+  ) {
+    guard !state.isCommon(name) else { return }
+    state.commonNames.insert(name)
+    let items = state.commonItems.all
+    guard let mode = items.isEmpty ? state.mode(name) : state.makeMode(name) else { return }
+    mode.isCommon = true
+    try? mode.insertMainQueueHint(on: self)  // a run of the mode, which alone serves it, tries again, with an answer
+    for item in items where item.isValid && item.isFree(for: self) {
+      // Refused for want of a descriptor: it stays recorded, and add(_:to: .common) tries again, with an answer.
+      do throws(RunLoopError) {
+        guard try mode.insert(item, on: self) else { continue }
+        item.doubtReadiness(in: self)
+        scheduled.append(item)
+      } catch {
+        refused.append((item, error))
+      }
+    }
+  }
+
+  /// Whether the mode receives the items of the common modes.
+  /// - Thread: Any; the answer may be old when it is read. - Complexity: O(modes).
+  public func isCommonMode(_ mode: Mode) -> Bool {
+    guard isUsable else { return false }
+    return lock.withLock { state.isCommon(mode) }
+  }
+}
