@@ -1,0 +1,65 @@
+// A timer in every mode of a loop that it is in.
+
+extension RunLoop.Timer {
+  /// A change of date or tolerance; false if the timer has left this loop.
+  func reschedule(_ change: Change, now: UInt64, on loop: RunLoop) -> Bool {
+    withLinks { links in
+      guard let (mode, token) = links.only(of: loop) else { return reschedule(change, now: now, links, on: loop) }
+      apply(change, now: now)
+      if isFiring { return true }
+      if case .tolerance = change { spread(links, on: loop) } else { arm(in: mode, token: token, on: loop) }
+      return true
+    }
+  }
+
+  /// In several modes, or none.
+  @inline(never)
+  private func reschedule(_ change: Change, now: UInt64, _ links: ItemLinks, on loop: RunLoop) -> Bool {
+    guard links.contains(where: { $0.host === loop && $0.mode != nil }) else { return false }
+    apply(change, now: now)
+    if isFiring { return true }
+    if case .tolerance = change { spread(links, on: loop) } else { arm(links, on: loop) }
+    return true
+  }
+
+  // The others under the leaf lock too.
+
+  /// False if it is in none.
+  @discardableResult
+  @inline(__always)
+  func arm(_ links: ItemLinks, isAhead: Bool = false, on loop: RunLoop) -> Bool {
+    if let (mode, token) = links.only(of: loop) {
+      arm(in: mode, token: token, isAhead: isAhead, on: loop)
+      return true
+    }
+    var isHere = false
+    links.forEach { link in
+      guard link.host === loop, let mode = link.mode else { return }
+      arm(in: mode, token: link.token, isAhead: isAhead, on: loop)
+      isHere = true
+    }
+    return isHere
+  }
+
+  /// - Parameter isAhead: Its date is known to lie ahead.
+  func arm(in mode: ModePointer, token: UInt64, isAhead: Bool = false, on loop: RunLoop) {
+    mode.timers.set(self, token: token)
+    mode.armTimers(isAhead: isAhead, on: loop)
+  }
+
+  /// Another tolerance, and the same place among equal dates. A collected timer gets it when it goes back into the
+  /// heap.
+  func spread(_ links: ItemLinks, on loop: RunLoop) {
+    links.forEach { link in
+      guard link.host === loop, let mode = link.mode else { return }
+      mode.timers.spread(self, token: link.token)
+      mode.armTimers(on: loop)
+    }
+  }
+
+  @inline(__always)
+  func clear(_ links: ItemLinks, on loop: RunLoop) {
+    if let (mode, token) = links.only(of: loop) { return mode.timers.clear(self, token: token) }
+    links.forEach { if $0.host === loop { $0.mode?.timers.clear(self, token: $0.token) } }
+  }
+}
