@@ -133,6 +133,38 @@ struct CalloutRecord: ~Copyable {
   }
 }
 
+// MARK: Waiting for a callout
+
+extension CalloutRecord {
+  /// Returns when the item's callout is not on the loop's stack; it is invalid, so that none begins. False: out of
+  /// time.
+  func wait(for item: ObjectIdentifier, on loop: RunLoop, _ deadline: Deadline) -> Bool {
+    guard loop.isInThisProcess, loop.lock.withLock({ isOnStack(item, of: loop) }) else { return true }
+    attention.add(1, ordering: .sequentiallyConsistent)
+    defer { attention.subtract(1, ordering: .sequentiallyConsistent) }
+    let isSeen = ThreadCalls.barrier() || !ThreadCalls.hasBarrier || loop.takesTurnsWithCaller
+    while true {
+      let seen = turn.load()
+      guard loop.lock.withLock({ isOnStack(item, of: loop) }) else { return true }
+      // An end that may have missed the attention is looked for again and again; else it advances the turn.
+      let isOver = turn.wait(
+        while: seen, isSeen ? deadline : deadline.orSoon, for: "the end of a callout on \(loop.words)")
+      guard isOver || !deadline.hasPassed else { return false }
+    }
+  }
+}
+
+extension RunLoop {
+  /// Whose callout is waited for.
+  fileprivate var words: String { isMain ? "the main loop" : "loop \(serial)" }
+
+  /// Then either sees what the other has done.
+  fileprivate var takesTurnsWithCaller: Bool {
+    guard let turns = kernel?.turns else { return false }
+    return turns === Kernel.current?.turns
+  }
+}
+
 // MARK: For RunLoopEvents and RunLoopPorts, which make callouts inside of those of their own items
 
 extension RunLoop {

@@ -1,0 +1,71 @@
+internal import Synchronization
+
+/// What is called once when no callout of an item runs any more.
+final class FinalCall: @unchecked Sendable {
+  private let action: @Sendable () -> Void
+  /// The loops whose callouts are waited for, and one more while they are still being asked.
+  private let awaited = Atomic<Int>(1)
+
+  init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+  func isAwaited() { awaited.add(1, ordering: .relaxed) }
+
+  /// Who asked the loops makes it in no case.
+  func forget() { awaited.subtract(1, ordering: .acquiringAndReleasing) }
+
+  func isOver() {
+    if awaited.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+      _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(action)
+    }
+  }
+}
+
+extension CalloutRecord {
+  /// The call waits for the callout of the item on the loop's stack, if there is one.
+  func announce(_ call: FinalCall, after item: ObjectIdentifier, on loop: RunLoop) {
+    guard loop.isInThisProcess else { return }
+    let isAwaited = loop.lock.withLock {
+      guard isOnStack(item, of: loop) else { return false }
+      note(call, item, on: loop)
+      return true
+    }
+    guard isAwaited else { return }
+    attention.add(1, ordering: .sequentiallyConsistent)
+    if loop.isCurrent { return }  // the callout encloses this call
+    // The callout may have ended without having seen this.
+    _ = ThreadCalls.barrier()
+    makeFinalCalls(on: loop, only: call)
+  }
+
+  /// The call is made on the loop's thread, after a callout there, or at the end of the loop. Nothing if that has come.
+  func handOver(_ call: FinalCall, of item: ObjectIdentifier, on loop: RunLoop) {
+    guard loop.isInThisProcess else { return }
+    loop.lock.withLock {
+      guard !loop.hasEnded else { return }
+      note(call, item, on: loop)
+      attention.add(1, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  private func note(_ call: FinalCall, _ item: ObjectIdentifier, on loop: RunLoop) {
+    loop.state.callouts.awaited.append(AwaitedCallout(item: item, call: call))
+    call.isAwaited()
+  }
+
+  /// Of the callouts that are over; `only`: another thread's calls are not this one's to make.
+  func makeFinalCalls(on loop: RunLoop, only wanted: FinalCall? = nil) {
+    var over: [AwaitedCallout] = []
+    loop.lock.withLock {
+      guard !loop.state.callouts.awaited.isEmpty else { return }
+      var kept: ContiguousArray<AwaitedCallout> = []
+      for awaited in loop.state.callouts.awaited {
+        let isOver = (wanted == nil || awaited.call === wanted) && !isOnStack(awaited.item, of: loop)
+        if isOver { over.append(awaited) } else { kept.append(awaited) }
+      }
+      loop.state.callouts.awaited = kept
+    }
+    guard !over.isEmpty else { return }
+    attention.subtract(over.count, ordering: .sequentiallyConsistent)
+    for awaited in over { awaited.call.isOver() }
+  }
+}
