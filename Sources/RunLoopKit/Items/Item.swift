@@ -172,52 +172,6 @@ extension RunLoop {
     /// False once the item was invalidated, and in a child of fork(2) that inherited it.
     public final var isValid: Bool { !isInvalidated && !isForked }
 
-    /// Removes the item from all modes of all loops, for good. The call does not wait for a callout that runs on
-    /// another thread at this moment; `action` tells when that is over, and `invalidateAndWait` waits. A second call
-    /// does nothing but call its own action.
-    ///
-    /// It releases the closure, which breaks a retain cycle between the item and what the closure captures: before it
-    /// returns, if no callout of the item runs; else the thread of the callout does, right after it [RLK-CLOSURE-1,
-    /// RLK-CLOSURE-2, RLK-CLOSURE-4, RLK-CLOSURE-5, RLK-CLOSURE-6, RLK-CLOSURE-7]. The closure of an item that
-    /// `assumeOnLoop` has made is always released on its loop's thread: if another thread invalidates the item, after
-    /// the next callout there [RLK-CLOSURE-8]. No lock is held then [RLK-CLOSURE-9].
-    ///
-    /// - Parameter action: Called once, when the item's callout is not running and will not run again. On this thread
-    ///   before the return if no callout runs; else on the thread of the callout that ends last, right after it (or
-    ///   here, if it ends meanwhile) [RLK-REMOVE-4, RLK-REMOVE-5, RLK-REMOVE-7]. With no lock held. In a child of
-    ///   fork(2) that inherited the item nothing is done [RLK-REMOVE-14].
-    /// - Re-entry: Allowed, also from the item's own callout: `action` follows when that has returned.
-    /// - Blocks: Not on callouts. - Complexity: O(modes).
-    /// - SeeAlso: `CFRunLoopSourceInvalidate`, `CFRunLoopTimerInvalidate`, `CFRunLoopObserverInvalidate`.
-    public final func invalidate(finally action: (@Sendable () -> Void)? = nil) {
-      if let action { return invalidate(calling: action) }
-      guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
-      let owner = closureOwner
-      willLeave()
-      leaveHosts()
-      endBelongings()
-      RunLoop.endClosure(of: self, owner)
-    }
-
-    /// Ends what must not outlive membership: the item is invalid, and has left its modes. Once.
-    final func endBelongings() {
-      hasLeft()
-      descriptors?.end()
-    }
-
-    /// It is invalid.
-    final func leaveHosts() {
-      var others: [RunLoop]?
-      let host: HeldLoop? = withLinks { links in
-        if links.hasOthers { others = links.otherHosts }
-        // The link that holds the loop may go meanwhile.
-        guard let host = links.firstHost else { return nil }
-        return HeldLoop(host)
-      }
-      host?.call { $0.detach(self) }
-      if let others { for host in others { host.detach(self) } }
-    }
-
     /// Clears what must not outlive validity, before the modes are left.
     func willLeave() {}
 
