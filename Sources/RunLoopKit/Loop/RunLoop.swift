@@ -86,7 +86,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// without a date and an observer wait for nothing. That end cannot be noticed if another thread has loaded the
   /// library by dlopen(3): there the main thread must have asked for its loop.
   /// - SeeAlso: `CFRunLoopGetMain`.
-  public static var main: RunLoop { Registry.mainLoop }
+  public static var main: RunLoop { MainLoop.shared }
 
   /// True on the loop's own thread.
   public var isCurrent: Bool { isOwnThread && isInThisProcess }

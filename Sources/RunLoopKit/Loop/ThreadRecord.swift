@@ -52,7 +52,7 @@ package final class ThreadRecord {
     if let loop, loop.isInThisProcess { return loop }
     // Kept: the frames in which a callout has forked may use it.
     if let loop { _ = Unmanaged.passRetained(loop) }
-    let made = MainThread.isCurrent ? Registry.mainLoop : RunLoop(isMain: false, .current)
+    let made = MainThread.isCurrent ? MainLoop.shared : RunLoop(isMain: false, .current)
     loop = made
     made.owner.scopes = scopes
     made.beginThread()
@@ -92,24 +92,11 @@ private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
   record.end(pointer)
 }
 
-/// Of the core, at the end of the main thread, before all other destructors. The main loop ends with its thread also if
-/// only others have asked for it, or nobody has yet: whoever asks later finds it ended.
-@_cdecl("rlk_kit_main_thread_ends")
-func mainThreadEnds() {
-  StackPlace.framesAreLeft()
-  if let record = ThreadRecord.existing {
-    _ = record.currentLoop  // ends in its turn
-  } else {
-    _ = ThreadRecord.current.currentLoop
-    ThreadRecord.endCurrent()
-  }
-}
-
 extension RunLoop {
   /// The calling thread's loop, if it was made.
   package static var existing: RunLoop? {
     if let loop = ThreadRecord.existing?.loop, loop.isInThisProcess { return loop }
-    return MainThread.isCurrent ? Registry.existingMainLoop : nil
+    return MainThread.isCurrent ? MainLoop.existing : nil
   }
 
   /// Ends the calling thread's loop and scopes, as its end does: it may have others after that. Not on the main thread.
@@ -120,20 +107,3 @@ extension RunLoop {
 }
 
 extension RunLoop: ProcessWideObject {}
-
-/// The loop of the main thread, which any thread may be the first to ask for.
-enum Registry {
-  /// Lock-free, since a child of fork(2) reads it too.
-  private static let main = ProcessWide<RunLoop>()
-
-  /// In this process; nil if no call has asked for it.
-  static var existingMainLoop: RunLoop? { main.existing }
-
-  static var mainLoop: RunLoop {
-    if let loop = main.existing { return loop }
-    let loop = main.current { RunLoop(isMain: true, Kernel.mainThreadsOwn) }
-    // Asked for on its own thread: that thread's end is to be noticed.
-    if MainThread.isCurrent { _ = ThreadRecord.current.currentLoop }
-    return loop
-  }
-}

@@ -21,21 +21,3 @@ enum MainQueuePort {
   /// Runs what was queued at entry: user code.
   static func drain() { rlc_main_queue_drain() }
 }
-
-enum MainThread {
-  /// What waits in its loop is never called: not in silence.
-  static func tellOfEnd(members: Int, blocks: Int) {
-    guard members + blocks > 0 else { return }
-    func text(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
-    Diagnosis.warn(
-      """
-      the main thread has ended with \(text(members, "member")) and \(text(blocks, "block")) in its run loop, \
-      which nothing will ever call. An async main ends the main thread when it first suspends: make main synchronous and \
-      call RunLoop.main.run { await ... } there. dispatchMain() ends it at once: call RunLoop.main.run(), which serves the \
-      main queue too. Or use the loop of a RunLoop.Thread.
-      """)
-  }
-
-  /// One system call: asked once a thread.
-  static var isCurrent: Bool { rlc_is_main_thread() }
-}
