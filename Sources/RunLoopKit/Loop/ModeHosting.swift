@@ -19,16 +19,6 @@ extension RunLoop {
     try source.tellInterest(on: self, isServed: isServed)
   }
 
-  /// By any thread. False if the timer is not the loop's any more.
-  func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
-    let now = kernel.now(timer.clock)
-    let isHere = lock.withLock { timer.reschedule(change, now: now, on: self) }
-    if isHere, case .date(_, isToldOf: true) = change, !isCurrent {  // rule 18
-      wakes.dateHasMoved()
-    }
-    return isHere
-  }
-
   /// Makes it look, if it sleeps. Any thread.
   @inline(__always)
   func kick() { wakes.word.kick() }
@@ -41,10 +31,6 @@ extension RunLoop {
   }
 
   func runs(in mode: ModePointer) -> Bool { state.currentMode == mode }
-
-  /// Of timers that are added without one, in nanoseconds.
-  @inline(__always)
-  var defaultTolerance: UInt64 { state.extras?.defaultTolerance ?? 0 }
 
   /// A number that grows with every membership.
   @inline(__always)

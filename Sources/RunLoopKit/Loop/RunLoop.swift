@@ -204,16 +204,6 @@ extension RunLoop {
     }
   }
 
-  /// The earliest date among the mode's timers, firing ones included; nil if it has none.
-  /// - SeeAlso: `CFRunLoopGetNextTimerFireDate`. - Complexity: O(1) while none is due, else O(timers).
-  public func nextFireDate(in mode: Mode = .default) -> Instant? {
-    guard isUsable else { return nil }
-    return lock.withLock {
-      guard let mode = state.mode(mode) else { return nil }
-      return mode.timers.firstDate(of: mode, state.collectedTimers, kernel).map { Instant(nanoseconds: $0) }
-    }
-  }
-
   /// Whether nothing is left to run for (n).
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {

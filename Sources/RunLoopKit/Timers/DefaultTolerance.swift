@@ -15,4 +15,8 @@ extension RunLoop {
       lock.withLock { if !hasEnded { state.makeExtras().defaultTolerance = newValue.nanosecondsRoundedUp } }
     }
   }
+
+  /// Of timers that are added without one, in nanoseconds.
+  @inline(__always)
+  var defaultTolerance: UInt64 { state.extras?.defaultTolerance ?? 0 }
 }

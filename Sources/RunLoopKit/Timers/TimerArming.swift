@@ -1,5 +1,17 @@
 // A timer in every mode of a loop that it is in.
 
+extension RunLoop {
+  /// By any thread. False if the timer is not the loop's any more.
+  func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
+    let now = kernel.now(timer.clock)
+    let isHere = lock.withLock { timer.reschedule(change, now: now, on: self) }
+    if isHere, case .date(_, isToldOf: true) = change, !isCurrent {  // rule 18
+      wakes.dateHasMoved()
+    }
+    return isHere
+  }
+}
+
 extension RunLoop.Timer {
   /// A change of date or tolerance; false if the timer has left this loop.
   func reschedule(_ change: Change, now: UInt64, on loop: RunLoop) -> Bool {
