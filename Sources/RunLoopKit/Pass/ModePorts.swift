@@ -4,7 +4,7 @@ internal import Synchronization
 /// lock.
 struct ModePorts: ~Copyable {
   /// Members that epoll refuses to watch again; nil if there are none, which is the usual case.
-  fileprivate(set) var unwatched: Unwatched?
+  var unwatched: Unwatched?
   /// Made with the first member that has a descriptor, or by the mode's first run. Its thread reads it without the
   /// lock; not the first field, which ThreadSanitizer takes for changed with each of the others.
   fileprivate(set) var set: PortSet?
@@ -69,12 +69,6 @@ extension ModePointer {
     } catch {
       if MainQueuePort.isThere { throw error }  // else the main thread has ended meanwhile, and the handle with it
     }
-  }
-
-  @inline(never)
-  func armRetry(on loop: RunLoop) {
-    timers.endRest()
-    _ = hasArmedRetry(on: loop)  // `prepareToWait`, to whom it matters, asks again
   }
 
   /// Out of the wait, or back.
@@ -179,78 +173,6 @@ extension ModePointer {
       loop.mainQueueIsLost()
       Diagnosis.warnLocked("the main queue does not wake the loop any more: its eventfd was closed")
     }
-  }
-}
-
-// MARK: What epoll does not watch; under the lock
-
-/// The members of a mode that epoll has refused to take back after they were muted (`ENOSPC`, `ENOMEM`), as if they had
-/// failed: a descriptor source receives an error, and the loop tries to register all of them again, less and less
-/// often.
-struct Unwatched {
-  /// Members that have not received the error yet; the mode retains them. A member that leaves is removed.
-  private var unreported: [Unmanaged<RunLoop.Item>] = []
-  private var pause: UInt64 = 1_000_000
-  private static let longestPause: UInt64 = 1_000_000_000
-  /// When the loop's own thread tries again; at once while a member has not received the error.
-  fileprivate var retryAt = Time.forever
-
-  fileprivate mutating func append(_ item: RunLoop.Item?) {
-    if let item, item.kind == .descriptorSource { unreported.append(Unmanaged.passUnretained(item)) }
-    retryAt = 0
-  }
-
-  fileprivate mutating func forget(_ item: RunLoop.Item) { unreported.removeAll { $0.takeUnretainedValue() === item } }
-
-  fileprivate mutating func takeUnreported() -> RunLoop.Item? { unreported.popLast()?.takeUnretainedValue() }
-
-  fileprivate mutating func hasFailedAgain(now: UInt64) {
-    retryAt = Time.add(now, pause)
-    pause = min(pause * 2, Self.longestPause)
-  }
-}
-
-extension ModePointer {
-  /// `item`: the member that epoll refuses; nil: any.
-  @inline(never)
-  func noteUnwatched(_ item: RunLoop.Item?, on loop: RunLoop) {
-    var unwatched = ports.unwatched ?? Unwatched()
-    unwatched.append(item)
-    ports.unwatched = unwatched
-    timers.endRest()
-    loop.kick()  // another thread may have done it, and the loop sleep
-  }
-
-  @inline(__always)
-  func forgetUnwatched(_ item: RunLoop.Item) { if ports.unwatched != nil { ports.unwatched!.forget(item) } }
-
-  /// When a wait has to end by itself: for a retry, or for timers whose timerfd will not end it. Never if epoll tells
-  /// of all.
-  func waitLimit(on loop: RunLoop) -> UInt64 {
-    min(ports.unwatched?.retryAt ?? Time.forever, timers.isAtRest ? Time.forever : timers.carriedDate(loop.kernel))
-  }
-
-  /// Arms the mode's timerfd, so that it ends the sleep of a host when an error is to be delivered, a registration is
-  /// to be tried again, or a timer is due whose clock has no timerfd. False if it cannot: the host must not sleep.
-  func hasArmedRetry(on loop: RunLoop) -> Bool {
-    let limit = waitLimit(on: loop)
-    return limit == Time.forever || timers.want(limit)
-  }
-
-  /// Delivers the error to the next member, or tries again if it is time to. Only for a mode that has `unwatched`.
-  @inline(never)
-  func takeUnwatched() -> PassEvent? {
-    if let item = ports.unwatched!.takeUnreported() {
-      return .port(.passRetained(item), ready: PortRegistration.failed)
-    }
-    let now = Kernel.now()
-    guard ports.unwatched!.retryAt <= now else { return nil }
-    if !ports.set!.retry() {
-      ports.unwatched!.hasFailedAgain(now: now)
-    } else {
-      ports.unwatched = nil
-    }
-    return nil
   }
 }
 
