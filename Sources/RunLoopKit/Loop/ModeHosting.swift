@@ -10,15 +10,6 @@ extension RunLoop {
     if callouts.isOnStack(ObjectIdentifier(item), of: self) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
   }
 
-  /// A descriptor source has changed its interest.
-  func interestChanged(_ source: DescriptorItem) throws(RunLoopError) {
-    guard isUsable else { return }
-    let isServed = isCurrent && innermostRun.servedSource === source
-    lock.lock()
-    defer { lock.unlock() }
-    try source.tellInterest(on: self, isServed: isServed)
-  }
-
   /// Makes it look, if it sleeps. Any thread.
   @inline(__always)
   func kick() { wakes.word.kick() }

@@ -70,40 +70,4 @@ extension ModePointer {
       if MainQueuePort.isThere { throw error }  // else the main thread has ended meanwhile, and the handle with it
     }
   }
-
-  /// Out of the wait, or back.
-  @inline(__always)
-  func setMuted(_ isMuted: Bool, _ item: RunLoop.Item, _ token: UInt64, on loop: RunLoop) {
-    guard let set = ports.set else { return }
-    if !set.setMuted(isMuted, token: token) { noteUnwatched(item, on: loop) }
-    if set.hasUnwatched { loop.kick() }
-  }
-}
-
-extension RunLoop.Item {
-  /// The same in all its modes of the loop.
-  final func setMuted(_ isMuted: Bool, on loop: RunLoop) {
-    withLinks { links in
-      for link in links where link.host === loop { link.mode?.setMuted(isMuted, self, link.token, on: loop) }
-    }
-  }
-}
-
-extension RunLoop.DescriptorItem {
-  /// Registers its interest in all its modes of the loop. `isServed`: in its own callout.
-  final func tellInterest(on loop: RunLoop, isServed: Bool) throws(RunLoopError) {
-    var failure: RunLoopError?
-    withLinks { links in
-      for link in links where link.host === loop {
-        do throws(RunLoopError) {
-          try link.mode?.ports.set?.setInterest(
-            registration.interest, token: link.token, of: registration.fileDescriptor, isServed: isServed)
-        } catch {
-          failure = error
-          if link.mode?.ports.set?.hasUnwatched == true { loop.kick() }  // others on the number
-        }
-      }
-    }
-    if let failure { throw failure }
-  }
 }

@@ -1,0 +1,29 @@
+extension RunLoop {
+  /// A descriptor source has changed its interest.
+  func interestChanged(_ source: DescriptorItem) throws(RunLoopError) {
+    guard isUsable else { return }
+    let isServed = isCurrent && innermostRun.servedSource === source
+    lock.lock()
+    defer { lock.unlock() }
+    try source.tellInterest(on: self, isServed: isServed)
+  }
+}
+
+extension RunLoop.DescriptorItem {
+  /// Registers its interest in all its modes of the loop. `isServed`: in its own callout.
+  final func tellInterest(on loop: RunLoop, isServed: Bool) throws(RunLoopError) {
+    var failure: RunLoopError?
+    withLinks { links in
+      for link in links where link.host === loop {
+        do throws(RunLoopError) {
+          try link.mode?.ports.set?.setInterest(
+            registration.interest, token: link.token, of: registration.fileDescriptor, isServed: isServed)
+        } catch {
+          failure = error
+          if link.mode?.ports.set?.hasUnwatched == true { loop.kick() }  // others on the number
+        }
+      }
+    }
+    if let failure { throw failure }
+  }
+}
