@@ -77,7 +77,7 @@ extension RunLoop {
     case .mainQueue:
       return serveMainQueue()
     case .port(let item, let ready):
-      return mode.serve(item.takeRetainedValue(), ready: ready, on: self)
+      return mode.serveTimed(item.takeRetainedValue(), ready: ready, on: self)
     }
   }
 }

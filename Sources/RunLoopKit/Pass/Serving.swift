@@ -2,7 +2,7 @@ extension ModePointer {
   /// Serves what was found ready, each kind in its own way: recorded, timed, within its limit, and with what it owns
   /// held open. True if it was called: it may have left the mode since it became ready. [loop]
   @inline(__always)
-  func serve(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
+  func serveTimed(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
     let timing = CalloutTiming(on: loop)
     let hasCalled = loop.serveRecorded(item, ready: ready, in: self)
     if hasCalled { timing.end(item, on: loop) } else { timing.end(on: loop) }
@@ -12,12 +12,12 @@ extension ModePointer {
   @inline(never)
   private func serveSuccessor(on loop: RunLoop) -> Bool {
     guard let successor = loop.owner.successor.take() else { return false }
-    return serve(successor, ready: PortRegistration.readable, on: loop)
+    return serveTimed(successor, ready: PortRegistration.readable, on: loop)
   }
 
   /// What the item owns stays open meanwhile, and is closed by the end of the thread if its callout ends that.
   @inline(__always)
-  fileprivate func serve(
+  fileprivate func serveHeldOpen(
     _ item: RunLoop.Item, _ descriptors: ItemDescriptors, ready: UInt32, on loop: RunLoop
   ) -> Bool {
     guard let owned = descriptors.heldOwned else { return item.serve(ready: ready, in: self, of: loop) }
@@ -43,9 +43,11 @@ extension RunLoop {
     guard let descriptors = item.heldDescriptors else { return item.serve(ready: ready, in: mode, of: self) }
     // The item holds them as long as it lives.
     return descriptors._withUnsafeGuaranteedRef { descriptors in
-      guard let limiter = descriptors.limiter else { return mode.serve(item, descriptors, ready: ready, on: self) }
+      guard let limiter = descriptors.limiter else {
+        return mode.serveHeldOpen(item, descriptors, ready: ready, on: self)
+      }
       return limiter.serveWithinLimit(item, ready: ready, in: mode, of: self) {
-        mode.serve(item, descriptors, ready: ready, on: self)
+        mode.serveHeldOpen(item, descriptors, ready: ready, on: self)
       }
     }
   }
