@@ -36,12 +36,6 @@ extension RunLoop {
   @inline(never)
   private func noteIdle(_ mode: ModePointer) { state.idleModes.note(mode, among: state.modes) }
 
-  /// The edge of the main queue's descriptor has been taken from a set. [loop]
-  func mainQueueCame() { owner.mainQueue.edgeCame() }
-
-  /// No set hears of the main queue any more: other code has closed its descriptor. [loop]
-  func mainQueueIsLost() { owner.mainQueue.isLost = true }
-
   /// A message has come into an empty mailbox. Any thread, with no lock held.
   func messageCame(_ membership: PortMembership) {
     guard isInThisProcess else { return }

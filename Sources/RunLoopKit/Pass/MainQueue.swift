@@ -75,9 +75,30 @@ extension RunLoop {
     owner.mainQueue.hasNoTurn()  // in the next pass
     return hasServed
   }
+
+  /// The edge of the main queue's descriptor has been taken from a set. [loop]
+  func mainQueueCame() { owner.mainQueue.edgeCame() }
+
+  /// No set hears of the main queue any more: other code has closed its descriptor. [loop]
+  func mainQueueIsLost() { owner.mainQueue.isLost = true }
 }
 
 extension ModePointer {
+  /// A fetch of the mode tells of the main queue's signals.
+  var hearsOfMainQueue: Bool { ports.mainQueueToken.load(ordering: .acquiring) != 0 }
+
+  func insertMainQueueHint(on loop: RunLoop) throws(RunLoopError) {
+    guard loop.isMain, isCommon, ports.mainQueueToken.load(ordering: .relaxed) == 0, let set = ports.set,
+      let descriptor = try MainQueuePort.fileDescriptor()
+    else { return }
+    do throws(RunLoopError) {
+      let token = try set.insertHint(.mainQueue, fileDescriptor: descriptor)
+      ports.mainQueueToken.store(token, ordering: .releasing)
+    } catch {
+      if MainQueuePort.isThere { throw error }  // else the main thread has ended meanwhile, and the handle with it
+    }
+  }
+
   /// How many events a wait of the main loop has fetched, or why none. The main queue's is seen at once, wherever it
   /// stands among them: the pass after this one may serve it before the others (rule 7, g). [loop]
   @inline(never)

@@ -55,19 +55,4 @@ extension ModePointer {
     }
     try insertMainQueueHint(on: loop)
   }
-
-  /// A fetch of the mode tells of the main queue's signals.
-  var hearsOfMainQueue: Bool { ports.mainQueueToken.load(ordering: .acquiring) != 0 }
-
-  func insertMainQueueHint(on loop: RunLoop) throws(RunLoopError) {
-    guard loop.isMain, isCommon, ports.mainQueueToken.load(ordering: .relaxed) == 0, let set = ports.set,
-      let descriptor = try MainQueuePort.fileDescriptor()
-    else { return }
-    do throws(RunLoopError) {
-      let token = try set.insertHint(.mainQueue, fileDescriptor: descriptor)
-      ports.mainQueueToken.store(token, ordering: .releasing)
-    } catch {
-      if MainQueuePort.isThere { throw error }  // else the main thread has ended meanwhile, and the handle with it
-    }
-  }
 }
