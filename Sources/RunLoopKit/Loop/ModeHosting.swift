@@ -3,13 +3,6 @@ internal import Synchronization
 // What its items, modes and ports ask of a loop.
 
 extension RunLoop {
-  /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop: the item's
-  /// callout may be on the loop's stack.
-  @inline(__always)
-  func noteLeaving(_ item: Item) {
-    if callouts.isOnStack(ObjectIdentifier(item), of: self) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
-  }
-
   /// Makes it look, if it sleeps. Any thread.
   @inline(__always)
   func kick() { wakes.word.kick() }

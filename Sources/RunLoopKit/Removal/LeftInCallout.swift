@@ -56,3 +56,12 @@ final class LeftInCallout: ProcessWideObject {
     return over.count
   }
 }
+
+extension RunLoop {
+  /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop: the item's
+  /// callout may be on the loop's stack.
+  @inline(__always)
+  func noteLeaving(_ item: Item) {
+    if callouts.isOnStack(ObjectIdentifier(item), of: self) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
+  }
+}
