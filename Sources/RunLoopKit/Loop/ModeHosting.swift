@@ -3,17 +3,6 @@ internal import Synchronization
 // What its items, modes and ports ask of a loop.
 
 extension RunLoop {
-  /// Makes it look, if it sleeps. Any thread.
-  @inline(__always)
-  func kick() { wakes.word.kick() }
-
-  /// The descriptor that wakes it, made with its first port set. Under the lock, as what follows.
-  func makeWakeup() throws(RunLoopError) -> Int32 {
-    let descriptor = try wakes.word.make()
-    wakes.word.reportLosses(to: self)
-    return descriptor
-  }
-
   func runs(in mode: ModePointer) -> Bool { state.currentMode == mode }
 
   /// A number that grows with every membership.

@@ -141,39 +141,6 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   func markEnded() { ended.store(true, ordering: .sequentiallyConsistent) }
 }
 
-// MARK: Stopping and waking
-
-extension RunLoop {
-  /// Ends the innermost run after its current pass; does nothing if the loop does not run.
-  ///
-  /// A stop never reaches an enclosing run, and several stops count once [RLK-RUN-5]. Wakes the loop [RLK-RUN-6].
-  /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
-  public func stop() {
-    guard isInThisProcess else { return }
-    if stops.request() { wakes.word.kick() }
-  }
-
-  /// Wakes a loop that waits, or keeps the next wait of the current pass from blocking. The loop ignores the call while
-  /// it does not run, and from the end of a wait until the next pass begins, because a pass follows anyway and sees
-  /// whatever was published before. So a thread that invalidates the last item of a mode, and then wakes the loop, ends
-  /// the run [RLK-RUN-13].
-  ///
-  /// - Thread: Any.
-  /// - Blocks: No; lock-free, one write(2) if the loop sleeps, else none [RLK-COST-3, RLK-COST-4].
-  /// - SeeAlso: `CFRunLoopWakeUp`.
-  public func wakeUp() {
-    guard isInThisProcess else { return }
-    wakes.word.signal()
-  }
-
-  /// True while the loop sleeps, and nothing has woken it yet. - SeeAlso: `CFRunLoopIsWaiting`.
-  public var isWaiting: Bool { isUsable && wakes.word.isAsleep }
-
-  /// Clears the stop of the innermost activation; true if there was one that ends it. [loop]
-  @inline(__always)
-  func takeStop(of activation: Activation) -> Bool { stops.take() && activation.isStopped() }
-}
-
 // MARK: Modes
 
 extension RunLoop {

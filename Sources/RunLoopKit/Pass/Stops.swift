@@ -58,3 +58,18 @@ struct Stops: ~Copyable {
   /// Runs may begin again. [loop]
   func resume() { quits.store(false, ordering: .sequentiallyConsistent) }
 }
+
+extension RunLoop {
+  /// Ends the innermost run after its current pass; does nothing if the loop does not run.
+  ///
+  /// A stop never reaches an enclosing run, and several stops count once [RLK-RUN-5]. Wakes the loop [RLK-RUN-6].
+  /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
+  public func stop() {
+    guard isInThisProcess else { return }
+    if stops.request() { wakes.word.kick() }
+  }
+
+  /// Clears the stop of the innermost activation; true if there was one that ends it. [loop]
+  @inline(__always)
+  func takeStop(of activation: Activation) -> Bool { stops.take() && activation.isStopped() }
+}

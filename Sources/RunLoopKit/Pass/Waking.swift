@@ -1,0 +1,28 @@
+extension RunLoop {
+  /// Wakes a loop that waits, or keeps the next wait of the current pass from blocking. The loop ignores the call while
+  /// it does not run, and from the end of a wait until the next pass begins, because a pass follows anyway and sees
+  /// whatever was published before. So a thread that invalidates the last item of a mode, and then wakes the loop, ends
+  /// the run [RLK-RUN-13].
+  ///
+  /// - Thread: Any.
+  /// - Blocks: No; lock-free, one write(2) if the loop sleeps, else none [RLK-COST-3, RLK-COST-4].
+  /// - SeeAlso: `CFRunLoopWakeUp`.
+  public func wakeUp() {
+    guard isInThisProcess else { return }
+    wakes.word.signal()
+  }
+
+  /// True while the loop sleeps, and nothing has woken it yet. - SeeAlso: `CFRunLoopIsWaiting`.
+  public var isWaiting: Bool { isUsable && wakes.word.isAsleep }
+
+  /// Makes it look, if it sleeps. Any thread.
+  @inline(__always)
+  func kick() { wakes.word.kick() }
+
+  /// The descriptor that wakes it, made with its first port set. Under the lock, as what follows.
+  func makeWakeup() throws(RunLoopError) -> Int32 {
+    let descriptor = try wakes.word.make()
+    wakes.word.reportLosses(to: self)
+    return descriptor
+  }
+}
