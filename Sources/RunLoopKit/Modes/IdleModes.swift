@@ -37,3 +37,14 @@ extension ModePointer {
     timers.destroy()
   }
 }
+
+extension RunLoop {
+  /// The mode has no members that need its descriptors.
+  @inline(__always)
+  func mayHaveIdled(_ mode: ModePointer) {
+    if mode.useCount == 0, !state.idleModes.isLatest(mode) { noteIdle(mode) }
+  }
+
+  @inline(never)
+  private func noteIdle(_ mode: ModePointer) { state.idleModes.note(mode, among: state.modes) }
+}
