@@ -29,12 +29,6 @@ struct OwnerState: ~Copyable {
   /// Its runs may sleep in the host.
   var sleepsInHost = false
 
-  struct CollectedSource {
-    let source: RunLoop.Source
-    let signalStamp: UInt64
-    let memberStamp: UInt64
-  }
-
   /// A serial for a run that begins.
   @inline(__always)
   mutating func nextRun() -> UInt64 {

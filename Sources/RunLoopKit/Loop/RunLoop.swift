@@ -72,6 +72,10 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   @inline(__always)
   var activation: Activation? { innermostRun.isRunning ? innermostRun : nil }
 
+  /// A number that grows with every membership.
+  @inline(__always)
+  func nextStamp() -> UInt64 { state.nextStamp() }
+
   /// The calling thread's loop, made on first use.
   ///
   /// - Complexity: O(1), no system call after the first. - SeeAlso: `CFRunLoopGetCurrent`.
@@ -121,6 +125,9 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   package var isInThisProcess: Bool { forkGeneration == Kernel.forkGeneration }
 
   var isUsable: Bool { isInThisProcess && !hasEnded }
+
+  /// Who decides about the turns of its thread; nil: the system.
+  package var turns: (any TurnTaking)? { kernel?.turns }
 
   @inline(__always)
   func checkUsable() throws(RunLoopError) {

@@ -101,9 +101,6 @@ extension RunLoop {
 
   /// Ends the calling thread's loop and scopes, as its end does: it may have others after that. Not on the main thread.
   package static func endCurrent() { ThreadRecord.endCurrent() }
-
-  /// Who decides about the turns of its thread; nil: the system.
-  package var turns: (any TurnTaking)? { kernel?.turns }
 }
 
 extension RunLoop: ProcessWideObject {}

@@ -1,0 +1,7 @@
+extension OwnerState {
+  struct CollectedSource {
+    let source: RunLoop.Source
+    let signalStamp: UInt64
+    let memberStamp: UInt64
+  }
+}
