@@ -1,0 +1,35 @@
+internal import RunLoopLibc
+
+/// The waits of a loop that have failed, one soon after the other. [loop]
+struct FailedWaits {
+  private var lastAt: UInt64 = 0
+  private var count: Int32 = 0
+  /// Why the wait has failed that ends a run; 0: none has.
+  private(set) var failure: Int32 = 0
+
+  private static let most: Int32 = 100
+  /// Longer than that, in nanoseconds: then they are not one after the other.
+  private static let farApart: UInt64 = 10_000_000
+
+  /// False if the wait is to be repeated: a signal has ended it, memory was short, or the set has a new descriptor in
+  /// place of one that other code has closed. True if it will always fail, or has failed again and again.
+  mutating func isForGood(_ status: Int32, isMended: Bool) -> Bool {
+    if status == -EINTR { return false }
+    let now = Kernel.now()
+    if now > Time.add(lastAt, Self.farApart) { count = 0 }
+    lastAt = now
+    count += 1
+    let isLasting = !isMended && [-EBADF, -EINVAL, -EFAULT, -EPERM].contains(status)
+    guard isLasting || count > Self.most else { return false }
+    count = 0
+    failure = -status
+    return true
+  }
+
+  /// Of the wait that has ended a run.
+  @inline(never)
+  mutating func takeError() -> RunLoopError {
+    defer { failure = 0 }
+    return .wait(failure)
+  }
+}
