@@ -1,5 +1,3 @@
-internal import Synchronization
-
 extension RunLoop {
   /// Runs the loop in one mode until nothing is left to wait for, `stop()` is called, the limit is over, or, if asked
   /// for, a source was handled.
@@ -45,25 +43,6 @@ extension RunLoop {
     return try run(in: mode, limit: RunLimit(until: until), returnAfterSourceHandled)
   }
 
-  /// Runs a mode until `stop()` is called, also while the mode is empty [RLK-RESIDENT-15].
-  ///
-  /// The call adds an item of its own to the mode for as long as it runs, so that nothing else has to keep the run
-  /// going. Nested runs of this kind are stopped one by one, the innermost first. A `stop()` before the run has begun
-  /// stops nothing, as for every run; `RunLoop.Thread` ends a thread whatever it does.
-  /// - Returns: `.stopped`.
-  /// - Thread: The loop's own.
-  /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common` [RLK-DIAG-5].
-  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
-  @discardableResult
-  public func runUntilStopped(in mode: Mode = .default) throws -> RunResult {
-    try checkOwner("runUntilStopped(in:)")
-    guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "runUntilStopped(in:)") }
-    let keeper = Keeper()
-    try add(keeper.source, to: mode)
-    defer { keeper.source.invalidate() }
-    return try run(in: mode, limit: RunLimit(nil), false, awaiting: keeper)
-  }
-
   func run(
     in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting end: AwaitedEnd? = nil,
     isOneOfAll: Bool = false, isKept: Bool = false
@@ -76,7 +55,7 @@ extension RunLoop {
       return finishedAtOnce(name, isOneOfAll)
     }
     if isMain || !mode.hasHints { try makePortSetOrUnlock(of: mode) }
-    if limit.isEndless, end == nil || end is Keeper, mode.counts.hasTimers { mode.verifyTimers() }
+    if limit.isEndless, end == nil || end is AwaitedStop, mode.counts.hasTimers { mode.verifyTimers() }
     let outer = state.currentMode
     let outerStop = stops.begin(owner.nextRun())
     state.currentMode = mode
@@ -109,7 +88,7 @@ extension RunLoop {
 
   @inline(never)
   private func finishedAtOnce(_ name: Mode, _ isOneOfAll: Bool) -> RunResult {
-    if name == .common { PseudoMode.warnOnce() }
+    if name == .common { PseudoModeWarning.printOnce() }
     if !isOneOfAll { explainFinished(name) }
     return .finished
   }
@@ -208,21 +187,4 @@ extension RunLoop {
   /// Why a run has no result.
   @inline(never)
   private func takeFailure() -> any Error { isInThisProcess ? owner.failedWaits.takeError() : RunLoopError.forked }
-}
-
-/// Of a run that goes on in an empty mode: its item there, which goes with the run also if that is left.
-private final class Keeper: AwaitedEnd {
-  let source = RunLoop.Source { _ in }
-
-  override func isLeft() { source.invalidate() }
-}
-
-/// The common pseudo mode is no mode to run in (A18).
-private enum PseudoMode {
-  private static let isWarned = Atomic<Bool>(false)
-
-  static func warnOnce() {
-    guard !isWarned.exchange(true, ordering: .relaxed) else { return }
-    Diagnosis.warn("a run loop cannot run in the common pseudo mode; this is printed once.")
-  }
 }

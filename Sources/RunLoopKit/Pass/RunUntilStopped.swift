@@ -1,0 +1,27 @@
+extension RunLoop {
+  /// Runs a mode until `stop()` is called, also while the mode is empty [RLK-RESIDENT-15].
+  ///
+  /// The call adds an item of its own to the mode for as long as it runs, so that nothing else has to keep the run
+  /// going. Nested runs of this kind are stopped one by one, the innermost first. A `stop()` before the run has begun
+  /// stops nothing, as for every run; `RunLoop.Thread` ends a thread whatever it does.
+  /// - Returns: `.stopped`.
+  /// - Thread: The loop's own.
+  /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common` [RLK-DIAG-5].
+  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
+  @discardableResult
+  public func runUntilStopped(in mode: Mode = .default) throws -> RunResult {
+    try checkOwner("runUntilStopped(in:)")
+    guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "runUntilStopped(in:)") }
+    let awaited = AwaitedStop()
+    try add(awaited.source, to: mode)
+    defer { awaited.source.invalidate() }
+    return try run(in: mode, limit: RunLimit(nil), false, awaiting: awaited)
+  }
+}
+
+/// Of a run that goes on in an empty mode: its item there, which goes with the run also if that is left.
+final class AwaitedStop: AwaitedEnd {
+  let source = RunLoop.Source { _ in }
+
+  override func isLeft() { source.invalidate() }
+}
