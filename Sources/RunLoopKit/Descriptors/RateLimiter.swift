@@ -1,0 +1,65 @@
+extension RunLoop {
+  /// The state of one source's limit.
+  final class RateLimiter: @unchecked Sendable {
+    let limit: RateLimit
+    private let period: UInt64
+    private let lock = Lock()
+    /// Guarded by `lock`, like all below.
+    private var periodEnd: UInt64 = 0
+    private var used = 0
+    /// The timers that end its pauses, by loop.
+    private var rests: [UInt64: Timer] = [:]
+
+    init(_ limit: RateLimit) {
+      self.limit = limit
+      period = limit.period.nanosecondsRoundedUp
+    }
+
+    /// Before a callout: counts it. False if it is one too many.
+    func begin(now: UInt64) -> Bool {
+      lock.withLock {
+        if now >= periodEnd {
+          periodEnd = Time.add(now, period)
+          used = 0
+        }
+        used += 1
+        return used <= limit.count
+      }
+    }
+
+    /// When the pause that is due ends; nil if there may be more callouts.
+    func restEnd(now: UInt64) -> UInt64? {
+      lock.withLock { used >= limit.count && now < periodEnd ? periodEnd : nil }
+    }
+
+    /// Takes a counted callout back: there was none.
+    func takeBack() {
+      lock.withLock {
+        used = max(used - 1, 0)
+        if used == 0 { periodEnd = 0 }
+      }
+    }
+
+    /// The timer that ends its pause in that loop; nil if it is not paused there.
+    func rest(in loop: UInt64) -> Timer? { lock.withLock { rests[loop] } }
+
+    /// Returns the timer that it replaces, if the source was paused already.
+    func beginRest(in loop: UInt64, _ timer: Timer) -> Timer? {
+      lock.withLock { rests.updateValue(timer, forKey: loop) }
+    }
+
+    func endRest(in loop: UInt64) -> Timer? { lock.withLock { rests.removeValue(forKey: loop) } }
+
+    // The source is gone: the end of its pause is not reported.
+    deinit { for timer in rests.values { timer.invalidate() } }
+
+    /// The source is invalid: no timer keeps a mode from being empty.
+    func end() {
+      let timers = lock.withLock {
+        defer { rests = [:] }
+        return Array(rests.values)
+      }
+      for timer in timers { timer.invalidate() }
+    }
+  }
+}
