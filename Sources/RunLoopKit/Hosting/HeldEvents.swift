@@ -3,6 +3,19 @@
 
 internal import RunLoopLibc
 
+extension RunLoop {
+  func holdHostedEvent(_ event: PassEvent, of mode: ModePointer) {
+    hostedWaits.hold(event, of: mode)
+    owner.holdsHostedEvent = true
+  }
+
+  func takeHostedEvent(for mode: ModePointer) -> PassEvent? {
+    guard let hosted = owner.hosted else { return nil }
+    defer { owner.holdsHostedEvent = hosted.holdsEvents }
+    return hosted.takeEvent(for: mode)
+  }
+}
+
 extension PassEvent {
   /// The event, as far as it still is true; nil, and dropped, if nothing of it is. One system call for that of a
   /// descriptor source, if it says that the descriptor can be read or written. All other events last, or were taken
