@@ -8,3 +8,18 @@ class CallOnStack {
   /// The run was left, and the call will not end.
   func isLeft() {}
 }
+
+extension RunLoop {
+  /// Calls what a thread or a task waits for: if its thread ends inside of it, the process ends with a message, since
+  /// the wait would never end. [loop]
+  func callAwaited<R>(_ call: CallOnStack, _ body: () -> R) -> R {
+    call.run = innermostRun.state.at
+    call.outer = owner.awaitedCall
+    owner.awaitedCall = Unmanaged.passUnretained(call)
+    defer {
+      endRuns(insideOf: call.run)
+      owner.awaitedCall = call.outer
+    }
+    return body()
+  }
+}

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension RunLoop {
   /// Runs `block` once on the loop's thread, in the next pass of the mode, and counts as a source that was handled.
   ///
@@ -43,4 +45,25 @@ extension RunLoop {
       throw error
     }
   }
+
+  /// As `enqueue(in:_:block:)`, and counts as a source; a block that is refused stays with the caller.
+  func enqueueAsSource(in mode: Mode, taking block: inout HeldBlock?) throws(RunLoopError) {
+    guard isInThisProcess else { throw .forked }
+    lock.lock()
+    defer { lock.unlock() }
+    guard !hasEnded else { throw endedError }
+    let mode = state.makeMode(mode)
+    // Nothing of it stays here: it is to be released where it runs. The caller has put a block in; it is still there,
+    // because each refusal above throws.
+    let body = block.take().unsafelyUnwrapped.body
+    let performed = { [self] in
+      noteSourcePerform()
+      body()
+    }
+    state.blocks.append(QueuedBlock(mode: mode, others: nil, body: performed))
+    queuedBlocks.store(1, ordering: .releasing)
+  }
+
+  /// A perform that counts as a source begins. [loop]
+  func noteSourcePerform() { innermostRun.notePerform() }
 }

@@ -58,24 +58,6 @@ extension RunLoop {
     try append(consume block, in: modes)
   }
 
-  /// As `enqueue(in:_:block:)`, and counts as a source; a block that is refused stays with the caller.
-  func enqueueAsSource(in mode: Mode, taking block: inout HeldBlock?) throws(RunLoopError) {
-    guard isInThisProcess else { throw .forked }
-    lock.lock()
-    defer { lock.unlock() }
-    guard !hasEnded else { throw endedError }
-    let mode = state.makeMode(mode)
-    // Nothing of it stays here: it is to be released where it runs. The caller has put a block in; it is still there,
-    // because each refusal above throws.
-    let body = block.take().unsafelyUnwrapped.body
-    let performed = { [self] in
-      noteSourcePerform()
-      body()
-    }
-    state.blocks.append(QueuedBlock(mode: mode, others: nil, body: performed))
-    queuedBlocks.store(1, ordering: .releasing)
-  }
-
   /// Inlined, since it is measured; `mode` is the default mode if it is nil.
   @inline(__always)
   private func append(_ block: consuming @escaping () -> Void, inOne mode: Mode?) throws(RunLoopError) {
@@ -106,90 +88,4 @@ extension RunLoop {
     queuedBlocks.store(1, ordering: .releasing)
     lock.unlock()
   }
-}
-
-// MARK: The drain
-
-extension ModePointer {
-  /// Rules 47, 48: the whole queue is detached; blocks that match run, the others go back before those queued
-  /// meanwhile. True if one of them counts as a source (decision 0014). [loop]
-  @inline(__always)
-  @discardableResult
-  func performBlocks(on loop: RunLoop) -> Bool {
-    loop.queuedBlocks.load(ordering: .acquiring) > 0 && loop.drainBlocks(in: self)
-  }
-
-  /// Directly, or by the common pseudo mode if the mode is common at this moment.
-  fileprivate func matches(_ block: QueuedBlock, on loop: RunLoop) -> Bool {
-    if block.names(self) { return true }
-    return loop.lock.withLock {
-      guard isCommon, let common = loop.state.mode(.common) else { return false }
-      return block.names(common)
-    }
-  }
-}
-
-extension RunLoop {
-  @inline(never)
-  fileprivate func drainBlocks(in mode: ModePointer) -> Bool {
-    lock.lock()
-    guard state.hasBlocks(for: mode), !stops.isQuitting else {
-      lock.unlock()
-      return false
-    }
-    state.detachBlocks(into: &owner.drain)
-    queuedBlocks.store(0, ordering: .releasing)
-    lock.unlock()
-    let at = innermostRun.state.at
-    if owner.drain.waiting != nil { performWaitingBlocks(in: mode, at) }
-    while let block = owner.drain.blocks.takeFirst() {
-      // The child of a block that forks runs no further block.
-      if isInThisProcess, block.mode == mode || mode.matches(block, on: self) {
-        perform(block, at)
-      } else {
-        owner.drain.keep(block)
-      }
-      // Released here, right after it ran (rule 50).
-    }
-    if owner.drain.waiting != nil { putBackBlocks() }
-    owner.drain.end()
-    return innermostRun.takePerform()
-  }
-
-  /// In the run that lies there.
-  @inline(__always)
-  private func perform(_ block: borrowing QueuedBlock, _ at: UInt) {
-    let timing = CalloutTiming(counting: .blocksPerformed, on: self)
-    __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(block.body)
-    endRuns(insideOf: at)
-    timing.end(nil, .block, on: self)
-    if owner.hasHostedWait { endHostedWaitsOfCallout() }
-  }
-
-  /// Those that other drains have passed by, which were queued before the others.
-  @inline(never)
-  private func performWaitingBlocks(in mode: ModePointer, _ at: UInt) {
-    var number: UInt64 = 0
-    while isInThisProcess {
-      // A block may have made the mode common.
-      let common = lock.withLock { mode.isCommon ? state.mode(.common) : nil }
-      let next = owner.drain.waiting?.takeUnretainedValue().takeNext(
-        for: mode, orFor: common, behind: &number)
-      guard let block = next else { return }
-      perform(block, at)
-    }
-  }
-
-  @inline(never)
-  private func putBackBlocks() {
-    guard let kept = owner.drain.takeWaiting() else { return }
-    lock.withLock {
-      state.blocks.putBack(kept, areSomeWithdrawn: state.drainsHaveWithdrawnBlocks)
-      if innermostRun.state.outer == nil { state.drainsHaveWithdrawnBlocks = false }
-      queuedBlocks.store(state.blocks.isEmpty ? 0 : 1, ordering: .releasing)
-    }
-  }
-
-  /// A perform that counts as a source begins. [loop]
-  func noteSourcePerform() { innermostRun.notePerform() }
 }

@@ -1,0 +1,53 @@
+extension RunLoop {
+  /// Runs `block` once when the mode is quiet: in a pass that is about to wait, with nothing ready, due or queued
+  /// [RLK-IDLE-5].
+  ///
+  /// Each quiet pass runs one block, in the order in which they were queued, so that the loop serves what arrives in
+  /// between first. What an idle block queues for idle waits until something else has woken the loop: work that queues
+  /// itself again runs once each time the loop has become quiet, and the loop sleeps in between. Idle blocks do not
+  /// keep a run going.
+  /// - Parameters:
+  ///   - mode: Work for the default mode waits while the loop runs in the tracking mode; `.common` stands for all
+  ///     common modes.
+  ///   - block: Released right after it ran or, if it never ran, when the loop ends: on its thread, with no lock held
+  ///     [RLK-IDLE-1, RLK-IDLE-2].
+  ///   - onDrop: Called once, instead of the block, if the loop ends first: on its thread, with no lock held
+  ///     [RLK-DROP-5]. Not called if this call throws, nor in a child of fork(2).
+  /// - Thread: Any; wakes the loop. - Blocks: No.
+  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; the call releases the block then.
+  /// - Complexity: O(1), amortized; a block costs two system calls [RLK-IDLE-4].
+  public func performWhenIdle(
+    in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+  ) throws {
+    guard onDrop != nil else { return try append(HeldBlock(body: consume block), whenIdleIn: mode) }
+    let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
+    do {
+      try append(HeldBlock { posted.run() }, whenIdleIn: mode)
+    } catch {
+      posted.isRefused()
+      throw error
+    }
+  }
+
+  private func append(_ block: consuming HeldBlock, whenIdleIn mode: Mode) throws {
+    try checkUsable()
+    let made = lock.withLock { hasEnded ? nil : state.makeExtras().idleWork(for: mode) }
+    guard let work = made else { throw endedError }
+    try add(work.observer, to: mode)
+    // The loop may have ended since, and would not look at the queue any more.
+    guard let place = work.queue.append(consume block, isFromLoop: isCurrent) else { throw endedError }
+    if place == .next { wakeUp() }
+  }
+
+  /// Nothing is ready, due or queued. Before a wait, on the loop's own thread.
+  var isQuiet: Bool {
+    guard !stops.isQuitting else { return false }
+    guard let mode = lock.withLock({ state.currentMode }) else { return true }
+    // The mode runs: it has a set.
+    if mode.ports.set!.hasBatch || mode.hasMessages(on: self) || mode.ports.set!.isReadable { return false }
+    return lock.withLock {
+      !state.hasBlocks(for: mode) && !mode.timers.isDue(soft: false)
+        && !mode.sources.hasSignalled
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/// A block, and the modes of which the first to come runs it.
+struct QueuedBlock {
+  let mode: ModePointer
+  /// The further modes of a block that has several.
+  let others: OtherModes?
+  let body: () -> Void
+
+  final class OtherModes {
+    /// Each once, and without the first mode.
+    let modes: [ModePointer]
+    /// Of a block that a thread waits for.
+    let ticket: BlockTicket?
+
+    init?(_ modes: [ModePointer], besides first: ModePointer, ticket: BlockTicket? = nil) {
+      var distinct: [ModePointer] = []
+      for mode in modes where mode != first && !distinct.contains(mode) { distinct.append(mode) }
+      guard !distinct.isEmpty || ticket != nil else { return nil }
+      self.modes = distinct
+      self.ticket = ticket
+    }
+  }
+
+  @inline(__always)
+  func forEachMode(_ body: (ModePointer) -> Void) {
+    body(mode)
+    if let others { others.modes.forEach(body) }
+  }
+
+  func names(_ wanted: ModePointer) -> Bool {
+    mode == wanted || (others?.modes.contains(wanted) ?? false)
+  }
+}
