@@ -42,7 +42,7 @@ extension RunLoopError {
   /// of these places, and so does each right to a port of a third process.
   public static let tooManyDescriptors = RunLoopError(
     .runLoop, code: 17,
-    "too many descriptors: a message has room for \(Limits.maximumDescriptors); between processes a payload of "
+    "too many descriptors: a message has room for \(RunLoop.Message.maximumDescriptors); between processes a payload of "
       + "more than 64 KiB takes one of these places, and so does each right to a third process's port")
 }
 

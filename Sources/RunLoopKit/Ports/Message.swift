@@ -28,7 +28,7 @@ extension RunLoop {
     /// The most descriptors that a message can carry, also within a process: 253 (unix(7): `SCM_MAX_FD`) [RLK-WIRE-4].
     /// Between processes a payload of more than 64 KiB takes one of these places, and so does each right to a third
     /// process's port [RLK-WIRE-28].
-    public static let maximumDescriptors = Limits.maximumDescriptors
+    public static let maximumDescriptors = 253
 
     /// Creates a message to send. The id is any number: sender and receiver agree on its meaning.
     public init(id: UInt32 = 0, _ components: [Component] = [], reply: Port.SendRight? = nil) {
