@@ -15,13 +15,4 @@ extension UnsafeMutablePointer where Pointee: ~Copyable {
     deinitialize(count: 1)
     free(self)
   }
-
-  /// Room for values that are initialised later; none is aligned to more than malloc(3) does.
-  static func room(for count: Int) -> Self {
-    guard let memory = malloc(MemoryLayout<Pointee>.stride * count) else { fatalError("RunLoopKit: malloc failed") }
-    return memory.bindMemory(to: Pointee.self, capacity: count)
-  }
-
-  /// What `room` has made, and nothing is left in.
-  func giveBackRoom() { free(self) }
 }

@@ -1,3 +1,5 @@
+internal import RunLoopLibc
+
 /// Elements in the order of their coming: filled at the end and emptied from the start. It grows to what a burst needs;
 /// `trim` gives that back.
 ///
@@ -108,4 +110,15 @@ package struct Row<Element>: ~Copyable {
     (elements + first).deinitialize(count: count)
     elements.giveBackRoom()
   }
+}
+
+extension UnsafeMutablePointer {
+  /// Room for values that are initialised later; none is aligned to more than malloc(3) does.
+  fileprivate static func room(for count: Int) -> Self {
+    guard let memory = malloc(MemoryLayout<Pointee>.stride * count) else { fatalError("RunLoopKit: malloc failed") }
+    return memory.bindMemory(to: Pointee.self, capacity: count)
+  }
+
+  /// What `room` has made, and nothing is left in.
+  fileprivate func giveBackRoom() { free(self) }
 }
