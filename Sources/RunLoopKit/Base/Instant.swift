@@ -1,34 +1,4 @@
 extension RunLoop {
-  /// The clocks that timers run on: each has a type for its moments.
-  public enum TimerClock: Hashable, Sendable, CaseIterable {
-    /// Stands still while the machine is suspended, and is never set: `Instant`. Source: CLOCK_MONOTONIC.
-    case suspending
-    /// Goes on while the machine is suspended, and is never set: `ContinuousInstant`. Source: CLOCK_BOOTTIME.
-    case continuous
-    /// The time of day, which people and programs set: `WallInstant`. Source: CLOCK_REALTIME.
-    case wall
-
-    /// The place among `allCases`.
-    @inline(__always)
-    var place: UInt8 {
-      switch self {
-      case .suspending: 0
-      case .continuous: 1
-      case .wall: 2
-      }
-    }
-
-    /// The clock at a place among `allCases`.
-    @inline(__always)
-    init(place: UInt8) {
-      switch place {
-      case 0: self = .suspending
-      case 1: self = .continuous
-      default: self = .wall
-      }
-    }
-  }
-
   /// A moment on one of the clocks that timers run on. Saturates at both ends [RLK-TIME-1].
   ///
   /// Its type says which clock that is: `Instant`, `ContinuousInstant` or `WallInstant`.
@@ -112,24 +82,4 @@ extension RunLoop.ClockInstant where Self == RunLoop.Instant {
   /// Never.
   @inlinable
   public static var distantFuture: Self { Self(nanoseconds: .max) }
-}
-
-extension Time {
-  @usableFromInline
-  static func now(_ clock: RunLoop.TimerClock) -> UInt64 { Kernel.now(clock) }
-
-  @usableFromInline
-  static func advance(_ time: UInt64, by duration: Duration) -> UInt64 {
-    if duration >= .zero { return add(time, duration.nanosecondsRoundedUp) }
-    // The most negative duration has no opposite.
-    let back = (Duration.zero - max(duration, .seconds(Int64.min))).nanosecondsRoundedUp
-    return time > back ? time - back : 0
-  }
-
-  /// How much later the second is.
-  @usableFromInline
-  static func difference(_ first: UInt64, _ second: UInt64) -> Duration {
-    second >= first
-      ? Duration(nanoseconds: second - first) : Duration.zero - Duration(nanoseconds: first - second)
-  }
 }

@@ -175,14 +175,3 @@ extension Kernel {
 private func threadKernelEnds(_ hold: UnsafeMutableRawPointer?) {
   if let hold { Kernel.threadEnds(hold) }
 }
-
-extension RunLoop.TimerClock {
-  /// As the core numbers it.
-  var number: rlc_clock {
-    switch self {
-    case .suspending: RLC_CLOCK_MONOTONIC
-    case .continuous: RLC_CLOCK_BOOTTIME
-    case .wall: RLC_CLOCK_REALTIME
-    }
-  }
-}

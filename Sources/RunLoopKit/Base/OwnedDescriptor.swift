@@ -1,4 +1,3 @@
-internal import CRunLoopCore
 internal import RunLoopLibc
 
 /// A descriptor that is closed with its item: once, when the item is invalid or gone, is a member of no mode, and none
@@ -53,16 +52,4 @@ package final class OwnedDescriptor: Sendable {
 
   // An item that is destroyed has no memberships.
   deinit { giveUp() }
-}
-
-extension RunLoopError {
-  /// Adopts what a function that makes descriptors has returned, so that its number is none of standard input, output
-  /// and error (`rlc_descriptor_adopt`). Each descriptor that RunLoopKit makes goes through here or through the core.
-  /// - Throws: `.system` with the function's name.
-  package static func checkDescriptor(
-    _ made: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
-  ) throws(RunLoopError) -> Int32 {
-    let descriptor = rlc_descriptor_adopt(made)
-    return try check(descriptor, name, detail())
-  }
 }

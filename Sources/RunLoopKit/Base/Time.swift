@@ -11,9 +11,25 @@ package enum Time {
   static func nextInPhase(_ phase: UInt64, _ interval: UInt64, after now: UInt64) -> UInt64 {
     rlc_time_next_in_phase(phase, interval, now)
   }
-}
 
-extension Time {
+  @usableFromInline
+  static func now(_ clock: RunLoop.TimerClock) -> UInt64 { Kernel.now(clock) }
+
+  @usableFromInline
+  static func advance(_ time: UInt64, by duration: Duration) -> UInt64 {
+    if duration >= .zero { return add(time, duration.nanosecondsRoundedUp) }
+    // The most negative duration has no opposite.
+    let back = (Duration.zero - max(duration, .seconds(Int64.min))).nanosecondsRoundedUp
+    return time > back ? time - back : 0
+  }
+
+  /// How much later the second is.
+  @usableFromInline
+  static func difference(_ first: UInt64, _ second: UInt64) -> Duration {
+    second >= first
+      ? Duration(nanoseconds: second - first) : Duration.zero - Duration(nanoseconds: first - second)
+  }
+
   /// A date on the clock that shows `now`, on the one that shows `other` at the same moment.
   static func convert(_ date: UInt64, from now: UInt64, to other: UInt64) -> UInt64 {
     if date == forever { return forever }

@@ -1,0 +1,26 @@
+internal import CRunLoopCore
+
+/// Until when a thread waits for another one, on the clock of its `TurnTaking`.
+package struct Deadline {
+  package let nanoseconds: UInt64
+
+  package static let never = Deadline(nil)
+
+  package init(_ timeout: Duration?) {
+    nanoseconds = timeout.map { Time.add(Self.now(), $0.nanosecondsRoundedUp) } ?? Time.forever
+  }
+
+  /// A short time from now, if that is earlier: for polling.
+  var orSoon: Deadline {
+    Deadline(nanoseconds: min(nanoseconds, Time.add(Self.now(), 1_000_000)))
+  }
+
+  private init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+  var hasPassed: Bool { nanoseconds != Time.forever && nanoseconds <= Self.now() }
+
+  /// Without `TurnTaking` a thread sleeps by the system's clock, also if a test scripts the clock of its loops.
+  private static func now() -> UInt64 {
+    Kernel.current?.turns == nil ? rlc_now(RLC_CLOCK_MONOTONIC) : Kernel.now()
+  }
+}

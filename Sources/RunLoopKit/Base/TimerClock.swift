@@ -1,0 +1,44 @@
+internal import CRunLoopCore
+
+extension RunLoop {
+  /// The clocks that timers run on: each has a type for its moments.
+  public enum TimerClock: Hashable, Sendable, CaseIterable {
+    /// Stands still while the machine is suspended, and is never set: `Instant`. Source: CLOCK_MONOTONIC.
+    case suspending
+    /// Goes on while the machine is suspended, and is never set: `ContinuousInstant`. Source: CLOCK_BOOTTIME.
+    case continuous
+    /// The time of day, which people and programs set: `WallInstant`. Source: CLOCK_REALTIME.
+    case wall
+
+    /// The place among `allCases`.
+    @inline(__always)
+    var place: UInt8 {
+      switch self {
+      case .suspending: 0
+      case .continuous: 1
+      case .wall: 2
+      }
+    }
+
+    /// The clock at a place among `allCases`.
+    @inline(__always)
+    init(place: UInt8) {
+      switch place {
+      case 0: self = .suspending
+      case 1: self = .continuous
+      default: self = .wall
+      }
+    }
+  }
+}
+
+extension RunLoop.TimerClock {
+  /// As the core numbers it.
+  var number: rlc_clock {
+    switch self {
+    case .suspending: RLC_CLOCK_MONOTONIC
+    case .continuous: RLC_CLOCK_BOOTTIME
+    case .wall: RLC_CLOCK_REALTIME
+    }
+  }
+}
