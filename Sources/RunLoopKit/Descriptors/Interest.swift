@@ -5,13 +5,13 @@ extension RunLoop {
     let isServed = isCurrent && innermostRun.servedSource === source
     lock.lock()
     defer { lock.unlock() }
-    try source.tellInterest(on: self, isServed: isServed)
+    try source.registerInterest(on: self, isServed: isServed)
   }
 }
 
 extension RunLoop.DescriptorItem {
   /// Registers its interest in all its modes of the loop. `isServed`: in its own callout.
-  final func tellInterest(on loop: RunLoop, isServed: Bool) throws(RunLoopError) {
+  final func registerInterest(on loop: RunLoop, isServed: Bool) throws(RunLoopError) {
     var failure: RunLoopError?
     withLinks { links in
       for link in links where link.host === loop {

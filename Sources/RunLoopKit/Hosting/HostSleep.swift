@@ -46,6 +46,6 @@ extension ModePointer {
     loop.endHostedWaitsOfCallout()
     // A dialogue in a callback may have taken a wake that is this run's.
     loop.wakes.postAgain(for: loop.innermostRun)
-    return set.look()
+    return set.poll()
   }
 }

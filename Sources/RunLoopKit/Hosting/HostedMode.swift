@@ -41,7 +41,7 @@ extension ModePointer {
   /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due
   /// timers.
   private func lookForHostedWork(on loop: RunLoop) -> Bool {
-    if loop.ownHostedWait != nil, loop.wakes.isOwedToHost { return true }
+    if loop.ownHostedWait != nil, loop.wakes.hasPendingForHost { return true }
     if holdsHostedEvent(on: loop) || hasMessages(on: loop) { return true }
     return loop.lock.withLock {
       loop.state.hasBlocks(for: self) || sources.hasSignalled
@@ -55,7 +55,7 @@ extension ModePointer {
     if loop.hostedWaits.hasEvent(for: self) { return true }
     var event = takeEvent(on: loop)
     if event == nil {
-      let status = ports.set!.look()
+      let status = ports.set!.poll()
       if loop.isMain { noteFetch(status, on: loop) }
       if status < 0, hasFailedForGood(status, on: loop) { return false }
       event = takeEvent(on: loop)

@@ -72,9 +72,9 @@ extension RunLoop {
       wait.outerMode?.ensureTimersAreArmed(on: self)
     }
     if let run, let mode = wait.outerMode {
-      lookForJobs(run, in: mode)
+      demandPollForJobs(run, in: mode)
       // Its kick may have ended the host's sleep.
-      if stops.isRequested { wakes.oweLook(to: run) }
+      if stops.isRequested { wakes.demandPoll(of: run) }
     }
     return (isWoken, isStopped)
   }

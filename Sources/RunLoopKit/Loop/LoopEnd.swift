@@ -35,7 +35,7 @@ extension RunLoop {
     lock.unlock()
     if isMain {
       let members = Set(left.filter { $0.item.awaitsCall }.map { ObjectIdentifier($0.item) })
-      MainLoop.tellOfEnd(members: members.count, blocks: blockCount)
+      MainLoop.warnOfEnd(members: members.count, blocks: blockCount)
     }
     let held = owner.hosted?.takeEvents() ?? []
     let (served, drained) = takeRuns()

@@ -16,7 +16,7 @@ struct LoopState: ~Copyable {
   /// Of the main loop: see `RunLoop.servesMainQueue`.
   var servesMainQueue = true
   /// The last callout is over: a companion that joins from now on is not told of the end. Here, where it takes no room.
-  private(set) var companionsAreTold = false
+  private(set) var companionsAreNotified = false
   /// A block was withdrawn that is not in the queue: a drain may have it. Here, where it takes no room.
   var drainsHaveWithdrawnBlocks = false
   var idleModes = IdleModes()
@@ -34,7 +34,7 @@ struct LoopState: ~Copyable {
 
   /// Those to be told of the end now.
   mutating func endCompanions() -> [any LoopCompanion] {
-    companionsAreTold = true
+    companionsAreNotified = true
     return companions.all
   }
 

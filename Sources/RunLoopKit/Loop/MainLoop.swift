@@ -15,7 +15,7 @@ enum MainLoop {
   }
 
   /// What waits in its loop is never called: not in silence.
-  static func tellOfEnd(members: Int, blocks: Int) {
+  static func warnOfEnd(members: Int, blocks: Int) {
     guard members + blocks > 0 else { return }
     func text(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
     Diagnosis.warn(

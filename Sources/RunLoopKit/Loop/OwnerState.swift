@@ -4,8 +4,8 @@ struct OwnerState: ~Copyable {
   /// First: `RunLoop.innermostRun` is the way to it.
   private var innermostRun = Activation.State()
   /// Polls that have not asked the kernel, since the last that has.
-  var skippedLooks: UInt8 = 0
-  static let mostSkippedLooks: UInt8 = 63
+  var skippedPolls: UInt8 = 0
+  static let mostSkippedPolls: UInt8 = 63
   private(set) var runs: UInt64 = 0
   /// The thread's.
   var scopes: ScopeStack?

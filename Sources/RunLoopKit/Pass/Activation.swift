@@ -85,10 +85,10 @@ struct Activation {
 
   /// As `hasAnswer`, at the end of a pass: a condition is looked at.
   @inline(__always)
-  func looksForAnswer() -> Bool { state.awaited != nil && looksForAwaited() }
+  func checkForAnswer() -> Bool { state.awaited != nil && checkAwaited() }
 
   @inline(never)
-  private func looksForAwaited() -> Bool { state.awaited.map { $0.takeUnretainedValue().look() } ?? false }
+  private func checkAwaited() -> Bool { state.awaited.map { $0.takeUnretainedValue().check() } ?? false }
 
   /// A stop has reached the run: whether that ends it.
   @inline(never)

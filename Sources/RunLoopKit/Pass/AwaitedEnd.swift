@@ -10,7 +10,7 @@ class AwaitedEnd {
   var isOver: Bool { false }
 
   /// As `isOver`, once a pass.
-  func look() -> Bool { isOver }
+  func check() -> Bool { isOver }
 
   /// A stop has reached the run: whether that ends it.
   func isStopped() -> Bool { true }

@@ -85,7 +85,7 @@ extension RunLoop {
 
 extension ModePointer {
   /// A fetch of the mode tells of the main queue's signals.
-  var hearsOfMainQueue: Bool { ports.mainQueueToken.load(ordering: .acquiring) != 0 }
+  var watchesMainQueue: Bool { ports.mainQueueToken.load(ordering: .acquiring) != 0 }
 
   func insertMainQueueHint(on loop: RunLoop) throws(RunLoopError) {
     guard loop.isMain, isCommon, ports.mainQueueToken.load(ordering: .relaxed) == 0, let set = ports.set,

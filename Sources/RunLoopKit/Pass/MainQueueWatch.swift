@@ -26,7 +26,7 @@ struct MainQueueWatch {
   static let quietAfter: UInt32 = 16
   /// Of passes that serve the events of one fetch. More than of blocks that post blocks, whose passes look after that
   /// number by themselves.
-  static let mostPassedOver = UInt32(OwnerState.mostSkippedLooks) + 1
+  static let mostPassedOver = UInt32(OwnerState.mostSkippedPolls) + 1
 
   /// The pass need not look for it.
   var isLeftOut: Bool { isPassedOver && !isSignalled }

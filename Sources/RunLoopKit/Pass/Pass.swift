@@ -46,7 +46,7 @@ extension RunLoop {
       if !isInThisProcess { return nil }  // a callout has forked, and this is the child
       if hasHandled && returnAfterSourceHandled { return .handledSource }  // (n)
       if isPoll || (deadline != Time.forever && deadline <= Kernel.now()) { return .timedOut }
-      if activation.looksForAnswer() { return .stopped }
+      if activation.checkForAnswer() { return .stopped }
       if takeStop(of: activation) { return .stopped }
       if isFinished(mode) { return .finished }
     }
@@ -56,13 +56,13 @@ extension RunLoop {
   /// that follows does not wait before the next one. CFRunLoop waits there.
   @inline(never)
   func keepFromWaiting(_ activation: Activation, in mode: ModePointer) {
-    if activation.awaitsCondition || isFinished(mode) { wakes.oweLook(to: activation) }
+    if activation.awaitsCondition || isFinished(mode) { wakes.demandPoll(of: activation) }
   }
 
   /// (g): the queue is served without a wait.
   @inline(never)
   private func takesMainQueue(_ mode: ModePointer) -> Bool {
-    let isTrusted = mode.hearsOfMainQueue && !mode.observers.hearOfWaits && kernel?.turns == nil
+    let isTrusted = mode.watchesMainQueue && !mode.observers.hearOfWaits && kernel?.turns == nil
     return owner.mainQueue.takeTurn(isTrusted: isTrusted)
   }
 

@@ -161,7 +161,7 @@ struct PortSet {
   @inline(never)
   func blockingWait(until deadline: UInt64) -> Int32 { rlc_port_set_wait(set, deadline) }
 
-  func look() -> Int32 { rlc_port_set_wait(set, 0) }
+  func poll() -> Int32 { rlc_port_set_wait(set, 0) }
 
   func take() -> Event? {
     var event = rlc_port_event()

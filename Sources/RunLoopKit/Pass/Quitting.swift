@@ -18,7 +18,7 @@ extension RunLoop {
   /// The event that a pass has found after the stop. It is not lost: the thread may serve what is due before it ends.
   /// - Returns: What the pass serves: why the wait has failed, or nothing.
   @inline(never)
-  func leave(_ event: PassEvent, of mode: ModePointer) -> PassEvent? {
+  func holdBack(_ event: PassEvent, of mode: ModePointer) -> PassEvent? {
     if case .failed = event { return event }
     holdHostedEvent(event, of: mode)
     return nil

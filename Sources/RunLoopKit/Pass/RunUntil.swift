@@ -39,7 +39,7 @@ extension RunLoop {
     let result = withoutActuallyEscaping(condition) { condition -> Result<ConditionResult, any Error> in
       let awaited = AwaitedCondition(condition, in: mode, on: self)
       do {
-        try hearWakes()
+        try makeWakeWord()
         if awaited.ask() { return .success(.met) }
         let result = try run(in: mode, limit: RunLimit(timeout), false, awaiting: awaited)
         return .success(awaited.ask() ? .met : ConditionResult(result))
@@ -53,7 +53,7 @@ extension RunLoop {
 
 extension RunLoop {
   /// From now on a wake is seen by the run that follows: a loop that has never run has no port for it.
-  private func hearWakes() throws(RunLoopError) {
+  private func makeWakeWord() throws(RunLoopError) {
     try lock.withLock { () throws(RunLoopError) in _ = try wakes.word.make() }
   }
 }
@@ -85,7 +85,7 @@ private final class AwaitedCondition: AwaitedEnd {
 
   override var isOver: Bool { isMet }
 
-  override func look() -> Bool { ask() }
+  override func check() -> Bool { ask() }
 
   /// A run that the condition has nested may have taken a wake that came behind the answer, and blocks run before the
   /// next wait that nobody has announced by a wake: the next pass looks again.

@@ -166,16 +166,16 @@ extension RunLoop {
   @inline(never)
   private func nestedRunEnds(insideOf outer: UnsafeMutablePointer<OuterRun>, _ stopAround: UInt64) {
     wakes.endRun(innermostRun)
-    if let run = outer.run { lookForJobs(run, in: outer.pointee.mode) } else { counters?.pointee.runEnds() }
+    if let run = outer.run { demandPollForJobs(run, in: outer.pointee.mode) } else { counters?.pointee.runEnds() }
     if stops.end(stopAround) { endsAskedToStop(innermostRun) }
     endNesting()
   }
 
   /// A run that was nested in this one may have taken the wake for a job that it does not perform, and an executor
   /// gives no second one.
-  func lookForJobs(_ run: Activation, in mode: ModePointer) {
+  func demandPollForJobs(_ run: Activation, in mode: ModePointer) {
     guard run.wakes.contains(.accepting) else { return }
-    if lock.withLock({ state.companions.hasWork(for: mode) }) { wakes.oweLook(to: run) }
+    if lock.withLock({ state.companions.hasWork(for: mode) }) { wakes.demandPoll(of: run) }
   }
 
   @inline(never)

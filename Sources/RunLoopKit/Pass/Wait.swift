@@ -11,18 +11,18 @@ extension ModePointer {
     guard loop.isInThisProcess else { return .none }
     var posted = loop.wakes.takeKept(for: activation)
     var event = messages.hasReady ? takeTurn(on: loop) : takeHeldOrFetchedEvent(on: loop)
-    let hasLooked = event == nil  // each look has taken what was posted
+    let hasPolled = event == nil  // each look has taken what was posted
     while event == nil {
       let mayBlock =
         !isPolling && posted == .none && !canServeMainQueue(activation, on: loop) && !messages.hasReady
-      let found = (mayBlock ? sleep(until: deadline, on: loop) : nil) ?? look(of: activation, on: loop)
+      let found = (mayBlock ? sleep(until: deadline, on: loop) : nil) ?? poll(of: activation, on: loop)
       posted = max(posted, loop.wakes.word.take())
       if found < 0 {
         if loop.owner.failedWaits.failure != 0 {
           event = .failed
           break
         }
-        if found == Self.timerIsDue, let due = takeUntoldEvent(on: loop) {
+        if found == Self.timerIsDue, let due = takeUnreportedEvent(on: loop) {
           event = due
           break
         }
@@ -38,11 +38,11 @@ extension ModePointer {
       if deadline != Time.forever && deadline <= Kernel.now() { break }
       loop.count(.spuriousWakes)
     }
-    if !hasLooked { posted = max(posted, loop.wakes.word.take()) }
+    if !hasPolled { posted = max(posted, loop.wakes.word.take()) }
     loop.wakes.endWait(of: activation)  // (j)
     if posted != .none {
       // Whoever has told the thread to end has posted a kick: a wait without one need not look.
-      if let found = event, loop.stops.isQuitting { event = loop.leave(found, of: self) }
+      if let found = event, loop.stops.isQuitting { event = loop.holdBack(found, of: self) }
       var isExpiry = false
       if case .timer? = event { isExpiry = true }
       loop.wakes.settle(posted, of: activation, isExpiry: isExpiry)
@@ -71,11 +71,11 @@ extension ModePointer {
   /// At most one system call, which does not wait. How many events that has found; less than 0 if not even that is
   /// needed, or if the wait has failed for good.
   @inline(__always)
-  private func look(of activation: Activation, on loop: RunLoop) -> Int32 {
-    if let answer = answerWithoutLook(of: activation, on: loop) { return answer }
-    loop.owner.skippedLooks = 0
+  private func poll(of activation: Activation, on loop: RunLoop) -> Int32 {
+    if let answer = answerWithoutPoll(of: activation, on: loop) { return answer }
+    loop.owner.skippedPolls = 0
     // A run begins with making the set of its mode, or finds one (`Running`).
-    let found = ports.set!.look()
+    let found = ports.set!.poll()
     if loop.isMain { noteFetch(found, on: loop) }
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
   }
@@ -92,7 +92,7 @@ extension ModePointer {
       if limit == 0 { return nil }
     }
     guard !spins(until: deadline, on: loop), loop.beginWait(in: set) else { return nil }
-    loop.owner.skippedLooks = 0
+    loop.owner.skippedPolls = 0
     if let counters = loop.counters { counters.pointee.sleepBegins() }
     let found =
       (loop.owner.sleepsInHost ? sleepInHost(until: limit, on: loop) : nil) ?? set.blockingWait(until: limit)
@@ -142,11 +142,11 @@ extension ModePointer {
   /// number of skipped polls is limited, so that a loop that spins shows in a trace, and serves the main queue: that
   /// may be signalled at any time, and is left out while it is quiet only.
   @inline(__always)
-  private func answerWithoutLook(of activation: Activation, on loop: RunLoop) -> Int32? {
-    guard loop.owner.skippedLooks < OwnerState.mostSkippedLooks else { return nil }
+  private func answerWithoutPoll(of activation: Activation, on loop: RunLoop) -> Int32? {
+    guard loop.owner.skippedPolls < OwnerState.mostSkippedPolls else { return nil }
     if activation.servesMainQueue, !loop.owner.mainQueue.isLeftOut { return nil }
     if counts.hasWatched { return nil }
-    loop.owner.skippedLooks += 1
+    loop.owner.skippedPolls += 1
     return timers.mayBeDue && hasDueTimers(on: loop) ? Self.timerIsDue : -1
   }
 
@@ -169,7 +169,7 @@ extension ModePointer {
   @inline(never)
   private func takeMessage(on loop: RunLoop) -> PassEvent? {
     guard let event = takeReadyPort(on: loop) else { return nil }
-    return loop.stops.isQuitting ? loop.leave(event, of: self) : event
+    return loop.stops.isQuitting ? loop.holdBack(event, of: self) : event
   }
 
   /// An event that a hosted loop has found before its pass comes first.
@@ -187,7 +187,7 @@ extension ModePointer {
   /// port with a message; and the main queue, which comes after all ports and timers (A8).
   @inline(__always)
   private func takeHiddenEvent(of activation: Activation, on loop: RunLoop) -> PassEvent? {
-    if timers.mayBeDue, let event = takeUntoldEvent(on: loop) { return event }
+    if timers.mayBeDue, let event = takeUnreportedEvent(on: loop) { return event }
     if messages.hasReady, let event = takeMessage(on: loop) { return event }
     if canServeMainQueue(activation, on: loop), loop.owner.mainQueue.take() { return .mainQueue }
     return nil
@@ -195,7 +195,7 @@ extension ModePointer {
 
   /// What epoll does not tell: an expiry that has not arrived yet, an error of what epoll does not watch.
   @inline(never)
-  private func takeUntoldEvent(on loop: RunLoop) -> PassEvent? {
+  private func takeUnreportedEvent(on loop: RunLoop) -> PassEvent? {
     loop.lock.lock()
     defer { loop.lock.unlock() }
     if timers.takeExpiry(soft: false) { return .timer }

@@ -11,7 +11,7 @@ struct WakeWord: ~Copyable {
   private let kernel: Kernel?
   private let port = Atomic<UnsafeRawPointer?>(nil)
   /// A write has failed.
-  private let isTold = Atomic<Bool>(false)
+  private let isReported = Atomic<Bool>(false)
 
   init(_ kernel: Kernel?) { self.kernel = kernel }
 
@@ -52,13 +52,13 @@ struct WakeWord: ~Copyable {
   /// word in its next pass, and sleeps until then.
   @inline(__always)
   private func check(_ status: Int32) {
-    if UInt32(bitPattern: status) > 1 && status != -ESHUTDOWN && status != -ECHILD { tellOnce(isWoken: status > 0) }
+    if UInt32(bitPattern: status) > 1 && status != -ESHUTDOWN && status != -ECHILD { reportOnce(isWoken: status > 0) }
   }
 
   /// The waker may be a signal handler.
   @inline(never)
-  private func tellOnce(isWoken: Bool) {
-    guard !isTold.exchange(true, ordering: .relaxed) else { return }
+  private func reportOnce(isWoken: Bool) {
+    guard !isReported.exchange(true, ordering: .relaxed) else { return }
     var error: Int32 = 0
     let lost = rlc_kit_lost_write(pointer, &error)
     StandardError.write(

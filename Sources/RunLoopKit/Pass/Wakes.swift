@@ -18,16 +18,16 @@ struct Wakes: ~Copyable {
     /// Wakes are remembered: from the entry and from the top of each pass until the end of its wait (rule 15).
     static var accepting: Self { Self(rawValue: 1) }
     /// A nested run took a wake that may have been meant for this one: the next wait does not block (rule 17).
-    fileprivate static var owedWake: Self { Self(rawValue: 2) }
+    fileprivate static var pendingWake: Self { Self(rawValue: 2) }
     /// A wake, or a kick, was posted in a pass that did not wait: kept for the wait that comes next, its own or a
     /// nested run's.
     fileprivate static var heldWake: Self { Self(rawValue: 4) }
     fileprivate static var heldKick: Self { Self(rawValue: 8) }
     /// A stop before it accepted wakes, or the answer it awaits: its own next wait does not block.
-    fileprivate static var owedLook: Self { Self(rawValue: 16) }
+    fileprivate static var pendingPoll: Self { Self(rawValue: 16) }
   }
 
-  /// The wakes that a host's wait has yet to look for: as `accepting` and `owedWake` of a run.
+  /// The wakes that a host's wait has yet to look for: as `accepting` and `pendingWake` of a run.
   struct OfHost {
     /// What it is owed; whether the wait is open; whether there is a run around it, and which, by its place on the
     /// stack, of which these bits are enough. So it takes no more room in each loop.
@@ -48,10 +48,10 @@ struct Wakes: ~Copyable {
       rawValue & Self.openBit != 0 && rawValue & ~7 == Self.place(of: run)
     }
 
-    fileprivate var owed: WakeWord.Posted { WakeWord.Posted(number: rawValue & 3) }
+    fileprivate var pending: WakeWord.Posted { WakeWord.Posted(number: rawValue & 3) }
 
-    fileprivate func owing(_ posted: WakeWord.Posted) -> OfHost {
-      OfHost(rawValue: rawValue & ~3 | max(owed, posted).number)
+    fileprivate func adding(_ posted: WakeWord.Posted) -> OfHost {
+      OfHost(rawValue: rawValue & ~3 | max(pending, posted).number)
     }
   }
 
@@ -73,7 +73,7 @@ extension Wakes {
   @inline(__always)
   func beginRun(inside outer: Activation?) -> Bool {
     if let outer, outer.wakes.contains(.accepting) { return false }
-    return drop(owedTo: outer?.parent)
+    return drop(passingTo: outer?.parent)
   }
 
   /// (a): from here to the wait a wake is remembered; what was posted before is dropped, since a pass follows. True if
@@ -81,10 +81,10 @@ extension Wakes {
   @inline(__always)
   func accept(for run: Activation, _ stops: borrowing Stops) -> Bool {
     guard !run.wakes.contains(.accepting) else { return false }
-    let hasDropped = drop(owedTo: run.parent)
+    let hasDropped = drop(passingTo: run.parent)
     run.wakes.insert(.accepting)
     // A stop since the decision at (n): its kick may be among what was dropped. One from now on is remembered.
-    if stops.isRequested { run.wakes.insert(.owedLook) }
+    if stops.isRequested { run.wakes.insert(.pendingPoll) }
     return hasDropped
   }
 
@@ -114,8 +114,8 @@ extension Wakes {
       outer.wakes.subtract([.heldWake, .heldKick])
       holder = outer.parent
     }
-    if !kept.isDisjoint(with: [.owedWake, .heldWake]) { return .wake }
-    return kept.isDisjoint(with: [.owedLook, .heldKick]) ? .none : .kick
+    if !kept.isDisjoint(with: [.pendingWake, .heldWake]) { return .wake }
+    return kept.isDisjoint(with: [.pendingPoll, .heldKick]) ? .none : .kick
   }
 
   /// In the middle of the run's wait: what was kept for it since shows on the descriptor.
@@ -131,7 +131,7 @@ extension Wakes {
   /// The wait has taken what was posted, and has ended, by an expiry or otherwise.
   @inline(never)
   func settle(_ posted: WakeWord.Posted, of run: Activation, isExpiry: Bool) {
-    if posted == .wake { owe(to: run.parent) }
+    if posted == .wake { markPending(for: run.parent) }
     // The kick of a stop is none: it was an enclosing run's, or ends this one after the pass.
     if takeDateMove(), posted == .kick, isExpiry { run.wakes.insert(.heldKick) }
   }
@@ -139,42 +139,42 @@ extension Wakes {
   /// A nested run has ended, or was left: wakes that it has not used may have been meant for the enclosing run, or for
   /// the host in whose wait it was.
   func endRun(_ run: Activation) {
-    drop(owedTo: run.parent)
+    drop(passingTo: run.parent)
     passOn(from: run)
   }
 
   /// A run has what it ends for, or shall look whether it has.
-  func oweLook(to run: Activation) { run.wakes.insert(.owedLook) }
+  func demandPoll(of run: Activation) { run.wakes.insert(.pendingPoll) }
 
   /// Drops what was posted while no run accepted wakes. The enclosing run, for which it may have been meant, looks
   /// again. True if there was something.
   @inline(__always)
   @discardableResult
-  private func drop(owedTo enclosing: Activation?) -> Bool {
+  private func drop(passingTo enclosing: Activation?) -> Bool {
     let posted = word.take()
     guard posted != .none else { return false }
-    forget(posted, owedTo: enclosing)
+    forget(posted, passingTo: enclosing)
     return true
   }
 
   @inline(never)
-  private func forget(_ posted: WakeWord.Posted, owedTo enclosing: Activation?) {
+  private func forget(_ posted: WakeWord.Posted, passingTo enclosing: Activation?) {
     hasMovedDate.store(false, ordering: .relaxed)
-    if posted == .wake { owe(to: enclosing) }
+    if posted == .wake { markPending(for: enclosing) }
   }
 
   private func passOn(from run: Activation) {
-    if !run.wakes.isDisjoint(with: [.owedWake, .heldWake]) { owe(to: run.parent) }
+    if !run.wakes.isDisjoint(with: [.pendingWake, .heldWake]) { markPending(for: run.parent) }
   }
 
   /// Passes a wake on to the enclosing run, if that was between the top of its pass and its wait; or to a host that is
   /// between `prepareToWait` and `runPendingWork` in one of its callouts, or outside of all runs. It goes no further
   /// than that: rule 17 applies from run to run.
-  private func owe(to enclosing: Activation?) {
+  private func markPending(for enclosing: Activation?) {
     if host.isInside(enclosing) {
       keepForHost(.wake)
     } else if let enclosing, enclosing.wakes.contains(.accepting) {
-      enclosing.wakes.insert(.owedWake)
+      enclosing.wakes.insert(.pendingWake)
     }
   }
 
@@ -191,7 +191,7 @@ extension Wakes {
 extension Wakes {
   private var host: OfHost { OfHost(rawValue: ofHost.load(ordering: .relaxed)) }
 
-  private func keepForHost(_ posted: WakeWord.Posted) { ofHost.store(host.owing(posted).rawValue, ordering: .relaxed) }
+  private func keepForHost(_ posted: WakeWord.Posted) { ofHost.store(host.adding(posted).rawValue, ordering: .relaxed) }
 
   /// A host begins to wait in a callout of a run, or outside of all: what is to be put back when the wait ends. What
   /// was posted while nothing waited is dropped, since a look at all of it follows; a wake that the run was to get is
@@ -201,7 +201,7 @@ extension Wakes {
     let posted = word.take()
     ofHost.store(OfHost(inside: run).rawValue, ordering: .relaxed)
     guard let run, posted == .wake else { return outer }
-    if run.wakes.contains(.accepting) { keepForHost(.wake) } else { owe(to: run.parent) }
+    if run.wakes.contains(.accepting) { keepForHost(.wake) } else { markPending(for: run.parent) }
     return outer
   }
 
@@ -212,16 +212,16 @@ extension Wakes {
   /// From now on wakes are not for the host: `runPendingWork` has notified its observers. True if it was owed a look; a
   /// wake is the run's, too, around the wait.
   func endHostedWait(_ outer: OfHost, inside run: Activation?) -> Bool {
-    let owed = host.owed
+    let pending = host.pending
     ofHost.store(outer.rawValue, ordering: .relaxed)
-    if let run, owed == .wake { owe(to: run) }
-    return owed != .none
+    if let run, pending == .wake { markPending(for: run) }
+    return pending != .none
   }
 
   /// The wait was left, and so is the run around it: a wake of either is for who goes on, and a look too many does no
   /// harm.
   func endLeftHostedWait(_ outer: OfHost, inside run: Activation) {
-    if host.owed == .wake { run.wakes.insert(.owedWake) }
+    if host.pending == .wake { run.wakes.insert(.pendingWake) }
     ofHost.store(outer.rawValue, ordering: .relaxed)
   }
 
@@ -235,5 +235,5 @@ extension Wakes {
     word.kick()
   }
 
-  var isOwedToHost: Bool { host.owed != .none }
+  var hasPendingForHost: Bool { host.pending != .none }
 }

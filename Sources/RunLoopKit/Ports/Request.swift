@@ -73,7 +73,7 @@ extension RunLoop {
   func awaitedBellRang() {
     var activation = innermostRun.parent
     while let enclosing = activation {
-      if enclosing.hasAnswer { wakes.oweLook(to: enclosing) }
+      if enclosing.hasAnswer { wakes.demandPoll(of: enclosing) }
       activation = enclosing.parent
     }
   }

@@ -301,7 +301,7 @@ extension RunLoop {
     let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
       if let executor = madeExecutor(where: { $0.serves(modes) }) { return (executor, false) }
       // In a callout of the loop's end it is the loop's, too: nobody but it runs there.
-      let made = Executor(modes, of: state.companionsAreTold ? nil : self)
+      let made = Executor(modes, of: state.companionsAreNotified ? nil : self)
       state.companions.append(made)
       return (made, !hasEnded)
     }

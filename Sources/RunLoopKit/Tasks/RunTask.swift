@@ -163,7 +163,7 @@ private final class AwaitedTask<R: Sendable>: AwaitedEnd {
 
   override var isOver: Bool { end.hasCome }
 
-  override func look() -> Bool {
+  override func check() -> Bool {
     unserved.look()
     return isOver
   }
