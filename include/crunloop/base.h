@@ -2,30 +2,30 @@
  * <crunloop/base.h>: what all headers of the C core share: conventions, times, readiness bits.
  *
  * Conventions. Each holds unless a declaration says otherwise.
- *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. One whose result is void,
- *     bool or unsigned cannot fail. Output parameters come last, have names that begin with ret_, and are not written
- *     if the function fails.
+ *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. A function whose result is
+ *     void, bool or unsigned cannot fail. Output parameters come last, have names that begin with ret_, and are not
+ *     written if the function fails.
  *   - Times are absolute, in nanoseconds. Sums saturate at RLC_TIME_FOREVER, which means never.
  *   - Thread: each declaration names who may call it. The core does not check the calling thread.
  *       [loop]             only the thread that owns the object. For a callout: it is called there.
  *       [any]              any thread, without a lock.
  *       [any, signal-safe] any thread, without a lock, and signal handlers.
- *   - NULL for an object, a node or an output is the caller's mistake, unless a declaration allows it, and ends in a
- *     crash; in a build for debugging (DEBUG) the functions of rlc_loop say so first, by assert(3). NULL for a callout
- *     that a function needs is -EINVAL.
+ *   - NULL for an object, a node or an output is the caller's mistake and crashes, unless a declaration allows it. In a
+ *     debug build (DEBUG) the functions of rlc_loop report it first, by assert(3). A function that needs a callout
+ *     returns -EINVAL for NULL.
  *   - Ownership: a function uses pointer arguments during the call and keeps none. A `context` pointer is stored and
- *     handed back; the core never reads what it points to. What a create function returns belongs to the caller.
- *   - Re-entry: a callout, which is a function of the embedder that the core calls, may call it.
+ *     handed back; the core never reads what it points to. The caller owns what a create function returns.
+ *   - Re-entry: callouts may call the function. A callout is a function of the embedder that the core calls.
  *   - Blocking: a function does not block.
  *   - Cost: a function makes no system call and takes O(1).
  *   - Since: a declaration exists since version 0.1.
  *
- * The core takes no lock and logs nothing. It allocates memory only where something is created, inserted or added, and
- * at the first tolerance of a loop's timers; by the C library, or by the allocator of an rlc_kernel. All descriptors
- * that it opens are close-on-exec, and none is below 3: see <crunloop/descriptor.h>.
+ * The core takes no lock and logs nothing. It allocates memory only when something is created, inserted or added, and
+ * when a timer of a loop first gets a tolerance. The memory comes from the C library, or from the allocator of an
+ * rlc_kernel. All descriptors that the core opens are close-on-exec, and none is below 3: see <crunloop/descriptor.h>.
  *
- * In a child of fork(2) a loop touches no descriptor that it shares with the parent: a function that would have to
- * returns -ECHILD, and rlc_loop_destroy only frees memory [RLC-FORK-2].
+ * In a child of fork(2) a loop touches no descriptor that it shares with the parent. A function that would have to
+ * touch one returns -ECHILD, and rlc_loop_destroy only frees memory [RLC-FORK-2].
  *
  * [RLC-...] numbers a promise. The test that proves it has the number in its name.
  */

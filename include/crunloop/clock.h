@@ -14,7 +14,7 @@ typedef enum rlc_clock {
 } rlc_clock;
 
 /**
- * Reads a clock by the C library. An rlc_kernel may have another clock: see its `now`.
+ * Reads a clock through the C library. An rlc_kernel may replace the clock: see its `now`.
  *
  * @param clock The clock. A value that is not in the enumeration counts as RLC_CLOCK_MONOTONIC.
  * @return The time in nanoseconds. Cannot fail.
@@ -58,7 +58,7 @@ RLC_API uint64_t rlc_time_until(uint64_t deadline_ns, uint64_t now_ns);
 RLC_API int rlc_timeout_ms(uint64_t timeout_ns);
 
 /**
- * Finds the next date of a repeating timer: the first phase_ns + n * interval_ns, with n >= 1, that is after now_ns.
+ * Computes the next date of a repeating timer: the first phase_ns + n * interval_ns, with n >= 1, that is after now_ns.
  *
  * Dates that were missed are skipped in one step, and the phase is kept [RLC-TIME-3].
  *

@@ -1,6 +1,6 @@
 /**
- * <crunloop/descriptor.h>: rules for all descriptors that the library makes, receives or writes to. For embedders that
- * keep to them as well.
+ * <crunloop/descriptor.h>: rules that the library keeps for all descriptors that it makes, receives or writes to.
+ * Embedders may use them too.
  */
 #ifndef CRUNLOOP_DESCRIPTOR_H
 #define CRUNLOOP_DESCRIPTOR_H
@@ -13,12 +13,12 @@ RLC_BEGIN_DECLS
  * Moves a descriptor that was just made away from the numbers 0 to 2.
  *
  * A process that was started without standard descriptors gives these numbers to the next files that it opens. If it
- * then puts /dev/null there, as daemons do, it would close a descriptor of the library. No descriptor that the library
- * makes or receives is below 3 [RLC-KERNEL-3]. One that the call moves is close-on-exec; it is the same open file, with
- * the same status flags. Between the two calls the low number is open for a moment.
+ * then puts /dev/null there, as daemons do, it closes a descriptor of the library. So no descriptor that the library
+ * makes or receives is below 3 [RLC-KERNEL-3]. A descriptor that the call moves is close-on-exec; it is the same open
+ * file, with the same status flags. The low number is open for a moment, until this call closes it.
  *
- * @param made What the function that makes descriptors has returned, e.g. epoll_create1(2): a number that no other code
- *             knows yet, or -1 with the cause in errno.
+ * @param made The result of a function that makes descriptors, e.g. epoll_create1(2): a number that no other code knows
+ *             yet, or -1 with the cause in errno.
  * @return The descriptor, which the caller owns; `made` unless that is 0, 1 or 2. -errno if `made` is -1. -EMFILE if no
  *         number from 3 on is free: `made` is closed then.
  *
@@ -28,10 +28,11 @@ RLC_BEGIN_DECLS
 RLC_API int rlc_descriptor_adopt(int made);
 
 /**
- * Writes bytes to a descriptor without a signal: a pipe or socket without a reader is -EPIPE, and a file that would
- * exceed the process's limit -EFBIG. SIGPIPE and SIGXFSZ, whose default actions end the process, are blocked in the
- * calling thread meanwhile, and one that the write has caused is taken [RLC-KERNEL-4]. Signals that were pending
- * before, the thread's mask and the process's signal actions stay as they are.
+ * Writes bytes to a descriptor without raising a signal: returns -EPIPE for a pipe or socket without a reader, and
+ * -EFBIG for a file that would exceed the process's limit. During the call the calling thread blocks SIGPIPE and
+ * SIGXFSZ, whose default actions end the process, and the function consumes the one that its write has caused
+ * [RLC-KERNEL-4]. Signals that were pending before, the thread's mask and the process's signal actions stay as they
+ * are.
  *
  * @param fd    The descriptor.
  * @param bytes The bytes.

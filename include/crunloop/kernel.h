@@ -9,14 +9,14 @@
 RLC_BEGIN_DECLS
 
 /**
- * The system calls of the core. A table of the embedder's, for example one that scripts events and time for a test, may
- * replace any of them. It begins as rlc_kernel_copy, or it is written out with its `size`. Later versions append
- * entries: what a table is too short for is the C library's [RLC-KERNEL-2].
+ * The system calls of the core. An embedder may replace any of them by a table of its own, for example one that scripts
+ * events and time for a test. Start from rlc_kernel_copy, or write the table out with its `size`. Later versions append
+ * entries: for an entry that a shorter table lacks, the core calls the C library [RLC-KERNEL-2].
  *
  * Each entry gets `context` as its first argument and returns a value >= 0, or a negated errno number. The core retries
  * a read or a write that returns -EINTR; a wait reports it to the caller.
  *
- * A table must stay valid and unchanged as long as an object uses it that was created with it. The embedder owns it,
+ * A table must stay valid and unchanged while an object that was created with it uses it. The embedder owns the table,
  * and what `context` points to.
  *
  * Thread: [any] for the entries, several at a time; [any, signal-safe] for `write`.
@@ -64,15 +64,16 @@ typedef struct rlc_kernel {
     /** close(2). The core ignores the result, because Linux frees the number in any case. */
     int (*close)(void *context, int fd);
     /**
-     * dup3(2): lets `number` refer to the description of `fd` too, in one step. Returns 0. The pointer may be NULL:
-     * then port sets cannot be rebuilt.
+     * dup3(2): makes `number` refer to the open file description of `fd` too, atomically. Returns 0. The pointer may be
+     * NULL: then port sets cannot be rebuilt.
      */
     int (*replace)(void *context, int fd, int number);
     /**
-     * The memory of what is created with the table, as by realloc(3): a `memory` of NULL allocates, a `size` of 0 frees
-     * and returns NULL. The memory is aligned as that of malloc(3). NULL: there is no memory, and `memory` stays valid
-     * as it is. The thread that makes the last use of an object frees it, so an entry is called on several threads. The
-     * pointer may be NULL: then the C library allocates [RLC-MEMORY-1, RLC-MEMORY-2].
+     * Allocates, resizes and frees the memory of what is created with the table, as realloc(3) does: a `memory` of NULL
+     * allocates; a `size` of 0 frees and returns NULL. The memory is aligned as that of malloc(3). Returns NULL if
+     * there is no memory; `memory` then stays valid and unchanged. The thread that makes the last use of an object
+     * frees it, so the entry is called on several threads. The pointer may be NULL: then the C library allocates
+     * [RLC-MEMORY-1, RLC-MEMORY-2].
      */
     void *(*reallocate)(void *context, void *memory, size_t size);
 } rlc_kernel;
@@ -80,10 +81,10 @@ typedef struct rlc_kernel {
 /**
  * Returns the table that calls the C library.
  *
- * Its epoll_wait calls epoll_pwait2(2), which has nanoseconds, for the end of a wait. Where the kernel lacks that call
- * (before Linux 5.11, valgrind, qemu), it falls back at run time to epoll_wait(2), where there is none to
- * epoll_pwait(2), with the timeout rounded up to milliseconds. A wait that has a thread sleep is a cancellation point,
- * mostly after 20 ms, and one of 64 from the start [RLC-CANCEL-3]; no other entry is one [RLC-CANCEL-2].
+ * Its epoll_wait calls epoll_pwait2(2), whose timeout is in nanoseconds. If the kernel lacks that call (before Linux
+ * 5.11, valgrind, qemu), it falls back at run time to epoll_wait(2), or to epoll_pwait(2) on machines without
+ * epoll_wait(2); the timeout is then rounded up to milliseconds. A wait that sleeps is a cancellation point: most waits
+ * after 20 ms, and one wait in 64 from its start [RLC-CANCEL-3]. No other entry is a cancellation point [RLC-CANCEL-2].
  *
  * @return A constant; never NULL.
  *
@@ -94,9 +95,10 @@ RLC_API const rlc_kernel *rlc_kernel_default(void);
 /**
  * Copies the table that calls the C library, for an embedder that replaces some of its entries.
  *
- * Of a library that is newer than these headers it copies the entries that these headers know; the library's own ones
- * stand for the others. Of a library that is older it copies what that one has: the other entries are NULL, `size` ends
- * before them, and the library never calls them, whatever the embedder writes there [RLC-KERNEL-2].
+ * If the library is newer than these headers, the copy has the entries that these headers know, and the library uses
+ * its own functions for the others. If the library is older, the copy has the entries that the library knows: the
+ * others are NULL, `size` ends before them, and the library never calls them, whatever the embedder writes there
+ * [RLC-KERNEL-2].
  *
  * @return The copy, with the size that the caller's headers give it.
  *
@@ -158,10 +160,10 @@ static inline uint32_t rlc_fork_generation(void) {
 }
 
 /**
- * Tells whether the process has forked since.
+ * Tells whether fork(2) has made this process since a number was read.
  *
- * @param generation What rlc_fork_generation returned.
- * @return True in a child of the process in which it returned that.
+ * @param generation The number that rlc_fork_generation returned.
+ * @return True in a child of the process that read the number; false in that process itself.
  *
  * Thread: [any, signal-safe].  Cost: two loads.
  */

@@ -6,48 +6,48 @@
  * can starve another one [RLC-LOOP-7].
  *
  * A run consists of passes. A pass registers the watches that were added, polls the kernel, or sleeps in it if there is
- * nothing to do, and then calls what is due: timers, ready watches, posts. It makes one system call, one more if the
- * timerfd has to be set, and allocates nothing [RLC-COST-1, RLC-COST-3]. For a timer that tolerates 100 us or more the
- * sleep ends by its own limit, without the timerfd, unless other events wake the loop before that [RLC-COST-5]. A pass
- * that has posts to run may leave out the poll, but the loop polls the kernel at least every 64 passes or 50 us; a loop
- * without a timer that is due within 100 ms measures these by a clock that it reads at least every sixteenth pass
- * [RLC-COST-2]. So a timer further off may come up to 15 passes late, once, if posts become slow of a sudden. A pass
- * that polls reads the clock once if there are timers, and a second time only before it sleeps for a date that is new
- * [RLC-COST-4]; it does not where the poll has fetched a few events, and the timerfd, set for the first timer, is not
- * among them: the kernel would have told [RLC-COST-6].
+ * nothing to do, and then calls what is due: timers, ready watches, posts. A pass makes one system call, and one more
+ * if it has to set the timerfd, and allocates nothing [RLC-COST-1, RLC-COST-3]. For a timer that tolerates 100 us or
+ * more the loop does not set the timerfd: the timeout of the sleep ends it, unless other events wake the loop before
+ * that [RLC-COST-5]. A pass that has posts to run may leave out the poll, but the loop polls the kernel at least every
+ * 64 passes or 50 us; a loop whose next timer is more than 100 ms away reads the clock for this at least in every
+ * sixteenth pass, and every other loop in each pass [RLC-COST-2]. If posts suddenly take longer, one timer that is more
+ * than 100 ms away may be up to 15 passes late. A pass that polls reads the clock once if there are timers, and a
+ * second time only before it sleeps for a new date [RLC-COST-4]. It skips the first read if the timerfd is set for the
+ * first timer and the poll returned a few events without the timerfd's: then no timer is due [RLC-COST-6].
  *
- * Runs nest: a callout may run the loop. Events, due timers and posts that the outer pass has fetched and not called
- * yet are called by the inner run, and only there [RLC-WATCH-7, RLC-DATE-8]. A watch or a repeating timer whose callout
- * is on the stack is not called again meanwhile [RLC-WATCH-5, RLC-DATE-7]. A callout may remove any watch or timer,
- * also its own [RLC-WATCH-4, RLC-WATCH-6, RLC-DATE-4].
+ * Runs nest: a callout may run the loop. The inner run calls the events, due timers and posts that the outer pass has
+ * fetched and not called yet; the outer pass does not call them afterwards [RLC-WATCH-7, RLC-DATE-8]. While the callout
+ * of a watch or of a repeating timer is on the stack, no run calls it again [RLC-WATCH-5, RLC-DATE-7]. A callout may
+ * remove any watch or timer, also its own [RLC-WATCH-4, RLC-WATCH-6, RLC-DATE-4].
  *
- * Under ThreadSanitizer a host sees no race in what it hands over by a post, a wake or a stop, also if the library is
- * not compiled with it [RLC-RACE-1].
- * A run is a cancellation point where it sleeps, not in callouts [RLC-CANCEL-1, RLC-CANCEL-2]: at once in a loop that
- * is idle, after 20 ms at most in one that was busy, and in one of 64 sleeps if each is shorter [RLC-CANCEL-3].
+ * ThreadSanitizer reports no race on what a host hands over by a post, a wake or a stop, even if the library is not
+ * compiled with it [RLC-RACE-1]. A run is a cancellation point while it sleeps, and not in callouts [RLC-CANCEL-1,
+ * RLC-CANCEL-2]. The cancellation takes effect at once in an idle loop, and after at most 20 ms of sleep in a loop that
+ * was busy; if each sleep is shorter, in one sleep of 64 [RLC-CANCEL-3].
  *
- * A C++ exception, another unwinding or longjmp(3) may leave a callout, and the runs around it, up to what catches it
- * [RLC-LEFT-6]. The callout and these runs are over then, as if the callout had returned: what the pass had not called
- * yet waits for the next one, and a repeating timer goes on in phase [RLC-LEFT-1, RLC-LEFT-4]. A run that goes on
- * around them obeys the stops that they have not obeyed [RLC-LEFT-2, RLC-LEFT-3]. The loop notices what was left when
- * the next run, dispatch or rlc_loop_destroy begins in its place of the stack, further up, or further down with
- * something else in that place [RLC-LEFT-5, RLC-LEFT-8]; until then it seems to run. On a coroutine's stack it notices
- * nothing.
+ * A C++ exception, another unwinding or longjmp(3) may leave a callout, and the runs around it, up to the code that
+ * catches it [RLC-LEFT-6]. The callout and these runs have then ended, as if the callout had returned: what the pass
+ * had not called yet waits for the next pass, and a repeating timer keeps its phase [RLC-LEFT-1, RLC-LEFT-4]. An outer
+ * run that continues obeys the stops that the left runs have not obeyed [RLC-LEFT-2, RLC-LEFT-3]. The loop notices that
+ * runs were left when the next run, dispatch or rlc_loop_destroy begins at their place on the stack, further up, or
+ * further down if other data has overwritten that place [RLC-LEFT-5, RLC-LEFT-8]. Until then the loop seems to run. On
+ * a coroutine's stack it notices nothing.
  *
- * A loop has one descriptor. The first watch, timer or prepare adds another one, and the first timer one more. It takes
- * about 1 kB. <crunloop/loop_post.h> has the posts of other threads.
+ * A loop has one descriptor. The first watch, timer or prepare adds a second one, and the first timer a third one. A
+ * loop takes about 1 kB of memory. Other threads post by <crunloop/loop_post.h>.
  *
  * Unless a declaration says otherwise, a function returns -ECHILD in a child of fork(2) [RLC-FORK-3]. If a callout
  * forks, it returns into its run in both processes. In the child that run, and the runs around it, call nothing more
- * and return -ECHILD: what was queued, due or ready is left to the parent [RLC-FORK-4].
+ * and return -ECHILD: only the parent calls what was queued, due or ready [RLC-FORK-4].
  *
  * Own descriptors. Other code may close the loop's epoll instance or eventfd by mistake, or put another file there:
  * close(2), closefrom(3), dup2(2). The loop notices that when it next waits or changes its epoll instance
  * [RLC-KERNEL-6], when a waker's write fails, and when a watch is added for a number that was the eventfd's
- * [RLC-KERNEL-7]. It makes a new one and goes on, with the same number if that is free; rlc_loop_rebuilds counts a new
- * epoll instance. Not noticed are an epoll instance of others in the place of the loop's, a file in the place of the
- * eventfd that takes a write of eight bytes, and a loss while a host sleeps in an epoll set of its own. The timerfd is
- * lost for good: see rlc_loop_run.
+ * [RLC-KERNEL-7]. It makes a new one, with the same number if that is free, and continues; rlc_loop_rebuilds counts a
+ * new epoll instance. The loop does not notice another epoll instance in the place of its own, a file in the place of
+ * the eventfd that accepts a write of eight bytes, and a loss while a host sleeps in an epoll set of its own. For the
+ * timerfd see rlc_loop_run.
  */
 #ifndef CRUNLOOP_LOOP_H
 #define CRUNLOOP_LOOP_H
@@ -56,7 +56,7 @@
 
 RLC_BEGIN_DECLS
 
-/** A loop. Who creates it owns it, and ends it by rlc_loop_destroy. */
+/** A loop. The thread that creates it owns it, and ends it by rlc_loop_destroy. */
 typedef struct rlc_loop rlc_loop;
 
 /** A watch of a loop, which owns it: see rlc_loop_add_watch. */
@@ -79,8 +79,8 @@ typedef enum rlc_run_result {
  * @param loop    The loop.
  * @param watch   The watch. If the callout removes it, the pointer is valid until the callout returns.
  * @param ready   RLC_READABLE..., as the pass found it when it polled the kernel. An earlier callout of the same pass
- *                may have read from the descriptor since [RLC-WATCH-9]: use descriptors that are non-blocking. As
- *                watches are level-triggered, the next pass calls again if the descriptor still is ready.
+ *                may have read from the descriptor since [RLC-WATCH-9]: use non-blocking descriptors. Watches are
+ *                level-triggered: the next pass calls again if the descriptor is still ready.
  * @param context The one that rlc_loop_add_watch was given.
  *
  * Thread: [loop].
@@ -114,12 +114,12 @@ RLC_API int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop);
 /**
  * Frees a loop with its watches and timers. The watched descriptors stay open: the caller owns them.
  *
- * A thread may be cancelled (pthread_cancel(3)) while it sleeps in a run: the run ends with it, and the loop is
- * destroyed by a cleanup handler of the thread, or by who has joined it [RLC-CANCEL-1].
+ * A thread may be cancelled (pthread_cancel(3)) while it sleeps in a run. The run ends with the thread; then a cleanup
+ * handler of the thread destroys the loop, or the thread that has joined it does [RLC-CANCEL-1].
  *
- * It calls the post_fn of each post that has not run with `ran` false. From then on post, defer, wake and stop return
- * -ESHUTDOWN [RLC-LOOP-8]; the caller makes sure that no thread calls them after rlc_loop_destroy returns. In a child
- * of fork(2) it only frees memory, and calls nothing.
+ * For each post that has not run, the call calls its post_fn with `ran` false. From then on post, defer, wake and stop
+ * return -ESHUTDOWN [RLC-LOOP-8]; the caller makes sure that no thread calls them after rlc_loop_destroy returns. In a
+ * child of fork(2) it only frees memory, and calls nothing.
  *
  * @param loop The loop; NULL is allowed.
  * @return 0; -EBUSY from a callout of the loop: nothing was done [RLC-LOOP-9].
@@ -131,7 +131,7 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
 /**
  * Adds a watch on a descriptor. A loop that has a watch is not finished.
  *
- * The next pass registers the descriptor in the kernel; one that is removed before never reaches the kernel
+ * The next pass registers the descriptor in the kernel; a watch that is removed before that never reaches the kernel
  * [RLC-WATCH-1]. An error of the registration is therefore reported by the callout: if the descriptor is closed or a
  * regular file, if it would close a circle of epoll descriptors, or if epoll has no room for it (ENOSPC, ENOMEM), the
  * watch is called once with RLC_ERROR alone, and then suspended until rlc_watch_set_interest [RLC-WATCH-2]. The same
@@ -140,14 +140,14 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  *   - that epoll refuses to register again when a later watch of its number is removed [RLC-WATCH-11],
  *   - that epoll has lost or refused while the loop delivered its event [RLC-WATCH-12].
  *
- * An end of the descriptor is a hang-up, an error, or the end of the file with nothing left to read. The callout is
- * told of it once each time that it begins, and the watch stays. If only reading has ended, the watch goes on with
- * writing; a writer without readers rests until it can write again. docs/guide/descriptors.md has a table of all kinds
- * of descriptors [RLC-END-9].
+ * An end of the descriptor is a hang-up, an error, or the end of the file with nothing left to read. The loop calls the
+ * callout for it once each time that it begins, and keeps the watch. If only reading has ended, the watch still reports
+ * writing; a writer without readers is not reported again until it can write. docs/guide/descriptors.md has a table of
+ * all kinds of descriptors [RLC-END-9].
  *
  * @param loop      The loop.
  * @param fd        The descriptor, which the caller owns. Remove the watch before you close it.
- * @param interest  RLC_READABLE | RLC_WRITABLE | RLC_PRIORITY, which ready carries as well [RLC-WATCH-13]; 0 still
+ * @param interest  RLC_READABLE | RLC_WRITABLE | RLC_PRIORITY; `ready` reports the last one too [RLC-WATCH-13]. 0 still
  *                  reports RLC_HANGUP and RLC_ERROR. Other bits are ignored.
  * @param watch_fn  The callout; not NULL.
  * @param context   For watch_fn.
@@ -162,9 +162,9 @@ RLC_API int rlc_loop_add_watch(
     rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch);
 
 /**
- * Changes the interest of a watch. Registers again a watch that was refused [RLC-WATCH-8]. If the watch has ended by a
- * hang-up or an error, what is true is reported again; but in its own callout not the end with which the callout was
- * called, unless the interest has become larger since [RLC-END-8].
+ * Changes the interest of a watch. Registers again a watch that was refused [RLC-WATCH-8]. If a hang-up or an error was
+ * reported, the loop reports the present state again. If the watch's own callout makes the call, the loop does not
+ * repeat the end that it has just reported to it, unless the interest has become larger since [RLC-END-8].
  *
  * @param watch    The watch.
  * @param interest As in rlc_loop_add_watch.
@@ -195,11 +195,12 @@ RLC_API void rlc_watch_remove(rlc_watch *watch);
  * @param context   For timer_fn.
  * @param ret_timer The timer, which the loop owns; valid until rlc_timer_remove or rlc_loop_destroy.
  * @return 0; -EINVAL (no callout) [RLC-LOOP-20], -ENOMEM; for the loop's first watch or timer also -EMFILE, -ENFILE,
- *         -ENOSPC, since it makes the eventfd. If it fails, no timer was added [RLC-DATE-9]. Without a descriptor for
- *         the timerfd the timer is added, and fires in time: the timeout of each wait carries its date [RLC-LOOP-18].
+ *         -ENOSPC, since the call then makes the eventfd. If it fails, no timer was added [RLC-DATE-9]. If there is no
+ *         descriptor for the timerfd, the timer is added nevertheless, and fires in time: each wait ends at its date by
+ *         its timeout [RLC-LOOP-18].
  *
  * Thread: [loop].  Cost: two system calls for the first timer, and two more if it comes before the first watch; none
- * for later timers, unless the first has found no descriptor.
+ * for later timers, unless the first one found no descriptor.
  */
 RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc_timer **ret_timer);
 
@@ -207,33 +208,34 @@ RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *cont
  * Arms a timer, or arms it again with another date. A loop that has an armed timer is not finished.
  *
  * The loop never calls a timer before its date, and delays it by at most the tolerance [RLC-DATE-1, RLC-DATE-3]. If the
- * date has passed already, the next pass calls it [RLC-DATE-6]. If the timer is due and not called yet, that
- * call is cancelled [RLC-DATE-5]. A repeating timer is armed again after its callout: missed dates are skipped and the
- * phase is kept [RLC-DATE-2]. If the callout has armed it, that counts instead [RLC-DATE-10].
+ * date has passed already, the next pass calls it [RLC-DATE-6]. If the timer is due and not called yet, that call is
+ * cancelled [RLC-DATE-5]. The loop arms a repeating timer again after its callout: it skips missed dates and keeps the
+ * phase [RLC-DATE-2]. If the callout has armed the timer itself, that date counts instead [RLC-DATE-10].
  *
  * @param timer        From rlc_loop_add_timer; armed or not.
  * @param deadline_ns  Nanoseconds on the monotonic clock; RLC_TIME_FOREVER disarms.
  * @param interval_ns  Nanoseconds between its dates; 0: the timer fires once.
  * @param tolerance_ns Nanoseconds by which it may be late, so that it can share a wake; 0: none. The first tolerance in
- *                     the life of the loop allocates memory, and counts as 0 if there is none. The loop reads the slack
- *                     of its thread's timers (prctl(2), PR_SET_TIMERSLACK) once, before it first sleeps for such a
- *                     timer.
+ *                     the life of the loop allocates memory; if there is no memory, it counts as 0. The loop reads the
+ *                     slack of its thread's timers (prctl(2), PR_SET_TIMERSLACK) once, before it first sleeps for such
+ *                     a timer.
  * @return 0; -ENOENT (its own callout has removed it). Never -ENOMEM.
  *
  * Thread: [loop].  Cost: O(log n), no system call. The loop sets the timerfd before it sleeps, if the date is earlier
- * than what is armed.
+ * than the timerfd's.
  */
 RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns);
 
 /**
  * Removes a timer, armed or not. Its callout is not called afterwards [RLC-DATE-4]. For the pointer see
- * rlc_watch_remove. If there were more than 131,072 timers at a time, the loop gives back what they have needed when
- * most of them are gone, and when it is destroyed [RLC-LOOP-21].
+ * rlc_watch_remove. If there were more than 131,072 timers at a time, the loop frees their memory when most of them are
+ * gone, and when it is destroyed [RLC-LOOP-21].
  *
- * If the loop has set its timerfd for a timer that is removed or armed later, it sets it anew before it sleeps again,
- * so that it does not wake for nothing [RLC-DATE-11]. That costs a system call. Timeouts of which each is set before
- * the date of the last one, which was cancelled, share wakes instead, one in the time of a timeout: only one such time
- * in 65 costs the call, and some 60 later timeouts may still wake the loop [RLC-DATE-12].
+ * If the loop has set its timerfd for a timer that is then removed or armed for later, it sets the timerfd again before
+ * it sleeps, so that it does not wake for nothing [RLC-DATE-11]. That costs a system call. If a program cancels a
+ * timeout and sets the next one before the date of the cancelled one, again and again, the timeouts share a wake
+ * instead, one in the length of a timeout: only one such length in 65 costs the call, and some 60 later timeouts may
+ * still wake the loop [RLC-DATE-12].
  *
  * @param timer The timer; NULL is allowed.
  *
@@ -242,7 +244,7 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
 RLC_API void rlc_timer_remove(rlc_timer *timer);
 
 /**
- * Counts how often a timer was put into a heap of deadlines or moved within it: a measure of work. To postpone a date
+ * Counts how often a timer was put into a heap of deadlines or moved within it: a measure of work. Postponing a date
  * moves nothing.
  *
  * @param loop The loop.
@@ -253,7 +255,7 @@ RLC_API void rlc_timer_remove(rlc_timer *timer);
 RLC_API uint64_t rlc_loop_timer_moves(const rlc_loop *loop);
 
 /**
- * Makes the loop do a pass, also if that has nothing to call [RLC-LOOP-5]: rlc_loop_run_once then returns.
+ * Makes the loop do a pass, even if it has nothing to call [RLC-LOOP-5]: rlc_loop_run_once then returns.
  *
  * @param loop The loop, which the caller keeps from being destroyed.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -ECHILD; -EBADF or another -errno of write(2): other code has
@@ -265,8 +267,8 @@ RLC_API int rlc_loop_wake(rlc_loop *loop);
 
 /**
  * Makes the innermost run return after its present pass; has no effect if the loop does not run [RLC-LOOP-3,
- * RLC-LOOP-4]. What a timer, a watch or a post has posted or deferred in that pass waits. rlc_loop_dispatch is no run:
- * in its callouts the call stops only what a callout has begun, and a host needs a flag of its own.
+ * RLC-LOOP-4]. What callouts have posted or deferred in that pass waits for the next run. rlc_loop_dispatch is no run:
+ * in its callouts the call stops only a run that a callout has begun, and a host needs a flag of its own.
  *
  * @param loop The loop, which the caller keeps from being destroyed [RLC-LOOP-12].
  * @return As rlc_loop_wake.
@@ -281,12 +283,12 @@ RLC_API int rlc_loop_stop(rlc_loop *loop);
 #define RLC_SPIN_MAX_NS 50000
 
 /**
- * Lets the loop spin for some microseconds before it sleeps, as long as that pays [RLC-SPIN-1]. Off at first.
+ * Lets the loop spin for some microseconds before it sleeps, while this pays [RLC-SPIN-1]. Off at first.
  *
  * If another thread posts while the loop spins, it makes no write(2), and the loop does not sleep: a round trip between
- * two threads on two processors then takes about 3 us instead of 25 us. The loop pays with processor time, and sees a
- * descriptor that becomes ready meanwhile later by as much. Use it for a loop that waits for quick answers of another
- * thread and has a processor of its own.
+ * two threads on two processors then takes about 3 us instead of 25 us. The price is processor time; and a descriptor
+ * that becomes ready during the spin is served when the spin ends. Use it for a loop that waits for quick answers of
+ * another thread and has a processor of its own.
  *
  * @param loop     The loop.
  * @param limit_ns Nanoseconds by which a sleep is delayed at most, e.g. RLC_SPIN_USUAL_NS; 0: off. A spin ends at the
@@ -304,14 +306,14 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * @param deadline_ns Nanoseconds on the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
  * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED or RLC_RUN_TIMED_OUT; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8];
  *         -ECHILD; an -errno of the wait, such as -EBADF if other code has closed the loop's descriptor and no new one
- *         could be made: the loop does not spin on it [RLC-LOOP-16]; -ENOMEM: a run inside of another one takes some
- *         40 bytes [RLC-LEFT-7]. A signal does not end the run [RLC-LOOP-10].
+ *         could be made: the loop does not repeat that wait [RLC-LOOP-16]; -ENOMEM: a nested run allocates some 40
+ *         bytes [RLC-LEFT-7]. A signal does not end the run [RLC-LOOP-10].
  *
- * If other code closes the timerfd, or puts another file at its number, the loop makes another one: when it sets the
- * timerfd next, and when a run without a limit begins. With a limit, each wait also ends for the first timer. So timers
- * fire in time [RLC-LOOP-19], with two exceptions. In a run without a limit, or while a host sleeps, a timerfd that is
- * closed while it is set for the first date expires no more: the timer fires with the next event. Nor can the loop
- * notice that the number is another timerfd's, except at the beginning of such a run.
+ * If other code closes the timerfd, or puts another file at its number, the loop makes a new one when it next sets the
+ * timerfd, and when a run without a limit begins. In a run with a limit, the timeout of each wait also ends it for the
+ * first timer. So timers fire in time [RLC-LOOP-19], with two exceptions. If the timerfd is closed while it is set for
+ * the first date, in a run without a limit or while a host sleeps, the timer fires with the next event only. If the
+ * number belongs to another timerfd, the loop notices it only at the beginning of a run without a limit.
  *
  * Thread: [loop].  Blocks.  Re-entry: a callout may call it: see nesting, above.
  */
@@ -334,8 +336,8 @@ RLC_API int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns);
  *
  * The host calls rlc_loop_prepare before each of its sleeps, and rlc_loop_dispatch when the descriptor was readable or
  * prepare returned 1. Between the two the loop counts as asleep: a wake or post makes the descriptor readable, by one
- * write for each sleep [RLC-HOST-3, RLC-HOST-5]. The descriptor is readable whenever there is work [RLC-HOST-2]. A host
- * that has it in an epoll set of its own: see rlc_loop_rebuilds.
+ * write for each sleep [RLC-HOST-3, RLC-HOST-5]. The descriptor is readable whenever there is work [RLC-HOST-2]. If the
+ * host has the descriptor in an epoll set of its own, see rlc_loop_rebuilds.
  *
  * @param loop The loop.
  * @return The descriptor. Cannot fail.
@@ -359,13 +361,14 @@ RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
 
 /**
  * Prepares the loop for a sleep of its host: registers watches, sets the timerfd, and marks the loop as asleep. It may
- * be called again without a dispatch in between [RLC-HOST-1]. The host may be inside a callout of the loop: a stop of
- * the run around it, also in callouts of the host's calls [RLC-HOST-9], ends one sleep, not each one [RLC-HOST-8].
+ * be called again without a dispatch in between [RLC-HOST-1]. The host may itself run inside a callout of the loop. A
+ * stop of the run around that callout ends one sleep of the host, not all of them [RLC-HOST-8], also if callouts of the
+ * host's calls stop it [RLC-HOST-9].
  *
  * @param loop The loop.
- * @return 1: there is work, dispatch at once, also because of a wake before the call [RLC-HOST-7]; 0: the host may
- *         sleep; -errno: as rlc_loop_add_watch for the first watch, or what making the timerfd failed with, without
- *         which nothing would end the sleep in time.
+ * @return 1: there is work, or a wake came before the call [RLC-HOST-7]: dispatch at once; 0: the host may sleep;
+ *         -errno: as rlc_loop_add_watch for the first watch, or the error of making the timerfd, without which nothing
+ *         would end the sleep in time.
  *
  * Thread: [loop].  Cost: a system call for each new watch, and one if the timerfd has to be set.
  */
@@ -373,7 +376,7 @@ RLC_API int rlc_loop_prepare(rlc_loop *loop);
 
 /**
  * Makes one pass that does not wait; if there is no work it does nothing. Its callouts may run the loop [RLC-HOST-4].
- * It does not tell whether the loop has anything left to wait for: the host decides when it is over.
+ * The result does not say whether the loop still has something to wait for: the host decides when it ends.
  *
  * @param loop The loop.
  * @return 1: more work is pending, dispatch again; 0: none is; -errno: as rlc_loop_run.

@@ -1,11 +1,11 @@
 /**
  * <crunloop/loop_hook.h>: calls before and after each poll of an rlc_loop, as libuv's prepare and check handles and
- * libev's ev_prepare and ev_check. By a hook a library with an event loop of its own is a guest in this one: what it
- * waits for becomes watches and a timer in the prepare callout, and what is ready is served in the check callout.
+ * libev's ev_prepare and ev_check. With a hook, a library that has its own event loop can be a guest in this one: its
+ * prepare callout turns what it waits for into watches and a timer, and its check callout serves what is ready.
  *
  * A pass of a loop with hooks has this order: the prepare callouts, the poll or sleep, the callouts of timers, watches
- * and posts, the check callouts. A loop with hooks leaves out no poll: each pass calls them, also if posts never end
- * [RLC-HOOK-1, RLC-HOOK-5]. A loop without hooks pays nothing for them. In a child of fork(2) no hook is called
+ * and posts, the check callouts. A loop with hooks leaves out no poll: each pass calls the hooks, even if posts never
+ * end [RLC-HOOK-1, RLC-HOOK-5]. A loop without hooks pays nothing for them. In a child of fork(2) no hook is called
  * [RLC-HOOK-7].
  */
 #ifndef CRUNLOOP_LOOP_HOOK_H
@@ -27,24 +27,24 @@ typedef struct rlc_hook rlc_hook;
  * @param hook    The hook. If the callout removes it, the pointer is valid until the callout returns.
  * @param context The one that rlc_loop_add_hook was given.
  *
- * Thread: [loop].  Re-entry: the callout may run the loop, or have its host run it. That calls all hooks, this one too:
- * the callout itself ends the nesting. The hooks that were prepared before it, and that the inner run has checked, are
- * prepared once more afterwards. If a run inside of that checks some again, or if an inner run has taken a wake, the
- * pass only polls, and rlc_loop_prepare returns 1 [RLC-HOOK-8]; likewise if a prepare callout has added a hook, which
- * is prepared from the next pass on [RLC-HOOK-9].
+ * Thread: [loop].  Re-entry: the callout may run the loop, or have its host run it. The inner run calls all hooks, this
+ * one too, so the callout must not nest without end. Afterwards the pass prepares once more the hooks that it had
+ * prepared and that the inner run has checked. If a nested run has checked some of these again, or has used up a wake,
+ * the pass does not sleep, and rlc_loop_prepare returns 1 [RLC-HOOK-8]. The same holds if a prepare callout has added a
+ * hook, which is prepared from the next pass on [RLC-HOOK-9].
  */
 typedef void (*rlc_prepare_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
 
 /**
- * The check callout of a hook, which the loop calls at the end of the pass. It follows the prepare callout: a pass that
- * did not prepare the hook, because it was added later or a nested run has called its check, does not check it
- * [RLC-HOOK-4]. It may call every function of the loop but rlc_loop_destroy.
+ * The check callout of a hook, which the loop calls at the end of the pass. A pass checks only the hooks that it has
+ * prepared: not one that was added later, and not one that a nested run has checked [RLC-HOOK-4]. It may call every
+ * function of the loop but rlc_loop_destroy.
  *
  * @param loop    The loop.
  * @param hook    The hook. If the callout removes it, the pointer is valid until the callout returns.
  * @param context The one that rlc_loop_add_hook was given.
  *
- * Thread: [loop].  Re-entry: the callout may run the loop, which calls all hooks, this one too.
+ * Thread: [loop].  Re-entry: the callout may run the loop. The inner run calls all hooks, this one too.
  */
 typedef void (*rlc_check_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
 
@@ -52,13 +52,13 @@ typedef void (*rlc_check_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
  * Adds a hook. A loop that has a hook is not finished [RLC-HOOK-3]. Hooks are called in the order of adding, and from
  * the next pass on. The calls of hooks alone do not end rlc_loop_run_once.
  *
- * A host that hosts the loop needs nothing more: rlc_loop_prepare calls the prepare callouts, and so does
- * rlc_loop_dispatch, whose pass ends with the check callouts. A prepare callout may therefore be called twice before
- * one check callout [RLC-HOOK-6].
+ * A host needs no other calls for hooks: rlc_loop_prepare calls the prepare callouts, and so does rlc_loop_dispatch,
+ * whose pass ends with the check callouts. So a prepare callout may be called twice before one check callout
+ * [RLC-HOOK-6].
  *
  * @param loop       The loop.
- * @param prepare_fn Called before each poll; NULL: nothing is.
- * @param check_fn   Called at the end of the pass; NULL: nothing is.
+ * @param prepare_fn Called before each poll; NULL: none.
+ * @param check_fn   Called at the end of the pass; NULL: none.
  * @param context    For both. The caller owns it, and keeps it until the hook is removed.
  * @param ret_hook   The hook, which the loop owns; valid until rlc_hook_remove or rlc_loop_destroy.
  * @return 0; -EINVAL (both functions are NULL), -ENOMEM; as the first watch also -EMFILE, -ENFILE, -ENOSPC. If it

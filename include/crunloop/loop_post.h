@@ -1,8 +1,8 @@
 /**
  * <crunloop/loop_post.h>: posts: work that any thread hands to an rlc_loop.
  *
- * A post allocates nothing: the caller embeds an rlc_post_node in a structure of its own. A node carries no context,
- * because post_fn gets the node and computes the structure's address from it.
+ * A post allocates nothing: the caller embeds an rlc_post_node in a structure of its own. A node carries no context:
+ * post_fn gets the node, and computes the structure's address from it.
  *
  * @code{.c}
  * #include <crunloop/crunloop.h>
@@ -21,17 +21,10 @@
  *     free(job);
  * }
  *
- * // Any thread may call this.
- * static int post_number(rlc_loop *loop, int *total, int number) {
- *     job *job = malloc(sizeof *job);
- *     if (job == NULL)
- *         return -1;
- *     *job = (struct job){.total = total, .number = number, .node.post_fn = add_number};
- *     int status = rlc_loop_post(loop, &job->node);
- *     if (status < 0)
- *         free(job); // refused: the node still is the caller's
- *     return status;
- * }
+ * // Any thread may call this. static int post_number(rlc_loop *loop, int *total, int number) { job *job =
+ * malloc(sizeof *job); if (job == NULL) return -1; *job = (struct job){.total = total, .number = number, .node.post_fn
+ * = add_number}; int status = rlc_loop_post(loop, &job->node); if (status < 0) free(job); // refused: the caller still
+ * owns the node return status; }
  *
  * int main(void) {
  *     rlc_loop *loop;
@@ -66,19 +59,19 @@ typedef struct rlc_post_node {
 } rlc_post_node;
 
 /**
- * Posts a node: the loop calls its post_fn once on its own thread, and wakes up for that if it sleeps. Nodes that one
+ * Posts a node: the loop calls its post_fn once on its own thread, and wakes up for it if it sleeps. Nodes that one
  * thread posts run in the order of posting.
  *
  * @param loop The loop, which the caller keeps from being destroyed.
  * @param node The node. The loop owns it until it calls post_fn; if the result is negative, the caller does.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8], -ECHILD, -EINVAL (no post_fn) [RLC-LOOP-20]. A
- *         positive errno number: the loop owns the node, but sleeps, and write(2) has failed because other code has
- *         closed its eventfd, and no new one could be made; the node runs when something else wakes the loop
- *         [RLC-LOOP-17].
+ *         positive errno number: the loop owns the node, but it sleeps and could not be woken: write(2) has failed
+ *         because other code has closed its eventfd, and no new one could be made. The node runs when something else
+ *         wakes the loop [RLC-LOOP-17].
  *
  * Thread: [any, signal-safe].  Cost: at most one write(2); none while the loop is awake. No post is lost, and none
- * waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], with one exception: each sleep is ended by
- * one write, and if the thread that is about to make it is preempted, the loop sleeps until that thread runs again.
+ * waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], with one exception: one poster makes the
+ * write that ends a sleep. If that thread is preempted before its write, the loop sleeps until the thread runs again.
  */
 RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
 

@@ -1,4 +1,4 @@
-/** <crunloop/loop_state.h>: what an rlc_loop has and does: as figures, and as a text for a person who debugs. */
+/** <crunloop/loop_state.h>: what an rlc_loop has and does: as figures, and as a text for debugging. */
 #ifndef CRUNLOOP_LOOP_STATE_H
 #define CRUNLOOP_LOOP_STATE_H
 
@@ -8,7 +8,7 @@ RLC_BEGIN_DECLS
 
 /** Figures of a loop at one moment [RLC-STAT-1]. Later versions append members: see `size`. */
 typedef struct rlc_loop_statistics {
-    /** The caller sets it to sizeof(rlc_loop_statistics). The library writes at most so many bytes, and how many. */
+    /** The caller sets it to sizeof(rlc_loop_statistics); the library, to how much it has written. */
     size_t size;
     uint64_t runs;             /**< Runs that have begun so far. */
     uint64_t rebuilds;         /**< As rlc_loop_rebuilds. */
@@ -16,7 +16,7 @@ typedef struct rlc_loop_statistics {
     uint64_t next_deadline_ns; /**< The earliest date of the armed timers; RLC_TIME_FOREVER if none is armed. */
     uint32_t depth;            /**< Runs and dispatches on the stack. */
     uint32_t watches;          /**< Watches that were added and not removed. */
-    uint32_t failed_watches;   /**< Of these: with an error that their callout was not told yet. */
+    uint32_t failed_watches;   /**< Of these: with an error that was not reported to their callout yet. */
     uint32_t timers;           /**< Timers that were added and not removed. */
     uint32_t armed_timers;     /**< Of these: armed, and not due. */
     uint32_t due_timers;       /**< Of these: due, and not called yet. */
@@ -26,12 +26,12 @@ typedef struct rlc_loop_statistics {
 } rlc_loop_statistics;
 
 /**
- * Reads the figures of a loop. The loop keeps all of them anyway: to read them costs, not to have them.
+ * Reads the figures of a loop. The loop keeps all of them in any case: only reading them costs something.
  *
  * @param loop           The loop.
- * @param ret_statistics The figures. The caller owns the structure and sets its `size` before; the members behind the
- *                       `size` that is there afterwards are not written [RLC-STAT-2].
- * @return 0; -EINVAL (the size ends before `hooks`). Also in a child of fork(2) [RLC-STAT-3].
+ * @param ret_statistics The figures. The caller owns the structure and sets its `size` before the call. The call sets
+ *                       `size` to how much it has written, and leaves the members behind that alone [RLC-STAT-2].
+ * @return 0; -EINVAL (the size ends before `hooks`). Works in a child of fork(2) too [RLC-STAT-3].
  *
  * Thread: [loop].  Cost: O(posts + due timers).
  */
@@ -44,8 +44,8 @@ RLC_API int rlc_loop_read_statistics(const rlc_loop *loop, rlc_loop_statistics *
  * @param loop   The loop.
  * @param buffer Receives the text and a 0; a longer text is cut off [RLC-DESCRIBE-2]. NULL is allowed if size is 0.
  * @param size   The bytes of the buffer.
- * @return The length of the whole text, as snprintf(3): it was cut off if that is not less than size; -EOVERFLOW (more
- *         than INT_MAX). Also in a child of fork(2).
+ * @return The length of the whole text, as snprintf(3): the text was cut off if the length is not less than size;
+ *         -EOVERFLOW (more than INT_MAX). Works in a child of fork(2) too.
  *
  * Thread: [loop].  Cost: O(watches + timers + posts); reads the clock, and allocates nothing [RLC-DESCRIBE-3].
  */

@@ -9,7 +9,7 @@ RLC_BEGIN_DECLS
 /** A set of signals: bit n - 1 is signal n, from 1 to 64 [RLC-SIGNAL-2]. */
 typedef uint64_t rlc_signals;
 
-/** A signal that was read, with what its sender or the kernel has said of it [RLC-SIGNAL-1]. */
+/** A signal that was read, with the data of its sender or of the kernel [RLC-SIGNAL-1]. */
 typedef struct rlc_signal_info {
     int32_t signal, code; /**< The signal, and why it was sent: si_code of sigaction(2). */
     int32_t process_id;   /**< The sender, or the child of SIGCHLD; 0: the kernel. */
@@ -36,7 +36,7 @@ RLC_API int rlc_signal_fd_create(rlc_signals signals);
 
 /**
  * Reads one pending signal. Standard signals come in the order of their numbers, and coalesce: several that were sent
- * before the read come once. Real-time signals come as often as they were sent, in that order.
+ * before the read come once. Real-time signals come as often as they were sent, in the order of sending.
  *
  * @param fd       From rlc_signal_fd_create.
  * @param ret_info The signal.
@@ -85,7 +85,7 @@ RLC_API int rlc_signal_realtime_min(void);
  */
 RLC_API int rlc_signal_realtime_max(void);
 
-/** A thread, and those of the signals asked for that it does not block. */
+/** A thread, and the signals among those asked for that it does not block. */
 typedef struct rlc_thread_mask {
     int32_t thread_id;
     rlc_signals unblocked;

@@ -1,4 +1,4 @@
-/** <crunloop/version.h>: which version the headers are, and which one the library is that the program runs with. */
+/** <crunloop/version.h>: the version of the headers, and that of the library with which the program runs. */
 #ifndef CRUNLOOP_VERSION_H
 #define CRUNLOOP_VERSION_H
 
@@ -6,11 +6,11 @@
 
 RLC_BEGIN_DECLS
 
-/** The version of these headers, by semantic versioning: what breaks users raises it. */
+/** The version of these headers, by semantic versioning. A change that breaks users raises this number. */
 #define RLC_VERSION_MAJOR 0
-/** What adds something raises it; before 1.0 also what breaks users. */
+/** An addition raises this number; before 1.0 also a change that breaks users. */
 #define RLC_VERSION_MINOR 1
-/** What mends something raises it. */
+/** A fix raises this number. */
 #define RLC_VERSION_PATCH 0
 
 /** A version as one number, which grows with the version: the second and third are below 1000 [RLC-VERSION-2]. */

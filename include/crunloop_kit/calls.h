@@ -1,6 +1,6 @@
 /**
- * <crunloop_kit/calls.h>: optional calls of the kernel whose fallback is in the Swift modules, and calls that only
- * these make. For code that is built together with the core; not installed.
+ * <crunloop_kit/calls.h>: optional calls of the kernel for which the Swift modules have the fallback, and calls that
+ * only these modules make. For code that is built together with the core; not installed.
  */
 #ifndef CRUNLOOP_KIT_CALLS_H
 #define CRUNLOOP_KIT_CALLS_H
@@ -12,24 +12,25 @@ RLC_BEGIN_DECLS
 /**
  * Tells whether rlc_process_open is worth a call.
  *
- * @return False if it was refused before and the fallback has succeeded.
+ * @return False if the kernel has refused it before and the fallback has succeeded.
  *
  * Thread: [any].
  */
 bool rlc_kit_has_process_descriptors(void);
 
 /**
- * Tells a refusal from an answer: an old kernel, or a filter of system calls, whatever errno that gives.
+ * Tells whether rlc_process_open was refused by an old kernel or by a filter of system calls, whatever errno the filter
+ * returns.
  *
- * @param status What rlc_process_open has returned.
- * @return True if the fallback is to be tried.
+ * @param status The result of rlc_process_open.
+ * @return True if the caller should try the fallback.
  *
  * Thread: [any].
  */
 bool rlc_kit_refuses_process_descriptors(int status);
 
 /**
- * Notes that the fallback has succeeded after a refusal: rlc_process_open is not tried again.
+ * Records that the fallback has succeeded after a refusal: the process does not try rlc_process_open again.
  *
  * Thread: [any].
  */
@@ -40,7 +41,7 @@ void rlc_kit_does_without_process_descriptors(void);
  *
  * @param process_fd From rlc_process_open; -1: the child is identified by process_id.
  * @param process_id The child's number.
- * @return 0; -ECHILD (no child of this process, or its exit status was taken), -EBADF.
+ * @return 0; -ECHILD (no child of this process, or its exit status was taken already), -EBADF.
  *
  * Thread: [any].  Blocks until the child has ended.  See: WNOWAIT in waitid(2).
  */

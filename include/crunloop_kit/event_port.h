@@ -1,10 +1,11 @@
 /**
- * <crunloop_kit/event_port.h>: one descriptor for a source whose events are read in batches and delivered one by one.
+ * <crunloop_kit/event_port.h>: one descriptor for a source that reads its events in batches and delivers them one by
+ * one.
  *
  * One read of a signalfd or an inotify descriptor may return several events, of which a pass of a loop delivers one. An
- * event port is readable while the inner descriptor is, or while its flag is up; the embedder raises the flag while it
- * holds events that it has read and not delivered. A loop that watches the port level-triggered then delivers one event
- * in each pass, and another loop that watches the same port can deliver what the first one has read.
+ * event port is readable while the inner descriptor is readable, or while its flag is up. The embedder keeps the flag
+ * up while it holds events that it has read and not delivered. A loop that watches the port level-triggered then
+ * delivers one event in each pass, and another loop that watches the same port can deliver what the first one has read.
  */
 #ifndef CRUNLOOP_KIT_EVENT_PORT_H
 #define CRUNLOOP_KIT_EVENT_PORT_H
@@ -13,7 +14,7 @@
 
 RLC_BEGIN_DECLS
 
-/** An event port, and its descriptors: rlc_event_port_close closes them. A copy is the same port. */
+/** An event port: its descriptors, which rlc_event_port_close closes. A copy of the structure is the same port. */
 typedef struct rlc_event_port {
     int fd;    /**< Watch this one for reading: an epoll descriptor, or the flag if there is no inner descriptor. */
     int inner; /**< The embedder reads the events from this one; -1: the port has only its flag. */
@@ -50,7 +51,7 @@ void rlc_event_port_close(rlc_event_port *port);
  * that was closed.
  *
  * @param port  The port.
- * @param is_up True: the port becomes readable, or stays so. False: it is readable while the inner descriptor is.
+ * @param is_up True: the port becomes readable, or stays so. False: it is readable only while the inner descriptor is.
  *
  * Thread: [any].  Cost: one system call.
  */

@@ -1,4 +1,4 @@
-/** <crunloop_kit/futex.h>: the calls from which an embedder builds a lock whose waiters sleep. */
+/** <crunloop_kit/futex.h>: the system calls from which an embedder builds a lock whose waiters sleep. */
 #ifndef CRUNLOOP_KIT_FUTEX_H
 #define CRUNLOOP_KIT_FUTEX_H
 
@@ -12,15 +12,15 @@ RLC_BEGIN_DECLS
  * The call may also return because of a signal, or for no reason: read the word again and decide [RLC-FUTEX-1].
  *
  * @param word     The address of 32 bits, aligned to 4. Only threads of one process may share it.
- * @param expected The value. If the word has another one already, the call returns at once [RLC-FUTEX-2].
+ * @param expected The value. If the word has another value already, the call returns at once [RLC-FUTEX-2].
  *
  * Thread: [any].  Blocks.  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAIT_PRIVATE.
  */
 void rlc_futex_wait(const void *word, uint32_t expected);
 
 /**
- * As rlc_futex_wait, and returns at a deadline at the latest [RLC-FUTEX-3]. The caller reads the clock to find out
- * which of them it was.
+ * As rlc_futex_wait, but returns at a deadline at the latest [RLC-FUTEX-3]. The caller reads the clock to find out
+ * whether the deadline has passed.
  *
  * @param word        As in rlc_futex_wait.
  * @param expected    As in rlc_futex_wait.
@@ -33,7 +33,7 @@ void rlc_futex_wait_until(const void *word, uint32_t expected, uint64_t deadline
 /**
  * Wakes threads that sleep on a word.
  *
- * @param word  The address that they wait at. It is not read.
+ * @param word  The address at which they wait. The call does not read it.
  * @param count How many to wake at most, at least 1; INT_MAX: all.
  *
  * Thread: [any, signal-safe].  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAKE_PRIVATE.

@@ -1,7 +1,7 @@
 /**
- * <crunloop_kit/looks.h>: what the Swift modules look at in each pass, most of it as loads instead of calls.
+ * <crunloop_kit/looks.h>: what the Swift modules check in each pass, mostly by loads instead of calls.
  *
- * The inline functions read the first members of opaque types. All are for code that is built together with the core,
+ * The inline functions read the first members of opaque types. They are for code that is built together with the core,
  * as RunLoopKit is, and are not installed: a C host calls the functions of the public headers.
  */
 #ifndef CRUNLOOP_KIT_LOOKS_H
@@ -50,7 +50,7 @@ struct rlc_kit_port_set_head {
 };
 
 /**
- * Answers what rlc_port_set_has_batch answers.
+ * Inline form of rlc_port_set_has_batch.
  *
  * @param set The set.
  * @return True if rlc_port_set_take has something to do.
@@ -69,12 +69,12 @@ struct rlc_kit_timer_port_head {
 };
 
 /**
- * Answers what rlc_timer_port_armed answers.
+ * Inline form of rlc_timer_port_armed.
  *
  * @param port The port.
  * @return The date in nanoseconds.
  *
- * Thread: as rlc_timer_port_armed.  Cost: a load.
+ * Thread: [locked].  Cost: a load.
  */
 static inline uint64_t rlc_kit_timer_armed(const rlc_timer_port *port) {
     return ((const struct rlc_kit_timer_port_head *)(const void *)port)->armed_ns;
@@ -102,25 +102,25 @@ bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token);
 bool rlc_kit_has_fetched_all(const rlc_port_set *set);
 
 /**
- * Tells a set whether anybody but the callouts for a member's events reads its descriptor. If nobody does, a fetched
- * event that says no more than "you may read" is true until it is taken, and rlc_port_set_take does not ask the kernel
- * again [RLC-OWN-1].
+ * Tells a set whether only the callouts for a member's events read its descriptor. Then a fetched event that reports
+ * only RLC_READABLE stays true until it is taken, and rlc_port_set_take does not poll the kernel again [RLC-OWN-1].
  *
- * It asks nevertheless where something may have come between: the member was registered anew since its last event (its
- * interest was set, it was muted, refused or suspended), or shares its number [RLC-OWN-2]. If somebody does read the
- * descriptor, the member may get an event with nothing to read; none is lost [RLC-OWN-3].
+ * It polls nevertheless if the event may be stale: if the member was registered again since its last event (its
+ * interest was set, it was muted, refused or suspended), or shares its number [RLC-OWN-2]. If other code reads the
+ * descriptor after all, the member may get an event with nothing to read; no event is lost [RLC-OWN-3].
  *
  * @param set      The set.
- * @param token    From rlc_port_set_insert. A stale one is ignored; of a counter or a hint the call changes nothing.
- * @param is_owned Whether the set may believe. True only directly after rlc_port_set_insert; a new member is not owned.
+ * @param token    From rlc_port_set_insert. A stale token is ignored, and so is one of a counter or a hint.
+ * @param is_owned Whether the set may trust events. Pass true only directly after rlc_port_set_insert; a new member is
+ *                 not owned.
  *
  * Thread: [locked].  Cost: some instructions, without a system call.
  */
 void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned);
 
 /**
- * Changes the interest of a member in its own callout, as rlc_port_set_set_interest does, but does not report again the
- * end that the callout was called with, unless the interest has become larger [RLC-END-8].
+ * Changes the interest of a member in its own callout, as rlc_port_set_set_interest does. But the set does not report
+ * again the end for which it has called the callout, unless the interest has become larger [RLC-END-8].
  *
  * @param set      The set.
  * @param token    From rlc_port_set_insert.
@@ -132,12 +132,12 @@ void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned);
 int rlc_kit_set_served_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
 
 /**
- * Tells whether epoll still watches a member: whether its number is open, and is the file's that was inserted. Other
- * code may have closed it. After that no event says so.
+ * Tells whether epoll still watches a member: whether its number is open and still refers to the file that was
+ * inserted. Other code may have closed it, and then no event reports this.
  *
  * @param set   The set.
  * @param token The member's.
- * @return False if it does not: also if the member is muted, suspended, or has ended, or the token is stale.
+ * @return False if it does not; also if the member is muted, suspended, or has ended, or the token is stale.
  *
  * Thread: [locked].  Cost: one epoll_ctl(2). An edge-triggered member that is ready is reported once more.
  */
@@ -155,8 +155,8 @@ bool rlc_kit_is_watched(rlc_port_set *set, rlc_token token);
 int rlc_kit_timer_heap_create(const rlc_kernel *kernel, rlc_timer_heap **ret_heap);
 
 /**
- * Takes its timerfd from a timer port: other code has closed it, and the number may be another file's by now. From then
- * on rlc_timer_port_want and rlc_timer_port_disarm return -EBADF, and rlc_timer_port_destroy closes nothing.
+ * Makes a timer port forget its timerfd: other code has closed it, and the number may belong to another file by now.
+ * From then on rlc_timer_port_want and rlc_timer_port_disarm return -EBADF, and rlc_timer_port_destroy closes nothing.
  *
  * @param port The port.
  *
@@ -164,7 +164,7 @@ int rlc_kit_timer_heap_create(const rlc_kernel *kernel, rlc_timer_heap **ret_hea
  */
 void rlc_kit_forget_timer_fd(rlc_timer_port *port);
 
-/** A descriptor of the loop's own that other code has closed, or has put another file in the place of. */
+/** A descriptor of the loop that other code has closed or replaced by another file. */
 typedef enum rlc_lost {
     RLC_LOST_EPOLL,  /**< The set's epoll instance: there is a new one, rlc_port_set_fd. */
     RLC_LOST_WAKEUP, /**< The wakeup port's eventfd: there is a new one, rlc_wakeup_port_fd. */
@@ -172,9 +172,9 @@ typedef enum rlc_lost {
 } rlc_lost;
 
 /**
- * Called when a set that watches the wakeup port has noticed such a loss, in the call that has noticed it.
+ * A set that watches the wakeup port calls it when it notices such a loss, in the call that notices it.
  *
- * @param context What rlc_kit_set_lost_fn was given.
+ * @param context The context that was given to rlc_kit_set_lost_fn.
  * @param lost    Which one.
  *
  * Thread: [locked].
@@ -182,9 +182,9 @@ typedef enum rlc_lost {
 typedef void (*rlc_lost_fn)(void *context, rlc_lost lost);
 
 /**
- * Has losses reported of the sets that watch a wakeup port.
+ * Sets the function that the sets that watch a wakeup port call for losses.
  *
- * @param port    The port, of rlc_wakeup_port_create.
+ * @param port    The port, from rlc_wakeup_port_create.
  * @param lost_fn The function; NULL for none.
  * @param context For lost_fn.
  *
@@ -193,18 +193,20 @@ typedef void (*rlc_lost_fn)(void *context, rlc_lost lost);
 void rlc_kit_set_lost_fn(rlc_wakeup_port *port, rlc_lost_fn lost_fn, void *context);
 
 /**
- * Makes a new epoll instance in place of one that is lost, with all members: after a wait that has failed with -EBADF
- * or -EINVAL. Needs rlc_kit_watch_wakeup.
+ * Makes a new epoll instance with all members if the set has lost its own. Call it after a wait that has failed with
+ * -EBADF or -EINVAL. The set must watch a wakeup port: rlc_kit_watch_wakeup.
  *
  * @param set The set.
- * @return True if it has made one. False: the instance is there, or the system has no descriptor or memory for another.
+ * @return True if it has made one. False: the instance is not lost, or the system has no descriptor or memory for a new
+ *         one.
  *
  * Thread: [locked].  Cost: one system call; after a loss O(members).
  */
 bool rlc_kit_revive_if_lost(rlc_port_set *set);
 
 /**
- * Watches a wakeup port's eventfd as a hint whose context is the port. If the eventfd is lost, makes a new one.
+ * Makes a set watch a wakeup port's eventfd, as a hint whose context is the port. If the eventfd is lost, makes a new
+ * one.
  *
  * @param set  The set, which watches no wakeup port yet.
  * @param port The port, which must outlive the set.
@@ -215,7 +217,7 @@ bool rlc_kit_revive_if_lost(rlc_port_set *set);
 int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
 
 /**
- * The same of a set that watches the port already: the new eventfd in place of the old one.
+ * Makes a set that watches the port already watch the new eventfd in place of the old one.
  *
  * @param set  The set.
  * @param port The port.
@@ -226,7 +228,8 @@ int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
 int rlc_kit_renew_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
 
 /**
- * As rlc_wakeup_port_begin_wait, for a wait in a set: a waker whose write fails makes a new eventfd and adds it there.
+ * As rlc_wakeup_port_begin_wait, for a wait in a set: a waker whose write fails makes a new eventfd and adds it to the
+ * set.
  *
  * @param port The port.
  * @param set  The set.
@@ -237,7 +240,7 @@ int rlc_kit_renew_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
 bool rlc_kit_begin_wait(rlc_wakeup_port *port, const rlc_port_set *set);
 
 /**
- * Tells which write to an eventfd of the port has failed last.
+ * Returns the descriptor of the last failed write to an eventfd of the port.
  *
  * @param port      The port.
  * @param ret_error The errno of write(2).
@@ -248,8 +251,7 @@ bool rlc_kit_begin_wait(rlc_wakeup_port *port, const rlc_port_set *set);
 int rlc_kit_lost_write(const rlc_wakeup_port *port, int *ret_error);
 
 /**
- * Demands that the sets watch the eventfd anew before the owner sleeps again: rlc_port_set_take has reported the hint
- * as lost.
+ * Makes the sets watch a new eventfd before the owner sleeps again: rlc_port_set_take has reported the hint as lost.
  *
  * @param port The port.
  *
@@ -258,10 +260,10 @@ int rlc_kit_lost_write(const rlc_wakeup_port *port, int *ret_error);
 void rlc_kit_demand_renewal(rlc_wakeup_port *port);
 
 /**
- * Tells whether there is a new eventfd that the sets do not watch yet.
+ * Tells whether there is a new eventfd that the sets do not watch yet, and takes this note.
  *
  * @param port The port.
- * @return True once for each: call rlc_kit_renew_wakeup for all sets.
+ * @return True once for each new eventfd: call rlc_kit_renew_wakeup for all sets.
  *
  * Thread: [loop].
  */

@@ -1,10 +1,10 @@
 /**
- * <crunloop_kit/main_thread.h>: the end of the main thread, noticed whether or not it has made its loop.
+ * <crunloop_kit/main_thread.h>: notices the end of the main thread, whether or not that thread has created its loop.
  *
  * An async main of Swift, dispatch_main(3) and pthread_exit(3) end the main thread, and the process goes on. So the
- * main thread gets a thread-specific value when the program is loaded, whose destructor is the first to run at that
- * end: its key is older than those of the program and of libdispatch, in whose destructor the thread then sleeps for
- * ever.
+ * core gives the main thread a thread-specific value when the program is loaded. The destructor of this value runs
+ * first when the thread ends, because its key is older than the keys of the program and of libdispatch. It must run
+ * first: in the destructor of libdispatch's key the thread sleeps for ever.
  *
  * For code that is built together with the core, as RunLoopKit is, with RLC_WITH_KIT defined; not installed.
  */
@@ -16,12 +16,13 @@
 RLC_BEGIN_DECLS
 
 /**
- * Called once by the main thread when it ends. RunLoopKit defines it; weak: the core does without.
+ * The main thread calls it once, when it ends. RunLoopKit defines the function; the core works without it, so it is
+ * weak.
  *
- * Not called if another thread has loaded the library, by dlopen(3): then the main thread has no value. Nor
- * in a child of fork(2) that another thread than the main one has made. Nor at exit(3), which ends no thread.
+ * It is not called if another thread has loaded the library, by dlopen(3), because the main thread then has no value;
+ * in a child of fork(2) that another thread than the main one has made; and at exit(3), which ends no thread.
  *
- * Thread: the main thread.
+ * Thread: [loop], which is the main thread.
  */
 void rlk_kit_main_thread_ends(void) __attribute__((weak));
 

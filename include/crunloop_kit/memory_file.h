@@ -1,6 +1,6 @@
 /**
- * <crunloop_kit/memory_file.h>: memory files (memfd_create(2)) whose seals guarantee that no process can change them
- * any more, so that processes share bytes without copying them.
+ * <crunloop_kit/memory_file.h>: memory files (memfd_create(2)). Their seals guarantee that no process can change them
+ * any more, so that processes can share bytes without copying them.
  */
 #ifndef CRUNLOOP_KIT_MEMORY_FILE_H
 #define CRUNLOOP_KIT_MEMORY_FILE_H
@@ -51,8 +51,8 @@ int rlc_memory_file_open(uint64_t size, void **ret_bytes);
 int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t final_size, const void **ret_bytes);
 
 /**
- * Maps a memory file of another process for reading, after having checked that it cannot change any more: that it is
- * sealed against writing, growing, shrinking and further seals, has exactly this size, and consists of ordinary memory
+ * Maps a memory file of another process for reading. First checks that the file cannot change any more: it must be
+ * sealed against writing, growing, shrinking and further seals, have exactly this size, and consist of ordinary memory
  * pages [RLC-MEMFILE-2].
  *
  * @param fd        The memory file. The caller keeps it and may close it at once.

@@ -1,6 +1,6 @@
 /**
- * <crunloop_kit/message_socket.h>: packets with descriptors between processes, over connected sockets of the local
- * domain and the type SOCK_SEQPACKET.
+ * <crunloop_kit/message_socket.h>: packets with descriptors between processes, over connected local sockets of the type
+ * SOCK_SEQPACKET.
  *
  * A packet arrives whole or not at all, and packets arrive in the order of sending [RLC-MSGSOCK-1]. The sockets that
  * these functions create are non-blocking.
@@ -22,7 +22,7 @@ typedef struct rlc_credentials {
     uint32_t user_id, group_id;
 } rlc_credentials;
 
-/** What came with a packet, besides its bytes. */
+/** What a packet carries besides its bytes. */
 typedef struct rlc_received {
     rlc_credentials sender; /**< The process that sent this packet. Valid if has_sender. */
     bool has_sender;        /**< The socket passes credentials: see rlc_message_socket_pass_credentials. */
@@ -32,8 +32,8 @@ typedef struct rlc_received {
 } rlc_received;
 
 /**
- * Creates two connected sockets, at both of which each packet carries its sender's credentials. These are those of the
- * process that sends, also if it has received the socket from another one [RLC-MSGSOCK-2].
+ * Creates two connected sockets. Both deliver with each packet the credentials of the process that sends it, even if
+ * that process has received its socket from another one [RLC-MSGSOCK-2].
  *
  * @param ret_ends The two descriptors; the caller owns them.
  * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -ENOBUFS.
@@ -54,8 +54,8 @@ int rlc_message_socket_pair(int ret_ends[2]);
 int rlc_message_socket_accept(int listener);
 
 /**
- * Asks which process made the connection: at an accepted socket the process that connected, at the other end the
- * process that listened, at a pair the process that created the pair. The answer is there before the first packet.
+ * Reads which process made the connection: at an accepted socket the process that connected, at the other end the
+ * process that listened, at a pair the process that created the pair. This is known before the first packet.
  *
  * @param fd       The socket.
  * @param ret_peer The identity of that process at that moment.
@@ -79,7 +79,7 @@ int rlc_message_socket_pass_credentials(int fd);
  * Tells whether a descriptor is a socket of the local domain and the type SOCK_SEQPACKET that does not listen.
  *
  * @param fd Any number.
- * @return True if it is; false also if nothing is open there.
+ * @return True if it is; false also if no descriptor has the number.
  *
  * Thread: [any].  Cost: one to three system calls.
  */
@@ -89,15 +89,15 @@ bool rlc_message_socket_is_one(int fd);
  * Sends one packet without waiting, and without SIGPIPE.
  *
  * @param fd               The socket.
- * @param parts            The bytes of the packet, one part after the other. At least one byte in all: the receiver
- *                         takes an empty packet for the end.
+ * @param parts            The bytes of the packet, one part after the other. At least one byte in all: to the receiver
+ *                         an empty packet looks like the end.
  * @param part_count       The number of parts.
  * @param descriptors      The descriptors to send. The packet holds duplicates; the caller keeps its own.
  * @param descriptor_count The number of descriptors: 0 to 253.
  * @return 0; -EAGAIN (the receiver has not read earlier packets: see rlc_message_socket_wait_writable); -EPIPE,
- *         -ECONNRESET, -ENOTCONN (there is no receiver any more); -ETOOMANYREFS (too many descriptors are in transit),
- *         -EMSGSIZE (the packet is larger than the socket's buffer), -EINVAL (more than 253 descriptors), -EBADF (fd or
- *         one of the descriptors is not open), -ENOTSOCK, -ENOMEM, -ENOBUFS. If the call fails it has sent nothing.
+ *         -ECONNRESET, -ENOTCONN (the receiver is gone); -ETOOMANYREFS (too many descriptors are in transit), -EMSGSIZE
+ *         (the packet is larger than the socket's buffer), -EINVAL (more than 253 descriptors), -EBADF (fd or one of
+ *         the descriptors is not open), -ENOTSOCK, -ENOMEM, -ENOBUFS. If the call fails it has sent nothing.
  *
  * Thread: [any].  Cost: one system call.
  */
@@ -116,19 +116,19 @@ int rlc_message_socket_send(
 int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns);
 
 /**
- * Measures what was sent by this socket and not yet received by the peer.
+ * Measures what this socket has sent and the peer has not yet received.
  *
  * @param fd The socket.
- * @return Bytes of kernel memory: each packet counts with its own bytes and some hundred more. 0: the peer has received
- *         all packets [RLC-MSGSOCK-5]. -EBADF, -ENOTTY (no socket).
+ * @return Bytes of kernel memory: each packet counts its bytes and some hundred more. 0: the peer has received all
+ *         packets [RLC-MSGSOCK-5]. -EBADF, -ENOTTY (no socket).
  *
  * Thread: [any].  Cost: one system call.  See: SIOCOUTQ.
  */
 int rlc_message_socket_unread(int fd);
 
 /**
- * Waits until the peer has received packets, so that rlc_message_socket_unread is less than `unread`, or until the peer
- * is gone [RLC-MSGSOCK-5].
+ * Waits until the peer has received so much that rlc_message_socket_unread is less than `unread`, or until the peer is
+ * gone [RLC-MSGSOCK-5].
  *
  * @param fd          The socket.
  * @param unread      A value that rlc_message_socket_unread returned.
@@ -143,8 +143,8 @@ int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns);
 /**
  * Receives the next packet without waiting.
  *
- * The call returns all descriptors that came with the packet, or closes them: none leaks [RLC-MSGSOCK-3]. If the
- * process has no numbers left for them, the packet arrives without any, and has_lost is set [RLC-MSGSOCK-4].
+ * The call returns or closes every descriptor that came with the packet: none leaks [RLC-MSGSOCK-3]. If the process has
+ * no numbers left for them, the packet arrives without any, and has_lost is set [RLC-MSGSOCK-4].
  *
  * @param fd           The socket.
  * @param buffer       Where the bytes are written.
@@ -153,17 +153,17 @@ int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns);
  *                     positive.
  * @return The packet's size in bytes; 0: the peer has closed, or has sent an empty packet; -EAGAIN: no packet has
  *         arrived; -EMSGSIZE: the packet was larger than the buffer, and is lost; -ECONNRESET: the peer has closed
- *         without reading everything. That is reported once; afterwards the packets that it has sent can be received.
- *         -EBADF, -ENOTSOCK, -ENOTCONN (it was never connected), -ENOMEM.
+ *         without reading everything. The kernel reports that once; afterwards the packets that the peer has sent can
+ *         be received. -EBADF, -ENOTSOCK, -ENOTCONN (it was never connected), -ENOMEM.
  *
  * Thread: [any].  Cost: one system call.
  */
 int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_received *ret_received);
 
 /**
- * Closes the descriptors that came with a packet, from an index on: those before it the caller keeps.
+ * Closes the descriptors that came with a packet, from an index on. The caller keeps those before it.
  *
- * @param received What rlc_message_socket_receive returned.
+ * @param received From rlc_message_socket_receive.
  * @param from     The index of the first one to close; 0: all.
  *
  * Thread: [any].  Cost: a system call for each.

@@ -1,21 +1,20 @@
 /**
- * <crunloop_kit/port_name.h>: names under which other processes find a port: listening sockets in a folder of the
- * user's.
+ * <crunloop_kit/port_name.h>: names by which other processes find a port: listening sockets in a folder of the user.
  *
  * The folder is $XDG_RUNTIME_DIR/runloopkit if that path is absolute, else /run/user/UID/runloopkit if /run/user/UID is
  * a folder of this user's, else /tmp/runloopkit-UID [RLC-NAME-9].
  *
  * The process that holds the lock of the file NAME.lock owns the name. The kernel releases the lock when the process
- * ends, however it ends: so a claim replaces the socket of an owner that has died, and never that of a living one
+ * ends, however it ends. So a claim replaces the socket of an owner that has died, and never that of a living one
  * [RLC-NAME-1, RLC-NAME-2], even if a cleaner of temporary files has removed the lock file [RLC-NAME-4]. Both files
- * have the sticky bit, which by the XDG base directory specification keeps such cleaners away [RLC-NAME-5].
+ * have the sticky bit: the XDG base directory specification tells cleaners to spare such files [RLC-NAME-5].
  *
- * Any process of the user can remove the socket, or rename the folder, and then the owner has lost the name: see
- * rlc_port_name_watch. The functions follow no symbolic link in the folder [RLC-NAME-6], but for rlc_port_name_connect:
- * connect(2) does.
+ * Any process of the user can remove the socket or rename the folder; then the owner has lost the name: see
+ * rlc_port_name_watch. The functions follow no symbolic link in the folder [RLC-NAME-6], except for
+ * rlc_port_name_connect, because connect(2) follows them.
  *
- * A child of fork(2) that runs no other program holds copies of its parent's listener and connections, and so keeps
- * them open. It closes them, the listener by rlc_port_name_abandon.
+ * A child of fork(2) that runs no other program inherits its parent's listener and connections, and would keep them
+ * open. The child must close them, the listener by rlc_port_name_abandon.
  */
 #ifndef CRUNLOOP_KIT_PORT_NAME_H
 #define CRUNLOOP_KIT_PORT_NAME_H
@@ -61,12 +60,12 @@ int rlc_port_folder_path(char *path, size_t capacity);
 
 /**
  * Opens the folder, and creates it if it does not exist. It must belong to the effective user, have the mode 0700, and
- * be no symbolic link; otherwise the call fails [RLC-NAME-3]. A folder of this user's with fewer rights, which a umask
- * has made, gets that mode [RLC-FAIL-3].
+ * be no symbolic link; otherwise the call fails [RLC-NAME-3]. A folder of this user with fewer permissions, as a umask
+ * may make it, gets that mode [RLC-FAIL-3].
  *
  * @return A descriptor that the caller owns; -EPERM (it belongs to another user, or its mode is not 0700), -ENOTDIR or
  *         -ELOOP (it is a file or a symbolic link), -ENAMETOOLONG; -ENOENT or -EACCES (its parent folder does not exist
- *         or is not writable), -ENOSPC, -EROFS, -EMFILE, -ENFILE, -ENOMEM. Names the call: rlc_failed_call.
+ *         or is not writable), -ENOSPC, -EROFS, -EMFILE, -ENFILE, -ENOMEM. rlc_failed_call names the call.
  *
  * Thread: [any], while no thread changes the environment.  Cost: three or four system calls.
  */
@@ -76,7 +75,7 @@ int rlc_port_folder_open(void);
  * Claims a name, and listens under it.
  *
  * A process must not claim a name that it owns already: the claim would succeed, because locks of fcntl(2) belong to
- * the process, and would replace the first socket. An embedder keeps a list of its names for that.
+ * the process, and would replace the first socket. So the embedder keeps a list of its names.
  *
  * @param folder   From rlc_port_folder_open; must stay open until the name is released.
  * @param name     The name; copied.
@@ -87,7 +86,7 @@ int rlc_port_folder_open(void);
  *         has another name, or is no file), -EBUSY (another process puts files in the place of the socket), -EFBIG (by
  *         RLIMIT_FSIZE; SIGXFSZ is not delivered), -ENOLCK.
  *         If it fails, it leaves no file [RLC-NAME-10], but perhaps an empty lock file, which stops no later claim.
- *         Names the call: rlc_failed_call.
+ *         rlc_failed_call names the call.
  *
  * Thread: [any], while no thread changes the environment.  Cost: some twenty system calls.
  */
@@ -97,8 +96,8 @@ int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name);
  * Tells whether the name still leads to this owner's socket.
  *
  * @param name A claim.
- * @return False after a process has removed or replaced the socket; while the path of the folder leads to another
- *         folder or to none, because it, or a folder around it, was renamed or mounted over [RLC-NAME-7].
+ * @return False after a process has removed or replaced the socket. Also false while the path of the folder leads to
+ *         another folder or to none, because the folder, or one around it, was renamed or mounted over [RLC-NAME-7].
  *
  * Thread: [any].  Cost: three system calls.
  */
@@ -111,9 +110,9 @@ bool rlc_port_name_is_owned(const rlc_port_name *name);
  * them (poll /proc/self/mountinfo for POLLPRI), nor for renames of folders that this process may not read.
  *
  * @param name A claim.
- * @return A descriptor that the caller owns, to be emptied by rlc_port_name_drain; -ESTALE (the socket is gone
- *         already), -EMFILE (the process has no number left, or the user no inotify instance), -ENFILE, -ENOSPC (the
- *         user has no inotify watch left), -ENOMEM, -ENOENT (there is no /proc).
+ * @return A descriptor, which the caller owns and empties by rlc_port_name_drain; -ESTALE (the socket is gone already),
+ *         -EMFILE (the process has no number left, or the user no inotify instance), -ENFILE, -ENOSPC (the user has no
+ *         inotify watch left), -ENOMEM, -ENOENT (there is no /proc).
  *
  * Thread: [any].  Cost: some ten system calls.  See: inotify(7).
  */
@@ -129,8 +128,8 @@ int rlc_port_name_watch(const rlc_port_name *name);
 void rlc_port_name_drain(int watch_fd);
 
 /**
- * Gives a name up: closes its descriptors, and removes the socket and the lock file. Files that another process has put
- * there since stay [RLC-NAME-4].
+ * Gives up a name: closes its descriptors, and removes the socket and the lock file. Leaves files that another process
+ * has put there since [RLC-NAME-4].
  *
  * @param name The claim. The folder stays open.
  *
@@ -153,10 +152,10 @@ void rlc_port_name_abandon(rlc_port_name *name);
  *
  * @param folder From rlc_port_folder_open.
  * @param name   The name.
- * @return A descriptor that the caller owns; -ENOENT (no process owns the name: also if the owner has ended, and a
- *         child of it holds the listener [RLC-NAME-8]; or there is no /proc), -EINVAL (see rlc_port_name_is_valid),
- *         -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, or
- *         another -errno of connect(2).
+ * @return A descriptor that the caller owns; -ENOENT (no process owns the name, also if the owner has ended and a child
+ *         of it holds the listener [RLC-NAME-8]; or there is no /proc), -EINVAL (see rlc_port_name_is_valid), -EAGAIN
+ *         (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, or another -errno
+ *         of connect(2).
  *
  * Thread: [any].  Cost: eight system calls.
  */

@@ -1,7 +1,8 @@
 /**
  * <crunloop_kit/post_queue.h>: a queue with many producers and one consumer, which keeps the order of each producer.
  *
- * A bare queue owns a node from a successful push until the take, and does not call its post_fn: its consumer does.
+ * The queue owns a node from a successful push until the consumer takes it. It does not call post_fn: the consumer
+ * does.
  */
 #ifndef CRUNLOOP_KIT_POST_QUEUE_H
 #define CRUNLOOP_KIT_POST_QUEUE_H
@@ -20,15 +21,15 @@ typedef struct rlc_post_queue {
  *
  * @param queue The queue.
  * @param node  The node, which is in no queue. The queue owns it until it is taken; if the push fails, the caller does.
- * @return 1: the queue was empty, so the caller has to wake the consumer; 0: the caller that found it empty does so;
- *         -ESHUTDOWN: the queue is closed, and does not keep the node [RLC-POST-2].
+ * @return 1: the queue was empty, so the caller has to wake the consumer; 0: the caller that found the queue empty
+ *         wakes it; -ESHUTDOWN: the queue is closed, and the caller keeps the node [RLC-POST-2].
  *
  * Thread: [any, signal-safe]; lock-free.
  */
 int rlc_post_queue_push(rlc_post_queue *queue, rlc_post_node *node);
 
 /**
- * Tells whether the queue contains a node. Another thread may change that before the call returns.
+ * Tells whether the queue contains a node. Another thread may push or take nodes before the call returns.
  *
  * @param queue The queue.
  * @return True if it does; false if it is empty or closed.

@@ -23,8 +23,8 @@ typedef struct rlc_process_exit {
 } rlc_process_exit;
 
 /**
- * Opens a descriptor that refers to a process, a child or any other one, and is readable when the process has ended. It
- * never refers to a later process with the same number.
+ * Opens a descriptor that refers to a process, a child or any other, and becomes readable when the process has ended.
+ * It never refers to a later process with the same number.
  *
  * @param process_id The number of the process, at least 1.
  * @return A descriptor that the caller owns; -ESRCH (there is no such process), -EINVAL (no number of a process; newer
@@ -48,7 +48,8 @@ int rlc_process_open(int32_t process_id);
 int rlc_process_send(int process_fd, int signal);
 
 /**
- * Reads when a process was started: together with its number this identifies it where there is no descriptor.
+ * Reads when a process was started. Together with its number this identifies a process for which there is no
+ * descriptor.
  *
  * @param process_id The number of the process, at least 1.
  * @param ret_start  Clock ticks since the machine's start: field 22 of /proc/PID/stat, see proc(5).
@@ -81,7 +82,7 @@ enum {
     RLC_SPAWN_CHANGE_DIRECTORY, /**< `path` becomes the child's working directory. */
 };
 
-/** What the child does before it starts the program. */
+/** A step that the child takes before it starts the program. */
 typedef struct rlc_spawn_action {
     int kind;   /**< RLC_SPAWN_DUPLICATE... */
     int fd;     /**< The number in the child. */
@@ -98,13 +99,13 @@ typedef struct rlc_spawn_action {
  * @param path           The program. It is searched for in PATH if it contains no slash.
  * @param arguments      The arguments, the first of which is the program's name; ends with NULL.
  * @param environment    Strings NAME=value; ends with NULL. NULL: this process's environment.
- * @param actions        What the child does before, in this order.
+ * @param actions        What the child does before it starts the program, in this order.
  * @param count          The number of actions.
  * @param ret_process_id The child's number. The caller takes the exit status when the child has ended: see
  *                       rlc_process_take_exit.
  * @return 0; -ENOENT, -EACCES, -ENOEXEC or -E2BIG (the program cannot be started), -EAGAIN (the user's limit of
- *         processes), -ENOMEM, -EBADF or -EINVAL (an action is wrong), or what an action failed with. If it fails,
- *         there is no child.
+ *         processes), -ENOMEM, -EBADF or -EINVAL (an action is wrong), or the error of an action. If it fails, there is
+ *         no child.
  *
  * Thread: [any].  Blocks until the child has started the program.  See: posix_spawnp(3).
  */

@@ -1,6 +1,6 @@
 /**
- * <crunloop_kit/races.h>: what the model for C tells ThreadSanitizer, whose runtime does not see the atomics of a
- * library that is not compiled with it. For code that is built together with the core; not installed.
+ * <crunloop_kit/races.h>: tells ThreadSanitizer how the model for C orders memory: its runtime does not see the atomics
+ * of a library that is not compiled with it. For code that is built together with the core; not installed.
  */
 #ifndef CRUNLOOP_KIT_RACES_H
 #define CRUNLOOP_KIT_RACES_H
@@ -10,16 +10,17 @@
 RLC_BEGIN_DECLS
 
 /**
- * Tells whether the process has that runtime, and this library is not compiled with it.
+ * Tells whether the process has ThreadSanitizer's runtime while this library is not compiled with it.
  *
- * @return True if so: only then may the other two be called.
+ * @return True if so: only then may the caller call the other two functions.
  *
  * Thread: [any].
  */
 bool rlc_kit_has_race_detector(void);
 
 /**
- * Tells that what this thread has done comes before what follows rlc_kit_race_acquire of the same object.
+ * Tells ThreadSanitizer that what this thread has done comes before what follows rlc_kit_race_acquire of the same
+ * object.
  *
  * @param object Any address.
  *
@@ -28,7 +29,8 @@ bool rlc_kit_has_race_detector(void);
 void rlc_kit_race_release(const void *object);
 
 /**
- * Tells that what threads did before rlc_kit_race_release of the object comes before what this one does from now on.
+ * Tells ThreadSanitizer that what threads did before rlc_kit_race_release of the object comes before what this thread
+ * does from now on.
  *
  * @param object Any address.
  *

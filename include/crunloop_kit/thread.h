@@ -1,4 +1,4 @@
-/** <crunloop_kit/thread.h>: functions on threads that an embedder such as RunLoopKit needs, and a C program rarely. */
+/** <crunloop_kit/thread.h>: functions on threads for an embedder such as RunLoopKit; C programs rarely need them. */
 #ifndef CRUNLOOP_KIT_THREAD_H
 #define CRUNLOOP_KIT_THREAD_H
 
@@ -17,7 +17,7 @@ RLC_BEGIN_DECLS
 int rlc_thread_set_name(const char *name);
 
 /**
- * The frequent side of rlc_thread_barrier: keeps the compiler from moving a store before the call behind a load after
+ * The frequent side of rlc_thread_barrier: keeps the compiler from reordering a store before the call and a load after
  * it. It emits no instruction.
  *
  * Thread: [any, signal-safe].  Cost: nothing.
@@ -34,7 +34,7 @@ static inline void rlc_thread_light_barrier(void) {
  * them then sees the other's store [RLC-THREAD-2].
  *
  * @return 0; -ENOSYS, -EPERM or another -errno of membarrier(2) where the kernel lacks it (before Linux 4.3) or a
- *         filter forbids it. Then no thread has executed a barrier, and the frequent side needs one of its own
+ *         filter forbids it. Then no thread has executed a barrier, and the frequent side must execute one itself
  *         [RLC-THREAD-3].
  *
  * Thread: [any].  Blocks for microseconds. The first call of a process, and before Linux 4.14 each call, blocks for
@@ -52,8 +52,8 @@ int rlc_thread_barrier(void);
 bool rlc_thread_has_barrier(void);
 
 /**
- * For rlc_thread_kernel. With the model initial-exec a read is one load, and no call. What it points to is the
- * embedder's.
+ * For rlc_thread_kernel. With the TLS model initial-exec a read is one load, and no call. The embedder owns what it
+ * points to.
  *
  * Thread: [any]; each has its own pointer.
  */
@@ -61,7 +61,7 @@ extern __thread void *rlc_thread_word __attribute__((tls_model("initial-exec")))
 
 /**
  * Returns a pointer that the embedder keeps for the calling thread: the kernel table for what the thread creates. The
- * core itself does not use it: its functions have a parameter for the table.
+ * core itself does not use the pointer: its functions have a parameter for the table.
  *
  * @return What the thread has passed to rlc_thread_set_kernel; NULL before.
  *

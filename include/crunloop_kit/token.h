@@ -1,4 +1,4 @@
-/** <crunloop_kit/token.h>: what a port set and a deadline heap call their members. */
+/** <crunloop_kit/token.h>: identifies the members of a port set or a deadline heap. */
 #ifndef CRUNLOOP_KIT_TOKEN_H
 #define CRUNLOOP_KIT_TOKEN_H
 
@@ -9,8 +9,8 @@ RLC_BEGIN_DECLS
 /**
  * Identifies a member of a port set or of a deadline heap. Its bits are generation << 32 | slot; 0 is no valid token.
  *
- * A token is a plain value, which may be copied and compared. After its member was removed it is stale: functions that
- * are given a stale token return -ENOENT, even if another member uses the slot by then [RLC-TOKEN-1].
+ * A token is a plain value, which may be copied and compared. When its member is removed, it becomes stale: functions
+ * return -ENOENT for a stale token, even if another member uses the slot by then [RLC-TOKEN-1].
  */
 typedef struct rlc_token {
     uint64_t bits;

@@ -1,13 +1,13 @@
 /**
  * <crunloop_kit/unshared.h>: descriptors that a child of fork(2) does not keep.
  *
- * A socket is closed for its peer when the last process has closed it. A child that runs no other program would keep
+ * A peer sees a socket closed only when the last process has closed it. A child that runs no other program would keep
  * its parent's connections open after the parent's end, and the peers would wait for ever. So the Swift modules list
  * each connection, each listener, and each descriptor of a message that no program has received yet. A handler of
  * pthread_atfork(3) closes them in the child [RLC-FORK-5].
  *
- * A child of _Fork(3) or clone(2) runs no such handler: it closes them with its first call of rlc_fork_generation
- * [RLC-FORK-6]. Until then, and if it never makes one, it keeps them.
+ * A child of _Fork(3) or clone(2) runs no such handler. It closes the descriptors in its first call of
+ * rlc_fork_generation [RLC-FORK-6], and keeps them until then.
  *
  * For code that is built together with the core, as RunLoopKit is; not installed.
  */
@@ -19,9 +19,9 @@
 RLC_BEGIN_DECLS
 
 /**
- * Begins a section in which the thread makes a descriptor and lists it, or takes it off the list and closes it. A fork
- * of another thread waits for the end of the section, at most a tenth of a second, so that no child gets a descriptor
- * that is not listed yet [RLC-FORK-5].
+ * Begins a section in which the thread makes a descriptor and lists it, or takes it off the list and closes it. Another
+ * thread's fork waits for the end of the section, at most a tenth of a second, so that no child gets a descriptor that
+ * is not listed yet [RLC-FORK-5].
  *
  * The section must be short, and must not begin another one.
  *
@@ -41,8 +41,8 @@ void rlc_kit_unshared_end(void);
  *
  * @param fd The descriptor. The caller keeps it, and ends the listing by rlc_kit_unshared_close or
  *           rlc_kit_unshared_remove.
- * @return 0, and a number that is listed already is listed with the file that it has now; -ENOMEM (by mmap(2));
- *         -EBADF; -EMFILE (the number is above four million).
+ * @return 0; if the number is listed already, it is now listed with its present file; -ENOMEM (by mmap(2)); -EBADF;
+ *         -EMFILE (the number is above four million).
  *
  * Thread: [any].  Cost: one system call; the first numbers map some pages.
  */

@@ -1,4 +1,4 @@
-/** <runloopkit/version.h>: which version the headers are, and which one the library is that the program runs with. */
+/** <runloopkit/version.h>: the version of the headers, and that of the library with which the program runs. */
 #ifndef RUNLOOPKIT_VERSION_H
 #define RUNLOOPKIT_VERSION_H
 
@@ -6,11 +6,11 @@
 
 RLK_BEGIN_DECLS
 
-/** The version of these headers, by semantic versioning: what breaks users raises it. It is that of <crunloop/...>. */
+/** The version of these headers and of <crunloop/...>, by semantic versioning. A change that breaks users raises it. */
 #define RLK_VERSION_MAJOR 0
-/** What adds something raises it; before 1.0 also what breaks users. */
+/** An addition raises this number; before 1.0 also a change that breaks users. */
 #define RLK_VERSION_MINOR 1
-/** What mends something raises it. */
+/** A fix raises this number. */
 #define RLK_VERSION_PATCH 0
 
 /** A version as one number, which grows with the version: the second and third are below 1000. */
